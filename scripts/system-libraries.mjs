@@ -1,0 +1,149 @@
+/**
+ * Finds and installs what the native part takes from the operating system: a compiler, make, OpenBLAS, METIS, MPI.
+ *
+ * On Debian and Ubuntu missing packages are installed with apt-get; elsewhere the command to run is printed. Compiler and
+ * make are required; a missing library only switches off the part that uses it, so failing to install it is a warning.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { hasCommand, missingTools } from './build-addon.mjs';
+import { root, run, StepError, tail } from './steps.mjs';
+
+const includeFolders = ['/usr/include', '/usr/local/include', '/opt/homebrew/include', '/opt/local/include'];
+
+function libraryFolders() {
+  const folders = ['/usr/lib', '/usr/lib64', '/usr/local/lib', '/usr/local/lib64', '/opt/local/lib'];
+  const brewed = ['/opt/homebrew/opt/openblas/lib', '/usr/local/opt/openblas/lib'];
+  const triplets = existsSync('/usr/lib')
+    ? readdirSync('/usr/lib').filter((name) => name.includes('-linux-'))
+    : [];
+  return [...folders, ...brewed, ...triplets.map((name) => `/usr/lib/${name}`)];
+}
+
+const hasFile = (folders, names) =>
+  folders.some((folder) => names.some((name) => existsSync(join(folder, name))));
+const hasTool = (word) => () => !missingTools().some((missing) => missing.includes(word));
+
+/** One need: its package for apt-get, dnf, pacman and apk, how to see that it is there, and the part that uses it. */
+function need(packages, present, part) {
+  const [apt, dnf, pacman, apk] = packages.split(' ');
+  return { apt, dnf, pacman, apk, present, part, required: part === undefined };
+}
+
+const needs = [
+  need('make make make make', hasTool('make')),
+  need('g++ gcc-c++ gcc g++', hasTool('compiler')),
+  need(
+    'libopenblas-dev openblas-devel openblas openblas-dev',
+    () => hasFile(libraryFolders(), ['libopenblas.so', 'libopenblas.dylib']),
+    'OpenBLAS matrix products',
+  ),
+  need(
+    'libmetis-dev metis-devel metis metis-dev',
+    () => hasFile(includeFolders, ['metis.h']),
+    'METIS partitioning',
+  ),
+  need(
+    'libopenmpi-dev openmpi-devel openmpi openmpi-dev',
+    () => hasCommand('mpicxx'),
+    'distributed training',
+  ),
+  need('openmpi-bin openmpi openmpi openmpi', () => hasCommand('mpirun'), 'distributed training'),
+];
+
+const hints = { dnf: 'sudo dnf install', pacman: 'sudo pacman -S', apk: 'sudo apk add' };
+
+/** One command that installs `missing` where apt-get is not at hand. */
+function installHint(missing) {
+  if (process.platform === 'darwin') {
+    const compiler = missing.some((library) => library.required) ? 'xcode-select --install; ' : '';
+    return `${compiler}brew install openblas metis open-mpi libomp`;
+  }
+  const manager = Object.keys(hints).find(hasCommand);
+  if (!manager)
+    return `install with your package manager: ${missing.map((library) => library.apt).join(' ')}`;
+  return `${hints[manager]} ${[...new Set(missing.map((library) => library[manager]))].join(' ')}`;
+}
+
+/** Needs that neither their files nor dpkg's records show. */
+function findMissing() {
+  const unseen = needs.filter((library) => !library.present());
+  if (unseen.length === 0 || !hasCommand('dpkg-query')) return unseen;
+  const names = unseen.map((library) => library.apt);
+  const { output } = run('dpkg-query', ['-W', '-f', `\${Package} \${db:Status-Status}\\n`, ...names]);
+  const installed = new Set(
+    output
+      .split('\n')
+      .filter((line) => line.endsWith(' installed'))
+      .map((line) => line.split(' ')[0]),
+  );
+  return unseen.filter((library) => !installed.has(library.apt));
+}
+
+/** How to call apt-get with the rights it needs, or null when this user cannot. */
+function aptPrefix() {
+  if (process.getuid?.() === 0) return ['env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get'];
+  if (!hasCommand('sudo')) return null;
+  // Without a terminal sudo must not wait for a password nobody can type.
+  return ['sudo', ...(process.stdin.isTTY ? [] : ['-n']), 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get'];
+}
+
+/** Installs `names`; together first, then one by one, so that one unknown package does not keep the others out. */
+function aptInstall(prefix, names) {
+  const apt = (...args) => run(prefix[0], [...prefix.slice(1), ...args], { show: false });
+  const update = apt('update', '-q');
+  if (update.code !== 0)
+    console.log(`apt-get update failed, trying to install anyway:\n${tail(update.output, 4)}`);
+  const install = (packages) => apt('install', '-y', '-q', '--no-install-recommends', ...packages);
+  const together = install(names);
+  if (together.code === 0) return;
+  for (const name of names) {
+    const alone = install([name]);
+    if (alone.code !== 0) console.log(`could not install ${name}:\n${tail(alone.output, 4)}`);
+  }
+}
+
+const names = (missing) => missing.map((library) => library.apt).join(' ');
+
+/** Optional packages that could not be installed are tried again after a day, not at every start. */
+const attempt = {
+  file: join(root, '.cache', 'setup-missing'),
+  isFresh(missing) {
+    if (!existsSync(this.file) || missing.some((library) => library.required)) return false;
+    return (
+      readFileSync(this.file, 'utf8') === names(missing) &&
+      Date.now() - statSync(this.file).mtimeMs < 86_400_000
+    );
+  },
+  remember(missing) {
+    rmSync(this.file, { force: true });
+    if (missing.length === 0) return;
+    mkdirSync(join(root, '.cache'), { recursive: true });
+    writeFileSync(this.file, names(missing));
+  },
+};
+
+/** Makes the system libraries available as far as possible and returns the sentence for the step's line. */
+export function ensureSystemLibraries() {
+  const before = findMissing();
+  if (before.length === 0) return 'all present';
+  let missing = before;
+  const prefix = hasCommand('apt-get') ? aptPrefix() : null;
+  const command = prefix ? `${prefix.join(' ')} install -y ${names(before)}` : '';
+  if (prefix && !attempt.isFresh(before)) {
+    console.log(`missing ${names(before)}; running: ${command}`);
+    aptInstall(
+      prefix,
+      before.map((library) => library.apt),
+    );
+    missing = findMissing();
+    attempt.remember(missing);
+  }
+  const advice = hasCommand('apt-get') ? `sudo apt-get install ${names(missing)}` : installHint(missing);
+  const required = missing.filter((library) => library.required);
+  if (required.length > 0) throw new StepError(`${names(required)} missing. Install with: ${advice}`, 2);
+  for (const library of missing)
+    console.log(`warning: ${library.apt} is missing; ${library.part} will not work.`);
+  if (missing.length > 0) return `some missing; install with: ${advice}`;
+  return `installed ${names(before)}`;
+}

@@ -1,0 +1,130 @@
+/**
+ * Runs the tests in phases and adds up their counts. `--full` adds the long phases: every kernel level, several thread
+ * counts, the suites of test/full, the address sanitizer, and the packed package in an empty project.
+ *
+ * Counts come from vitest's JSON report, written beside its usual output; they go to .cache/test-summary.json and, alone,
+ * to the last line: `N passed, N failed`. A file that does not load and a crashed run count as failures.
+ */
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { buildAddon } from './build-addon.mjs';
+import { root, run, since } from './steps.mjs';
+
+const cache = join(root, '.cache');
+const opTests = ['test/ops', 'test/smoke.test.ts'];
+
+/** Levels of the addon that this build has and this processor can run, except the one that runs by default. */
+function levels() {
+  const flags = existsSync('/proc/cpuinfo') ? readFileSync('/proc/cpuinfo', 'utf8') : '';
+  return flags.includes(' avx2 ') ? ['portable', 'avx2'] : [];
+}
+
+/** Builds the addon with sanitizers and a copy of the checkout around it, since the addon is loaded from build/. */
+function prepareSanitizer() {
+  const { status, reason } = buildAddon({ quiet: true, target: 'sanitize' });
+  if (status !== 'built') return `the addon with sanitizers was not built: ${reason}`;
+  const copy = join(cache, 'sanitize');
+  rmSync(copy, { recursive: true, force: true });
+  mkdirSync(copy, { recursive: true });
+  for (const name of ['src', 'test', 'package.json', 'tsconfig.json', 'vitest.config.ts']) {
+    cpSync(join(root, name), join(copy, name), { recursive: true });
+  }
+  cpSync(join(root, 'build', 'asan'), join(copy, 'build'), { recursive: true });
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  return null;
+}
+
+/** The sanitizer's runtime must be the first library of the process; Node itself is not built with it. */
+function sanitizerEnv() {
+  const library = (name) => run(process.env.CXX ?? 'g++', [`-print-file-name=${name}`]).output.trim();
+  return {
+    LD_PRELOAD: `${library('libasan.so')} ${library('libstdc++.so')}`,
+    ASAN_OPTIONS: 'detect_leaks=0',
+    UBSAN_OPTIONS: 'print_stacktrace=1',
+  };
+}
+
+/** A phase: its name, vitest's arguments, and what differs in its environment. */
+function phases(full) {
+  const short = [
+    { name: 'default suite', args: [] },
+    { name: 'reference kernels (SKEIN_NATIVE=0)', args: full ? [] : opTests, env: { SKEIN_NATIVE: '0' } },
+  ];
+  if (!full) return short;
+  const long = ['--config', 'vitest.full.config.ts'];
+  return [
+    ...short,
+    ...levels().map((level) => ({
+      name: `kernels of level ${level}`,
+      args: [],
+      env: { SKEIN_NATIVE: level },
+    })),
+    ...['1', '4'].map((count) => ({ name: `threads: ${count}`, args: [], env: { SKEIN_THREADS: count } })),
+    {
+      name: 'long suites (test/full)',
+      args: [...long, 'test/full'],
+      skip: !existsSync(join(root, 'test/full')),
+    },
+    {
+      name: 'address and undefined-behaviour sanitizers',
+      args: ['--root', join(cache, 'sanitize'), 'test/kernels', ...opTests],
+      prepare: prepareSanitizer,
+      env: sanitizerEnv,
+      skip: process.platform !== 'linux',
+    },
+    { name: 'packed package (test/pack)', args: [...long, 'test/pack'] },
+  ];
+}
+
+/** Counts of one vitest report; `code` is the exit code of the run that wrote it. */
+function countReport(path, code) {
+  if (!existsSync(path)) return { passed: 0, failed: 1, skipped: 0 };
+  const report = JSON.parse(readFileSync(path, 'utf8'));
+  const unloaded = report.testResults.filter(
+    (file) => file.status === 'failed' && file.assertionResults.length === 0,
+  );
+  const { numTotalTests, numPassedTests, numFailedTests, numPendingTests, numTodoTests } = report;
+  // Tests of a process that died have no result.
+  const lost = numTotalTests - numPassedTests - numFailedTests - numPendingTests - numTodoTests;
+  const failed = numFailedTests + unloaded.length + lost;
+  return {
+    passed: numPassedTests,
+    failed: code !== 0 && failed === 0 ? 1 : failed,
+    skipped: numPendingTests + numTodoTests,
+  };
+}
+
+function runPhase({ name, args, env = {}, prepare }) {
+  const start = performance.now();
+  console.log(`\n== ${name}`);
+  const problem = prepare?.() ?? null;
+  if (problem !== null) {
+    console.log(problem);
+    return { name, passed: 0, failed: 1, skipped: 0, duration: since(start) };
+  }
+  const report = join(cache, 'vitest-report.json');
+  rmSync(report, { force: true });
+  const vitest = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...args];
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
+  const extra = typeof env === 'function' ? env() : env;
+  const { code } = run(process.execPath, [...vitest, ...reporters], { show: true, env: extra });
+  return { name, ...countReport(report, code), duration: since(start) };
+}
+
+const describe = ({ passed, failed, skipped }) =>
+  `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
+
+mkdirSync(cache, { recursive: true });
+const summaryFile = join(cache, 'test-summary.json');
+rmSync(summaryFile, { force: true });
+const results = phases(process.argv.includes('--full'))
+  .filter((phase) => !phase.skip)
+  .map(runPhase);
+const sum = (key) => results.reduce((total, result) => total + result[key], 0);
+const summary = { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped'), phases: results };
+writeFileSync(summaryFile, `${JSON.stringify({ ...summary, line: describe(summary) }, null, 2)}\n`);
+
+console.log('');
+for (const result of results) console.log(`${result.name}: ${describe(result)} (${result.duration})`);
+console.log(describe(summary));
+process.exitCode = summary.failed > 0 ? 1 : 0;

@@ -1,0 +1,25 @@
+/**
+ * The default test suite: everything but test/full and test/pack (vitest.full.config.ts).
+ * Tests under test/ import the package by name; the aliases send that to the sources, so no build is needed.
+ */
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vitest/config';
+
+const src = fileURLToPath(new URL('./src', import.meta.url));
+
+export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^skein$/, replacement: `${src}/index.ts` },
+      { find: /^skein\/([a-z-]+)$/, replacement: `${src}/$1/index.ts` },
+    ],
+  },
+  test: {
+    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    exclude: ['test/full/**', 'test/pack/**', 'node_modules/**', 'dist/**'],
+    // Processes, not threads: each file gets its own addon state and OpenMP pool.
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 20_000,
+  },
+});
