@@ -1,0 +1,173 @@
+// The addon's entry: registers every kernel of kernels.def twice (synchronous, and asynchronous under `async`), the
+// thread settings, and what the loader needs to choose and check an addon.
+#include <functional>
+
+#include "bind.h"
+#include "kernels.h"
+#include "op_codes.h"
+
+#ifndef SKEIN_LEVEL
+#define SKEIN_LEVEL "portable"
+#endif
+
+namespace skein {
+
+void throw_failure(napi_env env, const char* kernel, const char* what) {
+  const std::string text = std::string("kernel ") + kernel + " failed: " + what;
+  napi_throw_error(env, "SKEIN_KERNEL", text.c_str());
+}
+
+// Runs on the JavaScript thread when a job has ended: settles the promise and lets the arguments go.
+static void settle(napi_env env, napi_value, void*, void* data) {
+  std::unique_ptr<Job> job(static_cast<Job*>(data));
+  if (env == nullptr) return;  // the environment is going down
+  napi_value value = nullptr;
+  if (!job->error.empty()) {
+    napi_value message = nullptr;
+    napi_value code = nullptr;
+    const std::string text = std::string("kernel ") + job->name + " failed: " + job->error;
+    napi_create_string_utf8(env, text.c_str(), text.size(), &message);
+    napi_create_string_utf8(env, "SKEIN_KERNEL", NAPI_AUTO_LENGTH, &code);
+    napi_create_error(env, code, message, &value);
+    napi_reject_deferred(env, job->deferred, value);
+  } else {
+    if (job->has_result) napi_create_double(env, job->result, &value);
+    else napi_get_undefined(env, &value);
+    napi_resolve_deferred(env, job->deferred, value);
+  }
+  napi_delete_reference(env, job->arguments);
+}
+
+napi_value start_job(Call& call, std::unique_ptr<Job> job, std::function<void(Job&)> run) {
+  napi_env env = call.env;
+  napi_value promise = nullptr;
+  napi_value kept = nullptr;
+  napi_value label = nullptr;
+  napi_create_promise(env, &job->deferred, &promise);
+  napi_create_array_with_length(env, call.count, &kept);
+  for (size_t i = 0; i < call.count; ++i) napi_set_element(env, kept, static_cast<u32>(i), call.values[i]);
+  napi_create_reference(env, kept, 1, &job->arguments);
+  napi_create_string_utf8(env, call.name, NAPI_AUTO_LENGTH, &label);
+  napi_create_threadsafe_function(env, nullptr, nullptr, label, 0, 1, nullptr, nullptr, nullptr, settle, &job->done);
+  Job* running = job.release();
+  pool_submit([running, run = std::move(run)] {
+    try {
+      run(*running);
+    } catch (const std::exception& error) {
+      running->error = error.what();
+    }
+    napi_threadsafe_function done = running->done;
+    napi_call_threadsafe_function(done, running, napi_tsfn_blocking);
+    napi_release_threadsafe_function(done, napi_tsfn_release);
+  });
+  return promise;
+}
+
+static napi_value set_threads_js(napi_env env, napi_callback_info info) {
+  Call call(env, info, "setThreads");
+  const i64 count = read_argument<i64>(call, 0);
+  if (!call.failed) {
+    set_threads(static_cast<int>(count));
+    pool_set_size(static_cast<int>(count));
+  }
+  return nullptr;
+}
+
+// The address of an array modulo 64, so that the buffer pool can align what it hands out.
+static napi_value misalignment_js(napi_env env, napi_callback_info info) {
+  Call call(env, info, "misalignment");
+  const void* data = read_argument<const void*>(call, 0);
+  return call.failed ? nullptr : to_js(env, static_cast<i64>(reinterpret_cast<std::uintptr_t>(data) & 63));
+}
+
+template <size_t Count>
+static napi_value string_array(napi_env env, const char* const (&names)[Count]) {
+  napi_value list = nullptr;
+  napi_create_array_with_length(env, Count, &list);
+  for (size_t i = 0; i < Count; ++i) {
+    napi_value name = nullptr;
+    napi_create_string_utf8(env, names[i], NAPI_AUTO_LENGTH, &name);
+    napi_set_element(env, list, static_cast<u32>(i), name);
+  }
+  return list;
+}
+
+// The best level this processor can run; asked of the portable addon before another is loaded.
+static const char* best_level() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  return avx512 ? "avx512" : avx2 ? "avx2" : "portable";
+#else
+  return "portable";
+#endif
+}
+
+template <bool Async>
+static void register_kernels(napi_env env, napi_value target) {
+#define FLOAT_KERNEL(js_name, cpp_name)                                                                \
+  {                                                                                                    \
+    napi_value fn = nullptr;                                                                           \
+    napi_create_function(env, #js_name, NAPI_AUTO_LENGTH,                                              \
+      [](napi_env e, napi_callback_info info) -> napi_value {                                          \
+        Call call(e, info, #js_name);                                                                  \
+        return is_double_call(call) ? invoke(call, Async, &cpp_name<double>)                           \
+                                    : invoke(call, Async, &cpp_name<float>);                           \
+      }, nullptr, &fn);                                                                                \
+    napi_set_named_property(env, target, #js_name, fn);                                                \
+  }
+#define KERNEL(js_name, cpp_name)                                                                      \
+  {                                                                                                    \
+    napi_value fn = nullptr;                                                                           \
+    napi_create_function(env, #js_name, NAPI_AUTO_LENGTH,                                              \
+      [](napi_env e, napi_callback_info info) -> napi_value {                                          \
+        Call call(e, info, #js_name);                                                                  \
+        return invoke(call, Async, &cpp_name);                                                         \
+      }, nullptr, &fn);                                                                                \
+    napi_set_named_property(env, target, #js_name, fn);                                                \
+  }
+#include "kernels.def"
+#undef FLOAT_KERNEL
+#undef KERNEL
+}
+
+static void set_function(napi_env env, napi_value target, const char* name, napi_callback callback) {
+  napi_value fn = nullptr;
+  napi_create_function(env, name, NAPI_AUTO_LENGTH, callback, nullptr, &fn);
+  napi_set_named_property(env, target, name, fn);
+}
+
+static void set_string(napi_env env, napi_value target, const char* name, const char* text) {
+  napi_value value = nullptr;
+  napi_create_string_utf8(env, text, NAPI_AUTO_LENGTH, &value);
+  napi_set_named_property(env, target, name, value);
+}
+
+}  // namespace skein
+
+NAPI_MODULE_INIT() {
+  using namespace skein;
+  napi_value sync = nullptr;
+  napi_value async = nullptr;
+  napi_value codes = nullptr;
+  napi_create_object(env, &sync);
+  napi_create_object(env, &async);
+  napi_create_object(env, &codes);
+  register_kernels<false>(env, sync);
+  register_kernels<true>(env, async);
+  napi_set_named_property(env, codes, "unary", string_array(env, kUnaryOpNames));
+  napi_set_named_property(env, codes, "binary", string_array(env, kBinaryOpNames));
+  napi_set_named_property(env, codes, "compare", string_array(env, kCompareOpNames));
+  napi_set_named_property(env, codes, "reduce", string_array(env, kReduceOpNames));
+  napi_set_named_property(env, codes, "storage", string_array(env, kStorageTypeNames));
+  napi_set_named_property(env, exports, "kernels", sync);
+  napi_set_named_property(env, exports, "asyncKernels", async);
+  napi_set_named_property(env, exports, "codes", codes);
+  set_string(env, exports, "level", SKEIN_LEVEL);
+  set_string(env, exports, "bestLevel", best_level());
+  set_function(env, exports, "setThreads", set_threads_js);
+  set_function(env, exports, "misalignment", misalignment_js);
+  return exports;
+}

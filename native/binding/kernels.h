@@ -1,0 +1,20 @@
+// All kernel families, for the addon's table.
+#pragma once
+
+#include "arg_scatter.h"
+#include "common.h"
+#include "gemm.h"
+#include "dropout.h"
+#include "random.h"
+#include "cells.h"
+#include "optim.h"
+#include "rows.h"
+#include "segment.h"
+#include "time_encode.h"
+#include "loss.h"
+#include "norm.h"
+#include "softmax.h"
+#include "binary.h"
+#include "elementwise.h"
+#include "layout.h"
+#include "reduce.h"

@@ -1,0 +1,168 @@
+// The register tile: R rows by C vectors of c, kept in registers over one block of k.
+//
+// Every element of c is one chain  x = fma(a[i,p], b[p,j], x)  with p rising, whatever R, C and the layout of a. That
+// is the whole reason why a row's bits do not depend on how rows were grouped; do not add a second accumulator.
+//
+// a is read by broadcast, either along rows (row stride `lda`, k contiguous) or from a panel packed as [k][lda].
+// b is read by vectors at stride `ldb`. Twelve or more chains in flight hide the latency of the fused multiply-add;
+// the tile uses 2 + 28 of 32 AVX-512 registers, or 2 + 12 of 16 AVX2 registers.
+#pragma once
+
+#include "gemm_simd.h"
+
+namespace skein {
+namespace gemm_detail {
+
+#if defined(__AVX512F__)
+constexpr int kRowsWide = 14;    // rows of a tile two vectors wide
+constexpr int kRowsNarrow = 14;  // rows of a tile one vector wide
+#else
+constexpr int kRowsWide = 6;
+constexpr int kRowsNarrow = 12;
+#endif
+
+// Where a tile's chains start: bias (or zero if null), plus c if `load`.
+template <class T>
+struct Start {
+  const T* bias;
+  bool load;
+};
+
+// What later tiles will read, fetched while this one computes.
+template <class T>
+struct Ahead {
+  const T *a, *b;
+  i64 b_stride;
+};
+
+// One step of k for a tile; `row(r)` gives the address of a's element in row r.
+template <class T, int R, int C, class Row>
+inline __attribute__((always_inline)) void step(typename Simd<T>::V (&x)[R][C], const T* b, Row row) {
+  using S = Simd<T>;
+  typename S::V v[C];
+#pragma GCC unroll 2
+  for (int j = 0; j < C; ++j) v[j] = S::load(b + j * S::width);
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+    const typename S::V s = S::set(*row(r));
+#pragma GCC unroll 2
+    for (int j = 0; j < C; ++j) x[r][j] = S::fma(s, v[j], x[r][j]);
+  }
+}
+
+// All k steps with a along rows. Three rows share one pointer (p, p + lda, p + 2 lda are all x86 addresses); the
+// empty asm keeps the compiler from making a pointer of each row, for which there are not enough registers.
+template <class T, int R, int C>
+inline __attribute__((always_inline)) void sweep_rows(typename Simd<T>::V (&x)[R][C], i64 k, const T* a, i64 lda,
+                                                      const T* b, i64 ldb, Ahead<T> next) {
+  constexpr int G = (R + 2) / 3;
+  const T* p[G];
+#pragma GCC unroll 8
+  for (int g = 0; g < G; ++g) p[g] = a + 3 * g * lda;
+  i64 q = 0;
+  for (; q + 2 <= k; q += 2) {
+#pragma GCC unroll 8
+    for (int g = 0; g < G; ++g) asm("" : "+r"(p[g]));
+    step<T, R, C>(x, b, [&](int r) { return p[r / 3] + (r % 3) * lda; });
+    step<T, R, C>(x, b + ldb, [&](int r) { return p[r / 3] + (r % 3) * lda + 1; });
+    b += 2 * ldb;
+#ifndef NOPF
+    for (int line = 0; line < 2 * R * int(sizeof(T)); line += 64) __builtin_prefetch(reinterpret_cast<const char*>(next.a) + line);
+    next.a += 2 * R;
+#endif
+#ifndef NOPFB
+    __builtin_prefetch(next.b, 0, 2);
+    next.b += next.b_stride;
+#endif
+#pragma GCC unroll 8
+    for (int g = 0; g < G; ++g) p[g] += 2;
+  }
+  if (q < k) step<T, R, C>(x, b, [&](int r) { return p[r / 3] + (r % 3) * lda; });
+}
+
+// All k steps with a packed as [k][lda].
+template <class T, int R, int C>
+inline __attribute__((always_inline)) void sweep_panel(typename Simd<T>::V (&x)[R][C], i64 k, const T* a, i64 lda,
+                                                       const T* b, i64 ldb) {
+  for (i64 q = 0; q < k; ++q, a += lda, b += ldb) step<T, R, C>(x, b, [&](int r) { return a + r; });
+}
+
+// `tail` is the number of columns of the last vector that exist in c.
+template <class T, int R, int C, bool Panel>
+void tile(i64 k, const T* a, i64 lda, const T* b, i64 ldb, T* c, i64 ldc, Start<T> start, int tail, Ahead<T> next) {
+  using S = Simd<T>;
+  constexpr int W = S::width;
+  typename S::V x[R][C], first[C];
+#pragma GCC unroll 2
+  for (int j = 0; j < C; ++j) {
+    first[j] = S::zero();
+    if (start.bias) first[j] = j + 1 < C ? S::load(start.bias + j * W) : S::load(start.bias + j * W, tail);
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 2
+    for (int j = 0; j < C; ++j) x[r][j] = first[j];
+  }
+  if (start.load) {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 2
+      for (int j = 0; j < C; ++j) {
+        const T* p = c + r * ldc + j * W;
+        const typename S::V old = j + 1 < C ? S::load(p) : S::load(p, tail);
+        x[r][j] = start.bias ? S::add(old, x[r][j]) : old;
+      }
+    }
+  }
+  if (Panel) {
+    sweep_panel<T, R, C>(x, k, a, lda, b, ldb);
+  } else {
+    sweep_rows<T, R, C>(x, k, a, lda, b, ldb, next);
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 2
+    for (int j = 0; j < C; ++j) {
+      T* p = c + r * ldc + j * W;
+      if (j + 1 < C || tail == W) {
+        S::store(p, x[r][j]);
+      } else {
+        S::store(p, x[r][j], tail);
+      }
+    }
+  }
+}
+
+template <class T>
+using TileFn = void (*)(i64, const T*, i64, const T*, i64, T*, i64, Start<T>, int, Ahead<T>);
+
+// The tile for `rows` x `vectors`; tables are filled at compile time by counting rows down.
+template <class T, int C, bool Panel, int R>
+struct Tiles {
+  static TileFn<T> pick(int rows) {
+    static const Tiles table;
+    return table.entry[rows];
+  }
+  TileFn<T> entry[R + 1];
+  Tiles() { fill<R>(); }
+
+ private:
+  template <int N>
+  void fill() {
+    if constexpr (N > 0) {
+      entry[N] = &tile<T, N, C, Panel>;
+      fill<N - 1>();
+    }
+  }
+};
+
+template <class T>
+TileFn<T> pick_tile(int rows, int vectors, bool panel) {
+  if (vectors == 1) {
+    return panel ? Tiles<T, 1, true, kRowsNarrow>::pick(rows) : Tiles<T, 1, false, kRowsNarrow>::pick(rows);
+  }
+  return panel ? Tiles<T, 2, true, kRowsWide>::pick(rows) : Tiles<T, 2, false, kRowsWide>::pick(rows);
+}
+
+}  // namespace gemm_detail
+}  // namespace skein

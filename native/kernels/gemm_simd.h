@@ -1,0 +1,135 @@
+// The vector type under the GEMM kernels: one struct per element type and instruction set.
+//
+// `fma` is fused on AVX2 and AVX-512, and a product followed by a sum in the portable build. Partial loads fill with
+// zero, partial stores touch `count` elements only. There is nothing here that mixes lanes: a lane is a column of c,
+// so its value cannot depend on the vector width.
+#pragma once
+
+#if defined(__AVX2__) || defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
+#include <cstring>
+
+#include "common.h"
+
+namespace skein {
+namespace gemm_detail {
+
+template <class T>
+struct Simd;
+
+#if defined(__AVX512F__)
+
+template <>
+struct Simd<float> {
+  using V = __m512;
+  static constexpr int width = 16;
+  static V zero() { return _mm512_setzero_ps(); }
+  static V set(float x) { return _mm512_set1_ps(x); }
+  static V load(const float* p) { return _mm512_loadu_ps(p); }
+  static V load(const float* p, int count) { return _mm512_maskz_loadu_ps(__mmask16((1u << count) - 1), p); }
+  static void store(float* p, V v) { _mm512_storeu_ps(p, v); }
+  static void store(float* p, V v, int count) { _mm512_mask_storeu_ps(p, __mmask16((1u << count) - 1), v); }
+  static V add(V a, V b) { return _mm512_add_ps(a, b); }
+  static V fma(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }
+};
+
+template <>
+struct Simd<double> {
+  using V = __m512d;
+  static constexpr int width = 8;
+  static V zero() { return _mm512_setzero_pd(); }
+  static V set(double x) { return _mm512_set1_pd(x); }
+  static V load(const double* p) { return _mm512_loadu_pd(p); }
+  static V load(const double* p, int count) { return _mm512_maskz_loadu_pd(__mmask8((1u << count) - 1), p); }
+  static void store(double* p, V v) { _mm512_storeu_pd(p, v); }
+  static void store(double* p, V v, int count) { _mm512_mask_storeu_pd(p, __mmask8((1u << count) - 1), v); }
+  static V add(V a, V b) { return _mm512_add_pd(a, b); }
+  static V fma(V a, V b, V c) { return _mm512_fmadd_pd(a, b, c); }
+};
+
+#elif defined(__AVX2__)
+
+// Partial stores go by halves: a masked store is microcoded (tens of operations) on AMD processors.
+template <>
+struct Simd<float> {
+  using V = __m256;
+  static constexpr int width = 8;
+  static V zero() { return _mm256_setzero_ps(); }
+  static V set(float x) { return _mm256_set1_ps(x); }
+  static V load(const float* p) { return _mm256_loadu_ps(p); }
+  static V load(const float* p, int count) {
+    const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    return _mm256_maskload_ps(p, _mm256_cmpgt_epi32(_mm256_set1_epi32(count), lane));
+  }
+  static void store(float* p, V v) { _mm256_storeu_ps(p, v); }
+  static void store(float* p, V v, int count) {
+    if (count == 8) return store(p, v);
+    __m128 part = _mm256_castps256_ps128(v);
+    if (count & 4) {
+      _mm_storeu_ps(p, part);
+      part = _mm256_extractf128_ps(v, 1);
+      p += 4;
+    }
+    if (count & 2) {
+      _mm_storel_pi(reinterpret_cast<__m64*>(p), part);
+      part = _mm_movehl_ps(part, part);
+      p += 2;
+    }
+    if (count & 1) _mm_store_ss(p, part);
+  }
+  static V add(V a, V b) { return _mm256_add_ps(a, b); }
+  static V fma(V a, V b, V c) { return _mm256_fmadd_ps(a, b, c); }
+};
+
+template <>
+struct Simd<double> {
+  using V = __m256d;
+  static constexpr int width = 4;
+  static V zero() { return _mm256_setzero_pd(); }
+  static V set(double x) { return _mm256_set1_pd(x); }
+  static V load(const double* p) { return _mm256_loadu_pd(p); }
+  static V load(const double* p, int count) {
+    const __m256i lane = _mm256_setr_epi64x(0, 1, 2, 3);
+    return _mm256_maskload_pd(p, _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), lane));
+  }
+  static void store(double* p, V v) { _mm256_storeu_pd(p, v); }
+  static void store(double* p, V v, int count) {
+    if (count == 4) return store(p, v);
+    __m128d part = _mm256_castpd256_pd128(v);
+    if (count & 2) {
+      _mm_storeu_pd(p, part);
+      part = _mm256_extractf128_pd(v, 1);
+      p += 2;
+    }
+    if (count & 1) _mm_store_sd(p, part);
+  }
+  static V add(V a, V b) { return _mm256_add_pd(a, b); }
+  static V fma(V a, V b, V c) { return _mm256_fmadd_pd(a, b, c); }
+};
+
+#else
+
+template <class T>
+struct Simd {
+  typedef T V __attribute__((vector_size(16)));
+  static constexpr int width = 16 / sizeof(T);
+  static V zero() { return V{}; }
+  static V set(T x) { return x - V{}; }  // x + 0 would lose the sign of -0
+  static V load(const T* p) { return load(p, width); }
+  static V load(const T* p, int count) {
+    V v{};
+    std::memcpy(&v, p, count * sizeof(T));
+    return v;
+  }
+  static void store(T* p, V v) { std::memcpy(p, &v, sizeof v); }
+  static void store(T* p, V v, int count) { std::memcpy(p, &v, count * sizeof(T)); }
+  static V add(V a, V b) { return a + b; }
+  static V fma(V a, V b, V c) { return a * b + c; }
+};
+
+#endif
+
+}  // namespace gemm_detail
+}  // namespace skein

@@ -1,0 +1,191 @@
+// Strided copy. The order of a copy is free, so the dimensions are sorted by the destination's strides first; then
+// runs that are contiguous on both sides are copied whole, a dimension pair that is contiguous on one side each is
+// transposed tile by tile, and the rest is a strided loop.
+#include "layout.h"
+
+#include <cstring>
+
+#include "layout_walk.h"
+
+namespace skein {
+
+namespace {
+
+// Bytes that one piece of work moves at least, so that threads are not woken for less.
+constexpr i64 kCopyBytes = 128 * 1024;
+
+i64 pieces_per_chunk(i64 piece_bytes) { return piece_bytes >= kCopyBytes ? 1 : kCopyBytes / piece_bytes; }
+
+void copy_runs(const char* src, char* dst, i64 bytes, const Walk& walk, int leading, i64 run) {
+  const i64 run_bytes = run * bytes;
+  const i64 piece = run_bytes < kCopyBytes ? run_bytes : kCopyBytes;
+  const i64 per_run = (run_bytes + piece - 1) / piece;
+  i64 runs = 1;
+  for (int d = 0; d < leading; ++d) runs *= walk.shape[d];
+  parallel_for(runs * per_run, pieces_per_chunk(piece), [&](i64 begin, i64 end) {
+    WalkPosition position(walk, leading, begin / per_run);
+    i64 part = begin % per_run;
+    for (i64 unit = begin; unit < end; ++unit) {
+      const i64 start = part * piece;
+      const i64 size = run_bytes - start < piece ? run_bytes - start : piece;
+      std::memcpy(dst + position.second * bytes + start, src + position.first * bytes + start, size);
+      if (++part == per_run) {
+        part = 0;
+        position.next();
+      }
+    }
+  });
+}
+
+// Whole cache lines on both sides, few enough pages to keep their translations.
+constexpr i64 kTile = 32;
+
+template <class E>
+struct SmallBlock {
+  static constexpr i64 size = 1;
+  static inline void transpose(const E* src, i64, E* dst) { dst[0] = src[0]; }
+};
+
+// dst[i * kTile + j] = src[j * step + i] for a block of 16-byte rows.
+template <>
+struct SmallBlock<u32> {
+  static constexpr i64 size = 4;
+  typedef u32 Vector __attribute__((vector_size(16)));
+  static inline void transpose(const u32* src, i64 step, u32* dst) {
+    Vector a, b, c, d;
+    __builtin_memcpy(&a, src, 16);
+    __builtin_memcpy(&b, src + step, 16);
+    __builtin_memcpy(&c, src + 2 * step, 16);
+    __builtin_memcpy(&d, src + 3 * step, 16);
+    constexpr Vector low{0, 4, 1, 5}, high{2, 6, 3, 7};
+    const Vector ac_low = __builtin_shuffle(a, c, low), ac_high = __builtin_shuffle(a, c, high);
+    const Vector bd_low = __builtin_shuffle(b, d, low), bd_high = __builtin_shuffle(b, d, high);
+    const Vector rows[4] = {__builtin_shuffle(ac_low, bd_low, low), __builtin_shuffle(ac_low, bd_low, high),
+                            __builtin_shuffle(ac_high, bd_high, low), __builtin_shuffle(ac_high, bd_high, high)};
+    for (i64 i = 0; i < 4; ++i) __builtin_memcpy(dst + i * kTile, &rows[i], 16);
+  }
+};
+
+template <>
+struct SmallBlock<u64> {
+  static constexpr i64 size = 2;
+  typedef u64 Vector __attribute__((vector_size(16)));
+  static inline void transpose(const u64* src, i64 step, u64* dst) {
+    Vector a, b;
+    __builtin_memcpy(&a, src, 16);
+    __builtin_memcpy(&b, src + step, 16);
+    const Vector first = __builtin_shuffle(a, b, Vector{0, 2}), second = __builtin_shuffle(a, b, Vector{1, 3});
+    __builtin_memcpy(dst, &first, 16);
+    __builtin_memcpy(dst + kTile, &second, 16);
+  }
+};
+
+// dst[i * dst_step + j] = src[j * src_step + i] for i < rows, j < cols, both at most kTile.
+template <class E>
+inline void transpose_tile(const E* SKEIN_RESTRICT src, i64 src_step, E* SKEIN_RESTRICT dst, i64 dst_step, i64 rows,
+                           i64 cols) {
+  if (rows < kTile || cols < kTile) {
+    for (i64 i = 0; i < rows; ++i) {
+      for (i64 j = 0; j < cols; ++j) dst[i * dst_step + j] = src[j * src_step + i];
+    }
+    return;
+  }
+  // The tile goes through a buffer: lines that are a power of two apart would evict each other half written.
+  alignas(64) E buffer[kTile * kTile];
+  constexpr i64 s = SmallBlock<E>::size;
+  for (i64 j = 0; j < kTile; j += s) {
+    for (i64 i = 0; i < kTile; i += s) SmallBlock<E>::transpose(src + j * src_step + i, src_step, buffer + i * kTile + j);
+  }
+  for (i64 i = 0; i < kTile; ++i) std::memcpy(dst + i * dst_step, buffer + i * kTile, kTile * sizeof(E));
+}
+
+// The last two dimensions of the walk: the source is contiguous in the one before the last, the destination in the last.
+template <class E>
+void copy_transposed(const E* src, E* dst, const Walk& walk) {
+  const int outer = walk.rank - 2, inner = walk.rank - 1;
+  const i64 rows = walk.shape[outer], cols = walk.shape[inner];
+  const i64 src_step = walk.first[inner], dst_step = walk.second[outer];
+  const i64 bands = (rows + kTile - 1) / kTile, band_cols = (cols + kTile - 1) / kTile;
+  i64 planes = 1;
+  for (int d = 0; d < outer; ++d) planes *= walk.shape[d];
+  const i64 tile_bytes = (rows < kTile ? rows : kTile) * (cols < kTile ? cols : kTile) * static_cast<i64>(sizeof(E));
+  parallel_for(planes * bands * band_cols, pieces_per_chunk(tile_bytes), [&](i64 begin, i64 end) {
+    i64 plane = begin / (bands * band_cols);
+    i64 band = begin / band_cols % bands, column = begin % band_cols;
+    WalkPosition position(walk, outer, plane);
+    for (i64 unit = begin; unit < end; ++unit) {
+      const i64 i = band * kTile, j = column * kTile;
+      transpose_tile(src + position.first + j * src_step + i, src_step, dst + position.second + i * dst_step + j,
+                     dst_step, rows - i < kTile ? rows - i : kTile, cols - j < kTile ? cols - j : kTile);
+      if (++column < band_cols) continue;
+      column = 0;
+      if (++band < bands) continue;
+      band = 0;
+      position.next();
+    }
+  });
+}
+
+template <class E>
+void copy_elements(const E* src, E* dst, const Walk& walk) {
+  const int last = walk.rank - 1;
+  const i64 length = walk.shape[last], src_step = walk.first[last], dst_step = walk.second[last];
+  i64 rows = 1;
+  for (int d = 0; d < last; ++d) rows *= walk.shape[d];
+  parallel_for(rows, pieces_per_chunk(length * static_cast<i64>(sizeof(E))), [&](i64 begin, i64 end) {
+    WalkPosition position(walk, last, begin);
+    for (i64 row = begin; row < end; ++row, position.next()) {
+      const E* SKEIN_RESTRICT from = src + position.first;
+      E* SKEIN_RESTRICT to = dst + position.second;
+      if (src_step == 0 && dst_step == 1) {
+        const E value = from[0];
+        for (i64 i = 0; i < length; ++i) to[i] = value;
+      } else if (dst_step == 1) {
+        for (i64 i = 0; i < length; ++i) to[i] = from[i * src_step];
+      } else {
+        for (i64 i = 0; i < length; ++i) to[i * dst_step] = from[i * src_step];
+      }
+    }
+  });
+}
+
+template <class E>
+void copy_typed(const void* src, void* dst, Walk& walk) {
+  const E* from = static_cast<const E*>(src);
+  E* to = static_cast<E*>(dst);
+  const int last = walk.rank - 1;
+  if (walk.second[last] == 1 && walk.first[last] > 1) {
+    // Bring the dimension in which the source is contiguous next to the last.
+    for (int d = 0; d < last; ++d) {
+      if (walk.first[d] != 1 || walk.shape[d] < 4) continue;
+      for (int k = d; k + 1 < last; ++k) walk.swap(k, k + 1);
+      return copy_transposed(from, to, walk);
+    }
+  }
+  copy_elements(from, to, walk);
+}
+
+}  // namespace
+
+void copy_strided(const void* src, void* dst, i64 element_bytes, const i32* dims) {
+  Walk walk(dims);
+  if (walk.size() == 0) return;
+  walk.sort_by_second();
+  walk.merge();
+  const int last = walk.rank - 1;
+  if (walk.rank == 0) {
+    std::memcpy(dst, src, static_cast<size_t>(element_bytes));
+    return;
+  }
+  if (walk.first[last] == 1 && walk.second[last] == 1) {
+    return copy_runs(static_cast<const char*>(src), static_cast<char*>(dst), element_bytes, walk, last, walk.shape[last]);
+  }
+  switch (element_bytes) {
+    case 1: return copy_typed<u8>(src, dst, walk);
+    case 2: return copy_typed<u16>(src, dst, walk);
+    case 4: return copy_typed<u32>(src, dst, walk);
+    default: return copy_typed<u64>(src, dst, walk);
+  }
+}
+
+}  // namespace skein

@@ -1,0 +1,81 @@
+// Cross entropy over rows of logits, and binary cross entropy element by element.
+//
+// Forward keeps one number per row (the log of the sum of exponentials); backward makes the probabilities again from
+// it, so a matrix of probabilities is never stored.
+#include "loss.h"
+
+#include "softmax_row.h"
+
+namespace skein {
+
+template <class T>
+void cross_entropy(const T* x, const i32* labels, T* loss, T* lse, i64 rows, i64 cols) {
+  parallel_for(rows, row_grain(cols), [=](i64 begin, i64 end) {
+    for (i64 r = begin; r < end; ++r) {
+      const T* row = x + r * cols;
+      const T top = row_max(row, cols);
+      const T log_sum = vm::log(row_sum_exp(row, top, cols));
+      lse[r] = top + log_sum;
+      // The large numbers cancel first.
+      loss[r] = labels[r] < 0 ? T(0) : (top - row[labels[r]]) + log_sum;
+    }
+  });
+}
+
+template <class T>
+void cross_entropy_backward(const T* x, const i32* labels, const T* lse, const T* g_row, T* gx, i64 rows, i64 cols) {
+  using L = Lanes<T>;
+  const bool past = streamed(gx, rows, cols);
+  parallel_for(rows, row_grain(cols), [=](i64 begin, i64 end) {
+    for (i64 r = begin; r < end; ++r) {
+      const T* row = x + r * cols;
+      T* out = gx + r * cols;
+      const i64 label = labels[r];
+      if (label < 0) {
+        for (i64 i = 0; i < cols; ++i) out[i] = T(0);
+        continue;
+      }
+      const auto shift = L::set(lse[r]), g = L::set(g_row[r]);
+      for_lanes<T>(cols, [&](i64 i, auto lanes) {
+        const L p = exp_lanes(L::load(row + i, lanes, -vm::kInfinity<T>) - shift);
+        (g * (p - L::one_hot(label - i))).store(out + i, lanes, past);
+      });
+    }
+    if (past) stream_end();
+  });
+}
+
+template <class T>
+void bce_with_logits(const T* x, const T* target, T* loss, i64 n) {
+  parallel_for(n, kElementGrain, [=](i64 begin, i64 end) {
+    const T* SKEIN_RESTRICT from = x;
+    const T* SKEIN_RESTRICT wanted = target;
+    T* SKEIN_RESTRICT to = loss;
+    for (i64 i = begin; i < end; ++i) {
+      const T v = from[i];
+      to[i] = ((v > T(0) ? v : T(0)) - v * wanted[i]) + vm::softplus_tail(v);
+    }
+  });
+}
+
+template <class T>
+void bce_with_logits_backward(const T* x, const T* target, const T* g, T* gx, i64 n) {
+  parallel_for(n, kElementGrain, [=](i64 begin, i64 end) {
+    const T* SKEIN_RESTRICT from = x;
+    const T* SKEIN_RESTRICT wanted = target;
+    const T* SKEIN_RESTRICT up = g;
+    T* SKEIN_RESTRICT to = gx;
+    for (i64 i = begin; i < end; ++i) to[i] = up[i] * (vm::sigmoid(from[i]) - wanted[i]);
+  });
+}
+
+#define SKEIN_INSTANTIATE(T)                                                                          \
+  template void cross_entropy(const T*, const i32*, T*, T*, i64, i64);                                \
+  template void cross_entropy_backward(const T*, const i32*, const T*, const T*, T*, i64, i64);       \
+  template void bce_with_logits(const T*, const T*, T*, i64);                                         \
+  template void bce_with_logits_backward(const T*, const T*, const T*, T*, i64);
+SKEIN_INSTANTIATE(float)
+SKEIN_INSTANTIATE(double)
+#undef SKEIN_INSTANTIATE
+
+}  // namespace skein

@@ -1,0 +1,22 @@
+// Rows selected by id: the traffic between tables (features, embeddings, node states) and batches.
+//
+// gather reads rows in the order of ids; scatter-add and coalesce are its gradients, dense and sparse. Sums of rows
+// with the same id are formed in ascending position, so they do not depend on the number of threads.
+#pragma once
+
+#include "common.h"
+
+namespace skein {
+
+// y[i, :] = x[ids[i], :], rows of rowBytes bytes.
+void gather_rows(const void* x, const i32* ids, void* y, i64 n, i64 rowBytes);
+
+// dst[ids[i], :] += src[i, :] in ascending i.
+template <class T>
+void scatter_add_rows(const i32* ids, const T* src, T* dst, i64 n, i64 rows, i64 width);
+
+// outIds: the distinct ids in ascending order; outRows: the sums of their rows. Returns how many there are.
+template <class T>
+i64 coalesce_rows(const i32* ids, const T* src, i32* outIds, T* outRows, i64 n, i64 rows, i64 width);
+
+}  // namespace skein

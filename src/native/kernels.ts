@@ -1,0 +1,229 @@
+/**
+ * The contract of the kernel library: one signature per kernel, shared by the C++ addon and by the plain
+ * TypeScript twins in `reference/`, which define what each kernel means.
+ *
+ * Kernels know nothing of shapes, tapes or broadcasting rules: they get flat arrays that start at element 0 and
+ * sizes that the caller has checked. All float arrays of a call have the same type (f32 or f64). Arrays that a
+ * kernel writes never overlap those it reads, except where a comment says "in place".
+ *
+ * Every result is the same bits for any number of threads.
+ */
+import type { FloatArray, TypedArray } from './types.js';
+
+/** Order matters: the index is the code that C++ receives (`native/kernels/op_codes.h`). */
+export const unaryOps = [
+  'neg', 'abs', 'sign', 'square', 'sqrt', 'reciprocal', 'exp', 'log', 'sin', 'cos', 'tanh', 'sigmoid',
+  'relu', 'leakyRelu', 'elu', 'gelu', 'softplus', 'logSigmoid',
+] as const; // prettier-ignore
+export type UnaryOp = (typeof unaryOps)[number];
+
+export const binaryOps = ['add', 'sub', 'mul', 'div', 'pow', 'maximum', 'minimum'] as const;
+export type BinaryOp = (typeof binaryOps)[number];
+
+export const compareOps = ['eq', 'ne', 'lt', 'le', 'gt', 'ge'] as const;
+export type CompareOp = (typeof compareOps)[number];
+
+export const reduceOps = ['sum', 'mean', 'max', 'min'] as const;
+export type ReduceOp = (typeof reduceOps)[number];
+
+/** Storage types in the order of their codes for `cast` and `copyStrided`. */
+export const storageTypes = ['f32', 'f64', 'i32', 'u8', 'f16', 'bf16'] as const;
+export type StorageType = (typeof storageTypes)[number];
+
+const codes = <T extends string>(names: readonly T[]): Readonly<Record<T, number>> =>
+  Object.fromEntries(names.map((name, index) => [name, index])) as Record<T, number>;
+
+export const unaryCode = codes(unaryOps);
+export const binaryCode = codes(binaryOps);
+export const compareCode = codes(compareOps);
+export const reduceCode = codes(reduceOps);
+export const storageCode = codes(storageTypes);
+
+/**
+ * `dims` describes a walk over several strided arrays: `[rank, ...shape, ...strides of the first, ...of the second]`
+ * in elements, strides >= 0 (0 repeats: broadcasting). `null` means: all operands contiguous and of the output's length.
+ */
+export type Dims = Int32Array | null;
+
+/** `[seedLow, seedHigh, streamLow, streamHigh]`: what identifies a sequence of random numbers (see util/philox.ts). */
+export type RandomKey = Uint32Array;
+
+export interface Kernels {
+  // --- matrix products: c[m,n] = (accumulate ? c : 0) + bias[n] + op(a)·op(b), row-major and contiguous -------------
+  /** Row-invariant: a row of c depends on the row of a, on b and on bias alone (when a is not transposed). */
+  gemm(
+    a: FloatArray, b: FloatArray, bias: FloatArray | null, c: FloatArray,
+    m: number, n: number, k: number, transA: boolean, transB: boolean, accumulate: boolean,
+  ): void;
+  gemmBatched(
+    a: FloatArray, b: FloatArray, c: FloatArray, batch: number,
+    m: number, n: number, k: number, transA: boolean, transB: boolean, accumulate: boolean,
+  ): void;
+
+  // --- elementwise ---------------------------------------------------------------------------------------------------
+  /** y = op(x); `alpha` is the slope of leakyRelu and the scale of elu, otherwise unused. May run in place. */
+  unary(op: number, x: FloatArray, y: FloatArray, n: number, alpha: number): void;
+  /** gx = gy · op'(x); x and y are the forward's input and output. gx may be gy. */
+  unaryBackward(
+    op: number, x: FloatArray, y: FloatArray, gy: FloatArray, gx: FloatArray, n: number, alpha: number,
+  ): void;
+  /** y = a op b; y is contiguous and has the shape in dims (n elements). */
+  binary(op: number, a: FloatArray, b: FloatArray, y: FloatArray, n: number, dims: Dims): void;
+  binaryI32(op: number, a: Int32Array, b: Int32Array, y: Int32Array, n: number, dims: Dims): void;
+  /** y = 1 where the comparison holds, else 0. NaN compares unequal to all. */
+  compare(op: number, a: FloatArray, b: FloatArray, y: Uint8Array, n: number, dims: Dims): void;
+  compareI32(op: number, a: Int32Array, b: Int32Array, y: Uint8Array, n: number, dims: Dims): void;
+  /** y = condition ? a : b, all contiguous and of length n. */
+  where(condition: Uint8Array, a: FloatArray, b: FloatArray, y: FloatArray, n: number): void;
+  /** y = min(max(x, lo), hi); NaN stays NaN. */
+  clamp(x: FloatArray, y: FloatArray, n: number, lo: number, hi: number): void;
+  /** y += scale · x (in place on y). */
+  axpy(scale: number, x: FloatArray, y: FloatArray, n: number): void;
+  /** x *= scale (in place). */
+  scale(x: FloatArray, n: number, scale: number): void;
+  fill(x: FloatArray, n: number, value: number): void;
+
+  // --- layout --------------------------------------------------------------------------------------------------------
+  /** dst[walk] = src[walk] over `dims` = [rank, shape, srcStrides, dstStrides]; elements of `elementBytes` (1, 2, 4, 8). */
+  copyStrided(src: TypedArray, dst: TypedArray, elementBytes: number, dims: Int32Array): void;
+  /** Converts n elements between storage types (codes of `storageTypes`): to integers by truncation and saturation, to f16/bf16 by round-to-nearest-even. */
+  cast(src: TypedArray, srcType: number, dst: TypedArray, dstType: number, n: number): void;
+
+  // --- reductions over the middle axis of [outer, mid, inner] --------------------------------------------------------
+  /** mid = 0 gives 0 for sum, NaN for mean; max and min need mid > 0. NaN wins max and min. */
+  reduce(op: number, x: FloatArray, y: FloatArray, outer: number, mid: number, inner: number): void;
+  /** Index of the largest (op max) or smallest (op min) element; ties and NaN: the lowest such index. */
+  argReduce(op: number, x: FloatArray, index: Int32Array, outer: number, mid: number, inner: number): void;
+  /** The gradient of max and min: gx[o, index[o, i], i] = gy[o, i], all else 0. */
+  argScatter(gy: FloatArray, index: Int32Array, gx: FloatArray, outer: number, mid: number, inner: number): void;
+  /** Sum of squares, accumulated in f64. */
+  sumSquares(x: FloatArray, n: number): number;
+  /** 1 when no element is NaN or infinite. */
+  allFinite(x: FloatArray, n: number): number;
+  /** Position of the first id outside [lo, hi), or -1. */
+  findOutOfRange(ids: Int32Array, n: number, lo: number, hi: number): number;
+
+  // --- softmax and losses --------------------------------------------------------------------------------------------
+  softmax(x: FloatArray, y: FloatArray, rows: number, cols: number): void;
+  softmaxBackward(y: FloatArray, gy: FloatArray, gx: FloatArray, rows: number, cols: number): void;
+  logSoftmax(x: FloatArray, y: FloatArray, rows: number, cols: number): void;
+  logSoftmaxBackward(y: FloatArray, gy: FloatArray, gx: FloatArray, rows: number, cols: number): void;
+  /** loss[r] = lse[r] − x[r, label[r]], lse = log Σ exp; a negative label ignores the row (loss 0). */
+  crossEntropy(
+    x: FloatArray, labels: Int32Array, loss: FloatArray, lse: FloatArray, rows: number, cols: number,
+  ): void;
+  /** gx[r, :] = gRow[r] · (exp(x − lse) − onehot(label)); 0 for ignored rows. */
+  crossEntropyBackward(
+    x: FloatArray, labels: Int32Array, lse: FloatArray, gRow: FloatArray, gx: FloatArray, rows: number, cols: number,
+  ): void;
+  /** loss = max(x,0) − x·target + log(1 + exp(−|x|)). */
+  bceWithLogits(x: FloatArray, target: FloatArray, loss: FloatArray, n: number): void;
+  /** gx = g · (sigmoid(x) − target). */
+  bceWithLogitsBackward(x: FloatArray, target: FloatArray, g: FloatArray, gx: FloatArray, n: number): void;
+
+  // --- normalisation and dropout -------------------------------------------------------------------------------------
+  /** y[i] = x[i] / (1 − p) when word i of the key's sequence, as u32, is >= p·2³², else 0. Its own backward. */
+  dropout(x: FloatArray, y: FloatArray, n: number, p: number, key: RandomKey): void;
+  /** Per row: mean, rstd = 1/√(var + eps) (biased), y = (x − mean)·rstd·gamma + beta. */
+  layerNorm(
+    x: FloatArray, gamma: FloatArray | null, beta: FloatArray | null, y: FloatArray, mean: FloatArray, rstd: FloatArray,
+    rows: number, cols: number, eps: number,
+  ): void;
+  layerNormBackward(
+    x: FloatArray, gy: FloatArray, gamma: FloatArray | null, mean: FloatArray, rstd: FloatArray,
+    gx: FloatArray, ggamma: FloatArray | null, gbeta: FloatArray | null, rows: number, cols: number,
+  ): void;
+  /** Per column: mean and biased variance over the rows. */
+  columnStats(x: FloatArray, mean: FloatArray, variance: FloatArray, rows: number, cols: number): void;
+  /** y = (x − mean)·rstd·gamma + beta by column. */
+  batchNorm(
+    x: FloatArray, mean: FloatArray, rstd: FloatArray, gamma: FloatArray | null, beta: FloatArray | null, y: FloatArray,
+    rows: number, cols: number,
+  ): void;
+  /** Gradient through the batch's own statistics. */
+  batchNormBackward(
+    x: FloatArray, gy: FloatArray, mean: FloatArray, rstd: FloatArray, gamma: FloatArray | null,
+    gx: FloatArray, ggamma: FloatArray, gbeta: FloatArray, rows: number, cols: number,
+  ): void;
+
+  // --- rows by id ----------------------------------------------------------------------------------------------------
+  /** y[i, :] = x[ids[i], :]; rows of `rowBytes` bytes, any element type. */
+  gatherRows(x: TypedArray, ids: Int32Array, y: TypedArray, n: number, rowBytes: number): void;
+  /** dst[ids[i], :] += src[i, :], added in ascending i for every destination; dst has `rows` rows. */
+  scatterAddRows(ids: Int32Array, src: FloatArray, dst: FloatArray, n: number, rows: number, width: number): void;
+  /** Sums rows of equal id: outIds ascending and unique, outRows their sums in ascending i; returns how many. Ids < rows. */
+  coalesceRows(
+    ids: Int32Array, src: FloatArray, outIds: Int32Array, outRows: FloatArray, n: number, rows: number, width: number,
+  ): number;
+  /** y[s, :] = op over rows offsets[s] … offsets[s+1]−1; an empty segment gives 0. `arg`: the row that won max/min (lowest on ties), −1 if empty. */
+  segmentReduce(
+    op: number, x: FloatArray, offsets: Int32Array, y: FloatArray, arg: Int32Array | null, segments: number, width: number,
+  ): void;
+  /** gx is overwritten for all rows of all segments. */
+  segmentReduceBackward(
+    op: number, gy: FloatArray, offsets: Int32Array, arg: Int32Array | null, gx: FloatArray, segments: number, width: number,
+  ): void;
+
+  // --- recurrent cells and time encoding -----------------------------------------------------------------------------
+  /** PyTorch's GRU cell after its two products: gi, gh = [B,3H] in the order r,z,n. gates [B,4H] keeps r, z, n and gh's n part. */
+  gruCell(
+    gi: FloatArray, gh: FloatArray, h: FloatArray, out: FloatArray, gates: FloatArray, batch: number, hidden: number,
+  ): void;
+  gruCellBackward(
+    gout: FloatArray, h: FloatArray, gates: FloatArray, dgi: FloatArray, dgh: FloatArray, dh: FloatArray,
+    batch: number, hidden: number,
+  ): void;
+  /** out = tanh(gi + gh), or relu when `relu`. */
+  rnnCell(gi: FloatArray, gh: FloatArray, out: FloatArray, n: number, relu: boolean): void;
+  /** Gradient of the sum gi + gh. */
+  rnnCellBackward(gout: FloatArray, out: FloatArray, g: FloatArray, n: number, relu: boolean): void;
+  /** y[i, j] = cos(t[i]·w[j] + b[j]); the argument is formed in f64. */
+  timeEncode(t: FloatArray, w: FloatArray, b: FloatArray, y: FloatArray, n: number, d: number): void;
+  timeEncodeBackward(
+    t: FloatArray, w: FloatArray, b: FloatArray, gy: FloatArray, gt: FloatArray | null, gw: FloatArray, gb: FloatArray,
+    n: number, d: number,
+  ): void;
+
+  // --- optimisers (PyTorch's formulas; p and state in place) ---------------------------------------------------------
+  sgdStep(
+    p: FloatArray, g: FloatArray, buffer: FloatArray | null, n: number, lr: number, momentum: number, dampening: number,
+    weightDecay: number, nesterov: boolean, first: boolean,
+  ): void;
+  adagradStep(p: FloatArray, g: FloatArray, sum: FloatArray, n: number, lr: number, eps: number, weightDecay: number): void;
+  /** `decoupled` selects AdamW; c1 = 1 − beta1^t, c2 = 1 − beta2^t. */
+  adamStep(
+    p: FloatArray, g: FloatArray, m: FloatArray, v: FloatArray, n: number, lr: number, beta1: number, beta2: number,
+    eps: number, weightDecay: number, decoupled: boolean, c1: number, c2: number,
+  ): void;
+  /** Sparse-row forms: row ids[i] of p and of the state takes gradient row i; ids are unique. */
+  sgdStepRows(
+    p: FloatArray, ids: Int32Array, g: FloatArray, buffer: FloatArray | null, n: number, width: number, lr: number,
+    momentum: number, weightDecay: number,
+  ): void;
+  adagradStepRows(
+    p: FloatArray, ids: Int32Array, g: FloatArray, sum: FloatArray, n: number, width: number, lr: number, eps: number,
+    weightDecay: number,
+  ): void;
+  adamStepRows(
+    p: FloatArray, ids: Int32Array, g: FloatArray, m: FloatArray, v: FloatArray, n: number, width: number, lr: number,
+    beta1: number, beta2: number, eps: number, weightDecay: number, decoupled: boolean, c1: number, c2: number,
+  ): void;
+
+  // --- counter-based random numbers (Philox4x32-10; element i uses word `start + i` of the key's sequence unless said) -
+  randomBits(out: Uint32Array, n: number, key: RandomKey, start: number): void;
+  /** f32: lo + (hi − lo)·(word >>> 8)/2²⁴; f64: 53 bits of words 2i, 2i+1. */
+  randomUniform(out: FloatArray, n: number, lo: number, hi: number, key: RandomKey, start: number): void;
+  /** Box–Muller in f64 with our own log and cos: element i uses words 4i … 4i+3. */
+  randomNormal(out: FloatArray, n: number, mean: number, std: number, key: RandomKey, start: number): void;
+  /** 1 with probability p, else 0. */
+  randomBernoulli(out: Uint8Array, n: number, p: number, key: RandomKey, start: number): void;
+  /** lo + high32(word · (hi − lo)). */
+  randomIntegers(out: Int32Array, n: number, lo: number, hi: number, key: RandomKey, start: number): void;
+  /** A permutation of 0 … n−1 by Fisher–Yates from the end. */
+  randomPermutation(out: Int32Array, n: number, key: RandomKey): void;
+}
+
+/** The same kernels on a thread pool of their own: the arrays must stay untouched until the promise settles. */
+export type AsyncKernels = {
+  readonly [K in keyof Kernels]: (...args: Parameters<Kernels[K]>) => Promise<ReturnType<Kernels[K]>>;
+};

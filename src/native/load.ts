@@ -1,0 +1,82 @@
+/**
+ * Finds and loads the native addon, or says why it cannot and what to do.
+ *
+ * The addon is built once per instruction-set level. The portable one is loaded first because it can run on any
+ * processor and knows which level this one supports. `SKEIN_NATIVE` = `0` forces the TypeScript kernels, a level's
+ * name forces that addon. Nothing here imports a `node:` module statically, so that a browser can load this file; there
+ * the TypeScript kernels run without a warning.
+ */
+import { InternalError, ValueError } from '../util/errors.js';
+import {
+  type AsyncKernels,
+  binaryOps,
+  compareOps,
+  type Kernels,
+  reduceOps,
+  storageTypes,
+  unaryOps,
+} from './kernels.js';
+
+export const levels = ['portable', 'avx2', 'avx512'] as const;
+export type Level = (typeof levels)[number];
+
+export interface Addon {
+  readonly kernels: Kernels;
+  readonly asyncKernels: AsyncKernels;
+  readonly codes: Readonly<Record<'unary' | 'binary' | 'compare' | 'reduce' | 'storage', readonly string[]>>;
+  readonly level: Level;
+  readonly bestLevel: Level;
+  setThreads(count: number): void;
+  /** Address of the array's first element modulo 64. */
+  misalignment(array: ArrayBufferView): number;
+}
+
+export type LoadResult =
+  | { readonly addon: Addon; readonly reason: null }
+  | { readonly addon: null; readonly reason: string; readonly forced: boolean };
+
+export function loadAddon(choice: string | undefined): LoadResult {
+  if (choice === '0') return { addon: null, reason: 'SKEIN_NATIVE=0 asks for the TypeScript kernels', forced: true };
+  if (choice !== undefined && choice !== '' && choice !== '1' && !levels.includes(choice as Level)) {
+    throw new ValueError(`SKEIN_NATIVE: expected 0, 1 or one of ${levels.join(', ')}, got ${JSON.stringify(choice)}.`);
+  }
+  const builtin = globalThis.process?.getBuiltinModule;
+  if (builtin === undefined) return { addon: null, reason: 'this is not Node.js', forced: true };
+  const require = builtin('node:module').createRequire(import.meta.url);
+  const open = (level: Level): Addon => check(require(`../../build/skein-${level}.node`) as Addon, level);
+  try {
+    const forced = levels.includes(choice as Level) ? (choice as Level) : null;
+    const portable = open('portable');
+    const best = portable.bestLevel;
+    if (forced !== null) {
+      if (levels.indexOf(forced) > levels.indexOf(best)) {
+        throw new ValueError(`SKEIN_NATIVE: this processor cannot run level ${forced}; its best is ${best}.`);
+      }
+      return { addon: forced === 'portable' ? portable : open(forced), reason: null };
+    }
+    return { addon: best === 'portable' ? portable : open(best), reason: null };
+  } catch (error) {
+    if (error instanceof InternalError || error instanceof ValueError) throw error;
+    return { addon: null, reason: explain(error), forced: false };
+  }
+}
+
+/** Codes cross the border as numbers; an addon built from other sources must not be trusted with them. */
+function check(addon: Addon, level: Level): Addon {
+  const lists = { unary: unaryOps, binary: binaryOps, compare: compareOps, reduce: reduceOps, storage: storageTypes };
+  for (const [name, list] of Object.entries(lists)) {
+    if (addon.codes[name as keyof Addon['codes']]?.join() !== list.join()) {
+      throw new Error(`the ${level} addon was built from another version of the sources (${name} codes differ)`);
+    }
+  }
+  return addon;
+}
+
+function explain(error: unknown): string {
+  const { platform, arch, versions } = process;
+  const cause = error instanceof Error ? error.message.split('\n')[0] : String(error);
+  return (
+    `platform ${platform}-${arch}, Node.js ${versions.node}; cause: ${cause}. ` +
+    'To build it, install make and a C++17 compiler, then run `npm rebuild skein` (in the repository: `npm run setup`)'
+  );
+}

@@ -1,0 +1,88 @@
+/**
+ * Matrix product in plain TypeScript: the specification of `native/kernels/gemm.cpp` and the fallback without it.
+ *
+ * Row-major and contiguous: c[m,n] = (accumulate ? c : 0) + bias[n] + op(a) · op(b), where a is [m,k] ([k,m] when
+ * transposed) and b is [k,n] ([n,k] when transposed). Shapes are checked by the caller.
+ *
+ * A row is summed in double precision over rising k and rounded once when it is stored, so float results are a little
+ * closer to the exact product than the native chain of float operations; they agree within the tolerance of the type.
+ * An output row depends on its input row, b and its start value only, as in the native kernel.
+ */
+import type { FloatArray } from '../types.js';
+
+/** c = (accumulate ? c : 0) + bias + op(a) · op(b). */
+export function gemm(
+  a: FloatArray,
+  b: FloatArray,
+  bias: FloatArray | null,
+  c: FloatArray,
+  m: number,
+  n: number,
+  k: number,
+  transA: boolean,
+  transB: boolean,
+  accumulate: boolean,
+): void {
+  // With b as [k,n] the inner loop runs along a row of b and of the sums: i-k-j touches memory in order.
+  const rows = transB ? transpose(b, n, k, 0) : b;
+  multiply(a, rows, bias, c, m, n, k, transA, accumulate, 0, 0, 0);
+}
+
+/** The same for `batch` products that lie one after another in a, b and c; without bias. */
+export function gemmBatched(
+  a: FloatArray,
+  b: FloatArray,
+  c: FloatArray,
+  batch: number,
+  m: number,
+  n: number,
+  k: number,
+  transA: boolean,
+  transB: boolean,
+  accumulate: boolean,
+): void {
+  for (let i = 0; i < batch; i++) {
+    const rows = transB ? transpose(b, n, k, i * n * k) : b;
+    const rowsStart = transB ? 0 : i * n * k;
+    multiply(a, rows, null, c, m, n, k, transA, accumulate, i * m * k, rowsStart, i * m * n);
+  }
+}
+
+/** [n,k] at `start` of b, as a new [k,n]. */
+function transpose(b: FloatArray, n: number, k: number, start: number): FloatArray {
+  const out = b instanceof Float32Array ? new Float32Array(n * k) : new Float64Array(n * k);
+  for (let j = 0; j < n; j++) {
+    for (let p = 0; p < k; p++) out[p * n + j] = b[start + j * k + p];
+  }
+  return out;
+}
+
+/** The product for b as [k,n]; the last three arguments say where the matrices begin in their arrays. */
+function multiply(
+  a: FloatArray,
+  b: FloatArray,
+  bias: FloatArray | null,
+  c: FloatArray,
+  m: number,
+  n: number,
+  k: number,
+  transA: boolean,
+  accumulate: boolean,
+  aStart: number,
+  bStart: number,
+  cStart: number,
+): void {
+  const rowStride = transA ? 1 : k;
+  const stepStride = transA ? m : 1;
+  const sums = new Float64Array(n);
+  for (let i = 0; i < m; i++) {
+    const row = cStart + i * n;
+    for (let j = 0; j < n; j++) sums[j] = (accumulate ? c[row + j] : 0) + (bias === null ? 0 : bias[j]);
+    for (let p = 0; p < k; p++) {
+      const scale = a[aStart + i * rowStride + p * stepStride];
+      const from = bStart + p * n;
+      for (let j = 0; j < n; j++) sums[j] += scale * b[from + j];
+    }
+    for (let j = 0; j < n; j++) c[row + j] = sums[j];
+  }
+}

@@ -1,0 +1,36 @@
+/**
+ * The plain TypeScript twin of every kernel, assembled by family. Typed as the whole contract: a kernel without a
+ * twin does not compile.
+ */
+import type { Kernels } from '../kernels.js';
+import * as argScatter from './arg-scatter.js';
+import * as cells from './cells.js';
+import * as dropout from './dropout.js';
+import * as elementwise from './elementwise.js';
+import * as gemm from './gemm.js';
+import * as layout from './layout.js';
+import * as loss from './loss.js';
+import * as norm from './norm.js';
+import * as optim from './optim.js';
+import * as random from './random.js';
+import * as reduce from './reduce.js';
+import * as rows from './rows.js';
+import * as segment from './segment.js';
+import * as softmax from './softmax.js';
+
+export const reference: Kernels = {
+  ...gemm,
+  ...elementwise,
+  ...layout,
+  ...reduce,
+  ...argScatter,
+  ...softmax,
+  ...loss,
+  ...dropout,
+  ...norm,
+  ...rows,
+  ...segment,
+  ...cells,
+  ...optim,
+  ...random,
+};

@@ -1,0 +1,99 @@
+/**
+ * The errors Skein throws. A message reads `<op or command>: expected <what> for <name>, got <value>. <what to do>`.
+ *
+ * Each class has a stable `code`, so that programs need not parse messages, and optional `details`.
+ * `InternalError` is for our own mistakes: it asks the user to report it.
+ */
+export abstract class SkeinError extends Error {
+  abstract readonly code: string;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(message: string, details: Readonly<Record<string, unknown>> = {}, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+    this.details = details;
+  }
+}
+
+/** Shapes that do not fit together, or an axis that is not there. */
+export class ShapeError extends SkeinError {
+  readonly code = 'SKEIN_SHAPE';
+}
+
+/** An element type that an operation does not take. */
+export class DTypeError extends SkeinError {
+  readonly code = 'SKEIN_DTYPE';
+}
+
+/** An argument outside its range: a learning rate that is not finite, an index beyond the end, a wrong option. */
+export class ValueError extends SkeinError {
+  readonly code = 'SKEIN_VALUE';
+}
+
+/** Use of something at the wrong time: a disposed tensor, a second backward through a freed graph. */
+export class StateError extends SkeinError {
+  readonly code = 'SKEIN_STATE';
+}
+
+/** A file that cannot be read or written. `details.path` names it. */
+export class StorageError extends SkeinError {
+  readonly code = 'SKEIN_STORAGE';
+}
+
+/** A file whose content is not what its format promises: truncated, corrupt, of an unknown version. */
+export class FormatError extends SkeinError {
+  readonly code = 'SKEIN_FORMAT';
+}
+
+/** A broken promise inside Skein. */
+export class InternalError extends SkeinError {
+  readonly code = 'SKEIN_INTERNAL';
+
+  constructor(message: string, details: Readonly<Record<string, unknown>> = {}) {
+    super(`internal: ${message}. This is a mistake in Skein; please report it.`, details);
+  }
+}
+
+/** Builds the three-slot message that argument errors share. */
+export function expected(where: string, what: string, name: string, got: unknown, advice = ''): string {
+  return `${where}: expected ${what} for ${name}, got ${describe(got)}.${advice === '' ? '' : ` ${advice}`}`;
+}
+
+/** A short rendering of a value for an error message. */
+export function describe(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'function') return `function ${value.name || '(anonymous)'}`;
+  if (Array.isArray(value)) {
+    return value.length > 8 ? `[${value.slice(0, 8).join(', ')}, … (${value.length})]` : `[${value.join(', ')}]`;
+  }
+  if (ArrayBuffer.isView(value)) {
+    return `${value.constructor.name}(${(value as unknown as { length: number }).length})`;
+  }
+  if (typeof value === 'object' && value !== null) return value.constructor?.name ?? 'object';
+  return String(value);
+}
+
+/** Refuses anything but a finite number in [min, max]. */
+export function checkNumber(where: string, name: string, value: unknown, min = -Infinity, max = Infinity): number {
+  if (typeof value !== 'number' || !Number.isFinite(value) || value < min || value > max) {
+    throw new ValueError(expected(where, `a finite number${rangeText(min, max)}`, name, value));
+  }
+  return value;
+}
+
+/** Refuses anything but a whole number in [min, max]. */
+export function checkInteger(where: string, name: string, value: unknown, min = 0, max = Number.MAX_SAFE_INTEGER): number {
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < min || value > max) {
+    throw new ValueError(expected(where, `a whole number${rangeText(min, max)}`, name, value));
+  }
+  return value;
+}
+
+function rangeText(min: number, max: number): string {
+  const low = min > -Infinity && min !== Number.MIN_SAFE_INTEGER;
+  const high = max < Infinity && max !== Number.MAX_SAFE_INTEGER;
+  if (low && high) return ` from ${min} to ${max}`;
+  if (low) return ` of at least ${min}`;
+  if (high) return ` of at most ${max}`;
+  return '';
+}

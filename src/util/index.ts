@@ -1,0 +1,6 @@
+/** Errors and random numbers. */
+export {
+  checkInteger, checkNumber, describe, DTypeError, expected, FormatError, InternalError, ShapeError, SkeinError, StateError,
+  StorageError, ValueError,
+} from './errors.js';
+export { Random, type RandomState } from './philox.js';

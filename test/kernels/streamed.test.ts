@@ -1,0 +1,50 @@
+/**
+ * Large results whose rows are whole, aligned cache lines are written past the cache. Shifted by one element they are
+ * not: both ways must give the same bytes.
+ */
+
+import { type FloatArray, type Kernels, misalignment, nativeKernels } from 'skein/native';
+import { describe, expect, it } from 'vitest';
+import { randomFloats, randomIds } from './harness.js';
+
+const [rows, cols] = [33000, 128]; // 33 MB of f64
+const n = rows * cols;
+
+/** n elements that start `shift` elements behind a border of 64 bytes. */
+function placed(shift: number): FloatArray {
+  const bytes = new Uint8Array(8 * n + 128);
+  const start = (64 - misalignment(bytes)) % 64;
+  return new Float64Array(bytes.buffer, start + 8 * shift, n).fill(7);
+}
+
+describe.skipIf(nativeKernels === null)('streamed = stored', () => {
+  const k = nativeKernels as Kernels;
+  const x = randomFloats('f64', n, 1);
+  const gy = randomFloats('f64', n, 2);
+  const gamma = randomFloats('f64', cols, 3);
+  const [perRow, perColumn] = [randomFloats('f64', rows, 4), randomFloats('f64', cols, 5)];
+  const [rowOut, rowOut2] = [new Float64Array(rows), new Float64Array(rows)];
+  const [colOut, colOut2] = [new Float64Array(cols), new Float64Array(cols)];
+  const cases: Record<string, (out: FloatArray) => void> = {
+    dropout: (out) => k.dropout(x, out, n, 0.4, Uint32Array.of(1, 2, 3, 4)),
+    softmax: (out) => k.softmax(x, out, rows, cols),
+    softmaxBackward: (out) => k.softmaxBackward(x, gy, out, rows, cols),
+    logSoftmax: (out) => k.logSoftmax(x, out, rows, cols),
+    logSoftmaxBackward: (out) => k.logSoftmaxBackward(x, gy, out, rows, cols),
+    crossEntropyBackward: (out) =>
+      k.crossEntropyBackward(x, randomIds(rows, cols), perRow, perRow, out, rows, cols),
+    layerNorm: (out) => k.layerNorm(x, gamma, gamma, out, rowOut, rowOut2, rows, cols, 1e-5),
+    layerNormBackward: (out) =>
+      k.layerNormBackward(x, gy, gamma, perRow, perRow, out, colOut, colOut2, rows, cols),
+    batchNorm: (out) => k.batchNorm(x, perColumn, perColumn, gamma, gamma, out, rows, cols),
+    batchNormBackward: (out) =>
+      k.batchNormBackward(x, gy, perColumn, perColumn, gamma, out, colOut, colOut2, rows, cols),
+  };
+  it.each(Object.entries(cases))('%s', (_name, run) => {
+    const [streamed, stored] = [placed(0), placed(1)];
+    run(streamed);
+    run(stored);
+    const bytes = (a: FloatArray) => Buffer.from(a.buffer as ArrayBuffer, a.byteOffset, a.byteLength);
+    expect(Buffer.compare(bytes(streamed), bytes(stored))).toBe(0);
+  });
+});

@@ -1,0 +1,127 @@
+/**
+ * How the addon is chosen, what is said when it cannot be, and the asynchronous face of the kernels.
+ */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { asyncKernels, getThreads, nativeKernels, nativeStatus, referenceKernels, setThreads } from 'skein/native';
+import { describe, expect, it } from 'vitest';
+
+const program = `
+import { nativeStatus, referenceKernels, kernels } from 'skein/native';
+const c = new Float32Array(1);
+kernels().gemm(Float32Array.of(2), Float32Array.of(3), null, c, 1, 1, 1, false, false, false);
+console.log(JSON.stringify({ ...nativeStatus(), product: c[0] }));
+`;
+
+function start(env: Record<string, string>, cwd = process.cwd()): { status: number | null; stdout: string; stderr: string } {
+  const base = { ...process.env };
+  delete base.SKEIN_NATIVE;
+  delete base.SKEIN_THREADS;
+  return spawnSync(process.execPath, ['--input-type=module', '--eval', program], { encoding: 'utf8', cwd, env: { ...base, ...env } });
+}
+
+describe('choice of kernels', () => {
+  it('refuses a level it does not know and says which there are', () => {
+    const { status, stderr } = start({ SKEIN_NATIVE: 'avx9' });
+    expect(status).not.toBe(0);
+    expect(stderr).toContain('SKEIN_NATIVE: expected 0, 1 or one of portable, avx2, avx512, got "avx9"');
+  });
+  it.each(['0', '-1', 'many', '1.5'])('refuses SKEIN_THREADS=%s', (value) => {
+    const { status, stderr } = start({ SKEIN_THREADS: value });
+    expect(status).not.toBe(0);
+    expect(stderr).toContain('SKEIN_THREADS');
+  });
+  it('SKEIN_NATIVE=0 runs the TypeScript kernels without a warning', () => {
+    const { stdout, stderr } = start({ SKEIN_NATIVE: '0' });
+    expect(JSON.parse(stdout)).toMatchObject({ backend: 'reference', level: null, product: 6 });
+    expect(stderr).toBe('');
+  });
+  it.runIf(nativeKernels !== null)('SKEIN_NATIVE=portable and SKEIN_THREADS=3 are obeyed', () => {
+    const { stdout } = start({ SKEIN_NATIVE: 'portable', SKEIN_THREADS: '3' });
+    expect(JSON.parse(stdout)).toMatchObject({ backend: 'native', level: 'portable', threads: 3, product: 6 });
+  });
+  it('without an addon it warns once with platform, cause and command, and computes', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'skein-bare-'));
+    try {
+      cpSync('dist', join(folder, 'dist'), { recursive: true });
+      cpSync('package.json', join(folder, 'package.json'));
+      if (existsSync('build')) writeFileSync(join(folder, 'note'), 'no build folder here on purpose');
+      const { stdout, stderr } = start({}, folder);
+      expect(JSON.parse(stdout)).toMatchObject({ backend: 'reference', product: 6 });
+      expect(stderr.match(/SkeinWarning/g)).toHaveLength(1);
+      expect(stderr).toContain(`${process.platform}-${process.arch}`);
+      expect(stderr).toContain('npm rebuild skein');
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+  it('setThreads refuses nonsense', () => {
+    expect(() => setThreads(0)).toThrow(/setThreads: expected a whole number from 1 to 1024 for count, got 0/);
+    expect(getThreads()).toBe(nativeStatus().threads);
+  });
+});
+
+describe('asynchronous kernels', () => {
+  it('give what the synchronous ones give, many at once', async () => {
+    const x = Float32Array.from({ length: 1000 }, (_, i) => i / 7);
+    const jobs = Array.from({ length: 50 }, async () => {
+      const y = new Float32Array(1000);
+      await asyncKernels.unary(6, x, y, 10, 0);
+      return y;
+    });
+    const want = new Float32Array(1000);
+    (nativeKernels ?? referenceKernels).unary(6, x, want, 10, 0);
+    for (const y of await Promise.all(jobs)) expect(y).toEqual(want);
+    expect(await asyncKernels.sumSquares(Float32Array.of(3, 4), 2)).toBe(25);
+  });
+  it('keep their arrays alive until they end', async () => {
+    const run = (): Promise<number> => asyncKernels.sumSquares(new Float64Array(200_000).fill(1), 200_000);
+    const sums = await Promise.all(Array.from({ length: 40 }, run));
+    expect(new Set(sums)).toEqual(new Set([200_000]));
+  });
+  it('leave the event loop free', async () => {
+    if (nativeKernels === null) return;
+    const n = 1500;
+    const a = new Float64Array(n * n).fill(0.5);
+    const c = new Float64Array(n * n);
+    let ticks = 0;
+    const timer = setInterval(() => ticks++, 1);
+    await asyncKernels.gemm(a, a, null, c, n, n, n, false, false, false);
+    clearInterval(timer);
+    expect(ticks).toBeGreaterThan(0);
+    expect(c[0]).toBe(0.25 * n);
+  });
+  it.runIf(nativeKernels !== null)('refuse a wrong argument by name and position', () => {
+    const wrong = Int32Array.of(1) as unknown as Float32Array;
+    expect(() => nativeKernels?.unary(0, Float32Array.of(1), wrong, 1, 0)).toThrow(/kernel unary: expected Float32Array for argument 3/);
+    expect(() => (nativeKernels as unknown as { unary(): void }).unary()).toThrow(/unary/);
+  });
+});
+
+describe.runIf(nativeKernels !== null)('worker threads', () => {
+  it('load the addon beside the main thread and end while work is under way', () => {
+    const script = `
+      import { Worker, isMainThread } from 'node:worker_threads';
+      const body = \`
+        import('skein/native').then(async ({ asyncKernels, kernels }) => {
+          const { parentPort } = await import('node:worker_threads');
+          const y = new Float32Array(1);
+          kernels().unary(0, Float32Array.of(3), y, 1, 0);
+          asyncKernels.sumSquares(new Float64Array(4000000), 4000000);
+          parentPort.postMessage(y[0]);
+          process.exit(0);
+        });\`;
+      const results = await Promise.all([1, 2, 3].map(() => new Promise((resolve, reject) => {
+        const worker = new Worker(body, { eval: true });
+        worker.once('message', resolve);
+        worker.once('error', reject);
+      })));
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      console.log(results.join());
+    `;
+    const output = execFileSync(process.execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8' });
+    expect(output.trim()).toBe('-3,-3,-3');
+  });
+});
