@@ -1,0 +1,303 @@
+/**
+ * The engine that walks the tape backwards.
+ *
+ * Nodes run in descending id, so all uses of a value come before the value; contributions add up in that fixed order.
+ * A leaf's gradient is complete when its last use has been visited: then its hooks run and `grad` is written. Gradients
+ * between built-in operations go back to the pool as soon as they are used; whatever user code has seen does not.
+ */
+import { kernels } from '../native/index.js';
+import { DTypeError, expected, InternalError, ShapeError, StateError } from '../util/errors.js';
+import { isFloat } from './dtype.js';
+import { isCheckingFinite, noGrad } from './grad-mode.js';
+import { scope } from './scope.js';
+import { formatShape, sameShape } from './shape.js';
+import { SparseRows } from './sparse-rows.js';
+import { checkFinite, type Edge, edgeOf, type Gradient, type TapeNode } from './tape.js';
+import { Tensor } from './tensor.js';
+
+export interface BackwardOptions {
+  /** Keep what forward saved, so that another backward pass can go through it. */
+  readonly retainGraph?: boolean;
+}
+
+/** Adds d(root)/d(leaf) to `grad` of every leaf that requires it. `gradient` defaults to 1 for a scalar root. */
+export function backward(root: Tensor, gradient?: Tensor, options: BackwardOptions = {}): void {
+  run([root], [gradient], null, options.retainGraph === true);
+}
+
+/** `backward` from several roots at once. */
+export function backwardAll(
+  roots: readonly Tensor[],
+  gradients: readonly (Tensor | undefined)[],
+  options: BackwardOptions = {},
+): void {
+  run(roots, gradients, null, options.retainGraph === true);
+}
+
+/** d(output)/d(input) for each input, leaving every `grad` as it is; null for an input that output does not depend on. */
+export function grad(
+  output: Tensor,
+  inputs: readonly Tensor[],
+  gradient?: Tensor,
+  options: BackwardOptions = {},
+): (Tensor | null)[] {
+  const captured = new Map<string | Tensor, Tensor | null>();
+  const keys = inputs.map((t) => {
+    if (!t.requiresGrad) throw new StateError('grad: expected inputs that require a gradient, got one that does not.');
+    const key = captureKey(edgeOf(t));
+    captured.set(key, null);
+    return key;
+  });
+  run([output], [gradient], captured, options.retainGraph === true);
+  return keys.map((key) => captured.get(key) ?? null);
+}
+
+function captureKey(edge: Edge): string | Tensor {
+  if (edge === null) throw new InternalError('a tensor without an edge cannot be captured');
+  return 'leaf' in edge ? edge.leaf : `${edge.node.id}:${edge.index}`;
+}
+
+type Captured = Map<string | Tensor, Tensor | null>;
+
+class Pass {
+  readonly #slots = new Map<TapeNode, (Tensor | null)[]>();
+  readonly #leafSlots = new Map<Tensor, Gradient>();
+  readonly #leafUses = new Map<Tensor, number>();
+  /** Sums made here, which may be added to in place. */
+  readonly #owned = new Set<Tensor>();
+  readonly #captured: Captured | null;
+
+  constructor(captured: Captured | null) {
+    this.#captured = captured;
+  }
+
+  /** All nodes below the roots, newest first; counts the uses of each leaf. */
+  collect(roots: readonly Edge[]): TapeNode[] {
+    const nodes: TapeNode[] = [];
+    const seen = new Set<TapeNode>();
+    const stack: Edge[] = [...roots];
+    while (stack.length > 0) {
+      const edge = stack.pop() as Edge;
+      if (edge === null) continue;
+      if ('leaf' in edge) {
+        this.#leafUses.set(edge.leaf, (this.#leafUses.get(edge.leaf) ?? 0) + 1);
+      } else if (!seen.has(edge.node)) {
+        seen.add(edge.node);
+        nodes.push(edge.node);
+        stack.push(...edge.node.edges);
+      }
+    }
+    return nodes.sort((a, b) => b.id - a.id);
+  }
+
+  /** Takes one handle of a gradient (or null) along an edge. */
+  deliver(edge: Edge, gradient: Gradient | null, from: string): void {
+    if (edge === null) {
+      if (gradient instanceof Tensor) gradient.dispose();
+    } else if ('leaf' in edge) {
+      this.#deliverToLeaf(edge.leaf, gradient, from);
+    } else if (gradient !== null) {
+      if (gradient instanceof SparseRows) throw new InternalError(`${from} returned sparse rows for a tensor that is not a leaf`);
+      let slots = this.#slots.get(edge.node);
+      if (slots === undefined) {
+        slots = new Array<Tensor | null>(edge.node.outputs).fill(null);
+        this.#slots.set(edge.node, slots);
+      }
+      slots[edge.index] = this.#sum(slots[edge.index], gradient);
+    }
+  }
+
+  #deliverToLeaf(leaf: Tensor, gradient: Gradient | null, from: string): void {
+    if (gradient !== null) {
+      if (!sameShape(gradient.shape, leaf.shape)) {
+        throw new InternalError(
+          `${from} returned a gradient of shape ${formatShape(gradient.shape)} for an input of shape ${formatShape(leaf.shape)}`,
+        );
+      }
+      const before = this.#leafSlots.get(leaf);
+      this.#leafSlots.set(leaf, before === undefined ? gradient : this.#sumAny(before, gradient));
+    }
+    const left = (this.#leafUses.get(leaf) as number) - 1;
+    this.#leafUses.set(leaf, left);
+    if (left === 0) this.#finishLeaf(leaf);
+  }
+
+  #finishLeaf(leaf: Tensor): void {
+    let gradient = this.#leafSlots.get(leaf);
+    if (gradient === undefined) return;
+    this.#leafSlots.delete(leaf);
+    if (this.#captured !== null && !this.#captured.has(leaf)) {
+      if (gradient instanceof Tensor) gradient.dispose();
+      return;
+    }
+    if (leaf.hooks !== null || this.#captured !== null) {
+      if (gradient instanceof SparseRows) gradient = densify(gradient);
+      for (const hook of leaf.hooks ?? []) gradient = hook(gradient as Tensor) ?? gradient;
+    }
+    if (this.#captured !== null) this.#captured.set(leaf, exclusive(gradient as Tensor));
+    else storeLeafGradient(leaf, gradient, leaf.hooks !== null);
+    for (const hook of leaf.leafHooks ?? []) hook(leaf);
+  }
+
+  /** Runs one node and sends its results on. */
+  visit(node: TapeNode, retain: boolean): void {
+    const slots = this.#slots.get(node);
+    this.#slots.delete(node);
+    if (slots === undefined) {
+      for (const edge of node.edges) if (edge !== null) this.deliver(edge, null, node.name);
+      if (!retain) node.release();
+      return;
+    }
+    const seenByUser = this.#runHooks(node, slots) || !node.builtin;
+    const results = node.builtin ? scope(() => node.runBackward(slots)) : node.runBackward(slots);
+    const handles = ownHandles(results, slots, node.builtin);
+    for (const [i, edge] of node.edges.entries()) {
+      const handle = handles[i];
+      if (handle instanceof Tensor && isCheckingFinite()) checkFinite(handle, `${node.name} (backward, input ${i})`);
+      this.deliver(edge, handle, node.name);
+    }
+    if (!seenByUser) for (const g of slots) g?.dispose();
+    if (!retain) node.release();
+  }
+
+  /** Applies hooks and captures; true when user code has received a gradient. */
+  #runHooks(node: TapeNode, slots: (Tensor | null)[]): boolean {
+    let seen = false;
+    for (const [i, slot] of slots.entries()) {
+      if (slot === null) continue;
+      for (const hook of node.hooks?.[i] ?? []) {
+        slots[i] = hook(slots[i] as Tensor) ?? slots[i];
+        seen = true;
+      }
+      const key = `${node.id}:${i}`;
+      if (this.#captured?.has(key)) {
+        this.#captured.set(key, slots[i]);
+        seen = true;
+      }
+    }
+    return seen;
+  }
+
+  #sumAny(a: Gradient, b: Gradient): Gradient {
+    if (a instanceof SparseRows && b instanceof SparseRows) return a.concat(b);
+    return this.#sum(a instanceof SparseRows ? densify(a) : a, b instanceof SparseRows ? densify(b) : b);
+  }
+
+  #sum(a: Tensor | null, b: Tensor): Tensor {
+    if (a === null) return b;
+    let total = a;
+    if (!this.#owned.has(a)) {
+      total = copyOf(a);
+      this.#owned.add(total);
+      a.dispose();
+    }
+    const addend = b.isContiguous ? b : copyOf(b);
+    kernels().axpy(1, addend.floats, total.floats, total.size);
+    b.dispose();
+    return total;
+  }
+}
+
+function run(
+  roots: readonly Tensor[],
+  gradients: readonly (Tensor | undefined)[],
+  captured: Captured | null,
+  retain: boolean,
+): void {
+  noGrad(() => {
+    const pass = new Pass(captured);
+    const edges = roots.map((root) => {
+      if (!root.requiresGrad) {
+        throw new StateError('backward: expected a tensor that depends on a leaf with requiresGrad, got one that does not.');
+      }
+      return edgeOf(root);
+    });
+    const starts = roots.map((root, i) => rootGradient(root, gradients[i]));
+    const nodes = pass.collect(edges);
+    for (const [i, edge] of edges.entries()) pass.deliver(edge, starts[i], 'backward');
+    for (const node of nodes) pass.visit(node, retain);
+  });
+}
+
+function rootGradient(root: Tensor, given: Tensor | undefined): Tensor {
+  if (given === undefined) {
+    if (root.size !== 1) {
+      throw new ShapeError(
+        expected('backward', 'a gradient', 'a root that is not a scalar', formatShape(root.shape), 'Reduce it with sum() or mean(), or pass its gradient.'),
+      );
+    }
+    const one = Tensor.allocate(root.dtype, root.shape);
+    one.array[0] = 1;
+    return one;
+  }
+  if (!sameShape(given.shape, root.shape)) {
+    throw new ShapeError(expected('backward', `shape ${formatShape(root.shape)}`, 'gradient', formatShape(given.shape)));
+  }
+  if (given.dtype !== root.dtype) throw new DTypeError(expected('backward', root.dtype, 'gradient', given.dtype));
+  return given.alias();
+}
+
+/** One handle of its own for each result, so that disposing one never takes another's memory. */
+function ownHandles(
+  results: readonly (Gradient | null | undefined)[],
+  received: readonly (Tensor | null)[],
+  builtin: boolean,
+): (Gradient | null)[] {
+  const taken = new Set<unknown>(received);
+  return results.map((result) => {
+    if (result === null || result === undefined) return null;
+    if (result instanceof SparseRows) return result;
+    if (!(result instanceof Tensor) || !isFloat(result.dtype)) throw new InternalError('a backward function must return float tensors or null');
+    if (builtin && !taken.has(result)) {
+      taken.add(result);
+      return result;
+    }
+    return result.alias();
+  });
+}
+
+function storeLeafGradient(leaf: Tensor, gradient: Gradient, seenByUser: boolean): void {
+  const before = leaf.ownGrad;
+  if (gradient instanceof SparseRows) {
+    if (before !== null) {
+      gradient.addTo(before.floats);
+      before.storage.version++;
+    } else {
+      leaf.sparseGrad = leaf.sparseGrad === null ? gradient : leaf.sparseGrad.concat(gradient);
+    }
+    return;
+  }
+  if (before === null) {
+    const total = exclusive(gradient);
+    total.kept = true;
+    leaf.sparseGrad?.addTo(total.floats);
+    leaf.sparseGrad = null;
+    leaf.setOwnGrad(total, seenByUser);
+    return;
+  }
+  const addend = gradient.isContiguous ? gradient : copyOf(gradient);
+  kernels().axpy(1, addend.floats, before.floats, before.size);
+  before.storage.version++;
+  gradient.dispose();
+}
+
+/** A contiguous tensor that shares its memory with no other. */
+function exclusive(t: Tensor): Tensor {
+  if (t.isContiguous && !t.storage.isShared && t.storage.data.length === t.size) return t;
+  const copy = copyOf(t);
+  t.dispose();
+  return copy;
+}
+
+function copyOf(t: Tensor): Tensor {
+  const copy = Tensor.allocate(t.dtype, t.shape);
+  copy.floats.set(t.dataSync());
+  return copy;
+}
+
+function densify(sparse: SparseRows): Tensor {
+  const dense = Tensor.allocate(sparse.rows instanceof Float32Array ? 'f32' : 'f64', sparse.shape);
+  kernels().fill(dense.floats, dense.size, 0);
+  sparse.addTo(dense.floats);
+  return dense;
+}

@@ -1,0 +1,37 @@
+/**
+ * Checkpointing: keep a function's inputs instead of its intermediate values, and compute it again in backward.
+ */
+import { backwardAll } from './backward.js';
+import { enableGrad } from './grad-mode.js';
+import { defineMultiOp } from './op.js';
+import { randomState, setRandomState } from './random.js';
+import type { Tensor } from './tensor.js';
+
+type Body = (...inputs: Tensor[]) => Tensor;
+
+/**
+ * fn(...inputs), holding only the inputs until backward, which runs fn once more. Parameters that fn uses by itself get
+ * their gradients as usual. Random draws inside fn (dropout) from the shared generator repeat exactly.
+ */
+export function checkpoint(fn: Body, ...inputs: readonly Tensor[]): Tensor {
+  return checkpointOp(inputs, { fn, random: randomState() })[0];
+}
+
+const checkpointOp = defineMultiOp<{ readonly fn: Body; readonly random: ReturnType<typeof randomState> }>({
+  name: 'checkpoint',
+  // fn may use parameters of its own, so the call matters to the tape even when no input requires a gradient.
+  always: true,
+  forward(ctx, inputs, { fn }) {
+    ctx.save(...inputs);
+    return [fn(...inputs)];
+  },
+  backward(ctx, [gy], { fn, random }) {
+    const now = randomState();
+    setRandomState(random);
+    const inputs = ctx.saved.map((t, i) => t.alias().setRequiresGrad(ctx.needs(i)));
+    const output = enableGrad(() => fn(...inputs));
+    setRandomState(now);
+    if (output.requiresGrad) backwardAll([output], [gy as Tensor]);
+    return inputs.map((t) => t.grad);
+  },
+});

@@ -1,0 +1,159 @@
+/**
+ * Making tensors: from numbers, from typed arrays without a copy, filled, random.
+ */
+import { kernels, type TypedArray } from '../native/index.js';
+import { checkInteger, checkNumber, DTypeError, expected, ShapeError, ValueError } from '../util/errors.js';
+import type { Random } from '../util/philox.js';
+import { checkDType, type DType, dtypeOfArray, dtypes, isFloat } from './dtype.js';
+import { defaultRandom } from './random.js';
+import { checkShape, formatShape, sizeOf } from './shape.js';
+import { Storage } from './storage.js';
+import { type NestedArray, Tensor } from './tensor.js';
+
+export interface CreateOptions {
+  readonly dtype?: DType;
+  readonly requiresGrad?: boolean;
+}
+
+function finish(t: Tensor, options: CreateOptions): Tensor {
+  return options.requiresGrad === true ? t.setRequiresGrad() : t;
+}
+
+/** Nested arrays of numbers as a tensor of their shape (f32 unless `dtype` says otherwise). */
+export function fromArray(values: NestedArray, options: CreateOptions = {}): Tensor {
+  const dtype = checkDType('fromArray', options.dtype ?? 'f32');
+  if (dtype === 'f16' || dtype === 'bf16') throw new DTypeError(expected('fromArray', 'a computing dtype', 'dtype', dtype, 'Use cast() afterwards.'));
+  const shape: number[] = [];
+  for (let v: unknown = values; Array.isArray(v); v = v[0]) shape.push(v.length);
+  const t = Tensor.allocate(dtype, checkShape('fromArray', shape));
+  let position = 0;
+  const fill = (value: unknown, axis: number): void => {
+    if (axis === shape.length) {
+      if (typeof value !== 'number') throw new ValueError(expected('fromArray', 'a number', `element ${position}`, value));
+      t.array[position++] = value;
+      return;
+    }
+    if (!Array.isArray(value) || value.length !== shape[axis]) {
+      throw new ShapeError(expected('fromArray', `${shape[axis]} items at depth ${axis}, as in the first row`, 'values', Array.isArray(value) ? `${value.length} items` : value));
+    }
+    for (const item of value) fill(item, axis + 1);
+  };
+  fill(values, 0);
+  return finish(t, options);
+}
+
+/** A typed array as a tensor over the same memory: writes to one show in the other. */
+export function fromTypedArray(data: TypedArray, shape: readonly number[] = [data.length], options: CreateOptions = {}): Tensor {
+  if (!ArrayBuffer.isView(data)) throw new ValueError(expected('fromTypedArray', 'a typed array', 'data', data));
+  const dtype = options.dtype === undefined ? dtypeOfArray(data) : checkDType('fromTypedArray', options.dtype);
+  if (!(data instanceof dtypes[dtype].array)) {
+    throw new DTypeError(expected('fromTypedArray', `${dtypes[dtype].array.name} for dtype ${dtype}`, 'data', data));
+  }
+  const checked = checkShape('fromTypedArray', [...shape]);
+  if (sizeOf(checked) !== data.length) {
+    throw new ShapeError(expected('fromTypedArray', `${sizeOf(checked)} elements for shape ${formatShape(checked)}`, 'data', `${data.length} elements`));
+  }
+  return finish(new Tensor(Storage.wrap(data), dtype, checked), options);
+}
+
+/** A tensor from nested arrays (copied) or from a typed array (shared). */
+export function tensor(values: NestedArray | TypedArray, options: CreateOptions & { readonly shape?: readonly number[] } = {}): Tensor {
+  if (ArrayBuffer.isView(values)) return fromTypedArray(values as TypedArray, options.shape, options);
+  const t = fromArray(values as NestedArray, { ...options, requiresGrad: false });
+  if (options.shape === undefined) return finish(t, options);
+  const shape = checkShape('tensor', [...options.shape]);
+  if (sizeOf(shape) !== t.size) throw new ShapeError(expected('tensor', `${t.size} elements`, 'shape', formatShape(shape)));
+  return finish(t.view(shape), options);
+}
+
+/** Every element `value`. */
+export function full(shape: readonly number[], value: number, options: CreateOptions = {}): Tensor {
+  const t = Tensor.allocate(checkDType('full', options.dtype ?? 'f32'), checkShape('full', [...shape]));
+  if (isFloat(t.dtype)) kernels().fill(t.floats, t.size, value);
+  else if (t.dtype === 'i32' || t.dtype === 'u8' || value === 0) t.array.fill(value);
+  else throw new DTypeError(expected('full', 'a computing dtype for a value other than 0', 'dtype', t.dtype));
+  return finish(t, options);
+}
+
+export function zeros(shape: readonly number[], options: CreateOptions = {}): Tensor {
+  return full(shape, 0, options);
+}
+
+export function ones(shape: readonly number[], options: CreateOptions = {}): Tensor {
+  return full(shape, 1, options);
+}
+
+/** The n × n identity. */
+export function eye(n: number, options: CreateOptions = {}): Tensor {
+  checkInteger('eye', 'n', n);
+  const t = zeros([n, n], { ...options, requiresGrad: false });
+  for (let i = 0; i < n; i++) t.array[i * n + i] = 1;
+  return finish(t, options);
+}
+
+/** start, start + step, … below end; i32 unless `dtype` says otherwise. */
+export function arange(start: number, end: number, step = 1, options: CreateOptions = {}): Tensor {
+  for (const [name, value] of Object.entries({ start, end, step })) checkNumber('arange', name, value);
+  if (step === 0) throw new ValueError(expected('arange', 'a step other than 0', 'step', step));
+  const t = Tensor.allocate(checkDType('arange', options.dtype ?? 'i32'), [Math.max(0, Math.ceil((end - start) / step))]);
+  for (let i = 0; i < t.size; i++) t.array[i] = start + i * step;
+  return finish(t, options);
+}
+
+export interface RandomOptions extends CreateOptions {
+  /** Where the numbers come from; the shared generator by default (see `manualSeed`). */
+  readonly random?: Random;
+}
+
+function randomFloats(where: string, shape: readonly number[], options: RandomOptions): { t: Tensor; random: Random } {
+  const dtype = options.dtype ?? 'f32';
+  if (!isFloat(dtype)) throw new DTypeError(expected(where, 'f32 or f64', 'dtype', dtype));
+  return { t: Tensor.allocate(dtype, checkShape(where, [...shape])), random: options.random ?? defaultRandom() };
+}
+
+/** Uniform in [lo, hi). */
+export function rand(shape: readonly number[], options: RandomOptions & { readonly lo?: number; readonly hi?: number } = {}): Tensor {
+  const { t, random } = randomFloats('rand', shape, options);
+  const lo = checkNumber('rand', 'lo', options.lo ?? 0);
+  const hi = checkNumber('rand', 'hi', options.hi ?? 1);
+  const words = t.dtype === 'f64' ? 2 * t.size : t.size;
+  kernels().randomUniform(t.floats, t.size, lo, hi, random.key, random.reserve(words));
+  return finish(t, options);
+}
+
+/** Normally distributed. */
+export function randn(shape: readonly number[], options: RandomOptions & { readonly mean?: number; readonly std?: number } = {}): Tensor {
+  const { t, random } = randomFloats('randn', shape, options);
+  const mean = checkNumber('randn', 'mean', options.mean ?? 0);
+  const std = checkNumber('randn', 'std', options.std ?? 1, 0);
+  kernels().randomNormal(t.floats, t.size, mean, std, random.key, random.reserve(4 * t.size));
+  return finish(t, options);
+}
+
+/** Whole numbers in [lo, hi), i32. */
+export function randint(lo: number, hi: number, shape: readonly number[], options: { readonly random?: Random } = {}): Tensor {
+  checkInteger('randint', 'lo', lo, -(2 ** 31), 2 ** 31 - 1);
+  checkInteger('randint', 'hi', hi, lo + 1, 2 ** 31 - 1);
+  const t = Tensor.allocate('i32', checkShape('randint', [...shape]));
+  const random = options.random ?? defaultRandom();
+  kernels().randomIntegers(t.array as Int32Array, t.size, lo, hi, random.key, random.reserve(t.size));
+  return t;
+}
+
+/** 1 with probability p, else 0 (u8). */
+export function bernoulli(p: number, shape: readonly number[], options: { readonly random?: Random } = {}): Tensor {
+  checkNumber('bernoulli', 'p', p, 0, 1);
+  const t = Tensor.allocate('u8', checkShape('bernoulli', [...shape]));
+  const random = options.random ?? defaultRandom();
+  kernels().randomBernoulli(t.array as Uint8Array, t.size, p, random.key, random.reserve(t.size));
+  return t;
+}
+
+/** A random order of 0 … n−1 (i32). */
+export function randperm(n: number, options: { readonly random?: Random } = {}): Tensor {
+  checkInteger('randperm', 'n', n, 0, 2 ** 31 - 1);
+  const t = Tensor.allocate('i32', [n]);
+  const random = options.random ?? defaultRandom();
+  kernels().randomPermutation(t.array as Int32Array, n, random.split(random.reserve(1)).key);
+  return t;
+}

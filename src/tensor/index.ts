@@ -1,0 +1,25 @@
+/**
+ * Tensors with reverse-mode differentiation.
+ */
+import './methods.js';
+
+export { backward, backwardAll, type BackwardOptions, grad } from './backward.js';
+export { checkpoint } from './checkpoint.js';
+export {
+  arange, bernoulli, type CreateOptions, eye, fromArray, fromTypedArray, full, ones, rand, randint, randn, type RandomOptions,
+  randperm, tensor, zeros,
+} from './create.js';
+export type { DType, FloatDType } from './dtype.js';
+export { enableGrad, isGradEnabled, noGrad, setCheckFinite } from './grad-mode.js';
+export { defineMultiOp, defineOp, type MultiOpDefinition, type OpDefinition } from './op.js';
+export * from './ops/index.js';
+export { emptyPool, type PoolStats, poolStats } from './pool.js';
+export { defaultRandom, manualSeed, randomState, setRandomState } from './random.js';
+export {
+  type DecodedTensors, decodeSafetensors, encodeSafetensors, type SafetensorsMetadata,
+} from './safetensors.js';
+export { keep, scope, unscoped } from './scope.js';
+export { broadcastShapes, formatShape, type Shape } from './shape.js';
+export { SparseRows } from './sparse-rows.js';
+export type { BackwardContext, Gradient, GradientHook, LeafHook, OpContext } from './tape.js';
+export { type NestedArray, Tensor } from './tensor.js';

@@ -1,0 +1,92 @@
+/**
+ * Fused recurrent cells and the time encoding. The matrix products happen outside, so that they can be shared.
+ */
+import { kernels } from '../../native/index.js';
+import { expected, ShapeError } from '../../util/errors.js';
+import { builtinOp } from '../op.js';
+import { formatShape } from '../shape.js';
+import { Tensor } from '../tensor.js';
+import { checkRank, checkSameFloat, checkShapeIs, packed } from './common.js';
+
+const gruGatesOp = builtinOp({
+  name: 'gruGates',
+  forward(ctx, [gi, gh, h]) {
+    const [batch, hidden] = h.shape;
+    const out = Tensor.allocate(h.dtype, h.shape);
+    const gates = Tensor.allocate(h.dtype, [batch, 4 * hidden]);
+    kernels().gruCell(packed(gi), packed(gh), packed(h), out.floats, gates.floats, batch, hidden);
+    ctx.save(h, gates);
+    return out;
+  },
+  backward({ saved: [h, gates] }, gy) {
+    const [batch, hidden] = h.shape;
+    const dgi = Tensor.allocate(h.dtype, [batch, 3 * hidden]);
+    const dgh = Tensor.allocate(h.dtype, [batch, 3 * hidden]);
+    const dh = Tensor.allocate(h.dtype, h.shape);
+    kernels().gruCellBackward(packed(gy), packed(h), gates.floats, dgi.floats, dgh.floats, dh.floats, batch, hidden);
+    return [dgi, dgh, dh];
+  },
+});
+
+/**
+ * The gates of a GRU cell: r = σ(gi_r + gh_r), z = σ(gi_z + gh_z), n = tanh(gi_n + r·gh_n), h' = (1 − z)·n + z·h.
+ * gi and gh [B, 3H] are the input's and the state's products with bias, in the order r, z, n; h [B, H].
+ */
+export function gruGates(gi: Tensor, gh: Tensor, h: Tensor): Tensor {
+  checkSameFloat('gruGates', { gi, gh, h });
+  checkRank('gruGates', 'h', h, 2);
+  const wide = [h.shape[0], 3 * h.shape[1]];
+  checkShapeIs('gruGates', 'gi', gi, wide);
+  checkShapeIs('gruGates', 'gh', gh, wide);
+  return gruGatesOp([gi, gh, h]);
+}
+
+const rnnGatesOp = builtinOp<{ readonly relu: boolean }>({
+  name: 'rnnGates',
+  forward(ctx, [gi, gh], { relu }) {
+    const out = Tensor.allocate(gi.dtype, gi.shape);
+    kernels().rnnCell(packed(gi), packed(gh), out.floats, out.size, relu);
+    ctx.save(out);
+    return out;
+  },
+  backward({ saved: [out] }, gy, { relu }) {
+    const g = Tensor.allocate(gy.dtype, gy.shape);
+    kernels().rnnCellBackward(packed(gy), out.floats, g.floats, g.size, relu);
+    return [g, g];
+  },
+});
+
+/** tanh(gi + gh), or relu: the plain recurrent cell after its products. */
+export function rnnGates(gi: Tensor, gh: Tensor, nonlinearity: 'tanh' | 'relu' = 'tanh'): Tensor {
+  checkSameFloat('rnnGates', { gi, gh });
+  checkShapeIs('rnnGates', 'gh', gh, gi.shape);
+  return rnnGatesOp([gi, gh], { relu: nonlinearity === 'relu' });
+}
+
+const timeEncodeOp = builtinOp({
+  name: 'timeEncode',
+  forward(ctx, [t, w, b]) {
+    const n = t.size;
+    const d = w.size;
+    const y = Tensor.allocate(t.dtype, [...t.shape, d]);
+    kernels().timeEncode(packed(t), packed(w), packed(b), y.floats, n, d);
+    ctx.save(t, w, b);
+    return y;
+  },
+  backward(ctx, gy) {
+    const [t, w, b] = ctx.saved;
+    const gt = ctx.needs(0) ? Tensor.allocate(t.dtype, t.shape) : null;
+    const gw = Tensor.allocate(t.dtype, w.shape);
+    const gb = Tensor.allocate(t.dtype, b.shape);
+    kernels().timeEncodeBackward(packed(t), packed(w), packed(b), packed(gy), gt?.floats ?? null, gw.floats, gb.floats, t.size, w.size);
+    return [gt, gw, gb];
+  },
+});
+
+/** cos(t·w + b): time spans t [...], frequencies w [D], phases b [D] → [..., D]. Large spans keep their precision. */
+export function timeEncode(t: Tensor, w: Tensor, b: Tensor): Tensor {
+  checkSameFloat('timeEncode', { t, w, b });
+  if (w.rank !== 1) throw new ShapeError(expected('timeEncode', 'one axis', 'w', formatShape(w.shape)));
+  checkShapeIs('timeEncode', 'b', b, w.shape);
+  return timeEncodeOp([t, w, b]);
+}

@@ -1,0 +1,122 @@
+/**
+ * Layer and batch normalisation over the last axis' rows or columns.
+ */
+import { kernels } from '../../native/index.js';
+import { checkNumber, expected, ShapeError } from '../../util/errors.js';
+import { builtinOp } from '../op.js';
+import { formatShape, sizeOf } from '../shape.js';
+import { Tensor } from '../tensor.js';
+import { checkRank, checkSameFloat, checkShapeIs, packed } from './common.js';
+
+const layerNormOp = builtinOp<{ readonly eps: number }>({
+  name: 'layerNorm',
+  forward(ctx, [x, gamma, beta], { eps }) {
+    const cols = x.shape[x.rank - 1];
+    const rows = sizeOf(x.shape.slice(0, -1));
+    const y = Tensor.allocate(x.dtype, x.shape);
+    const mean = Tensor.allocate(x.dtype, [rows]);
+    const rstd = Tensor.allocate(x.dtype, [rows]);
+    const scale = gamma === undefined ? null : packed(gamma);
+    const shift = beta === undefined ? null : packed(beta);
+    kernels().layerNorm(packed(x), scale, shift, y.floats, mean.floats, rstd.floats, rows, cols, eps);
+    ctx.save(x, mean, rstd, ...(gamma === undefined ? [] : [gamma]));
+    return y;
+  },
+  backward(ctx, gy) {
+    const [x, mean, rstd, gamma] = ctx.saved;
+    const cols = x.shape[x.rank - 1];
+    const gx = Tensor.allocate(x.dtype, x.shape);
+    const ggamma = ctx.hasInput(1) ? Tensor.allocate(x.dtype, [cols]) : null;
+    const gbeta = ctx.hasInput(2) ? Tensor.allocate(x.dtype, [cols]) : null;
+    kernels().layerNormBackward(
+      packed(x), packed(gy), gamma === undefined ? null : packed(gamma), mean.floats, rstd.floats,
+      gx.floats, ggamma?.floats ?? null, gbeta?.floats ?? null, sizeOf(x.shape.slice(0, -1)), cols,
+    ); // prettier-ignore
+    return [gx, ggamma, gbeta].slice(0, ctx.hasInput(1) ? 3 : 1);
+  },
+});
+
+/** Each row brought to mean 0 and variance 1, then scaled and shifted: x [..., F], gamma and beta [F], both or neither. */
+export function layerNorm(x: Tensor, gamma: Tensor | null = null, beta: Tensor | null = null, eps = 1e-5): Tensor {
+  checkSameFloat('layerNorm', { x, gamma, beta });
+  checkNumber('layerNorm', 'eps', eps, 0);
+  if (x.rank === 0) throw new ShapeError(expected('layerNorm', 'at least one axis', 'x', formatShape(x.shape)));
+  if ((gamma === null) !== (beta === null)) throw new ShapeError(expected('layerNorm', 'both or neither', 'gamma and beta', 'one of them'));
+  if (gamma === null || beta === null) return layerNormOp([x], { eps });
+  const width = [x.shape[x.rank - 1]];
+  checkShapeIs('layerNorm', 'gamma', gamma, width);
+  checkShapeIs('layerNorm', 'beta', beta, width);
+  return layerNormOp([x, gamma, beta], { eps });
+}
+
+const batchNormOp = builtinOp<{ readonly mean: Tensor; readonly rstd: Tensor }>({
+  name: 'batchNorm',
+  forward(ctx, [x, gamma, beta], { mean, rstd }) {
+    const [rows, cols] = x.shape;
+    const y = Tensor.allocate(x.dtype, x.shape);
+    const scale = gamma === undefined ? null : packed(gamma);
+    const shift = beta === undefined ? null : packed(beta);
+    kernels().batchNorm(packed(x), mean.floats, rstd.floats, scale, shift, y.floats, rows, cols);
+    ctx.save(x, mean, rstd, ...(gamma === undefined ? [] : [gamma]));
+    return y;
+  },
+  backward(ctx, gy) {
+    const [x, mean, rstd, gamma] = ctx.saved;
+    const [rows, cols] = x.shape;
+    const gx = Tensor.allocate(x.dtype, x.shape);
+    const ggamma = Tensor.allocate(x.dtype, [cols]);
+    const gbeta = Tensor.allocate(x.dtype, [cols]);
+    kernels().batchNormBackward(
+      packed(x), packed(gy), mean.floats, rstd.floats, gamma === undefined ? null : packed(gamma),
+      gx.floats, ggamma.floats, gbeta.floats, rows, cols,
+    ); // prettier-ignore
+    return [gx, ggamma, gbeta].slice(0, ctx.hasInput(1) ? 3 : 1);
+  },
+});
+
+export interface ColumnStats {
+  readonly mean: Tensor;
+  /** Biased: divided by the number of rows. */
+  readonly variance: Tensor;
+}
+
+/** Mean and variance of each column of x [N, F]; not differentiable by itself. */
+export function columnStats(x: Tensor): ColumnStats {
+  checkSameFloat('columnStats', { x });
+  checkRank('columnStats', 'x', x, 2);
+  const [rows, cols] = x.shape;
+  if (rows === 0) throw new ShapeError(expected('columnStats', 'at least one row', 'x', formatShape(x.shape)));
+  const mean = Tensor.allocate(x.dtype, [cols]);
+  const variance = Tensor.allocate(x.dtype, [cols]);
+  kernels().columnStats(packed(x), mean.floats, variance.floats, rows, cols);
+  return { mean, variance };
+}
+
+/**
+ * Each column brought to mean 0 and variance 1 by the batch's own statistics (from `columnStats`), through which the
+ * gradient flows; gamma and beta [F], both or neither.
+ */
+export function batchNorm(
+  x: Tensor,
+  stats: ColumnStats,
+  gamma: Tensor | null = null,
+  beta: Tensor | null = null,
+  eps = 1e-5,
+): Tensor {
+  checkSameFloat('batchNorm', { x, gamma, beta });
+  checkRank('batchNorm', 'x', x, 2);
+  checkNumber('batchNorm', 'eps', eps, 0);
+  const width = [x.shape[1]];
+  checkShapeIs('batchNorm', 'stats.mean', stats.mean, width);
+  const rstd = Tensor.allocate(x.dtype, width);
+  const variances = stats.variance.floats;
+  for (let i = 0; i < width[0]; i++) rstd.floats[i] = 1 / Math.sqrt(variances[i] + eps);
+  const attributes = { mean: stats.mean, rstd };
+  if (gamma === null || beta === null) {
+    if (gamma !== beta) throw new ShapeError(expected('batchNorm', 'both or neither', 'gamma and beta', 'one of them'));
+    return batchNormOp([x], attributes);
+  }
+  checkShapeIs('batchNorm', 'gamma', gamma, width);
+  checkShapeIs('batchNorm', 'beta', beta, width);
+  return batchNormOp([x, gamma, beta], attributes);
+}

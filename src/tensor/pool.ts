@@ -1,0 +1,71 @@
+/**
+ * Recycles the memory of tensors. Blocks are ArrayBuffers owned by V8 (external buffers are not freed inside a
+ * synchronous loop), over-allocated so that data starts on a 64-byte line.
+ *
+ * A block comes back only when its last holder released it explicitly (`dispose`, `using`, the end of a `scope`, the
+ * tape after backward). Memory that is merely forgotten is the garbage collector's, as with any object: nothing here
+ * relies on a finaliser. Blocks are handed out dirty.
+ */
+import { misalignment } from '../native/index.js';
+
+export interface Block {
+  readonly buffer: ArrayBuffer;
+  /** Offset of the first aligned byte. */
+  readonly offset: number;
+  readonly bytes: number;
+}
+
+const alignment = 64;
+const free = new Map<number, Block[]>();
+let idleBytes = 0;
+let idleLimit = 4 * 2 ** 30;
+let allocations = 0;
+
+/**
+ * Size classes: eight to an octave, so that at most an eighth of a block is unused while tensors of similar size still
+ * share blocks.
+ */
+function sizeClass(bytes: number): number {
+  if (bytes <= 256) return 256;
+  const octave = 2 ** Math.floor(Math.log2(bytes - 1));
+  const step = Math.max(alignment, octave / 8);
+  return Math.ceil(bytes / step) * step;
+}
+
+export function allocateBlock(bytes: number): Block {
+  const size = sizeClass(bytes);
+  const recycled = free.get(size)?.pop();
+  if (recycled !== undefined) {
+    idleBytes -= size;
+    return recycled;
+  }
+  allocations++;
+  const buffer = new ArrayBuffer(size + alignment);
+  return { buffer, offset: (alignment - misalignment(new Uint8Array(buffer))) % alignment, bytes: size };
+}
+
+export function recycleBlock(block: Block): void {
+  if (idleBytes + block.bytes > idleLimit) return;
+  const list = free.get(block.bytes);
+  if (list === undefined) free.set(block.bytes, [block]);
+  else list.push(block);
+  idleBytes += block.bytes;
+}
+
+export interface PoolStats {
+  /** Bytes that wait for reuse. */
+  readonly idleBytes: number;
+  /** Blocks ever taken from the system: flat in a loop that recycles. */
+  readonly allocations: number;
+}
+
+export function poolStats(): PoolStats {
+  return { idleBytes, allocations };
+}
+
+/** Lets all idle memory go; `limit` sets how many idle bytes may be kept from now on (4 GiB at first). */
+export function emptyPool(limit: number = idleLimit): void {
+  free.clear();
+  idleBytes = 0;
+  idleLimit = limit;
+}

@@ -1,0 +1,241 @@
+/**
+ * `Tensor`: a shape and strides over counted storage, plus its place in the tape.
+ *
+ * This file holds what a tensor is: memory, views, reading, disposal. Operations are functions in `ops/`, attached as
+ * methods by `methods.ts`; differentiation is in `tape.ts`. Functions never consume their arguments; a disposed tensor
+ * throws when used.
+ */
+import type { FloatArray, TypedArray } from '../native/index.js';
+import { DTypeError, expected, ShapeError, StateError } from '../util/errors.js';
+import { type DType, dtypes, isFloat } from './dtype.js';
+import { formatTensor } from './print.js';
+import { register, type Scoped } from './scope.js';
+import { contiguousStrides, formatShape, isContiguous, type Shape, sizeOf } from './shape.js';
+import type { SparseRows } from './sparse-rows.js';
+import { Storage } from './storage.js';
+import type { GradientHook, LeafHook, TapeNode } from './tape.js';
+
+export class Tensor implements Scoped, Disposable {
+  readonly shape: Shape;
+  readonly strides: Shape;
+  readonly dtype: DType;
+  /** First element within the storage. */
+  readonly offset: number;
+  readonly size: number;
+  readonly isContiguous: boolean;
+  /** The operation that made this tensor, when it is being recorded. @internal */
+  node: TapeNode | null = null;
+  /** Which output of that operation this is. @internal */
+  outputIndex = 0;
+  /** Survives the end of the scope it was made in. @internal */
+  kept = false;
+  /** @internal */
+  hooks: GradientHook[] | null = null;
+  /** Called after the gradient of a leaf is complete. @internal */
+  leafHooks: LeafHook[] | null = null;
+  #storage: Storage | null;
+  #array: TypedArray | null = null;
+  #leafRequiresGrad = false;
+  #grad: Tensor | null = null;
+  #gradSeen = false;
+  /** Gradient as rows, when the only use of a leaf was a row lookup that asked for it. */
+  sparseGrad: SparseRows | null = null;
+
+  /** @internal Use `tensor`, `zeros`, `fromArray` …; this constructor takes over one reference of `storage`. */
+  constructor(storage: Storage, dtype: DType, shape: Shape, strides?: Shape, offset = 0, scoped = true) {
+    this.#storage = storage;
+    this.dtype = dtype;
+    this.shape = shape;
+    this.size = sizeOf(shape);
+    this.offset = offset;
+    this.strides = strides ?? contiguousStrides(shape);
+    this.isContiguous = strides === undefined || isContiguous(shape, strides);
+    if (scoped) register(this);
+  }
+
+  /** Uninitialised tensor. @internal */
+  static allocate(dtype: DType, shape: Shape): Tensor {
+    return new Tensor(Storage.allocate(dtype, sizeOf(shape)), dtype, shape);
+  }
+
+  get rank(): number {
+    return this.shape.length;
+  }
+
+  get isDisposed(): boolean {
+    return this.#storage === null;
+  }
+
+  /** @internal */
+  get storage(): Storage {
+    if (this.#storage === null) {
+      throw new StateError(
+        `tensor: expected a live tensor, got one of shape ${formatShape(this.shape)} that was disposed. ` +
+          'If a scope() disposed it, return it from the scope or pass it to keep().',
+      );
+    }
+    return this.#storage;
+  }
+
+  /** The elements of a contiguous tensor without a copy. @internal */
+  get array(): TypedArray {
+    const { data } = this.storage;
+    if (this.#array === null) {
+      const whole = this.offset === 0 && this.size === data.length;
+      this.#array = whole ? data : data.subarray(this.offset, this.offset + this.size);
+    }
+    return this.#array;
+  }
+
+  /** `array` of a float tensor. @internal */
+  get floats(): FloatArray {
+    return this.array as FloatArray;
+  }
+
+  /** The storage from this tensor's first element on, for strided kernels. @internal */
+  get base(): TypedArray {
+    const { data } = this.storage;
+    return this.offset === 0 ? data : data.subarray(this.offset);
+  }
+
+  /** Another tensor over the same memory, outside the tape. @internal */
+  view(shape: Shape, strides?: Shape, offset = this.offset, scoped = true): Tensor {
+    return new Tensor(this.storage.retain(), this.dtype, shape, strides, offset, scoped);
+  }
+
+  /** A second handle that no scope tracks, for the tape. @internal */
+  alias(): Tensor {
+    return this.view(this.shape, this.isContiguous ? undefined : this.strides, this.offset, false);
+  }
+
+  // --- reading -------------------------------------------------------------------------------------------------------
+
+  /** The elements in row-major order: the tensor's own memory when contiguous (no copy), otherwise a copy. */
+  dataSync(): TypedArray {
+    return this.isContiguous ? this.array : gatherStrided(this);
+  }
+
+  /** The elements, on whatever device they are. */
+  async data(): Promise<TypedArray> {
+    return this.dataSync();
+  }
+
+  /** The value of a tensor with one element. */
+  item(): number {
+    if (this.size !== 1) throw new ShapeError(expected('item', 'a tensor with one element', 'this', formatShape(this.shape)));
+    this.#refuseStored('item');
+    return this.storage.data[this.offset];
+  }
+
+  /** Nested arrays of numbers (a plain number for a scalar). */
+  toArray(): NestedArray {
+    this.#refuseStored('toArray');
+    const data = this.dataSync();
+    let position = 0;
+    const build = (axis: number): NestedArray =>
+      axis === this.rank ? data[position++] : Array.from({ length: this.shape[axis] }, () => build(axis + 1));
+    return build(0);
+  }
+
+  toString(): string {
+    return this.isDisposed ? `Tensor(disposed, ${formatShape(this.shape)}, ${this.dtype})` : formatTensor(this);
+  }
+
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return this.toString();
+  }
+
+  #refuseStored(where: string): void {
+    if (this.dtype === 'f16' || this.dtype === 'bf16') {
+      throw new DTypeError(expected(where, 'a computing dtype', 'this', this.dtype, 'Convert it first: cast(t, "f32").'));
+    }
+  }
+
+  // --- gradients -----------------------------------------------------------------------------------------------------
+
+  get requiresGrad(): boolean {
+    return this.node !== null || this.#leafRequiresGrad;
+  }
+
+  /** Made by the user, not by a recorded operation. */
+  get isLeaf(): boolean {
+    return this.node === null;
+  }
+
+  setRequiresGrad(flag = true): this {
+    if (this.node !== null) throw new StateError('setRequiresGrad: expected a leaf tensor, got the result of an operation. Use detach() first.');
+    if (flag && !isFloat(this.dtype)) throw new DTypeError(expected('setRequiresGrad', 'f32 or f64', 'dtype', this.dtype));
+    this.#leafRequiresGrad = flag;
+    return this;
+  }
+
+  /** Gradient of the last backward passes, summed; null before any (see also `sparseGrad`). */
+  get grad(): Tensor | null {
+    this.#gradSeen = true;
+    return this.#grad;
+  }
+
+  set grad(value: Tensor | null) {
+    if (value !== null && formatShape(value.shape) !== formatShape(this.shape)) {
+      throw new ShapeError(expected('grad', `shape ${formatShape(this.shape)}`, 'the gradient', formatShape(value.shape)));
+    }
+    this.#gradSeen = true;
+    this.#grad = value;
+  }
+
+  /** The gradient without marking it as handed to the user. @internal */
+  get ownGrad(): Tensor | null {
+    return this.#grad;
+  }
+
+  /** @internal */
+  setOwnGrad(value: Tensor | null, seenByUser = false): void {
+    this.#grad = value;
+    this.#gradSeen = seenByUser;
+  }
+
+  /** Forgets the gradient; its memory is reused at once unless the caller has read it through `grad`. */
+  zeroGrad(): void {
+    if (this.#grad !== null && !this.#gradSeen) this.#grad.dispose();
+    this.#grad = null;
+    this.#gradSeen = false;
+    this.sparseGrad = null;
+  }
+
+  // --- life ----------------------------------------------------------------------------------------------------------
+
+  /** Gives the memory back. Views and recorded operations that still need it keep it alive. */
+  dispose(): void {
+    const storage = this.#storage;
+    if (storage === null) return;
+    this.#storage = null;
+    this.#array = null;
+    this.node = null;
+    storage.release();
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+}
+
+export type NestedArray = number | NestedArray[];
+
+/** Row-major copy of a strided tensor, one element at a time: for reading, not for computing. */
+function gatherStrided(t: Tensor): TypedArray {
+  const { array, bytes } = dtypes[t.dtype];
+  const out = new array(new ArrayBuffer(t.size * bytes), 0, t.size);
+  const { data } = t.storage;
+  const index = new Array<number>(t.rank).fill(0);
+  let position = t.offset;
+  for (let i = 0; i < t.size; i++) {
+    out[i] = data[position];
+    for (let axis = t.rank - 1; axis >= 0; axis--) {
+      position += t.strides[axis];
+      if (++index[axis] < t.shape[axis]) break;
+      position -= t.strides[axis] * t.shape[axis];
+      index[axis] = 0;
+    }
+  }
+  return out;
+}
