@@ -1,0 +1,102 @@
+/**
+ * `BatchNorm1d` (Ioffe & Szegedy 2015): y = (x − mean) / √(var + eps) · γ + β over each column of the batch.
+ *
+ * In training the statistics are the batch's own and the running ones move by `momentum`, towards the unbiased variance
+ * as in PyTorch; in evaluation the running ones are used, as constants.
+ */
+import { checkNumber, expected, ShapeError, ValueError } from '../util/errors.js';
+import {
+  add, batchNorm, type ColumnStats, columnStats, formatShape, isGradEnabled, mul, noGrad, sub, type Tensor,
+} from '../tensor/index.js';
+import { checkFloatDType, checkSizes, newBuffer, newParameter, type ParameterOptions } from './factory.js';
+import * as init from './init.js';
+import { Module } from './module.js';
+
+export interface BatchNormOptions extends ParameterOptions {
+  readonly eps?: number;
+  /** Share of the new batch in the running statistics; null averages all batches equally. 0.1 by default. */
+  readonly momentum?: number | null;
+  /** Scale by γ (from 1) and shift by β (from 0), both trained. The default. */
+  readonly affine?: boolean;
+  /** Keep running statistics (the default); without them evaluation uses the batch too. */
+  readonly trackRunningStats?: boolean;
+}
+
+/** x [N, features] → the same shape. */
+export class BatchNorm1d extends Module {
+  readonly features: number;
+  readonly eps: number;
+  readonly momentum: number | null;
+  readonly weight: Tensor | null;
+  readonly bias: Tensor | null;
+  readonly runningMean: Tensor | null;
+  readonly runningVar: Tensor | null;
+  readonly numBatchesTracked: Tensor | null;
+
+  constructor(features: number, options: BatchNormOptions = {}) {
+    super();
+    checkSizes('BatchNorm1d', { features });
+    const momentum = options.momentum === undefined ? 0.1 : options.momentum;
+    const dtype = checkFloatDType(options.dtype);
+    this.features = features;
+    this.eps = checkNumber('BatchNorm1d', 'eps', options.eps ?? 1e-5, 0);
+    this.momentum = momentum === null ? null : checkNumber('BatchNorm1d', 'momentum', momentum, 0, 1);
+    const affine = options.affine !== false;
+    this.weight = affine ? newParameter([features], options, init.ones) : null;
+    this.bias = affine ? newParameter([features], options) : null;
+    const tracks = options.trackRunningStats !== false;
+    this.runningMean = tracks ? newBuffer([features], dtype) : null;
+    this.runningVar = tracks ? newBuffer([features], dtype, init.ones) : null;
+    this.numBatchesTracked = tracks ? newBuffer([], 'i32') : null;
+  }
+
+  forward(x: Tensor): Tensor {
+    if (x.rank !== 2 || x.shape[1] !== this.features) {
+      throw new ShapeError(expected('BatchNorm1d', `shape [N, ${this.features}]`, 'x', formatShape(x.shape)));
+    }
+    if (!this.training && this.runningMean !== null && this.runningVar !== null) {
+      return this.#byRunningStats(x, { mean: this.runningMean, variance: this.runningVar });
+    }
+    if (x.shape[0] < 2) {
+      throw new ValueError(
+        expected('BatchNorm1d', 'at least 2 rows in training', 'x', formatShape(x.shape), 'The variance of one row is 0; use eval() to score single rows.'),
+      );
+    }
+    const stats = columnStats(x);
+    if (this.training) this.#track(stats, x.shape[0]);
+    return batchNorm(x, stats, this.weight, this.bias, this.eps);
+  }
+
+  #track({ mean, variance }: ColumnStats, rows: number): void {
+    const { runningMean, runningVar, numBatchesTracked } = this;
+    if (runningMean === null || runningVar === null || numBatchesTracked === null) return;
+    const batches = ++numBatchesTracked.array[0];
+    const share = this.momentum ?? 1 / batches;
+    move(runningMean, mean, share, 1);
+    move(runningVar, variance, share, rows / (rows - 1));
+    numBatchesTracked.storage.version++;
+  }
+
+  #byRunningStats(x: Tensor, stats: ColumnStats): Tensor {
+    const { weight, bias, eps } = this;
+    if (!isGradEnabled() || !(x.requiresGrad || weight?.requiresGrad || bias?.requiresGrad)) {
+      return noGrad(() => batchNorm(x, stats, weight, bias, eps));
+    }
+    const rstd = noGrad(() => add(stats.variance, eps).pow(-0.5));
+    const centred = sub(x, stats.mean);
+    if (weight === null || bias === null) return mul(centred, rstd);
+    return add(mul(centred, mul(weight, rstd)), bias);
+  }
+
+  protected override describe(): string {
+    return `${this.features}, eps ${this.eps}, momentum ${this.momentum}`;
+  }
+}
+
+/** running = (1 − share)·running + share·factor·batch, in f64 before it is stored. */
+function move(running: Tensor, batch: Tensor, share: number, factor: number): void {
+  const target = running.floats;
+  const source = batch.floats;
+  for (let i = 0; i < target.length; i++) target[i] = (1 - share) * target[i] + share * (factor * source[i]);
+  running.storage.version++;
+}

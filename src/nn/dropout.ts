@@ -1,0 +1,31 @@
+/**
+ * `Dropout`: in training each element is 0 with probability p, otherwise divided by 1 − p; in evaluation nothing happens.
+ */
+import { checkNumber } from '../util/errors.js';
+import type { Random } from '../util/philox.js';
+import { defaultRandom, dropout, type Tensor } from '../tensor/index.js';
+import { Module } from './module.js';
+
+export interface DropoutOptions {
+  /** Where masks come from; the shared generator by default. */
+  readonly random?: Random;
+}
+
+export class Dropout extends Module {
+  readonly p: number;
+  readonly #random: Random | null;
+
+  constructor(p = 0.5, options: DropoutOptions = {}) {
+    super();
+    this.p = checkNumber('Dropout', 'p', p, 0, 1);
+    this.#random = options.random ?? null;
+  }
+
+  forward(x: Tensor): Tensor {
+    return this.training ? dropout(x, this.p, this.#random ?? defaultRandom()) : x;
+  }
+
+  protected override describe(): string {
+    return String(this.p);
+  }
+}

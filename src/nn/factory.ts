@@ -1,0 +1,56 @@
+/**
+ * How layers make their parameters: outside any scope, of one float dtype, filled by an initialiser.
+ */
+import { checkInteger, DTypeError, expected } from '../util/errors.js';
+import type { Random } from '../util/philox.js';
+import { isFloat } from '../tensor/dtype.js';
+import { type FloatDType, type Tensor, unscoped, zeros } from '../tensor/index.js';
+import * as init from './init.js';
+import { buffer, parameter } from './parameter.js';
+
+/** Options that every layer with parameters takes. */
+export interface ParameterOptions {
+  /** f32 by default; f64 is for checking gradients. */
+  readonly dtype?: FloatDType;
+  /** Where initial values come from; the shared generator by default (see `manualSeed`). */
+  readonly random?: Random;
+}
+
+/** A parameter of zeros, then filled. */
+export function newParameter(shape: readonly number[], options: ParameterOptions, fill: (t: Tensor) => unknown = () => {}): Tensor {
+  return unscoped(() => {
+    const t = zeros(shape, { dtype: checkFloatDType(options.dtype) });
+    fill(t);
+    return parameter(t);
+  });
+}
+
+/** Uniform within ±1/√fan: how PyTorch starts linear layers and cells. */
+export function newFanParameter(shape: readonly number[], fan: number, options: ParameterOptions): Tensor {
+  const bound = fan > 0 ? 1 / Math.sqrt(fan) : 0;
+  return newParameter(shape, options, (t) => init.uniform(t, { ...randomOf(options), lo: -bound, hi: bound }));
+}
+
+export function newBuffer(shape: readonly number[], dtype: FloatDType | 'i32', fill: (t: Tensor) => unknown = () => {}): Tensor {
+  return unscoped(() => {
+    const t = zeros(shape, { dtype });
+    fill(t);
+    return buffer(t);
+  });
+}
+
+/** The `random` option alone, absent when it was not given. */
+export function randomOf(options: ParameterOptions): { readonly random?: Random } {
+  return options.random === undefined ? {} : { random: options.random };
+}
+
+export function checkFloatDType(dtype: FloatDType | undefined): FloatDType {
+  if (dtype === undefined) return 'f32';
+  if (!isFloat(dtype)) throw new DTypeError(expected('module', "'f32' or 'f64'", 'dtype', dtype));
+  return dtype;
+}
+
+/** Sizes of a layer: whole numbers of at least 1. */
+export function checkSizes(where: string, sizes: Readonly<Record<string, number>>): void {
+  for (const [name, value] of Object.entries(sizes)) checkInteger(where, name, value, 1);
+}

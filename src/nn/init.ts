@@ -1,0 +1,105 @@
+/**
+ * Initial values, written in place, with the formulas of torch.nn.init. Each function returns the tensor it filled.
+ * Numbers come from the shared generator unless `random` is given.
+ */
+import { kernels } from '../native/index.js';
+import { checkNumber, DTypeError, expected, ShapeError, StateError, ValueError } from '../util/errors.js';
+import type { Random } from '../util/philox.js';
+import { isFloat } from '../tensor/dtype.js';
+import { defaultRandom, formatShape, Tensor } from '../tensor/index.js';
+
+export interface InitOptions {
+  readonly random?: Random;
+}
+
+/** Uniform in [lo, hi), by default [0, 1). */
+export function uniform(t: Tensor, options: InitOptions & { readonly lo?: number; readonly hi?: number } = {}): Tensor {
+  const { lo = 0, hi = 1, random = defaultRandom() } = options;
+  checkNumber('init.uniform', 'lo', lo);
+  checkNumber('init.uniform', 'hi', hi, lo);
+  return write('init.uniform', t, () => {
+    const words = t.dtype === 'f64' ? 2 * t.size : t.size;
+    kernels().randomUniform(t.floats, t.size, lo, hi, random.key, random.reserve(words));
+  });
+}
+
+/** Normally distributed, by default with mean 0 and deviation 1. */
+export function normal(t: Tensor, options: InitOptions & { readonly mean?: number; readonly std?: number } = {}): Tensor {
+  const { mean = 0, std = 1, random = defaultRandom() } = options;
+  checkNumber('init.normal', 'mean', mean);
+  checkNumber('init.normal', 'std', std, 0);
+  return write('init.normal', t, () => {
+    kernels().randomNormal(t.floats, t.size, mean, std, random.key, random.reserve(4 * t.size));
+  });
+}
+
+export function constant(t: Tensor, value: number): Tensor {
+  checkNumber('init.constant', 'value', value);
+  return write('init.constant', t, () => kernels().fill(t.floats, t.size, value));
+}
+
+export function zeros(t: Tensor): Tensor {
+  return constant(t, 0);
+}
+
+export function ones(t: Tensor): Tensor {
+  return constant(t, 1);
+}
+
+export interface GlorotOptions extends InitOptions {
+  readonly gain?: number;
+}
+
+/** U(−a, a) with a = gain·√(6 / (fanIn + fanOut)): Glorot & Bengio 2010, also called Xavier. */
+export function glorotUniform(t: Tensor, options: GlorotOptions = {}): Tensor {
+  const bound = checkNumber('init.glorotUniform', 'gain', options.gain ?? 1, 0) * Math.sqrt(6 / fanSum('init.glorotUniform', t));
+  return uniform(t, { ...options, lo: -bound, hi: bound });
+}
+
+/** N(0, σ²) with σ = gain·√(2 / (fanIn + fanOut)). */
+export function glorotNormal(t: Tensor, options: GlorotOptions = {}): Tensor {
+  const std = checkNumber('init.glorotNormal', 'gain', options.gain ?? 1, 0) * Math.sqrt(2 / fanSum('init.glorotNormal', t));
+  return normal(t, { ...options, mean: 0, std });
+}
+
+export interface KaimingOptions extends InitOptions {
+  /** Slope of the leaky ReLU that follows; 0 for ReLU, √5 gives the bound 1/√fanIn of a linear layer. */
+  readonly slope?: number;
+  readonly mode?: 'fanIn' | 'fanOut';
+}
+
+/** U(−a, a) with a = √(6 / ((1 + slope²)·fan)): He et al. 2015. */
+export function kaimingUniform(t: Tensor, options: KaimingOptions = {}): Tensor {
+  const { slope = 0, mode = 'fanIn' } = options;
+  checkNumber('init.kaimingUniform', 'slope', slope);
+  if (mode !== 'fanIn' && mode !== 'fanOut') {
+    throw new ValueError(expected('init.kaimingUniform', "'fanIn' or 'fanOut'", 'mode', mode));
+  }
+  const fan = fans(t, 'init.kaimingUniform')[mode];
+  const bound = fan === 0 ? 0 : Math.sqrt(6 / ((1 + slope * slope) * fan));
+  return uniform(t, { ...options, lo: -bound, hi: bound });
+}
+
+/** How many inputs feed an output and the reverse, for a weight [out, in, ...kernel]. */
+export function fans(t: Tensor, where = 'init.fans'): { readonly fanIn: number; readonly fanOut: number } {
+  if (!(t instanceof Tensor)) throw new ValueError(expected(where, 'a tensor', 't', t));
+  if (t.rank < 2) throw new ShapeError(expected(where, 'at least two axes [out, in]', 't', formatShape(t.shape)));
+  const field = t.shape.slice(2).reduce((product, d) => product * d, 1);
+  return { fanIn: t.shape[1] * field, fanOut: t.shape[0] * field };
+}
+
+function fanSum(where: string, t: Tensor): number {
+  const { fanIn, fanOut } = fans(t, where);
+  // An empty weight has nothing to fill; any finite bound will do.
+  return Math.max(1, fanIn + fanOut);
+}
+
+function write(where: string, t: Tensor, fill: () => void): Tensor {
+  if (!(t instanceof Tensor)) throw new ValueError(expected(where, 'a tensor', 't', t));
+  if (!isFloat(t.dtype)) throw new DTypeError(expected(where, 'f32 or f64', 'the dtype of t', t.dtype));
+  if (!t.isContiguous) throw new StateError(`${where}: expected a contiguous tensor, got a strided view. Pass a clone().`);
+  if (!t.isLeaf) throw new StateError(`${where}: expected a leaf tensor, got the result of an operation. Use detach().`);
+  fill();
+  t.storage.version++;
+  return t;
+}

@@ -1,0 +1,105 @@
+/**
+ * Softmax cross entropy: over classes for labels, and over one positive and many negative scores for ranking.
+ */
+import type { FloatArray } from '../../native/index.js';
+import { DTypeError, expected, ShapeError, ValueError } from '../../util/errors.js';
+import {
+  concat, crossEntropyRows, formatShape, fromTypedArray, type Ids, mul, sum, Tensor, unsqueeze,
+} from '../../tensor/index.js';
+import { toInt32 } from '../../tensor/ops/common.js';
+import { checkReduction, type LossOptions, reduceLoss } from './reduction.js';
+
+export interface CrossEntropyOptions extends LossOptions {
+  /** A weight of at least 0 for each class; the mean then divides by the sum of the weights of the labels. */
+  readonly weight?: Tensor | readonly number[];
+  /** Rows with this label count for nothing; −1 always does. */
+  readonly ignoreIndex?: number;
+  /** Rows to count: 1 or true. Labels of other rows are not looked at. */
+  readonly mask?: Tensor | Uint8Array | readonly boolean[];
+}
+
+/**
+ * −log softmax(logits)[label] of each row: logits [N, C], labels N class ids.
+ *
+ * @example
+ * const loss = crossEntropy(model.forward(x), labels, { mask: trainMask });
+ */
+export function crossEntropy(logits: Tensor, labels: Ids, options: CrossEntropyOptions = {}): Tensor {
+  const reduction = checkReduction('crossEntropy', options.reduction);
+  const ids = effectiveLabels(labels, options);
+  let losses = crossEntropyRows(logits, ids);
+  let total = 0;
+  if (options.weight === undefined) {
+    for (const id of ids) if (id >= 0) total++;
+  } else {
+    const factors = rowWeights(ids, classWeights(options.weight, logits), logits.dtype === 'f64');
+    losses = mul(losses, fromTypedArray(factors));
+    for (const factor of factors) total += factor;
+  }
+  if (reduction === 'none') return losses;
+  if (reduction === 'sum') return sum(losses);
+  if (total <= 0) {
+    throw new ValueError(
+      "crossEntropy: expected at least one row with a label and a weight above 0, got none. Look at mask and labels, or use reduction 'sum'.",
+    );
+  }
+  return mul(sum(losses), 1 / total);
+}
+
+/** Labels with −1 for the rows that do not count. */
+function effectiveLabels(labels: Ids, { ignoreIndex = -1, mask }: CrossEntropyOptions): Int32Array {
+  const given = toInt32('crossEntropy', 'labels', labels);
+  if (!Number.isInteger(ignoreIndex)) throw new ValueError(expected('crossEntropy', 'a whole number', 'ignoreIndex', ignoreIndex));
+  if (ignoreIndex === -1 && mask === undefined) return given;
+  const ids = given.map((id) => (id === ignoreIndex ? -1 : id));
+  if (mask === undefined) return ids;
+  const flags = maskFlags(mask);
+  if (flags.length !== ids.length) throw new ShapeError(expected('crossEntropy', `${ids.length} flags (one per label)`, 'mask', flags.length));
+  for (let i = 0; i < ids.length; i++) if (!flags[i]) ids[i] = -1;
+  return ids;
+}
+
+function maskFlags(mask: Tensor | Uint8Array | readonly boolean[]): ArrayLike<number | boolean> {
+  if (mask instanceof Tensor) {
+    if (mask.dtype !== 'u8') throw new DTypeError(expected('crossEntropy', 'u8', 'the dtype of mask', mask.dtype));
+    return mask.dataSync();
+  }
+  if (!(mask instanceof Uint8Array) && !Array.isArray(mask)) {
+    throw new ValueError(expected('crossEntropy', 'a u8 tensor, a Uint8Array or an array of booleans', 'mask', mask));
+  }
+  return mask;
+}
+
+function classWeights(weight: Tensor | readonly number[], logits: Tensor): ArrayLike<number> {
+  const values: ArrayLike<number> = weight instanceof Tensor ? weight.dataSync() : weight;
+  if (values.length !== logits.shape[1]) {
+    throw new ShapeError(expected('crossEntropy', `${logits.shape[1]} values (one per class)`, 'weight', values.length));
+  }
+  for (let i = 0; i < values.length; i++) {
+    if (!(values[i] >= 0 && values[i] < Infinity)) {
+      throw new ValueError(expected('crossEntropy', 'finite weights of at least 0', 'weight', `${values[i]} for class ${i}`));
+    }
+  }
+  return values;
+}
+
+function rowWeights(ids: Int32Array, weights: ArrayLike<number>, double: boolean): FloatArray {
+  const factors = double ? new Float64Array(ids.length) : new Float32Array(ids.length);
+  for (let i = 0; i < ids.length; i++) factors[i] = ids[i] < 0 ? 0 : weights[ids[i]];
+  return factors;
+}
+
+/**
+ * −log softmax([positive, negatives])[0] of each row: positive scores [B] against K negative scores each [B, K].
+ * 'mean' divides by B.
+ */
+export function softmaxCrossEntropyNegatives(positive: Tensor, negatives: Tensor, options: LossOptions = {}): Tensor {
+  const where = 'softmaxCrossEntropyNegatives';
+  checkReduction(where, options.reduction);
+  if (positive.rank !== 1) throw new ShapeError(expected(where, 'shape [B]', 'positive', formatShape(positive.shape)));
+  if (negatives.rank !== 2 || negatives.shape[0] !== positive.shape[0]) {
+    throw new ShapeError(expected(where, `shape [${positive.shape[0]}, K]`, 'negatives', formatShape(negatives.shape)));
+  }
+  const scores = concat([unsqueeze(positive, 1), negatives], 1);
+  return reduceLoss(where, crossEntropyRows(scores, new Int32Array(positive.shape[0])), options);
+}

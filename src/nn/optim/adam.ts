@@ -1,0 +1,81 @@
+/**
+ * Adam (Kingma & Ba 2015) and AdamW (Loshchilov & Hutter 2019), as in torch.optim.
+ *
+ * m = β₁·m + (1 − β₁)·g; v = β₂·v + (1 − β₂)·g²; p −= lr·m̂ / (√v̂ + eps) with m̂ = m/(1 − β₁ᵗ), v̂ = v/(1 − β₂ᵗ).
+ * Weight decay adds weightDecay·p to g (Adam) or takes lr·weightDecay·p from p (AdamW).
+ *
+ * Gradient rows move only their rows, and the moments of other rows wait ("lazy Adam"); t counts steps of the whole
+ * parameter.
+ */
+import { type FloatArray, kernels } from '../../native/index.js';
+import { checkNumber, expected, ValueError } from '../../util/errors.js';
+import type { SparseRows, Tensor } from '../../tensor/index.js';
+import { type BaseOptions, Optimizer, type OptimizerInput, type ParameterState } from './optimizer.js';
+
+export interface AdamOptions extends BaseOptions {
+  /** Shares of the past in the two moments, each in [0, 1). */
+  betas: readonly [number, number];
+  eps: number;
+  weightDecay: number;
+}
+
+const defaults: AdamOptions = { lr: 0.001, betas: [0.9, 0.999], eps: 1e-8, weightDecay: 0 };
+
+abstract class AdamBase extends Optimizer<AdamOptions> {
+  /** Whether weight decay stays out of the gradient. */
+  protected abstract readonly decoupled: boolean;
+
+  protected check(options: AdamOptions): void {
+    checkNumber(this.name, 'lr', options.lr, 0);
+    if (!Array.isArray(options.betas) || options.betas.length !== 2) {
+      throw new ValueError(expected(this.name, 'two numbers', 'betas', options.betas));
+    }
+    for (const [i, beta] of options.betas.entries()) {
+      checkNumber(this.name, `betas[${i}]`, beta);
+      if (beta < 0 || beta >= 1) throw new ValueError(expected(this.name, 'a number of at least 0 and below 1', `betas[${i}]`, beta));
+    }
+    checkNumber(this.name, 'eps', options.eps, 0);
+    checkNumber(this.name, 'weightDecay', options.weightDecay, 0);
+  }
+
+  protected updateDense(p: Tensor, g: FloatArray, state: ParameterState, o: AdamOptions): void {
+    const m = this.stateOf(p, state, 'mean');
+    const v = this.stateOf(p, state, 'meanSquare');
+    const [b1, b2] = o.betas;
+    const c1 = 1 - b1 ** state.step;
+    const c2 = 1 - b2 ** state.step;
+    kernels().adamStep(p.floats, g, m, v, p.size, o.lr, b1, b2, o.eps, o.weightDecay, this.decoupled, c1, c2);
+  }
+
+  protected updateRows(p: Tensor, g: SparseRows, state: ParameterState, o: AdamOptions): void {
+    const m = this.stateOf(p, state, 'mean');
+    const v = this.stateOf(p, state, 'meanSquare');
+    const [b1, b2] = o.betas;
+    const c1 = 1 - b1 ** state.step;
+    const c2 = 1 - b2 ** state.step;
+    kernels().adamStepRows(
+      p.floats, g.ids, g.rows, m, v, g.ids.length, g.width, o.lr, b1, b2, o.eps, o.weightDecay, this.decoupled, c1, c2,
+    ); // prettier-ignore
+  }
+}
+
+/**
+ * @example
+ * const optimizer = new Adam(model.parameters(), { lr: 0.01, weightDecay: 5e-4 });
+ */
+export class Adam extends AdamBase {
+  protected readonly decoupled = false;
+
+  constructor(params: OptimizerInput<AdamOptions>, options: Partial<AdamOptions> = {}) {
+    super(params, defaults, options);
+  }
+}
+
+/** Adam with weight decay (0.01 by default) apart from the gradient. */
+export class AdamW extends AdamBase {
+  protected readonly decoupled = true;
+
+  constructor(params: OptimizerInput<AdamOptions>, options: Partial<AdamOptions> = {}) {
+    super(params, { ...defaults, weightDecay: 0.01 }, options);
+  }
+}

@@ -1,0 +1,14 @@
+/** Optimisers, learning-rate schedules and gradient clipping. */
+export { Adagrad, type AdagradOptions } from './adagrad.js';
+export { Adam, type AdamOptions, AdamW } from './adam.js';
+export { type ClipOptions, clipGradNorm, clipGradValue } from './clip.js';
+export {
+  type BaseOptions, type Group, type GroupInput, Optimizer, type OptimizerInput, type ParameterState,
+} from './optimizer.js';
+export { type PlateauOptions, type PlateauState, ReduceLROnPlateau } from './plateau.js';
+export {
+  CosineAnnealingLR, ExponentialLR, type GammaOptions, LambdaLR, LinearWarmup, MultiStepLR, type RateFactor, type Scheduled,
+  type ScheduleState, StepLR,
+} from './schedule.js';
+export { SGD, type SGDOptions } from './sgd.js';
+export type { OptimizerState } from './state.js';

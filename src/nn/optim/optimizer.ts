@@ -1,0 +1,152 @@
+/**
+ * `Optimizer`: parameter groups with options, state for each parameter, and the loop over both.
+ *
+ * Subclasses give the defaults, the check of their options and the update of one parameter from a dense gradient or from
+ * gradient rows (`sparseGrad`, coalesced). Values change in place; the tape refuses to differentiate through a graph
+ * recorded before a step. A gradient of NaN is not looked for.
+ */
+import type { FloatArray } from '../../native/index.js';
+import { checkNumber, DTypeError, expected, StateError, ValueError } from '../../util/errors.js';
+import { type SparseRows, Tensor, unscoped, zeros } from '../../tensor/index.js';
+import { loadState, type OptimizerState, saveState } from './state.js';
+
+/** What every optimiser has; `lr` may be changed between steps. */
+export interface BaseOptions {
+  lr: number;
+}
+
+/** Parameters that share options. */
+export type Group<O extends BaseOptions> = O & { readonly params: readonly Tensor[] };
+
+/** A group as given: options left out come from the optimiser's own. */
+export type GroupInput<O extends BaseOptions> = Partial<O> & { readonly params: Iterable<Tensor> };
+
+export type OptimizerInput<O extends BaseOptions> = Iterable<Tensor> | Iterable<GroupInput<O>>;
+
+/** State of one parameter: the number of steps it has had, and tensors of its shape by name. */
+export interface ParameterState {
+  step: number;
+  readonly tensors: Map<string, Tensor>;
+}
+
+export abstract class Optimizer<O extends BaseOptions> {
+  readonly groups: Group<O>[] = [];
+  readonly #states = new Map<Tensor, ParameterState>();
+  readonly #defaults: O;
+
+  constructor(input: OptimizerInput<O>, defaults: O, options: Partial<O>) {
+    this.#defaults = { ...defaults, ...options };
+    refuseUnknown(this.name, 'the options', options, defaults);
+    const items: readonly (Tensor | GroupInput<O>)[] = [...input];
+    if (items.length === 0) {
+      throw new ValueError(expected(this.name, 'at least one parameter', 'the parameters', 'none', 'Pass module.parameters().'));
+    }
+    if (items[0] instanceof Tensor) this.addGroup({ params: items as Tensor[] } as unknown as GroupInput<O>);
+    else for (const group of items as GroupInput<O>[]) this.addGroup(group);
+  }
+
+  /** The class's name, for messages and files. */
+  get name(): string {
+    return this.constructor.name;
+  }
+
+  /** Refuses bad options, by name. */
+  protected abstract check(options: O): void;
+  protected abstract updateDense(p: Tensor, g: FloatArray, state: ParameterState, options: O): void;
+  protected abstract updateRows(p: Tensor, g: SparseRows, state: ParameterState, options: O): void;
+
+  addGroup(input: GroupInput<O>): void {
+    if (typeof input !== 'object' || input === null || !('params' in input)) {
+      throw new ValueError(expected(this.name, 'a parameter or a group { params, … }', 'the parameters', input));
+    }
+    const given = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
+    refuseUnknown(this.name, 'a group', given, { params: [], ...this.#defaults });
+    const params = [...input.params];
+    const taken = new Set(this.groups.flatMap((group) => group.params));
+    for (const [i, p] of params.entries()) {
+      checkParameter(this.name, i, p, taken.has(p));
+      taken.add(p);
+    }
+    const group = { ...this.#defaults, ...given, params } as Group<O>;
+    this.check(group);
+    this.groups.push(group);
+  }
+
+  /** The learning rate of the first group; setting it sets that of all. */
+  get lr(): number {
+    return this.groups[0].lr;
+  }
+
+  set lr(value: number) {
+    checkNumber(this.name, 'lr', value, 0);
+    for (const group of this.groups) group.lr = value;
+  }
+
+  /** Moves every parameter that has a gradient. */
+  step(): void {
+    for (const group of this.groups) {
+      checkNumber(`${this.name}.step`, 'lr', group.lr, 0);
+      for (const p of group.params) this.#update(p, group);
+    }
+  }
+
+  #update(p: Tensor, group: Group<O>): void {
+    const dense = p.ownGrad;
+    if (dense === null && p.sparseGrad === null) return;
+    let state = this.#states.get(p);
+    if (state === undefined) {
+      state = { step: 0, tensors: new Map() };
+      this.#states.set(p, state);
+    }
+    state.step++;
+    if (dense === null) {
+      this.updateRows(p, (p.sparseGrad as SparseRows).coalesce(), state, group);
+    } else {
+      if (dense.dtype !== p.dtype) throw new DTypeError(expected(`${this.name}.step`, `${p.dtype} (as the parameter)`, 'the dtype of grad', dense.dtype));
+      this.updateDense(p, dense.dataSync() as FloatArray, state, group);
+    }
+    p.storage.version++;
+  }
+
+  /** The state tensor `name` of a parameter, made at its first use. */
+  protected stateOf(p: Tensor, state: ParameterState, name: string, initial = 0): FloatArray {
+    let t = state.tensors.get(name);
+    if (t === undefined) {
+      t = unscoped(() => zeros(p.shape, { dtype: p.dtype }));
+      if (initial !== 0) t.floats.fill(initial);
+      state.tensors.set(name, t);
+    }
+    return t.floats;
+  }
+
+  /** Forgets the gradients of all parameters. */
+  zeroGrad(): void {
+    for (const group of this.groups) for (const p of group.params) p.zeroGrad();
+  }
+
+  /** Options, step counts and state tensors (copies); parameters are numbered in the order of the groups. */
+  stateDict(): OptimizerState {
+    return saveState(this.name, this.groups, this.#states);
+  }
+
+  /** Goes on from a state; groups and shapes must be those it was taken from. */
+  loadStateDict(state: OptimizerState): void {
+    loadState(this.name, this.groups, this.#states, state);
+    for (const group of this.groups) this.check(group);
+  }
+}
+
+function refuseUnknown(where: string, name: string, given: object, known: object): void {
+  for (const key of Object.keys(given)) {
+    if (!Object.hasOwn(known, key)) throw new ValueError(expected(where, `only ${Object.keys(known).join(', ')}`, name, key));
+  }
+}
+
+function checkParameter(where: string, i: number, p: unknown, taken: boolean): void {
+  if (!(p instanceof Tensor)) throw new ValueError(expected(where, 'a tensor', `parameter ${i}`, p));
+  if (!p.isLeaf || !p.requiresGrad) {
+    throw new StateError(expected(where, 'a leaf with requiresGrad', `parameter ${i}`, p.isLeaf ? 'one without requiresGrad' : 'the result of an operation'));
+  }
+  if (!p.isContiguous) throw new StateError(expected(where, 'a contiguous tensor', `parameter ${i}`, 'a strided view'));
+  if (taken) throw new ValueError(expected(where, 'each parameter once', `parameter ${i}`, 'one that was given before'));
+}

@@ -1,0 +1,81 @@
+/**
+ * An optimiser's state as data: numbers that survive JSON, and tensors by name. Checked whole before it is applied.
+ */
+import { expected, ShapeError, StateError } from '../../util/errors.js';
+import { Tensor, unscoped, zeros } from '../../tensor/index.js';
+import { formatShape, sameShape } from '../../tensor/shape.js';
+import { copyValues } from '../state-dict.js';
+import type { ParameterState } from './optimizer.js';
+
+export interface OptimizerState {
+  /** The class it came from. */
+  readonly kind: string;
+  /** Options of each group and how many parameters it has. */
+  readonly groups: readonly { readonly count: number; readonly options: Readonly<Record<string, unknown>> }[];
+  /** Steps of each parameter, all groups in order; 0 before the first. */
+  readonly steps: readonly number[];
+  /** `<parameter number>.<name>` */
+  readonly tensors: Readonly<Record<string, Tensor>>;
+}
+
+interface AnyGroup {
+  readonly params: readonly Tensor[];
+}
+
+export function saveState(
+  kind: string,
+  groups: readonly AnyGroup[],
+  states: ReadonlyMap<Tensor, ParameterState>,
+): OptimizerState {
+  const tensors: [string, Tensor][] = [];
+  const steps = groups.flatMap((group) => group.params).map((p, i) => {
+    const state = states.get(p);
+    for (const [name, t] of state?.tensors ?? []) tensors.push([`${i}.${name}`, copyOf(t)]);
+    return state?.step ?? 0;
+  });
+  const described = groups.map(({ params, ...options }) => ({ count: params.length, options }));
+  return { kind, groups: described, steps, tensors: Object.fromEntries(tensors) };
+}
+
+export function loadState(
+  kind: string,
+  groups: readonly AnyGroup[],
+  states: Map<Tensor, ParameterState>,
+  saved: OptimizerState,
+): void {
+  const where = `${kind}.loadStateDict`;
+  if (saved.kind !== kind) throw new StateError(expected(where, `the state of ${kind}`, 'state', `one of ${saved.kind}`));
+  const counts = groups.map((group) => group.params.length);
+  const savedCounts = saved.groups.map((group) => group.count);
+  if (!sameShape(counts, savedCounts)) {
+    throw new StateError(expected(where, `groups of ${counts.join(', ')} parameters`, 'state', `groups of ${savedCounts.join(', ')}`));
+  }
+  const params = groups.flatMap((group) => group.params);
+  const loaded = new Map(params.map((p, i) => [p, { step: saved.steps[i] ?? 0, tensors: new Map<string, Tensor>() }]));
+  for (const [key, source] of Object.entries(saved.tensors)) {
+    const [, index, name] = /^(\d+)\.(.+)$/.exec(key) ?? [];
+    const p = params[Number(index)];
+    if (p === undefined) throw new StateError(expected(where, `names from 0.… to ${params.length - 1}.…`, 'state', key));
+    if (!(source instanceof Tensor) || !sameShape(source.shape, p.shape)) {
+      const got = source instanceof Tensor ? formatShape(source.shape) : source;
+      throw new ShapeError(expected(where, `shape ${formatShape(p.shape)}`, key, got, 'Use the model that the state was saved with.'));
+    }
+    loaded.get(p)?.tensors.set(name, copyOf(source, p));
+  }
+  states.clear();
+  for (const [p, state] of loaded) if (state.step > 0) states.set(p, state);
+  for (const [i, group] of groups.entries()) {
+    for (const key of Object.keys(group)) {
+      if (key !== 'params' && Object.hasOwn(saved.groups[i].options, key)) {
+        (group as unknown as Record<string, unknown>)[key] = saved.groups[i].options[key];
+      }
+    }
+  }
+}
+
+/** A copy outside any scope, with the dtype of `like`. */
+function copyOf(source: Tensor, like: Tensor = source): Tensor {
+  const copy = unscoped(() => zeros(source.shape, { dtype: like.dtype }));
+  copyValues(source, copy);
+  return copy;
+}

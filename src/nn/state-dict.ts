@@ -1,0 +1,80 @@
+/**
+ * Loading named values into the tensors of a module: everything is checked before anything is written.
+ */
+import { kernels } from '../native/index.js';
+import { ShapeError, StateError } from '../util/errors.js';
+import { type DType, dtypes } from '../tensor/dtype.js';
+import { Tensor } from '../tensor/index.js';
+import { formatShape, sameShape } from '../tensor/shape.js';
+
+export interface LoadOptions {
+  /** Refuse missing and unexpected names (the default). */
+  readonly strict?: boolean;
+}
+
+export interface LoadResult {
+  /** Names here that the state does not have. */
+  readonly missing: readonly string[];
+  /** Names in the state that are not here. */
+  readonly unexpected: readonly string[];
+}
+
+const listed = 12;
+
+/**
+ * Copies `state` into `owned`, which lists a shared tensor under each of its names: any of them will do.
+ */
+export function loadNamed(
+  where: string,
+  owned: readonly (readonly [string, Tensor])[],
+  state: Readonly<Record<string, Tensor>>,
+  options: LoadOptions,
+): LoadResult {
+  const names = new Set(owned.map(([name]) => name));
+  const sources = new Map<Tensor, Tensor>();
+  const firstName = new Map<Tensor, string>();
+  for (const [name, target] of owned) {
+    if (!firstName.has(target)) firstName.set(target, name);
+    if (Object.hasOwn(state, name) && !sources.has(target)) sources.set(target, state[name]);
+  }
+  const missing = [...firstName].filter(([target]) => !sources.has(target)).map(([, name]) => name);
+  const unexpected = Object.keys(state).filter((name) => !names.has(name));
+  const unfit = [...sources].flatMap(([target, source]) => misfit(firstName.get(target) as string, target, source));
+  if (unfit.length > 0 || (options.strict !== false && missing.length + unexpected.length > 0)) {
+    const parts = [listNames('missing', missing), listNames('unexpected', unexpected), listNames('of another shape', unfit)];
+    const error = unfit.length > 0 ? ShapeError : StateError;
+    throw new error(
+      `${where}.loadStateDict: expected a state with the names and shapes of this module, got one that differs. ` +
+        `${parts.filter((part) => part !== '').join(' ')}${unfit.length === 0 ? ' Pass { strict: false } to allow this.' : ''}`,
+      { missing, unexpected, unfit },
+    );
+  }
+  for (const [target, source] of sources) copyValues(source, target);
+  return { missing, unexpected };
+}
+
+function misfit(name: string, target: Tensor, source: unknown): string[] {
+  const wanted = `${formatShape(target.shape)} ${target.dtype}`;
+  if (!(source instanceof Tensor)) return [`${name} (expected ${wanted}, got no tensor)`];
+  if (sameShape(source.shape, target.shape) && converts(source.dtype, target.dtype)) return [];
+  return [`${name} (expected ${wanted}, got ${formatShape(source.shape)} ${source.dtype})`];
+}
+
+function converts(from: DType, to: DType): boolean {
+  const float = (dtype: DType): boolean => dtype !== 'i32' && dtype !== 'u8';
+  return from === to || (float(from) && float(to));
+}
+
+/** Writes the values of one tensor over those of another of the same shape, converting floats. */
+export function copyValues(source: Tensor, target: Tensor): void {
+  const values = source.dataSync();
+  if (source.dtype === target.dtype) target.array.set(values);
+  else kernels().cast(values, dtypes[source.dtype].code, target.array, dtypes[target.dtype].code, target.size);
+  target.storage.version++;
+}
+
+function listNames(label: string, names: readonly string[]): string {
+  if (names.length === 0) return '';
+  const rest = names.length > listed ? `, … (${names.length} in all)` : '';
+  return `${label[0].toUpperCase()}${label.slice(1)}: ${names.slice(0, listed).join(', ')}${rest}.`;
+}

@@ -1,0 +1,117 @@
+/**
+ * Tensors, models and checkpoints in safetensors files. Files are replaced atomically and hold data only: loading one never
+ * runs code.
+ *
+ * Values are copied when a save is called, so training may go on while the file is written.
+ */
+import { expected, FormatError, SkeinError, StateError, ValueError } from '../util/errors.js';
+import type { LoadOptions, LoadResult, Module, OptimizerState } from '../nn/index.js';
+import type { Tensor } from '../tensor/index.js';
+import { type DecodedTensors, decodeSafetensors, encodeSafetensors, type SafetensorsMetadata } from '../tensor/safetensors.js';
+import { readWholeFile, writeFileAtomic } from './atomic-file.js';
+
+/** Saves named tensors. */
+export async function saveTensors(path: string, tensors: Readonly<Record<string, Tensor>>, metadata: SafetensorsMetadata = {}): Promise<void> {
+  await writeFileAtomic(checkPath(path), encodeSafetensors(tensors, metadata));
+}
+
+/** The tensors of a file and its metadata. */
+export async function loadTensors(path: string): Promise<DecodedTensors> {
+  const bytes = await readWholeFile(checkPath(path));
+  return inFile(path, () => decodeSafetensors(bytes));
+}
+
+/** Saves the parameters and buffers of a module. */
+export async function saveModel(path: string, module: Module, metadata: SafetensorsMetadata = {}): Promise<void> {
+  await saveTensors(path, module.stateDict(), metadata);
+}
+
+/** Loads what `saveModel` saved into a module of the same structure. */
+export async function loadModel(path: string, module: Module, options: LoadOptions = {}): Promise<LoadResult & { readonly metadata: SafetensorsMetadata }> {
+  const { tensors, metadata } = await loadTensors(path);
+  return { ...module.loadStateDict(tensors, options), metadata };
+}
+
+/** An optimiser, as far as saving goes. */
+export interface Resumable {
+  stateDict(): OptimizerState;
+  loadStateDict(state: OptimizerState): void;
+}
+
+export interface CheckpointParts {
+  readonly model: Module;
+  readonly optimizer?: Resumable;
+}
+
+const checkpointKey = 'skein.checkpoint';
+
+/**
+ * Saves a model and its optimiser in one file, so that they always belong together.
+ *
+ * @param extra anything that survives JSON: epoch, `randomState()`, the state of a schedule.
+ */
+export async function saveCheckpoint(path: string, { model, optimizer }: CheckpointParts, extra: unknown = null): Promise<void> {
+  const tensors: [string, Tensor][] = Object.entries(model.stateDict()).map(([name, t]) => [`model.${name}`, t]);
+  let optimizerState: Omit<OptimizerState, 'tensors'> | null = null;
+  if (optimizer !== undefined) {
+    const { tensors: moments, ...rest } = optimizer.stateDict();
+    optimizerState = rest;
+    for (const [name, t] of Object.entries(moments)) tensors.push([`optimizer.${name}`, t]);
+  }
+  const text = JSON.stringify({ version: 1, optimizer: optimizerState, extra });
+  await saveTensors(path, Object.fromEntries(tensors), { [checkpointKey]: text });
+}
+
+/** Loads what `saveCheckpoint` saved, and returns its `extra`. */
+export async function loadCheckpoint(path: string, { model, optimizer }: CheckpointParts): Promise<unknown> {
+  const { tensors, metadata } = await loadTensors(path);
+  const saved = inFile(path, () => parseCheckpoint(metadata[checkpointKey]));
+  const part = (prefix: string): Record<string, Tensor> =>
+    Object.fromEntries(
+      Object.entries(tensors).flatMap(([name, t]) => (name.startsWith(prefix) ? [[name.slice(prefix.length), t]] : [])),
+    );
+  if (optimizer !== undefined) {
+    if (saved.optimizer === null) {
+      throw new StateError(`loadCheckpoint: expected a checkpoint with an optimizer, got ${path} without one. Load the model alone.`);
+    }
+    optimizer.loadStateDict({ ...saved.optimizer, tensors: part('optimizer.') });
+  }
+  model.loadStateDict(part('model.'));
+  return saved.extra;
+}
+
+interface SavedCheckpoint {
+  readonly version: 1;
+  readonly optimizer: Omit<OptimizerState, 'tensors'> | null;
+  readonly extra: unknown;
+}
+
+function parseCheckpoint(text: string | undefined): SavedCheckpoint {
+  if (text === undefined) throw new FormatError('loadCheckpoint: expected a checkpoint, got a file of tensors. Use loadModel or loadTensors.');
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new FormatError(`loadCheckpoint: expected JSON for ${checkpointKey}, got ${String(error)}.`);
+  }
+  const { version, optimizer } = value as Partial<SavedCheckpoint>;
+  if (version !== 1) throw new FormatError(expected('loadCheckpoint', 'version 1', checkpointKey, version, 'A newer Skein wrote it.'));
+  const shaped = optimizer === null || (Array.isArray(optimizer?.groups) && Array.isArray(optimizer.steps));
+  if (!shaped) throw new FormatError(expected('loadCheckpoint', 'groups and steps', 'the optimizer', optimizer));
+  return value as SavedCheckpoint;
+}
+
+/** Adds the path to errors about content. */
+function inFile<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof SkeinError)) throw error;
+    throw new FormatError(`${path}: ${error.message}`, { ...error.details, path }, { cause: error });
+  }
+}
+
+function checkPath(path: unknown): string {
+  if (typeof path !== 'string' || path === '') throw new ValueError(expected('storage', 'a file name', 'path', path));
+  return path;
+}
