@@ -1,0 +1,2 @@
+/** Datasets. */
+export { type KarateClub, karateClub } from './karate-club.js';

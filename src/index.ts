@@ -1,0 +1,8 @@
+/**
+ * Skein: graph learning for TypeScript. Tensors and operations by name; modules, losses and optimisers under `nn`.
+ */
+export { getThreads, nativeStatus, setThreads } from './native/index.js';
+export * as nn from './nn/index.js';
+export { loadModel, loadTensors, saveModel, saveTensors } from './storage/index.js';
+export * from './tensor/index.js';
+export * from './util/index.js';
