@@ -1,7 +1,5 @@
 // The addon's entry: registers every kernel of kernels.def twice (synchronous, and asynchronous under `async`), the
 // thread settings, and what the loader needs to choose and check an addon.
-#include <functional>
-
 #include "bind.h"
 #include "kernels.h"
 #include "op_codes.h"
@@ -15,52 +13,6 @@ namespace skein {
 void throw_failure(napi_env env, const char* kernel, const char* what) {
   const std::string text = std::string("kernel ") + kernel + " failed: " + what;
   napi_throw_error(env, "SKEIN_KERNEL", text.c_str());
-}
-
-// Runs on the JavaScript thread when a job has ended: settles the promise and lets the arguments go.
-static void settle(napi_env env, napi_value, void*, void* data) {
-  std::unique_ptr<Job> job(static_cast<Job*>(data));
-  if (env == nullptr) return;  // the environment is going down
-  napi_value value = nullptr;
-  if (!job->error.empty()) {
-    napi_value message = nullptr;
-    napi_value code = nullptr;
-    const std::string text = std::string("kernel ") + job->name + " failed: " + job->error;
-    napi_create_string_utf8(env, text.c_str(), text.size(), &message);
-    napi_create_string_utf8(env, "SKEIN_KERNEL", NAPI_AUTO_LENGTH, &code);
-    napi_create_error(env, code, message, &value);
-    napi_reject_deferred(env, job->deferred, value);
-  } else {
-    if (job->has_result) napi_create_double(env, job->result, &value);
-    else napi_get_undefined(env, &value);
-    napi_resolve_deferred(env, job->deferred, value);
-  }
-  napi_delete_reference(env, job->arguments);
-}
-
-napi_value start_job(Call& call, std::unique_ptr<Job> job, std::function<void(Job&)> run) {
-  napi_env env = call.env;
-  napi_value promise = nullptr;
-  napi_value kept = nullptr;
-  napi_value label = nullptr;
-  napi_create_promise(env, &job->deferred, &promise);
-  napi_create_array_with_length(env, call.count, &kept);
-  for (size_t i = 0; i < call.count; ++i) napi_set_element(env, kept, static_cast<u32>(i), call.values[i]);
-  napi_create_reference(env, kept, 1, &job->arguments);
-  napi_create_string_utf8(env, call.name, NAPI_AUTO_LENGTH, &label);
-  napi_create_threadsafe_function(env, nullptr, nullptr, label, 0, 1, nullptr, nullptr, nullptr, settle, &job->done);
-  Job* running = job.release();
-  pool_submit([running, run = std::move(run)] {
-    try {
-      run(*running);
-    } catch (const std::exception& error) {
-      running->error = error.what();
-    }
-    napi_threadsafe_function done = running->done;
-    napi_call_threadsafe_function(done, running, napi_tsfn_blocking);
-    napi_release_threadsafe_function(done, napi_tsfn_release);
-  });
-  return promise;
 }
 
 static napi_value set_threads_js(napi_env env, napi_callback_info info) {
@@ -149,6 +101,7 @@ static void set_string(napi_env env, napi_value target, const char* name, const 
 
 NAPI_MODULE_INIT() {
   using namespace skein;
+  open_environment(env);
   napi_value sync = nullptr;
   napi_value async = nullptr;
   napi_value codes = nullptr;

@@ -4,13 +4,14 @@
 // Lifetimes and threads: a synchronous call reads the arrays' addresses, runs, returns; V8 cannot move or free a
 // backing store meanwhile. An asynchronous call also takes a reference to its arguments, runs on the pool with plain
 // pointers only, and hands the result back through a thread-safe function; the reference is dropped and the promise
-// settled on the JavaScript thread. No N-API call is ever made on a pool thread except that hand-over.
+// settled on the JavaScript thread. No N-API call is ever made on a pool thread except that hand-over (jobs.cpp).
 #pragma once
 
 #include <node_api.h>
 
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -95,17 +96,21 @@ napi_value to_js(napi_env env, R result) {
 
 void throw_failure(napi_env env, const char* kernel, const char* what);
 
+struct Environment;
+
 // One asynchronous call on its way through the pool.
 struct Job {
   napi_deferred deferred = nullptr;
   napi_ref arguments = nullptr;
-  napi_threadsafe_function done = nullptr;
+  Environment* environment = nullptr;
   const char* name = "";
   double result = 0;
   bool has_result = false;
   std::string error;
 };
 
+// Defined in jobs.cpp. `open_environment` must run once when the addon is initialised in an environment.
+void open_environment(napi_env env);
 napi_value start_job(Call& call, std::unique_ptr<Job> job, std::function<void(Job&)> run);
 
 template <class R, class... P, size_t... I>

@@ -21,19 +21,31 @@ constexpr int kRowsWide = 6;
 constexpr int kRowsNarrow = 12;
 #endif
 
-// Where a tile's chains start: bias (or zero if null), plus c if `load`.
+// How a tile begins and ends: its chains start at bias (or zero if null), plus c if `load`; `stream` writes c past
+// the caches, for a c that would not stay in them anyway.
 template <class T>
-struct Start {
+struct Ends {
   const T* bias;
-  bool load;
+  bool load, stream;
 };
 
-// What later tiles will read, fetched while this one computes.
+// What later tiles will read, fetched while this one computes: `near` is the next rows of a, for the first-level
+// cache; `far` goes to the second level at a pace of `pace` elements for two steps of k.
 template <class T>
 struct Ahead {
-  const T *a, *b;
-  i64 b_stride;
+  const T *near, *far;
+  i64 pace;
 };
+
+template <class T, int R>
+inline __attribute__((always_inline)) void fetch(Ahead<T>& next) {
+  constexpr int elements = 64 / sizeof(T);
+#pragma GCC unroll 4
+  for (int line = 0; line < 2 * R; line += elements) __builtin_prefetch(next.near + line, 0, 3);
+  __builtin_prefetch(next.far, 0, 2);
+  next.near += 2 * R;
+  next.far += next.pace;
+}
 
 // One step of k for a tile; `row(r)` gives the address of a's element in row r.
 template <class T, int R, int C, class Row>
@@ -66,14 +78,7 @@ inline __attribute__((always_inline)) void sweep_rows(typename Simd<T>::V (&x)[R
     step<T, R, C>(x, b, [&](int r) { return p[r / 3] + (r % 3) * lda; });
     step<T, R, C>(x, b + ldb, [&](int r) { return p[r / 3] + (r % 3) * lda + 1; });
     b += 2 * ldb;
-#ifndef NOPF
-    for (int line = 0; line < 2 * R * int(sizeof(T)); line += 64) __builtin_prefetch(reinterpret_cast<const char*>(next.a) + line);
-    next.a += 2 * R;
-#endif
-#ifndef NOPFB
-    __builtin_prefetch(next.b, 0, 2);
-    next.b += next.b_stride;
-#endif
+    fetch<T, R>(next);
 #pragma GCC unroll 8
     for (int g = 0; g < G; ++g) p[g] += 2;
   }
@@ -83,39 +88,46 @@ inline __attribute__((always_inline)) void sweep_rows(typename Simd<T>::V (&x)[R
 // All k steps with a packed as [k][lda].
 template <class T, int R, int C>
 inline __attribute__((always_inline)) void sweep_panel(typename Simd<T>::V (&x)[R][C], i64 k, const T* a, i64 lda,
-                                                       const T* b, i64 ldb) {
-  for (i64 q = 0; q < k; ++q, a += lda, b += ldb) step<T, R, C>(x, b, [&](int r) { return a + r; });
+                                                       const T* b, i64 ldb, Ahead<T> next) {
+  i64 q = 0;
+  for (; q + 2 <= k; q += 2, a += 2 * lda, b += 2 * ldb) {
+    step<T, R, C>(x, b, [&](int r) { return a + r; });
+    step<T, R, C>(x, b + ldb, [&](int r) { return a + lda + r; });
+    fetch<T, R>(next);
+  }
+  if (q < k) step<T, R, C>(x, b, [&](int r) { return a + r; });
 }
 
 // `tail` is the number of columns of the last vector that exist in c.
 template <class T, int R, int C, bool Panel>
-void tile(i64 k, const T* a, i64 lda, const T* b, i64 ldb, T* c, i64 ldc, Start<T> start, int tail, Ahead<T> next) {
+void tile(i64 k, const T* a, i64 lda, const T* b, i64 ldb, T* c, i64 ldc, Ends<T> ends, int tail,
+          Ahead<T> next) {
   using S = Simd<T>;
   constexpr int W = S::width;
   typename S::V x[R][C], first[C];
 #pragma GCC unroll 2
   for (int j = 0; j < C; ++j) {
     first[j] = S::zero();
-    if (start.bias) first[j] = j + 1 < C ? S::load(start.bias + j * W) : S::load(start.bias + j * W, tail);
+    if (ends.bias) first[j] = j + 1 < C ? S::load(ends.bias + j * W) : S::load(ends.bias + j * W, tail);
   }
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 2
     for (int j = 0; j < C; ++j) x[r][j] = first[j];
   }
-  if (start.load) {
+  if (ends.load) {
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 2
       for (int j = 0; j < C; ++j) {
         const T* p = c + r * ldc + j * W;
         const typename S::V old = j + 1 < C ? S::load(p) : S::load(p, tail);
-        x[r][j] = start.bias ? S::add(old, x[r][j]) : old;
+        x[r][j] = ends.bias ? S::add(old, x[r][j]) : old;
       }
     }
   }
   if (Panel) {
-    sweep_panel<T, R, C>(x, k, a, lda, b, ldb);
+    sweep_panel<T, R, C>(x, k, a, lda, b, ldb, next);
   } else {
     sweep_rows<T, R, C>(x, k, a, lda, b, ldb, next);
   }
@@ -124,7 +136,9 @@ void tile(i64 k, const T* a, i64 lda, const T* b, i64 ldb, T* c, i64 ldc, Start<
 #pragma GCC unroll 2
     for (int j = 0; j < C; ++j) {
       T* p = c + r * ldc + j * W;
-      if (j + 1 < C || tail == W) {
+      if (ends.stream) {
+        S::stream(p, x[r][j]);
+      } else if (j + 1 < C || tail == W) {
         S::store(p, x[r][j]);
       } else {
         S::store(p, x[r][j], tail);
@@ -134,7 +148,7 @@ void tile(i64 k, const T* a, i64 lda, const T* b, i64 ldb, T* c, i64 ldc, Start<
 }
 
 template <class T>
-using TileFn = void (*)(i64, const T*, i64, const T*, i64, T*, i64, Start<T>, int, Ahead<T>);
+using TileFn = void (*)(i64, const T*, i64, const T*, i64, T*, i64, Ends<T>, int, Ahead<T>);
 
 // The tile for `rows` x `vectors`; tables are filled at compile time by counting rows down.
 template <class T, int C, bool Panel, int R>

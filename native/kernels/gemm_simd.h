@@ -1,7 +1,8 @@
 // The vector type under the GEMM kernels: one struct per element type and instruction set.
 //
 // `fma` is fused on AVX2 and AVX-512, and a product followed by a sum in the portable build. Partial loads fill with
-// zero, partial stores touch `count` elements only. There is nothing here that mixes lanes: a lane is a column of c,
+// zero, partial stores touch `count` elements only; a streamed
+// store needs an address aligned to the vector. There is nothing here that mixes lanes: a lane is a column of c,
 // so its value cannot depend on the vector width.
 #pragma once
 
@@ -30,6 +31,7 @@ struct Simd<float> {
   static V load(const float* p) { return _mm512_loadu_ps(p); }
   static V load(const float* p, int count) { return _mm512_maskz_loadu_ps(__mmask16((1u << count) - 1), p); }
   static void store(float* p, V v) { _mm512_storeu_ps(p, v); }
+  static void stream(float* p, V v) { _mm512_stream_ps(p, v); }
   static void store(float* p, V v, int count) { _mm512_mask_storeu_ps(p, __mmask16((1u << count) - 1), v); }
   static V add(V a, V b) { return _mm512_add_ps(a, b); }
   static V fma(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }
@@ -44,6 +46,7 @@ struct Simd<double> {
   static V load(const double* p) { return _mm512_loadu_pd(p); }
   static V load(const double* p, int count) { return _mm512_maskz_loadu_pd(__mmask8((1u << count) - 1), p); }
   static void store(double* p, V v) { _mm512_storeu_pd(p, v); }
+  static void stream(double* p, V v) { _mm512_stream_pd(p, v); }
   static void store(double* p, V v, int count) { _mm512_mask_storeu_pd(p, __mmask8((1u << count) - 1), v); }
   static V add(V a, V b) { return _mm512_add_pd(a, b); }
   static V fma(V a, V b, V c) { return _mm512_fmadd_pd(a, b, c); }
@@ -64,6 +67,7 @@ struct Simd<float> {
     return _mm256_maskload_ps(p, _mm256_cmpgt_epi32(_mm256_set1_epi32(count), lane));
   }
   static void store(float* p, V v) { _mm256_storeu_ps(p, v); }
+  static void stream(float* p, V v) { _mm256_stream_ps(p, v); }
   static void store(float* p, V v, int count) {
     if (count == 8) return store(p, v);
     __m128 part = _mm256_castps256_ps128(v);
@@ -95,6 +99,7 @@ struct Simd<double> {
     return _mm256_maskload_pd(p, _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), lane));
   }
   static void store(double* p, V v) { _mm256_storeu_pd(p, v); }
+  static void stream(double* p, V v) { _mm256_stream_pd(p, v); }
   static void store(double* p, V v, int count) {
     if (count == 4) return store(p, v);
     __m128d part = _mm256_castpd256_pd128(v);
@@ -124,12 +129,20 @@ struct Simd {
     return v;
   }
   static void store(T* p, V v) { std::memcpy(p, &v, sizeof v); }
+  static void stream(T* p, V v) { store(p, v); }
   static void store(T* p, V v, int count) { std::memcpy(p, &v, count * sizeof(T)); }
   static V add(V a, V b) { return a + b; }
   static V fma(V a, V b, V c) { return a * b + c; }
 };
 
 #endif
+
+// Streamed stores are weakly ordered: they must be complete before another thread is told that c is ready.
+inline void finish_streams() {
+#if defined(__AVX2__)
+  _mm_sfence();
+#endif
+}
 
 }  // namespace gemm_detail
 }  // namespace skein

@@ -5,6 +5,10 @@
 
 #include <cstring>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include "layout_walk.h"
 
 namespace skein {
@@ -37,8 +41,11 @@ void copy_runs(const char* src, char* dst, i64 bytes, const Walk& walk, int lead
   });
 }
 
-// Whole cache lines on both sides, few enough pages to keep their translations.
-constexpr i64 kTile = 32;
+// A tile is kTileRows × kTileCols in the destination: whole cache lines on both sides.
+constexpr i64 kTileRows = 64;
+constexpr i64 kTileCols = 32;
+// A destination this large leaves the cache before anyone reads it.
+constexpr i64 kStreamBytes = 8 * 1024 * 1024;
 
 template <class E>
 struct SmallBlock {
@@ -46,7 +53,7 @@ struct SmallBlock {
   static inline void transpose(const E* src, i64, E* dst) { dst[0] = src[0]; }
 };
 
-// dst[i * kTile + j] = src[j * step + i] for a block of 16-byte rows.
+// dst[i * kTileCols + j] = src[j * step + i] for a block of 16-byte rows.
 template <>
 struct SmallBlock<u32> {
   static constexpr i64 size = 4;
@@ -62,7 +69,7 @@ struct SmallBlock<u32> {
     const Vector bd_low = __builtin_shuffle(b, d, low), bd_high = __builtin_shuffle(b, d, high);
     const Vector rows[4] = {__builtin_shuffle(ac_low, bd_low, low), __builtin_shuffle(ac_low, bd_low, high),
                             __builtin_shuffle(ac_high, bd_high, low), __builtin_shuffle(ac_high, bd_high, high)};
-    for (i64 i = 0; i < 4; ++i) __builtin_memcpy(dst + i * kTile, &rows[i], 16);
+    for (i64 i = 0; i < 4; ++i) __builtin_memcpy(dst + i * kTileCols, &rows[i], 16);
   }
 };
 
@@ -76,27 +83,70 @@ struct SmallBlock<u64> {
     __builtin_memcpy(&b, src + step, 16);
     const Vector first = __builtin_shuffle(a, b, Vector{0, 2}), second = __builtin_shuffle(a, b, Vector{1, 3});
     __builtin_memcpy(dst, &first, 16);
-    __builtin_memcpy(dst + kTile, &second, 16);
+    __builtin_memcpy(dst + kTileCols, &second, 16);
   }
 };
 
-// dst[i * dst_step + j] = src[j * src_step + i] for i < rows, j < cols, both at most kTile.
+// Writes lines past the cache, which saves reading their old content first; dst starts a cache line.
+inline void stream_line(char* dst, const char* src, i64 bytes) {
+#ifdef __SSE2__
+  for (i64 i = 0; i < bytes; i += 16) {
+    _mm_stream_si128(reinterpret_cast<__m128i*>(dst + i), _mm_load_si128(reinterpret_cast<const __m128i*>(src + i)));
+  }
+#else
+  std::memcpy(dst, src, static_cast<size_t>(bytes));
+#endif
+}
+
+inline void finish_streams() {
+#ifdef __SSE2__
+  _mm_sfence();
+#endif
+}
+
+// dst[i * dst_step + j] = src[j * src_step + i] for i < rows, j < cols, at most a tile.
 template <class E>
 inline void transpose_tile(const E* SKEIN_RESTRICT src, i64 src_step, E* SKEIN_RESTRICT dst, i64 dst_step, i64 rows,
-                           i64 cols) {
-  if (rows < kTile || cols < kTile) {
+                           i64 cols, bool stream) {
+  if (rows < kTileRows || cols < kTileCols) {
     for (i64 i = 0; i < rows; ++i) {
       for (i64 j = 0; j < cols; ++j) dst[i * dst_step + j] = src[j * src_step + i];
     }
     return;
   }
   // The tile goes through a buffer: lines that are a power of two apart would evict each other half written.
-  alignas(64) E buffer[kTile * kTile];
+  alignas(64) E buffer[kTileRows * kTileCols];
   constexpr i64 s = SmallBlock<E>::size;
-  for (i64 j = 0; j < kTile; j += s) {
-    for (i64 i = 0; i < kTile; i += s) SmallBlock<E>::transpose(src + j * src_step + i, src_step, buffer + i * kTile + j);
+  constexpr i64 line_bytes = kTileCols * static_cast<i64>(sizeof(E));
+  constexpr i64 line = 64 / static_cast<i64>(sizeof(E));
+  for (i64 i = 0; i < kTileRows && !stream; ++i) {
+    for (i64 j = 0; j < kTileCols; j += line) __builtin_prefetch(dst + i * dst_step + j, 1);
   }
-  for (i64 i = 0; i < kTile; ++i) std::memcpy(dst + i * dst_step, buffer + i * kTile, kTile * sizeof(E));
+  for (i64 j = 0; j < kTileCols; j += s) {
+    // The same lines of the next tile; its rows lie too far apart for the processor to guess.
+    for (i64 k = j; k < j + s; ++k) {
+      for (i64 i = 0; i < kTileRows; i += line) __builtin_prefetch(src + (k + kTileCols) * src_step + i);
+    }
+    for (i64 i = 0; i < kTileRows; i += s) {
+      SmallBlock<E>::transpose(src + j * src_step + i, src_step, buffer + i * kTileCols + j);
+    }
+  }
+  for (i64 i = 0; i < kTileRows; ++i) {
+    char* to = reinterpret_cast<char*>(dst + i * dst_step);
+    const char* from = reinterpret_cast<const char*>(buffer + i * kTileCols);
+    if (stream) stream_line(to, from, line_bytes);
+    else std::memcpy(to, from, line_bytes);
+  }
+}
+
+// How many elements of a row come before its first cache line; -1 when the rows differ in that.
+template <class E>
+i64 elements_before_line(const E* dst, const Walk& walk) {
+  constexpr i64 size = sizeof(E);
+  for (int d = 0; d + 1 < walk.rank; ++d) {
+    if (walk.second[d] * size % 64 != 0) return -1;
+  }
+  return (64 - static_cast<i64>(reinterpret_cast<std::uintptr_t>(dst) % 64)) % 64 / size;
 }
 
 // The last two dimensions of the walk: the source is contiguous in the one before the last, the destination in the last.
@@ -105,24 +155,32 @@ void copy_transposed(const E* src, E* dst, const Walk& walk) {
   const int outer = walk.rank - 2, inner = walk.rank - 1;
   const i64 rows = walk.shape[outer], cols = walk.shape[inner];
   const i64 src_step = walk.first[inner], dst_step = walk.second[outer];
-  const i64 bands = (rows + kTile - 1) / kTile, band_cols = (cols + kTile - 1) / kTile;
-  i64 planes = 1;
-  for (int d = 0; d < outer; ++d) planes *= walk.shape[d];
-  const i64 tile_bytes = (rows < kTile ? rows : kTile) * (cols < kTile ? cols : kTile) * static_cast<i64>(sizeof(E));
-  parallel_for(planes * bands * band_cols, pieces_per_chunk(tile_bytes), [&](i64 begin, i64 end) {
-    i64 plane = begin / (bands * band_cols);
-    i64 band = begin / band_cols % bands, column = begin % band_cols;
-    WalkPosition position(walk, outer, plane);
+  const i64 before = elements_before_line(dst, walk);
+  const bool stream = before >= 0 && walk.size() * static_cast<i64>(sizeof(E)) >= kStreamBytes;
+  // When streaming, the first tile of a row ends where a cache line begins.
+  const i64 first = stream && before > 0 && before < cols ? before : 0;
+  const i64 tiles_down = (rows + kTileRows - 1) / kTileRows;
+  const i64 tiles_across = (first > 0) + (cols - first + kTileCols - 1) / kTileCols;
+  const i64 planes = walk.size() / (rows * cols);
+  const i64 tile_bytes =
+      (rows < kTileRows ? rows : kTileRows) * (cols < kTileCols ? cols : kTileCols) * static_cast<i64>(sizeof(E));
+  parallel_for(planes * tiles_down * tiles_across, pieces_per_chunk(tile_bytes), [&](i64 begin, i64 end) {
+    WalkPosition position(walk, outer, begin / (tiles_down * tiles_across));
+    i64 down = begin / tiles_across % tiles_down, across = begin % tiles_across;
     for (i64 unit = begin; unit < end; ++unit) {
-      const i64 i = band * kTile, j = column * kTile;
-      transpose_tile(src + position.first + j * src_step + i, src_step, dst + position.second + i * dst_step + j,
-                     dst_step, rows - i < kTile ? rows - i : kTile, cols - j < kTile ? cols - j : kTile);
-      if (++column < band_cols) continue;
-      column = 0;
-      if (++band < bands) continue;
-      band = 0;
+      const i64 i = down * kTileRows, height = rows - i < kTileRows ? rows - i : kTileRows;
+      const bool leading = first > 0 && across == 0;
+      const i64 j = leading ? 0 : first + (across - (first > 0)) * kTileCols;
+      const i64 width = leading ? first : cols - j < kTileCols ? cols - j : kTileCols;
+      transpose_tile(src + position.first + j * src_step + i, src_step, dst + position.second + i * dst_step + j, dst_step,
+                     height, width, stream);
+      if (++across < tiles_across) continue;
+      across = 0;
+      if (++down < tiles_down) continue;
+      down = 0;
       position.next();
     }
+    if (stream) finish_streams();
   });
 }
 

@@ -32,15 +32,16 @@ struct Sgd {
   void loop(i64 at, const T* SKEIN_RESTRICT g, i64 n) const {
     T* SKEIN_RESTRICT x = p + at;
     T* SKEIN_RESTRICT b = how == Momentum::none ? nullptr : buffer + at;
+    const T rate = lr, keep = momentum, take = fresh, shrink = decay;
 #pragma omp simd
     for (i64 i = 0; i < n; ++i) {
-      T d = with_decay ? g[i] + x[i] * decay : g[i];
+      T d = with_decay ? g[i] + x[i] * shrink : g[i];
       if (how != Momentum::none) {
-        const T mixed = how == Momentum::start ? d : b[i] * momentum + d * fresh;
+        const T mixed = how == Momentum::start ? d : b[i] * keep + d * take;
         b[i] = mixed;
-        d = with_nesterov ? d + mixed * momentum : mixed;
+        d = with_nesterov ? d + mixed * keep : mixed;
       }
-      x[i] = x[i] - d * lr;
+      x[i] = x[i] - d * rate;
     }
   }
   template <bool with_decay>

@@ -1,6 +1,6 @@
 // Reductions over the segments of a CSR layout: rows offsets[s] … offsets[s+1]-1 of x belong to segment s.
 //
-// Codes of op: 0 sum, 1 mean, 2 max, 3 min (reduceOps in kernels.ts). Empty segments give 0, and -1 in arg.
+// op is a code of ReduceOp (op_codes.h). Empty segments give 0, and -1 in arg.
 #pragma once
 
 #include "common.h"

@@ -7,11 +7,12 @@
 #include <cstring>
 
 #include "common.h"
+#include "op_codes.h"
 
 namespace skein {
 namespace segment {
 
-enum class Op : int { sum = 0, mean = 1, max = 2, min = 3 };
+using Op = ReduceOp;
 
 template <class T> struct Lanes;
 template <> struct Lanes<float> {
@@ -27,6 +28,12 @@ template <> struct Lanes<double> {
   static constexpr i64 count = 8;
 };
 
+// Columns summed in one walk over the rows, in vectors: as many as the registers hold.
+#if defined(__AVX512F__)
+constexpr int kWideTile = 16;
+#else
+constexpr int kWideTile = 4;
+#endif
 // Rows from which narrow sums use all lanes.
 constexpr i64 kFlatRows = 32;
 
@@ -135,8 +142,10 @@ void reduce_rows(Op op, const T* x, i64 rows, i64 width, i64 limit, T* y, i32* a
     return;
   }
   i64 c = 0;
-  if (adds)
+  if (adds) {
+    for (; c + kWideTile * lanes <= width; c += kWideTile * lanes) sum_columns<T, kWideTile>(in, rows, c, y, by);
     for (; c + 4 * lanes <= width; c += 4 * lanes) sum_columns<T, 4>(in, rows, c, y, by);
+  }
   while (c < width) {
     // The last vector of a wide row steps back over columns already done instead of leaving the row.
     const i64 column = c + lanes <= width || width < lanes ? c : width - lanes;
