@@ -41,7 +41,10 @@ describe('smoke', () => {
     expect(losses[149]).toBeLessThan(losses[0] / 5);
     model.eval();
     const logits = noGrad(() => model.forward(x));
-    const right = logits.argmax().dataSync().filter((label: number, i: number) => label === labels[i]).length;
+    const right = logits
+      .argmax()
+      .dataSync()
+      .filter((label: number, i: number) => label === labels[i]).length;
     expect(right).toBeGreaterThan(190);
 
     const folder = mkdtempSync(join(tmpdir(), 'skein-'));

@@ -62,7 +62,7 @@ void unary_backward(i64 op, const T* x, const T* y, const T* gy, T* gx, i64 n, d
   switch (code) {
     case UnaryOp::neg: return map_with(gy, gy, gx, n, [](T, T g) { return -g; });
     case UnaryOp::abs:
-      return map_with(x, gy, gx, n, [](T v, T g) { return v > T(0) ? g : v < T(0) ? -g : g * T(0); });
+      return map_with(x, gy, gx, n, [](T v, T g) { return v > T(0) ? g : v < T(0) ? -g : v * T(0); });
     case UnaryOp::sign: return fill(gx, n, 0.0);
     case UnaryOp::square: return map_with(x, gy, gx, n, [](T v, T g) { return g * (v + v); });
     case UnaryOp::sqrt: return map_with(y, gy, gx, n, [](T v, T g) { return g / (v + v); });

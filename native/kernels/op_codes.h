@@ -1,4 +1,4 @@
-// Codes of the operations that kernels take as a number: the positions in the lists of src/native/kernels.ts.
+// Codes of the operations that kernels take as a number: the positions in the lists of src/native/op-codes.ts.
 //
 // Each list is written once here; the enum and the table of names come from it, and the loader compares the names
 // with those in TypeScript, so that the two sides cannot drift apart unnoticed.

@@ -2,7 +2,8 @@
 // chunks of the whole parameter, the row kernels on the rows named by ids.
 //
 // A step is bound by memory: it reads the gradient, and reads and writes the parameter and its state once each.
-// Options that change the formula are template arguments, so the loops carry no branches and vectorise.
+// Options that change the formula are template arguments, so the loops carry no branches and vectorise; constants are
+// copied to locals, since the compiler otherwise reloads them after every store.
 #include "optim.h"
 
 #include <cmath>
@@ -69,12 +70,13 @@ struct Adagrad {
   void loop(i64 at, const T* SKEIN_RESTRICT g, i64 n) const {
     T* SKEIN_RESTRICT x = p + at;
     T* SKEIN_RESTRICT s = sum + at;
+    const T rate = lr, floor = eps, shrink = decay;
 #pragma omp simd
     for (i64 i = 0; i < n; ++i) {
-      const T d = with_decay ? g[i] + x[i] * decay : g[i];
+      const T d = with_decay ? g[i] + x[i] * shrink : g[i];
       const T total = s[i] + d * d;
       s[i] = total;
-      x[i] = x[i] - lr * d / (std::sqrt(total) + eps);
+      x[i] = x[i] - rate * d / (std::sqrt(total) + floor);
     }
   }
   void span(i64 at, const T* g, i64 n) const { decay != T(0) ? loop<true>(at, g, n) : loop<false>(at, g, n); }
@@ -102,16 +104,17 @@ struct Adam {
     T* SKEIN_RESTRICT x = p + at;
     T* SKEIN_RESTRICT first = m + at;
     T* SKEIN_RESTRICT second = v + at;
+    const Adam c = *this;
 #pragma omp simd
     for (i64 i = 0; i < n; ++i) {
-      const T old = how == Decay::parameter ? x[i] * decay : x[i];
-      const T d = how == Decay::gradient ? g[i] + old * decay : g[i];
-      const T a = first[i] * beta1 + d * rest1;
-      const T b = second[i] * beta2 + rest2 * d * d;
+      const T old = how == Decay::parameter ? x[i] * c.decay : x[i];
+      const T d = how == Decay::gradient ? g[i] + old * c.decay : g[i];
+      const T a = first[i] * c.beta1 + d * c.rest1;
+      const T b = second[i] * c.beta2 + c.rest2 * d * d;
       first[i] = a;
       second[i] = b;
-      const T denominator = std::sqrt(b) / root_c2 + eps;
-      x[i] = old - step * a / denominator;
+      const T denominator = std::sqrt(b) / c.root_c2 + c.eps;
+      x[i] = old - c.step * a / denominator;
     }
   }
   void span(i64 at, const T* g, i64 n) const {

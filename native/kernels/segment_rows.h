@@ -28,12 +28,6 @@ template <> struct Lanes<double> {
   static constexpr i64 count = 8;
 };
 
-// Columns summed in one walk over the rows, in vectors: as many as the registers hold.
-#if defined(__AVX512F__)
-constexpr int kWideTile = 16;
-#else
-constexpr int kWideTile = 4;
-#endif
 // Rows from which narrow sums use all lanes.
 constexpr i64 kFlatRows = 32;
 
@@ -60,6 +54,10 @@ struct RowReader {
       std::memcpy(&v, x + start, static_cast<std::size_t>(limit - start) * sizeof(T));
     }
   }
+  // A page ahead, where the hardware's own prefetching stops; past the end of the array it does nothing.
+  void fetch(i64 row, i64 column) const {
+    __builtin_prefetch(reinterpret_cast<const char*>(x + row * width + column) + 4096);
+  }
 };
 
 template <class T>
@@ -75,6 +73,7 @@ inline void sum_columns(const RowReader<T>& in, i64 rows, i64 column, T* y, T di
   for (i64 r = 1; r < rows; ++r) {
     for (int k = 0; k < vectors; ++k) {
       in.read(v, r, column + k * Lanes<T>::count);
+      in.fetch(r, column + k * Lanes<T>::count);
       sum[k] += v;
     }
   }
@@ -142,10 +141,8 @@ void reduce_rows(Op op, const T* x, i64 rows, i64 width, i64 limit, T* y, i32* a
     return;
   }
   i64 c = 0;
-  if (adds) {
-    for (; c + kWideTile * lanes <= width; c += kWideTile * lanes) sum_columns<T, kWideTile>(in, rows, c, y, by);
+  if (adds)
     for (; c + 4 * lanes <= width; c += 4 * lanes) sum_columns<T, 4>(in, rows, c, y, by);
-  }
   while (c < width) {
     // The last vector of a wide row steps back over columns already done instead of leaving the row.
     const i64 column = c + lanes <= width || width < lanes ? c : width - lanes;

@@ -3,7 +3,12 @@ import { nativeStatus } from '../native/index.js';
 
 export function info(version: string, json: boolean): void {
   const status = nativeStatus();
-  const facts = { version, node: process.versions.node, platform: `${process.platform}-${process.arch}`, ...status };
+  const facts = {
+    version,
+    node: process.versions.node,
+    platform: `${process.platform}-${process.arch}`,
+    ...status,
+  };
   if (json) {
     process.stdout.write(`${JSON.stringify({ event: 'done', ...facts })}\n`);
     return;

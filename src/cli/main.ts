@@ -9,11 +9,14 @@ import { SkeinError } from '../util/errors.js';
 import { info } from './info.js';
 import { quickstart } from './quickstart.js';
 
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
 
 function wholeNumber(text: string): number {
   const value = Number(text);
-  if (text.trim() === '' || !Number.isSafeInteger(value) || value < 0) throw new InvalidArgumentError('Expected a whole number of at least 0.');
+  if (text.trim() === '' || !Number.isSafeInteger(value) || value < 0)
+    throw new InvalidArgumentError('Expected a whole number of at least 0.');
   return value;
 }
 
@@ -45,7 +48,9 @@ try {
     process.stderr.write(`skein: ${error.message}\n`);
     process.exitCode = 2;
   } else {
-    process.stderr.write(`skein: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    process.stderr.write(
+      `skein: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+    );
     process.exitCode = 1;
   }
 }

@@ -7,7 +7,17 @@
 import { karateClub } from '../data/index.js';
 import { nativeStatus } from '../native/index.js';
 import { Adam, crossEntropy, Linear, Module } from '../nn/index.js';
-import { eye, fromTypedArray, manualSeed, matmul, noGrad, relu, scope, softmax, type Tensor } from '../tensor/index.js';
+import {
+  eye,
+  fromTypedArray,
+  manualSeed,
+  matmul,
+  noGrad,
+  relu,
+  scope,
+  softmax,
+  type Tensor,
+} from '../tensor/index.js';
 
 export interface QuickstartOptions {
   readonly seed: number;
@@ -38,18 +48,27 @@ function normalizedAdjacency(numNodes: number, edges: readonly (readonly [number
     a[u * numNodes + v] = 1;
     a[v * numNodes + u] = 1;
   }
-  const degree = Array.from({ length: numNodes }, (_, i) => a.subarray(i * numNodes, (i + 1) * numNodes).reduce((s, v) => s + v, 0));
-  return fromTypedArray(a.map((v, k) => v / Math.sqrt(degree[Math.floor(k / numNodes)] * degree[k % numNodes])), [numNodes, numNodes]);
+  const degree = Array.from({ length: numNodes }, (_, i) =>
+    a.subarray(i * numNodes, (i + 1) * numNodes).reduce((s, v) => s + v, 0),
+  );
+  return fromTypedArray(
+    a.map((v, k) => v / Math.sqrt(degree[Math.floor(k / numNodes)] * degree[k % numNodes])),
+    [numNodes, numNodes],
+  );
 }
 
 export function quickstart({ seed, json }: QuickstartOptions): void {
   const print = (line: string): void => void (json ? process.stderr : process.stdout).write(`${line}\n`);
   const status = nativeStatus();
-  print(`Skein quickstart: Zachary's karate club (${status.backend} kernels${status.level === null ? '' : `, ${status.level}`}, ${status.threads} threads, seed ${seed})`);
+  print(
+    `Skein quickstart: Zachary's karate club (${status.backend} kernels${status.level === null ? '' : `, ${status.level}`}, ${status.threads} threads, seed ${seed})`,
+  );
   manualSeed(seed);
   const club = karateClub();
   print(`34 members, ${club.edges.length} friendships. After a quarrel the club split in two.`);
-  print('We tell the network the side of member 0 (the instructor) and 33 (the administrator), nobody else.\n');
+  print(
+    'We tell the network the side of member 0 (the instructor) and 33 (the administrator), nobody else.\n',
+  );
 
   const adjacency = normalizedAdjacency(club.numNodes, club.edges);
   const features = eye(club.numNodes);
@@ -66,8 +85,10 @@ export function quickstart({ seed, json }: QuickstartOptions): void {
       optimizer.step();
       return value.item();
     });
-    if (json && epoch % 50 === 0) process.stdout.write(`${JSON.stringify({ event: 'epoch', epoch, loss })}\n`);
-    if (epoch === 1 || epoch % 50 === 0) print(`epoch ${String(epoch).padStart(3)}   loss ${loss.toFixed(4)}   ${bar(epoch / epochs)}`);
+    if (json && epoch % 50 === 0)
+      process.stdout.write(`${JSON.stringify({ event: 'epoch', epoch, loss })}\n`);
+    if (epoch === 1 || epoch % 50 === 0)
+      print(`epoch ${String(epoch).padStart(3)}   loss ${loss.toFixed(4)}   ${bar(epoch / epochs)}`);
   }
   const milliseconds = performance.now() - started;
   report(model, adjacency, features, club.labels, milliseconds, print, json);
@@ -87,16 +108,25 @@ function report(
   const wrong = [...labels.keys()].filter((i) => predicted[i] !== labels[i]);
   const unseen = labels.length - 2;
   const accuracy = (unseen - wrong.length) / unseen;
-  print(`\nTrained in ${milliseconds.toFixed(0)} ms. What it learned about the ${unseen} members it was told nothing about:`);
+  print(
+    `\nTrained in ${milliseconds.toFixed(0)} ms. What it learned about the ${unseen} members it was told nothing about:`,
+  );
   for (const [side, name] of ['the instructor (0)', 'the administrator (33)'].entries()) {
     print(`  with ${name}: ${[...predicted.keys()].filter((i) => predicted[i] === side).join(' ')}`);
   }
   print(`  right for ${unseen - wrong.length} of ${unseen} (${(100 * accuracy).toFixed(1)} %)`);
   for (const i of wrong) {
-    print(`  wrong about member ${i}, ${(100 * Math.max(probability[2 * i], probability[2 * i + 1])).toFixed(0)} % sure`);
+    print(
+      `  wrong about member ${i}, ${(100 * Math.max(probability[2 * i], probability[2 * i + 1])).toFixed(0)} % sure`,
+    );
   }
-  print('\nNext: npm test (all tests) · npm run bench -- kernels (speed beside PyTorch) · README.md (write your own)');
-  if (json) process.stdout.write(`${JSON.stringify({ event: 'done', accuracy, wrong, milliseconds: Math.round(milliseconds) })}\n`);
+  print(
+    '\nNext: npm test (all tests) · npm run bench -- kernels (speed beside PyTorch) · README.md (write your own)',
+  );
+  if (json)
+    process.stdout.write(
+      `${JSON.stringify({ event: 'done', accuracy, wrong, milliseconds: Math.round(milliseconds) })}\n`,
+    );
 }
 
 function bar(share: number): string {

@@ -1,104 +1,33 @@
-/**
- * The kernels that compute: the native addon when it loads, otherwise the TypeScript twins with the same results
- * within tolerance. Chosen once, when this module loads.
- */
-import { checkInteger } from '../util/errors.js';
-import type { AsyncKernels, Kernels } from './kernels.js';
-import { type Level, loadAddon } from './load.js';
-import { reference } from './reference/index.js';
-
-export type { AsyncKernels, BinaryOp, CompareOp, Dims, Kernels, RandomKey, ReduceOp, StorageType, UnaryOp } from './kernels.js';
+/** The kernel library: what computes, its contract, its threads. */
 export {
-  binaryCode, binaryOps, compareCode, compareOps, reduceCode, reduceOps, storageCode, storageTypes, unaryCode, unaryOps,
-} from './kernels.js';
+  asyncKernels,
+  getThreads,
+  kernels,
+  misalignment,
+  type NativeStatus,
+  nativeKernels,
+  nativeStatus,
+  referenceKernels,
+  setThreads,
+  withKernels,
+} from './active.js';
+export type { AsyncKernels, Dims, Kernels, RandomKey } from './kernels.js';
 export type { Level } from './load.js';
+export {
+  type BinaryOp,
+  binaryCode,
+  binaryOps,
+  type CompareOp,
+  compareCode,
+  compareOps,
+  type ReduceOp,
+  reduceCode,
+  reduceOps,
+  type StorageType,
+  storageCode,
+  storageTypes,
+  type UnaryOp,
+  unaryCode,
+  unaryOps,
+} from './op-codes.js';
 export type { FloatArray, TypedArray } from './types.js';
-
-const env = globalThis.process?.env ?? {};
-const loaded = loadAddon(env.SKEIN_NATIVE);
-
-/** The TypeScript twins: the specification of every kernel. */
-export const referenceKernels: Kernels = reference;
-/** The addon's kernels, or null when it could not be loaded. */
-export const nativeKernels: Kernels | null = loaded.addon?.kernels ?? null;
-
-let active: Kernels = nativeKernels ?? referenceKernels;
-
-/** The kernels in use. */
-export function kernels(): Kernels {
-  return active;
-}
-
-/** Runs `fn` with the given kernels in place of the chosen ones: how tests compare the two. */
-export function withKernels<T>(chosen: Kernels, fn: () => T): T {
-  const before = active;
-  active = chosen;
-  try {
-    return fn();
-  } finally {
-    active = before;
-  }
-}
-
-/** Kernels as promises: on the addon's own threads, or at the next turn of the event loop without it. */
-export const asyncKernels: AsyncKernels =
-  loaded.addon?.asyncKernels ??
-  (Object.fromEntries(
-    Object.entries(reference).map(([name, kernel]) => [
-      name,
-      async (...args: never[]) => {
-        await Promise.resolve();
-        return (kernel as (...a: never[]) => unknown)(...args);
-      },
-    ]),
-  ) as unknown as AsyncKernels);
-
-export interface NativeStatus {
-  readonly backend: 'native' | 'reference';
-  /** The instruction set of the loaded addon. */
-  readonly level: Level | null;
-  /** Why the addon is not in use. */
-  readonly reason: string | null;
-  readonly threads: number;
-}
-
-/** What computes, and why. */
-export function nativeStatus(): NativeStatus {
-  return {
-    backend: loaded.addon === null ? 'reference' : 'native',
-    level: loaded.addon?.level ?? null,
-    reason: loaded.reason,
-    threads,
-  };
-}
-
-let threads = 1;
-
-/** Threads that a kernel may use. Results do not depend on it. */
-export function getThreads(): number {
-  return threads;
-}
-
-export function setThreads(count: number): void {
-  threads = checkInteger('setThreads', 'count', count, 1, 1024);
-  loaded.addon?.setThreads(threads);
-}
-
-/** Bytes by which an array's start misses a 64-byte line; 0 without the addon, where it makes no difference. */
-export function misalignment(array: ArrayBufferView): number {
-  return loaded.addon?.misalignment(array) ?? 0;
-}
-
-function initialThreads(): number {
-  const wanted = env.SKEIN_THREADS;
-  if (wanted !== undefined && wanted !== '') return checkInteger('SKEIN_THREADS', 'the environment variable', Number(wanted), 1, 1024);
-  return globalThis.process?.getBuiltinModule?.('node:os').availableParallelism() ?? 1;
-}
-
-setThreads(initialThreads());
-if (loaded.addon === null && !loaded.forced) {
-  process.emitWarning(
-    `The native kernels could not be loaded, so slower TypeScript kernels run instead (${loaded.reason}).`,
-    { type: 'SkeinWarning', code: 'SKEIN_REFERENCE_KERNELS' },
-  );
-}

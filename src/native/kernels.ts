@@ -10,35 +10,6 @@
  */
 import type { FloatArray, TypedArray } from './types.js';
 
-/** Order matters: the index is the code that C++ receives (`native/kernels/op_codes.h`). */
-export const unaryOps = [
-  'neg', 'abs', 'sign', 'square', 'sqrt', 'reciprocal', 'exp', 'log', 'sin', 'cos', 'tanh', 'sigmoid',
-  'relu', 'leakyRelu', 'elu', 'gelu', 'softplus', 'logSigmoid',
-] as const; // prettier-ignore
-export type UnaryOp = (typeof unaryOps)[number];
-
-export const binaryOps = ['add', 'sub', 'mul', 'div', 'pow', 'maximum', 'minimum'] as const;
-export type BinaryOp = (typeof binaryOps)[number];
-
-export const compareOps = ['eq', 'ne', 'lt', 'le', 'gt', 'ge'] as const;
-export type CompareOp = (typeof compareOps)[number];
-
-export const reduceOps = ['sum', 'mean', 'max', 'min'] as const;
-export type ReduceOp = (typeof reduceOps)[number];
-
-/** Storage types in the order of their codes for `cast` and `copyStrided`. */
-export const storageTypes = ['f32', 'f64', 'i32', 'u8', 'f16', 'bf16'] as const;
-export type StorageType = (typeof storageTypes)[number];
-
-const codes = <T extends string>(names: readonly T[]): Readonly<Record<T, number>> =>
-  Object.fromEntries(names.map((name, index) => [name, index])) as Record<T, number>;
-
-export const unaryCode = codes(unaryOps);
-export const binaryCode = codes(binaryOps);
-export const compareCode = codes(compareOps);
-export const reduceCode = codes(reduceOps);
-export const storageCode = codes(storageTypes);
-
 /**
  * `dims` describes a walk over several strided arrays: `[rank, ...shape, ...strides of the first, ...of the second]`
  * in elements, strides >= 0 (0 repeats: broadcasting). `null` means: all operands contiguous and of the output's length.
@@ -52,12 +23,28 @@ export interface Kernels {
   // --- matrix products: c[m,n] = (accumulate ? c : 0) + bias[n] + op(a)·op(b), row-major and contiguous -------------
   /** Row-invariant: a row of c depends on the row of a, on b and on bias alone (when a is not transposed). */
   gemm(
-    a: FloatArray, b: FloatArray, bias: FloatArray | null, c: FloatArray,
-    m: number, n: number, k: number, transA: boolean, transB: boolean, accumulate: boolean,
+    a: FloatArray,
+    b: FloatArray,
+    bias: FloatArray | null,
+    c: FloatArray,
+    m: number,
+    n: number,
+    k: number,
+    transA: boolean,
+    transB: boolean,
+    accumulate: boolean,
   ): void;
   gemmBatched(
-    a: FloatArray, b: FloatArray, c: FloatArray, batch: number,
-    m: number, n: number, k: number, transA: boolean, transB: boolean, accumulate: boolean,
+    a: FloatArray,
+    b: FloatArray,
+    c: FloatArray,
+    batch: number,
+    m: number,
+    n: number,
+    k: number,
+    transA: boolean,
+    transB: boolean,
+    accumulate: boolean,
   ): void;
 
   // --- elementwise ---------------------------------------------------------------------------------------------------
@@ -65,7 +52,13 @@ export interface Kernels {
   unary(op: number, x: FloatArray, y: FloatArray, n: number, alpha: number): void;
   /** gx = gy · op'(x); x and y are the forward's input and output. gx may be gy. */
   unaryBackward(
-    op: number, x: FloatArray, y: FloatArray, gy: FloatArray, gx: FloatArray, n: number, alpha: number,
+    op: number,
+    x: FloatArray,
+    y: FloatArray,
+    gy: FloatArray,
+    gx: FloatArray,
+    n: number,
+    alpha: number,
   ): void;
   /** y = a op b; y is contiguous and has the shape in dims (n elements). */
   binary(op: number, a: FloatArray, b: FloatArray, y: FloatArray, n: number, dims: Dims): void;
@@ -95,7 +88,14 @@ export interface Kernels {
   /** Index of the largest (op max) or smallest (op min) element; ties and NaN: the lowest such index. */
   argReduce(op: number, x: FloatArray, index: Int32Array, outer: number, mid: number, inner: number): void;
   /** The gradient of max and min: gx[o, index[o, i], i] = gy[o, i], all else 0. */
-  argScatter(gy: FloatArray, index: Int32Array, gx: FloatArray, outer: number, mid: number, inner: number): void;
+  argScatter(
+    gy: FloatArray,
+    index: Int32Array,
+    gx: FloatArray,
+    outer: number,
+    mid: number,
+    inner: number,
+  ): void;
   /** Sum of squares, accumulated in f64. */
   sumSquares(x: FloatArray, n: number): number;
   /** 1 when no element is NaN or infinite. */
@@ -110,11 +110,22 @@ export interface Kernels {
   logSoftmaxBackward(y: FloatArray, gy: FloatArray, gx: FloatArray, rows: number, cols: number): void;
   /** loss[r] = lse[r] − x[r, label[r]], lse = log Σ exp; a negative label ignores the row (loss 0). */
   crossEntropy(
-    x: FloatArray, labels: Int32Array, loss: FloatArray, lse: FloatArray, rows: number, cols: number,
+    x: FloatArray,
+    labels: Int32Array,
+    loss: FloatArray,
+    lse: FloatArray,
+    rows: number,
+    cols: number,
   ): void;
   /** gx[r, :] = gRow[r] · (exp(x − lse) − onehot(label)); 0 for ignored rows. */
   crossEntropyBackward(
-    x: FloatArray, labels: Int32Array, lse: FloatArray, gRow: FloatArray, gx: FloatArray, rows: number, cols: number,
+    x: FloatArray,
+    labels: Int32Array,
+    lse: FloatArray,
+    gRow: FloatArray,
+    gx: FloatArray,
+    rows: number,
+    cols: number,
   ): void;
   /** loss = max(x,0) − x·target + log(1 + exp(−|x|)). */
   bceWithLogits(x: FloatArray, target: FloatArray, loss: FloatArray, n: number): void;
@@ -126,52 +137,118 @@ export interface Kernels {
   dropout(x: FloatArray, y: FloatArray, n: number, p: number, key: RandomKey): void;
   /** Per row: mean, rstd = 1/√(var + eps) (biased), y = (x − mean)·rstd·gamma + beta. */
   layerNorm(
-    x: FloatArray, gamma: FloatArray | null, beta: FloatArray | null, y: FloatArray, mean: FloatArray, rstd: FloatArray,
-    rows: number, cols: number, eps: number,
+    x: FloatArray,
+    gamma: FloatArray | null,
+    beta: FloatArray | null,
+    y: FloatArray,
+    mean: FloatArray,
+    rstd: FloatArray,
+    rows: number,
+    cols: number,
+    eps: number,
   ): void;
   layerNormBackward(
-    x: FloatArray, gy: FloatArray, gamma: FloatArray | null, mean: FloatArray, rstd: FloatArray,
-    gx: FloatArray, ggamma: FloatArray | null, gbeta: FloatArray | null, rows: number, cols: number,
+    x: FloatArray,
+    gy: FloatArray,
+    gamma: FloatArray | null,
+    mean: FloatArray,
+    rstd: FloatArray,
+    gx: FloatArray,
+    ggamma: FloatArray | null,
+    gbeta: FloatArray | null,
+    rows: number,
+    cols: number,
   ): void;
   /** Per column: mean and biased variance over the rows. */
   columnStats(x: FloatArray, mean: FloatArray, variance: FloatArray, rows: number, cols: number): void;
   /** y = (x − mean)·rstd·gamma + beta by column. */
   batchNorm(
-    x: FloatArray, mean: FloatArray, rstd: FloatArray, gamma: FloatArray | null, beta: FloatArray | null, y: FloatArray,
-    rows: number, cols: number,
+    x: FloatArray,
+    mean: FloatArray,
+    rstd: FloatArray,
+    gamma: FloatArray | null,
+    beta: FloatArray | null,
+    y: FloatArray,
+    rows: number,
+    cols: number,
   ): void;
   /** Gradient through the batch's own statistics. */
   batchNormBackward(
-    x: FloatArray, gy: FloatArray, mean: FloatArray, rstd: FloatArray, gamma: FloatArray | null,
-    gx: FloatArray, ggamma: FloatArray, gbeta: FloatArray, rows: number, cols: number,
+    x: FloatArray,
+    gy: FloatArray,
+    mean: FloatArray,
+    rstd: FloatArray,
+    gamma: FloatArray | null,
+    gx: FloatArray,
+    ggamma: FloatArray,
+    gbeta: FloatArray,
+    rows: number,
+    cols: number,
   ): void;
 
   // --- rows by id ----------------------------------------------------------------------------------------------------
   /** y[i, :] = x[ids[i], :]; rows of `rowBytes` bytes, any element type. */
   gatherRows(x: TypedArray, ids: Int32Array, y: TypedArray, n: number, rowBytes: number): void;
   /** dst[ids[i], :] += src[i, :], added in ascending i for every destination; dst has `rows` rows. */
-  scatterAddRows(ids: Int32Array, src: FloatArray, dst: FloatArray, n: number, rows: number, width: number): void;
+  scatterAddRows(
+    ids: Int32Array,
+    src: FloatArray,
+    dst: FloatArray,
+    n: number,
+    rows: number,
+    width: number,
+  ): void;
   /** Sums rows of equal id: outIds ascending and unique, outRows their sums in ascending i; returns how many. Ids < rows. */
   coalesceRows(
-    ids: Int32Array, src: FloatArray, outIds: Int32Array, outRows: FloatArray, n: number, rows: number, width: number,
+    ids: Int32Array,
+    src: FloatArray,
+    outIds: Int32Array,
+    outRows: FloatArray,
+    n: number,
+    rows: number,
+    width: number,
   ): number;
   /** y[s, :] = op over rows offsets[s] … offsets[s+1]−1; an empty segment gives 0. `arg`: the row that won max/min (lowest on ties), −1 if empty. */
   segmentReduce(
-    op: number, x: FloatArray, offsets: Int32Array, y: FloatArray, arg: Int32Array | null, segments: number, width: number,
+    op: number,
+    x: FloatArray,
+    offsets: Int32Array,
+    y: FloatArray,
+    arg: Int32Array | null,
+    segments: number,
+    width: number,
   ): void;
   /** gx is overwritten for all rows of all segments. */
   segmentReduceBackward(
-    op: number, gy: FloatArray, offsets: Int32Array, arg: Int32Array | null, gx: FloatArray, segments: number, width: number,
+    op: number,
+    gy: FloatArray,
+    offsets: Int32Array,
+    arg: Int32Array | null,
+    gx: FloatArray,
+    segments: number,
+    width: number,
   ): void;
 
   // --- recurrent cells and time encoding -----------------------------------------------------------------------------
   /** PyTorch's GRU cell after its two products: gi, gh = [B,3H] in the order r,z,n. gates [B,4H] keeps r, z, n and gh's n part. */
   gruCell(
-    gi: FloatArray, gh: FloatArray, h: FloatArray, out: FloatArray, gates: FloatArray, batch: number, hidden: number,
+    gi: FloatArray,
+    gh: FloatArray,
+    h: FloatArray,
+    out: FloatArray,
+    gates: FloatArray,
+    batch: number,
+    hidden: number,
   ): void;
   gruCellBackward(
-    gout: FloatArray, h: FloatArray, gates: FloatArray, dgi: FloatArray, dgh: FloatArray, dh: FloatArray,
-    batch: number, hidden: number,
+    gout: FloatArray,
+    h: FloatArray,
+    gates: FloatArray,
+    dgi: FloatArray,
+    dgh: FloatArray,
+    dh: FloatArray,
+    batch: number,
+    hidden: number,
   ): void;
   /** out = tanh(gi + gh), or relu when `relu`. */
   rnnCell(gi: FloatArray, gh: FloatArray, out: FloatArray, n: number, relu: boolean): void;
@@ -180,33 +257,94 @@ export interface Kernels {
   /** y[i, j] = cos(t[i]·w[j] + b[j]); the argument is formed in f64. */
   timeEncode(t: FloatArray, w: FloatArray, b: FloatArray, y: FloatArray, n: number, d: number): void;
   timeEncodeBackward(
-    t: FloatArray, w: FloatArray, b: FloatArray, gy: FloatArray, gt: FloatArray | null, gw: FloatArray, gb: FloatArray,
-    n: number, d: number,
+    t: FloatArray,
+    w: FloatArray,
+    b: FloatArray,
+    gy: FloatArray,
+    gt: FloatArray | null,
+    gw: FloatArray,
+    gb: FloatArray,
+    n: number,
+    d: number,
   ): void;
 
   // --- optimisers (PyTorch's formulas; p and state in place) ---------------------------------------------------------
   sgdStep(
-    p: FloatArray, g: FloatArray, buffer: FloatArray | null, n: number, lr: number, momentum: number, dampening: number,
-    weightDecay: number, nesterov: boolean, first: boolean,
+    p: FloatArray,
+    g: FloatArray,
+    buffer: FloatArray | null,
+    n: number,
+    lr: number,
+    momentum: number,
+    dampening: number,
+    weightDecay: number,
+    nesterov: boolean,
+    first: boolean,
   ): void;
-  adagradStep(p: FloatArray, g: FloatArray, sum: FloatArray, n: number, lr: number, eps: number, weightDecay: number): void;
+  adagradStep(
+    p: FloatArray,
+    g: FloatArray,
+    sum: FloatArray,
+    n: number,
+    lr: number,
+    eps: number,
+    weightDecay: number,
+  ): void;
   /** `decoupled` selects AdamW; c1 = 1 − beta1^t, c2 = 1 − beta2^t. */
   adamStep(
-    p: FloatArray, g: FloatArray, m: FloatArray, v: FloatArray, n: number, lr: number, beta1: number, beta2: number,
-    eps: number, weightDecay: number, decoupled: boolean, c1: number, c2: number,
+    p: FloatArray,
+    g: FloatArray,
+    m: FloatArray,
+    v: FloatArray,
+    n: number,
+    lr: number,
+    beta1: number,
+    beta2: number,
+    eps: number,
+    weightDecay: number,
+    decoupled: boolean,
+    c1: number,
+    c2: number,
   ): void;
   /** Sparse-row forms: row ids[i] of p and of the state takes gradient row i; ids are unique. */
   sgdStepRows(
-    p: FloatArray, ids: Int32Array, g: FloatArray, buffer: FloatArray | null, n: number, width: number, lr: number,
-    momentum: number, weightDecay: number,
+    p: FloatArray,
+    ids: Int32Array,
+    g: FloatArray,
+    buffer: FloatArray | null,
+    n: number,
+    width: number,
+    lr: number,
+    momentum: number,
+    weightDecay: number,
   ): void;
   adagradStepRows(
-    p: FloatArray, ids: Int32Array, g: FloatArray, sum: FloatArray, n: number, width: number, lr: number, eps: number,
+    p: FloatArray,
+    ids: Int32Array,
+    g: FloatArray,
+    sum: FloatArray,
+    n: number,
+    width: number,
+    lr: number,
+    eps: number,
     weightDecay: number,
   ): void;
   adamStepRows(
-    p: FloatArray, ids: Int32Array, g: FloatArray, m: FloatArray, v: FloatArray, n: number, width: number, lr: number,
-    beta1: number, beta2: number, eps: number, weightDecay: number, decoupled: boolean, c1: number, c2: number,
+    p: FloatArray,
+    ids: Int32Array,
+    g: FloatArray,
+    m: FloatArray,
+    v: FloatArray,
+    n: number,
+    width: number,
+    lr: number,
+    beta1: number,
+    beta2: number,
+    eps: number,
+    weightDecay: number,
+    decoupled: boolean,
+    c1: number,
+    c2: number,
   ): void;
 
   // --- counter-based random numbers (Philox4x32-10; element i uses word `start + i` of the key's sequence unless said) -

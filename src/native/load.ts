@@ -7,15 +7,8 @@
  * the TypeScript kernels run without a warning.
  */
 import { InternalError, ValueError } from '../util/errors.js';
-import {
-  type AsyncKernels,
-  binaryOps,
-  compareOps,
-  type Kernels,
-  reduceOps,
-  storageTypes,
-  unaryOps,
-} from './kernels.js';
+import type { AsyncKernels, Kernels } from './kernels.js';
+import { binaryOps, compareOps, reduceOps, storageTypes, unaryOps } from './op-codes.js';
 
 export const levels = ['portable', 'avx2', 'avx512'] as const;
 export type Level = (typeof levels)[number];
@@ -36,9 +29,12 @@ export type LoadResult =
   | { readonly addon: null; readonly reason: string; readonly forced: boolean };
 
 export function loadAddon(choice: string | undefined): LoadResult {
-  if (choice === '0') return { addon: null, reason: 'SKEIN_NATIVE=0 asks for the TypeScript kernels', forced: true };
+  if (choice === '0')
+    return { addon: null, reason: 'SKEIN_NATIVE=0 asks for the TypeScript kernels', forced: true };
   if (choice !== undefined && choice !== '' && choice !== '1' && !levels.includes(choice as Level)) {
-    throw new ValueError(`SKEIN_NATIVE: expected 0, 1 or one of ${levels.join(', ')}, got ${JSON.stringify(choice)}.`);
+    throw new ValueError(
+      `SKEIN_NATIVE: expected 0, 1 or one of ${levels.join(', ')}, got ${JSON.stringify(choice)}.`,
+    );
   }
   const builtin = globalThis.process?.getBuiltinModule;
   if (builtin === undefined) return { addon: null, reason: 'this is not Node.js', forced: true };
@@ -63,10 +59,18 @@ export function loadAddon(choice: string | undefined): LoadResult {
 
 /** Codes cross the border as numbers; an addon built from other sources must not be trusted with them. */
 function check(addon: Addon, level: Level): Addon {
-  const lists = { unary: unaryOps, binary: binaryOps, compare: compareOps, reduce: reduceOps, storage: storageTypes };
+  const lists = {
+    unary: unaryOps,
+    binary: binaryOps,
+    compare: compareOps,
+    reduce: reduceOps,
+    storage: storageTypes,
+  };
   for (const [name, list] of Object.entries(lists)) {
     if (addon.codes[name as keyof Addon['codes']]?.join() !== list.join()) {
-      throw new Error(`the ${level} addon was built from another version of the sources (${name} codes differ)`);
+      throw new Error(
+        `the ${level} addon was built from another version of the sources (${name} codes differ)`,
+      );
     }
   }
   return addon;

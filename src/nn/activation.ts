@@ -1,8 +1,9 @@
 /**
  * Activation functions as modules, and by name for configuration files.
  */
-import { checkNumber, expected, ValueError } from '../util/errors.js';
+
 import { elu, gelu, leakyRelu, relu, sigmoid, softplus, type Tensor, tanh } from '../tensor/index.js';
+import { checkNumber, expected, ValueError } from '../util/errors.js';
 import { type Layer, Module } from './module.js';
 
 export class ReLU extends Module {

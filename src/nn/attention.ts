@@ -4,13 +4,26 @@
  * One departure: a query whose keys are all masked gets weights of 0 instead of NaN, so a node without neighbours needs
  * no special case.
  */
-import { checkNumber, DTypeError, expected, ShapeError, ValueError } from '../util/errors.js';
-import type { Random } from '../util/philox.js';
+
 import { isFloat } from '../tensor/dtype.js';
 import {
-  add, defaultRandom, dropout, formatShape, linear, matmul, mean, mul, permute, reshape, slice,
-  softmax, type Tensor, where,
+  add,
+  defaultRandom,
+  dropout,
+  formatShape,
+  linear,
+  matmul,
+  mean,
+  mul,
+  permute,
+  reshape,
+  slice,
+  softmax,
+  type Tensor,
+  where,
 } from '../tensor/index.js';
+import { checkNumber, DTypeError, expected, ShapeError, ValueError } from '../util/errors.js';
+import type { Random } from '../util/philox.js';
 import { checkSizes, newParameter, type ParameterOptions, randomOf } from './factory.js';
 import * as init from './init.js';
 import { Linear } from './linear.js';
@@ -69,7 +82,9 @@ export class MultiheadAttention extends Module {
     const { kDim = embedDim, vDim = embedDim } = options;
     checkSizes('MultiheadAttention', { embedDim, heads, kDim, vDim });
     if (embedDim % heads !== 0) {
-      throw new ValueError(expected('MultiheadAttention', `a divisor of embedDim (${embedDim})`, 'heads', heads));
+      throw new ValueError(
+        expected('MultiheadAttention', `a divisor of embedDim (${embedDim})`, 'heads', heads),
+      );
     }
     const glorot = (t: Tensor): unknown => init.glorotUniform(t, randomOf(options));
     const weight = (rows: number, cols: number): Tensor => newParameter([rows, cols], options, glorot);
@@ -142,22 +157,37 @@ export class MultiheadAttention extends Module {
 
 function checkInputs(query: Tensor, key: Tensor, value: Tensor): void {
   for (const [name, t] of Object.entries({ query, key, value })) {
-    if (t.rank !== 3) throw new ShapeError(expected('MultiheadAttention', 'shape [batch, length, size]', name, formatShape(t.shape)));
+    if (t.rank !== 3)
+      throw new ShapeError(
+        expected('MultiheadAttention', 'shape [batch, length, size]', name, formatShape(t.shape)),
+      );
     if (t.shape[0] !== query.shape[0]) {
-      throw new ShapeError(expected('MultiheadAttention', `a batch of ${query.shape[0]} (as query)`, name, formatShape(t.shape)));
+      throw new ShapeError(
+        expected('MultiheadAttention', `a batch of ${query.shape[0]} (as query)`, name, formatShape(t.shape)),
+      );
     }
   }
   if (key.shape[1] !== value.shape[1]) {
-    throw new ShapeError(expected('MultiheadAttention', `as many values as keys (${key.shape[1]})`, 'value', formatShape(value.shape)));
+    throw new ShapeError(
+      expected(
+        'MultiheadAttention',
+        `as many values as keys (${key.shape[1]})`,
+        'value',
+        formatShape(value.shape),
+      ),
+    );
   }
 }
 
 function checkMask(name: string, mask: Tensor, shapes: readonly (readonly number[])[]): Tensor {
   const wanted = shapes.map(formatShape);
   if (!wanted.includes(formatShape(mask.shape))) {
-    throw new ShapeError(expected('MultiheadAttention', `shape ${wanted.join(' or ')}`, name, formatShape(mask.shape)));
+    throw new ShapeError(
+      expected('MultiheadAttention', `shape ${wanted.join(' or ')}`, name, formatShape(mask.shape)),
+    );
   }
   const addable = name === 'attentionMask' && isFloat(mask.dtype);
-  if (mask.dtype !== 'u8' && !addable) throw new DTypeError(expected('MultiheadAttention', 'u8', `the dtype of ${name}`, mask.dtype));
+  if (mask.dtype !== 'u8' && !addable)
+    throw new DTypeError(expected('MultiheadAttention', 'u8', `the dtype of ${name}`, mask.dtype));
   return mask;
 }

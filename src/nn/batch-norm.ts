@@ -4,10 +4,20 @@
  * In training the statistics are the batch's own and the running ones move by `momentum`, towards the unbiased variance
  * as in PyTorch; in evaluation the running ones are used, as constants.
  */
-import { checkNumber, expected, ShapeError, ValueError } from '../util/errors.js';
+
 import {
-  add, batchNorm, type ColumnStats, columnStats, formatShape, isGradEnabled, mul, noGrad, sub, type Tensor,
+  add,
+  batchNorm,
+  type ColumnStats,
+  columnStats,
+  formatShape,
+  isGradEnabled,
+  mul,
+  noGrad,
+  sub,
+  type Tensor,
 } from '../tensor/index.js';
+import { checkNumber, expected, ShapeError, ValueError } from '../util/errors.js';
 import { checkFloatDType, checkSizes, newBuffer, newParameter, type ParameterOptions } from './factory.js';
 import * as init from './init.js';
 import { Module } from './module.js';
@@ -59,7 +69,13 @@ export class BatchNorm1d extends Module {
     }
     if (x.shape[0] < 2) {
       throw new ValueError(
-        expected('BatchNorm1d', 'at least 2 rows in training', 'x', formatShape(x.shape), 'The variance of one row is 0; use eval() to score single rows.'),
+        expected(
+          'BatchNorm1d',
+          'at least 2 rows in training',
+          'x',
+          formatShape(x.shape),
+          'The variance of one row is 0; use eval() to score single rows.',
+        ),
       );
     }
     const stats = columnStats(x);

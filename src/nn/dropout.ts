@@ -1,9 +1,10 @@
 /**
  * `Dropout`: in training each element is 0 with probability p, otherwise divided by 1 − p; in evaluation nothing happens.
  */
+
+import { defaultRandom, dropout, type Tensor } from '../tensor/index.js';
 import { checkNumber } from '../util/errors.js';
 import type { Random } from '../util/philox.js';
-import { defaultRandom, dropout, type Tensor } from '../tensor/index.js';
 import { Module } from './module.js';
 
 export interface DropoutOptions {

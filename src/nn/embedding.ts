@@ -1,9 +1,10 @@
 /**
  * `Embedding`: a table of trainable rows, looked up by id.
  */
-import { checkInteger } from '../util/errors.js';
+
 import { fromTypedArray, gatherRows, type Ids, Tensor, where } from '../tensor/index.js';
 import { toInt32 } from '../tensor/ops/common.js';
+import { checkInteger } from '../util/errors.js';
 import { checkSizes, newParameter, type ParameterOptions, randomOf } from './factory.js';
 import * as init from './init.js';
 import { Module } from './module.js';
@@ -30,7 +31,8 @@ export class Embedding extends Module {
   constructor(count: number, dim: number, options: EmbeddingOptions = {}) {
     super();
     checkSizes('Embedding', { count, dim });
-    if (options.paddingIdx !== undefined) checkInteger('Embedding', 'paddingIdx', options.paddingIdx, 0, count - 1);
+    if (options.paddingIdx !== undefined)
+      checkInteger('Embedding', 'paddingIdx', options.paddingIdx, 0, count - 1);
     this.sparse = options.sparse === true;
     this.paddingIdx = options.paddingIdx ?? null;
     this.weight = newParameter([count, dim], options, (t) => {

@@ -1,10 +1,11 @@
 /**
  * How layers make their parameters: outside any scope, of one float dtype, filled by an initialiser.
  */
-import { checkInteger, DTypeError, expected } from '../util/errors.js';
-import type { Random } from '../util/philox.js';
+
 import { isFloat } from '../tensor/dtype.js';
 import { type FloatDType, type Tensor, unscoped, zeros } from '../tensor/index.js';
+import { checkInteger, DTypeError, expected } from '../util/errors.js';
+import type { Random } from '../util/philox.js';
 import * as init from './init.js';
 import { buffer, parameter } from './parameter.js';
 
@@ -17,7 +18,11 @@ export interface ParameterOptions {
 }
 
 /** A parameter of zeros, then filled. */
-export function newParameter(shape: readonly number[], options: ParameterOptions, fill: (t: Tensor) => unknown = () => {}): Tensor {
+export function newParameter(
+  shape: readonly number[],
+  options: ParameterOptions,
+  fill: (t: Tensor) => unknown = () => {},
+): Tensor {
   return unscoped(() => {
     const t = zeros(shape, { dtype: checkFloatDType(options.dtype) });
     fill(t);
@@ -28,10 +33,16 @@ export function newParameter(shape: readonly number[], options: ParameterOptions
 /** Uniform within ±1/√fan: how PyTorch starts linear layers and cells. */
 export function newFanParameter(shape: readonly number[], fan: number, options: ParameterOptions): Tensor {
   const bound = fan > 0 ? 1 / Math.sqrt(fan) : 0;
-  return newParameter(shape, options, (t) => init.uniform(t, { ...randomOf(options), lo: -bound, hi: bound }));
+  return newParameter(shape, options, (t) =>
+    init.uniform(t, { ...randomOf(options), lo: -bound, hi: bound }),
+  );
 }
 
-export function newBuffer(shape: readonly number[], dtype: FloatDType | 'i32', fill: (t: Tensor) => unknown = () => {}): Tensor {
+export function newBuffer(
+  shape: readonly number[],
+  dtype: FloatDType | 'i32',
+  fill: (t: Tensor) => unknown = () => {},
+): Tensor {
   return unscoped(() => {
     const t = zeros(shape, { dtype });
     fill(t);

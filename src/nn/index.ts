@@ -2,9 +2,23 @@
  * Neural network modules, losses, optimisers and initial values.
  */
 export {
-  activation, type ActivationName, ELU, GELU, Identity, LeakyReLU, ReLU, Sigmoid, Softplus, Tanh,
+  type ActivationName,
+  activation,
+  ELU,
+  GELU,
+  Identity,
+  LeakyReLU,
+  ReLU,
+  Sigmoid,
+  Softplus,
+  Tanh,
 } from './activation.js';
-export { type AttentionCall, type AttentionOptions, type AttentionResult, MultiheadAttention } from './attention.js';
+export {
+  type AttentionCall,
+  type AttentionOptions,
+  type AttentionResult,
+  MultiheadAttention,
+} from './attention.js';
 export { BatchNorm1d, type BatchNormOptions } from './batch-norm.js';
 export { Dropout, type DropoutOptions } from './dropout.js';
 export { Embedding, type EmbeddingOptions } from './embedding.js';
@@ -12,17 +26,9 @@ export type { ParameterOptions } from './factory.js';
 export * as init from './init.js';
 export { LayerNorm, type LayerNormOptions } from './layer-norm.js';
 export { Linear, type LinearOptions } from './linear.js';
-export {
-  bceLoss, bceWithLogits, crossEntropy, type CrossEntropyOptions, l1Loss, type LossOptions, type MarginOptions,
-  marginRankingLoss, mseLoss, normPenalty, type PenaltyOptions, type Reduction, softmaxCrossEntropyNegatives, softplusLoss,
-} from './losses/index.js';
+export * from './losses/index.js';
 export { type Layer, Module } from './module.js';
-export {
-  Adagrad, type AdagradOptions, Adam, type AdamOptions, AdamW, type BaseOptions, type ClipOptions, clipGradNorm,
-  clipGradValue, CosineAnnealingLR, ExponentialLR, type GammaOptions, type Group, type GroupInput, LambdaLR, LinearWarmup,
-  MultiStepLR, Optimizer, type OptimizerInput, type OptimizerState, type ParameterState, type PlateauOptions,
-  type PlateauState, type RateFactor, ReduceLROnPlateau, type Scheduled, type ScheduleState, SGD, type SGDOptions, StepLR,
-} from './optim/index.js';
+export * from './optim/index.js';
 export { buffer, isBuffer, isParameter, parameter } from './parameter.js';
 export { type CellOptions, GRUCell, RNNCell, type RNNCellOptions } from './recurrent.js';
 export { MLP, type MLPOptions, Sequential } from './sequential.js';

@@ -3,17 +3,20 @@
  * Numbers come from the shared generator unless `random` is given.
  */
 import { kernels } from '../native/index.js';
-import { checkNumber, DTypeError, expected, ShapeError, StateError, ValueError } from '../util/errors.js';
-import type { Random } from '../util/philox.js';
 import { isFloat } from '../tensor/dtype.js';
 import { defaultRandom, formatShape, Tensor } from '../tensor/index.js';
+import { checkNumber, DTypeError, expected, ShapeError, StateError, ValueError } from '../util/errors.js';
+import type { Random } from '../util/philox.js';
 
 export interface InitOptions {
   readonly random?: Random;
 }
 
 /** Uniform in [lo, hi), by default [0, 1). */
-export function uniform(t: Tensor, options: InitOptions & { readonly lo?: number; readonly hi?: number } = {}): Tensor {
+export function uniform(
+  t: Tensor,
+  options: InitOptions & { readonly lo?: number; readonly hi?: number } = {},
+): Tensor {
   const { lo = 0, hi = 1, random = defaultRandom() } = options;
   checkNumber('init.uniform', 'lo', lo);
   checkNumber('init.uniform', 'hi', hi, lo);
@@ -24,7 +27,10 @@ export function uniform(t: Tensor, options: InitOptions & { readonly lo?: number
 }
 
 /** Normally distributed, by default with mean 0 and deviation 1. */
-export function normal(t: Tensor, options: InitOptions & { readonly mean?: number; readonly std?: number } = {}): Tensor {
+export function normal(
+  t: Tensor,
+  options: InitOptions & { readonly mean?: number; readonly std?: number } = {},
+): Tensor {
   const { mean = 0, std = 1, random = defaultRandom() } = options;
   checkNumber('init.normal', 'mean', mean);
   checkNumber('init.normal', 'std', std, 0);
@@ -52,13 +58,17 @@ export interface GlorotOptions extends InitOptions {
 
 /** U(−a, a) with a = gain·√(6 / (fanIn + fanOut)): Glorot & Bengio 2010, also called Xavier. */
 export function glorotUniform(t: Tensor, options: GlorotOptions = {}): Tensor {
-  const bound = checkNumber('init.glorotUniform', 'gain', options.gain ?? 1, 0) * Math.sqrt(6 / fanSum('init.glorotUniform', t));
+  const bound =
+    checkNumber('init.glorotUniform', 'gain', options.gain ?? 1, 0) *
+    Math.sqrt(6 / fanSum('init.glorotUniform', t));
   return uniform(t, { ...options, lo: -bound, hi: bound });
 }
 
 /** N(0, σ²) with σ = gain·√(2 / (fanIn + fanOut)). */
 export function glorotNormal(t: Tensor, options: GlorotOptions = {}): Tensor {
-  const std = checkNumber('init.glorotNormal', 'gain', options.gain ?? 1, 0) * Math.sqrt(2 / fanSum('init.glorotNormal', t));
+  const std =
+    checkNumber('init.glorotNormal', 'gain', options.gain ?? 1, 0) *
+    Math.sqrt(2 / fanSum('init.glorotNormal', t));
   return normal(t, { ...options, mean: 0, std });
 }
 
@@ -83,7 +93,8 @@ export function kaimingUniform(t: Tensor, options: KaimingOptions = {}): Tensor 
 /** How many inputs feed an output and the reverse, for a weight [out, in, ...kernel]. */
 export function fans(t: Tensor, where = 'init.fans'): { readonly fanIn: number; readonly fanOut: number } {
   if (!(t instanceof Tensor)) throw new ValueError(expected(where, 'a tensor', 't', t));
-  if (t.rank < 2) throw new ShapeError(expected(where, 'at least two axes [out, in]', 't', formatShape(t.shape)));
+  if (t.rank < 2)
+    throw new ShapeError(expected(where, 'at least two axes [out, in]', 't', formatShape(t.shape)));
   const field = t.shape.slice(2).reduce((product, d) => product * d, 1);
   return { fanIn: t.shape[1] * field, fanOut: t.shape[0] * field };
 }
@@ -97,8 +108,10 @@ function fanSum(where: string, t: Tensor): number {
 function write(where: string, t: Tensor, fill: () => void): Tensor {
   if (!(t instanceof Tensor)) throw new ValueError(expected(where, 'a tensor', 't', t));
   if (!isFloat(t.dtype)) throw new DTypeError(expected(where, 'f32 or f64', 'the dtype of t', t.dtype));
-  if (!t.isContiguous) throw new StateError(`${where}: expected a contiguous tensor, got a strided view. Pass a clone().`);
-  if (!t.isLeaf) throw new StateError(`${where}: expected a leaf tensor, got the result of an operation. Use detach().`);
+  if (!t.isContiguous)
+    throw new StateError(`${where}: expected a contiguous tensor, got a strided view. Pass a clone().`);
+  if (!t.isLeaf)
+    throw new StateError(`${where}: expected a leaf tensor, got the result of an operation. Use detach().`);
   fill();
   t.storage.version++;
   return t;

@@ -1,8 +1,9 @@
 /**
  * `LayerNorm` (Ba, Kiros, Hinton 2016): y = (x − mean) / √(var + eps) · γ + β over the last axis.
  */
-import { checkNumber, expected, ShapeError } from '../util/errors.js';
+
 import { formatShape, layerNorm, type Tensor } from '../tensor/index.js';
+import { checkNumber, expected, ShapeError } from '../util/errors.js';
 import { checkSizes, newParameter, type ParameterOptions } from './factory.js';
 import * as init from './init.js';
 import { Module } from './module.js';
@@ -32,7 +33,9 @@ export class LayerNorm extends Module {
 
   forward(x: Tensor): Tensor {
     if (x.rank === 0 || x.shape[x.rank - 1] !== this.features) {
-      throw new ShapeError(expected('LayerNorm', `a last axis of ${this.features}`, 'x', formatShape(x.shape)));
+      throw new ShapeError(
+        expected('LayerNorm', `a last axis of ${this.features}`, 'x', formatShape(x.shape)),
+      );
     }
     return layerNorm(x, this.weight, this.bias, this.eps);
   }

@@ -124,7 +124,10 @@ export abstract class Module {
         const kind = isBuffer(value) ? ' (buffer)' : '';
         lines.push(`${indent}${name}: ${formatShape(value.shape)} ${value.dtype}${kind}`);
       } else if (!path.has(value)) {
-        lines.push(`${indent}${name}: ${value.#title()}`, ...value.#lines(`${indent}  `, new Set([...path, value])));
+        lines.push(
+          `${indent}${name}: ${value.#title()}`,
+          ...value.#lines(`${indent}  `, new Set([...path, value])),
+        );
       }
     });
     return lines;
@@ -153,7 +156,12 @@ export abstract class Module {
 }
 
 /** Visits marked tensors and modules among the fields, inside arrays, maps and plain objects too. */
-function scan(prefix: string, fields: Iterable<readonly [unknown, unknown]>, seen: Set<unknown>, visit: Visit): void {
+function scan(
+  prefix: string,
+  fields: Iterable<readonly [unknown, unknown]>,
+  seen: Set<unknown>,
+  visit: Visit,
+): void {
   for (const [key, value] of fields) {
     if (typeof value !== 'object' || value === null) continue;
     const name = prefix === '' ? String(key) : `${prefix}.${key}`;

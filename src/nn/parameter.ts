@@ -4,9 +4,10 @@
  * Both are ordinary tensors with a mark; an unmarked tensor in a field of a module is a plain value that is neither
  * trained nor saved.
  */
-import { DTypeError, expected, StateError, ValueError } from '../util/errors.js';
+
 import { isFloat } from '../tensor/dtype.js';
 import { keep, Tensor } from '../tensor/index.js';
+import { DTypeError, expected, StateError, ValueError } from '../util/errors.js';
 
 const parameters = new WeakSet<Tensor>();
 const buffers = new WeakSet<Tensor>();
@@ -19,9 +20,12 @@ const buffers = new WeakSet<Tensor>();
  */
 export function parameter(tensor: Tensor): Tensor {
   owned('parameter', tensor);
-  if (!isFloat(tensor.dtype)) throw new DTypeError(expected('parameter', 'f32 or f64', 'dtype', tensor.dtype));
+  if (!isFloat(tensor.dtype))
+    throw new DTypeError(expected('parameter', 'f32 or f64', 'dtype', tensor.dtype));
   if (!tensor.isLeaf) {
-    throw new StateError('parameter: expected a leaf tensor, got the result of an operation. Use detach() or noGrad().');
+    throw new StateError(
+      'parameter: expected a leaf tensor, got the result of an operation. Use detach() or noGrad().',
+    );
   }
   buffers.delete(tensor);
   parameters.add(tensor);
@@ -32,7 +36,9 @@ export function parameter(tensor: Tensor): Tensor {
 export function buffer(tensor: Tensor): Tensor {
   owned('buffer', tensor);
   if (tensor.requiresGrad) {
-    throw new StateError('buffer: expected a tensor without requiresGrad, got one with it. Use parameter() or detach().');
+    throw new StateError(
+      'buffer: expected a tensor without requiresGrad, got one with it. Use parameter() or detach().',
+    );
   }
   parameters.delete(tensor);
   buffers.add(tensor);

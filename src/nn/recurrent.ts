@@ -4,8 +4,9 @@
  * One call makes one step: x [B, in] and the state h [B, hidden] give the next state. Without h it starts from 0.
  * All weights start uniform within ±1/√hidden.
  */
-import { expected, ShapeError, ValueError } from '../util/errors.js';
+
 import { formatShape, gruGates, linear, rnnGates, type Tensor, zeros } from '../tensor/index.js';
+import { expected, ShapeError, ValueError } from '../util/errors.js';
 import { checkSizes, newFanParameter, type ParameterOptions } from './factory.js';
 import { Module } from './module.js';
 
@@ -21,7 +22,13 @@ interface CellWeights {
   readonly biasHh: Tensor | null;
 }
 
-function makeWeights(where: string, inputSize: number, hiddenSize: number, gates: number, options: CellOptions): CellWeights {
+function makeWeights(
+  where: string,
+  inputSize: number,
+  hiddenSize: number,
+  gates: number,
+  options: CellOptions,
+): CellWeights {
   checkSizes(where, { inputSize, hiddenSize });
   const make = (shape: readonly number[]): Tensor => newFanParameter(shape, hiddenSize, options);
   const rows = gates * hiddenSize;

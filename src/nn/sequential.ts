@@ -1,9 +1,10 @@
 /**
  * Chains of layers: `Sequential`, and `MLP` for the common one.
  */
-import { checkNumber, expected, ValueError } from '../util/errors.js';
+
 import type { Tensor } from '../tensor/index.js';
-import { activation, type ActivationName } from './activation.js';
+import { checkNumber, expected, ValueError } from '../util/errors.js';
+import { type ActivationName, activation } from './activation.js';
 import { BatchNorm1d } from './batch-norm.js';
 import { Dropout } from './dropout.js';
 import { randomOf } from './factory.js';
@@ -22,9 +23,11 @@ export class Sequential extends Module {
 
   constructor(layers: readonly Layer[]) {
     super();
-    if (!Array.isArray(layers)) throw new ValueError(expected('Sequential', 'an array of modules', 'layers', layers));
+    if (!Array.isArray(layers))
+      throw new ValueError(expected('Sequential', 'an array of modules', 'layers', layers));
     for (const [i, layer] of layers.entries()) {
-      if (!(layer instanceof Module)) throw new ValueError(expected('Sequential', 'a module', `layers[${i}]`, layer));
+      if (!(layer instanceof Module))
+        throw new ValueError(expected('Sequential', 'a module', `layers[${i}]`, layer));
     }
     this.layers = [...layers];
   }
@@ -70,7 +73,8 @@ export class MLP extends Module {
       throw new ValueError(expected('MLP', 'at least an input and an output size', 'sizes', sizes));
     }
     const norm = options.norm ?? 'none';
-    if (!Object.hasOwn(norms, norm)) throw new ValueError(expected('MLP', `one of ${Object.keys(norms).join(', ')}`, 'norm', norm));
+    if (!Object.hasOwn(norms, norm))
+      throw new ValueError(expected('MLP', `one of ${Object.keys(norms).join(', ')}`, 'norm', norm));
     const dropout = checkNumber('MLP', 'dropout', options.dropout ?? 0, 0, 1);
     const makeNorm = norms[norm];
     this.linears = sizes.slice(1).map((size, i) => new Linear(sizes[i], size, options));

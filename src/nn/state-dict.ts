@@ -2,10 +2,10 @@
  * Loading named values into the tensors of a module: everything is checked before anything is written.
  */
 import { kernels } from '../native/index.js';
-import { ShapeError, StateError } from '../util/errors.js';
 import { type DType, dtypes } from '../tensor/dtype.js';
 import { Tensor } from '../tensor/index.js';
 import { formatShape, sameShape } from '../tensor/shape.js';
+import { ShapeError, StateError } from '../util/errors.js';
 
 export interface LoadOptions {
   /** Refuse missing and unexpected names (the default). */
@@ -39,9 +39,15 @@ export function loadNamed(
   }
   const missing = [...firstName].filter(([target]) => !sources.has(target)).map(([, name]) => name);
   const unexpected = Object.keys(state).filter((name) => !names.has(name));
-  const unfit = [...sources].flatMap(([target, source]) => misfit(firstName.get(target) as string, target, source));
+  const unfit = [...sources].flatMap(([target, source]) =>
+    misfit(firstName.get(target) as string, target, source),
+  );
   if (unfit.length > 0 || (options.strict !== false && missing.length + unexpected.length > 0)) {
-    const parts = [listNames('missing', missing), listNames('unexpected', unexpected), listNames('of another shape', unfit)];
+    const parts = [
+      listNames('missing', missing),
+      listNames('unexpected', unexpected),
+      listNames('of another shape', unfit),
+    ];
     const error = unfit.length > 0 ? ShapeError : StateError;
     throw new error(
       `${where}.loadStateDict: expected a state with the names and shapes of this module, got one that differs. ` +
@@ -69,7 +75,8 @@ function converts(from: DType, to: DType): boolean {
 export function copyValues(source: Tensor, target: Tensor): void {
   const values = source.dataSync();
   if (source.dtype === target.dtype) target.array.set(values);
-  else kernels().cast(values, dtypes[source.dtype].code, target.array, dtypes[target.dtype].code, target.size);
+  else
+    kernels().cast(values, dtypes[source.dtype].code, target.array, dtypes[target.dtype].code, target.size);
   target.storage.version++;
 }
 

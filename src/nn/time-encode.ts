@@ -24,7 +24,9 @@ export class TimeEncode extends Module {
     };
     const dtype = checkFloatDType(options.dtype);
     const trainable = options.trainable !== false;
-    this.weight = trainable ? newParameter([dim], options, frequencies) : newBuffer([dim], dtype, frequencies);
+    this.weight = trainable
+      ? newParameter([dim], options, frequencies)
+      : newBuffer([dim], dtype, frequencies);
     this.bias = trainable ? newParameter([dim], options) : newBuffer([dim], dtype);
   }
 

@@ -83,7 +83,11 @@ function storageError(verb: 'read' | 'write', path: string, error: unknown): Sto
   const code = codeOf(error);
   const what = advice[code] ?? 'The cause is attached.';
   const reason = code === '' ? String(error) : code;
-  return new StorageError(`${verb}: expected to ${verb} ${path}, got ${reason}. ${what}`, { path, code }, { cause: error });
+  return new StorageError(
+    `${verb}: expected to ${verb} ${path}, got ${reason}. ${what}`,
+    { path, code },
+    { cause: error },
+  );
 }
 
 function codeOf(error: unknown): string {

@@ -4,14 +4,24 @@
  *
  * Values are copied when a save is called, so training may go on while the file is written.
  */
-import { expected, FormatError, SkeinError, StateError, ValueError } from '../util/errors.js';
+
 import type { LoadOptions, LoadResult, Module, OptimizerState } from '../nn/index.js';
 import type { Tensor } from '../tensor/index.js';
-import { type DecodedTensors, decodeSafetensors, encodeSafetensors, type SafetensorsMetadata } from '../tensor/safetensors.js';
+import {
+  type DecodedTensors,
+  decodeSafetensors,
+  encodeSafetensors,
+  type SafetensorsMetadata,
+} from '../tensor/safetensors.js';
+import { expected, FormatError, SkeinError, StateError, ValueError } from '../util/errors.js';
 import { readWholeFile, writeFileAtomic } from './atomic-file.js';
 
 /** Saves named tensors. */
-export async function saveTensors(path: string, tensors: Readonly<Record<string, Tensor>>, metadata: SafetensorsMetadata = {}): Promise<void> {
+export async function saveTensors(
+  path: string,
+  tensors: Readonly<Record<string, Tensor>>,
+  metadata: SafetensorsMetadata = {},
+): Promise<void> {
   await writeFileAtomic(checkPath(path), encodeSafetensors(tensors, metadata));
 }
 
@@ -22,12 +32,20 @@ export async function loadTensors(path: string): Promise<DecodedTensors> {
 }
 
 /** Saves the parameters and buffers of a module. */
-export async function saveModel(path: string, module: Module, metadata: SafetensorsMetadata = {}): Promise<void> {
+export async function saveModel(
+  path: string,
+  module: Module,
+  metadata: SafetensorsMetadata = {},
+): Promise<void> {
   await saveTensors(path, module.stateDict(), metadata);
 }
 
 /** Loads what `saveModel` saved into a module of the same structure. */
-export async function loadModel(path: string, module: Module, options: LoadOptions = {}): Promise<LoadResult & { readonly metadata: SafetensorsMetadata }> {
+export async function loadModel(
+  path: string,
+  module: Module,
+  options: LoadOptions = {},
+): Promise<LoadResult & { readonly metadata: SafetensorsMetadata }> {
   const { tensors, metadata } = await loadTensors(path);
   return { ...module.loadStateDict(tensors, options), metadata };
 }
@@ -50,8 +68,15 @@ const checkpointKey = 'skein.checkpoint';
  *
  * @param extra anything that survives JSON: epoch, `randomState()`, the state of a schedule.
  */
-export async function saveCheckpoint(path: string, { model, optimizer }: CheckpointParts, extra: unknown = null): Promise<void> {
-  const tensors: [string, Tensor][] = Object.entries(model.stateDict()).map(([name, t]) => [`model.${name}`, t]);
+export async function saveCheckpoint(
+  path: string,
+  { model, optimizer }: CheckpointParts,
+  extra: unknown = null,
+): Promise<void> {
+  const tensors: [string, Tensor][] = Object.entries(model.stateDict()).map(([name, t]) => [
+    `model.${name}`,
+    t,
+  ]);
   let optimizerState: Omit<OptimizerState, 'tensors'> | null = null;
   if (optimizer !== undefined) {
     const { tensors: moments, ...rest } = optimizer.stateDict();
@@ -68,11 +93,15 @@ export async function loadCheckpoint(path: string, { model, optimizer }: Checkpo
   const saved = inFile(path, () => parseCheckpoint(metadata[checkpointKey]));
   const part = (prefix: string): Record<string, Tensor> =>
     Object.fromEntries(
-      Object.entries(tensors).flatMap(([name, t]) => (name.startsWith(prefix) ? [[name.slice(prefix.length), t]] : [])),
+      Object.entries(tensors).flatMap(([name, t]) =>
+        name.startsWith(prefix) ? [[name.slice(prefix.length), t]] : [],
+      ),
     );
   if (optimizer !== undefined) {
     if (saved.optimizer === null) {
-      throw new StateError(`loadCheckpoint: expected a checkpoint with an optimizer, got ${path} without one. Load the model alone.`);
+      throw new StateError(
+        `loadCheckpoint: expected a checkpoint with an optimizer, got ${path} without one. Load the model alone.`,
+      );
     }
     optimizer.loadStateDict({ ...saved.optimizer, tensors: part('optimizer.') });
   }
@@ -87,7 +116,10 @@ interface SavedCheckpoint {
 }
 
 function parseCheckpoint(text: string | undefined): SavedCheckpoint {
-  if (text === undefined) throw new FormatError('loadCheckpoint: expected a checkpoint, got a file of tensors. Use loadModel or loadTensors.');
+  if (text === undefined)
+    throw new FormatError(
+      'loadCheckpoint: expected a checkpoint, got a file of tensors. Use loadModel or loadTensors.',
+    );
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -95,9 +127,13 @@ function parseCheckpoint(text: string | undefined): SavedCheckpoint {
     throw new FormatError(`loadCheckpoint: expected JSON for ${checkpointKey}, got ${String(error)}.`);
   }
   const { version, optimizer } = value as Partial<SavedCheckpoint>;
-  if (version !== 1) throw new FormatError(expected('loadCheckpoint', 'version 1', checkpointKey, version, 'A newer Skein wrote it.'));
+  if (version !== 1)
+    throw new FormatError(
+      expected('loadCheckpoint', 'version 1', checkpointKey, version, 'A newer Skein wrote it.'),
+    );
   const shaped = optimizer === null || (Array.isArray(optimizer?.groups) && Array.isArray(optimizer.steps));
-  if (!shaped) throw new FormatError(expected('loadCheckpoint', 'groups and steps', 'the optimizer', optimizer));
+  if (!shaped)
+    throw new FormatError(expected('loadCheckpoint', 'groups and steps', 'the optimizer', optimizer));
   return value as SavedCheckpoint;
 }
 
@@ -112,6 +148,7 @@ function inFile<T>(path: string, read: () => T): T {
 }
 
 function checkPath(path: unknown): string {
-  if (typeof path !== 'string' || path === '') throw new ValueError(expected('storage', 'a file name', 'path', path));
+  if (typeof path !== 'string' || path === '')
+    throw new ValueError(expected('storage', 'a file name', 'path', path));
   return path;
 }

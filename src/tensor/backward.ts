@@ -43,7 +43,8 @@ export function grad(
 ): (Tensor | null)[] {
   const captured = new Map<string | Tensor, Tensor | null>();
   const keys = inputs.map((t) => {
-    if (!t.requiresGrad) throw new StateError('grad: expected inputs that require a gradient, got one that does not.');
+    if (!t.requiresGrad)
+      throw new StateError('grad: expected inputs that require a gradient, got one that does not.');
     const key = captureKey(edgeOf(t));
     captured.set(key, null);
     return key;
@@ -97,7 +98,8 @@ class Pass {
     } else if ('leaf' in edge) {
       this.#deliverToLeaf(edge.leaf, gradient, from);
     } else if (gradient !== null) {
-      if (gradient instanceof SparseRows) throw new InternalError(`${from} returned sparse rows for a tensor that is not a leaf`);
+      if (gradient instanceof SparseRows)
+        throw new InternalError(`${from} returned sparse rows for a tensor that is not a leaf`);
       let slots = this.#slots.get(edge.node);
       if (slots === undefined) {
         slots = new Array<Tensor | null>(edge.node.outputs).fill(null);
@@ -153,7 +155,8 @@ class Pass {
     const handles = ownHandles(results, slots, node.builtin);
     for (const [i, edge] of node.edges.entries()) {
       const handle = handles[i];
-      if (handle instanceof Tensor && isCheckingFinite()) checkFinite(handle, `${node.name} (backward, input ${i})`);
+      if (handle instanceof Tensor && isCheckingFinite())
+        checkFinite(handle, `${node.name} (backward, input ${i})`);
       this.deliver(edge, handle, node.name);
     }
     if (!seenByUser) for (const g of slots) g?.dispose();
@@ -208,7 +211,9 @@ function run(
     const pass = new Pass(captured);
     const edges = roots.map((root) => {
       if (!root.requiresGrad) {
-        throw new StateError('backward: expected a tensor that depends on a leaf with requiresGrad, got one that does not.');
+        throw new StateError(
+          'backward: expected a tensor that depends on a leaf with requiresGrad, got one that does not.',
+        );
       }
       return edgeOf(root);
     });
@@ -223,7 +228,13 @@ function rootGradient(root: Tensor, given: Tensor | undefined): Tensor {
   if (given === undefined) {
     if (root.size !== 1) {
       throw new ShapeError(
-        expected('backward', 'a gradient', 'a root that is not a scalar', formatShape(root.shape), 'Reduce it with sum() or mean(), or pass its gradient.'),
+        expected(
+          'backward',
+          'a gradient',
+          'a root that is not a scalar',
+          formatShape(root.shape),
+          'Reduce it with sum() or mean(), or pass its gradient.',
+        ),
       );
     }
     const one = Tensor.allocate(root.dtype, root.shape);
@@ -231,9 +242,12 @@ function rootGradient(root: Tensor, given: Tensor | undefined): Tensor {
     return one;
   }
   if (!sameShape(given.shape, root.shape)) {
-    throw new ShapeError(expected('backward', `shape ${formatShape(root.shape)}`, 'gradient', formatShape(given.shape)));
+    throw new ShapeError(
+      expected('backward', `shape ${formatShape(root.shape)}`, 'gradient', formatShape(given.shape)),
+    );
   }
-  if (given.dtype !== root.dtype) throw new DTypeError(expected('backward', root.dtype, 'gradient', given.dtype));
+  if (given.dtype !== root.dtype)
+    throw new DTypeError(expected('backward', root.dtype, 'gradient', given.dtype));
   return given.alias();
 }
 
@@ -247,7 +261,8 @@ function ownHandles(
   return results.map((result) => {
     if (result === null || result === undefined) return null;
     if (result instanceof SparseRows) return result;
-    if (!(result instanceof Tensor) || !isFloat(result.dtype)) throw new InternalError('a backward function must return float tensors or null');
+    if (!(result instanceof Tensor) || !isFloat(result.dtype))
+      throw new InternalError('a backward function must return float tensors or null');
     if (builtin && !taken.has(result)) {
       taken.add(result);
       return result;

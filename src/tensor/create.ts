@@ -22,19 +22,30 @@ function finish(t: Tensor, options: CreateOptions): Tensor {
 /** Nested arrays of numbers as a tensor of their shape (f32 unless `dtype` says otherwise). */
 export function fromArray(values: NestedArray, options: CreateOptions = {}): Tensor {
   const dtype = checkDType('fromArray', options.dtype ?? 'f32');
-  if (dtype === 'f16' || dtype === 'bf16') throw new DTypeError(expected('fromArray', 'a computing dtype', 'dtype', dtype, 'Use cast() afterwards.'));
+  if (dtype === 'f16' || dtype === 'bf16')
+    throw new DTypeError(
+      expected('fromArray', 'a computing dtype', 'dtype', dtype, 'Use cast() afterwards.'),
+    );
   const shape: number[] = [];
   for (let v: unknown = values; Array.isArray(v); v = v[0]) shape.push(v.length);
   const t = Tensor.allocate(dtype, checkShape('fromArray', shape));
   let position = 0;
   const fill = (value: unknown, axis: number): void => {
     if (axis === shape.length) {
-      if (typeof value !== 'number') throw new ValueError(expected('fromArray', 'a number', `element ${position}`, value));
+      if (typeof value !== 'number')
+        throw new ValueError(expected('fromArray', 'a number', `element ${position}`, value));
       t.array[position++] = value;
       return;
     }
     if (!Array.isArray(value) || value.length !== shape[axis]) {
-      throw new ShapeError(expected('fromArray', `${shape[axis]} items at depth ${axis}, as in the first row`, 'values', Array.isArray(value) ? `${value.length} items` : value));
+      throw new ShapeError(
+        expected(
+          'fromArray',
+          `${shape[axis]} items at depth ${axis}, as in the first row`,
+          'values',
+          Array.isArray(value) ? `${value.length} items` : value,
+        ),
+      );
     }
     for (const item of value) fill(item, axis + 1);
   };
@@ -43,26 +54,45 @@ export function fromArray(values: NestedArray, options: CreateOptions = {}): Ten
 }
 
 /** A typed array as a tensor over the same memory: writes to one show in the other. */
-export function fromTypedArray(data: TypedArray, shape: readonly number[] = [data.length], options: CreateOptions = {}): Tensor {
-  if (!ArrayBuffer.isView(data)) throw new ValueError(expected('fromTypedArray', 'a typed array', 'data', data));
-  const dtype = options.dtype === undefined ? dtypeOfArray(data) : checkDType('fromTypedArray', options.dtype);
+export function fromTypedArray(
+  data: TypedArray,
+  shape: readonly number[] = [data.length],
+  options: CreateOptions = {},
+): Tensor {
+  if (!ArrayBuffer.isView(data))
+    throw new ValueError(expected('fromTypedArray', 'a typed array', 'data', data));
+  const dtype =
+    options.dtype === undefined ? dtypeOfArray(data) : checkDType('fromTypedArray', options.dtype);
   if (!(data instanceof dtypes[dtype].array)) {
-    throw new DTypeError(expected('fromTypedArray', `${dtypes[dtype].array.name} for dtype ${dtype}`, 'data', data));
+    throw new DTypeError(
+      expected('fromTypedArray', `${dtypes[dtype].array.name} for dtype ${dtype}`, 'data', data),
+    );
   }
   const checked = checkShape('fromTypedArray', [...shape]);
   if (sizeOf(checked) !== data.length) {
-    throw new ShapeError(expected('fromTypedArray', `${sizeOf(checked)} elements for shape ${formatShape(checked)}`, 'data', `${data.length} elements`));
+    throw new ShapeError(
+      expected(
+        'fromTypedArray',
+        `${sizeOf(checked)} elements for shape ${formatShape(checked)}`,
+        'data',
+        `${data.length} elements`,
+      ),
+    );
   }
   return finish(new Tensor(Storage.wrap(data), dtype, checked), options);
 }
 
 /** A tensor from nested arrays (copied) or from a typed array (shared). */
-export function tensor(values: NestedArray | TypedArray, options: CreateOptions & { readonly shape?: readonly number[] } = {}): Tensor {
+export function tensor(
+  values: NestedArray | TypedArray,
+  options: CreateOptions & { readonly shape?: readonly number[] } = {},
+): Tensor {
   if (ArrayBuffer.isView(values)) return fromTypedArray(values as TypedArray, options.shape, options);
   const t = fromArray(values as NestedArray, { ...options, requiresGrad: false });
   if (options.shape === undefined) return finish(t, options);
   const shape = checkShape('tensor', [...options.shape]);
-  if (sizeOf(shape) !== t.size) throw new ShapeError(expected('tensor', `${t.size} elements`, 'shape', formatShape(shape)));
+  if (sizeOf(shape) !== t.size)
+    throw new ShapeError(expected('tensor', `${t.size} elements`, 'shape', formatShape(shape)));
   return finish(t.view(shape), options);
 }
 
@@ -95,7 +125,9 @@ export function eye(n: number, options: CreateOptions = {}): Tensor {
 export function arange(start: number, end: number, step = 1, options: CreateOptions = {}): Tensor {
   for (const [name, value] of Object.entries({ start, end, step })) checkNumber('arange', name, value);
   if (step === 0) throw new ValueError(expected('arange', 'a step other than 0', 'step', step));
-  const t = Tensor.allocate(checkDType('arange', options.dtype ?? 'i32'), [Math.max(0, Math.ceil((end - start) / step))]);
+  const t = Tensor.allocate(checkDType('arange', options.dtype ?? 'i32'), [
+    Math.max(0, Math.ceil((end - start) / step)),
+  ]);
   for (let i = 0; i < t.size; i++) t.array[i] = start + i * step;
   return finish(t, options);
 }
@@ -105,14 +137,24 @@ export interface RandomOptions extends CreateOptions {
   readonly random?: Random;
 }
 
-function randomFloats(where: string, shape: readonly number[], options: RandomOptions): { t: Tensor; random: Random } {
+function randomFloats(
+  where: string,
+  shape: readonly number[],
+  options: RandomOptions,
+): { t: Tensor; random: Random } {
   const dtype = options.dtype ?? 'f32';
   if (!isFloat(dtype)) throw new DTypeError(expected(where, 'f32 or f64', 'dtype', dtype));
-  return { t: Tensor.allocate(dtype, checkShape(where, [...shape])), random: options.random ?? defaultRandom() };
+  return {
+    t: Tensor.allocate(dtype, checkShape(where, [...shape])),
+    random: options.random ?? defaultRandom(),
+  };
 }
 
 /** Uniform in [lo, hi). */
-export function rand(shape: readonly number[], options: RandomOptions & { readonly lo?: number; readonly hi?: number } = {}): Tensor {
+export function rand(
+  shape: readonly number[],
+  options: RandomOptions & { readonly lo?: number; readonly hi?: number } = {},
+): Tensor {
   const { t, random } = randomFloats('rand', shape, options);
   const lo = checkNumber('rand', 'lo', options.lo ?? 0);
   const hi = checkNumber('rand', 'hi', options.hi ?? 1);
@@ -122,7 +164,10 @@ export function rand(shape: readonly number[], options: RandomOptions & { readon
 }
 
 /** Normally distributed. */
-export function randn(shape: readonly number[], options: RandomOptions & { readonly mean?: number; readonly std?: number } = {}): Tensor {
+export function randn(
+  shape: readonly number[],
+  options: RandomOptions & { readonly mean?: number; readonly std?: number } = {},
+): Tensor {
   const { t, random } = randomFloats('randn', shape, options);
   const mean = checkNumber('randn', 'mean', options.mean ?? 0);
   const std = checkNumber('randn', 'std', options.std ?? 1, 0);
@@ -131,7 +176,12 @@ export function randn(shape: readonly number[], options: RandomOptions & { reado
 }
 
 /** Whole numbers in [lo, hi), i32. */
-export function randint(lo: number, hi: number, shape: readonly number[], options: { readonly random?: Random } = {}): Tensor {
+export function randint(
+  lo: number,
+  hi: number,
+  shape: readonly number[],
+  options: { readonly random?: Random } = {},
+): Tensor {
   checkInteger('randint', 'lo', lo, -(2 ** 31), 2 ** 31 - 1);
   checkInteger('randint', 'hi', hi, lo + 1, 2 ** 31 - 1);
   const t = Tensor.allocate('i32', checkShape('randint', [...shape]));
@@ -141,7 +191,11 @@ export function randint(lo: number, hi: number, shape: readonly number[], option
 }
 
 /** 1 with probability p, else 0 (u8). */
-export function bernoulli(p: number, shape: readonly number[], options: { readonly random?: Random } = {}): Tensor {
+export function bernoulli(
+  p: number,
+  shape: readonly number[],
+  options: { readonly random?: Random } = {},
+): Tensor {
   checkNumber('bernoulli', 'p', p, 0, 1);
   const t = Tensor.allocate('u8', checkShape('bernoulli', [...shape]));
   const random = options.random ?? defaultRandom();

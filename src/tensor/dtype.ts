@@ -34,7 +34,13 @@ export function dtypeOfArray(array: TypedArray): DType {
   if (array instanceof Int32Array) return 'i32';
   if (array instanceof Uint8Array) return 'u8';
   throw new DTypeError(
-    expected('tensor', 'Float32Array, Float64Array, Int32Array or Uint8Array', 'data', array, 'Name the dtype for others.'),
+    expected(
+      'tensor',
+      'Float32Array, Float64Array, Int32Array or Uint8Array',
+      'data',
+      array,
+      'Name the dtype for others.',
+    ),
   );
 }
 

@@ -26,7 +26,9 @@ function withRecording<T>(where: string, flag: boolean, fn: () => T): T {
   try {
     const result = fn();
     if (result instanceof Promise) {
-      throw new StateError(`${where}: expected a function that ends before it returns, got an async one. Await first, then call ${where}.`);
+      throw new StateError(
+        `${where}: expected a function that ends before it returns, got an async one. Await first, then call ${where}.`,
+      );
     }
     return result;
   } finally {

@@ -3,11 +3,24 @@
  */
 import './methods.js';
 
-export { backward, backwardAll, type BackwardOptions, grad } from './backward.js';
+export { type BackwardOptions, backward, backwardAll, grad } from './backward.js';
 export { checkpoint } from './checkpoint.js';
 export {
-  arange, bernoulli, type CreateOptions, eye, fromArray, fromTypedArray, full, ones, rand, randint, randn, type RandomOptions,
-  randperm, tensor, zeros,
+  arange,
+  bernoulli,
+  type CreateOptions,
+  eye,
+  fromArray,
+  fromTypedArray,
+  full,
+  ones,
+  type RandomOptions,
+  rand,
+  randint,
+  randn,
+  randperm,
+  tensor,
+  zeros,
 } from './create.js';
 export type { DType, FloatDType } from './dtype.js';
 export { enableGrad, isGradEnabled, noGrad, setCheckFinite } from './grad-mode.js';
@@ -16,7 +29,10 @@ export * from './ops/index.js';
 export { emptyPool, type PoolStats, poolStats } from './pool.js';
 export { defaultRandom, manualSeed, randomState, setRandomState } from './random.js';
 export {
-  type DecodedTensors, decodeSafetensors, encodeSafetensors, type SafetensorsMetadata,
+  type DecodedTensors,
+  decodeSafetensors,
+  encodeSafetensors,
+  type SafetensorsMetadata,
 } from './safetensors.js';
 export { keep, scope, unscoped } from './scope.js';
 export { broadcastShapes, formatShape, type Shape } from './shape.js';

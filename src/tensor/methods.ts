@@ -1,19 +1,19 @@
 /**
  * Operations as methods, so that expressions read from left to right. Each is the function of the same name.
  */
-import { backward, type BackwardOptions } from './backward.js';
+import { type BackwardOptions, backward } from './backward.js';
 import type { DType } from './dtype.js';
 import * as binary from './ops/binary.js';
 import type { TensorLike } from './ops/common.js';
 import * as layout from './ops/layout.js';
 import { matmul } from './ops/matmul.js';
 import * as reduce from './ops/reduce.js';
-import { gatherRows, type Ids } from './ops/rows.js';
+import { gatherRows } from './ops/rows.js';
 import { cast, clamp } from './ops/select.js';
 import { logSoftmax, softmax } from './ops/softmax.js';
 import * as unary from './ops/unary.js';
-import { Tensor } from './tensor.js';
 import type { GradientHook, LeafHook } from './tape.js';
+import { Tensor } from './tensor.js';
 
 type Rest<F> = F extends (first: Tensor, ...rest: infer R) => infer T ? (...rest: R) => T : never;
 
@@ -73,9 +73,23 @@ declare module './tensor.js' {
 /** Functions whose first argument is the tensor itself. */
 const functions = {
   ...{ add: binary.add, sub: binary.sub, mul: binary.mul, div: binary.div, pow: binary.pow, matmul },
-  ...{ neg: unary.neg, abs: unary.abs, square: unary.square, sqrt: unary.sqrt, exp: unary.exp, log: unary.log },
+  ...{
+    neg: unary.neg,
+    abs: unary.abs,
+    square: unary.square,
+    sqrt: unary.sqrt,
+    exp: unary.exp,
+    log: unary.log,
+  },
   ...{ tanh: unary.tanh, sigmoid: unary.sigmoid, relu: unary.relu },
-  ...{ sum: reduce.sum, mean: reduce.mean, max: reduce.max, min: reduce.min, argmax: reduce.argmax, argmin: reduce.argmin },
+  ...{
+    sum: reduce.sum,
+    mean: reduce.mean,
+    max: reduce.max,
+    min: reduce.min,
+    argmax: reduce.argmax,
+    argmin: reduce.argmin,
+  },
   ...{ softmax, logSoftmax, clamp, gatherRows, to: cast, backward },
   ...{ reshape: layout.reshape, transpose: layout.transpose, permute: layout.permute, slice: layout.slice },
   ...{ squeeze: layout.squeeze, unsqueeze: layout.unsqueeze, expand: layout.expand },
@@ -137,5 +151,3 @@ function added<T>(list: T[], item: T): () => void {
     if (at >= 0) list.splice(at, 1);
   };
 }
-
-export type { Ids };

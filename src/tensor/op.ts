@@ -42,7 +42,9 @@ export interface MultiOpDefinition<A> {
  * });
  * const y = cube([x]);
  */
-export function defineOp<A = void>(definition: OpDefinition<A>): (inputs: readonly Tensor[], attributes: A) => Tensor {
+export function defineOp<A = void>(
+  definition: OpDefinition<A>,
+): (inputs: readonly Tensor[], attributes: A) => Tensor {
   return make(definition, false);
 }
 
@@ -54,16 +56,22 @@ export function defineMultiOp<A = void>(
 }
 
 /** `defineOp` for Skein's own operations. @internal */
-export function builtinOp<A = void>(definition: OpDefinition<A>): (inputs: readonly Tensor[], attributes: A) => Tensor {
+export function builtinOp<A = void>(
+  definition: OpDefinition<A>,
+): (inputs: readonly Tensor[], attributes: A) => Tensor {
   return make(definition, true);
 }
 
-function make<A>(definition: OpDefinition<A>, builtin: boolean): (inputs: readonly Tensor[], attributes: A) => Tensor {
+function make<A>(
+  definition: OpDefinition<A>,
+  builtin: boolean,
+): (inputs: readonly Tensor[], attributes: A) => Tensor {
   const rule = {
     name: definition.name,
     builtin,
     always: definition.always === true,
-    forward: (ctx: OpContext, inputs: readonly Tensor[], attributes: A) => definition.forward(ctx, inputs, attributes),
+    forward: (ctx: OpContext, inputs: readonly Tensor[], attributes: A) =>
+      definition.forward(ctx, inputs, attributes),
     // With one result, backward runs only when its gradient arrived.
     backward: (ctx: BackwardContext, gradients: readonly (Tensor | null)[], attributes: A) =>
       definition.backward(ctx, gradients[0] as Tensor, attributes),

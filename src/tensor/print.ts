@@ -32,8 +32,9 @@ export function formatTensor(t: Tensor): string {
     return [...Array(edge).keys(), null, ...Array.from({ length: edge }, (_, i) => n - edge + i)];
   }
   function collect(axis: number, offset: number, visit: (offset: number) => void): void {
-    if (axis === t.rank) return visit(offset);
-    for (const i of positions(axis)) if (i !== null) collect(axis + 1, offset + i * strides[axis], visit);
+    if (axis === t.rank) visit(offset);
+    else
+      for (const i of positions(axis)) if (i !== null) collect(axis + 1, offset + i * strides[axis], visit);
   }
   function write(axis: number, indent: string): string {
     if (axis === t.rank) return cells[next++].padStart(width);

@@ -17,12 +17,22 @@ const crcKey = 'skein.crc32';
 /** The largest typed array of Node 20. */
 const maxBytes = 2 ** 32 - 1;
 
-const tags: Readonly<Record<DType, string>> = { f32: 'F32', f64: 'F64', i32: 'I32', u8: 'U8', f16: 'F16', bf16: 'BF16' };
+const tags: Readonly<Record<DType, string>> = {
+  f32: 'F32',
+  f64: 'F64',
+  i32: 'I32',
+  u8: 'U8',
+  f16: 'F16',
+  bf16: 'BF16',
+};
 
 export type SafetensorsMetadata = Readonly<Record<string, string>>;
 
 /** A snapshot of the tensors as one file's bytes. */
-export function encodeSafetensors(tensors: Readonly<Record<string, Tensor>>, metadata: SafetensorsMetadata = {}): Uint8Array {
+export function encodeSafetensors(
+  tensors: Readonly<Record<string, Tensor>>,
+  metadata: SafetensorsMetadata = {},
+): Uint8Array {
   const where = 'encodeSafetensors';
   checkMetadata(where, metadata);
   const named = Object.entries(tensors).map(([name, t]) => {
@@ -45,7 +55,10 @@ export function encodeSafetensors(tensors: Readonly<Record<string, Tensor>>, met
   const text = JSON.stringify(Object.fromEntries([['__metadata__', allMetadata], ...entries]));
   const header = new TextEncoder().encode(text);
   const start = 8 + Math.ceil(header.length / 8) * 8;
-  if (start + end > maxBytes) throw new ValueError(expected(where, `at most ${maxBytes} bytes`, 'tensors', start + end, 'Split them over several files.'));
+  if (start + end > maxBytes)
+    throw new ValueError(
+      expected(where, `at most ${maxBytes} bytes`, 'tensors', start + end, 'Split them over several files.'),
+    );
   const out = new Uint8Array(start + end);
   new DataView(out.buffer).setBigUint64(0, BigInt(start - 8), true);
   out.fill(0x20, 8, start);
@@ -60,8 +73,10 @@ export function encodeSafetensors(tensors: Readonly<Record<string, Tensor>>, met
 
 function checkMetadata(where: string, metadata: SafetensorsMetadata): void {
   for (const [key, value] of Object.entries(metadata)) {
-    if (typeof value !== 'string') throw new ValueError(expected(where, 'a string', `metadata ${key}`, value, 'Use JSON.stringify.'));
-    if (key === crcKey) throw new ValueError(expected(where, 'another key', 'metadata', key, 'This one holds the checksum.'));
+    if (typeof value !== 'string')
+      throw new ValueError(expected(where, 'a string', `metadata ${key}`, value, 'Use JSON.stringify.'));
+    if (key === crcKey)
+      throw new ValueError(expected(where, 'another key', 'metadata', key, 'This one holds the checksum.'));
   }
 }
 
@@ -75,7 +90,8 @@ export interface DecodedTensors {
  * leave those alone afterwards.
  */
 export function decodeSafetensors(bytes: Uint8Array): DecodedTensors {
-  if (!(bytes instanceof Uint8Array)) throw new ValueError(expected('decodeSafetensors', 'a Uint8Array', 'bytes', bytes));
+  if (!(bytes instanceof Uint8Array))
+    throw new ValueError(expected('decodeSafetensors', 'a Uint8Array', 'bytes', bytes));
   const { entries, metadata, dataStart } = readHeader(bytes);
   const data = bytes.subarray(dataStart);
   const { [crcKey]: stamp, ...rest } = metadata;
@@ -92,13 +108,19 @@ export function decodeSafetensors(bytes: Uint8Array): DecodedTensors {
   return { tensors: Object.fromEntries(tensors), metadata: rest };
 }
 
-function readTensor(data: Uint8Array, dataStart: number, { name, tag, shape, begin, end }: TensorEntry): Tensor {
+function readTensor(
+  data: Uint8Array,
+  dataStart: number,
+  { name, tag, shape, begin, end }: TensorEntry,
+): Tensor {
   const bytes = data.subarray(begin, end);
   if (tag === 'I64') return fromTypedArray(narrow(bytes, name, dataStart + begin), shape);
   const dtype = tag === 'BOOL' ? 'u8' : (Object.keys(tags) as DType[]).find((key) => tags[key] === tag);
   const { array, bytes: width } = dtypes[dtype as DType];
   const aligned = bytes.byteOffset % width === 0 ? bytes : bytes.slice();
-  return fromTypedArray(new array(aligned.buffer, aligned.byteOffset, aligned.length / width), shape, { dtype: dtype as DType });
+  return fromTypedArray(new array(aligned.buffer, aligned.byteOffset, aligned.length / width), shape, {
+    dtype: dtype as DType,
+  });
 }
 
 function narrow(bytes: Uint8Array, name: string, offset: number): Int32Array {

@@ -37,7 +37,9 @@ export function scope<T>(fn: () => T): T {
   try {
     result = fn();
     if (result instanceof Promise) {
-      throw new StateError('scope: expected a function that ends before it returns, got an async one. Await first, then open the scope.');
+      throw new StateError(
+        'scope: expected a function that ends before it returns, got an async one. Await first, then open the scope.',
+      );
     }
   } catch (error) {
     current = outer;
@@ -80,7 +82,8 @@ function found(root: object, candidates: ReadonlySet<unknown>): Set<unknown> {
     if (candidates.has(value)) result.add(value);
     else if (Array.isArray(value) || value instanceof Set) for (const item of value) visit(item);
     else if (value instanceof Map) for (const item of value.values()) visit(item);
-    else if (Object.getPrototypeOf(value) === Object.prototype) for (const item of Object.values(value)) visit(item);
+    else if (Object.getPrototypeOf(value) === Object.prototype)
+      for (const item of Object.values(value)) visit(item);
   };
   visit(root);
   return result;

@@ -42,12 +42,19 @@ export function sameShape(a: Shape, b: Shape): boolean {
 export function checkShape(where: string, shape: unknown): number[] {
   if (!Array.isArray(shape)) throw new ShapeError(expected(where, 'an array of sizes', 'shape', shape));
   for (const d of shape) {
-    if (!Number.isSafeInteger(d) || d < 0) throw new ShapeError(expected(where, 'whole sizes of at least 0', 'shape', shape));
+    if (!Number.isSafeInteger(d) || d < 0)
+      throw new ShapeError(expected(where, 'whole sizes of at least 0', 'shape', shape));
   }
   const size = sizeOf(shape);
   if (size > maxElements) {
     throw new ShapeError(
-      expected(where, `at most ${maxElements} elements in one tensor`, 'shape', shape, 'Split it into several tensors.'),
+      expected(
+        where,
+        `at most ${maxElements} elements in one tensor`,
+        'shape',
+        shape,
+        'Split it into several tensors.',
+      ),
       { size },
     );
   }
@@ -58,7 +65,9 @@ export function checkShape(where: string, shape: unknown): number[] {
 export function checkAxis(where: string, axis: number, rank: number): number {
   const resolved = axis < 0 ? axis + rank : axis;
   if (!Number.isInteger(axis) || resolved < 0 || resolved >= rank) {
-    throw new ShapeError(expected(where, `an axis from ${-rank} to ${rank - 1}`, 'axis', axis, `The tensor has ${rank} axes.`));
+    throw new ShapeError(
+      expected(where, `an axis from ${-rank} to ${rank - 1}`, 'axis', axis, `The tensor has ${rank} axes.`),
+    );
   }
   return resolved;
 }

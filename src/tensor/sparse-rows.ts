@@ -23,7 +23,15 @@ export class SparseRows {
   coalesce(): SparseRows {
     const ids = new Int32Array(this.ids.length);
     const rows = sameKind(this.rows, this.rows.length);
-    const count = kernels().coalesceRows(this.ids, this.rows, ids, rows, this.ids.length, this.shape[0], this.width);
+    const count = kernels().coalesceRows(
+      this.ids,
+      this.rows,
+      ids,
+      rows,
+      this.ids.length,
+      this.shape[0],
+      this.width,
+    );
     return new SparseRows(this.shape, ids.subarray(0, count), rows.subarray(0, count * this.width));
   }
 

@@ -125,9 +125,18 @@ export class TapeNode {
   /** Gradient hooks per output. */
   hooks: (GradientHook[] | undefined)[] | null = null;
   readonly #context: OpContext;
-  readonly #run: (ctx: BackwardContext, gradients: readonly (Tensor | null)[]) => readonly (Gradient | null | undefined)[];
+  readonly #run: (
+    ctx: BackwardContext,
+    gradients: readonly (Tensor | null)[],
+  ) => readonly (Gradient | null | undefined)[];
 
-  constructor(rule: OpRule<unknown>, context: OpContext, attributes: unknown, inputs: readonly Tensor[], outputs: number) {
+  constructor(
+    rule: OpRule<unknown>,
+    context: OpContext,
+    attributes: unknown,
+    inputs: readonly Tensor[],
+    outputs: number,
+  ) {
     this.name = rule.name;
     this.builtin = rule.builtin === true;
     this.outputs = outputs;
@@ -151,7 +160,9 @@ export class TapeNode {
     };
     const results = this.#run(view, gradients);
     if (results.length !== this.edges.length) {
-      throw new InternalError(`${this.name} has ${this.edges.length} inputs but its backward returned ${results.length} gradients`);
+      throw new InternalError(
+        `${this.name} has ${this.edges.length} inputs but its backward returned ${results.length} gradients`,
+      );
     }
     return results;
   }
@@ -191,7 +202,8 @@ export function applyRule<A>(rule: OpRule<A>, inputs: readonly Tensor[], attribu
 }
 
 export function checkFinite(t: Tensor, name: string): void {
-  if (!isFloat(t.dtype) || !t.isContiguous || kernels().allFinite(t.array as FloatArray, t.size) === 1) return;
+  if (!isFloat(t.dtype) || !t.isContiguous || kernels().allFinite(t.array as FloatArray, t.size) === 1)
+    return;
   const at = (t.array as FloatArray).findIndex((v) => !Number.isFinite(v));
   throw new ValueError(
     `${name}: produced ${t.array[at]} at position ${at} of a result of shape ${formatShape(t.shape)}. ` +

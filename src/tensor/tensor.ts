@@ -122,7 +122,8 @@ export class Tensor implements Scoped, Disposable {
 
   /** The value of a tensor with one element. */
   item(): number {
-    if (this.size !== 1) throw new ShapeError(expected('item', 'a tensor with one element', 'this', formatShape(this.shape)));
+    if (this.size !== 1)
+      throw new ShapeError(expected('item', 'a tensor with one element', 'this', formatShape(this.shape)));
     this.#refuseStored('item');
     return this.storage.data[this.offset];
   }
@@ -138,7 +139,9 @@ export class Tensor implements Scoped, Disposable {
   }
 
   toString(): string {
-    return this.isDisposed ? `Tensor(disposed, ${formatShape(this.shape)}, ${this.dtype})` : formatTensor(this);
+    return this.isDisposed
+      ? `Tensor(disposed, ${formatShape(this.shape)}, ${this.dtype})`
+      : formatTensor(this);
   }
 
   [Symbol.for('nodejs.util.inspect.custom')](): string {
@@ -147,7 +150,9 @@ export class Tensor implements Scoped, Disposable {
 
   #refuseStored(where: string): void {
     if (this.dtype === 'f16' || this.dtype === 'bf16') {
-      throw new DTypeError(expected(where, 'a computing dtype', 'this', this.dtype, 'Convert it first: cast(t, "f32").'));
+      throw new DTypeError(
+        expected(where, 'a computing dtype', 'this', this.dtype, 'Convert it first: cast(t, "f32").'),
+      );
     }
   }
 
@@ -163,8 +168,12 @@ export class Tensor implements Scoped, Disposable {
   }
 
   setRequiresGrad(flag = true): this {
-    if (this.node !== null) throw new StateError('setRequiresGrad: expected a leaf tensor, got the result of an operation. Use detach() first.');
-    if (flag && !isFloat(this.dtype)) throw new DTypeError(expected('setRequiresGrad', 'f32 or f64', 'dtype', this.dtype));
+    if (this.node !== null)
+      throw new StateError(
+        'setRequiresGrad: expected a leaf tensor, got the result of an operation. Use detach() first.',
+      );
+    if (flag && !isFloat(this.dtype))
+      throw new DTypeError(expected('setRequiresGrad', 'f32 or f64', 'dtype', this.dtype));
     this.#leafRequiresGrad = flag;
     return this;
   }
@@ -177,7 +186,9 @@ export class Tensor implements Scoped, Disposable {
 
   set grad(value: Tensor | null) {
     if (value !== null && formatShape(value.shape) !== formatShape(this.shape)) {
-      throw new ShapeError(expected('grad', `shape ${formatShape(this.shape)}`, 'the gradient', formatShape(value.shape)));
+      throw new ShapeError(
+        expected('grad', `shape ${formatShape(this.shape)}`, 'the gradient', formatShape(value.shape)),
+      );
     }
     this.#gradSeen = true;
     this.#grad = value;

@@ -27,8 +27,14 @@ export function crc32(bytes: Uint8Array, before = 0): number {
   for (const end = bytes.length - 7; i < end; i += 8) {
     crc ^= bytes[i] | (bytes[i + 1] << 8) | (bytes[i + 2] << 16) | (bytes[i + 3] << 24);
     crc =
-      t7[crc & 0xff] ^ t6[(crc >>> 8) & 0xff] ^ t5[(crc >>> 16) & 0xff] ^ t4[crc >>> 24] ^
-      t3[bytes[i + 4]] ^ t2[bytes[i + 5]] ^ t1[bytes[i + 6]] ^ t0[bytes[i + 7]]; // prettier-ignore
+      t7[crc & 0xff] ^
+      t6[(crc >>> 8) & 0xff] ^
+      t5[(crc >>> 16) & 0xff] ^
+      t4[crc >>> 24] ^
+      t3[bytes[i + 4]] ^
+      t2[bytes[i + 5]] ^
+      t1[bytes[i + 6]] ^
+      t0[bytes[i + 7]];
   }
   for (; i < bytes.length; i++) crc = (crc >>> 8) ^ t0[(crc ^ bytes[i]) & 0xff];
   return ~crc >>> 0;

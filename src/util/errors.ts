@@ -64,7 +64,9 @@ export function describe(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'function') return `function ${value.name || '(anonymous)'}`;
   if (Array.isArray(value)) {
-    return value.length > 8 ? `[${value.slice(0, 8).join(', ')}, … (${value.length})]` : `[${value.join(', ')}]`;
+    return value.length > 8
+      ? `[${value.slice(0, 8).join(', ')}, … (${value.length})]`
+      : `[${value.join(', ')}]`;
   }
   if (ArrayBuffer.isView(value)) {
     return `${value.constructor.name}(${(value as unknown as { length: number }).length})`;
@@ -74,7 +76,13 @@ export function describe(value: unknown): string {
 }
 
 /** Refuses anything but a finite number in [min, max]. */
-export function checkNumber(where: string, name: string, value: unknown, min = -Infinity, max = Infinity): number {
+export function checkNumber(
+  where: string,
+  name: string,
+  value: unknown,
+  min = -Infinity,
+  max = Infinity,
+): number {
   if (typeof value !== 'number' || !Number.isFinite(value) || value < min || value > max) {
     throw new ValueError(expected(where, `a finite number${rangeText(min, max)}`, name, value));
   }
@@ -82,7 +90,13 @@ export function checkNumber(where: string, name: string, value: unknown, min = -
 }
 
 /** Refuses anything but a whole number in [min, max]. */
-export function checkInteger(where: string, name: string, value: unknown, min = 0, max = Number.MAX_SAFE_INTEGER): number {
+export function checkInteger(
+  where: string,
+  name: string,
+  value: unknown,
+  min = 0,
+  max = Number.MAX_SAFE_INTEGER,
+): number {
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < min || value > max) {
     throw new ValueError(expected(where, `a whole number${rangeText(min, max)}`, name, value));
   }

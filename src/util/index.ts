@@ -1,6 +1,16 @@
 /** Errors and random numbers. */
 export {
-  checkInteger, checkNumber, describe, DTypeError, expected, FormatError, InternalError, ShapeError, SkeinError, StateError,
-  StorageError, ValueError,
+  checkInteger,
+  checkNumber,
+  DTypeError,
+  describe,
+  expected,
+  FormatError,
+  InternalError,
+  ShapeError,
+  SkeinError,
+  StateError,
+  StorageError,
+  ValueError,
 } from './errors.js';
 export { Random, type RandomState } from './philox.js';

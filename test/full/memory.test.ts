@@ -35,10 +35,16 @@ console.log(JSON.stringify(rss));
 `;
 
 describe('resident memory after step 1,000 and after step 10,000', () => {
-  it.each(['scope', 'plain', 'inference', 'noGrad'])('%s: differs by less than 5 %%', (mode) => {
-    const output = execFileSync(process.execPath, ['--input-type=module', '--eval', prelude, mode], { encoding: 'utf8' });
-    const [early, late] = JSON.parse(output) as [number, number];
-    // Growth is the failure; a later collection may well shrink the process.
-    expect(late / early).toBeLessThan(1.05);
-  }, 240_000);
+  it.each(['scope', 'plain', 'inference', 'noGrad'])(
+    '%s: differs by less than 5 %%',
+    (mode) => {
+      const output = execFileSync(process.execPath, ['--input-type=module', '--eval', prelude, mode], {
+        encoding: 'utf8',
+      });
+      const [early, late] = JSON.parse(output) as [number, number];
+      // Growth is the failure; a later collection may well shrink the process.
+      expect(late / early).toBeLessThan(1.05);
+    },
+    240_000,
+  );
 });

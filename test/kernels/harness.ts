@@ -1,8 +1,9 @@
 /**
  * Shared by the kernel tests: seeded inputs, comparison with one tolerance table, runs over thread counts.
  */
-import { expect } from 'vitest';
+
 import { type FloatArray, getThreads, type Kernels, nativeKernels, setThreads } from 'skein/native';
+import { expect } from 'vitest';
 
 /** Lengths on the edges of vectors, unrolled loops and blocks. */
 export const edgeSizes = [0, 1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 127, 128, 129, 1000] as const;
@@ -14,7 +15,7 @@ export type FloatType = (typeof floatTypes)[number];
  * Relative to max(1, |expected|): f32 kernels differ from the f64-accumulating twins by a few ulp (6e-8) per
  * operation, times the length of a sum's blocks; f64 likewise at 1e-16.
  */
-export const tolerance: Readonly<Record<FloatType, number>> = { f32: 2e-5, f64: 1e-12 };
+const tolerance: Readonly<Record<FloatType, number>> = { f32: 2e-5, f64: 1e-12 };
 
 export function zeros(type: FloatType, n: number): FloatArray {
   return type === 'f32' ? new Float32Array(n) : new Float64Array(n);
@@ -41,7 +42,9 @@ export function expectClose(actual: FloatArray, expected: FloatArray, type: Floa
     if (Object.is(want, got) || want === got || (Number.isNaN(want) && Number.isNaN(got))) continue;
     const error = Math.abs(got - want) / Math.max(1, Math.abs(want));
     if (!(error <= tolerance[type] * scale)) {
-      expect.fail(`element ${i}: expected ${want}, got ${got} (error ${error}, allowed ${tolerance[type] * scale})`);
+      expect.fail(
+        `element ${i}: expected ${want}, got ${got} (error ${error}, allowed ${tolerance[type] * scale})`,
+      );
     }
   }
 }
@@ -56,7 +59,8 @@ export function expectSameBytesForThreads(work: (kernels: Kernels) => ArrayBuffe
       return work(nativeKernels as Kernels).map(bytes);
     });
     for (const other of results.slice(1)) {
-      for (const [i, view] of other.entries()) expect(Buffer.compare(view, results[0][i]), `output ${i}`).toBe(0);
+      for (const [i, view] of other.entries())
+        expect(Buffer.compare(view, results[0][i]), `output ${i}`).toBe(0);
     }
   } finally {
     setThreads(before);

@@ -22,7 +22,8 @@ function offsetsOf(sizes: Iterable<number>, first = 0): Int32Array {
   return Int32Array.from(offsets);
 }
 
-const bytes = (x: Int32Array | null): Uint8Array => new Uint8Array(x === null ? 0 : x.buffer);
+const bytes = (x: Int32Array | null): Uint8Array =>
+  x === null ? new Uint8Array(0) : new Uint8Array(x.buffer, x.byteOffset, x.byteLength);
 
 describe.each(implementations)('segments: %s', (_, kernels) => {
   it('accepts no segments and no columns', () => {

@@ -5,7 +5,14 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { asyncKernels, getThreads, nativeKernels, nativeStatus, referenceKernels, setThreads } from 'skein/native';
+import {
+  asyncKernels,
+  getThreads,
+  nativeKernels,
+  nativeStatus,
+  referenceKernels,
+  setThreads,
+} from 'skein/native';
 import { describe, expect, it } from 'vitest';
 
 const program = `
@@ -15,11 +22,18 @@ kernels().gemm(Float32Array.of(2), Float32Array.of(3), null, c, 1, 1, 1, false, 
 console.log(JSON.stringify({ ...nativeStatus(), product: c[0] }));
 `;
 
-function start(env: Record<string, string>, cwd = process.cwd()): { status: number | null; stdout: string; stderr: string } {
+function start(
+  env: Record<string, string>,
+  cwd = process.cwd(),
+): { status: number | null; stdout: string; stderr: string } {
   const base = { ...process.env };
   delete base.SKEIN_NATIVE;
   delete base.SKEIN_THREADS;
-  return spawnSync(process.execPath, ['--input-type=module', '--eval', program], { encoding: 'utf8', cwd, env: { ...base, ...env } });
+  return spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+    encoding: 'utf8',
+    cwd,
+    env: { ...base, ...env },
+  });
 }
 
 describe('choice of kernels', () => {
@@ -40,7 +54,12 @@ describe('choice of kernels', () => {
   });
   it.runIf(nativeKernels !== null)('SKEIN_NATIVE=portable and SKEIN_THREADS=3 are obeyed', () => {
     const { stdout } = start({ SKEIN_NATIVE: 'portable', SKEIN_THREADS: '3' });
-    expect(JSON.parse(stdout)).toMatchObject({ backend: 'native', level: 'portable', threads: 3, product: 6 });
+    expect(JSON.parse(stdout)).toMatchObject({
+      backend: 'native',
+      level: 'portable',
+      threads: 3,
+      product: 6,
+    });
   });
   it('without an addon it warns once with platform, cause and command, and computes', () => {
     const folder = mkdtempSync(join(tmpdir(), 'skein-bare-'));
@@ -58,7 +77,9 @@ describe('choice of kernels', () => {
     }
   });
   it('setThreads refuses nonsense', () => {
-    expect(() => setThreads(0)).toThrow(/setThreads: expected a whole number from 1 to 1024 for count, got 0/);
+    expect(() => setThreads(0)).toThrow(
+      /setThreads: expected a whole number from 1 to 1024 for count, got 0/,
+    );
     expect(getThreads()).toBe(nativeStatus().threads);
   });
 });
@@ -95,7 +116,9 @@ describe('asynchronous kernels', () => {
   });
   it.runIf(nativeKernels !== null)('refuse a wrong argument by name and position', () => {
     const wrong = Int32Array.of(1) as unknown as Float32Array;
-    expect(() => nativeKernels?.unary(0, Float32Array.of(1), wrong, 1, 0)).toThrow(/kernel unary: expected Float32Array for argument 3/);
+    expect(() => nativeKernels?.unary(0, Float32Array.of(1), wrong, 1, 0)).toThrow(
+      /kernel unary: expected Float32Array for argument 3/,
+    );
     expect(() => (nativeKernels as unknown as { unary(): void }).unary()).toThrow(/unary/);
   });
 });
@@ -121,7 +144,9 @@ describe.runIf(nativeKernels !== null)('worker threads', () => {
       await new Promise((resolve) => setTimeout(resolve, 200));
       console.log(results.join());
     `;
-    const output = execFileSync(process.execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8' });
+    const output = execFileSync(process.execPath, ['--input-type=module', '--eval', script], {
+      encoding: 'utf8',
+    });
     expect(output.trim()).toBe('-3,-3,-3');
   });
 });

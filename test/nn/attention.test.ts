@@ -3,7 +3,19 @@ import { MultiheadAttention } from 'skein/nn';
 import { manualSeed, type Tensor, tensor, zeros } from 'skein/tensor';
 import { Random } from 'skein/util';
 import { describe, expect, test } from 'vitest';
-import { type Cases, dtypes, expectClose, expectFiniteDifferences, expectRecorded, fill, golden, leaf, pattern, type Recorded, tolerance } from './golden.js';
+import {
+  type Cases,
+  dtypes,
+  expectClose,
+  expectFiniteDifferences,
+  expectRecorded,
+  fill,
+  golden,
+  leaf,
+  pattern,
+  type Recorded,
+  tolerance,
+} from './golden.js';
 
 const cases: Cases<Record<'f32' | 'f64', Recorded>> = golden('attention');
 const flags = (values: number[], shape: number[]): Tensor => tensor(Uint8Array.from(values), { shape });
@@ -15,18 +27,28 @@ describe('wrong input', () => {
   const x = zeros([2, 3, 4]);
 
   test('sizes', () => {
-    expect(() => new MultiheadAttention(5, 2)).toThrow('MultiheadAttention: expected a divisor of embedDim (5) for heads, got 2.');
+    expect(() => new MultiheadAttention(5, 2)).toThrow(
+      'MultiheadAttention: expected a divisor of embedDim (5) for heads, got 2.',
+    );
     expect(() => new MultiheadAttention(4, 2, { dropout: 2 })).toThrow('for dropout, got 2.');
-    expect(() => attention.forward(zeros([3, 4]), x, x)).toThrow('expected shape [batch, length, size] for query, got "[3, 4]".');
-    expect(() => attention.forward(x, zeros([1, 3, 4]), x)).toThrow('expected a batch of 2 (as query) for key, got "[1, 3, 4]".');
-    expect(() => attention.forward(x, x, zeros([2, 5, 4]))).toThrow('expected as many values as keys (3) for value, got "[2, 5, 4]".');
+    expect(() => attention.forward(zeros([3, 4]), x, x)).toThrow(
+      'expected shape [batch, length, size] for query, got "[3, 4]".',
+    );
+    expect(() => attention.forward(x, zeros([1, 3, 4]), x)).toThrow(
+      'expected a batch of 2 (as query) for key, got "[1, 3, 4]".',
+    );
+    expect(() => attention.forward(x, x, zeros([2, 5, 4]))).toThrow(
+      'expected as many values as keys (3) for value, got "[2, 5, 4]".',
+    );
   });
 
   test('masks', () => {
     expect(() => attention.forward(x, x, x, { keyPaddingMask: flags([0, 1, 0], [1, 3]) })).toThrow(
       'MultiheadAttention: expected shape [2, 3] for keyPaddingMask, got "[1, 3]".',
     );
-    expect(() => attention.forward(x, x, x, { keyPaddingMask: zeros([2, 3]) })).toThrow('expected u8 for the dtype of keyPaddingMask');
+    expect(() => attention.forward(x, x, x, { keyPaddingMask: zeros([2, 3]) })).toThrow(
+      'expected u8 for the dtype of keyPaddingMask',
+    );
     expect(() => attention.forward(x, x, x, { attentionMask: flags([0, 1, 0], [3]) })).toThrow(
       'expected shape [3, 3] or [2, 2, 3, 3] for attentionMask',
     );
@@ -60,7 +82,8 @@ describe('beyond PyTorch', () => {
     const query = leaf([2, 3, 4], 1, 'f64');
     const key = leaf([2, 4, 4], 2, 'f64');
     const value = leaf([2, 4, 4], 3, 'f64');
-    const run = (): Tensor => module.forward(query, key, value, { keyPaddingMask: padding, attentionMask: causal }).output;
+    const run = (): Tensor =>
+      module.forward(query, key, value, { keyPaddingMask: padding, attentionMask: causal }).output;
     expectFiniteDifferences(run, { query, key, value, ...Object.fromEntries(module.namedParameters()) });
   });
 
@@ -71,7 +94,8 @@ describe('beyond PyTorch', () => {
     const gone = flags([1, 1, 1, 0, 0, 1], [2, 3]);
     const { output, weights } = module.forward(x, x, x, { keyPaddingMask: gone, needWeights: true });
     expect((weights as Tensor).slice(0, 1).toArray()).toEqual([Array(3).fill([0, 0, 0])]);
-    for (const row of (output.slice(0, 1).toArray() as number[][][])[0]) expect(row).toEqual(module.outProj.bias?.toArray());
+    for (const row of (output.slice(0, 1).toArray() as number[][][])[0])
+      expect(row).toEqual(module.outProj.bias?.toArray());
     output.sum().backward();
     expect(Array.from((x.grad as Tensor).dataSync()).every(Number.isFinite)).toBe(true);
   });
@@ -81,7 +105,8 @@ describe('beyond PyTorch', () => {
     const x = pattern([1, 2, 4], 1, 'f32');
     const each = flags([0, 1, 0, 0, 0, 1, 0, 0], [1, 2, 2, 2]);
     const both = flags([0, 1, 0, 0], [2, 2]);
-    const run = (attentionMask: Tensor): unknown => module.forward(x, x, x, { attentionMask }).output.toArray();
+    const run = (attentionMask: Tensor): unknown =>
+      module.forward(x, x, x, { attentionMask }).output.toArray();
     expect(run(each)).toEqual(run(both));
     expect(module.forward(x, x, x).weights).toBeNull();
   });

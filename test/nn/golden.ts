@@ -24,7 +24,9 @@ export function golden<T>(name: string): Cases<T> {
   const file = new URL(`../golden/nn-${name}.json`, import.meta.url);
   const { format, version, cases } = JSON.parse(readFileSync(file, 'utf8'));
   if (format !== 'skein-nn-golden' || version !== 1) {
-    throw new Error(`test/golden/nn-${name}.json has version ${version}, this test needs 1. Run: python3 scripts/golden/nn.py`);
+    throw new Error(
+      `test/golden/nn-${name}.json has version ${version}, this test needs 1. Run: python3 scripts/golden/nn.py`,
+    );
   }
   return cases;
 }
@@ -32,7 +34,10 @@ export function golden<T>(name: string): Cases<T> {
 /** The formula of scripts/golden/nn.py. */
 export function pattern(shape: readonly number[], seed: number, dtype: FloatDType, scale = 1): Tensor {
   const size = shape.reduce((product, d) => product * d, 1);
-  const values = Array.from({ length: size }, (_, i) => (((i * 31 + seed * 57 + ((i * i) % 7) * 13) % 199) - 99.5) / 100 * scale);
+  const values = Array.from(
+    { length: size },
+    (_, i) => ((((i * 31 + seed * 57 + ((i * i) % 7) * 13) % 199) - 99.5) / 100) * scale,
+  );
   return fromArray(values, { dtype }).reshape(shape).clone();
 }
 
@@ -54,17 +59,29 @@ export function fill(module: Module, names: readonly string[]): Record<string, T
   return Object.fromEntries(own);
 }
 
-export function expectClose(actual: Tensor | ArrayLike<number>, wanted: readonly number[], limit: number, name: string): void {
+export function expectClose(
+  actual: Tensor | ArrayLike<number>,
+  wanted: readonly number[],
+  limit: number,
+  name: string,
+): void {
   const values = 'dataSync' in actual ? actual.dataSync() : actual;
   expect(values.length, `${name}: count`).toBe(wanted.length);
   for (let i = 0; i < wanted.length; i++) {
     const error = Math.abs(values[i] - wanted[i]) / Math.max(1, Math.abs(wanted[i]));
-    if (!(error <= limit)) expect.fail(`${name}[${i}] is ${values[i]}, PyTorch has ${wanted[i]} (error ${error}, allowed ${limit})`);
+    if (!(error <= limit))
+      expect.fail(
+        `${name}[${i}] is ${values[i]}, PyTorch has ${wanted[i]} (error ${error}, allowed ${limit})`,
+      );
   }
 }
 
 /** Compares the output, then every gradient of sum(output · pattern 99). */
-export function expectRecorded(wanted: Recorded, output: Tensor, leaves: Readonly<Record<string, Tensor>>): void {
+export function expectRecorded(
+  wanted: Recorded,
+  output: Tensor,
+  leaves: Readonly<Record<string, Tensor>>,
+): void {
   const dtype = output.dtype as FloatDType;
   expectClose(output, wanted.output, tolerance[dtype], 'output');
   backward(sum(mul(output, pattern(output.shape, 99, dtype))));

@@ -75,7 +75,8 @@ describe('layers start as in PyTorch', () => {
 
   test('time encoding: frequencies from 1 down to 1e-9', () => {
     const { weight, bias } = new TimeEncode(4, { dtype: 'f64' });
-    for (const [i, w] of (weight.toArray() as number[]).entries()) expect(w * 10 ** (3 * i)).toBeCloseTo(1, 12);
+    for (const [i, w] of (weight.toArray() as number[]).entries())
+      expect(w * 10 ** (3 * i)).toBeCloseTo(1, 12);
     expect(bias.toArray()).toEqual([0, 0, 0, 0]);
     expect(new TimeEncode(1).weight.toArray()).toEqual([1]);
   });

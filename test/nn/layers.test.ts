@@ -1,31 +1,78 @@
 /** Every layer against PyTorch: output and all gradients, f64 and f32; then what only Skein promises. */
 import {
-  activation, type ActivationName, BatchNorm1d, Dropout, Embedding, GRUCell, LayerNorm, Linear, MLP, type Module, RNNCell,
-  Sequential, Tanh, TimeEncode,
+  type ActivationName,
+  activation,
+  BatchNorm1d,
+  Dropout,
+  Embedding,
+  GRUCell,
+  LayerNorm,
+  Linear,
+  MLP,
+  type Module,
+  RNNCell,
+  Sequential,
+  Tanh,
+  TimeEncode,
 } from 'skein/nn';
 import { fromArray, noGrad, ones, type Tensor, tensor, zeros } from 'skein/tensor';
 import { Random } from 'skein/util';
 import { describe, expect, test } from 'vitest';
-import { type Cases, dtypes, expectClose, expectFiniteDifferences, expectRecorded, fill, golden, leaf, pattern, type Recorded, tolerance } from './golden.js';
+import {
+  type Cases,
+  dtypes,
+  expectClose,
+  expectFiniteDifferences,
+  expectRecorded,
+  fill,
+  golden,
+  leaf,
+  pattern,
+  type Recorded,
+  tolerance,
+} from './golden.js';
 
 const cases: Cases<Record<'f32' | 'f64', Recorded>> = golden('modules');
 const ids = tensor(Int32Array.of(0, 5, 2, 2, 2, 1), { shape: [2, 3] });
 
 describe('wrong input', () => {
   test('shapes and dtypes are named', () => {
-    expect(() => new Linear(4, 3).forward(zeros([2, 5]))).toThrow('linear: expected a last axis of 4 (weight is [3, 4]) for x, got "[2, 5]".');
+    expect(() => new Linear(4, 3).forward(zeros([2, 5]))).toThrow(
+      'linear: expected a last axis of 4 (weight is [3, 4]) for x, got "[2, 5]".',
+    );
     expect(() => new Linear(4, 3).forward(zeros([2, 4], { dtype: 'f64' }))).toThrow('the dtype of weight');
-    expect(() => new LayerNorm(3).forward(zeros([2, 4]))).toThrow('LayerNorm: expected a last axis of 3 for x, got "[2, 4]".');
-    expect(() => new BatchNorm1d(3).forward(zeros([2, 4]))).toThrow('BatchNorm1d: expected shape [N, 3] for x, got "[2, 4]".');
-    expect(() => new GRUCell(3, 4).forward(zeros([2, 3]), zeros([1, 4]))).toThrow('GRUCell: expected shape [2, 4] for h, got "[1, 4]".');
-    expect(() => new GRUCell(3, 4).forward(zeros([3]))).toThrow('GRUCell: expected shape [B, in] for x, got "[3]".');
-    expect(() => new RNNCell(3, 4, { nonlinearity: 'selu' as never })).toThrow("RNNCell: expected 'tanh' or 'relu' for nonlinearity");
-    expect(() => new Embedding(3, 2).forward([0, 3])).toThrow('expected ids from 0 to 2 for ids, got "3 at position 1".');
+    expect(() => new LayerNorm(3).forward(zeros([2, 4]))).toThrow(
+      'LayerNorm: expected a last axis of 3 for x, got "[2, 4]".',
+    );
+    expect(() => new BatchNorm1d(3).forward(zeros([2, 4]))).toThrow(
+      'BatchNorm1d: expected shape [N, 3] for x, got "[2, 4]".',
+    );
+    expect(() => new GRUCell(3, 4).forward(zeros([2, 3]), zeros([1, 4]))).toThrow(
+      'GRUCell: expected shape [2, 4] for h, got "[1, 4]".',
+    );
+    expect(() => new GRUCell(3, 4).forward(zeros([3]))).toThrow(
+      'GRUCell: expected shape [B, in] for x, got "[3]".',
+    );
+    expect(() => new RNNCell(3, 4, { nonlinearity: 'selu' as never })).toThrow(
+      "RNNCell: expected 'tanh' or 'relu' for nonlinearity",
+    );
+    expect(() => new Embedding(3, 2).forward([0, 3])).toThrow(
+      'expected ids from 0 to 2 for ids, got "3 at position 1".',
+    );
+  });
+
+  test('running statistics of another dtype', () => {
+    const norm = new BatchNorm1d(3, { affine: false }).eval();
+    expect(() => norm.forward(zeros([2, 3], { dtype: 'f64' }))).toThrow(
+      'expected f64 (as x) for the dtype of stats.mean',
+    );
   });
 
   test('one row has no variance', () => {
     const norm = new BatchNorm1d(3);
-    expect(() => norm.forward(zeros([1, 3]))).toThrow('BatchNorm1d: expected at least 2 rows in training for x, got "[1, 3]".');
+    expect(() => norm.forward(zeros([1, 3]))).toThrow(
+      'BatchNorm1d: expected at least 2 rows in training for x, got "[1, 3]".',
+    );
     expect(norm.eval().forward(zeros([1, 3])).shape).toEqual([1, 3]);
     expect(norm.numBatchesTracked?.item()).toBe(0);
   });
@@ -33,7 +80,13 @@ describe('wrong input', () => {
 
 describe.each(dtypes)('PyTorch, %s', (dtype) => {
   /** A module of one tensor. */
-  function check(name: string, module: Module & { forward(x: Tensor): Tensor }, names: string[], x: Tensor, xName = 'x'): void {
+  function check(
+    name: string,
+    module: Module & { forward(x: Tensor): Tensor },
+    names: string[],
+    x: Tensor,
+    xName = 'x',
+  ): void {
     const params = fill(module, names);
     expectRecorded(cases[name][dtype], module.forward(x), { [xName]: x, ...params });
   }
@@ -45,13 +98,33 @@ describe.each(dtypes)('PyTorch, %s', (dtype) => {
 
   test('sequential and mlp', () => {
     const layers = [new Linear(4, 5, { dtype }), new Tanh(), new Linear(5, 2, { dtype })];
-    check('sequential', new Sequential(layers), ['0.weight', '0.bias', '2.weight', '2.bias'], leaf([6, 4], 1, dtype));
-    const names = ['linears.0.weight', 'linears.0.bias', 'linears.1.weight', 'linears.1.bias', 'norms.0.weight', 'norms.0.bias'];
-    check('mlp', new MLP([4, 5, 2], { dtype, norm: 'layer', activation: 'gelu' }), names, leaf([6, 4], 1, dtype));
+    check(
+      'sequential',
+      new Sequential(layers),
+      ['0.weight', '0.bias', '2.weight', '2.bias'],
+      leaf([6, 4], 1, dtype),
+    );
+    const names = [
+      'linears.0.weight',
+      'linears.0.bias',
+      'linears.1.weight',
+      'linears.1.bias',
+      'norms.0.weight',
+      'norms.0.bias',
+    ];
+    check(
+      'mlp',
+      new MLP([4, 5, 2], { dtype, norm: 'layer', activation: 'gelu' }),
+      names,
+      leaf([6, 4], 1, dtype),
+    );
   });
 
   test.each([false, true])('embedding, sparse %s', (sparse) => {
-    for (const [name, options] of [['embedding', {}], ['embeddingPadding', { paddingIdx: 2 }]] as const) {
+    for (const [name, options] of [
+      ['embedding', {}],
+      ['embeddingPadding', { paddingIdx: 2 }],
+    ] as const) {
       const module = new Embedding(6, 3, { dtype, sparse, ...options });
       const params = fill(module, ['weight']);
       const output = module.forward(ids);
@@ -60,7 +133,10 @@ describe.each(dtypes)('PyTorch, %s', (dtype) => {
         expectRecorded(wanted, output, params);
         continue;
       }
-      output.mul(pattern(output.shape, 99, dtype)).sum().backward();
+      output
+        .mul(pattern(output.shape, 99, dtype))
+        .sum()
+        .backward();
       expect(module.weight.grad).toBeNull();
       const dense = zeros([6, 3], { dtype });
       module.weight.sparseGrad?.coalesce().addTo(dense.dataSync() as Float64Array);
@@ -70,7 +146,12 @@ describe.each(dtypes)('PyTorch, %s', (dtype) => {
 
   test('layer norm', () => {
     check('layerNorm', new LayerNorm(5, { dtype, eps: 1e-3 }), ['weight', 'bias'], leaf([4, 5], 1, dtype));
-    check('layerNormPlain', new LayerNorm(5, { dtype, eps: 1e-3, affine: false }), [], leaf([4, 5], 1, dtype));
+    check(
+      'layerNormPlain',
+      new LayerNorm(5, { dtype, eps: 1e-3, affine: false }),
+      [],
+      leaf([4, 5], 1, dtype),
+    );
   });
 
   test.each([
@@ -85,8 +166,18 @@ describe.each(dtypes)('PyTorch, %s', (dtype) => {
     check(name, module, names, leaf([6, 3], 1, dtype));
     const wanted = cases[name][dtype];
     if (wanted.runningMean !== undefined) {
-      expectClose(module.runningMean as Tensor, wanted.runningMean as number[], tolerance[dtype], 'running mean');
-      expectClose(module.runningVar as Tensor, wanted.runningVar as number[], tolerance[dtype], 'running variance');
+      expectClose(
+        module.runningMean as Tensor,
+        wanted.runningMean as number[],
+        tolerance[dtype],
+        'running mean',
+      );
+      expectClose(
+        module.runningVar as Tensor,
+        wanted.runningVar as number[],
+        tolerance[dtype],
+        'running variance',
+      );
       expect(module.numBatchesTracked?.item()).toBe(2);
     }
     module.zeroGrad();
@@ -103,7 +194,10 @@ describe.each(dtypes)('PyTorch, %s', (dtype) => {
     ['rnnCellRelu', (): RNNCell => new RNNCell(3, 4, { dtype, nonlinearity: 'relu' }), true],
   ] as const)('%s', (name, make, bias) => {
     const module = make();
-    const params = fill(module, bias ? ['weightIh', 'weightHh', 'biasIh', 'biasHh'] : ['weightIh', 'weightHh']);
+    const params = fill(
+      module,
+      bias ? ['weightIh', 'weightHh', 'biasIh', 'biasHh'] : ['weightIh', 'weightHh'],
+    );
     const x = leaf([2, 3], 1, dtype);
     const h = leaf([2, 4], 2, dtype);
     expectRecorded(cases[name][dtype], module.forward(x, h), { x, h, ...params });
@@ -117,9 +211,12 @@ describe.each(dtypes)('PyTorch, %s', (dtype) => {
     expectRecorded(cases.timeEncode[dtype], module.forward(span), { span, weight, bias });
   });
 
-  test.each(['relu', 'leakyRelu', 'elu', 'gelu', 'sigmoid', 'tanh', 'softplus'] as ActivationName[])('%s', (name) => {
-    check(name, activation(name), [], leaf([9], 3, dtype, 4));
-  });
+  test.each(['relu', 'leakyRelu', 'elu', 'gelu', 'sigmoid', 'tanh', 'softplus'] as ActivationName[])(
+    '%s',
+    (name) => {
+      check(name, activation(name), [], leaf([9], 3, dtype, 4));
+    },
+  );
 });
 
 describe('beyond PyTorch', () => {
@@ -127,7 +224,11 @@ describe('beyond PyTorch', () => {
     const cell = new GRUCell(3, 4, { dtype: 'f64', random: new Random(1) });
     const x = leaf([2, 3], 1, 'f64');
     const h = leaf([2, 4], 2, 'f64');
-    expectFiniteDifferences(() => cell.forward(x, h), { x, h, ...Object.fromEntries(cell.namedParameters()) });
+    expectFiniteDifferences(() => cell.forward(x, h), {
+      x,
+      h,
+      ...Object.fromEntries(cell.namedParameters()),
+    });
     const encode = new TimeEncode(5, { dtype: 'f64' });
     const span = leaf([4], 3, 'f64', 10);
     expectFiniteDifferences(() => encode.forward(span), { span, weight: encode.weight, bias: encode.bias });
@@ -160,9 +261,21 @@ describe('beyond PyTorch', () => {
   });
 
   test('mlp: no activation after the last layer; batch norm and dropout follow the mode', () => {
-    const mlp = new MLP([3, 4, 4, 2], { norm: 'batch', dropout: 0.5, activation: 'elu', random: new Random(2) });
+    const mlp = new MLP([3, 4, 4, 2], {
+      norm: 'batch',
+      dropout: 0.5,
+      activation: 'elu',
+      random: new Random(2),
+    });
     expect([...mlp.modules().keys()]).toEqual([
-      '', 'linears.0', 'linears.1', 'linears.2', 'norms.0', 'norms.1', 'activation', 'dropout',
+      '',
+      'linears.0',
+      'linears.1',
+      'linears.2',
+      'norms.0',
+      'norms.1',
+      'activation',
+      'dropout',
     ]);
     const x = pattern([5, 3], 1, 'f32');
     mlp.forward(x);

@@ -1,5 +1,18 @@
 /** What a module owns, how it is named, saved, loaded and printed. */
-import { activation, buffer, Dropout, Embedding, init, isParameter, Linear, MLP, Module, parameter, Sequential, Tanh } from 'skein/nn';
+import {
+  activation,
+  buffer,
+  Dropout,
+  Embedding,
+  init,
+  isParameter,
+  Linear,
+  MLP,
+  Module,
+  parameter,
+  Sequential,
+  Tanh,
+} from 'skein/nn';
 import { fromArray, ones, scope, type Tensor, zeros } from 'skein/tensor';
 import { describe, expect, test } from 'vitest';
 
@@ -7,7 +20,10 @@ class Net extends Module {
   readonly scale = parameter(ones([2]));
   readonly layers = [new Linear(2, 3), new Linear(3, 2, { bias: false })];
   readonly byName = { head: new Linear(2, 1) };
-  readonly byKey = new Map([['a', new Dropout(0.5)], ['b', new Dropout(0.1)]]);
+  readonly byKey = new Map([
+    ['a', new Dropout(0.5)],
+    ['b', new Dropout(0.1)],
+  ]);
   readonly extra = [parameter(zeros([1])), parameter(zeros([4]))];
   readonly count = buffer(zeros([], { dtype: 'i32' }));
   readonly cache = zeros([9]);
@@ -24,15 +40,26 @@ class Net extends Module {
 }
 
 const names = [
-  'scale', 'layers.0.weight', 'layers.0.bias', 'layers.1.weight', 'byName.head.weight', 'byName.head.bias', 'extra.0', 'extra.1',
+  'scale',
+  'layers.0.weight',
+  'layers.0.bias',
+  'layers.1.weight',
+  'byName.head.weight',
+  'byName.head.bias',
+  'extra.0',
+  'extra.1',
 ];
 
 describe('wrong input', () => {
   test('what cannot be a parameter or a buffer', () => {
     expect(() => parameter(3 as never)).toThrow('parameter: expected a tensor for tensor, got 3.');
-    expect(() => parameter(zeros([2], { dtype: 'i32' }))).toThrow('parameter: expected f32 or f64 for dtype, got "i32".');
+    expect(() => parameter(zeros([2], { dtype: 'i32' }))).toThrow(
+      'parameter: expected f32 or f64 for dtype, got "i32".',
+    );
     expect(() => parameter(parameter(ones([2])).mul(2))).toThrow('parameter: expected a leaf tensor');
-    expect(() => parameter(zeros([2, 3]).T)).toThrow('parameter: expected a contiguous tensor, got a strided view.');
+    expect(() => parameter(zeros([2, 3]).T)).toThrow(
+      'parameter: expected a contiguous tensor, got a strided view.',
+    );
     expect(() => buffer(parameter(ones([2])))).toThrow('buffer: expected a tensor without requiresGrad');
   });
 
@@ -40,23 +67,38 @@ describe('wrong input', () => {
     const net = new Net();
     const before = net.layers[0].weight.toArray();
     const { 'layers.1.weight': _gone, ...state } = new Net().stateDict();
-    const load = (): unknown => net.loadStateDict({ ...state, 'layers.0.bias': zeros([7]), stranger: zeros([1]) });
-    expect(load).toThrow('Missing: layers.1.weight. Unexpected: stranger. Of another shape: layers.0.bias (expected [3] f32, got [7] f32).');
+    const load = (): unknown =>
+      net.loadStateDict({ ...state, 'layers.0.bias': zeros([7]), stranger: zeros([1]) });
+    expect(load).toThrow(
+      'Missing: layers.1.weight. Unexpected: stranger. Of another shape: layers.0.bias (expected [3] f32, got [7] f32).',
+    );
     expect(load).toThrow(expect.objectContaining({ code: 'SKEIN_SHAPE', name: 'ShapeError' }));
     expect(net.layers[0].weight.toArray()).toEqual(before);
     expect(() => net.loadStateDict({})).toThrow('Pass { strict: false } to allow this.');
-    expect(() => net.loadStateDict({ ...net.stateDict(), scale: 3 as never })).toThrow('scale (expected [2] f32, got no tensor)');
+    expect(() => net.loadStateDict({ ...net.stateDict(), scale: 3 as never })).toThrow(
+      'scale (expected [2] f32, got no tensor)',
+    );
     const wrongType = { ...net.stateDict(), count: zeros([]) };
-    expect(() => net.loadStateDict(wrongType, { strict: false })).toThrow('count (expected [] i32, got [] f32)');
+    expect(() => net.loadStateDict(wrongType, { strict: false })).toThrow(
+      'count (expected [] i32, got [] f32)',
+    );
   });
 
   test('sizes, names and options', () => {
-    expect(() => new Linear(0, 2)).toThrow('Linear: expected a whole number of at least 1 for inFeatures, got 0.');
+    expect(() => new Linear(0, 2)).toThrow(
+      'Linear: expected a whole number of at least 1 for inFeatures, got 0.',
+    );
     expect(() => new Linear(2, 2, { dtype: 'i32' as never })).toThrow(/expected 'f32' or 'f64' for dtype/);
     expect(() => new Dropout(1.5)).toThrow('Dropout: expected a finite number from 0 to 1 for p, got 1.5.');
-    expect(() => new Embedding(3, 2, { paddingIdx: 3 })).toThrow('Embedding: expected a whole number from 0 to 2 for paddingIdx, got 3.');
-    expect(() => new MLP([4])).toThrow('MLP: expected at least an input and an output size for sizes, got [4].');
-    expect(() => new MLP([4, 2], { norm: 'group' as never })).toThrow('MLP: expected one of none, batch, layer for norm, got "group".');
+    expect(() => new Embedding(3, 2, { paddingIdx: 3 })).toThrow(
+      'Embedding: expected a whole number from 0 to 2 for paddingIdx, got 3.',
+    );
+    expect(() => new MLP([4])).toThrow(
+      'MLP: expected at least an input and an output size for sizes, got [4].',
+    );
+    expect(() => new MLP([4, 2], { norm: 'group' as never })).toThrow(
+      'MLP: expected one of none, batch, layer for norm, got "group".',
+    );
     expect(() => new Sequential([3 as never])).toThrow('Sequential: expected a module for layers[0], got 3.');
     expect(() => activation('rellu' as never)).toThrow(
       'activation: expected one of relu, leakyRelu, elu, gelu, sigmoid, tanh, softplus, none for name, got "rellu".',
@@ -65,13 +107,19 @@ describe('wrong input', () => {
   });
 
   test('initialisers', () => {
-    expect(() => init.glorotUniform(zeros([3]))).toThrow('init.glorotUniform: expected at least two axes [out, in] for t, got "[3]".');
-    expect(() => init.normal(zeros([2]), { std: -1 })).toThrow('init.normal: expected a finite number of at least 0 for std, got -1.');
+    expect(() => init.glorotUniform(zeros([3]))).toThrow(
+      'init.glorotUniform: expected at least two axes [out, in] for t, got "[3]".',
+    );
+    expect(() => init.normal(zeros([2]), { std: -1 })).toThrow(
+      'init.normal: expected a finite number of at least 0 for std, got -1.',
+    );
     expect(() => init.uniform(zeros([2]), { lo: 1, hi: 0 })).toThrow('for hi, got 0.');
     expect(() => init.constant(zeros([2]), Number.NaN)).toThrow('for value, got NaN.');
     expect(() => init.zeros(zeros([2], { dtype: 'u8' }))).toThrow('expected f32 or f64 for the dtype of t');
     expect(() => init.zeros(zeros([2, 3]).T)).toThrow('expected a contiguous tensor');
-    expect(() => init.kaimingUniform(zeros([2, 2]), { mode: 'in' as never })).toThrow("expected 'fanIn' or 'fanOut' for mode");
+    expect(() => init.kaimingUniform(zeros([2, 2]), { mode: 'in' as never })).toThrow(
+      "expected 'fanIn' or 'fanOut' for mode",
+    );
   });
 });
 
@@ -83,7 +131,14 @@ describe('what a module owns', () => {
     expect(net.parameterCount()).toBe(2 + 6 + 3 + 6 + 2 + 1 + 1 + 4);
     expect([...net.namedBuffers().keys()]).toEqual(['count']);
     expect([...net.children().keys()]).toEqual(['layers.0', 'layers.1', 'byName.head', 'byKey.a', 'byKey.b']);
-    expect([...net.modules().keys()]).toEqual(['', 'layers.0', 'layers.1', 'byName.head', 'byKey.a', 'byKey.b']);
+    expect([...net.modules().keys()]).toEqual([
+      '',
+      'layers.0',
+      'layers.1',
+      'byName.head',
+      'byKey.a',
+      'byKey.b',
+    ]);
     expect(Object.keys(net.stateDict()).sort()).toEqual([...names, 'count'].sort());
   });
 
@@ -96,7 +151,10 @@ describe('what a module owns', () => {
       }
     }
     expect([...new Loop().namedParameters().keys()]).toEqual([
-      'inner.0.weight', 'inner.0.bias', 'inner.1.1.weight', 'inner.1.1.bias',
+      'inner.0.weight',
+      'inner.0.bias',
+      'inner.1.1.weight',
+      'inner.1.1.bias',
     ]);
   });
 
@@ -106,7 +164,10 @@ describe('what a module owns', () => {
     expect([...net.modules().values()].map((m) => m.training)).toEqual(Array(6).fill(false));
     net.train();
     expect([...net.modules().values()].every((m) => m.training)).toBe(true);
-    net.forward(ones([1, 2])).sum().backward();
+    net
+      .forward(ones([1, 2]))
+      .sum()
+      .backward();
     expect(net.scale.grad).not.toBeNull();
     net.zeroGrad();
     expect(net.parameters().every((p) => p.grad === null)).toBe(true);
@@ -138,7 +199,10 @@ describe('state', () => {
     expect(target.count.item()).toBe(7);
 
     const { 'layers.0.weight': moved, ...rest } = source.stateDict();
-    expect(new Net().loadStateDict({ ...rest, 'shared.weight': moved })).toEqual({ missing: [], unexpected: [] });
+    expect(new Net().loadStateDict({ ...rest, 'shared.weight': moved })).toEqual({
+      missing: [],
+      unexpected: [],
+    });
     const double = fromArray([0.5, 0.25], { dtype: 'f64' });
     target.loadStateDict({ ...source.stateDict(), scale: double });
     expect(target.scale.toArray()).toEqual([0.5, 0.25]);

@@ -2,7 +2,16 @@
  * How a case is checked: inputs with a given layout, values and gradients under given kernels, finite differences.
  */
 import { type Kernels, withKernels } from 'skein/native';
-import { type FloatDType, fromTypedArray, grad, manualSeed, rand, randperm, type Tensor, transpose } from 'skein/tensor';
+import {
+  type FloatDType,
+  fromTypedArray,
+  grad,
+  manualSeed,
+  rand,
+  randperm,
+  type Tensor,
+  transpose,
+} from 'skein/tensor';
 import { Random } from 'skein/util';
 import type { Input, OpCase } from './case.js';
 
@@ -23,7 +32,9 @@ function values(spec: Input, seed: number): Float64Array {
   return Float64Array.from(rand([size], { lo, hi, random, dtype: 'f64' }).dataSync(), (v) => {
     // Rounded to f32, so that both dtypes see the same numbers.
     const rounded = Math.fround(v);
-    return Math.abs(rounded) < away ? Math.fround(Math.sign(rounded || 1) * (away + Math.abs(rounded))) : rounded;
+    return Math.abs(rounded) < away
+      ? Math.fround(Math.sign(rounded || 1) * (away + Math.abs(rounded)))
+      : rounded;
   });
 }
 
@@ -44,7 +55,7 @@ function asStrided(t: Tensor): Tensor {
 }
 
 /** Weights of the scalar that is differentiated: fixed, different for each element. */
-export function weightsFor(output: Tensor): Tensor {
+function weightsFor(output: Tensor): Tensor {
   const n = output.size;
   const w = Float64Array.from({ length: n }, (_, i) => ((i * 37 + 11) % 29) / 29 - 0.4);
   return fromTypedArray(output.dtype === 'f32' ? Float32Array.from(w) : w, output.shape);
@@ -71,7 +82,12 @@ function objective(spec: OpCase, inputs: readonly Tensor[], kernels: Kernels): n
 }
 
 /** Central differences in f64 for at most `limit` elements of an input, spread over it. */
-export function numericGradient(spec: OpCase, which: number, kernels: Kernels, limit = 24): Map<number, number> {
+export function numericGradient(
+  spec: OpCase,
+  which: number,
+  kernels: Kernels,
+  limit = 24,
+): Map<number, number> {
   const inputs = makeInputs(spec, 'f64');
   const data = inputs[which].dataSync();
   const result = new Map<number, number>();
@@ -102,4 +118,3 @@ export function worstError(actual: Tensor, wanted: Tensor): number {
   }
   return worst;
 }
-

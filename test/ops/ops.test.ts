@@ -18,10 +18,42 @@ const differentiable = cases.filter((c) => c.forwardOnly !== true);
 
 /** Exported functions that are not operations on elements. */
 const notOperations = new Set([
-  ...['arange', 'bernoulli', 'eye', 'fromArray', 'fromTypedArray', 'full', 'ones', 'rand', 'randint', 'randn', 'randperm'],
-  ...['tensor', 'zeros', 'backward', 'backwardAll', 'grad', 'checkpoint', 'enableGrad', 'isGradEnabled', 'noGrad'],
+  ...[
+    'arange',
+    'bernoulli',
+    'eye',
+    'fromArray',
+    'fromTypedArray',
+    'full',
+    'ones',
+    'rand',
+    'randint',
+    'randn',
+    'randperm',
+  ],
+  ...[
+    'tensor',
+    'zeros',
+    'backward',
+    'backwardAll',
+    'grad',
+    'checkpoint',
+    'enableGrad',
+    'isGradEnabled',
+    'noGrad',
+  ],
   ...['setCheckFinite', 'defineMultiOp', 'defineOp', 'emptyPool', 'poolStats', 'defaultRandom', 'manualSeed'],
-  ...['randomState', 'setRandomState', 'keep', 'scope', 'unscoped', 'broadcastShapes', 'formatShape', 'SparseRows', 'Tensor'],
+  ...[
+    'randomState',
+    'setRandomState',
+    'keep',
+    'scope',
+    'unscoped',
+    'broadcastShapes',
+    'formatShape',
+    'SparseRows',
+    'Tensor',
+  ],
   ...['encodeSafetensors', 'decodeSafetensors'],
 ]);
 
@@ -42,7 +74,10 @@ describe.each(['f32', 'f64'] as const)('native = reference in %s', (dtype) => {
     expect(got.output.dtype).toBe(want.output.dtype);
     expect(worstError(got.output, want.output)).toBeLessThanOrEqual(bound);
     for (const [i, g] of got.gradients.entries()) {
-      expect(worstError(g as tensorApi.Tensor, want.gradients[i] as tensorApi.Tensor), `gradient ${i}`).toBeLessThanOrEqual(bound);
+      expect(
+        worstError(g as tensorApi.Tensor, want.gradients[i] as tensorApi.Tensor),
+        `gradient ${i}`,
+      ).toBeLessThanOrEqual(bound);
     }
   });
 });
@@ -59,7 +94,10 @@ describe('gradient = finite difference in f64', () => {
         const value = analytic?.[i] ?? 0;
         // Central differences with h = 1e-5: truncation about h² and rounding about 1e-16/h, together near 1e-9.
         const error = Math.abs(value - numeric) / Math.max(1, Math.abs(numeric));
-        expect(error, `input ${which}, element ${i}: analytic ${value}, numeric ${numeric}`).toBeLessThanOrEqual(1e-7 * (spec.loose?.[0] ?? 1));
+        expect(
+          error,
+          `input ${which}, element ${i}: analytic ${value}, numeric ${numeric}`,
+        ).toBeLessThanOrEqual(1e-7 * (spec.loose?.[0] ?? 1));
       }
     }
   });
@@ -72,7 +110,9 @@ describe('strided input gives the same result', () => {
     const got = evaluate(spec, makeInputs(spec, 'f64', true), active);
     expect(worstError(got.output, want.output)).toBeLessThanOrEqual(tolerance.f64 * (spec.loose?.[0] ?? 1));
     for (const [i, g] of got.gradients.entries()) {
-      expect(worstError(g as tensorApi.Tensor, want.gradients[i] as tensorApi.Tensor)).toBeLessThanOrEqual(tolerance.f64 * (spec.loose?.[0] ?? 1));
+      expect(worstError(g as tensorApi.Tensor, want.gradients[i] as tensorApi.Tensor)).toBeLessThanOrEqual(
+        tolerance.f64 * (spec.loose?.[0] ?? 1),
+      );
     }
   });
 });

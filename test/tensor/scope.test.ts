@@ -1,4 +1,14 @@
-import { fromTypedArray, keep, noGrad, ones, poolStats, scope, Tensor, tensor, zeros } from 'skein/tensor';
+import {
+  fromTypedArray,
+  keep,
+  noGrad,
+  ones,
+  poolStats,
+  scope,
+  type Tensor,
+  tensor,
+  zeros,
+} from 'skein/tensor';
 import { describe, expect, it } from 'vitest';
 
 describe('scope', () => {
@@ -10,7 +20,9 @@ describe('scope', () => {
     scope(() => {
       escaped = ones([2]);
     });
-    expect(() => (escaped as unknown as Tensor).sum()).toThrow(/disposed.*return it from the scope or pass it to keep/s);
+    expect(() => (escaped as unknown as Tensor).sum()).toThrow(
+      /disposed.*return it from the scope or pass it to keep/s,
+    );
     expect(String(escaped)).toContain('disposed');
   });
   it('returns tensors alive, also inside arrays, maps and objects', () => {
@@ -66,7 +78,10 @@ describe('dispose', () => {
     base.dispose();
     base.dispose();
     for (let i = 0; i < 4; i++) zeros([4]).dispose();
-    expect(view.toArray()).toEqual([[1, 2], [3, 4]]);
+    expect(view.toArray()).toEqual([
+      [1, 2],
+      [3, 4],
+    ]);
   });
   it('never recycles memory that belongs to the caller', () => {
     const mine = Float32Array.of(1, 2, 3);

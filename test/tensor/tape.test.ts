@@ -1,6 +1,19 @@
 import {
-  backwardAll, checkpoint, defineMultiOp, defineOp, dropout, enableGrad, fromArray, gatherRows, grad, manualSeed, noGrad, rand,
-  setCheckFinite, Tensor, tensor,
+  backwardAll,
+  checkpoint,
+  defineMultiOp,
+  defineOp,
+  dropout,
+  enableGrad,
+  fromArray,
+  gatherRows,
+  grad,
+  manualSeed,
+  noGrad,
+  rand,
+  setCheckFinite,
+  type Tensor,
+  tensor,
 } from 'skein/tensor';
 import { afterEach, describe, expect, it } from 'vitest';
 
@@ -8,7 +21,9 @@ const leaf = (values: number[] | number): Tensor => fromArray(values, { dtype: '
 
 describe('wrong use', () => {
   it('refuses a root that is not a scalar', () => {
-    expect(() => leaf([1, 2]).mul(2).backward()).toThrow(/backward: expected a gradient for a root that is not a scalar, got "\[2\]"/);
+    expect(() => leaf([1, 2]).mul(2).backward()).toThrow(
+      /backward: expected a gradient for a root that is not a scalar, got "\[2\]"/,
+    );
   });
   it('refuses a root that depends on nothing', () => {
     expect(() => tensor([1]).sum().backward()).toThrow(/depends on a leaf with requiresGrad/);
@@ -137,7 +152,10 @@ describe('hooks', () => {
       return undefined;
     });
     h.sum().backward();
-    expect(seen).toEqual([[1, 1], [20, 20]]);
+    expect(seen).toEqual([
+      [1, 1],
+      [20, 20],
+    ]);
     expect(x.grad?.toArray()).toEqual([20, 20]);
   });
   it('can be removed', () => {
@@ -188,15 +206,22 @@ describe('custom functions', () => {
       },
     });
     const x = leaf([1, 2]);
-    spy([x.mul(1)]).sum().backward();
+    spy([x.mul(1)])
+      .sum()
+      .backward();
     for (let i = 0; i < 8; i++) rand([2], { dtype: 'f64' });
-    expect(held.map((t) => t.toArray())).toEqual([[1, 1], [2, 2]]);
+    expect(held.map((t) => t.toArray())).toEqual([
+      [1, 1],
+      [2, 2],
+    ]);
   });
   it('has several results', () => {
     const both = defineMultiOp({
       name: 'both',
       forward: (_c, [x]) => [x.mul(2), x.mul(3)],
-      backward: (_c, [a, b]) => [(a?.mul(2) ?? null) && (b ? (a as Tensor).mul(2).add(b.mul(3)) : (a as Tensor).mul(2))],
+      backward: (_c, [a, b]) => [
+        (a?.mul(2) ?? null) && (b ? (a as Tensor).mul(2).add(b.mul(3)) : (a as Tensor).mul(2)),
+      ],
     });
     const x = leaf(1);
     const [a, b] = both([x]);
@@ -220,11 +245,17 @@ describe('custom functions', () => {
       },
     });
     const x = leaf([0.5, 1]);
-    rematerialized([x.mul(1)]).sum().backward();
+    rematerialized([x.mul(1)])
+      .sum()
+      .backward();
     expect(x.grad?.dataSync()[0]).toBeCloseTo(2 * Math.exp(1), 10);
   });
   it('an operation that returns its input keeps both places in the tape', () => {
-    const identity = defineOp({ name: 'identity', forward: (_c, [x]) => x, backward: (_c, gy) => [gy.mul(7)] });
+    const identity = defineOp({
+      name: 'identity',
+      forward: (_c, [x]) => x,
+      backward: (_c, gy) => [gy.mul(7)],
+    });
     const x = leaf(1);
     identity([x]).backward();
     expect(x.grad?.item()).toBe(7);
@@ -248,14 +279,23 @@ describe('checkpoint', () => {
   });
   it('works when only parameters inside need a gradient', () => {
     const w = leaf([2]);
-    checkpoint((t) => t.mul(w), fromArray([3], { dtype: 'f64' })).sum().backward();
+    checkpoint((t) => t.mul(w), fromArray([3], { dtype: 'f64' }))
+      .sum()
+      .backward();
     expect(w.grad?.toArray()).toEqual([3]);
   });
 });
 
 describe('sparse row gradients', () => {
   it('arrive as rows on a leaf and add up', () => {
-    const table = fromArray([[1, 2], [3, 4], [5, 6]], { requiresGrad: true });
+    const table = fromArray(
+      [
+        [1, 2],
+        [3, 4],
+        [5, 6],
+      ],
+      { requiresGrad: true },
+    );
     gatherRows(table, [2, 0, 2], { sparse: true }).sum().backward();
     expect(table.grad).toBeNull();
     const rows = table.sparseGrad?.coalesce();
@@ -263,12 +303,30 @@ describe('sparse row gradients', () => {
     expect([...(rows?.rows ?? [])]).toEqual([1, 1, 2, 2]);
   });
   it('become dense beside a dense use, and below another operation', () => {
-    const table = fromArray([[1, 2], [3, 4]], { requiresGrad: true });
+    const table = fromArray(
+      [
+        [1, 2],
+        [3, 4],
+      ],
+      { requiresGrad: true },
+    );
     gatherRows(table, [1], { sparse: true }).sum().add(table.sum()).backward();
-    expect(table.grad?.toArray()).toEqual([[1, 1], [2, 2]]);
-    const other = fromArray([[1, 2], [3, 4]], { requiresGrad: true });
+    expect(table.grad?.toArray()).toEqual([
+      [1, 1],
+      [2, 2],
+    ]);
+    const other = fromArray(
+      [
+        [1, 2],
+        [3, 4],
+      ],
+      { requiresGrad: true },
+    );
     gatherRows(other.mul(2), [0, 0], { sparse: true }).sum().backward();
-    expect(other.grad?.toArray()).toEqual([[4, 4], [0, 0]]);
+    expect(other.grad?.toArray()).toEqual([
+      [4, 4],
+      [0, 0],
+    ]);
   });
 });
 

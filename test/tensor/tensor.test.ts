@@ -1,4 +1,17 @@
-import { arange, eye, fromArray, fromTypedArray, full, ones, rand, randint, randn, randperm, tensor, zeros } from 'skein/tensor';
+import {
+  arange,
+  eye,
+  fromArray,
+  fromTypedArray,
+  full,
+  ones,
+  rand,
+  randint,
+  randn,
+  randperm,
+  tensor,
+  zeros,
+} from 'skein/tensor';
 import { describe, expect, it } from 'vitest';
 
 describe('making', () => {
@@ -9,7 +22,9 @@ describe('making', () => {
     expect(() => zeros([2 ** 20, 2 ** 20])).toThrow(/at most 2147483647 elements/);
     expect(() => zeros([2], { dtype: 'f8' as 'f32' })).toThrow(/one of f32, f64, i32, u8, f16, bf16/);
     expect(() => fromTypedArray(new Float32Array(3), [2, 2])).toThrow(/4 elements for shape \[2, 2\]/);
-    expect(() => fromTypedArray(new Float32Array(3), [3], { dtype: 'f64' })).toThrow(/Float64Array for dtype f64/);
+    expect(() => fromTypedArray(new Float32Array(3), [3], { dtype: 'f64' })).toThrow(
+      /Float64Array for dtype f64/,
+    );
     expect(() => tensor(new Uint16Array(2))).toThrow(/Name the dtype/);
     expect(() => arange(0, 3, 0)).toThrow(/other than 0/);
     expect(() => randn([2], { std: -1 })).toThrow(/std/);
@@ -19,12 +34,18 @@ describe('making', () => {
     const data = Float32Array.of(1, 2, 3, 4);
     const t = fromTypedArray(data, [2, 2]);
     data[3] = 9;
-    expect(t.toArray()).toEqual([[1, 2], [3, 9]]);
+    expect(t.toArray()).toEqual([
+      [1, 2],
+      [3, 9],
+    ]);
     expect(t.dataSync()).toBe(data);
   });
   it('fills, counts and makes identities', () => {
     expect(full([2], 3).toArray()).toEqual([3, 3]);
-    expect(eye(2).toArray()).toEqual([[1, 0], [0, 1]]);
+    expect(eye(2).toArray()).toEqual([
+      [1, 0],
+      [0, 1],
+    ]);
     expect(arange(1, 7, 2).toArray()).toEqual([1, 3, 5]);
     expect(ones([0, 3]).toArray()).toEqual([]);
     expect(tensor(5).item()).toBe(5);
@@ -47,8 +68,22 @@ describe('making', () => {
 
 describe('reading', () => {
   it('reads views in row-major order', () => {
-    expect(tensor([[1, 2, 3], [4, 5, 6]]).T.toArray()).toEqual([[1, 4], [2, 5], [3, 6]]);
-    expect([...tensor([[1, 2, 3], [4, 5, 6]]).T.dataSync()]).toEqual([1, 4, 2, 5, 3, 6]);
+    expect(
+      tensor([
+        [1, 2, 3],
+        [4, 5, 6],
+      ]).T.toArray(),
+    ).toEqual([
+      [1, 4],
+      [2, 5],
+      [3, 6],
+    ]);
+    expect([
+      ...tensor([
+        [1, 2, 3],
+        [4, 5, 6],
+      ]).T.dataSync(),
+    ]).toEqual([1, 4, 2, 5, 3, 6]);
   });
   it('item wants one element', () => {
     expect(() => ones([2]).item()).toThrow(/one element.*\[2\]/);
@@ -65,7 +100,14 @@ describe('reading', () => {
 
 describe('printing', () => {
   it('aligns columns and shortens long axes', () => {
-    expect(String(tensor([[1, -2.5], [100, 0]]))).toBe('Tensor([2, 2], f32)\n[[  1.0000,  -2.5000],\n [100.0000,   0.0000]]');
+    expect(
+      String(
+        tensor([
+          [1, -2.5],
+          [100, 0],
+        ]),
+      ),
+    ).toBe('Tensor([2, 2], f32)\n[[  1.0000,  -2.5000],\n [100.0000,   0.0000]]');
     expect(String(zeros([2000]))).toContain('…');
     expect(String(tensor(2))).toBe('Tensor([], f32) 2.0000');
     expect(String(zeros([0, 2]))).toBe('Tensor([0, 2], f32) []');

@@ -1,16 +1,14 @@
 /**
- * Twins of the elementwise kernels. Arithmetic is in f64 and rounded once when stored.
+ * Elementwise twins of `native/kernels/elementwise*.cpp` and `binary*.cpp`: computed in double, stored in the
+ * array's type. Formulas follow PyTorch: exact gelu, softplus(x) = x for x > 20, derivative 0 of relu and abs at 0.
  */
-import { type BinaryOp, binaryOps, type CompareOp, compareOps, type Dims, type UnaryOp, unaryOps } from '../kernels.js';
+import type { Dims } from '../kernels.js';
+import { type BinaryOp, binaryOps, type CompareOp, compareOps, type UnaryOp, unaryOps } from '../op-codes.js';
 import type { FloatArray } from '../types.js';
-import { erf } from './erf.js';
-import { forEachPair } from './walk.js';
+import { normalCumulative, normalDensity, sigmoid, softplus } from './special-functions.js';
+import { forEachRow } from './strided-walk.js';
 
-const sigmoid = (x: number): number => (x >= 0 ? 1 / (1 + Math.exp(-x)) : Math.exp(x) / (1 + Math.exp(x)));
-const softplus = (x: number): number => Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x)));
-const normalCdf = (x: number): number => 0.5 * (1 + erf(x * Math.SQRT1_2));
-
-const unaryFunctions: Readonly<Record<UnaryOp, (x: number, alpha: number) => number>> = {
+const unaryTable: Readonly<Record<UnaryOp, (x: number, alpha: number) => number>> = {
   neg: (x) => -x,
   abs: Math.abs,
   sign: Math.sign,
@@ -23,47 +21,61 @@ const unaryFunctions: Readonly<Record<UnaryOp, (x: number, alpha: number) => num
   cos: Math.cos,
   tanh: Math.tanh,
   sigmoid,
-  relu: (x) => (x > 0 || Number.isNaN(x) ? x : 0),
-  leakyRelu: (x, slope) => (x > 0 ? x : slope * x),
+  relu: (x) => (x < 0 ? 0 : x),
+  leakyRelu: (x, alpha) => (x > 0 ? x : x * alpha),
   elu: (x, alpha) => (x > 0 ? x : alpha * Math.expm1(x)),
-  gelu: (x) => (x === -Infinity ? 0 : x * normalCdf(x)),
-  softplus,
+  gelu: (x) => x * normalCumulative(x),
+  softplus: (x) => (x > 20 ? x : softplus(x)),
   logSigmoid: (x) => -softplus(-x),
 };
 
-/** f'(x), with y = f(x) where that is cheaper. */
-const unaryDerivatives: Readonly<Record<UnaryOp, (x: number, y: number, alpha: number) => number>> = {
-  neg: () => -1,
-  abs: Math.sign,
+/** g · op'(x), given x and y = op(x). Written so that a slope of 0 by definition stops infinite gradients too. */
+type Gradient = (g: number, x: number, y: number, alpha: number) => number;
+
+const gradientTable: Readonly<Record<UnaryOp, Gradient>> = {
+  neg: (g) => -g,
+  abs: (g, x) => (x > 0 ? g : x < 0 ? -g : 0 * x),
   sign: () => 0,
-  square: (x) => 2 * x,
-  sqrt: (_x, y) => 0.5 / y,
-  reciprocal: (_x, y) => -y * y,
-  exp: (_x, y) => y,
-  log: (x) => 1 / x,
-  sin: Math.cos,
-  cos: (x) => -Math.sin(x),
-  tanh: (_x, y) => 1 - y * y,
-  sigmoid: (_x, y) => y * (1 - y),
-  relu: (_x, y) => (y > 0 ? 1 : 0),
-  leakyRelu: (x, _y, slope) => (x > 0 ? 1 : slope),
-  elu: (x, _y, alpha) => (x > 0 ? 1 : alpha * Math.exp(x)),
-  gelu: (x) => normalCdf(x) + x * Math.exp(-0.5 * x * x) * 0.3989422804014327, // 1/√(2π)
-  softplus: sigmoid,
-  logSigmoid: (x) => sigmoid(-x),
+  square: (g, x) => g * 2 * x,
+  sqrt: (g, _x, y) => g / (2 * y),
+  reciprocal: (g, _x, y) => -g * y * y,
+  exp: (g, _x, y) => g * y,
+  log: (g, x) => g / x,
+  sin: (g, x) => g * Math.cos(x),
+  cos: (g, x) => -g * Math.sin(x),
+  tanh: (g, _x, y) => g * (1 - y * y),
+  sigmoid: (g, _x, y) => g * y * (1 - y),
+  relu: (g, x) => (x <= 0 ? 0 : g),
+  leakyRelu: (g, x, _y, alpha) => (x > 0 ? g : g * alpha),
+  elu: (g, x, _y, alpha) => (x > 0 ? g : g * alpha * Math.exp(x)),
+  gelu: (g, x) => g * (normalCumulative(x) + x * normalDensity(x)),
+  softplus: (g, x) => (x > 20 ? g : g * sigmoid(x)),
+  logSigmoid: (g, x) => g * sigmoid(-x),
 };
 
-const binaryFunctions: Readonly<Record<BinaryOp, (a: number, b: number) => number>> = {
+const binaryTable: Readonly<Record<BinaryOp, (a: number, b: number) => number>> = {
   add: (a, b) => a + b,
   sub: (a, b) => a - b,
   mul: (a, b) => a * b,
   div: (a, b) => a / b,
-  pow: (a, b) => a ** b,
+  // As in C: 1 to any power, and −1 to an infinite one, is 1.
+  pow: (a, b) => (a === 1 || (a === -1 && Math.abs(b) === Infinity) ? 1 : a ** b),
   maximum: Math.max,
   minimum: Math.min,
 };
 
-const compareFunctions: Readonly<Record<CompareOp, (a: number, b: number) => boolean>> = {
+/** Wraps around; divides towards zero (by zero: 0); a negative power is the truncated fraction. */
+const binaryI32Table: Readonly<Record<BinaryOp, (a: number, b: number) => number>> = {
+  add: (a, b) => a + b,
+  sub: (a, b) => a - b,
+  mul: Math.imul,
+  div: (a, b) => a / b,
+  pow: integerPower,
+  maximum: Math.max,
+  minimum: Math.min,
+};
+
+const compareTable: Readonly<Record<CompareOp, (a: number, b: number) => boolean>> = {
   eq: (a, b) => a === b,
   ne: (a, b) => a !== b,
   lt: (a, b) => a < b,
@@ -72,8 +84,37 @@ const compareFunctions: Readonly<Record<CompareOp, (a: number, b: number) => boo
   ge: (a, b) => a >= b,
 };
 
+function integerPower(base: number, exponent: number): number {
+  if (exponent < 0) return Math.abs(base) === 1 ? base ** (exponent & 1) : 0;
+  let result = 1;
+  for (let factor = base; exponent > 0; exponent >>= 1) {
+    if (exponent & 1) result = Math.imul(result, factor);
+    factor = Math.imul(factor, factor);
+  }
+  return result;
+}
+
+/** y[i] = f(a, b) along the walk; y is contiguous. Arrays of numbers of any one type. */
+function zip<A extends FloatArray | Int32Array, Y extends FloatArray | Int32Array | Uint8Array>(
+  a: A,
+  b: A,
+  y: Y,
+  n: number,
+  dims: Dims,
+  f: (a: number, b: number) => number,
+): void {
+  if (dims === null) {
+    for (let i = 0; i < n; i++) y[i] = f(a[i], b[i]);
+    return;
+  }
+  let out = 0;
+  forEachRow(dims, (first, second, length, firstStep, secondStep) => {
+    for (let i = 0; i < length; i++) y[out++] = f(a[first + i * firstStep], b[second + i * secondStep]);
+  });
+}
+
 export function unary(op: number, x: FloatArray, y: FloatArray, n: number, alpha: number): void {
-  const f = unaryFunctions[unaryOps[op]];
+  const f = unaryTable[unaryOps[op]];
   for (let i = 0; i < n; i++) y[i] = f(x[i], alpha);
 }
 
@@ -86,38 +127,47 @@ export function unaryBackward(
   n: number,
   alpha: number,
 ): void {
-  const derivative = unaryDerivatives[unaryOps[op]];
-  for (let i = 0; i < n; i++) gx[i] = gy[i] * derivative(x[i], y[i], alpha);
+  const gradient = gradientTable[unaryOps[op]];
+  for (let i = 0; i < n; i++) gx[i] = gradient(gy[i], x[i], y[i], alpha);
 }
 
 export function binary(op: number, a: FloatArray, b: FloatArray, y: FloatArray, n: number, dims: Dims): void {
-  const f = binaryFunctions[binaryOps[op]];
-  forEachPair(n, dims, (i, p, q) => {
-    y[i] = f(a[p], b[q]);
-  });
+  zip(a, b, y, n, dims, binaryTable[binaryOps[op]]);
 }
 
-export function binaryI32(op: number, a: Int32Array, b: Int32Array, y: Int32Array, n: number, dims: Dims): void {
-  const name = binaryOps[op];
-  // Products of large numbers wrap as in C; division and powers truncate.
-  const f = name === 'mul' ? Math.imul : binaryFunctions[name];
-  forEachPair(n, dims, (i, p, q) => {
-    y[i] = f(a[p], b[q]);
-  });
+export function binaryI32(
+  op: number,
+  a: Int32Array,
+  b: Int32Array,
+  y: Int32Array,
+  n: number,
+  dims: Dims,
+): void {
+  zip(a, b, y, n, dims, binaryI32Table[binaryOps[op]]);
 }
 
-export function compare(op: number, a: FloatArray, b: FloatArray, y: Uint8Array, n: number, dims: Dims): void {
-  const f = compareFunctions[compareOps[op]];
-  forEachPair(n, dims, (i, p, q) => {
-    y[i] = f(a[p], b[q]) ? 1 : 0;
-  });
+export function compare(
+  op: number,
+  a: FloatArray,
+  b: FloatArray,
+  y: Uint8Array,
+  n: number,
+  dims: Dims,
+): void {
+  const f = compareTable[compareOps[op]];
+  zip(a, b, y, n, dims, (u, v) => (f(u, v) ? 1 : 0));
 }
 
-export function compareI32(op: number, a: Int32Array, b: Int32Array, y: Uint8Array, n: number, dims: Dims): void {
-  const f = compareFunctions[compareOps[op]];
-  forEachPair(n, dims, (i, p, q) => {
-    y[i] = f(a[p], b[q]) ? 1 : 0;
-  });
+export function compareI32(
+  op: number,
+  a: Int32Array,
+  b: Int32Array,
+  y: Uint8Array,
+  n: number,
+  dims: Dims,
+): void {
+  const f = compareTable[compareOps[op]];
+  zip(a, b, y, n, dims, (u, v) => (f(u, v) ? 1 : 0));
 }
 
 export function where(condition: Uint8Array, a: FloatArray, b: FloatArray, y: FloatArray, n: number): void {
@@ -125,15 +175,15 @@ export function where(condition: Uint8Array, a: FloatArray, b: FloatArray, y: Fl
 }
 
 export function clamp(x: FloatArray, y: FloatArray, n: number, lo: number, hi: number): void {
-  for (let i = 0; i < n; i++) y[i] = x[i] < lo ? lo : x[i] > hi ? hi : x[i];
+  for (let i = 0; i < n; i++) y[i] = Math.min(Math.max(x[i], lo), hi);
 }
 
 export function axpy(scale: number, x: FloatArray, y: FloatArray, n: number): void {
   for (let i = 0; i < n; i++) y[i] += scale * x[i];
 }
 
-export function scale(x: FloatArray, n: number, factor: number): void {
-  for (let i = 0; i < n; i++) x[i] *= factor;
+export function scale(x: FloatArray, n: number, scale: number): void {
+  for (let i = 0; i < n; i++) x[i] *= scale;
 }
 
 export function fill(x: FloatArray, n: number, value: number): void {

@@ -1,73 +1,57 @@
-/**
- * Twins of the layout kernels: strided copies and conversions between storage types.
- */
-import { storageTypes } from '../kernels.js';
+/** Twins of `native/kernels/layout*.cpp`, with the same bits: strided copies and casts between storage types. */
+import { type StorageType, storageTypes } from '../op-codes.js';
 import type { TypedArray } from '../types.js';
-import { forEachPair } from './walk.js';
+import { fromBF16, fromF16, toBF16, toF16 } from './half-floats.js';
+import { forEachRow } from './strided-walk.js';
 
-export function copyStrided(src: TypedArray, dst: TypedArray, _elementBytes: number, dims: Int32Array): void {
-  const rank = dims[0];
-  let n = 1;
-  for (let axis = 0; axis < rank; axis++) n *= dims[1 + axis];
-  forEachPair(n, dims, (_i, p, q) => {
-    dst[q] = src[p];
+export function copyStrided(src: TypedArray, dst: TypedArray, elementBytes: number, dims: Int32Array): void {
+  // As unsigned integers (8 bytes: two of them), so that no NaN pattern changes on the way.
+  const width = elementBytes === 8 ? 2 : 1;
+  const from = asIntegers(src, elementBytes);
+  const to = asIntegers(dst, elementBytes);
+  forEachRow(dims, (first, second, length, firstStep, secondStep) => {
+    for (let i = 0; i < length; i++) {
+      const read = (first + i * firstStep) * width;
+      const write = (second + i * secondStep) * width;
+      for (let part = 0; part < width; part++) to[write + part] = from[read + part];
+    }
   });
 }
 
 export function cast(src: TypedArray, srcType: number, dst: TypedArray, dstType: number, n: number): void {
-  const from = storageTypes[srcType];
-  const to = storageTypes[dstType];
-  const read = from === 'f16' ? fromHalf : from === 'bf16' ? fromBrain : (v: number): number => v;
-  const write = to === 'f16' ? toHalf : to === 'bf16' ? toBrain : to === 'i32' ? toInt32 : to === 'u8' ? toByte : (v: number): number => v;
+  const read = readers[storageTypes[srcType]];
+  const write = writers[storageTypes[dstType]];
   for (let i = 0; i < n; i++) dst[i] = write(read(src[i]));
 }
 
-const floatBits = new Float32Array(1);
-const wordBits = new Uint32Array(floatBits.buffer);
-
-function toInt32(v: number): number {
-  return Number.isNaN(v) ? 0 : Math.min(2147483647, Math.max(-2147483648, Math.trunc(v)));
+function asIntegers(array: TypedArray, elementBytes: number): Uint8Array | Uint16Array | Uint32Array {
+  const { buffer, byteOffset, byteLength } = array;
+  if (elementBytes === 1) return new Uint8Array(buffer, byteOffset, byteLength);
+  if (elementBytes === 2) return new Uint16Array(buffer, byteOffset, byteLength / 2);
+  return new Uint32Array(buffer, byteOffset, byteLength / 4);
 }
 
-function toByte(v: number): number {
-  return Number.isNaN(v) ? 0 : Math.min(255, Math.max(0, Math.trunc(v)));
-}
+const same = (x: number): number => x;
 
-function fromBrain(bits: number): number {
-  wordBits[0] = bits << 16;
-  return floatBits[0];
-}
+const saturate =
+  (lo: number, hi: number) =>
+  (x: number): number =>
+    Number.isNaN(x) ? 0 : Math.trunc(Math.min(Math.max(x, lo), hi));
 
-/** Through f32, then round to nearest even; NaN keeps a set bit of its payload. */
-function toBrain(v: number): number {
-  floatBits[0] = v;
-  const word = wordBits[0];
-  if (Number.isNaN(v)) return (word >>> 16) | 0x40;
-  return (word + 0x7fff + ((word >>> 16) & 1)) >>> 16;
-}
+const readers: Readonly<Record<StorageType, (x: number) => number>> = {
+  f32: same,
+  f64: same,
+  i32: same,
+  u8: same,
+  f16: fromF16,
+  bf16: fromBF16,
+};
 
-function fromHalf(bits: number): number {
-  const sign = bits & 0x8000 ? -1 : 1;
-  const exponent = (bits >>> 10) & 31;
-  const fraction = bits & 1023;
-  if (exponent === 31) return fraction === 0 ? sign * Infinity : NaN;
-  return sign * (exponent === 0 ? fraction * 2 ** -24 : (1024 + fraction) * 2 ** (exponent - 25));
-}
-
-function toHalf(v: number): number {
-  const x = Math.fround(v);
-  const sign = Object.is(x, -0) || x < 0 ? 0x8000 : 0;
-  const a = Math.abs(x);
-  if (Number.isNaN(x)) return sign | 0x7e00;
-  if (a >= 65520) return sign | 0x7c00;
-  if (a < 2 ** -14) return sign | roundEven(a * 2 ** 24);
-  const exponent = Math.floor(Math.log2(a));
-  // A fraction that rounds up to 2048 carries into the exponent by itself.
-  return sign + ((exponent + 14) << 10) + roundEven(a * 2 ** (10 - exponent));
-}
-
-function roundEven(x: number): number {
-  const floor = Math.floor(x);
-  const rest = x - floor;
-  return rest > 0.5 || (rest === 0.5 && floor % 2 === 1) ? floor + 1 : floor;
-}
+const writers: Readonly<Record<StorageType, (x: number) => number>> = {
+  f32: same,
+  f64: same,
+  i32: saturate(-(2 ** 31), 2 ** 31 - 1),
+  u8: saturate(0, 255),
+  f16: toF16,
+  bf16: toBF16,
+};

@@ -1,39 +1,63 @@
-/**
- * Twins of the reductions over the middle axis of [outer, mid, inner]. Sums are in f64.
- */
-import { reduceOps } from '../kernels.js';
+/** Twins of `native/kernels/reduce*.cpp`: reductions accumulated in double. */
+import { type ReduceOp, reduceCode, reduceOps } from '../op-codes.js';
 import type { FloatArray } from '../types.js';
 
-export function reduce(op: number, x: FloatArray, y: FloatArray, outer: number, mid: number, inner: number): void {
+interface Reduction {
+  readonly start: number;
+  readonly join: (total: number, x: number) => number;
+}
+
+const sum: Reduction = { start: 0, join: (total, x) => total + x };
+const reductions: Readonly<Record<ReduceOp, Reduction>> = {
+  sum,
+  mean: sum,
+  max: { start: -Infinity, join: Math.max },
+  min: { start: Infinity, join: Math.min },
+};
+
+export function reduce(
+  op: number,
+  x: FloatArray,
+  y: FloatArray,
+  outer: number,
+  mid: number,
+  inner: number,
+): void {
   const name = reduceOps[op];
+  const { start, join } = reductions[name];
+  const divisor = name === 'mean' ? mid : 1;
+  const totals = new Float64Array(inner);
   for (let o = 0; o < outer; o++) {
-    for (let i = 0; i < inner; i++) {
-      const start = o * mid * inner + i;
-      if (name === 'sum' || name === 'mean') {
-        let total = 0;
-        for (let m = 0; m < mid; m++) total += x[start + m * inner];
-        y[o * inner + i] = name === 'sum' ? total : total / mid;
-      } else {
-        const better = name === 'max' ? Math.max : Math.min;
-        let best = x[start];
-        for (let m = 1; m < mid; m++) best = better(best, x[start + m * inner]);
-        y[o * inner + i] = best;
-      }
+    totals.fill(mid === 0 ? 0 : start);
+    for (let m = 0; m < mid; m++) {
+      const row = (o * mid + m) * inner;
+      for (let j = 0; j < inner; j++) totals[j] = join(totals[j], x[row + j]);
     }
+    for (let j = 0; j < inner; j++) y[o * inner + j] = totals[j] / divisor;
   }
 }
 
-export function argReduce(op: number, x: FloatArray, index: Int32Array, outer: number, mid: number, inner: number): void {
-  const sign = reduceOps[op] === 'max' ? 1 : -1;
+export function argReduce(
+  op: number,
+  x: FloatArray,
+  index: Int32Array,
+  outer: number,
+  mid: number,
+  inner: number,
+): void {
+  const sign = op === reduceCode.max ? 1 : -1;
   for (let o = 0; o < outer; o++) {
-    for (let i = 0; i < inner; i++) {
-      const start = o * mid * inner + i;
-      let at = 0;
-      for (let m = 1; m < mid && !Number.isNaN(x[start + at * inner]); m++) {
-        const value = x[start + m * inner];
-        if (Number.isNaN(value) || sign * value > sign * x[start + at * inner]) at = m;
+    for (let j = 0; j < inner; j++) {
+      let best = 0;
+      let bestValue = x[o * mid * inner + j];
+      for (let m = 1; m < mid && !Number.isNaN(bestValue); m++) {
+        const value = x[(o * mid + m) * inner + j];
+        if (sign * value > sign * bestValue || Number.isNaN(value)) {
+          best = m;
+          bestValue = value;
+        }
       }
-      index[o * inner + i] = at;
+      index[o * inner + j] = best;
     }
   }
 }

@@ -1,5 +1,5 @@
 /** Reductions over the segments of a CSR layout: twins of `native/kernels/segment.cpp`. */
-import { reduceCode } from '../kernels.js';
+import { reduceCode } from '../op-codes.js';
 import type { FloatArray } from '../types.js';
 
 export function segmentReduce(

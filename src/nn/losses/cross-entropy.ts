@@ -2,11 +2,19 @@
  * Softmax cross entropy: over classes for labels, and over one positive and many negative scores for ranking.
  */
 import type { FloatArray } from '../../native/index.js';
-import { DTypeError, expected, ShapeError, ValueError } from '../../util/errors.js';
 import {
-  concat, crossEntropyRows, formatShape, fromTypedArray, type Ids, mul, sum, Tensor, unsqueeze,
+  concat,
+  crossEntropyRows,
+  formatShape,
+  fromTypedArray,
+  type Ids,
+  mul,
+  sum,
+  Tensor,
+  unsqueeze,
 } from '../../tensor/index.js';
 import { toInt32 } from '../../tensor/ops/common.js';
+import { DTypeError, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { checkReduction, type LossOptions, reduceLoss } from './reduction.js';
 
 export interface CrossEntropyOptions extends LossOptions {
@@ -49,23 +57,30 @@ export function crossEntropy(logits: Tensor, labels: Ids, options: CrossEntropyO
 /** Labels with −1 for the rows that do not count. */
 function effectiveLabels(labels: Ids, { ignoreIndex = -1, mask }: CrossEntropyOptions): Int32Array {
   const given = toInt32('crossEntropy', 'labels', labels);
-  if (!Number.isInteger(ignoreIndex)) throw new ValueError(expected('crossEntropy', 'a whole number', 'ignoreIndex', ignoreIndex));
+  if (!Number.isInteger(ignoreIndex))
+    throw new ValueError(expected('crossEntropy', 'a whole number', 'ignoreIndex', ignoreIndex));
   if (ignoreIndex === -1 && mask === undefined) return given;
   const ids = given.map((id) => (id === ignoreIndex ? -1 : id));
   if (mask === undefined) return ids;
   const flags = maskFlags(mask);
-  if (flags.length !== ids.length) throw new ShapeError(expected('crossEntropy', `${ids.length} flags (one per label)`, 'mask', flags.length));
+  if (flags.length !== ids.length)
+    throw new ShapeError(
+      expected('crossEntropy', `${ids.length} flags (one per label)`, 'mask', flags.length),
+    );
   for (let i = 0; i < ids.length; i++) if (!flags[i]) ids[i] = -1;
   return ids;
 }
 
 function maskFlags(mask: Tensor | Uint8Array | readonly boolean[]): ArrayLike<number | boolean> {
   if (mask instanceof Tensor) {
-    if (mask.dtype !== 'u8') throw new DTypeError(expected('crossEntropy', 'u8', 'the dtype of mask', mask.dtype));
+    if (mask.dtype !== 'u8')
+      throw new DTypeError(expected('crossEntropy', 'u8', 'the dtype of mask', mask.dtype));
     return mask.dataSync();
   }
   if (!(mask instanceof Uint8Array) && !Array.isArray(mask)) {
-    throw new ValueError(expected('crossEntropy', 'a u8 tensor, a Uint8Array or an array of booleans', 'mask', mask));
+    throw new ValueError(
+      expected('crossEntropy', 'a u8 tensor, a Uint8Array or an array of booleans', 'mask', mask),
+    );
   }
   return mask;
 }
@@ -73,11 +88,15 @@ function maskFlags(mask: Tensor | Uint8Array | readonly boolean[]): ArrayLike<nu
 function classWeights(weight: Tensor | readonly number[], logits: Tensor): ArrayLike<number> {
   const values: ArrayLike<number> = weight instanceof Tensor ? weight.dataSync() : weight;
   if (values.length !== logits.shape[1]) {
-    throw new ShapeError(expected('crossEntropy', `${logits.shape[1]} values (one per class)`, 'weight', values.length));
+    throw new ShapeError(
+      expected('crossEntropy', `${logits.shape[1]} values (one per class)`, 'weight', values.length),
+    );
   }
   for (let i = 0; i < values.length; i++) {
     if (!(values[i] >= 0 && values[i] < Infinity)) {
-      throw new ValueError(expected('crossEntropy', 'finite weights of at least 0', 'weight', `${values[i]} for class ${i}`));
+      throw new ValueError(
+        expected('crossEntropy', 'finite weights of at least 0', 'weight', `${values[i]} for class ${i}`),
+      );
     }
   }
   return values;
@@ -93,12 +112,19 @@ function rowWeights(ids: Int32Array, weights: ArrayLike<number>, double: boolean
  * −log softmax([positive, negatives])[0] of each row: positive scores [B] against K negative scores each [B, K].
  * 'mean' divides by B.
  */
-export function softmaxCrossEntropyNegatives(positive: Tensor, negatives: Tensor, options: LossOptions = {}): Tensor {
+export function softmaxCrossEntropyNegatives(
+  positive: Tensor,
+  negatives: Tensor,
+  options: LossOptions = {},
+): Tensor {
   const where = 'softmaxCrossEntropyNegatives';
   checkReduction(where, options.reduction);
-  if (positive.rank !== 1) throw new ShapeError(expected(where, 'shape [B]', 'positive', formatShape(positive.shape)));
+  if (positive.rank !== 1)
+    throw new ShapeError(expected(where, 'shape [B]', 'positive', formatShape(positive.shape)));
   if (negatives.rank !== 2 || negatives.shape[0] !== positive.shape[0]) {
-    throw new ShapeError(expected(where, `shape [${positive.shape[0]}, K]`, 'negatives', formatShape(negatives.shape)));
+    throw new ShapeError(
+      expected(where, `shape [${positive.shape[0]}, K]`, 'negatives', formatShape(negatives.shape)),
+    );
   }
   const scores = concat([unsqueeze(positive, 1), negatives], 1);
   return reduceLoss(where, crossEntropyRows(scores, new Int32Array(positive.shape[0])), options);

@@ -2,12 +2,24 @@
  * Losses of one prediction and one target each.
  */
 import { kernels, reduceCode } from '../../native/index.js';
-import { checkNumber, expected, ValueError } from '../../util/errors.js';
-import { builtinOp } from '../../tensor/op.js';
 import {
-  abs, add, bceWithLogitsElements, clamp, div, log, mul, pow, softplus, square, sub, sum, type Tensor,
+  abs,
+  add,
+  bceWithLogitsElements,
+  clamp,
+  div,
+  log,
+  mul,
+  pow,
+  softplus,
+  square,
+  sub,
+  sum,
+  type Tensor,
 } from '../../tensor/index.js';
+import { builtinOp } from '../../tensor/op.js';
 import { checkSameFloat, checkShapeIs, packed } from '../../tensor/ops/common.js';
+import { checkNumber, expected, ValueError } from '../../util/errors.js';
 import { checkReduction, type LossOptions, reduceLoss } from './reduction.js';
 
 /** Mean of (prediction − target)². */
@@ -46,11 +58,15 @@ const bceOp = builtinOp({
 /** Binary cross entropy of probabilities; prefer `bceWithLogits`, which keeps its precision near 0 and 1. */
 export function bceLoss(probabilities: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
   check('bceLoss', probabilities, target, options);
-  if (target.requiresGrad) throw new ValueError(expected('bceLoss', 'a constant', 'target', 'a tensor that requires a gradient', 'Use detach().'));
+  if (target.requiresGrad)
+    throw new ValueError(
+      expected('bceLoss', 'a constant', 'target', 'a tensor that requires a gradient', 'Use detach().'),
+    );
   for (const [name, t] of Object.entries({ probabilities, target })) {
     const lo = extreme('min', t);
     const hi = extreme('max', t);
-    if (t.size > 0 && !(lo >= 0 && hi <= 1)) throw new ValueError(expected('bceLoss', 'values from 0 to 1', name, `${lo} to ${hi}`));
+    if (t.size > 0 && !(lo >= 0 && hi <= 1))
+      throw new ValueError(expected('bceLoss', 'values from 0 to 1', name, `${lo} to ${hi}`));
   }
   return reduceLoss('bceLoss', bceOp([probabilities, target]), options);
 }

@@ -1,8 +1,9 @@
 /**
  * How a loss per row or element becomes one number.
  */
-import { expected, ShapeError, ValueError } from '../../util/errors.js';
+
 import { mean, sum, type Tensor } from '../../tensor/index.js';
+import { expected, ShapeError, ValueError } from '../../util/errors.js';
 
 export type Reduction = 'mean' | 'sum' | 'none';
 
@@ -23,7 +24,9 @@ export function reduceLoss(where: string, losses: Tensor, options: LossOptions):
   if (reduction === 'none') return losses;
   if (reduction === 'sum') return sum(losses);
   if (losses.size === 0) {
-    throw new ShapeError(`${where}: expected at least one element to average, got none. Skip empty batches, or use reduction 'sum'.`);
+    throw new ShapeError(
+      `${where}: expected at least one element to average, got none. Skip empty batches, or use reduction 'sum'.`,
+    );
   }
   return mean(losses);
 }

@@ -2,8 +2,8 @@
  * Adagrad (Duchi, Hazan, Singer 2011), as torch.optim.Adagrad.
  */
 import { type FloatArray, kernels } from '../../native/index.js';
-import { checkNumber } from '../../util/errors.js';
 import type { SparseRows, Tensor } from '../../tensor/index.js';
+import { checkNumber } from '../../util/errors.js';
 import { type BaseOptions, Optimizer, type OptimizerInput, type ParameterState } from './optimizer.js';
 
 export interface AdagradOptions extends BaseOptions {
@@ -39,7 +39,17 @@ export class Adagrad extends Optimizer<AdagradOptions> {
 
   protected updateRows(p: Tensor, g: SparseRows, state: ParameterState, o: AdagradOptions): void {
     const sum = this.stateOf(p, state, 'sum', o.initialAccumulator);
-    kernels().adagradStepRows(p.floats, g.ids, g.rows, sum, g.ids.length, g.width, decayedRate(state, o), o.eps, o.weightDecay);
+    kernels().adagradStepRows(
+      p.floats,
+      g.ids,
+      g.rows,
+      sum,
+      g.ids.length,
+      g.width,
+      decayedRate(state, o),
+      o.eps,
+      o.weightDecay,
+    );
   }
 }
 

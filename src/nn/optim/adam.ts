@@ -8,8 +8,8 @@
  * parameter.
  */
 import { type FloatArray, kernels } from '../../native/index.js';
-import { checkNumber, expected, ValueError } from '../../util/errors.js';
 import type { SparseRows, Tensor } from '../../tensor/index.js';
+import { checkNumber, expected, ValueError } from '../../util/errors.js';
 import { type BaseOptions, Optimizer, type OptimizerInput, type ParameterState } from './optimizer.js';
 
 export interface AdamOptions extends BaseOptions {
@@ -32,7 +32,8 @@ abstract class AdamBase extends Optimizer<AdamOptions> {
     }
     for (const [i, beta] of options.betas.entries()) {
       checkNumber(this.name, `betas[${i}]`, beta);
-      if (beta < 0 || beta >= 1) throw new ValueError(expected(this.name, 'a number of at least 0 and below 1', `betas[${i}]`, beta));
+      if (beta < 0 || beta >= 1)
+        throw new ValueError(expected(this.name, 'a number of at least 0 and below 1', `betas[${i}]`, beta));
     }
     checkNumber(this.name, 'eps', options.eps, 0);
     checkNumber(this.name, 'weightDecay', options.weightDecay, 0);
@@ -54,8 +55,22 @@ abstract class AdamBase extends Optimizer<AdamOptions> {
     const c1 = 1 - b1 ** state.step;
     const c2 = 1 - b2 ** state.step;
     kernels().adamStepRows(
-      p.floats, g.ids, g.rows, m, v, g.ids.length, g.width, o.lr, b1, b2, o.eps, o.weightDecay, this.decoupled, c1, c2,
-    ); // prettier-ignore
+      p.floats,
+      g.ids,
+      g.rows,
+      m,
+      v,
+      g.ids.length,
+      g.width,
+      o.lr,
+      b1,
+      b2,
+      o.eps,
+      o.weightDecay,
+      this.decoupled,
+      c1,
+      c2,
+    );
   }
 }
 

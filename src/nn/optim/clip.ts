@@ -2,8 +2,8 @@
  * Bounds on gradients, applied in place between backward and step.
  */
 import { type FloatArray, kernels } from '../../native/index.js';
+import { type Tensor, unscoped } from '../../tensor/index.js';
 import { checkNumber, ValueError } from '../../util/errors.js';
-import type { Tensor } from '../../tensor/index.js';
 
 export interface ClipOptions {
   /** Throw when the norm is NaN or infinite (the default) instead of spoiling every gradient with it. */
@@ -43,7 +43,8 @@ export function clipGradNorm(params: Iterable<Tensor>, maxNorm: number, options:
 export function clipGradValue(params: Iterable<Tensor>, limit: number): void {
   checkNumber('clipGradValue', 'limit', limit, 0);
   for (const { values, changed } of [...params].flatMap(gradientOf)) {
-    const cut = values instanceof Float32Array ? new Float32Array(values.length) : new Float64Array(values.length);
+    const cut =
+      values instanceof Float32Array ? new Float32Array(values.length) : new Float64Array(values.length);
     kernels().clamp(values, cut, values.length, -limit, limit);
     values.set(cut);
     changed();
@@ -64,7 +65,8 @@ function gradientOf(p: Tensor): HeldGradient[] {
   let dense = p.ownGrad;
   if (dense === null) return [];
   if (!dense.isContiguous) {
-    dense = dense.clone();
+    const strided = dense;
+    dense = unscoped(() => strided.clone());
     p.grad = dense;
   }
   const { storage } = dense;

@@ -3,12 +3,25 @@ export { Adagrad, type AdagradOptions } from './adagrad.js';
 export { Adam, type AdamOptions, AdamW } from './adam.js';
 export { type ClipOptions, clipGradNorm, clipGradValue } from './clip.js';
 export {
-  type BaseOptions, type Group, type GroupInput, Optimizer, type OptimizerInput, type ParameterState,
+  type BaseOptions,
+  type Group,
+  type GroupInput,
+  Optimizer,
+  type OptimizerInput,
+  type ParameterState,
 } from './optimizer.js';
 export { type PlateauOptions, type PlateauState, ReduceLROnPlateau } from './plateau.js';
 export {
-  CosineAnnealingLR, ExponentialLR, type GammaOptions, LambdaLR, LinearWarmup, MultiStepLR, type RateFactor, type Scheduled,
-  type ScheduleState, StepLR,
+  CosineAnnealingLR,
+  ExponentialLR,
+  type GammaOptions,
+  LambdaLR,
+  LinearWarmup,
+  MultiStepLR,
+  type RateFactor,
+  type Scheduled,
+  type ScheduleState,
+  StepLR,
 } from './schedule.js';
 export { SGD, type SGDOptions } from './sgd.js';
 export type { OptimizerState } from './state.js';

@@ -6,8 +6,8 @@
  * recorded before a step. A gradient of NaN is not looked for.
  */
 import type { FloatArray } from '../../native/index.js';
-import { checkNumber, DTypeError, expected, StateError, ValueError } from '../../util/errors.js';
 import { type SparseRows, Tensor, unscoped, zeros } from '../../tensor/index.js';
+import { checkNumber, DTypeError, expected, StateError, ValueError } from '../../util/errors.js';
 import { loadState, type OptimizerState, saveState } from './state.js';
 
 /** What every optimiser has; `lr` may be changed between steps. */
@@ -39,7 +39,9 @@ export abstract class Optimizer<O extends BaseOptions> {
     refuseUnknown(this.name, 'the options', options, defaults);
     const items: readonly (Tensor | GroupInput<O>)[] = [...input];
     if (items.length === 0) {
-      throw new ValueError(expected(this.name, 'at least one parameter', 'the parameters', 'none', 'Pass module.parameters().'));
+      throw new ValueError(
+        expected(this.name, 'at least one parameter', 'the parameters', 'none', 'Pass module.parameters().'),
+      );
     }
     if (items[0] instanceof Tensor) this.addGroup({ params: items as Tensor[] } as unknown as GroupInput<O>);
     else for (const group of items as GroupInput<O>[]) this.addGroup(group);
@@ -57,7 +59,9 @@ export abstract class Optimizer<O extends BaseOptions> {
 
   addGroup(input: GroupInput<O>): void {
     if (typeof input !== 'object' || input === null || !('params' in input)) {
-      throw new ValueError(expected(this.name, 'a parameter or a group { params, … }', 'the parameters', input));
+      throw new ValueError(
+        expected(this.name, 'a parameter or a group { params, … }', 'the parameters', input),
+      );
     }
     const given = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
     refuseUnknown(this.name, 'a group', given, { params: [], ...this.#defaults });
@@ -102,7 +106,10 @@ export abstract class Optimizer<O extends BaseOptions> {
     if (dense === null) {
       this.updateRows(p, (p.sparseGrad as SparseRows).coalesce(), state, group);
     } else {
-      if (dense.dtype !== p.dtype) throw new DTypeError(expected(`${this.name}.step`, `${p.dtype} (as the parameter)`, 'the dtype of grad', dense.dtype));
+      if (dense.dtype !== p.dtype)
+        throw new DTypeError(
+          expected(`${this.name}.step`, `${p.dtype} (as the parameter)`, 'the dtype of grad', dense.dtype),
+        );
       this.updateDense(p, dense.dataSync() as FloatArray, state, group);
     }
     p.storage.version++;
@@ -131,22 +138,33 @@ export abstract class Optimizer<O extends BaseOptions> {
 
   /** Goes on from a state; groups and shapes must be those it was taken from. */
   loadStateDict(state: OptimizerState): void {
-    loadState(this.name, this.groups, this.#states, state);
-    for (const group of this.groups) this.check(group);
+    loadState(this.name, this.groups, this.#states, state, (options) => this.check(options as unknown as O));
   }
 }
 
 function refuseUnknown(where: string, name: string, given: object, known: object): void {
   for (const key of Object.keys(given)) {
-    if (!Object.hasOwn(known, key)) throw new ValueError(expected(where, `only ${Object.keys(known).join(', ')}`, name, key));
+    if (!Object.hasOwn(known, key))
+      throw new ValueError(expected(where, `only ${Object.keys(known).join(', ')}`, name, key));
   }
 }
 
 function checkParameter(where: string, i: number, p: unknown, taken: boolean): void {
   if (!(p instanceof Tensor)) throw new ValueError(expected(where, 'a tensor', `parameter ${i}`, p));
   if (!p.isLeaf || !p.requiresGrad) {
-    throw new StateError(expected(where, 'a leaf with requiresGrad', `parameter ${i}`, p.isLeaf ? 'one without requiresGrad' : 'the result of an operation'));
+    throw new StateError(
+      expected(
+        where,
+        'a leaf with requiresGrad',
+        `parameter ${i}`,
+        p.isLeaf ? 'one without requiresGrad' : 'the result of an operation',
+      ),
+    );
   }
-  if (!p.isContiguous) throw new StateError(expected(where, 'a contiguous tensor', `parameter ${i}`, 'a strided view'));
-  if (taken) throw new ValueError(expected(where, 'each parameter once', `parameter ${i}`, 'one that was given before'));
+  if (!p.isContiguous)
+    throw new StateError(expected(where, 'a contiguous tensor', `parameter ${i}`, 'a strided view'));
+  if (taken)
+    throw new ValueError(
+      expected(where, 'each parameter once', `parameter ${i}`, 'one that was given before'),
+    );
 }

@@ -36,12 +36,21 @@ export class ReduceLROnPlateau {
 
   constructor(optimizer: Scheduled, options: PlateauOptions = {}) {
     const where = 'ReduceLROnPlateau';
-    if (!Array.isArray(optimizer?.groups)) throw new ValueError(expected(where, 'an optimizer', 'optimizer', optimizer));
+    if (!Array.isArray(optimizer?.groups))
+      throw new ValueError(expected(where, 'an optimizer', 'optimizer', optimizer));
     const o = {
-      mode: 'min', factor: 0.1, patience: 10, threshold: 1e-4, thresholdMode: 'rel', cooldown: 0, minLr: 0, eps: 1e-8,
+      mode: 'min',
+      factor: 0.1,
+      patience: 10,
+      threshold: 1e-4,
+      thresholdMode: 'rel',
+      cooldown: 0,
+      minLr: 0,
+      eps: 1e-8,
       ...options,
-    } as const; // prettier-ignore
-    if (o.mode !== 'min' && o.mode !== 'max') throw new ValueError(expected(where, "'min' or 'max'", 'mode', o.mode));
+    } as const;
+    if (o.mode !== 'min' && o.mode !== 'max')
+      throw new ValueError(expected(where, "'min' or 'max'", 'mode', o.mode));
     if (o.thresholdMode !== 'rel' && o.thresholdMode !== 'abs') {
       throw new ValueError(expected(where, "'rel' or 'abs'", 'thresholdMode', o.thresholdMode));
     }

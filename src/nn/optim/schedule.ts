@@ -55,7 +55,9 @@ abstract class Schedule {
 
   loadStateDict(state: ScheduleState): void {
     if (state.baseRates.length !== this.#baseRates.length) {
-      throw new ValueError(expected(this.constructor.name, `${this.#baseRates.length} groups`, 'state', state.baseRates.length));
+      throw new ValueError(
+        expected(this.constructor.name, `${this.#baseRates.length} groups`, 'state', state.baseRates.length),
+      );
     }
     this.#t = checkInteger(this.constructor.name, 't', state.t);
     this.#baseRates = state.baseRates.map((rate) => checkNumber(this.constructor.name, 'a rate', rate, 0));
@@ -99,7 +101,8 @@ export class MultiStepLR extends Schedule {
 
   constructor(optimizer: Scheduled, milestones: readonly number[], options: GammaOptions = {}) {
     super(optimizer);
-    if (!Array.isArray(milestones)) throw new ValueError(expected('MultiStepLR', 'an array of steps', 'milestones', milestones));
+    if (!Array.isArray(milestones))
+      throw new ValueError(expected('MultiStepLR', 'an array of steps', 'milestones', milestones));
     this.#milestones = milestones.map((m, i) => checkInteger('MultiStepLR', `milestones[${i}]`, m));
     this.#gamma = checkNumber('MultiStepLR', 'gamma', options.gamma ?? 0.1, 0);
     this.start();
@@ -168,7 +171,14 @@ export class LambdaLR extends Schedule {
   constructor(optimizer: Scheduled, factors: RateFactor | readonly RateFactor[]) {
     super(optimizer);
     if (typeof factors !== 'function' && factors.length !== optimizer.groups.length) {
-      throw new ValueError(expected('LambdaLR', `${optimizer.groups.length} functions (one per group)`, 'factors', factors.length));
+      throw new ValueError(
+        expected(
+          'LambdaLR',
+          `${optimizer.groups.length} functions (one per group)`,
+          'factors',
+          factors.length,
+        ),
+      );
     }
     this.#factors = factors;
     this.start();

@@ -2,8 +2,8 @@
  * Stochastic gradient descent with momentum, as torch.optim.SGD.
  */
 import { type FloatArray, kernels } from '../../native/index.js';
-import { checkNumber, expected, StateError, ValueError } from '../../util/errors.js';
 import type { SparseRows, Tensor } from '../../tensor/index.js';
+import { checkNumber, expected, StateError, ValueError } from '../../util/errors.js';
 import { type BaseOptions, Optimizer, type OptimizerInput, type ParameterState } from './optimizer.js';
 
 export interface SGDOptions extends BaseOptions {
@@ -33,21 +33,51 @@ export class SGD extends Optimizer<SGDOptions> {
     checkNumber('SGD', 'dampening', options.dampening, 0, 1);
     checkNumber('SGD', 'weightDecay', options.weightDecay, 0);
     if (options.nesterov && (options.momentum === 0 || options.dampening !== 0)) {
-      throw new ValueError(expected('SGD', 'momentum above 0 and dampening 0 with nesterov', 'options', `momentum ${options.momentum}, dampening ${options.dampening}`));
+      throw new ValueError(
+        expected(
+          'SGD',
+          'momentum above 0 and dampening 0 with nesterov',
+          'options',
+          `momentum ${options.momentum}, dampening ${options.dampening}`,
+        ),
+      );
     }
   }
 
   protected updateDense(p: Tensor, g: FloatArray, state: ParameterState, o: SGDOptions): void {
     const first = !state.tensors.has('momentum');
     const buffer = o.momentum === 0 ? null : this.stateOf(p, state, 'momentum');
-    kernels().sgdStep(p.floats, g, buffer, p.size, o.lr, o.momentum, o.dampening, o.weightDecay, o.nesterov, first);
+    kernels().sgdStep(
+      p.floats,
+      g,
+      buffer,
+      p.size,
+      o.lr,
+      o.momentum,
+      o.dampening,
+      o.weightDecay,
+      o.nesterov,
+      first,
+    );
   }
 
   protected updateRows(p: Tensor, g: SparseRows, state: ParameterState, o: SGDOptions): void {
     if (o.nesterov || o.dampening !== 0) {
-      throw new StateError('SGD.step: expected neither nesterov nor dampening for a parameter with gradient rows, got one. Use a dense embedding.');
+      throw new StateError(
+        'SGD.step: expected neither nesterov nor dampening for a parameter with gradient rows, got one. Use a dense embedding.',
+      );
     }
     const buffer = o.momentum === 0 ? null : this.stateOf(p, state, 'momentum');
-    kernels().sgdStepRows(p.floats, g.ids, g.rows, buffer, g.ids.length, g.width, o.lr, o.momentum, o.weightDecay);
+    kernels().sgdStepRows(
+      p.floats,
+      g.ids,
+      g.rows,
+      buffer,
+      g.ids.length,
+      g.width,
+      o.lr,
+      o.momentum,
+      o.weightDecay,
+    );
   }
 }

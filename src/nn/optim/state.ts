@@ -1,9 +1,10 @@
 /**
  * An optimiser's state as data: numbers that survive JSON, and tensors by name. Checked whole before it is applied.
  */
-import { expected, ShapeError, StateError } from '../../util/errors.js';
+
 import { Tensor, unscoped, zeros } from '../../tensor/index.js';
 import { formatShape, sameShape } from '../../tensor/shape.js';
+import { checkInteger, expected, ShapeError, StateError } from '../../util/errors.js';
 import { copyValues } from '../state-dict.js';
 import type { ParameterState } from './optimizer.js';
 
@@ -28,11 +29,13 @@ export function saveState(
   states: ReadonlyMap<Tensor, ParameterState>,
 ): OptimizerState {
   const tensors: [string, Tensor][] = [];
-  const steps = groups.flatMap((group) => group.params).map((p, i) => {
-    const state = states.get(p);
-    for (const [name, t] of state?.tensors ?? []) tensors.push([`${i}.${name}`, copyOf(t)]);
-    return state?.step ?? 0;
-  });
+  const steps = groups
+    .flatMap((group) => group.params)
+    .map((p, i) => {
+      const state = states.get(p);
+      for (const [name, t] of state?.tensors ?? []) tensors.push([`${i}.${name}`, copyOf(t)]);
+      return state?.step ?? 0;
+    });
   const described = groups.map(({ params, ...options }) => ({ count: params.length, options }));
   return { kind, groups: described, steps, tensors: Object.fromEntries(tensors) };
 }
@@ -42,35 +45,60 @@ export function loadState(
   groups: readonly AnyGroup[],
   states: Map<Tensor, ParameterState>,
   saved: OptimizerState,
+  check: (options: object) => void,
 ): void {
   const where = `${kind}.loadStateDict`;
-  if (saved.kind !== kind) throw new StateError(expected(where, `the state of ${kind}`, 'state', `one of ${saved.kind}`));
+  if (saved.kind !== kind)
+    throw new StateError(expected(where, `the state of ${kind}`, 'state', `one of ${saved.kind}`));
   const counts = groups.map((group) => group.params.length);
   const savedCounts = saved.groups.map((group) => group.count);
   if (!sameShape(counts, savedCounts)) {
-    throw new StateError(expected(where, `groups of ${counts.join(', ')} parameters`, 'state', `groups of ${savedCounts.join(', ')}`));
+    throw new StateError(
+      expected(
+        where,
+        `groups of ${counts.join(', ')} parameters`,
+        'state',
+        `groups of ${savedCounts.join(', ')}`,
+      ),
+    );
   }
+  const options = groups.map((group, i) => knownOptions(group, saved.groups[i].options));
+  for (const [i, group] of groups.entries()) check({ ...group, ...options[i] });
   const params = groups.flatMap((group) => group.params);
-  const loaded = new Map(params.map((p, i) => [p, { step: saved.steps[i] ?? 0, tensors: new Map<string, Tensor>() }]));
+  const loaded = new Map(
+    params.map((p, i) => {
+      const step = checkInteger(where, `steps[${i}]`, saved.steps[i]);
+      return [p, { step, tensors: new Map<string, Tensor>() }];
+    }),
+  );
   for (const [key, source] of Object.entries(saved.tensors)) {
     const [, index, name] = /^(\d+)\.(.+)$/.exec(key) ?? [];
     const p = params[Number(index)];
-    if (p === undefined) throw new StateError(expected(where, `names from 0.… to ${params.length - 1}.…`, 'state', key));
+    if (p === undefined)
+      throw new StateError(expected(where, `names from 0.… to ${params.length - 1}.…`, 'state', key));
     if (!(source instanceof Tensor) || !sameShape(source.shape, p.shape)) {
       const got = source instanceof Tensor ? formatShape(source.shape) : source;
-      throw new ShapeError(expected(where, `shape ${formatShape(p.shape)}`, key, got, 'Use the model that the state was saved with.'));
+      throw new ShapeError(
+        expected(
+          where,
+          `shape ${formatShape(p.shape)}`,
+          key,
+          got,
+          'Use the model that the state was saved with.',
+        ),
+      );
     }
     loaded.get(p)?.tensors.set(name, copyOf(source, p));
   }
   states.clear();
   for (const [p, state] of loaded) if (state.step > 0) states.set(p, state);
-  for (const [i, group] of groups.entries()) {
-    for (const key of Object.keys(group)) {
-      if (key !== 'params' && Object.hasOwn(saved.groups[i].options, key)) {
-        (group as unknown as Record<string, unknown>)[key] = saved.groups[i].options[key];
-      }
-    }
-  }
+  for (const [i, group] of groups.entries()) Object.assign(group, options[i]);
+}
+
+/** The saved options that the optimiser has. */
+function knownOptions(group: AnyGroup, saved: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const names = Object.keys(group).filter((key) => key !== 'params' && Object.hasOwn(saved, key));
+  return Object.fromEntries(names.map((key) => [key, saved[key]]));
 }
 
 /** A copy outside any scope, with the dtype of `like`. */

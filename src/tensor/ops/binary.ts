@@ -2,17 +2,24 @@
  * Functions of two elements with NumPy's broadcasting. An operand that was stretched gets its gradient summed back to
  * its own shape. Plain numbers take the dtype of the other operand; tensors of different dtypes are refused.
  */
-import { binaryCode, type BinaryOp, compareCode, type CompareOp, type Dims, kernels } from '../../native/index.js';
+import {
+  type BinaryOp,
+  binaryCode,
+  type CompareOp,
+  compareCode,
+  type Dims,
+  kernels,
+} from '../../native/index.js';
 import { DTypeError, expected, ValueError } from '../../util/errors.js';
 import { type DType, isFloat } from '../dtype.js';
 import { builtinOp } from '../op.js';
-import { broadcastShapes, broadcastStrides, sameShape, type Shape } from '../shape.js';
+import { broadcastShapes, broadcastStrides, type Shape, sameShape } from '../shape.js';
 import { Tensor } from '../tensor.js';
 import { checkTensor, type TensorLike } from './common.js';
 import { sumTo } from './sum-to.js';
 
 /** How a kernel walks two operands along the common shape; null when both are contiguous and of that shape. */
-export function walk(shape: Shape, a: Tensor, b: Tensor): Dims {
+function walk(shape: Shape, a: Tensor, b: Tensor): Dims {
   if (a.isContiguous && b.isContiguous && sameShape(a.shape, shape) && sameShape(b.shape, shape)) return null;
   return Int32Array.of(
     shape.length,
@@ -30,9 +37,23 @@ function compute(op: BinaryOp, a: Tensor, b: Tensor): Tensor {
   const left = dims === null ? a.array : a.base;
   const right = dims === null ? b.array : b.base;
   if (a.dtype === 'i32') {
-    kernels().binaryI32(binaryCode[op], left as Int32Array, right as Int32Array, y.array as Int32Array, y.size, dims);
+    kernels().binaryI32(
+      binaryCode[op],
+      left as Int32Array,
+      right as Int32Array,
+      y.array as Int32Array,
+      y.size,
+      dims,
+    );
   } else {
-    kernels().binary(binaryCode[op], left as Float32Array, right as Float32Array, y.floats as Float32Array, y.size, dims);
+    kernels().binary(
+      binaryCode[op],
+      left as Float32Array,
+      right as Float32Array,
+      y.floats as Float32Array,
+      y.size,
+      dims,
+    );
   }
   return y;
 }
@@ -62,11 +83,13 @@ const rules: Readonly<Record<BinaryOp, Rule>> = {
   div: {
     saves: true,
     a: (g, _a, b) => compute('div', g, b),
-    b: (g, a, b) => compute('mul', compute('div', compute('mul', g, a), compute('mul', b, b)), scalar(-1, g.dtype)),
+    b: (g, a, b) =>
+      compute('mul', compute('div', compute('mul', g, a), compute('mul', b, b)), scalar(-1, g.dtype)),
   },
   pow: {
     saves: true,
-    a: (g, a, b) => compute('mul', g, compute('mul', b, compute('pow', a, compute('sub', b, scalar(1, g.dtype))))),
+    a: (g, a, b) =>
+      compute('mul', g, compute('mul', b, compute('pow', a, compute('sub', b, scalar(1, g.dtype))))),
     b: (g, a, b) => {
       // 0^b does not move with b: its gradient is 0, not 0·log 0.
       const nonzero = cast01(compareRaw('ne', a, scalar(0, a.dtype)), a.dtype);
@@ -105,13 +128,17 @@ function makeBinary(op: BinaryOp): (a: TensorLike, b: TensorLike) => Tensor {
 
 /** Both operands as tensors of one dtype. */
 export function operands(op: string, a: TensorLike, b: TensorLike): [Tensor, Tensor] {
-  if (typeof a === 'number' && typeof b === 'number') throw new ValueError(expected(op, 'at least one tensor', 'the operands', 'two numbers'));
+  if (typeof a === 'number' && typeof b === 'number')
+    throw new ValueError(expected(op, 'at least one tensor', 'the operands', 'two numbers'));
   const x = typeof a === 'number' ? scalar(a, checkTensor(op, 'b', b).dtype) : checkTensor(op, 'a', a);
   const y = typeof b === 'number' ? scalar(b, x.dtype) : checkTensor(op, 'b', b);
   if (x.dtype !== y.dtype) {
-    throw new DTypeError(expected(op, `${x.dtype} (as a)`, 'the dtype of b', y.dtype, 'Convert one of them with cast().'));
+    throw new DTypeError(
+      expected(op, `${x.dtype} (as a)`, 'the dtype of b', y.dtype, 'Convert one of them with cast().'),
+    );
   }
-  if (!isFloat(x.dtype) && x.dtype !== 'i32') throw new DTypeError(expected(op, 'f32, f64 or i32', 'the dtype of a', x.dtype));
+  if (!isFloat(x.dtype) && x.dtype !== 'i32')
+    throw new DTypeError(expected(op, 'f32, f64 or i32', 'the dtype of a', x.dtype));
   return [x, y];
 }
 
@@ -140,7 +167,8 @@ function compareRaw(op: CompareOp, a: Tensor, b: Tensor): Tensor {
   const left = dims === null ? a.array : a.base;
   const right = dims === null ? b.array : b.base;
   const out = y.array as Uint8Array;
-  if (a.dtype === 'i32') kernels().compareI32(compareCode[op], left as Int32Array, right as Int32Array, out, y.size, dims);
+  if (a.dtype === 'i32')
+    kernels().compareI32(compareCode[op], left as Int32Array, right as Int32Array, out, y.size, dims);
   else kernels().compare(compareCode[op], left as Float32Array, right as Float32Array, out, y.size, dims);
   return y;
 }

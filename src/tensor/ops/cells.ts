@@ -23,7 +23,16 @@ const gruGatesOp = builtinOp({
     const dgi = Tensor.allocate(h.dtype, [batch, 3 * hidden]);
     const dgh = Tensor.allocate(h.dtype, [batch, 3 * hidden]);
     const dh = Tensor.allocate(h.dtype, h.shape);
-    kernels().gruCellBackward(packed(gy), packed(h), gates.floats, dgi.floats, dgh.floats, dh.floats, batch, hidden);
+    kernels().gruCellBackward(
+      packed(gy),
+      packed(h),
+      gates.floats,
+      dgi.floats,
+      dgh.floats,
+      dh.floats,
+      batch,
+      hidden,
+    );
     return [dgi, dgh, dh];
   },
 });
@@ -78,7 +87,17 @@ const timeEncodeOp = builtinOp({
     const gt = ctx.needs(0) ? Tensor.allocate(t.dtype, t.shape) : null;
     const gw = Tensor.allocate(t.dtype, w.shape);
     const gb = Tensor.allocate(t.dtype, b.shape);
-    kernels().timeEncodeBackward(packed(t), packed(w), packed(b), packed(gy), gt?.floats ?? null, gw.floats, gb.floats, t.size, w.size);
+    kernels().timeEncodeBackward(
+      packed(t),
+      packed(w),
+      packed(b),
+      packed(gy),
+      gt?.floats ?? null,
+      gw.floats,
+      gb.floats,
+      t.size,
+      w.size,
+    );
     return [gt, gw, gb];
   },
 });

@@ -4,7 +4,7 @@
 import { type FloatArray, kernels } from '../../native/index.js';
 import { DTypeError, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { type DType, dtypes, type FloatDType, isFloat } from '../dtype.js';
-import { contiguousStrides, formatShape, sameShape, type Shape } from '../shape.js';
+import { contiguousStrides, formatShape, type Shape, sameShape } from '../shape.js';
 import { Tensor } from '../tensor.js';
 
 /** Where an operation takes a tensor it also takes a number, which has the other operand's dtype. */
@@ -18,13 +18,18 @@ export function checkTensor(where: string, name: string, value: unknown): Tensor
 export function checkFloat(where: string, name: string, t: Tensor): FloatDType {
   checkTensor(where, name, t);
   if (!isFloat(t.dtype)) {
-    throw new DTypeError(expected(where, 'f32 or f64', `the dtype of ${name}`, t.dtype, 'Convert it with cast().'));
+    throw new DTypeError(
+      expected(where, 'f32 or f64', `the dtype of ${name}`, t.dtype, 'Convert it with cast().'),
+    );
   }
   return t.dtype;
 }
 
 /** All arguments must have one float dtype; nothing is promoted silently. */
-export function checkSameFloat(where: string, tensors: Readonly<Record<string, Tensor | null | undefined>>): FloatDType {
+export function checkSameFloat(
+  where: string,
+  tensors: Readonly<Record<string, Tensor | null | undefined>>,
+): FloatDType {
   let first: { name: string; dtype: FloatDType } | null = null;
   for (const [name, t] of Object.entries(tensors)) {
     if (t === null || t === undefined) continue;
@@ -32,7 +37,13 @@ export function checkSameFloat(where: string, tensors: Readonly<Record<string, T
     first ??= { name, dtype };
     if (dtype !== first.dtype) {
       throw new DTypeError(
-        expected(where, `${first.dtype} (as ${first.name})`, `the dtype of ${name}`, dtype, 'Convert one of them with cast().'),
+        expected(
+          where,
+          `${first.dtype} (as ${first.name})`,
+          `the dtype of ${name}`,
+          dtype,
+          'Convert one of them with cast().',
+        ),
       );
     }
   }
@@ -42,19 +53,29 @@ export function checkSameFloat(where: string, tensors: Readonly<Record<string, T
 export function checkRank(where: string, name: string, t: Tensor, rank: number): void {
   checkTensor(where, name, t);
   if (t.rank !== rank) {
-    throw new ShapeError(expected(where, `${rank} ax${rank === 1 ? 'is' : 'es'}`, name, `shape ${formatShape(t.shape)}`));
+    throw new ShapeError(
+      expected(where, `${rank} ax${rank === 1 ? 'is' : 'es'}`, name, `shape ${formatShape(t.shape)}`),
+    );
   }
 }
 
 export function checkShapeIs(where: string, name: string, t: Tensor, shape: Shape): void {
   checkTensor(where, name, t);
   if (!sameShape(t.shape, shape)) {
-    throw new ShapeError(expected(where, `shape ${formatShape(shape)}`, name, `shape ${formatShape(t.shape)}`));
+    throw new ShapeError(
+      expected(where, `shape ${formatShape(shape)}`, name, `shape ${formatShape(t.shape)}`),
+    );
   }
 }
 
 /** Ids as an Int32Array, every one in [lo, hi). Takes an i32 tensor, an Int32Array or numbers. */
-export function checkIds(where: string, name: string, ids: Tensor | Int32Array | readonly number[], hi: number, lo = 0): Int32Array {
+export function checkIds(
+  where: string,
+  name: string,
+  ids: Tensor | Int32Array | readonly number[],
+  hi: number,
+  lo = 0,
+): Int32Array {
   const array = toInt32(where, name, ids);
   const bad = kernels().findOutOfRange(array, array.length, lo, hi);
   if (bad >= 0) {
@@ -66,15 +87,21 @@ export function checkIds(where: string, name: string, ids: Tensor | Int32Array |
   return array;
 }
 
-export function toInt32(where: string, name: string, ids: Tensor | Int32Array | readonly number[]): Int32Array {
+export function toInt32(
+  where: string,
+  name: string,
+  ids: Tensor | Int32Array | readonly number[],
+): Int32Array {
   if (ids instanceof Int32Array) return ids;
   if (ids instanceof Tensor) {
     if (ids.dtype !== 'i32') throw new DTypeError(expected(where, 'i32', `the dtype of ${name}`, ids.dtype));
     return ids.dataSync() as Int32Array;
   }
-  if (!Array.isArray(ids)) throw new ValueError(expected(where, 'an i32 tensor, an Int32Array or an array of numbers', name, ids));
+  if (!Array.isArray(ids))
+    throw new ValueError(expected(where, 'an i32 tensor, an Int32Array or an array of numbers', name, ids));
   for (const [i, id] of ids.entries()) {
-    if (!Number.isInteger(id)) throw new ValueError(expected(where, 'whole numbers', name, `${id} at position ${i}`));
+    if (!Number.isInteger(id))
+      throw new ValueError(expected(where, 'whole numbers', name, `${id} at position ${i}`));
   }
   return Int32Array.from(ids);
 }

@@ -3,10 +3,10 @@
  * probabilities are stored; backward recomputes them from the logits. `nn/losses.ts` adds the reductions.
  */
 import { kernels } from '../../native/index.js';
+import { expected, ShapeError, ValueError } from '../../util/errors.js';
 import { builtinOp } from '../op.js';
 import { Tensor } from '../tensor.js';
 import { checkIds, checkRank, checkSameFloat, checkShapeIs, packed, toInt32 } from './common.js';
-import { expected, ShapeError, ValueError } from '../../util/errors.js';
 
 const crossEntropyOp = builtinOp<{ readonly labels: Int32Array }>({
   name: 'crossEntropyRows',
@@ -32,7 +32,10 @@ export function crossEntropyRows(logits: Tensor, labels: Tensor | Int32Array | r
   checkRank('crossEntropy', 'logits', logits, 2);
   const [rows, cols] = logits.shape;
   const ids = checkIds('crossEntropy', 'labels', toInt32('crossEntropy', 'labels', labels), cols, -1);
-  if (ids.length !== rows) throw new ShapeError(expected('crossEntropy', `${rows} labels (one per row of logits)`, 'labels', ids.length));
+  if (ids.length !== rows)
+    throw new ShapeError(
+      expected('crossEntropy', `${rows} labels (one per row of logits)`, 'labels', ids.length),
+    );
   if (cols === 0) throw new ValueError(expected('crossEntropy', 'at least one class', 'logits', '0 columns'));
   return crossEntropyOp([logits], { labels: ids });
 }

@@ -5,15 +5,53 @@ export type { TensorLike } from './common.js';
 export { bceWithLogitsElements, crossEntropyRows } from './cross-entropy.js';
 export { dropout } from './dropout.js';
 export {
-  clone, concat, contiguous, expand, permute, reshape, slice, split, squeeze, stack, transpose, unsqueeze,
+  clone,
+  concat,
+  contiguous,
+  expand,
+  permute,
+  reshape,
+  slice,
+  split,
+  squeeze,
+  stack,
+  transpose,
+  unsqueeze,
 } from './layout.js';
 export { linear, matmul } from './matmul.js';
 export { batchNorm, type ColumnStats, columnStats, layerNorm } from './norm.js';
-export { argmax, argmin, type Axes, max, mean, min, norm, type ReduceOptions, sum, variance } from './reduce.js';
-export { gatherRows, type GatherOptions, type Ids, scatterAddRows, segmentReduce } from './rows.js';
+export {
+  type Axes,
+  argmax,
+  argmin,
+  max,
+  mean,
+  min,
+  norm,
+  type ReduceOptions,
+  sum,
+  variance,
+} from './reduce.js';
+export { type GatherOptions, gatherRows, type Ids, scatterAddRows, segmentReduce } from './rows.js';
 export { cast, clamp, where } from './select.js';
 export { logSoftmax, softmax } from './softmax.js';
 export {
-  abs, cos, elu, exp, gelu, leakyRelu, log, logSigmoid, neg, reciprocal, relu, sigmoid, sign, sin, softplus, sqrt, square,
+  abs,
+  cos,
+  elu,
+  exp,
+  gelu,
+  leakyRelu,
+  log,
+  logSigmoid,
+  neg,
+  reciprocal,
+  relu,
+  sigmoid,
+  sign,
+  sin,
+  softplus,
+  sqrt,
+  square,
   tanh,
 } from './unary.js';

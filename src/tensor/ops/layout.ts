@@ -4,7 +4,15 @@
  */
 import { checkInteger, DTypeError, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { builtinOp } from '../op.js';
-import { checkAxis, checkShape, contiguousStrides, formatShape, sameShape, type Shape, sizeOf } from '../shape.js';
+import {
+  checkAxis,
+  checkShape,
+  contiguousStrides,
+  formatShape,
+  type Shape,
+  sameShape,
+  sizeOf,
+} from '../shape.js';
 import { Tensor } from '../tensor.js';
 import { checkTensor, copyInto, materialize, zerosLike } from './common.js';
 import { sumTo } from './sum-to.js';
@@ -20,7 +28,11 @@ export function contiguous(x: Tensor): Tensor {
   return checkTensor('contiguous', 'x', x).isContiguous ? x : contiguousOp([x]);
 }
 
-const cloneOp = builtinOp({ name: 'clone', forward: (_ctx, [x]) => materialize(x), backward: (_ctx, gy) => [gy] });
+const cloneOp = builtinOp({
+  name: 'clone',
+  forward: (_ctx, [x]) => materialize(x),
+  backward: (_ctx, gy) => [gy],
+});
 
 /** A copy with memory of its own. */
 export function clone(x: Tensor): Tensor {
@@ -38,9 +50,20 @@ export function reshape(x: Tensor, shape: readonly number[]): Tensor {
   checkTensor('reshape', 'x', x);
   const holes = shape.filter((d) => d === -1).length;
   const known = sizeOf(shape.filter((d) => d !== -1));
-  const resolved = holes === 1 && known > 0 && x.size % known === 0 ? shape.map((d) => (d === -1 ? x.size / known : d)) : shape;
+  const resolved =
+    holes === 1 && known > 0 && x.size % known === 0
+      ? shape.map((d) => (d === -1 ? x.size / known : d))
+      : shape;
   if (holes > 1 || resolved.includes(-1) || sizeOf(checkShape('reshape', [...resolved])) !== x.size) {
-    throw new ShapeError(expected('reshape', `a shape with ${x.size} elements`, 'shape', formatShape(shape), `The tensor has shape ${formatShape(x.shape)}.`));
+    throw new ShapeError(
+      expected(
+        'reshape',
+        `a shape with ${x.size} elements`,
+        'shape',
+        formatShape(shape),
+        `The tensor has shape ${formatShape(x.shape)}.`,
+      ),
+    );
   }
   return reshapeOp([x], { shape: resolved, from: x.shape });
 }
@@ -56,7 +79,10 @@ const permuteOp = builtinOp<{ readonly order: readonly number[] }>({
 });
 
 function permuted(x: Tensor, order: readonly number[]): Tensor {
-  return x.view(order.map((axis) => x.shape[axis]), order.map((axis) => x.strides[axis]));
+  return x.view(
+    order.map((axis) => x.shape[axis]),
+    order.map((axis) => x.strides[axis]),
+  );
 }
 
 /** The axes in another order (a view). */
@@ -78,10 +104,19 @@ export function transpose(x: Tensor, a = -2, b = -1): Tensor {
   return permuteOp([x], { order });
 }
 
-const sliceOp = builtinOp<{ readonly axis: number; readonly start: number; readonly length: number; readonly from: Shape }>({
+const sliceOp = builtinOp<{
+  readonly axis: number;
+  readonly start: number;
+  readonly length: number;
+  readonly from: Shape;
+}>({
   name: 'slice',
   forward: (_ctx, [x], { axis, start, length }) =>
-    x.view(x.shape.map((d, i) => (i === axis ? length : d)), x.strides, x.offset + start * x.strides[axis]),
+    x.view(
+      x.shape.map((d, i) => (i === axis ? length : d)),
+      x.strides,
+      x.offset + start * x.strides[axis],
+    ),
   backward(_ctx, gy, { axis, start, from }) {
     const gx = zerosLike(gy.dtype, from);
     const strides = contiguousStrides(from);
@@ -98,7 +133,15 @@ export function slice(x: Tensor, start: number, end?: number, axis = 0): Tensor 
   const resolve = (name: string, value: number): number => {
     const position = value < 0 ? value + size : value;
     if (!Number.isInteger(value) || position < 0 || position > size) {
-      throw new ValueError(expected('slice', `a position from ${-size} to ${size}`, name, value, `Axis ${which} has size ${size}.`));
+      throw new ValueError(
+        expected(
+          'slice',
+          `a position from ${-size} to ${size}`,
+          name,
+          value,
+          `Axis ${which} has size ${size}.`,
+        ),
+      );
     }
     return position;
   };
@@ -123,7 +166,11 @@ const concatOp = builtinOp<{ readonly axis: number; readonly sizes: readonly num
   backward(ctx, gy, { axis, sizes }) {
     let start = 0;
     return sizes.map((length, i) => {
-      const part = gy.view(gy.shape.map((d, j) => (j === axis ? length : d)), gy.strides, gy.offset + start * gy.strides[axis]);
+      const part = gy.view(
+        gy.shape.map((d, j) => (j === axis ? length : d)),
+        gy.strides,
+        gy.offset + start * gy.strides[axis],
+      );
       start += length;
       return ctx.needs(i) ? materialize(part) : null;
     });
@@ -132,14 +179,26 @@ const concatOp = builtinOp<{ readonly axis: number; readonly sizes: readonly num
 
 /** Tensors one after another along an axis; all other sizes must agree. */
 export function concat(tensors: readonly Tensor[], axis = 0): Tensor {
-  if (!Array.isArray(tensors) || tensors.length === 0) throw new ValueError(expected('concat', 'at least one tensor', 'tensors', tensors));
+  if (!Array.isArray(tensors) || tensors.length === 0)
+    throw new ValueError(expected('concat', 'at least one tensor', 'tensors', tensors));
   const first = checkTensor('concat', 'tensors[0]', tensors[0]);
   const which = checkAxis('concat', axis, first.rank);
   for (const [i, t] of tensors.entries()) {
     checkTensor('concat', `tensors[${i}]`, t);
-    if (t.dtype !== first.dtype) throw new DTypeError(expected('concat', first.dtype, `the dtype of tensors[${i}]`, t.dtype));
-    if (t.rank !== first.rank || t.shape.some((d: number, j: number) => j !== which && d !== first.shape[j])) {
-      throw new ShapeError(expected('concat', `shape ${formatShape(first.shape)} except along axis ${which}`, `tensors[${i}]`, formatShape(t.shape)));
+    if (t.dtype !== first.dtype)
+      throw new DTypeError(expected('concat', first.dtype, `the dtype of tensors[${i}]`, t.dtype));
+    if (
+      t.rank !== first.rank ||
+      t.shape.some((d: number, j: number) => j !== which && d !== first.shape[j])
+    ) {
+      throw new ShapeError(
+        expected(
+          'concat',
+          `shape ${formatShape(first.shape)} except along axis ${which}`,
+          `tensors[${i}]`,
+          formatShape(t.shape),
+        ),
+      );
     }
   }
   return concatOp(tensors, { axis: which, sizes: tensors.map((t) => t.shape[which]) });
@@ -147,8 +206,12 @@ export function concat(tensors: readonly Tensor[], axis = 0): Tensor {
 
 /** Tensors of one shape along a new axis. */
 export function stack(tensors: readonly Tensor[], axis = 0): Tensor {
-  if (!Array.isArray(tensors) || tensors.length === 0) throw new ValueError(expected('stack', 'at least one tensor', 'tensors', tensors));
-  return concat(tensors.map((t) => unsqueeze(t, axis)), axis);
+  if (!Array.isArray(tensors) || tensors.length === 0)
+    throw new ValueError(expected('stack', 'at least one tensor', 'tensors', tensors));
+  return concat(
+    tensors.map((t) => unsqueeze(t, axis)),
+    axis,
+  );
 }
 
 /** A new axis of size 1. */
@@ -161,17 +224,28 @@ export function unsqueeze(x: Tensor, axis: number): Tensor {
 /** Without an axis of size 1, or without all of them. */
 export function squeeze(x: Tensor, axis?: number): Tensor {
   checkTensor('squeeze', 'x', x);
-  if (axis === undefined) return reshape(x, x.shape.filter((d) => d !== 1));
+  if (axis === undefined)
+    return reshape(
+      x,
+      x.shape.filter((d) => d !== 1),
+    );
   const which = checkAxis('squeeze', axis, x.rank);
-  if (x.shape[which] !== 1) throw new ShapeError(expected('squeeze', 'size 1', `axis ${which}`, formatShape(x.shape)));
-  return reshape(x, x.shape.filter((_, i) => i !== which));
+  if (x.shape[which] !== 1)
+    throw new ShapeError(expected('squeeze', 'size 1', `axis ${which}`, formatShape(x.shape)));
+  return reshape(
+    x,
+    x.shape.filter((_, i) => i !== which),
+  );
 }
 
 const expandOp = builtinOp<{ readonly shape: Shape; readonly from: Shape }>({
   name: 'expand',
   forward(_ctx, [x], { shape }) {
     const lead = shape.length - x.rank;
-    return x.view(shape, shape.map((_, i) => (i < lead || x.shape[i - lead] === 1 ? 0 : x.strides[i - lead])));
+    return x.view(
+      shape,
+      shape.map((_, i) => (i < lead || x.shape[i - lead] === 1 ? 0 : x.strides[i - lead])),
+    );
   },
   backward: (_ctx, gy, { from }) => [sumTo(gy, from)],
 });
@@ -182,7 +256,9 @@ export function expand(x: Tensor, shape: readonly number[]): Tensor {
   const target = checkShape('expand', [...shape]);
   const lead = target.length - x.rank;
   if (lead < 0 || x.shape.some((d, i) => d !== 1 && d !== target[lead + i])) {
-    throw new ShapeError(expected('expand', `a shape that ${formatShape(x.shape)} broadcasts to`, 'shape', formatShape(target)));
+    throw new ShapeError(
+      expected('expand', `a shape that ${formatShape(x.shape)} broadcasts to`, 'shape', formatShape(target)),
+    );
   }
   return sameShape(x.shape, target) ? x : expandOp([x], { shape: target, from: x.shape });
 }
@@ -192,5 +268,7 @@ export function split(x: Tensor, size: number, axis = 0): Tensor[] {
   const which = checkAxis('split', axis, checkTensor('split', 'x', x).rank);
   checkInteger('split', 'size', size, 1);
   const total = x.shape[which];
-  return Array.from({ length: Math.ceil(total / size) }, (_, i) => slice(x, i * size, Math.min(total, (i + 1) * size), which));
+  return Array.from({ length: Math.ceil(total / size) }, (_, i) =>
+    slice(x, i * size, Math.min(total, (i + 1) * size), which),
+  );
 }

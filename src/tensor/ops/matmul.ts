@@ -16,13 +16,23 @@ import { expand, reshape } from './layout.js';
 function operand(t: Tensor): { data: FloatArray; transposed: boolean } {
   const [rows, cols] = t.shape;
   if (!t.isContiguous && t.strides[0] === 1 && (t.strides[1] === rows || cols === 1)) {
-    return { data: t.storage.data.subarray(t.offset, t.offset + rows * cols) as FloatArray, transposed: true };
+    return {
+      data: t.storage.data.subarray(t.offset, t.offset + rows * cols) as FloatArray,
+      transposed: true,
+    };
   }
   return { data: packed(t), transposed: false };
 }
 
 /** op(a)·op(b) + bias into a new [m, n] tensor, or one of `shape` with as many elements. */
-function product(a: Tensor, b: Tensor, transA: boolean, transB: boolean, shape?: Shape, bias?: Tensor): Tensor {
+function product(
+  a: Tensor,
+  b: Tensor,
+  transA: boolean,
+  transB: boolean,
+  shape?: Shape,
+  bias?: Tensor,
+): Tensor {
   const left = operand(a);
   const right = operand(b);
   const [m, k] = transA ? [a.shape[1], a.shape[0]] : [a.shape[0], a.shape[1]];
@@ -30,7 +40,18 @@ function product(a: Tensor, b: Tensor, transA: boolean, transB: boolean, shape?:
   const y = Tensor.allocate(a.dtype, shape ?? [m, n]);
   const flipA = transA !== left.transposed;
   const flipB = transB !== right.transposed;
-  kernels().gemm(left.data, right.data, bias === undefined ? null : packed(bias), y.floats, m, n, k, flipA, flipB, false);
+  kernels().gemm(
+    left.data,
+    right.data,
+    bias === undefined ? null : packed(bias),
+    y.floats,
+    m,
+    n,
+    k,
+    flipA,
+    flipB,
+    false,
+  );
   return y;
 }
 
@@ -42,7 +63,10 @@ const matmul2d = builtinOp({
   },
   backward(ctx, gy) {
     const [a, b] = ctx.saved;
-    return [ctx.needs(0) ? product(gy, b, false, true) : null, ctx.needs(1) ? product(a, gy, true, false) : null];
+    return [
+      ctx.needs(0) ? product(gy, b, false, true) : null,
+      ctx.needs(1) ? product(a, gy, true, false) : null,
+    ];
   },
 });
 
@@ -74,7 +98,9 @@ const matmul3d = builtinOp({
 export function matmul(a: Tensor, b: Tensor): Tensor {
   checkSameFloat('matmul', { a, b });
   if (a.rank === 0 || b.rank === 0) {
-    throw new ShapeError(expected('matmul', 'at least one axis', a.rank === 0 ? 'a' : 'b', 'a scalar', 'Use mul().'));
+    throw new ShapeError(
+      expected('matmul', 'at least one axis', a.rank === 0 ? 'a' : 'b', 'a scalar', 'Use mul().'),
+    );
   }
   const inner = a.shape[a.rank - 1];
   const other = b.rank === 1 ? b.shape[0] : b.shape[b.rank - 2];
@@ -84,7 +110,11 @@ export function matmul(a: Tensor, b: Tensor): Tensor {
         `got ${formatShape(a.shape)} and ${formatShape(b.shape)}.`,
     );
   }
-  if (a.rank === 1) return reshape(matmul(reshape(a, [1, inner]), b), b.rank === 1 ? [] : [...b.shape.slice(0, -2), b.shape[b.rank - 1]]);
+  if (a.rank === 1)
+    return reshape(
+      matmul(reshape(a, [1, inner]), b),
+      b.rank === 1 ? [] : [...b.shape.slice(0, -2), b.shape[b.rank - 1]],
+    );
   if (b.rank === 1) return reshape(matmul(a, reshape(b, [inner, 1])), a.shape.slice(0, -1));
   if (a.rank === 2 && b.rank === 2) return matmul2d([a, b]);
   if (b.rank === 2) {
@@ -122,10 +152,18 @@ const linearOp = builtinOp<{ readonly shape: Shape }>({
 /** x·weightᵀ + bias in one pass; x [..., in], weight [out, in], bias [out]. */
 export function linear(x: Tensor, weight: Tensor, bias: Tensor | null = null): Tensor {
   checkSameFloat('linear', { x, weight, bias });
-  if (weight.rank !== 2) throw new ShapeError(expected('linear', 'shape [out, in]', 'weight', formatShape(weight.shape)));
+  if (weight.rank !== 2)
+    throw new ShapeError(expected('linear', 'shape [out, in]', 'weight', formatShape(weight.shape)));
   const [out, into] = weight.shape;
   if (x.rank === 0 || x.shape[x.rank - 1] !== into) {
-    throw new ShapeError(expected('linear', `a last axis of ${into} (weight is ${formatShape(weight.shape)})`, 'x', formatShape(x.shape)));
+    throw new ShapeError(
+      expected(
+        'linear',
+        `a last axis of ${into} (weight is ${formatShape(weight.shape)})`,
+        'x',
+        formatShape(x.shape),
+      ),
+    );
   }
   if (bias !== null && (bias.rank !== 1 || bias.shape[0] !== out)) {
     throw new ShapeError(expected('linear', `shape [${out}]`, 'bias', formatShape(bias.shape)));

@@ -29,19 +29,34 @@ const layerNormOp = builtinOp<{ readonly eps: number }>({
     const ggamma = ctx.hasInput(1) ? Tensor.allocate(x.dtype, [cols]) : null;
     const gbeta = ctx.hasInput(2) ? Tensor.allocate(x.dtype, [cols]) : null;
     kernels().layerNormBackward(
-      packed(x), packed(gy), gamma === undefined ? null : packed(gamma), mean.floats, rstd.floats,
-      gx.floats, ggamma?.floats ?? null, gbeta?.floats ?? null, sizeOf(x.shape.slice(0, -1)), cols,
+      packed(x),
+      packed(gy),
+      gamma === undefined ? null : packed(gamma),
+      mean.floats,
+      rstd.floats,
+      gx.floats,
+      ggamma?.floats ?? null,
+      gbeta?.floats ?? null,
+      sizeOf(x.shape.slice(0, -1)),
+      cols,
     ); // prettier-ignore
     return [gx, ggamma, gbeta].slice(0, ctx.hasInput(1) ? 3 : 1);
   },
 });
 
 /** Each row brought to mean 0 and variance 1, then scaled and shifted: x [..., F], gamma and beta [F], both or neither. */
-export function layerNorm(x: Tensor, gamma: Tensor | null = null, beta: Tensor | null = null, eps = 1e-5): Tensor {
+export function layerNorm(
+  x: Tensor,
+  gamma: Tensor | null = null,
+  beta: Tensor | null = null,
+  eps = 1e-5,
+): Tensor {
   checkSameFloat('layerNorm', { x, gamma, beta });
   checkNumber('layerNorm', 'eps', eps, 0);
-  if (x.rank === 0) throw new ShapeError(expected('layerNorm', 'at least one axis', 'x', formatShape(x.shape)));
-  if ((gamma === null) !== (beta === null)) throw new ShapeError(expected('layerNorm', 'both or neither', 'gamma and beta', 'one of them'));
+  if (x.rank === 0)
+    throw new ShapeError(expected('layerNorm', 'at least one axis', 'x', formatShape(x.shape)));
+  if ((gamma === null) !== (beta === null))
+    throw new ShapeError(expected('layerNorm', 'both or neither', 'gamma and beta', 'one of them'));
   if (gamma === null || beta === null) return layerNormOp([x], { eps });
   const width = [x.shape[x.rank - 1]];
   checkShapeIs('layerNorm', 'gamma', gamma, width);
@@ -67,8 +82,16 @@ const batchNormOp = builtinOp<{ readonly mean: Tensor; readonly rstd: Tensor }>(
     const ggamma = Tensor.allocate(x.dtype, [cols]);
     const gbeta = Tensor.allocate(x.dtype, [cols]);
     kernels().batchNormBackward(
-      packed(x), packed(gy), mean.floats, rstd.floats, gamma === undefined ? null : packed(gamma),
-      gx.floats, ggamma.floats, gbeta.floats, rows, cols,
+      packed(x),
+      packed(gy),
+      mean.floats,
+      rstd.floats,
+      gamma === undefined ? null : packed(gamma),
+      gx.floats,
+      ggamma.floats,
+      gbeta.floats,
+      rows,
+      cols,
     ); // prettier-ignore
     return [gx, ggamma, gbeta].slice(0, ctx.hasInput(1) ? 3 : 1);
   },
@@ -85,7 +108,8 @@ export function columnStats(x: Tensor): ColumnStats {
   checkSameFloat('columnStats', { x });
   checkRank('columnStats', 'x', x, 2);
   const [rows, cols] = x.shape;
-  if (rows === 0) throw new ShapeError(expected('columnStats', 'at least one row', 'x', formatShape(x.shape)));
+  if (rows === 0)
+    throw new ShapeError(expected('columnStats', 'at least one row', 'x', formatShape(x.shape)));
   const mean = Tensor.allocate(x.dtype, [cols]);
   const variance = Tensor.allocate(x.dtype, [cols]);
   kernels().columnStats(packed(x), mean.floats, variance.floats, rows, cols);
@@ -103,7 +127,7 @@ export function batchNorm(
   beta: Tensor | null = null,
   eps = 1e-5,
 ): Tensor {
-  checkSameFloat('batchNorm', { x, gamma, beta });
+  checkSameFloat('batchNorm', { x, 'stats.mean': stats.mean, 'stats.variance': stats.variance, gamma, beta });
   checkRank('batchNorm', 'x', x, 2);
   checkNumber('batchNorm', 'eps', eps, 0);
   const width = [x.shape[1]];
@@ -113,7 +137,8 @@ export function batchNorm(
   for (let i = 0; i < width[0]; i++) rstd.floats[i] = 1 / Math.sqrt(variances[i] + eps);
   const attributes = { mean: stats.mean, rstd };
   if (gamma === null || beta === null) {
-    if (gamma !== beta) throw new ShapeError(expected('batchNorm', 'both or neither', 'gamma and beta', 'one of them'));
+    if (gamma !== beta)
+      throw new ShapeError(expected('batchNorm', 'both or neither', 'gamma and beta', 'one of them'));
     return batchNormOp([x], attributes);
   }
   checkShapeIs('batchNorm', 'gamma', gamma, width);

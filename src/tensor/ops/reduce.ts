@@ -1,12 +1,12 @@
 /**
  * Reductions over one axis, several axes or all. `keepDims` leaves reduced axes with size 1.
  */
-import { kernels, reduceCode, type ReduceOp } from '../../native/index.js';
+import { kernels, type ReduceOp, reduceCode } from '../../native/index.js';
 import { expected, ShapeError } from '../../util/errors.js';
 import { builtinOp } from '../op.js';
 import { checkAxis, formatShape, type Shape, sizeOf } from '../shape.js';
 import { Tensor } from '../tensor.js';
-import { scalar, div, mul, sub } from './binary.js';
+import { div, mul, scalar, sub } from './binary.js';
 import { checkFloat, packed } from './common.js';
 import { expand, reshape } from './layout.js';
 import { sqrt, square } from './unary.js';
@@ -25,18 +25,28 @@ interface Block {
 }
 
 function blockOf(shape: Shape, first: number, last: number): Block {
-  return { outer: sizeOf(shape.slice(0, first)), mid: sizeOf(shape.slice(first, last + 1)), inner: sizeOf(shape.slice(last + 1)) };
+  return {
+    outer: sizeOf(shape.slice(0, first)),
+    mid: sizeOf(shape.slice(first, last + 1)),
+    inner: sizeOf(shape.slice(last + 1)),
+  };
 }
 
 /** Sorted axes, counted from 0, each once. */
 function resolveAxes(where: string, axes: Axes, rank: number): number[] {
   if (axes === undefined) return Array.from({ length: rank }, (_, i) => i);
   const list = (typeof axes === 'number' ? [axes] : [...axes]).map((axis) => checkAxis(where, axis, rank));
-  if (new Set(list).size !== list.length) throw new ShapeError(expected(where, 'each axis once', 'axis', list));
+  if (new Set(list).size !== list.length)
+    throw new ShapeError(expected(where, 'each axis once', 'axis', list));
   return list.sort((a, b) => a - b);
 }
 
-const sumOp = builtinOp<{ readonly block: Block; readonly shape: Shape; readonly from: Shape; readonly keptShape: Shape }>({
+const sumOp = builtinOp<{
+  readonly block: Block;
+  readonly shape: Shape;
+  readonly from: Shape;
+  readonly keptShape: Shape;
+}>({
   name: 'sum',
   forward(_ctx, [x], { block, shape }) {
     const y = Tensor.allocate(x.dtype, shape);
@@ -64,7 +74,10 @@ export function sum(x: Tensor, axes?: Axes, options: ReduceOptions = {}): Tensor
     end = start - 1;
   }
   if (options.keepDims === true) return y;
-  return reshape(y, x.shape.filter((_, i) => !list.includes(i)));
+  return reshape(
+    y,
+    x.shape.filter((_, i) => !list.includes(i)),
+  );
 }
 
 /** Arithmetic mean over the axes. */
@@ -75,7 +88,11 @@ export function mean(x: Tensor, axes?: Axes, options: ReduceOptions = {}): Tenso
 }
 
 /** Variance over the axes; `correction` 1 (the default) is the unbiased estimate, 0 divides by the count. */
-export function variance(x: Tensor, axes?: Axes, options: ReduceOptions & { readonly correction?: number } = {}): Tensor {
+export function variance(
+  x: Tensor,
+  axes?: Axes,
+  options: ReduceOptions & { readonly correction?: number } = {},
+): Tensor {
   checkFloat('variance', 'x', x);
   const count = sizeOf(resolveAxes('variance', axes, x.rank).map((axis) => x.shape[axis]));
   const squares = square(sub(x, mean(x, axes, { keepDims: true })));
@@ -87,7 +104,12 @@ export function norm(x: Tensor, axes?: Axes, options: ReduceOptions = {}): Tenso
   return sqrt(sum(square(x), axes, options));
 }
 
-const extremumOp = builtinOp<{ readonly op: 'max' | 'min'; readonly block: Block; readonly shape: Shape; readonly from: Shape }>({
+const extremumOp = builtinOp<{
+  readonly op: 'max' | 'min';
+  readonly block: Block;
+  readonly shape: Shape;
+  readonly from: Shape;
+}>({
   name: 'max/min',
   forward(ctx, [x], { op, block: { outer, mid, inner }, shape }) {
     const y = Tensor.allocate(x.dtype, shape);
@@ -112,11 +134,15 @@ function extremum(op: 'max' | 'min', x: Tensor, axis: number | undefined, option
   const which = axis === undefined ? null : checkAxis(op, axis, x.rank);
   const [first, last] = which === null ? [0, x.rank - 1] : [which, which];
   const block = blockOf(x.shape, first, last);
-  if (block.mid === 0) throw new ShapeError(expected(op, 'at least one element', 'the reduced axis', formatShape(x.shape)));
+  if (block.mid === 0)
+    throw new ShapeError(expected(op, 'at least one element', 'the reduced axis', formatShape(x.shape)));
   const shape = x.shape.map((d, i) => (i >= first && i <= last ? 1 : d));
   const y = extremumOp([x], { op, block, shape, from: x.shape });
   if (options.keepDims === true) return y;
-  return reshape(y, x.shape.filter((_, i) => i < first || i > last));
+  return reshape(
+    y,
+    x.shape.filter((_, i) => i < first || i > last),
+  );
 }
 
 /** Largest element along an axis, or of all; the gradient goes to the first of equals. */
@@ -133,8 +159,12 @@ function argExtremum(name: string, op: ReduceOp, x: Tensor, axis: number): Tenso
   checkFloat(name, 'x', x);
   const which = checkAxis(name, axis, x.rank);
   const { outer, mid, inner } = blockOf(x.shape, which, which);
-  if (mid === 0) throw new ShapeError(expected(name, 'at least one element', `axis ${which}`, formatShape(x.shape)));
-  const index = Tensor.allocate('i32', x.shape.filter((_, i) => i !== which));
+  if (mid === 0)
+    throw new ShapeError(expected(name, 'at least one element', `axis ${which}`, formatShape(x.shape)));
+  const index = Tensor.allocate(
+    'i32',
+    x.shape.filter((_, i) => i !== which),
+  );
   kernels().argReduce(reduceCode[op], packed(x), index.array as Int32Array, outer, mid, inner);
   return index;
 }

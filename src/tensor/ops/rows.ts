@@ -2,7 +2,7 @@
  * Rows by id: lookup and its transpose, and reductions over consecutive rows. All deterministic: contributions to one
  * row are added in their order.
  */
-import { type FloatArray, kernels, reduceCode, type ReduceOp } from '../../native/index.js';
+import { type FloatArray, kernels, type ReduceOp, reduceCode } from '../../native/index.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { dtypes } from '../dtype.js';
 import { builtinOp } from '../op.js';
@@ -48,7 +48,8 @@ export interface GatherOptions {
 /** x[ids]: the rows of x [R, ...] in the order of ids; an ids tensor of any shape gives [...ids.shape, ...]. */
 export function gatherRows(x: Tensor, ids: Ids, options: GatherOptions = {}): Tensor {
   checkTensor('gatherRows', 'x', x);
-  if (x.rank === 0) throw new ShapeError(expected('gatherRows', 'at least one axis', 'x', formatShape(x.shape)));
+  if (x.rank === 0)
+    throw new ShapeError(expected('gatherRows', 'at least one axis', 'x', formatShape(x.shape)));
   const array = checkIds('gatherRows', 'ids', ids, x.shape[0]);
   const lead = ids instanceof Tensor ? ids.shape : [array.length];
   const shape = [...lead, ...x.shape.slice(1)];
@@ -64,7 +65,13 @@ const scatterAddRowsOp = builtinOp<{ readonly ids: Int32Array; readonly shape: S
   },
   backward(_ctx, gy, { ids, shape }) {
     const gx = Tensor.allocate(gy.dtype, [ids.length, ...shape.slice(1)]);
-    kernels().gatherRows(packed(gy), ids, gx.floats, ids.length, sizeOf(shape.slice(1)) * dtypes[gy.dtype].bytes);
+    kernels().gatherRows(
+      packed(gy),
+      ids,
+      gx.floats,
+      ids.length,
+      sizeOf(shape.slice(1)) * dtypes[gy.dtype].bytes,
+    );
     return [gx];
   },
 });
@@ -73,29 +80,52 @@ const scatterAddRowsOp = builtinOp<{ readonly ids: Int32Array; readonly shape: S
 export function scatterAddRows(src: Tensor, ids: Ids, rows: number): Tensor {
   checkFloat('scatterAddRows', 'src', src);
   checkInteger('scatterAddRows', 'rows', rows);
-  if (src.rank === 0) throw new ShapeError(expected('scatterAddRows', 'at least one axis', 'src', formatShape(src.shape)));
+  if (src.rank === 0)
+    throw new ShapeError(expected('scatterAddRows', 'at least one axis', 'src', formatShape(src.shape)));
   const array = checkIds('scatterAddRows', 'ids', ids, rows);
   if (array.length !== src.shape[0]) {
-    throw new ShapeError(expected('scatterAddRows', `${src.shape[0]} ids (one per row of src)`, 'ids', array.length));
+    throw new ShapeError(
+      expected('scatterAddRows', `${src.shape[0]} ids (one per row of src)`, 'ids', array.length),
+    );
   }
   return scatterAddRowsOp([src], { ids: array, shape: [rows, ...src.shape.slice(1)] });
 }
 
-const segmentReduceOp = builtinOp<{ readonly op: ReduceOp; readonly offsets: Int32Array; readonly from: Shape }>({
+const segmentReduceOp = builtinOp<{
+  readonly op: ReduceOp;
+  readonly offsets: Int32Array;
+  readonly from: Shape;
+}>({
   name: 'segmentReduce',
   forward(ctx, [x], { op, offsets, from }) {
     const segments = offsets.length - 1;
     const width = sizeOf(from.slice(1));
     const y = Tensor.allocate(x.dtype, [segments, ...from.slice(1)]);
     const arg = ctx.recording && (op === 'max' || op === 'min') ? Tensor.allocate('i32', y.shape) : null;
-    kernels().segmentReduce(reduceCode[op], packed(x), offsets, y.floats, (arg?.array as Int32Array) ?? null, segments, width);
+    kernels().segmentReduce(
+      reduceCode[op],
+      packed(x),
+      offsets,
+      y.floats,
+      (arg?.array as Int32Array) ?? null,
+      segments,
+      width,
+    );
     if (arg !== null) ctx.save(arg);
     return y;
   },
   backward({ saved: [arg] }, gy, { op, offsets, from }) {
     const gx = Tensor.allocate(gy.dtype, from);
     const index = arg === undefined ? null : (arg.array as Int32Array);
-    kernels().segmentReduceBackward(reduceCode[op], packed(gy), offsets, index, gx.floats, offsets.length - 1, sizeOf(from.slice(1)));
+    kernels().segmentReduceBackward(
+      reduceCode[op],
+      packed(gy),
+      offsets,
+      index,
+      gx.floats,
+      offsets.length - 1,
+      sizeOf(from.slice(1)),
+    );
     return [gx];
   },
 });
@@ -108,15 +138,32 @@ const segmentReduceOp = builtinOp<{ readonly op: ReduceOp; readonly offsets: Int
  */
 export function segmentReduce(x: Tensor, offsets: Ids, op: ReduceOp = 'sum'): Tensor {
   checkFloat('segmentReduce', 'x', x);
-  if (!Object.hasOwn(reduceCode, op)) throw new ValueError(expected('segmentReduce', `one of ${Object.keys(reduceCode).join(', ')}`, 'op', op));
-  if (x.rank === 0) throw new ShapeError(expected('segmentReduce', 'at least one axis', 'x', formatShape(x.shape)));
+  if (!Object.hasOwn(reduceCode, op))
+    throw new ValueError(expected('segmentReduce', `one of ${Object.keys(reduceCode).join(', ')}`, 'op', op));
+  if (x.rank === 0)
+    throw new ShapeError(expected('segmentReduce', 'at least one axis', 'x', formatShape(x.shape)));
   const array = toInt32('segmentReduce', 'offsets', offsets);
   const rows = x.shape[0];
   if (array.length === 0 || array[0] !== 0 || array[array.length - 1] !== rows) {
-    throw new ValueError(expected('segmentReduce', `offsets from 0 to ${rows}`, 'offsets', array.length === 0 ? 'none' : `${array[0]} to ${array[array.length - 1]}`));
+    throw new ValueError(
+      expected(
+        'segmentReduce',
+        `offsets from 0 to ${rows}`,
+        'offsets',
+        array.length === 0 ? 'none' : `${array[0]} to ${array[array.length - 1]}`,
+      ),
+    );
   }
   for (let i = 1; i < array.length; i++) {
-    if (array[i] < array[i - 1]) throw new ValueError(expected('segmentReduce', 'ascending offsets', 'offsets', `${array[i]} after ${array[i - 1]} at position ${i}`));
+    if (array[i] < array[i - 1])
+      throw new ValueError(
+        expected(
+          'segmentReduce',
+          'ascending offsets',
+          'offsets',
+          `${array[i]} after ${array[i - 1]} at position ${i}`,
+        ),
+      );
   }
   return segmentReduceOp([x], { op, offsets: array, from: x.shape });
 }

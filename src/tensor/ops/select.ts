@@ -32,7 +32,8 @@ const whereOp = builtinOp<{ readonly condition: Uint8Array }>({
 /** condition ? a : b for each element; condition is a u8 tensor (from a comparison). All three broadcast. */
 export function where(condition: Tensor, a: TensorLike, b: TensorLike): Tensor {
   checkTensor('where', 'condition', condition);
-  if (condition.dtype !== 'u8') throw new DTypeError(expected('where', 'u8', 'the dtype of condition', condition.dtype));
+  if (condition.dtype !== 'u8')
+    throw new DTypeError(expected('where', 'u8', 'the dtype of condition', condition.dtype));
   const [x, y] = operands('where', a, b);
   checkFloat('where', 'a', x);
   const shape: Shape = broadcastShapes('where', condition.shape, broadcastShapes('where', x.shape, y.shape));
@@ -57,7 +58,13 @@ const clampOp = builtinOp<{ readonly lo: number; readonly hi: number }>({
     const inside = Tensor.allocate('u8', x.shape);
     kernels().compare(0, values, clamped.floats, inside.array as Uint8Array, inside.size, null);
     const gx = Tensor.allocate(gy.dtype, gy.shape);
-    kernels().where(inside.array as Uint8Array, packed(gy), zerosLike(gy.dtype, gy.shape).floats, gx.floats, gx.size);
+    kernels().where(
+      inside.array as Uint8Array,
+      packed(gy),
+      zerosLike(gy.dtype, gy.shape).floats,
+      gx.floats,
+      gx.size,
+    );
     return [gx];
   },
 });
@@ -65,7 +72,8 @@ const clampOp = builtinOp<{ readonly lo: number; readonly hi: number }>({
 /** Values below lo become lo, above hi become hi; leave one out for no bound. */
 export function clamp(x: Tensor, lo = -Infinity, hi = Infinity): Tensor {
   checkFloat('clamp', 'x', x);
-  if (Number.isNaN(lo) || Number.isNaN(hi) || lo > hi) throw new ValueError(expected('clamp', 'lo <= hi', 'bounds', `${lo} and ${hi}`));
+  if (Number.isNaN(lo) || Number.isNaN(hi) || lo > hi)
+    throw new ValueError(expected('clamp', 'lo <= hi', 'bounds', `${lo} and ${hi}`));
   return clampOp([x], { lo, hi });
 }
 

@@ -23,7 +23,13 @@ function makeSoftmax(name: Name): (x: Tensor, axis?: number) => Tensor {
     },
     backward({ saved: [y] }, gy) {
       const gx = Tensor.allocate(y.dtype, y.shape);
-      kernels()[backwardName](y.floats, packed(gy), gx.floats, sizeOf(y.shape.slice(0, -1)), y.shape[y.rank - 1]);
+      kernels()[backwardName](
+        y.floats,
+        packed(gy),
+        gx.floats,
+        sizeOf(y.shape.slice(0, -1)),
+        y.shape[y.rank - 1],
+      );
       return [gx];
     },
   });

@@ -2,7 +2,7 @@
  * Sums a gradient back to the shape an operand had before broadcasting stretched it.
  */
 import { kernels, reduceCode } from '../../native/index.js';
-import { sameShape, type Shape, sizeOf } from '../shape.js';
+import { type Shape, sameShape, sizeOf } from '../shape.js';
 import { Tensor } from '../tensor.js';
 import { materialize, packed } from './common.js';
 

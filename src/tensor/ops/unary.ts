@@ -2,7 +2,7 @@
  * Functions of one element. Most need only their input or only their output in backward; saving just that one lets the
  * other's memory go.
  */
-import { kernels, unaryCode, type UnaryOp } from '../../native/index.js';
+import { kernels, type UnaryOp, unaryCode } from '../../native/index.js';
 import { checkNumber } from '../../util/errors.js';
 import { builtinOp } from '../op.js';
 import { Tensor } from '../tensor.js';
@@ -10,8 +10,24 @@ import { checkFloat, packed } from './common.js';
 
 /** What backward reads. */
 const saves: Readonly<Record<UnaryOp, 'x' | 'y' | 'none'>> = {
-  neg: 'none', abs: 'x', sign: 'none', square: 'x', sqrt: 'y', reciprocal: 'y', exp: 'y', log: 'x', sin: 'x', cos: 'x',
-  tanh: 'y', sigmoid: 'y', relu: 'y', leakyRelu: 'x', elu: 'x', gelu: 'x', softplus: 'x', logSigmoid: 'x',
+  neg: 'none',
+  abs: 'x',
+  sign: 'none',
+  square: 'x',
+  sqrt: 'y',
+  reciprocal: 'y',
+  exp: 'y',
+  log: 'x',
+  sin: 'x',
+  cos: 'x',
+  tanh: 'y',
+  sigmoid: 'y',
+  relu: 'y',
+  leakyRelu: 'x',
+  elu: 'x',
+  gelu: 'x',
+  softplus: 'x',
+  logSigmoid: 'x',
 }; // prettier-ignore
 
 interface UnaryAttributes {

@@ -14,16 +14,37 @@ const kink = { away: 0.05 };
 const pairs: Record<string, readonly [readonly number[], readonly number[]]> = {
   ...Object.fromEntries(edges.map((n) => [`n=${n}`, [[n], [n]] as const])),
   'matrix and row': [[7, 33], [33]],
-  'matrix and column': [[7, 33], [7, 1]],
-  'row and column': [[1, 9], [7, 1]],
+  'matrix and column': [
+    [7, 33],
+    [7, 1],
+  ],
+  'row and column': [
+    [1, 9],
+    [7, 1],
+  ],
   'scalar and matrix': [[], [4, 5]],
-  'three axes': [[2, 1, 5], [3, 1]],
-  'leading ones': [[1, 1, 4], [6, 4]],
+  'three axes': [
+    [2, 1, 5],
+    [3, 1],
+  ],
+  'leading ones': [
+    [1, 1, 4],
+    [6, 4],
+  ],
   empty: [[0, 3], [3]],
 };
 
-function binary(op: string, run: (a: ops.Tensor, b: ops.Tensor) => ops.Tensor, a: Omit<Input, 'shape'> = {}, b = a): OpCase[] {
-  return makeCases(op, run, Object.fromEntries(Object.entries(pairs).map(([name, [p, q]]) => [name, [input(p, a), input(q, b)]])));
+function binary(
+  op: string,
+  run: (a: ops.Tensor, b: ops.Tensor) => ops.Tensor,
+  a: Omit<Input, 'shape'> = {},
+  b = a,
+): OpCase[] {
+  return makeCases(
+    op,
+    run,
+    Object.fromEntries(Object.entries(pairs).map(([name, [p, q]]) => [name, [input(p, a), input(q, b)]])),
+  );
 }
 
 function comparison(op: string, run: (a: ops.Tensor, b: ops.Tensor) => ops.Tensor): OpCase[] {
@@ -73,10 +94,30 @@ export const elementwiseCases: OpCase[] = [
     broadcast: [input([4, 9]), input([9])],
   }),
   ...makeCases('where', (a) => ops.where(ops.gt(a.detach(), 0), a, 0), { 'with a number': [input([33])] }),
-  ...makeCases('cast', (a) => ops.cast(a, a.dtype === 'f32' ? 'f64' : 'f32'), { floats: [input([17])] }, {
-    loose: [1e6, 'a value that passes through f32 keeps 24 bits, also in the f64 run'],
-  }),
-  ...makeCases('cast', (a) => ops.cast(ops.cast(a, 'i32'), a.dtype), { 'through i32': [input([17], { lo: -50, hi: 50 })] }, { forwardOnly: true }),
-  ...makeCases('cast', (a) => ops.cast(ops.cast(a, 'bf16'), a.dtype), { 'through bf16': [input([17])] }, { forwardOnly: true }),
-  ...makeCases('cast', (a) => ops.cast(ops.cast(a, 'f16'), a.dtype), { 'through f16': [input([17])] }, { forwardOnly: true }),
+  ...makeCases(
+    'cast',
+    (a) => ops.cast(a, a.dtype === 'f32' ? 'f64' : 'f32'),
+    { floats: [input([17])] },
+    {
+      loose: [1e6, 'a value that passes through f32 keeps 24 bits, also in the f64 run'],
+    },
+  ),
+  ...makeCases(
+    'cast',
+    (a) => ops.cast(ops.cast(a, 'i32'), a.dtype),
+    { 'through i32': [input([17], { lo: -50, hi: 50 })] },
+    { forwardOnly: true },
+  ),
+  ...makeCases(
+    'cast',
+    (a) => ops.cast(ops.cast(a, 'bf16'), a.dtype),
+    { 'through bf16': [input([17])] },
+    { forwardOnly: true },
+  ),
+  ...makeCases(
+    'cast',
+    (a) => ops.cast(ops.cast(a, 'f16'), a.dtype),
+    { 'through f16': [input([17])] },
+    { forwardOnly: true },
+  ),
 ];

@@ -1,7 +1,8 @@
 import * as ops from 'skein/tensor';
 import { edges, input, makeCases, type OpCase } from '../case.js';
 
-const ids = (n: number, bound: number): Int32Array => Int32Array.from({ length: n }, (_, i) => (i * 7 + 3) % bound);
+const ids = (n: number, bound: number): Int32Array =>
+  Int32Array.from({ length: n }, (_, i) => (i * 7 + 3) % bound);
 const matrices = {
   small: [input([3, 4]), input([4, 5])],
   row: [input([1, 17]), input([17, 1])],
@@ -20,8 +21,12 @@ export const networkCases: OpCase[] = [
     batched: [input([3, 2, 4]), input([3, 4, 5])],
     'batch broadcast': [input([2, 1, 3, 4]), input([5, 4, 2])],
   }),
-  ...makeCases('matmul', (a, b) => ops.matmul(ops.transpose(a), b), { 'a transposed': [input([8, 3]), input([8, 5])] }),
-  ...makeCases('matmul', (a, b) => ops.matmul(a, ops.transpose(b)), { 'b transposed': [input([3, 8]), input([5, 8])] }),
+  ...makeCases('matmul', (a, b) => ops.matmul(ops.transpose(a), b), {
+    'a transposed': [input([8, 3]), input([8, 5])],
+  }),
+  ...makeCases('matmul', (a, b) => ops.matmul(a, ops.transpose(b)), {
+    'b transposed': [input([3, 8]), input([5, 8])],
+  }),
   ...makeCases('linear', (x, w, b) => ops.linear(x, w, b), {
     matrix: [input([5, 4]), input([3, 4]), input([3])],
     vector: [input([4]), input([3, 4]), input([3])],
@@ -39,15 +44,33 @@ export const networkCases: OpCase[] = [
     matrix: [input([3, 4]), input([3, 4], { lo: 0, hi: 1 })],
   }),
   // A fresh generator for each call, so that every evaluation of the case draws the same mask.
-  ...makeCases('dropout', (x) => ops.dropout(x, 0.4, ops.defaultRandom().split(5)), Object.fromEntries(edges.map((n) => [`n=${n}`, [input([n])]]))),
-  ...makeCases('layerNorm', (x) => ops.layerNorm(x), Object.fromEntries([2, 7, 8, 9, 127, 128, 129].map((n) => [`n=${n}`, [input([4, n])]]))),
+  ...makeCases(
+    'dropout',
+    (x) => ops.dropout(x, 0.4, ops.defaultRandom().split(5)),
+    Object.fromEntries(edges.map((n) => [`n=${n}`, [input([n])]])),
+  ),
+  ...makeCases(
+    'layerNorm',
+    (x) => ops.layerNorm(x),
+    Object.fromEntries([2, 7, 8, 9, 127, 128, 129].map((n) => [`n=${n}`, [input([4, n])]])),
+  ),
   ...makeCases('layerNorm', (x, g, b) => ops.layerNorm(x, g, b, 1e-3), {
     affine: [input([5, 9]), input([9]), input([9])],
     cube: [input([2, 3, 8]), input([8]), input([8])],
   }),
-  ...makeCases('batchNorm', (x) => ops.batchNorm(x, ops.columnStats(x.detach())), { plain: [input([6, 9])], tall: [input([129, 5])] }),
-  ...makeCases('batchNorm', (x, g, b) => ops.batchNorm(x, ops.columnStats(x.detach()), g, b, 1e-3), { affine: [input([7, 8]), input([8]), input([8])] }),
-  ...makeCases('columnStats', (x) => ops.concat(Object.values(ops.columnStats(x))), { matrix: [input([9, 17])] }, { forwardOnly: true }),
+  ...makeCases('batchNorm', (x) => ops.batchNorm(x, ops.columnStats(x.detach())), {
+    plain: [input([6, 9])],
+    tall: [input([129, 5])],
+  }),
+  ...makeCases('batchNorm', (x, g, b) => ops.batchNorm(x, ops.columnStats(x.detach()), g, b, 1e-3), {
+    affine: [input([7, 8]), input([8]), input([8])],
+  }),
+  ...makeCases(
+    'columnStats',
+    (x) => ops.concat(Object.values(ops.columnStats(x))),
+    { matrix: [input([9, 17])] },
+    { forwardOnly: true },
+  ),
   ...makeCases('gatherRows', (x) => ops.gatherRows(x, ids(11, x.shape[0])), {
     ...Object.fromEntries(edges.slice(1).map((n) => [`width=${n}`, [input([5, n])]])),
     vector: [input([5])],
@@ -71,7 +94,9 @@ export const networkCases: OpCase[] = [
     wide: [input([2, 99]), input([2, 99]), input([2, 33])],
   }),
   ...makeCases('rnnGates', (a, b) => ops.rnnGates(a, b), { tanh: [input([3, 9]), input([3, 9])] }),
-  ...makeCases('rnnGates', (a, b) => ops.rnnGates(a, b, 'relu'), { relu: [input([3, 9], { lo: 0.1, hi: 1 }), input([3, 9], { lo: 0.1, hi: 1 })] }),
+  ...makeCases('rnnGates', (a, b) => ops.rnnGates(a, b, 'relu'), {
+    relu: [input([3, 9], { lo: 0.1, hi: 1 }), input([3, 9], { lo: 0.1, hi: 1 })],
+  }),
   ...makeCases('timeEncode', ops.timeEncode, {
     vector: [input([5], { lo: 0, hi: 4 }), input([9]), input([9])],
     matrix: [input([2, 3], { lo: 0, hi: 4 }), input([33]), input([33])],

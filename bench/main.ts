@@ -1,0 +1,87 @@
+/**
+ * `npm run bench -- <suite>`: our kernels and steps against the same work in PyTorch and against the machine's limits.
+ * With `--json` stdout carries one line a case and nothing else; people read stderr then.
+ */
+import { type Options, parseArguments, UsageError, usage } from './arguments.js';
+import { type Limits, measureLimits } from './limits.js';
+import { findPeer, installHint, type Peer } from './peer.js';
+import { jsonLine, limitsLine, machine, save, tableHead, tableLine } from './report.js';
+import { oneCaseFlag, type Result, runCase } from './runner.js';
+import type { Suite } from './suite.js';
+import { loadSuite, suites } from './suites/index.js';
+
+function listSuites(): void {
+  console.log(`${usage}\n\nsuites:`);
+  for (const { name, about } of suites) console.log(`  ${name.padEnd(12)}${about}`);
+}
+
+/** Our side of one case, in the process that runner.ts started for it. */
+async function oneCase([suite, name, threads]: readonly string[]): Promise<void> {
+  const { measureCase } = await import('./one-case.js');
+  const entry = (await loadSuite(suite)).cases.find((one) => one.name === name);
+  if (entry === undefined) throw new UsageError(`bench: expected a case of ${suite}, got "${name}".`);
+  console.log(JSON.stringify(measureCase(entry, Number(threads))));
+}
+
+function limitsOrNull(options: Options, say: (line: string) => void): Limits | null {
+  const limits = measureLimits(options.threads);
+  say(typeof limits === 'string' ? `limits: not measured, ${limits}` : limitsLine(limits));
+  return typeof limits === 'string' ? null : limits;
+}
+
+function peerOrNull(options: Options, say: (line: string) => void): Peer | null {
+  if (!options.peer) return null;
+  const peer = findPeer(options.python);
+  const configs = peer?.configs.map((config) => config.name).join(' / ');
+  say(peer === null ? installHint : `peer: PyTorch ${peer.version}, ${configs}`);
+  return peer;
+}
+
+async function runSuite(suite: Suite, options: Options): Promise<void> {
+  const say = (line: string): void => (options.json ? console.error(line) : console.log(line));
+  const cases = suite.cases.filter((entry) => options.only === null || options.only.test(entry.name));
+  if (cases.length === 0) {
+    throw new UsageError(
+      `bench: expected a pattern that matches a case of ${suite.name} for --only, got ${options.only}.`,
+    );
+  }
+  const facts = machine(options.threads);
+  say(
+    Object.entries(facts)
+      .map(([key, value]) => `${key} ${value}`)
+      .join(', '),
+  );
+  const peer = peerOrNull(options, say);
+  const limits = limitsOrNull(options, say);
+  const results: Result[] = [];
+  say(tableHead);
+  for (const entry of cases) {
+    const result = await runCase(suite, entry, peer, options, limits);
+    results.push(result);
+    say(tableLine(result));
+    if (options.json) console.log(jsonLine(result));
+  }
+  if (options.save)
+    say(
+      `saved to ${save(suite.name, results, { ...facts, peer: peer?.version ?? null, rounds: options.rounds, limits })}`,
+    );
+  if (results.some((result) => result.error !== null)) process.exitCode = 1;
+}
+
+async function main(words: readonly string[]): Promise<void> {
+  if (words[0] === oneCaseFlag) return oneCase(words.slice(1));
+  const options = parseArguments(
+    words,
+    suites.map((suite) => suite.name),
+  );
+  if (options.suite === null) return listSuites();
+  return runSuite(await loadSuite(options.suite), options);
+}
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  console.error(error.message);
+  process.exitCode = 2;
+}

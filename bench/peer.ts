@@ -1,0 +1,88 @@
+/**
+ * Finds PyTorch and gives it its best footing: as installed, and with a faster allocator and the OpenMP build of OpenBLAS
+ * loaded before it, when the system has them. Both are measured; the better one counts.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export interface PeerConfig {
+  readonly name: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export interface Peer {
+  readonly python: string;
+  readonly version: string;
+  readonly configs: readonly PeerConfig[];
+}
+
+export const installHint =
+  'PyTorch was not found, so only our numbers follow. Install it with: sudo apt-get install python3-torch ' +
+  '(and for its best speed: libgoogle-perftools4 libopenblas0-openmp), or name an interpreter with --python.';
+
+const runnerFile = fileURLToPath(new URL('./peers/runner.py', import.meta.url));
+
+/** Folders that hold shared libraries, those of the machine's own architecture included. */
+function libraryFolders(): string[] {
+  const roots = ['/usr/lib', '/usr/lib64', '/usr/local/lib', '/lib'].filter((folder) => existsSync(folder));
+  const triplets = roots.flatMap((folder) =>
+    readdirSync(folder)
+      .filter((name) => name.includes('-linux-'))
+      .map((name) => join(folder, name)),
+  );
+  return [...triplets, ...roots];
+}
+
+function findLibrary(...names: string[]): string | null {
+  for (const folder of libraryFolders()) {
+    for (const name of names) if (existsSync(join(folder, name))) return join(folder, name);
+  }
+  return null;
+}
+
+function configurations(): PeerConfig[] {
+  const allocator = findLibrary('libtcmalloc_minimal.so.4', 'libtcmalloc.so.4');
+  const blas = findLibrary('openblas-openmp/libblas.so.3');
+  const lapack = findLibrary('openblas-openmp/liblapack.so.3');
+  const preload = [allocator, blas, lapack].filter((path) => path !== null);
+  const words = [allocator === null ? '' : 'tcmalloc', blas === null ? '' : 'openblas-openmp'].filter(
+    Boolean,
+  );
+  const plain = { name: 'as installed', env: {} };
+  return preload.length === 0
+    ? [plain]
+    : [plain, { name: words.join('+'), env: { LD_PRELOAD: preload.join(' ') } }];
+}
+
+/** The first interpreter with PyTorch, or null. */
+export function findPeer(python: string | null): Peer | null {
+  const candidates = python === null ? ['python3', '/usr/bin/python3', '/usr/local/bin/python3'] : [python];
+  for (const candidate of candidates) {
+    const probe = spawnSync(candidate, ['-c', 'import torch, numpy; print(torch.__version__)'], {
+      encoding: 'utf8',
+    });
+    if (probe.status === 0)
+      return { python: candidate, version: probe.stdout.trim(), configs: configurations() };
+  }
+  return null;
+}
+
+/** Command and environment that measure one case of the peer. */
+export function peerCommand(
+  peer: Peer,
+  config: PeerConfig,
+  suite: string,
+  name: string,
+  threads: number,
+  runs: number,
+): { file: string; args: string[]; env: Record<string, string> } {
+  const env = {
+    OMP_NUM_THREADS: `${threads}`,
+    OPENBLAS_NUM_THREADS: `${threads}`,
+    PYTHONDONTWRITEBYTECODE: '1',
+  };
+  const args = [runnerFile, suite, name, `${threads}`, `${runs}`];
+  return { file: peer.python, args, env: { ...env, ...config.env } };
+}

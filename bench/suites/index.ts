@@ -1,0 +1,22 @@
+/** The suites by name. A suite is loaded only to be run, so that listing them loads no kernels. */
+import type { Suite } from '../suite.js';
+
+export interface SuiteEntry {
+  readonly name: string;
+  readonly about: string;
+  load(): Promise<Suite>;
+}
+
+export const suites: readonly SuiteEntry[] = [
+  {
+    name: 'kernels',
+    about: 'matrix products, rows by id, losses, normalisation, random numbers, steps of training',
+    load: async () => (await import('./kernels.js')).kernelSuite,
+  },
+];
+
+export async function loadSuite(name: string): Promise<Suite> {
+  const entry = suites.find((suite) => suite.name === name);
+  if (entry === undefined) throw new Error(`bench: no suite "${name}"`);
+  return entry.load();
+}

@@ -1,0 +1,123 @@
+/** Steps of training: optimisers, a small network whose cost is mostly overhead, a recurrent cell, an embedding table. */
+import { Adagrad, Adam, crossEntropy, GRUCell, MLP } from 'skein/nn';
+import { gatherRows, scope, type Tensor } from 'skein/tensor';
+import { figures, floats, integers } from '../inputs.js';
+import type { Case } from '../suite.js';
+import { gradient } from './kernels-tensor.js';
+
+const floatBytes = 4;
+
+/** Overwrites a parameter with the values that the peer starts from. */
+function start(parameter: Tensor | null, seed: number, scale: number): void {
+  if (parameter === null) return;
+  (parameter.dataSync() as Float32Array).set(floats(seed, parameter.shape, scale).dataSync() as Float32Array);
+}
+
+const adam: Case = {
+  name: 'adam_10m',
+  peer: 'adam_10m',
+  // Parameter and both moments read and written, the gradient read.
+  bytes: 7 * floatBytes * 10_000_000,
+  limit: 'copy',
+  ours() {
+    const p = floats(1, [10_000_000]).setRequiresGrad();
+    p.grad = floats(2, [10_000_000]);
+    const optimizer = new Adam([p], { lr: 1e-3 });
+    return { run: () => optimizer.step(), check: () => figures('p', p.dataSync()) };
+  },
+};
+
+const mlpStep: Case = {
+  name: 'mlp_step_1024x256',
+  peer: 'mlp_step_1024x256',
+  // Three layers forward, three weight gradients, two input gradients.
+  flops: 8 * 2 * 1024 * 256 * 256,
+  limit: 'gemm',
+  tolerance: 1e-3,
+  ours() {
+    const x = floats(1, [1024, 256]);
+    const labels = integers(2, 1024, 256);
+    const model = new MLP([256, 256, 256, 256]);
+    for (const [i, layer] of model.linears.entries()) {
+      start(layer.weight, 10 + i, 1 / 16);
+      start(layer.bias, 20 + i, 1 / 16);
+    }
+    const optimizer = new Adam(model.parameters(), { lr: 1e-3 });
+    let value = Number.NaN;
+    return {
+      run() {
+        optimizer.zeroGrad();
+        scope(() => {
+          const loss = crossEntropy(model.forward(x), labels);
+          loss.backward();
+          optimizer.step();
+          value = loss.item();
+        });
+      },
+      check: () => [
+        ...figures('loss', [value]),
+        ...figures('bias', (model.linears[2].bias as Tensor).dataSync()),
+      ],
+    };
+  },
+};
+
+const gruCell: Case = {
+  name: 'gru_cell_1000x100',
+  peer: 'gru_cell_1000x100',
+  flops: 3 * 2 * 2 * 1000 * 100 * 300,
+  limit: 'gemm',
+  ours() {
+    const cell = new GRUCell(100, 100);
+    const weights = [cell.weightIh, cell.weightHh, cell.biasIh, cell.biasHh];
+    for (const [i, weight] of weights.entries()) start(weight, 10 + i, 0.1);
+    const x = floats(1, [1000, 100]).setRequiresGrad();
+    const h = floats(2, [1000, 100]).setRequiresGrad();
+    const gy = floats(3, [1000, 100]);
+    let y: Tensor | null = null;
+    return {
+      run() {
+        for (const leaf of [...weights, x, h]) leaf?.zeroGrad();
+        y?.dispose();
+        y = scope(() => {
+          const out = cell.forward(x, h);
+          out.backward(gy);
+          return out;
+        });
+      },
+      check: () => [
+        ...figures('y', (y as Tensor).dataSync()),
+        ...figures('gx', gradient(x)),
+        ...figures('gh', gradient(h)),
+        ...figures('gw', gradient(cell.weightIh)),
+        ...figures('gb', gradient(cell.biasHh as Tensor)),
+      ],
+    };
+  },
+};
+
+const embedding: Case = {
+  name: 'embedding_sparse_adagrad',
+  peer: 'embedding_sparse_adagrad',
+  // Rows out, their gradient in, table and state read and written: seven times the batch.
+  bytes: 7 * floatBytes * 50_000 * 100,
+  limit: 'rows',
+  ours() {
+    const table = floats(1, [1_000_000, 100]).setRequiresGrad();
+    const ids = integers(2, 50_000, 1_000_000);
+    const gy = floats(3, [50_000, 100]);
+    const optimizer = new Adagrad([table], { lr: 0.1, eps: 1e-10 });
+    return {
+      run() {
+        optimizer.zeroGrad();
+        scope(() => {
+          gatherRows(table, ids, { sparse: true }).backward(gy);
+          optimizer.step();
+        });
+      },
+      check: () => figures('table', table.dataSync()),
+    };
+  },
+};
+
+export const trainingCases: readonly Case[] = [adam, mlpStep, gruCell, embedding];

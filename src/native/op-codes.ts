@@ -1,0 +1,48 @@
+/**
+ * Operations that kernels take as a number: the position in these lists. `native/kernels/op_codes.h` repeats them, and
+ * the loader compares the two.
+ */
+
+export const unaryOps = [
+  'neg',
+  'abs',
+  'sign',
+  'square',
+  'sqrt',
+  'reciprocal',
+  'exp',
+  'log',
+  'sin',
+  'cos',
+  'tanh',
+  'sigmoid',
+  'relu',
+  'leakyRelu',
+  'elu',
+  'gelu',
+  'softplus',
+  'logSigmoid',
+] as const;
+export type UnaryOp = (typeof unaryOps)[number];
+
+export const binaryOps = ['add', 'sub', 'mul', 'div', 'pow', 'maximum', 'minimum'] as const;
+export type BinaryOp = (typeof binaryOps)[number];
+
+export const compareOps = ['eq', 'ne', 'lt', 'le', 'gt', 'ge'] as const;
+export type CompareOp = (typeof compareOps)[number];
+
+export const reduceOps = ['sum', 'mean', 'max', 'min'] as const;
+export type ReduceOp = (typeof reduceOps)[number];
+
+/** Storage types in the order of their codes for `cast` and `copyStrided`. */
+export const storageTypes = ['f32', 'f64', 'i32', 'u8', 'f16', 'bf16'] as const;
+export type StorageType = (typeof storageTypes)[number];
+
+const codes = <T extends string>(names: readonly T[]): Readonly<Record<T, number>> =>
+  Object.fromEntries(names.map((name, index) => [name, index])) as Record<T, number>;
+
+export const unaryCode = codes(unaryOps);
+export const binaryCode = codes(binaryOps);
+export const compareCode = codes(compareOps);
+export const reduceCode = codes(reduceOps);
+export const storageCode = codes(storageTypes);

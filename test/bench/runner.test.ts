@@ -1,0 +1,151 @@
+/** The parts of the benchmark that decide what a number means: options, medians, agreement of results, output. */
+import { describe, expect, it } from 'vitest';
+import { parseArguments, UsageError } from '../../bench/arguments.js';
+import { limitOf, parseLimits, rateOf } from '../../bench/limits.js';
+import { jsonLine, tableLine } from '../../bench/report.js';
+import type { Result } from '../../bench/runner.js';
+import { disagreement, median } from '../../bench/statistics.js';
+import type { Case } from '../../bench/suite.js';
+
+const result: Result = {
+  bench: 'gemm',
+  ours_ms: 2.00004,
+  peer_ms: 4,
+  ratio: 1.99996,
+  limit_share: 0.81234,
+  ours_best_ms: 1.9,
+  peer_best_ms: 3.9,
+  rate: 123.456,
+  unit: 'GFLOP/s',
+  limit: 'gemm',
+  threads: 2,
+  ours_way: 'avx2',
+  peer_way: 'mm',
+  peer_config: 'as installed',
+  error: null,
+};
+
+describe('parseArguments', () => {
+  const parse = (...words: string[]) => parseArguments(words, ['kernels', 'gnn']);
+
+  it.each([
+    ['a suite nobody knows', ['nope'], /one of kernels, gnn for the suite, got "nope"/],
+    ['two suites', ['kernels', 'gnn'], /one suite/],
+    ['an unknown option', ['kernels', '--fast'], /known option, got "--fast"/],
+    ['an option without its value', ['kernels', '--only'], /a value for --only/],
+    [
+      'rounds that are no number',
+      ['kernels', '--rounds', 'x'],
+      /whole number from 1 to 1024 for --rounds, got "x"/,
+    ],
+    ['no threads', ['kernels', '--threads', '0'], /for --threads, got "0"/],
+    ['a broken pattern', ['kernels', '--only', '('], /regular expression for --only/],
+  ])('refuses %s', (_what, words, message) => {
+    expect(() => parse(...words)).toThrow(UsageError);
+    expect(() => parse(...words)).toThrow(message);
+  });
+
+  it('has defaults and reads every option', () => {
+    const plain = parse();
+    expect(plain).toMatchObject({
+      suite: null,
+      json: false,
+      only: null,
+      threads: 2,
+      peer: true,
+      save: false,
+      python: null,
+    });
+    const words = 'kernels --json --only gemm --rounds 3 --threads 1 --no-peer --save --python py'.split(' ');
+    expect(parse(...words)).toEqual({
+      suite: 'kernels',
+      json: true,
+      only: /gemm/,
+      rounds: 3,
+      threads: 1,
+      peer: false,
+      save: true,
+      python: 'py',
+    });
+  });
+});
+
+describe('statistics', () => {
+  it('takes the middle, or the mean of the two in the middle', () => {
+    expect(median([3, 1, 2])).toBe(2);
+    expect(median([4, 1, 3, 2])).toBe(2.5);
+  });
+
+  it('compares figures by their scale and refuses NaN and missing ones', () => {
+    const check = (value: number, scale = 100) => [{ name: 'sum', value, scale }];
+    expect(disagreement(check(1), check(1.009), 1e-4)).toBeNull();
+    expect(disagreement(check(1), check(1.011), 1e-4)).toMatch(/sum: ours 1, the peer's 1.011/);
+    expect(disagreement(check(Number.NaN), check(1), 1e-4)).not.toBeNull();
+    expect(disagreement(check(1), [{ name: 'other', value: 1, scale: 100 }], 1e-4)).toMatch(
+      /"sum" of ours, "other" of the peer/,
+    );
+    expect(disagreement(check(1), [], 1e-4)).not.toBeNull();
+  });
+});
+
+describe('limits', () => {
+  const limits = parseLimits('gemm 0 400\ncopy 1000 30\ncopy 100000 50\ncopy 10000000 20\nrows 1000 12\n');
+  const entry = (over: Partial<Case>): Case => ({
+    name: 'x',
+    peer: null,
+    limit: 'copy',
+    ours: () => never(),
+    ...over,
+  });
+  const never = (): never => {
+    throw new Error('not run');
+  };
+
+  it('never lets a smaller working set be slower', () => {
+    expect(limits.copy.map(({ rate }) => rate)).toEqual([50, 50, 20]);
+  });
+
+  it('picks the limit that bounds the case', () => {
+    expect(limitOf(entry({ limit: 'gemm' }), limits)).toBe(400);
+    expect(limitOf(entry({ limit: 'rows' }), limits)).toBe(12);
+    expect(limitOf(entry({ bytes: 9_000_000 }), limits)).toBe(20);
+    expect(limitOf(entry({ bytes: 90_000 }), limits)).toBe(50);
+  });
+
+  it('gives rates in the unit of the limit', () => {
+    expect(rateOf(entry({ limit: 'gemm', flops: 2e9 }), 10)).toEqual({ rate: 200, unit: 'GFLOP/s' });
+    expect(rateOf(entry({ bytes: 1e9 }), 100)).toEqual({ rate: 10, unit: 'GB/s' });
+  });
+});
+
+describe('output', () => {
+  it('is one JSON object a line with rounded numbers and no empty error', () => {
+    const line = jsonLine(result);
+    expect(line).not.toContain('\n');
+    expect(JSON.parse(line)).toMatchObject({
+      bench: 'gemm',
+      ours_ms: 2,
+      peer_ms: 4,
+      ratio: 2,
+      limit_share: 0.812,
+    });
+    expect(JSON.parse(line)).not.toHaveProperty('error');
+  });
+
+  it('keeps what could not be measured as null, with the reason', () => {
+    const line = jsonLine({
+      ...result,
+      peer_ms: null,
+      ratio: null,
+      limit_share: Number.NaN,
+      error: 'results differ',
+    });
+    expect(JSON.parse(line)).toMatchObject({
+      peer_ms: null,
+      ratio: null,
+      limit_share: null,
+      error: 'results differ',
+    });
+    expect(tableLine({ ...result, error: 'results differ' })).toContain('\n    results differ');
+  });
+});
