@@ -9,10 +9,10 @@ import { kernels } from '../native/index.js';
 import { DTypeError, expected, InternalError, ShapeError, StateError } from '../util/errors.js';
 import { isFloat } from './dtype.js';
 import { isCheckingFinite, noGrad } from './grad-mode.js';
-import { scope } from './scope.js';
+import { closeScope, openScope } from './scope.js';
 import { formatShape, sameShape } from './shape.js';
 import { SparseRows } from './sparse-rows.js';
-import { checkFinite, type Edge, edgeOf, type Gradient, type TapeNode } from './tape.js';
+import { checkFinite, type Edge, edgeOf, type Gradient, TapeNode } from './tape.js';
 import { Tensor } from './tensor.js';
 
 export interface BackwardOptions {
@@ -45,7 +45,7 @@ export function grad(
   const keys = inputs.map((t) => {
     if (!t.requiresGrad)
       throw new StateError('grad: expected inputs that require a gradient, got one that does not.');
-    const key = captureKey(edgeOf(t));
+    const key = captureKey(edgeOf(t), t.outputIndex);
     captured.set(key, null);
     return key;
   });
@@ -53,9 +53,9 @@ export function grad(
   return keys.map((key) => captured.get(key) ?? null);
 }
 
-function captureKey(edge: Edge): string | Tensor {
+function captureKey(edge: Edge, index: number): string | Tensor {
   if (edge === null) throw new InternalError('a tensor without an edge cannot be captured');
-  return 'leaf' in edge ? edge.leaf : `${edge.node.id}:${edge.index}`;
+  return edge instanceof TapeNode ? `${edge.id}:${index}` : edge;
 }
 
 type Captured = Map<string | Tensor, Tensor | null>;
@@ -79,33 +79,33 @@ class Pass {
     const stack: Edge[] = [...roots];
     while (stack.length > 0) {
       const edge = stack.pop() as Edge;
-      if (edge === null) continue;
-      if ('leaf' in edge) {
-        this.#leafUses.set(edge.leaf, (this.#leafUses.get(edge.leaf) ?? 0) + 1);
-      } else if (!seen.has(edge.node)) {
-        seen.add(edge.node);
-        nodes.push(edge.node);
-        stack.push(...edge.node.edges);
+      if (edge instanceof TapeNode) {
+        if (seen.has(edge)) continue;
+        seen.add(edge);
+        nodes.push(edge);
+        for (const next of edge.edges) stack.push(next);
+      } else if (edge !== null) {
+        this.#leafUses.set(edge, (this.#leafUses.get(edge) ?? 0) + 1);
       }
     }
     return nodes.sort((a, b) => b.id - a.id);
   }
 
   /** Takes one handle of a gradient (or null) along an edge. */
-  deliver(edge: Edge, gradient: Gradient | null, from: string): void {
+  deliver(edge: Edge, index: number, gradient: Gradient | null, from: string): void {
     if (edge === null) {
       if (gradient instanceof Tensor) gradient.dispose();
-    } else if ('leaf' in edge) {
-      this.#deliverToLeaf(edge.leaf, gradient, from);
+    } else if (edge instanceof Tensor) {
+      this.#deliverToLeaf(edge, gradient, from);
     } else if (gradient !== null) {
       if (gradient instanceof SparseRows)
         throw new InternalError(`${from} returned sparse rows for a tensor that is not a leaf`);
-      let slots = this.#slots.get(edge.node);
+      let slots = this.#slots.get(edge);
       if (slots === undefined) {
-        slots = new Array<Tensor | null>(edge.node.outputs).fill(null);
-        this.#slots.set(edge.node, slots);
+        slots = new Array<Tensor | null>(edge.outputs).fill(null);
+        this.#slots.set(edge, slots);
       }
-      slots[edge.index] = this.#sum(slots[edge.index], gradient);
+      slots[index] = this.#sum(slots[index], gradient);
     }
   }
 
@@ -146,18 +146,21 @@ class Pass {
     const slots = this.#slots.get(node);
     this.#slots.delete(node);
     if (slots === undefined) {
-      for (const edge of node.edges) if (edge !== null) this.deliver(edge, null, node.name);
+      for (const edge of node.edges) this.deliver(edge, 0, null, node.name);
       if (!retain) node.release();
       return;
     }
     const seenByUser = this.#runHooks(node, slots) || !node.builtin;
-    const results = node.builtin ? scope(() => node.runBackward(slots)) : node.runBackward(slots);
-    const handles = ownHandles(results, slots, node.builtin);
-    for (const [i, edge] of node.edges.entries()) {
+    const handles = ownHandles(
+      node.builtin ? recycled(node, slots) : node.runBackward(slots),
+      slots,
+      node.builtin,
+    );
+    for (let i = 0; i < handles.length; i++) {
       const handle = handles[i];
       if (handle instanceof Tensor && isCheckingFinite())
         checkFinite(handle, `${node.name} (backward, input ${i})`);
-      this.deliver(edge, handle, node.name);
+      this.deliver(node.edges[i], node.indices?.[i] ?? 0, handle, node.name);
     }
     if (!seenByUser) for (const g of slots) g?.dispose();
     if (!retain) node.release();
@@ -219,7 +222,7 @@ function run(
     });
     const starts = roots.map((root, i) => rootGradient(root, gradients[i]));
     const nodes = pass.collect(edges);
-    for (const [i, edge] of edges.entries()) pass.deliver(edge, starts[i], 'backward');
+    for (const [i, edge] of edges.entries()) pass.deliver(edge, roots[i].outputIndex, starts[i], 'backward');
     for (const node of nodes) pass.visit(node, retain);
   });
 }
@@ -251,23 +254,35 @@ function rootGradient(root: Tensor, given: Tensor | undefined): Tensor {
   return given.alias();
 }
 
+/** Runs a built-in rule; what it made and did not return goes back to the pool. */
+function recycled(
+  node: TapeNode,
+  slots: readonly (Tensor | null)[],
+): readonly (Gradient | null | undefined)[] {
+  const outer = openScope();
+  let results: readonly (Gradient | null | undefined)[] = [];
+  try {
+    results = node.runBackward(slots);
+  } finally {
+    closeScope(outer, results);
+  }
+  return results;
+}
+
 /** One handle of its own for each result, so that disposing one never takes another's memory. */
 function ownHandles(
   results: readonly (Gradient | null | undefined)[],
   received: readonly (Tensor | null)[],
   builtin: boolean,
 ): (Gradient | null)[] {
-  const taken = new Set<unknown>(received);
-  return results.map((result) => {
+  return results.map((result, i) => {
     if (result === null || result === undefined) return null;
     if (result instanceof SparseRows) return result;
-    if (!(result instanceof Tensor) || !isFloat(result.dtype))
+    if (!(result instanceof Tensor) || !isFloat(result.dtype)) {
       throw new InternalError('a backward function must return float tensors or null');
-    if (builtin && !taken.has(result)) {
-      taken.add(result);
-      return result;
     }
-    return result.alias();
+    const taken = !builtin || received.includes(result) || results.indexOf(result) < i;
+    return taken ? result.alias() : result;
   });
 }
 

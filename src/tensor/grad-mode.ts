@@ -10,6 +10,13 @@ export function isGradEnabled(): boolean {
   return recording;
 }
 
+/** Sets recording and returns what it was: for the tape, which restores it in a `finally`. @internal */
+export function setRecording(flag: boolean): boolean {
+  const before = recording;
+  recording = flag;
+  return before;
+}
+
 /** Runs `fn` without recording: for inference and for updating parameters. */
 export function noGrad<T>(fn: () => T): T {
   return withRecording('noGrad', false, fn);

@@ -52,7 +52,7 @@ export function defineOp<A = void>(
 export function defineMultiOp<A = void>(
   definition: MultiOpDefinition<A>,
 ): (inputs: readonly Tensor[], attributes: A) => Tensor[] {
-  return (inputs, attributes) => applyRule(definition, inputs, attributes);
+  return (inputs, attributes) => applyRule(definition, inputs, attributes) as Tensor[];
 }
 
 /** `defineOp` for Skein's own operations. @internal */
@@ -76,5 +76,5 @@ function make<A>(
     backward: (ctx: BackwardContext, gradients: readonly (Tensor | null)[], attributes: A) =>
       definition.backward(ctx, gradients[0] as Tensor, attributes),
   };
-  return (inputs, attributes) => applyRule(rule, inputs, attributes)[0];
+  return (inputs, attributes) => applyRule(rule, inputs, attributes) as Tensor;
 }

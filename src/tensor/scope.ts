@@ -62,6 +62,26 @@ export function keep<T extends Scoped>(item: T): T {
   return item;
 }
 
+/**
+ * A scope without a closure, for the tape's inner loop: `openScope` … `closeScope(previous, survivors)`. What is not
+ * among the few survivors is disposed; they belong to the previous scope from then on. @internal
+ */
+export function openScope(): Scoped[] | null {
+  const outer = current;
+  current = [];
+  return outer;
+}
+
+export function closeScope(outer: Scoped[] | null, survivors: readonly unknown[]): void {
+  const items = current as Scoped[];
+  current = outer;
+  for (const item of items) {
+    if (item.kept) continue;
+    if (survivors.includes(item)) outer?.push(item);
+    else item.dispose();
+  }
+}
+
 /** Runs `fn` outside any scope, for what must outlive the caller's: parameters, optimiser state. */
 export function unscoped<T>(fn: () => T): T {
   const outer = current;

@@ -9,10 +9,10 @@
 import { type FloatArray, kernels } from '../native/index.js';
 import { InternalError, StateError, ValueError } from '../util/errors.js';
 import { isFloat } from './dtype.js';
-import { isCheckingFinite, isGradEnabled, noGrad } from './grad-mode.js';
+import { isCheckingFinite, isGradEnabled, setRecording } from './grad-mode.js';
 import { formatShape } from './shape.js';
 import type { SparseRows } from './sparse-rows.js';
-import type { Tensor } from './tensor.js';
+import { Tensor } from './tensor.js';
 
 /** May return another gradient to use instead. */
 export type GradientHook = (gradient: Tensor) => Tensor | undefined;
@@ -21,72 +21,27 @@ export type LeafHook = (leaf: Tensor) => void;
 export type Gradient = Tensor | SparseRows;
 
 /** Where the gradient of an input goes: to the node that made it, to a leaf, or nowhere. */
-export type Edge = { readonly node: TapeNode; readonly index: number } | { readonly leaf: Tensor } | null;
+export type Edge = TapeNode | Tensor | null;
 
-/** What an operation's forward leaves for its backward. */
-export class OpContext {
+/** What an operation's forward sees of the tape. */
+export interface OpContext {
   /** Whether anything is recorded: forward may skip work that only backward needs. */
   readonly recording: boolean;
-  readonly #needs: readonly boolean[];
-  readonly #leaves: readonly boolean[];
-  #saved: Tensor[] = [];
-  #versions: number[] = [];
-  #released = false;
-
-  constructor(inputs: readonly Tensor[], recording: boolean) {
-    this.recording = recording;
-    this.#needs = recording ? inputs.map((t) => t.requiresGrad) : [];
-    this.#leaves = recording ? inputs.map((t) => t.isLeaf) : [];
-  }
-
   /** Whether input `i` needs a gradient. */
-  needs(i: number): boolean {
-    return this.#needs[i] ?? false;
-  }
-
-  /** Whether input `i` is a leaf, whose gradient may be sparse rows. */
-  isLeaf(i: number): boolean {
-    return this.#leaves[i] ?? false;
-  }
-
+  needs(i: number): boolean;
   /** Keeps values for backward. They stay valid even if the user disposes them. */
-  save(...tensors: readonly Tensor[]): void {
-    if (!this.recording) return;
-    for (const t of tensors) {
-      this.#saved.push(t.alias());
-      this.#versions.push(t.storage.version);
-    }
-  }
+  save(...tensors: readonly Tensor[]): void;
+}
 
+/** What an operation's backward sees. */
+export interface BackwardContext {
   /** The saved values, in the order they were saved. */
-  saved(name: string): readonly Tensor[] {
-    if (this.#released) {
-      throw new StateError(
-        `backward: expected the recorded graph of ${name}, but a backward pass has already freed it. ` +
-          'Pass { retainGraph: true } to the first backward to go through it again.',
-      );
-    }
-    for (const [i, t] of this.#saved.entries()) {
-      if (t.storage.version !== this.#versions[i]) {
-        throw new StateError(
-          `backward: a tensor of shape ${formatShape(t.shape)} that ${name} saved was changed in place after it was used. ` +
-            'Compute on a clone, or change it after backward.',
-        );
-      }
-    }
-    return this.#saved;
-  }
-
-  release(): void {
-    for (const t of this.#saved) t.dispose();
-    this.#saved = [];
-    this.#versions = [];
-    this.#released = true;
-  }
-
-  get isReleased(): boolean {
-    return this.#released;
-  }
+  readonly saved: readonly Tensor[];
+  /** Whether the operation was called with an input `i`. */
+  hasInput(i: number): boolean;
+  needs(i: number): boolean;
+  /** Whether input `i` is a leaf, whose gradient may be sparse rows. */
+  isLeaf(i: number): boolean;
 }
 
 export interface OpRule<A> {
@@ -104,61 +59,84 @@ export interface OpRule<A> {
   readonly always?: boolean;
 }
 
-/** What backward sees of the context. */
-export interface BackwardContext {
-  readonly saved: readonly Tensor[];
-  /** Whether the operation was called with an input `i`. */
-  hasInput(i: number): boolean;
-  needs(i: number): boolean;
-  isLeaf(i: number): boolean;
-}
+/** The context of operations that are not recorded. */
+const unrecorded: OpContext = { recording: false, needs: () => false, save: () => {} };
 
 let nextId = 0;
 
-export class TapeNode {
+/** A recorded operation: also the context that its forward fills and its backward reads. */
+export class TapeNode implements OpContext, BackwardContext {
   /** Grows with time: an input's node has a smaller id than the node that uses it. */
   readonly id = nextId++;
-  readonly name: string;
+  readonly recording = true;
   readonly edges: readonly Edge[];
-  readonly builtin: boolean;
-  readonly outputs: number;
+  /** For inputs that are not the first result of their node: which one. */
+  readonly indices: readonly number[] | null;
+  outputs = 1;
   /** Gradient hooks per output. */
   hooks: (GradientHook[] | undefined)[] | null = null;
-  readonly #context: OpContext;
-  readonly #run: (
-    ctx: BackwardContext,
-    gradients: readonly (Tensor | null)[],
-  ) => readonly (Gradient | null | undefined)[];
+  readonly #rule: OpRule<unknown>;
+  readonly #attributes: unknown;
+  #saved: Tensor[] | null = [];
+  #versions: number[] = [];
 
-  constructor(
-    rule: OpRule<unknown>,
-    context: OpContext,
-    attributes: unknown,
-    inputs: readonly Tensor[],
-    outputs: number,
-  ) {
-    this.name = rule.name;
-    this.builtin = rule.builtin === true;
-    this.outputs = outputs;
+  constructor(rule: OpRule<unknown>, attributes: unknown, inputs: readonly Tensor[]) {
+    this.#rule = rule;
+    this.#attributes = attributes;
     this.edges = inputs.map(edgeOf);
-    this.#context = context;
-    this.#run = (ctx, gradients) => rule.backward(ctx, gradients, attributes);
+    this.indices = inputs.some((t) => t.outputIndex !== 0) ? inputs.map((t) => t.outputIndex) : null;
   }
 
-  get isReleased(): boolean {
-    return this.#context.isReleased;
+  get name(): string {
+    return this.#rule.name;
+  }
+
+  get builtin(): boolean {
+    return this.#rule.builtin === true;
+  }
+
+  hasInput(i: number): boolean {
+    return i < this.edges.length;
+  }
+
+  needs(i: number): boolean {
+    return i < this.edges.length && this.edges[i] !== null;
+  }
+
+  isLeaf(i: number): boolean {
+    return this.edges[i] instanceof Tensor;
+  }
+
+  save(...tensors: readonly Tensor[]): void {
+    for (const t of tensors) {
+      this.#saved?.push(t.alias());
+      this.#versions.push(t.storage.version);
+    }
+  }
+
+  get saved(): readonly Tensor[] {
+    const saved = this.#saved;
+    if (saved === null) {
+      throw new StateError(
+        `backward: expected the recorded graph of ${this.name}, but a backward pass has already freed it. ` +
+          'Pass { retainGraph: true } to the first backward to go through it again.',
+      );
+    }
+    for (let i = 0; i < saved.length; i++) {
+      if (saved[i].storage.version !== this.#versions[i]) {
+        throw new StateError(
+          `backward: a tensor of shape ${formatShape(saved[i].shape)} that ${this.name} saved was changed in place after it ` +
+            'was used. Compute on a clone, or change it after backward.',
+        );
+      }
+    }
+    return saved;
   }
 
   runBackward(gradients: readonly (Tensor | null)[]): readonly (Gradient | null | undefined)[] {
-    const context = this.#context;
-    const saved = context.saved(this.name);
-    const view = {
-      saved,
-      hasInput: (i: number) => i < this.edges.length,
-      needs: (i: number) => context.needs(i),
-      isLeaf: (i: number) => context.isLeaf(i),
-    };
-    const results = this.#run(view, gradients);
+    // Read for its check: a freed graph is an error even when the rule saved nothing.
+    this.saved;
+    const results = this.#rule.backward(this, gradients, this.#attributes);
     if (results.length !== this.edges.length) {
       throw new InternalError(
         `${this.name} has ${this.edges.length} inputs but its backward returned ${results.length} gradients`,
@@ -167,38 +145,57 @@ export class TapeNode {
     return results;
   }
 
+  /** Lets the saved values go. */
   release(): void {
-    this.#context.release();
+    for (const t of this.#saved ?? []) t.dispose();
+    this.#saved = null;
   }
 }
 
 export function edgeOf(t: Tensor): Edge {
-  if (t.node !== null) return { node: t.node, index: t.outputIndex };
-  return t.requiresGrad ? { leaf: t } : null;
+  return t.node ?? (t.requiresGrad ? t : null);
 }
 
 /** Runs a rule's forward and records it when any input requires a gradient. */
-export function applyRule<A>(rule: OpRule<A>, inputs: readonly Tensor[], attributes: A): Tensor[] {
-  let recording = false;
+export function applyRule<A>(
+  rule: OpRule<A>,
+  inputs: readonly Tensor[],
+  attributes: A,
+): Tensor | readonly Tensor[] {
+  let record = false;
   if (isGradEnabled()) {
-    recording = rule.always === true;
-    for (const t of inputs) if (t.requiresGrad) recording = true;
+    record = rule.always === true;
+    for (const t of inputs) if (t.requiresGrad) record = true;
   }
-  const context = new OpContext(inputs, recording);
-  const result = noGrad(() => rule.forward(context, inputs, attributes));
-  let outputs = (Array.isArray(result) ? result : [result]) as Tensor[];
-  if (isCheckingFinite()) for (const t of outputs) checkFinite(t, rule.name);
-  if (recording) {
-    // An operation that hands back its input must not overwrite the input's own place in the tape.
-    outputs = outputs.map((t) => (inputs.includes(t) || t.node !== null ? t.view(t.shape, t.strides) : t));
-    const node = new TapeNode(rule as OpRule<unknown>, context, attributes, inputs, outputs.length);
-    for (const [i, t] of outputs.entries()) {
-      if (!isFloat(t.dtype)) continue;
-      t.node = node;
-      t.outputIndex = i;
-    }
+  const node = record ? new TapeNode(rule as OpRule<unknown>, attributes, inputs) : null;
+  const before = setRecording(false);
+  let result: Tensor | readonly Tensor[];
+  try {
+    result = rule.forward(node ?? unrecorded, inputs, attributes);
+  } finally {
+    setRecording(before);
   }
-  return outputs;
+  if (result instanceof Tensor) return finish(result, 0, node, inputs, rule.name);
+  if (node !== null) node.outputs = result.length;
+  return result.map((t, i) => finish(t, i, node, inputs, rule.name));
+}
+
+/** Checks a result if asked to, and gives it its place in the tape. */
+function finish(
+  result: Tensor,
+  index: number,
+  node: TapeNode | null,
+  inputs: readonly Tensor[],
+  name: string,
+): Tensor {
+  if (isCheckingFinite()) checkFinite(result, name);
+  if (node === null || !isFloat(result.dtype)) return result;
+  // An operation that hands back its input must not overwrite the input's own place in the tape.
+  const own =
+    inputs.includes(result) || result.node !== null ? result.view(result.shape, result.strides) : result;
+  own.node = node;
+  own.outputIndex = index;
+  return own;
 }
 
 export function checkFinite(t: Tensor, name: string): void {
