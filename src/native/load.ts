@@ -39,7 +39,8 @@ export function loadAddon(choice: string | undefined): LoadResult {
   const builtin = globalThis.process?.getBuiltinModule;
   if (builtin === undefined) return { addon: null, reason: 'this is not Node.js', forced: true };
   const require = builtin('node:module').createRequire(import.meta.url);
-  const open = (level: Level): Addon => check(require(`../../build/skein-${level}.node`) as Addon, level);
+  const open = (level: Level): Addon =>
+    withShortSpin(() => check(require(`../../build/skein-${level}.node`) as Addon, level));
   try {
     const forced = levels.includes(choice as Level) ? (choice as Level) : null;
     const portable = open('portable');
@@ -54,6 +55,23 @@ export function loadAddon(choice: string | undefined): LoadResult {
   } catch (error) {
     if (error instanceof InternalError || error instanceof ValueError) throw error;
     return { addon: null, reason: explain(error), forced: false };
+  }
+}
+
+/**
+ * The OpenMP runtime lets idle threads spin for milliseconds before they sleep. On a machine that does anything else the
+ * spinning takes the core from the very thread that is waited for (a training step took 20 times as long beside four
+ * busy processes). It reads its settings when the addon loads, so a short spin is set for that moment, unless the user
+ * has chosen.
+ */
+function withShortSpin<T>(load: () => T): T {
+  const { env } = process;
+  if (env.GOMP_SPINCOUNT !== undefined || env.OMP_WAIT_POLICY !== undefined) return load();
+  env.GOMP_SPINCOUNT = '2000';
+  try {
+    return load();
+  } finally {
+    delete env.GOMP_SPINCOUNT;
   }
 }
 

@@ -6,13 +6,15 @@
  * tape after backward). Memory that is merely forgotten is the garbage collector's, as with any object: nothing here
  * relies on a finaliser. Blocks are handed out dirty.
  */
-import { misalignment } from '../native/index.js';
+import { misalignment, type TypedArray } from '../native/index.js';
 
 export interface Block {
   readonly buffer: ArrayBuffer;
   /** Offset of the first aligned byte. */
   readonly offset: number;
   readonly bytes: number;
+  /** The array last made over this block. A loop asks for the same arrays again, and making one costs as much as a kernel call. */
+  array: TypedArray | null;
 }
 
 const alignment = 64;
@@ -41,7 +43,8 @@ export function allocateBlock(bytes: number): Block {
   }
   allocations++;
   const buffer = new ArrayBuffer(size + alignment);
-  return { buffer, offset: (alignment - misalignment(new Uint8Array(buffer))) % alignment, bytes: size };
+  const offset = (alignment - misalignment(new Uint8Array(buffer))) % alignment;
+  return { buffer, offset, bytes: size, array: null };
 }
 
 export function recycleBlock(block: Block): void {

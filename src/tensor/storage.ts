@@ -22,7 +22,11 @@ export class Storage {
   static allocate(dtype: DType, elements: number): Storage {
     const { bytes, array } = dtypes[dtype];
     const block = allocateBlock(elements * bytes);
-    return new Storage(new array(block.buffer, block.offset, elements), block);
+    const last = block.array;
+    const fits = last !== null && last.length === elements && last instanceof array;
+    const data = fits ? last : new array(block.buffer, block.offset, elements);
+    block.array = data;
+    return new Storage(data, block);
   }
 
   /** The caller's own memory, used without a copy and never recycled. */
