@@ -5,7 +5,7 @@
 import { type Options, parseArguments, UsageError, usage } from './arguments.js';
 import { type Limits, measureLimits } from './limits.js';
 import { findPeer, installHint, type Peer } from './peer.js';
-import { jsonLine, limitsLine, machine, save, tableHead, tableLine } from './report.js';
+import { jsonLine, limitsLine, machine, peerLines, save, tableHead, tableLine } from './report.js';
 import { oneCaseFlag, type Result, runCase } from './runner.js';
 import type { Suite } from './suite.js';
 import { loadSuite, suites } from './suites/index.js';
@@ -31,10 +31,19 @@ function limitsOrNull(options: Options, say: (line: string) => void): Limits | n
 
 function peerOrNull(options: Options, say: (line: string) => void): Peer | null {
   if (!options.peer) return null;
-  const peer = findPeer(options.python);
-  const configs = peer?.configs.map((config) => config.name).join(' / ');
-  say(peer === null ? installHint : `peer: PyTorch ${peer.version}, ${configs}`);
+  const peer = findPeer(options.python, options.threads);
+  if (peer === null) say(installHint);
+  else for (const line of peerLines(peer)) say(line);
   return peer;
+}
+
+/** A BLAS that stays far below the arithmetic of the machine is a badly set up one, not a slow one. */
+function warnOfSlowPeer(peer: Peer | null, limits: Limits | null, say: (line: string) => void): void {
+  if (peer === null || limits === null || peer.cores.chosen.gflops >= 0.4 * limits.gemm) return;
+  const share = ((100 * peer.cores.chosen.gflops) / limits.gemm).toFixed(0);
+  say(
+    `warning: the peer's matrix product reaches ${share} % of the machine's arithmetic; its ratios are not to be trusted.`,
+  );
 }
 
 async function runSuite(suite: Suite, options: Options): Promise<void> {
@@ -53,6 +62,7 @@ async function runSuite(suite: Suite, options: Options): Promise<void> {
   );
   const peer = peerOrNull(options, say);
   const limits = limitsOrNull(options, say);
+  warnOfSlowPeer(peer, limits, say);
   const results: Result[] = [];
   say(tableHead);
   for (const entry of cases) {
@@ -63,7 +73,7 @@ async function runSuite(suite: Suite, options: Options): Promise<void> {
   }
   if (options.save)
     say(
-      `saved to ${save(suite.name, results, { ...facts, peer: peer?.version ?? null, rounds: options.rounds, limits })}`,
+      `saved to ${save(suite.name, results, { ...facts, peer: peer?.version ?? null, peer_core: peer?.cores.chosen.core ?? null, rounds: options.rounds, limits })}`,
     );
   if (results.some((result) => result.error !== null)) process.exitCode = 1;
 }

@@ -1,11 +1,13 @@
 /**
- * Finds PyTorch and gives it its best footing: as installed, and with a faster allocator and the OpenMP build of OpenBLAS
- * loaded before it, when the system has them. Both are measured; the better one counts.
+ * Finds PyTorch and gives it its best footing: the right OpenBLAS kernels for the processor (peer-core.ts), and then as
+ * installed, with a faster allocator and the OpenMP build of OpenBLAS loaded before it, and with PyTorch's AVX-512 code,
+ * which it does not choose by itself. All that the system has are measured; the best one counts.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { type Cores, chooseCore, processorFlags } from './peer-core.js';
 
 export interface PeerConfig {
   readonly name: string;
@@ -15,6 +17,7 @@ export interface PeerConfig {
 export interface Peer {
   readonly python: string;
   readonly version: string;
+  readonly cores: Cores;
   readonly configs: readonly PeerConfig[];
 }
 
@@ -42,7 +45,7 @@ function findLibrary(...names: string[]): string | null {
   return null;
 }
 
-function configurations(): PeerConfig[] {
+function configurations(coreEnv: Readonly<Record<string, string>>): PeerConfig[] {
   const allocator = findLibrary('libtcmalloc_minimal.so.4', 'libtcmalloc.so.4');
   const blas = findLibrary('openblas-openmp/libblas.so.3');
   const lapack = findLibrary('openblas-openmp/liblapack.so.3');
@@ -50,21 +53,30 @@ function configurations(): PeerConfig[] {
   const words = [allocator === null ? '' : 'tcmalloc', blas === null ? '' : 'openblas-openmp'].filter(
     Boolean,
   );
-  const plain = { name: 'as installed', env: {} };
-  return preload.length === 0
-    ? [plain]
-    : [plain, { name: words.join('+'), env: { LD_PRELOAD: preload.join(' ') } }];
+  const configs: PeerConfig[] = [{ name: 'as installed', env: {} }];
+  if (preload.length > 0) configs.push({ name: words.join('+'), env: { LD_PRELOAD: preload.join(' ') } });
+  if (processorFlags().has('avx512f')) {
+    const { name, env } = configs[configs.length - 1];
+    configs.push({ name: `${name}+avx512`, env: { ...env, ATEN_CPU_CAPABILITY: 'avx512' } });
+  }
+  return configs.map(({ name, env }) => ({ name, env: { ...coreEnv, ...env } }));
 }
 
 /** The first interpreter with PyTorch, or null. */
-export function findPeer(python: string | null): Peer | null {
+export function findPeer(python: string | null, threads: number): Peer | null {
   const candidates = python === null ? ['python3', '/usr/bin/python3', '/usr/local/bin/python3'] : [python];
   for (const candidate of candidates) {
     const probe = spawnSync(candidate, ['-c', 'import torch, numpy; print(torch.__version__)'], {
       encoding: 'utf8',
     });
-    if (probe.status === 0)
-      return { python: candidate, version: probe.stdout.trim(), configs: configurations() };
+    const cores = probe.status === 0 ? chooseCore(candidate, threads) : null;
+    if (cores === null) continue;
+    return {
+      python: candidate,
+      version: probe.stdout.trim(),
+      cores,
+      configs: configurations(cores.chosen.env),
+    };
   }
   return null;
 }

@@ -4,6 +4,8 @@ import { appendFileSync, mkdirSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { Limits } from './limits.js';
+import type { Peer } from './peer.js';
+import type { CoreChoice } from './peer-core.js';
 import type { Result } from './runner.js';
 
 const round = (value: number | null, digits = 4): number | null =>
@@ -48,6 +50,17 @@ export function limitsLine(limits: Limits): string {
     bytes < 2 ** 30 ? `${bytes / 2 ** 20} MiB` : `${bytes / 2 ** 30} GiB`;
   const copies = limits.copy.map(({ bytes, rate }) => `${rate.toFixed(1)} at ${gb(bytes)}`).join(', ');
   return `limits: gemm ${limits.gemm.toFixed(0)} GFLOP/s; copy GB/s: ${copies}; random rows ${limits.rows.toFixed(1)} GB/s`;
+}
+
+/** What the peer is, how it is run, and which BLAS kernels it was given. */
+export function peerLines({ version, configs, cores: { chosen, own } }: Peer): string[] {
+  const speed = (choice: CoreChoice): string =>
+    `${choice.core ?? 'unknown'}, ${choice.gflops.toFixed(0)} GFLOP/s`;
+  const instead = chosen === own ? '' : `, asked for by name (left alone it takes ${speed(own)})`;
+  return [
+    `peer: PyTorch ${version}; ${configs.map((config) => config.name).join(' / ')}`,
+    `peer's BLAS core: ${speed(chosen)}${instead}`,
+  ];
 }
 
 /** Facts without which a number means nothing. */

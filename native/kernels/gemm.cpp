@@ -17,21 +17,21 @@
 namespace skein {
 namespace gemm_detail {
 
-constexpr i64 kBlockRows = 16 * 7;
+constexpr i64 kBlockRows = 144;
 constexpr i64 kSliceColumns = 1024;
 constexpr i64 kSlabBytes = i64{1} << 22;
-constexpr i64 kPartSlabBytes = i64{1} << 19;  // for one part of a split k: private to a thread
+constexpr i64 kPartDepth = 256;               // depth of a slab in one part of a split k: private to a thread
 constexpr i64 kStreamBytes = i64{1} << 24;    // a c of this size leaves the caches before it is read again
 constexpr i64 kParallelWork = i64{1} << 20;   // m * n * k below which a second thread costs more than it gives
 constexpr i64 kDirectBytes = i64{1} << 15;    // a b of this size is read in place when few rows use it
 
 template <class F>
-void for_each(bool parallel, i64 n, F&& f) {
+void for_each(bool parallel, i64 n, i64 grain, F&& f) {
   const auto run = [&](i64 begin, i64 end) {
     for (i64 i = begin; i < end; ++i) f(i);
   };
   if (parallel) {
-    parallel_for(n, 1, run);
+    parallel_for(n, grain, run);
   } else {
     run(0, n);
   }
@@ -40,7 +40,9 @@ void for_each(bool parallel, i64 n, F&& f) {
 template <class T>
 void run_slab(const Product<T>& p, const Slab<T>& slab, bool parallel) {
   const i64 panels = slab.panels(), team = parallel ? threads() : 1;
-  for_each(parallel && !slab.in_place, panels, [&](i64 panel) { pack_panel(p, slab, panel); });
+  const bool share = parallel && !slab.in_place;
+  const i64 grain = share ? std::max<i64>(1, pack_parts(p, slab) / (4 * team)) : 0;
+  for_each(share, pack_parts(p, slab), grain, [&](i64 part) { pack_part(p, slab, part); });
 
   // As many blocks of rows as fill the team evenly; columns are cut only if the rows are too few. A task takes
   // several blocks in a row where there are many, so that looking ahead pays.
@@ -51,7 +53,7 @@ void run_slab(const Product<T>& p, const Slab<T>& slab, bool parallel) {
     groups = std::min(panels, ceil_div(4 * team, blocks));
   }
   const i64 run = std::max<i64>(1, std::min<i64>(8, blocks / (4 * team)));
-  for_each(parallel, ceil_div(blocks, run) * groups, [&](i64 task) {
+  for_each(parallel, ceil_div(blocks, run) * groups, 1, [&](i64 task) {
     const i64 first = task / groups * run, group = task % groups;
     for (i64 block = first; block < std::min(blocks, first + run); ++block) {
       const i64 i0 = p.m * block / blocks, i1 = p.m * (block + 1) / blocks;
@@ -62,14 +64,14 @@ void run_slab(const Product<T>& p, const Slab<T>& slab, bool parallel) {
 }
 
 template <class T>
-void run_product(Product<T> p, i64 slab_bytes, bool parallel) {
+void run_product(Product<T> p, bool parallel) {
   static thread_local Scratch scratch;
   constexpr i64 size = sizeof(T);
   const bool in_place = !p.trans_b && (p.m <= kRowsWide || (p.m <= 4 * kRowsWide && p.k * p.n * size <= kDirectBytes));
   const i64 slices = ceil_div(p.n, kSliceColumns);
   const i64 width = ceil_div(ceil_div(p.n, slices), Slab<T>::kPanel) * Slab<T>::kPanel;
-  const i64 fit = slab_bytes / size / width / kDepth<T> * kDepth<T>;
-  const i64 depth = std::max<i64>(1, std::min(p.k, std::max(fit, kDepth<T>)));
+  const i64 fit = std::max<i64>(1, kSlabBytes / size / width / kDepth<T>) * kDepth<T>;
+  const i64 depth = std::max<i64>(1, std::min(p.k, p.part ? kPartDepth : fit));
   // Streaming needs whole cache lines, and a c that is written once.
   p.stream = !p.accumulate && p.k <= kDepth<T> && p.m * p.n * size >= kStreamBytes && p.n * size % 64 == 0 &&
              reinterpret_cast<std::uintptr_t>(p.c) % 64 == 0;
@@ -84,10 +86,11 @@ void run_product(Product<T> p, i64 slab_bytes, bool parallel) {
   }
 }
 
-// How many parts k is cut into: a function of the sizes, so that the bits do not depend on the threads.
+// How many parts k is cut into: a function of the sizes, so that the bits do not depend on the threads. All parts
+// together take at most 2^21 elements of scratch.
 inline i64 parts_of(i64 m, i64 n, i64 k, bool trans_a) {
   if (!trans_a || m * n > 512 * 512) return 1;
-  return std::max<i64>(1, std::min<i64>(32, k / 1024));
+  return std::max<i64>(1, std::min({i64{32}, k / 1024, (i64{1} << 21) / (m * n)}));
 }
 
 // k in parts, each a product of its own into scratch, then c = start + (part 0 + part 1 + ...).
@@ -96,7 +99,7 @@ void run_parts(const Product<T>& p, i64 parts, bool parallel) {
   static thread_local Scratch scratch;
   const i64 size = p.m * p.n;
   T* const sums = scratch.get<T>(parts * size);
-  for_each(parallel, parts, [&](i64 part) {
+  for_each(parallel, parts, 1, [&](i64 part) {
     const i64 k0 = p.k * part / parts, k1 = p.k * (part + 1) / parts;
     Product<T> q = p;
     q.a += k0 * (p.trans_a ? p.lda : 1);
@@ -105,9 +108,10 @@ void run_parts(const Product<T>& p, i64 parts, bool parallel) {
     q.c = sums + part * size;
     q.k = k1 - k0;
     q.accumulate = false;
-    run_product(q, kPartSlabBytes, false);
+    q.part = !p.trans_b;
+    run_product(q, false);
   });
-  for_each(parallel && size > kElementGrain / 4, p.m, [&](i64 i) {
+  for_each(parallel && size > kElementGrain / 4, p.m, 16, [&](i64 i) {
     T *c = p.c + i * p.n, *sum = sums + i * p.n;
     for (i64 part = 1; part < parts; ++part) {
       const T* next = sum + part * size;
@@ -127,7 +131,7 @@ void run(const Product<T>& p, bool parallel) {
   if (parts > 1) {
     run_parts(p, parts, parallel);
   } else {
-    run_product(p, kSlabBytes, parallel);
+    run_product(p, parallel);
   }
 }
 
@@ -137,7 +141,7 @@ template <class T>
 void gemm(const T* a, const T* b, const T* bias, T* c, i64 m, i64 n, i64 k, bool trans_a, bool trans_b,
           bool accumulate) {
   const gemm_detail::Product<T> p{a, b, bias, c, m, n, k, trans_a ? m : k, trans_b ? k : n,
-                                  trans_a, trans_b, accumulate, false};
+                                  trans_a, trans_b, accumulate, false, false};
   gemm_detail::run(p, m * n * k >= gemm_detail::kParallelWork && threads() > 1);
 }
 
@@ -155,7 +159,7 @@ void gemm_batched(const T* a, const T* b, T* c, i64 batch, i64 m, i64 n, i64 k, 
   const auto items = [&](i64 begin, i64 end) {
     for (i64 i = begin; i < end; ++i) {
       const gemm_detail::Product<T> p{a + i * m * k, b + i * k * n, nullptr, c + i * m * n, m, n, k,
-                                      trans_a ? m : k, trans_b ? k : n, trans_a, trans_b, accumulate, false};
+                                      trans_a ? m : k, trans_b ? k : n, trans_a, trans_b, accumulate, false, false};
       gemm_detail::run(p, false);
     }
   };

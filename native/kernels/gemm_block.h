@@ -25,7 +25,9 @@ struct Product {
   T* c;
   i64 m, n, k;
   i64 lda, ldb;
-  bool trans_a, trans_b, accumulate, stream;
+  bool trans_a, trans_b, accumulate;
+  bool part;    // one of the parts of a split k
+  bool stream;  // c is written past the caches
 };
 
 // A slab of b: columns [j0, j0 + n), k in [k0, k0 + k), packed panel after panel; in place, only a last panel that
@@ -40,73 +42,113 @@ struct Slab {
   i64 panels() const { return ceil_div(n, kPanel); }
   int columns(i64 panel) const { return static_cast<int>(std::min(kPanel, n - panel * kPanel)); }
   int padded(i64 panel) const { return columns(panel) > Simd<T>::width ? kPanel : Simd<T>::width; }
-  bool reads_b(i64 panel) const { return in_place && columns(panel) == kPanel; }
+  bool reads_b(i64 panel) const { return in_place && columns(panel) == padded(panel); }
   T* data(i64 panel) const { return packed + (in_place ? 0 : panel * kPanel * k); }
 };
 
+// Packs of the slab what task number `part` of pack_parts() stands for. b as [k,n] is read a few whole rows at a time,
+// b as [n,k] a panel at a time: both are runs of memory.
+constexpr i64 kPackRows = 8;
+
 template <class T>
-void pack_panel(const Product<T>& p, const Slab<T>& slab, i64 panel) {
-  if (slab.reads_b(panel)) return;
-  const i64 j = slab.j0 + panel * Slab<T>::kPanel;
+i64 pack_parts(const Product<T>& p, const Slab<T>& slab) {
+  return p.trans_b ? slab.panels() : ceil_div(slab.k, kPackRows);
+}
+
+template <class T>
+void pack_part(const Product<T>& p, const Slab<T>& slab, i64 part) {
+  constexpr i64 kPanel = Slab<T>::kPanel;
   if (p.trans_b) {
-    pack_b_transposed(p.b + j * p.ldb + slab.k0, p.ldb, slab.k, slab.columns(panel), slab.padded(panel),
-                      slab.data(panel));
-  } else {
-    pack_b_plain(p.b + slab.k0 * p.ldb + j, p.ldb, slab.k, slab.columns(panel), slab.padded(panel),
-                 slab.data(panel));
+    pack_b_transposed(p.b + (slab.j0 + part * kPanel) * p.ldb + slab.k0, p.ldb, slab.k, slab.columns(part),
+                      slab.padded(part), slab.data(part));
+    return;
+  }
+  const i64 q = part * kPackRows, rows = std::min(kPackRows, slab.k - q);
+  for (i64 panel = slab.in_place ? slab.panels() - 1 : 0; panel < slab.panels(); ++panel) {
+    if (slab.reads_b(panel)) continue;
+    const int padded = slab.padded(panel);
+    pack_b_plain(p.b + (slab.k0 + q) * p.ldb + slab.j0 + panel * kPanel, p.ldb, rows, slab.columns(panel), padded,
+                 slab.data(panel) + q * padded);
   }
 }
 
-// Rows [i0, i0 + rows) of a for one step of k, cut into bands of nearly equal height, one tile high each.
+// Rows [i0, i0 + rows) of a for one step of k, cut into bands of nearly equal height, one tile high each. Element
+// (r, q) of a band that begins at row `begin` lies at data + begin * band_stride + r * lda + q, or + q * lda + r if
+// `panel` (with lda = height of the band where it is 0).
 template <class T>
 struct Bands {
-  i64 i0, rows, count;
+  i64 i0, rows, count, low, extra;  // the first `extra` bands are low + 1 rows high, the others low
   const T* data;
-  i64 lda;
-  bool in_place;
-  bool panel;  // packed as [k][rows of the band], bands one after another
+  i64 band_stride, lda;
+  bool panel, in_place;
 
-  i64 begin(i64 band) const { return rows * band / count; }
-  int height(i64 band) const { return static_cast<int>(begin(band + 1) - begin(band)); }
+  int height(i64 band) const { return static_cast<int>(low + (band < extra)); }
 };
 
 template <class T>
 Bands<T> take_rows(const Product<T>& p, i64 i0, i64 i1, i64 k0, i64 k, i64 panels) {
   static thread_local Scratch scratch;
-  const int highest = p.n <= Simd<T>::width ? kRowsNarrow : kRowsWide;
-  Bands<T> s{i0, i1 - i0, ceil_div(i1 - i0, highest), nullptr, p.lda, false, p.trans_a};
+  const i64 rows = i1 - i0, count = ceil_div(rows, p.n <= Simd<T>::width ? kRowsNarrow : kRowsWide);
+  const i64 low = rows / count, extra = rows % count;
+  if (p.trans_a && panels <= 2) return {i0, rows, count, low, extra, p.a + k0 * p.lda + i0, 1, p.lda, true, true};
   if (p.trans_a) {
-    T* out = scratch.get<T>(s.rows * k);
-    for (i64 band = 0; band < s.count; ++band) {
-      pack_a_columns(p.a + k0 * p.lda + i0 + s.begin(band), p.lda, s.height(band), k, out + s.begin(band) * k);
+    T* out = scratch.get<T>(rows * k);
+    for (i64 q = 0; q < k; q += kPackRows) {
+      for (i64 band = 0, r = 0; band < count; ++band) {
+        const int height = static_cast<int>(low + (band < extra));
+        pack_a_columns(p.a + (k0 + q) * p.lda + i0 + r, p.lda, height, std::min(kPackRows, k - q),
+                       out + r * k + q * height);
+        r += height;
+      }
     }
-    s.data = out;
-  } else if (p.lda > kDepth<T> && panels > 2) {
-    s.lda = kDepth<T> + kRowPad;
-    T* out = scratch.get<T>(s.rows * s.lda);
-    pack_a_rows(p.a + i0 * p.lda + k0, p.lda, s.rows, k, out, s.lda);
-    s.data = out;
-  } else {
-    s.data = p.a + i0 * p.lda + k0;
-    s.in_place = true;
+    return {i0, rows, count, low, extra, out, k, 0, true, false};
   }
-  return s;
+  const T* first = p.a + i0 * p.lda + k0;
+  if (p.lda <= kDepth<T> || panels <= 2) return {i0, rows, count, low, extra, first, p.lda, p.lda, false, true};
+  constexpr i64 stride = kDepth<T> + kRowPad;
+  T* out = scratch.get<T>(rows * stride);
+  pack_a_rows(first, p.lda, rows, k, out, stride);
+  return {i0, rows, count, low, extra, out, stride, stride, false, false};
 }
 
-// What to fetch during a tile: the next band, and a share of either the task's next rows (a read in place comes from
-// memory, so it is spread over all tiles) or the next panel of b (a slab of b may live in the third-level cache).
+// What the tiles of a panel fetch for later, each an equal share of:
+//   a part of a split k      the rows of a and b that the next slab will pack: they come from memory, once;
+//   a read in place          the task's next rows, for the same reason;
+//   else                     the next panel of b, since a slab of b may live in the third-level cache.
 template <class T>
-Ahead<T> look_ahead(const Slab<T>& slab, const Bands<T>& bands, const T* next_band, i64 step0, i64 step, i64 panel,
-                    i64 band, i64 begin, i64 end) {
-  const i64 pairs = std::max<i64>(1, step / 2);
-  if (bands.in_place) {
-    const i64 share = bands.rows * step / ((end - begin) * bands.count);
-    const i64 done = (panel - begin) * bands.count + band;
-    return {next_band, bands.data + bands.rows * bands.lda + share * done, share / pairs};
+struct Far {
+  const T* data;
+  i64 share, pace;
+};
+
+template <class T>
+Far<T> look_ahead(const Product<T>& p, const Slab<T>& slab, const Bands<T>& bands, i64 step0, i64 step, i64 panel,
+                  i64 begin, i64 end) {
+  const i64 pairs = std::max<i64>(1, step / 2), tiles = (end - begin) * bands.count;
+  const i64 done = (panel - begin) * bands.count;
+  if (p.part && bands.i0 == 0) {
+    const i64 next = slab.k0 + slab.k, from_a = slab.k * p.m, share = (from_a + slab.k * p.n) / tiles;
+    const i64 at = share * done;
+    return {at < from_a ? p.a + next * p.m + at : p.b + next * p.n + at - from_a, share, share / pairs};
   }
-  if (slab.in_place || panel + 1 == end) return {next_band, next_band, 0};
-  const i64 share = step * slab.padded(panel + 1) / bands.count;
-  return {next_band, slab.data(panel + 1) + step0 * slab.padded(panel + 1) + share * band, share / pairs};
+  if (bands.in_place && !bands.panel) {
+    const i64 share = bands.rows * step / tiles;
+    return {bands.data + bands.rows * bands.lda + share * done, share, share / pairs};
+  }
+  if (slab.in_place || panel + 1 == end) return {bands.data, 0, 0};
+  const int padded = slab.padded(panel + 1);
+  const i64 share = step * padded / bands.count;
+  return {slab.data(panel + 1) + step0 * padded, share, share / pairs};
+}
+
+// Rows of c that are far apart are fetched before their tile begins; the hardware sees narrow ones coming by itself.
+template <class T>
+inline void fetch_rows(const T* c, i64 ldc, int rows, int columns) {
+  if (ldc <= Slab<T>::kPanel) return;
+  for (int r = 0; r < rows; ++r, c += ldc) {
+    __builtin_prefetch(c, 1);
+    __builtin_prefetch(c + columns - 1, 1);
+  }
 }
 
 // One step of k for one task: every tile of rows x panels [begin, end).
@@ -122,21 +164,18 @@ void multiply(const Product<T>& p, const Slab<T>& slab, const Bands<T>& bands, i
     const i64 ldb = direct ? p.ldb : padded;
     const T* b = direct ? p.b + (slab.k0 + step0) * p.ldb + j : slab.data(panel) + step0 * padded;
     const Ends<T> ends{first && p.bias ? p.bias + j : nullptr, !first || p.accumulate, p.stream};
+    const Far<T> far = look_ahead(p, slab, bands, step0, step, panel, begin, end);
+    T* c = p.c + bands.i0 * p.n + j;
+    const T* a = bands.data;
     for (i64 band = 0; band < bands.count; ++band) {
-      const i64 r = bands.begin(band);
       const int height = bands.height(band);
-      const i64 stride = bands.panel ? step : bands.lda;
-      const T* a = bands.data + r * stride;
-      T* c = p.c + (bands.i0 + r) * p.n + j;
-      if (!p.stream && band + 1 < bands.count) {
-        for (T *q = c + height * p.n, *stop = q + bands.height(band + 1) * p.n; q < stop; q += p.n) {
-          __builtin_prefetch(q, 1);
-          __builtin_prefetch(q + slab.columns(panel) - 1, 1);
-        }
-      }
-      const Ahead<T> next = look_ahead(slab, bands, a + height * stride, step0, step, panel, band, begin, end);
-      pick_tile<T>(height, padded / W, bands.panel)(step, a, bands.panel ? height : bands.lda, b, ldb, c, p.n, ends,
-                                                    tail, next);
+      T* const next_c = c + height * p.n;
+      const T* const next_a = a + height * bands.band_stride;
+      if (!p.stream && band + 1 < bands.count) fetch_rows(next_c, p.n, bands.height(band + 1), slab.columns(panel));
+      pick_tile<T>(height, padded / W, bands.panel)(step, a, bands.lda ? bands.lda : height, b, ldb, c, p.n, ends, tail,
+                                                    {next_a, far.data + far.share * band, far.pace});
+      c = next_c;
+      a = next_a;
     }
   }
 }

@@ -8,6 +8,9 @@
 // the tile uses 2 + 28 of 32 AVX-512 registers, or 2 + 12 of 16 AVX2 registers.
 #pragma once
 
+#include <array>
+#include <utility>
+
 #include "gemm_simd.h"
 
 namespace skein {
@@ -150,32 +153,20 @@ void tile(i64 k, const T* a, i64 lda, const T* b, i64 ldb, T* c, i64 ldc, Ends<T
 template <class T>
 using TileFn = void (*)(i64, const T*, i64, const T*, i64, T*, i64, Ends<T>, int, Ahead<T>);
 
-// The tile for `rows` x `vectors`; tables are filled at compile time by counting rows down.
-template <class T, int C, bool Panel, int R>
-struct Tiles {
-  static TileFn<T> pick(int rows) {
-    static const Tiles table;
-    return table.entry[rows];
-  }
-  TileFn<T> entry[R + 1];
-  Tiles() { fill<R>(); }
+template <class T, int C, bool Panel, int... R>
+constexpr std::array<TileFn<T>, sizeof...(R)> tile_table(std::integer_sequence<int, R...>) {
+  return {&tile<T, R + 1, C, Panel>...};
+}
 
- private:
-  template <int N>
-  void fill() {
-    if constexpr (N > 0) {
-      entry[N] = &tile<T, N, C, Panel>;
-      fill<N - 1>();
-    }
-  }
-};
-
+// The tile of `rows` rows, from 1 up to the highest for its width.
 template <class T>
-TileFn<T> pick_tile(int rows, int vectors, bool panel) {
-  if (vectors == 1) {
-    return panel ? Tiles<T, 1, true, kRowsNarrow>::pick(rows) : Tiles<T, 1, false, kRowsNarrow>::pick(rows);
-  }
-  return panel ? Tiles<T, 2, true, kRowsWide>::pick(rows) : Tiles<T, 2, false, kRowsWide>::pick(rows);
+inline TileFn<T> pick_tile(int rows, int vectors, bool panel) {
+  using Wide = std::make_integer_sequence<int, kRowsWide>;
+  using Narrow = std::make_integer_sequence<int, kRowsNarrow>;
+  static constexpr auto wide = tile_table<T, 2, false>(Wide{}), wide_panel = tile_table<T, 2, true>(Wide{});
+  static constexpr auto narrow = tile_table<T, 1, false>(Narrow{}), narrow_panel = tile_table<T, 1, true>(Narrow{});
+  if (vectors == 1) return (panel ? narrow_panel : narrow)[rows - 1];
+  return (panel ? wide_panel : wide)[rows - 1];
 }
 
 }  // namespace gemm_detail

@@ -20,12 +20,12 @@ constexpr i64 kCopyBytes = 128 * 1024;
 
 i64 pieces_per_chunk(i64 piece_bytes) { return piece_bytes >= kCopyBytes ? 1 : kCopyBytes / piece_bytes; }
 
-void copy_runs(const char* src, char* dst, i64 bytes, const Walk& walk, int leading, i64 run) {
-  const i64 run_bytes = run * bytes;
+void copy_runs(const char* src, char* dst, i64 bytes, const Walk& walk) {
+  const int leading = walk.rank - 1;
+  const i64 run_bytes = walk.shape[leading] * bytes;
   const i64 piece = run_bytes < kCopyBytes ? run_bytes : kCopyBytes;
   const i64 per_run = (run_bytes + piece - 1) / piece;
-  i64 runs = 1;
-  for (int d = 0; d < leading; ++d) runs *= walk.shape[d];
+  const i64 runs = walk.size() / walk.shape[leading];
   parallel_for(runs * per_run, pieces_per_chunk(piece), [&](i64 begin, i64 end) {
     WalkPosition position(walk, leading, begin / per_run);
     i64 part = begin % per_run;
@@ -149,7 +149,7 @@ i64 elements_before_line(const E* dst, const Walk& walk) {
   return (64 - static_cast<i64>(reinterpret_cast<std::uintptr_t>(dst) % 64)) % 64 / size;
 }
 
-// The last two dimensions of the walk: the source is contiguous in the one before the last, the destination in the last.
+// The source is contiguous in the last dimension but one of the walk, the destination in the last.
 template <class E>
 void copy_transposed(const E* src, E* dst, const Walk& walk) {
   const int outer = walk.rank - 2, inner = walk.rank - 1;
@@ -172,8 +172,8 @@ void copy_transposed(const E* src, E* dst, const Walk& walk) {
       const bool leading = first > 0 && across == 0;
       const i64 j = leading ? 0 : first + (across - (first > 0)) * kTileCols;
       const i64 width = leading ? first : cols - j < kTileCols ? cols - j : kTileCols;
-      transpose_tile(src + position.first + j * src_step + i, src_step, dst + position.second + i * dst_step + j, dst_step,
-                     height, width, stream);
+      transpose_tile(src + position.first + j * src_step + i, src_step, dst + position.second + i * dst_step + j,
+                     dst_step, height, width, stream);
       if (++across < tiles_across) continue;
       across = 0;
       if (++down < tiles_down) continue;
@@ -188,8 +188,7 @@ template <class E>
 void copy_elements(const E* src, E* dst, const Walk& walk) {
   const int last = walk.rank - 1;
   const i64 length = walk.shape[last], src_step = walk.first[last], dst_step = walk.second[last];
-  i64 rows = 1;
-  for (int d = 0; d < last; ++d) rows *= walk.shape[d];
+  const i64 rows = walk.size() / length;
   parallel_for(rows, pieces_per_chunk(length * static_cast<i64>(sizeof(E))), [&](i64 begin, i64 end) {
     WalkPosition position(walk, last, begin);
     for (i64 row = begin; row < end; ++row, position.next()) {
@@ -236,7 +235,7 @@ void copy_strided(const void* src, void* dst, i64 element_bytes, const i32* dims
     return;
   }
   if (walk.first[last] == 1 && walk.second[last] == 1) {
-    return copy_runs(static_cast<const char*>(src), static_cast<char*>(dst), element_bytes, walk, last, walk.shape[last]);
+    return copy_runs(static_cast<const char*>(src), static_cast<char*>(dst), element_bytes, walk);
   }
   switch (element_bytes) {
     case 1: return copy_typed<u8>(src, dst, walk);

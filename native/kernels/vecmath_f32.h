@@ -112,7 +112,6 @@ SKEIN_INLINE void normal(float x, float& cumulative, float& density) {
 }
 
 constexpr float kTrigLimit32 = 0x1p28f;
-SKEIN_INLINE float trig_limit(float) { return kTrigLimit32; }
 
 // sin(|x| + quarters · π/2) without the sign of x. k · (first two parts of π/2) is exact up to the limit.
 SKEIN_INLINE double trig_core(float a, u64 quarters) {

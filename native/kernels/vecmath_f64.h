@@ -87,10 +87,9 @@ inline void normal(double x, double& cumulative, double& density) {
 }
 
 constexpr double kTrigLimit64 = 0x1p46;
-SKEIN_INLINE double trig_limit(double) { return kTrigLimit64; }
 
-// π/2 in four parts of 22, 22, 22 and 53 bits; k in two, k1 a multiple of 2^24 (0 for |x| < 2^23): every product but the
-// last ones is exact, and so is every difference until the result is small.
+// π/2 in four parts of 22, 22, 22 and 53 bits; k in two, k1 a multiple of 2^24 (0 for |x| < 2^23): every product but
+// the last ones is exact, and so is every difference until the result is small.
 SKEIN_INLINE double trig_core(double a, u64 quarters) {
   constexpr double kPart1 = -0x1.921fb0p+0, kPart2 = -0x1.5110b0p-22, kPart3 = -0x1.184698p-44;
   constexpr double kPart4 = -0x1.3198a2e037073p-69;

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseArguments, UsageError } from '../../bench/arguments.js';
 import { limitOf, parseLimits, rateOf } from '../../bench/limits.js';
+import { coreNames } from '../../bench/peer-core.js';
 import { jsonLine, tableLine } from '../../bench/report.js';
 import type { Result } from '../../bench/runner.js';
 import { disagreement, median } from '../../bench/statistics.js';
@@ -115,6 +116,16 @@ describe('limits', () => {
   it('gives rates in the unit of the limit', () => {
     expect(rateOf(entry({ limit: 'gemm', flops: 2e9 }), 10)).toEqual({ rate: 200, unit: 'GFLOP/s' });
     expect(rateOf(entry({ bytes: 1e9 }), 100)).toEqual({ rate: 10, unit: 'GB/s' });
+  });
+});
+
+describe('coreNames', () => {
+  it('offers only what the processor can run', () => {
+    expect(coreNames(new Set(['sse2']))).toEqual([]);
+    expect(coreNames(new Set(['avx2', 'fma']))).toEqual(['Haswell', 'Zen']);
+    const wide = ['avx2', 'fma', 'avx512f', 'avx512bw', 'avx512dq', 'avx512vl', 'avx512cd'];
+    expect(coreNames(new Set(wide))).toEqual(['Haswell', 'Zen', 'SkylakeX']);
+    expect(coreNames(new Set([...wide, 'avx512_bf16']))).toContain('Cooperlake');
   });
 });
 

@@ -49,6 +49,11 @@ export function expectClose(actual: FloatArray, expected: FloatArray, type: Floa
   }
 }
 
+/** For exact results: much faster than `toEqual` on large arrays. */
+export function expectSameBytes(actual: ArrayBufferView, expected: ArrayBufferView, label = 'bytes'): void {
+  expect(Buffer.compare(bytes(actual), bytes(expected)), label).toBe(0);
+}
+
 /** Runs `work` with 1, 2 and 4 threads and expects the same bytes each time. */
 export function expectSameBytesForThreads(work: (kernels: Kernels) => ArrayBufferView[]): void {
   if (nativeKernels === null) return;

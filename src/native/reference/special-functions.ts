@@ -27,7 +27,7 @@ function erfcFraction(x: number): number {
 }
 
 /** 1 − erf(x), without cancellation for large x. */
-export function erfc(x: number): number {
+function erfc(x: number): number {
   if (x >= 2) return erfcFraction(x);
   if (x <= -2) return 2 - erfcFraction(-x);
   return 1 - erfSeries(x);
