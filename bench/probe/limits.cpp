@@ -69,7 +69,7 @@ void probe_fma(int threads) {
   constexpr int kRounds = 1 << 19;
   volatile float seed = 1e-6f;
   std::vector<float> sink(threads * 64);
-  const double time = best_time(0.5, [&] {
+  const double time = best_time(1.5, [&] {
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (int t = 0; t < threads; t++) sink[t * 64] = fma_chains(kRounds, seed);
   });

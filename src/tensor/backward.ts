@@ -61,7 +61,6 @@ function captureKey(edge: Edge, index: number): string | Tensor {
 type Captured = Map<string | Tensor, Tensor | null>;
 
 class Pass {
-  readonly #slots = new Map<TapeNode, (Tensor | null)[]>();
   readonly #leafSlots = new Map<Tensor, Gradient>();
   readonly #leafUses = new Map<Tensor, number>();
   /** Sums made here, which may be added to in place. */
@@ -83,6 +82,8 @@ class Pass {
         if (seen.has(edge)) continue;
         seen.add(edge);
         nodes.push(edge);
+        // What a pass that failed half-way left behind.
+        edge.gradients = null;
         for (const next of edge.edges) stack.push(next);
       } else if (edge !== null) {
         this.#leafUses.set(edge, (this.#leafUses.get(edge) ?? 0) + 1);
@@ -100,12 +101,8 @@ class Pass {
     } else if (gradient !== null) {
       if (gradient instanceof SparseRows)
         throw new InternalError(`${from} returned sparse rows for a tensor that is not a leaf`);
-      let slots = this.#slots.get(edge);
-      if (slots === undefined) {
-        slots = new Array<Tensor | null>(edge.outputs).fill(null);
-        this.#slots.set(edge, slots);
-      }
-      slots[index] = this.#sum(slots[index], gradient);
+      edge.gradients ??= new Array<Tensor | null>(edge.outputs).fill(null);
+      edge.gradients[index] = this.#sum(edge.gradients[index], gradient);
     }
   }
 
@@ -143,9 +140,9 @@ class Pass {
 
   /** Runs one node and sends its results on. */
   visit(node: TapeNode, retain: boolean): void {
-    const slots = this.#slots.get(node);
-    this.#slots.delete(node);
-    if (slots === undefined) {
+    const slots = node.gradients;
+    node.gradients = null;
+    if (slots === null) {
       for (const edge of node.edges) this.deliver(edge, 0, null, node.name);
       if (!retain) node.release();
       return;
@@ -168,6 +165,7 @@ class Pass {
 
   /** Applies hooks and captures; true when user code has received a gradient. */
   #runHooks(node: TapeNode, slots: (Tensor | null)[]): boolean {
+    if (node.hooks === null && this.#captured === null) return false;
     let seen = false;
     for (const [i, slot] of slots.entries()) {
       if (slot === null) continue;

@@ -106,6 +106,13 @@ for (const [name, fn] of Object.entries(functions)) {
   });
 }
 
+/** What console.log shows in Node.js. */
+Object.defineProperty(Tensor.prototype, Symbol.for('nodejs.util.inspect.custom'), {
+  value(this: Tensor): string {
+    return this.toString();
+  },
+});
+
 Object.defineProperty(Tensor.prototype, 'T', {
   get(this: Tensor) {
     return layout.transpose(this);

@@ -6,9 +6,16 @@
  */
 import { StateError } from '../util/errors.js';
 
-export interface Scoped {
-  kept: boolean;
-  dispose(): void;
+/** Something with memory to give back; `using` and scopes do it. */
+export abstract class Scoped implements Disposable {
+  /** Survives the end of the scope it was made in. @internal */
+  kept = false;
+
+  abstract dispose(): void;
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
 }
 
 let current: Scoped[] | null = null;

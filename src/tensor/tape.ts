@@ -12,6 +12,7 @@ import { isFloat } from './dtype.js';
 import { isCheckingFinite, isGradEnabled, setRecording } from './grad-mode.js';
 import { formatShape } from './shape.js';
 import type { SparseRows } from './sparse-rows.js';
+import type { Storage } from './storage.js';
 import { Tensor } from './tensor.js';
 
 /** May return another gradient to use instead. */
@@ -77,8 +78,13 @@ export class TapeNode implements OpContext, BackwardContext {
   hooks: (GradientHook[] | undefined)[] | null = null;
   readonly #rule: OpRule<unknown>;
   readonly #attributes: unknown;
-  #saved: Tensor[] | null = [];
+  /** The gradients of the results that a backward pass has gathered so far. */
+  gradients: (Tensor | null)[] | null = null;
+  #saved: Tensor[] = [];
+  /** The saved tensors' memory, held by this node so that disposing the tensors does no harm. */
+  #storages: Storage[] = [];
   #versions: number[] = [];
+  #released = false;
 
   constructor(rule: OpRule<unknown>, attributes: unknown, inputs: readonly Tensor[]) {
     this.#rule = rule;
@@ -108,27 +114,30 @@ export class TapeNode implements OpContext, BackwardContext {
   }
 
   save(...tensors: readonly Tensor[]): void {
-    for (const t of tensors) {
-      this.#saved?.push(t.alias());
-      this.#versions.push(t.storage.version);
+    for (let i = 0; i < tensors.length; i++) {
+      const { storage } = tensors[i];
+      // User code gets a handle outside the tape; built-in rules, which record nothing, the tensor itself.
+      this.#saved.push(this.builtin ? tensors[i] : tensors[i].alias());
+      this.#storages.push(storage.retain());
+      this.#versions.push(storage.version);
     }
   }
 
   get saved(): readonly Tensor[] {
-    const saved = this.#saved;
-    if (saved === null) {
+    if (this.#released) {
       throw new StateError(
         `backward: expected the recorded graph of ${this.name}, but a backward pass has already freed it. ` +
           'Pass { retainGraph: true } to the first backward to go through it again.',
       );
     }
+    const saved = this.#saved;
     for (let i = 0; i < saved.length; i++) {
-      if (saved[i].storage.version !== this.#versions[i]) {
-        throw new StateError(
-          `backward: a tensor of shape ${formatShape(saved[i].shape)} that ${this.name} saved was changed in place after it ` +
-            'was used. Compute on a clone, or change it after backward.',
-        );
-      }
+      if (saved[i].isDisposed) saved[i] = saved[i].alias(this.#storages[i]);
+      if (this.#storages[i].version === this.#versions[i]) continue;
+      throw new StateError(
+        `backward: a tensor of shape ${formatShape(saved[i].shape)} that ${this.name} saved was changed in place after it ` +
+          'was used. Compute on a clone, or change it after backward.',
+      );
     }
     return saved;
   }
@@ -147,8 +156,10 @@ export class TapeNode implements OpContext, BackwardContext {
 
   /** Lets the saved values go. */
   release(): void {
-    for (const t of this.#saved ?? []) t.dispose();
-    this.#saved = null;
+    for (const storage of this.#storages) storage.release();
+    this.#saved = [];
+    this.#storages = [];
+    this.#released = true;
   }
 }
 

@@ -9,15 +9,14 @@ import type { FloatArray, TypedArray } from '../native/index.js';
 import { DTypeError, expected, ShapeError, StateError } from '../util/errors.js';
 import { type DType, dtypes, isFloat } from './dtype.js';
 import { formatTensor } from './print.js';
-import { register, type Scoped } from './scope.js';
+import { register, Scoped } from './scope.js';
 import { contiguousStrides, formatShape, isContiguous, type Shape, sizeOf } from './shape.js';
 import type { SparseRows } from './sparse-rows.js';
 import { Storage } from './storage.js';
 import type { GradientHook, LeafHook, TapeNode } from './tape.js';
 
-export class Tensor implements Scoped, Disposable {
+export class Tensor extends Scoped {
   readonly shape: Shape;
-  readonly strides: Shape;
   readonly dtype: DType;
   /** First element within the storage. */
   readonly offset: number;
@@ -27,13 +26,13 @@ export class Tensor implements Scoped, Disposable {
   node: TapeNode | null = null;
   /** Which output of that operation this is. @internal */
   outputIndex = 0;
-  /** Survives the end of the scope it was made in. @internal */
-  kept = false;
   /** @internal */
   hooks: GradientHook[] | null = null;
   /** Called after the gradient of a leaf is complete. @internal */
   leafHooks: LeafHook[] | null = null;
   #storage: Storage | null;
+  /** null: contiguous, worked out when asked for. */
+  #strides: Shape | null;
   #array: TypedArray | null = null;
   #leafRequiresGrad = false;
   #grad: Tensor | null = null;
@@ -43,12 +42,13 @@ export class Tensor implements Scoped, Disposable {
 
   /** @internal Use `tensor`, `zeros`, `fromArray` …; this constructor takes over one reference of `storage`. */
   constructor(storage: Storage, dtype: DType, shape: Shape, strides?: Shape, offset = 0, scoped = true) {
+    super();
     this.#storage = storage;
     this.dtype = dtype;
     this.shape = shape;
     this.size = sizeOf(shape);
     this.offset = offset;
-    this.strides = strides ?? contiguousStrides(shape);
+    this.#strides = strides ?? null;
     this.isContiguous = strides === undefined || isContiguous(shape, strides);
     if (scoped) register(this);
   }
@@ -56,6 +56,12 @@ export class Tensor implements Scoped, Disposable {
   /** Uninitialised tensor. @internal */
   static allocate(dtype: DType, shape: Shape): Tensor {
     return new Tensor(Storage.allocate(dtype, sizeOf(shape)), dtype, shape);
+  }
+
+  /** Elements to skip for one step along each axis. */
+  get strides(): Shape {
+    this.#strides ??= contiguousStrides(this.shape);
+    return this.#strides;
   }
 
   get rank(): number {
@@ -103,9 +109,10 @@ export class Tensor implements Scoped, Disposable {
     return new Tensor(this.storage.retain(), this.dtype, shape, strides, offset, scoped);
   }
 
-  /** A second handle that no scope tracks, for the tape. @internal */
-  alias(): Tensor {
-    return this.view(this.shape, this.isContiguous ? undefined : this.strides, this.offset, false);
+  /** A second handle that no scope tracks, for the tape; over `storage` when this one may be disposed. @internal */
+  alias(storage: Storage = this.storage): Tensor {
+    const strides = this.isContiguous ? undefined : this.strides;
+    return new Tensor(storage.retain(), this.dtype, this.shape, strides, this.offset, false);
   }
 
   // --- reading -------------------------------------------------------------------------------------------------------
@@ -138,14 +145,10 @@ export class Tensor implements Scoped, Disposable {
     return build(0);
   }
 
-  toString(): string {
+  override toString(): string {
     return this.isDisposed
       ? `Tensor(disposed, ${formatShape(this.shape)}, ${this.dtype})`
       : formatTensor(this);
-  }
-
-  [Symbol.for('nodejs.util.inspect.custom')](): string {
-    return this.toString();
   }
 
   #refuseStored(where: string): void {
@@ -223,10 +226,6 @@ export class Tensor implements Scoped, Disposable {
     this.#array = null;
     this.node = null;
     storage.release();
-  }
-
-  [Symbol.dispose](): void {
-    this.dispose();
   }
 }
 
