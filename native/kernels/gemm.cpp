@@ -3,7 +3,7 @@
 // Loops, outermost first (after Goto and van de Geijn, "Anatomy of high-performance matrix multiplication", 2008):
 //   columns in slices, k in slabs   so that a packed piece of b takes at most kSlabBytes, then packed by all threads;
 //   tasks                           blocks of rows, and groups of columns when rows alone give too few tasks;
-//   k in steps of kDepth            a panel of b (kDepth x 2 vectors) stays in the first-level cache,
+//   k in steps of kDepth            a panel of b (kDepth x 2 vectors) stays in the nearest caches,
 //   panels, then bands of rows      while the task's rows of a come from the second level: one register tile each.
 //
 // Row invariance: c[i,j] is one chain of fused multiply-adds with rising k, begun at its start value and carried
@@ -17,7 +17,7 @@
 namespace skein {
 namespace gemm_detail {
 
-constexpr i64 kBlockRows = 144;
+constexpr i64 kBlockRows = 144;               // of a in one task, so that they fit in the second-level cache
 constexpr i64 kSliceColumns = 1024;
 constexpr i64 kSlabBytes = i64{1} << 22;
 constexpr i64 kPartDepth = 256;               // depth of a slab in one part of a split k: private to a thread
@@ -46,7 +46,7 @@ void run_slab(const Product<T>& p, const Slab<T>& slab, bool parallel) {
 
   // As many blocks of rows as fill the team evenly; columns are cut only if the rows are too few. A task takes
   // several blocks in a row where there are many, so that looking ahead pays.
-  i64 blocks = ceil_div(p.m, kBlockRows), groups = 1;
+  i64 blocks = ceil_div(p.m, sizeof(T) == 4 || p.part ? kBlockRows : kBlockRows * 2 / 3), groups = 1;
   if (team > 1) {
     blocks = std::max(blocks, std::min(4 * team, ceil_div(p.m, 2 * kRowsWide)));
     if (blocks >= team) blocks = ceil_div(blocks, team) * team;
@@ -70,10 +70,10 @@ void run_product(Product<T> p, bool parallel) {
   const bool in_place = !p.trans_b && (p.m <= kRowsWide || (p.m <= 4 * kRowsWide && p.k * p.n * size <= kDirectBytes));
   const i64 slices = ceil_div(p.n, kSliceColumns);
   const i64 width = ceil_div(ceil_div(p.n, slices), Slab<T>::kPanel) * Slab<T>::kPanel;
-  const i64 fit = std::max<i64>(1, kSlabBytes / size / width / kDepth<T>) * kDepth<T>;
+  const i64 fit = std::max<i64>(1, kSlabBytes / size / width / kDepth) * kDepth;
   const i64 depth = std::max<i64>(1, std::min(p.k, p.part ? kPartDepth : fit));
   // Streaming needs whole cache lines, and a c that is written once.
-  p.stream = !p.accumulate && p.k <= kDepth<T> && p.m * p.n * size >= kStreamBytes && p.n * size % 64 == 0 &&
+  p.stream = !p.accumulate && p.k <= kDepth && p.m * p.n * size >= kStreamBytes && p.n * size % 64 == 0 &&
              reinterpret_cast<std::uintptr_t>(p.c) % 64 == 0;
   T* packed = scratch.get<T>(in_place ? Slab<T>::kPanel * depth : width * depth);
   for (i64 j = 0; j < p.n; j += width) {

@@ -10,11 +10,9 @@
 namespace skein {
 namespace gemm_detail {
 
-// Steps of k: the longer, the fewer the visits to c; the panel of b and the rows of a still fit in the second-level
-// cache with room for prefetching.
-template <class T>
-constexpr i64 kDepth = 2048 / sizeof(T);
-
+// Steps of k: the longer, the fewer the visits to c, while a block of rows of a must leave room in the second-level
+// cache. Measured best of 192 to 1024, also where a panel of b is then a little larger than the first-level cache.
+constexpr i64 kDepth = 512;
 constexpr i64 kRowPad = 16;  // keeps copied rows of a off a common cache set
 
 inline i64 ceil_div(i64 x, i64 y) { return (x + y - 1) / y; }
@@ -104,8 +102,8 @@ Bands<T> take_rows(const Product<T>& p, i64 i0, i64 i1, i64 k0, i64 k, i64 panel
     return {i0, rows, count, low, extra, out, k, 0, true, false};
   }
   const T* first = p.a + i0 * p.lda + k0;
-  if (p.lda <= kDepth<T> || panels <= 2) return {i0, rows, count, low, extra, first, p.lda, p.lda, false, true};
-  constexpr i64 stride = kDepth<T> + kRowPad;
+  if (p.lda <= kDepth || panels <= 2) return {i0, rows, count, low, extra, first, p.lda, p.lda, false, true};
+  constexpr i64 stride = kDepth + kRowPad;
   T* out = scratch.get<T>(rows * stride);
   pack_a_rows(first, p.lda, rows, k, out, stride);
   return {i0, rows, count, low, extra, out, stride, stride, false, false};
@@ -141,14 +139,12 @@ Far<T> look_ahead(const Product<T>& p, const Slab<T>& slab, const Bands<T>& band
   return {slab.data(panel + 1) + step0 * padded, share, share / pairs};
 }
 
-// Rows of c that are far apart are fetched before their tile begins; the hardware sees narrow ones coming by itself.
+// Rows of c that are far apart are fetched a tile ahead; the hardware sees narrow ones coming by itself. One line a
+// row: a burst of more than the outstanding misses a core can hold would stall it, and lines are fetched in pairs.
 template <class T>
-inline void fetch_rows(const T* c, i64 ldc, int rows, int columns) {
+inline void fetch_rows(const T* c, i64 ldc, int rows) {
   if (ldc <= Slab<T>::kPanel) return;
-  for (int r = 0; r < rows; ++r, c += ldc) {
-    __builtin_prefetch(c, 1);
-    __builtin_prefetch(c + columns - 1, 1);
-  }
+  for (int r = 0; r < rows; ++r, c += ldc) __builtin_prefetch(c, 1);
 }
 
 // One step of k for one task: every tile of rows x panels [begin, end).
@@ -171,7 +167,7 @@ void multiply(const Product<T>& p, const Slab<T>& slab, const Bands<T>& bands, i
       const int height = bands.height(band);
       T* const next_c = c + height * p.n;
       const T* const next_a = a + height * bands.band_stride;
-      if (!p.stream && band + 1 < bands.count) fetch_rows(next_c, p.n, bands.height(band + 1), slab.columns(panel));
+      if (!p.stream && band + 1 < bands.count) fetch_rows(next_c, p.n, bands.height(band + 1));
       pick_tile<T>(height, padded / W, bands.panel)(step, a, bands.lda ? bands.lda : height, b, ldb, c, p.n, ends, tail,
                                                     {next_a, far.data + far.share * band, far.pace});
       c = next_c;
@@ -183,7 +179,7 @@ void multiply(const Product<T>& p, const Slab<T>& slab, const Bands<T>& bands, i
 // Rows [i0, i1) times panels [begin, end) over the whole depth of the slab.
 template <class T>
 void run_block(const Product<T>& p, const Slab<T>& slab, i64 i0, i64 i1, i64 begin, i64 end) {
-  const i64 steps = std::max<i64>(1, ceil_div(slab.k, kDepth<T>));
+  const i64 steps = std::max<i64>(1, ceil_div(slab.k, kDepth));
   for (i64 s = 0; s < steps; ++s) {
     const i64 step0 = slab.k * s / steps, step = slab.k * (s + 1) / steps - step0;
     multiply(p, slab, take_rows(p, i0, i1, slab.k0 + step0, step, end - begin), step0, step, begin, end);
