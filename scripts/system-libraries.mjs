@@ -1,24 +1,15 @@
 /**
- * Finds and installs what the native part takes from the operating system: a compiler, make, OpenBLAS, METIS, MPI.
+ * Finds and installs what the native part takes from the operating system: a compiler, make, METIS, MPI.
  *
  * On Debian and Ubuntu missing packages are installed with apt-get; elsewhere the command to run is printed. Compiler and
  * make are required; a missing library only switches off the part that uses it, so failing to install it is a warning.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hasCommand, missingTools } from './build-addon.mjs';
 import { root, run, StepError, tail } from './steps.mjs';
 
 const includeFolders = ['/usr/include', '/usr/local/include', '/opt/homebrew/include', '/opt/local/include'];
-
-function libraryFolders() {
-  const folders = ['/usr/lib', '/usr/lib64', '/usr/local/lib', '/usr/local/lib64', '/opt/local/lib'];
-  const brewed = ['/opt/homebrew/opt/openblas/lib', '/usr/local/opt/openblas/lib'];
-  const triplets = existsSync('/usr/lib')
-    ? readdirSync('/usr/lib').filter((name) => name.includes('-linux-'))
-    : [];
-  return [...folders, ...brewed, ...triplets.map((name) => `/usr/lib/${name}`)];
-}
 
 const hasFile = (folders, names) =>
   folders.some((folder) => names.some((name) => existsSync(join(folder, name))));
@@ -33,11 +24,6 @@ function need(packages, present, part) {
 const needs = [
   need('make make make make', hasTool('make')),
   need('g++ gcc-c++ gcc g++', hasTool('compiler')),
-  need(
-    'libopenblas-dev openblas-devel openblas openblas-dev',
-    () => hasFile(libraryFolders(), ['libopenblas.so', 'libopenblas.dylib']),
-    'OpenBLAS matrix products',
-  ),
   need(
     'libmetis-dev metis-devel metis metis-dev',
     () => hasFile(includeFolders, ['metis.h']),
@@ -57,7 +43,7 @@ const hints = { dnf: 'sudo dnf install', pacman: 'sudo pacman -S', apk: 'sudo ap
 function installHint(missing) {
   if (process.platform === 'darwin') {
     const compiler = missing.some((library) => library.required) ? 'xcode-select --install; ' : '';
-    return `${compiler}brew install openblas metis open-mpi libomp`;
+    return `${compiler}brew install metis open-mpi libomp`;
   }
   const manager = Object.keys(hints).find(hasCommand);
   if (!manager)

@@ -37,7 +37,7 @@ inline void parallel_for(i64 n, i64 grain, F&& f) {
     for (i64 c = 0; c < chunks; ++c) f(c * grain, (c + 1) * grain < n ? (c + 1) * grain : n);
     return;
   }
-#pragma omp parallel for schedule(dynamic) num_threads(team)
+#pragma omp parallel for schedule(static) num_threads(team)
   for (i64 c = 0; c < chunks; ++c) f(c * grain, (c + 1) * grain < n ? (c + 1) * grain : n);
 }
 

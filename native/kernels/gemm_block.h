@@ -70,14 +70,13 @@ void pack_part(const Product<T>& p, const Slab<T>& slab, i64 part) {
   }
 }
 
-// Rows [i0, i0 + rows) of a for one step of k, cut into bands of nearly equal height, one tile high each. Element
-// (r, q) of a band that begins at row `begin` lies at data + begin * band_stride + r * lda + q, or + q * lda + r if
-// `panel` (with lda = height of the band where it is 0).
+// Rows [i0, i0 + rows) of a for one step of k, cut into bands of nearly equal height, one tile high each. Within a
+// band, element (r, q) lies at r * lda + q, or at q * lda + r if `panel`.
 template <class T>
 struct Bands {
   i64 i0, rows, count, low, extra;  // the first `extra` bands are low + 1 rows high, the others low
   const T* data;
-  i64 band_stride, lda;
+  i64 lda, row_stride, band_stride;  // a band begins band_stride + height * row_stride after the one before
   bool panel, in_place;
 
   int height(i64 band) const { return static_cast<int>(low + (band < extra)); }
@@ -87,26 +86,32 @@ template <class T>
 Bands<T> take_rows(const Product<T>& p, i64 i0, i64 i1, i64 k0, i64 k, i64 panels) {
   static thread_local Scratch scratch;
   const i64 rows = i1 - i0, count = ceil_div(rows, p.n <= Simd<T>::width ? kRowsNarrow : kRowsWide);
-  const i64 low = rows / count, extra = rows % count;
-  if (p.trans_a && panels <= 2) return {i0, rows, count, low, extra, p.a + k0 * p.lda + i0, 1, p.lda, true, true};
+  Bands<T> s{i0, rows, count, rows / count, rows % count, p.a + i0 * p.lda + k0, p.lda, p.lda, 0, p.trans_a, true};
   if (p.trans_a) {
-    T* out = scratch.get<T>(rows * k);
+    s.data = p.a + k0 * p.lda + i0;
+    s.row_stride = 1;
+    if (panels <= 2) return s;
+    const int padded = static_cast<int>(ceil_div(s.height(0), Simd<T>::width) * Simd<T>::width);
+    T* out = scratch.get<T>(count * padded * k);
     for (i64 q = 0; q < k; q += kPackRows) {
-      for (i64 band = 0, r = 0; band < count; ++band) {
-        const int height = static_cast<int>(low + (band < extra));
-        pack_a_columns(p.a + (k0 + q) * p.lda + i0 + r, p.lda, height, std::min(kPackRows, k - q),
-                       out + r * k + q * height);
-        r += height;
+      const T* from = s.data + q * p.lda;
+      for (i64 band = 0; band < count; from += s.height(band), ++band) {
+        pack_a_columns(from, p.lda, s.height(band), padded, std::min(kPackRows, k - q), out + (band * k + q) * padded);
       }
     }
-    return {i0, rows, count, low, extra, out, k, 0, true, false};
+    s.data = out;
+    s.lda = padded;
+    s.row_stride = 0;
+    s.band_stride = padded * k;
+  } else {
+    if (p.lda <= kDepth || panels <= 2) return s;
+    T* out = scratch.get<T>(rows * (kDepth + kRowPad));
+    pack_a_rows(s.data, p.lda, rows, k, out, kDepth + kRowPad);
+    s.data = out;
+    s.lda = s.row_stride = kDepth + kRowPad;
   }
-  const T* first = p.a + i0 * p.lda + k0;
-  if (p.lda <= kDepth || panels <= 2) return {i0, rows, count, low, extra, first, p.lda, p.lda, false, true};
-  constexpr i64 stride = kDepth + kRowPad;
-  T* out = scratch.get<T>(rows * stride);
-  pack_a_rows(first, p.lda, rows, k, out, stride);
-  return {i0, rows, count, low, extra, out, stride, stride, false, false};
+  s.in_place = false;
+  return s;
 }
 
 // What the tiles of a panel fetch for later, each an equal share of:
@@ -166,9 +171,9 @@ void multiply(const Product<T>& p, const Slab<T>& slab, const Bands<T>& bands, i
     for (i64 band = 0; band < bands.count; ++band) {
       const int height = bands.height(band);
       T* const next_c = c + height * p.n;
-      const T* const next_a = a + height * bands.band_stride;
+      const T* const next_a = a + bands.band_stride + height * bands.row_stride;
       if (!p.stream && band + 1 < bands.count) fetch_rows(next_c, p.n, bands.height(band + 1));
-      pick_tile<T>(height, padded / W, bands.panel)(step, a, bands.lda ? bands.lda : height, b, ldb, c, p.n, ends, tail,
+      pick_tile<T>(height, padded / W, bands.panel)(step, a, bands.lda, b, ldb, c, p.n, ends, tail,
                                                     {next_a, far.data + far.share * band, far.pace});
       c = next_c;
       a = next_a;

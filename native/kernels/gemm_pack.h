@@ -151,15 +151,15 @@ void pack_a_rows(const T* a, i64 lda, i64 rows, i64 k, T* out, i64 stride) {
   for (i64 r = 0; r < rows; ++r) std::memcpy(out + r * stride, a + r * lda, static_cast<std::size_t>(k) * sizeof(T));
 }
 
-// Rows of a stored as [k,m], moved to [k][rows]; a points at the first row's element of the first k.
+// Rows of a stored as [k,m], moved to [k][padded], whole vectors each; a points at the first row's first element.
 template <class T>
-void pack_a_columns(const T* a, i64 lda, int rows, i64 k, T* out) {
+void pack_a_columns(const T* a, i64 lda, int rows, int padded, i64 k, T* out) {
   using S = Simd<T>;
   constexpr int W = S::width;
-  for (i64 p = 0; p < k; ++p, a += lda, out += rows) {
+  for (i64 p = 0; p < k; ++p, a += lda, out += padded) {
     int r = 0;
     for (; r + W <= rows; r += W) S::store(out + r, S::load(a + r));
-    if (r < rows) S::store(out + r, S::load(a + r, rows - r), rows - r);
+    if (r < rows) S::store(out + r, S::load(a + r, rows - r));
   }
 }
 

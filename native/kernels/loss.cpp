@@ -8,16 +8,27 @@
 
 namespace skein {
 
+// Rows whose logarithms are taken together: one at a time would cost as much as the row itself.
+constexpr i64 kLogRows = 64;
+
 template <class T>
 void cross_entropy(const T* x, const i32* labels, T* loss, T* lse, i64 rows, i64 cols) {
-  parallel_for(rows, row_grain(cols), [=](i64 begin, i64 end) {
-    for (i64 r = begin; r < end; ++r) {
-      const T* row = x + r * cols;
-      const T top = row_max(row, cols);
-      const T log_sum = vm::log(row_sum_exp(row, top, cols));
-      lse[r] = top + log_sum;
-      // The large numbers cancel first.
-      loss[r] = labels[r] < 0 ? T(0) : (top - row[labels[r]]) + log_sum;
+  parallel_for(rows, row_grain(cols), [=](i64 chunk_begin, i64 chunk_end) {
+    T tops[kLogRows], sums[kLogRows];
+    for (i64 begin = chunk_begin; begin < chunk_end; begin += kLogRows) {
+      const i64 count = begin + kLogRows < chunk_end ? kLogRows : chunk_end - begin;
+      for (i64 i = 0; i < count; ++i) {
+        const T* row = x + (begin + i) * cols;
+        tops[i] = row_max(row, cols);
+        sums[i] = row_sum_exp(row, tops[i], cols);
+      }
+      for (i64 i = 0; i < count; ++i) sums[i] = vm::log(sums[i]);
+      for (i64 i = 0; i < count; ++i) {
+        const i64 r = begin + i;
+        lse[r] = tops[i] + sums[i];
+        // The large numbers cancel first.
+        loss[r] = labels[r] < 0 ? T(0) : (tops[i] - x[r * cols + labels[r]]) + sums[i];
+      }
     }
   });
 }

@@ -67,7 +67,7 @@ export function loadAddon(choice: string | undefined): LoadResult {
 function withShortSpin<T>(load: () => T): T {
   const { env } = process;
   if (env.GOMP_SPINCOUNT !== undefined || env.OMP_WAIT_POLICY !== undefined) return load();
-  env.GOMP_SPINCOUNT = '2000';
+  env.GOMP_SPINCOUNT = '20000';
   try {
     return load();
   } finally {
