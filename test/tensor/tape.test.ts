@@ -138,6 +138,36 @@ describe('lifetime', () => {
   });
 });
 
+describe('ids that backward reads again', () => {
+  it('are not those the caller can change, nor memory that a scope recycles', () => {
+    const table = fromArray(
+      [
+        [1, 2],
+        [3, 4],
+      ],
+      { requiresGrad: true },
+    );
+    const ids = Int32Array.of(0, 1);
+    const picked = gatherRows(table, ids);
+    ids.fill(1_000_000);
+    picked.sum().backward();
+    expect(table.grad?.toArray()).toEqual([
+      [1, 1],
+      [1, 1],
+    ]);
+    const idTensor = fromArray([1, 1], { dtype: 'i32' });
+    const again = gatherRows(table, idTensor);
+    idTensor.dispose();
+    rand([2]);
+    table.zeroGrad();
+    again.sum().backward();
+    expect(table.grad?.toArray()).toEqual([
+      [0, 0],
+      [2, 2],
+    ]);
+  });
+});
+
 describe('hooks', () => {
   it('sees and replaces gradients of inner values and leaves', () => {
     const x = leaf([1, 2]);

@@ -4,6 +4,7 @@
 import { type FloatArray, kernels } from '../../native/index.js';
 import { DTypeError, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { type DType, dtypes, type FloatDType, isFloat } from '../dtype.js';
+import { isGradEnabled } from '../grad-mode.js';
 import { contiguousStrides, formatShape, type Shape, sameShape } from '../shape.js';
 import { Tensor } from '../tensor.js';
 
@@ -85,6 +86,14 @@ export function checkIds(
     );
   }
   return array;
+}
+
+/**
+ * Ids that backward will read again: a copy when `t` is being recorded, because until then the caller may change its
+ * array, or a scope may recycle its tensor, and kernels trust ids that have been checked once.
+ */
+export function lastingIds(ids: Int32Array, t: Tensor): Int32Array {
+  return t.requiresGrad && isGradEnabled() ? ids.slice() : ids;
 }
 
 export function toInt32(

@@ -6,7 +6,7 @@ import { kernels } from '../../native/index.js';
 import { expected, ShapeError, ValueError } from '../../util/errors.js';
 import { builtinOp } from '../op.js';
 import { Tensor } from '../tensor.js';
-import { checkIds, checkRank, checkSameFloat, checkShapeIs, packed, toInt32 } from './common.js';
+import { checkIds, checkRank, checkSameFloat, checkShapeIs, lastingIds, packed, toInt32 } from './common.js';
 
 const crossEntropyOp = builtinOp<{ readonly labels: Int32Array }>({
   name: 'crossEntropyRows',
@@ -37,7 +37,7 @@ export function crossEntropyRows(logits: Tensor, labels: Tensor | Int32Array | r
       expected('crossEntropy', `${rows} labels (one per row of logits)`, 'labels', ids.length),
     );
   if (cols === 0) throw new ValueError(expected('crossEntropy', 'at least one class', 'logits', '0 columns'));
-  return crossEntropyOp([logits], { labels: ids });
+  return crossEntropyOp([logits], { labels: lastingIds(ids, logits) });
 }
 
 const bceOp = builtinOp({

@@ -9,7 +9,16 @@ import { builtinOp } from '../op.js';
 import { formatShape, type Shape, sizeOf } from '../shape.js';
 import { SparseRows } from '../sparse-rows.js';
 import { Tensor } from '../tensor.js';
-import { checkFloat, checkIds, checkTensor, materialize, packed, toInt32, zerosLike } from './common.js';
+import {
+  checkFloat,
+  checkIds,
+  checkTensor,
+  lastingIds,
+  materialize,
+  packed,
+  toInt32,
+  zerosLike,
+} from './common.js';
 
 /** Row numbers: an i32 tensor, an Int32Array or plain numbers. */
 export type Ids = Tensor | Int32Array | readonly number[];
@@ -53,7 +62,12 @@ export function gatherRows(x: Tensor, ids: Ids, options: GatherOptions = {}): Te
   const array = checkIds('gatherRows', 'ids', ids, x.shape[0]);
   const lead = ids instanceof Tensor ? ids.shape : [array.length];
   const shape = [...lead, ...x.shape.slice(1)];
-  return gatherRowsOp([x], { ids: array, shape, from: x.shape, sparse: options.sparse === true });
+  return gatherRowsOp([x], {
+    ids: lastingIds(array, x),
+    shape,
+    from: x.shape,
+    sparse: options.sparse === true,
+  });
 }
 
 const scatterAddRowsOp = builtinOp<{ readonly ids: Int32Array; readonly shape: Shape }>({
@@ -88,7 +102,7 @@ export function scatterAddRows(src: Tensor, ids: Ids, rows: number): Tensor {
       expected('scatterAddRows', `${src.shape[0]} ids (one per row of src)`, 'ids', array.length),
     );
   }
-  return scatterAddRowsOp([src], { ids: array, shape: [rows, ...src.shape.slice(1)] });
+  return scatterAddRowsOp([src], { ids: lastingIds(array, src), shape: [rows, ...src.shape.slice(1)] });
 }
 
 const segmentReduceOp = builtinOp<{
@@ -165,5 +179,5 @@ export function segmentReduce(x: Tensor, offsets: Ids, op: ReduceOp = 'sum'): Te
         ),
       );
   }
-  return segmentReduceOp([x], { op, offsets: array, from: x.shape });
+  return segmentReduceOp([x], { op, offsets: lastingIds(array, x), from: x.shape });
 }

@@ -11,18 +11,20 @@ import { operands } from './binary.js';
 import { checkFloat, checkTensor, materialize, packed, type TensorLike, zerosLike } from './common.js';
 import { expand } from './layout.js';
 
-const whereOp = builtinOp<{ readonly condition: Uint8Array }>({
+const whereOp = builtinOp<{ readonly condition: Tensor }>({
   name: 'where',
-  forward(_ctx, [a, b], { condition }) {
+  forward(ctx, [a, b], { condition }) {
     const y = Tensor.allocate(a.dtype, a.shape);
-    kernels().where(condition, packed(a), packed(b), y.floats, y.size);
+    kernels().where(condition.array as Uint8Array, packed(a), packed(b), y.floats, y.size);
+    ctx.save(condition);
     return y;
   },
-  backward(ctx, gy, { condition }) {
+  backward(ctx, gy) {
+    const flags = ctx.saved[0].array as Uint8Array;
     const zero = zerosLike(gy.dtype, gy.shape);
     const pick = (first: Tensor, second: Tensor): Tensor => {
       const g = Tensor.allocate(gy.dtype, gy.shape);
-      kernels().where(condition, packed(first), packed(second), g.floats, g.size);
+      kernels().where(flags, packed(first), packed(second), g.floats, g.size);
       return g;
     };
     return [ctx.needs(0) ? pick(gy, zero) : null, ctx.needs(1) ? pick(zero, gy) : null];
@@ -38,7 +40,7 @@ export function where(condition: Tensor, a: TensorLike, b: TensorLike): Tensor {
   checkFloat('where', 'a', x);
   const shape: Shape = broadcastShapes('where', condition.shape, broadcastShapes('where', x.shape, y.shape));
   const mask = expand(condition, shape);
-  const flags = (mask.isContiguous ? mask : materialize(mask)).array as Uint8Array;
+  const flags = mask.isContiguous ? mask : materialize(mask);
   return whereOp([expand(x, shape), expand(y, shape)], { condition: flags });
 }
 
