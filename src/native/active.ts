@@ -77,9 +77,12 @@ export function setThreads(count: number): void {
   loaded.addon?.setThreads(threads);
 }
 
-/** Bytes by which an array's start misses a 64-byte line; 0 without the addon, where it makes no difference. */
-export function misalignment(array: ArrayBufferView): number {
-  return loaded.addon?.misalignment(array) ?? 0;
+/**
+ * Takes a new block of memory into use (large ones ask for huge pages) and returns by how many bytes its start misses a
+ * 64-byte line; 0 without the addon, where neither makes a difference.
+ */
+export function prepareBlock(block: Uint8Array): number {
+  return loaded.addon?.prepareBlock(block) ?? 0;
 }
 
 function initialThreads(): number {

@@ -20,8 +20,8 @@ export interface Addon {
   readonly level: Level;
   readonly bestLevel: Level;
   setThreads(count: number): void;
-  /** Address of the array's first element modulo 64. */
-  misalignment(array: ArrayBufferView): number;
+  /** Takes a new block of memory into use and returns its address modulo 64. */
+  prepareBlock(block: Uint8Array): number;
 }
 
 export type LoadResult =

@@ -6,7 +6,7 @@
  * tape after backward). Memory that is merely forgotten is the garbage collector's, as with any object: nothing here
  * relies on a finaliser. Blocks are handed out dirty.
  */
-import { misalignment, type TypedArray } from '../native/index.js';
+import { prepareBlock, type TypedArray } from '../native/index.js';
 
 export interface Block {
   readonly buffer: ArrayBuffer;
@@ -43,7 +43,7 @@ export function allocateBlock(bytes: number): Block {
   }
   allocations++;
   const buffer = new ArrayBuffer(size + alignment);
-  const offset = (alignment - misalignment(new Uint8Array(buffer))) % alignment;
+  const offset = (alignment - prepareBlock(new Uint8Array(buffer))) % alignment;
   return { buffer, offset, bytes: size, array: null };
 }
 

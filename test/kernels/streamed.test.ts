@@ -3,7 +3,7 @@
  * not: both ways must give the same bytes.
  */
 
-import { type FloatArray, type Kernels, misalignment, nativeKernels } from 'skein/native';
+import { type FloatArray, type Kernels, nativeKernels, prepareBlock } from 'skein/native';
 import { describe, expect, it } from 'vitest';
 import { randomFloats, randomIds } from './harness.js';
 
@@ -13,7 +13,7 @@ const n = rows * cols;
 /** n elements that start `shift` elements behind a border of 64 bytes. */
 function placed(shift: number): FloatArray {
   const bytes = new Uint8Array(8 * n + 128);
-  const start = (64 - misalignment(bytes)) % 64;
+  const start = (64 - prepareBlock(bytes)) % 64;
   return new Float64Array(bytes.buffer, start + 8 * shift, n).fill(7);
 }
 
