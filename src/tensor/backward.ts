@@ -6,13 +6,12 @@
  * between built-in operations go back to the pool as soon as they are used; whatever user code has seen does not.
  */
 import { kernels } from '../native/index.js';
-import { DTypeError, expected, InternalError, ShapeError, StateError } from '../util/errors.js';
-import { isFloat } from './dtype.js';
+import { DTypeError, describe, expected, InternalError, ShapeError, StateError } from '../util/errors.js';
 import { isCheckingFinite, noGrad } from './grad-mode.js';
 import { closeScope, openScope } from './scope.js';
 import { formatShape, sameShape } from './shape.js';
 import { SparseRows } from './sparse-rows.js';
-import { checkFinite, type Edge, edgeOf, type Gradient, TapeNode } from './tape.js';
+import { checkFinite, type Edge, edgeOf, type Gradient, type GradientHook, TapeNode } from './tape.js';
 import { Tensor } from './tensor.js';
 
 export interface BackwardOptions {
@@ -97,7 +96,7 @@ class Pass {
     if (edge === null) {
       if (gradient instanceof Tensor) gradient.dispose();
     } else if (edge instanceof Tensor) {
-      this.#deliverToLeaf(edge, gradient, from);
+      this.#deliverToLeaf(edge, gradient);
     } else if (gradient !== null) {
       if (gradient instanceof SparseRows)
         throw new InternalError(`${from} returned sparse rows for a tensor that is not a leaf`);
@@ -106,13 +105,8 @@ class Pass {
     }
   }
 
-  #deliverToLeaf(leaf: Tensor, gradient: Gradient | null, from: string): void {
+  #deliverToLeaf(leaf: Tensor, gradient: Gradient | null): void {
     if (gradient !== null) {
-      if (!sameShape(gradient.shape, leaf.shape)) {
-        throw new InternalError(
-          `${from} returned a gradient of shape ${formatShape(gradient.shape)} for an input of shape ${formatShape(leaf.shape)}`,
-        );
-      }
       const before = this.#leafSlots.get(leaf);
       this.#leafSlots.set(leaf, before === undefined ? gradient : this.#sumAny(before, gradient));
     }
@@ -131,7 +125,7 @@ class Pass {
     }
     if (leaf.hooks !== null || this.#captured !== null) {
       if (gradient instanceof SparseRows) gradient = densify(gradient);
-      for (const hook of leaf.hooks ?? []) gradient = hook(gradient as Tensor) ?? gradient;
+      for (const hook of leaf.hooks ?? []) gradient = hooked(hook, gradient as Tensor);
     }
     if (this.#captured !== null) this.#captured.set(leaf, exclusive(gradient as Tensor));
     else storeLeafGradient(leaf, gradient, leaf.hooks !== null);
@@ -148,11 +142,8 @@ class Pass {
       return;
     }
     const seenByUser = this.#runHooks(node, slots) || !node.builtin;
-    const handles = ownHandles(
-      node.builtin ? recycled(node, slots) : node.runBackward(slots),
-      slots,
-      node.builtin,
-    );
+    const results = node.builtin ? recycled(node, slots) : node.runBackward(slots);
+    const handles = ownHandles(node, results, slots);
     for (let i = 0; i < handles.length; i++) {
       const handle = handles[i];
       if (handle instanceof Tensor && isCheckingFinite())
@@ -170,7 +161,7 @@ class Pass {
     for (const [i, slot] of slots.entries()) {
       if (slot === null) continue;
       for (const hook of node.hooks?.[i] ?? []) {
-        slots[i] = hook(slots[i] as Tensor) ?? slots[i];
+        slots[i] = hooked(hook, slots[i] as Tensor);
         seen = true;
       }
       const key = `${node.id}:${i}`;
@@ -252,6 +243,26 @@ function rootGradient(root: Tensor, given: Tensor | undefined): Tensor {
   return given.alias();
 }
 
+/** The gradient that goes on after a hook has seen it. */
+function hooked(hook: GradientHook, gradient: Tensor): Tensor {
+  const returned = hook(gradient);
+  if (returned === undefined || returned === null) return gradient;
+  if (
+    !(returned instanceof Tensor) ||
+    returned.dtype !== gradient.dtype ||
+    !sameShape(returned.shape, gradient.shape)
+  ) {
+    const got =
+      returned instanceof Tensor
+        ? `${returned.dtype} of shape ${formatShape(returned.shape)}`
+        : describe(returned);
+    throw new ShapeError(
+      `registerHook: expected nothing or a gradient of ${gradient.dtype} and shape ${formatShape(gradient.shape)} from the hook, got ${got}.`,
+    );
+  }
+  return returned;
+}
+
 /** Runs a built-in rule; what it made and did not return goes back to the pool. */
 function recycled(
   node: TapeNode,
@@ -267,19 +278,24 @@ function recycled(
   return results;
 }
 
-/** One handle of its own for each result, so that disposing one never takes another's memory. */
+/** One handle of its own for each result, checked, so that disposing one never takes another's memory. */
 function ownHandles(
+  node: TapeNode,
   results: readonly (Gradient | null | undefined)[],
   received: readonly (Tensor | null)[],
-  builtin: boolean,
 ): (Gradient | null)[] {
   return results.map((result, i) => {
     if (result === null || result === undefined) return null;
-    if (result instanceof SparseRows) return result;
-    if (!(result instanceof Tensor) || !isFloat(result.dtype)) {
-      throw new InternalError('a backward function must return float tensors or null');
+    const sparse = result instanceof SparseRows;
+    const dtype = sparse || result instanceof Tensor ? result.dtype : null;
+    if (dtype !== node.dtypes[i] || !sameShape(result.shape, node.shapes[i])) {
+      const got = dtype === null ? describe(result) : `${dtype} of shape ${formatShape(result.shape)}`;
+      throw node.mistake(
+        `${node.name}: backward returned ${got} for input ${i}, which is ${node.dtypes[i]} of shape ${formatShape(node.shapes[i])}`,
+      );
     }
-    const taken = !builtin || received.includes(result) || results.indexOf(result) < i;
+    if (sparse) return result;
+    const taken = !node.builtin || received.includes(result) || results.indexOf(result) < i;
     return taken ? result.alias() : result;
   });
 }

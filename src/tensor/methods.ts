@@ -1,10 +1,12 @@
 /**
  * Operations as methods, so that expressions read from left to right. Each is the function of the same name.
  */
+
+import { DTypeError, expected, StateError } from '../util/errors.js';
 import { type BackwardOptions, backward } from './backward.js';
 import type { DType } from './dtype.js';
 import * as binary from './ops/binary.js';
-import type { TensorLike } from './ops/common.js';
+import { checkShapeIs, type TensorLike } from './ops/common.js';
 import * as layout from './ops/layout.js';
 import { matmul } from './ops/matmul.js';
 import * as reduce from './ops/reduce.js';
@@ -59,6 +61,8 @@ declare module './tensor.js' {
     readonly T: Tensor;
     /** Adds d(this)/d(leaf) to `grad` of every leaf; `gradient` may be left out for a scalar. */
     backward(gradient?: Tensor, options?: BackwardOptions): void;
+    /** Overwrites the values with those of `source` (same shape and dtype), outside the tape; for buffers and parameters. */
+    assign(source: Tensor): this;
     /** The same values outside the tape (shared memory). */
     detach(): Tensor;
     /** Calls `hook` with this tensor's gradient during backward; it may return another. Returns what removes it. */
@@ -121,6 +125,19 @@ Object.defineProperty(Tensor.prototype, 'T', {
 
 Tensor.prototype.detach = function detach(): Tensor {
   return this.view(this.shape, this.isContiguous ? undefined : this.strides);
+};
+
+Tensor.prototype.assign = function assign(this: Tensor, source: Tensor) {
+  checkShapeIs('assign', 'source', source, this.shape);
+  if (source.dtype !== this.dtype)
+    throw new DTypeError(expected('assign', this.dtype, 'the dtype of source', source.dtype));
+  if (!this.isContiguous)
+    throw new StateError(
+      'assign: expected a contiguous tensor, got a strided view. Assign to the tensor it shows.',
+    );
+  this.array.set(source.dataSync());
+  this.storage.version++;
+  return this;
 };
 
 Tensor.prototype.registerHook = function registerHook(hook: GradientHook): () => void {

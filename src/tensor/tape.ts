@@ -7,16 +7,16 @@
  * `backward.ts`.
  */
 import { type FloatArray, kernels } from '../native/index.js';
-import { InternalError, StateError, ValueError } from '../util/errors.js';
-import { isFloat } from './dtype.js';
+import { describe, InternalError, StateError, ValueError } from '../util/errors.js';
+import { type DType, isFloat } from './dtype.js';
 import { isCheckingFinite, isGradEnabled, setRecording } from './grad-mode.js';
-import { formatShape } from './shape.js';
+import { formatShape, type Shape } from './shape.js';
 import type { SparseRows } from './sparse-rows.js';
 import type { Storage } from './storage.js';
 import { Tensor } from './tensor.js';
 
-/** May return another gradient to use instead. */
-export type GradientHook = (gradient: Tensor) => Tensor | undefined;
+/** May return another gradient, of the same shape and dtype, to use instead. */
+export type GradientHook = (gradient: Tensor) => unknown;
 /** Called with the leaf when its gradient of this backward pass is complete. */
 export type LeafHook = (leaf: Tensor) => void;
 export type Gradient = Tensor | SparseRows;
@@ -73,6 +73,9 @@ export class TapeNode implements OpContext, BackwardContext {
   readonly edges: readonly Edge[];
   /** For inputs that are not the first result of their node: which one. */
   readonly indices: readonly number[] | null;
+  /** What the gradients of the inputs must look like. */
+  readonly shapes: readonly Shape[];
+  readonly dtypes: readonly DType[];
   outputs = 1;
   /** Gradient hooks per output. */
   hooks: (GradientHook[] | undefined)[] | null = null;
@@ -90,6 +93,8 @@ export class TapeNode implements OpContext, BackwardContext {
     this.#rule = rule;
     this.#attributes = attributes;
     this.edges = inputs.map(edgeOf);
+    this.shapes = inputs.map((t) => t.shape);
+    this.dtypes = inputs.map((t) => t.dtype);
     this.indices = inputs.some((t) => t.outputIndex !== 0) ? inputs.map((t) => t.outputIndex) : null;
   }
 
@@ -146,12 +151,17 @@ export class TapeNode implements OpContext, BackwardContext {
     // Read for its check: a freed graph is an error even when the rule saved nothing.
     this.saved;
     const results = this.#rule.backward(this, gradients, this.#attributes);
-    if (results.length !== this.edges.length) {
-      throw new InternalError(
-        `${this.name} has ${this.edges.length} inputs but its backward returned ${results.length} gradients`,
-      );
+    if (!Array.isArray(results) || results.length !== this.edges.length) {
+      const got = Array.isArray(results) ? `${results.length} gradients` : describe(results);
+      throw this.mistake(`${this.name} has ${this.edges.length} inputs but its backward returned ${got}`);
     }
     return results;
+  }
+
+  /** An error about what backward returned: ours for a built-in operation, the author's for another. */
+  mistake(what: string): Error {
+    if (this.builtin) return new InternalError(what);
+    return new ValueError(`${what}. Return one gradient per input, of the input's shape and dtype, or null.`);
   }
 
   /** Lets the saved values go. */

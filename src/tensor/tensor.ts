@@ -37,8 +37,7 @@ export class Tensor extends Scoped {
   #leafRequiresGrad = false;
   #grad: Tensor | null = null;
   #gradSeen = false;
-  /** Gradient as rows, when the only use of a leaf was a row lookup that asked for it. */
-  sparseGrad: SparseRows | null = null;
+  #sparseGrad: SparseRows | null = null;
 
   /** @internal Use `tensor`, `zeros`, `fromArray` …; this constructor takes over one reference of `storage`. */
   constructor(storage: Storage, dtype: DType, shape: Shape, strides?: Shape, offset = 0, scoped = true) {
@@ -117,9 +116,12 @@ export class Tensor extends Scoped {
 
   // --- reading -------------------------------------------------------------------------------------------------------
 
-  /** The elements in row-major order: the tensor's own memory when contiguous (no copy), otherwise a copy. */
-  dataSync(): TypedArray {
-    return this.isContiguous ? this.array : gatherStrided(this);
+  /**
+   * The elements in row-major order: the tensor's own memory when contiguous (no copy), otherwise a copy. To write into a
+   * tensor use `assign`, which the tape notices.
+   */
+  dataSync<A extends TypedArray = TypedArray>(): A {
+    return (this.isContiguous ? this.array : gatherStrided(this)) as A;
   }
 
   /** The elements, on whatever device they are. */
@@ -195,6 +197,24 @@ export class Tensor extends Scoped {
     }
     this.#gradSeen = true;
     this.#grad = value;
+  }
+
+  /** Gradient as rows, when the only use of a leaf was a row lookup that asked for it. */
+  get sparseGrad(): SparseRows | null {
+    return this.#sparseGrad;
+  }
+
+  set sparseGrad(value: SparseRows | null) {
+    if (
+      value !== null &&
+      (value.dtype !== this.dtype || formatShape(value.shape) !== formatShape(this.shape))
+    ) {
+      const got = `${value.dtype} of shape ${formatShape(value.shape)}`;
+      throw new ShapeError(
+        expected('sparseGrad', `${this.dtype} of shape ${formatShape(this.shape)}`, 'the gradient', got),
+      );
+    }
+    this.#sparseGrad = value;
   }
 
   /** The gradient without marking it as handed to the user. @internal */

@@ -48,6 +48,8 @@ const reshapeOp = builtinOp<{ readonly shape: Shape; readonly from: Shape }>({
 /** The same elements in another shape; one size may be −1 and is worked out. */
 export function reshape(x: Tensor, shape: readonly number[]): Tensor {
   checkTensor('reshape', 'x', x);
+  if (!Array.isArray(shape))
+    throw new ShapeError(expected('reshape', 'an array of sizes', 'shape', shape, 'Write reshape([2, 3]).'));
   const holes = shape.filter((d) => d === -1).length;
   const known = sizeOf(shape.filter((d) => d !== -1));
   const resolved =

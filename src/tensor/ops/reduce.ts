@@ -56,9 +56,10 @@ const sumOp = builtinOp<{
   backward: (_ctx, gy, { from, keptShape }) => [expand(reshape(gy, keptShape), from)],
 });
 
-function sumRange(x: Tensor, first: number, last: number): Tensor {
+function sumRange(x: Tensor, first: number, last: number, keepDims: boolean): Tensor {
   const keptShape = x.shape.map((d, i) => (i >= first && i <= last ? 1 : d));
-  return sumOp([x], { block: blockOf(x.shape, first, last), shape: keptShape, from: x.shape, keptShape });
+  const shape = keepDims ? keptShape : x.shape.filter((_, i) => i < first || i > last);
+  return sumOp([x], { block: blockOf(x.shape, first, last), shape, from: x.shape, keptShape });
 }
 
 /** Sum over the axes. */
@@ -70,14 +71,10 @@ export function sum(x: Tensor, axes?: Axes, options: ReduceOptions = {}): Tensor
   for (let end = list.length - 1; end >= 0; ) {
     let start = end;
     while (start > 0 && list[start - 1] === list[start] - 1) start--;
-    y = sumRange(y, list[start], list[end]);
+    y = sumRange(y, list[start], list[end], options.keepDims === true);
     end = start - 1;
   }
-  if (options.keepDims === true) return y;
-  return reshape(
-    y,
-    x.shape.filter((_, i) => !list.includes(i)),
-  );
+  return y;
 }
 
 /** Arithmetic mean over the axes. */
