@@ -34,6 +34,9 @@ function installPackages() {
 }
 
 function buildNative() {
+  if (!existsSync(join(root, 'build', 'skein-portable.node'))) {
+    process.stdout.write('compiling for each instruction set, one to three minutes … ');
+  }
   const { status, reason } = buildAddon({ quiet: true });
   if (status === 'failed') throw new StepError(`the native addon does not build: ${reason}`);
   return status === 'built' ? 'ready' : `skipped: ${reason}; the reference kernels will run`;

@@ -3,6 +3,13 @@
  */
 export { getThreads, nativeStatus, setThreads } from './native/index.js';
 export * as nn from './nn/index.js';
-export { loadModel, loadTensors, saveModel, saveTensors } from './storage/index.js';
+export {
+  loadCheckpoint,
+  loadModel,
+  loadTensors,
+  saveCheckpoint,
+  saveModel,
+  saveTensors,
+} from './storage/index.js';
 export * from './tensor/index.js';
 export * from './util/index.js';

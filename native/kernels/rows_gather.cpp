@@ -1,6 +1,8 @@
 // gatherRows: random reads, sequential writes. Rows are fetched ahead by their ids, since the hardware cannot guess
 // them; large results are streamed (rows_stream.h).
 #include "rows.h"
+
+#include <cstring>
 #include "rows_stream.h"
 
 namespace skein {
@@ -21,11 +23,14 @@ struct Rows {
   }
 };
 
+// memcpy, because rows of bytes may start anywhere; the compiler makes a plain move of it.
 template <class E>
 void copy_elements(const void* x, const i32* ids, void* y, i64 begin, i64 end) {
-  const E* SKEIN_RESTRICT from = static_cast<const E*>(x);
-  E* SKEIN_RESTRICT to = static_cast<E*>(y);
-  for (i64 i = begin; i < end; ++i) to[i] = from[ids[i]];
+  const u8* SKEIN_RESTRICT from = static_cast<const u8*>(x);
+  u8* SKEIN_RESTRICT to = static_cast<u8*>(y);
+  for (i64 i = begin; i < end; ++i) {
+    std::memcpy(to + i * i64{sizeof(E)}, from + static_cast<i64>(ids[i]) * i64{sizeof(E)}, sizeof(E));
+  }
 }
 
 void copy_rows(const Rows& rows, u8* y, i64 begin, i64 end) {

@@ -6,8 +6,6 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { SkeinError } from '../util/errors.js';
-import { info } from './info.js';
-import { quickstart } from './quickstart.js';
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   version: string;
@@ -31,13 +29,16 @@ program
   .description('train a small network on a small graph and show what it learned')
   .option('--seed <n>', 'seed of the random numbers', wholeNumber, 1)
   .option('--json', 'print one JSON object a line on stdout, text on stderr', false)
-  .action(quickstart);
+  // Loaded when asked for, so that a wrong environment variable is one line here and not a stack trace.
+  .action(async (options: { seed: number; json: boolean }) =>
+    (await import('./quickstart.js')).quickstart(options),
+  );
 
 program
   .command('info')
   .description('show the version, the kernels in use and why')
   .option('--json', 'print one JSON object', false)
-  .action((options: { json: boolean }) => info(version, options.json));
+  .action(async (options: { json: boolean }) => (await import('./info.js')).info(version, options.json));
 
 try {
   await program.parseAsync();

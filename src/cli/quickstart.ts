@@ -85,7 +85,7 @@ export function quickstart({ seed, json }: QuickstartOptions): void {
       optimizer.step();
       return value.item();
     });
-    if (json && epoch % 50 === 0)
+    if (json && (epoch === 1 || epoch % 50 === 0))
       process.stdout.write(`${JSON.stringify({ event: 'epoch', epoch, loss })}\n`);
     if (epoch === 1 || epoch % 50 === 0)
       print(`epoch ${String(epoch).padStart(3)}   loss ${loss.toFixed(4)}   ${bar(epoch / epochs)}`);
@@ -108,13 +108,13 @@ function report(
   const wrong = [...labels.keys()].filter((i) => predicted[i] !== labels[i]);
   const unseen = labels.length - 2;
   const accuracy = (unseen - wrong.length) / unseen;
-  print(
-    `\nTrained in ${milliseconds.toFixed(0)} ms. What it learned about the ${unseen} members it was told nothing about:`,
-  );
+  print(`\nTrained in ${milliseconds.toFixed(0)} ms. The sides it found for all ${labels.length} members:`);
   for (const [side, name] of ['the instructor (0)', 'the administrator (33)'].entries()) {
     print(`  with ${name}: ${[...predicted.keys()].filter((i) => predicted[i] === side).join(' ')}`);
   }
-  print(`  right for ${unseen - wrong.length} of ${unseen} (${(100 * accuracy).toFixed(1)} %)`);
+  print(
+    `  right for ${unseen - wrong.length} of the ${unseen} it was told nothing about (${(100 * accuracy).toFixed(1)} %)`,
+  );
   for (const i of wrong) {
     print(
       `  wrong about member ${i}, ${(100 * Math.max(probability[2 * i], probability[2 * i + 1])).toFixed(0)} % sure`,

@@ -2,7 +2,7 @@
  * The kernels that compute: the native addon when it loads, otherwise the TypeScript twins with the same results
  * within tolerance. Chosen once, when this module loads.
  */
-import { checkInteger } from '../util/errors.js';
+import { checkInteger, ValueError } from '../util/errors.js';
 import type { AsyncKernels, Kernels } from './kernels.js';
 import { type Level, loadAddon } from './load.js';
 import { reference } from './reference/index.js';
@@ -87,8 +87,15 @@ export function prepareBlock(block: Uint8Array): number {
 
 function initialThreads(): number {
   const wanted = env.SKEIN_THREADS;
-  if (wanted !== undefined && wanted !== '')
-    return checkInteger('SKEIN_THREADS', 'the environment variable', Number(wanted), 1, 1024);
+  if (wanted !== undefined && wanted !== '') {
+    const count = Number(wanted);
+    if (!Number.isInteger(count) || count < 1 || count > 1024) {
+      throw new ValueError(
+        `SKEIN_THREADS: expected a whole number from 1 to 1024, got ${JSON.stringify(wanted)}.`,
+      );
+    }
+    return count;
+  }
   return globalThis.process?.getBuiltinModule?.('node:os').availableParallelism() ?? 1;
 }
 

@@ -88,7 +88,10 @@ export async function saveCheckpoint(
 }
 
 /** Loads what `saveCheckpoint` saved, and returns its `extra`. */
-export async function loadCheckpoint(path: string, { model, optimizer }: CheckpointParts): Promise<unknown> {
+export async function loadCheckpoint<T = unknown>(
+  path: string,
+  { model, optimizer }: CheckpointParts,
+): Promise<T> {
   const { tensors, metadata } = await loadTensors(path);
   const saved = inFile(path, () => parseCheckpoint(metadata[checkpointKey]));
   const part = (prefix: string): Record<string, Tensor> =>
@@ -106,7 +109,7 @@ export async function loadCheckpoint(path: string, { model, optimizer }: Checkpo
     optimizer.loadStateDict({ ...saved.optimizer, tensors: part('optimizer.') });
   }
   model.loadStateDict(part('model.'));
-  return saved.extra;
+  return saved.extra as T;
 }
 
 interface SavedCheckpoint {

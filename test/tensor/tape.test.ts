@@ -11,6 +11,7 @@ import {
   manualSeed,
   noGrad,
   rand,
+  SparseRows,
   setCheckFinite,
   type Tensor,
   tensor,
@@ -52,7 +53,9 @@ describe('wrong use', () => {
   });
   it('says when a backward function returns the wrong number of gradients', () => {
     const bad = defineOp({ name: 'bad', forward: (_c, [x]) => x.mul(1), backward: () => [] });
-    expect(() => bad([leaf(1)]).backward()).toThrow(/bad has 1 inputs but its backward returned 0/);
+    expect(() => bad([leaf(1)]).backward()).toThrow(
+      /bad has 1 inputs but its backward returned 0 gradients. Return one gradient per input/,
+    );
   });
 });
 
@@ -188,6 +191,18 @@ describe('hooks', () => {
     ]);
     expect(x.grad?.toArray()).toEqual([20, 20]);
   });
+  it('refuses a replacement of another shape or dtype, on leaves and inner values', () => {
+    const x = leaf([1, 2]);
+    const wrong = (): Tensor => fromArray([1], { dtype: 'f64' });
+    const remove = x.registerHook(wrong);
+    expect(() => x.mul(2).sum().backward()).toThrow(
+      /registerHook: expected nothing or a gradient of f64 and shape \[2\]/,
+    );
+    remove();
+    const h = x.mul(2);
+    h.registerHook(() => fromArray([1, 2]));
+    expect(() => h.sum().backward()).toThrow(/registerHook/);
+  });
   it('can be removed', () => {
     const x = leaf(1);
     const remove = x.registerHook((g) => g.mul(100));
@@ -244,6 +259,24 @@ describe('custom functions', () => {
       [1, 1],
       [2, 2],
     ]);
+  });
+  it('blames the author, not Skein, for gradients of a wrong shape, dtype or kind', () => {
+    const returning = (value: unknown): (() => void) => {
+      const op = defineOp({
+        name: 'mine',
+        forward: (_c, [x]) => x.mul(1),
+        backward: () => [value as Tensor],
+      });
+      return () =>
+        op([leaf([1, 2]).mul(1)])
+          .sum()
+          .backward();
+    };
+    expect(returning(fromArray([1], { dtype: 'f64' }))).toThrow(
+      /mine: backward returned f64 of shape \[1\] for input 0, which is f64 of shape \[2\]. Return one/,
+    );
+    expect(returning(fromArray([1, 2]))).toThrow(/f32 of shape \[2\]/);
+    expect(returning('x')).toThrow(/mine: backward returned "x"/);
   });
   it('has several results', () => {
     const both = defineMultiOp({
@@ -331,6 +364,21 @@ describe('sparse row gradients', () => {
     const rows = table.sparseGrad?.coalesce();
     expect([...(rows?.ids ?? [])]).toEqual([0, 2]);
     expect([...(rows?.rows ?? [])]).toEqual([1, 1, 2, 2]);
+  });
+  it('are checked: ids, sizes, and the leaf they are given to', () => {
+    const rows = Float32Array.of(1, 2);
+    expect(() => new SparseRows([4, 2], Int32Array.of(4), rows)).toThrow(
+      /ids from 0 to 3 for ids, got "4 at position 0"/,
+    );
+    expect(() => new SparseRows([4, 3], Int32Array.of(0), rows)).toThrow(/3 values/);
+    const ids = Int32Array.of(1);
+    const fine = new SparseRows([4, 2], ids, rows);
+    ids[0] = 1 << 28;
+    expect(() => fine.coalesce()).toThrow(/ids from 0 to 3/);
+    const table = fromArray([[1, 2]], { requiresGrad: true });
+    expect(() => {
+      table.sparseGrad = new SparseRows([4, 2], Int32Array.of(1), rows);
+    }).toThrow(/sparseGrad: expected "f32 of shape \[1, 2\]"|sparseGrad: expected f32 of shape \[1, 2\]/);
   });
   it('become dense beside a dense use, and below another operation', () => {
     const table = fromArray(

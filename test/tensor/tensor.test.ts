@@ -98,6 +98,25 @@ describe('reading', () => {
   });
 });
 
+describe('assign', () => {
+  it('overwrites in place, and refuses another shape, dtype or a strided view', () => {
+    const t = zeros([2, 2]);
+    expect(() => t.assign(zeros([2]))).toThrow(/assign: expected shape \[2, 2\]/);
+    expect(() => t.assign(zeros([2, 2], { dtype: 'f64' }))).toThrow(/assign/);
+    expect(() => t.T.assign(zeros([2, 2]))).toThrow(/strided/);
+    t.assign(
+      tensor([
+        [1, 2],
+        [3, 4],
+      ]).T,
+    );
+    expect(t.toArray()).toEqual([
+      [1, 3],
+      [2, 4],
+    ]);
+  });
+});
+
 describe('printing', () => {
   it('aligns columns and shortens long axes', () => {
     expect(

@@ -37,6 +37,17 @@ export abstract class Optimizer<O extends BaseOptions> {
   constructor(input: OptimizerInput<O>, defaults: O, options: Partial<O>) {
     this.#defaults = { ...defaults, ...options };
     refuseUnknown(this.name, 'the options', options, defaults);
+    if (typeof (input as { [Symbol.iterator]?: unknown } | null)?.[Symbol.iterator] !== 'function') {
+      throw new ValueError(
+        expected(
+          this.name,
+          'a list of parameters or groups',
+          'the parameters',
+          input,
+          'Pass module.parameters().',
+        ),
+      );
+    }
     const items: readonly (Tensor | GroupInput<O>)[] = [...input];
     if (items.length === 0) {
       throw new ValueError(
