@@ -40,6 +40,12 @@ program
   .option('--json', 'print one JSON object', false)
   .action(async (options: { json: boolean }) => (await import('./info.js')).info(version, options.json));
 
+// A reader that has seen enough (`| head`) is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0);
+  throw error;
+});
+
 try {
   await program.parseAsync();
 } catch (error) {

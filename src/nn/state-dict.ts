@@ -3,7 +3,7 @@
  */
 import { kernels } from '../native/index.js';
 import { type DType, dtypes } from '../tensor/dtype.js';
-import { Tensor } from '../tensor/index.js';
+import { fromTypedArray, Tensor } from '../tensor/index.js';
 import { formatShape, sameShape } from '../tensor/shape.js';
 import { ShapeError, StateError } from '../util/errors.js';
 
@@ -55,7 +55,12 @@ export function loadNamed(
       { missing, unexpected, unfit },
     );
   }
-  for (const [target, source] of sources) copyValues(source, target);
+  // Read all before writing any: a source may be disposed, or share memory with another target.
+  const values = [...sources].map(
+    ([target, source]) => [target, source.dataSync().slice(), source.dtype] as const,
+  );
+  for (const [target, data, dtype] of values)
+    copyValues(fromTypedArray(data, target.shape, { dtype }), target);
   return { missing, unexpected };
 }
 

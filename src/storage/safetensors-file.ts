@@ -106,9 +106,17 @@ export async function loadCheckpoint<T = unknown>(
         `loadCheckpoint: expected a checkpoint with an optimizer, got ${path} without one. Load the model alone.`,
       );
     }
-    optimizer.loadStateDict({ ...saved.optimizer, tensors: part('optimizer.') });
   }
+  const before = Object.entries(model.stateDict()).map(([name, t]) => [name, t.clone()] as const);
   model.loadStateDict(part('model.'));
+  try {
+    if (saved.optimizer !== null)
+      optimizer?.loadStateDict({ ...saved.optimizer, tensors: part('optimizer.') });
+  } catch (error) {
+    // Both or neither: a model must not go on with another run's optimiser.
+    model.loadStateDict(Object.fromEntries(before));
+    throw error;
+  }
   return saved.extra as T;
 }
 

@@ -92,16 +92,15 @@ class Pass {
   }
 
   /** Takes one handle of a gradient (or null) along an edge. */
-  deliver(edge: Edge, index: number, gradient: Gradient | null, from: string): void {
+  deliver(edge: Edge, index: number, gradient: Gradient | null): void {
     if (edge === null) {
       if (gradient instanceof Tensor) gradient.dispose();
     } else if (edge instanceof Tensor) {
       this.#deliverToLeaf(edge, gradient);
     } else if (gradient !== null) {
-      if (gradient instanceof SparseRows)
-        throw new InternalError(`${from} returned sparse rows for a tensor that is not a leaf`);
+      const dense = gradient instanceof SparseRows ? densify(gradient) : gradient;
       edge.gradients ??= new Array<Tensor | null>(edge.outputs).fill(null);
-      edge.gradients[index] = this.#sum(edge.gradients[index], gradient);
+      edge.gradients[index] = this.#sum(edge.gradients[index], dense);
     }
   }
 
@@ -125,11 +124,13 @@ class Pass {
     }
     if (leaf.hooks !== null || this.#captured !== null) {
       if (gradient instanceof SparseRows) gradient = densify(gradient);
-      for (const hook of leaf.hooks ?? []) gradient = hooked(hook, gradient as Tensor);
+      for (const hook of [...(leaf.hooks ?? [])]) gradient = hooked(hook, gradient as Tensor);
+      // Hooks may keep what they saw or returned: go on with a handle of our own, which `exclusive` copies.
+      gradient = (gradient as Tensor).alias();
     }
     if (this.#captured !== null) this.#captured.set(leaf, exclusive(gradient as Tensor));
     else storeLeafGradient(leaf, gradient, leaf.hooks !== null);
-    for (const hook of leaf.leafHooks ?? []) hook(leaf);
+    for (const hook of [...(leaf.leafHooks ?? [])]) hook(leaf);
   }
 
   /** Runs one node and sends its results on. */
@@ -137,7 +138,7 @@ class Pass {
     const slots = node.gradients;
     node.gradients = null;
     if (slots === null) {
-      for (const edge of node.edges) this.deliver(edge, 0, null, node.name);
+      for (const edge of node.edges) this.deliver(edge, 0, null);
       if (!retain) node.release();
       return;
     }
@@ -148,7 +149,7 @@ class Pass {
       const handle = handles[i];
       if (handle instanceof Tensor && isCheckingFinite())
         checkFinite(handle, `${node.name} (backward, input ${i})`);
-      this.deliver(node.edges[i], node.indices?.[i] ?? 0, handle, node.name);
+      this.deliver(node.edges[i], node.indices?.[i] ?? 0, handle);
     }
     if (!seenByUser) for (const g of slots) g?.dispose();
     if (!retain) node.release();
@@ -160,13 +161,13 @@ class Pass {
     let seen = false;
     for (const [i, slot] of slots.entries()) {
       if (slot === null) continue;
-      for (const hook of node.hooks?.[i] ?? []) {
+      for (const hook of [...(node.hooks?.[i] ?? [])]) {
         slots[i] = hooked(hook, slots[i] as Tensor);
         seen = true;
       }
       const key = `${node.id}:${i}`;
       if (this.#captured?.has(key)) {
-        this.#captured.set(key, slots[i]);
+        this.#captured.set(key, exclusive((slots[i] as Tensor).alias()));
         seen = true;
       }
     }
@@ -211,7 +212,7 @@ function run(
     });
     const starts = roots.map((root, i) => rootGradient(root, gradients[i]));
     const nodes = pass.collect(edges);
-    for (const [i, edge] of edges.entries()) pass.deliver(edge, roots[i].outputIndex, starts[i], 'backward');
+    for (const [i, edge] of edges.entries()) pass.deliver(edge, roots[i].outputIndex, starts[i]);
     for (const node of nodes) pass.visit(node, retain);
   });
 }

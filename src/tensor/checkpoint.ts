@@ -29,9 +29,13 @@ const checkpointOp = defineMultiOp<{ readonly fn: Body; readonly random: ReturnT
     const now = randomState();
     setRandomState(random);
     const inputs = ctx.saved.map((t, i) => t.alias().setRequiresGrad(ctx.needs(i)));
-    const output = enableGrad(() => fn(...inputs));
-    setRandomState(now);
+    let output: Tensor;
+    try {
+      output = enableGrad(() => fn(...inputs));
+    } finally {
+      setRandomState(now);
+    }
     if (output.requiresGrad) backwardAll([output], [gy as Tensor]);
-    return inputs.map((t) => t.grad);
+    return inputs.map((t) => t.grad ?? t.sparseGrad);
   },
 });

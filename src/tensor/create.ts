@@ -15,6 +15,9 @@ export interface CreateOptions {
   readonly requiresGrad?: boolean;
 }
 
+/** Deeper nesting is taken for a mistake (an array that contains itself has no end). */
+const maxRank = 32;
+
 function finish(t: Tensor, options: CreateOptions): Tensor {
   return options.requiresGrad === true ? t.setRequiresGrad() : t;
 }
@@ -27,7 +30,9 @@ export function fromArray(values: NestedArray, options: CreateOptions = {}): Ten
       expected('fromArray', 'a computing dtype', 'dtype', dtype, 'Use cast() afterwards.'),
     );
   const shape: number[] = [];
-  for (let v: unknown = values; Array.isArray(v); v = v[0]) shape.push(v.length);
+  for (let v: unknown = values; Array.isArray(v) && shape.length < maxRank; v = v[0]) shape.push(v.length);
+  if (shape.length === maxRank)
+    throw new ShapeError(expected('fromArray', `fewer than ${maxRank} axes`, 'values', 'deeper nesting'));
   const t = Tensor.allocate(dtype, checkShape('fromArray', shape));
   let position = 0;
   const fill = (value: unknown, axis: number): void => {
@@ -68,7 +73,21 @@ export function fromTypedArray(
       expected('fromTypedArray', `${dtypes[dtype].array.name} for dtype ${dtype}`, 'data', data),
     );
   }
-  const checked = checkShape('fromTypedArray', [...shape]);
+  if (
+    (data.buffer as { resizable?: boolean }).resizable === true ||
+    (data.buffer as { growable?: boolean }).growable === true
+  ) {
+    throw new ValueError(
+      expected(
+        'fromTypedArray',
+        'a buffer of fixed size',
+        'data',
+        'one that can be resized',
+        'Copy it first.',
+      ),
+    );
+  }
+  const checked = checkShape('fromTypedArray', shape);
   if (sizeOf(checked) !== data.length) {
     throw new ShapeError(
       expected(
@@ -96,9 +115,16 @@ export function tensor(
   return finish(t.view(shape), options);
 }
 
+/** A dtype whose elements are numbers, not 16-bit patterns. */
+function computing(where: string, dtype: DType): DType {
+  if (dtype === 'f16' || dtype === 'bf16')
+    throw new DTypeError(expected(where, 'a computing dtype', 'dtype', dtype, 'Use cast() afterwards.'));
+  return checkDType(where, dtype);
+}
+
 /** Every element `value`. */
 export function full(shape: readonly number[], value: number, options: CreateOptions = {}): Tensor {
-  const t = Tensor.allocate(checkDType('full', options.dtype ?? 'f32'), checkShape('full', [...shape]));
+  const t = Tensor.allocate(checkDType('full', options.dtype ?? 'f32'), checkShape('full', shape));
   if (isFloat(t.dtype)) kernels().fill(t.floats, t.size, value);
   else if (t.dtype === 'i32' || t.dtype === 'u8' || value === 0) t.array.fill(value);
   else throw new DTypeError(expected('full', 'a computing dtype for a value other than 0', 'dtype', t.dtype));
@@ -116,6 +142,7 @@ export function ones(shape: readonly number[], options: CreateOptions = {}): Ten
 /** The n × n identity. */
 export function eye(n: number, options: CreateOptions = {}): Tensor {
   checkInteger('eye', 'n', n);
+  computing('eye', options.dtype ?? 'f32');
   const t = zeros([n, n], { ...options, requiresGrad: false });
   for (let i = 0; i < n; i++) t.array[i * n + i] = 1;
   return finish(t, options);
@@ -125,9 +152,8 @@ export function eye(n: number, options: CreateOptions = {}): Tensor {
 export function arange(start: number, end: number, step = 1, options: CreateOptions = {}): Tensor {
   for (const [name, value] of Object.entries({ start, end, step })) checkNumber('arange', name, value);
   if (step === 0) throw new ValueError(expected('arange', 'a step other than 0', 'step', step));
-  const t = Tensor.allocate(checkDType('arange', options.dtype ?? 'i32'), [
-    Math.max(0, Math.ceil((end - start) / step)),
-  ]);
+  const count = Math.max(0, Math.ceil((end - start) / step));
+  const t = Tensor.allocate(computing('arange', options.dtype ?? 'i32'), [count]);
   for (let i = 0; i < t.size; i++) t.array[i] = start + i * step;
   return finish(t, options);
 }
@@ -145,7 +171,7 @@ function randomFloats(
   const dtype = options.dtype ?? 'f32';
   if (!isFloat(dtype)) throw new DTypeError(expected(where, 'f32 or f64', 'dtype', dtype));
   return {
-    t: Tensor.allocate(dtype, checkShape(where, [...shape])),
+    t: Tensor.allocate(dtype, checkShape(where, shape)),
     random: options.random ?? defaultRandom(),
   };
 }
@@ -184,7 +210,7 @@ export function randint(
 ): Tensor {
   checkInteger('randint', 'lo', lo, -(2 ** 31), 2 ** 31 - 1);
   checkInteger('randint', 'hi', hi, lo + 1, 2 ** 31 - 1);
-  const t = Tensor.allocate('i32', checkShape('randint', [...shape]));
+  const t = Tensor.allocate('i32', checkShape('randint', shape));
   const random = options.random ?? defaultRandom();
   kernels().randomIntegers(t.array as Int32Array, t.size, lo, hi, random.key, random.reserve(t.size));
   return t;
@@ -197,7 +223,7 @@ export function bernoulli(
   options: { readonly random?: Random } = {},
 ): Tensor {
   checkNumber('bernoulli', 'p', p, 0, 1);
-  const t = Tensor.allocate('u8', checkShape('bernoulli', [...shape]));
+  const t = Tensor.allocate('u8', checkShape('bernoulli', shape));
   const random = options.random ?? defaultRandom();
   kernels().randomBernoulli(t.array as Uint8Array, t.size, p, random.key, random.reserve(t.size));
   return t;

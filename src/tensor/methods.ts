@@ -14,6 +14,7 @@ import { gatherRows } from './ops/rows.js';
 import { cast, clamp } from './ops/select.js';
 import { logSoftmax, softmax } from './ops/softmax.js';
 import * as unary from './ops/unary.js';
+import { keep } from './scope.js';
 import type { GradientHook, LeafHook } from './tape.js';
 import { Tensor } from './tensor.js';
 
@@ -161,7 +162,7 @@ Tensor.prototype.registerLeafHook = function registerLeafHook(hook: LeafHook): (
 Tensor.prototype.retainGrad = function retainGrad(this: Tensor) {
   if (this.node !== null) {
     this.registerHook((gradient) => {
-      this.grad = this.grad === null ? gradient : this.grad.add(gradient);
+      this.grad = keep(this.grad === null ? gradient.clone() : this.grad.add(gradient));
       return undefined;
     });
   }

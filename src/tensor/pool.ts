@@ -6,7 +6,9 @@
  * tape after backward). Memory that is merely forgotten is the garbage collector's, as with any object: nothing here
  * relies on a finaliser. Blocks are handed out dirty.
  */
+
 import { prepareBlock, type TypedArray } from '../native/index.js';
+import { checkNumber } from '../util/errors.js';
 
 export interface Block {
   readonly buffer: ArrayBuffer;
@@ -48,7 +50,8 @@ export function allocateBlock(bytes: number): Block {
 }
 
 export function recycleBlock(block: Block): void {
-  if (idleBytes + block.bytes > idleLimit) return;
+  // A buffer that user code transferred away is empty and of no use.
+  if (idleBytes + block.bytes > idleLimit || block.buffer.byteLength === 0) return;
   const list = free.get(block.bytes);
   if (list === undefined) free.set(block.bytes, [block]);
   else list.push(block);
@@ -68,6 +71,7 @@ export function poolStats(): PoolStats {
 
 /** Lets all idle memory go; `limit` sets how many idle bytes may be kept from now on (4 GiB at first). */
 export function emptyPool(limit: number = idleLimit): void {
+  checkNumber('emptyPool', 'limit', limit, 0);
   free.clear();
   idleBytes = 0;
   idleLimit = limit;

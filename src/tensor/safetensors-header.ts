@@ -17,7 +17,7 @@ const widths: Readonly<Record<string, number>> = {
   BOOL: 1,
 };
 /** The format's own limit. */
-const maxHeader = 100_000_000;
+export const maxHeader = 100_000_000;
 
 export interface TensorEntry {
   readonly name: string;
@@ -90,23 +90,40 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 /** JSON.parse keeps the last of equal keys without a word, so the text is searched. It is known to be valid JSON. */
 function refuseDuplicates(text: string): void {
-  const seen = new Set<string>();
-  let depth = 0;
-  const token = /"(?:[^"\\]|\\.)*"|[{}[\]]/g;
-  for (const match of text.matchAll(token)) {
-    const [found] = match;
-    if (found === '{' || found === '[') depth++;
-    else if (found === '}' || found === ']') depth--;
-    else if (
-      depth === 1 &&
-      /^\s*:/.test(text.slice(match.index + found.length, match.index + found.length + 64))
-    ) {
-      const name = JSON.parse(found) as string;
-      if (seen.has(name))
-        throw bad(8 + byteLength(text.slice(0, match.index)), `each name once, got ${found} again`, { name });
-      seen.add(name);
-    }
+  // One set of keys per open object, null per open list.
+  const open: (Set<string> | null)[] = [];
+  for (let i = 0; i < text.length; i++) {
+    const c = text[i];
+    if (c === '{') open.push(new Set());
+    else if (c === '[') open.push(null);
+    else if (c === '}' || c === ']') open.pop();
+    if (c !== '"') continue;
+    const start = i;
+    i = endOfString(text, start);
+    const keys = open.at(-1);
+    if (!keys || nextSign(text, i + 1) !== ':') continue;
+    const name = JSON.parse(text.slice(start, i + 1)) as string;
+    if (keys.has(name))
+      throw bad(8 + byteLength(text.slice(0, start)), `each name once, got ${JSON.stringify(name)} again`, {
+        name,
+      });
+    keys.add(name);
   }
+}
+
+/** Position of the quote that ends the string begun at `start`. */
+function endOfString(text: string, start: number): number {
+  for (let i = text.indexOf('"', start + 1); ; i = text.indexOf('"', i + 1)) {
+    let slashes = 0;
+    while (text[i - 1 - slashes] === '\\') slashes++;
+    if (slashes % 2 === 0) return i;
+  }
+}
+
+function nextSign(text: string, from: number): string | undefined {
+  let i = from;
+  while (text[i] === ' ' || text[i] === '\n' || text[i] === '\r' || text[i] === '\t') i++;
+  return text[i];
 }
 
 function byteLength(text: string): number {

@@ -10,10 +10,12 @@ import { crc32 } from '../util/crc32.js';
 import { expected, FormatError, ValueError } from '../util/errors.js';
 import { fromTypedArray } from './create.js';
 import { type DType, dtypes } from './dtype.js';
-import { readHeader, type TensorEntry } from './safetensors-header.js';
+import { maxHeader, readHeader, type TensorEntry } from './safetensors-header.js';
 import { Tensor } from './tensor.js';
 
 const crcKey = 'skein.crc32';
+/** Says that a checksum belongs here, in case the checksum's own name is damaged. */
+const writerKey = 'skein.version';
 /** The largest typed array of Node 20. */
 const maxBytes = 2 ** 32 - 1;
 
@@ -43,18 +45,20 @@ export function encodeSafetensors(
   });
   // Wide elements first: then each starts at a multiple of its own size, and readers need not copy.
   named.sort((a, b) => dtypes[b.t.dtype].bytes - dtypes[a.t.dtype].bytes || (a.name < b.name ? -1 : 1));
-  let crc = 0;
   let end = 0;
   const entries = named.map(({ name, t, bytes }) => {
     const begin = end;
     end += bytes.length;
-    crc = crc32(bytes, crc);
     return [name, { dtype: tags[t.dtype], shape: t.shape, data_offsets: [begin, end] }] as const;
   });
-  const allMetadata = { ...metadata, [crcKey]: crc.toString(16).padStart(8, '0') };
+  const allMetadata = { ...metadata, [writerKey]: '1', [crcKey]: noStamp };
   const text = JSON.stringify(Object.fromEntries([['__metadata__', allMetadata], ...entries]));
   const header = new TextEncoder().encode(text);
   const start = 8 + Math.ceil(header.length / 8) * 8;
+  if (header.length > maxHeader)
+    throw new ValueError(
+      expected(where, `a header of at most ${maxHeader} bytes`, 'names and metadata', header.length),
+    );
   if (start + end > maxBytes)
     throw new ValueError(
       expected(where, `at most ${maxBytes} bytes`, 'tensors', start + end, 'Split them over several files.'),
@@ -68,14 +72,40 @@ export function encodeSafetensors(
     out.set(bytes, position);
     position += bytes.length;
   }
+  out.set(new TextEncoder().encode(checksum(out.subarray(8))), 8 + stampOffset(text));
   return out;
+}
+
+/** What stands in the header while the checksum of header and data is taken. */
+const noStamp = '00000000';
+
+function checksum(bytes: Uint8Array): string {
+  return crc32(bytes).toString(16).padStart(8, '0');
+}
+
+/** Bytes before the checksum in the header's text. A quote inside a string is escaped, so this finds the key itself. */
+function stampOffset(text: string): number {
+  const mark = `"${crcKey}":"`;
+  return new TextEncoder().encode(text.slice(0, text.indexOf(mark) + mark.length)).length;
+}
+
+function checkStamp(bytes: Uint8Array, dataStart: number, stamp: string): void {
+  const covered = bytes.slice(8);
+  const text = new TextDecoder().decode(covered.subarray(0, dataStart - 8));
+  covered.set(new TextEncoder().encode(noStamp), stampOffset(text));
+  const actual = checksum(covered);
+  if (stamp === actual) return;
+  throw new FormatError(
+    `safetensors: expected header and data with checksum ${stamp}, got ${actual} from byte 8 on. The file is corrupt; use another copy.`,
+    { byteOffset: 8 },
+  );
 }
 
 function checkMetadata(where: string, metadata: SafetensorsMetadata): void {
   for (const [key, value] of Object.entries(metadata)) {
     if (typeof value !== 'string')
       throw new ValueError(expected(where, 'a string', `metadata ${key}`, value, 'Use JSON.stringify.'));
-    if (key === crcKey)
+    if (key === crcKey || key === writerKey)
       throw new ValueError(expected(where, 'another key', 'metadata', key, 'This one holds the checksum.'));
   }
 }
@@ -94,15 +124,13 @@ export function decodeSafetensors(bytes: Uint8Array): DecodedTensors {
     throw new ValueError(expected('decodeSafetensors', 'a Uint8Array', 'bytes', bytes));
   const { entries, metadata, dataStart } = readHeader(bytes);
   const data = bytes.subarray(dataStart);
-  const { [crcKey]: stamp, ...rest } = metadata;
-  if (stamp !== undefined) {
-    const actual = crc32(data).toString(16).padStart(8, '0');
-    if (stamp !== actual) {
-      throw new FormatError(
-        `safetensors: expected data with checksum ${stamp}, got ${actual} from byte ${dataStart} on. The file is corrupt; use another copy.`,
-        { byteOffset: dataStart },
-      );
-    }
+  const { [crcKey]: stamp, [writerKey]: writer, ...rest } = metadata;
+  if (stamp !== undefined) checkStamp(bytes, dataStart, stamp);
+  else if (writer !== undefined) {
+    throw new FormatError(
+      'safetensors: expected a checksum in a file that Skein wrote, got none. The file is corrupt; use another copy.',
+      { byteOffset: 8 },
+    );
   }
   const tensors = entries.map((entry) => [entry.name, readTensor(data, dataStart, entry)] as const);
   return { tensors: Object.fromEntries(tensors), metadata: rest };

@@ -58,7 +58,8 @@ export function checkShape(where: string, shape: unknown): number[] {
       { size },
     );
   }
-  return shape;
+  // A copy: the caller may go on using its array.
+  return [...shape];
 }
 
 /** Axis in 0 … rank−1 from one that may count from the end. */

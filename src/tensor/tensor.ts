@@ -6,11 +6,11 @@
  * throws when used.
  */
 import type { FloatArray, TypedArray } from '../native/index.js';
-import { DTypeError, expected, ShapeError, StateError } from '../util/errors.js';
+import { DTypeError, describe, expected, ShapeError, StateError } from '../util/errors.js';
 import { type DType, dtypes, isFloat } from './dtype.js';
 import { formatTensor } from './print.js';
 import { register, Scoped } from './scope.js';
-import { contiguousStrides, formatShape, isContiguous, type Shape, sizeOf } from './shape.js';
+import { contiguousStrides, formatShape, isContiguous, maxElements, type Shape, sizeOf } from './shape.js';
 import type { SparseRows } from './sparse-rows.js';
 import { Storage } from './storage.js';
 import type { GradientHook, LeafHook, TapeNode } from './tape.js';
@@ -54,7 +54,13 @@ export class Tensor extends Scoped {
 
   /** Uninitialised tensor. @internal */
   static allocate(dtype: DType, shape: Shape): Tensor {
-    return new Tensor(Storage.allocate(dtype, sizeOf(shape)), dtype, shape);
+    const size = sizeOf(shape);
+    if (size > maxElements) {
+      throw new ShapeError(
+        expected('tensor', `at most ${maxElements} elements`, 'the shape of a result', formatShape(shape)),
+      );
+    }
+    return new Tensor(Storage.allocate(dtype, size), dtype, shape);
   }
 
   /** Elements to skip for one step along each axis. */
@@ -89,6 +95,7 @@ export class Tensor extends Scoped {
       const whole = this.offset === 0 && this.size === data.length;
       this.#array = whole ? data : data.subarray(this.offset, this.offset + this.size);
     }
+    if (this.#array.length !== this.size) throw memoryGone(this.shape);
     return this.#array;
   }
 
@@ -100,6 +107,7 @@ export class Tensor extends Scoped {
   /** The storage from this tensor's first element on, for strided kernels. @internal */
   get base(): TypedArray {
     const { data } = this.storage;
+    if (this.size > 0 && data.length <= this.offset) throw memoryGone(this.shape);
     return this.offset === 0 ? data : data.subarray(this.offset);
   }
 
@@ -190,13 +198,25 @@ export class Tensor extends Scoped {
   }
 
   set grad(value: Tensor | null) {
-    if (value !== null && formatShape(value.shape) !== formatShape(this.shape)) {
-      throw new ShapeError(
-        expected('grad', `shape ${formatShape(this.shape)}`, 'the gradient', formatShape(value.shape)),
-      );
+    if (value !== null) {
+      const fits =
+        value instanceof Tensor &&
+        value.dtype === this.dtype &&
+        formatShape(value.shape) === formatShape(this.shape);
+      if (!fits) {
+        const got =
+          value instanceof Tensor ? `${value.dtype} of shape ${formatShape(value.shape)}` : describe(value);
+        throw new ShapeError(
+          expected('grad', `${this.dtype} of shape ${formatShape(this.shape)}`, 'the gradient', got),
+        );
+      }
     }
     this.#gradSeen = true;
-    this.#grad = value;
+    // Later passes add to it in place, so it must not be a strided view.
+    this.#grad =
+      value === null || value.isContiguous
+        ? value
+        : new Tensor(Storage.wrap(gatherStrided(value)), value.dtype, value.shape);
   }
 
   /** Gradient as rows, when the only use of a leaf was a row lookup that asked for it. */
@@ -247,6 +267,14 @@ export class Tensor extends Scoped {
     this.node = null;
     storage.release();
   }
+}
+
+/** Kernels trust lengths, so memory that was transferred or resized away under a tensor must be noticed here. */
+function memoryGone(shape: Shape): StateError {
+  return new StateError(
+    `tensor: expected the memory of a tensor of shape ${formatShape(shape)}, but its ArrayBuffer was transferred or resized. ` +
+      'Transfer a copy instead.',
+  );
 }
 
 export type NestedArray = number | NestedArray[];

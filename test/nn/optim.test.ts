@@ -109,10 +109,10 @@ describe('wrong input', () => {
     const rowStep = new SGD(table.parameters(), { momentum: 0.9, nesterov: true });
     expect(() => rowStep.step()).toThrow('SGD.step: expected neither nesterov nor dampening');
     const [param] = p();
-    param.grad = zeros([2], { dtype: 'f64' });
-    expect(() => new SGD([param]).step()).toThrow(
-      'SGD.step: expected f32 (as the parameter) for the dtype of grad',
-    );
+    expect(() => {
+      param.grad = zeros([2], { dtype: 'f64' });
+    }).toThrow('grad: expected f32 of shape [2] for the gradient');
+    expect(() => new SGD(new Linear(2, 2) as never)).toThrow('Pass module.parameters().');
 
     expect(() => new Adam(p()).loadStateDict(optimizer.stateDict())).toThrow(
       'Adam.loadStateDict: expected the state of Adam for state, got "one of SGD".',

@@ -29,6 +29,15 @@ const entry = (dtype: string, shape: unknown, data_offsets: unknown): object => 
   data_offsets,
 });
 
+/** A file with this text as header and no data. */
+function raw(text: string): Uint8Array {
+  const header = new TextEncoder().encode(text);
+  const bytes = new Uint8Array(8 + header.length);
+  new DataView(bytes.buffer).setBigUint64(0, BigInt(header.length), true);
+  bytes.set(header, 8);
+  return bytes;
+}
+
 function refused(bytes: Uint8Array): FormatError {
   try {
     decodeSafetensors(bytes);
@@ -135,8 +144,25 @@ describe('wrong input', () => {
     const bytes = encodeSafetensors({ a: fromArray([1, 2, 3]) });
     bytes[bytes.length - 2] ^= 16;
     const error = refused(bytes);
-    expect(error.message).toContain('expected data with checksum');
-    expect(error.details.byteOffset).toBe(bytes.length - 12);
+    expect(error.message).toContain('expected header and data with checksum');
+  });
+
+  test('a flipped bit anywhere is noticed', () => {
+    const bytes = encodeSafetensors({ a: fromArray([1, 2, 3]) }, { options: '{"lr":0.001}' });
+    for (let at = 0; at < bytes.length; at++) {
+      const copy = bytes.slice();
+      copy[at] ^= 1;
+      expect(() => decodeSafetensors(copy), `byte ${at}`).toThrow();
+    }
+  });
+
+  test('names that occur twice, far from their colon or inside an entry, and long strings', () => {
+    const twice = `{"a"${' '.repeat(100)}:${JSON.stringify(entry('F32', [0], [0, 0]))},"a":${JSON.stringify(entry('F32', [0], [0, 0]))}}`;
+    expect(refused(raw(twice)).message).toContain('each name once, got "a" again');
+    const inner = '{"a":{"dtype":"F32","dtype":"F64","shape":[0],"data_offsets":[0,0]}}';
+    expect(refused(raw(inner)).message).toContain('each name once, got "dtype" again');
+    const long = { note: `${'x'.repeat(5_000_000)}\\"` };
+    expect(decodeSafetensors(encodeSafetensors({ a: fromArray([1]) }, long)).metadata).toEqual(long);
   });
 
   test('an integer that needs 64 bits', () => {

@@ -7,7 +7,7 @@
  */
 import type { FloatArray } from '../../native/index.js';
 import { type SparseRows, Tensor, unscoped, zeros } from '../../tensor/index.js';
-import { checkNumber, DTypeError, expected, StateError, ValueError } from '../../util/errors.js';
+import { checkNumber, expected, StateError, ValueError } from '../../util/errors.js';
 import { loadState, type OptimizerState, saveState } from './state.js';
 
 /** What every optimiser has; `lr` may be changed between steps. */
@@ -117,10 +117,6 @@ export abstract class Optimizer<O extends BaseOptions> {
     if (dense === null) {
       this.updateRows(p, (p.sparseGrad as SparseRows).coalesce(), state, group);
     } else {
-      if (dense.dtype !== p.dtype)
-        throw new DTypeError(
-          expected(`${this.name}.step`, `${p.dtype} (as the parameter)`, 'the dtype of grad', dense.dtype),
-        );
       this.updateDense(p, dense.dataSync() as FloatArray, state, group);
     }
     p.storage.version++;

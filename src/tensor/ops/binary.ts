@@ -66,6 +66,12 @@ interface Rule {
   b(g: Tensor, a: Tensor, b: Tensor): Tensor;
 }
 
+/** b − 1, but 0 where b is 0: then the factor b makes the gradient 0 also at a = 0. */
+function lowered(b: Tensor): Tensor {
+  const zero = cast01(compareRaw('eq', b, scalar(0, b.dtype)), b.dtype);
+  return compute('add', compute('sub', b, scalar(1, b.dtype)), zero);
+}
+
 /** Ties share the gradient equally, as in PyTorch. */
 function chooserRule(wins: CompareOp): Rule {
   const share = (g: Tensor, mine: Tensor, other: Tensor): Tensor => {
@@ -84,12 +90,12 @@ const rules: Readonly<Record<BinaryOp, Rule>> = {
     saves: true,
     a: (g, _a, b) => compute('div', g, b),
     b: (g, a, b) =>
-      compute('mul', compute('div', compute('mul', g, a), compute('mul', b, b)), scalar(-1, g.dtype)),
+      // (a / b) / b: the square of b may overflow where the gradient does not.
+      compute('mul', compute('mul', g, compute('div', compute('div', a, b), b)), scalar(-1, g.dtype)),
   },
   pow: {
     saves: true,
-    a: (g, a, b) =>
-      compute('mul', g, compute('mul', b, compute('pow', a, compute('sub', b, scalar(1, g.dtype))))),
+    a: (g, a, b) => compute('mul', g, compute('mul', b, compute('pow', a, lowered(b)))),
     b: (g, a, b) => {
       // 0^b does not move with b: its gradient is 0, not 0·log 0.
       const nonzero = cast01(compareRaw('ne', a, scalar(0, a.dtype)), a.dtype);

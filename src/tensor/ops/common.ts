@@ -109,7 +109,7 @@ export function toInt32(
   if (!Array.isArray(ids))
     throw new ValueError(expected(where, 'an i32 tensor, an Int32Array or an array of numbers', name, ids));
   for (const [i, id] of ids.entries()) {
-    if (!Number.isInteger(id))
+    if (!Number.isInteger(id) || Math.abs(id) >= 2 ** 31)
       throw new ValueError(expected(where, 'whole numbers', name, `${id} at position ${i}`));
   }
   return Int32Array.from(ids);

@@ -56,7 +56,7 @@ export function reshape(x: Tensor, shape: readonly number[]): Tensor {
     holes === 1 && known > 0 && x.size % known === 0
       ? shape.map((d) => (d === -1 ? x.size / known : d))
       : shape;
-  if (holes > 1 || resolved.includes(-1) || sizeOf(checkShape('reshape', [...resolved])) !== x.size) {
+  if (holes > 1 || resolved.includes(-1) || sizeOf(checkShape('reshape', resolved)) !== x.size) {
     throw new ShapeError(
       expected(
         'reshape',
@@ -67,7 +67,7 @@ export function reshape(x: Tensor, shape: readonly number[]): Tensor {
       ),
     );
   }
-  return reshapeOp([x], { shape: resolved, from: x.shape });
+  return reshapeOp([x], { shape: [...resolved], from: x.shape });
 }
 
 const permuteOp = builtinOp<{ readonly order: readonly number[] }>({
@@ -255,7 +255,7 @@ const expandOp = builtinOp<{ readonly shape: Shape; readonly from: Shape }>({
 /** Stretched to a larger shape by repeating (a view that copies nothing). */
 export function expand(x: Tensor, shape: readonly number[]): Tensor {
   checkTensor('expand', 'x', x);
-  const target = checkShape('expand', [...shape]);
+  const target = checkShape('expand', shape);
   const lead = target.length - x.rank;
   if (lead < 0 || x.shape.some((d, i) => d !== 1 && d !== target[lead + i])) {
     throw new ShapeError(

@@ -71,7 +71,7 @@ const batchNormOp = builtinOp<{ readonly mean: Tensor; readonly rstd: Tensor }>(
     const y = Tensor.allocate(x.dtype, x.shape);
     const scale = gamma === undefined ? null : packed(gamma);
     const shift = beta === undefined ? null : packed(beta);
-    kernels().batchNorm(packed(x), mean.floats, rstd.floats, scale, shift, y.floats, rows, cols);
+    kernels().batchNorm(packed(x), packed(mean), rstd.floats, scale, shift, y.floats, rows, cols);
     ctx.save(x, mean, rstd, ...(gamma === undefined ? [] : [gamma]));
     return y;
   },
@@ -84,7 +84,7 @@ const batchNormOp = builtinOp<{ readonly mean: Tensor; readonly rstd: Tensor }>(
     kernels().batchNormBackward(
       packed(x),
       packed(gy),
-      mean.floats,
+      packed(mean),
       rstd.floats,
       gamma === undefined ? null : packed(gamma),
       gx.floats,
@@ -132,8 +132,9 @@ export function batchNorm(
   checkNumber('batchNorm', 'eps', eps, 0);
   const width = [x.shape[1]];
   checkShapeIs('batchNorm', 'stats.mean', stats.mean, width);
+  checkShapeIs('batchNorm', 'stats.variance', stats.variance, width);
   const rstd = Tensor.allocate(x.dtype, width);
-  const variances = stats.variance.floats;
+  const variances = packed(stats.variance);
   for (let i = 0; i < width[0]; i++) rstd.floats[i] = 1 / Math.sqrt(variances[i] + eps);
   const attributes = { mean: stats.mean, rstd };
   if (gamma === null || beta === null) {

@@ -6,9 +6,10 @@ import { expected, ShapeError } from '../../util/errors.js';
 import { builtinOp } from '../op.js';
 import { checkAxis, formatShape, type Shape, sizeOf } from '../shape.js';
 import { Tensor } from '../tensor.js';
-import { div, mul, scalar, sub } from './binary.js';
+import { add, div, eq, mul, scalar, sub } from './binary.js';
 import { checkFloat, packed } from './common.js';
 import { expand, reshape } from './layout.js';
+import { cast } from './select.js';
 import { sqrt, square } from './unary.js';
 
 /** One axis, several, or (undefined) all. */
@@ -96,9 +97,30 @@ export function variance(
   return div(sum(squares, axes, options), count - (options.correction ?? 1));
 }
 
-/** Euclidean length over the axes. */
+const normOp = builtinOp<{ readonly axes: Axes; readonly keepDims: boolean }>({
+  name: 'norm',
+  forward(ctx, [x], { axes, keepDims }) {
+    const y = sqrt(sum(square(x), axes, { keepDims: true }));
+    ctx.save(x, y);
+    const kept = resolveAxes('norm', axes, x.rank);
+    return keepDims
+      ? y
+      : reshape(
+          y,
+          x.shape.filter((_, i) => !kept.includes(i)),
+        );
+  },
+  backward({ saved: [x, y] }, gy) {
+    // x / y, and 0 for a vector of length 0, where every direction is as good.
+    const none = cast(eq(y, 0), y.dtype);
+    return [mul(mul(div(x, add(y, none)), sub(1, none)), reshape(gy, y.shape))];
+  },
+});
+
+/** Euclidean length over the axes; the gradient of a zero vector is 0. */
 export function norm(x: Tensor, axes?: Axes, options: ReduceOptions = {}): Tensor {
-  return sqrt(sum(square(x), axes, options));
+  checkFloat('norm', 'x', x);
+  return normOp([x], { axes, keepDims: options.keepDims === true });
 }
 
 const extremumOp = builtinOp<{
