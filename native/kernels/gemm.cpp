@@ -23,15 +23,16 @@ constexpr i64 kSlabBytes = i64{1} << 22;
 constexpr i64 kPartDepth = 256;               // depth of a slab in one part of a split k: private to a thread
 constexpr i64 kStreamBytes = i64{1} << 24;    // a c of this size leaves the caches before it is read again
 constexpr i64 kParallelWork = i64{1} << 20;   // m * n * k below which a second thread costs more than it gives
+constexpr i64 kLongWork = i64{1} << 28;       // m * n * k from which tasks go to whoever is free
 constexpr i64 kDirectBytes = i64{1} << 15;    // a b of this size is read in place when few rows use it
 
 template <class F>
-void for_each(bool parallel, i64 n, i64 grain, F&& f) {
+void for_each(bool parallel, i64 n, i64 grain, F&& f, Share share = Share::kept) {
   const auto run = [&](i64 begin, i64 end) {
     for (i64 i = begin; i < end; ++i) f(i);
   };
   if (parallel) {
-    parallel_for(n, grain, run);
+    parallel_for(n, grain, run, share);
   } else {
     run(0, n);
   }
@@ -60,7 +61,7 @@ void run_slab(const Product<T>& p, const Slab<T>& slab, bool parallel) {
       if (i0 < i1) run_block(p, slab, i0, i1, panels * group / groups, panels * (group + 1) / groups);
     }
     if (p.stream) finish_streams();
-  });
+  }, p.m * p.n * slab.k >= kLongWork ? Share::asked : Share::kept);
 }
 
 template <class T>
