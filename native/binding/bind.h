@@ -1,4 +1,5 @@
-// Derives the JavaScript face of a kernel from its C++ signature: pointers become typed arrays (null allowed), i64 and
+// Derives the JavaScript face of a kernel from its C++ signature: pointers become typed arrays (null allowed), Offsets an
+// Int32Array or Float64Array, i64 and
 // double become numbers, bool becomes a boolean. A kernel needs one line in kernels.def and nothing else.
 //
 // Lifetimes and threads: a synchronous call reads the arrays' addresses, runs, returns; V8 cannot move or free a
@@ -20,6 +21,7 @@
 
 #include "async_pool.h"
 #include "common.h"
+#include "offsets.h"
 
 namespace skein {
 
@@ -71,6 +73,15 @@ P read_argument(Call& call, size_t index) {
       if (type != ElementType<Element>::value) call.fail(index, ElementType<Element>::name);
     }
     return static_cast<P>(data);
+  } else if constexpr (std::is_same_v<P, Offsets>) {
+    napi_typedarray_type type;
+    void* data = nullptr;
+    const bool read = napi_get_typedarray_info(call.env, value, &type, nullptr, &data, nullptr, nullptr) == napi_ok;
+    if (!read || (type != napi_int32_array && type != napi_float64_array)) {
+      call.fail(index, "Int32Array or Float64Array");
+      return {};
+    }
+    return {data, type == napi_float64_array};
   } else if constexpr (std::is_same_v<P, bool>) {
     bool flag = false;
     if (napi_get_value_bool(call.env, value, &flag) != napi_ok) call.fail(index, "a boolean");
@@ -80,7 +91,7 @@ P read_argument(Call& call, size_t index) {
     if (napi_get_value_double(call.env, value, &number) != napi_ok) call.fail(index, "a number");
     return number;
   } else {
-    static_assert(std::is_same_v<P, i64>, "kernel parameters are pointers, i64, double or bool");
+    static_assert(std::is_same_v<P, i64>, "kernel parameters are pointers, Offsets, i64, double or bool");
     i64 number = 0;
     if (napi_get_value_int64(call.env, value, &number) != napi_ok) call.fail(index, "an integer");
     return number;

@@ -3,7 +3,13 @@
 
 #include "arg_scatter.h"
 #include "common.h"
+#include "edge_softmax.h"
+#include "gat_attention.h"
+#include "gatv2.h"
 #include "gemm.h"
+#include "group_by_key.h"
+#include "sddmm.h"
+#include "spmm.h"
 #include "dropout.h"
 #include "random.h"
 #include "cells.h"

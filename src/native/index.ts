@@ -11,7 +11,8 @@ export {
   setThreads,
   withKernels,
 } from './active.js';
-export type { AsyncKernels, Dims, Kernels, RandomKey } from './kernels.js';
+export type { GraphKernels } from './graph-kernels.js';
+export type { AsyncKernels, Dims, Kernels, Offsets, RandomKey } from './kernels.js';
 export type { Level } from './load.js';
 export {
   type BinaryOp,

@@ -8,7 +8,10 @@
  *
  * Every result is the same bits for any number of threads.
  */
-import type { FloatArray, TypedArray } from './types.js';
+import type { GraphKernels } from './graph-kernels.js';
+import type { FloatArray, RandomKey, TypedArray } from './types.js';
+
+export type { Offsets, RandomKey } from './types.js';
 
 /**
  * `dims` describes a walk over several strided arrays: `[rank, ...shape, ...strides of the first, ...of the second]`
@@ -16,10 +19,7 @@ import type { FloatArray, TypedArray } from './types.js';
  */
 export type Dims = Int32Array | null;
 
-/** `[seedLow, seedHigh, streamLow, streamHigh]`: what identifies a sequence of random numbers (see util/philox.ts). */
-export type RandomKey = Uint32Array;
-
-export interface Kernels {
+export interface Kernels extends GraphKernels {
   // --- matrix products: c[m,n] = (accumulate ? c : 0) + bias[n] + op(a)·op(b), row-major and contiguous -------------
   /** Row-invariant: a row of c depends on the row of a, on b and on bias alone (when a is not transposed). */
   gemm(

@@ -8,6 +8,11 @@ import * as cells from './cells.js';
 import * as dropout from './dropout.js';
 import * as elementwise from './elementwise.js';
 import * as gemm from './gemm.js';
+import * as graphAttention from './graph-attention.js';
+import * as graphGatv2 from './graph-gatv2.js';
+import * as graphOrder from './graph-order.js';
+import * as graphSoftmax from './graph-softmax.js';
+import * as graphSpmm from './graph-spmm.js';
 import * as layout from './layout.js';
 import * as loss from './loss.js';
 import * as norm from './norm.js';
@@ -30,6 +35,11 @@ export const reference: Kernels = {
   ...norm,
   ...rows,
   ...segment,
+  ...graphOrder,
+  ...graphSpmm,
+  ...graphSoftmax,
+  ...graphAttention,
+  ...graphGatv2,
   ...cells,
   ...optim,
   ...random,

@@ -1,0 +1,55 @@
+// The row boundaries of a sparse structure, in whichever of the two array types they came, and work shared out by them.
+#pragma once
+
+#include "common.h"
+
+namespace skein {
+
+// i32, or double where there may be 2^31 entries or more.
+struct Offsets {
+  void* data = nullptr;
+  bool wide = false;
+
+  i64 operator[](i64 i) const {
+    return wide ? static_cast<i64>(static_cast<const double*>(data)[i]) : static_cast<const i32*>(data)[i];
+  }
+  void set(i64 i, i64 value) const {
+    if (wide) static_cast<double*>(data)[i] = static_cast<double>(value);
+    else static_cast<i32*>(data)[i] = static_cast<i32>(value);
+  }
+};
+
+// Entries per chunk for kernels that touch row_bytes per entry.
+inline i64 entry_grain(i64 row_bytes) {
+  constexpr i64 kChunkBytes = 1 << 18;
+  const i64 entries = kChunkBytes / (row_bytes > 0 ? row_bytes : 1);
+  return entries < 16 ? 16 : entries > kElementGrain / 4 ? kElementGrain / 4 : entries;
+}
+
+// Calls f(begin, end) for ranges of rows of about equal work, rows and entries counted alike: neither a row with very
+// many entries nor millions of empty ones leave a thread behind. The boundaries depend on the structure alone.
+template <class F>
+inline void for_rows(const Offsets& offsets, i64 rows, i64 grain, F&& f) {
+  if (rows <= 0) return;
+  const i64 first = offsets[0];
+  const i64 work = offsets[rows] - first + rows;
+  const auto row_at = [&](i64 target) {
+    i64 low = 0, high = rows;
+    while (low < high) {
+      const i64 mid = (low + high) / 2;
+      if (offsets[mid] - first + mid < target) low = mid + 1;
+      else high = mid;
+    }
+    return low;
+  };
+  parallel_for(
+      work, grain,
+      [&](i64 begin, i64 end) {
+        const i64 from = row_at(begin);
+        const i64 to = end >= work ? rows : row_at(end);
+        if (from < to) f(from, to);
+      },
+      Share::asked);
+}
+
+}  // namespace skein
