@@ -1,6 +1,7 @@
 /**
- * Skein: graph learning for TypeScript. Tensors and operations by name; modules, losses and optimisers under `nn`.
+ * Skein: graph learning for TypeScript. Tensors, operations and graphs by name; modules, losses and optimisers under `nn`.
  */
+export * from './graph/index.js';
 export { getThreads, nativeStatus, setThreads } from './native/index.js';
 export * as nn from './nn/index.js';
 export {

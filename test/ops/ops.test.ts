@@ -1,20 +1,15 @@
 /**
- * Every operation against its case table: native = reference, gradients by finite differences, strided input, and the
- * same bytes for any number of threads.
+ * Every operation of skein/tensor against its case table.
  */
-import { getThreads, nativeKernels, referenceKernels, setThreads } from 'skein/native';
 import * as tensorApi from 'skein/tensor';
-import { describe, expect, it } from 'vitest';
-import { type OpCase, tolerance } from './case.js';
+import { expect, it } from 'vitest';
+import type { OpCase } from './case.js';
 import { elementwiseCases } from './cases/elementwise.js';
 import { networkCases } from './cases/network.js';
 import { structureCases } from './cases/structure.js';
-import { evaluate, makeInputs, numericGradient, worstError } from './check.js';
+import { runOpCases } from './run-cases.js';
 
 const cases: readonly OpCase[] = [...elementwiseCases, ...structureCases, ...networkCases];
-const active = nativeKernels ?? referenceKernels;
-const title = (c: OpCase): string => `${c.op}: ${c.name}`;
-const differentiable = cases.filter((c) => c.forwardOnly !== true);
 
 /** Exported functions that are not operations on elements. */
 const notOperations = new Set([
@@ -65,80 +60,4 @@ it('has a case for every operation', () => {
   expect(missing.map(([name]) => name)).toEqual([]);
 });
 
-describe.each(['f32', 'f64'] as const)('native = reference in %s', (dtype) => {
-  it.each(cases.map((c) => [title(c), c] as const))('%s', (_name, spec) => {
-    const bound = tolerance[dtype] * (spec.loose?.[0] ?? 1);
-    const want = evaluate(spec, makeInputs(spec, dtype), referenceKernels);
-    const got = evaluate(spec, makeInputs(spec, dtype), active);
-    expect(got.output.shape).toEqual(want.output.shape);
-    expect(got.output.dtype).toBe(want.output.dtype);
-    expect(worstError(got.output, want.output)).toBeLessThanOrEqual(bound);
-    for (const [i, g] of got.gradients.entries()) {
-      expect(
-        worstError(g as tensorApi.Tensor, want.gradients[i] as tensorApi.Tensor),
-        `gradient ${i}`,
-      ).toBeLessThanOrEqual(bound);
-    }
-  });
-});
-
-describe('gradient = finite difference in f64', () => {
-  it.each(differentiable.map((c) => [title(c), c] as const))('%s', (_name, spec) => {
-    const inputs = makeInputs(spec, 'f64');
-    const { gradients } = evaluate(spec, inputs, active);
-    let next = 0;
-    for (const [which, t] of inputs.entries()) {
-      if (!t.requiresGrad) continue;
-      const analytic = gradients[next++]?.dataSync();
-      for (const [i, numeric] of numericGradient(spec, which, active)) {
-        const value = analytic?.[i] ?? 0;
-        // Central differences with h = 1e-5: truncation about h² and rounding about 1e-16/h, together near 1e-9.
-        const error = Math.abs(value - numeric) / Math.max(1, Math.abs(numeric));
-        expect(
-          error,
-          `input ${which}, element ${i}: analytic ${value}, numeric ${numeric}`,
-        ).toBeLessThanOrEqual(1e-7 * (spec.loose?.[0] ?? 1));
-      }
-    }
-  });
-});
-
-describe('strided input gives the same result', () => {
-  const strided = cases.filter((c) => c.inputs.some((one) => one.shape.length >= 2));
-  it.each(strided.map((c) => [title(c), c] as const))('%s', (_name, spec) => {
-    const want = evaluate(spec, makeInputs(spec, 'f64'), active);
-    const got = evaluate(spec, makeInputs(spec, 'f64', true), active);
-    expect(worstError(got.output, want.output)).toBeLessThanOrEqual(tolerance.f64 * (spec.loose?.[0] ?? 1));
-    for (const [i, g] of got.gradients.entries()) {
-      expect(worstError(g as tensorApi.Tensor, want.gradients[i] as tensorApi.Tensor)).toBeLessThanOrEqual(
-        tolerance.f64 * (spec.loose?.[0] ?? 1),
-      );
-    }
-  });
-});
-
-describe('inputs stay as they were', () => {
-  it.each(cases.map((c) => [title(c), c] as const))('%s', (_name, spec) => {
-    const inputs = makeInputs(spec, 'f32');
-    const before = inputs.map((t) => t.dataSync().slice());
-    evaluate(spec, inputs, active);
-    expect(inputs.map((t) => t.dataSync())).toEqual(before);
-  });
-});
-
-describe('bytes do not depend on the number of threads', () => {
-  it.each(cases.map((c) => [title(c), c] as const))('%s', (_name, spec) => {
-    const threads = getThreads();
-    try {
-      const results = [1, 2, 4].map((count) => {
-        setThreads(count);
-        const { output, gradients } = evaluate(spec, makeInputs(spec, 'f32'), active);
-        return [output, ...gradients].map((t) => t?.dataSync());
-      });
-      expect(results[1]).toEqual(results[0]);
-      expect(results[2]).toEqual(results[0]);
-    } finally {
-      setThreads(threads);
-    }
-  });
-});
+runOpCases(cases);

@@ -1,0 +1,230 @@
+/**
+ * Who is connected to whom, and nothing else: edges grouped by destination (CSC), by source (CSR) on demand.
+ *
+ * A *slot* is the place of an edge in the order by destination. Edges of one destination keep the order in which they
+ * were given, so the lowest slot is the lowest edge id. Multi-edges, self loops and isolated nodes are kept. Never
+ * changes after it is made; what is derived from it (CSR, degrees) is computed once and kept.
+ */
+import { type FloatArray, kernels, type Offsets } from '../native/index.js';
+import { checkInteger, expected, ValueError } from '../util/errors.js';
+
+/** Edges by source: `indices` are destinations, `slots` the places of the same edges by destination. */
+export interface OutEdges {
+  readonly offsets: Offsets;
+  readonly indices: Int32Array;
+  readonly slots: Int32Array;
+}
+
+/** Edges beyond this have no Int32 id: such a graph has Float64 offsets and is walked by destination only. */
+const idLimit = 2 ** 31;
+
+export class Adjacency {
+  readonly numSrc: number;
+  readonly numDst: number;
+  readonly numEdges: number;
+  /** Slots of destination v: offsets[v] … offsets[v+1]−1. */
+  readonly offsets: Offsets;
+  /** The source of each slot. */
+  readonly indices: Int32Array;
+  /** The edge id of each slot; null when they are the same. */
+  readonly edgeIds: Int32Array | null;
+  #out: OutEdges | null = null;
+  #destinations: Int32Array | null = null;
+  #slotOfEdge: Int32Array | null = null;
+  readonly #degrees = new Map<string, Int32Array>();
+  readonly #meanScales = new Map<string, FloatArray>();
+
+  private constructor(
+    numSrc: number,
+    numDst: number,
+    offsets: Offsets,
+    indices: Int32Array,
+    edgeIds: Int32Array | null,
+  ) {
+    this.numSrc = numSrc;
+    this.numDst = numDst;
+    this.offsets = offsets;
+    this.indices = indices;
+    this.edgeIds = edgeIds;
+    this.numEdges = indices.length;
+  }
+
+  /** Sorts edges by destination. Ids must have been checked. */
+  static fromEdges(src: Int32Array, dst: Int32Array, numSrc: number, numDst: number): Adjacency {
+    if (src.length >= idLimit) {
+      throw new ValueError(
+        `Graph: expected fewer than ${idLimit} edges in a list, got ${src.length}. Sort larger graphs outside and use Graph.fromCsc.`,
+      );
+    }
+    const offsets = new Int32Array(numDst + 1);
+    if (isAscending(dst)) {
+      countInto(offsets, dst);
+      return new Adjacency(numSrc, numDst, offsets, src, null);
+    }
+    const order = new Int32Array(dst.length);
+    kernels().groupByKey(dst, offsets, order, dst.length, numDst);
+    const indices = new Int32Array(src.length);
+    kernels().gatherRows(src, order, indices, src.length, 4);
+    return new Adjacency(numSrc, numDst, offsets, indices, order);
+  }
+
+  /** Takes arrays that are sorted already, after checking them. */
+  static fromCsc(
+    offsets: Offsets,
+    indices: Int32Array,
+    numSrc: number,
+    edgeIds: Int32Array | null = null,
+  ): Adjacency {
+    checkOffsets(offsets, indices.length);
+    checkNodeIds('Graph.fromCsc', 'indices', indices, numSrc);
+    if (edgeIds !== null && edgeIds.length !== indices.length) {
+      throw new ValueError(
+        expected('Graph.fromCsc', `${indices.length} edge ids`, 'edgeIds', edgeIds.length),
+      );
+    }
+    return new Adjacency(numSrc, offsets.length - 1, offsets, indices, edgeIds);
+  }
+
+  /** For arrays made by Skein itself: nothing is checked. @internal */
+  static trusted(
+    offsets: Offsets,
+    indices: Int32Array,
+    numSrc: number,
+    edgeIds: Int32Array | null = null,
+  ): Adjacency {
+    return new Adjacency(numSrc, offsets.length - 1, offsets, indices, edgeIds);
+  }
+
+  /** The same edges by source, sorted on first use. */
+  out(): OutEdges {
+    if (this.#out !== null) return this.#out;
+    const { numEdges, numSrc, indices } = this;
+    if (numEdges >= idLimit)
+      throw new ValueError(`Graph: edges by source need fewer than ${idLimit} edges, got ${numEdges}.`);
+    const offsets = new Int32Array(numSrc + 1);
+    const slots = new Int32Array(numEdges);
+    kernels().groupByKey(indices, offsets, slots, numEdges, numSrc);
+    const destinations = new Int32Array(numEdges);
+    kernels().gatherRows(this.destinations(), slots, destinations, numEdges, 4);
+    this.#out = { offsets, indices: destinations, slots };
+    return this.#out;
+  }
+
+  /** The destination of each slot. */
+  destinations(): Int32Array {
+    if (this.#destinations !== null) return this.#destinations;
+    const all = new Int32Array(this.numEdges);
+    for (let v = 0; v < this.numDst; v++) {
+      const from = this.offsets[v];
+      const to = this.offsets[v + 1];
+      if (to > from) all.fill(v, from, to);
+    }
+    this.#destinations = all;
+    return all;
+  }
+
+  /** The slot of each edge id; null when they are the same. */
+  slotOfEdge(): Int32Array | null {
+    if (this.edgeIds === null) return null;
+    if (this.#slotOfEdge === null) {
+      const slots = new Int32Array(this.numEdges);
+      for (let slot = 0; slot < slots.length; slot++) slots[this.edgeIds[slot]] = slot;
+      this.#slotOfEdge = slots;
+    }
+    return this.#slotOfEdge;
+  }
+
+  inDegrees(): Int32Array {
+    return this.#cached('in', () => differences(this.offsets));
+  }
+
+  outDegrees(): Int32Array {
+    return this.#cached('out', () => {
+      if (this.#out !== null) return differences(this.#out.offsets);
+      const counts = new Int32Array(this.numSrc);
+      for (let slot = 0; slot < this.numEdges; slot++) counts[this.indices[slot]]++;
+      return counts;
+    });
+  }
+
+  #cached(name: string, make: () => Int32Array): Int32Array {
+    let degrees = this.#degrees.get(name);
+    if (degrees === undefined) {
+      degrees = make();
+      this.#degrees.set(name, degrees);
+    }
+    return degrees;
+  }
+
+  /** 1 / (edges into v, plus `extra`), 0 without any: what a mean multiplies by. */
+  meanScale(dtype: 'f32' | 'f64', extra: number): FloatArray {
+    const key = `${dtype}${extra}`;
+    let scale = this.#meanScales.get(key);
+    if (scale === undefined) {
+      scale = dtype === 'f32' ? new Float32Array(this.numDst) : new Float64Array(this.numDst);
+      for (let v = 0; v < this.numDst; v++) {
+        const count = this.offsets[v + 1] - this.offsets[v] + extra;
+        scale[v] = count === 0 ? 0 : 1 / count;
+      }
+      this.#meanScales.set(key, scale);
+    }
+    return scale;
+  }
+
+  /** Source and destination of every edge, by edge id. */
+  edges(): { src: Int32Array; dst: Int32Array } {
+    const slots = this.slotOfEdge();
+    const dst = this.destinations();
+    if (slots === null) return { src: this.indices.slice(), dst: dst.slice() };
+    const n = this.numEdges;
+    const result = { src: new Int32Array(n), dst: new Int32Array(n) };
+    kernels().gatherRows(this.indices, slots, result.src, n, 4);
+    kernels().gatherRows(dst, slots, result.dst, n, 4);
+    return result;
+  }
+}
+
+/** Refuses ids outside [0, count), naming the first. */
+export function checkNodeIds(where: string, name: string, ids: Int32Array, count: number): void {
+  const bad = kernels().findOutOfRange(ids, ids.length, 0, count);
+  if (bad < 0) return;
+  const range = count === 0 ? 'no ids (there are no nodes)' : `ids from 0 to ${count - 1}`;
+  throw new ValueError(expected(where, range, name, `${ids[bad]} at position ${bad}`), {
+    position: bad,
+    id: ids[bad],
+  });
+}
+
+function checkOffsets(offsets: Offsets, edges: number): void {
+  if (!(offsets instanceof Int32Array) && !(offsets instanceof Float64Array))
+    throw new ValueError(expected('Graph.fromCsc', 'an Int32Array or a Float64Array', 'offsets', offsets));
+  checkInteger('Graph.fromCsc', 'offsets.length', offsets.length, 1);
+  const last = offsets[offsets.length - 1];
+  if (offsets[0] !== 0 || last !== edges) {
+    throw new ValueError(
+      expected('Graph.fromCsc', `offsets from 0 to ${edges}`, 'offsets', `${offsets[0]} to ${last}`),
+    );
+  }
+  for (let i = 1; i < offsets.length; i++) {
+    if (!(offsets[i] >= offsets[i - 1]) || !Number.isInteger(offsets[i])) {
+      const got = `${offsets[i]} after ${offsets[i - 1]} at position ${i}`;
+      throw new ValueError(expected('Graph.fromCsc', 'ascending whole numbers', 'offsets', got));
+    }
+  }
+}
+
+function isAscending(keys: Int32Array): boolean {
+  for (let i = 1; i < keys.length; i++) if (keys[i] < keys[i - 1]) return false;
+  return true;
+}
+
+function countInto(offsets: Int32Array, keys: Int32Array): void {
+  for (let i = 0; i < keys.length; i++) offsets[keys[i] + 1]++;
+  for (let v = 1; v < offsets.length; v++) offsets[v] += offsets[v - 1];
+}
+
+function differences(offsets: Offsets): Int32Array {
+  const result = new Int32Array(offsets.length - 1);
+  for (let i = 0; i < result.length; i++) result[i] = offsets[i + 1] - offsets[i];
+  return result;
+}

@@ -1,0 +1,128 @@
+/**
+ * One step of message passing on a part of a graph: edges from `srcIds` to those of them that are destinations. Samplers
+ * make blocks; a model of L layers takes L of them, the outermost first.
+ *
+ * Destinations are a consecutive range of the sources, at the start unless said otherwise, so a layer finds a node's own
+ * row without a lookup. A block remembers the graph it was cut from for what only the whole graph knows: edge ids,
+ * weights, degrees.
+ */
+import type { Offsets } from '../native/index.js';
+import { checkInteger, expected, ValueError } from '../util/errors.js';
+import { Adjacency } from './adjacency.js';
+import { LocalGraph } from './local-graph.js';
+
+/** The graph that a block was cut from. */
+export interface BlockParent {
+  /** Degrees for symmetric normalisation. */
+  normDegrees(): { readonly src: Float64Array };
+}
+
+export interface BlockOptions {
+  /** Row of the sources at which the destinations begin. */
+  readonly dstOffset?: number;
+  /** Global ids of the sources. */
+  readonly srcIds?: Int32Array;
+  /** Edge ids in the parent, by slot. */
+  readonly parentEdgeIds?: Int32Array;
+  /** Weights by slot. */
+  readonly weights?: Float32Array | null;
+  readonly parent?: BlockParent;
+  /** Destinations that `withSelfLoops` gave a loop. */
+  readonly addedLoops?: Int32Array;
+}
+
+export class Block extends LocalGraph {
+  readonly srcIds: Int32Array | null;
+  /** The edge of the parent graph behind each edge here. */
+  readonly parentEdgeIds: Int32Array | null;
+  readonly parent: BlockParent | null;
+  #looped: Block | null = null;
+
+  private constructor(adjacency: Adjacency, options: BlockOptions) {
+    super(adjacency, options.dstOffset ?? 0, options.weights ?? null, null, options.addedLoops ?? null);
+    this.srcIds = options.srcIds ?? null;
+    this.parentEdgeIds = options.parentEdgeIds ?? null;
+    this.parent = options.parent ?? null;
+  }
+
+  /** A block from edges by destination: offsets of the destinations, source rows. */
+  static fromCsc(offsets: Offsets, indices: Int32Array, numSrc: number, options: BlockOptions = {}): Block {
+    const dstOffset = checkInteger('Block.fromCsc', 'dstOffset', options.dstOffset ?? 0);
+    if (dstOffset + offsets.length - 1 > numSrc) {
+      throw new ValueError(
+        expected(
+          'Block.fromCsc',
+          'destinations among the sources',
+          'numSrc',
+          `${numSrc} sources for ${offsets.length - 1} destinations from row ${dstOffset}`,
+        ),
+      );
+    }
+    return new Block(Adjacency.fromCsc(offsets, indices, numSrc), options);
+  }
+
+  /** For arrays made by Skein itself: nothing is checked. @internal */
+  static trusted(offsets: Offsets, indices: Int32Array, numSrc: number, options: BlockOptions): Block {
+    return new Block(Adjacency.trusted(offsets, indices, numSrc), options);
+  }
+
+  /** Global ids of the destinations. */
+  get dstIds(): Int32Array | null {
+    const start = this.dstOffset ?? 0;
+    return this.srcIds === null ? null : this.srcIds.subarray(start, start + this.numDstNodes);
+  }
+
+  withSelfLoops(): Block {
+    if (this.#looped === null) this.#looped = this.#addLoops();
+    return this.#looped;
+  }
+
+  /** Puts the missing self loops behind the other edges of their destination; their edge ids come after all others. */
+  #addLoops(): Block {
+    const { offsets, indices, numDst, numSrc } = this.adjacency;
+    const shift = this.dstOffset ?? 0;
+    const newOffsets = new Int32Array(numDst + 1);
+    const newIndices = new Int32Array(indices.length + numDst);
+    const edgeIds = new Int32Array(newIndices.length);
+    const added: number[] = [];
+    const weights = this.weights === null ? null : new Float32Array(newIndices.length);
+    let n = 0;
+    for (let v = 0; v < numDst; v++) {
+      let loop = false;
+      for (let p = offsets[v]; p < offsets[v + 1]; p++) {
+        if (indices[p] === v + shift) loop = true;
+        if (weights !== null) weights[n] = (this.weights as Float32Array)[p];
+        edgeIds[n] = p;
+        newIndices[n++] = indices[p];
+      }
+      if (!loop) {
+        if (weights !== null) weights[n] = 1;
+        edgeIds[n] = indices.length + added.length;
+        newIndices[n++] = v + shift;
+        added.push(v);
+      }
+      newOffsets[v + 1] = n;
+    }
+    const looped = Adjacency.trusted(newOffsets, newIndices.subarray(0, n), numSrc, edgeIds.subarray(0, n));
+    return new Block(looped, {
+      dstOffset: shift,
+      addedLoops: Int32Array.from(added),
+      weights: weights === null ? null : weights.subarray(0, n),
+      ...(this.srcIds === null ? {} : { srcIds: this.srcIds }),
+      ...(this.parent === null ? {} : { parent: this.parent }),
+    });
+  }
+
+  /** Without a parent, a source that is no destination here counts as having only its self loop. */
+  normDegrees(): { readonly src: Float64Array; readonly dst: Float64Array } {
+    const dst = this.loopedInDegrees();
+    const src = new Float64Array(this.numSrcNodes).fill(1);
+    if (this.parent !== null && this.srcIds !== null) {
+      const whole = this.parent.normDegrees().src;
+      for (let i = 0; i < src.length; i++) src[i] = whole[this.srcIds[i]];
+    } else {
+      src.set(dst, this.dstOffset ?? 0);
+    }
+    return { src, dst };
+  }
+}

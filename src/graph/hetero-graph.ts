@@ -1,0 +1,219 @@
+/**
+ * A graph with several kinds of nodes and edges. An edge type is a triple (source type, relation, destination type); its
+ * edges are a `Graph` of their own, and all relations share the frames of the node types they touch.
+ *
+ * @example
+ * const g = HeteroGraph.fromEdges(
+ *   { author: 10, paper: 20 },
+ *   { 'author,writes,paper': [src, dst], 'paper,cites,paper': [a, b] },
+ * );
+ * g.nodes('author').h = x;
+ * g.relation('writes').updateAll(fn.copyU('h', 'm'), fn.mean('m', 'h'));
+ */
+import { add, type Ids, maximum, minimum, mul, type Tensor } from '../tensor/index.js';
+import { checkInteger, expected, ValueError } from '../util/errors.js';
+import type { Message, Reduce, ReduceName, UserMessage } from './fn.js';
+import { type Frame, makeFrame, withFramesRestored } from './frame.js';
+import { Graph, type GraphOptions } from './graph.js';
+
+/** Source type, relation, destination type. */
+export type EdgeType = readonly [string, string, string];
+
+/** An edge type as a triple, as 'src,relation,dst', or by its relation where that is unambiguous. */
+export type EdgeTypeName = EdgeType | string;
+
+export interface HomogeneousGraph {
+  readonly graph: Graph;
+  /** The type of each node, as a place in `nodeTypes`; nodes of one type are consecutive. */
+  readonly nodeType: Int32Array;
+  /** The relation of each edge, as a place in `edgeTypes`. */
+  readonly edgeType: Int32Array;
+  /** Id of the first node of each type. */
+  readonly nodeOffsets: Readonly<Record<string, number>>;
+}
+
+export class HeteroGraph {
+  readonly nodeTypes: readonly string[];
+  readonly edgeTypes: readonly EdgeType[];
+  readonly #counts: ReadonlyMap<string, number>;
+  readonly #frames = new Map<string, Frame>();
+  readonly #relations = new Map<string, Graph>();
+
+  private constructor(counts: ReadonlyMap<string, number>, edges: readonly (readonly [EdgeType, Graph])[]) {
+    this.#counts = counts;
+    this.nodeTypes = [...counts.keys()];
+    this.edgeTypes = edges.map(([type]) => type);
+    for (const [type, nodes] of counts) this.#frames.set(type, makeFrame(`nodes('${type}')`, nodes));
+    for (const [type, graph] of edges) {
+      const frames = { src: this.nodes(type[0]), dst: this.nodes(type[2]) };
+      const bipartite = type[0] !== type[2];
+      const weights = graph.slotWeights('f32')?.dataSync<Float32Array>() ?? null;
+      this.#relations.set(type.join(), new Graph(graph.adjacency, bipartite, weights, frames));
+    }
+  }
+
+  /** From the number of nodes of each type and the edge lists of each triple. */
+  static fromEdges(
+    numNodes: Readonly<Record<string, number>>,
+    edges: Readonly<Record<string, readonly [Ids, Ids] | { src: Ids; dst: Ids; edgeWeight?: Float32Array }>>,
+  ): HeteroGraph {
+    const where = 'HeteroGraph.fromEdges';
+    const counts = new Map<string, number>();
+    for (const [type, count] of Object.entries(numNodes)) {
+      if (type === '' || type.includes(','))
+        throw new ValueError(expected(where, 'names without commas', 'node types', type));
+      counts.set(type, checkInteger(where, `numNodes.${type}`, count, 0, 2 ** 31 - 1));
+    }
+    const relations = Object.entries(edges).map(([name, list]) => {
+      const type = parseTriple(where, name, counts);
+      const { src, dst, edgeWeight } = 'src' in list ? list : { src: list[0], dst: list[1] };
+      const [numSrc, numDst] = [counts.get(type[0]) as number, counts.get(type[2]) as number];
+      const sides: GraphOptions = type[0] === type[2] ? { numNodes: numSrc } : { numSrc, numDst };
+      const graph = Graph.fromEdges(src, dst, edgeWeight === undefined ? sides : { ...sides, edgeWeight });
+      return [type, graph] as const;
+    });
+    return new HeteroGraph(counts, relations);
+  }
+
+  numNodes(type?: string): number {
+    if (type === undefined) return [...this.#counts.values()].reduce((sum, n) => sum + n, 0);
+    return this.#counts.get(this.#checkType(type)) as number;
+  }
+
+  numEdges(type?: EdgeTypeName): number {
+    if (type !== undefined) return this.relation(type).numEdges;
+    return this.edgeTypes.reduce((sum, each) => sum + this.relation(each).numEdges, 0);
+  }
+
+  /** The data of one node type. */
+  nodes(type: string): Frame {
+    return this.#frames.get(this.#checkType(type)) as Frame;
+  }
+
+  /** The edges of one type, as a graph whose frames are those of its node types. */
+  relation(type: EdgeTypeName): Graph {
+    return this.#relations.get(this.canonical(type).join()) as Graph;
+  }
+
+  /** The triple that a name stands for. */
+  canonical(type: EdgeTypeName): EdgeType {
+    const name = typeof type === 'string' ? type : type.join();
+    const parts = name.split(',');
+    const found = this.edgeTypes.filter((each) =>
+      parts.length === 3 ? each.join() === name : each[1] === name,
+    );
+    if (found.length === 1) return found[0];
+    const known = this.edgeTypes.map((each) => each.join()).join(' | ');
+    const what =
+      found.length === 0 ? 'a known edge type' : 'an unambiguous edge type (give the whole triple)';
+    throw new ValueError(expected('HeteroGraph', what, 'the edge type', name, `Known: ${known}.`));
+  }
+
+  #checkType(type: string): string {
+    if (this.#counts.has(type)) return type;
+    const known = this.nodeTypes.join(', ');
+    throw new ValueError(
+      expected('HeteroGraph', 'a known node type', 'the node type', type, `Known: ${known}.`),
+    );
+  }
+
+  /** Runs `fn`; fields set inside are gone afterwards. */
+  localScope<T>(fn: () => T): T {
+    const edgeFrames = this.edgeTypes.map((type) => this.relation(type).edata);
+    return withFramesRestored([...this.#frames.values(), ...edgeFrames], fn);
+  }
+
+  /**
+   * One message passing per relation; where several relations reach one node type, their results are combined by
+   * `across`. Every reduction must set the same field for the relations that share a destination type.
+   */
+  multiUpdateAll(
+    steps: Readonly<Record<string, readonly [Message | UserMessage, Reduce]>>,
+    across: ReduceName = 'sum',
+  ): void {
+    const results = new Map<string, { type: string; field: string; tensors: Tensor[] }>();
+    for (const [name, [message, reduce]] of Object.entries(steps)) {
+      const type = this.canonical(name);
+      const graph = this.relation(type);
+      const result = graph.localScope(() => {
+        graph.updateAll(message, reduce);
+        return graph.dstdata[reduce.out];
+      });
+      const key = `${type[2]}\n${reduce.out}`;
+      const entry = results.get(key) ?? { type: type[2], field: reduce.out, tensors: [] };
+      entry.tensors.push(result);
+      results.set(key, entry);
+    }
+    for (const { type, field, tensors } of results.values()) {
+      this.nodes(type)[field] = combine(tensors, across);
+    }
+  }
+
+  /** With the relation `rev_<name>` in the other direction for every edge type. */
+  withReverseRelations(prefix = 'rev_'): HeteroGraph {
+    const relations: [EdgeType, Graph][] = this.edgeTypes.map((type) => [type, this.relation(type)]);
+    for (const [src, name, dst] of this.edgeTypes) {
+      const graph = this.relation([src, name, dst]);
+      const edges = graph.edges();
+      const sides: GraphOptions =
+        src === dst
+          ? { numNodes: this.numNodes(src) }
+          : { numSrc: this.numNodes(dst), numDst: this.numNodes(src) };
+      const weight = graph.edgeWeight;
+      const options = weight === null ? sides : { ...sides, edgeWeight: weight };
+      relations.push([[dst, `${prefix}${name}`, src], Graph.fromEdges(edges.dst, edges.src, options)]);
+    }
+    return new HeteroGraph(this.#counts, relations);
+  }
+
+  /** One graph of all nodes and edges, with their types beside it. */
+  toHomogeneous(): HomogeneousGraph {
+    const offsets: Record<string, number> = {};
+    let nodes = 0;
+    for (const [type, count] of this.#counts) {
+      offsets[type] = nodes;
+      nodes += count;
+    }
+    const nodeType = new Int32Array(nodes);
+    this.nodeTypes.forEach((type, i) => {
+      nodeType.fill(i, offsets[type], offsets[type] + this.numNodes(type));
+    });
+    const total = this.numEdges();
+    const src = new Int32Array(total);
+    const dst = new Int32Array(total);
+    const edgeType = new Int32Array(total);
+    let at = 0;
+    this.edgeTypes.forEach((type, r) => {
+      const edges = this.relation(type).edges();
+      for (let i = 0; i < edges.src.length; i++, at++) {
+        src[at] = edges.src[i] + offsets[type[0]];
+        dst[at] = edges.dst[i] + offsets[type[2]];
+        edgeType[at] = r;
+      }
+    });
+    const graph = Graph.fromEdges(src, dst, { numNodes: nodes });
+    return { graph, nodeType, edgeType, nodeOffsets: offsets };
+  }
+}
+
+function parseTriple(where: string, name: string, counts: ReadonlyMap<string, number>): EdgeType {
+  const parts = name.split(',');
+  if (parts.length !== 3 || parts.some((part) => part === ''))
+    throw new ValueError(expected(where, "'source type,relation,destination type'", 'an edge type', name));
+  const [src, relation, dst] = parts;
+  for (const type of [src, dst]) {
+    if (!counts.has(type))
+      throw new ValueError(
+        expected(where, `node types of numNodes (${[...counts.keys()].join(', ')})`, name, type),
+      );
+  }
+  return [src, relation, dst];
+}
+
+function combine(tensors: readonly Tensor[], across: ReduceName): Tensor {
+  const join = { sum: add, mean: add, max: maximum, min: minimum }[across];
+  if (join === undefined)
+    throw new ValueError(expected('multiUpdateAll', 'sum, mean, max or min', 'across', across));
+  const total = tensors.reduce((a, b) => join(a, b));
+  return across === 'mean' ? mul(total, 1 / tensors.length) : total;
+}

@@ -1,0 +1,32 @@
+/** Graphs and message passing. */
+export { Adjacency, type OutEdges } from './adjacency.js';
+export { Block, type BlockOptions, type BlockParent } from './block.js';
+export {
+  type EdgeBatch,
+  fn,
+  type Message,
+  type MessageOp,
+  messageHasParameters,
+  type Operand,
+  type Reduce,
+  type ReduceName,
+  type Target,
+  type UserMessage,
+} from './fn.js';
+export type { Frame } from './frame.js';
+export { type CscOptions, Graph, type GraphOptions } from './graph.js';
+export { type EdgeType, type EdgeTypeName, HeteroGraph, type HomogeneousGraph } from './hetero-graph.js';
+export { LocalGraph } from './local-graph.js';
+export type { AggregateOptions, AttentionOptions, MessageGraph } from './message-graph.js';
+export { SparseMatrix } from './sparse-matrix.js';
+export {
+  addSelfLoops,
+  disjointUnion,
+  edgeSubgraph,
+  inBlock,
+  removeSelfLoops,
+  reverse,
+  type Subgraph,
+  subgraph,
+  toUndirected,
+} from './transforms.js';

@@ -1,0 +1,181 @@
+/**
+ * A graph whose nodes and edges are in this process: what `Graph` and `Block` share. Structure is an `Adjacency`, data are
+ * frames, and message passing goes through the kernels in `ops/`.
+ */
+import { fromTypedArray, slice, type Tensor } from '../tensor/index.js';
+import { StateError } from '../util/errors.js';
+import type { Adjacency } from './adjacency.js';
+import type { Message, Reduce, ReduceName, UserMessage } from './fn.js';
+import { type Frame, makeFrame, withFramesRestored } from './frame.js';
+import type { AggregateOptions, AttentionOptions, MessageGraph } from './message-graph.js';
+import { applyEdges, updateAll } from './message-passing.js';
+import { aggregate } from './ops/aggregate.js';
+import { attention } from './ops/attention.js';
+import { aggregateEdges, dstToEdges, srcToEdges, toEdgeIds, toSlots } from './ops/edge-rows.js';
+import { additiveScores, dotScores, edgeSoftmax } from './ops/scores.js';
+
+export interface Frames {
+  readonly src: Frame;
+  readonly dst: Frame;
+}
+
+export abstract class LocalGraph implements MessageGraph {
+  readonly adjacency: Adjacency;
+  readonly srcdata: Frame;
+  readonly dstdata: Frame;
+  readonly edata: Frame;
+  /** Row of the sources at which the destinations begin; null when destinations are other nodes. */
+  readonly dstOffset: number | null;
+  /** The destinations that `withSelfLoops` gave a loop here; the ids of those edges follow all others, in this order. */
+  readonly addedLoops: Int32Array | null;
+  /** Weights in slot order. */
+  protected readonly weights: Float32Array | null;
+  #selfLoops: boolean | null = null;
+  #degrees: Float64Array | null = null;
+
+  constructor(
+    adjacency: Adjacency,
+    dstOffset: number | null,
+    weights: Float32Array | null,
+    frames: Frames | null,
+    addedLoops: Int32Array | null = null,
+  ) {
+    this.adjacency = adjacency;
+    this.dstOffset = dstOffset;
+    this.weights = weights;
+    this.addedLoops = addedLoops;
+    this.srcdata = frames?.src ?? makeFrame('srcdata', adjacency.numSrc);
+    this.dstdata = frames?.dst ?? makeFrame('dstdata', adjacency.numDst);
+    this.edata = makeFrame('edata', adjacency.numEdges);
+  }
+
+  get numSrcNodes(): number {
+    return this.adjacency.numSrc;
+  }
+
+  get numDstNodes(): number {
+    return this.adjacency.numDst;
+  }
+
+  get numEdges(): number {
+    return this.adjacency.numEdges;
+  }
+
+  get ndata(): Frame {
+    if (this.srcdata === this.dstdata) return this.srcdata;
+    throw new StateError(
+      'ndata: sources and destinations are different nodes here. Use srcdata and dstdata.',
+    );
+  }
+
+  updateAll(message: Message | UserMessage, reduce: Reduce): void {
+    updateAll(this, message, reduce);
+  }
+
+  applyEdges(message: Message | UserMessage): void {
+    applyEdges(this, message);
+  }
+
+  localScope<T>(fn: () => T): T {
+    return withFramesRestored([...new Set([this.srcdata, this.dstdata, this.edata])], fn);
+  }
+
+  inDegrees(): Int32Array {
+    return this.adjacency.inDegrees();
+  }
+
+  outDegrees(): Int32Array {
+    return this.adjacency.outDegrees();
+  }
+
+  dstRows(x: Tensor): Tensor {
+    const { dstOffset, numSrcNodes, numDstNodes } = this;
+    if (dstOffset === null) {
+      throw new StateError(
+        'dstRows: the destinations are not among the sources. Give the layer a pair [source rows, destination rows].',
+      );
+    }
+    if (dstOffset === 0 && numDstNodes === numSrcNodes) return x;
+    return slice(x, 0, dstOffset, dstOffset + numDstNodes);
+  }
+
+  toSlots(edgeRows: Tensor): Tensor {
+    return toSlots(this.adjacency, edgeRows);
+  }
+
+  toEdgeIds(slotRows: Tensor): Tensor {
+    return toEdgeIds(this.adjacency, slotRows);
+  }
+
+  aggregate(x: Tensor, options: AggregateOptions = {}): Tensor {
+    return aggregate(this.adjacency, x, options, this.dstOffset);
+  }
+
+  aggregateEdges(slotRows: Tensor, reduce: ReduceName = 'sum'): Tensor {
+    return aggregateEdges(this.adjacency, slotRows, reduce);
+  }
+
+  srcToEdges(x: Tensor): Tensor {
+    return srcToEdges(this.adjacency, x);
+  }
+
+  dstToEdges(x: Tensor): Tensor {
+    return dstToEdges(this.adjacency, x);
+  }
+
+  dotScores(src: Tensor, dst: Tensor): Tensor {
+    return dotScores(this.adjacency, src, dst);
+  }
+
+  additiveScores(src: Tensor, dst: Tensor, a: Tensor, edge: Tensor | null, slope: number): Tensor {
+    return additiveScores(this.adjacency, src, dst, a, edge, slope);
+  }
+
+  edgeSoftmax(scores: Tensor): Tensor {
+    return edgeSoftmax(this.adjacency, scores);
+  }
+
+  attention(value: Tensor, srcScore: Tensor, dstScore: Tensor, options: AttentionOptions = {}): Tensor {
+    return attention(this.adjacency, value, srcScore, dstScore, options);
+  }
+
+  slotWeights(dtype: 'f32' | 'f64'): Tensor | null {
+    if (this.weights === null) return null;
+    return fromTypedArray(dtype === 'f32' ? this.weights : Float64Array.from(this.weights));
+  }
+
+  hasSelfLoops(): boolean {
+    if (this.#selfLoops === null) {
+      const { offsets, indices, numDst } = this.adjacency;
+      const shift = this.dstOffset;
+      let found = false;
+      for (let v = 0; shift !== null && v < numDst && !found; v++) {
+        for (let p = offsets[v]; p < offsets[v + 1]; p++) if (indices[p] === v + shift) found = true;
+      }
+      this.#selfLoops = found;
+    }
+    return this.#selfLoops;
+  }
+
+  abstract withSelfLoops(): LocalGraph;
+  abstract normDegrees(): { readonly src: Float64Array; readonly dst: Float64Array };
+
+  /** Weighted edges into each destination, plus 1 where it has no self loop. */
+  protected loopedInDegrees(): Float64Array {
+    if (this.#degrees !== null) return this.#degrees;
+    const { offsets, indices, numDst } = this.adjacency;
+    const degrees = new Float64Array(numDst);
+    for (let v = 0; v < numDst; v++) {
+      let total = 0;
+      let loop = false;
+      const own = this.dstOffset === null ? -1 : v + this.dstOffset;
+      for (let p = offsets[v]; p < offsets[v + 1]; p++) {
+        total += this.weights === null ? 1 : this.weights[p];
+        if (indices[p] === own) loop = true;
+      }
+      degrees[v] = loop ? total : total + 1;
+    }
+    this.#degrees = degrees;
+    return degrees;
+  }
+}

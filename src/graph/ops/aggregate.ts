@@ -1,0 +1,193 @@
+/**
+ * Neighbour aggregation: y[v] = reduce over the edges u → v of weight · x[u], by the kernel `spmm`. Its gradients are the
+ * same kernel over the edges by source (for x) and inner products of both ends (for weights).
+ */
+import { type FloatArray, kernels, reduceCode } from '../../native/index.js';
+import { formatShape, type Shape, Tensor } from '../../tensor/index.js';
+import { builtinOp } from '../../tensor/op.js';
+import { checkFloat, checkSameFloat, packed } from '../../tensor/ops/common.js';
+import { sizeOf } from '../../tensor/shape.js';
+import { expected, ShapeError, ValueError } from '../../util/errors.js';
+import type { Adjacency } from '../adjacency.js';
+import type { ReduceName } from '../fn.js';
+import type { AggregateOptions } from '../message-graph.js';
+import { spmm } from './spmm.js';
+
+interface AggregateAttributes {
+  readonly adjacency: Adjacency;
+  readonly reduce: ReduceName;
+  /** Weights per edge: one for every width / columns features. */
+  readonly columns: number;
+  readonly srcScale: FloatArray | null;
+  readonly dstScale: FloatArray | null;
+  /** Where a destination's own row is among the sources, relative to it; null when it does not count. */
+  readonly self: number | null;
+}
+
+const aggregateOp = builtinOp<AggregateAttributes>({
+  name: 'aggregate',
+  forward(ctx, [x, weight], { adjacency, reduce, columns, srcScale, dstScale, self }) {
+    const { numSrc, numDst, offsets, indices } = adjacency;
+    const width = sizeOf(x.shape.slice(1));
+    const y = Tensor.allocate(x.dtype, [numDst, ...x.shape.slice(1)]);
+    const extreme = reduce === 'max' || reduce === 'min';
+    const arg = extreme && ctx.recording ? Tensor.allocate('i32', y.shape) : null;
+    spmm({
+      reduce,
+      x: packed(x),
+      xRows: numSrc,
+      y: y.floats,
+      width,
+      offsets,
+      indices,
+      weight: weight === undefined ? null : packed(weight),
+      columns,
+      xScale: srcScale,
+      yScale: dstScale,
+      arg: arg === null ? null : (arg.array as Int32Array),
+      self,
+    });
+    // The gradient of x needs the weights, that of the weights needs x.
+    const kept: Tensor[] = [];
+    if (weight !== undefined) kept.push(weight);
+    if (weight !== undefined && ctx.needs(1)) kept.push(x);
+    if (arg !== null) kept.push(arg);
+    ctx.save(...kept);
+    return y;
+  },
+  backward(ctx, gy, attributes) {
+    const weighted = ctx.hasInput(1);
+    const { saved } = ctx;
+    const weight = weighted ? saved[0] : null;
+    const x = weighted && ctx.needs(1) ? saved[1] : null;
+    const { reduce } = attributes;
+    const arg = reduce === 'max' || reduce === 'min' ? (saved.at(-1)?.array as Int32Array) : null;
+    const g = packed(gy);
+    const rowShape = gy.shape.slice(1);
+    const gx = ctx.needs(0) ? sourceGradient(g, gy.dtype, rowShape, weight, arg, attributes) : null;
+    if (!weighted) return [gx];
+    const gw = x === null ? null : weightGradient(g, sizeOf(rowShape), x, weight as Tensor, arg, attributes);
+    return [gx, gw];
+  },
+});
+
+function sourceGradient(
+  gy: FloatArray,
+  dtype: Tensor['dtype'],
+  rowShape: Shape,
+  weight: Tensor | null,
+  arg: Int32Array | null,
+  { adjacency, reduce, columns, srcScale, dstScale, self }: AggregateAttributes,
+): Tensor {
+  const { numSrc, numDst } = adjacency;
+  const { offsets, indices, slots } = adjacency.out();
+  const width = sizeOf(rowShape);
+  const gx = Tensor.allocate(dtype, [numSrc, ...rowShape]);
+  const w = weight === null ? null : packed(weight);
+  if (arg !== null) {
+    kernels().spmmArgBackward(gy, w, arg, offsets, indices, slots, gx.floats, numSrc, width, columns);
+    return gx;
+  }
+  const scale = reduce === 'mean' ? meanScale(adjacency, gy, dstScale, self) : dstScale;
+  spmm({
+    x: gy,
+    xRows: numDst,
+    y: gx.floats,
+    width,
+    offsets,
+    indices,
+    slots,
+    weight: w,
+    columns,
+    xScale: scale,
+    yScale: srcScale,
+    self: self === null ? null : -self,
+  });
+  return gx;
+}
+
+function weightGradient(
+  gy: FloatArray,
+  width: number,
+  x: Tensor,
+  weight: Tensor,
+  arg: Int32Array | null,
+  { adjacency, reduce, columns, srcScale, dstScale, self }: AggregateAttributes,
+): Tensor {
+  const gw = Tensor.allocate(weight.dtype, weight.shape);
+  const scale = reduce === 'mean' ? meanScale(adjacency, gy, dstScale, self) : dstScale;
+  const { offsets, indices, numDst } = adjacency;
+  kernels().sddmm(packed(x), gy, srcScale, scale, arg, offsets, indices, gw.floats, numDst, width, columns);
+  return gw;
+}
+
+/** What each destination's gradient is multiplied by for a mean. */
+function meanScale(
+  adjacency: Adjacency,
+  like: FloatArray,
+  dstScale: FloatArray | null,
+  self: number | null,
+): FloatArray {
+  const mean = adjacency.meanScale(like instanceof Float32Array ? 'f32' : 'f64', self === null ? 0 : 1);
+  return dstScale === null ? mean : mean.map((m, v) => m * dstScale[v]);
+}
+
+/**
+ * How many weights an edge has for rows of shape `row` when its weights have shape `weight` (both without the first
+ * axis): leading axes equal, the rest 1 or missing. Null when they do not fit that way.
+ */
+export function weightColumns(row: Shape, weight: Shape): number | null {
+  let used = weight.length;
+  while (used > 0 && weight[used - 1] === 1) used--;
+  // A last axis of size 1 in the rows themselves is indistinguishable and harmless.
+  if (used > row.length) return null;
+  for (let i = 0; i < used; i++) if (row[i] !== weight[i]) return null;
+  return sizeOf(weight.slice(0, used));
+}
+
+/** @see MessageGraph.aggregate; `self` is the place of the destinations among the sources. */
+export function aggregate(
+  adjacency: Adjacency,
+  x: Tensor,
+  options: AggregateOptions,
+  selfOffset: number | null,
+): Tensor {
+  const { reduce = 'sum', weight = null, srcScale = null, dstScale = null, self = false } = options;
+  checkSameFloat('aggregate', { x, weight });
+  if (!Object.hasOwn(reduceCode, reduce))
+    throw new ValueError(expected('aggregate', 'sum, mean, max or min', 'reduce', reduce));
+  checkRows('aggregate', 'x', x, adjacency.numSrc, 'source');
+  const extreme = reduce === 'max' || reduce === 'min';
+  if (extreme && (self || srcScale !== null || dstScale !== null))
+    throw new ValueError(`aggregate: scales and self need reduce 'sum' or 'mean', got '${reduce}'.`);
+  if (self && selfOffset === null)
+    throw new ValueError('aggregate: self needs destinations that are among the sources.');
+  let columns = 1;
+  if (weight !== null) {
+    checkRows('aggregate', 'weight', weight, adjacency.numEdges, 'edge');
+    const fit = weightColumns(x.shape.slice(1), weight.shape.slice(1));
+    if (fit === null) {
+      const want = `one weight per edge, or leading axes as in x ${formatShape(x.shape)}`;
+      throw new ShapeError(expected('aggregate', want, 'weight', formatShape(weight.shape)));
+    }
+    columns = fit;
+  }
+  return aggregateOp(weight === null ? [x] : [x, weight], {
+    adjacency,
+    reduce,
+    columns,
+    srcScale,
+    dstScale,
+    self: self ? selfOffset : null,
+  });
+}
+
+/** Refuses tensors without the right number of rows. */
+export function checkRows(where: string, name: string, t: Tensor, rows: number, kind: string): void {
+  checkFloat(where, name, t);
+  if (t.rank === 0 || t.shape[0] !== rows) {
+    throw new ShapeError(
+      expected(where, `${rows} rows (one per ${kind})`, name, `shape ${formatShape(t.shape)}`),
+    );
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * Graph attention in one pass over the edges, with a running softmax: forward keeps the result and one number per
+ * destination and head, backward makes the attention weights again.
+ */
+import { type FloatArray, kernels, type RandomKey } from '../../native/index.js';
+import { defaultRandom, Tensor } from '../../tensor/index.js';
+import { builtinOp } from '../../tensor/op.js';
+import { checkRank, checkSameFloat, checkShapeIs, packed } from '../../tensor/ops/common.js';
+import { checkNumber } from '../../util/errors.js';
+import type { Adjacency } from '../adjacency.js';
+import type { AttentionOptions } from '../message-graph.js';
+import { checkRows } from './aggregate.js';
+import { identity, spmm } from './spmm.js';
+
+interface AttentionAttributes {
+  readonly adjacency: Adjacency;
+  readonly slope: number;
+  readonly key: RandomKey | null;
+  readonly drop: number;
+}
+
+const attentionOp = builtinOp<AttentionAttributes>({
+  name: 'attention',
+  forward(ctx, inputs, { adjacency, slope, key, drop }) {
+    const [value, srcScore, dstScore, edgeScore] = inputs;
+    const [, heads, size] = value.shape;
+    const { offsets, indices, numDst } = adjacency;
+    const y = Tensor.allocate(value.dtype, [numDst, heads, size]);
+    const lse = Tensor.allocate(value.dtype, [numDst, heads]);
+    kernels().gatAttention(
+      packed(value),
+      packed(srcScore),
+      packed(dstScore),
+      edgeScore === undefined ? null : packed(edgeScore),
+      offsets,
+      indices,
+      key,
+      drop,
+      y.floats,
+      lse.floats,
+      numDst,
+      heads,
+      size,
+      slope,
+    );
+    ctx.save(...inputs, y, lse);
+    return y;
+  },
+  backward(ctx, gy, attributes) {
+    const hasEdge = ctx.hasInput(3);
+    const { saved } = ctx;
+    const [value, srcScore, dstScore] = saved;
+    const edgeScore = hasEdge ? saved[3] : undefined;
+    const [y, lse] = saved.slice(hasEdge ? 4 : 3);
+    const { adjacency, slope, key, drop } = attributes;
+    const [numSrc, heads, size] = value.shape;
+    const { offsets, indices, numDst, numEdges } = adjacency;
+    const attention = Tensor.allocate(value.dtype, [numEdges, heads]);
+    const gScore = Tensor.allocate(value.dtype, [numEdges, heads]);
+    kernels().gatAttentionBackward(
+      packed(value),
+      packed(srcScore),
+      packed(dstScore),
+      edgeScore === undefined ? null : packed(edgeScore),
+      y.floats,
+      lse.floats,
+      packed(gy),
+      offsets,
+      indices,
+      key,
+      drop,
+      attention.floats,
+      gScore.floats,
+      numDst,
+      heads,
+      size,
+      slope,
+    );
+    const gSrc = Tensor.allocate(value.dtype, [numSrc, heads]);
+    const out = adjacency.out();
+    const scores = { x: gScore.floats, xRows: numEdges, width: heads };
+    spmm({ ...scores, offsets: out.offsets, indices: out.slots, y: gSrc.floats });
+    const gDst = Tensor.allocate(value.dtype, [numDst, heads]);
+    spmm({ ...scores, offsets, indices: identity(numEdges), y: gDst.floats });
+    const gValue = ctx.needs(0) ? valueGradient(gy, attention.floats, adjacency, numSrc) : null;
+    return hasEdge ? [gValue, gSrc, gDst, gScore] : [gValue, gSrc, gDst];
+  },
+});
+
+function valueGradient(gy: Tensor, attention: FloatArray, adjacency: Adjacency, numSrc: number): Tensor {
+  const [numDst, heads, size] = gy.shape;
+  const { offsets, indices, slots } = adjacency.out();
+  const gValue = Tensor.allocate(gy.dtype, [numSrc, heads, size]);
+  spmm({
+    x: packed(gy),
+    xRows: numDst,
+    y: gValue.floats,
+    width: heads * size,
+    offsets,
+    indices,
+    slots,
+    weight: attention,
+    columns: heads,
+  });
+  return gValue;
+}
+
+export function attention(
+  adjacency: Adjacency,
+  value: Tensor,
+  srcScore: Tensor,
+  dstScore: Tensor,
+  options: AttentionOptions,
+): Tensor {
+  const { slope = 0.2, edgeScore = null, dropout = 0 } = options;
+  checkSameFloat('attention', { value, srcScore, dstScore, edgeScore });
+  checkRank('attention', 'value', value, 3);
+  checkRows('attention', 'value', value, adjacency.numSrc, 'source');
+  const heads = value.shape[1];
+  checkShapeIs('attention', 'srcScore', srcScore, [adjacency.numSrc, heads]);
+  checkShapeIs('attention', 'dstScore', dstScore, [adjacency.numDst, heads]);
+  if (edgeScore !== null) checkShapeIs('attention', 'edgeScore', edgeScore, [adjacency.numEdges, heads]);
+  checkNumber('attention', 'slope', slope);
+  checkNumber('attention', 'dropout', dropout, 0, 1);
+  const random = defaultRandom();
+  const key = dropout === 0 ? null : random.split(random.reserve(1)).key;
+  const inputs = [value, srcScore, dstScore];
+  if (edgeScore !== null) inputs.push(edgeScore);
+  return attentionOp(inputs, { adjacency, slope, key, drop: dropout });
+}

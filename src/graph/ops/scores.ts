@@ -1,0 +1,191 @@
+/**
+ * Scores of edges from their two ends, one per head: inner products, the additive scores of GATv2, and the softmax over
+ * the edges into each destination. All in slot order.
+ */
+import { type FloatArray, kernels, type Offsets } from '../../native/index.js';
+import { Tensor } from '../../tensor/index.js';
+import { builtinOp } from '../../tensor/op.js';
+import { checkRank, checkSameFloat, checkShapeIs, packed } from '../../tensor/ops/common.js';
+import type { Adjacency } from '../adjacency.js';
+import { checkRows } from './aggregate.js';
+import { spmm } from './spmm.js';
+
+const dotScoresOp = builtinOp<{ readonly adjacency: Adjacency }>({
+  name: 'dotScores',
+  forward(ctx, [src, dst], { adjacency }) {
+    const [, heads, size] = src.shape;
+    const { offsets, indices, numDst, numEdges } = adjacency;
+    const scores = Tensor.allocate(src.dtype, [numEdges, heads]);
+    kernels().sddmm(
+      packed(src),
+      packed(dst),
+      null,
+      null,
+      null,
+      offsets,
+      indices,
+      scores.floats,
+      numDst,
+      heads * size,
+      heads,
+    );
+    ctx.save(src, dst);
+    return scores;
+  },
+  backward(ctx, gy, { adjacency }) {
+    const [src, dst] = ctx.saved;
+    const g = packed(gy);
+    const { offsets, indices } = adjacency;
+    let gSrc: Tensor | null = null;
+    if (ctx.needs(0)) {
+      const out = adjacency.out();
+      gSrc = weighted(dst, g, out.offsets, out.indices, out.slots, src.shape[0]);
+    }
+    const gDst = ctx.needs(1) ? weighted(src, g, offsets, indices, null, dst.shape[0]) : null;
+    return [gSrc, gDst];
+  },
+});
+
+/** Σ over a row's entries of weight · x, per head. */
+function weighted(
+  x: Tensor,
+  weight: FloatArray,
+  offsets: Offsets,
+  indices: Int32Array,
+  slots: Int32Array | null,
+  rows: number,
+): Tensor {
+  const [xRows, heads, size] = x.shape;
+  const y = Tensor.allocate(x.dtype, [rows, heads, size]);
+  spmm({
+    x: packed(x),
+    xRows,
+    y: y.floats,
+    width: heads * size,
+    offsets,
+    indices,
+    slots,
+    weight,
+    columns: heads,
+  });
+  return y;
+}
+
+export function dotScores(adjacency: Adjacency, src: Tensor, dst: Tensor): Tensor {
+  checkSameFloat('dotScores', { src, dst });
+  checkRank('dotScores', 'src', src, 3);
+  checkRows('dotScores', 'src', src, adjacency.numSrc, 'source');
+  checkShapeIs('dotScores', 'dst', dst, [adjacency.numDst, src.shape[1], src.shape[2]]);
+  return dotScoresOp([src, dst], { adjacency });
+}
+
+interface AdditiveAttributes {
+  readonly adjacency: Adjacency;
+  readonly slope: number;
+}
+
+const additiveScoresOp = builtinOp<AdditiveAttributes>({
+  name: 'additiveScores',
+  forward(ctx, inputs, { adjacency, slope }) {
+    const [src, dst, a, edge] = inputs;
+    const [, heads, size] = src.shape;
+    const { offsets, indices, numDst, numEdges } = adjacency;
+    const scores = Tensor.allocate(src.dtype, [numEdges, heads]);
+    kernels().gatv2Scores(
+      packed(src),
+      packed(dst),
+      packed(a),
+      edge === undefined ? null : packed(edge),
+      offsets,
+      indices,
+      scores.floats,
+      numDst,
+      heads,
+      size,
+      slope,
+    );
+    ctx.save(...inputs);
+    return scores;
+  },
+  backward(ctx, gy, { adjacency, slope }) {
+    const [src, dst, a, edge] = ctx.saved;
+    const [numSrc, heads, size] = src.shape;
+    const ends = [packed(src), packed(dst), packed(a), edge === undefined ? null : packed(edge)] as const;
+    const g = packed(gy);
+    const gDst = Tensor.allocate(dst.dtype, dst.shape);
+    const ga = Tensor.allocate(a.dtype, a.shape);
+    const gEdge = edge === undefined ? null : Tensor.allocate(edge.dtype, edge.shape);
+    kernels().gatv2ScoresBackward(
+      ...ends,
+      g,
+      adjacency.offsets,
+      adjacency.indices,
+      gDst.floats,
+      ga.floats,
+      gEdge?.floats ?? null,
+      adjacency.numDst,
+      heads,
+      size,
+      slope,
+    );
+    let gSrc: Tensor | null = null;
+    if (ctx.needs(0)) {
+      gSrc = Tensor.allocate(src.dtype, src.shape);
+      const { offsets, indices, slots } = adjacency.out();
+      kernels().gatv2ScoresBackwardSource(
+        ...ends,
+        g,
+        offsets,
+        indices,
+        slots,
+        gSrc.floats,
+        numSrc,
+        heads,
+        size,
+        slope,
+      );
+    }
+    return edge === undefined ? [gSrc, gDst, ga] : [gSrc, gDst, ga, gEdge];
+  },
+});
+
+export function additiveScores(
+  adjacency: Adjacency,
+  src: Tensor,
+  dst: Tensor,
+  a: Tensor,
+  edge: Tensor | null,
+  slope: number,
+): Tensor {
+  checkSameFloat('additiveScores', { src, dst, a, edge });
+  checkRank('additiveScores', 'src', src, 3);
+  checkRows('additiveScores', 'src', src, adjacency.numSrc, 'source');
+  const [, heads, size] = src.shape;
+  checkShapeIs('additiveScores', 'dst', dst, [adjacency.numDst, heads, size]);
+  checkShapeIs('additiveScores', 'a', a, [heads, size]);
+  if (edge !== null) checkShapeIs('additiveScores', 'edge', edge, [adjacency.numEdges, heads, size]);
+  return additiveScoresOp(edge === null ? [src, dst, a] : [src, dst, a, edge], { adjacency, slope });
+}
+
+const edgeSoftmaxOp = builtinOp<{ readonly adjacency: Adjacency }>({
+  name: 'edgeSoftmax',
+  forward(ctx, [scores], { adjacency }) {
+    const y = Tensor.allocate(scores.dtype, scores.shape);
+    kernels().edgeSoftmax(packed(scores), adjacency.offsets, y.floats, adjacency.numDst, columns(scores));
+    ctx.save(y);
+    return y;
+  },
+  backward({ saved: [y] }, gy, { adjacency }) {
+    const gx = Tensor.allocate(gy.dtype, gy.shape);
+    const { offsets, numDst } = adjacency;
+    kernels().edgeSoftmaxBackward(y.floats, packed(gy), offsets, gx.floats, numDst, columns(gy));
+    return [gx];
+  },
+});
+
+const columns = (t: Tensor): number => t.shape.slice(1).reduce((product, n) => product * n, 1);
+
+export function edgeSoftmax(adjacency: Adjacency, scores: Tensor): Tensor {
+  checkRows('edgeSoftmax', 'scores', scores, adjacency.numEdges, 'edge');
+  return edgeSoftmaxOp([scores], { adjacency });
+}

@@ -1,0 +1,149 @@
+/**
+ * A matrix that is mostly zero, by rows (CSR): bag-of-words features of nodes. It stays sparse through the first layer,
+ * where x·W becomes an aggregation of rows of W. Constant: no gradient with respect to its values.
+ */
+import { defaultRandom, dropout, fromTypedArray, type Ids, type Tensor, zeros } from '../tensor/index.js';
+import { checkRank, toInt32 } from '../tensor/ops/common.js';
+import { checkInteger, checkNumber, expected, ShapeError, ValueError } from '../util/errors.js';
+import { Adjacency, checkNodeIds } from './adjacency.js';
+import { aggregate } from './ops/aggregate.js';
+
+export class SparseMatrix {
+  /** [rows, columns] */
+  readonly shape: readonly [number, number];
+  /** Rows as destinations, columns as sources. */
+  readonly adjacency: Adjacency;
+  /** One value per stored entry. */
+  readonly values: Float32Array;
+  #tensor: Tensor | null = null;
+
+  private constructor(adjacency: Adjacency, values: Float32Array) {
+    this.adjacency = adjacency;
+    this.values = values;
+    this.shape = [adjacency.numDst, adjacency.numSrc];
+  }
+
+  /** From CSR arrays: entries offsets[r] … offsets[r+1]−1 of row r. Values default to 1. */
+  static fromCsr(
+    offsets: Int32Array,
+    indices: Int32Array,
+    values: Float32Array | null,
+    shape: readonly [number, number],
+  ): SparseMatrix {
+    const where = 'SparseMatrix.fromCsr';
+    const columns = checkInteger(where, 'columns', shape[1], 0, 2 ** 31 - 1);
+    if (offsets.length - 1 !== shape[0])
+      throw new ShapeError(expected(where, `${shape[0] + 1} offsets`, 'offsets', offsets.length));
+    const adjacency = Adjacency.fromCsc(offsets, indices, columns);
+    const own = values ?? new Float32Array(indices.length).fill(1);
+    if (own.length !== indices.length)
+      throw new ShapeError(expected(where, `${indices.length} values`, 'values', own.length));
+    const bad = own.findIndex((v) => !Number.isFinite(v));
+    if (bad >= 0) {
+      const row = rowOf(offsets, bad);
+      throw new ValueError(
+        expected(where, 'finite values', 'values', `${own[bad]} in row ${row}, column ${indices[bad]}`),
+      );
+    }
+    return new SparseMatrix(adjacency, own);
+  }
+
+  /** The entries of a dense matrix that are not 0. */
+  static fromDense(dense: Tensor): SparseMatrix {
+    checkRank('SparseMatrix.fromDense', 'dense', dense, 2);
+    const [rows, columns] = dense.shape;
+    const data = dense.dataSync<Float32Array>();
+    const offsets = new Int32Array(rows + 1);
+    const indices: number[] = [];
+    const values: number[] = [];
+    for (let r = 0; r < rows; r++) {
+      for (let c = 0; c < columns; c++) {
+        const v = data[r * columns + c];
+        if (v === 0) continue;
+        indices.push(c);
+        values.push(v);
+      }
+      offsets[r + 1] = indices.length;
+    }
+    return SparseMatrix.fromCsr(offsets, Int32Array.from(indices), Float32Array.from(values), [
+      rows,
+      columns,
+    ]);
+  }
+
+  get rows(): number {
+    return this.shape[0];
+  }
+
+  get columns(): number {
+    return this.shape[1];
+  }
+
+  /** Stored entries. */
+  get numEntries(): number {
+    return this.values.length;
+  }
+
+  /** This matrix times a dense one: [rows, columns] · [columns, F]. */
+  matmul(dense: Tensor): Tensor {
+    if (dense.rank !== 2 || dense.shape[0] !== this.columns) {
+      const got = `shape [${dense.shape.join(', ')}]`;
+      throw new ShapeError(expected('SparseMatrix.matmul', `[${this.columns}, F]`, 'the other matrix', got));
+    }
+    this.#tensor ??= fromTypedArray(this.values);
+    const weight = dense.dtype === 'f64' ? fromTypedArray(Float64Array.from(this.values)) : this.#tensor;
+    return aggregate(this.adjacency, dense, { weight }, null);
+  }
+
+  /** Each stored value 0 with probability p, otherwise divided by 1 − p: dropout, which leaves zeros as they are. */
+  dropout(p: number): SparseMatrix {
+    checkNumber('SparseMatrix.dropout', 'p', p, 0, 1);
+    if (p === 0) return this;
+    const values = dropout(fromTypedArray(this.values), p, defaultRandom()).dataSync<Float32Array>();
+    return new SparseMatrix(this.adjacency, values);
+  }
+
+  /** The given rows, in that order. */
+  gatherRows(ids: Ids): SparseMatrix {
+    const rows = toInt32('SparseMatrix.gatherRows', 'ids', ids);
+    checkNodeIds('SparseMatrix.gatherRows', 'ids', rows, this.rows);
+    const { offsets, indices } = this.adjacency;
+    const newOffsets = new Int32Array(rows.length + 1);
+    for (let i = 0; i < rows.length; i++)
+      newOffsets[i + 1] = newOffsets[i] + (offsets[rows[i] + 1] - offsets[rows[i]]);
+    const newIndices = new Int32Array(newOffsets[rows.length]);
+    const values = new Float32Array(newIndices.length);
+    for (let i = 0; i < rows.length; i++) {
+      const from = offsets[rows[i]];
+      const to = offsets[rows[i] + 1];
+      newIndices.set(indices.subarray(from, to), newOffsets[i]);
+      values.set(this.values.subarray(from, to), newOffsets[i]);
+    }
+    return new SparseMatrix(Adjacency.trusted(newOffsets, newIndices, this.columns), values);
+  }
+
+  /** The same entries with other values, in the order of `values`. */
+  withValues(values: Float32Array): SparseMatrix {
+    if (values.length !== this.values.length)
+      throw new ShapeError(
+        expected('SparseMatrix.withValues', `${this.values.length} values`, 'values', values.length),
+      );
+    return new SparseMatrix(this.adjacency, values);
+  }
+
+  toDense(): Tensor {
+    const dense = zeros([this.rows, this.columns]);
+    const data = dense.dataSync<Float32Array>();
+    const { offsets, indices } = this.adjacency;
+    for (let r = 0; r < this.rows; r++) {
+      for (let p = offsets[r]; p < offsets[r + 1]; p++) data[r * this.columns + indices[p]] += this.values[p];
+    }
+    return dense;
+  }
+}
+
+function rowOf(offsets: Int32Array, entry: number): number {
+  let row = 0;
+  while (offsets[row + 1] <= entry) row++;
+  return row;
+}
