@@ -25,7 +25,7 @@
 
 namespace skein {
 
-constexpr size_t kMaxArguments = 20;
+constexpr size_t kMaxArguments = 24;
 
 struct Call {
   napi_env env;

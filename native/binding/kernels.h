@@ -24,3 +24,4 @@
 #include "elementwise.h"
 #include "layout.h"
 #include "reduce.h"
+#include "sample.h"

@@ -359,6 +359,64 @@ export interface Kernels extends GraphKernels {
   randomIntegers(out: Int32Array, n: number, lo: number, hi: number, key: RandomKey, start: number): void;
   /** A permutation of 0 … n−1 by Fisher–Yates from the end. */
   randomPermutation(out: Int32Array, n: number, key: RandomKey): void;
+
+  // --- samplers (draw d of node v is word d & 3 of Philox block (v, d >> 2, tag ^ key[2], step ^ key[3])) --------------
+  /**
+   * Neighbours over several hops, relabelled by first appearance with the seeds first (equal seeds share a row). Each
+   * hop draws for the nodes the one before found. Edges: by destination row in `localOffsets`, source row, slot in the
+   * graph, ascending within a destination. `weights`: running integer sums within each row. `drops`: per hop, edges
+   * whose word is below stay out. `map`: -1 for all nodes, and again afterwards. `trees` (not null): every seed has rows of
+   * its own. perHop: hops + 1 node counts, then hops edge counts. `capacity`: edges that fit; nodeIds holds numSeeds more,
+   * localOffsets numSeeds + 1. Returns 0, or a lower bound of the capacity needed.
+   */
+  sampleNeighbors(
+    offsets: Int32Array,
+    indices: Int32Array,
+    weights: Uint32Array | null,
+    seeds: Int32Array,
+    numSeeds: number,
+    fanouts: Int32Array,
+    drops: Uint32Array | null,
+    hops: number,
+    replace: boolean,
+    key: RandomKey,
+    step: number,
+    tag: number,
+    map: Int32Array,
+    seedRows: Int32Array,
+    nodeIds: Int32Array,
+    trees: Int32Array | null,
+    localOffsets: Int32Array,
+    localIndices: Int32Array,
+    slots: Int32Array,
+    perHop: Int32Array,
+    capacity: number,
+  ): number;
+  /**
+   * One hop over one relation: draws for `frontier`, and appends the sources that `map` does not know to nodeIds, which
+   * holds numNodes rows already and has room for `capacity` more. The caller resets `map`. Returns the new number of
+   * nodes, or −1 − (capacity needed) with nothing changed.
+   */
+  sampleHop(
+    offsets: Int32Array,
+    indices: Int32Array,
+    weights: Uint32Array | null,
+    frontier: Int32Array,
+    count: number,
+    fanout: number,
+    drop: number,
+    replace: boolean,
+    key: RandomKey,
+    step: number,
+    tag: number,
+    map: Int32Array,
+    nodeIds: Int32Array,
+    numNodes: number,
+    localOffsets: Int32Array,
+    localIndices: Int32Array,
+    slots: Int32Array,
+    capacity: number,
+  ): number;
 }
 
 /** The same kernels on a thread pool of their own: the arrays must stay untouched until the promise settles. */

@@ -20,6 +20,7 @@ import * as optim from './optim.js';
 import * as random from './random.js';
 import * as reduce from './reduce.js';
 import * as rows from './rows.js';
+import * as sampleNeighbors from './sample-neighbors.js';
 import * as segment from './segment.js';
 import * as softmax from './softmax.js';
 
@@ -43,4 +44,5 @@ export const reference: Kernels = {
   ...cells,
   ...optim,
   ...random,
+  ...sampleNeighbors,
 };
