@@ -17,4 +17,19 @@ i64 sample_hop(const i32* offsets, const i32* indices, const u32* weights, const
                i64 drop, bool replace, const u32* key, i64 step, i64 tag, i32* map, i32* nodeIds, i64 numNodes,
                i32* localOffsets, i32* localIndices, i32* slots, i64 capacity);
 
+// Walks of `length` moves, `walks` from each start; -1 after a node without neighbours.
+void random_walk(const i32* offsets, const i32* indices, const i32* sorted, const i32* starts, i64 count, i64 walks,
+                 i64 length, i64 restart, i64 back, i64 near, i64 far, const u32* key, i64 step, i32* out);
+
+// Random nodes for each of nodes; with `sorted` rows none that is a neighbour (-1 when all are).
+void sample_negatives(const i32* offsets, const i32* sorted, const i32* population, i64 populationSize,
+                      const i32* nodes, i64 count, i64 perNode, i64 byDegree, i64 numNodes, const u32* key, i64 step,
+                      i64 tag, i32* out);
+
+// Every row of indices in ascending order.
+void sort_rows(const i32* offsets, const i32* indices, i32* out, i64 rows);
+
+// Parts of a symmetric graph without self loops, balanced, with few edges between them. Returns the cut; -1 without METIS.
+i64 metis_partition(const i32* offsets, const i32* indices, i64 n, i64 parts, i64 seed, i32* out);
+
 }  // namespace skein

@@ -417,6 +417,62 @@ export interface Kernels extends GraphKernels {
     slots: Int32Array,
     capacity: number,
   ): number;
+  /**
+   * `walks` walks of `length` moves from each start: out [count, walks, length + 1], −1 once a node has no neighbours.
+   * A move returns to the start when word 0 is below `restart`. With `sorted` (rows of `sortRows`) the walk is of second
+   * order: a candidate is kept when word 2 is at most `back` (the node before), `near` (its neighbour) or `far`.
+   * Counter: (start, move << 8 | attempt, walk ^ key[2], step ^ key[3]); word 1 picks; attempt 255 is kept as it is.
+   */
+  randomWalk(
+    offsets: Int32Array,
+    indices: Int32Array,
+    sorted: Int32Array | null,
+    starts: Int32Array,
+    count: number,
+    walks: number,
+    length: number,
+    restart: number,
+    back: number,
+    near: number,
+    far: number,
+    key: RandomKey,
+    step: number,
+    out: Int32Array,
+  ): void;
+  /**
+   * Random nodes for each of `nodes`: out [count, perNode]. From `population` when word 0 is below `byDegree`, otherwise
+   * from all numNodes. With `sorted` rows, neighbours of nodes[i] are drawn again, 16 times, then the next node upwards
+   * that is none is taken; −1 when all are. Counter: (i, j << 8 | attempt, tag ^ key[2], step ^ key[3]).
+   */
+  sampleNegatives(
+    offsets: Int32Array | null,
+    sorted: Int32Array | null,
+    population: Int32Array | null,
+    populationSize: number,
+    nodes: Int32Array,
+    count: number,
+    perNode: number,
+    byDegree: number,
+    numNodes: number,
+    key: RandomKey,
+    step: number,
+    tag: number,
+    out: Int32Array,
+  ): void;
+  /** Every row of indices in ascending order. */
+  sortRows(offsets: Int32Array, indices: Int32Array, out: Int32Array, rows: number): void;
+  /**
+   * The part of each node: METIS k-way over a symmetric graph without self loops. Returns the number of edges between
+   * parts, or −1 where METIS is not available (the twin never has it).
+   */
+  metisPartition(
+    offsets: Int32Array,
+    indices: Int32Array,
+    n: number,
+    parts: number,
+    seed: number,
+    out: Int32Array,
+  ): number;
 }
 
 /** The same kernels on a thread pool of their own: the arrays must stay untouched until the promise settles. */

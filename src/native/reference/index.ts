@@ -21,6 +21,7 @@ import * as random from './random.js';
 import * as reduce from './reduce.js';
 import * as rows from './rows.js';
 import * as sampleNeighbors from './sample-neighbors.js';
+import * as sampleWalk from './sample-walk.js';
 import * as segment from './segment.js';
 import * as softmax from './softmax.js';
 
@@ -45,4 +46,5 @@ export const reference: Kernels = {
   ...optim,
   ...random,
   ...sampleNeighbors,
+  ...sampleWalk,
 };

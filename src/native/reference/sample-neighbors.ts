@@ -57,7 +57,8 @@ export function sampleNeighbors(
     }
     for (let v = begin; v < end; v++) {
       const stop = drawSlots(hop, words, nodeIds[v], slots, edge);
-      for (; edge < stop; edge++) localIndices[edge] = rowOf(trees === null ? 0 : trees[v], indices[slots[edge]]);
+      for (; edge < stop; edge++)
+        localIndices[edge] = rowOf(trees === null ? 0 : trees[v], indices[slots[edge]]);
       localOffsets[v + 1] = edge;
     }
     perHop[1 + h] = count - end;
