@@ -14,7 +14,7 @@ import { LocalGraph } from './local-graph.js';
 /** The graph that a block was cut from. */
 export interface BlockParent {
   /** Degrees for symmetric normalisation. */
-  normDegrees(): { readonly src: Float64Array };
+  normDegrees(selfLoops: boolean): { readonly src: Float64Array };
 }
 
 export interface BlockOptions {
@@ -113,12 +113,12 @@ export class Block extends LocalGraph {
     });
   }
 
-  /** Without a parent, a source that is no destination here counts as having only its self loop. */
-  normDegrees(): { readonly src: Float64Array; readonly dst: Float64Array } {
-    const dst = this.loopedInDegrees();
+  /** Without a parent, a source that is no destination here counts as having degree 1. */
+  normDegrees(selfLoops: boolean): { readonly src: Float64Array; readonly dst: Float64Array } {
+    const dst = this.weightedInDegrees(selfLoops);
     const src = new Float64Array(this.numSrcNodes).fill(1);
     if (this.parent !== null && this.srcIds !== null) {
-      const whole = this.parent.normDegrees().src;
+      const whole = this.parent.normDegrees(selfLoops).src;
       for (let i = 0; i < src.length; i++) src[i] = whole[this.srcIds[i]];
     } else {
       src.set(dst, this.dstOffset ?? 0);

@@ -110,8 +110,8 @@ export class Graph extends LocalGraph {
     return this.#looped;
   }
 
-  normDegrees(): { readonly src: Float64Array; readonly dst: Float64Array } {
-    const degrees = this.loopedInDegrees();
+  normDegrees(selfLoops: boolean): { readonly src: Float64Array; readonly dst: Float64Array } {
+    const degrees = this.weightedInDegrees(selfLoops);
     return { src: degrees, dst: degrees };
   }
 }

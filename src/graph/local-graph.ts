@@ -31,7 +31,7 @@ export abstract class LocalGraph implements MessageGraph {
   /** Weights in slot order. */
   protected readonly weights: Float32Array | null;
   #selfLoops: boolean | null = null;
-  #degrees: Float64Array | null = null;
+  readonly #degrees: [Float64Array | null, Float64Array | null] = [null, null];
 
   constructor(
     adjacency: Adjacency,
@@ -158,16 +158,17 @@ export abstract class LocalGraph implements MessageGraph {
   }
 
   abstract withSelfLoops(): LocalGraph;
-  abstract normDegrees(): { readonly src: Float64Array; readonly dst: Float64Array };
+  abstract normDegrees(selfLoops: boolean): { readonly src: Float64Array; readonly dst: Float64Array };
 
-  /** Weighted edges into each destination, plus 1 where it has no self loop. */
-  protected loopedInDegrees(): Float64Array {
-    if (this.#degrees !== null) return this.#degrees;
+  /** Weighted edges into each destination; with `selfLoops`, plus 1 where it has no self loop. */
+  protected weightedInDegrees(selfLoops: boolean): Float64Array {
+    const cached = this.#degrees[selfLoops ? 1 : 0];
+    if (cached !== null) return cached;
     const { offsets, indices, numDst } = this.adjacency;
     const degrees = new Float64Array(numDst);
     for (let v = 0; v < numDst; v++) {
       let total = 0;
-      let loop = false;
+      let loop = !selfLoops;
       const own = this.dstOffset === null ? -1 : v + this.dstOffset;
       for (let p = offsets[v]; p < offsets[v + 1]; p++) {
         total += this.weights === null ? 1 : this.weights[p];
@@ -175,7 +176,7 @@ export abstract class LocalGraph implements MessageGraph {
       }
       degrees[v] = loop ? total : total + 1;
     }
-    this.#degrees = degrees;
+    this.#degrees[selfLoops ? 1 : 0] = degrees;
     return degrees;
   }
 }

@@ -84,10 +84,10 @@ export interface MessageGraph {
   /** This graph with one edge from each destination to itself, where there is none yet. */
   withSelfLoops(): MessageGraph;
   /**
-   * Weighted in-degrees for symmetric normalisation, self loops included: of the sources in the whole graph that this is
-   * a part of, and of the destinations here.
+   * Weighted in-degrees for symmetric normalisation: of the sources in the whole graph that this is a part of, and of the
+   * destinations here. With `selfLoops`, a node without a self loop counts as if it had one.
    */
-  normDegrees(): { readonly src: Float64Array; readonly dst: Float64Array };
+  normDegrees(selfLoops: boolean): { readonly src: Float64Array; readonly dst: Float64Array };
   /** Weights of the edges in slot order, as a constant tensor; null when all are 1. */
   slotWeights(dtype: 'f32' | 'f64'): Tensor | null;
   /** Whether some edge is a self loop. */
