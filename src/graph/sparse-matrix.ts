@@ -2,7 +2,15 @@
  * A matrix that is mostly zero, by rows (CSR): bag-of-words features of nodes. It stays sparse through the first layer,
  * where x·W becomes an aggregation of rows of W. Constant: no gradient with respect to its values.
  */
-import { defaultRandom, dropout, fromTypedArray, type Ids, type Tensor, zeros } from '../tensor/index.js';
+import {
+  defaultRandom,
+  dropout,
+  fromTypedArray,
+  type Ids,
+  type Tensor,
+  unscoped,
+  zeros,
+} from '../tensor/index.js';
 import { checkRank, toInt32 } from '../tensor/ops/common.js';
 import { checkInteger, checkNumber, expected, ShapeError, ValueError } from '../util/errors.js';
 import { Adjacency, checkNodeIds } from './adjacency.js';
@@ -90,7 +98,7 @@ export class SparseMatrix {
       const got = `shape [${dense.shape.join(', ')}]`;
       throw new ShapeError(expected('SparseMatrix.matmul', `[${this.columns}, F]`, 'the other matrix', got));
     }
-    this.#tensor ??= fromTypedArray(this.values);
+    this.#tensor ??= unscoped(() => fromTypedArray(this.values));
     const weight = dense.dtype === 'f64' ? fromTypedArray(Float64Array.from(this.values)) : this.#tensor;
     return aggregate(this.adjacency, dense, { weight }, null);
   }

@@ -1,0 +1,53 @@
+/**
+ * Graph convolution: y = D̂^(−½) Â D̂^(−½) x Wᵀ + b, with Â = A + I (Kipf and Welling, ICLR 2017, eq. 2).
+ *
+ * The product and the aggregation commute, so the narrower side is aggregated. Edge weights of the graph enter Â.
+ */
+import { type MessageGraph, SparseMatrix } from '../../graph/index.js';
+import { init, Linear, Module, type ParameterOptions, parameter } from '../../nn/index.js';
+import { add, type Tensor, zeros } from '../../tensor/index.js';
+import { checkInput, type Features, project } from '../input.js';
+import { propagate } from '../propagation.js';
+
+export interface GCNConvOptions extends ParameterOptions {
+  /** Count every node as its own neighbour (the default). */
+  readonly selfLoops?: boolean;
+  /** Add a bias after the aggregation (the default). */
+  readonly bias?: boolean;
+}
+
+/**
+ * x [Ns, in] → [Nd, out]. The weight starts Glorot uniform, the bias 0.
+ *
+ * @example
+ * const conv = new GCNConv(16, 7);
+ * const y = conv.forward(graph, x);
+ */
+export class GCNConv extends Module {
+  readonly lin: Linear;
+  readonly bias: Tensor | null;
+  readonly selfLoops: boolean;
+
+  constructor(inFeatures: number, outFeatures: number, options: GCNConvOptions = {}) {
+    super();
+    this.lin = new Linear(inFeatures, outFeatures, { ...options, bias: false });
+    init.glorotUniform(this.lin.weight, options.random === undefined ? {} : { random: options.random });
+    this.bias =
+      options.bias === false ? null : parameter(zeros([outFeatures], { dtype: this.lin.weight.dtype }));
+    this.selfLoops = options.selfLoops ?? true;
+  }
+
+  forward(graph: MessageGraph, x: Features): Tensor {
+    const { inFeatures, outFeatures } = this.lin;
+    checkInput('GCNConv', 'x', x, graph.numSrcNodes, inFeatures);
+    const y =
+      x instanceof SparseMatrix || outFeatures <= inFeatures
+        ? propagate(graph, project(x, this.lin.weight), this.selfLoops)
+        : project(propagate(graph, x, this.selfLoops), this.lin.weight);
+    return this.bias === null ? y : add(y, this.bias);
+  }
+
+  protected override describe(): string {
+    return `${this.lin.inFeatures} → ${this.lin.outFeatures}`;
+  }
+}

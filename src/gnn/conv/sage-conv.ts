@@ -1,0 +1,120 @@
+/**
+ * GraphSAGE (Hamilton, Ying and Leskovec, NeurIPS 2017, algorithm 1):
+ *
+ *   mean, max   y_v = W_l · reduce_{u∈N(v)} x_u + W_r · x_v
+ *   pool        as max, over relu(W_p x_u + b_p)
+ *   gcn         y_v = W_l · (x_v + Σ_{u∈N(v)} x_u) / (|N(v)| + 1)   (its eq. 2)
+ *
+ * The mean and the product commute, so the narrower side is aggregated.
+ */
+import { type MessageGraph, SparseMatrix } from '../../graph/index.js';
+import { Linear, Module, type ParameterOptions } from '../../nn/index.js';
+import { add, clamp, div, mul, relu, sqrt, sum, Tensor } from '../../tensor/index.js';
+import { expected, ValueError } from '../../util/errors.js';
+import { checkInput, ends, type Features, type NodePair, project } from '../input.js';
+
+export type SAGEAggregator = 'mean' | 'gcn' | 'max' | 'pool';
+
+export interface SAGEConvOptions extends ParameterOptions {
+  readonly aggregator?: SAGEAggregator;
+  /** Send every source through relu(W_p x + b_p) first; 'pool' always does. */
+  readonly project?: boolean;
+  /** Add W_r · x_v (the default; 'gcn' never does). */
+  readonly root?: boolean;
+  readonly bias?: boolean;
+  /** Scale each result to unit length. */
+  readonly normalize?: boolean;
+  /** Features of the destinations, when they have others than the sources. */
+  readonly inDst?: number;
+}
+
+/**
+ * x [Ns, in] (or [xSrc, xDst]) → [Nd, out].
+ *
+ * @example
+ * const conv = new SAGEConv(100, 256, { aggregator: 'mean' });
+ * const y = conv.forward(block, x);
+ */
+export class SAGEConv extends Module {
+  /** On the neighbours. */
+  readonly linL: Linear;
+  /** On the node itself. */
+  readonly linR: Linear | null;
+  /** Before the aggregation. */
+  readonly lin: Linear | null;
+  readonly aggregator: SAGEAggregator;
+  readonly normalize: boolean;
+
+  constructor(inFeatures: number, outFeatures: number, options: SAGEConvOptions = {}) {
+    super();
+    const { aggregator = 'mean', inDst = inFeatures } = options;
+    if (!['mean', 'gcn', 'max', 'pool'].includes(aggregator))
+      throw new ValueError(expected('SAGEConv', 'mean, gcn, max or pool', 'aggregator', aggregator));
+    const wantsProjection = aggregator === 'pool' || options.project === true;
+    this.aggregator = aggregator;
+    this.lin = wantsProjection ? new Linear(inFeatures, inFeatures, { ...options, bias: true }) : null;
+    this.linL = new Linear(inFeatures, outFeatures, options);
+    const root = aggregator !== 'gcn' && options.root !== false;
+    this.linR = root ? new Linear(inDst, outFeatures, { ...options, bias: false }) : null;
+    this.normalize = options.normalize ?? false;
+  }
+
+  forward(graph: MessageGraph, x: Features | NodePair): Tensor {
+    const y = x instanceof SparseMatrix ? this.#forwardSparse(graph, x) : this.#forwardDense(graph, x);
+    return this.normalize ? unitRows(y) : y;
+  }
+
+  #forwardDense(graph: MessageGraph, x: Tensor | NodePair): Tensor {
+    const { linL, linR, lin, aggregator } = this;
+    const wantsDst = linR !== null;
+    const [src, dst] = wantsDst
+      ? ends('SAGEConv', graph, x, linL.inFeatures, linR.inFeatures)
+      : [x instanceof Tensor ? x : x[0], null];
+    checkInput('SAGEConv', 'x', src, graph.numSrcNodes, linL.inFeatures);
+    const sent = lin === null ? src : relu(lin.forward(src));
+    const linear = aggregator === 'mean' || aggregator === 'gcn';
+    const y =
+      linear && linL.outFeatures <= linL.inFeatures
+        ? this.#aggregateProjected(graph, sent)
+        : linL.forward(this.#aggregate(graph, sent));
+    return dst === null || linR === null ? y : add(y, linR.forward(dst));
+  }
+
+  #forwardSparse(graph: MessageGraph, x: SparseMatrix): Tensor {
+    const { linL, linR, lin, aggregator } = this;
+    checkInput('SAGEConv', 'x', x, graph.numSrcNodes, linL.inFeatures);
+    if (lin !== null) {
+      const y = linL.forward(this.#aggregate(graph, relu(project(x, lin.weight, lin.bias))));
+      return linR === null ? y : add(y, graph.dstRows(project(x, linR.weight)));
+    }
+    if (aggregator === 'max') {
+      throw new ValueError(
+        "SAGEConv: expected dense features for aggregator 'max', got a SparseMatrix. Use 'mean', 'gcn' or 'pool', or x.toDense().",
+      );
+    }
+    const y = this.#aggregateProjected(graph, x);
+    return linR === null ? y : add(y, graph.dstRows(project(x, linR.weight)));
+  }
+
+  /** W_l first, then the mean; the bias comes last, because a mean over nothing is 0. */
+  #aggregateProjected(graph: MessageGraph, x: Features): Tensor {
+    const { weight, bias } = this.linL;
+    const y = this.#aggregate(graph, project(x, weight));
+    return bias === null ? y : add(y, bias);
+  }
+
+  #aggregate(graph: MessageGraph, x: Tensor): Tensor {
+    if (this.aggregator === 'gcn') return graph.aggregate(x, { reduce: 'mean', self: true });
+    return graph.aggregate(x, { reduce: this.aggregator === 'mean' ? 'mean' : 'max' });
+  }
+
+  protected override describe(): string {
+    return `${this.linL.inFeatures} → ${this.linL.outFeatures}, ${this.aggregator}`;
+  }
+}
+
+/** Rows divided by their length, or by 1e-12 if that is larger. */
+function unitRows(y: Tensor): Tensor {
+  const length = sqrt(sum(mul(y, y), 1, { keepDims: true }));
+  return div(y, clamp(length, 1e-12, Infinity));
+}

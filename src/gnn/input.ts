@@ -1,0 +1,45 @@
+/**
+ * What layers take as node features: one tensor for graphs whose destinations are among the sources, a pair for bipartite
+ * ones, or a sparse matrix, which only a linear map can take and which stays sparse until then.
+ */
+import { type MessageGraph, SparseMatrix } from '../graph/index.js';
+import { add, formatShape, linear, Tensor, transpose } from '../tensor/index.js';
+import { expected, ShapeError, ValueError } from '../util/errors.js';
+
+/** Rows of the sources and rows of the destinations. */
+export type NodePair = readonly [Tensor, Tensor];
+export type NodeInput = Tensor | NodePair;
+/** Features of a first layer. */
+export type Features = Tensor | SparseMatrix;
+
+/** Source and destination rows for a layer; refuses widths that are not [·, inSrc] and [·, inDst]. */
+export function ends(
+  layer: string,
+  graph: MessageGraph,
+  x: NodeInput,
+  inSrc: number,
+  inDst = inSrc,
+): NodePair {
+  const pair = x instanceof Tensor ? ([x, null] as const) : x;
+  checkInput(layer, 'x', pair[0], graph.numSrcNodes, inSrc);
+  const dst = pair[1] ?? graph.dstRows(pair[0]);
+  checkInput(layer, x instanceof Tensor ? 'x' : 'the destinations of x', dst, graph.numDstNodes, inDst);
+  return [pair[0], dst];
+}
+
+export function checkInput(layer: string, name: string, x: Features, rows: number, width: number): void {
+  if (!(x instanceof Tensor) && !(x instanceof SparseMatrix))
+    throw new ValueError(expected(layer, 'a tensor or a SparseMatrix', name, x));
+  if (x.shape.length !== 2 || x.shape[0] !== rows || x.shape[1] !== width) {
+    throw new ShapeError(
+      expected(layer, `shape [${rows}, ${width}] (nodes, features)`, name, `shape ${formatShape(x.shape)}`),
+    );
+  }
+}
+
+/** x·Wᵀ + b for dense and sparse x. */
+export function project(x: Features, weight: Tensor, bias: Tensor | null = null): Tensor {
+  if (x instanceof Tensor) return linear(x, weight, bias);
+  const y = x.matmul(transpose(weight));
+  return bias === null ? y : add(y, bias);
+}

@@ -1,0 +1,64 @@
+/**
+ * The normalised adjacency D̂^(−½) Â D̂^(−½) of GCN, SGC and APPNP, without building it: factors for both ends and, where
+ * the graph has weights, for the edges. Made once per graph and kept as long as the graph lives.
+ *
+ * On a block, sources have the degrees of the whole graph and destinations those of the block, so that full
+ * neighbourhoods give exactly the full-graph result and sampled ones an average over the sample.
+ */
+import type { MessageGraph } from '../graph/index.js';
+import type { FloatArray } from '../native/index.js';
+import { type FloatDType, type Tensor, unscoped } from '../tensor/index.js';
+
+interface Normalisation {
+  /** The graph to pass messages on: with explicit self loops where some exist already. */
+  readonly graph: MessageGraph;
+  readonly weight: Tensor | null;
+  readonly srcScale: FloatArray;
+  readonly dstScale: FloatArray;
+  /** Whether every destination counts itself, because its self loop is not an edge. */
+  readonly self: boolean;
+}
+
+const kept = new WeakMap<MessageGraph, Map<string, Normalisation>>();
+
+/** Â x with symmetric normalisation: x [Ns, F] to [Nd, F]. */
+export function propagate(graph: MessageGraph, x: Tensor, selfLoops = true): Tensor {
+  const norm = normalisation(graph, x.dtype as FloatDType, selfLoops);
+  const { weight, srcScale, dstScale, self } = norm;
+  return norm.graph.aggregate(x, { weight, srcScale, dstScale, self });
+}
+
+function normalisation(graph: MessageGraph, dtype: FloatDType, selfLoops: boolean): Normalisation {
+  const key = `${dtype}${selfLoops}`;
+  let byKind = kept.get(graph);
+  if (byKind === undefined) {
+    byKind = new Map();
+    kept.set(graph, byKind);
+  }
+  let norm = byKind.get(key);
+  if (norm === undefined) {
+    norm = unscoped(() => makeNormalisation(graph, dtype, selfLoops));
+    byKind.set(key, norm);
+  }
+  return norm;
+}
+
+function makeNormalisation(graph: MessageGraph, dtype: FloatDType, selfLoops: boolean): Normalisation {
+  const degrees = graph.normDegrees(selfLoops);
+  const explicit = selfLoops && graph.hasSelfLoops();
+  const used = explicit ? graph.withSelfLoops() : graph;
+  return {
+    graph: used,
+    weight: used.slotWeights(dtype),
+    srcScale: inverseRoots(degrees.src, dtype),
+    dstScale: inverseRoots(degrees.dst, dtype),
+    self: selfLoops && !explicit,
+  };
+}
+
+/** d^(−½), and 0 for nodes without edges. */
+function inverseRoots(degrees: Float64Array, dtype: FloatDType): FloatArray {
+  const roots = dtype === 'f32' ? new Float32Array(degrees.length) : new Float64Array(degrees.length);
+  for (let i = 0; i < roots.length; i++) roots[i] = degrees[i] > 0 ? 1 / Math.sqrt(degrees[i]) : 0;
+  return roots;
+}
