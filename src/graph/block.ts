@@ -22,8 +22,8 @@ export interface BlockOptions {
   readonly dstOffset?: number;
   /** Global ids of the sources. */
   readonly srcIds?: Int32Array;
-  /** Edge ids in the parent, by slot. */
-  readonly parentEdgeIds?: Int32Array;
+  /** Edge ids in the parent, by slot; or what finds them when they are first asked for. */
+  readonly parentEdgeIds?: Int32Array | (() => Int32Array);
   /** Weights by slot. */
   readonly weights?: Float32Array | null;
   readonly parent?: BlockParent;
@@ -33,15 +33,14 @@ export interface BlockOptions {
 
 export class Block extends LocalGraph {
   readonly srcIds: Int32Array | null;
-  /** The edge of the parent graph behind each edge here. */
-  readonly parentEdgeIds: Int32Array | null;
   readonly parent: BlockParent | null;
+  #parentEdgeIds: Int32Array | (() => Int32Array) | null;
   #looped: Block | null = null;
 
   private constructor(adjacency: Adjacency, options: BlockOptions) {
     super(adjacency, options.dstOffset ?? 0, options.weights ?? null, null, options.addedLoops ?? null);
     this.srcIds = options.srcIds ?? null;
-    this.parentEdgeIds = options.parentEdgeIds ?? null;
+    this.#parentEdgeIds = options.parentEdgeIds ?? null;
     this.parent = options.parent ?? null;
   }
 
@@ -64,6 +63,12 @@ export class Block extends LocalGraph {
   /** For arrays made by Skein itself: nothing is checked. @internal */
   static trusted(offsets: Offsets, indices: Int32Array, numSrc: number, options: BlockOptions): Block {
     return new Block(Adjacency.trusted(offsets, indices, numSrc), options);
+  }
+
+  /** The edge of the parent graph behind each edge here. */
+  get parentEdgeIds(): Int32Array | null {
+    if (typeof this.#parentEdgeIds === 'function') this.#parentEdgeIds = this.#parentEdgeIds();
+    return this.#parentEdgeIds;
   }
 
   /** Global ids of the destinations. */

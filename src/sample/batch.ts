@@ -1,0 +1,131 @@
+/**
+ * A sampled neighbourhood: nodes with the seeds first, edges by destination, and the blocks that layers run on.
+ *
+ * Nodes are in the order of hops, and only nodes of the last hop have no edges of their own. So the blocks of all layers
+ * are prefixes of one structure: the block of the last layer holds the edges of the seeds, the one before those of the
+ * seeds and the first hop, and so on. A node found in an early hop keeps the neighbours it drew then in all layers.
+ */
+import { Block } from '../graph/index.js';
+import type { SamplingGraph } from './sampling-graph.js';
+
+/** One layer's edges as PyTorch Geometric writes them: `row` sources, `col` destinations, size = [sources, destinations]. */
+export interface Adj {
+  readonly row: Int32Array;
+  readonly col: Int32Array;
+  readonly eId: Int32Array;
+  readonly size: readonly [number, number];
+}
+
+export interface BatchParts {
+  readonly nodeIds: Int32Array;
+  readonly seedRows: Int32Array;
+  readonly trees: Int32Array | null;
+  /** By destination: all nodes but those of the last hop. */
+  readonly offsets: Int32Array;
+  /** Source rows. */
+  readonly indices: Int32Array;
+  /** Places of the edges in the sampling graph. */
+  readonly slots: Int32Array;
+  readonly nodesPerHop: readonly number[];
+  readonly edgesPerHop: readonly number[];
+}
+
+export class Batch {
+  /** Global ids of the rows, seeds first, then by hop in order of appearance. */
+  readonly nodeIds: Int32Array;
+  /** The row of each seed as it was given; equal seeds share a row (not in disjoint batches). */
+  readonly seedRows: Int32Array;
+  /** In disjoint batches, which seed each row belongs to; otherwise null. */
+  readonly trees: Int32Array | null;
+  /** How many rows the seeds and each hop added. */
+  readonly nodesPerHop: readonly number[];
+  readonly edgesPerHop: readonly number[];
+  readonly #parts: BatchParts;
+  readonly #graph: SamplingGraph;
+  #blocks: readonly Block[] | null = null;
+  #edgeIds: Int32Array | null = null;
+
+  /** @internal Made by samplers. */
+  constructor(parts: BatchParts, graph: SamplingGraph) {
+    this.nodeIds = parts.nodeIds;
+    this.seedRows = parts.seedRows;
+    this.trees = parts.trees;
+    this.nodesPerHop = parts.nodesPerHop;
+    this.edgesPerHop = parts.edgesPerHop;
+    this.#parts = parts;
+    this.#graph = graph;
+  }
+
+  /** Rows of seeds: what the last block computes. Fewer than the seeds given when some were equal. */
+  get numSeeds(): number {
+    return this.nodesPerHop[0];
+  }
+
+  get numNodes(): number {
+    return this.nodeIds.length;
+  }
+
+  get numEdges(): number {
+    return this.#parts.indices.length;
+  }
+
+  /** Hops, and so layers. */
+  get numHops(): number {
+    return this.edgesPerHop.length;
+  }
+
+  /** The edge of the graph behind each sampled edge, by destination row. */
+  get edgeIds(): Int32Array {
+    this.#edgeIds ??= this.#graph.edgeIds(this.#parts.slots);
+    return this.#edgeIds;
+  }
+
+  /** One block per layer, the outermost first: views of the same arrays. */
+  get blocks(): readonly Block[] {
+    this.#blocks ??= this.#makeBlocks();
+    return this.#blocks;
+  }
+
+  #makeBlocks(): Block[] {
+    const { offsets, indices, slots } = this.#parts;
+    const weights = this.#graph.weightsOf(slots);
+    const blocks: Block[] = [];
+    for (const { destinations, sources, edges } of this.#layers()) {
+      blocks.push(
+        Block.trusted(offsets.subarray(0, destinations + 1), indices.subarray(0, edges), sources, {
+          srcIds: this.nodeIds.subarray(0, sources),
+          parentEdgeIds: () => this.edgeIds.subarray(0, edges),
+          weights: weights === null ? null : weights.subarray(0, edges),
+          parent: this.#graph.graph,
+        }),
+      );
+    }
+    return blocks;
+  }
+
+  /** The edges of each layer as lists, the outermost layer first. */
+  adjs(): Adj[] {
+    const { offsets, indices } = this.#parts;
+    const columns = new Int32Array(indices.length);
+    for (let v = 0; v + 1 < offsets.length; v++) columns.fill(v, offsets[v], offsets[v + 1]);
+    return this.#layers().map(({ destinations, sources, edges }) => ({
+      row: indices.slice(0, edges),
+      col: columns.slice(0, edges),
+      eId: this.edgeIds.slice(0, edges),
+      size: [sources, destinations] as const,
+    }));
+  }
+
+  /** Sizes of each layer, the outermost first. */
+  #layers(): { destinations: number; sources: number; edges: number }[] {
+    const layers: { destinations: number; sources: number; edges: number }[] = [];
+    let destinations = 0;
+    let edges = 0;
+    for (const [hop, count] of this.edgesPerHop.entries()) {
+      destinations += this.nodesPerHop[hop];
+      edges += count;
+      layers.unshift({ destinations, sources: destinations + this.nodesPerHop[hop + 1], edges });
+    }
+    return layers;
+  }
+}

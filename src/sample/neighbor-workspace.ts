@@ -1,0 +1,100 @@
+/**
+ * Arrays that one call of `sampleNeighbors` writes to, kept for the next call. A sampler has as many as calls were ever
+ * under way together. Batches get copies of the part that is used, which is small beside what had to be reserved.
+ */
+import type { Kernels } from '../native/index.js';
+import type { BatchParts } from './batch.js';
+import type { DrawTime } from './sampler.js';
+import type { SamplingGraph } from './sampling-graph.js';
+
+export interface HopSettings {
+  readonly fanouts: Int32Array;
+  readonly drops: Uint32Array | null;
+  readonly replace: boolean;
+  readonly disjoint: boolean;
+}
+
+/** Beyond this many edges, room is made when it turns out to be needed. */
+const firstRoom = 1 << 22;
+
+export class NeighborWorkspace {
+  readonly #graph: SamplingGraph;
+  readonly #settings: HopSettings;
+  readonly #map: Int32Array;
+  readonly #perHop: Int32Array;
+  #capacity = -1;
+  #numSeeds = -1;
+  #nodeIds = new Int32Array(0);
+  #trees: Int32Array | null = null;
+  #offsets = new Int32Array(0);
+  #indices = new Int32Array(0);
+  #slots = new Int32Array(0);
+
+  constructor(graph: SamplingGraph, settings: HopSettings) {
+    this.#graph = graph;
+    this.#settings = settings;
+    this.#map = new Int32Array(settings.disjoint ? 0 : graph.numNodes).fill(-1);
+    this.#perHop = new Int32Array(2 * settings.fanouts.length + 1);
+  }
+
+  /** Makes room for these seeds: all that the fan-outs can need, or a first guess. */
+  prepare(numSeeds: number): void {
+    let frontier = numSeeds;
+    let edges = 0;
+    for (const fanout of this.#settings.fanouts) {
+      frontier *= fanout < 0 ? 16 : fanout;
+      edges += frontier;
+    }
+    const { disjoint, replace } = this.#settings;
+    // Every node draws once, so without replacement no edge is taken twice.
+    const most = disjoint || replace ? edges : Math.min(edges, this.#graph.indices.length);
+    this.#reserve(numSeeds, Math.min(most, firstRoom));
+  }
+
+  /** After a call that said it needs `capacity` edges or more. */
+  grow(capacity: number): void {
+    this.#reserve(this.#numSeeds, Math.ceil(capacity * 1.25));
+  }
+
+  #reserve(numSeeds: number, capacity: number): void {
+    if (capacity <= this.#capacity && numSeeds <= this.#numSeeds) return;
+    this.#capacity = Math.max(capacity, this.#capacity);
+    this.#numSeeds = Math.max(numSeeds, this.#numSeeds);
+    const nodes = this.#numSeeds + this.#capacity;
+    this.#nodeIds = new Int32Array(nodes);
+    this.#trees = this.#settings.disjoint ? new Int32Array(nodes) : null;
+    this.#offsets = new Int32Array(nodes + 1);
+    this.#indices = new Int32Array(this.#capacity);
+    this.#slots = new Int32Array(this.#capacity);
+  }
+
+  call(seeds: Int32Array, seedRows: Int32Array, time: DrawTime): Parameters<Kernels['sampleNeighbors']> {
+    const { offsets, indices, sums } = this.#graph;
+    const { fanouts, drops, replace } = this.#settings;
+    return [
+      ...([offsets, indices, sums, seeds, seeds.length, fanouts, drops, fanouts.length, replace] as const),
+      ...([time.key, time.step, 0, this.#map, seedRows, this.#nodeIds, this.#trees] as const),
+      ...([this.#offsets, this.#indices, this.#slots, this.#perHop, this.#capacity] as const),
+    ];
+  }
+
+  /** Copies what the last call wrote. */
+  take(seedRows: Int32Array): BatchParts {
+    const hops = this.#settings.fanouts.length;
+    const nodesPerHop = Array.from(this.#perHop.subarray(0, hops + 1));
+    const edgesPerHop = Array.from(this.#perHop.subarray(hops + 1));
+    const nodes = nodesPerHop.reduce((a, b) => a + b, 0);
+    const edges = edgesPerHop.reduce((a, b) => a + b, 0);
+    const destinations = hops === 0 ? 0 : nodes - nodesPerHop[hops];
+    return {
+      nodeIds: this.#nodeIds.slice(0, nodes),
+      seedRows,
+      trees: this.#trees === null ? null : this.#trees.slice(0, nodes),
+      offsets: this.#offsets.slice(0, destinations + 1),
+      indices: this.#indices.slice(0, edges),
+      slots: this.#slots.slice(0, edges),
+      nodesPerHop,
+      edgesPerHop,
+    };
+  }
+}

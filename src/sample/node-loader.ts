@@ -1,0 +1,207 @@
+/**
+ * Batches of an epoch, one after the other, made ahead of time on the addon's own threads.
+ *
+ * Batch i of an epoch depends on (seed, epoch, i) alone, so the order and content are the same for any `prefetch`. An
+ * error ends the iteration at the batch it belongs to. Leaving the loop early waits for the batches under way, so nothing
+ * is left running.
+ *
+ * @example
+ * const loader = new NodeLoader(sampler, { seeds: trainIds, batchSize: 1024, features: x, labels: y, seed: 1 });
+ * for await (const batch of loader.epoch(3)) {
+ *   const loss = crossEntropy(model.forward(batch.blocks, batch.x), batch.labels);
+ * }
+ */
+import { type Block, SparseMatrix } from '../graph/index.js';
+import { asyncKernels, kernels } from '../native/index.js';
+import { type Ids, Tensor, unscoped } from '../tensor/index.js';
+import { toInt32 } from '../tensor/ops/common.js';
+import { checkInteger, expected, ShapeError, StateError, ValueError } from '../util/errors.js';
+import type { Batch } from './batch.js';
+import { DrawKeys, purposes, type Sampler } from './sampler.js';
+
+/** Rows by node id: a dense matrix, a sparse one, or what reads them from elsewhere. */
+export type FeatureSource = Tensor | SparseMatrix | ((nodeIds: Int32Array) => Tensor | Promise<Tensor>);
+
+export interface NodeLoaderOptions {
+  /** The nodes of an epoch. */
+  readonly seeds: Ids;
+  readonly batchSize: number;
+  /** [N, F]; its rows for the nodes of a batch become `x`. */
+  readonly features?: FeatureSource;
+  /** One class per node of the graph. */
+  readonly labels?: Ids;
+  /** Another order in every epoch (default), or the order given. */
+  readonly shuffle?: boolean;
+  /** Leave out a last batch with fewer seeds. */
+  readonly dropLast?: boolean;
+  /** Batches made ahead while one is in use. */
+  readonly prefetch?: number;
+  /** Dispose `x` when the next batch is asked for, so that its memory serves again (default). */
+  readonly reuse?: boolean;
+  readonly seed?: number;
+}
+
+export class LoadedBatch<X extends Tensor | SparseMatrix = Tensor> {
+  /** Number of the batch within its epoch. */
+  readonly step: number;
+  readonly seeds: Int32Array;
+  readonly batch: Batch;
+  /** Labels of the rows that the last block computes; null without labels. */
+  readonly labels: Int32Array | null;
+  readonly #x: X | null;
+
+  /** @internal */
+  constructor(step: number, seeds: Int32Array, batch: Batch, x: X | null, labels: Int32Array | null) {
+    this.step = step;
+    this.seeds = seeds;
+    this.batch = batch;
+    this.#x = x;
+    this.labels = labels;
+  }
+
+  get nodeIds(): Int32Array {
+    return this.batch.nodeIds;
+  }
+
+  get blocks(): readonly Block[] {
+    return this.batch.blocks;
+  }
+
+  /** Features of all nodes of the batch. */
+  get x(): X {
+    if (this.#x === null) throw new StateError('NodeLoader: x needs features, and this loader has none.');
+    return this.#x;
+  }
+
+  /** Gives the memory of x back. @internal */
+  recycle(): void {
+    if (this.#x instanceof Tensor) this.#x.dispose();
+  }
+}
+
+const name = 'NodeLoader';
+
+/** What a batch holds as x. */
+type Rows<F> = F extends SparseMatrix ? SparseMatrix : Tensor;
+
+export class NodeLoader<F extends FeatureSource = Tensor> {
+  readonly #sampler: Sampler<Ids, Batch>;
+  readonly #seeds: Int32Array;
+  readonly #features: FeatureSource | null;
+  readonly #labels: Int32Array | null;
+  readonly #batchSize: number;
+  readonly #prefetch: number;
+  readonly #shuffle: boolean;
+  readonly #reuse: boolean;
+  readonly #order: DrawKeys;
+  /** Batches of an epoch. */
+  readonly length: number;
+
+  constructor(sampler: Sampler<Ids, Batch>, options: NodeLoaderOptions & { readonly features?: F }) {
+    this.#sampler = sampler;
+    this.#seeds = toInt32(name, 'seeds', options.seeds).slice();
+    this.#batchSize = checkInteger(name, 'batchSize', options.batchSize, 1);
+    this.#prefetch = checkInteger(name, 'prefetch', options.prefetch ?? 2, 0, 64);
+    this.#features = options.features === undefined ? null : checkFeatures(options.features);
+    this.#labels = options.labels === undefined ? null : toInt32(name, 'labels', options.labels);
+    this.#shuffle = options.shuffle ?? true;
+    this.#reuse = options.reuse ?? true;
+    this.#order = new DrawKeys(name, options.seed ?? 0, purposes.order);
+    const batches = this.#seeds.length / this.#batchSize;
+    this.length = options.dropLast === true ? Math.floor(batches) : Math.ceil(batches);
+  }
+
+  /** The batches of epoch `epoch`, in order. */
+  async *epoch(epoch: number): AsyncGenerator<LoadedBatch<Rows<F>>, void, void> {
+    checkInteger(name, 'epoch', epoch);
+    const seeds = this.#shuffled(epoch);
+    const ahead: Promise<LoadedBatch<Rows<F>>>[] = [];
+    let next = 0;
+    const fill = (count: number): void => {
+      while (next < this.length && ahead.length < count) {
+        const started = this.#load(epoch, next++, seeds);
+        // Its error is reported when its turn comes; until then nobody listens.
+        started.catch(() => {});
+        ahead.push(started);
+      }
+    };
+    try {
+      for (let step = 0; step < this.length; step++) {
+        fill(Math.max(1, this.#prefetch));
+        const batch = await (ahead.shift() as Promise<LoadedBatch<Rows<F>>>);
+        fill(this.#prefetch);
+        // Batches under way go from one of their stages to the next only here: the caller may not wait for anything else.
+        await nextTurn();
+        yield batch;
+        if (this.#reuse) batch.recycle();
+      }
+    } finally {
+      const left = await Promise.allSettled(ahead);
+      for (const end of left) if (end.status === 'fulfilled') end.value.recycle();
+    }
+  }
+
+  #shuffled(epoch: number): Int32Array {
+    if (!this.#shuffle) return this.#seeds;
+    const n = this.#seeds.length;
+    const order = new Int32Array(n);
+    const seeds = new Int32Array(n);
+    kernels().randomPermutation(order, n, this.#order.at({ epoch, step: 0 }).key);
+    kernels().gatherRows(this.#seeds, order, seeds, n, 4);
+    return seeds;
+  }
+
+  async #load(epoch: number, step: number, seeds: Int32Array): Promise<LoadedBatch<Rows<F>>> {
+    const own = seeds.slice(step * this.#batchSize, (step + 1) * this.#batchSize);
+    const batch = await this.#sampler.sampleAsync(own, { epoch, step });
+    const x = this.#features === null ? null : await gather(this.#features, batch.nodeIds);
+    const labels = this.#labels === null ? null : labelsOf(this.#labels, batch);
+    return new LoadedBatch(step, own, batch, x as Rows<F> | null, labels);
+  }
+}
+
+/** Lets the event loop deliver what other threads have finished. */
+function nextTurn(): Promise<void> {
+  const later = globalThis.setImmediate ?? ((resume: () => void) => setTimeout(resume, 0));
+  return new Promise((resolve) => {
+    later(resolve);
+  });
+}
+
+function checkFeatures(features: FeatureSource): FeatureSource {
+  if (typeof features === 'function' || features instanceof SparseMatrix) return features;
+  if (!(features instanceof Tensor))
+    throw new ValueError(expected(name, 'a tensor, a SparseMatrix or a function', 'features', features));
+  if (features.rank !== 2) {
+    throw new ShapeError(
+      expected(name, 'a matrix [N, F]', 'features', `shape [${features.shape.join(', ')}]`),
+    );
+  }
+  return features.isContiguous ? features : features.clone();
+}
+
+async function gather(features: FeatureSource, ids: Int32Array): Promise<Tensor | SparseMatrix> {
+  if (typeof features === 'function') return features(ids);
+  const rows = features.shape[0];
+  const bad = kernels().findOutOfRange(ids, ids.length, 0, rows);
+  if (bad >= 0) {
+    const advice = 'Features need one row for every node of the graph.';
+    throw new ShapeError(expected(name, `a row for node ${ids[bad]}`, 'features', `${rows} rows`, advice));
+  }
+  if (features instanceof SparseMatrix) return features.gatherRows(ids);
+  const width = features.shape[1];
+  const x = unscoped(() => Tensor.allocate(features.dtype, [ids.length, width]));
+  const from = features.dataSync();
+  await asyncKernels.gatherRows(from, ids, x.dataSync(), ids.length, width * from.BYTES_PER_ELEMENT);
+  return x;
+}
+
+function labelsOf(labels: Int32Array, batch: Batch): Int32Array {
+  const rows = batch.nodeIds.subarray(0, batch.numSeeds);
+  const bad = rows.findIndex((id) => id >= labels.length);
+  if (bad >= 0)
+    throw new ShapeError(
+      expected(name, `a label for node ${rows[bad]}`, 'labels', `${labels.length} labels`),
+    );
+  return Int32Array.from(rows, (id) => labels[id]);
+}

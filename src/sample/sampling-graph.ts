@@ -1,0 +1,131 @@
+/**
+ * The edges a sampler follows: a graph by the node that draws. For incoming edges that is the graph itself, for outgoing
+ * ones its reverse, for both a graph with every edge in both directions. Sampled edges keep the ids of the given graph.
+ */
+import { Graph, reverse } from '../graph/index.js';
+import { kernels } from '../native/index.js';
+import type { Tensor } from '../tensor/index.js';
+import { expected, ShapeError, ValueError } from '../util/errors.js';
+
+export const directions = ['in', 'out', 'both'] as const;
+export type Direction = (typeof directions)[number];
+
+/** A factor per edge id for the chance of being drawn; 'edgeWeight' takes the weights of the graph. */
+export type SampleWeights = Float32Array | Tensor | readonly number[] | 'edgeWeight';
+
+export class SamplingGraph {
+  readonly graph: Graph;
+  readonly offsets: Int32Array;
+  readonly indices: Int32Array;
+  /** Running sums of integer weights within each row; null when all edges are alike. */
+  readonly sums: Uint32Array | null;
+  /** Weights of messages in slot order. */
+  readonly messageWeights: Float32Array | null;
+  /** Edge ids from here on are those of edges taken against their direction. */
+  readonly #numEdges: number;
+
+  constructor(where: string, given: Graph, direction: Direction = 'in', weights?: SampleWeights) {
+    if (!(given instanceof Graph)) throw new ValueError(expected(where, 'a Graph', 'graph', given));
+    if (!directions.includes(direction))
+      throw new ValueError(expected(where, directions.join(', '), 'direction', direction));
+    this.#numEdges = given.numEdges;
+    this.graph = direction === 'in' ? given : direction === 'out' ? reverse(given) : bothWays(given);
+    const { offsets, indices } = this.graph.adjacency;
+    if (!(offsets instanceof Int32Array)) {
+      throw new ValueError(expected(where, 'fewer than 2^31 edges', 'graph', `${indices.length} edges`));
+    }
+    this.offsets = offsets;
+    this.indices = indices;
+    this.messageWeights = this.graph.slotWeights('f32')?.dataSync<Float32Array>() ?? null;
+    this.sums = weights === undefined ? null : this.#runningSums(where, given, weights);
+  }
+
+  get numNodes(): number {
+    return this.graph.numDstNodes;
+  }
+
+  /** Ids, in the graph that was given, of the edges in these slots. */
+  edgeIds(slots: Int32Array): Int32Array {
+    const { edgeIds } = this.graph.adjacency;
+    const ids = new Int32Array(slots.length);
+    if (edgeIds === null) ids.set(slots);
+    else kernels().gatherRows(edgeIds, slots, ids, slots.length, 4);
+    if (this.graph.numEdges !== this.#numEdges) {
+      for (let i = 0; i < ids.length; i++) if (ids[i] >= this.#numEdges) ids[i] -= this.#numEdges;
+    }
+    return ids;
+  }
+
+  /** Weights of the messages along these slots; null when the graph has none. */
+  weightsOf(slots: Int32Array): Float32Array | null {
+    if (this.messageWeights === null) return null;
+    const weights = new Float32Array(slots.length);
+    kernels().gatherRows(this.messageWeights, slots, weights, slots.length, 4);
+    return weights;
+  }
+
+  /** Integers per row that add up to less than 2^32, at least 1 for every weight above 0. */
+  #runningSums(where: string, given: Graph, weights: SampleWeights): Uint32Array {
+    const { offsets } = this;
+    const values = weightValues(where, given, weights);
+    const { edgeIds } = this.graph.adjacency;
+    const valueAt = (slot: number) => {
+      const id = edgeIds === null ? slot : edgeIds[slot];
+      return values[id >= values.length ? id - values.length : id];
+    };
+    const sums = new Uint32Array(this.indices.length);
+    for (let v = 0; v < this.numNodes; v++) {
+      let total = 0;
+      for (let p = offsets[v]; p < offsets[v + 1]; p++) total += valueAt(p);
+      const range = 2 ** 32 - 1 - (offsets[v + 1] - offsets[v]);
+      let sum = 0;
+      for (let p = offsets[v]; p < offsets[v + 1]; p++) {
+        const weight = valueAt(p);
+        if (weight > 0) sum += 1 + Math.floor((weight / total) * range);
+        // Roundings of many quotients may add up to a little more than their sum.
+        sums[p] = Math.min(sum, 2 ** 32 - 1);
+      }
+    }
+    return sums;
+  }
+}
+
+function weightValues(where: string, graph: Graph, weights: SampleWeights): ArrayLike<number> {
+  if (weights === 'edgeWeight' && graph.edgeWeight === null) {
+    throw new ValueError(
+      `${where}: expected a graph with edge weights for weights 'edgeWeight', got one without. Pass the weights themselves.`,
+    );
+  }
+  const values: ArrayLike<number> =
+    weights === 'edgeWeight'
+      ? (graph.edgeWeight as Float32Array)
+      : 'dataSync' in weights
+        ? weights.dataSync()
+        : weights;
+  if (values.length !== graph.numEdges)
+    throw new ShapeError(expected(where, `${graph.numEdges} weights`, 'weights', values.length));
+  for (let i = 0; i < values.length; i++) {
+    if (!(values[i] >= 0 && values[i] < Infinity))
+      throw new ValueError(
+        expected(where, 'finite weights of at least 0', 'weights', `${values[i]} at position ${i}`),
+      );
+  }
+  return values;
+}
+
+function bothWays(graph: Graph): Graph {
+  const { src, dst } = graph.edges();
+  const join = (a: Int32Array, b: Int32Array) => {
+    const all = new Int32Array(a.length + b.length);
+    all.set(a);
+    all.set(b, a.length);
+    return all;
+  };
+  const numNodes = graph.numNodes;
+  const weight = graph.edgeWeight;
+  if (weight === null) return Graph.fromEdges(join(src, dst), join(dst, src), { numNodes });
+  const edgeWeight = new Float32Array(2 * weight.length);
+  edgeWeight.set(weight);
+  edgeWeight.set(weight, weight.length);
+  return Graph.fromEdges(join(src, dst), join(dst, src), { numNodes, edgeWeight });
+}
