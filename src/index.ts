@@ -1,6 +1,8 @@
 /**
- * Skein: graph learning for TypeScript. Tensors, operations and graphs by name; modules, losses and optimisers under `nn`.
+ * Skein: graph learning for TypeScript. Tensors, operations and graphs by name; modules, losses and
+ * optimisers under `nn`, graph layers and models under `gnn`.
  */
+export * as gnn from './gnn/index.js';
 export * from './graph/index.js';
 export { getThreads, nativeStatus, setThreads } from './native/index.js';
 export * as nn from './nn/index.js';

@@ -3,7 +3,7 @@
  * ones, or a sparse matrix, which only a linear map can take and which stays sparse until then.
  */
 import { type MessageGraph, SparseMatrix } from '../graph/index.js';
-import { add, formatShape, linear, Tensor, transpose } from '../tensor/index.js';
+import { add, dropout, formatShape, linear, Tensor, transpose } from '../tensor/index.js';
 import { expected, ShapeError, ValueError } from '../util/errors.js';
 
 /** Rows of the sources and rows of the destinations. */
@@ -42,4 +42,14 @@ export function project(x: Features, weight: Tensor, bias: Tensor | null = null)
   if (x instanceof Tensor) return linear(x, weight, bias);
   const y = x.matmul(transpose(weight));
   return bias === null ? y : add(y, bias);
+}
+
+export function isPair(x: Features | NodePair): x is NodePair {
+  return Array.isArray(x);
+}
+
+/** Dropout of input features; a sparse matrix stays sparse. */
+export function dropFeatures<F extends Features>(x: F, p: number): F {
+  if (p === 0) return x;
+  return (x instanceof SparseMatrix ? x.dropout(p) : dropout(x, p)) as F;
 }

@@ -96,7 +96,7 @@ export abstract class LocalGraph implements MessageGraph {
       );
     }
     if (dstOffset === 0 && numDstNodes === numSrcNodes) return x;
-    return slice(x, 0, dstOffset, dstOffset + numDstNodes);
+    return slice(x, dstOffset, dstOffset + numDstNodes);
   }
 
   toSlots(edgeRows: Tensor): Tensor {

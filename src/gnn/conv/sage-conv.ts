@@ -115,6 +115,7 @@ export class SAGEConv extends Module {
 
 /** Rows divided by their length, or by 1e-12 if that is larger. */
 function unitRows(y: Tensor): Tensor {
-  const length = sqrt(sum(mul(y, y), 1, { keepDims: true }));
-  return div(y, clamp(length, 1e-12, Infinity));
+  // Clamped before the root, whose slope at 0 is infinite: a row of zeros gets a gradient of its own size.
+  const squares = sum(mul(y, y), 1, { keepDims: true });
+  return div(y, sqrt(clamp(squares, 1e-24, Infinity)));
 }

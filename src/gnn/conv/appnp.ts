@@ -1,0 +1,67 @@
+/**
+ * Personalised propagation of predictions (Gasteiger, Bojchevski and Günnemann, ICLR 2019, eq. 4): z⁰ = x, then `steps`
+ * times z = (1 − α) Â z + α x with Â the adjacency with self loops, normalised symmetrically. Usually behind an MLP.
+ *
+ * Nothing is trained. It needs several steps over the same nodes, so it takes whole graphs and no blocks.
+ */
+import type { MessageGraph } from '../../graph/index.js';
+import { Module } from '../../nn/index.js';
+import { add, dropout, mul, Tensor } from '../../tensor/index.js';
+import { checkInteger, checkNumber, expected, StateError, ValueError } from '../../util/errors.js';
+import { propagate } from '../propagation.js';
+
+export interface APPNPOptions {
+  /** Steps of propagation; 10 by default. */
+  readonly steps?: number;
+  /** Probability of going back to the start; 0.1 by default. */
+  readonly alpha?: number;
+  /** Probability of dropping an entry of z before each step in training. */
+  readonly dropout?: number;
+  readonly selfLoops?: boolean;
+}
+
+/**
+ * x [N, F] → [N, F].
+ *
+ * @example
+ * const y = new APPNP({ steps: 10, alpha: 0.1 }).forward(graph, mlp.forward(x));
+ */
+export class APPNP extends Module {
+  readonly steps: number;
+  readonly alpha: number;
+  readonly dropout: number;
+  readonly selfLoops: boolean;
+
+  constructor(options: APPNPOptions = {}) {
+    super();
+    this.steps = checkInteger('APPNP', 'steps', options.steps ?? 10, 0);
+    this.alpha = checkNumber('APPNP', 'alpha', options.alpha ?? 0.1, 0, 1);
+    this.dropout = checkNumber('APPNP', 'dropout', options.dropout ?? 0, 0, 1);
+    this.selfLoops = options.selfLoops ?? true;
+  }
+
+  forward(graph: MessageGraph, x: Tensor): Tensor {
+    checkWhole('APPNP', graph);
+    if (!(x instanceof Tensor)) throw new ValueError(expected('APPNP', 'a tensor', 'x', x));
+    const start = mul(x, this.alpha);
+    let z = x;
+    for (let step = 0; step < this.steps; step++) {
+      const kept = this.training ? dropout(z, this.dropout) : z;
+      z = add(mul(propagate(graph, kept, this.selfLoops), 1 - this.alpha), start);
+    }
+    return z;
+  }
+
+  protected override describe(): string {
+    return `${this.steps} steps, α ${this.alpha}`;
+  }
+}
+
+/** Refuses graphs on which a second step would find other nodes. */
+export function checkWhole(layer: string, graph: MessageGraph): void {
+  if (graph.numSrcNodes === graph.numDstNodes) return;
+  throw new StateError(
+    `${layer}: expected a graph whose nodes are sources and destinations, got ${graph.numSrcNodes} sources and ` +
+      `${graph.numDstNodes} destinations. Several steps need a whole graph.`,
+  );
+}

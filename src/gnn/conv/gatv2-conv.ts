@@ -1,0 +1,132 @@
+/**
+ * Graph attention with dynamic scores (Brody, Alon and Yahav, ICLR 2022, eq. 7), for each of H heads:
+ *
+ *   α_uv = softmax over the edges u → v of a · leakyRelu(W_l x_u + W_r x_v + W_e e_uv)
+ *   y_v = Σ_u α_uv W_l x_u + b, the heads side by side or averaged
+ *
+ * Kept for backward is one number per edge and head. Self loops and their edge features are as in GATConv.
+ */
+import type { MessageGraph } from '../../graph/index.js';
+import { checkSizes, newParameter, randomOf } from '../../nn/factory.js';
+import { init, Linear, Module, type ParameterOptions } from '../../nn/index.js';
+import { dropout, type Tensor } from '../../tensor/index.js';
+import { checkNumber } from '../../util/errors.js';
+import { checkInput, dropFeatures, type Features, isPair, type NodePair, project } from '../input.js';
+import {
+  checkEdgeFeatures,
+  glorotLinear,
+  glorotParameter,
+  joinHeads,
+  loopedFeatures,
+  splitHeads,
+} from './shared.js';
+
+export interface GATv2ConvOptions extends ParameterOptions {
+  /** 1 by default. */
+  readonly heads?: number;
+  /** Put the heads side by side (the default) instead of averaging them. */
+  readonly concat?: boolean;
+  /** Slope of the leaky ReLU; 0.2 by default. */
+  readonly slope?: number;
+  /** Probability of dropping an attention weight in training. */
+  readonly attentionDropout?: number;
+  /** Probability of dropping an input feature in training. */
+  readonly featureDropout?: number;
+  /** Let every node attend to itself (the default, where destinations are among the sources). */
+  readonly selfLoops?: boolean;
+  /** Width of the edge features; without it the layer takes none. */
+  readonly edgeDim?: number;
+  /** Features of the destinations, when they have others than the sources. */
+  readonly inDst?: number;
+  /** Use W_l for both ends. */
+  readonly shareWeights?: boolean;
+  readonly bias?: boolean;
+}
+
+/**
+ * x [Ns, in] (or [xSrc, xDst]) → [Nd, heads·out], or [Nd, out] when heads are averaged. Edge features [E, edgeDim] are in
+ * the order of edge ids.
+ *
+ * @example
+ * const conv = new GATv2Conv(16, 8, { heads: 4, edgeDim: 3 });
+ * const y = conv.forward(graph, x, edgeAttr); // [N, 32]
+ */
+export class GATv2Conv extends Module {
+  readonly heads: number;
+  readonly concat: boolean;
+  readonly slope: number;
+  readonly attentionDropout: number;
+  readonly featureDropout: number;
+  readonly selfLoops: boolean;
+  /** On the sources. */
+  readonly linL: Linear;
+  /** On the destinations; the same module as `linL` when weights are shared. */
+  readonly linR: Linear;
+  readonly linEdge: Linear | null;
+  /** [heads, out] */
+  readonly att: Tensor;
+  readonly bias: Tensor | null;
+
+  constructor(inFeatures: number, outFeatures: number, options: GATv2ConvOptions = {}) {
+    super();
+    const { heads = 1, concat = true, edgeDim, inDst = inFeatures } = options;
+    checkSizes('GATv2Conv', { inFeatures, outFeatures, heads });
+    const share = (name: 'attentionDropout' | 'featureDropout'): number =>
+      checkNumber('GATv2Conv', name, options[name] ?? 0, 0, 1);
+    this.heads = heads;
+    this.concat = concat;
+    this.slope = checkNumber('GATv2Conv', 'slope', options.slope ?? 0.2);
+    this.attentionDropout = share('attentionDropout');
+    this.featureDropout = share('featureDropout');
+    this.selfLoops = options.selfLoops ?? true;
+    const width = heads * outFeatures;
+    this.linL = ownLinear(inFeatures, width, options);
+    this.linR = options.shareWeights === true ? this.linL : ownLinear(inDst, width, options);
+    this.linEdge = edgeDim === undefined ? null : glorotLinear(edgeDim, width, options);
+    this.att = glorotParameter([heads, outFeatures], options);
+    this.bias = options.bias === false ? null : newParameter([concat ? width : outFeatures], options);
+  }
+
+  forward(graph: MessageGraph, x: Features | NodePair, edgeAttr: Tensor | null = null): Tensor {
+    const { heads, linL, linR, linEdge } = this;
+    const pair = isPair(x);
+    const drop = this.training ? this.featureDropout : 0;
+    const source = dropFeatures(pair ? x[0] : x, drop);
+    checkInput('GATv2Conv', 'x', source, graph.numSrcNodes, linL.inFeatures);
+    const src = splitHeads(project(source, linL.weight, linL.bias), heads);
+    const dst = pair
+      ? this.#own(graph, dropFeatures(x[1], drop))
+      : linR === linL
+        ? graph.dstRows(src)
+        : graph.dstRows(splitHeads(project(source, linR.weight, linR.bias), heads));
+    const looped = this.selfLoops && !pair ? graph.withSelfLoops() : graph;
+    const given = checkEdgeFeatures('GATv2Conv', graph, linEdge, edgeAttr);
+    const edge =
+      given === null || linEdge === null
+        ? null
+        : splitHeads(linEdge.forward(loopedFeatures(graph, looped, given)), heads);
+    const scores = looped.additiveScores(src, dst, this.att, edge, this.slope);
+    const attention = looped.edgeSoftmax(scores);
+    const weight = this.training ? dropout(attention, this.attentionDropout) : attention;
+    return joinHeads(looped.aggregate(src, { weight }), this.concat, this.bias);
+  }
+
+  /** Rows of destinations that were given on their own. */
+  #own(graph: MessageGraph, x: Features): Tensor {
+    const { linR } = this;
+    checkInput('GATv2Conv', 'the destinations of x', x, graph.numDstNodes, linR.inFeatures);
+    return splitHeads(project(x, linR.weight, linR.bias), this.heads);
+  }
+
+  protected override describe(): string {
+    return `${this.linL.inFeatures} → ${this.att.shape[1]}, ${this.heads} heads`;
+  }
+}
+
+/** Glorot uniform, bias 0. */
+function ownLinear(inFeatures: number, outFeatures: number, options: GATv2ConvOptions): Linear {
+  const lin = new Linear(inFeatures, outFeatures, options);
+  init.glorotUniform(lin.weight, randomOf(options));
+  if (lin.bias !== null) init.zeros(lin.bias);
+  return lin;
+}

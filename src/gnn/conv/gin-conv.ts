@@ -1,0 +1,57 @@
+/**
+ * Graph isomorphism layer (Xu et al., ICLR 2019, eq. 4.1): y_v = nn((1 + ε) x_v + Σ_{u∈N(v)} x_u).
+ *
+ * Edge weights of the graph are not used: the sum must tell multisets apart.
+ */
+import type { MessageGraph } from '../../graph/index.js';
+import { newParameter } from '../../nn/factory.js';
+import { init, type Layer, Module, type ParameterOptions } from '../../nn/index.js';
+import { add, formatShape, mul, Tensor } from '../../tensor/index.js';
+import { checkNumber, expected, ShapeError, ValueError } from '../../util/errors.js';
+import { isPair, type NodeInput } from '../input.js';
+
+export interface GINConvOptions extends Pick<ParameterOptions, 'dtype'> {
+  /** Where ε starts; 0 by default. */
+  readonly eps?: number;
+  /** Train ε. */
+  readonly trainEps?: boolean;
+}
+
+/**
+ * x [Ns, F] (or [xSrc, xDst]) → what `nn` makes of [Nd, F]; usually an MLP.
+ *
+ * @example
+ * const conv = new GINConv(new MLP([16, 32, 32]), { trainEps: true });
+ * const y = conv.forward(graph, x); // [N, 32]
+ */
+export class GINConv extends Module {
+  readonly nn: Layer;
+  /** [1] when trained, otherwise a number. */
+  readonly eps: Tensor | number;
+
+  constructor(nn: Layer, options: GINConvOptions = {}) {
+    super();
+    if (!(nn instanceof Module)) throw new ValueError(expected('GINConv', 'a module', 'nn', nn));
+    const eps = checkNumber('GINConv', 'eps', options.eps ?? 0);
+    this.nn = nn;
+    this.eps = options.trainEps === true ? newParameter([1], options, (t) => init.constant(t, eps)) : eps;
+  }
+
+  forward(graph: MessageGraph, x: NodeInput): Tensor {
+    const src = isPair(x) ? x[0] : x;
+    if (!(src instanceof Tensor))
+      throw new ValueError(expected('GINConv', 'a tensor or a pair of tensors', 'x', src));
+    const dst = isPair(x) ? x[1] : graph.dstRows(src);
+    if (src.rank !== 2 || dst.rank !== 2 || src.shape[1] !== dst.shape[1]) {
+      const got = `${formatShape(src.shape)} and ${formatShape(dst.shape)}`;
+      throw new ShapeError(expected('GINConv', '[nodes, F] of one width F on both sides', 'x', got));
+    }
+    if (this.eps === 0 && !isPair(x)) return this.nn.forward(graph.aggregate(src, { self: true }));
+    const own = mul(dst, this.eps instanceof Tensor ? add(this.eps, 1) : 1 + this.eps);
+    return this.nn.forward(add(own, graph.aggregate(src)));
+  }
+
+  protected override describe(): string {
+    return this.eps instanceof Tensor ? 'ε trained' : `ε ${this.eps}`;
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * Simplified graph convolution (Wu et al., ICML 2019, eq. 8): y = Âᵏ x Wᵀ + b with Â the adjacency with self loops,
+ * normalised symmetrically.
+ *
+ * The product and the propagation commute, so the narrower side is propagated. More than one hop needs the whole graph.
+ */
+import { type MessageGraph, SparseMatrix } from '../../graph/index.js';
+import { Linear, Module, type ParameterOptions } from '../../nn/index.js';
+import { add, type Tensor } from '../../tensor/index.js';
+import { checkInteger } from '../../util/errors.js';
+import { checkInput, type Features, project } from '../input.js';
+import { propagate } from '../propagation.js';
+import { checkWhole } from './appnp.js';
+
+export interface SGConvOptions extends ParameterOptions {
+  /** The power k; 1 by default. */
+  readonly hops?: number;
+  readonly selfLoops?: boolean;
+  readonly bias?: boolean;
+}
+
+/**
+ * x [N, in] → [N, out].
+ *
+ * @example
+ * const conv = new SGConv(1433, 7, { hops: 2 });
+ * const y = conv.forward(graph, x);
+ */
+export class SGConv extends Module {
+  readonly lin: Linear;
+  readonly hops: number;
+  readonly selfLoops: boolean;
+
+  constructor(inFeatures: number, outFeatures: number, options: SGConvOptions = {}) {
+    super();
+    this.lin = new Linear(inFeatures, outFeatures, options);
+    this.hops = checkInteger('SGConv', 'hops', options.hops ?? 1, 0);
+    this.selfLoops = options.selfLoops ?? true;
+  }
+
+  forward(graph: MessageGraph, x: Features): Tensor {
+    const { lin, hops } = this;
+    checkInput('SGConv', 'x', x, graph.numSrcNodes, lin.inFeatures);
+    if (hops !== 1) checkWhole('SGConv', graph);
+    if (!(x instanceof SparseMatrix) && lin.outFeatures > lin.inFeatures)
+      return lin.forward(this.#spread(graph, x));
+    const y = this.#spread(graph, project(x, lin.weight));
+    return lin.bias === null ? y : add(y, lin.bias);
+  }
+
+  #spread(graph: MessageGraph, x: Tensor): Tensor {
+    let y = x;
+    for (let hop = 0; hop < this.hops; hop++) y = propagate(graph, y, this.selfLoops);
+    return y;
+  }
+
+  protected override describe(): string {
+    return `${this.lin.inFeatures} → ${this.lin.outFeatures}, ${this.hops} hops`;
+  }
+}

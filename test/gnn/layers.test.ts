@@ -1,0 +1,102 @@
+/** The invariances of every layer; the values are in conv-golden.test.ts. */
+import { APPNP, GATConv, GATv2Conv, GCNConv, GINConv, GraphConv, SAGEConv, SGConv } from 'skein/gnn';
+import { MLP } from 'skein/nn';
+import { type Tensor, tanh } from 'skein/tensor';
+import { checkLayer } from './check-layer.js';
+
+checkLayer<GCNConv>({
+  name: 'GCNConv',
+  layer: 'GCNConv',
+  make: (i, o, options) => new GCNConv(i, o, options),
+  run: (layer, graph, x) => layer.forward(graph, x as Tensor),
+  pairs: false,
+  blocks: true,
+  sparse: true,
+});
+
+for (const aggregator of ['mean', 'gcn', 'max', 'pool'] as const) {
+  checkLayer<SAGEConv>({
+    name: `SAGEConv ${aggregator}`,
+    layer: 'SAGEConv',
+    make: (i, o, options) => new SAGEConv(i, o, { ...options, aggregator, normalize: aggregator === 'pool' }),
+    run: (layer, graph, x) => layer.forward(graph, x),
+    pairs: aggregator !== 'gcn',
+    blocks: true,
+    sparse: aggregator !== 'max',
+  });
+}
+
+for (const concat of [true, false]) {
+  for (const edgeDim of [undefined, 2]) {
+    const edge = edgeDim === undefined ? {} : { edgeDim };
+    const suffix = `${concat ? 'side by side' : 'mean'}${edgeDim === undefined ? '' : ', edge features'}`;
+    const common = {
+      width: (out: number) => (concat ? 2 * out : out),
+      pairs: true,
+      blocks: true,
+      sparse: true,
+    };
+    checkLayer<GATConv>({
+      name: `GATConv ${suffix}`,
+      layer: 'GATConv',
+      make: (i, o, options) => new GATConv(i, o, { ...options, ...edge, heads: 2, concat }),
+      run: (layer, graph, x, { attr }) => layer.forward(graph, x, edgeDim === undefined ? null : attr),
+      ...common,
+    });
+    checkLayer<GATv2Conv>({
+      name: `GATv2Conv ${suffix}`,
+      layer: 'GATv2Conv',
+      make: (i, o, options) => new GATv2Conv(i, o, { ...options, ...edge, heads: 2, concat }),
+      run: (layer, graph, x, { attr }) => layer.forward(graph, x, edgeDim === undefined ? null : attr),
+      ...common,
+    });
+  }
+}
+
+checkLayer<GINConv>({
+  name: 'GINConv',
+  layer: 'GINConv',
+  make: (i, o, { dtype }) =>
+    new GINConv(new MLP([i, 4, o], { dtype, activation: 'tanh' }), { dtype, eps: 0.2, trainEps: true }),
+  run: (layer, graph, x) => layer.forward(graph, x as Tensor),
+  pairs: true,
+  blocks: true,
+  sparse: false,
+  fixedWidth: false,
+});
+
+for (const reduce of ['sum', 'mean', 'max'] as const) {
+  checkLayer<GraphConv>({
+    name: `GraphConv ${reduce}`,
+    layer: 'GraphConv',
+    make: (i, o, options) => new GraphConv(i, o, { ...options, reduce }),
+    run: (layer, graph, x) => layer.forward(graph, x),
+    pairs: true,
+    blocks: true,
+    sparse: reduce !== 'max',
+  });
+}
+
+checkLayer<APPNP>({
+  name: 'APPNP',
+  layer: 'APPNP',
+  make: () => new APPNP({ steps: 3, alpha: 0.2 }),
+  run: (layer, graph, x) => layer.forward(graph, tanh(x as Tensor)),
+  width: () => 5,
+  pairs: false,
+  blocks: false,
+  sparse: false,
+  fixedWidth: false,
+});
+
+for (const hops of [1, 2]) {
+  checkLayer<SGConv>({
+    name: `SGConv ${hops}`,
+    layer: 'SGConv',
+    make: (i, o, options) => new SGConv(i, o, { ...options, hops }),
+    run: (layer, graph, x) => layer.forward(graph, x as Tensor),
+    pairs: false,
+    blocks: hops === 1,
+    sparse: hops === 1,
+  });
+}
