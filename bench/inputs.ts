@@ -9,7 +9,7 @@ import type { Check } from './suite.js';
 const blockLength = 1_000_003;
 
 /** A 32-bit mix of an index and a seed (the "lowbias32" constants). */
-function mix(index: number, seed: number): number {
+export function mix(index: number, seed: number): number {
   let h = (index + Math.imul(seed, 0x9e3779b9)) | 0;
   h = Math.imul(h ^ (h >>> 16), 0x7feb352d);
   h = Math.imul(h ^ (h >>> 15), 0x846ca68b);

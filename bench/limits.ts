@@ -41,9 +41,17 @@ function copyRate(limits: Limits, bytes: number): number {
 }
 
 /** What a case does in a second, in the unit of its limit. */
-export function rateOf(entry: Case, ms: number): { rate: number; unit: 'GFLOP/s' | 'GB/s' } {
+export function rateOf(entry: Case, ms: number): { rate: number; unit: string } {
+  if (entry.items !== undefined)
+    return { rate: entry.items.count / ms / 1e3, unit: `M ${entry.items.unit}/s` };
   if (entry.limit === 'gemm') return { rate: (entry.flops ?? Number.NaN) / ms / 1e6, unit: 'GFLOP/s' };
   return { rate: (entry.bytes ?? Number.NaN) / ms / 1e6, unit: 'GB/s' };
+}
+
+/** The share of its limit that a case reaches in its shortest run: a limit is what the machine reached once, too. */
+export function shareOf(entry: Case, bestMs: number, limits: Limits): number {
+  const amount = entry.limit === 'gemm' ? entry.flops : entry.bytes;
+  return (amount ?? Number.NaN) / bestMs / 1e6 / limitOf(entry, limits);
 }
 
 /** The limit that applies to a case. */

@@ -20,7 +20,7 @@ async function oneCase([suite, name, threads]: readonly string[]): Promise<void>
   const { measureCase } = await import('./one-case.js');
   const entry = (await loadSuite(suite)).cases.find((one) => one.name === name);
   if (entry === undefined) throw new UsageError(`bench: expected a case of ${suite}, got "${name}".`);
-  console.log(JSON.stringify(measureCase(entry, Number(threads))));
+  console.log(JSON.stringify(await measureCase(entry, Number(threads))));
 }
 
 /** What the peer's product reached is possible too, so a disturbed probe cannot put the limit below it. */

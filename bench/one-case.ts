@@ -4,13 +4,22 @@
  */
 import { nativeStatus, setThreads } from 'skein/native';
 import { median } from './statistics.js';
-import { type Case, type Check, checkedRuns } from './suite.js';
+import {
+  type Case,
+  type Check,
+  checkedRuns,
+  leastRepeatsVariable,
+  type Prepared,
+  sharedFolderVariable,
+} from './suite.js';
 
 export interface Measured {
   /** Median over repeats in one process. */
   readonly ms: number;
   /** Shortest repeat: what the work costs when nothing disturbs it. */
   readonly best: number;
+  /** Largest memory of the process, in MiB. */
+  readonly peak: number;
   /** How it was done: the kernels' instruction set, or the peer's fastest way. */
   readonly way: string;
   readonly checks: readonly Check[];
@@ -18,27 +27,32 @@ export interface Measured {
 
 const warmUpMs = 200;
 const measuredMs = 300;
-const leastRepeats = 5;
+const leastRepeats = Number(process.env[leastRepeatsVariable] ?? 5);
 
-function measure(run: () => void): { ms: number; best: number } {
+async function timed(run: Prepared['run']): Promise<number> {
+  const before = performance.now();
+  const pending = run();
+  if (pending !== undefined) await pending;
+  return performance.now() - before;
+}
+
+async function measure(run: Prepared['run']): Promise<{ ms: number; best: number }> {
   const warmUp = performance.now();
-  while (performance.now() - warmUp < warmUpMs) run();
+  while (performance.now() - warmUp < warmUpMs) await timed(run);
   const times: number[] = [];
   const start = performance.now();
-  while (times.length < leastRepeats || performance.now() - start < measuredMs) {
-    const before = performance.now();
-    run();
-    times.push(performance.now() - before);
-  }
+  while (times.length < leastRepeats || performance.now() - start < measuredMs) times.push(await timed(run));
   return { ms: median(times), best: Math.min(...times) };
 }
 
 /** Measures one case here and now. */
-export function measureCase(entry: Case, threads: number): Measured {
+export async function measureCase(entry: Case, threads: number): Promise<Measured> {
   setThreads(threads);
-  const { run, check } = entry.ours();
-  for (let i = 0; i < checkedRuns; i++) run();
+  const { run, check } = entry.ours(process.env[sharedFolderVariable] ?? '');
+  for (let i = 0; i < checkedRuns; i++) await timed(run);
   const checks = check();
   const status = nativeStatus();
-  return { ...measure(run), way: status.level ?? status.backend, checks };
+  const times = await measure(run);
+  const peak = process.resourceUsage().maxRSS / 1024;
+  return { ...times, peak, way: status.level ?? status.backend, checks };
 }

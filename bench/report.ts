@@ -21,6 +21,8 @@ export function jsonLine(result: Result): string {
     limit_share: round(result.limit_share, 3),
     ours_best_ms: round(result.ours_best_ms),
     peer_best_ms: round(result.peer_best_ms),
+    ours_peak_mb: round(result.ours_peak_mb, 3),
+    peer_peak_mb: round(result.peer_peak_mb, 3),
     rate: round(result.rate),
   };
   return JSON.stringify({ ...rest, ...numbers, ...(error === null ? {} : { error }) });

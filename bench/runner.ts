@@ -3,13 +3,16 @@
  * takes medians over the rounds. A case whose sides do not agree on the result gets no ratio.
  */
 import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Options } from './arguments.js';
-import { type Limits, limitOf, rateOf } from './limits.js';
+import { type Limits, rateOf, shareOf } from './limits.js';
 import type { Measured } from './one-case.js';
 import { type Peer, peerCommand } from './peer.js';
 import { disagreement, median } from './statistics.js';
-import { type Case, checkedRuns, type Suite } from './suite.js';
+import { type Case, checkedRuns, leastRepeatsVariable, type Suite, sharedFolderVariable } from './suite.js';
 
 export interface Result {
   readonly bench: string;
@@ -17,10 +20,14 @@ export interface Result {
   readonly peer_ms: number | null;
   /** peer_ms / ours_ms: above 1 we are faster. */
   readonly ratio: number | null;
+  /** Of the shortest repeat, since the limit is the best of many runs too. */
   readonly limit_share: number | null;
   /** Shortest repeats of all rounds: far below the medians when the machine was busy with something else. */
   readonly ours_best_ms: number | null;
   readonly peer_best_ms: number | null;
+  /** Largest memory of a side's process, its data included, in MiB. */
+  readonly ours_peak_mb: number | null;
+  readonly peer_peak_mb: number | null;
   readonly rate: number | null;
   readonly unit: string;
   readonly limit: string;
@@ -88,6 +95,8 @@ function side(name: string, command: Command): Side {
 
 const shortest = (s: Side | null): number | null =>
   s === null || s.measured.length === 0 ? null : Math.min(...s.measured.map((m) => m.best));
+const peak = (s: Side | null): number | null =>
+  s === null || s.measured.length === 0 ? null : Math.max(...s.measured.map((m) => m.peak));
 const timeOf = (s: Side): number => median(s.measured.map((m) => m.ms));
 
 /** The peer's best configuration among those that ran. */
@@ -112,15 +121,18 @@ function conclude(
     const different = disagreement(ours.measured[0].checks, peer.measured[0].checks, entry.tolerance ?? 1e-4);
     if (different !== null) error = `results differ: ${different}`;
   }
+  const oursBest = ours.error === null ? shortest(ours) : null;
   const { rate, unit } = rateOf(entry, oursMs ?? Number.NaN);
   return {
     bench: entry.name,
     ours_ms: oursMs,
     peer_ms: peerMs,
     ratio: oursMs === null || peerMs === null || error !== null ? null : peerMs / oursMs,
-    limit_share: limits === null || oursMs === null ? null : rate / limitOf(entry, limits),
-    ours_best_ms: shortest(ours),
+    limit_share: limits === null || oursBest === null ? null : shareOf(entry, oursBest, limits),
+    ours_best_ms: oursBest,
     peer_best_ms: shortest(peer),
+    ours_peak_mb: peak(ours),
+    peer_peak_mb: peak(peer),
     rate: oursMs === null ? null : rate,
     unit,
     limit: entry.limit,
@@ -140,24 +152,36 @@ export async function runCase(
   options: Options,
   limits: Limits | null,
 ): Promise<Result> {
-  const ours = side('ours', ourCommand(suite.name, entry.name, options.threads));
-  const name = entry.peer;
-  const peers =
-    peer === null || name === null
-      ? []
-      : peer.configs.map((config) =>
-          side(config.name, peerCommand(peer, config, suite.name, name, options.threads, checkedRuns)),
-        );
-  for (let round = 0; round < options.rounds; round++) {
-    const order = [ours, ...peers];
-    for (const one of round % 2 === 0 ? order : order.reverse()) {
-      if (one.error !== null) continue;
-      try {
-        one.measured.push(await measureIn(one.command));
-      } catch (error) {
-        one.error = (error as Error).message;
+  const threads = entry.threads ?? options.threads;
+  const folder = mkdtempSync(join(tmpdir(), 'skein-bench-'));
+  try {
+    await entry.share?.(folder);
+    const ours = side('ours', ourCommand(suite.name, entry.name, threads));
+    const name = entry.peer;
+    const peers =
+      peer === null || name === null
+        ? []
+        : peer.configs.map((config) =>
+            side(config.name, peerCommand(peer, config, suite.name, name, threads, checkedRuns)),
+          );
+    const env = {
+      [sharedFolderVariable]: folder,
+      ...(entry.long === true ? { [leastRepeatsVariable]: '2' } : {}),
+    };
+    const rounds = entry.long === true ? Math.min(options.rounds, 2) : options.rounds;
+    for (let round = 0; round < rounds; round++) {
+      const order = [ours, ...peers];
+      for (const one of round % 2 === 0 ? order : order.reverse()) {
+        if (one.error !== null) continue;
+        try {
+          one.measured.push(await measureIn({ ...one.command, env: { ...one.command.env, ...env } }));
+        } catch (error) {
+          one.error = (error as Error).message;
+        }
       }
     }
+    return conclude(entry, ours, peers, { ...options, threads }, limits);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
   }
-  return conclude(entry, ours, peers, options, limits);
 }

@@ -15,8 +15,8 @@ export interface Check {
 
 /** A case with its data in place. */
 export interface Prepared {
-  /** The work that is timed. */
-  run(): void;
+  /** The work that is timed; a promise is waited for. */
+  run(): void | Promise<void>;
   /** Figures of the results, read after exactly `checkedRuns` runs from fresh data. */
   check(): Check[];
 }
@@ -32,8 +32,16 @@ export interface Case {
   readonly tolerance?: number;
   /** Case in the suite's Python file; null where there is no counterpart. */
   readonly peer: string | null;
-  /** Makes the data; not timed. */
-  ours(): Prepared;
+  /** What one run makes, for cases whose rate is counted in these rather than in bytes or operations. */
+  readonly items?: { readonly count: number; readonly unit: string };
+  /** Seconds rather than milliseconds a run: fewer repeats and rounds. */
+  readonly long?: boolean;
+  /** Threads, when the case fixes them. */
+  readonly threads?: number;
+  /** Writes files that both sides read; runs once, before the sides. */
+  share?(folder: string): void | Promise<void>;
+  /** Makes the data; not timed. `shared` is the folder that `share` wrote to. */
+  ours(shared: string): Prepared;
 }
 
 export interface Suite {
@@ -43,3 +51,8 @@ export interface Suite {
 
 /** How often both sides run before their results are compared: state such as an optimiser's has moved by then. */
 export const checkedRuns = 3;
+
+/** Where the sides find what `share` wrote. */
+export const sharedFolderVariable = 'SKEIN_BENCH_SHARED';
+/** How few repeats are enough. */
+export const leastRepeatsVariable = 'SKEIN_BENCH_REPEATS';

@@ -6,6 +6,8 @@ counts. Prints one line of JSON.
 """
 import importlib
 import json
+import os
+import resource
 import sys
 import time
 
@@ -13,7 +15,7 @@ import torch
 
 WARM_UP_SECONDS = 0.2
 MEASURED_SECONDS = 0.3
-LEAST_REPEATS = 5
+LEAST_REPEATS = int(os.environ.get("SKEIN_BENCH_REPEATS", 5))
 
 
 def median(values):
@@ -47,7 +49,9 @@ def main():
             run()
         checks = check()
         results.append({**measure(run), "way": way, "checks": checks})
-    print(json.dumps(min(results, key=lambda result: result["ms"])))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    best = min(results, key=lambda result: result["ms"])
+    print(json.dumps({**best, "peak": peak}))
 
 
 main()

@@ -13,6 +13,11 @@ export const suites: readonly SuiteEntry[] = [
     about: 'matrix products, rows by id, losses, normalisation, random numbers, steps of training',
     load: async () => (await import('./kernels.js')).kernelSuite,
   },
+  {
+    name: 'gnn',
+    about: 'neighbour aggregation, epochs on the full graph, sampling, training on sampled blocks',
+    load: async () => (await import('./gnn.js')).gnnSuite,
+  },
 ];
 
 export async function loadSuite(name: string): Promise<Suite> {

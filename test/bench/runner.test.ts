@@ -16,6 +16,8 @@ const result: Result = {
   limit_share: 0.81234,
   ours_best_ms: 1.9,
   peer_best_ms: 3.9,
+  ours_peak_mb: 100,
+  peer_peak_mb: 200,
   rate: 123.456,
   unit: 'GFLOP/s',
   limit: 'gemm',

@@ -1,0 +1,56 @@
+/** The graphs of the gnn suite, made with the same bits in peers/gnn.py: R-MAT, and one of Cora's size. */
+import { Graph, SparseMatrix } from 'skein/graph';
+import { integers, mix } from '../inputs.js';
+
+/** The R-MAT quadrants (0.57, 0.19, 0.19, 0.05) as thresholds of a 32-bit number. */
+const thresholds = [0.57, 0.76, 0.95].map((p) => Math.floor(p * 2 ** 32));
+
+/** Ends of R-MAT edges: a quadrant per bit, ids modulo `nodes`. */
+export function rmatEdges(nodes: number, edges: number, seed: number): { src: Int32Array; dst: Int32Array } {
+  const bits = Math.ceil(Math.log2(nodes));
+  const src = new Int32Array(edges);
+  const dst = new Int32Array(edges);
+  const [a, b, c] = thresholds;
+  for (let bit = 0; bit < bits; bit++) {
+    const salt = seed * 64 + bit;
+    const value = 1 << bit;
+    for (let i = 0; i < edges; i++) {
+      const r = mix(i, salt);
+      if (r >= b) src[i] += value;
+      if ((r >= a && r < b) || r >= c) dst[i] += value;
+    }
+  }
+  for (let i = 0; i < edges; i++) {
+    src[i] %= nodes;
+    dst[i] %= nodes;
+  }
+  return { src, dst };
+}
+
+export function rmat(nodes: number, edges: number, seed: number): Graph {
+  const { src, dst } = rmatEdges(nodes, edges, seed);
+  return Graph.fromEdges(src, dst, { numNodes: nodes });
+}
+
+export const coraSize = { nodes: 2708, pairs: 5278, words: 1433, wordsPerNode: 18, classes: 7, train: 140 };
+
+/** As many nodes, edges, words and classes as Cora has, at random: the time of an epoch does not depend on more. */
+export function coraLike(): { graph: Graph; features: SparseMatrix; labels: Int32Array; train: Int32Array } {
+  const { nodes, pairs, words, wordsPerNode, classes, train } = coraSize;
+  const a = integers(1, pairs, nodes);
+  // Never the node itself: the next one instead.
+  const b = integers(2, pairs, nodes).map((v, i) => (v === a[i] ? (v + 1) % nodes : v));
+  const graph = Graph.fromEdges([...a, ...b], [...b, ...a], { numNodes: nodes });
+  const offsets = Int32Array.from({ length: nodes + 1 }, (_, i) => i * wordsPerNode);
+  const stride = Math.floor(words / wordsPerNode);
+  // One word from each stretch of the vocabulary, so that none comes twice.
+  const indices = integers(3, nodes * wordsPerNode, stride).map((w, i) => w + (i % wordsPerNode) * stride);
+  const values = new Float32Array(indices.length).fill(1 / wordsPerNode);
+  const features = SparseMatrix.fromCsr(offsets, indices, values, [nodes, words]);
+  return {
+    graph,
+    features,
+    labels: integers(4, nodes, classes),
+    train: Int32Array.from({ length: train }, (_, i) => i),
+  };
+}

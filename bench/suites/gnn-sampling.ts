@@ -1,0 +1,3 @@
+import type { Case } from '../suite.js';
+
+export const samplingCases: readonly Case[] = [];
