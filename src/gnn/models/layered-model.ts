@@ -1,0 +1,182 @@
+/**
+ * What the models share: a list of graph layers with dropout before each, and after each but the last a residual,
+ * normalisation and an activation, in that order. With jumping knowledge all layers are hidden ones and a linear map of
+ * what they know together gives the result.
+ *
+ * A model runs on a whole graph, on a list of blocks (one per layer, the outermost first), or layer by layer
+ * (`forwardLayer`, `readout`), as `inferLayerwise` does. Data of edges belong to the whole graph: a block picks its own.
+ */
+import { Block, type MessageGraph } from '../../graph/index.js';
+import {
+  type ActivationName,
+  activation,
+  BatchNorm1d,
+  type Layer,
+  LayerNorm,
+  Linear,
+  Module,
+  type ParameterOptions,
+} from '../../nn/index.js';
+import { add, dropout, gatherRows, Tensor } from '../../tensor/index.js';
+import { checkInteger, checkNumber, expected, ValueError } from '../../util/errors.js';
+import { dropFeatures, type Features, project } from '../input.js';
+import { JumpingKnowledge, type JumpingMode } from '../jumping-knowledge.js';
+
+export interface ModelOptions extends ParameterOptions {
+  /** Probability of dropping an entry of the input of every layer in training; 0 by default. */
+  readonly dropout?: number;
+  /** The same for the features of the first layer; as `dropout` unless given. */
+  readonly inputDropout?: number;
+  /** After every layer but the last. */
+  readonly norm?: 'batch' | 'layer' | null;
+  /** Add the input of every layer but the last to its result, through a linear map where widths differ. */
+  readonly residual?: boolean;
+  readonly activation?: ActivationName;
+  /** Join what all layers know. The last of `sizes` is then the width of a linear map behind them. */
+  readonly jumpingKnowledge?: JumpingMode | null;
+}
+
+/** One row (edge features) or one number (relations) for every edge of the whole graph, by edge id. */
+export type EdgeData = Tensor | Int32Array | null;
+
+/** A graph layer of `LayeredModel` with the widths of its input and result. */
+export interface SizedLayer<L extends Module = Module> {
+  readonly layer: L;
+  readonly inWidth: number;
+  readonly outWidth: number;
+}
+
+export abstract class LayeredModel<L extends Module = Module> extends Module {
+  readonly layers: readonly L[];
+  readonly norms: readonly Layer[];
+  readonly shortcuts: readonly (Linear | null)[];
+  readonly activation: Layer;
+  readonly jump: JumpingKnowledge | null;
+  /** Behind the jumping knowledge. */
+  readonly lin: Linear | null;
+  readonly dropout: number;
+  readonly inputDropout: number;
+  readonly residual: boolean;
+
+  /** @param outFeatures width of the result when there is jumping knowledge. */
+  constructor(sized: readonly SizedLayer<L>[], outFeatures: number, options: ModelOptions) {
+    super();
+    const where = new.target.name;
+    this.dropout = checkNumber(where, 'dropout', options.dropout ?? 0, 0, 1);
+    this.inputDropout = checkNumber(where, 'inputDropout', options.inputDropout ?? this.dropout, 0, 1);
+    this.residual = options.residual ?? false;
+    this.activation = activation(options.activation ?? 'relu');
+    this.layers = sized.map(({ layer }) => layer);
+    const mode = options.jumpingKnowledge ?? null;
+    const hidden = mode === null ? sized.slice(0, -1) : sized;
+    this.norms = hidden.flatMap(({ outWidth }) => makeNorm(where, outWidth, options));
+    this.shortcuts = this.residual ? hidden.map((each, i) => makeShortcut(each, i, options)) : [];
+    this.jump = mode === null ? null : new JumpingKnowledge(mode);
+    const known = this.jump?.width(sized.map(({ outWidth }) => outWidth));
+    this.lin = known === undefined ? null : new Linear(known, outFeatures, options);
+  }
+
+  /** Layer i on its input. */
+  protected abstract convolve(i: number, graph: MessageGraph, x: Features | null, edgeData: EdgeData): Tensor;
+
+  /** The result for the nodes of a graph, or for the destinations of the last block. */
+  forward(
+    graphs: MessageGraph | readonly MessageGraph[],
+    x: Features | null,
+    edgeData: EdgeData = null,
+  ): Tensor {
+    const list = this.#graphs(graphs);
+    let known: Tensor[] = [];
+    let h: Features | null = x;
+    for (const [i, graph] of list.entries()) {
+      const y = this.forwardLayer(i, graph, h, edgeData);
+      known = this.jump === null ? [y] : [...known.map((t) => graph.dstRows(t)), y];
+      h = y;
+    }
+    return this.readout(known);
+  }
+
+  /** One layer with all that comes before and after it, up to the input of the next. */
+  forwardLayer(i: number, graph: MessageGraph, x: Features | null, edgeData: EdgeData = null): Tensor {
+    checkInteger(this.constructor.name, 'layer', i, 0, this.layers.length - 1);
+    const p = i === 0 ? this.inputDropout : this.dropout;
+    const input = x !== null && this.training ? dropFeatures(x, p) : x;
+    const y = this.convolve(i, graph, input, edgesOf(graph, edgeData));
+    if (this.jump === null && i === this.layers.length - 1) return y;
+    const summed = this.residual ? add(y, this.#shortcut(i, graph, input)) : y;
+    return this.activation.forward(this.norms.length === 0 ? summed : this.norms[i].forward(summed));
+  }
+
+  /** The result from those of the layers (of the last alone without jumping knowledge), all for the same nodes. */
+  readout(known: readonly Tensor[]): Tensor {
+    if (this.jump === null || this.lin === null) return known[known.length - 1];
+    const joined = this.jump.forward(known);
+    return this.lin.forward(this.training ? dropout(joined, this.dropout) : joined);
+  }
+
+  #graphs(graphs: MessageGraph | readonly MessageGraph[]): readonly MessageGraph[] {
+    if (!Array.isArray(graphs)) return this.layers.map(() => graphs as MessageGraph);
+    if (graphs.length !== this.layers.length) {
+      const want = `${this.layers.length} blocks (one per layer)`;
+      throw new ValueError(expected(this.constructor.name, want, 'the list of blocks', graphs.length));
+    }
+    return graphs;
+  }
+
+  #shortcut(i: number, graph: MessageGraph, x: Features | null): Tensor {
+    const lin = this.shortcuts[i];
+    if (x === null)
+      throw new ValueError(`${this.constructor.name}: residual needs features, got none for layer ${i}.`);
+    if (lin === null) return graph.dstRows(x as Tensor);
+    return x instanceof Tensor
+      ? lin.forward(graph.dstRows(x))
+      : graph.dstRows(project(x, lin.weight, lin.bias));
+  }
+}
+
+/** The rows of a block's own edges. */
+function edgesOf(graph: MessageGraph, data: EdgeData): EdgeData {
+  if (data === null || !(graph instanceof Block) || graph.parentEdgeIds === null) return data;
+  const ids = graph.parentEdgeIds;
+  return data instanceof Tensor ? gatherRows(data, ids) : ids.map((id) => data[id]);
+}
+
+function makeNorm(where: string, width: number, options: ModelOptions): Layer[] {
+  const norm = options.norm ?? null;
+  if (norm === null) return [];
+  if (norm === 'batch') return [new BatchNorm1d(width, options)];
+  if (norm === 'layer') return [new LayerNorm(width, options)];
+  throw new ValueError(expected(where, "'batch', 'layer' or null", 'norm', norm));
+}
+
+/** Features of the first layer may be sparse, so they always go through a map. */
+function makeShortcut({ inWidth, outWidth }: SizedLayer, i: number, options: ModelOptions): Linear | null {
+  return i > 0 && inWidth === outWidth ? null : new Linear(inWidth, outWidth, { ...options, bias: false });
+}
+
+/** Input and result width of every layer: [8, 16, 2] has two, or one and a linear map with jumping knowledge. */
+export function layerSizes(
+  where: string,
+  sizes: readonly number[],
+  options: ModelOptions,
+): (readonly [number, number])[] {
+  const least = (options.jumpingKnowledge ?? null) === null ? 2 : 3;
+  if (!Array.isArray(sizes) || sizes.length < least) {
+    const want = `input${least === 3 ? ', hidden' : ''} and output sizes`;
+    throw new ValueError(expected(where, want, 'sizes', sizes));
+  }
+  const widths = least === 3 ? sizes.slice(0, -1) : sizes;
+  return widths.slice(1).map((size, i) => [widths[i], size] as const);
+}
+
+/** For layers that know nothing of edges. */
+export function refuseEdgeData(where: string, edgeData: EdgeData): void {
+  if (edgeData !== null)
+    throw new ValueError(`${where}: expected no edge data, got some. Its layers use none.`);
+}
+
+/** For layers that cannot do without features. */
+export function needFeatures(where: string, x: Features | null): Features {
+  if (x !== null) return x;
+  throw new ValueError(expected(where, 'a tensor or a SparseMatrix', 'x', x));
+}
