@@ -5,7 +5,7 @@
  * On a block, sources have the degrees of the whole graph and destinations those of the block, so that full
  * neighbourhoods give exactly the full-graph result and sampled ones an average over the sample.
  */
-import type { MessageGraph } from '../graph/index.js';
+import { Block, LocalGraph, type MessageGraph } from '../graph/index.js';
 import type { FloatArray } from '../native/index.js';
 import { type FloatDType, type Tensor, unscoped } from '../tensor/index.js';
 
@@ -45,7 +45,7 @@ function normalisation(graph: MessageGraph, dtype: FloatDType, selfLoops: boolea
 
 function makeNormalisation(graph: MessageGraph, dtype: FloatDType, selfLoops: boolean): Normalisation {
   const degrees = graph.normDegrees(selfLoops);
-  const explicit = selfLoops && graph.hasSelfLoops();
+  const explicit = selfLoops && (graph.hasSelfLoops() || parentHasLoops(graph));
   const used = explicit ? graph.withSelfLoops() : graph;
   return {
     graph: used,
@@ -54,6 +54,14 @@ function makeNormalisation(graph: MessageGraph, dtype: FloatDType, selfLoops: bo
     dstScale: inverseRoots(degrees.dst, dtype),
     self: selfLoops && !explicit,
   };
+}
+
+/**
+ * A loop that is an edge is added up last, one that is implied first. A block does as its whole graph does, so that both
+ * give the same bits.
+ */
+function parentHasLoops(graph: MessageGraph): boolean {
+  return graph instanceof Block && graph.parent instanceof LocalGraph && graph.parent.hasSelfLoops();
 }
 
 /** d^(−½), and 0 for nodes without edges. */
