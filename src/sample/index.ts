@@ -1,5 +1,11 @@
 /** Samplers, batches and loaders. */
 export { type Adj, Batch } from './batch.js';
+export { GNNGraph } from './gnn-graph.js';
+export {
+  LayeredNeighborSampler,
+  type LayeredNeighborSamplerOptions,
+  type LayerSampling,
+} from './layered-neighbor-sampler.js';
 export { NeighborSampler, type NeighborSamplerOptions } from './neighbor-sampler.js';
 export { type FeatureSource, LoadedBatch, NodeLoader, type NodeLoaderOptions } from './node-loader.js';
 export type { Sampler, SampleTime } from './sampler.js';

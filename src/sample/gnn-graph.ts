@@ -1,0 +1,240 @@
+/**
+ * DENSE, the delta encoding of MariusGNN (Waleffe, Mohoney, Rekatsinas, Venkataraman, EuroSys 2023): nodes of a sample
+ * from the farthest hop to the targets, one-hop samples reused by all layers, and a structure that shrinks from layer to
+ * layer by dropping a prefix.
+ *
+ * nodeIds = [Δ₀ | Δ₁ | … | Δₖ = targets], each Δ but the targets in ascending order; hopOffsets are the starts of the
+ * parts and the end. Edges exist for Δ₁ … Δₖ. A layer computes the rows from `getLayerOffset()` on; all their
+ * neighbours are rows too.
+ */
+import { Block } from '../graph/index.js';
+import { kernels } from '../native/index.js';
+import { StateError } from '../util/errors.js';
+import type { HopEdges } from './hop-runner.js';
+import type { SamplingGraph } from './sampling-graph.js';
+
+/** Sampled edges in one direction, by the node that drew. */
+export interface DenseSide {
+  readonly graph: SamplingGraph;
+  /** `indices` are rows in order of appearance. */
+  readonly edges: HopEdges;
+}
+
+export interface DenseParts {
+  readonly nodeIds: Int32Array;
+  readonly hopOffsets: Int32Array;
+  /** The final row of each row in order of appearance. */
+  readonly position: Int32Array;
+  readonly incoming: DenseSide | null;
+  readonly outgoing: DenseSide | null;
+  readonly targetRows: Int32Array;
+}
+
+/** What remains of one direction: destinations from `row`, edges from `edge`. */
+interface Side {
+  readonly graph: SamplingGraph;
+  readonly offsets: Int32Array;
+  readonly slots: Int32Array;
+  readonly appearance: Int32Array;
+  /** Neighbour rows; null before `performMap`. */
+  mapping: Int32Array | null;
+}
+
+export class GNNGraph {
+  /** Global ids of the rows that are left. */
+  nodeIds: Int32Array;
+  /** Where each hop starts, the farthest first, and the number of rows. */
+  hopOffsets: Int32Array;
+  /** The row of each given target among the rows of the targets; equal targets share one. */
+  readonly targetRows: Int32Array;
+  readonly #position: Int32Array;
+  #in: Side | null;
+  #out: Side | null;
+  #block: Block | null = null;
+
+  /** @internal Made by LayeredNeighborSampler. */
+  constructor(parts: DenseParts) {
+    this.nodeIds = parts.nodeIds;
+    this.hopOffsets = parts.hopOffsets;
+    this.targetRows = parts.targetRows;
+    this.#position = parts.position;
+    this.#in = parts.incoming === null ? null : makeSide(parts.incoming);
+    this.#out = parts.outgoing === null ? null : makeSide(parts.outgoing);
+  }
+
+  /** Layers that are still to run. */
+  get numLayers(): number {
+    return this.hopOffsets.length - 2;
+  }
+
+  get numTargets(): number {
+    return this.nodeIds.length - this.hopOffsets[this.hopOffsets.length - 2];
+  }
+
+  /** First row that the current layer computes. */
+  getLayerOffset(): number {
+    return this.hopOffsets[1];
+  }
+
+  /** Where the edges of each computed row start. */
+  getNeighborOffsets(incoming = true): Int32Array {
+    const { offsets } = this.#side(incoming);
+    return offsets.subarray(0, offsets.length - 1);
+  }
+
+  getNumNeighbors(incoming = true): Int32Array {
+    const { offsets } = this.#side(incoming);
+    return Int32Array.from({ length: offsets.length - 1 }, (_, i) => offsets[i + 1] - offsets[i]);
+  }
+
+  /** The neighbour of each edge: its row after `performMap`, or its global id. */
+  getNeighborIDs(incoming = true, global = false): Int32Array {
+    const side = this.#side(incoming);
+    if (!global) return mapped(side);
+    const ids = new Int32Array(side.slots.length);
+    kernels().gatherRows(side.graph.indices, side.slots, ids, ids.length, 4);
+    return ids;
+  }
+
+  /** Sampled edges as global (source, destination); outgoing ones leave the node that drew them. */
+  getEdges(incoming = true): { src: Int32Array; dst: Int32Array } {
+    const neighbors = this.getNeighborIDs(incoming, true);
+    const nodes = new Int32Array(neighbors.length);
+    const { offsets } = this.#side(incoming);
+    const first = this.getLayerOffset();
+    for (let i = 0; i + 1 < offsets.length; i++)
+      nodes.fill(this.nodeIds[first + i], offsets[i], offsets[i + 1]);
+    return incoming ? { src: neighbors, dst: nodes } : { src: nodes, dst: neighbors };
+  }
+
+  /** Ids, in the graph, of the sampled edges. */
+  getEdgeIDs(incoming = true): Int32Array {
+    const side = this.#side(incoming);
+    return side.graph.edgeIds(side.slots);
+  }
+
+  /** Neighbour rows of each computed row, its incoming edges first, then its outgoing ones. */
+  getCombinedNeighborIDs(): Int32Array {
+    return this.block().adjacency.indices;
+  }
+
+  /** Finds the row of every neighbour. Must run once before layers do. */
+  performMap(): this {
+    for (const side of [this.#in, this.#out]) {
+      if (side === null || side.mapping !== null) continue;
+      side.mapping = new Int32Array(side.appearance.length);
+      kernels().gatherRows(this.#position, side.appearance, side.mapping, side.mapping.length, 4);
+    }
+    return this;
+  }
+
+  /** Drops the farthest nodes and the edges of the hop that the last layer has computed for the last time. */
+  prepareForNextLayer(): this {
+    if (this.numLayers <= 1)
+      throw new StateError('GNNGraph.prepareForNextLayer: expected a layer after this one, got the last.');
+    const dropped = this.hopOffsets[1];
+    const finished = this.hopOffsets[2] - this.hopOffsets[1];
+    this.nodeIds = this.nodeIds.subarray(dropped);
+    this.hopOffsets = this.hopOffsets.subarray(1).map((start) => start - dropped);
+    this.#in = this.#in === null ? null : shrink(this.#in, finished, dropped);
+    this.#out = this.#out === null ? null : shrink(this.#out, finished, dropped);
+    this.#block = null;
+    return this;
+  }
+
+  /** The current layer as layers take it: sources are all rows, destinations those from the layer offset on. */
+  block(): Block {
+    this.#block ??= this.#makeBlock();
+    return this.#block;
+  }
+
+  /** The blocks of all layers that are left, the first to run first. Leaves this graph at its last layer. */
+  takeBlocks(): Block[] {
+    this.performMap();
+    const blocks: Block[] = [];
+    for (let left = this.numLayers; left > 0; left--) {
+      blocks.push(this.block());
+      if (left > 1) this.prepareForNextLayer();
+    }
+    return blocks;
+  }
+
+  #makeBlock(): Block {
+    const sides = [this.#in, this.#out].filter((side) => side !== null);
+    const { offsets, indices, sources } = combine(sides);
+    const gather = <A extends Int32Array | Float32Array>(parts: readonly A[], out: A): A => {
+      for (let e = 0; e < out.length; e++) out[e] = parts[sources.side[e]][sources.edge[e]];
+      return out;
+    };
+    const weights = sides.map((side) => side.graph.weightsOf(side.slots)).filter((w) => w !== null);
+    return Block.trusted(offsets, indices, this.nodeIds.length, {
+      dstOffset: this.getLayerOffset(),
+      srcIds: this.nodeIds,
+      parentEdgeIds: () =>
+        gather(
+          sides.map((side) => side.graph.edgeIds(side.slots)),
+          new Int32Array(indices.length),
+        ),
+      weights: weights.length === 0 ? null : gather(weights, new Float32Array(indices.length)),
+      ...(sides.length === 1 ? { parent: sides[0].graph.graph } : {}),
+    });
+  }
+
+  #side(incoming: boolean): Side {
+    const side = incoming ? this.#in : this.#out;
+    if (side === null) {
+      const which = incoming ? 'incoming' : 'outgoing';
+      throw new StateError(`GNNGraph: expected a sample of ${which} edges, got one without them.`);
+    }
+    return side;
+  }
+}
+
+function makeSide({ graph, edges }: DenseSide): Side {
+  return { graph, offsets: edges.offsets, slots: edges.slots, appearance: edges.indices, mapping: null };
+}
+
+function mapped(side: Side): Int32Array {
+  if (side.mapping === null)
+    throw new StateError('GNNGraph: expected performMap() before rows of neighbours are asked for.');
+  return side.mapping;
+}
+
+function shrink(side: Side, finished: number, dropped: number): Side {
+  const from = side.offsets[finished];
+  return {
+    graph: side.graph,
+    offsets: side.offsets.subarray(finished).map((offset) => offset - from),
+    slots: side.slots.subarray(from),
+    appearance: side.appearance.subarray(from),
+    mapping: mapped(side)
+      .subarray(from)
+      .map((row) => row - dropped),
+  };
+}
+
+/** Edges of all directions by destination, and where each came from. */
+function combine(sides: readonly Side[]): {
+  offsets: Int32Array;
+  indices: Int32Array;
+  sources: { side: Uint8Array; edge: Int32Array };
+} {
+  const edges = sides.reduce((sum, side) => sum + side.slots.length, 0);
+  const destinations = sides[0].offsets.length - 1;
+  const offsets = new Int32Array(destinations + 1);
+  const indices = new Int32Array(edges);
+  const sources = { side: new Uint8Array(edges), edge: new Int32Array(edges) };
+  let n = 0;
+  for (let v = 0; v < destinations; v++) {
+    for (const [s, side] of sides.entries()) {
+      const mapping = mapped(side);
+      for (let e = side.offsets[v]; e < side.offsets[v + 1]; e++) {
+        sources.side[n] = s;
+        sources.edge[n] = e;
+        indices[n++] = mapping[e];
+      }
+    }
+    offsets[v + 1] = n;
+  }
+  return { offsets, indices, sources };
+}

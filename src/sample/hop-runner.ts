@@ -1,0 +1,136 @@
+/**
+ * Sampling that goes hop by hop over several relations: growing lists of nodes, and one kernel call per hop and relation.
+ *
+ * A sampler of this kind is written once, as a generator that yields kernel calls and gets their results; it runs on the
+ * calling thread or on the pool.
+ */
+import { asyncKernels, type Kernels, kernels } from '../native/index.js';
+import type { DrawTime } from './sampler.js';
+import type { SamplingGraph } from './sampling-graph.js';
+
+export type HopCall = Parameters<Kernels['sampleHop']>;
+export type HopSteps<T> = Generator<HopCall, T, number>;
+
+export function runHops<T>(steps: HopSteps<T>): T {
+  let step = steps.next();
+  while (step.done !== true) step = steps.next(kernels().sampleHop(...step.value));
+  return step.value;
+}
+
+export async function runHopsAsync<T>(steps: HopSteps<T>): Promise<T> {
+  let step = steps.next();
+  while (step.done !== true) step = steps.next(await asyncKernels.sampleHop(...step.value));
+  return step.value;
+}
+
+/** Nodes of one type in order of appearance, and the row of each. Belongs to one batch at a time. */
+export class NodeRows {
+  /** The row of each node of the graph, −1 for those not in the list. */
+  readonly map: Int32Array;
+  #ids = new Int32Array(64);
+  count = 0;
+
+  constructor(numNodes: number) {
+    this.map = new Int32Array(numNodes).fill(-1);
+  }
+
+  get ids(): Int32Array {
+    return this.#ids;
+  }
+
+  /** Makes room for `more` nodes behind those there. */
+  reserve(more: number): void {
+    if (this.count + more <= this.#ids.length) return;
+    const grown = new Int32Array(Math.max(this.count + more, 2 * this.#ids.length));
+    grown.set(this.#ids.subarray(0, this.count));
+    this.#ids = grown;
+  }
+
+  /** Adds seeds, equal ones once, and returns the row of each. */
+  add(seeds: Int32Array): Int32Array {
+    this.reserve(seeds.length);
+    return seeds.map((id) => {
+      if (this.map[id] < 0) {
+        this.map[id] = this.count;
+        this.#ids[this.count++] = id;
+      }
+      return this.map[id];
+    });
+  }
+
+  /** Empties the list for the next batch. */
+  clear(): void {
+    for (let i = 0; i < this.count; i++) this.map[this.#ids[i]] = -1;
+    this.count = 0;
+  }
+}
+
+export interface HopRule {
+  /** −1 = all. */
+  readonly fanout: number;
+  /** Edges whose word is below stay out; 0 = none. */
+  readonly drop: number;
+  readonly replace: boolean;
+}
+
+/** Edges of one hop by destination of the frontier. */
+export interface HopEdges {
+  readonly offsets: Int32Array;
+  readonly indices: Int32Array;
+  readonly slots: Int32Array;
+}
+
+/** Draws for `frontier`, and appends the sources that are new to `sources`. */
+export function* sampleHop(
+  graph: SamplingGraph,
+  frontier: Int32Array,
+  rule: HopRule,
+  time: DrawTime,
+  tag: number,
+  sources: NodeRows,
+): HopSteps<HopEdges> {
+  const most = mostEdges(graph.offsets, frontier, rule);
+  const offsets = new Int32Array(frontier.length + 1);
+  const indices = new Int32Array(most);
+  const slots = new Int32Array(most);
+  sources.reserve(most);
+  sources.count = yield [
+    ...([graph.offsets, graph.indices, graph.sums, frontier, frontier.length] as const),
+    ...([rule.fanout, rule.drop, rule.replace, time.key, time.step, tag] as const),
+    ...([sources.map, sources.ids, sources.count, offsets, indices, slots, most] as const),
+  ];
+  const edges = offsets[frontier.length];
+  return { offsets, indices: indices.subarray(0, edges), slots: slots.subarray(0, edges) };
+}
+
+function mostEdges(offsets: Int32Array, nodes: Int32Array, { fanout, replace }: HopRule): number {
+  let total = 0;
+  for (let i = 0; i < nodes.length; i++) {
+    const degree = offsets[nodes[i] + 1] - offsets[nodes[i]];
+    total += fanout < 0 || degree === 0 || (!replace && degree < fanout) ? degree : fanout;
+  }
+  return total;
+}
+
+/** The number that separates the draws of one hop and relation from all others. */
+export function hopTag(hop: number, relation: number): number {
+  return relation * 256 + hop;
+}
+
+/** Joins the edges of several hops into one structure by destination, in the order given. */
+export function joinHops(hops: readonly HopEdges[]): HopEdges {
+  const destinations = hops.reduce((sum, hop) => sum + hop.offsets.length - 1, 0);
+  const edges = hops.reduce((sum, hop) => sum + hop.indices.length, 0);
+  const offsets = new Int32Array(destinations + 1);
+  const indices = new Int32Array(edges);
+  const slots = new Int32Array(edges);
+  let row = 0;
+  let edge = 0;
+  for (const hop of hops) {
+    indices.set(hop.indices, edge);
+    slots.set(hop.slots, edge);
+    for (let i = 1; i < hop.offsets.length; i++) offsets[++row] = edge + hop.offsets[i];
+    edge += hop.indices.length;
+  }
+  return { offsets, indices, slots };
+}

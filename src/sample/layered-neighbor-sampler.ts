@@ -1,0 +1,166 @@
+/**
+ * Layered sampling in the DENSE form of MariusGNN: one rule per layer, incoming and outgoing edges drawn separately.
+ *
+ * Unlike Marius, UNIFORM draws without replacement unless told otherwise, DROPOUT works for any graph, and what is drawn
+ * depends on (seed, epoch, step, hop, node) alone. With incoming edges only, it draws what `NeighborSampler` draws.
+ *
+ * @example
+ * const sampler = new LayeredNeighborSampler(graph, { layers: [{ type: 'UNIFORM', maxNeighbors: 10 }, -1] });
+ * const dense = sampler.getNeighbors(targets, { step: 0 }).performMap();
+ * let h = gatherRows(x, dense.nodeIds);
+ * h = first.forward(dense.block(), h);
+ * h = second.forward(dense.prepareForNextLayer().block(), h); // [targets, …]
+ */
+import { Graph } from '../graph/index.js';
+import type { Ids } from '../tensor/index.js';
+import { checkIds } from '../tensor/ops/common.js';
+import { checkInteger, checkNumber, expected, ValueError } from '../util/errors.js';
+import { type DenseSide, GNNGraph } from './gnn-graph.js';
+import {
+  type HopEdges,
+  type HopRule,
+  type HopSteps,
+  hopTag,
+  joinHops,
+  NodeRows,
+  runHops,
+  runHopsAsync,
+  sampleHop,
+} from './hop-runner.js';
+import {
+  DrawKeys,
+  type DrawTime,
+  purposes,
+  type Sampler,
+  type SampleTime,
+  wordThreshold,
+} from './sampler.js';
+import { SamplingGraph } from './sampling-graph.js';
+
+/** How a layer draws. A number is UNIFORM with so many neighbours, −1 is ALL. */
+export type LayerSampling =
+  | number
+  | { readonly type: 'ALL' }
+  | { readonly type: 'UNIFORM'; readonly maxNeighbors: number; readonly replace?: boolean }
+  | { readonly type: 'DROPOUT'; readonly rate: number };
+
+export interface LayeredNeighborSamplerOptions {
+  /** One per layer, the one next to the targets first. */
+  readonly layers: readonly LayerSampling[];
+  /** Follow edges into a node (default true). */
+  readonly incoming?: boolean;
+  /** Follow edges out of a node (default true). */
+  readonly outgoing?: boolean;
+  readonly seed?: number;
+}
+
+const name = 'LayeredNeighborSampler';
+
+export class LayeredNeighborSampler implements Sampler<Ids, GNNGraph> {
+  readonly #in: SamplingGraph | null;
+  readonly #out: SamplingGraph | null;
+  readonly #numNodes: number;
+  readonly #rules: readonly HopRule[];
+  readonly #keys: DrawKeys;
+  readonly #free: NodeRows[] = [];
+
+  constructor(graph: Graph, options: LayeredNeighborSamplerOptions) {
+    if (!(graph instanceof Graph) || graph.isBipartite)
+      throw new ValueError(expected(name, 'a graph of one node type', 'graph', graph));
+    this.#numNodes = graph.numNodes;
+    this.#rules = options.layers.map(toRule);
+    this.#in = options.incoming === false ? null : new SamplingGraph(name, graph, 'in');
+    this.#out = options.outgoing === false ? null : new SamplingGraph(name, graph, 'out');
+    if (this.#in === null && this.#out === null)
+      throw new ValueError(expected(name, 'incoming or outgoing edges', 'incoming and outgoing', 'neither'));
+    this.#keys = new DrawKeys(name, options.seed ?? 0, purposes.neighbors);
+  }
+
+  /** The sampled neighbourhood of `targets`; the name that Marius uses for `sample`. */
+  getNeighbors(targets: Ids, at?: SampleTime): GNNGraph {
+    return this.sample(targets, at);
+  }
+
+  sample(targets: Ids, at?: SampleTime): GNNGraph {
+    const ids = checkIds(name, 'targets', targets, this.#numNodes);
+    return runHops(this.#steps(ids, this.#keys.at(at)));
+  }
+
+  async sampleAsync(targets: Ids, at?: SampleTime): Promise<GNNGraph> {
+    const ids = checkIds(name, 'targets', targets, this.#numNodes).slice();
+    return runHopsAsync(this.#steps(ids, this.#keys.at(at)));
+  }
+
+  *#steps(targets: Int32Array, time: DrawTime): HopSteps<GNNGraph> {
+    const rows = this.#free.pop() ?? new NodeRows(this.#numNodes);
+    try {
+      const targetRows = rows.add(targets);
+      // Parts in the order found, the targets first; each later one sorted, as the place of its nodes.
+      const parts = [rows.ids.slice(0, rows.count)];
+      const incoming: HopEdges[] = [];
+      const outgoing: HopEdges[] = [];
+      for (const [hop, rule] of this.#rules.entries()) {
+        const frontier = parts[hop];
+        const before = rows.count;
+        if (this.#in !== null)
+          incoming.push(yield* sampleHop(this.#in, frontier, rule, time, hopTag(hop, 0), rows));
+        if (this.#out !== null)
+          outgoing.push(yield* sampleHop(this.#out, frontier, rule, time, hopTag(hop, 1), rows));
+        parts.push(rows.ids.slice(before, rows.count).sort());
+      }
+      const side = (graph: SamplingGraph | null, hops: HopEdges[]): DenseSide | null =>
+        graph === null ? null : { graph, edges: joinHops(hops.reverse()) };
+      return new GNNGraph({
+        ...layOut(parts, rows),
+        incoming: side(this.#in, incoming),
+        outgoing: side(this.#out, outgoing),
+        targetRows,
+      });
+    } finally {
+      rows.clear();
+      this.#free.push(rows);
+    }
+  }
+}
+
+/** Puts the parts in order, the farthest first, and finds the final row of every node. */
+function layOut(
+  parts: readonly Int32Array[],
+  rows: NodeRows,
+): { nodeIds: Int32Array; hopOffsets: Int32Array; position: Int32Array } {
+  const nodeIds = new Int32Array(rows.count);
+  const position = new Int32Array(rows.count);
+  const hopOffsets = new Int32Array(parts.length + 1);
+  let start = 0;
+  for (const [i, part] of parts.toReversed().entries()) {
+    hopOffsets[i] = start;
+    nodeIds.set(part, start);
+    for (let j = 0; j < part.length; j++) position[rows.map[part[j]]] = start + j;
+    start += part.length;
+  }
+  hopOffsets[parts.length] = start;
+  return { nodeIds, hopOffsets, position };
+}
+
+function toRule(layer: LayerSampling, index: number): HopRule {
+  const at = `layers[${index}]`;
+  if (typeof layer === 'number') {
+    return { fanout: checkInteger(name, at, layer, -1, 2 ** 31 - 1), drop: 0, replace: false };
+  }
+  switch (layer?.type) {
+    case 'ALL':
+      return { fanout: -1, drop: 0, replace: false };
+    case 'UNIFORM': {
+      const fanout = checkInteger(name, `${at}.maxNeighbors`, layer.maxNeighbors, 0, 2 ** 31 - 1);
+      return { fanout, drop: 0, replace: layer.replace ?? false };
+    }
+    case 'DROPOUT':
+      return {
+        fanout: -1,
+        drop: wordThreshold(checkNumber(name, `${at}.rate`, layer.rate, 0, 1)),
+        replace: false,
+      };
+    default:
+      throw new ValueError(expected(name, 'ALL, UNIFORM, DROPOUT or a number', at, layer));
+  }
+}

@@ -1,0 +1,135 @@
+import { Graph } from 'skein/graph';
+import { type GNNGraph, LayeredNeighborSampler, type LayerSampling, NeighborSampler } from 'skein/sample';
+import { StateError, ValueError } from 'skein/util';
+import { describe, expect, it } from 'vitest';
+import { skewedGraph } from './graphs.js';
+import { samplerContract } from './sampler-contract.js';
+
+const pairs = ({ src, dst }: { src: Int32Array; dst: Int32Array }) =>
+  Array.from(src, (u, i) => `${u}→${dst[i]}`);
+
+/** Everything, layer by layer. */
+function contents(dense: GNNGraph): unknown {
+  const layers: unknown[] = [];
+  const targets = [...dense.targetRows];
+  const blocks = dense.numLayers === 0 ? [] : dense.takeBlocks();
+  for (const block of blocks) {
+    const { offsets, indices } = block.adjacency;
+    layers.push([...(block.srcIds ?? [])], block.dstOffset, [...offsets], [...indices]);
+    layers.push([...(block.parentEdgeIds ?? [])]);
+  }
+  return [targets, layers];
+}
+
+describe('GNNGraph', () => {
+  // Edges 0→1, 0→2, 1→4, 2→3, 3→0, 4→1: the worked example of Marius.
+  const graph = Graph.fromEdges([0, 0, 1, 2, 3, 4], [1, 2, 4, 3, 0, 1], { numNodes: 5 });
+
+  it('gives the worked vector', () => {
+    const sampler = new LayeredNeighborSampler(graph, { layers: [{ type: 'ALL' }, { type: 'ALL' }] });
+    const dense = sampler.getNeighbors([3]);
+    expect([...dense.nodeIds]).toEqual([1, 0, 2, 3]);
+    expect([...dense.hopOffsets]).toEqual([0, 1, 3, 4]);
+    expect([...dense.getNeighborOffsets(true)]).toEqual([0, 1, 2]);
+    expect(pairs(dense.getEdges(true))).toEqual(['3→0', '0→2', '2→3']);
+    expect([...dense.getNeighborOffsets(false)]).toEqual([0, 2, 3]);
+    expect(pairs(dense.getEdges(false))).toEqual(['0→1', '0→2', '2→3', '3→0']);
+    expect(() => dense.getNeighborIDs(true)).toThrow(StateError);
+
+    dense.performMap();
+    expect([...dense.getNeighborIDs(true)]).toEqual([3, 1, 2]);
+    expect([...dense.getNumNeighbors(true)]).toEqual([1, 1, 1]);
+    expect([...dense.getNeighborIDs(false)]).toEqual([0, 2, 3, 1]);
+    expect([...dense.getNumNeighbors(false)]).toEqual([2, 1, 1]);
+    expect(dense.getLayerOffset()).toBe(1);
+    expect([...dense.getCombinedNeighborIDs()]).toEqual([3, 0, 2, 1, 3, 2, 1]);
+    expect([...dense.getNeighborIDs(false, true)]).toEqual([1, 2, 3, 0]);
+    expect([...dense.getEdgeIDs(false)]).toEqual([0, 1, 3, 4]);
+
+    dense.prepareForNextLayer();
+    expect([...dense.nodeIds]).toEqual([0, 2, 3]);
+    expect([...dense.hopOffsets]).toEqual([0, 2, 3]);
+    expect([...dense.getNeighborOffsets(true)]).toEqual([0]);
+    expect([...dense.getNeighborIDs(true)]).toEqual([1]);
+    expect([...dense.getNeighborOffsets(false)]).toEqual([0]);
+    expect([...dense.getNeighborIDs(false)]).toEqual([0]);
+    expect(dense.getLayerOffset()).toBe(2);
+    expect(dense.block().dstOffset).toBe(2);
+    expect(() => dense.prepareForNextLayer()).toThrow(/last/);
+  });
+
+  it('gives the one-layer state of the worked vector', () => {
+    const dense = new LayeredNeighborSampler(graph, { layers: [-1] }).getNeighbors([3]);
+    expect([...dense.nodeIds]).toEqual([0, 2, 3]);
+    expect([...dense.hopOffsets]).toEqual([0, 2, 3]);
+    expect(pairs(dense.getEdges(true))).toEqual(['2→3']);
+    expect(pairs(dense.getEdges(false))).toEqual(['3→0']);
+  });
+
+  it('refuses bad options and directions that were not sampled', () => {
+    const make =
+      (layers: LayerSampling[], more = {}) =>
+      () =>
+        new LayeredNeighborSampler(graph, { layers, ...more });
+    expect(make([-2])).toThrow(ValueError);
+    expect(make([{ type: 'SOME' } as unknown as LayerSampling])).toThrow(/UNIFORM/);
+    expect(make([{ type: 'DROPOUT', rate: 2 }])).toThrow(/rate/);
+    expect(make([-1], { incoming: false, outgoing: false })).toThrow(/neither/);
+    const dense = new LayeredNeighborSampler(graph, { layers: [-1], outgoing: false }).sample([3]);
+    expect(() => dense.getNeighborIDs(false)).toThrow(/outgoing/);
+  });
+
+  it('collapses equal targets', () => {
+    const dense = new LayeredNeighborSampler(graph, { layers: [-1] }).sample([3, 1, 3]);
+    expect([...dense.targetRows]).toEqual([0, 1, 0]);
+    expect(dense.numTargets).toBe(2);
+  });
+
+  it('draws the edges that NeighborSampler draws', () => {
+    const large = skewedGraph(300, 5000);
+    const seeds = Int32Array.from({ length: 30 }, (_, i) => i * 9);
+    const at = { epoch: 1, step: 4 };
+    const dense = new LayeredNeighborSampler(large, { layers: [5, 4, 3], outgoing: false, seed: 8 }).sample(
+      seeds,
+      at,
+    );
+    const batch = new NeighborSampler(large, { fanouts: [5, 4, 3], seed: 8 }).sample(seeds, at);
+    const blocks = dense.takeBlocks();
+    blocks.forEach((block, layer) => {
+      const other = batch.blocks[layer];
+      const sorted = (ids: Int32Array | null) => (ids as Int32Array).toSorted();
+      expect(sorted(block.srcIds)).toEqual(sorted(other.srcIds));
+      expect(sorted(block.dstIds)).toEqual(sorted(other.dstIds));
+      expect(sorted(block.parentEdgeIds)).toEqual(sorted(other.parentEdgeIds));
+    });
+  });
+
+  it('carries weights and edge ids of both directions into blocks', () => {
+    const edgeWeight = Float32Array.of(10, 11, 12, 13, 14, 15);
+    const { src, dst } = graph.edges();
+    const heavy = Graph.fromEdges(src, dst, { numNodes: 5, edgeWeight });
+    const [block] = new LayeredNeighborSampler(heavy, { layers: [-1, -1] }).sample([3]).takeBlocks();
+    expect([...(block.parentEdgeIds as Int32Array)]).toEqual([4, 0, 1, 1, 3, 3, 4]);
+    expect([...(block.slotWeights('f32')?.dataSync() ?? [])]).toEqual([14, 10, 11, 11, 13, 13, 14]);
+  });
+});
+
+const variants: Record<string, LayerSampling[]> = {
+  uniform: [5, 4],
+  'with replacement': [{ type: 'UNIFORM', maxNeighbors: 3, replace: true }, 4],
+  dropout: [{ type: 'DROPOUT', rate: 0.6 }, 3],
+};
+for (const [name, layers] of Object.entries(variants)) {
+  describe(`LayeredNeighborSampler contract: ${name}`, () => {
+    const large = skewedGraph(300, 5000);
+    const seeds = Int32Array.from({ length: 40 }, (_, i) => (i * 7) % 300);
+    samplerContract({
+      make: (seed) => new LayeredNeighborSampler(large, { layers, seed }),
+      seeds,
+      otherSeeds: seeds.map((id) => (id + 3) % 300),
+      noSeeds: new Int32Array(0),
+      badSeeds: Int32Array.of(0, -1),
+      contents,
+    });
+  });
+}
