@@ -7,7 +7,7 @@
  * parts and the end. Edges exist for Δ₁ … Δₖ. A layer computes the rows from `getLayerOffset()` on; all their
  * neighbours are rows too.
  */
-import { Block } from '../graph/index.js';
+import { Block, type BlockParent } from '../graph/index.js';
 import { kernels } from '../native/index.js';
 import { StateError } from '../util/errors.js';
 import type { HopEdges } from './hop-runner.js';
@@ -28,6 +28,8 @@ export interface DenseParts {
   readonly incoming: DenseSide | null;
   readonly outgoing: DenseSide | null;
   readonly targetRows: Int32Array;
+  /** What knows the degrees in the whole graph. */
+  readonly parent: BlockParent;
 }
 
 /** What remains of one direction: destinations from `row`, edges from `edge`. */
@@ -48,6 +50,7 @@ export class GNNGraph {
   /** The row of each given target among the rows of the targets; equal targets share one. */
   readonly targetRows: Int32Array;
   readonly #position: Int32Array;
+  readonly #parent: BlockParent;
   #in: Side | null;
   #out: Side | null;
   #block: Block | null = null;
@@ -58,6 +61,7 @@ export class GNNGraph {
     this.hopOffsets = parts.hopOffsets;
     this.targetRows = parts.targetRows;
     this.#position = parts.position;
+    this.#parent = parts.parent;
     this.#in = parts.incoming === null ? null : makeSide(parts.incoming);
     this.#out = parts.outgoing === null ? null : makeSide(parts.outgoing);
   }
@@ -176,7 +180,7 @@ export class GNNGraph {
           new Int32Array(indices.length),
         ),
       weights: weights.length === 0 ? null : gather(weights, new Float32Array(indices.length)),
-      ...(sides.length === 1 ? { parent: sides[0].graph.graph } : {}),
+      parent: this.#parent,
     });
   }
 

@@ -1,6 +1,12 @@
 /** Samplers, batches and loaders. */
 export { type Adj, Batch } from './batch.js';
 export { GNNGraph } from './gnn-graph.js';
+export { HeteroBatch, type HeteroBlock } from './hetero-batch.js';
+export {
+  HeteroNeighborSampler,
+  type HeteroNeighborSamplerOptions,
+  type HeteroSeeds,
+} from './hetero-neighbor-sampler.js';
 export {
   LayeredNeighborSampler,
   type LayeredNeighborSamplerOptions,

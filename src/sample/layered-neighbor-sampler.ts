@@ -11,7 +11,7 @@
  * h = first.forward(dense.block(), h);
  * h = second.forward(dense.prepareForNextLayer().block(), h); // [targets, …]
  */
-import { Graph } from '../graph/index.js';
+import { type BlockParent, Graph } from '../graph/index.js';
 import type { Ids } from '../tensor/index.js';
 import { checkIds } from '../tensor/ops/common.js';
 import { checkInteger, checkNumber, expected, ValueError } from '../util/errors.js';
@@ -59,6 +59,7 @@ const name = 'LayeredNeighborSampler';
 export class LayeredNeighborSampler implements Sampler<Ids, GNNGraph> {
   readonly #in: SamplingGraph | null;
   readonly #out: SamplingGraph | null;
+  readonly #parent: BlockParent;
   readonly #numNodes: number;
   readonly #rules: readonly HopRule[];
   readonly #keys: DrawKeys;
@@ -73,6 +74,7 @@ export class LayeredNeighborSampler implements Sampler<Ids, GNNGraph> {
     this.#out = options.outgoing === false ? null : new SamplingGraph(name, graph, 'out');
     if (this.#in === null && this.#out === null)
       throw new ValueError(expected(name, 'incoming or outgoing edges', 'incoming and outgoing', 'neither'));
+    this.#parent = degreesOf([this.#in, this.#out].filter((side) => side !== null));
     this.#keys = new DrawKeys(name, options.seed ?? 0, purposes.neighbors);
   }
 
@@ -115,12 +117,30 @@ export class LayeredNeighborSampler implements Sampler<Ids, GNNGraph> {
         incoming: side(this.#in, incoming),
         outgoing: side(this.#out, outgoing),
         targetRows,
+        parent: this.#parent,
       });
     } finally {
       rows.clear();
       this.#free.push(rows);
     }
   }
+}
+
+/** Degrees over the directions that are followed; a self loop that is added counts once. */
+function degreesOf(sides: readonly SamplingGraph[]): BlockParent {
+  if (sides.length === 1) return sides[0].graph;
+  const known = new Map<boolean, { src: Float64Array }>();
+  return {
+    normDegrees(selfLoops) {
+      let degrees = known.get(selfLoops);
+      if (degrees === undefined) {
+        const other = sides[1].graph.normDegrees(false).src;
+        degrees = { src: sides[0].graph.normDegrees(selfLoops).src.map((degree, v) => degree + other[v]) };
+        known.set(selfLoops, degrees);
+      }
+      return degrees;
+    },
+  };
 }
 
 /** Puts the parts in order, the farthest first, and finds the final row of every node. */

@@ -111,6 +111,9 @@ describe('GNNGraph', () => {
     const [block] = new LayeredNeighborSampler(heavy, { layers: [-1, -1] }).sample([3]).takeBlocks();
     expect([...(block.parentEdgeIds as Int32Array)]).toEqual([4, 0, 1, 1, 3, 3, 4]);
     expect([...(block.slotWeights('f32')?.dataSync() ?? [])]).toEqual([14, 10, 11, 11, 13, 13, 14]);
+    // Degrees of nodes 1, 0, 2, 3 in the whole graph, both directions.
+    expect([...block.normDegrees(false).src]).toEqual([37, 35, 24, 27]);
+    expect([...block.normDegrees(true).src]).toEqual([38, 36, 25, 28]);
   });
 });
 

@@ -1,0 +1,141 @@
+/**
+ * Neighbour sampling in a heterogeneous graph: in every hop, each relation draws for the nodes of its destination type
+ * that the hop before found, with a fan-out of its own.
+ *
+ * @example
+ * const sampler = new HeteroNeighborSampler(graph, {
+ *   fanouts: { 'author,writes,paper': [10, 5], 'paper,cites,paper': [5, 5] },
+ * });
+ * const batch = sampler.sample({ paper: seeds }, { step: 0 });
+ */
+import { type EdgeType, HeteroGraph } from '../graph/index.js';
+import type { Ids } from '../tensor/index.js';
+import { checkIds } from '../tensor/ops/common.js';
+import { expected, ValueError } from '../util/errors.js';
+import { HeteroBatch, type SampledRelation } from './hetero-batch.js';
+import {
+  type HopEdges,
+  type HopSteps,
+  hopTag,
+  joinHops,
+  NodeRows,
+  runHops,
+  runHopsAsync,
+  sampleHop,
+} from './hop-runner.js';
+import { checkFanouts } from './neighbor-sampler.js';
+import { DrawKeys, type DrawTime, purposes, type Sampler, type SampleTime } from './sampler.js';
+import { SamplingGraph } from './sampling-graph.js';
+
+export interface HeteroNeighborSamplerOptions {
+  /** For all relations, or by relation ('src,relation,dst', or its name where that is unambiguous); the others draw none. */
+  readonly fanouts: readonly number[] | Readonly<Record<string, readonly number[]>>;
+  readonly replace?: boolean;
+  readonly seed?: number;
+}
+
+/** Seeds of some node types. */
+export type HeteroSeeds = Readonly<Record<string, Ids>>;
+
+interface Relation {
+  readonly type: EdgeType;
+  readonly graph: SamplingGraph;
+  readonly fanouts: Int32Array;
+}
+
+const name = 'HeteroNeighborSampler';
+
+export class HeteroNeighborSampler implements Sampler<HeteroSeeds, HeteroBatch> {
+  readonly #graph: HeteroGraph;
+  readonly #relations: readonly Relation[];
+  readonly #hops: number;
+  readonly #replace: boolean;
+  readonly #keys: DrawKeys;
+  readonly #free: ReadonlyMap<string, NodeRows>[] = [];
+
+  constructor(graph: HeteroGraph, options: HeteroNeighborSamplerOptions) {
+    if (!(graph instanceof HeteroGraph))
+      throw new ValueError(expected(name, 'a HeteroGraph', 'graph', graph));
+    this.#graph = graph;
+    this.#relations = relationsOf(graph, options.fanouts);
+    this.#hops = this.#relations.length === 0 ? 0 : this.#relations[0].fanouts.length;
+    this.#replace = options.replace ?? false;
+    this.#keys = new DrawKeys(name, options.seed ?? 0, purposes.neighbors);
+  }
+
+  sample(seeds: HeteroSeeds, at?: SampleTime): HeteroBatch {
+    return runHops(this.#steps(this.#checkSeeds(seeds), this.#keys.at(at)));
+  }
+
+  async sampleAsync(seeds: HeteroSeeds, at?: SampleTime): Promise<HeteroBatch> {
+    return runHopsAsync(this.#steps(this.#checkSeeds(seeds), this.#keys.at(at)));
+  }
+
+  #checkSeeds(seeds: HeteroSeeds): ReadonlyMap<string, Int32Array> {
+    return new Map(
+      Object.entries(seeds).map(([type, ids]) => [
+        type,
+        checkIds(name, `seeds.${type}`, ids, this.#graph.numNodes(type)).slice(),
+      ]),
+    );
+  }
+
+  *#steps(seeds: ReadonlyMap<string, Int32Array>, time: DrawTime): HopSteps<HeteroBatch> {
+    const types = this.#graph.nodeTypes;
+    const rows =
+      this.#free.pop() ?? new Map(types.map((type) => [type, new NodeRows(this.#graph.numNodes(type))]));
+    const rowsOf = (type: string) => rows.get(type) as NodeRows;
+    try {
+      const perType = <T>(make: (type: string) => T): Record<string, T> =>
+        Object.fromEntries(types.map((type) => [type, make(type)]));
+      const seedRows = perType((type) => rowsOf(type).add(seeds.get(type) ?? new Int32Array(0)));
+      const ends = perType((type) => [0, rowsOf(type).count]);
+      const edges = this.#relations.map((): HopEdges[] => []);
+      for (let hop = 0; hop < this.#hops; hop++) {
+        const frontiers = perType((type) => rowsOf(type).ids.slice(ends[type][hop], ends[type][hop + 1]));
+        for (const [r, { type, graph, fanouts }] of this.#relations.entries()) {
+          const rule = { fanout: fanouts[hop], drop: 0, replace: this.#replace };
+          edges[r].push(
+            yield* sampleHop(graph, frontiers[type[2]], rule, time, hopTag(hop, r), rowsOf(type[0])),
+          );
+        }
+        for (const type of types) ends[type].push(rowsOf(type).count);
+      }
+      const relations = this.#relations.map(({ type, graph }, r): SampledRelation => {
+        return { type, graph, edges: joinHops(edges[r]) };
+      });
+      return new HeteroBatch({
+        nodeIds: perType((type) => rowsOf(type).ids.slice(0, rowsOf(type).count)),
+        seedRows,
+        nodesPerHop: perType((type) => ends[type].slice(1).map((end, i) => end - ends[type][i])),
+        relations,
+        hops: this.#hops,
+      });
+    } finally {
+      for (const list of rows.values()) list.clear();
+      this.#free.push(rows);
+    }
+  }
+}
+
+function relationsOf(graph: HeteroGraph, fanouts: HeteroNeighborSamplerOptions['fanouts']): Relation[] {
+  const given = new Map<string, Int32Array>();
+  if (Array.isArray(fanouts)) {
+    for (const type of graph.edgeTypes) given.set(type.join(), checkFanouts(name, fanouts));
+  } else {
+    for (const [key, list] of Object.entries(fanouts))
+      given.set(graph.canonical(key).join(), checkFanouts(name, list));
+  }
+  const lengths = new Set([...given.values()].map((list) => list.length));
+  if (lengths.size > 1)
+    throw new ValueError(
+      expected(name, 'as many hops for every relation', 'fanouts', [...lengths].join(' and ')),
+    );
+  // Numbers of relations are places in the graph, so that leaving one out does not change what the others draw.
+  const hops = [...lengths][0] ?? 0;
+  return graph.edgeTypes.map((type) => ({
+    type,
+    graph: new SamplingGraph(name, graph.relation(type)),
+    fanouts: given.get(type.join()) ?? new Int32Array(hops),
+  }));
+}
