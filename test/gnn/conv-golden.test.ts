@@ -1,5 +1,15 @@
 /** Every layer against the values of PyTorch Geometric, forward and backward. */
-import { APPNP, GATConv, GATv2Conv, GCNConv, GINConv, GraphConv, SAGEConv, SGConv } from 'skein/gnn';
+import {
+  APPNP,
+  GATConv,
+  GATv2Conv,
+  GCNConv,
+  GINConv,
+  GraphConv,
+  RGCNConv,
+  SAGEConv,
+  SGConv,
+} from 'skein/gnn';
 import { Linear, type Module, ReLU, Sequential } from 'skein/nn';
 import type { Tensor } from 'skein/tensor';
 import { describe, it } from 'vitest';
@@ -9,6 +19,7 @@ const file = readGolden('conv');
 const graph = goldenGraph(file);
 const weighted = goldenGraph(file, true);
 const edgeAttr = toTensor(file.edge_attr);
+const edgeType = Int32Array.from(file.edge_type);
 const f64 = { dtype: 'f64' } as const;
 
 type Conv = Module & { forward(g: typeof graph, x: Tensor): Tensor };
@@ -36,6 +47,14 @@ const layers: Readonly<Record<string, () => Run>> = {
   gin: () => {
     const nn = new Sequential([new Linear(5, 3, f64), new ReLU(), new Linear(3, 3, f64)]);
     return plain(new GINConv(nn, { ...f64, eps: 0.3, trainEps: true }));
+  },
+  rgcn: () => {
+    const layer = new RGCNConv(5, 3, { ...f64, relations: 4 });
+    return [layer, (x) => layer.forward(graph, x, edgeType)];
+  },
+  rgcn_basis: () => {
+    const layer = new RGCNConv(5, 3, { ...f64, relations: 4, bases: 2 });
+    return [layer, (x) => layer.forward(graph, x, edgeType)];
   },
   appnp: () => plain(new APPNP({ steps: 4, alpha: 0.1 })),
   sgc: () => plain(new SGConv(5, 3, { ...f64, hops: 3 })),

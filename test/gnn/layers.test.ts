@@ -1,8 +1,26 @@
 /** The invariances of every layer; the values are in conv-golden.test.ts. */
-import { APPNP, GATConv, GATv2Conv, GCNConv, GINConv, GraphConv, SAGEConv, SGConv } from 'skein/gnn';
+import {
+  APPNP,
+  type Features,
+  GATConv,
+  GATv2Conv,
+  GCNConv,
+  GINConv,
+  GraphConv,
+  type NodePair,
+  RGCNConv,
+  SAGEConv,
+  SGConv,
+} from 'skein/gnn';
 import { MLP } from 'skein/nn';
-import { type Tensor, tanh } from 'skein/tensor';
+import { concat, type Tensor, tanh } from 'skein/tensor';
 import { checkLayer } from './check-layer.js';
+
+/** Every row twice, side by side, for layers that need even widths. */
+function doubled(x: Features | NodePair): Tensor | NodePair {
+  const twice = (t: Tensor): Tensor => (t.rank === 2 ? concat([t, t], 1) : t);
+  return Array.isArray(x) ? [twice(x[0]), twice(x[1])] : twice(x as Tensor);
+}
 
 checkLayer<GCNConv>({
   name: 'GCNConv',
@@ -98,5 +116,20 @@ for (const hops of [1, 2]) {
     pairs: false,
     blocks: hops === 1,
     sparse: hops === 1,
+  });
+}
+
+for (const kind of [{}, { bases: 2 }, { blocks: 2 }]) {
+  const blocks = 'blocks' in kind;
+  checkLayer<RGCNConv>({
+    name: `RGCNConv ${Object.keys(kind)}`,
+    layer: 'RGCNConv',
+    make: (i, o, options) =>
+      new RGCNConv(blocks ? 2 * i : i, blocks ? 2 * o : o, { ...options, ...kind, relations: 4 }),
+    run: (layer, graph, x, { type }) => layer.forward(graph, blocks ? doubled(x) : (x as Tensor), type),
+    width: (out) => (blocks ? 2 * out : out),
+    pairs: true,
+    blocks: true,
+    sparse: false,
   });
 }

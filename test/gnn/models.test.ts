@@ -1,9 +1,19 @@
 /** Models: full graph, blocks and layer-wise inference agree; options, sparse features, training. */
-import { GAT, GCN, GIN, GraphSAGE, inferLayerwise, type LayeredModel, type ModelOptions } from 'skein/gnn';
+import {
+  GAT,
+  GCN,
+  GIN,
+  GraphSAGE,
+  inferLayerwise,
+  type LayeredModel,
+  type ModelOptions,
+  RGCN,
+} from 'skein/gnn';
 import { type Block, type Graph, inBlock, SparseMatrix } from 'skein/graph';
 import { Adam, crossEntropy } from 'skein/nn';
 import {
   backward,
+  eye,
   type FloatDType,
   fromTypedArray,
   gatherRows,
@@ -104,6 +114,80 @@ for (const [name, make] of Object.entries(makers)) {
     });
   });
 }
+
+describe('RGCN', () => {
+  const edgeType = Int32Array.from({ length: 160 }, (_, e) => (e * 7) % 5);
+  const kinds = { free: {}, bases: { bases: 3 } };
+
+  for (const [name, kind] of Object.entries(kinds)) {
+    it(`takes the identity as features when it gets none (${name})`, () => {
+      manualSeed(3);
+      const model = new RGCN([50, 4, 3], { ...kind, relations: 5, dtype: 'f64' });
+      const seeds = Int32Array.of(4, 0, 17);
+      const blocks = allNeighbours(graph, seeds, 2);
+      const outcome = (y: Tensor): Tensor[] => {
+        const r = Float64Array.from({ length: y.size }, (_, i) => ((i * 37 + 11) % 29) / 29 - 0.4);
+        model.zeroGrad();
+        backward(sum(mul(y, fromTypedArray(r, y.shape))));
+        return [y, ...model.parameters().map((p) => (p.grad as Tensor).clone())];
+      };
+      const whole = outcome(gatherRows(model.forward(graph, null, edgeType), seeds));
+      const others = {
+        identity: outcome(gatherRows(model.forward(graph, eye(50, { dtype: 'f64' }), edgeType), seeds)),
+        blocks: outcome(model.forward(blocks, null, edgeType)),
+      };
+      for (const [other, values] of Object.entries(others)) {
+        values.forEach((t, i) => {
+          expectClose(
+            t,
+            [...whole[i].dataSync()],
+            1e-10,
+            `${other}: ${i === 0 ? 'logits' : `gradient ${i}`}`,
+          );
+        });
+      }
+      const all = inferLayerwise(model, graph, null, { batchSize: 8, edgeData: edgeType });
+      expect(all.dataSync()).toEqual(model.forward(graph, null, edgeType).dataSync());
+    });
+  }
+
+  it('takes features, on the full graph, on blocks and layer by layer', () => {
+    manualSeed(3);
+    const model = new RGCN([6, 4, 2], { relations: 5, blocks: 2, norm: 'layer', residual: true });
+    const x = rows(50, 6, 'f32');
+    const y = model.forward(graph, x, edgeType);
+    const seeds = Int32Array.of(4, 0, 17);
+    const blocks = allNeighbours(graph, seeds, 2);
+    const part = model.forward(blocks, gatherRows(x, blocks[0].srcIds as Int32Array), edgeType);
+    expectClose(part, [...gatherRows(y, seeds).dataSync()], 1e-5, 'blocks');
+    const all = inferLayerwise(model, graph, x, { batchSize: 8, edgeData: edgeType });
+    expect(all.dataSync()).toEqual(y.dataSync());
+  });
+
+  it('refuses wrong use by name', () => {
+    const model = new RGCN([50, 4, 3], { relations: 5 });
+    expect(() => model.forward(graph, null)).toThrow('RGCN: expected the relation of each edge');
+    expect(() => model.forward(graph, null, edgeType.subarray(1))).toThrow(
+      'RGCNConv: expected 160 relations',
+    );
+    expect(() =>
+      model.forward(
+        graph,
+        null,
+        edgeType.map((r) => r + 1),
+      ),
+    ).toThrow('RGCNConv: expected ids from 0 to 4');
+    expect(() => new RGCN([51, 3], { relations: 5 }).forward(graph, null, edgeType)).toThrow(
+      'RGCNConv: expected a graph of 51 nodes',
+    );
+    expect(() => new RGCN([50, 4], { relations: 5, blocks: 3 })).toThrow(
+      'RGCNConv: expected a divisor of both widths',
+    );
+    expect(() => new RGCN([50, 4], { relations: 5, blocks: 2, bases: 2 })).toThrow(
+      'expected bases or blocks',
+    );
+  });
+});
 
 describe('models', () => {
   it('refuse wrong use by name', () => {

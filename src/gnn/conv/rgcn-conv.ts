@@ -1,0 +1,214 @@
+/**
+ * Relational graph convolution (Schlichtkrull et al., ESWC 2018, eq. 2–4):
+ *
+ *   y_v = W_root x_v + Σ_r mean_{u∈N_r(v)} W_r x_u + b
+ *
+ * with W_r free, W_r = Σ_b comp_rb V_b (`bases`), or block-diagonal (`blocks`). All relations go through three passes:
+ * the mean over the edges of each (relation, destination), one product per relation, the sum over relations. Without
+ * features (x is the identity) row u of W_r is looked up instead, in one pass over the edges.
+ */
+import type { MessageGraph } from '../../graph/index.js';
+import { Adjacency } from '../../graph/index.js';
+import { aggregate } from '../../graph/ops/aggregate.js';
+import { checkSizes, newParameter } from '../../nn/factory.js';
+import { Module, type ParameterOptions } from '../../nn/index.js';
+import {
+  add,
+  type FloatDType,
+  gatherRows,
+  type Ids,
+  matmul,
+  mul,
+  permute,
+  reshape,
+  sum,
+  Tensor,
+} from '../../tensor/index.js';
+import { expected, ValueError } from '../../util/errors.js';
+import { checkInput, isPair, type NodePair } from '../input.js';
+import { groupedMatmul } from '../ops/grouped-matmul.js';
+import { adjacencyOf, globalIds, type RelationGroups, relationGroups } from '../ops/relation-groups.js';
+import { glorotParameter } from './shared.js';
+
+export interface RGCNConvOptions extends ParameterOptions {
+  /** How many relations there are. */
+  readonly relations: number;
+  /** Make every W_r a mixture of this many matrices. */
+  readonly bases?: number;
+  /** Make every W_r block-diagonal with this many blocks; they must divide both widths. */
+  readonly blocks?: number;
+  /** 'mean' by default. */
+  readonly reduce?: 'mean' | 'sum';
+  /** Add W_root x_v (the default). */
+  readonly root?: boolean;
+  readonly bias?: boolean;
+  /** Features of the destinations, when they have others than the sources. */
+  readonly inDst?: number;
+}
+
+/** The edges of a graph into rows relation · N + source of a table, kept with the groups they belong to. */
+const lookups = new WeakMap<RelationGroups, Adjacency>();
+
+/**
+ * x [Ns, in] (or [xSrc, xDst]), or null for the identity of the whole graph's `in` nodes → [Nd, out]. `edgeType` has the
+ * relation of each edge, by edge id; use the same array in every call, and do not change it.
+ *
+ * @example
+ * const conv = new RGCNConv(graph.numNodes, 16, { relations: 90, bases: 30 });
+ * const h = conv.forward(graph, null, edgeType);
+ */
+export class RGCNConv extends Module {
+  /** [relations, in, out], [bases, in, out] or [relations, blocks, in/blocks, out/blocks]. */
+  readonly weight: Tensor;
+  /** [relations, bases] */
+  readonly comp: Tensor | null;
+  /** [in, out] */
+  readonly root: Tensor | null;
+  readonly bias: Tensor | null;
+  readonly inFeatures: number;
+  readonly outFeatures: number;
+  readonly relations: number;
+  readonly blocks: number;
+  readonly reduce: 'mean' | 'sum';
+
+  constructor(inFeatures: number, outFeatures: number, options: RGCNConvOptions) {
+    super();
+    const { relations, bases, blocks, reduce = 'mean', inDst = inFeatures } = options;
+    checkSizes('RGCNConv', { inFeatures, outFeatures, relations, bases: bases ?? 1, blocks: blocks ?? 1 });
+    if (bases !== undefined && blocks !== undefined)
+      throw new ValueError('RGCNConv: expected bases or blocks, got both.');
+    if (inFeatures % (blocks ?? 1) !== 0 || outFeatures % (blocks ?? 1) !== 0) {
+      const want = `a divisor of both widths (${inFeatures} and ${outFeatures})`;
+      throw new ValueError(expected('RGCNConv', want, 'blocks', blocks));
+    }
+    if (reduce !== 'mean' && reduce !== 'sum')
+      throw new ValueError(expected('RGCNConv', "'mean' or 'sum'", 'reduce', reduce));
+    this.inFeatures = inFeatures;
+    this.outFeatures = outFeatures;
+    this.relations = relations;
+    this.blocks = blocks ?? 1;
+    this.reduce = reduce;
+    const shape =
+      blocks === undefined
+        ? [bases ?? relations, inFeatures, outFeatures]
+        : [relations, blocks, inFeatures / blocks, outFeatures / blocks];
+    this.weight = glorotParameter(shape, options);
+    this.comp = bases === undefined ? null : glorotParameter([relations, bases], options);
+    this.root = options.root === false ? null : glorotParameter([inDst, outFeatures], options);
+    this.bias = options.bias === false ? null : newParameter([outFeatures], options);
+  }
+
+  forward(graph: MessageGraph, x: Tensor | NodePair | null, edgeType: Ids): Tensor {
+    const groups = relationGroups('RGCNConv', graph, edgeType, this.relations);
+    let y: Tensor;
+    if (x === null) {
+      y = this.#lookUp(graph, groups);
+      if (this.root !== null) y = add(y, this.#rootRows(graph, this.root));
+    } else {
+      const src = isPair(x) ? x[0] : x;
+      if (!(src instanceof Tensor))
+        throw new ValueError(expected('RGCNConv', 'a tensor, a pair of tensors or null', 'x', src));
+      checkInput('RGCNConv', 'x', src, graph.numSrcNodes, this.inFeatures);
+      y = this.#transform(src, groups);
+      if (this.root !== null) {
+        const dst = isPair(x) ? x[1] : graph.dstRows(src);
+        checkInput('RGCNConv', 'the destinations of x', dst, graph.numDstNodes, this.root.shape[0]);
+        y = add(y, matmul(dst, this.root));
+      }
+    }
+    return this.bias === null ? y : add(y, this.bias);
+  }
+
+  #transform(x: Tensor, groups: RelationGroups): Tensor {
+    const { blocks, reduce } = this;
+    const means = aggregate(groups.toPairs, x, { reduce }, null);
+    const mapped =
+      blocks === 1
+        ? groupedMatmul(means, this.#matrices(), groups.relationOffsets)
+        : this.#throughBlocks(means, groups.relationOffsets);
+    return aggregate(groups.fromPairs, mapped, {}, null);
+  }
+
+  /** [relations, in, out] */
+  #matrices(): Tensor {
+    const { weight, comp, relations, inFeatures, outFeatures } = this;
+    if (comp === null) return reshape(weight, [relations, inFeatures, outFeatures]);
+    const flat = reshape(weight, [weight.shape[0], inFeatures * outFeatures]);
+    return reshape(matmul(comp, flat), [relations, inFeatures, outFeatures]);
+  }
+
+  /** Every block is a group of its own: rows [blocks · P, in/blocks], matrices [blocks · relations, …]. */
+  #throughBlocks(means: Tensor, relationOffsets: Int32Array): Tensor {
+    const { blocks, relations, weight } = this;
+    const [pairs, width] = means.shape;
+    const [, , into, out] = weight.shape;
+    const rows = reshape(permute(reshape(means, [pairs, blocks, into]), [1, 0, 2]), [
+      blocks * pairs,
+      width / blocks,
+    ]);
+    const matrices = reshape(permute(weight, [1, 0, 2, 3]), [blocks * relations, into, out]);
+    const offsets = new Int32Array(blocks * relations + 1);
+    for (let b = 0; b < blocks; b++)
+      for (let r = 0; r < relations; r++) offsets[b * relations + r + 1] = b * pairs + relationOffsets[r + 1];
+    const mapped = reshape(groupedMatmul(rows, matrices, offsets), [blocks, pairs, out]);
+    return reshape(permute(mapped, [1, 0, 2]), [pairs, blocks * out]);
+  }
+
+  /** Without features: sums of rows of the weights. */
+  #lookUp(graph: MessageGraph, groups: RelationGroups): Tensor {
+    const { comp, weight, inFeatures, outFeatures, relations } = this;
+    const ids = this.#checkNodes(graph);
+    const dtype = weight.dtype as FloatDType;
+    const factors = this.reduce === 'mean' ? groups.meanWeights(dtype) : null;
+    if (comp === null) {
+      const table = reshape(weight, [relations * inFeatures, outFeatures]);
+      return aggregate(this.#tableEdges(graph, groups, ids), table, { weight: factors }, null);
+    }
+    // Coefficients per edge and basis instead of the R × N × out table: the bases of a source lie side by side.
+    const bases = comp.shape[1];
+    const perEdge = gatherRows(comp, groups.slotRelations);
+    const mix = factors === null ? perEdge : mul(perEdge, reshape(factors, [graph.numEdges, 1]));
+    const all = permute(weight, [1, 0, 2]);
+    const rows = ids === null ? reshape(all, [inFeatures, bases, outFeatures]) : gatherRows(all, ids);
+    return sum(graph.aggregate(rows, { weight: mix }), 1);
+  }
+
+  #tableEdges(graph: MessageGraph, groups: RelationGroups, ids: Int32Array | null): Adjacency {
+    let edges = lookups.get(groups);
+    if (edges === undefined || edges.numSrc !== this.relations * this.inFeatures) {
+      const { offsets, indices } = adjacencyOf('RGCNConv', graph);
+      const places = groups.slotRelations.map(
+        (r, slot) => r * this.inFeatures + (ids === null ? indices[slot] : ids[indices[slot]]),
+      );
+      edges = Adjacency.trusted(offsets, places, this.relations * this.inFeatures);
+      lookups.set(groups, edges);
+    }
+    return edges;
+  }
+
+  #rootRows(graph: MessageGraph, root: Tensor): Tensor {
+    const ids = globalIds('RGCNConv', graph, 'dst');
+    return ids === null ? graph.dstRows(root) : gatherRows(root, ids);
+  }
+
+  /** Global ids of the sources, after checking that the layer was made for so many nodes and can number its table. */
+  #checkNodes(graph: MessageGraph): Int32Array | null {
+    const { inFeatures, relations } = this;
+    if (this.blocks !== 1)
+      throw new ValueError('RGCNConv: expected features with blocks, got none. Use bases, or an Embedding.');
+    if (relations * inFeatures >= 2 ** 31)
+      throw new ValueError(
+        `RGCNConv: ${relations} relations of ${inFeatures} nodes have too many rows. Use bases.`,
+      );
+    const ids = globalIds('RGCNConv', graph, 'src');
+    if (ids === null && graph.numSrcNodes !== inFeatures) {
+      const want = `a graph of ${inFeatures} nodes (inFeatures) without features`;
+      throw new ValueError(expected('RGCNConv', want, 'graph', `${graph.numSrcNodes} nodes`));
+    }
+    return ids;
+  }
+
+  protected override describe(): string {
+    return `${this.inFeatures} → ${this.outFeatures}, ${this.relations} relations`;
+  }
+}

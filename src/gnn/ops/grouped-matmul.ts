@@ -1,0 +1,85 @@
+/**
+ * A matrix of its own for each group of consecutive rows: y[rows of g] = x[rows of g] · weight[g]. One product per group
+ * that has rows, forward and backward, without copies.
+ */
+import { kernels } from '../../native/index.js';
+import { formatShape, Tensor } from '../../tensor/index.js';
+import { builtinOp } from '../../tensor/op.js';
+import { checkSameFloat, packed, zerosLike } from '../../tensor/ops/common.js';
+import { expected, ShapeError } from '../../util/errors.js';
+
+interface GroupAttributes {
+  /** Rows of group g: offsets[g] … offsets[g+1]−1. */
+  readonly offsets: Int32Array;
+}
+
+const groupedMatmulOp = builtinOp<GroupAttributes>({
+  name: 'groupedMatmul',
+  forward(ctx, [x, weight], { offsets }) {
+    ctx.save(x, weight);
+    const [, into, out] = weight.shape;
+    const y = Tensor.allocate(x.dtype, [x.shape[0], out]);
+    eachProduct(packed(x), packed(weight), y.floats, offsets, into, out, false);
+    return y;
+  },
+  backward(ctx, gy, { offsets }) {
+    const [x, weight] = ctx.saved;
+    const [, into, out] = weight.shape;
+    const g = packed(gy);
+    let gx: Tensor | null = null;
+    if (ctx.needs(0)) {
+      gx = Tensor.allocate(x.dtype, x.shape);
+      eachProduct(g, packed(weight), gx.floats, offsets, out, into, true);
+    }
+    if (!ctx.needs(1)) return [gx, null];
+    // Groups without rows have a gradient of 0.
+    const gw = zerosLike(weight.dtype, weight.shape);
+    const rows = packed(x);
+    for (let group = 0; group + 1 < offsets.length; group++) {
+      const [from, to] = [offsets[group], offsets[group + 1]];
+      if (to === from) continue;
+      const target = gw.floats.subarray(group * into * out, (group + 1) * into * out);
+      const left = rows.subarray(from * into, to * into);
+      const right = g.subarray(from * out, to * out);
+      kernels().gemm(left, right, null, target, into, out, to - from, true, false, false);
+    }
+    return [gx, gw];
+  },
+});
+
+/** y[rows of g] = x[rows of g] · op(weight[g]); k columns in, n out. */
+function eachProduct(
+  x: Float32Array | Float64Array,
+  weight: Float32Array | Float64Array,
+  y: Float32Array | Float64Array,
+  offsets: Int32Array,
+  k: number,
+  n: number,
+  transposed: boolean,
+): void {
+  for (let group = 0; group + 1 < offsets.length; group++) {
+    const [from, to] = [offsets[group], offsets[group + 1]];
+    if (to === from) continue;
+    const matrix = weight.subarray(group * k * n, (group + 1) * k * n);
+    const rows = x.subarray(from * k, to * k);
+    const target = y.subarray(from * n, to * n);
+    kernels().gemm(rows, matrix, null, target, to - from, n, k, false, transposed, false);
+  }
+}
+
+/**
+ * x [P, in], weight [G, in, out] → [P, out].
+ *
+ * @param offsets ascending from 0 to P, one more than there are groups; must not change before backward.
+ */
+export function groupedMatmul(x: Tensor, weight: Tensor, offsets: Int32Array): Tensor {
+  checkSameFloat('groupedMatmul', { x, weight });
+  const fits = x.rank === 2 && weight.rank === 3 && x.shape[1] === weight.shape[1];
+  if (!fits || offsets.length !== weight.shape[0] + 1 || offsets[offsets.length - 1] !== x.shape[0]) {
+    const got = `${formatShape(x.shape)}, ${formatShape(weight.shape)} and ${offsets.length} offsets`;
+    throw new ShapeError(
+      expected('groupedMatmul', '[P, in], [G, in, out] and G + 1 offsets up to P', 'x, weight, offsets', got),
+    );
+  }
+  return groupedMatmulOp([x, weight], { offsets });
+}

@@ -1,0 +1,122 @@
+/**
+ * Edges of a graph with relations, arranged for layers that treat all relations in a few passes. Made once for a graph and
+ * its list of relations, and kept as long as both live; the list must not change.
+ */
+import { Adjacency, Block, LocalGraph, type MessageGraph } from '../../graph/index.js';
+import { kernels } from '../../native/index.js';
+import { type FloatDType, fromTypedArray, type Ids, type Tensor, unscoped } from '../../tensor/index.js';
+import { checkIds } from '../../tensor/ops/common.js';
+import { expected, ShapeError, StateError, ValueError } from '../../util/errors.js';
+
+/** A *pair* is a relation and a destination that some edge connects; pairs are sorted by relation, then destination. */
+export interface RelationGroups {
+  /** The graph's nodes as sources, pairs as destinations. */
+  readonly toPairs: Adjacency;
+  /** Pairs as sources, the graph's nodes as destinations. */
+  readonly fromPairs: Adjacency;
+  /** Pairs of relation r: relationOffsets[r] … relationOffsets[r+1]−1. */
+  readonly relationOffsets: Int32Array;
+  /** By slot of the graph. */
+  readonly slotRelations: Int32Array;
+  /** 1 / edges of the slot's pair, as a constant tensor [E]. */
+  meanWeights(dtype: FloatDType): Tensor;
+}
+
+const kept = new WeakMap<Adjacency, WeakMap<Int32Array, RelationGroups>>();
+
+/** @param edgeType the relation of each edge, by edge id. */
+export function relationGroups(
+  layer: string,
+  graph: MessageGraph,
+  edgeType: Ids,
+  relations: number,
+): RelationGroups {
+  const adjacency = adjacencyOf(layer, graph);
+  const types = checkIds(layer, 'edgeType', edgeType, relations);
+  if (types.length !== graph.numEdges)
+    throw new ShapeError(
+      expected(layer, `${graph.numEdges} relations (one per edge)`, 'edgeType', types.length),
+    );
+  let byTypes = kept.get(adjacency);
+  if (byTypes === undefined) {
+    byTypes = new WeakMap();
+    kept.set(adjacency, byTypes);
+  }
+  let groups = byTypes.get(types);
+  if (groups === undefined || groups.relationOffsets.length !== relations + 1) {
+    groups = makeGroups(adjacency, types, relations);
+    byTypes.set(types, groups);
+  }
+  return groups;
+}
+
+export function adjacencyOf(layer: string, graph: MessageGraph): Adjacency {
+  if (graph instanceof LocalGraph) return graph.adjacency;
+  throw new ValueError(expected(layer, 'a graph in this process', 'graph', graph));
+}
+
+/** The ids of the sources (or destinations) in the whole graph; null when they are 0, 1, 2, … */
+export function globalIds(layer: string, graph: MessageGraph, side: 'src' | 'dst'): Int32Array | null {
+  if (!(graph instanceof Block)) return null;
+  const ids = side === 'src' ? graph.srcIds : graph.dstIds;
+  if (ids !== null) return ids;
+  throw new StateError(`${layer}: a block without srcIds has no nodes to look up. Give the layer features.`);
+}
+
+function makeGroups(adjacency: Adjacency, types: Int32Array, relations: number): RelationGroups {
+  const { numEdges, numDst, numSrc, indices, edgeIds } = adjacency;
+  const slotRelations = edgeIds === null ? types : gathered(types, edgeIds);
+  // Slots are sorted by destination, so a stable sort by relation leaves them sorted by both.
+  const slots = new Int32Array(numEdges);
+  const edgeOffsets = new Int32Array(relations + 1);
+  kernels().groupByKey(slotRelations, edgeOffsets, slots, numEdges, relations);
+  const destinations = gathered(adjacency.destinations(), slots);
+  const pairOffsets = new Int32Array(numEdges + 1);
+  const pairDst = new Int32Array(numEdges);
+  const relationOffsets = new Int32Array(relations + 1);
+  let pairs = 0;
+  for (let r = 0; r < relations; r++) {
+    for (let i = edgeOffsets[r]; i < edgeOffsets[r + 1]; i++) {
+      if (i === edgeOffsets[r] || destinations[i] !== destinations[i - 1]) {
+        pairDst[pairs] = destinations[i];
+        pairOffsets[pairs++] = i;
+      }
+    }
+    relationOffsets[r + 1] = pairs;
+  }
+  pairOffsets[pairs] = numEdges;
+  const byDst = new Int32Array(pairs);
+  const dstOffsets = new Int32Array(numDst + 1);
+  kernels().groupByKey(pairDst.subarray(0, pairs), dstOffsets, byDst, pairs, numDst);
+  const offsets = pairOffsets.slice(0, pairs + 1);
+  const weights = new Map<FloatDType, Tensor>();
+  return {
+    toPairs: Adjacency.trusted(offsets, gathered(indices, slots), numSrc),
+    fromPairs: Adjacency.trusted(dstOffsets, byDst, pairs),
+    relationOffsets,
+    slotRelations,
+    meanWeights(dtype) {
+      let weight = weights.get(dtype);
+      if (weight === undefined) {
+        weight = meanWeights(offsets, slots, dtype);
+        weights.set(dtype, weight);
+      }
+      return weight;
+    },
+  };
+}
+
+function meanWeights(pairOffsets: Int32Array, slots: Int32Array, dtype: FloatDType): Tensor {
+  const values = dtype === 'f32' ? new Float32Array(slots.length) : new Float64Array(slots.length);
+  for (let pair = 0; pair + 1 < pairOffsets.length; pair++) {
+    const [from, to] = [pairOffsets[pair], pairOffsets[pair + 1]];
+    for (let i = from; i < to; i++) values[slots[i]] = 1 / (to - from);
+  }
+  return unscoped(() => fromTypedArray(values));
+}
+
+function gathered(values: Int32Array, ids: Int32Array): Int32Array {
+  const result = new Int32Array(ids.length);
+  kernels().gatherRows(values, ids, result, ids.length, 4);
+  return result;
+}
