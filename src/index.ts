@@ -6,6 +6,7 @@ export * as gnn from './gnn/index.js';
 export * from './graph/index.js';
 export { getThreads, nativeStatus, setThreads } from './native/index.js';
 export * as nn from './nn/index.js';
+export * from './sample/index.js';
 export {
   loadCheckpoint,
   loadModel,
@@ -15,4 +16,5 @@ export {
   saveTensors,
 } from './storage/index.js';
 export * from './tensor/index.js';
+export * from './train/index.js';
 export * from './util/index.js';

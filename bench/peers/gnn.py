@@ -1,6 +1,9 @@
 """The cases of bench/suites/gnn.ts in PyTorch: PyG-style code with dense features and scatter, and code with sparse CSR
 products whose transpose is made once. The fastest way counts.
 """
+import json
+import os
+
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -192,3 +195,78 @@ def sage_full():
 
     # Two ways at once would add up in memory, so the one that is faster was chosen: products first where they narrow.
     return {"CSR, narrow side": way(True)}
+
+
+# --- sampled blocks ----------------------------------------------------------------------------------------------------
+def read_ids(name):
+    path = os.path.join(os.environ["SKEIN_BENCH_SHARED"], name)
+    return torch.from_numpy(np.fromfile(path, dtype=np.int32).astype(np.int64))
+
+
+def read_blocks():
+    """For each batch: node ids, and for each layer (sources, destinations, source rows, destination rows)."""
+    with open(os.path.join(os.environ["SKEIN_BENCH_SHARED"], "sizes.json")) as file:
+        sizes = json.load(file)
+    batches = []
+    for step, layers in enumerate(sizes):
+        offsets, indices = read_ids(f"offsets{step}"), read_ids(f"indices{step}")
+        targets = torch.repeat_interleave(torch.arange(len(offsets) - 1), offsets.diff())
+        blocks = [(n_src, n_dst, indices[:edges], targets[:edges]) for n_src, n_dst, edges in layers]
+        batches.append((read_ids(f"nodes{step}"), blocks))
+    return batches
+
+
+@case("sage_sampled_epoch")
+def sage_sampled():
+    batches = read_blocks()
+    features = floats(1, [1_000_000, SAGE_SIZES[0]])
+    all_labels = integers(2, 1_000_000, SAGE_SIZES[3])
+
+    def scatter(block):
+        n_src, n_dst, src, dst = block
+        degree = torch.bincount(dst, minlength=n_dst).clamp(min=1).float()[:, None]
+        return lambda h: torch.zeros(n_dst, h.shape[1]).index_add_(0, dst, h[src]) / degree
+
+    def sparse(block):
+        n_src, n_dst, src, dst = block
+        values = 1 / torch.bincount(dst, minlength=n_dst).clamp(min=1).float()[dst]
+        matrix, transposed = csr(dst, src, values, (n_dst, n_src)), csr(src, dst, values, (n_src, n_dst))
+
+        def aggregate(h):
+            if h.requires_grad:
+                return Aggregate.apply(h, matrix, transposed)
+            with torch.no_grad():
+                return matrix @ h
+
+        return aggregate
+
+    def way(make):
+        def prepare():
+            layers = sage_parameters()
+            optimizer = torch.optim.Adam([p for layer in layers for p in layer], lr=1e-3)
+            # Ready before the clock starts, which is more than a sampled program can have.
+            ready = [(nodes, [(make(block), block[1]) for block in blocks]) for nodes, blocks in batches]
+            state = {}
+
+            def run():
+                for nodes, blocks in ready:
+                    optimizer.zero_grad(set_to_none=True)
+                    h = features[nodes]
+                    for i, ((left, bias, right), (aggregate, n_dst)) in enumerate(zip(layers, blocks)):
+                        if left.shape[0] <= left.shape[1]:
+                            y = aggregate(h @ left.t()) + bias
+                        else:
+                            y = torch.addmm(bias, aggregate(h), left.t())
+                        h = y + h[:n_dst] @ right.t()
+                        if i < 2:
+                            h = h.relu()
+                    loss = F.cross_entropy(h, all_labels[nodes[: len(h)]])
+                    loss.backward()
+                    optimizer.step()
+                    state["loss"] = loss.detach()
+
+            return run, lambda: figures("loss", state["loss"])
+
+        return prepare
+
+    return {"scatter": way(scatter), "CSR": way(sparse)}

@@ -1,3 +1,210 @@
-import type { Case } from '../suite.js';
+/**
+ * Sampling alone, and training on sampled blocks: with the loader at work, and its two halves apart on one thread. The
+ * blocks that the peer trains on are those our sampler drew, handed over as files.
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { SAGEConv } from 'skein/gnn';
+import { Block, type Graph } from 'skein/graph';
+import { Adam, crossEntropy } from 'skein/nn';
+import { type LoadedBatch, NeighborSampler, NodeLoader } from 'skein/sample';
+import { relu, scope, type Tensor } from 'skein/tensor';
+import { figures, floats, integers } from '../inputs.js';
+import type { Case, Check } from '../suite.js';
+import { rmat } from './gnn-graphs.js';
+import { start } from './start.js';
 
-export const samplingCases: readonly Case[] = [];
+const nodes = 1_000_000;
+const edges = 20_000_000;
+const batchSize = 1024;
+const batches = 8;
+const fanouts = [15, 10, 5];
+const sizes = [100, 256, 256, 47];
+
+const bigGraph = (): Graph => rmat(nodes, edges, 3);
+/** Nodes with edges, as training nodes have. */
+const seedNodes = (graph: Graph): Int32Array =>
+  integers(5, 2 * batches * batchSize, nodes)
+    .filter((v) => graph.inDegrees()[v] > 0)
+    .slice(0, batches * batchSize);
+
+function batchSeeds(seeds: Int32Array): Int32Array[] {
+  return Array.from({ length: batches }, (_, i) => seeds.subarray(i * batchSize, (i + 1) * batchSize));
+}
+
+/** Edges that one pass over the batches draws; the sampler is deterministic, so this was counted once. */
+const drawnEdges = 1_541_949;
+
+function sampling(name: string, threads: number): Case {
+  return {
+    name,
+    peer: null,
+    threads,
+    // Per drawn edge: its source's id, and its place in the table of local ids twice.
+    bytes: 3 * drawnEdges * 4,
+    items: { count: drawnEdges, unit: 'edges' },
+    limit: 'copy',
+    ours() {
+      const graph = bigGraph();
+      const sampler = new NeighborSampler(graph, { fanouts, seed: 1 });
+      const seeds = batchSeeds(seedNodes(graph));
+      let drawn: number[] = [];
+      return {
+        async run() {
+          const each = (ids: Int32Array, step: number) =>
+            threads === 1 ? sampler.sample(ids, { step }) : sampler.sampleAsync(ids, { step });
+          const all = await Promise.all(seeds.map(each));
+          drawn = all.map((batch) => batch.numEdges);
+        },
+        check(): Check[] {
+          const total = drawn.reduce((sum, n) => sum + n, 0);
+          if (Math.abs(total - drawnEdges) > 0.01 * drawnEdges)
+            throw new Error(`the count of drawn edges is out of date: ${total}`);
+          return figures('edges', drawn);
+        },
+      };
+    },
+  };
+}
+
+class Model {
+  readonly layers = sizes.slice(1).map((out, i) => new SAGEConv(sizes[i], out));
+  readonly optimizer = new Adam(
+    this.layers.flatMap((layer) => layer.parameters()),
+    { lr: 1e-3 },
+  );
+
+  constructor() {
+    for (const [i, layer] of this.layers.entries()) {
+      start(layer.linL.weight, 10 + i, 1 / 16);
+      start(layer.linL.bias, 20 + i, 1 / 16);
+      start(layer.linR?.weight ?? null, 30 + i, 1 / 16);
+    }
+  }
+
+  step(blocks: readonly Block[], x: Tensor, labels: Int32Array): number {
+    return scope(() => {
+      this.optimizer.zeroGrad();
+      let h = x;
+      for (const [i, layer] of this.layers.entries()) {
+        h = layer.forward(blocks[i], h);
+        if (i < 2) h = relu(h);
+      }
+      const loss = crossEntropy(h, labels);
+      loss.backward();
+      this.optimizer.step();
+      return loss.item();
+    });
+  }
+}
+
+function makeLoader(prefetch: number, reuse = true): NodeLoader {
+  const graph = bigGraph();
+  const sampler = new NeighborSampler(graph, { fanouts, seed: 1 });
+  const features = floats(1, [nodes, sizes[0]]);
+  const labels = integers(2, nodes, sizes[3]);
+  const seeds = seedNodes(graph);
+  return new NodeLoader(sampler, { seeds, features, labels, batchSize, shuffle: false, prefetch, reuse });
+}
+
+/** The blocks of one epoch as raw files: node ids, offsets, source rows, and the sizes of each layer. */
+async function shareBlocks(folder: string): Promise<void> {
+  const sizesOfAll: unknown[] = [];
+  const loader = makeLoader(0);
+  for await (const { batch, step } of loader.epoch(0)) {
+    const [outer] = batch.blocks;
+    writeFileSync(join(folder, `nodes${step}`), batch.nodeIds);
+    writeFileSync(join(folder, `offsets${step}`), outer.adjacency.offsets);
+    writeFileSync(join(folder, `indices${step}`), outer.adjacency.indices);
+    sizesOfAll.push(batch.blocks.map((b) => [b.numSrcNodes, b.numDstNodes, b.numEdges]));
+  }
+  writeFileSync(join(folder, 'sizes.json'), JSON.stringify(sizesOfAll));
+}
+
+/** The products of one epoch, for rows as they were counted once: [destinations, sources] of each layer and batch. */
+const flops = 1;
+
+const training: Case = {
+  name: 'sage_sampled_epoch',
+  peer: 'sage_sampled_epoch',
+  flops,
+  limit: 'gemm',
+  tolerance: 2e-3,
+  long: true,
+  share: shareBlocks,
+  ours() {
+    const loader = makeLoader(2);
+    const model = new Model();
+    let loss = Number.NaN;
+    return {
+      async run() {
+        for await (const { blocks, x, labels } of loader.epoch(0))
+          loss = model.step(blocks, x, labels as Int32Array);
+      },
+      check: () => figures('loss', [loss]),
+    };
+  },
+};
+
+const loadingOnly: Case = {
+  name: 'sage_sampled_loading_1_thread',
+  peer: null,
+  bytes: 1,
+  limit: 'rows',
+  threads: 1,
+  long: true,
+  ours() {
+    const loader = makeLoader(0);
+    let rows = 0;
+    return {
+      async run() {
+        rows = 0;
+        for await (const { nodeIds } of loader.epoch(0)) rows += nodeIds.length;
+      },
+      check: () => figures('rows', [rows]),
+    };
+  },
+};
+
+function fresh(blocks: readonly Block[]): Block[] {
+  return blocks.map(({ adjacency: { offsets, indices, numSrc } }) =>
+    Block.trusted(offsets, indices, numSrc, {}),
+  );
+}
+
+const computeOnly = (threads: number): Case => ({
+  name: `sage_sampled_compute_${threads}_thread${threads === 1 ? '' : 's'}`,
+  peer: null,
+  flops,
+  limit: 'gemm',
+  threads,
+  long: true,
+  ours() {
+    const model = new Model();
+    const loader = makeLoader(0, false);
+    let loaded: LoadedBatch[] | null = null;
+    let loss = Number.NaN;
+    return {
+      async run() {
+        if (loaded === null) {
+          loaded = [];
+          for await (const batch of loader.epoch(0)) loaded.push(batch);
+        }
+        for (const { batch, x, labels } of loaded) {
+          // New blocks, as the loader gives them: nothing may be left over from the last time.
+          loss = model.step(fresh(batch.blocks), x, labels as Int32Array);
+        }
+      },
+      check: () => figures('loss', [loss]),
+    };
+  },
+});
+
+export const samplingCases: readonly Case[] = [
+  sampling('sample_1m_20m_1_thread', 1),
+  sampling('sample_1m_20m_2_threads', 2),
+  training,
+  loadingOnly,
+  computeOnly(1),
+  computeOnly(2),
+];

@@ -9,15 +9,10 @@ import { figures, floats, integers } from '../inputs.js';
 import type { Case, Suite } from '../suite.js';
 import { coraLike, coraSize, rmat } from './gnn-graphs.js';
 import { samplingCases } from './gnn-sampling.js';
+import { start } from './start.js';
 
 const floatBytes = 4;
 const idBytes = 4;
-
-/** Overwrites a parameter with the values that the peer starts from. */
-export function start(parameter: Tensor | null, seed: number, scale: number): void {
-  if (parameter === null) return;
-  (parameter.dataSync() as Float32Array).set(floats(seed, parameter.shape, scale).dataSync() as Float32Array);
-}
 
 function coraEpoch(name: string, peer: string): Case {
   const { nodes, pairs, words, wordsPerNode, classes } = coraSize;

@@ -4,14 +4,9 @@ import { gatherRows, scope, type Tensor } from 'skein/tensor';
 import { figures, floats, integers } from '../inputs.js';
 import type { Case } from '../suite.js';
 import { gradient } from './kernels-tensor.js';
+import { start } from './start.js';
 
 const floatBytes = 4;
-
-/** Overwrites a parameter with the values that the peer starts from. */
-function start(parameter: Tensor | null, seed: number, scale: number): void {
-  if (parameter === null) return;
-  (parameter.dataSync() as Float32Array).set(floats(seed, parameter.shape, scale).dataSync() as Float32Array);
-}
 
 const adam: Case = {
   name: 'adam_10m',

@@ -1,0 +1,11 @@
+/** Training loops and metrics. */
+export { type ClassificationMetrics, classificationMetrics } from './metrics.js';
+export {
+  type EpochRecord,
+  type NodeClassificationData,
+  type NodeClassifierOptions,
+  type NodeClassifierResult,
+  type NodeSplits,
+  type SamplingOptions,
+  trainNodeClassifier,
+} from './node-classifier.js';

@@ -1,0 +1,270 @@
+/**
+ * Trains a model that gives every node a class, on the whole graph at once or on sampled batches, watches the validation
+ * nodes, stops early, and ends with the best model it saw.
+ *
+ * @example
+ * const result = await trainNodeClassifier({ model: new GCN([1433, 16, 7]), data: await loadDataset('cora') });
+ * console.log(result.test.accuracy);
+ */
+import { type EdgeData, type Features, inferLayerwise, type LayeredModel } from '../gnn/index.js';
+import type { Graph } from '../graph/index.js';
+import { Adam, type BaseOptions, clipGradNorm, crossEntropy, type Optimizer } from '../nn/index.js';
+import { NeighborSampler, type NeighborSamplerOptions, NodeLoader } from '../sample/index.js';
+import { argmax, gatherRows, manualSeed, noGrad, scope, Tensor } from '../tensor/index.js';
+import { checkInteger, expected, StateError, ValueError } from '../util/errors.js';
+import { BestState } from './best-state.js';
+import { type ClassificationMetrics, classificationMetrics } from './metrics.js';
+
+/** Ids of the nodes of each part. */
+export interface NodeSplits {
+  readonly train: Int32Array;
+  readonly valid: Int32Array;
+  readonly test: Int32Array;
+}
+
+export interface NodeClassificationData {
+  readonly graph: Graph;
+  /** null for models that learn from the structure alone. */
+  readonly features: Features | null;
+  /** Features or relations of the edges, by edge id. */
+  readonly edgeData?: EdgeData;
+  readonly labels: Int32Array;
+  readonly numClasses: number;
+  readonly splits: NodeSplits | null;
+}
+
+export interface SamplingOptions extends NeighborSamplerOptions {
+  readonly batchSize: number;
+  /** Batches made ahead of their use. */
+  readonly prefetch?: number;
+}
+
+export interface EpochRecord {
+  readonly epoch: number;
+  readonly loss: number;
+  readonly validLoss: number;
+  readonly validAccuracy: number;
+  readonly seconds: number;
+}
+
+export interface NodeClassifierOptions {
+  readonly model: LayeredModel;
+  readonly data: NodeClassificationData;
+  /** Default: Adam with lr 0.01 and weight decay 5e-4. */
+  readonly optimizer?: Optimizer<BaseOptions>;
+  /** At most so many passes over the training nodes. */
+  readonly epochs?: number;
+  /** Stop after so many epochs without a better validation score. */
+  readonly patience?: number;
+  /** What is watched on the validation nodes; the other decides ties. */
+  readonly monitor?: 'accuracy' | 'loss';
+  /** Train on sampled batches instead of the whole graph. */
+  readonly sampling?: SamplingOptions;
+  /** Seed of dropout and shuffling. */
+  readonly seed?: number;
+  /** Largest norm of the gradient. */
+  readonly clipNorm?: number;
+  /** Rows per batch when sampled training evaluates; layer by layer over the whole graph. */
+  readonly evaluationBatchSize?: number;
+  readonly onEpoch?: (record: EpochRecord) => void;
+  readonly signal?: AbortSignal;
+}
+
+export interface NodeClassifierResult {
+  readonly epochs: number;
+  readonly bestEpoch: number;
+  readonly history: readonly EpochRecord[];
+  readonly train: ClassificationMetrics;
+  readonly valid: ClassificationMetrics;
+  readonly test: ClassificationMetrics;
+  readonly seconds: number;
+}
+
+export async function trainNodeClassifier(options: NodeClassifierOptions): Promise<NodeClassifierResult> {
+  const { model, data, epochs = 200, patience = Infinity, monitor = 'accuracy', onEpoch } = options;
+  check(options);
+  if (options.seed !== undefined) manualSeed(options.seed);
+  const optimizer = options.optimizer ?? new Adam(model.parameters(), { lr: 0.01, weightDecay: 5e-4 });
+  const runEpoch = options.sampling === undefined ? fullEpoch : sampledEpochs(options.sampling, data);
+  const best = new BestState(model, patience);
+  const history: EpochRecord[] = [];
+  const start = performance.now();
+  for (let epoch = 1; epoch <= epochs; epoch++) {
+    options.signal?.throwIfAborted();
+    const before = performance.now();
+    model.train();
+    const loss = await runEpoch(options, optimizer, epoch);
+    const seconds = (performance.now() - before) / 1000;
+    if (!Number.isFinite(loss)) {
+      throw new StateError(
+        `trainNodeClassifier: the loss became ${loss} in epoch ${epoch}. Lower the learning rate, or set SKEIN_CHECK=1 to find the operation.`,
+      );
+    }
+    const valid = evaluatePart(options, splitsOf(data).valid);
+    const record = { epoch, loss, validLoss: valid.loss, validAccuracy: valid.metrics.accuracy, seconds };
+    history.push(record);
+    onEpoch?.(record);
+    const score = [valid.metrics.accuracy, -valid.loss];
+    if (!best.observe(epoch, monitor === 'accuracy' ? score : score.reverse())) break;
+  }
+  best.restore();
+  const logits = predict(options);
+  const part = (ids: Int32Array): ClassificationMetrics => partMetrics(logits, data, ids).metrics;
+  const { train, valid, test } = splitsOf(data);
+  return {
+    epochs: history.length,
+    bestEpoch: best.epoch,
+    history,
+    train: part(train),
+    valid: part(valid),
+    test: part(test),
+    seconds: (performance.now() - start) / 1000,
+  };
+}
+
+type RunEpoch = (
+  options: NodeClassifierOptions,
+  optimizer: Optimizer<BaseOptions>,
+  epoch: number,
+) => Promise<number>;
+
+const fullEpoch: RunEpoch = async ({ model, data, clipNorm }, optimizer) => {
+  const { graph, features, labels, edgeData = null } = data;
+  const { train } = splitsOf(data);
+  return trainStep(model, optimizer, clipNorm, () =>
+    crossEntropy(
+      gatherRows(model.forward(graph, features, edgeData), train),
+      train.map((id) => labels[id]),
+    ),
+  );
+};
+
+function sampledEpochs(sampling: SamplingOptions, data: NodeClassificationData): RunEpoch {
+  const { batchSize, prefetch, ...sampler } = sampling;
+  const loader = new NodeLoader(new NeighborSampler(data.graph, sampler), {
+    seeds: splitsOf(data).train,
+    ...(data.features === null ? {} : { features: data.features }),
+    labels: data.labels,
+    batchSize,
+    ...(sampler.seed === undefined ? {} : { seed: sampler.seed }),
+    ...(prefetch === undefined ? {} : { prefetch }),
+  });
+  return async ({ model, clipNorm }, optimizer, epoch) => {
+    let total = 0;
+    let count = 0;
+    for await (const batch of loader.epoch(epoch)) {
+      const loss = trainStep(model, optimizer, clipNorm, () => {
+        const x = data.features === null ? null : batch.x;
+        return crossEntropy(
+          model.forward(batch.blocks, x, data.edgeData ?? null),
+          batch.labels as Int32Array,
+        );
+      });
+      total += loss * batch.seeds.length;
+      count += batch.seeds.length;
+    }
+    return total / count;
+  };
+}
+
+function trainStep(
+  model: LayeredModel,
+  optimizer: Optimizer<BaseOptions>,
+  clipNorm: number | undefined,
+  loss: () => Tensor,
+): number {
+  return scope(() => {
+    optimizer.zeroGrad();
+    const value = loss();
+    value.backward();
+    if (clipNorm !== undefined) clipGradNorm(model.parameters(), clipNorm);
+    optimizer.step();
+    return value.item();
+  });
+}
+
+/** Logits of all nodes in evaluation mode. */
+function predict(options: NodeClassifierOptions): Tensor {
+  const { model, sampling, evaluationBatchSize = 8192 } = options;
+  const { graph, features, edgeData = null } = options.data;
+  model.eval();
+  return noGrad(() =>
+    sampling === undefined
+      ? model.forward(graph, features, edgeData)
+      : inferLayerwise(model, graph, features, { batchSize: evaluationBatchSize, edgeData }),
+  );
+}
+
+interface PartResult {
+  readonly metrics: ClassificationMetrics;
+  readonly loss: number;
+}
+
+function evaluatePart(options: NodeClassifierOptions, ids: Int32Array): PartResult {
+  return scope(() => partMetrics(predict(options), options.data, ids));
+}
+
+function partMetrics(logits: Tensor, data: NodeClassificationData, ids: Int32Array): PartResult {
+  return scope(() =>
+    noGrad(() => {
+      const rows = gatherRows(logits, ids);
+      const labels = ids.map((id) => data.labels[id]);
+      const metrics = classificationMetrics(labels, argmax(rows, 1).dataSync(), data.numClasses);
+      const loss = ids.length === 0 ? Number.NaN : crossEntropy(rows, labels).item();
+      return { metrics, loss };
+    }),
+  );
+}
+
+function splitsOf(data: NodeClassificationData): NodeSplits {
+  if (data.splits !== null) return data.splits;
+  throw new ValueError(
+    'trainNodeClassifier: expected data with splits, got null. Make one with randomNodeSplit(labels, …).',
+  );
+}
+
+function check(options: NodeClassifierOptions): void {
+  const where = 'trainNodeClassifier';
+  const { data, epochs = 200, patience = Infinity, monitor = 'accuracy' } = options;
+  checkInteger(where, 'epochs', epochs, 1);
+  if (patience !== Infinity) checkInteger(where, 'patience', patience, 1);
+  if (monitor !== 'accuracy' && monitor !== 'loss')
+    throw new ValueError(expected(where, "'accuracy' or 'loss'", 'monitor', monitor));
+  const nodes = data.graph.numNodes;
+  if (data.features !== null && data.features.shape[0] !== nodes)
+    throw new ValueError(expected(where, `${nodes} rows (one per node)`, 'features', data.features.shape[0]));
+  if (data.features instanceof Tensor) checkFinite(where, data.features);
+  if (data.labels.length !== nodes)
+    throw new ValueError(expected(where, `${nodes} labels`, 'labels', data.labels.length));
+  for (const [name, ids] of Object.entries(splitsOf(data)) as [string, Int32Array][]) {
+    for (const [i, id] of ids.entries()) {
+      if (id < 0 || id >= nodes)
+        throw new ValueError(
+          expected(where, `node ids from 0 to ${nodes - 1}`, `splits.${name}`, `${id} at position ${i}`),
+        );
+      const label = data.labels[id];
+      if (label < 0 || label >= data.numClasses) {
+        throw new ValueError(
+          expected(
+            where,
+            `labels from 0 to ${data.numClasses - 1}`,
+            'labels',
+            `${label} for node ${id} of ${name}`,
+          ),
+        );
+      }
+    }
+  }
+  if (splitsOf(data).train.length === 0)
+    throw new ValueError(expected(where, 'at least one node', 'splits.train', 'none'));
+}
+
+function checkFinite(where: string, features: Tensor): void {
+  const values = features.dataSync();
+  for (let i = 0; i < values.length; i++) {
+    if (Number.isFinite(values[i])) continue;
+    const width = features.shape[1];
+    const at = `${values[i]} in row ${Math.floor(i / width)}, column ${i % width}`;
+    throw new ValueError(expected(where, 'finite numbers', 'features', at));
+  }
+}
