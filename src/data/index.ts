@@ -1,2 +1,57 @@
-/** Datasets. */
+/** Datasets: readers of the usual files, a catalogue by name, generators, splits. Needs Node. */
+export {
+  type CatalogueEntry,
+  type CatalogueFile,
+  catalogue,
+  type DatasetName,
+  datasetNames,
+} from './catalogue.js';
+export {
+  type Dataset,
+  type EntityDataset,
+  type FactArrays,
+  type KnowledgeDataset,
+  makeNodeDataset,
+  type NodeDataset,
+  type TemporalDataset,
+} from './dataset.js';
+export { coalesceEdges, type EdgeArrays, symmetricEdges } from './edges.js';
+export { type EdgeList, readEdgeList } from './formats/edge-list.js';
+export type { Column, EdgeListOptions } from './formats/edge-list-layout.js';
+export {
+  type EntityData,
+  type EntityFiles,
+  readEntityClassification,
+} from './formats/entity-classification.js';
+export { readNTriples } from './formats/n-triples.js';
+export { parseNpy, readNpy } from './formats/npy.js';
+export { NpzFile, readNpz } from './formats/npz.js';
+export type { NumpyArray, NumpyData } from './formats/numpy-array.js';
+export { type OgbOptions, readOgb } from './formats/ogb.js';
+export { parsePickle } from './formats/pickle.js';
+export { PickleArray, PickleCsr, type PickleValue } from './formats/pickle-objects.js';
+export { readPlanetoid } from './formats/planetoid.js';
+export { type NodeFormat, nodeFormats, readNodeData } from './formats/registry.js';
+export { readShchur, type ShchurOptions } from './formats/shchur.js';
+export { readTripleFiles } from './formats/tsv.js';
+export {
+  type BlockModelOptions,
+  barabasiAlbert,
+  type ErdosRenyiOptions,
+  erdosRenyi,
+  grid,
+  stochasticBlockModel,
+} from './generators.js';
 export { type KarateClub, karateClub } from './karate-club.js';
+export { type LinkPart, type LinkSplitOptions, type LinkSplits, randomLinkSplit } from './link-split.js';
+export { type DatasetOf, datasetCounts, type LoadOptions, loadDataset } from './load-dataset.js';
+export type { CsrArrays, DenseArrays, NodeData, NodeSplits } from './node-data.js';
+export { type RmatOptions, rmat, rmatEdges } from './rmat.js';
+export {
+  connectedComponents,
+  largestConnectedComponent,
+  type NodeSplitOptions,
+  normalizeFeatures,
+  randomNodeSplit,
+} from './transforms.js';
+export type { Triples } from './triples.js';

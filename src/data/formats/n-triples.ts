@@ -1,0 +1,112 @@
+/**
+ * N-Triples (.nt, .nt.gz): one RDF statement a line, terms numbered in order of first appearance.
+ * Grammar: W3C "RDF 1.1 N-Triples" (2014), section 7.
+ *
+ * IRIs are named without brackets, blank nodes as `_:label`, literals as in the file after unescaping, with quotes and
+ * `@language` or `^^datatype`, so that equal names are equal terms. IRIs are not resolved and datatypes not interpreted.
+ */
+import { FormatError } from '../../util/errors.js';
+import { TripleBuilder, type Triples } from '../triples.js';
+import { readLines } from './text-lines.js';
+
+const blank = /[ \t]*/y;
+const iri = /<((?:[^\p{Cc} <>"{}|^`\\]|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8})*)>/uy;
+const blankNode = /_:[\p{L}\p{N}_:](?:[\p{L}\p{N}_:.·-]*[\p{L}\p{N}_:·-])?/uy;
+const literal = /"((?:[^"\\\n\r]|\\[tbnrf"'\\]|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8})*)"/y;
+const language = /@[a-zA-Z]+(?:-[a-zA-Z0-9]+)*/y;
+const datatype = /\^\^/y;
+const end = /\.[ \t]*(?:#.*)?$/y;
+
+const escapes: Readonly<Record<string, string>> = { t: '\t', b: '\b', n: '\n', r: '\r', f: '\f' };
+
+/** Reads all statements of a file. A line that breaks the grammar is an error with file and line. */
+export async function readNTriples(path: string): Promise<Triples> {
+  const builder = new TripleBuilder();
+  for await (const { first, lines } of readLines(path)) {
+    for (let i = 0; i < lines.length; i++) {
+      const parser = new LineParser(lines[i], path, first + i);
+      if (parser.isEmpty()) continue;
+      const subject = parser.iri() ?? parser.blankNode() ?? parser.fail('an IRI or a blank node as subject');
+      const predicate = parser.iri() ?? parser.fail('an IRI as predicate');
+      const object =
+        parser.iri() ??
+        parser.blankNode() ??
+        parser.literal() ??
+        parser.fail('an IRI, blank node or literal');
+      parser.end();
+      builder.add(subject, predicate, object);
+    }
+  }
+  return builder.finish();
+}
+
+class LineParser {
+  #at = 0;
+
+  constructor(
+    readonly text: string,
+    readonly path: string,
+    readonly line: number,
+  ) {
+    this.#match(blank);
+  }
+
+  isEmpty(): boolean {
+    return this.#at === this.text.length || this.text[this.#at] === '#';
+  }
+
+  fail(what: string): never {
+    const got = this.text.slice(this.#at, this.#at + 40);
+    throw new FormatError(
+      `${this.path}:${this.line}: expected ${what} at column ${this.#at + 1}, got ${JSON.stringify(got)}.`,
+      { path: this.path, line: this.line, column: this.#at + 1 },
+    );
+  }
+
+  iri(): string | null {
+    const match = this.#match(iri);
+    return match === null ? null : this.#blankAfter(this.#unescape(match[1]));
+  }
+
+  blankNode(): string | null {
+    const match = this.#match(blankNode);
+    return match === null ? null : this.#blankAfter(match[0]);
+  }
+
+  literal(): string | null {
+    const match = this.#match(literal);
+    if (match === null) return null;
+    const text = `"${this.#unescape(match[1])}"`;
+    if (this.#match(datatype) !== null) {
+      const type = this.#match(iri) ?? this.fail('the IRI of a datatype');
+      return this.#blankAfter(`${text}^^${this.#unescape(type[1])}`);
+    }
+    // Language tags differ by case only in spelling.
+    return this.#blankAfter(text + (this.#match(language)?.[0].toLowerCase() ?? ''));
+  }
+
+  end(): void {
+    if (this.#match(end) === null) this.fail('" ." and the end of the line');
+  }
+
+  #match(pattern: RegExp): RegExpExecArray | null {
+    pattern.lastIndex = this.#at;
+    const match = pattern.exec(this.text);
+    if (match !== null) this.#at += match[0].length;
+    return match;
+  }
+
+  #blankAfter(value: string): string {
+    this.#match(blank);
+    return value;
+  }
+
+  #unescape(text: string): string {
+    if (!text.includes('\\')) return text;
+    return text.replace(/\\(?:u(.{4})|U(.{8})|(.))/g, (_, short?: string, long?: string, letter?: string) => {
+      if (letter !== undefined) return escapes[letter] ?? letter;
+      const point = Number.parseInt(short ?? long ?? '', 16);
+      return point > 0x10ffff ? this.fail('a Unicode character') : String.fromCodePoint(point);
+    });
+  }
+}

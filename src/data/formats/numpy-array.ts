@@ -1,0 +1,174 @@
+/**
+ * NumPy's element types as typed arrays: what npy files and pickled arrays share.
+ *
+ * Any byte order is read; Fortran order becomes C order. 64-bit integers come as Float64Array and are refused beyond
+ * ±2^53, half floats as Float32Array, booleans as Uint8Array (0 or 1), fixed-width text as strings. Complex numbers,
+ * dates, records and Python objects are refused.
+ */
+import { FormatError } from '../../util/errors.js';
+
+export type NumpyData =
+  | Float32Array
+  | Float64Array
+  | Int8Array
+  | Uint8Array
+  | Int16Array
+  | Uint16Array
+  | Int32Array
+  | Uint32Array
+  | readonly string[];
+
+export interface NumpyArray {
+  /** Kind and bytes of an element in the file, such as `f4`, `i8`, `b1`, `U19`. */
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  /** In C order. */
+  readonly data: NumpyData;
+}
+
+/** An element type: kind letter, bytes of one element (characters for `U`), byte order. */
+export interface NumpyType {
+  readonly kind: string;
+  readonly size: number;
+  readonly littleEndian: boolean;
+}
+
+const supported = /^([<>|=]?)(b1|\?|i1|i2|i4|i8|u1|u2|u4|u8|f2|f4|f8|[SU]\d{1,9})$/;
+
+/** Reads a type string such as `<f4`, `|b1`, `>i8`, `<U19`; null when it is none that is read here. */
+export function parseNumpyType(text: string): NumpyType | null {
+  const match = supported.exec(text);
+  if (match === null) return null;
+  const name = match[2] === '?' ? 'b1' : match[2];
+  return { kind: name[0], size: Number(name.slice(1)), littleEndian: match[1] !== '>' };
+}
+
+/** Bytes of one element in the file. */
+export function numpyTypeBytes(type: NumpyType): number {
+  return type.kind === 'U' ? type.size * 4 : type.size;
+}
+
+/** Makes an array of bytes that hold exactly its elements; `where` names the file for messages. */
+export function decodeNumpyArray(
+  where: string,
+  type: NumpyType,
+  shape: readonly number[],
+  bytes: Uint8Array,
+  fortranOrder: boolean,
+): NumpyArray {
+  const count = shape.reduce((product, side) => product * side, 1);
+  const needed = count * numpyTypeBytes(type);
+  if (bytes.length !== needed) {
+    throw new FormatError(
+      `${where}: expected ${needed} bytes for an array of shape [${shape.join(', ')}] and type ${type.kind}${type.size}, got ${bytes.length}. The file is damaged or cut off.`,
+      { path: where },
+    );
+  }
+  const flat = decodeElements(where, type, bytes, count);
+  const data = fortranOrder && shape.length > 1 ? fromFortran(flat, shape) : flat;
+  return { dtype: `${type.kind}${type.size}`, shape, data };
+}
+
+function decodeElements(where: string, type: NumpyType, bytes: Uint8Array, count: number): NumpyData {
+  if (type.kind === 'S' || type.kind === 'U') return decodeText(where, type, bytes, count);
+  // A copy of its own: aligned, swapped in place if need be, and it keeps no large file alive.
+  const own = new Uint8Array(bytes);
+  if (!type.littleEndian) swapBytes(own, type.size);
+  const buffer = own.buffer;
+  switch (`${type.kind}${type.size}`) {
+    case 'f4':
+      return new Float32Array(buffer);
+    case 'f8':
+      return new Float64Array(buffer);
+    case 'f2':
+      return Float32Array.from(new Uint16Array(buffer), halfToFloat);
+    case 'i1':
+      return new Int8Array(buffer);
+    case 'i2':
+      return new Int16Array(buffer);
+    case 'i4':
+      return new Int32Array(buffer);
+    case 'i8':
+      return safeIntegers(where, new BigInt64Array(buffer));
+    case 'u2':
+      return new Uint16Array(buffer);
+    case 'u4':
+      return new Uint32Array(buffer);
+    case 'u8':
+      return safeIntegers(where, new BigUint64Array(buffer));
+    case 'b1':
+      return own.map((value) => (value === 0 ? 0 : 1));
+    default:
+      return own;
+  }
+}
+
+function swapBytes(bytes: Uint8Array, size: number): void {
+  if (size === 1) return;
+  for (let start = 0; start < bytes.length; start += size) bytes.subarray(start, start + size).reverse();
+}
+
+function safeIntegers(where: string, values: BigInt64Array | BigUint64Array): Float64Array {
+  // The two halves are read as 32-bit words: making a BigInt per element is ten times slower.
+  const signed = values instanceof BigInt64Array;
+  const low = new Uint32Array(values.buffer);
+  const high = signed ? new Int32Array(values.buffer) : low;
+  const out = new Float64Array(values.length);
+  for (let i = 0; i < out.length; i++) {
+    const value = high[2 * i + 1] * 4294967296 + low[2 * i];
+    if (!Number.isSafeInteger(value)) {
+      throw new FormatError(
+        `${where}: expected whole numbers within ±2^53 for element ${i}, got ${values[i]}.`,
+        { path: where, index: i },
+      );
+    }
+    out[i] = value;
+  }
+  return out;
+}
+
+/** IEEE 754 half precision. */
+function halfToFloat(bits: number): number {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 0x1f;
+  const fraction = bits & 0x3ff;
+  if (exponent === 0) return sign * fraction * 2 ** -24;
+  if (exponent === 31) return fraction === 0 ? sign * Infinity : Number.NaN;
+  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+}
+
+/** Text padded with zero characters to a fixed width. */
+function decodeText(where: string, type: NumpyType, bytes: Uint8Array, count: number): string[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const step = type.kind === 'U' ? 4 : 1;
+  return Array.from({ length: count }, (_, i) => {
+    const points: number[] = [];
+    for (let c = 0; c < type.size; c++) {
+      const at = (i * type.size + c) * step;
+      points.push(step === 4 ? view.getUint32(at, type.littleEndian) : bytes[at]);
+    }
+    while (points.length > 0 && points[points.length - 1] === 0) points.pop();
+    const bad = points.find((point) => point > 0x10ffff);
+    if (bad !== undefined) {
+      throw new FormatError(`${where}: expected Unicode characters for element ${i}, got ${bad}.`, {
+        path: where,
+        index: i,
+      });
+    }
+    return points.map((point) => String.fromCodePoint(point)).join('');
+  });
+}
+
+function fromFortran(data: NumpyData, shape: readonly number[]): NumpyData {
+  const out = data.slice() as (string | number)[];
+  const position = new Array<number>(shape.length).fill(0);
+  const strides = shape.map((_, axis) => shape.slice(0, axis).reduce((product, side) => product * side, 1));
+  for (let i = 0; i < out.length; i++) {
+    out[i] = data[position.reduce((sum, p, axis) => sum + p * strides[axis], 0)];
+    for (let axis = shape.length - 1; axis >= 0; axis--) {
+      if (++position[axis] < shape[axis]) break;
+      position[axis] = 0;
+    }
+  }
+  return out as unknown as NumpyData;
+}

@@ -1,0 +1,190 @@
+/**
+ * The few Python objects that pickled datasets hold, rebuilt as data. No Python name is ever looked up or run: a global
+ * is one of the names below or the pickle is refused.
+ *
+ * Read: NumPy arrays and scalars, scipy CSR matrices, defaultdict, and the helpers through which old protocols write
+ * them (copyreg._reconstructor, _codecs.encode). Lists and tuples are arrays, dictionaries are Maps.
+ */
+import { decodeNumpyArray, type NumpyArray, type NumpyType, parseNumpyType } from './numpy-array.js';
+
+export type PickleValue =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | Uint8Array
+  | PickleValue[]
+  | Map<PickleValue, PickleValue>
+  | PickleGlobal
+  | PickleDType
+  | PickleArray
+  | PickleCsr;
+
+type GlobalKind =
+  | 'reconstruct'
+  | 'scalar'
+  | 'ndarray'
+  | 'dtype'
+  | 'csr'
+  | 'defaultdict'
+  | 'encode'
+  | 'rebuild'
+  | 'type';
+
+/** Names as `module name`, in Python 2 and 3 and in old and new NumPy and scipy. */
+const globals: ReadonlyMap<string, GlobalKind> = new Map<string, GlobalKind>([
+  ['numpy.core.multiarray _reconstruct', 'reconstruct'],
+  ['numpy._core.multiarray _reconstruct', 'reconstruct'],
+  ['numpy.core.multiarray scalar', 'scalar'],
+  ['numpy._core.multiarray scalar', 'scalar'],
+  ['numpy ndarray', 'ndarray'],
+  ['numpy dtype', 'dtype'],
+  ['scipy.sparse.csr csr_matrix', 'csr'],
+  ['scipy.sparse._csr csr_matrix', 'csr'],
+  ['scipy.sparse._csr csr_array', 'csr'],
+  ['collections defaultdict', 'defaultdict'],
+  ['_codecs encode', 'encode'],
+  ['copy_reg _reconstructor', 'rebuild'],
+  ['copyreg _reconstructor', 'rebuild'],
+  ['__builtin__ object', 'type'],
+  ['builtins object', 'type'],
+  ['__builtin__ list', 'type'],
+  ['builtins list', 'type'],
+  ['__builtin__ int', 'type'],
+  ['builtins int', 'type'],
+]);
+
+/** A name from the list above. It stands for nothing but itself. */
+export class PickleGlobal {
+  constructor(
+    readonly name: string,
+    readonly kind: GlobalKind,
+  ) {}
+}
+
+export class PickleDType {
+  littleEndian = true;
+
+  constructor(readonly name: string) {}
+
+  /** null when elements of this type are not read here. */
+  numpyType(): NumpyType | null {
+    return parseNumpyType(`${this.littleEndian ? '<' : '>'}${this.name.replace(/^[<>|=]/, '')}`);
+  }
+}
+
+/** An array whose content arrives with BUILD. */
+export class PickleArray {
+  value: NumpyArray | null = null;
+}
+
+/** A scipy CSR matrix whose fields arrive with BUILD. */
+export class PickleCsr {
+  readonly fields = new Map<string, PickleValue>();
+
+  /** An array field by name; null when it is absent or something else. */
+  array(name: string): NumpyArray | null {
+    const field = this.fields.get(name);
+    return field instanceof PickleArray ? field.value : null;
+  }
+
+  /** Rows and columns; null when they are not two whole numbers. */
+  get shape(): readonly [number, number] | null {
+    const shape = this.fields.get('_shape') ?? this.fields.get('shape');
+    if (!Array.isArray(shape) || shape.length !== 2) return null;
+    const [rows, columns] = shape;
+    return isCount(rows) && isCount(columns) ? [rows, columns] : null;
+  }
+}
+
+/** How this module refuses: the caller adds file, opcode and offset. */
+export type Refuse = (what: string) => never;
+
+export function findGlobal(module: string, name: string, refuse: Refuse): PickleGlobal {
+  const kind = globals.get(`${module} ${name}`);
+  if (kind === undefined) {
+    refuse(`expected arrays, matrices and dictionaries only, got the Python name ${module}.${name}`);
+  }
+  return new PickleGlobal(`${module}.${name}`, kind as GlobalKind);
+}
+
+/** What calling `callee` with `args` makes (REDUCE). */
+export function callGlobal(callee: PickleValue, args: PickleValue, refuse: Refuse): PickleValue {
+  if (!(callee instanceof PickleGlobal) || !Array.isArray(args))
+    return refuse('expected a known name to call');
+  switch (callee.kind) {
+    case 'reconstruct':
+      return new PickleArray();
+    case 'dtype':
+      if (typeof args[0] !== 'string') return refuse('expected a type name for a NumPy dtype');
+      return new PickleDType(args[0]);
+    case 'scalar':
+      return makeScalar(args, refuse);
+    case 'defaultdict':
+      return new Map();
+    case 'encode':
+      if (typeof args[0] !== 'string' || !/^latin-?1$/.test(String(args[1])))
+        return refuse('expected text in latin1 for _codecs.encode');
+      return Uint8Array.from(Buffer.from(args[0], 'latin1'));
+    case 'rebuild':
+      return newObject(args[0], refuse);
+    default:
+      return refuse(`expected a known function to call, got ${callee.name}`);
+  }
+}
+
+/** An empty object of a class (NEWOBJ). */
+export function newObject(type: PickleValue, refuse: Refuse): PickleValue {
+  if (type instanceof PickleGlobal && type.kind === 'csr') return new PickleCsr();
+  return refuse('expected a scipy CSR matrix for a new object');
+}
+
+/** Gives an object its content (BUILD). */
+export function buildObject(target: PickleValue, state: PickleValue, where: string, refuse: Refuse): void {
+  if (target instanceof PickleDType && Array.isArray(state)) {
+    target.littleEndian = state[1] !== '>';
+  } else if (target instanceof PickleCsr && state instanceof Map) {
+    for (const [name, value] of state) target.fields.set(String(name), value);
+  } else if (target instanceof PickleArray && Array.isArray(state)) {
+    buildArray(target, state, where, refuse);
+  } else {
+    refuse('expected the state of an array, a dtype or a matrix');
+  }
+}
+
+/** State of an array: version, shape, dtype, whether Fortran order, bytes. */
+function buildArray(target: PickleArray, state: PickleValue[], where: string, refuse: Refuse): void {
+  const [, shape, dtype, fortran, content] = state;
+  if (!Array.isArray(shape) || !shape.every(isCount) || !(dtype instanceof PickleDType)) {
+    refuse('expected a shape and a dtype in the state of an array');
+  }
+  target.value = makeArray(dtype, shape, content, fortran === true || fortran === 1, where, refuse);
+}
+
+function makeArray(
+  dtype: PickleDType,
+  shape: readonly number[],
+  content: PickleValue,
+  fortran: boolean,
+  where: string,
+  refuse: Refuse,
+): NumpyArray {
+  const type = dtype.numpyType();
+  if (type === null)
+    return refuse(`expected numbers or text in an array, got elements of type ${dtype.name}`);
+  // Python 2 writes the bytes as a string.
+  const bytes = typeof content === 'string' ? Buffer.from(content, 'latin1') : content;
+  if (!(bytes instanceof Uint8Array)) return refuse('expected bytes as the content of an array');
+  return decodeNumpyArray(where, type, shape, bytes, fortran);
+}
+
+function makeScalar(args: readonly PickleValue[], refuse: Refuse): PickleValue {
+  const [dtype, content] = args;
+  if (!(dtype instanceof PickleDType)) return refuse('expected a dtype for a NumPy scalar');
+  return makeArray(dtype, [], content, false, 'scalar', refuse).data[0];
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}

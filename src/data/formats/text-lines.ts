@@ -1,0 +1,54 @@
+/**
+ * Text files as a stream of chunks or lines; a name that ends in .gz is decompressed on the way.
+ */
+import { createReadStream } from 'node:fs';
+import { pipeline } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { FormatError, StorageError } from '../../util/errors.js';
+
+/** The content in pieces. Errors of the file system and of the compression are named. */
+export async function* readChunks(path: string): AsyncGenerator<Uint8Array> {
+  const file = createReadStream(path, { highWaterMark: 1 << 20 });
+  const source = path.endsWith('.gz')
+    ? pipeline(file, createGunzip({ chunkSize: 1 << 20 }), () => {}) // the loop below sees the error
+    : file;
+  try {
+    for await (const chunk of source) yield chunk as Uint8Array;
+  } catch (error) {
+    const code = String((error as NodeJS.ErrnoException).code ?? '');
+    if (code.startsWith('Z_')) {
+      throw new FormatError(
+        `${path}: expected gzip data, got ${(error as Error).message}. The file is damaged or cut off.`,
+        { path },
+        { cause: error },
+      );
+    }
+    if (code === '') throw error;
+    throw new StorageError(
+      `read: expected to read ${path}, got ${code}. Look at the spelling and the permissions.`,
+      { path, code },
+      { cause: error },
+    );
+  } finally {
+    file.destroy();
+  }
+}
+
+/** Lines without their end (\n or \r\n), decoded as UTF-8; several at a time, with the number of the first, from 1. */
+export async function* readLines(path: string): AsyncGenerator<{ first: number; lines: string[] }> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  let first = 1;
+  for await (const chunk of readChunks(path)) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    if (lines.length > 0) yield { first, lines: lines.map(withoutReturn) };
+    first += lines.length;
+  }
+  rest += decoder.decode();
+  if (rest !== '') yield { first, lines: [withoutReturn(rest)] };
+}
+
+function withoutReturn(line: string): string {
+  return line.endsWith('\r') ? line.slice(0, -1) : line;
+}

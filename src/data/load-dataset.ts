@@ -1,0 +1,189 @@
+/**
+ * `loadDataset`: a dataset by its name, read from local raw files or fetched, checked against the published counts.
+ */
+import { dirname } from 'node:path';
+import { SparseMatrix } from '../graph/index.js';
+import { expected, FormatError, ValueError } from '../util/errors.js';
+import { catalogue, type DatasetName, datasetNames } from './catalogue.js';
+import {
+  type Dataset,
+  type EntityDataset,
+  type KnowledgeDataset,
+  makeNodeDataset,
+  type NodeDataset,
+  type TemporalDataset,
+} from './dataset.js';
+import { findFiles } from './download.js';
+import { symmetricEdges } from './edges.js';
+import { readEdgeList } from './formats/edge-list.js';
+import type { EdgeListOptions } from './formats/edge-list-layout.js';
+import { readEntityClassification } from './formats/entity-classification.js';
+import { readOgb } from './formats/ogb.js';
+import { readPlanetoid } from './formats/planetoid.js';
+import { readShchur } from './formats/shchur.js';
+import { readTripleFiles } from './formats/tsv.js';
+import { karateClub } from './karate-club.js';
+
+export interface LoadOptions {
+  /** Where the files are; `$SKEIN_DATA`, else `./data`. */
+  readonly root?: string;
+  /** Fetch files that are missing. Default true. */
+  readonly download?: boolean;
+  /** A server with the files as <mirror>/<folder>/<file>, asked instead of the publishers. */
+  readonly mirror?: string;
+}
+
+/** The kind of dataset behind each name; those not listed have classified nodes. */
+interface OtherKinds {
+  aifb: EntityDataset;
+  'fb15k-237': KnowledgeDataset;
+  umls: KnowledgeDataset;
+  collegemsg: TemporalDataset;
+  wikipedia: TemporalDataset;
+  mathoverflow: TemporalDataset;
+}
+
+export type DatasetOf<N extends DatasetName> = N extends keyof OtherKinds ? OtherKinds[N] : NodeDataset;
+
+type Reader = (name: DatasetName, files: readonly string[]) => Promise<Dataset>;
+
+/**
+ * Loads a dataset of the catalogue.
+ *
+ * @example
+ * const { graph, features, labels, splits } = await loadDataset('cora', { root: './data' });
+ */
+export async function loadDataset<N extends DatasetName>(
+  name: N,
+  options: LoadOptions = {},
+): Promise<DatasetOf<N>> {
+  if (!Object.hasOwn(catalogue, name)) {
+    throw new ValueError(expected('loadDataset', `one of ${datasetNames.join(', ')}`, 'name', name));
+  }
+  const root = options.root ?? process.env['SKEIN_DATA'] ?? './data';
+  const files = await findFiles(name, catalogue[name], {
+    root,
+    download: options.download ?? true,
+    ...(options.mirror === undefined ? {} : { mirror: options.mirror }),
+  });
+  const dataset = await readers[name](name, files);
+  checkCounts(name, dataset, files);
+  return dataset as DatasetOf<N>;
+}
+
+const planetoid: Reader = async (name, files) =>
+  makeNodeDataset(name, await readPlanetoid(dirname(files[0]), name));
+
+const shchur: Reader = async (name, files) => makeNodeDataset(name, await readShchur(files[0]));
+
+const facts: Reader = async (name, [train, valid, test]) => {
+  const parts = await readTripleFiles({ train, valid, test });
+  const { entities, relations } = parts.train;
+  return { kind: 'facts', name, entities, relations, ...parts };
+};
+
+/** Files with the names of OGB lie in raw/ and split/. */
+const ogb =
+  (bothDirections: boolean): Reader =>
+  async (name, files) =>
+    makeNodeDataset(name, await readOgb(dirname(dirname(files[0])), { bothDirections }));
+
+const events =
+  (options: EdgeListOptions, numSources: number | null = null): Reader =>
+  async (name, files) => {
+    const { edges, time, type, typeNames, names } = await readEdgeList(files[0], options);
+    for (let i = 1; time !== null && i < time.length; i++) {
+      if (time[i] < time[i - 1]) {
+        throw new FormatError(
+          `${files[0]}: expected events in order of time, got event ${i} before its predecessor.`,
+          {
+            path: files[0],
+            index: i,
+          },
+        );
+      }
+    }
+    return { kind: 'events', name, ...edges, time: time as Float64Array, type, typeNames, names, numSources };
+  };
+
+const readers: Readonly<Record<DatasetName, Reader>> = {
+  'karate-club': async (name) => {
+    const { edges, labels, numNodes } = karateClub();
+    const src = Int32Array.from(edges, ([a]) => a);
+    const dst = Int32Array.from(edges, ([, b]) => b);
+    const both = symmetricEdges({ numNodes, src, dst });
+    return makeNodeDataset(name, { edges: both, features: null, labels, numClasses: 2, splits: null });
+  },
+  cora: planetoid,
+  citeseer: planetoid,
+  pubmed: planetoid,
+  'amazon-computers': shchur,
+  'amazon-photo': shchur,
+  'coauthor-cs': shchur,
+  'coauthor-physics': shchur,
+  aifb: async (name, [triples, complete, train, test]) => ({
+    kind: 'entities',
+    name,
+    ...(await readEntityClassification({
+      ...{ triples, complete, train, test },
+      ...{ entity: 'person', label: 'label_affiliation' },
+    })),
+  }),
+  'fb15k-237': facts,
+  umls: facts,
+  collegemsg: events({ time: 2, idBase: 1 }),
+  wikipedia: events({ time: 2, idBase: 1 }, 8227),
+  mathoverflow: events({ time: 2, type: 3, ids: 'names' }),
+  'ogbn-arxiv': ogb(false),
+  'ogbn-products': ogb(true),
+};
+
+/** What a dataset holds, under the names that the catalogue uses. */
+export function datasetCounts(dataset: Dataset): Record<string, number> {
+  switch (dataset.kind) {
+    case 'nodes': {
+      const { graph, features, numClasses, splits } = dataset;
+      const columns = features instanceof SparseMatrix ? features.columns : features.shape[1];
+      const parts = splits === null ? {} : partSizes(splits);
+      return {
+        nodes: graph.numNodes,
+        edges: graph.numEdges,
+        features: columns,
+        classes: numClasses,
+        ...parts,
+      };
+    }
+    case 'facts': {
+      const parts = { train: dataset.train.src, valid: dataset.valid.src, test: dataset.test.src };
+      return { entities: dataset.entities.length, relations: dataset.relations.length, ...partSizes(parts) };
+    }
+    case 'entities':
+      return {
+        ...{
+          entities: dataset.entities.length,
+          relations: dataset.relations.length,
+          facts: dataset.src.length,
+        },
+        ...{ classes: dataset.numClasses, ...partSizes(dataset.splits) },
+      };
+    case 'events': {
+      const types = dataset.typeNames === null ? {} : { types: dataset.typeNames.length };
+      return { nodes: dataset.numNodes, events: dataset.src.length, ...types };
+    }
+  }
+}
+
+function partSizes(parts: object): Record<string, number> {
+  return Object.fromEntries(Object.entries(parts).map(([part, ids]) => [part, (ids as Int32Array).length]));
+}
+
+function checkCounts(name: DatasetName, dataset: Dataset, files: readonly string[]): void {
+  const got = datasetCounts(dataset);
+  for (const [what, count] of Object.entries(catalogue[name].counts)) {
+    if (got[what] === count) continue;
+    throw new FormatError(
+      `loadDataset: expected ${count} ${what} in ${name}, got ${got[what]}. The files are of another version: ${files.join(', ')}`,
+      { dataset: name, what, files },
+    );
+  }
+}

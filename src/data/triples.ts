@@ -1,0 +1,62 @@
+/**
+ * Facts (head, relation, tail) with numbered names: what knowledge graphs and RDF files become.
+ */
+
+/** Fact i is `entities[src[i]]`, `relations[rel[i]]`, `entities[dst[i]]`. */
+export interface Triples {
+  readonly entities: readonly string[];
+  readonly relations: readonly string[];
+  readonly src: Int32Array;
+  readonly rel: Int32Array;
+  readonly dst: Int32Array;
+}
+
+/** Numbers names in order of first appearance. */
+export class NameTable {
+  readonly names: string[] = [];
+  readonly #ids = new Map<string, number>();
+
+  /** The number of a name, a new one if need be. */
+  add(name: string): number {
+    let id = this.#ids.get(name);
+    if (id === undefined) {
+      id = this.names.length;
+      this.#ids.set(name, id);
+      this.names.push(name);
+    }
+    return id;
+  }
+
+  /** The number of a name that is there. */
+  get(name: string): number | undefined {
+    return this.#ids.get(name);
+  }
+}
+
+/** Collects facts; several parts can share the tables of names. */
+export class TripleBuilder {
+  #src: number[] = [];
+  #rel: number[] = [];
+  #dst: number[] = [];
+
+  constructor(
+    readonly entities = new NameTable(),
+    readonly relations = new NameTable(),
+  ) {}
+
+  add(head: string, relation: string, tail: string): void {
+    this.#src.push(this.entities.add(head));
+    this.#rel.push(this.relations.add(relation));
+    this.#dst.push(this.entities.add(tail));
+  }
+
+  finish(): Triples {
+    return {
+      entities: this.entities.names,
+      relations: this.relations.names,
+      src: Int32Array.from(this.#src),
+      rel: Int32Array.from(this.#rel),
+      dst: Int32Array.from(this.#dst),
+    };
+  }
+}
