@@ -1,0 +1,146 @@
+/** Arrays from .npy and .npz files and from pickles: every element type, byte order and version. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type PickleArray, PickleCsr, parseNpy, parsePickle, readNpz } from 'skein/data';
+import { FormatError, StorageError } from 'skein/util';
+import { describe, expect, test } from 'vitest';
+import { expectedContent, fixtures } from './fixtures.js';
+
+describe('npy and npz', () => {
+  test('every type, order and version', async () => {
+    const file = await readNpz(join(fixtures, 'types.npz'));
+    expect(file.names).toEqual(Object.keys(expectedContent.types));
+    for (const [name, { shape, values }] of Object.entries(expectedContent.types)) {
+      const array = file.get(name);
+      expect(array.shape, name).toEqual(shape);
+      expect(Array.from(array.data as ArrayLike<number | string>), name).toEqual(
+        values.map((v) => (typeof v === 'boolean' ? Number(v) : v)),
+      );
+    }
+  });
+
+  test('a name that is not there lists those that are; text is refused as numbers', async () => {
+    const file = await readNpz(join(fixtures, 'shchur', 'tiny.npz'));
+    expect(() => file.get('adj')).toThrow(/expected an array adj, got adj_data, adj_indices/);
+    expect(() => file.numbers('class_names')).toThrow(/expected numbers for array class_names, got text/);
+    await expect(readNpz(join(fixtures, 'none.npz'))).rejects.toThrow(StorageError);
+  });
+
+  const npy = (header: string, data: number[], version = 1): Uint8Array =>
+    Uint8Array.from([
+      ...Buffer.from('\x93NUMPY', 'latin1'),
+      version,
+      0,
+      header.length & 255,
+      header.length >> 8,
+      ...Buffer.from(header),
+      ...data,
+    ]);
+
+  test.each([
+    ['other content', Uint8Array.of(1, 2, 3), 'expected a .npy file'],
+    ['version 4', npy('{}', [], 4), 'expected npy version 1, 2 or 3, got 4'],
+    [
+      'no shape',
+      npy("{'descr': '<f4', 'fortran_order': False}", []),
+      'expected descr, fortran_order and shape',
+    ],
+    ['Python objects', npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,)}", [0]), 'got "|O"'],
+    [
+      'too few elements',
+      npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", [0, 0, 0, 0]),
+      'expected 8 bytes',
+    ],
+    [
+      'a large integer',
+      npy("{'descr': '<i8', 'fortran_order': False, 'shape': (1,)}", [0, 0, 0, 0, 0, 0, 0, 64]),
+      'within ±2^53 for element 0',
+    ],
+  ])('broken: %s', (_, bytes, message) => {
+    expect(() => parseNpy(bytes, 'x.npy')).toThrow(FormatError);
+    expect(() => parseNpy(bytes, 'x.npy')).toThrow(message);
+    expect(() => parseNpy(bytes, 'x.npy')).toThrow('x.npy');
+  });
+});
+
+const bytes = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, 'latin1'));
+
+describe('pickles', () => {
+  test.each([0, 1, 2, 3, 4])('protocol %i', async (protocol) => {
+    const path = join(fixtures, 'pickle', `protocol-${protocol}.pickle`);
+    const value = parsePickle(await readFile(path), path) as Map<string, unknown>;
+    expect(value.get('text')).toBe('naïve');
+    expect(value.get('list')).toEqual([1, -2, 3.5, null, true]);
+    expect(value.get('big')).toBe(2 ** 40);
+    expect(value.get('tuple')).toEqual([1, [2, 3]]);
+    expect(value.get('scalar')).toBe(1.5);
+    const { value: array } = value.get('array') as PickleArray;
+    expect(array?.shape).toEqual([2, 3]);
+    expect(Array.from(array?.data as Int32Array)).toEqual([0, 1, 2, 3, 4, 5]);
+  });
+
+  test('strings of Python 2 are latin1; quotes and escapes of protocol 0', () => {
+    expect(parsePickle(bytes('\x80\x02U\x03a\xe9b.'), 'p')).toBe('aéb');
+    expect(parsePickle(bytes("S'a\\x41\\n\\'\\\\'\n."), 'p')).toBe("aA\n'\\");
+    expect(parsePickle(bytes('Vna\\u00efve\n.'), 'p')).toBe('naïve');
+    expect(parsePickle(bytes('(lp0\nI01\naI00\naL-5L\naF1.5\na.'), 'p')).toEqual([true, false, -5, 1.5]);
+  });
+
+  test('numbers beyond 2^53 are kept exactly', () => {
+    expect(parsePickle(bytes('\x80\x02\x8a\x09\x00\x00\x00\x00\x00\x00\x00\x00\x01.'), 'p')).toBe(2n ** 64n);
+  });
+
+  test('a sparse matrix without its fields is an empty shell, not a crash', () => {
+    const matrix = parsePickle(bytes('\x80\x02cscipy.sparse.csr\ncsr_matrix\n)\x81.'), 'p');
+    expect(matrix).toBeInstanceOf(PickleCsr);
+    expect((matrix as PickleCsr).shape).toBeNull();
+  });
+
+  test.each([
+    [
+      'a command',
+      "cposix\nsystem\n(S'x'\ntR.",
+      "got the Python name posix.system, at opcode 0x63 'c', byte 0",
+    ],
+    [
+      'a builtin',
+      '\x80\x04\x8c\x08builtins\x8c\x04eval\x93.',
+      'got the Python name builtins.eval, at opcode 0x93, byte 18',
+    ],
+    ['an instance', '(i__main__\nX\n.', "at opcode 0x69 'i', byte 1"],
+    ['a persistent id', 'Px\n.', "at opcode 0x50 'P', byte 0"],
+    ['an extension', '\x80\x02\x82\x01.', 'at opcode 0x82, byte 2'],
+    ['protocol 5', '\x80\x05.', 'expected protocol 0 to 4, got 5'],
+    ['a call of a class', 'cnumpy\nndarray\n(tR.', 'expected a known function to call'],
+    ['an empty stack', '.', 'expected a value on the stack'],
+    ['a mark that is not there', 't.', 'expected a mark on the stack'],
+    ['a mark as value', '(.', 'expected a value on the stack'],
+    ['an unknown memo', 'h\x07.', 'expected a remembered value 7'],
+    ['a length beyond the end', 'T\xff\xff\xff\x7f', 'more bytes, got the end of the file'],
+    ['no end', ']', 'got the end of the file'],
+    ['a list that is none', 'NNa.', 'expected a list to append to'],
+    ['a dictionary that is none', 'NNNs.', 'expected a dictionary'],
+    ['a number that is none', 'Ix\n.', 'expected a whole number'],
+    ['state of nothing', 'NNb.', 'expected the state of'],
+    ['a huge number', '\x8b\x00\x00\x10\x00.', 'at most 128 bytes'],
+  ])('refused: %s', (_, text, message) => {
+    expect(() => parsePickle(bytes(text), 'file.pickle')).toThrow(FormatError);
+    expect(() => parsePickle(bytes(text), 'file.pickle')).toThrow(message);
+    expect(() => parsePickle(bytes(text), 'file.pickle')).toThrow('file.pickle');
+  });
+
+  test('random damage never escapes as another error', async () => {
+    const good = await readFile(join(fixtures, 'pickle', 'protocol-2.pickle'));
+    for (let i = 0; i < good.length; i++) {
+      for (const flip of [1, 0x10, 0x80, 0xff]) {
+        const bad = Uint8Array.from(good);
+        bad[i] ^= flip;
+        try {
+          parsePickle(bad, 'p');
+        } catch (error) {
+          expect(error).toBeInstanceOf(FormatError);
+        }
+      }
+    }
+  });
+});
