@@ -116,6 +116,34 @@ export class Batch {
     }));
   }
 
+  /** The same nodes with only those edges that `keep` accepts, which gets their places in `edgeIds`. */
+  filterEdges(keep: (edge: number) => boolean): Batch {
+    const { offsets, indices, slots } = this.#parts;
+    const newOffsets = new Int32Array(offsets.length);
+    const kept = new Int32Array(indices.length);
+    let n = 0;
+    for (let v = 0; v + 1 < offsets.length; v++) {
+      for (let e = offsets[v]; e < offsets[v + 1]; e++) if (keep(e)) kept[n++] = e;
+      newOffsets[v + 1] = n;
+    }
+    if (n === indices.length) return this;
+    const places = kept.subarray(0, n);
+    let row = 0;
+    const edgesPerHop = this.edgesPerHop.map((_, hop) => {
+      const before = newOffsets[row];
+      row += this.nodesPerHop[hop];
+      return newOffsets[row] - before;
+    });
+    const parts: BatchParts = {
+      ...this.#parts,
+      offsets: newOffsets,
+      indices: places.map((e) => indices[e]),
+      slots: places.map((e) => slots[e]),
+      edgesPerHop,
+    };
+    return new Batch(parts, this.#graph);
+  }
+
   /** Sizes of each layer, the outermost first. */
   #layers(): { destinations: number; sources: number; edges: number }[] {
     const layers: { destinations: number; sources: number; edges: number }[] = [];

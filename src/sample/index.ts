@@ -1,5 +1,13 @@
 /** Samplers, batches and loaders. */
 export { type Adj, Batch } from './batch.js';
+export { type ClusterBatch, ClusterSampler, type ClusterSamplerOptions } from './cluster-sampler.js';
+export {
+  type EdgeBatch,
+  EdgeSampler,
+  type EdgeSamplerOptions,
+  type EdgeSeeds,
+  type RowPairs,
+} from './edge-sampler.js';
 export { GNNGraph } from './gnn-graph.js';
 export { HeteroBatch, type HeteroBlock } from './hetero-batch.js';
 export {
@@ -12,7 +20,9 @@ export {
   type LayeredNeighborSamplerOptions,
   type LayerSampling,
 } from './layered-neighbor-sampler.js';
+export { NegativeSampler, type NegativeSamplerOptions } from './negative-sampler.js';
 export { NeighborSampler, type NeighborSamplerOptions } from './neighbor-sampler.js';
 export { type FeatureSource, LoadedBatch, NodeLoader, type NodeLoaderOptions } from './node-loader.js';
+export { RandomWalkSampler, type RandomWalkSamplerOptions, Walks } from './random-walk-sampler.js';
 export type { Sampler, SampleTime } from './sampler.js';
 export type { Direction, SampleWeights } from './sampling-graph.js';

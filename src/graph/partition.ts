@@ -1,0 +1,39 @@
+/**
+ * Cutting a graph into parts of about equal size with few edges between them, by METIS (Karypis and Kumar: "A fast and
+ * high quality multilevel scheme for partitioning irregular graphs", SIAM J. Sci. Comput. 20, 1998).
+ */
+import { kernels } from '../native/index.js';
+import { checkInteger, StateError } from '../util/errors.js';
+import type { Graph } from './graph.js';
+import { removeSelfLoops, toUndirected } from './transforms.js';
+
+export interface Partition {
+  /** The part of each node. */
+  readonly parts: Int32Array;
+  /** Pairs of connected nodes in different parts. */
+  readonly cut: number;
+}
+
+/** Directions, weights, multi-edges and self loops play no part. The same seed gives the same parts. */
+export function metisPartition(
+  graph: Graph,
+  numParts: number,
+  options: { readonly seed?: number } = {},
+): Partition {
+  const where = 'metisPartition';
+  const n = graph.numNodes;
+  checkInteger(where, 'numParts', numParts, 1, Math.max(1, n));
+  const seed = checkInteger(where, 'seed', options.seed ?? 0, 0, 2 ** 31 - 1);
+  const parts = new Int32Array(n);
+  if (numParts === 1 || n === 0) return { parts, cut: 0 };
+  const { offsets, indices } = removeSelfLoops(toUndirected(graph)).adjacency;
+  // Twice the edges of an Int32 list at most, so offsets are Int32 too.
+  const cut = kernels().metisPartition(offsets as Int32Array, indices, n, numParts, seed, parts);
+  if (cut < 0) {
+    throw new StateError(
+      `${where}: expected METIS, which this build of the addon does not have. Install libmetis with its header ` +
+        '(Debian: libmetis-dev), build the addon again, or give the part of each node yourself.',
+    );
+  }
+  return { parts, cut };
+}

@@ -1,0 +1,102 @@
+/**
+ * Nodes that are not connected, for training on edges: random ends for given nodes, uniform or in part by degree, if
+ * asked for never an end of a true edge.
+ *
+ * Negative j of position i depends on (seed, epoch, step, i, j), so equal nodes in one batch get different negatives.
+ */
+import { Graph } from '../graph/index.js';
+import { asyncKernels, type Kernels, kernels } from '../native/index.js';
+import type { Ids } from '../tensor/index.js';
+import { checkIds } from '../tensor/ops/common.js';
+import { checkInteger, checkNumber, expected, ValueError } from '../util/errors.js';
+import { DrawKeys, purposes, type Sampler, type SampleTime, wordThreshold } from './sampler.js';
+import { SamplingGraph } from './sampling-graph.js';
+
+export interface NegativeSamplerOptions {
+  /** Negatives per node (default 1). */
+  readonly count?: number;
+  /** Which end is replaced: given sources, draw destinations (default 'dst'), or the other way round. */
+  readonly corrupt?: 'dst' | 'src';
+  /** The share that is drawn in proportion to degree: as an end of a random edge. */
+  readonly degreeFraction?: number;
+  /** Never return a node that is connected to the given one. */
+  readonly filter?: boolean;
+  readonly seed?: number;
+}
+
+const name = 'NegativeSampler';
+const sharedTag = 1;
+
+export class NegativeSampler implements Sampler<Ids, Int32Array> {
+  /** Negatives per node. */
+  readonly count: number;
+  readonly #graph: SamplingGraph;
+  readonly #sorted: Int32Array | null = null;
+  readonly #byDegree: number;
+  readonly #keys: DrawKeys;
+
+  constructor(graph: Graph, options: NegativeSamplerOptions = {}) {
+    this.count = checkInteger(name, 'count', options.count ?? 1, 0, 2 ** 24 - 1);
+    const fraction = checkNumber(name, 'degreeFraction', options.degreeFraction ?? 0, 0, 1);
+    const corrupt = options.corrupt ?? 'dst';
+    if (corrupt !== 'dst' && corrupt !== 'src')
+      throw new ValueError(expected(name, "'dst' or 'src'", 'corrupt', corrupt));
+    if (!(graph instanceof Graph) || graph.isBipartite)
+      throw new ValueError(expected(name, 'a graph of one node type', 'graph', graph));
+    this.#graph = new SamplingGraph(name, graph, corrupt === 'dst' ? 'out' : 'in');
+    const { offsets, indices, numNodes } = this.#graph;
+    this.#byDegree = indices.length === 0 ? 0 : wordThreshold(fraction);
+    if (options.filter === true) {
+      this.#sorted = new Int32Array(indices.length);
+      kernels().sortRows(offsets, indices, this.#sorted, numNodes);
+    }
+    this.#keys = new DrawKeys(name, options.seed ?? 0, purposes.negatives);
+  }
+
+  /** Negatives of each node: [nodes, count]. */
+  sample(nodes: Ids, at?: SampleTime): Int32Array {
+    const call = this.#call(nodes, at);
+    kernels().sampleNegatives(...call);
+    return checkFound(call);
+  }
+
+  async sampleAsync(nodes: Ids, at?: SampleTime): Promise<Int32Array> {
+    const call = this.#call(nodes, at);
+    await asyncKernels.sampleNegatives(...call);
+    return checkFound(call);
+  }
+
+  /** Negatives that all edges of a chunk share, unfiltered: [chunks, count]. */
+  sampleShared(chunks: number, count: number, at?: SampleTime): Int32Array {
+    checkInteger(name, 'chunks', chunks, 0, 2 ** 31 - 1);
+    checkInteger(name, 'count', count, 0, 2 ** 24 - 1);
+    const { indices, numNodes } = this.#graph;
+    if (numNodes === 0 && chunks * count > 0) throw new ValueError(expected(name, 'nodes', 'graph', 'none'));
+    const { key, step } = this.#keys.at(at);
+    const out = new Int32Array(chunks * count);
+    kernels().sampleNegatives(
+      ...([null, null, indices, indices.length, new Int32Array(chunks), chunks, count] as const),
+      ...([this.#byDegree, numNodes, key, step, sharedTag, out] as const),
+    );
+    return out;
+  }
+
+  #call(nodes: Ids, at: SampleTime | undefined): Parameters<Kernels['sampleNegatives']> {
+    const { offsets, indices, numNodes } = this.#graph;
+    const ids = checkIds(name, 'nodes', nodes, numNodes).slice();
+    const { key, step } = this.#keys.at(at);
+    const out = new Int32Array(ids.length * this.count);
+    return [
+      ...([offsets, this.#sorted, indices, indices.length, ids, ids.length, this.count] as const),
+      ...([this.#byDegree, numNodes, key, step, 0, out] as const),
+    ];
+  }
+}
+
+function checkFound(call: Parameters<Kernels['sampleNegatives']>): Int32Array {
+  const [nodes, perNode, out] = [call[4], call[6], call[12]];
+  const missing = out.indexOf(-1);
+  if (missing < 0) return out;
+  const node = nodes[Math.floor(missing / perNode)];
+  throw new ValueError(`${name}: expected a node that is not connected to node ${node}, but all nodes are.`);
+}

@@ -1,0 +1,121 @@
+/**
+ * Random walks: uniform, with restarts, or of second order as in node2vec (Grover and Leskovec, KDD 2016), where the next
+ * node is weighted 1/p when it is the one before, 1 when it is a neighbour of that, 1/q otherwise.
+ *
+ * Second-order moves are drawn by rejection: at most 255 attempts, which matters only for extreme p and q.
+ *
+ * @example
+ * const walks = new RandomWalkSampler(graph, { length: 20, walks: 10, p: 0.5, q: 2 }).sample(seeds, { epoch: 1, step: 0 });
+ * walks.walk(0, 3); // nodes of walk 3 from the first seed
+ */
+import type { Graph } from '../graph/index.js';
+import { asyncKernels, type Kernels, kernels } from '../native/index.js';
+import type { Ids } from '../tensor/index.js';
+import { checkIds } from '../tensor/ops/common.js';
+import { checkInteger, checkNumber, expected, ValueError } from '../util/errors.js';
+import { DrawKeys, purposes, type Sampler, type SampleTime, wordThreshold } from './sampler.js';
+import { type Direction, SamplingGraph } from './sampling-graph.js';
+
+export interface RandomWalkSamplerOptions {
+  /** Moves of a walk. */
+  readonly length: number;
+  /** Walks from each seed (default 1). */
+  readonly walks?: number;
+  /** Probability that a move goes back to the seed. */
+  readonly restart?: number;
+  /** Return and in-out parameters of node2vec (default 1). */
+  readonly p?: number;
+  readonly q?: number;
+  /** Walk along edges (default 'out'), against them, or both. */
+  readonly direction?: Direction;
+  readonly seed?: number;
+}
+
+export class Walks {
+  /** [seeds, walks, length + 1]; −1 behind a node without a way on. */
+  readonly nodes: Int32Array;
+  readonly numSeeds: number;
+  readonly walksPerSeed: number;
+  readonly length: number;
+
+  /** @internal */
+  constructor(nodes: Int32Array, numSeeds: number, walksPerSeed: number, length: number) {
+    this.nodes = nodes;
+    this.numSeeds = numSeeds;
+    this.walksPerSeed = walksPerSeed;
+    this.length = length;
+  }
+
+  /** Nodes of one walk, the seed first; shorter when it came to an end. */
+  walk(seed: number, walk = 0): Int32Array {
+    checkInteger('Walks.walk', 'seed', seed, 0, this.numSeeds - 1);
+    checkInteger('Walks.walk', 'walk', walk, 0, this.walksPerSeed - 1);
+    const start = (seed * this.walksPerSeed + walk) * (this.length + 1);
+    const nodes = this.nodes.subarray(start, start + this.length + 1);
+    const end = nodes.indexOf(-1);
+    return end < 0 ? nodes : nodes.subarray(0, end);
+  }
+}
+
+const name = 'RandomWalkSampler';
+
+export class RandomWalkSampler implements Sampler<Ids, Walks> {
+  readonly #graph: SamplingGraph;
+  readonly #sorted: Int32Array | null = null;
+  readonly #length: number;
+  readonly #walks: number;
+  readonly #restart: number;
+  /** How large a word may be for a candidate to be kept: the node before, its neighbours, the rest. */
+  readonly #chances: readonly [number, number, number];
+  readonly #keys: DrawKeys;
+
+  constructor(graph: Graph, options: RandomWalkSamplerOptions) {
+    this.#length = checkInteger(name, 'length', options.length, 0, 2 ** 24 - 1);
+    this.#walks = checkInteger(name, 'walks', options.walks ?? 1, 1, 2 ** 31 - 1);
+    this.#restart = wordThreshold(checkNumber(name, 'restart', options.restart ?? 0, 0, 1));
+    const [p, q] = [positive('p', options.p ?? 1), positive('q', options.q ?? 1)];
+    const most = Math.max(1 / p, 1, 1 / q);
+    const chance = (weight: number) => Math.floor((weight / most) * (2 ** 32 - 1));
+    this.#chances = [chance(1 / p), chance(1), chance(1 / q)];
+    this.#graph = new SamplingGraph(name, graph, options.direction ?? 'out');
+    if (p !== 1 || q !== 1) {
+      const { offsets, indices, numNodes } = this.#graph;
+      this.#sorted = new Int32Array(indices.length);
+      kernels().sortRows(offsets, indices, this.#sorted, numNodes);
+    }
+    this.#keys = new DrawKeys(name, options.seed ?? 0, purposes.walks);
+  }
+
+  sample(seeds: Ids, at?: SampleTime): Walks {
+    const call = this.#call(seeds, at);
+    kernels().randomWalk(...call);
+    return this.#finish(call);
+  }
+
+  async sampleAsync(seeds: Ids, at?: SampleTime): Promise<Walks> {
+    const call = this.#call(seeds, at);
+    await asyncKernels.randomWalk(...call);
+    return this.#finish(call);
+  }
+
+  #call(seeds: Ids, at: SampleTime | undefined): Parameters<Kernels['randomWalk']> {
+    const { offsets, indices, numNodes } = this.#graph;
+    const starts = checkIds(name, 'seeds', seeds, numNodes).slice();
+    const { key, step } = this.#keys.at(at);
+    const out = new Int32Array(starts.length * this.#walks * (this.#length + 1));
+    return [
+      ...([offsets, indices, this.#sorted, starts, starts.length, this.#walks, this.#length] as const),
+      ...([this.#restart, ...this.#chances, key, step, out] as const),
+    ];
+  }
+
+  #finish(call: Parameters<Kernels['randomWalk']>): Walks {
+    return new Walks(call[13], call[4], this.#walks, this.#length);
+  }
+}
+
+function positive(what: string, value: number): number {
+  checkNumber(name, what, value, 0);
+  if (value === 0) throw new ValueError(expected(name, 'a number above 0', what, value));
+  return value;
+}
