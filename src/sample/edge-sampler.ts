@@ -38,7 +38,7 @@ export interface RowPairs {
   readonly dst: Int32Array;
 }
 
-export interface EdgeBatch extends RowPairs {
+export interface EdgeSample extends RowPairs {
   /** The neighbourhood of all ends. */
   readonly batch: Batch;
   /** `count` negatives for each edge, in the order of the edges; empty without negatives. */
@@ -52,7 +52,7 @@ interface Pairs {
 
 const name = 'EdgeSampler';
 
-export class EdgeSampler implements Sampler<EdgeSeeds, EdgeBatch> {
+export class EdgeSampler implements Sampler<EdgeSeeds, EdgeSample> {
   readonly #edges: Pairs;
   readonly #numNodes: number;
   readonly #neighbors: NeighborSampler;
@@ -73,13 +73,13 @@ export class EdgeSampler implements Sampler<EdgeSeeds, EdgeBatch> {
     this.#numNodes = graph.numNodes;
   }
 
-  sample(seeds: EdgeSeeds, at?: SampleTime): EdgeBatch {
+  sample(seeds: EdgeSeeds, at?: SampleTime): EdgeSample {
     const pairs = this.#pairs(seeds);
     const drawn = this.#negatives?.sample(pairs[this.#kept()], at) ?? new Int32Array(0);
     return this.#finish(pairs, drawn, this.#neighbors.sample(ends(pairs, drawn), at));
   }
 
-  async sampleAsync(seeds: EdgeSeeds, at?: SampleTime): Promise<EdgeBatch> {
+  async sampleAsync(seeds: EdgeSeeds, at?: SampleTime): Promise<EdgeSample> {
     const pairs = this.#pairs(seeds);
     const drawn = (await this.#negatives?.sampleAsync(pairs[this.#kept()], at)) ?? new Int32Array(0);
     return this.#finish(pairs, drawn, await this.#neighbors.sampleAsync(ends(pairs, drawn), at));
@@ -102,7 +102,7 @@ export class EdgeSampler implements Sampler<EdgeSeeds, EdgeBatch> {
     return { src: ids.map((id) => this.#edges.src[id]), dst: ids.map((id) => this.#edges.dst[id]) };
   }
 
-  #finish(pairs: Pairs, drawn: Int32Array, batch: Batch): EdgeBatch {
+  #finish(pairs: Pairs, drawn: Int32Array, batch: Batch): EdgeSample {
     const n = pairs.src.length;
     const rows = batch.seedRows;
     const src = rows.slice(0, n);

@@ -2,7 +2,7 @@
 export { type Adj, Batch } from './batch.js';
 export { type ClusterBatch, ClusterSampler, type ClusterSamplerOptions } from './cluster-sampler.js';
 export {
-  type EdgeBatch,
+  type EdgeSample,
   EdgeSampler,
   type EdgeSamplerOptions,
   type EdgeSeeds,

@@ -1,5 +1,5 @@
 import { Graph } from 'skein/graph';
-import { type EdgeBatch, EdgeSampler, type EdgeSamplerOptions, type EdgeSeeds } from 'skein/sample';
+import { type EdgeSample, EdgeSampler, type EdgeSamplerOptions, type EdgeSeeds } from 'skein/sample';
 import { describe, expect, it } from 'vitest';
 import { batchContents, skewedGraph } from './graphs.js';
 import { samplerContract } from './sampler-contract.js';
@@ -7,12 +7,12 @@ import { samplerContract } from './sampler-contract.js';
 const graph = skewedGraph(150, 1200);
 const seeds = Int32Array.from({ length: 30 }, (_, i) => i * 37);
 
-function contents({ batch, src, dst, negatives }: EdgeBatch): unknown {
+function contents({ batch, src, dst, negatives }: EdgeSample): unknown {
   return [batchContents(batch), [...src], [...dst], [...negatives.src], [...negatives.dst]];
 }
 
 /** Edges of the batch, as pairs of global ids. */
-function pairsOf({ batch }: EdgeBatch): Set<string> {
+function pairsOf({ batch }: EdgeSample): Set<string> {
   const [{ row, col }] = batch.adjs();
   return new Set(Array.from(row, (u, e) => `${batch.nodeIds[u]},${batch.nodeIds[col[e]]}`));
 }
@@ -73,7 +73,7 @@ describe('EdgeSampler', () => {
   });
 
   describe('contract', () => {
-    samplerContract<EdgeSeeds, EdgeBatch>({
+    samplerContract<EdgeSeeds, EdgeSample>({
       make: (seed) =>
         new EdgeSampler(graph, { fanouts: [4, 3], negatives: { count: 2 }, exclude: 'reverse', seed }),
       seeds,
