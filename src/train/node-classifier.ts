@@ -15,7 +15,7 @@ import { checkInteger, expected, StateError, ValueError } from '../util/errors.j
 import { BestState } from './best-state.js';
 import { type ClassificationMetrics, classificationMetrics } from './metrics.js';
 
-/** Ids of the nodes of each part. */
+/** Ids of the nodes of each part. Without validation nodes, all epochs run and the last model is kept. */
 export interface NodeSplits {
   readonly train: Int32Array;
   readonly valid: Int32Array;
@@ -104,6 +104,7 @@ export async function trainNodeClassifier(options: NodeClassifierOptions): Promi
     const record = { epoch, loss, validLoss: valid.loss, validAccuracy: valid.metrics.accuracy, seconds };
     history.push(record);
     onEpoch?.(record);
+    if (valid.metrics.count === 0) continue;
     const score = [valid.metrics.accuracy, -valid.loss];
     if (!best.observe(epoch, monitor === 'accuracy' ? score : score.reverse())) break;
   }
@@ -113,7 +114,7 @@ export async function trainNodeClassifier(options: NodeClassifierOptions): Promi
   const { train, valid, test } = splitsOf(data);
   return {
     epochs: history.length,
-    bestEpoch: best.epoch,
+    bestEpoch: best.epoch === 0 ? history.length : best.epoch,
     history,
     train: part(train),
     valid: part(valid),
@@ -201,6 +202,7 @@ interface PartResult {
 }
 
 function evaluatePart(options: NodeClassifierOptions, ids: Int32Array): PartResult {
+  if (ids.length === 0) return { metrics: classificationMetrics([], [], 0), loss: Number.NaN };
   return scope(() => partMetrics(predict(options), options.data, ids));
 }
 
