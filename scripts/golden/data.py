@@ -107,6 +107,14 @@ def shchur():
     arrays |= {"labels": labels, "class_names": np.array(["red", "grün", "blue"])}
     npz("shchur/tiny.npz", arrays)
     npz("shchur/tiny-zip64.npz", arrays, zip64=True, method=zipfile.ZIP_STORED)
+    for what, name, index, value in (
+        ("feature", "attr_data", 2, np.nan), ("label", "labels", 3, -1),
+        ("column", "adj_indices", 1, n), ("offset", "adj_indptr", 4, 999),
+    ):
+        bad = dict(arrays)
+        bad[name] = bad[name].copy()
+        bad[name][index] = value
+        npz(f"shchur/bad-{what}.npz", bad)
     src, dst = symmetric(list(zip(*(side.tolist() for side in adjacency.nonzero()))))
     expected["shchur"] = {
         "nodes": n, "edges": len(src), "features": width, "classes": 3,

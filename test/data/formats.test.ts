@@ -2,8 +2,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { nodeFormats, readNodeData, readOgb, readPlanetoid, readShchur } from 'skein/data';
-import { ValueError } from 'skein/util';
+import { NpzFile, nodeFormats, readNodeData, readOgb, readPlanetoid, readShchur } from 'skein/data';
+import { FormatError, ValueError } from 'skein/util';
 import { describe, expect, test } from 'vitest';
 import { checksum, runFormatContract } from '../contract/format.js';
 import { expectedContent, fixtures } from './fixtures.js';
@@ -103,6 +103,31 @@ for (const file of ['tiny.npz', 'tiny-zip64.npz']) {
   });
 }
 
+test.each([
+  ['feature', /bad-feature\.npz:attr: expected a finite number for entry 2, got NaN/],
+  ['label', /bad-label\.npz:labels: expected a class from 0 to 2 for the label of node 3, got -1/],
+  ['column', /bad-column\.npz:adj: expected a whole number from 0 to 11 for column of entry 1, got 12/],
+  ['offset', /bad-offset\.npz:adj: expected a whole number from 0 to \d+ for row offset 4, got 999/],
+])('shchur, a bad %s has file and index', async (what, message) => {
+  const reading = readShchur(join(fixtures, 'shchur', `bad-${what}.npz`));
+  await expect(reading).rejects.toThrow(FormatError);
+  await expect(reading).rejects.toThrow(message);
+});
+
+test('shchur, random damage never escapes as another error', async () => {
+  const good = await readFile(join(fixtures, 'shchur', 'tiny.npz'));
+  for (let i = 0; i < good.length; i += 3) {
+    const bad = Buffer.from(good);
+    bad[i] ^= 0xff;
+    try {
+      const file = new NpzFile(bad, 'x.npz');
+      for (const name of file.names) file.get(name);
+    } catch (error) {
+      expect(error).toBeInstanceOf(FormatError);
+    }
+  }
+});
+
 test('shchur: counts are kept when asked for', async () => {
   const { features } = await readShchur(join(fixtures, 'shchur', 'tiny.npz'), { counts: true });
   const { shape, offsets, indices, values } = features as Exclude<typeof features, null> & {
@@ -150,7 +175,7 @@ runFormatContract({
     {
       what: 'an id out of range',
       damage: (path) => setLine(join(path, 'raw/edge.csv.gz'), 1, '1,9'),
-      message: /edge\.csv\.gz: expected a whole number from 0 to 8 for the destination of line 0, got 9/,
+      message: /edge\.csv\.gz: expected a whole number from 0 to 8 for the destination of edge 0, got 9/,
     },
     {
       what: 'a feature that is NaN',

@@ -9,6 +9,7 @@ import {
   readEntityClassification,
   readNTriples,
   readTripleFiles,
+  relationalGraph,
 } from 'skein/data';
 import { FormatError, StorageError, ValueError } from 'skein/util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -181,6 +182,15 @@ describe('labelled entities', () => {
     expect(data.classNames).toEqual(['X', 'Y']);
     expect(data.labels).toEqual(Int32Array.of(0, 1, -1));
     expect([data.splits.train, data.splits.test]).toEqual([Int32Array.of(0), Int32Array.of(1)]);
+  });
+
+  test('as a graph with relations and their inverses', async () => {
+    const data = await read('who\tid\tclass\nhttp://a\t1\tX\n');
+    expect(relationalGraph(data).edgeType).toEqual(Int32Array.of(0, 0));
+    const { graph, edgeType, numRelations } = relationalGraph(data, { inverse: true });
+    expect(graph.edges()).toEqual({ src: Int32Array.of(0, 1, 1, 2), dst: Int32Array.of(1, 2, 0, 1) });
+    expect(edgeType).toEqual(Int32Array.of(0, 0, 1, 1));
+    expect([graph.numNodes, numRelations]).toEqual([3, 2]);
   });
 
   test.each([

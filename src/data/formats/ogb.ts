@@ -66,8 +66,8 @@ async function readCsv(raw: string): Promise<RawGraph> {
   return {
     edges: {
       numNodes,
-      src: checkedIds(at('edge'), 'the source of line', edges.columns[0], numNodes),
-      dst: checkedIds(at('edge'), 'the destination of line', edges.columns[1], numNodes),
+      src: checkedIds(at('edge'), 'the source of edge', edges.columns[0], numNodes),
+      dst: checkedIds(at('edge'), 'the destination of edge', edges.columns[1], numNodes),
     },
     features: existsSync(at('node-feat')) ? await readCsvFeatures(at('node-feat'), numNodes) : null,
     labels: labels.columns[0] ?? [],
@@ -119,7 +119,7 @@ async function readSplits(folder: string, numNodes: number, wanted?: string): Pr
   const read = async (part: string): Promise<Int32Array> => {
     const path = join(base, scheme, `${part}.csv.gz`);
     const { columns } = await readNumberColumns(path, { columns: 1, integers: true });
-    const ids = checkedIds(path, 'the id of line', columns[0] ?? [], numNodes).sort();
+    const ids = checkedIds(path, 'the id in row', columns[0] ?? [], numNodes).sort();
     for (const id of ids) {
       if (owner[id] !== 0) mismatch(path, 'each node in one part once', `node ${id} again`);
       owner[id] = 1;

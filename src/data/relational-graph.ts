@@ -1,0 +1,42 @@
+/**
+ * Facts as one graph whose edges have a relation: the input of R-GCN and its kin.
+ */
+import { Graph } from '../graph/index.js';
+import type { Triples } from './triples.js';
+
+export interface RelationalGraph {
+  readonly graph: Graph;
+  /** The relation of each edge, by edge id. */
+  readonly edgeType: Int32Array;
+  readonly numRelations: number;
+}
+
+/**
+ * A graph of the entities with an edge head → tail per fact. With `inverse`, behind them an edge tail → head per fact, of
+ * relation r + R where r is that of the fact and R their number (Schlichtkrull et al., ESWC 2018).
+ */
+export function relationalGraph(
+  triples: Triples,
+  options: { readonly inverse?: boolean } = {},
+): RelationalGraph {
+  const { src, rel, dst, entities, relations } = triples;
+  const numNodes = entities.length;
+  if (options.inverse !== true) {
+    return {
+      graph: Graph.fromEdges(src, dst, { numNodes }),
+      edgeType: rel,
+      numRelations: relations.length,
+    };
+  }
+  const count = src.length;
+  const from = new Int32Array(2 * count);
+  const to = new Int32Array(2 * count);
+  const edgeType = new Int32Array(2 * count);
+  from.set(src);
+  from.set(dst, count);
+  to.set(dst);
+  to.set(src, count);
+  edgeType.set(rel);
+  for (let i = 0; i < count; i++) edgeType[count + i] = rel[i] + relations.length;
+  return { graph: Graph.fromEdges(from, to, { numNodes }), edgeType, numRelations: 2 * relations.length };
+}
