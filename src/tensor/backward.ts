@@ -8,6 +8,7 @@
 import { kernels } from '../native/index.js';
 import { DTypeError, describe, expected, InternalError, ShapeError, StateError } from '../util/errors.js';
 import { isCheckingFinite, noGrad } from './grad-mode.js';
+import { materialize } from './ops/common.js';
 import { closeScope, openScope } from './scope.js';
 import { formatShape, sameShape } from './shape.js';
 import { SparseRows } from './sparse-rows.js';
@@ -183,11 +184,11 @@ class Pass {
     if (a === null) return b;
     let total = a;
     if (!this.#owned.has(a)) {
-      total = copyOf(a);
+      total = materialize(a);
       this.#owned.add(total);
       a.dispose();
     }
-    const addend = b.isContiguous ? b : copyOf(b);
+    const addend = b.isContiguous ? b : materialize(b);
     kernels().axpy(1, addend.floats, total.floats, total.size);
     b.dispose();
     return total;
@@ -320,7 +321,7 @@ function storeLeafGradient(leaf: Tensor, gradient: Gradient, seenByUser: boolean
     leaf.setOwnGrad(total, seenByUser);
     return;
   }
-  const addend = gradient.isContiguous ? gradient : copyOf(gradient);
+  const addend = gradient.isContiguous ? gradient : materialize(gradient);
   kernels().axpy(1, addend.floats, before.floats, before.size);
   before.storage.version++;
   gradient.dispose();
@@ -329,14 +330,8 @@ function storeLeafGradient(leaf: Tensor, gradient: Gradient, seenByUser: boolean
 /** A contiguous tensor that shares its memory with no other. */
 function exclusive(t: Tensor): Tensor {
   if (t.isContiguous && !t.storage.isShared && t.storage.data.length === t.size) return t;
-  const copy = copyOf(t);
+  const copy = materialize(t);
   t.dispose();
-  return copy;
-}
-
-function copyOf(t: Tensor): Tensor {
-  const copy = Tensor.allocate(t.dtype, t.shape);
-  copy.floats.set(t.dataSync());
   return copy;
 }
 
