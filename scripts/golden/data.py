@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy
+import scipy.io
 import scipy.sparse as sp
 
 OUT = Path(__file__).resolve().parents[2] / "test" / "fixtures" / "data"
@@ -184,9 +185,25 @@ def pickles():
         put(f"pickle/protocol-{protocol}.pickle", pickle.dumps(value, protocol))
 
 
+def matlab():
+    values = {
+        "double": np.array([[1.5, -2.0, 3.0], [4.0, 5.0, 6.0]]), "int": np.array([[7, -8]], np.int16),
+        "cube": np.arange(24, dtype=np.float32).reshape(2, 3, 4), "flag": np.array([[True, False]]),
+        "text": "hello", "empty": np.zeros((0, 3)), "cell": np.array([1, "a"], object), "complex": np.array([[1j]]),
+        "sparse": sp.csc_matrix(np.array([[0, 2.0, 0], [1.0, 0, 3.0]])), "hollow": sp.csc_matrix((2, 2)),
+    }
+    for name, compressed in (("plain", False), ("packed", True)):
+        buffer = io.BytesIO()
+        scipy.io.savemat(buffer, values, do_compression=compressed)
+        content = bytearray(buffer.getvalue())
+        content[:116] = b"MATLAB 5.0 MAT-file".ljust(116)  # without the date
+        put(f"matlab/{name}.mat", bytes(content))
+
+
 planetoid()
 shchur()
 ogb()
 numpy_types()
 pickles()
+matlab()
 put("expected.json", (json.dumps(expected, indent=1, ensure_ascii=False) + "\n").encode())

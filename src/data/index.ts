@@ -23,6 +23,7 @@ export {
   type EntityFiles,
   readEntityClassification,
 } from './formats/entity-classification.js';
+export { MatFile, readMat } from './formats/matlab.js';
 export { readNTriples } from './formats/n-triples.js';
 export { parseNpy, readNpy } from './formats/npy.js';
 export { NpzFile, readNpz } from './formats/npz.js';

@@ -1,7 +1,7 @@
 /** Arrays from .npy and .npz files and from pickles: every element type, byte order and version. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type PickleArray, PickleCsr, parseNpy, parsePickle, readNpz } from 'skein/data';
+import { MatFile, type PickleArray, PickleCsr, parseNpy, parsePickle, readMat, readNpz } from 'skein/data';
 import { FormatError, StorageError } from 'skein/util';
 import { describe, expect, test } from 'vitest';
 import { expectedContent, fixtures } from './fixtures.js';
@@ -60,6 +60,63 @@ describe('npy and npz', () => {
     expect(() => parseNpy(bytes, 'x.npy')).toThrow(FormatError);
     expect(() => parseNpy(bytes, 'x.npy')).toThrow(message);
     expect(() => parseNpy(bytes, 'x.npy')).toThrow('x.npy');
+  });
+});
+
+describe('MATLAB files', () => {
+  test.each(['plain', 'packed'])('%s', async (name) => {
+    const file = await readMat(join(fixtures, 'matlab', `${name}.mat`));
+    expect(file.names).toEqual([
+      ...['double', 'int', 'cube', 'flag', 'text', 'empty', 'cell', 'complex', 'sparse', 'hollow'],
+    ]);
+    const values = (variable: string): unknown[] =>
+      Array.from(file.array(variable).data as ArrayLike<unknown>);
+    expect(file.array('double').shape).toEqual([2, 3]);
+    expect(values('double')).toEqual([1.5, -2, 3, 4, 5, 6]);
+    expect(values('int')).toEqual([7, -8]);
+    expect(file.array('cube').shape).toEqual([2, 3, 4]);
+    expect(values('cube')).toEqual(Array.from({ length: 24 }, (_, i) => i));
+    expect(values('flag')).toEqual([1, 0]);
+    expect(values('text')).toEqual(['hello']);
+    expect(file.array('empty').shape).toEqual([0, 3]);
+    const sparse = file.sparse('sparse');
+    expect(sparse.shape).toEqual([2, 3]);
+    expect(sparse.offsets).toEqual(Int32Array.of(0, 1, 3));
+    expect(sparse.indices).toEqual(Int32Array.of(1, 0, 2));
+    expect(sparse.values).toEqual(Float32Array.of(2, 1, 3));
+    expect(file.sparse('hollow').offsets).toEqual(Int32Array.of(0, 0, 0));
+    expect(() => file.array('cell')).toThrow(/expected a full array for variable cell, got cell/);
+    expect(() => file.array('sparse')).toThrow(/got sparse/);
+    expect(() => file.sparse('double')).toThrow(
+      /expected a sparse matrix for variable double, got a full array/,
+    );
+    expect(() => file.array('complex')).toThrow(/expected real numbers for variable complex/);
+    expect(() => file.array('x')).toThrow(/expected a variable x, got double, int/);
+  });
+
+  test('other content, version 7.3 and damage are named', async () => {
+    const good = await readFile(join(fixtures, 'matlab', 'plain.mat'));
+    expect(() => new MatFile(Buffer.from('hello'), 'x.mat')).toThrow(
+      /x\.mat: expected a MATLAB file of version 5/,
+    );
+    expect(() => new MatFile(Buffer.from('MATLAB 7.3 MAT-file'.padEnd(200)), 'x.mat')).toThrow(
+      /Save it again with -v7/,
+    );
+    expect(() => new MatFile(good.subarray(0, 300), 'x.mat')).toThrow(/damaged or cut off/);
+    for (const name of ['plain', 'packed']) {
+      const whole = await readFile(join(fixtures, 'matlab', `${name}.mat`));
+      for (let i = 124; i < whole.length; i++) {
+        const bad = Buffer.from(whole);
+        bad[i] ^= 0xff;
+        try {
+          const file = new MatFile(bad, 'x.mat');
+          for (const variable of file.names)
+            variable === 'sparse' ? file.sparse('sparse') : file.array(variable);
+        } catch (error) {
+          expect(error).toBeInstanceOf(FormatError);
+        }
+      }
+    }
   });
 });
 
