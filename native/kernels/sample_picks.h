@@ -81,10 +81,9 @@ struct Group {
   int count = 0;
 };
 
-inline Lanes bounded_lanes(const u32* words, Lanes range) {
-  Lanes out;
+// By reference, because passing vectors by value depends on the instruction set.
+inline void bounded_lanes(const u32* words, const Lanes& range, Lanes& out) {
   for (int i = 0; i < kCounterLanes; ++i) out[i] = static_cast<i32>(bounded_word(words[i], static_cast<u32>(range[i])));
-  return out;
 }
 
 inline void draw_group(const Hop& hop, const SortingNetwork& network, Group& group, i32* slots) {
@@ -98,11 +97,12 @@ inline void draw_group(const Hop& hop, const SortingNetwork& network, Group& gro
   }
   const Lanes degree = *reinterpret_cast<const LanesAt*>(group.degree);
   if (hop.replace) {
-    for (i64 i = 0; i < k; ++i) picks[i] = bounded_lanes(words[i], degree);
+    for (i64 i = 0; i < k; ++i) bounded_lanes(words[i], degree, picks[i]);
   } else {
     for (i64 i = 0; i < k; ++i) {
       const Lanes last = degree - static_cast<i32>(k - i);
-      const Lanes drawn = bounded_lanes(words[i], last + 1);
+      Lanes drawn;
+      bounded_lanes(words[i], last + 1, drawn);
       Lanes taken = {};
       for (i64 j = 0; j < i; ++j) taken |= picks[j] == drawn;
       picks[i] = taken ? last : drawn;
