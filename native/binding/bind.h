@@ -1,6 +1,5 @@
 // Derives the JavaScript face of a kernel from its C++ signature: pointers become typed arrays (null allowed), Offsets an
-// Int32Array or Float64Array, i64 and
-// double become numbers, bool becomes a boolean. A kernel needs one line in kernels.def and nothing else.
+// Int32Array or Float64Array, i64 and double numbers, bool a boolean. A kernel needs one line in kernels.def and nothing else.
 //
 // Lifetimes and threads: a synchronous call reads the arrays' addresses, runs, returns; V8 cannot move or free a
 // backing store meanwhile. An asynchronous call also takes a reference to its arguments, runs on the pool with plain

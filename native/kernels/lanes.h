@@ -114,6 +114,7 @@ constexpr i64 row_grain(i64 cols) { return cols >= 16384 ? 1 : 16384 / (cols > 0
 SKEIN_LANES_OPERATOR(+)
 SKEIN_LANES_OPERATOR(-)
 SKEIN_LANES_OPERATOR(*)
+SKEIN_LANES_OPERATOR(/)
 #undef SKEIN_LANES_OPERATOR
 
 // Lane by lane; b where the comparison fails, so a NaN in a is lost and one in b stays.

@@ -1,24 +1,43 @@
-// sddmm: one product per entry and head.
+// sddmm: the features of a row stay in the first-level cache, those at the other end of its entries are fetched ahead.
 #include "sddmm.h"
+
+#include "entry_dots.h"
+#include "rows_stream.h"
+#include "slot_lanes.h"
 
 namespace skein {
 
 template <class T>
 void sddmm(const T* x, const T* y, const T* x_scale, const T* y_scale, const i32* arg, Offsets offsets,
            const i32* indices, T* out, i64 rows, i64 width, i64 heads) {
-  if (heads <= 0) return;
-  const i64 block = width / heads;
-  for_rows(offsets, rows, entry_grain(width * static_cast<i64>(sizeof(T))), [&](i64 from, i64 to) {
+  if (heads <= 0 || rows <= 0) return;
+  const i64 bytes = width * i64{sizeof(T)};
+  const i64 ahead = rows_ahead(bytes), entries = offsets[rows];
+  for_rows(offsets, rows, entry_grain(bytes + heads * i64{sizeof(T)}), [&](i64 from, i64 to) {
+    EntryDots<T> dots(heads, width / heads);
     for (i64 r = from; r < to; ++r) {
-      for (i64 p = offsets[r]; p < offsets[r + 1]; ++p) {
-        const T scale = (y_scale == nullptr ? T(1) : y_scale[r]) * (x_scale == nullptr ? T(1) : x_scale[indices[p]]);
-        for (i64 h = 0; h < heads; ++h) {
-          T total = 0;
-          for (i64 f = h * block; f < (h + 1) * block; ++f) {
-            if (arg == nullptr || arg[r * width + f] == p) total += x[indices[p] * width + f] * y[r * width + f];
-          }
-          out[p * heads + h] = scale * total;
+      const T* own = y + r * width;
+      const i32* won = arg == nullptr ? nullptr : arg + r * width;
+      const T factor = y_scale == nullptr ? T(1) : y_scale[r];
+      for (i64 p = offsets[r], end = offsets[r + 1]; p < end; ++p) {
+        if (p + ahead < entries) fetch_bytes<0>(x + indices[p + ahead] * width, bytes);
+        const T* row = x + indices[p] * width;
+        T* to_entry = out + p * heads;
+        if (won == nullptr) {
+          dots([=](i64 f, auto lanes) { return Lanes<T>::load(row + f, lanes, T(0)) * Lanes<T>::load(own + f, lanes, T(0)); },
+               to_entry);
+        } else {
+          const auto slot = SlotLanes<T>::set(p);
+          dots(
+              [=](i64 f, auto lanes) {
+                const auto v = Lanes<T>::load(row + f, lanes, T(0)) * Lanes<T>::load(own + f, lanes, T(0));
+                return where_equal(SlotLanes<T>::load(won + f, lanes), slot, v);
+              },
+              to_entry);
         }
+        if (y_scale == nullptr && x_scale == nullptr) continue;
+        const T scale = x_scale == nullptr ? factor : factor * x_scale[indices[p]];
+        for (i64 h = 0; h < heads; ++h) to_entry[h] *= scale;
       }
     }
   });
