@@ -1,38 +1,50 @@
-// edgeSoftmax and its gradient.
+// edgeSoftmax and its gradient, in chunks of rows: the exponentials of a chunk are computed together, because the rows
+// are mostly too short to fill vectors.
 #include "edge_softmax.h"
 
 #include <vector>
 
-#include "softmax_row.h"
+#include "head_scores.h"
 
 namespace skein {
 
 template <class T>
 void edge_softmax(const T* scores, Offsets offsets, T* out, i64 rows, i64 heads) {
-  for_rows(offsets, rows, entry_grain(heads * 8), [&](i64 from, i64 to) {
-    for (i64 r = from; r < to; ++r) {
-      const i64 begin = offsets[r] * heads, end = offsets[r + 1] * heads;
-      for (i64 h = 0; h < heads; ++h) {
-        T top = -vm::kInfinity<T>, total = 0;
-        for (i64 i = begin + h; i < end; i += heads) top = scores[i] > top ? scores[i] : top;
-        for (i64 i = begin + h; i < end; i += heads) total += out[i] = exp_nonpositive(scores[i] - top);
-        for (i64 i = begin + h; i < end; i += heads) out[i] /= total;
+  if (heads <= 0) return;
+  for_rows(offsets, rows, entry_grain(heads * 2 * i64{sizeof(T)}), [&](i64 from, i64 to) {
+    with_heads(heads, [&](auto h) {
+      std::vector<T> of(static_cast<std::size_t>(heads));
+      for (i64 r = from; r < to; ++r) {
+        const i64 at = offsets[r] * heads, n = offsets[r + 1] - offsets[r];
+        head_max<h.value>(scores + at, n, heads, of.data());
+        head_map<h.value>(scores + at, n, heads, of.data(), out + at, [](auto s, auto top) { return s - top; });
       }
-    }
+      exp_all(out + offsets[from] * heads, (offsets[to] - offsets[from]) * heads);
+      for (i64 r = from; r < to; ++r) {
+        T* row = out + offsets[r] * heads;
+        const i64 n = offsets[r + 1] - offsets[r];
+        head_sum<h.value>(row, n, heads, of.data());
+        head_map<h.value>(row, n, heads, of.data(), row, [](auto s, auto total) { return s / total; });
+      }
+    });
   });
 }
 
 template <class T>
 void edge_softmax_backward(const T* out, const T* gout, Offsets offsets, T* gscores, i64 rows, i64 heads) {
-  for_rows(offsets, rows, entry_grain(heads * 8), [&](i64 from, i64 to) {
-    for (i64 r = from; r < to; ++r) {
-      const i64 begin = offsets[r] * heads, end = offsets[r + 1] * heads;
-      for (i64 h = 0; h < heads; ++h) {
-        T dot = 0;
-        for (i64 i = begin + h; i < end; i += heads) dot += out[i] * gout[i];
-        for (i64 i = begin + h; i < end; i += heads) gscores[i] = out[i] * (gout[i] - dot);
+  if (heads <= 0) return;
+  for_rows(offsets, rows, entry_grain(heads * 3 * i64{sizeof(T)}), [&](i64 from, i64 to) {
+    with_heads(heads, [&](auto h) {
+      std::vector<T> of(static_cast<std::size_t>(heads));
+      const i64 begin = offsets[from] * heads, end = offsets[to] * heads;
+      for (i64 i = begin; i < end; ++i) gscores[i] = out[i] * gout[i];
+      for (i64 r = from; r < to; ++r) {
+        const i64 at = offsets[r] * heads, n = offsets[r + 1] - offsets[r];
+        head_sum<h.value>(gscores + at, n, heads, of.data());
+        head_map<h.value>(gout + at, n, heads, of.data(), gscores + at, [](auto g, auto dot) { return g - dot; });
       }
-    }
+      for (i64 i = begin; i < end; ++i) gscores[i] *= out[i];
+    });
   });
 }
 

@@ -18,8 +18,9 @@ struct EdgeWeights {
   const i32* slots;
   i64 cols;
   const i32* column_of;  // of each feature, with room for a vector behind the last
+  i64 first = 0;         // the entry whose weights w starts with, when there are no slots
 
-  i64 slot(i64 p) const { return slots == nullptr ? p : slots[p]; }
+  i64 slot(i64 p) const { return slots == nullptr ? p - first : slots[p]; }
   T scale(i64 u) const { return x_scale == nullptr ? T(1) : x_scale[u]; }
   // Weights in the order of the entries come by themselves.
   void fetch(i64 p, i64 end) const {

@@ -1,103 +1,163 @@
-// gatAttention and its gradient.
+// gatAttention and its gradient, in chunks of rows.
 //
-// A row's scores are few beside the features they weigh, so they wait in a buffer of the thread: the largest is known
-// before the first exponential, and the features are read once.
+// Scores are few beside the features they weigh: those of a chunk wait in a buffer of the thread, so that the largest of
+// a row is known before its exponentials, the exponentials of all rows are computed together, and the features are
+// read once.
 #include "gat_attention.h"
 
-#include <cmath>
 #include <vector>
 
-#include "philox.h"
-#include "softmax_row.h"
+#include "entry_dots.h"
+#include "gat_scores.h"
+#include "spmm_sum.h"
 
 namespace skein {
 namespace {
 
-template <class T>
-struct Mask {
-  const u32* key;
-  u64 bound;
-  T scale;
-
-  Mask(const u32* k, double drop)
-      : key(k), bound(philox_threshold(drop)), scale(static_cast<T>(1.0 / (1.0 - drop))) {}
-
-  // out[i] = the factor of element first + i.
-  void fill(i64 first, i64 n, T* out) const {
-    if (key == nullptr) {
-      for (i64 i = 0; i < n; ++i) out[i] = T(1);
-      return;
-    }
-    philox_words(key, static_cast<u64>(first), n, [&](const u32* words, i64 offset, i64 count) {
-      for (i64 i = 0; i < count; ++i) out[offset + i] = words[i] >= bound ? scale : T(0);
-    });
+// The attention of the entries of rows from … to − 1 (dropout applied) in weights, and lse of the rows.
+template <int H, class T>
+void attend(const GatScores<T>& scores, const AttentionMask<T>& mask, const Offsets& offsets, T* lse, T* weights, T* totals,
+            i64 from, i64 to) {
+  const i64 heads = scores.heads, first = offsets[from];
+  const i64 n = (offsets[to] - first) * heads;
+  for (i64 r = from; r < to; ++r) scores.template sums<H>(r, offsets[r], offsets[r + 1], weights + (offsets[r] - first) * heads);
+  for (i64 i = 0; i < n; ++i) weights[i] = scores.leaky(weights[i]);
+  for (i64 r = from; r < to; ++r) {
+    T* row = weights + (offsets[r] - first) * heads;
+    const i64 entries = offsets[r + 1] - offsets[r];
+    head_max<H>(row, entries, heads, lse + r * heads);
+    head_map<H>(row, entries, heads, lse + r * heads, row, [](auto s, auto top) { return s - top; });
   }
-};
+  exp_all(weights, n);
+  for (i64 r = from; r < to; ++r) {
+    T* row = weights + (offsets[r] - first) * heads;
+    T* total = totals + (r - from) * heads;
+    const i64 entries = offsets[r + 1] - offsets[r];
+    head_sum<H>(row, entries, heads, total);
+    head_map<H>(row, entries, heads, total, row, [](auto s, auto sum) { return s / sum; });
+    if (entries > 0) continue;
+    for (i64 h = 0; h < heads; ++h) {
+      total[h] = T(1);
+      lse[r * heads + h] = T(0);
+    }
+  }
+  for (i64 i = 0; i < (to - from) * heads; ++i) lse[from * heads + i] += vm::log(totals[i]);
+  if (!mask.active()) return;
+  mask.each(first * heads, n, [=](i64 i, bool kept) { weights[i] = kept ? weights[i] * mask.scale : T(0); });
+}
 
 }  // namespace
 
 template <class T>
 void gat_attention(const T* z, const T* el, const T* er, const T* ee, Offsets offsets, const i32* indices,
                    const u32* key, double drop, T* y, T* lse, i64 rows, i64 heads, i64 width, double slope) {
-  const Mask<T> mask(key, drop);
-  const T leak = static_cast<T>(slope);
-  for_rows(offsets, rows, entry_grain(heads * width * static_cast<i64>(sizeof(T))), [&](i64 from, i64 to) {
-    std::vector<T> weights, factors;
-    for (i64 r = from; r < to; ++r) {
-      const i64 begin = offsets[r], n = (offsets[r + 1] - begin) * heads;
-      weights.resize(static_cast<std::size_t>(n));
-      factors.resize(static_cast<std::size_t>(n));
-      mask.fill(begin * heads, n, factors.data());
-      for (i64 h = 0; h < heads; ++h) {
-        T top = -vm::kInfinity<T>, total = 0;
-        for (i64 i = h; i < n; i += heads) {
-          const T sum = el[indices[begin + i / heads] * heads + h] + er[r * heads + h] +
-                        (ee == nullptr ? T(0) : ee[begin * heads + i]);
-          weights[i] = sum > T(0) ? sum : leak * sum;
-          top = weights[i] > top ? weights[i] : top;
-        }
-        for (i64 i = h; i < n; i += heads) total += weights[i] = exp_nonpositive(weights[i] - top);
-        lse[r * heads + h] = n > 0 ? top + std::log(total) : T(0);
-        T* out = y + (r * heads + h) * width;
-        for (i64 d = 0; d < width; ++d) out[d] = T(0);
-        for (i64 i = h; i < n; i += heads) {
-          const T weight = weights[i] / total * factors[i];
-          const T* row = z + (indices[begin + i / heads] * heads + h) * width;
-          for (i64 d = 0; d < width; ++d) out[d] += weight * row[d];
-        }
-      }
-    }
+  const i64 all = heads * width;
+  if (rows <= 0 || all <= 0) return;
+  const GatScores<T> scores{el, er, ee, indices, heads, offsets[rows], static_cast<T>(slope)};
+  const AttentionMask<T> mask(key, drop);
+  const auto column_of = feature_columns(all, heads);
+  const GatheredRows<T> in(z, indices, all, offsets[rows]);
+  const bool past = streamed(y, rows, all);
+  const RowSums<T> out{y, nullptr, 0, 0, false, false, false, past};
+  for_rows(offsets, rows, entry_grain(all * i64{sizeof(T)}), [&](i64 from, i64 to) {
+    thread_local std::vector<T> weights, totals;
+    weights.resize(static_cast<std::size_t>((offsets[to] - offsets[from]) * heads));
+    totals.resize(static_cast<std::size_t>((to - from) * heads));
+    with_heads(heads, [&](auto h) {
+      attend<h.value>(scores, mask, offsets, lse, weights.data(), totals.data(), from, to);
+    });
+    const EdgeWeights<T> shares{weights.data(), nullptr, nullptr, heads, column_of.data(), offsets[from]};
+    sum_rows(in, shares, out, offsets, from, to);
+    if (past) stream_end();
   });
 }
+
+namespace {
+
+// Attention and the products gy · z of the entries of a chunk, before they are put together.
+template <class T>
+struct ChunkBuffers {
+  std::vector<T> sums, dots, common;
+  void resize(i64 entries, i64 heads) {
+    sums.resize(static_cast<std::size_t>(entries * heads));
+    dots.resize(static_cast<std::size_t>(entries * heads));
+    common.resize(static_cast<std::size_t>(heads));
+  }
+};
+
+template <class T>
+struct GatBackward {
+  const T* z;
+  const T* y;
+  const T* lse;
+  const T* gy;
+  T* attention;
+  T* gscore;
+  i64 width;
+
+  // The products of each entry, [entries, heads]; sums of `own` with itself first, as what all entries share.
+  void products(const GatScores<T>& scores, EntryDots<T>& dot, i64 begin, i64 end, const T* own, T* to) const {
+    const i64 all = scores.heads * width, bytes = all * i64{sizeof(T)}, ahead = rows_ahead(bytes);
+    for (i64 p = begin; p < end; ++p, to += scores.heads) {
+      if (p + ahead < scores.end) fetch_bytes<0>(z + scores.indices[p + ahead] * all, bytes);
+      const T* row = z + scores.indices[p] * all;
+      dot([=](i64 f, auto lanes) { return Lanes<T>::load(row + f, lanes, T(0)) * Lanes<T>::load(own + f, lanes, T(0)); }, to);
+    }
+  }
+
+  template <int H>
+  void chunk(const GatScores<T>& scores, const AttentionMask<T>& mask, const Offsets& offsets, ChunkBuffers<T>& buffers,
+             i64 from, i64 to) const {
+    const i64 heads = scores.heads, all = heads * width, first = offsets[from];
+    const i64 n = (offsets[to] - first) * heads;
+    buffers.resize(offsets[to] - first, heads);
+    T* SKEIN_RESTRICT sums = buffers.sums.data();
+    T* SKEIN_RESTRICT dots = buffers.dots.data();
+    T* SKEIN_RESTRICT alpha = attention + first * heads;
+    T* SKEIN_RESTRICT g = gscore + first * heads;
+    EntryDots<T> dot(heads, width);
+    for (i64 r = from; r < to; ++r) scores.template sums<H>(r, offsets[r], offsets[r + 1], sums + (offsets[r] - first) * heads);
+    for (i64 i = 0; i < n; ++i) alpha[i] = scores.leaky(sums[i]);
+    for (i64 r = from; r < to; ++r) {
+      const i64 at = (offsets[r] - first) * heads, entries = offsets[r + 1] - offsets[r];
+      head_map<H>(alpha + at, entries, heads, lse + r * heads, alpha + at, [](auto s, auto total) { return s - total; });
+      products(scores, dot, offsets[r], offsets[r + 1], gy + r * all, dots + at);
+    }
+    exp_all(alpha, n);
+    for (i64 i = 0; i < n; ++i) g[i] = alpha[i] * (sums[i] > T(0) ? T(1) : scores.slope);
+    if (mask.active()) {
+      const T scale = mask.scale;
+      mask.each(first * heads, n, [=](i64 i, bool kept) {
+        dots[i] = kept ? dots[i] * scale : T(0);
+        alpha[i] = kept ? alpha[i] * scale : T(0);
+      });
+    }
+    for (i64 r = from; r < to; ++r) {
+      const i64 at = (offsets[r] - first) * heads, entries = offsets[r + 1] - offsets[r];
+      const T* a = gy + r * all;
+      const T* b = y + r * all;
+      dot([=](i64 f, auto lanes) { return Lanes<T>::load(a + f, lanes, T(0)) * Lanes<T>::load(b + f, lanes, T(0)); },
+          buffers.common.data());
+      head_map<H>(dots + at, entries, heads, buffers.common.data(), dots + at, [](auto d, auto shared) { return d - shared; });
+    }
+    for (i64 i = 0; i < n; ++i) g[i] *= dots[i];
+  }
+};
+
+}  // namespace
 
 template <class T>
 void gat_attention_backward(const T* z, const T* el, const T* er, const T* ee, const T* y, const T* lse, const T* gy,
                             Offsets offsets, const i32* indices, const u32* key, double drop, T* attention, T* gscore,
                             i64 rows, i64 heads, i64 width, double slope) {
-  const Mask<T> mask(key, drop);
-  const T leak = static_cast<T>(slope);
-  for_rows(offsets, rows, entry_grain(heads * width * static_cast<i64>(sizeof(T))), [&](i64 from, i64 to) {
-    for (i64 r = from; r < to; ++r) {
-      const i64 begin = offsets[r], n = (offsets[r + 1] - begin) * heads;
-      T* factors = attention + begin * heads;
-      mask.fill(begin * heads, n, factors);
-      for (i64 h = 0; h < heads; ++h) {
-        const T* g = gy + (r * heads + h) * width;
-        T common = 0;
-        for (i64 d = 0; d < width; ++d) common += g[d] * y[(r * heads + h) * width + d];
-        for (i64 i = h; i < n; i += heads) {
-          const i64 u = indices[begin + i / heads];
-          const T sum = el[u * heads + h] + er[r * heads + h] + (ee == nullptr ? T(0) : ee[begin * heads + i]);
-          const T alpha = exp_nonpositive((sum > T(0) ? sum : leak * sum) - lse[r * heads + h]);
-          const T* row = z + (u * heads + h) * width;
-          T dot = 0;
-          for (i64 d = 0; d < width; ++d) dot += g[d] * row[d];
-          gscore[begin * heads + i] = alpha * ((factors[i] == T(0) ? T(0) : factors[i] * dot) - common) *
-                                      (sum > T(0) ? T(1) : leak);
-          factors[i] = factors[i] == T(0) ? T(0) : factors[i] * alpha;
-        }
-      }
-    }
+  const i64 all = heads * width;
+  if (rows <= 0 || all <= 0) return;
+  const GatScores<T> scores{el, er, ee, indices, heads, offsets[rows], static_cast<T>(slope)};
+  const AttentionMask<T> mask(key, drop);
+  const GatBackward<T> backward{z, y, lse, gy, attention, gscore, width};
+  for_rows(offsets, rows, entry_grain(all * i64{sizeof(T)}), [&](i64 from, i64 to) {
+    thread_local ChunkBuffers<T> buffers;
+    with_heads(heads, [&](auto h) { backward.template chunk<h.value>(scores, mask, offsets, buffers, from, to); });
   });
 }
 
