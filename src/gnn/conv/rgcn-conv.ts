@@ -21,7 +21,6 @@ import {
   mul,
   permute,
   reshape,
-  sum,
   Tensor,
 } from '../../tensor/index.js';
 import { expected, ValueError } from '../../util/errors.js';
@@ -46,8 +45,8 @@ export interface RGCNConvOptions extends ParameterOptions {
   readonly inDst?: number;
 }
 
-/** The edges of a graph into rows relation · N + source of a table, kept with the groups they belong to. */
-const lookups = new WeakMap<RelationGroups, Adjacency>();
+/** Edges from rows of the weights, kept with the groups they belong to. */
+const lookups = new WeakMap<RelationGroups, { bases: number; nodes: number; edges: Adjacency }>();
 
 /**
  * x [Ns, in] (or [xSrc, xDst]), or null for the identity of the whole graph's `in` nodes → [Nd, out]. `edgeType` has the
@@ -164,25 +163,32 @@ export class RGCNConv extends Module {
       const table = reshape(weight, [relations * inFeatures, outFeatures]);
       return aggregate(this.#tableEdges(graph, groups, ids), table, { weight: factors }, null);
     }
-    // Coefficients per edge and basis instead of the R × N × out table: the bases of a source lie side by side.
+    // An edge takes one row of each basis, with a coefficient: no R × N × out table.
     const bases = comp.shape[1];
     const perEdge = gatherRows(comp, groups.slotRelations);
     const mix = factors === null ? perEdge : mul(perEdge, reshape(factors, [graph.numEdges, 1]));
-    const all = permute(weight, [1, 0, 2]);
-    const rows = ids === null ? reshape(all, [inFeatures, bases, outFeatures]) : gatherRows(all, ids);
-    return sum(graph.aggregate(rows, { weight: mix }), 1);
+    const table = reshape(weight, [bases * inFeatures, outFeatures]);
+    const edges = this.#tableEdges(graph, groups, ids);
+    return aggregate(edges, table, { weight: reshape(mix, [edges.numEdges]) }, null);
   }
 
+  /** Edges from rows of the weights: of its relation for every edge, or one of every basis. */
   #tableEdges(graph: MessageGraph, groups: RelationGroups, ids: Int32Array | null): Adjacency {
-    let edges = lookups.get(groups);
-    if (edges === undefined || edges.numSrc !== this.relations * this.inFeatures) {
-      const { offsets, indices } = adjacencyOf('RGCNConv', graph);
-      const places = groups.slotRelations.map(
-        (r, slot) => r * this.inFeatures + (ids === null ? indices[slot] : ids[indices[slot]]),
-      );
-      edges = Adjacency.trusted(offsets, places, this.relations * this.inFeatures);
-      lookups.set(groups, edges);
+    const { inFeatures, comp } = this;
+    const bases = comp === null ? 0 : comp.shape[1];
+    const known = lookups.get(groups);
+    if (known?.bases === bases && known.nodes === inFeatures) return known.edges;
+    const { offsets, indices } = adjacencyOf('RGCNConv', graph);
+    const each = Math.max(1, bases);
+    const places = new Int32Array(each * indices.length);
+    for (let slot = 0; slot < indices.length; slot++) {
+      const node = ids === null ? indices[slot] : ids[indices[slot]];
+      if (bases === 0) places[slot] = groups.slotRelations[slot] * inFeatures + node;
+      for (let b = 0; b < bases; b++) places[slot * bases + b] = b * inFeatures + node;
     }
+    const starts = Int32Array.from(offsets, (at) => at * each);
+    const edges = Adjacency.trusted(starts, places, this.weight.shape[0] * inFeatures);
+    lookups.set(groups, { bases, nodes: inFeatures, edges });
     return edges;
   }
 
@@ -193,12 +199,13 @@ export class RGCNConv extends Module {
 
   /** Global ids of the sources, after checking that the layer was made for so many nodes and can number its table. */
   #checkNodes(graph: MessageGraph): Int32Array | null {
-    const { inFeatures, relations } = this;
+    const { inFeatures } = this;
     if (this.blocks !== 1)
       throw new ValueError('RGCNConv: expected features with blocks, got none. Use bases, or an Embedding.');
-    if (relations * inFeatures >= 2 ** 31)
+    const rows = this.weight.shape[0] * inFeatures;
+    if (rows >= 2 ** 31 || (this.comp?.shape[1] ?? 1) * graph.numEdges >= 2 ** 31)
       throw new ValueError(
-        `RGCNConv: ${relations} relations of ${inFeatures} nodes have too many rows. Use bases.`,
+        `RGCNConv: ${rows} rows for ${graph.numEdges} edges are too many to number. Give features.`,
       );
     const ids = globalIds('RGCNConv', graph, 'src');
     if (ids === null && graph.numSrcNodes !== inFeatures) {
