@@ -8,13 +8,26 @@ export { GraphConv, type GraphConvOptions } from './conv/graph-conv.js';
 export { RGCNConv, type RGCNConvOptions } from './conv/rgcn-conv.js';
 export { type SAGEAggregator, SAGEConv, type SAGEConvOptions } from './conv/sage-conv.js';
 export { SGConv, type SGConvOptions } from './conv/sg-conv.js';
+export { TransformerConv, type TransformerConvOptions } from './conv/transformer-conv.js';
+export { type CorrectAndSmoothOptions, correctAndSmooth } from './correct-and-smooth.js';
+export { GraphBatch } from './graph-batch.js';
+export {
+  type HeteroAggregate,
+  HeteroConv,
+  type RelationLayer,
+  type TypedRows,
+} from './hetero/hetero-conv.js';
+export { HGTConv, type HGTConvOptions, type HGTTypes } from './hetero/hgt-conv.js';
 export { type InferOptions, inferLayerwise } from './infer-layerwise.js';
 export type { Features, NodeInput, NodePair } from './input.js';
 export { JumpingKnowledge, type JumpingMode } from './jumping-knowledge.js';
 export { GAT, type GATOptions } from './models/gat.js';
 export { GCN, type GCNOptions } from './models/gcn.js';
 export { GIN, type GINOptions } from './models/gin.js';
+export { GINGraphClassifier, type GINGraphClassifierOptions } from './models/gin-graph-classifier.js';
 export { GraphSAGE, type GraphSAGEOptions } from './models/graph-sage.js';
 export { type EdgeData, LayeredModel, type ModelOptions } from './models/layered-model.js';
 export { RGCN, type RGCNOptions } from './models/rgcn.js';
+export { AttentionalPool, globalMaxPool, globalMeanPool, globalSumPool } from './pooling.js';
 export { propagate } from './propagation.js';
+export { SIGN, type SIGNOptions, signFeatures } from './sign.js';

@@ -1,0 +1,82 @@
+/**
+ * A layer for every edge type of a heterogeneous graph; where several reach a node type, their results are combined.
+ * It computes nothing itself: relations between two node types give their layer a pair of rows.
+ */
+import type { HeteroGraph, MessageGraph } from '../../graph/index.js';
+import { Module } from '../../nn/index.js';
+import { add, concat, maximum, minimum, mul, Tensor } from '../../tensor/index.js';
+import { expected, ValueError } from '../../util/errors.js';
+import type { NodePair } from '../input.js';
+
+/** Rows for each node type. */
+export type TypedRows = Readonly<Record<string, Tensor>>;
+
+/** A layer that `HeteroConv` can hold: it takes pairs where its edge type connects two node types. */
+export type RelationLayer = Module & {
+  forward(graph: MessageGraph, x: never, edgeData?: never): Tensor;
+};
+
+export type HeteroAggregate = 'sum' | 'mean' | 'max' | 'min' | 'cat';
+
+/**
+ * x: a tensor per node type → a tensor per node type that some edge type reaches.
+ *
+ * @example
+ * const conv = new HeteroConv({
+ *   'author,writes,paper': new SAGEConv(8, 16, { inDst: 32 }),
+ *   'paper,cites,paper': new GCNConv(32, 16),
+ * });
+ * const { paper } = conv.forward(graph, { author, paper });
+ */
+export class HeteroConv extends Module {
+  /** By edge type as given: a triple 'src,relation,dst', or a relation's name where that is unambiguous. */
+  readonly convs: Readonly<Record<string, RelationLayer>>;
+  readonly aggregate: HeteroAggregate;
+
+  constructor(
+    convs: Readonly<Record<string, RelationLayer>>,
+    options: { readonly aggregate?: HeteroAggregate } = {},
+  ) {
+    super();
+    const { aggregate = 'sum' } = options;
+    if (!['sum', 'mean', 'max', 'min', 'cat'].includes(aggregate))
+      throw new ValueError(expected('HeteroConv', 'sum, mean, max, min or cat', 'aggregate', aggregate));
+    for (const [type, conv] of Object.entries(convs))
+      if (!(conv instanceof Module)) throw new ValueError(expected('HeteroConv', 'a layer', type, conv));
+    this.convs = { ...convs };
+    this.aggregate = aggregate;
+  }
+
+  /** @param edgeData what layers take as their third argument (edge features), by edge type. */
+  forward(
+    graph: HeteroGraph,
+    x: TypedRows,
+    edgeData: Readonly<Record<string, Tensor>> = {},
+  ): Record<string, Tensor> {
+    const results = new Map<string, Tensor[]>();
+    for (const [name, conv] of Object.entries(this.convs)) {
+      const [src, , dst] = graph.canonical(name);
+      const input: Tensor | NodePair = src === dst ? rowsOf(x, src) : [rowsOf(x, src), rowsOf(x, dst)];
+      const data = Object.hasOwn(edgeData, name) ? [edgeData[name] as never] : [];
+      const y = conv.forward(graph.relation(name), input as never, ...data);
+      results.set(dst, [...(results.get(dst) ?? []), y]);
+    }
+    return Object.fromEntries([...results].map(([type, list]) => [type, combined(list, this.aggregate)]));
+  }
+
+  protected override describe(): string {
+    return this.aggregate;
+  }
+}
+
+function rowsOf(x: TypedRows, type: string): Tensor {
+  if (Object.hasOwn(x, type) && x[type] instanceof Tensor) return x[type];
+  throw new ValueError(expected('HeteroConv', 'a tensor', `x.${type}`, x[type]));
+}
+
+function combined(list: readonly Tensor[], how: HeteroAggregate): Tensor {
+  if (how === 'cat') return concat(list, 1);
+  const join = { sum: add, mean: add, max: maximum, min: minimum }[how];
+  const total = list.reduce((a, b) => join(a, b));
+  return how === 'mean' && list.length > 1 ? mul(total, 1 / list.length) : total;
+}

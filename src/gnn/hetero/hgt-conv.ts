@@ -1,0 +1,189 @@
+/**
+ * Heterogeneous graph transformer (Hu et al., WWW 2020, eq. 3–5), as PyTorch Geometric has it. For node types τ, edge
+ * types φ and each of H heads of size D:
+ *
+ *   score_uv = (Q_τ(v) x_v) · (K_τ(u) x_u A_φ) · p_φ / √D, softmax over all edges into v of whatever type
+ *   m_v = Σ_u α_uv V_τ(u) x_u M_φ
+ *   y_v = s O_τ(v)(gelu(m_v)) + (1 − s) x_v, s = sigmoid(skip_τ(v)), without x_v where widths differ
+ *
+ * The edges of all types into a node type are one graph, whose sources are the rows of each type's sources in turn.
+ */
+import { Graph, type HeteroGraph } from '../../graph/index.js';
+import { newParameter, randomOf } from '../../nn/factory.js';
+import { init, Linear, Module, type ParameterOptions } from '../../nn/index.js';
+import {
+  add,
+  concat,
+  gelu,
+  matmul,
+  mul,
+  permute,
+  reshape,
+  sigmoid,
+  slice,
+  sub,
+  type Tensor,
+} from '../../tensor/index.js';
+import { checkInteger, expected, ValueError } from '../../util/errors.js';
+import { glorotParameter, splitHeads } from '../conv/shared.js';
+import { checkInput } from '../input.js';
+import type { TypedRows } from './hetero-conv.js';
+
+export interface HGTConvOptions extends ParameterOptions {
+  /** 1 by default. */
+  readonly heads?: number;
+}
+
+/** Node and edge types, as a `HeteroGraph` has them. */
+export interface HGTTypes {
+  /** Width of the features of every node type. */
+  readonly inFeatures: Readonly<Record<string, number>>;
+  /** Triples 'src,relation,dst'. */
+  readonly edgeTypes: readonly string[];
+}
+
+/** The edges of all types into one node type. */
+interface JointEdges {
+  readonly graph: Graph;
+  /** Edge types in the order of their sources. */
+  readonly types: readonly string[];
+}
+
+const kept = new WeakMap<HeteroGraph, Map<string, JointEdges>>();
+
+/**
+ * x: a tensor per node type → [N, out] per node type that some edge type reaches.
+ *
+ * @example
+ * const conv = new HGTConv(
+ *   { inFeatures: { author: 8, paper: 32 }, edgeTypes: ['author,writes,paper', 'paper,cites,paper'] },
+ *   64,
+ *   { heads: 4 },
+ * );
+ * const { paper } = conv.forward(graph, { author, paper });
+ */
+export class HGTConv extends Module {
+  readonly heads: number;
+  readonly outFeatures: number;
+  readonly edgeTypes: readonly string[];
+  /** Keys, queries and values of a node type: [3·out, in]. */
+  readonly kqvLin: Readonly<Record<string, Linear>>;
+  readonly outLin: Readonly<Record<string, Linear>>;
+  /** A and M of an edge type: [heads, D, D]. */
+  readonly kRel: Readonly<Record<string, Tensor>>;
+  readonly vRel: Readonly<Record<string, Tensor>>;
+  /** [heads] */
+  readonly pRel: Readonly<Record<string, Tensor>>;
+  /** [1] */
+  readonly skip: Readonly<Record<string, Tensor>>;
+
+  constructor(types: HGTTypes, outFeatures: number, options: HGTConvOptions = {}) {
+    super();
+    const { heads = 1 } = options;
+    checkInteger('HGTConv', 'heads', heads, 1);
+    if (outFeatures % heads !== 0)
+      throw new ValueError(expected('HGTConv', `a divisor of outFeatures (${outFeatures})`, 'heads', heads));
+    this.heads = heads;
+    this.outFeatures = outFeatures;
+    this.edgeTypes = [...types.edgeTypes];
+    const nodeTypes = Object.keys(types.inFeatures);
+    const reached = nodeTypes.filter((type) => this.edgeTypes.some((each) => each.split(',')[2] === type));
+    const size = outFeatures / heads;
+    const square = (): Tensor => glorotParameter([heads, size, size], options);
+    const ones = (shape: readonly number[]): Tensor => newParameter(shape, options, init.ones);
+    this.kqvLin = table(nodeTypes, (type) => own(types.inFeatures[type], 3 * outFeatures, options));
+    this.outLin = table(reached, () => own(outFeatures, outFeatures, options));
+    this.kRel = table(this.edgeTypes, square);
+    this.vRel = table(this.edgeTypes, square);
+    this.pRel = table(this.edgeTypes, () => ones([heads]));
+    this.skip = table(reached, () => ones([1]));
+  }
+
+  forward(graph: HeteroGraph, x: TypedRows): Record<string, Tensor> {
+    const projected = table(Object.keys(this.kqvLin), (type) => this.#kqv(graph, x, type));
+    return table(Object.keys(this.outLin), (type) => {
+      const joint = this.#joint(graph, type);
+      const rows = joint.types.map((each) => this.#sources(projected[each.split(',')[0]], each));
+      const key = concat(
+        rows.map(({ k }) => k),
+        0,
+      );
+      const value = concat(
+        rows.map(({ v }) => v),
+        0,
+      );
+      const weight = joint.graph.edgeSoftmax(joint.graph.dotScores(key, projected[type].q));
+      const mixed = joint.graph.aggregate(value, { weight });
+      const y = this.outLin[type].forward(gelu(reshape(mixed, [mixed.shape[0], this.outFeatures])));
+      if (x[type].shape[1] !== this.outFeatures) return y;
+      return add(x[type], mul(sigmoid(this.skip[type]), sub(y, x[type])));
+    });
+  }
+
+  #kqv(graph: HeteroGraph, x: TypedRows, type: string): { k: Tensor; q: Tensor; v: Tensor } {
+    const lin = this.kqvLin[type];
+    checkInput('HGTConv', `x.${type}`, x[type], graph.numNodes(type), lin.inFeatures);
+    const all = lin.forward(x[type]);
+    const part = (i: number): Tensor =>
+      splitHeads(slice(all, i * this.outFeatures, (i + 1) * this.outFeatures, 1), this.heads);
+    const [k, q, v] = [part(0), part(1), part(2)];
+    return { k, q: mul(q, 1 / Math.sqrt(this.outFeatures / this.heads)), v };
+  }
+
+  /** Keys (with p) and values of the sources of one edge type, through its matrices. */
+  #sources(from: { readonly k: Tensor; readonly v: Tensor }, type: string): { k: Tensor; v: Tensor } {
+    const p = reshape(this.pRel[type], [this.heads, 1, 1]);
+    return { k: perHead(from.k, mul(this.kRel[type], p)), v: perHead(from.v, this.vRel[type]) };
+  }
+
+  #joint(graph: HeteroGraph, dstType: string): JointEdges {
+    const key = `${dstType}\n${this.edgeTypes.join('\n')}`;
+    let byType = kept.get(graph);
+    if (byType === undefined) {
+      byType = new Map();
+      kept.set(graph, byType);
+    }
+    let joint = byType.get(key);
+    if (joint === undefined) {
+      joint = joinEdges(graph, dstType, this.edgeTypes);
+      byType.set(key, joint);
+    }
+    return joint;
+  }
+
+  protected override describe(): string {
+    return `${this.outFeatures}, ${this.heads} heads, ${this.edgeTypes.length} edge types`;
+  }
+}
+
+/** x [N, heads, D] times a matrix [D, D] for each head. */
+function perHead(x: Tensor, matrices: Tensor): Tensor {
+  return permute(matmul(permute(x, [1, 0, 2]), matrices), [1, 0, 2]);
+}
+
+function joinEdges(graph: HeteroGraph, dstType: string, edgeTypes: readonly string[]): JointEdges {
+  const types = edgeTypes.filter((type) => graph.canonical(type)[2] === dstType);
+  const src: number[] = [];
+  const dst: number[] = [];
+  let sources = 0;
+  for (const type of types) {
+    const edges = graph.relation(type).edges();
+    for (let e = 0; e < edges.src.length; e++) {
+      src.push(edges.src[e] + sources);
+      dst.push(edges.dst[e]);
+    }
+    sources += graph.numNodes(graph.canonical(type)[0]);
+  }
+  const sides = { numSrc: sources, numDst: graph.numNodes(dstType) };
+  return { graph: Graph.fromEdges(Int32Array.from(src), Int32Array.from(dst), sides), types };
+}
+
+function table<T>(keys: readonly string[], make: (key: string) => T): Record<string, T> {
+  return Object.fromEntries(keys.map((key) => [key, make(key)]));
+}
+
+function own(inFeatures: number, outFeatures: number, options: ParameterOptions): Linear {
+  const lin = new Linear(inFeatures, outFeatures, options);
+  init.kaimingUniform(lin.weight, { ...randomOf(options), slope: Math.sqrt(5) });
+  return lin;
+}
