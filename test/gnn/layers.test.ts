@@ -11,6 +11,7 @@ import {
   RGCNConv,
   SAGEConv,
   SGConv,
+  TransformerConv,
 } from 'skein/gnn';
 import { MLP } from 'skein/nn';
 import { concat, type Tensor, tanh } from 'skein/tensor';
@@ -131,5 +132,28 @@ for (const kind of [{}, { bases: 2 }, { blocks: 2 }]) {
     pairs: true,
     blocks: true,
     sparse: false,
+  });
+}
+
+for (const kind of ['side by side', 'mean, gate', 'edge features', 'no root'] as const) {
+  const concat = kind !== 'mean, gate';
+  const edge = kind === 'edge features' ? { edgeDim: 2 } : {};
+  checkLayer<TransformerConv>({
+    name: `TransformerConv ${kind}`,
+    layer: 'TransformerConv',
+    make: (i, o, options) =>
+      new TransformerConv(i, o, {
+        ...options,
+        ...edge,
+        heads: 2,
+        concat,
+        beta: kind === 'mean, gate',
+        root: kind !== 'no root',
+      }),
+    run: (layer, graph, x, { attr }) => layer.forward(graph, x, kind === 'edge features' ? attr : null),
+    width: (out) => (concat ? 2 * out : out),
+    pairs: true,
+    blocks: true,
+    sparse: true,
   });
 }
