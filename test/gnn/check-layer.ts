@@ -4,9 +4,10 @@
  */
 
 import type { Features, NodePair } from 'skein/gnn';
-import { Graph, inBlock, type MessageGraph, SparseMatrix } from 'skein/graph';
+import { type Block, Graph, inBlock, type MessageGraph, SparseMatrix } from 'skein/graph';
 import { getThreads, setThreads } from 'skein/native';
 import type { Module } from 'skein/nn';
+import { LayeredNeighborSampler, NeighborSampler } from 'skein/sample';
 import {
   backward,
   decodeSafetensors,
@@ -231,32 +232,42 @@ export function checkLayer<L extends Module>(spec: LayerCase<L>): void {
   });
 }
 
+/** One block per layer for `seeds`, with all neighbours, made in three ways. */
+const allNeighbours: Readonly<Record<string, (graph: Graph, seeds: Int32Array) => readonly Block[]>> = {
+  'blocks cut from the graph': (graph, seeds) => {
+    const second = inBlock(graph, seeds);
+    return [inBlock(graph, second.srcIds as Int32Array), second];
+  },
+  'sampled blocks with fan-out −1': (graph, seeds) =>
+    new NeighborSampler(graph, { fanouts: [-1, -1] }).sample(seeds).blocks,
+  'a DENSE batch': (graph, seeds) =>
+    new LayeredNeighborSampler(graph, { layers: [-1, -1], outgoing: false }).getNeighbors(seeds).takeBlocks(),
+};
+
 /** Two layers on the whole graph, and on blocks of all neighbours of a few nodes: same rows, same gradients. */
 function checkBlocks<L extends Module>(spec: LayerCase<L>, width: (out: number) => number): void {
-  it('gives the rows and gradients of the full graph on blocks', () => {
-    const graph = randomGraph(40, 120, 6);
+  const seeds = Int32Array.of(7, 0, 31, 39);
+
+  it.each(Object.keys(allNeighbours))('gives the rows and gradients of the full graph on %s', (mode) => {
+    const graph = randomGraph(40, 120, 6, true);
     const edges = edgeData(120);
-    const seeds = Int32Array.of(7, 0, 31, 39);
     manualSeed(12);
     const layers = [spec.make(5, 4, { dtype: 'f64' }), spec.make(width(4), 3, { dtype: 'f64' })];
-    const second = inBlock(graph, seeds);
-    const first = inBlock(graph, second.srcIds as Int32Array);
-    const outcome = (whole: boolean): Tensor[] => {
+    const outcome = (blocks: readonly Block[] | null): Tensor[] => {
       for (const layer of layers) layer.zeroGrad();
       const x = rows(40, 5).setRequiresGrad();
-      const blocks = [first, second] as const;
-      let h: Tensor = whole ? x : gatherRows(x, first.srcIds as Int32Array);
+      let h: Tensor = blocks === null ? x : gatherRows(x, blocks[0].srcIds as Int32Array);
       layers.forEach((layer, i) => {
-        const data = whole ? edges : pick(edges, blocks[i].parentEdgeIds as Int32Array);
-        h = spec.run(layer.eval(), whole ? graph : blocks[i], h, data);
+        const data = blocks === null ? edges : pick(edges, blocks[i].parentEdgeIds as Int32Array);
+        h = spec.run(layer.eval(), blocks === null ? graph : blocks[i], h, data);
       });
-      const y = whole ? gatherRows(h, seeds) : h;
+      const y = blocks === null ? gatherRows(h, seeds) : h;
       backward(weighted(y));
       const leaves = [x, ...layers.flatMap((layer) => layer.parameters())];
       return [y, ...leaves.map((t) => (t.grad as Tensor).clone())];
     };
-    const wanted = outcome(true);
-    outcome(false).forEach((t, i) => {
+    const wanted = outcome(null);
+    outcome(allNeighbours[mode](graph, seeds)).forEach((t, i) => {
       close(t, wanted[i], 1e-10, i === 0 ? 'rows' : `gradient ${i}`);
     });
   });
