@@ -2,7 +2,8 @@
  * Personalised propagation of predictions (Gasteiger, Bojchevski and Günnemann, ICLR 2019, eq. 4): z⁰ = x, then `steps`
  * times z = (1 − α) Â z + α x with Â the adjacency with self loops, normalised symmetrically. Usually behind an MLP.
  *
- * Nothing is trained. It needs several steps over the same nodes, so it takes whole graphs and no blocks.
+ * Nothing is trained. Several steps over one graph need a whole graph; on samples give a list of blocks, one per step, the
+ * outermost first.
  */
 import type { MessageGraph } from '../../graph/index.js';
 import { Module } from '../../nn/index.js';
@@ -40,13 +41,14 @@ export class APPNP extends Module {
     this.selfLoops = options.selfLoops ?? true;
   }
 
-  forward(graph: MessageGraph, x: Tensor): Tensor {
-    checkWhole('APPNP', graph);
+  forward(graphs: MessageGraph | readonly MessageGraph[], x: Tensor): Tensor {
+    const list = stepGraphs('APPNP', graphs, this.steps);
     if (!(x instanceof Tensor)) throw new ValueError(expected('APPNP', 'a tensor', 'x', x));
-    const start = mul(x, this.alpha);
+    let start = mul(x, this.alpha);
     let z = x;
-    for (let step = 0; step < this.steps; step++) {
+    for (const graph of list) {
       const kept = this.training ? dropout(z, this.dropout) : z;
+      start = graph.dstRows(start);
       z = add(mul(propagate(graph, kept, this.selfLoops), 1 - this.alpha), start);
     }
     return z;
@@ -57,11 +59,29 @@ export class APPNP extends Module {
   }
 }
 
+/** The graph of each step: a whole graph every time, or the blocks given. */
+export function stepGraphs(
+  layer: string,
+  graphs: MessageGraph | readonly MessageGraph[],
+  steps: number,
+): readonly MessageGraph[] {
+  if (Array.isArray(graphs)) {
+    if (graphs.length !== steps)
+      throw new ValueError(
+        expected(layer, `${steps} blocks (one per step)`, 'the list of blocks', graphs.length),
+      );
+    return graphs;
+  }
+  const graph = graphs as MessageGraph;
+  if (steps > 1) checkWhole(layer, graph, ' or a list of blocks');
+  return new Array<MessageGraph>(steps).fill(graph);
+}
+
 /** Refuses graphs on which a second step would find other nodes. */
-export function checkWhole(layer: string, graph: MessageGraph): void {
+export function checkWhole(layer: string, graph: MessageGraph, alternative = ''): void {
   if (graph.numSrcNodes === graph.numDstNodes) return;
   throw new StateError(
     `${layer}: expected a graph whose nodes are sources and destinations, got ${graph.numSrcNodes} sources and ` +
-      `${graph.numDstNodes} destinations. Several steps need a whole graph.`,
+      `${graph.numDstNodes} destinations. Several steps need a whole graph${alternative}.`,
   );
 }

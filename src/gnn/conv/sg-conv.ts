@@ -2,7 +2,8 @@
  * Simplified graph convolution (Wu et al., ICML 2019, eq. 8): y = Âᵏ x Wᵀ + b with Â the adjacency with self loops,
  * normalised symmetrically.
  *
- * The product and the propagation commute, so the narrower side is propagated. More than one hop needs the whole graph.
+ * The product and the propagation commute, so the narrower side is propagated. More than one hop needs the whole graph, or a
+ * list of blocks, one per hop, the outermost first.
  */
 import { type MessageGraph, SparseMatrix } from '../../graph/index.js';
 import { Linear, Module, type ParameterOptions } from '../../nn/index.js';
@@ -10,7 +11,7 @@ import { add, type Tensor } from '../../tensor/index.js';
 import { checkInteger } from '../../util/errors.js';
 import { checkInput, type Features, project } from '../input.js';
 import { propagate } from '../propagation.js';
-import { checkWhole } from './appnp.js';
+import { stepGraphs } from './appnp.js';
 
 export interface SGConvOptions extends ParameterOptions {
   /** The power k; 1 by default. */
@@ -38,20 +39,18 @@ export class SGConv extends Module {
     this.selfLoops = options.selfLoops ?? true;
   }
 
-  forward(graph: MessageGraph, x: Features): Tensor {
+  forward(graphs: MessageGraph | readonly MessageGraph[], x: Features): Tensor {
     const { lin, hops } = this;
-    checkInput('SGConv', 'x', x, graph.numSrcNodes, lin.inFeatures);
-    if (hops !== 1) checkWhole('SGConv', graph);
+    const list = stepGraphs('SGConv', graphs, hops);
+    checkInput('SGConv', 'x', x, list[0]?.numSrcNodes ?? x.shape[0], lin.inFeatures);
     if (!(x instanceof SparseMatrix) && lin.outFeatures > lin.inFeatures)
-      return lin.forward(this.#spread(graph, x));
-    const y = this.#spread(graph, project(x, lin.weight));
+      return lin.forward(this.#spread(list, x));
+    const y = this.#spread(list, project(x, lin.weight));
     return lin.bias === null ? y : add(y, lin.bias);
   }
 
-  #spread(graph: MessageGraph, x: Tensor): Tensor {
-    let y = x;
-    for (let hop = 0; hop < this.hops; hop++) y = propagate(graph, y, this.selfLoops);
-    return y;
+  #spread(graphs: readonly MessageGraph[], x: Tensor): Tensor {
+    return graphs.reduce((y, graph) => propagate(graph, y, this.selfLoops), x);
   }
 
   protected override describe(): string {
