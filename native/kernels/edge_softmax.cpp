@@ -17,14 +17,14 @@ void edge_softmax(const T* scores, Offsets offsets, T* out, i64 rows, i64 heads)
       for (i64 r = from; r < to; ++r) {
         const i64 at = offsets[r] * heads, n = offsets[r + 1] - offsets[r];
         head_max<h.value>(scores + at, n, heads, of.data());
-        head_map<h.value>(scores + at, n, heads, of.data(), out + at, [](auto s, auto top) { return s - top; });
+        head_map<h.value>(scores + at, n, heads, of.data(), out + at, [](auto& s, const auto& top) { s -= top; });
       }
       exp_all(out + offsets[from] * heads, (offsets[to] - offsets[from]) * heads);
       for (i64 r = from; r < to; ++r) {
         T* row = out + offsets[r] * heads;
         const i64 n = offsets[r + 1] - offsets[r];
         head_sum<h.value>(row, n, heads, of.data());
-        head_map<h.value>(row, n, heads, of.data(), row, [](auto s, auto total) { return s / total; });
+        head_map<h.value>(row, n, heads, of.data(), row, [](auto& s, const auto& total) { s /= total; });
       }
     });
   });
@@ -41,7 +41,7 @@ void edge_softmax_backward(const T* out, const T* gout, Offsets offsets, T* gsco
       for (i64 r = from; r < to; ++r) {
         const i64 at = offsets[r] * heads, n = offsets[r + 1] - offsets[r];
         head_sum<h.value>(gscores + at, n, heads, of.data());
-        head_map<h.value>(gout + at, n, heads, of.data(), gscores + at, [](auto g, auto dot) { return g - dot; });
+        head_map<h.value>(gout + at, n, heads, of.data(), gscores + at, [](auto& g, const auto& dot) { g -= dot; });
       }
       for (i64 i = begin; i < end; ++i) gscores[i] *= out[i];
     });

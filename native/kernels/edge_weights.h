@@ -130,7 +130,8 @@ inline Lanes<float> Spread<float>::read(const float* w, i64 cols) const {
   const __m256i* index = reinterpret_cast<const __m256i*>(column_of);
   Lanes<float> r;
   if (cols > 8) {
-    for (int k = 0; k < 2; ++k) r.part[k] = _mm256_i32gather_ps(w, _mm256_loadu_si256(index + k), 4);
+    const __m256 none = _mm256_setzero_ps(), all = _mm256_castsi256_ps(_mm256_set1_epi32(-1));
+    for (int k = 0; k < 2; ++k) r.part[k] = _mm256_mask_i32gather_ps(none, w, _mm256_loadu_si256(index + k), all, 4);
   } else {
     const __m256 few = load_some(w, static_cast<int>(cols), 0.0f);
     for (int k = 0; k < 2; ++k) r.part[k] = _mm256_permutevar8x32_ps(few, _mm256_loadu_si256(index + k));
@@ -140,8 +141,9 @@ inline Lanes<float> Spread<float>::read(const float* w, i64 cols) const {
 template <>
 inline Lanes<double> Spread<double>::read(const double* w, i64) const {
   const __m128i* index = reinterpret_cast<const __m128i*>(column_of);
+  const __m256d none = _mm256_setzero_pd(), all = _mm256_castsi256_pd(_mm256_set1_epi32(-1));
   Lanes<double> r;
-  for (int k = 0; k < 2; ++k) r.part[k] = _mm256_i32gather_pd(w, _mm_loadu_si128(index + k), 8);
+  for (int k = 0; k < 2; ++k) r.part[k] = _mm256_mask_i32gather_pd(none, w, _mm_loadu_si128(index + k), all, 8);
   return r;
 }
 #else

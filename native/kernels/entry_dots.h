@@ -10,6 +10,12 @@
 
 namespace skein {
 
+// The product of two rows of features, for EntryDots.
+template <class T>
+inline auto product_of(const T* a, const T* b) {
+  return [=](i64 f, auto lanes) { return Lanes<T>::load(a + f, lanes, T(0)) * Lanes<T>::load(b + f, lanes, T(0)); };
+}
+
 template <class T>
 class EntryDots {
  public:

@@ -38,7 +38,7 @@ struct GatheredRows {
   const i32* indices;
   i64 width;
   i64 end;    // of the entries
-  i64 ahead;  // 0: what is read is small enough to be in the cache anyway
+  i64 ahead;  // how many entries ahead a row is fetched
 
   GatheredRows(const T* rows, const i32* from, i64 row_width, i64 entries)
       : x(rows), indices(from), width(row_width), end(entries), ahead(rows_ahead(row_width * i64{sizeof(T)})) {}
@@ -63,7 +63,8 @@ inline void with_count(int n, F&& f) {
 }
 
 // Calls f(columns, partial) for every tile of a row; columns is a TileColumns<N>, partial a true_type or false_type.
-template <class T, class F>
+// `most`: vectors per tile, at least 2.
+template <class T, int most = kTileVectors, class F>
 inline void for_tiles(i64 width, F&& f) {
   constexpr i64 lanes = Lanes<T>::count;
   if (width < lanes) {
@@ -71,11 +72,11 @@ inline void for_tiles(i64 width, F&& f) {
     return;
   }
   const i64 vectors = (width + lanes - 1) / lanes;
-  const i64 tiles = (vectors + kTileVectors - 1) / kTileVectors;
+  const i64 tiles = (vectors + most - 1) / most;
   for (i64 t = 0; t < tiles; ++t) {
     // The last tiles are the larger ones: the vector that steps back is never alone.
     const i64 first = vectors * t / tiles, last = vectors * (t + 1) / tiles;
-    with_count<kTileVectors>(static_cast<int>(last - first), [&](auto n) {
+    with_count<most>(static_cast<int>(last - first), [&](auto n) {
       TileColumns<n.value> columns{};
       for (int k = 0; k < n.value; ++k) columns.at[k] = (first + k) * lanes;
       if (last * lanes > width) columns.at[n.value - 1] = width - lanes;

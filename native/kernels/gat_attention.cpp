@@ -20,13 +20,15 @@ void attend(const GatScores<T>& scores, const AttentionMask<T>& mask, const Offs
             i64 from, i64 to) {
   const i64 heads = scores.heads, first = offsets[from];
   const i64 n = (offsets[to] - first) * heads;
-  for (i64 r = from; r < to; ++r) scores.template sums<H>(r, offsets[r], offsets[r + 1], weights + (offsets[r] - first) * heads);
-  for (i64 i = 0; i < n; ++i) weights[i] = scores.leaky(weights[i]);
+  for (i64 r = from; r < to; ++r) {
+    scores.template sums<H>(r, offsets[r], offsets[r + 1], weights + (offsets[r] - first) * heads);
+  }
+  scores.leaky(weights, n, weights);
   for (i64 r = from; r < to; ++r) {
     T* row = weights + (offsets[r] - first) * heads;
     const i64 entries = offsets[r + 1] - offsets[r];
     head_max<H>(row, entries, heads, lse + r * heads);
-    head_map<H>(row, entries, heads, lse + r * heads, row, [](auto s, auto top) { return s - top; });
+    head_map<H>(row, entries, heads, lse + r * heads, row, [](auto& s, const auto& top) { s -= top; });
   }
   exp_all(weights, n);
   for (i64 r = from; r < to; ++r) {
@@ -34,7 +36,7 @@ void attend(const GatScores<T>& scores, const AttentionMask<T>& mask, const Offs
     T* total = totals + (r - from) * heads;
     const i64 entries = offsets[r + 1] - offsets[r];
     head_sum<H>(row, entries, heads, total);
-    head_map<H>(row, entries, heads, total, row, [](auto s, auto sum) { return s / sum; });
+    head_map<H>(row, entries, heads, total, row, [](auto& s, const auto& sum) { s /= sum; });
     if (entries > 0) continue;
     for (i64 h = 0; h < heads; ++h) {
       total[h] = T(1);
@@ -42,8 +44,7 @@ void attend(const GatScores<T>& scores, const AttentionMask<T>& mask, const Offs
     }
   }
   for (i64 i = 0; i < (to - from) * heads; ++i) lse[from * heads + i] += vm::log(totals[i]);
-  if (!mask.active()) return;
-  mask.each(first * heads, n, [=](i64 i, bool kept) { weights[i] = kept ? weights[i] * mask.scale : T(0); });
+  mask.apply(first * heads, n, weights, nullptr);
 }
 
 }  // namespace
@@ -74,7 +75,7 @@ void gat_attention(const T* z, const T* el, const T* er, const T* ee, Offsets of
 
 namespace {
 
-// Attention and the products gy · z of the entries of a chunk, before they are put together.
+// For the entries of a chunk: el + er + ee and gy · z, [entries, heads]; for a row: gy · y.
 template <class T>
 struct ChunkBuffers {
   std::vector<T> sums, dots, common;
@@ -95,13 +96,13 @@ struct GatBackward {
   T* gscore;
   i64 width;
 
-  // The products of each entry, [entries, heads]; sums of `own` with itself first, as what all entries share.
+  // to[p - begin, h] = own · z of the other end, head by head.
   void products(const GatScores<T>& scores, EntryDots<T>& dot, i64 begin, i64 end, const T* own, T* to) const {
     const i64 all = scores.heads * width, bytes = all * i64{sizeof(T)}, ahead = rows_ahead(bytes);
     for (i64 p = begin; p < end; ++p, to += scores.heads) {
       if (p + ahead < scores.end) fetch_bytes<0>(z + scores.indices[p + ahead] * all, bytes);
       const T* row = z + scores.indices[p] * all;
-      dot([=](i64 f, auto lanes) { return Lanes<T>::load(row + f, lanes, T(0)) * Lanes<T>::load(own + f, lanes, T(0)); }, to);
+      dot(product_of(row, own), to);
     }
   }
 
@@ -116,29 +117,24 @@ struct GatBackward {
     T* SKEIN_RESTRICT alpha = attention + first * heads;
     T* SKEIN_RESTRICT g = gscore + first * heads;
     EntryDots<T> dot(heads, width);
-    for (i64 r = from; r < to; ++r) scores.template sums<H>(r, offsets[r], offsets[r + 1], sums + (offsets[r] - first) * heads);
-    for (i64 i = 0; i < n; ++i) alpha[i] = scores.leaky(sums[i]);
+    for (i64 r = from; r < to; ++r) {
+      scores.template sums<H>(r, offsets[r], offsets[r + 1], sums + (offsets[r] - first) * heads);
+    }
+    scores.leaky(sums, n, alpha);
     for (i64 r = from; r < to; ++r) {
       const i64 at = (offsets[r] - first) * heads, entries = offsets[r + 1] - offsets[r];
-      head_map<H>(alpha + at, entries, heads, lse + r * heads, alpha + at, [](auto s, auto total) { return s - total; });
+      head_map<H>(alpha + at, entries, heads, lse + r * heads, alpha + at, [](auto& s, const auto& total) { s -= total; });
       products(scores, dot, offsets[r], offsets[r + 1], gy + r * all, dots + at);
     }
     exp_all(alpha, n);
-    for (i64 i = 0; i < n; ++i) g[i] = alpha[i] * (sums[i] > T(0) ? T(1) : scores.slope);
-    if (mask.active()) {
-      const T scale = mask.scale;
-      mask.each(first * heads, n, [=](i64 i, bool kept) {
-        dots[i] = kept ? dots[i] * scale : T(0);
-        alpha[i] = kept ? alpha[i] * scale : T(0);
-      });
-    }
+    const T slope = scores.slope;
+    for (i64 i = 0; i < n; ++i) g[i] = alpha[i] * (sums[i] > T(0) ? T(1) : slope);
+    mask.apply(first * heads, n, dots, alpha);
     for (i64 r = from; r < to; ++r) {
       const i64 at = (offsets[r] - first) * heads, entries = offsets[r + 1] - offsets[r];
-      const T* a = gy + r * all;
-      const T* b = y + r * all;
-      dot([=](i64 f, auto lanes) { return Lanes<T>::load(a + f, lanes, T(0)) * Lanes<T>::load(b + f, lanes, T(0)); },
-          buffers.common.data());
-      head_map<H>(dots + at, entries, heads, buffers.common.data(), dots + at, [](auto d, auto shared) { return d - shared; });
+      T* common = buffers.common.data();
+      dot(product_of(gy + r * all, y + r * all), common);
+      head_map<H>(dots + at, entries, heads, common, dots + at, [](auto& d, const auto& shared) { d -= shared; });
     }
     for (i64 i = 0; i < n; ++i) g[i] *= dots[i];
   }

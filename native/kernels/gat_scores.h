@@ -23,12 +23,14 @@ struct GatScores {
     constexpr i64 kAhead = 32;
     const i64 many = H > 0 ? H : heads;
     const T* own = er + r * many;
+    HeadVector<T, H == 0 ? 1 : H> shared{};
+    if constexpr (H > 0) shared = HeadVector<T, H>::load(own);
     for (i64 p = begin; p < stop; ++p, to += many) {
       if (p + kAhead < end) __builtin_prefetch(el + static_cast<i64>(indices[p + kAhead]) * many);
       const T* from = el + static_cast<i64>(indices[p]) * many;
       if constexpr (H > 0) {
         auto all = HeadVector<T, H>::load(from);
-        all.v += HeadVector<T, H>::load(own).v;
+        all.v += shared.v;
         all.store(to);
       } else {
         for (i64 h = 0; h < many; ++h) to[h] = from[h] + own[h];
@@ -40,10 +42,15 @@ struct GatScores {
     for (i64 i = 0; i < (stop - begin) * many; ++i) to[i] += more[i];
   }
 
-  T leaky(T sum) const { return sum > T(0) ? sum : slope * sum; }
+  // to = leakyRelu(from); `to` may be `from`.
+  void leaky(const T* from, i64 n, T* to) const {
+    const T leak = slope;  // a copy, because `to` might point at the member for all the compiler knows
+#pragma GCC ivdep
+    for (i64 i = 0; i < n; ++i) to[i] = from[i] > T(0) ? from[i] : leak * from[i];
+  }
 };
 
-// The factors of attention dropout: those of the dropout kernel for the same element.
+// Attention dropout, with the decisions of the dropout kernel for the same elements.
 template <class T>
 struct AttentionMask {
   const u32* key;
@@ -52,20 +59,28 @@ struct AttentionMask {
 
   AttentionMask(const u32* k, double drop)
       : key(k), bound(philox_threshold(drop)), scale(static_cast<T>(1.0 / (1.0 - drop))) {}
-  bool active() const { return key != nullptr; }
 
-  // Calls f(i, kept) for the elements first + i.
-  template <class F>
-  void each(i64 first, i64 n, F f) const {
-    philox_words(key, static_cast<u64>(first), n, [&](const u32* words, i64 offset, i64 count) {
-      if (bound > 0xffffffffull) {
-        for (i64 i = 0; i < count; ++i) f(offset + i, false);
-        return;
-      }
-      const u32 threshold = static_cast<u32>(bound);
-#pragma GCC ivdep
-      for (i64 i = 0; i < count; ++i) f(offset + i, words[i] >= threshold);
+  // Drops or scales v[i], and also[i] (may be null), as element first + i.
+  void apply(i64 first, i64 n, T* v, T* also) const {
+    if (key == nullptr) return;
+    if (bound > 0xffffffffull) {  // all are dropped
+      for (i64 i = 0; i < n; ++i) v[i] = T(0);
+      for (i64 i = 0; i < n && also != nullptr; ++i) also[i] = T(0);
+      return;
+    }
+    const u32 threshold = static_cast<u32>(bound);
+    philox_words(key, static_cast<u64>(first), n, [=](const u32* words, i64 offset, i64 count) {
+      select(words, threshold, scale, count, v + offset);
+      if (also != nullptr) select(words, threshold, scale, count, also + offset);
     });
+  }
+
+ private:
+  static void select(const u32* SKEIN_RESTRICT words, u32 threshold, T factor, i64 n, T* SKEIN_RESTRICT v) {
+    for (i64 i = 0; i < n; ++i) {
+      const T scaled = v[i] * factor;
+      v[i] = words[i] >= threshold ? scaled : T(0);
+    }
   }
 };
 

@@ -1,7 +1,7 @@
 // groupByKey: entries go to buckets of neighbouring keys first, then each bucket is sorted by counting within the cache.
 //
-// The input is cut into fixed blocks that count and scatter in parallel; a bucket takes from block 0, then from block 1, …,
-// so that positions stay ascending whatever the number of threads. Positions are scattered into `order` itself; a bucket
+// The input is cut into fixed blocks that count and scatter in parallel; a bucket takes from block 0, then from block 1,
+// and so on: positions stay ascending whatever the number of threads. They are scattered into `order` itself; a bucket
 // copies its part before it puts them in place.
 #include "group_by_key.h"
 

@@ -71,23 +71,33 @@ inline void head_sum(const T* s, i64 n, i64 heads, T* total) {
   }
 }
 
-// to[i, h] = f(from[i, h], of[h]); f takes single values and vectors. `to` may be `from`.
+// to[i, h] = from[i, h] changed by f(value, of[h]), which takes single values and vectors, by reference: how vectors would
+// travel by value depends on the instruction set. `to` may be `from`.
 template <int H, class T, class F>
 inline void head_map(const T* from, i64 n, i64 heads, const T* of, T* to, F f) {
   if constexpr (H == 1) {
     const T one = *of;
 #pragma GCC ivdep
-    for (i64 i = 0; i < n; ++i) to[i] = f(from[i], one);
+    for (i64 i = 0; i < n; ++i) {
+      T value = from[i];
+      f(value, one);
+      to[i] = value;
+    }
   } else if constexpr (H > 1) {
     const auto all = HeadVector<T, H>::load(of);
     for (i64 i = 0; i < n; ++i) {
-      HeadVector<T, H> r;
-      r.v = f(HeadVector<T, H>::load(from + i * H).v, all.v);
-      r.store(to + i * H);
+      auto value = HeadVector<T, H>::load(from + i * H);
+      f(value.v, all.v);
+      value.store(to + i * H);
     }
   } else {
-    for (i64 i = 0; i < n; ++i)
-      for (i64 h = 0; h < heads; ++h) to[i * heads + h] = f(from[i * heads + h], of[h]);
+    for (i64 i = 0; i < n; ++i) {
+      for (i64 h = 0; h < heads; ++h) {
+        T value = from[i * heads + h];
+        f(value, of[h]);
+        to[i * heads + h] = value;
+      }
+    }
   }
 }
 

@@ -1,6 +1,8 @@
 // The row boundaries of a sparse structure, in whichever of the two array types they came, and work shared out by them.
 #pragma once
 
+#include <type_traits>
+
 #include "common.h"
 
 namespace skein {
@@ -26,8 +28,13 @@ inline i64 entry_grain(i64 row_bytes) {
   return entries < 16 ? 16 : entries > kElementGrain / 4 ? kElementGrain / 4 : entries;
 }
 
-// Calls f(begin, end) for ranges of rows of about equal work, rows and entries counted alike: neither a row with very
-// many entries nor millions of empty ones leave a thread behind. The boundaries depend on the structure alone.
+inline i64 row_chunks(const Offsets& offsets, i64 rows, i64 grain) {
+  return rows <= 0 ? 0 : (offsets[rows] - offsets[0] + rows + grain - 1) / grain;
+}
+
+// Calls f(begin, end) or f(begin, end, chunk) for ranges of rows of about equal work, rows and entries counted alike:
+// neither a row with very many entries nor millions of empty ones leave a thread behind. The boundaries depend on the
+// structure alone.
 template <class F>
 inline void for_rows(const Offsets& offsets, i64 rows, i64 grain, F&& f) {
   if (rows <= 0) return;
@@ -47,7 +54,9 @@ inline void for_rows(const Offsets& offsets, i64 rows, i64 grain, F&& f) {
       [&](i64 begin, i64 end) {
         const i64 from = row_at(begin);
         const i64 to = end >= work ? rows : row_at(end);
-        if (from < to) f(from, to);
+        if (from >= to) return;
+        if constexpr (std::is_invocable_v<F, i64, i64, i64>) f(from, to, begin / grain);
+        else f(from, to);
       },
       Share::asked);
 }

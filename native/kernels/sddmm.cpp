@@ -24,16 +24,14 @@ void sddmm(const T* x, const T* y, const T* x_scale, const T* y_scale, const i32
         const T* row = x + indices[p] * width;
         T* to_entry = out + p * heads;
         if (won == nullptr) {
-          dots([=](i64 f, auto lanes) { return Lanes<T>::load(row + f, lanes, T(0)) * Lanes<T>::load(own + f, lanes, T(0)); },
-               to_entry);
+          dots(product_of(row, own), to_entry);
         } else {
           const auto slot = SlotLanes<T>::set(p);
-          dots(
-              [=](i64 f, auto lanes) {
-                const auto v = Lanes<T>::load(row + f, lanes, T(0)) * Lanes<T>::load(own + f, lanes, T(0));
-                return where_equal(SlotLanes<T>::load(won + f, lanes), slot, v);
-              },
-              to_entry);
+          const auto product = product_of(row, own);
+          const auto if_won = [=](i64 f, auto lanes) {
+            return where_equal(SlotLanes<T>::load(won + f, lanes), slot, product(f, lanes));
+          };
+          dots(if_won, to_entry);
         }
         if (y_scale == nullptr && x_scale == nullptr) continue;
         const T scale = x_scale == nullptr ? factor : factor * x_scale[indices[p]];

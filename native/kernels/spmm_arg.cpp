@@ -1,7 +1,7 @@
 // spmmArgBackward: every source collects the gradients of the features in which it won.
+#include "feature_tiles.h"
 #include "slot_lanes.h"
 #include "spmm.h"
-#include "spmm_sum.h"
 
 namespace skein {
 namespace {
