@@ -72,7 +72,7 @@ inline void fetch_bytes(const void* row, i64 bytes) {
 
 // How many rows ahead to fetch.
 inline i64 rows_ahead(i64 row_bytes) {
-  constexpr i64 kAheadBytes = 8192, kAheadRows = 32;
+  constexpr i64 kAheadBytes = 4096, kAheadRows = 32;
   const i64 rows = kAheadBytes / row_bytes;
   return rows < 2 ? 2 : rows > kAheadRows ? kAheadRows : rows;
 }
