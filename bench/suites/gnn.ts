@@ -2,14 +2,14 @@
  * Graph learning: aggregation alone, whole epochs on the full graph, sampling, and training on sampled blocks.
  * `peers/gnn.py` has the same cases in PyTorch; a size changed here must change there.
  */
-import { GCNConv, SAGEConv } from 'skein/gnn';
+import { GCNConv } from 'skein/gnn';
 import { Adam, crossEntropy } from 'skein/nn';
 import { dropout, gatherRows, relu, scope, type Tensor } from 'skein/tensor';
 import { figures, floats, integers } from '../inputs.js';
 import type { Case, Suite } from '../suite.js';
 import { coraLike, coraSize, rmat } from './gnn-graphs.js';
 import { samplingCases } from './gnn-sampling.js';
-import { start } from './start.js';
+import { start, startSage } from './start.js';
 
 const floatBytes = 4;
 const idBytes = 4;
@@ -99,27 +99,14 @@ const sageFull: Case = {
     const graph = rmat(graphNodes, graphEdges, 1);
     const x = floats(1, [graphNodes, sageSizes[0]]);
     const labels = integers(2, graphNodes, sageSizes[3]);
-    const layers = sageSizes.slice(1).map((out, i) => new SAGEConv(sageSizes[i], out));
-    for (const [i, layer] of layers.entries()) {
-      start(layer.linL.weight, 10 + i, 1 / 16);
-      start(layer.linL.bias, 20 + i, 1 / 16);
-      start(layer.linR?.weight ?? null, 30 + i, 1 / 16);
-    }
-    const optimizer = new Adam(
-      layers.flatMap((layer) => layer.parameters()),
-      { lr: 1e-3 },
-    );
+    const model = startSage(sageSizes);
+    const optimizer = new Adam(model.parameters(), { lr: 1e-3 });
     let loss = Number.NaN;
     return {
       run() {
         loss = scope(() => {
           optimizer.zeroGrad();
-          let h = x;
-          for (const [i, layer] of layers.entries()) {
-            h = layer.forward(graph, h);
-            if (i < 2) h = relu(h);
-          }
-          const value = crossEntropy(h, labels);
+          const value = crossEntropy(model.forward(graph, x), labels);
           value.backward();
           optimizer.step();
           return value.item();

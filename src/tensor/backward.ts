@@ -8,9 +8,10 @@
 import { kernels } from '../native/index.js';
 import { DTypeError, describe, expected, InternalError, ShapeError, StateError } from '../util/errors.js';
 import { isCheckingFinite, noGrad } from './grad-mode.js';
-import { materialize } from './ops/common.js';
+import { copyInto, materialize } from './ops/common.js';
+import { RowRange } from './row-range.js';
 import { closeScope, openScope } from './scope.js';
-import { formatShape, sameShape } from './shape.js';
+import { contiguousStrides, formatShape, sameShape, sizeOf } from './shape.js';
 import { SparseRows } from './sparse-rows.js';
 import { checkFinite, type Edge, edgeOf, type Gradient, type GradientHook, TapeNode } from './tape.js';
 import { Tensor } from './tensor.js';
@@ -95,13 +96,13 @@ class Pass {
   /** Takes one handle of a gradient (or null) along an edge. */
   deliver(edge: Edge, index: number, gradient: Gradient | null): void {
     if (edge === null) {
-      if (gradient instanceof Tensor) gradient.dispose();
+      discard(gradient);
     } else if (edge instanceof Tensor) {
       this.#deliverToLeaf(edge, gradient);
     } else if (gradient !== null) {
-      const dense = gradient instanceof SparseRows ? densify(gradient) : gradient;
       edge.gradients ??= new Array<Tensor | null>(edge.outputs).fill(null);
-      edge.gradients[index] = this.#sum(edge.gradients[index], dense);
+      const before = edge.gradients[index];
+      edge.gradients[index] = before === null ? densify(gradient) : this.#sum(before, gradient);
     }
   }
 
@@ -120,9 +121,10 @@ class Pass {
     if (gradient === undefined) return;
     this.#leafSlots.delete(leaf);
     if (this.#captured !== null && !this.#captured.has(leaf)) {
-      if (gradient instanceof Tensor) gradient.dispose();
+      discard(gradient);
       return;
     }
+    if (gradient instanceof RowRange) gradient = densify(gradient);
     if (leaf.hooks !== null || this.#captured !== null) {
       if (gradient instanceof SparseRows) gradient = densify(gradient);
       for (const hook of [...(leaf.hooks ?? [])]) gradient = hooked(hook, gradient as Tensor);
@@ -177,20 +179,26 @@ class Pass {
 
   #sumAny(a: Gradient, b: Gradient): Gradient {
     if (a instanceof SparseRows && b instanceof SparseRows) return a.concat(b);
-    return this.#sum(a instanceof SparseRows ? densify(a) : a, b instanceof SparseRows ? densify(b) : b);
+    return this.#sum(densify(a), b);
   }
 
-  #sum(a: Tensor | null, b: Tensor): Tensor {
-    if (a === null) return b;
+  /** a + b, in the memory of a where nobody else holds it. */
+  #sum(a: Tensor, b: Gradient): Tensor {
     let total = a;
     if (!this.#owned.has(a)) {
-      total = materialize(a);
+      total = exclusive(a);
       this.#owned.add(total);
-      a.dispose();
     }
-    const addend = b.isContiguous ? b : materialize(b);
-    kernels().axpy(1, addend.floats, total.floats, total.size);
-    b.dispose();
+    if (b instanceof SparseRows) {
+      b.addTo(total.floats);
+      return total;
+    }
+    const rows = b instanceof Tensor ? b : b.rows;
+    const start = b instanceof Tensor ? 0 : b.start * sizeOf(total.shape.slice(1));
+    const addend = rows.isContiguous ? rows : materialize(rows);
+    const place = start === 0 ? total.floats : total.floats.subarray(start);
+    kernels().axpy(1, addend.floats, place, rows.size);
+    rows.dispose();
     return total;
   }
 }
@@ -289,7 +297,7 @@ function ownHandles(
   return results.map((result, i) => {
     if (result === null || result === undefined) return null;
     const sparse = result instanceof SparseRows;
-    const dtype = sparse || result instanceof Tensor ? result.dtype : null;
+    const dtype = sparse || result instanceof Tensor || result instanceof RowRange ? result.dtype : null;
     if (dtype !== node.dtypes[i] || !sameShape(result.shape, node.shapes[i])) {
       const got = dtype === null ? describe(result) : `${dtype} of shape ${formatShape(result.shape)}`;
       throw node.mistake(
@@ -297,12 +305,13 @@ function ownHandles(
       );
     }
     if (sparse) return result;
+    if (result instanceof RowRange) return new RowRange(result.shape, result.start, result.rows.alias());
     const taken = !node.builtin || received.includes(result) || results.indexOf(result) < i;
     return taken ? result.alias() : result;
   });
 }
 
-function storeLeafGradient(leaf: Tensor, gradient: Gradient, seenByUser: boolean): void {
+function storeLeafGradient(leaf: Tensor, gradient: Tensor | SparseRows, seenByUser: boolean): void {
   const before = leaf.ownGrad;
   if (gradient instanceof SparseRows) {
     if (before !== null) {
@@ -335,9 +344,23 @@ function exclusive(t: Tensor): Tensor {
   return copy;
 }
 
-function densify(sparse: SparseRows): Tensor {
-  const dense = Tensor.allocate(sparse.rows instanceof Float32Array ? 'f32' : 'f64', sparse.shape);
+/** A dense gradient; a dense one is given back as it is. */
+function densify(gradient: Gradient): Tensor {
+  if (gradient instanceof Tensor) return gradient;
+  const { shape } = gradient;
+  const dense = Tensor.allocate(gradient.dtype, shape);
   kernels().fill(dense.floats, dense.size, 0);
-  sparse.addTo(dense.floats);
+  if (gradient instanceof SparseRows) {
+    gradient.addTo(dense.floats);
+    return dense;
+  }
+  const strides = contiguousStrides(shape);
+  copyInto(gradient.rows, dense, strides, gradient.start * strides[0]);
+  gradient.rows.dispose();
   return dense;
+}
+
+function discard(gradient: Gradient | null): void {
+  if (gradient instanceof Tensor) gradient.dispose();
+  else if (gradient instanceof RowRange) gradient.rows.dispose();
 }

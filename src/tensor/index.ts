@@ -28,6 +28,7 @@ export { defineMultiOp, defineOp, type MultiOpDefinition, type OpDefinition } fr
 export * from './ops/index.js';
 export { emptyPool, type PoolStats, poolStats } from './pool.js';
 export { defaultRandom, manualSeed, randomState, setRandomState } from './random.js';
+export type { RowRange } from './row-range.js';
 export {
   type DecodedTensors,
   decodeSafetensors,

@@ -10,6 +10,7 @@ import { type FloatArray, kernels } from '../native/index.js';
 import { describe, InternalError, StateError, ValueError } from '../util/errors.js';
 import { type DType, isFloat } from './dtype.js';
 import { isCheckingFinite, isGradEnabled, setRecording } from './grad-mode.js';
+import type { RowRange } from './row-range.js';
 import { formatShape, type Shape } from './shape.js';
 import type { SparseRows } from './sparse-rows.js';
 import type { Storage } from './storage.js';
@@ -19,7 +20,7 @@ import { Tensor } from './tensor.js';
 export type GradientHook = (gradient: Tensor) => unknown;
 /** Called with the leaf when its gradient of this backward pass is complete. */
 export type LeafHook = (leaf: Tensor) => void;
-export type Gradient = Tensor | SparseRows;
+export type Gradient = Tensor | SparseRows | RowRange;
 
 /** Where the gradient of an input goes: to the node that made it, to a leaf, or nowhere. */
 export type Edge = TapeNode | Tensor | null;

@@ -1,7 +1,7 @@
 /**
  * Graph convolution: y = D̂^(−½) Â D̂^(−½) x Wᵀ + b, with Â = A + I (Kipf and Welling, ICLR 2017, eq. 2).
  *
- * The product and the aggregation commute, so the narrower side is aggregated. Edge weights of the graph enter Â.
+ * The product and the aggregation commute, so the narrower side is aggregated (of equal ones the input). Edge weights of the graph enter Â.
  */
 import { type MessageGraph, SparseMatrix } from '../../graph/index.js';
 import { init, Linear, Module, type ParameterOptions, parameter } from '../../nn/index.js';
@@ -41,7 +41,7 @@ export class GCNConv extends Module {
     const { inFeatures, outFeatures } = this.lin;
     checkInput('GCNConv', 'x', x, graph.numSrcNodes, inFeatures);
     const y =
-      x instanceof SparseMatrix || outFeatures <= inFeatures
+      x instanceof SparseMatrix || outFeatures < inFeatures
         ? propagate(graph, project(x, this.lin.weight), this.selfLoops)
         : project(propagate(graph, x, this.selfLoops), this.lin.weight);
     return this.bias === null ? y : add(y, this.bias);

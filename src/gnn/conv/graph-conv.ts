@@ -54,7 +54,7 @@ export class GraphConv extends Module {
     const weight = graph.slotWeights(linRel.weight.dtype as FloatDType);
     if (reduce === 'max' && x instanceof SparseMatrix)
       throw new ValueError("GraphConv: expected dense features for reduce 'max', got a SparseMatrix.");
-    if (x instanceof SparseMatrix || (reduce !== 'max' && linRel.outFeatures <= linRel.inFeatures)) {
+    if (x instanceof SparseMatrix || (reduce !== 'max' && linRel.outFeatures < linRel.inFeatures)) {
       const y = graph.aggregate(project(x, linRel.weight), { reduce, weight });
       return linRel.bias === null ? y : add(y, linRel.bias);
     }

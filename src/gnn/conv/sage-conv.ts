@@ -5,11 +5,12 @@
  *   pool        as max, over relu(W_p x_u + b_p)
  *   gcn         y_v = W_l · (x_v + Σ_{u∈N(v)} x_u) / (|N(v)| + 1)   (its eq. 2)
  *
- * The mean and the product commute, so the narrower side is aggregated.
+ * The mean and the product commute, so the narrower side is aggregated; of equal ones the input, because blocks have fewer
+ * destinations than sources.
  */
 import { type MessageGraph, SparseMatrix } from '../../graph/index.js';
 import { Linear, Module, type ParameterOptions } from '../../nn/index.js';
-import { add, clamp, div, mul, relu, sqrt, sum, Tensor } from '../../tensor/index.js';
+import { add, clamp, div, mul, relu, scope, sqrt, sum, Tensor } from '../../tensor/index.js';
 import { expected, ValueError } from '../../util/errors.js';
 import { checkInput, ends, type Features, type NodePair, project } from '../input.js';
 
@@ -60,8 +61,10 @@ export class SAGEConv extends Module {
   }
 
   forward(graph: MessageGraph, x: Features | NodePair): Tensor {
-    const y = x instanceof SparseMatrix ? this.#forwardSparse(graph, x) : this.#forwardDense(graph, x);
-    return this.normalize ? unitRows(y) : y;
+    return scope(() => {
+      const y = x instanceof SparseMatrix ? this.#forwardSparse(graph, x) : this.#forwardDense(graph, x);
+      return this.normalize ? unitRows(y) : y;
+    });
   }
 
   #forwardDense(graph: MessageGraph, x: Tensor | NodePair): Tensor {
@@ -74,7 +77,7 @@ export class SAGEConv extends Module {
     const sent = lin === null ? src : relu(lin.forward(src));
     const linear = aggregator === 'mean' || aggregator === 'gcn';
     const y =
-      linear && linL.outFeatures <= linL.inFeatures
+      linear && linL.outFeatures < linL.inFeatures
         ? this.#aggregateProjected(graph, sent)
         : linL.forward(this.#aggregate(graph, sent));
     return dst === null || linR === null ? y : add(y, linR.forward(dst));

@@ -17,7 +17,7 @@ import {
   Module,
   type ParameterOptions,
 } from '../../nn/index.js';
-import { add, dropout, gatherRows, Tensor } from '../../tensor/index.js';
+import { add, dropout, gatherRows, scope, Tensor } from '../../tensor/index.js';
 import { checkInteger, checkNumber, expected, ValueError } from '../../util/errors.js';
 import { dropFeatures, type Features, project } from '../input.js';
 import { JumpingKnowledge, type JumpingMode } from '../jumping-knowledge.js';
@@ -99,6 +99,11 @@ export abstract class LayeredModel<L extends Module = Module> extends Module {
   /** One layer with all that comes before and after it, up to the input of the next. */
   forwardLayer(i: number, graph: MessageGraph, x: Features | null, edgeData: EdgeData = null): Tensor {
     checkInteger(this.constructor.name, 'layer', i, 0, this.layers.length - 1);
+    // What backward does not need goes at once, not when the step ends.
+    return scope(() => this.#runLayer(i, graph, x, edgeData));
+  }
+
+  #runLayer(i: number, graph: MessageGraph, x: Features | null, edgeData: EdgeData): Tensor {
     const p = i === 0 ? this.inputDropout : this.dropout;
     const input = x !== null && this.training ? dropFeatures(x, p) : x;
     const y = this.convolve(i, graph, input, edgesOf(graph, edgeData));

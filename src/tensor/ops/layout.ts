@@ -4,6 +4,7 @@
  */
 import { checkInteger, DTypeError, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { builtinOp } from '../op.js';
+import { RowRange } from '../row-range.js';
 import {
   checkAxis,
   checkShape,
@@ -120,6 +121,7 @@ const sliceOp = builtinOp<{
       x.offset + start * x.strides[axis],
     ),
   backward(_ctx, gy, { axis, start, from }) {
+    if (axis === 0) return [new RowRange(from, start, gy)];
     const gx = zerosLike(gy.dtype, from);
     const strides = contiguousStrides(from);
     copyInto(gy, gx, strides, start * strides[axis]);
