@@ -66,7 +66,7 @@ function sampling(name: string, threads: number): Case {
   };
 }
 
-class Training {
+export class Training {
   readonly model = startSage(sizes);
   readonly optimizer = new Adam(this.model.parameters(), { lr: 1e-3 });
 
@@ -81,7 +81,7 @@ class Training {
   }
 }
 
-function makeLoader(prefetch: number, reuse = true): NodeLoader {
+export function makeLoader(prefetch: number, reuse = true): NodeLoader {
   const graph = bigGraph();
   const sampler = new NeighborSampler(graph, { fanouts, seed: 1 });
   const features = floats(1, [nodes, sizes[0]]);

@@ -88,6 +88,8 @@ export class TapeNode implements OpContext, BackwardContext {
   /** The saved tensors' memory, held by this node so that disposing the tensors does no harm. */
   #storages: Storage[] = [];
   #versions: number[] = [];
+  /** Handles made for saved tensors that were disposed meanwhile; built-in rules do not keep them. */
+  readonly #revived: Tensor[] = [];
   #released = false;
 
   constructor(rule: OpRule<unknown>, attributes: unknown, inputs: readonly Tensor[]) {
@@ -138,7 +140,10 @@ export class TapeNode implements OpContext, BackwardContext {
     }
     const saved = this.#saved;
     for (let i = 0; i < saved.length; i++) {
-      if (saved[i].isDisposed) saved[i] = saved[i].alias(this.#storages[i]);
+      if (saved[i].isDisposed) {
+        saved[i] = saved[i].alias(this.#storages[i]);
+        if (this.builtin) this.#revived.push(saved[i]);
+      }
       if (this.#storages[i].version === this.#versions[i]) continue;
       throw new StateError(
         `backward: a tensor of shape ${formatShape(saved[i].shape)} that ${this.name} saved was changed in place after it ` +
@@ -168,6 +173,8 @@ export class TapeNode implements OpContext, BackwardContext {
   /** Lets the saved values go. */
   release(): void {
     for (const storage of this.#storages) storage.release();
+    for (const handle of this.#revived) handle.dispose();
+    this.#revived.length = 0;
     this.#saved = [];
     this.#storages = [];
     this.#released = true;

@@ -4,6 +4,7 @@ import {
   noGrad,
   ones,
   poolStats,
+  rand,
   scope,
   type Tensor,
   tensor,
@@ -63,6 +64,21 @@ describe('scope', () => {
       scope(() => {
         w.zeroGrad();
         w.matmul(w).relu().sum().backward();
+      });
+    for (let i = 0; i < 3; i++) step();
+    const { allocations } = poolStats();
+    for (let i = 0; i < 50; i++) step();
+    expect(poolStats().allocations).toBe(allocations);
+  });
+  it('gives memory back that backward needed after an inner scope had ended', () => {
+    const w = rand([200, 200]).setRequiresGrad();
+    const step = (): void =>
+      scope(() => {
+        w.zeroGrad();
+        const h = scope(() => w.matmul(w).relu().slice(0, 100).matmul(w));
+        h.add(scope(() => h.mul(h)))
+          .sum()
+          .backward();
       });
     for (let i = 0; i < 3; i++) step();
     const { allocations } = poolStats();

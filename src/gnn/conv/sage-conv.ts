@@ -10,7 +10,7 @@
  */
 import { type MessageGraph, SparseMatrix } from '../../graph/index.js';
 import { Linear, Module, type ParameterOptions } from '../../nn/index.js';
-import { add, clamp, div, mul, relu, scope, sqrt, sum, Tensor } from '../../tensor/index.js';
+import { add, clamp, div, linearPair, mul, relu, scope, sqrt, sum, Tensor } from '../../tensor/index.js';
 import { expected, ValueError } from '../../util/errors.js';
 import { checkInput, ends, type Features, type NodePair, project } from '../input.js';
 
@@ -76,11 +76,13 @@ export class SAGEConv extends Module {
     checkInput('SAGEConv', 'x', src, graph.numSrcNodes, linL.inFeatures);
     const sent = lin === null ? src : relu(lin.forward(src));
     const linear = aggregator === 'mean' || aggregator === 'gcn';
-    const y =
-      linear && linL.outFeatures < linL.inFeatures
-        ? this.#aggregateProjected(graph, sent)
-        : linL.forward(this.#aggregate(graph, sent));
-    return dst === null || linR === null ? y : add(y, linR.forward(dst));
+    if (linear && linL.outFeatures < linL.inFeatures) {
+      const y = this.#aggregateProjected(graph, sent);
+      return dst === null || linR === null ? y : add(y, linR.forward(dst));
+    }
+    const neighbours = this.#aggregate(graph, sent);
+    if (dst === null || linR === null) return linL.forward(neighbours);
+    return linearPair(neighbours, linL.weight, dst, linR.weight, linL.bias);
   }
 
   #forwardSparse(graph: MessageGraph, x: SparseMatrix): Tensor {

@@ -18,7 +18,7 @@ export {
   transpose,
   unsqueeze,
 } from './layout.js';
-export { linear, matmul } from './matmul.js';
+export { linear, linearPair, matmul } from './matmul.js';
 export { batchNorm, type ColumnStats, columnStats, layerNorm } from './norm.js';
 export {
   type Axes,

@@ -9,7 +9,7 @@ import { expected, ShapeError } from '../../util/errors.js';
 import { builtinOp } from '../op.js';
 import { broadcastShapes, formatShape, type Shape, sizeOf } from '../shape.js';
 import { Tensor } from '../tensor.js';
-import { checkSameFloat, packed } from './common.js';
+import { checkRank, checkSameFloat, checkShapeIs, materialize, packed } from './common.js';
 import { expand, reshape } from './layout.js';
 
 /** A matrix for gemm: its memory and whether it lies there transposed. */
@@ -24,7 +24,7 @@ function operand(t: Tensor): { data: FloatArray; transposed: boolean } {
   return { data: packed(t), transposed: false };
 }
 
-/** op(a)·op(b) + bias into a new [m, n] tensor, or one of `shape` with as many elements. */
+/** op(a)·op(b) + bias into a new [m, n] tensor, or one of `shape` with as many elements, or added to `onto`. */
 function product(
   a: Tensor,
   b: Tensor,
@@ -32,12 +32,13 @@ function product(
   transB: boolean,
   shape?: Shape,
   bias?: Tensor,
+  onto?: Tensor,
 ): Tensor {
   const left = operand(a);
   const right = operand(b);
   const [m, k] = transA ? [a.shape[1], a.shape[0]] : [a.shape[0], a.shape[1]];
   const n = transB ? b.shape[0] : b.shape[1];
-  const y = Tensor.allocate(a.dtype, shape ?? [m, n]);
+  const y = onto ?? Tensor.allocate(a.dtype, shape ?? [m, n]);
   const flipA = transA !== left.transposed;
   const flipB = transB !== right.transposed;
   kernels().gemm(
@@ -50,7 +51,7 @@ function product(
     k,
     flipA,
     flipB,
-    false,
+    onto !== undefined,
   );
   return y;
 }
@@ -169,6 +170,52 @@ export function linear(x: Tensor, weight: Tensor, bias: Tensor | null = null): T
     throw new ShapeError(expected('linear', `shape [${out}]`, 'bias', formatShape(bias.shape)));
   }
   return linearOp(bias === null ? [x, weight] : [x, weight, bias], { shape: [...x.shape.slice(0, -1), out] });
+}
+
+const linearPairOp = builtinOp({
+  name: 'linearPair',
+  forward(ctx, [x1, w1, x2, w2, bias]) {
+    ctx.save(x1, w1, x2, w2);
+    const y = product(x1, w1, false, true, undefined, bias);
+    return product(x2, w2, false, true, undefined, undefined, y);
+  },
+  backward(ctx, gy) {
+    const [x1, w1, x2, w2] = ctx.saved;
+    const [rows, out] = gy.shape;
+    const g = gy.isContiguous ? gy : materialize(gy);
+    const gradients = [
+      ctx.needs(0) ? product(g, w1, false, false) : null,
+      ctx.needs(1) ? product(g, x1, true, false) : null,
+      ctx.needs(2) ? product(g, w2, false, false) : null,
+      ctx.needs(3) ? product(g, x2, true, false) : null,
+    ];
+    if (!ctx.hasInput(4)) return gradients;
+    const gb = ctx.needs(4) ? Tensor.allocate(gy.dtype, [out]) : null;
+    if (gb !== null) kernels().reduce(reduceCode.sum, g.floats, gb.floats, 1, rows, out);
+    return [...gradients, gb];
+  },
+});
+
+/**
+ * x1·w1ᵀ + x2·w2ᵀ + bias without a temporary: two maps to the same rows, such as a node's neighbours and itself.
+ * x1 [N, in1], w1 [out, in1], x2 [N, in2], w2 [out, in2], bias [out].
+ */
+export function linearPair(
+  x1: Tensor,
+  w1: Tensor,
+  x2: Tensor,
+  w2: Tensor,
+  bias: Tensor | null = null,
+): Tensor {
+  checkSameFloat('linearPair', { x1, w1, x2, w2, bias });
+  for (const [name, t] of Object.entries({ x1, w1, x2, w2 })) checkRank('linearPair', name, t, 2);
+  const [rows, into] = x1.shape;
+  const out = w1.shape[0];
+  checkShapeIs('linearPair', 'w1', w1, [out, into]);
+  checkShapeIs('linearPair', 'x2', x2, [rows, x2.shape[1]]);
+  checkShapeIs('linearPair', 'w2', w2, [out, x2.shape[1]]);
+  if (bias !== null) checkShapeIs('linearPair', 'bias', bias, [out]);
+  return linearPairOp(bias === null ? [x1, w1, x2, w2] : [x1, w1, x2, w2, bias]);
 }
 
 /** [..., F] as a matrix of rows. */

@@ -33,6 +33,14 @@ export const networkCases: OpCase[] = [
     cube: [input([2, 3, 4]), input([6, 4]), input([6])],
     empty: [input([0, 4]), input([3, 4]), input([3])],
   }),
+  ...makeCases('linearPair', (a, v, b, w, c) => ops.linearPair(a, v, b, w, c), {
+    'two maps': [input([5, 4]), input([3, 4]), input([5, 7]), input([3, 7]), input([3])],
+    rows: [input([129, 8]), input([9, 8]), input([129, 1]), input([9, 1]), input([9])],
+    'no rows': [input([0, 4]), input([3, 4]), input([0, 2]), input([3, 2]), input([3])],
+  }),
+  ...makeCases('linearPair', (a, v, b, w) => ops.linearPair(a, v, b, w), {
+    'no bias': [input([5, 4]), input([3, 4]), input([5, 2]), input([3, 2])],
+  }),
   ...makeCases('linear', (x, w) => ops.linear(x, w), { 'no bias': [input([5, 4]), input([3, 4])] }),
   ...makeCases('crossEntropyRows', (x) => ops.crossEntropyRows(x, ids(x.shape[0], x.shape[1])), {
     ...Object.fromEntries(edges.slice(1).map((n) => [`classes=${n}`, [input([5, n])]])),
