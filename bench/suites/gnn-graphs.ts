@@ -6,7 +6,7 @@ import { integers, mix } from '../inputs.js';
 const thresholds = [0.57, 0.76, 0.95].map((p) => Math.floor(p * 2 ** 32));
 
 /** Ends of R-MAT edges: a quadrant per bit, ids modulo `nodes`. */
-export function rmatEdges(nodes: number, edges: number, seed: number): { src: Int32Array; dst: Int32Array } {
+function rmatEdges(nodes: number, edges: number, seed: number): { src: Int32Array; dst: Int32Array } {
   const bits = Math.ceil(Math.log2(nodes));
   const src = new Int32Array(edges);
   const dst = new Int32Array(edges);

@@ -66,7 +66,7 @@ function sampling(name: string, threads: number): Case {
   };
 }
 
-export class Training {
+class Training {
   readonly model = startSage(sizes);
   readonly optimizer = new Adam(this.model.parameters(), { lr: 1e-3 });
 
@@ -81,7 +81,7 @@ export class Training {
   }
 }
 
-export function makeLoader(prefetch: number, reuse = true): NodeLoader {
+function makeLoader(prefetch: number, reuse = true): NodeLoader {
   const graph = bigGraph();
   const sampler = new NeighborSampler(graph, { fanouts, seed: 1 });
   const features = floats(1, [nodes, sizes[0]]);

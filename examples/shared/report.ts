@@ -8,26 +8,47 @@ export interface ExampleRun {
   done(result: NodeClassifierResult): void;
 }
 
+const usage = 'usage: npm run example -- <name> [--seed <whole number>] [--json]';
+
+function fail(message: string): never {
+  console.error(`example: ${message}\n${usage}`);
+  process.exit(2);
+}
+
+function readArguments(): { seed: number; json: boolean } {
+  try {
+    const { values } = parseArgs({
+      options: {
+        seed: { type: 'string', default: '0' },
+        json: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    });
+    if (values.help) {
+      console.log(usage);
+      process.exit(0);
+    }
+    if (!/^\d{1,15}$/.test(values.seed))
+      fail(`expected a whole number of at least 0 for --seed, got "${values.seed}".`);
+    return { seed: Number(values.seed), json: values.json };
+  } catch (error) {
+    return fail((error as Error).message);
+  }
+}
+
+/** Nothing where there are no validation nodes. */
+const validation = (accuracy: number): string =>
+  Number.isNaN(accuracy) ? '' : `, validation ${(100 * accuracy).toFixed(1)} %`;
+
 /** Reads `--seed` and `--json`; prints every `every` epochs and at the end. */
 export function startExample(every = 20): ExampleRun {
-  const { values } = parseArgs({
-    options: { seed: { type: 'string', default: '0' }, json: { type: 'boolean', default: false } },
-  });
-  const seed = Number(values.seed);
-  if (!Number.isSafeInteger(seed) || seed < 0) {
-    console.error(`example: expected a whole number of at least 0 for --seed, got "${values.seed}".`);
-    process.exit(2);
-  }
+  const { seed, json } = readArguments();
   return {
     seed,
     onEpoch({ epoch, loss, validAccuracy }) {
       if (epoch % every !== 0) return;
-      if (values.json)
-        console.log(JSON.stringify({ event: 'epoch', epoch, loss, valid_accuracy: validAccuracy }));
-      else
-        console.log(
-          `epoch ${epoch}: loss ${loss.toFixed(4)}, validation ${(100 * validAccuracy).toFixed(1)} %`,
-        );
+      if (json) console.log(JSON.stringify({ event: 'epoch', epoch, loss, valid_accuracy: validAccuracy }));
+      else console.log(`epoch ${epoch}: loss ${loss.toFixed(4)}${validation(validAccuracy)}`);
     },
     done({ test, bestEpoch, epochs, seconds }) {
       const summary = {
@@ -39,7 +60,7 @@ export function startExample(every = 20): ExampleRun {
         seconds: Number(seconds.toFixed(3)),
         seed,
       };
-      if (values.json) console.log(JSON.stringify(summary));
+      if (json) console.log(JSON.stringify(summary));
       else
         console.log(
           `test accuracy ${(100 * test.accuracy).toFixed(1)} % (best of ${epochs} epochs: ${bestEpoch}, ${seconds.toFixed(1)} s)`,

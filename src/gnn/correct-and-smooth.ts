@@ -5,7 +5,7 @@
  */
 import type { MessageGraph } from '../graph/index.js';
 import { abs, add, clamp, type Ids, mul, noGrad, type Tensor, zeros } from '../tensor/index.js';
-import { checkIds } from '../tensor/ops/common.js';
+import { checkIds, toInt32 } from '../tensor/ops/common.js';
 import { checkInteger, checkNumber, expected, ShapeError } from '../util/errors.js';
 import { checkWhole } from './conv/appnp.js';
 import { propagate } from './propagation.js';
@@ -25,7 +25,7 @@ export interface CorrectAndSmoothOptions {
 /**
  * Better probabilities [N, C] from those of a model.
  *
- * @param labels the class of each node in `trainIds`, in that order.
+ * @param labels the class of every node; only those of `trainIds` are looked at.
  * @example
  * const better = correctAndSmooth(graph, softmax(logits), labels, trainIds);
  */
@@ -44,11 +44,15 @@ export function correctAndSmooth(
       expected(where, `shape [${graph.numDstNodes}, classes]`, 'probabilities', probabilities.shape),
     );
   const ids = checkIds(where, 'trainIds', trainIds, nodes);
-  const truth = checkIds(where, 'labels', labels, classes);
-  if (truth.length !== ids.length)
-    throw new ShapeError(
-      expected(where, `${ids.length} labels (one per training node)`, 'labels', truth.length),
-    );
+  const all = toInt32(where, 'labels', labels);
+  if (all.length !== nodes)
+    throw new ShapeError(expected(where, `${nodes} labels (one per node)`, 'labels', all.length));
+  const truth = checkIds(
+    where,
+    'labels of trainIds',
+    ids.map((id) => all[id]),
+    classes,
+  );
   return noGrad(() => {
     const corrected = correct(graph, probabilities, truth, ids, options);
     const start = corrected.clone();

@@ -28,6 +28,11 @@ export function ends(
 }
 
 export function checkInput(layer: string, name: string, x: Features, rows: number, width: number): void {
+  if (Array.isArray(x)) {
+    throw new ValueError(
+      `${layer}: expected one tensor for ${name}, got a pair. Between two node types use a layer that takes pairs, such as SAGEConv or GATConv.`,
+    );
+  }
   if (!(x instanceof Tensor) && !(x instanceof SparseMatrix))
     throw new ValueError(expected(layer, 'a tensor or a SparseMatrix', name, x));
   if (x.shape.length !== 2 || x.shape[0] !== rows || x.shape[1] !== width) {

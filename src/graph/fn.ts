@@ -35,7 +35,7 @@ export interface Reduce {
   readonly out: string;
 }
 
-/** One row per edge: `src` and `dst` are the fields of its ends, `data` its own. */
+/** One row per edge, in the order of edge ids: `src` and `dst` are the fields of its ends, `data` its own. */
 export interface EdgeBatch {
   readonly src: Frame;
   readonly dst: Frame;

@@ -97,16 +97,7 @@ export class HeteroGraph {
 
   /** The triple that a name stands for. */
   canonical(type: EdgeTypeName): EdgeType {
-    const name = typeof type === 'string' ? type : type.join();
-    const parts = name.split(',');
-    const found = this.edgeTypes.filter((each) =>
-      parts.length === 3 ? each.join() === name : each[1] === name,
-    );
-    if (found.length === 1) return found[0];
-    const known = this.edgeTypes.map((each) => each.join()).join(' | ');
-    const what =
-      found.length === 0 ? 'a known edge type' : 'an unambiguous edge type (give the whole triple)';
-    throw new ValueError(expected('HeteroGraph', what, 'the edge type', name, `Known: ${known}.`));
+    return findEdgeType('HeteroGraph', this.edgeTypes, type);
   }
 
   #checkType(type: string): string {
@@ -194,6 +185,17 @@ export class HeteroGraph {
     const graph = Graph.fromEdges(src, dst, { numNodes: nodes });
     return { graph, nodeType, edgeType, nodeOffsets: offsets };
   }
+}
+
+/** The one of `types` that a triple or a relation's name stands for. */
+export function findEdgeType(where: string, types: readonly EdgeType[], type: EdgeTypeName): EdgeType {
+  const name = typeof type === 'string' ? type : type.join();
+  const whole = name.split(',').length === 3;
+  const found = types.filter((each) => (whole ? each.join() === name : each[1] === name));
+  if (found.length === 1) return found[0];
+  const known = types.map((each) => each.join()).join(' | ');
+  const what = found.length === 0 ? 'a known edge type' : 'an unambiguous edge type (give the whole triple)';
+  throw new ValueError(expected(where, what, 'the edge type', name, `Known: ${known}.`));
 }
 
 function parseTriple(where: string, name: string, counts: ReadonlyMap<string, number>): EdgeType {

@@ -15,9 +15,16 @@ export {
 } from './fn.js';
 export type { Frame } from './frame.js';
 export { type CscOptions, Graph, type GraphOptions } from './graph.js';
-export { type EdgeType, type EdgeTypeName, HeteroGraph, type HomogeneousGraph } from './hetero-graph.js';
+export {
+  type EdgeType,
+  type EdgeTypeName,
+  findEdgeType,
+  HeteroGraph,
+  type HomogeneousGraph,
+} from './hetero-graph.js';
 export { LocalGraph } from './local-graph.js';
 export type { AggregateOptions, AttentionOptions, MessageGraph } from './message-graph.js';
+export { edgeSoftmax } from './message-passing.js';
 export { metisPartition, type Partition } from './partition.js';
 export { SparseMatrix } from './sparse-matrix.js';
 export {

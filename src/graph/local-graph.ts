@@ -157,6 +157,26 @@ export abstract class LocalGraph implements MessageGraph {
     return this.#selfLoops;
   }
 
+  /** Sizes and fields, as printed. */
+  toString(): string {
+    const fields = (name: string, frame: Frame): string =>
+      Object.keys(frame).length === 0
+        ? ''
+        : `; ${name}: ${Object.entries(frame)
+            .map(([key, t]) => `${key} [${t.shape.join(', ')}]`)
+            .join(', ')}`;
+    const square = this.srcdata === this.dstdata;
+    const nodes = square ? `${this.numDstNodes} nodes` : `${this.numSrcNodes} → ${this.numDstNodes} nodes`;
+    const data = square
+      ? fields('ndata', this.srcdata)
+      : fields('srcdata', this.srcdata) + fields('dstdata', this.dstdata);
+    return `${this.constructor.name}(${nodes}, ${this.numEdges} edges${data}${fields('edata', this.edata)})`;
+  }
+
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return this.toString();
+  }
+
   abstract withSelfLoops(): LocalGraph;
   abstract normDegrees(selfLoops: boolean): { readonly src: Float64Array; readonly dst: Float64Array };
 

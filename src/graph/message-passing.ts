@@ -19,7 +19,7 @@ export function updateAll(graph: MessageGraph, message: Message | UserMessage, r
       const names = Object.keys(messages).join(', ') || 'nothing';
       throw new ValueError(expected('updateAll', `a message "${reduce.message}"`, 'the function', names));
     }
-    graph.dstdata[reduce.out] = graph.aggregateEdges(chosen, reduce.op);
+    graph.dstdata[reduce.out] = graph.aggregateEdges(graph.toSlots(chosen), reduce.op);
     return;
   }
   if (message.out !== reduce.message) {
@@ -38,10 +38,20 @@ export function updateAll(graph: MessageGraph, message: Message | UserMessage, r
 export function applyEdges(graph: MessageGraph, message: Message | UserMessage): void {
   if (typeof message === 'function') {
     const messages = runUserMessage(graph, message);
-    for (const [name, rows] of Object.entries(messages)) graph.edata[name] = graph.toEdgeIds(rows);
+    for (const [name, rows] of Object.entries(messages)) graph.edata[name] = rows;
     return;
   }
   graph.edata[message.out] = graph.toEdgeIds(edgeMessage(graph, message));
+}
+
+/**
+ * Softmax over the edges into each node, for each column: scores [E, …] by edge id, as `edata` has them.
+ *
+ * @example
+ * g.edata.a = edgeSoftmax(g, g.edata.score);
+ */
+export function edgeSoftmax(graph: MessageGraph, scores: Tensor): Tensor {
+  return graph.toEdgeIds(graph.edgeSoftmax(graph.toSlots(scores)));
 }
 
 function fused(graph: MessageGraph, { op, lhs, rhs }: Message, reduce: Reduce): Tensor | null {
@@ -113,7 +123,7 @@ function onEdges(graph: MessageGraph, { target, field }: Operand): Tensor {
   return graph.toSlots(graph.edata[field]);
 }
 
-/** Gathers the fields that the function reads, and no others. */
+/** Gathers the fields that the function reads, and no others. Rows are in the order of edge ids, as in `edata`. */
 function runUserMessage(graph: MessageGraph, message: UserMessage): Record<string, Tensor> {
   const lazily = (frame: Frame, place: (t: Tensor) => Tensor): Frame => {
     const made = new Map<string, Tensor>();
@@ -130,9 +140,9 @@ function runUserMessage(graph: MessageGraph, message: UserMessage): Record<strin
     });
   };
   const edges: EdgeBatch = {
-    src: lazily(graph.srcdata, (t) => graph.srcToEdges(t)),
-    dst: lazily(graph.dstdata, (t) => graph.dstToEdges(t)),
-    data: lazily(graph.edata, (t) => graph.toSlots(t)),
+    src: lazily(graph.srcdata, (t) => graph.toEdgeIds(graph.srcToEdges(t))),
+    dst: lazily(graph.dstdata, (t) => graph.toEdgeIds(graph.dstToEdges(t))),
+    data: graph.edata,
   };
   const result: unknown = message(edges);
   if (typeof result !== 'object' || result === null)

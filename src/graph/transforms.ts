@@ -137,16 +137,22 @@ export function subgraph(graph: Graph, nodes: Ids): Subgraph {
   };
 }
 
-/** The edges that `keep` accepts, in their order, on the same nodes. */
+/** The given edges in the order given, or those that a function accepts in their order, on the same nodes. */
 export function edgeSubgraph(
   graph: Graph,
-  keep: (src: number, dst: number, edge: number) => boolean,
+  keep: Ids | ((src: number, dst: number, edge: number) => boolean),
 ): { graph: Graph; edgeIds: Int32Array } {
   const { src, dst } = graph.edges();
-  const edgeIds = new Int32Array(src.length);
-  let n = 0;
-  for (let e = 0; e < src.length; e++) if (keep(src[e], dst[e], e)) edgeIds[n++] = e;
-  const ids = edgeIds.slice(0, n);
+  let ids: Int32Array;
+  if (typeof keep === 'function') {
+    const all = new Int32Array(src.length);
+    let n = 0;
+    for (let e = 0; e < src.length; e++) if (keep(src[e], dst[e], e)) all[n++] = e;
+    ids = all.slice(0, n);
+  } else {
+    ids = toInt32('edgeSubgraph', 'keep', keep).slice();
+    checkNodeIds('edgeSubgraph', 'keep', ids, src.length);
+  }
   const weight = graph.edgeWeight;
   const pick = (a: Int32Array): Int32Array => Int32Array.from(ids, (e) => a[e]);
   const kept = weight === null ? null : Float32Array.from(ids, (e) => weight[e]);

@@ -2,8 +2,15 @@
  * A sampled neighbourhood with several kinds of nodes and edges. As in a `Batch`, nodes of each type are in the order of
  * hops with the seeds first, and the structures of all layers are prefixes of one per relation.
  */
-import { Adjacency, Block, type EdgeType, Graph, type LocalGraph } from '../graph/index.js';
-import { expected, ValueError } from '../util/errors.js';
+import {
+  Adjacency,
+  Block,
+  type EdgeType,
+  type EdgeTypeName,
+  findEdgeType,
+  Graph,
+  type LocalGraph,
+} from '../graph/index.js';
 import type { HopEdges } from './hop-runner.js';
 import type { SamplingGraph } from './sampling-graph.js';
 
@@ -13,8 +20,10 @@ export interface HeteroBlock {
   /** Rows that come in and rows that are computed, by node type; the latter are the first of the former. */
   readonly numSrc: Readonly<Record<string, number>>;
   readonly numDst: Readonly<Record<string, number>>;
-  /** By triple or 'src,relation,dst'. */
-  relation(type: EdgeType | string): LocalGraph;
+  /** By triple, 'src,relation,dst', or the relation's name where that is unambiguous. */
+  relation(type: EdgeTypeName): LocalGraph;
+  /** The triple that a name stands for. */
+  canonical(type: EdgeTypeName): EdgeType;
 }
 
 export interface SampledRelation {
@@ -54,7 +63,7 @@ export class HeteroBatch {
   }
 
   /** The edge of the relation behind each of its sampled edges, by destination row. */
-  edgeIds(type: EdgeType | string): Int32Array {
+  edgeIds(type: EdgeTypeName): Int32Array {
     const { graph, edges } = find(this.#parts.relations, type);
     return graph.edgeIds(edges.slots);
   }
@@ -85,6 +94,7 @@ export class HeteroBatch {
       numSrc,
       numDst,
       relation: (type) => find(made, type).graph,
+      canonical: (type) => find(made, type).type,
     };
   }
 
@@ -103,12 +113,7 @@ export class HeteroBatch {
   }
 }
 
-function find<T extends { readonly type: EdgeType }>(list: readonly T[], type: EdgeType | string): T {
-  const name = typeof type === 'string' ? type : type.join();
-  const found = list.find((each) => each.type.join() === name);
-  if (found !== undefined) return found;
-  const known = list.map((each) => each.type.join()).join(' | ');
-  throw new ValueError(
-    expected('HeteroBatch', 'a sampled edge type', 'the edge type', name, `Known: ${known}.`),
-  );
+function find<T extends { readonly type: EdgeType }>(list: readonly T[], type: EdgeTypeName): T {
+  const types = list.map((each) => each.type);
+  return list[types.indexOf(findEdgeType('HeteroBatch', types, type))];
 }

@@ -46,8 +46,7 @@ export class LoadedBatch<X extends Tensor | SparseMatrix = Tensor> {
   readonly step: number;
   readonly seeds: Int32Array;
   readonly batch: Batch;
-  /** Labels of the rows that the last block computes; null without labels. */
-  readonly labels: Int32Array | null;
+  readonly #labels: Int32Array | null;
   readonly #x: X | null;
 
   /** @internal */
@@ -56,7 +55,7 @@ export class LoadedBatch<X extends Tensor | SparseMatrix = Tensor> {
     this.seeds = seeds;
     this.batch = batch;
     this.#x = x;
-    this.labels = labels;
+    this.#labels = labels;
   }
 
   get nodeIds(): Int32Array {
@@ -67,9 +66,22 @@ export class LoadedBatch<X extends Tensor | SparseMatrix = Tensor> {
     return this.batch.blocks;
   }
 
-  /** Features of all nodes of the batch. */
+  /** The row of each seed as it was given; equal seeds share a row. */
+  get seedRows(): Int32Array {
+    return this.batch.seedRows;
+  }
+
+  /** Labels of the rows that the last block computes. */
+  get labels(): Int32Array {
+    if (this.#labels === null)
+      throw new StateError('NodeLoader: this loader has no labels. Pass { labels }.');
+    return this.#labels;
+  }
+
+  /** Features of all nodes of the batch; gone when the next batch is asked for, unless the loader has `reuse: false`. */
   get x(): X {
-    if (this.#x === null) throw new StateError('NodeLoader: x needs features, and this loader has none.');
+    if (this.#x === null)
+      throw new StateError('NodeLoader: x needs features, and this loader has none. Pass { features }.');
     return this.#x;
   }
 

@@ -5,6 +5,7 @@ export {
   type NodeClassificationData,
   type NodeClassifierOptions,
   type NodeClassifierResult,
+  type NodeModel,
   type NodeSplits,
   type SamplingOptions,
   trainNodeClassifier,

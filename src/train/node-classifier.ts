@@ -6,9 +6,16 @@
  * const result = await trainNodeClassifier({ model: new GCN([1433, 16, 7]), data: await loadDataset('cora') });
  * console.log(result.test.accuracy);
  */
-import { type EdgeData, type Features, inferLayerwise, type LayeredModel } from '../gnn/index.js';
-import type { Graph } from '../graph/index.js';
-import { Adam, type BaseOptions, clipGradNorm, crossEntropy, type Optimizer } from '../nn/index.js';
+import { type EdgeData, type Features, inferLayerwise, LayeredModel } from '../gnn/index.js';
+import type { Graph, MessageGraph } from '../graph/index.js';
+import {
+  Adam,
+  type BaseOptions,
+  clipGradNorm,
+  crossEntropy,
+  type Module,
+  type Optimizer,
+} from '../nn/index.js';
 import { NeighborSampler, type NeighborSamplerOptions, NodeLoader } from '../sample/index.js';
 import { argmax, gatherRows, manualSeed, noGrad, scope, Tensor } from '../tensor/index.js';
 import { checkInteger, expected, StateError, ValueError } from '../util/errors.js';
@@ -47,8 +54,13 @@ export interface EpochRecord {
   readonly seconds: number;
 }
 
+/** Any module from a graph and features to logits [N, classes]; sampled training needs a `LayeredModel`. */
+export interface NodeModel extends Module {
+  forward(graph: MessageGraph, features: Features | null, edgeData: EdgeData): Tensor;
+}
+
 export interface NodeClassifierOptions {
-  readonly model: LayeredModel;
+  readonly model: NodeModel;
   readonly data: NodeClassificationData;
   /** Default: Adam with lr 0.01 and weight decay 5e-4. */
   readonly optimizer?: Optimizer<BaseOptions>;
@@ -150,16 +162,15 @@ function sampledEpochs(sampling: SamplingOptions, data: NodeClassificationData):
     ...(sampler.seed === undefined ? {} : { seed: sampler.seed }),
     ...(prefetch === undefined ? {} : { prefetch }),
   });
-  return async ({ model, clipNorm }, optimizer, epoch) => {
+  return async (options, optimizer, epoch) => {
+    const { clipNorm } = options;
+    const model = layered(options.model);
     let total = 0;
     let count = 0;
     for await (const batch of loader.epoch(epoch)) {
       const loss = trainStep(model, optimizer, clipNorm, () => {
         const x = data.features === null ? null : batch.x;
-        return crossEntropy(
-          model.forward(batch.blocks, x, data.edgeData ?? null),
-          batch.labels as Int32Array,
-        );
+        return crossEntropy(model.forward(batch.blocks, x, data.edgeData ?? null), batch.labels);
       });
       total += loss * batch.seeds.length;
       count += batch.seeds.length;
@@ -169,7 +180,7 @@ function sampledEpochs(sampling: SamplingOptions, data: NodeClassificationData):
 }
 
 function trainStep(
-  model: LayeredModel,
+  model: NodeModel,
   optimizer: Optimizer<BaseOptions>,
   clipNorm: number | undefined,
   loss: () => Tensor,
@@ -192,7 +203,7 @@ function predict(options: NodeClassifierOptions): Tensor {
   return noGrad(() =>
     sampling === undefined
       ? model.forward(graph, features, edgeData)
-      : inferLayerwise(model, graph, features, { batchSize: evaluationBatchSize, edgeData }),
+      : inferLayerwise(layered(model), graph, features, { batchSize: evaluationBatchSize, edgeData }),
   );
 }
 
@@ -218,6 +229,19 @@ function partMetrics(logits: Tensor, data: NodeClassificationData, ids: Int32Arr
   );
 }
 
+function layered(model: NodeModel): LayeredModel {
+  if (model instanceof LayeredModel) return model;
+  throw new ValueError(
+    expected(
+      'trainNodeClassifier',
+      'a LayeredModel (GCN, GraphSAGE, GAT, …)',
+      'model',
+      model,
+      'Sampled training runs a model block by block; train others on the whole graph, or loop over a NodeLoader.',
+    ),
+  );
+}
+
 function splitsOf(data: NodeClassificationData): NodeSplits {
   if (data.splits !== null) return data.splits;
   throw new ValueError(
@@ -229,6 +253,8 @@ function check(options: NodeClassifierOptions): void {
   const where = 'trainNodeClassifier';
   const { data, epochs = 200, patience = Infinity, monitor = 'accuracy' } = options;
   checkInteger(where, 'epochs', epochs, 1);
+  checkInteger(where, 'data.numClasses', data.numClasses, 1);
+  if (options.sampling !== undefined) layered(options.model);
   if (patience !== Infinity) checkInteger(where, 'patience', patience, 1);
   if (monitor !== 'accuracy' && monitor !== 'loss')
     throw new ValueError(expected(where, "'accuracy' or 'loss'", 'monitor', monitor));

@@ -1,6 +1,7 @@
 /** Layers on graphs with several node and edge types. */
 import { GATConv, GCNConv, HeteroConv, HGTConv, SAGEConv } from 'skein/gnn';
 import { HeteroGraph } from 'skein/graph';
+import { HeteroNeighborSampler } from 'skein/sample';
 import { add, concat, manualSeed, maximum, minimum, mul, rand, type Tensor } from 'skein/tensor';
 import { Random } from 'skein/util';
 import { describe, expect, it } from 'vitest';
@@ -161,3 +162,23 @@ function without(leaves: Record<string, Tensor>, name: string): Record<string, T
   const { [name]: _, ...rest } = leaves;
   return rest;
 }
+
+describe('HeteroConv on sampled blocks', () => {
+  it('gives the rows of the whole graph when all neighbours are taken', () => {
+    manualSeed(4);
+    const first = new HeteroConv({
+      writes: new SAGEConv(3, 4, { ...f64, inDst: 4 }),
+      cites: new SAGEConv(4, 4, f64),
+      by: new SAGEConv(4, 4, { ...f64, inDst: 3 }),
+    });
+    const second = new HeteroConv({ writes: new SAGEConv(4, 2, f64), cites: new SAGEConv(4, 2, f64) });
+    const wanted = second.forward(graph, first.forward(graph, x)).paper;
+    const batch = new HeteroNeighborSampler(graph, { fanouts: [-1, -1] }).sample({ paper: [5, 1] });
+    const rowsOfBatch = Object.fromEntries(
+      Object.entries(batch.nodeIds).map(([type, ids]) => [type, x[type as keyof typeof x].gatherRows(ids)]),
+    );
+    const [outer, inner] = batch.blocks;
+    const got = second.forward(inner, first.forward(outer, rowsOfBatch)).paper;
+    close(got, wanted.gatherRows([5, 1]), 1e-12, 'blocks');
+  });
+});

@@ -106,16 +106,25 @@ describe('layers have the values of plain PyTorch', () => {
   it('correctAndSmooth', () => {
     const { autoscale, fixed } = file.correct_and_smooth;
     const options = { correctSteps: 5, correctAlpha: 0.9, smoothSteps: 4, smoothAlpha: 0.8 };
+    const byNode = ({ labels, ids }: Smoothed): Int32Array => {
+      const all = new Int32Array(graph.numNodes).fill(-1);
+      ids.forEach((id, i) => {
+        all[id] = labels[i];
+      });
+      return all;
+    };
     const run = (recorded: Smoothed, more: object): Tensor =>
-      correctAndSmooth(graph, toTensor(recorded.soft), recorded.labels, recorded.ids, {
+      correctAndSmooth(graph, toTensor(recorded.soft), byNode(recorded), recorded.ids, {
         ...options,
         ...more,
       });
     expectClose(run(autoscale, {}), autoscale.out.data, 1e-12, 'autoscale');
     expectClose(run(fixed, { autoscale: false, scale: 0.7 }), fixed.out.data, 1e-12, 'fixed');
     const before = toTensor(fixed.soft);
-    expect(() => correctAndSmooth(graph, before, [0], [1, 2])).toThrow('correctAndSmooth: expected 2 labels');
-    expect(() => correctAndSmooth(graph, before, [3], [1])).toThrow(
+    expect(() => correctAndSmooth(graph, before, [0], [1, 2])).toThrow(
+      'correctAndSmooth: expected 11 labels',
+    );
+    expect(() => correctAndSmooth(graph, before, new Int32Array(11).fill(3), [1])).toThrow(
       'correctAndSmooth: expected ids from 0 to 2',
     );
   });

@@ -1,5 +1,13 @@
 /** Messages by name: what they mean, in plain loops, and that every way to say the same gives the same. */
-import { fn, type Graph, HeteroGraph, messageHasParameters, SparseMatrix } from 'skein/graph';
+import {
+  type EdgeBatch,
+  edgeSoftmax,
+  fn,
+  Graph,
+  HeteroGraph,
+  messageHasParameters,
+  SparseMatrix,
+} from 'skein/graph';
 import {
   fromArray,
   fromTypedArray,
@@ -156,6 +164,24 @@ describe('messages', () => {
     expect(g.ndata.h.shape).toEqual([5, 2]);
     expect(Object.keys(g.edata)).toEqual([]);
     expect('h' in g.ndata).toBe(true);
+  });
+
+  it('see edges in the order of edge ids, and so does edgeSoftmax', () => {
+    const g = Graph.fromEdges([0, 1, 2, 2], [1, 2, 0, 1], { numNodes: 3 });
+    g.ndata.h = fromArray([[0], [1], [2]]);
+    const mine = fromArray([[10], [20], [30], [40]]);
+    const message = (edges: EdgeBatch) => ({ m: edges.src.h.add(mine) });
+    g.applyEdges(message);
+    expect(g.edata.m.toArray()).toEqual([[10], [21], [32], [42]]);
+    g.updateAll(message, fn.sum('m', 'y'));
+    expect(g.ndata.y.toArray()).toEqual([[32], [52], [21]]);
+    close(edgeSoftmax(g, fromArray([[0], [0], [0], [5]])), [
+      1 / (1 + Math.exp(5)),
+      1,
+      1,
+      1 / (1 + Math.exp(-5)),
+    ]);
+    expect(String(g)).toBe('Graph(3 nodes, 4 edges; ndata: h [3, 1], y [3, 1]; edata: m [4, 1])');
   });
 
   it('softmax over the edges of each node sums to one', () => {

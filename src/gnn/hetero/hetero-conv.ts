@@ -2,9 +2,9 @@
  * A layer for every edge type of a heterogeneous graph; where several reach a node type, their results are combined.
  * It computes nothing itself: relations between two node types give their layer a pair of rows.
  */
-import type { HeteroGraph, MessageGraph } from '../../graph/index.js';
+import type { EdgeType, EdgeTypeName, MessageGraph } from '../../graph/index.js';
 import { Module } from '../../nn/index.js';
-import { add, concat, maximum, minimum, mul, Tensor } from '../../tensor/index.js';
+import { add, concat, maximum, minimum, mul, slice, Tensor } from '../../tensor/index.js';
 import { expected, ValueError } from '../../util/errors.js';
 import type { NodePair } from '../input.js';
 
@@ -15,6 +15,12 @@ export type TypedRows = Readonly<Record<string, Tensor>>;
 export type RelationLayer = Module & {
   forward(graph: MessageGraph, x: never, edgeData?: never): Tensor;
 };
+
+/** A heterogeneous graph, or a block of one as `HeteroNeighborSampler` makes them. */
+export interface RelationGraphs {
+  canonical(type: EdgeTypeName): EdgeType;
+  relation(type: EdgeTypeName): MessageGraph;
+}
 
 export type HeteroAggregate = 'sum' | 'mean' | 'max' | 'min' | 'cat';
 
@@ -38,6 +44,8 @@ export class HeteroConv extends Module {
     options: { readonly aggregate?: HeteroAggregate } = {},
   ) {
     super();
+    if (typeof options !== 'object')
+      throw new ValueError(expected('HeteroConv', 'an object such as { aggregate }', 'options', options));
     const { aggregate = 'sum' } = options;
     if (!['sum', 'mean', 'max', 'min', 'cat'].includes(aggregate))
       throw new ValueError(expected('HeteroConv', 'sum, mean, max, min or cat', 'aggregate', aggregate));
@@ -49,16 +57,18 @@ export class HeteroConv extends Module {
 
   /** @param edgeData what layers take as their third argument (edge features), by edge type. */
   forward(
-    graph: HeteroGraph,
+    graph: RelationGraphs,
     x: TypedRows,
     edgeData: Readonly<Record<string, Tensor>> = {},
   ): Record<string, Tensor> {
     const results = new Map<string, Tensor[]>();
     for (const [name, conv] of Object.entries(this.convs)) {
       const [src, , dst] = graph.canonical(name);
-      const input: Tensor | NodePair = src === dst ? rowsOf(x, src) : [rowsOf(x, src), rowsOf(x, dst)];
+      const relation = graph.relation(name);
+      const input: Tensor | NodePair =
+        src === dst ? rowsOf(x, src) : [rowsOf(x, src), firstRows(rowsOf(x, dst), relation.numDstNodes)];
       const data = Object.hasOwn(edgeData, name) ? [edgeData[name] as never] : [];
-      const y = conv.forward(graph.relation(name), input as never, ...data);
+      const y = conv.forward(relation, input as never, ...data);
       results.set(dst, [...(results.get(dst) ?? []), y]);
     }
     return Object.fromEntries([...results].map(([type, list]) => [type, combined(list, this.aggregate)]));
@@ -67,6 +77,11 @@ export class HeteroConv extends Module {
   protected override describe(): string {
     return this.aggregate;
   }
+}
+
+/** In a block, the rows that are computed are the first of those that come in. */
+function firstRows(rows: Tensor, count: number): Tensor {
+  return rows.shape[0] > count ? slice(rows, 0, count) : rows;
 }
 
 function rowsOf(x: TypedRows, type: string): Tensor {
