@@ -75,13 +75,11 @@ export class Adjacency {
     numSrc: number,
     edgeIds: Int32Array | null = null,
   ): Adjacency {
+    if (!(indices instanceof Int32Array))
+      throw new ValueError(expected('Graph.fromCsc', 'an Int32Array', 'indices', indices));
     checkOffsets(offsets, indices.length);
     checkNodeIds('Graph.fromCsc', 'indices', indices, numSrc);
-    if (edgeIds !== null && edgeIds.length !== indices.length) {
-      throw new ValueError(
-        expected('Graph.fromCsc', `${indices.length} edge ids`, 'edgeIds', edgeIds.length),
-      );
-    }
+    if (edgeIds !== null) checkPermutation(edgeIds, indices.length);
     return new Adjacency(numSrc, offsets.length - 1, offsets, indices, edgeIds);
   }
 
@@ -193,6 +191,21 @@ export function checkNodeIds(where: string, name: string, ids: Int32Array, count
     position: bad,
     id: ids[bad],
   });
+}
+
+function checkPermutation(ids: Int32Array, count: number): void {
+  const where = 'Graph.fromCsc';
+  if (!(ids instanceof Int32Array)) throw new ValueError(expected(where, 'an Int32Array', 'edgeIds', ids));
+  if (ids.length !== count) throw new ValueError(expected(where, `${count} edge ids`, 'edgeIds', ids.length));
+  checkNodeIds(where, 'edgeIds', ids, count);
+  const seen = new Uint8Array(count);
+  for (let slot = 0; slot < count; slot++) {
+    if (seen[ids[slot]] !== 0)
+      throw new ValueError(
+        expected(where, 'every edge id once', 'edgeIds', `${ids[slot]} again at position ${slot}`),
+      );
+    seen[ids[slot]] = 1;
+  }
 }
 
 function checkOffsets(offsets: Offsets, edges: number): void {

@@ -8,7 +8,7 @@
  */
 import type { Offsets } from '../native/index.js';
 import { checkInteger, expected, ValueError } from '../util/errors.js';
-import { Adjacency } from './adjacency.js';
+import { Adjacency, checkNodeIds } from './adjacency.js';
 import { LocalGraph } from './local-graph.js';
 
 /** The graph that a block was cut from. */
@@ -46,6 +46,7 @@ export class Block extends LocalGraph {
 
   /** A block from edges by destination: offsets of the destinations, source rows. */
   static fromCsc(offsets: Offsets, indices: Int32Array, numSrc: number, options: BlockOptions = {}): Block {
+    checkInteger('Block.fromCsc', 'numSrc', numSrc, 0, 2 ** 31 - 1);
     const dstOffset = checkInteger('Block.fromCsc', 'dstOffset', options.dstOffset ?? 0);
     if (dstOffset + offsets.length - 1 > numSrc) {
       throw new ValueError(
@@ -57,7 +58,15 @@ export class Block extends LocalGraph {
         ),
       );
     }
-    return new Block(Adjacency.fromCsc(offsets, indices, numSrc), options);
+    const adjacency = Adjacency.fromCsc(offsets, indices, numSrc);
+    const { weights = null, srcIds, parentEdgeIds } = options;
+    checkLength('weights', weights, indices.length, 'edge');
+    checkLength('srcIds', srcIds ?? null, numSrc, 'source');
+    if (typeof parentEdgeIds !== 'function')
+      checkLength('parentEdgeIds', parentEdgeIds ?? null, indices.length, 'edge');
+    if (options.parent !== undefined && srcIds !== undefined)
+      checkNodeIds('Block.fromCsc', 'srcIds', srcIds, options.parent.normDegrees(false).src.length);
+    return new Block(adjacency, options);
   }
 
   /** For arrays made by Skein itself: nothing is checked. @internal */
@@ -130,4 +139,10 @@ export class Block extends LocalGraph {
     }
     return { src, dst };
   }
+}
+
+function checkLength(name: string, values: ArrayLike<number> | null, count: number, kind: string): void {
+  if (values === null || (ArrayBuffer.isView(values) && values.length === count)) return;
+  const got = ArrayBuffer.isView(values) ? values.length : values;
+  throw new ValueError(expected('Block.fromCsc', `a typed array of ${count} (one per ${kind})`, name, got));
 }

@@ -31,6 +31,8 @@ export interface CscOptions {
   readonly edgeIds?: Int32Array;
   /** One weight per edge id. */
   readonly edgeWeight?: Tensor | Float32Array | readonly number[];
+  /** Use the arrays themselves instead of copies: nothing may change them while the graph lives. */
+  readonly share?: boolean;
 }
 
 export class Graph extends LocalGraph {
@@ -65,12 +67,20 @@ export class Graph extends LocalGraph {
     return new Graph(adjacency, bipartite, orderedWeights(where, adjacency, options.edgeWeight));
   }
 
-  /** A graph from edges that are sorted by destination already. The arrays are used as they are. */
+  /** A graph from edges that are sorted by destination already. */
   static fromCsc(offsets: Offsets, indices: Int32Array, options: CscOptions = {}): Graph {
+    if (!ArrayBuffer.isView(offsets))
+      throw new ValueError(expected('Graph.fromCsc', 'an Int32Array or a Float64Array', 'offsets', offsets));
     const bipartite = options.numSrc !== undefined;
     const numSrc = options.numSrc ?? offsets.length - 1;
     checkInteger('Graph.fromCsc', 'numSrc', numSrc, 0, 2 ** 31 - 1);
-    const adjacency = Adjacency.fromCsc(offsets, indices, numSrc, options.edgeIds ?? null);
+    const given = options.edgeIds ?? null;
+    const checked = Adjacency.fromCsc(offsets, indices, numSrc, given);
+    // Kernels trust what was checked once, so the arrays must be the graph's own unless the caller promises.
+    const adjacency =
+      options.share === true
+        ? checked
+        : Adjacency.trusted(offsets.slice(), indices.slice(), numSrc, given?.slice() ?? null);
     return new Graph(adjacency, bipartite, orderedWeights('Graph.fromCsc', adjacency, options.edgeWeight));
   }
 
@@ -147,12 +157,14 @@ function orderedWeights(
 ): Float32Array | null {
   if (given === undefined) return null;
   const values: ArrayLike<number> = given instanceof Tensor ? given.dataSync() : given;
+  if (!Array.isArray(values) && !ArrayBuffer.isView(values))
+    throw new ValueError(expected(where, 'a tensor or an array of numbers', 'edgeWeight', given));
   if (values.length !== adjacency.numEdges)
     throw new ShapeError(expected(where, `${adjacency.numEdges} weights`, 'edgeWeight', values.length));
   const weights = new Float32Array(adjacency.numEdges);
   for (let slot = 0; slot < weights.length; slot++) {
     const id = adjacency.edgeIds === null ? slot : adjacency.edgeIds[slot];
-    if (!Number.isFinite(values[id]))
+    if (!Number.isFinite(Math.fround(values[id])))
       throw new ValueError(
         expected(where, 'finite weights', 'edgeWeight', `${values[id]} at position ${id}`),
       );

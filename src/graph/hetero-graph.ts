@@ -159,7 +159,7 @@ export class HeteroGraph {
 
   /** One graph of all nodes and edges, with their types beside it. */
   toHomogeneous(): HomogeneousGraph {
-    const offsets: Record<string, number> = {};
+    const offsets: Record<string, number> = Object.create(null);
     let nodes = 0;
     for (const [type, count] of this.#counts) {
       offsets[type] = nodes;

@@ -39,11 +39,13 @@ export class SparseMatrix {
     shape: readonly [number, number],
   ): SparseMatrix {
     const where = 'SparseMatrix.fromCsr';
+    if (!Array.isArray(shape) || shape.length !== 2)
+      throw new ValueError(expected(where, '[rows, columns]', 'shape', shape));
     const columns = checkInteger(where, 'columns', shape[1], 0, 2 ** 31 - 1);
     if (offsets.length - 1 !== shape[0])
       throw new ShapeError(expected(where, `${shape[0] + 1} offsets`, 'offsets', offsets.length));
-    const adjacency = Adjacency.fromCsc(offsets, indices, columns);
-    const own = values ?? new Float32Array(indices.length).fill(1);
+    Adjacency.fromCsc(offsets, indices, columns);
+    const own = values?.slice() ?? new Float32Array(indices.length).fill(1);
     if (own.length !== indices.length)
       throw new ShapeError(expected(where, `${indices.length} values`, 'values', own.length));
     const bad = own.findIndex((v) => !Number.isFinite(v));
@@ -53,7 +55,7 @@ export class SparseMatrix {
         expected(where, 'finite values', 'values', `${own[bad]} in row ${row}, column ${indices[bad]}`),
       );
     }
-    return new SparseMatrix(adjacency, own);
+    return new SparseMatrix(Adjacency.trusted(offsets.slice(), indices.slice(), columns), own);
   }
 
   /** The entries of a dense matrix that are not 0. */
@@ -136,7 +138,12 @@ export class SparseMatrix {
       throw new ShapeError(
         expected('SparseMatrix.withValues', `${this.values.length} values`, 'values', values.length),
       );
-    return new SparseMatrix(this.adjacency, values);
+    const bad = values.findIndex((v) => !Number.isFinite(v));
+    if (bad >= 0)
+      throw new ValueError(
+        expected('SparseMatrix.withValues', 'finite values', 'values', `${values[bad]} at position ${bad}`),
+      );
+    return new SparseMatrix(this.adjacency, values.slice());
   }
 
   toDense(): Tensor {

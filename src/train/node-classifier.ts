@@ -7,17 +7,11 @@
  * console.log(result.test.accuracy);
  */
 import { type EdgeData, type Features, inferLayerwise, LayeredModel } from '../gnn/index.js';
-import type { Graph, MessageGraph } from '../graph/index.js';
-import {
-  Adam,
-  type BaseOptions,
-  clipGradNorm,
-  crossEntropy,
-  type Module,
-  type Optimizer,
-} from '../nn/index.js';
+import { Graph, type MessageGraph, SparseMatrix } from '../graph/index.js';
+import { Adam, type BaseOptions, clipGradNorm, crossEntropy, Module, type Optimizer } from '../nn/index.js';
 import { NeighborSampler, type NeighborSamplerOptions, NodeLoader } from '../sample/index.js';
 import { argmax, gatherRows, manualSeed, noGrad, scope, Tensor } from '../tensor/index.js';
+import { toInt32 } from '../tensor/ops/common.js';
 import { checkInteger, expected, StateError, ValueError } from '../util/errors.js';
 import { BestState } from './best-state.js';
 import { type ClassificationMetrics, classificationMetrics } from './metrics.js';
@@ -92,9 +86,9 @@ export interface NodeClassifierResult {
   readonly seconds: number;
 }
 
-export async function trainNodeClassifier(options: NodeClassifierOptions): Promise<NodeClassifierResult> {
+export async function trainNodeClassifier(given: NodeClassifierOptions): Promise<NodeClassifierResult> {
+  const options = checked(given);
   const { model, data, epochs = 200, patience = Infinity, monitor = 'accuracy', onEpoch } = options;
-  check(options);
   if (options.seed !== undefined) manualSeed(options.seed);
   const optimizer = options.optimizer ?? new Adam(model.parameters(), { lr: 0.01, weightDecay: 5e-4 });
   const runEpoch = options.sampling === undefined ? fullEpoch : sampledEpochs(options.sampling, data);
@@ -249,41 +243,61 @@ function splitsOf(data: NodeClassificationData): NodeSplits {
   );
 }
 
-function check(options: NodeClassifierOptions): void {
+/** The options with labels and splits as Int32Arrays; refuses what does not fit together. */
+function checked(options: NodeClassifierOptions): NodeClassifierOptions {
   const where = 'trainNodeClassifier';
-  const { data, epochs = 200, patience = Infinity, monitor = 'accuracy' } = options;
+  if (!(options?.model instanceof Module))
+    throw new ValueError(expected(where, 'a module', 'model', options?.model));
+  if (!(options.data?.graph instanceof Graph))
+    throw new ValueError(expected(where, 'a Graph', 'data.graph', options.data?.graph));
+  const { epochs = 200, patience = Infinity, monitor = 'accuracy' } = options;
   checkInteger(where, 'epochs', epochs, 1);
-  checkInteger(where, 'data.numClasses', data.numClasses, 1);
+  checkInteger(where, 'data.numClasses', options.data.numClasses, 1);
   if (options.sampling !== undefined) layered(options.model);
   if (patience !== Infinity) checkInteger(where, 'patience', patience, 1);
   if (monitor !== 'accuracy' && monitor !== 'loss')
     throw new ValueError(expected(where, "'accuracy' or 'loss'", 'monitor', monitor));
+  const labels = toInt32(where, 'labels', options.data.labels);
+  const { train, valid, test } = splitsOf(options.data);
+  const splits = {
+    train: toInt32(where, 'splits.train', train),
+    valid: toInt32(where, 'splits.valid', valid),
+    test: toInt32(where, 'splits.test', test),
+  };
+  const data = { ...options.data, labels, splits };
+  checkData(where, data);
+  return { ...options, data };
+}
+
+function checkData(where: string, data: NodeClassificationData & { readonly splits: NodeSplits }): void {
+  const { features, labels, splits, numClasses } = data;
   const nodes = data.graph.numNodes;
-  if (data.features !== null && data.features.shape[0] !== nodes)
-    throw new ValueError(expected(where, `${nodes} rows (one per node)`, 'features', data.features.shape[0]));
-  if (data.features instanceof Tensor) checkFinite(where, data.features);
-  if (data.labels.length !== nodes)
-    throw new ValueError(expected(where, `${nodes} labels`, 'labels', data.labels.length));
-  for (const [name, ids] of Object.entries(splitsOf(data)) as [string, Int32Array][]) {
+  if (features !== null && !(features instanceof Tensor) && !(features instanceof SparseMatrix))
+    throw new ValueError(expected(where, 'a tensor, a SparseMatrix or null', 'features', features));
+  if (features !== null && features.shape[0] !== nodes)
+    throw new ValueError(expected(where, `${nodes} rows (one per node)`, 'features', features.shape[0]));
+  if (features instanceof Tensor) checkFinite(where, features);
+  if (labels.length !== nodes)
+    throw new ValueError(expected(where, `${nodes} labels`, 'labels', labels.length));
+  const part = new Map<number, string>();
+  for (const [name, ids] of Object.entries(splits) as [string, Int32Array][]) {
     for (const [i, id] of ids.entries()) {
-      if (id < 0 || id >= nodes)
-        throw new ValueError(
-          expected(where, `node ids from 0 to ${nodes - 1}`, `splits.${name}`, `${id} at position ${i}`),
-        );
-      const label = data.labels[id];
-      if (label < 0 || label >= data.numClasses) {
-        throw new ValueError(
-          expected(
-            where,
-            `labels from 0 to ${data.numClasses - 1}`,
-            'labels',
-            `${label} for node ${id} of ${name}`,
-          ),
-        );
+      if (id < 0 || id >= nodes) {
+        const got = `${id} at position ${i}`;
+        throw new ValueError(expected(where, `node ids from 0 to ${nodes - 1}`, `splits.${name}`, got));
+      }
+      if (part.has(id)) {
+        const got = `node ${id} at position ${i}, which is in ${part.get(id)} already`;
+        throw new ValueError(expected(where, 'every node once over all splits', `splits.${name}`, got));
+      }
+      part.set(id, name);
+      if (labels[id] < 0 || labels[id] >= numClasses) {
+        const got = `${labels[id]} for node ${id} of ${name}`;
+        throw new ValueError(expected(where, `labels from 0 to ${numClasses - 1}`, 'labels', got));
       }
     }
   }
-  if (splitsOf(data).train.length === 0)
+  if (splits.train.length === 0)
     throw new ValueError(expected(where, 'at least one node', 'splits.train', 'none'));
 }
 

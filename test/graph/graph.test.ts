@@ -1,6 +1,7 @@
 /** Structure: what edges become, what is refused, and the graphs that are made from graphs. */
 import {
   addSelfLoops,
+  Block,
   disjointUnion,
   edgeSubgraph,
   Graph,
@@ -219,5 +220,77 @@ describe('graphs from graphs', () => {
       whole[2],
     ]);
     expect([...block.normDegrees(true).src]).toEqual([8, 6, 3, 1]);
+  });
+});
+
+describe('arrays that were given', () => {
+  const offsets = (): Int32Array => Int32Array.of(0, 1, 2);
+  const indices = (): Int32Array => Int32Array.of(0, 1);
+  it.each<[string, () => unknown, RegExp]>([
+    [
+      'edge ids beyond the edges',
+      () => Graph.fromCsc(offsets(), indices(), { edgeIds: Int32Array.of(5, 0) }),
+      /edgeIds, got "5 at/,
+    ],
+    [
+      'an edge id twice',
+      () => Graph.fromCsc(offsets(), indices(), { edgeIds: Int32Array.of(0, 0) }),
+      /every edge id once/,
+    ],
+    [
+      'plain arrays',
+      () => Graph.fromCsc([0, 1] as never, [0] as never),
+      /Int32Array or a Float64Array for offsets/,
+    ],
+    ['plain indices', () => Graph.fromCsc(offsets(), [0, 1] as never), /an Int32Array for indices/],
+    [
+      'weights beyond f32',
+      () => Graph.fromEdges([0], [1], { numNodes: 2, edgeWeight: [1e300] }),
+      /finite weights/,
+    ],
+    [
+      'no weights',
+      () => Graph.fromEdges([0], [1], { numNodes: 2, edgeWeight: null as never }),
+      /edgeWeight, got null/,
+    ],
+    [
+      'too few block weights',
+      () => Block.fromCsc(offsets(), indices(), 2, { weights: new Float32Array(1) }),
+      /2 \(one per edge\) for weights/,
+    ],
+    [
+      'block ids beyond the parent',
+      () =>
+        Block.fromCsc(offsets(), indices(), 2, { srcIds: Int32Array.of(0, 77), parent: randomGraph(5, 9) }),
+      /srcIds, got "77/,
+    ],
+    ['half a source', () => Block.fromCsc(offsets(), indices(), 2.5), /numSrc/],
+    [
+      'too few scales',
+      () =>
+        randomGraph(5, 9).aggregate(fromTypedArray(new Float32Array(5), [5, 1]), {
+          srcScale: new Float32Array(1),
+        }),
+      /5 factors/,
+    ],
+    [
+      'scales of another type',
+      () =>
+        randomGraph(5, 9).aggregate(fromTypedArray(new Float32Array(5), [5, 1]), {
+          dstScale: new Float64Array(5),
+        }),
+      /Float32Array \(x is f32\)/,
+    ],
+  ])('are refused: %s', (_name, act, message) => {
+    expect(act).toThrow(message);
+  });
+
+  it('may change afterwards', () => {
+    const [o, i] = [offsets(), indices()];
+    const g = Graph.fromCsc(o, i);
+    o.fill(2 ** 30);
+    i.fill(2 ** 30);
+    expect(g.aggregate(fromArray([[1], [2]])).toArray()).toEqual([[1], [2]]);
+    expect(Graph.fromCsc(offsets(), i.fill(1), { share: true }).adjacency.indices).toBe(i);
   });
 });

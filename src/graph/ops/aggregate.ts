@@ -160,6 +160,8 @@ export function aggregate(
   const extreme = reduce === 'max' || reduce === 'min';
   if (extreme && (self || srcScale !== null || dstScale !== null))
     throw new ValueError(`aggregate: scales and self need reduce 'sum' or 'mean', got '${reduce}'.`);
+  checkScale('srcScale', srcScale, x, adjacency.numSrc, 'source');
+  checkScale('dstScale', dstScale, x, adjacency.numDst, 'destination');
   if (self && selfOffset === null)
     throw new ValueError('aggregate: self needs destinations that are among the sources.');
   let columns = 1;
@@ -180,6 +182,15 @@ export function aggregate(
     dstScale,
     self: self ? selfOffset : null,
   });
+}
+
+function checkScale(name: string, scale: FloatArray | null, x: Tensor, count: number, kind: string): void {
+  if (scale === null) return;
+  const wanted = x.dtype === 'f64' ? Float64Array : Float32Array;
+  if (!(scale instanceof wanted))
+    throw new ValueError(expected('aggregate', `a ${wanted.name} (x is ${x.dtype})`, name, scale));
+  if (scale.length !== count)
+    throw new ShapeError(expected('aggregate', `${count} factors (one per ${kind})`, name, scale.length));
 }
 
 /** Refuses tensors without the right number of rows. */
