@@ -10,6 +10,7 @@ import { Adjacency, Graph, metisPartition } from '../graph/index.js';
 import type { Ids } from '../tensor/index.js';
 import { checkIds } from '../tensor/ops/common.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../util/errors.js';
+import { checkOneType, checkOptions } from './checks.js';
 import type { Sampler, SampleTime } from './sampler.js';
 import { SamplingGraph } from './sampling-graph.js';
 
@@ -41,8 +42,8 @@ export class ClusterSampler implements Sampler<Ids, ClusterBatch> {
   readonly #map: Int32Array;
 
   constructor(graph: Graph, options: ClusterSamplerOptions) {
-    if (!(graph instanceof Graph) || graph.isBipartite)
-      throw new ValueError(expected(name, 'a graph of one node type', 'graph', graph));
+    checkOneType(name, graph);
+    checkOptions(name, options);
     if ((options.clusters === undefined) === (options.numClusters === undefined))
       throw new ValueError(`${name}: expected either numClusters or clusters.`);
     const n = graph.numNodes;

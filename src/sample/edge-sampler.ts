@@ -14,6 +14,7 @@ import type { Ids } from '../tensor/index.js';
 import { checkIds } from '../tensor/ops/common.js';
 import { expected, ShapeError, ValueError } from '../util/errors.js';
 import type { Batch } from './batch.js';
+import { checkOneType, checkOptions } from './checks.js';
 import { NegativeSampler, type NegativeSamplerOptions } from './negative-sampler.js';
 import { NeighborSampler, type NeighborSamplerOptions } from './neighbor-sampler.js';
 import type { Sampler, SampleTime } from './sampler.js';
@@ -61,7 +62,9 @@ export class EdgeSampler implements Sampler<EdgeSeeds, EdgeSample> {
   readonly #exclude: (typeof exclusions)[number];
 
   constructor(graph: Graph, options: EdgeSamplerOptions) {
-    const { negatives, exclude, ...neighbors } = options;
+    checkOneType(name, graph);
+    const { negatives, exclude, ...neighbors } = checkOptions(name, options);
+    if (negatives !== undefined) checkOptions(name, negatives, 'negatives');
     this.#exclude = exclude ?? 'self';
     if (!exclusions.includes(this.#exclude))
       throw new ValueError(expected(name, exclusions.join(', '), 'exclude', exclude));
@@ -91,6 +94,8 @@ export class EdgeSampler implements Sampler<EdgeSeeds, EdgeSample> {
   }
 
   #pairs(seeds: EdgeSeeds): Pairs {
+    if (typeof seeds !== 'object' || seeds === null)
+      throw new ValueError(expected(name, 'edge ids or { src, dst }', 'seeds', seeds));
     if ('src' in seeds && 'dst' in seeds) {
       const src = checkIds(name, 'src', seeds.src, this.#numNodes).slice();
       const dst = checkIds(name, 'dst', seeds.dst, this.#numNodes).slice();

@@ -12,6 +12,7 @@ import { type EdgeType, HeteroGraph } from '../graph/index.js';
 import type { Ids } from '../tensor/index.js';
 import { checkIds } from '../tensor/ops/common.js';
 import { expected, ValueError } from '../util/errors.js';
+import { checkFlag, checkOptions } from './checks.js';
 import { HeteroBatch, type SampledRelation } from './hetero-batch.js';
 import {
   type HopEdges,
@@ -56,10 +57,11 @@ export class HeteroNeighborSampler implements Sampler<HeteroSeeds, HeteroBatch> 
   constructor(graph: HeteroGraph, options: HeteroNeighborSamplerOptions) {
     if (!(graph instanceof HeteroGraph))
       throw new ValueError(expected(name, 'a HeteroGraph', 'graph', graph));
+    checkOptions(name, options);
     this.#graph = graph;
     this.#relations = relationsOf(graph, options.fanouts);
     this.#hops = this.#relations.length === 0 ? 0 : this.#relations[0].fanouts.length;
-    this.#replace = options.replace ?? false;
+    this.#replace = checkFlag(name, 'replace', options.replace, false);
     this.#keys = new DrawKeys(name, options.seed ?? 0, purposes.neighbors);
   }
 
@@ -73,7 +75,7 @@ export class HeteroNeighborSampler implements Sampler<HeteroSeeds, HeteroBatch> 
 
   #checkSeeds(seeds: HeteroSeeds): ReadonlyMap<string, Int32Array> {
     return new Map(
-      Object.entries(seeds).map(([type, ids]) => [
+      Object.entries(checkOptions(name, seeds, 'seeds')).map(([type, ids]) => [
         type,
         checkIds(name, `seeds.${type}`, ids, this.#graph.numNodes(type)).slice(),
       ]),
@@ -96,13 +98,13 @@ export class HeteroNeighborSampler implements Sampler<HeteroSeeds, HeteroBatch> 
         for (const [r, { type, graph, fanouts }] of this.#relations.entries()) {
           const rule = { fanout: fanouts[hop], drop: 0, replace: this.#replace };
           edges[r].push(
-            yield* sampleHop(graph, frontiers[type[2]], rule, time, hopTag(hop, r), rowsOf(type[0])),
+            yield* sampleHop(name, graph, frontiers[type[2]], rule, time, hopTag(hop, r), rowsOf(type[0])),
           );
         }
         for (const type of types) ends[type].push(rowsOf(type).count);
       }
       const relations = this.#relations.map(({ type, graph }, r): SampledRelation => {
-        return { type, graph, edges: joinHops(edges[r]) };
+        return { type, graph, edges: joinHops(name, edges[r]) };
       });
       return new HeteroBatch({
         nodeIds: perType((type) => rowsOf(type).ids.slice(0, rowsOf(type).count)),
@@ -123,7 +125,7 @@ function relationsOf(graph: HeteroGraph, fanouts: HeteroNeighborSamplerOptions['
   if (Array.isArray(fanouts)) {
     for (const type of graph.edgeTypes) given.set(type.join(), checkFanouts(name, fanouts));
   } else {
-    for (const [key, list] of Object.entries(fanouts))
+    for (const [key, list] of Object.entries(checkOptions(name, fanouts, 'fanouts')))
       given.set(graph.canonical(key).join(), checkFanouts(name, list));
   }
   const lengths = new Set([...given.values()].map((list) => list.length));

@@ -5,6 +5,7 @@
  * calling thread or on the pool.
  */
 import { asyncKernels, type Kernels, kernels } from '../native/index.js';
+import { allocate, checkEdgeCount } from './checks.js';
 import type { DrawTime } from './sampler.js';
 import type { SamplingGraph } from './sampling-graph.js';
 
@@ -82,6 +83,7 @@ export interface HopEdges {
 
 /** Draws for `frontier`, and appends the sources that are new to `sources`. */
 export function* sampleHop(
+  where: string,
   graph: SamplingGraph,
   frontier: Int32Array,
   rule: HopRule,
@@ -89,11 +91,12 @@ export function* sampleHop(
   tag: number,
   sources: NodeRows,
 ): HopSteps<HopEdges> {
-  const most = mostEdges(graph.offsets, frontier, rule);
+  const most = checkEdgeCount(where, mostEdges(graph.offsets, frontier, rule));
   const offsets = new Int32Array(frontier.length + 1);
-  const indices = new Int32Array(most);
-  const slots = new Int32Array(most);
-  sources.reserve(most);
+  const indices = allocate(where, most, 'fanouts and seeds');
+  const slots = allocate(where, most, 'fanouts and seeds');
+  // Each node appears once, however often it is drawn; the kernel writes one entry behind the last.
+  sources.reserve(Math.min(most, sources.map.length - sources.count + 1));
   sources.count = yield [
     ...([graph.offsets, graph.indices, graph.sums, frontier, frontier.length] as const),
     ...([rule.fanout, rule.drop, rule.replace, time.key, time.step, tag] as const),
@@ -118,9 +121,12 @@ export function hopTag(hop: number, relation: number): number {
 }
 
 /** Joins the edges of several hops into one structure by destination, in the order given. */
-export function joinHops(hops: readonly HopEdges[]): HopEdges {
+export function joinHops(where: string, hops: readonly HopEdges[]): HopEdges {
   const destinations = hops.reduce((sum, hop) => sum + hop.offsets.length - 1, 0);
-  const edges = hops.reduce((sum, hop) => sum + hop.indices.length, 0);
+  const edges = checkEdgeCount(
+    where,
+    hops.reduce((sum, hop) => sum + hop.indices.length, 0),
+  );
   const offsets = new Int32Array(destinations + 1);
   const indices = new Int32Array(edges);
   const slots = new Int32Array(edges);

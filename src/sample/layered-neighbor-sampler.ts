@@ -11,10 +11,11 @@
  * h = first.forward(dense.block(), h);
  * h = second.forward(dense.prepareForNextLayer().block(), h); // [targets, …]
  */
-import { type BlockParent, Graph } from '../graph/index.js';
+import type { BlockParent, Graph } from '../graph/index.js';
 import type { Ids } from '../tensor/index.js';
 import { checkIds } from '../tensor/ops/common.js';
 import { checkInteger, checkNumber, expected, ValueError } from '../util/errors.js';
+import { checkFlag, checkOneType, checkOptions } from './checks.js';
 import { type DenseSide, GNNGraph } from './gnn-graph.js';
 import {
   type HopEdges,
@@ -66,12 +67,15 @@ export class LayeredNeighborSampler implements Sampler<Ids, GNNGraph> {
   readonly #free: NodeRows[] = [];
 
   constructor(graph: Graph, options: LayeredNeighborSamplerOptions) {
-    if (!(graph instanceof Graph) || graph.isBipartite)
-      throw new ValueError(expected(name, 'a graph of one node type', 'graph', graph));
+    checkOneType(name, graph);
+    const { layers, incoming, outgoing } = checkOptions(name, options);
+    if (!Array.isArray(layers)) throw new ValueError(expected(name, 'a list of layers', 'layers', layers));
+    if (layers.length > 255)
+      throw new ValueError(expected(name, 'at most 255 layers', 'layers', `${layers.length} layers`));
     this.#numNodes = graph.numNodes;
-    this.#rules = options.layers.map(toRule);
-    this.#in = options.incoming === false ? null : new SamplingGraph(name, graph, 'in');
-    this.#out = options.outgoing === false ? null : new SamplingGraph(name, graph, 'out');
+    this.#rules = layers.map(toRule);
+    this.#in = checkFlag(name, 'incoming', incoming, true) ? new SamplingGraph(name, graph, 'in') : null;
+    this.#out = checkFlag(name, 'outgoing', outgoing, true) ? new SamplingGraph(name, graph, 'out') : null;
     if (this.#in === null && this.#out === null)
       throw new ValueError(expected(name, 'incoming or outgoing edges', 'incoming and outgoing', 'neither'));
     this.#parent = degreesOf([this.#in, this.#out].filter((side) => side !== null));
@@ -105,13 +109,13 @@ export class LayeredNeighborSampler implements Sampler<Ids, GNNGraph> {
         const frontier = parts[hop];
         const before = rows.count;
         if (this.#in !== null)
-          incoming.push(yield* sampleHop(this.#in, frontier, rule, time, hopTag(hop, 0), rows));
+          incoming.push(yield* sampleHop(name, this.#in, frontier, rule, time, hopTag(hop, 0), rows));
         if (this.#out !== null)
-          outgoing.push(yield* sampleHop(this.#out, frontier, rule, time, hopTag(hop, 1), rows));
+          outgoing.push(yield* sampleHop(name, this.#out, frontier, rule, time, hopTag(hop, 1), rows));
         parts.push(rows.ids.slice(before, rows.count).sort());
       }
       const side = (graph: SamplingGraph | null, hops: HopEdges[]): DenseSide | null =>
-        graph === null ? null : { graph, edges: joinHops(hops.reverse()) };
+        graph === null ? null : { graph, edges: joinHops(name, hops.reverse()) };
       return new GNNGraph({
         ...layOut(parts, rows),
         incoming: side(this.#in, incoming),
@@ -172,7 +176,7 @@ function toRule(layer: LayerSampling, index: number): HopRule {
       return { fanout: -1, drop: 0, replace: false };
     case 'UNIFORM': {
       const fanout = checkInteger(name, `${at}.maxNeighbors`, layer.maxNeighbors, 0, 2 ** 31 - 1);
-      return { fanout, drop: 0, replace: layer.replace ?? false };
+      return { fanout, drop: 0, replace: checkFlag(name, `${at}.replace`, layer.replace, false) };
     }
     case 'DROPOUT':
       return {

@@ -4,11 +4,12 @@
  *
  * Negative j of position i depends on (seed, epoch, step, i, j), so equal nodes in one batch get different negatives.
  */
-import { Graph } from '../graph/index.js';
+import type { Graph } from '../graph/index.js';
 import { asyncKernels, type Kernels, kernels } from '../native/index.js';
 import type { Ids } from '../tensor/index.js';
 import { checkIds } from '../tensor/ops/common.js';
 import { checkInteger, checkNumber, expected, ValueError } from '../util/errors.js';
+import { allocateProduct, checkFlag, checkOneType, checkOptions } from './checks.js';
 import { DrawKeys, purposes, type Sampler, type SampleTime, wordThreshold } from './sampler.js';
 import { SamplingGraph } from './sampling-graph.js';
 
@@ -36,17 +37,17 @@ export class NegativeSampler implements Sampler<Ids, Int32Array> {
   readonly #keys: DrawKeys;
 
   constructor(graph: Graph, options: NegativeSamplerOptions = {}) {
+    checkOptions(name, options);
     this.count = checkInteger(name, 'count', options.count ?? 1, 0, 2 ** 24 - 1);
     const fraction = checkNumber(name, 'degreeFraction', options.degreeFraction ?? 0, 0, 1);
     const corrupt = options.corrupt ?? 'dst';
     if (corrupt !== 'dst' && corrupt !== 'src')
       throw new ValueError(expected(name, "'dst' or 'src'", 'corrupt', corrupt));
-    if (!(graph instanceof Graph) || graph.isBipartite)
-      throw new ValueError(expected(name, 'a graph of one node type', 'graph', graph));
+    checkOneType(name, graph);
     this.#graph = new SamplingGraph(name, graph, corrupt === 'dst' ? 'out' : 'in');
     const { offsets, indices, numNodes } = this.#graph;
     this.#byDegree = indices.length === 0 ? 0 : wordThreshold(fraction);
-    if (options.filter === true) {
+    if (checkFlag(name, 'filter', options.filter, false)) {
       this.#sorted = new Int32Array(indices.length);
       kernels().sortRows(offsets, indices, this.#sorted, numNodes);
     }
@@ -73,7 +74,8 @@ export class NegativeSampler implements Sampler<Ids, Int32Array> {
     const { indices, numNodes } = this.#graph;
     if (numNodes === 0 && chunks * count > 0) throw new ValueError(expected(name, 'nodes', 'graph', 'none'));
     const { key, step } = this.#keys.at(at);
-    const out = new Int32Array(chunks * count);
+    const out = allocateProduct(name, { chunks, count });
+    if (out.length === 0) return out;
     kernels().sampleNegatives(
       ...([null, null, indices, indices.length, new Int32Array(chunks), chunks, count] as const),
       ...([this.#byDegree, numNodes, key, step, sharedTag, out] as const),
@@ -85,7 +87,7 @@ export class NegativeSampler implements Sampler<Ids, Int32Array> {
     const { offsets, indices, numNodes } = this.#graph;
     const ids = checkIds(name, 'nodes', nodes, numNodes).slice();
     const { key, step } = this.#keys.at(at);
-    const out = new Int32Array(ids.length * this.count);
+    const out = allocateProduct(name, { nodes: ids.length, count: this.count });
     return [
       ...([offsets, this.#sorted, indices, indices.length, ids, ids.length, this.count] as const),
       ...([this.#byDegree, numNodes, key, step, 0, out] as const),

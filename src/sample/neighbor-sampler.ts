@@ -9,12 +9,13 @@
  * for (const [i, block] of batch.blocks.entries()) h = layers[i].forward(block, h);
  * // h: [batch.numSeeds, classes]
  */
-import { Graph } from '../graph/index.js';
+import type { Graph } from '../graph/index.js';
 import { asyncKernels, kernels } from '../native/index.js';
 import type { Ids } from '../tensor/index.js';
 import { checkIds } from '../tensor/ops/common.js';
 import { checkInteger, checkNumber, expected, ValueError } from '../util/errors.js';
 import { Batch } from './batch.js';
+import { checkFlag, checkOneType, checkOptions } from './checks.js';
 import { type HopSettings, NeighborWorkspace } from './neighbor-workspace.js';
 import { DrawKeys, purposes, type Sampler, type SampleTime, wordThreshold } from './sampler.js';
 import { type Direction, type SampleWeights, SamplingGraph } from './sampling-graph.js';
@@ -47,15 +48,13 @@ export class NeighborSampler implements Sampler<Ids, Batch> {
   readonly #free: NeighborWorkspace[] = [];
 
   constructor(graph: Graph, options: NeighborSamplerOptions) {
-    if (graph instanceof Graph && graph.isBipartite)
-      throw new ValueError(
-        `${name}: expected a graph of one node type, got a bipartite one. Use HeteroNeighborSampler.`,
-      );
+    checkOneType(name, graph);
+    checkOptions(name, options);
     this.#settings = {
       fanouts: checkFanouts(name, options.fanouts),
       drops: dropWords(options),
-      replace: options.replace ?? false,
-      disjoint: options.disjoint ?? false,
+      replace: checkFlag(name, 'replace', options.replace, false),
+      disjoint: checkFlag(name, 'disjoint', options.disjoint, false),
     };
     this.#graph = new SamplingGraph(name, graph, options.direction, options.weights);
     this.#keys = new DrawKeys(name, options.seed ?? 0, purposes.neighbors);
@@ -90,7 +89,7 @@ export class NeighborSampler implements Sampler<Ids, Batch> {
   }
 
   #open(numSeeds: number): NeighborWorkspace {
-    const work = this.#free.pop() ?? new NeighborWorkspace(this.#graph, this.#settings);
+    const work = this.#free.pop() ?? new NeighborWorkspace(name, this.#graph, this.#settings);
     work.prepare(numSeeds);
     return work;
   }

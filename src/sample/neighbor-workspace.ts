@@ -4,6 +4,7 @@
  */
 import type { Kernels } from '../native/index.js';
 import type { BatchParts } from './batch.js';
+import { allocate, checkEdgeCount, mostNumbers } from './checks.js';
 import type { DrawTime } from './sampler.js';
 import type { SamplingGraph } from './sampling-graph.js';
 
@@ -18,6 +19,7 @@ export interface HopSettings {
 const firstRoom = 1 << 22;
 
 export class NeighborWorkspace {
+  readonly #where: string;
   readonly #graph: SamplingGraph;
   readonly #settings: HopSettings;
   readonly #map: Int32Array;
@@ -30,7 +32,8 @@ export class NeighborWorkspace {
   #indices = new Int32Array(0);
   #slots = new Int32Array(0);
 
-  constructor(graph: SamplingGraph, settings: HopSettings) {
+  constructor(where: string, graph: SamplingGraph, settings: HopSettings) {
+    this.#where = where;
     this.#graph = graph;
     this.#settings = settings;
     this.#map = new Int32Array(settings.disjoint ? 0 : graph.numNodes).fill(-1);
@@ -42,7 +45,7 @@ export class NeighborWorkspace {
     let frontier = numSeeds;
     let edges = 0;
     for (const fanout of this.#settings.fanouts) {
-      frontier *= fanout < 0 ? 16 : fanout;
+      frontier = Math.min(frontier * (fanout < 0 ? 16 : fanout), mostNumbers);
       edges += frontier;
     }
     const { disjoint, replace } = this.#settings;
@@ -51,9 +54,10 @@ export class NeighborWorkspace {
     this.#reserve(numSeeds, Math.min(most, firstRoom));
   }
 
-  /** After a call that said it needs `capacity` edges or more. */
+  /** After a call that said it needs `capacity` edges or more: as many as its next hop may draw, so none is drawn in vain. */
   grow(capacity: number): void {
-    this.#reserve(this.#numSeeds, Math.ceil(capacity * 1.25));
+    checkEdgeCount(this.#where, capacity);
+    this.#reserve(this.#numSeeds, Math.min(Math.ceil(capacity * 1.25), mostNumbers));
   }
 
   #reserve(numSeeds: number, capacity: number): void {
@@ -61,11 +65,12 @@ export class NeighborWorkspace {
     this.#capacity = Math.max(capacity, this.#capacity);
     this.#numSeeds = Math.max(numSeeds, this.#numSeeds);
     const nodes = this.#numSeeds + this.#capacity;
-    this.#nodeIds = new Int32Array(nodes);
-    this.#trees = this.#settings.disjoint ? new Int32Array(nodes) : null;
-    this.#offsets = new Int32Array(nodes + 1);
-    this.#indices = new Int32Array(this.#capacity);
-    this.#slots = new Int32Array(this.#capacity);
+    const zeros = (size: number) => allocate(this.#where, size, 'fanouts and seeds');
+    this.#nodeIds = zeros(nodes);
+    this.#trees = this.#settings.disjoint ? zeros(nodes) : null;
+    this.#offsets = zeros(nodes + 1);
+    this.#indices = zeros(this.#capacity);
+    this.#slots = zeros(this.#capacity);
   }
 
   call(seeds: Int32Array, seedRows: Int32Array, time: DrawTime): Parameters<Kernels['sampleNeighbors']> {

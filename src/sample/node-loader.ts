@@ -17,10 +17,14 @@ import { type Ids, Tensor, unscoped } from '../tensor/index.js';
 import { toInt32 } from '../tensor/ops/common.js';
 import { checkInteger, expected, ShapeError, StateError, ValueError } from '../util/errors.js';
 import type { Batch } from './batch.js';
+import { checkFlag, checkOptions } from './checks.js';
 import { DrawKeys, purposes, type Sampler } from './sampler.js';
 
 /** Rows by node id: a dense matrix, a sparse one, or what reads them from elsewhere. */
-export type FeatureSource = Tensor | SparseMatrix | ((nodeIds: Int32Array) => Tensor | Promise<Tensor>);
+export type FeatureSource =
+  | Tensor
+  | SparseMatrix
+  | ((nodeIds: Int32Array) => Tensor | SparseMatrix | Promise<Tensor | SparseMatrix>);
 
 export interface NodeLoaderOptions {
   /** The nodes of an epoch. */
@@ -36,7 +40,10 @@ export interface NodeLoaderOptions {
   readonly dropLast?: boolean;
   /** Batches made ahead while one is in use. */
   readonly prefetch?: number;
-  /** Dispose `x` when the next batch is asked for, so that its memory serves again (default). */
+  /**
+   * Dispose `x` when the next batch is asked for, so that its memory serves again (default). What a feature function
+   * returned stays with whoever made it.
+   */
   readonly reuse?: boolean;
   readonly seed?: number;
 }
@@ -78,7 +85,7 @@ export class LoadedBatch<X extends Tensor | SparseMatrix = Tensor> {
     return this.#labels;
   }
 
-  /** Features of all nodes of the batch; gone when the next batch is asked for, unless the loader has `reuse: false`. */
+  /** Features of all nodes of the batch; gone when the next batch is asked for, unless `reuse` is false or a function made them. */
   get x(): X {
     if (this.#x === null)
       throw new StateError('NodeLoader: x needs features, and this loader has none. Pass { features }.');
@@ -94,7 +101,11 @@ export class LoadedBatch<X extends Tensor | SparseMatrix = Tensor> {
 const name = 'NodeLoader';
 
 /** What a batch holds as x. */
-type Rows<F> = F extends SparseMatrix ? SparseMatrix : Tensor;
+type Rows<F> = F extends SparseMatrix
+  ? SparseMatrix
+  : F extends (nodeIds: Int32Array) => infer R
+    ? Extract<Awaited<R>, Tensor | SparseMatrix>
+    : Tensor;
 
 export class NodeLoader<F extends FeatureSource = Tensor> {
   readonly #sampler: Sampler<Ids, Batch>;
@@ -105,22 +116,30 @@ export class NodeLoader<F extends FeatureSource = Tensor> {
   readonly #prefetch: number;
   readonly #shuffle: boolean;
   readonly #reuse: boolean;
+  /** Whether x is made here; what a function returned may be in use elsewhere. */
+  readonly #ownsRows: boolean;
   readonly #order: DrawKeys;
   /** Batches of an epoch. */
   readonly length: number;
 
   constructor(sampler: Sampler<Ids, Batch>, options: NodeLoaderOptions & { readonly features?: F }) {
+    if (typeof sampler?.sampleAsync !== 'function')
+      throw new ValueError(expected(name, 'a sampler (with sampleAsync)', 'sampler', sampler));
+    checkOptions(name, options);
     this.#sampler = sampler;
     this.#seeds = toInt32(name, 'seeds', options.seeds).slice();
     this.#batchSize = checkInteger(name, 'batchSize', options.batchSize, 1);
     this.#prefetch = checkInteger(name, 'prefetch', options.prefetch ?? 2, 0, 64);
     this.#features = options.features === undefined ? null : checkFeatures(options.features);
     this.#labels = options.labels === undefined ? null : toInt32(name, 'labels', options.labels);
-    this.#shuffle = options.shuffle ?? true;
-    this.#reuse = options.reuse ?? true;
+    this.#shuffle = checkFlag(name, 'shuffle', options.shuffle, true);
+    this.#reuse = checkFlag(name, 'reuse', options.reuse, true);
+    this.#ownsRows = typeof options.features !== 'function';
     this.#order = new DrawKeys(name, options.seed ?? 0, purposes.order);
     const batches = this.#seeds.length / this.#batchSize;
-    this.length = options.dropLast === true ? Math.floor(batches) : Math.ceil(batches);
+    this.length = checkFlag(name, 'dropLast', options.dropLast, false)
+      ? Math.floor(batches)
+      : Math.ceil(batches);
   }
 
   /** The batches of epoch `epoch`, in order. */
@@ -145,11 +164,11 @@ export class NodeLoader<F extends FeatureSource = Tensor> {
         // Batches under way go from one of their stages to the next only here: the caller may not wait for anything else.
         await nextTurn();
         yield batch;
-        if (this.#reuse) batch.recycle();
+        if (this.#reuse && this.#ownsRows) batch.recycle();
       }
     } finally {
       const left = await Promise.allSettled(ahead);
-      for (const end of left) if (end.status === 'fulfilled') end.value.recycle();
+      if (this.#ownsRows) for (const end of left) if (end.status === 'fulfilled') end.value.recycle();
     }
   }
 
@@ -192,8 +211,22 @@ function checkFeatures(features: FeatureSource): FeatureSource {
   return features.isContiguous ? features : features.clone();
 }
 
+/** What a feature function returned: one row per node. */
+function checkResult(x: Tensor | SparseMatrix, rows: number): Tensor | SparseMatrix {
+  const what = 'the result of the function features';
+  if (!(x instanceof Tensor || x instanceof SparseMatrix))
+    throw new ValueError(expected(name, 'a tensor or a SparseMatrix', what, x));
+  if (x instanceof Tensor && x.isDisposed)
+    throw new StateError(expected(name, 'a tensor in use', what, 'a disposed one'));
+  if (x.shape.length < 2 || x.shape[0] !== rows) {
+    const advice = 'It needs one row for every node it was asked for.';
+    throw new ShapeError(expected(name, `${rows} rows`, what, `shape [${x.shape.join(', ')}]`, advice));
+  }
+  return x;
+}
+
 async function gather(features: FeatureSource, ids: Int32Array): Promise<Tensor | SparseMatrix> {
-  if (typeof features === 'function') return features(ids);
+  if (typeof features === 'function') return checkResult(await features(ids), ids.length);
   const rows = features.shape[0];
   const bad = kernels().findOutOfRange(ids, ids.length, 0, rows);
   if (bad >= 0) {

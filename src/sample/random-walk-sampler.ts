@@ -13,6 +13,7 @@ import { asyncKernels, type Kernels, kernels } from '../native/index.js';
 import type { Ids } from '../tensor/index.js';
 import { checkIds } from '../tensor/ops/common.js';
 import { checkInteger, checkNumber, expected, ValueError } from '../util/errors.js';
+import { allocateProduct, checkOneType, checkOptions } from './checks.js';
 import { DrawKeys, purposes, type Sampler, type SampleTime, wordThreshold } from './sampler.js';
 import { type Direction, SamplingGraph } from './sampling-graph.js';
 
@@ -70,6 +71,8 @@ export class RandomWalkSampler implements Sampler<Ids, Walks> {
   readonly #keys: DrawKeys;
 
   constructor(graph: Graph, options: RandomWalkSamplerOptions) {
+    checkOneType(name, graph);
+    checkOptions(name, options);
     this.#length = checkInteger(name, 'length', options.length, 0, 2 ** 24 - 1);
     this.#walks = checkInteger(name, 'walks', options.walks ?? 1, 1, 2 ** 31 - 1);
     this.#restart = wordThreshold(checkNumber(name, 'restart', options.restart ?? 0, 0, 1));
@@ -102,7 +105,11 @@ export class RandomWalkSampler implements Sampler<Ids, Walks> {
     const { offsets, indices, numNodes } = this.#graph;
     const starts = checkIds(name, 'seeds', seeds, numNodes).slice();
     const { key, step } = this.#keys.at(at);
-    const out = new Int32Array(starts.length * this.#walks * (this.#length + 1));
+    const out = allocateProduct(name, {
+      seeds: starts.length,
+      walks: this.#walks,
+      '(length + 1)': this.#length + 1,
+    });
     return [
       ...([offsets, indices, this.#sorted, starts, starts.length, this.#walks, this.#length] as const),
       ...([this.#restart, ...this.#chances, key, step, out] as const),

@@ -4,7 +4,7 @@
  */
 import { Graph, reverse } from '../graph/index.js';
 import { kernels } from '../native/index.js';
-import type { Tensor } from '../tensor/index.js';
+import { Tensor } from '../tensor/index.js';
 import { expected, ShapeError, ValueError } from '../util/errors.js';
 
 export const directions = ['in', 'out', 'both'] as const;
@@ -75,19 +75,32 @@ export class SamplingGraph {
     };
     const sums = new Uint32Array(this.indices.length);
     for (let v = 0; v < this.numNodes; v++) {
-      let total = 0;
-      for (let p = offsets[v]; p < offsets[v + 1]; p++) total += valueAt(p);
+      const { total, scale } = rowTotal(valueAt, offsets[v], offsets[v + 1]);
       const range = 2 ** 32 - 1 - (offsets[v + 1] - offsets[v]);
       let sum = 0;
       for (let p = offsets[v]; p < offsets[v + 1]; p++) {
         const weight = valueAt(p);
-        if (weight > 0) sum += 1 + Math.floor((weight / total) * range);
+        if (weight > 0) sum += 1 + Math.floor((weight / scale / total) * range);
         // Roundings of many quotients may add up to a little more than their sum.
         sums[p] = Math.min(sum, 2 ** 32 - 1);
       }
     }
     return sums;
   }
+}
+
+/** The sum of some weights after division by `scale`: their maximum where the plain sum is beyond all numbers, otherwise 1. */
+function rowTotal(valueAt: (slot: number) => number, begin: number, end: number) {
+  let total = 0;
+  let most = 0;
+  for (let p = begin; p < end; p++) {
+    total += valueAt(p);
+    most = Math.max(most, valueAt(p));
+  }
+  if (total < Infinity) return { total, scale: 1 };
+  total = 0;
+  for (let p = begin; p < end; p++) total += valueAt(p) / most;
+  return { total, scale: most };
 }
 
 function weightValues(where: string, graph: Graph, weights: SampleWeights): ArrayLike<number> {
@@ -99,13 +112,17 @@ function weightValues(where: string, graph: Graph, weights: SampleWeights): Arra
   const values: ArrayLike<number> =
     weights === 'edgeWeight'
       ? (graph.edgeWeight as Float32Array)
-      : 'dataSync' in weights
+      : weights instanceof Tensor
         ? weights.dataSync()
         : weights;
+  if (!Array.isArray(values) && !(ArrayBuffer.isView(values) && 'length' in values))
+    throw new ValueError(
+      expected(where, "a tensor, an array of numbers or 'edgeWeight'", 'weights', weights),
+    );
   if (values.length !== graph.numEdges)
     throw new ShapeError(expected(where, `${graph.numEdges} weights`, 'weights', values.length));
   for (let i = 0; i < values.length; i++) {
-    if (!(values[i] >= 0 && values[i] < Infinity))
+    if (!(typeof values[i] === 'number' && values[i] >= 0 && values[i] < Infinity))
       throw new ValueError(
         expected(where, 'finite weights of at least 0', 'weights', `${values[i]} at position ${i}`),
       );
