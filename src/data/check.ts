@@ -2,14 +2,17 @@
  * Checks of data that came from a file: an error names the file and the index, so that a NaN or a stray id is found
  * where it entered and not in a loss curve.
  */
-import { FormatError } from '../util/errors.js';
+import { describe, FormatError } from '../util/errors.js';
 import type { CsrArrays } from './node-data.js';
 
 function fail(where: string, what: string, name: string, index: number, got: unknown): never {
-  throw new FormatError(`${where}: expected ${what} for ${name} ${index}, got ${String(got)}.`, {
-    path: where,
-    index,
-  });
+  throw new FormatError(
+    `${where}: expected ${what} for ${name} ${index}, got ${typeof got === 'object' ? typeof got : describe(got)}.`,
+    {
+      path: where,
+      index,
+    },
+  );
 }
 
 /** Whole numbers in [0, limit), as an Int32Array. */
@@ -17,7 +20,8 @@ export function checkedIds(where: string, name: string, ids: ArrayLike<number>, 
   const out = ids instanceof Int32Array ? ids : new Int32Array(ids.length);
   for (let i = 0; i < ids.length; i++) {
     const id = ids[i];
-    if (!(id >= 0 && id < limit) || id !== Math.floor(id)) {
+    // Values of a pickle may be anything, and comparing a list would walk over it.
+    if (typeof id !== 'number' || !(id >= 0 && id < limit) || id !== Math.floor(id)) {
       fail(where, `a whole number from 0 to ${limit - 1}`, name, i, id);
     }
     out[i] = id;
@@ -87,6 +91,7 @@ export function makeCsr(
     readonly values: ArrayLike<number>;
   },
 ): CsrArrays {
+  if (!(shape[1] < 2 ** 31)) mismatch(where, 'fewer than 2^31 columns', shape[1]);
   const offsets = checkedIds(where, 'row offset', parts.offsets, parts.indices.length + 1);
   const indices = checkedIds(where, 'column of entry', parts.indices, shape[1]);
   const values = checkedFloats(where, 'entry', parts.values);

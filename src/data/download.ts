@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
-import { mkdir, realpath } from 'node:fs/promises';
+import { lstat, mkdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { writeFileAtomic } from '../storage/atomic-file.js';
@@ -38,6 +38,7 @@ export async function findFiles(
   const target = join(root, entry.folder);
   let reason: unknown = null;
   if (options.download) {
+    for (const file of entry.files.flat()) await checkTarget(root, join(target, file.name));
     try {
       return await fetchFiles(entry, root, target, options.mirror);
     } catch (error) {
@@ -49,16 +50,49 @@ export async function findFiles(
 
 async function checkFile(root: string, path: string, sha256: string | undefined): Promise<void> {
   const [inside, real] = [await realpath(root), await realpath(path)];
-  if (!real.startsWith(inside.endsWith(sep) ? inside : inside + sep)) {
-    throw new StorageError(
-      `loadDataset: expected files inside ${root}, got ${path}, which leads to ${real}. Pass the folder it lies in as root.`,
-      { path },
-    );
-  }
+  if (!isInside(inside, real)) throw leadsOut(root, path, real);
   if (sha256 === undefined) return;
   const hash = createHash('sha256');
   for await (const chunk of createReadStream(path)) hash.update(chunk as Uint8Array);
   checkSum(path, hash.digest('hex'), sha256);
+}
+
+function isInside(folder: string, path: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+}
+
+function leadsOut(root: string, path: string, real: string): StorageError {
+  return new StorageError(
+    `loadDataset: expected files inside ${root}, got ${path}, which leads to ${real}. Pass the folder it lies in as root.`,
+    { path },
+  );
+}
+
+/** Refuses a file to be written whose folder is, or will be, outside the root because a link leads there. */
+async function checkTarget(root: string, path: string): Promise<void> {
+  const [inside, real] = [await futurePath(root), await futurePath(dirname(path))];
+  if (!isInside(inside, real)) throw leadsOut(root, dirname(path), real);
+}
+
+/** The real path that a folder has or gets when it is made: that of its nearest ancestor which is there, and the rest. */
+async function futurePath(path: string): Promise<string> {
+  try {
+    await lstat(path);
+  } catch (error) {
+    const parent = dirname(path);
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || parent === path)
+      throw unusable(path, error as NodeJS.ErrnoException);
+    return join(await futurePath(parent), basename(path));
+  }
+  // A link that leads nowhere is there, but has no real path.
+  return realpath(path).catch((error) => {
+    throw unusable(path, error);
+  });
+}
+
+function unusable(path: string, error: NodeJS.ErrnoException): StorageError {
+  const message = `loadDataset: expected a folder to write to, got ${path} with ${error.code}. Pass another root.`;
+  return new StorageError(message, { path, code: error.code }, { cause: error });
 }
 
 function checkSum(path: string, got: string, wanted: string): void {
@@ -107,6 +141,7 @@ async function fetchFiles(
     if (file.sha256 !== undefined) {
       checkSum(url ?? path, createHash('sha256').update(bytes).digest('hex'), file.sha256);
     }
+    await checkTarget(root, path);
     await mkdir(dirname(path), { recursive: true });
     await writeFileAtomic(path, bytes);
     await checkFile(root, path, undefined);

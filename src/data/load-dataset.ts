@@ -61,10 +61,16 @@ export async function loadDataset<N extends DatasetName>(
     throw new ValueError(expected('loadDataset', `one of ${datasetNames.join(', ')}`, 'name', name));
   }
   const root = options.root ?? process.env['SKEIN_DATA'] ?? './data';
+  const { download = true, mirror } = options;
+  if (typeof root !== 'string') throw new ValueError(expected('loadDataset', 'a path', 'root', root));
+  if (typeof download !== 'boolean')
+    throw new ValueError(expected('loadDataset', 'true or false', 'download', download));
+  if (mirror !== undefined && typeof mirror !== 'string')
+    throw new ValueError(expected('loadDataset', 'an address', 'mirror', mirror));
   const files = await findFiles(name, catalogue[name], {
     root,
-    download: options.download ?? true,
-    ...(options.mirror === undefined ? {} : { mirror: options.mirror }),
+    download,
+    ...(mirror === undefined ? {} : { mirror }),
   });
   const dataset = await readers[name](name, files);
   checkCounts(name, dataset, files);

@@ -2,7 +2,7 @@
  * How an edge list is laid out: delimiter, header, comments, and which column is what, from the options and the first
  * lines. Also the slow, careful second look that finds the line at fault once the fast reader has refused a file.
  */
-import { expected, FormatError, ValueError } from '../../util/errors.js';
+import { checkInteger, expected, FormatError, ValueError } from '../../util/errors.js';
 import { readLines } from './text-lines.js';
 
 /** A column by its name in the header or by its place from 0. */
@@ -52,6 +52,61 @@ export interface Layout {
   readonly names: boolean;
   readonly idBase: number;
   readonly numNodes: number | null;
+}
+
+/** From here on a number becomes infinite as an f32: the largest f32 and half a step. */
+export const f32Limit = 2 ** 128 - 2 ** 103;
+
+type Check = (name: string, value: unknown) => void;
+
+const refuse = (what: string, name: string, value: unknown): never => {
+  throw new ValueError(expected('readEdgeList', what, name, value));
+};
+const isColumn: Check = (name, value) => {
+  if (typeof value !== 'string') checkInteger('readEdgeList', name, value, 0, 2 ** 31 - 1);
+};
+/** Text that goes to the reader of tables as a setting. */
+const isSign =
+  (least: number, most: number): Check =>
+  (name, value) => {
+    const fits = typeof value === 'string' && value.length >= least && Buffer.byteLength(value) <= most;
+    if (!fits || /[\r\n"\0]/.test(value))
+      refuse(`${least} to ${most} bytes of text without quotes and line ends`, name, value);
+  };
+
+const optionChecks: Readonly<Record<keyof EdgeListOptions, Check>> = {
+  source: isColumn,
+  target: isColumn,
+  weight: isColumn,
+  time: isColumn,
+  type: isColumn,
+  header: (name, value) => {
+    if (typeof value !== 'boolean') refuse('true or false', name, value);
+  },
+  delimiter: isSign(1, 4),
+  comment: isSign(0, 16),
+  ids: (name, value) => {
+    if (value !== 'integers' && value !== 'names') refuse('"integers" or "names"', name, value);
+  },
+  idBase: (name, value) => checkInteger('readEdgeList', name, value, 0, 1),
+  numNodes: (name, value) => checkInteger('readEdgeList', name, value, 0, 2 ** 31 - 1),
+};
+
+/** Refuses unknown options and values outside their range, by name. */
+export function checkEdgeListOptions(options: EdgeListOptions): void {
+  if (typeof options !== 'object' || options === null) refuse('an object', 'options', options);
+  for (const [name, value] of Object.entries(options)) {
+    if (!Object.hasOwn(optionChecks, name))
+      refuse(`one of ${Object.keys(optionChecks).join(', ')}`, 'an option', name);
+    if (value !== undefined) optionChecks[name as keyof EdgeListOptions](name, value);
+  }
+  const { delimiter, comment = '#' } = options;
+  if (
+    delimiter !== undefined &&
+    comment !== '' &&
+    (delimiter.includes(comment) || comment.includes(delimiter))
+  )
+    refuse(`a sign that is no part of the delimiter ${JSON.stringify(delimiter)}`, 'comment', comment);
 }
 
 const delimiters = ['\t', ',', ';', ' '];
@@ -150,6 +205,8 @@ function lineProblem(layout: Layout, fields: readonly string[]): string | null {
     if (column !== null && (fields[column].trim() === '' || !Number.isFinite(Number(fields[column]))))
       return `expected a finite number for the ${name}, got ${JSON.stringify(fields[column])}`;
   }
+  if (layout.weight !== null && Math.abs(Number(fields[layout.weight])) >= f32Limit)
+    return `expected a number within the range of f32 for the weight, got ${JSON.stringify(fields[layout.weight])}`;
   if (layout.type !== null && fields[layout.type] === '') return 'expected a word for the type, got ""';
   return null;
 }

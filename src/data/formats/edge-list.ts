@@ -5,10 +5,18 @@
  * number or out of range, and a weight or time that is no number are errors with file and line.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { FormatError, SkeinError } from '../../util/errors.js';
+import { expected, FormatError, SkeinError, ValueError } from '../../util/errors.js';
 import type { EdgeArrays } from '../edges.js';
 import { queryNumbers, queryRow, queryStrings, sqlPath, sqlText, withDuckDb } from './duckdb.js';
-import { type EdgeListOptions, explainEdgeList, findLayout, type Layout } from './edge-list-layout.js';
+import {
+  checkEdgeListOptions,
+  type EdgeListOptions,
+  explainEdgeList,
+  f32Limit,
+  findLayout,
+  type Layout,
+} from './edge-list-layout.js';
+import { checkGzip, checkLineEnds } from './text-lines.js';
 
 export interface EdgeList {
   readonly edges: EdgeArrays;
@@ -27,6 +35,10 @@ export interface EdgeList {
  * const { edges, time } = await readEdgeList('CollegeMsg.txt', { time: 2, idBase: 1 });
  */
 export async function readEdgeList(path: string, options: EdgeListOptions = {}): Promise<EdgeList> {
+  if (typeof path !== 'string') throw new ValueError(expected('readEdgeList', 'a path', 'path', path));
+  checkEdgeListOptions(options);
+  // DuckDB takes what it can of a file that is cut off.
+  if (path.endsWith('.gz')) await checkGzip(path);
   const layout = await findLayout(path, options);
   if (layout === null) {
     const none = new Int32Array(0);
@@ -39,6 +51,7 @@ export async function readEdgeList(path: string, options: EdgeListOptions = {}):
   } catch (error) {
     if (error instanceof SkeinError && !(error instanceof FormatError)) throw error;
     await explainEdgeList(layout);
+    await checkLineEnds(path);
     // The second look found nothing: the reader's own words are all there is.
     const reason = (error as Error).message.split('\n').slice(0, 3).join(' ');
     throw new FormatError(`${path}: expected an edge list, got ${reason}`, { path }, { cause: error });
@@ -106,6 +119,7 @@ function selectSql(layout: Layout): string {
     ...(comments
       ? [`comment = ${sqlText(layout.comment)}, skip = ${layout.skipPlain}`]
       : [`skip = ${layout.skip}`]),
+    `compression = ${layout.path.endsWith('.gz') ? "'gzip'" : "'none'"}`,
     'header = false, auto_detect = false, strict_mode = true, null_padding = false',
   ];
   const selected = [
@@ -120,14 +134,16 @@ function selectSql(layout: Layout): string {
 /** The condition that a row is an edge. */
 function validSql(layout: Layout): string {
   const limit = (layout.numNodes ?? 2 ** 31 - 1) + layout.idBase;
+  // Where line ends are mixed, \r stays on the last field.
+  const word = (column: string): string => `${column} <> '' AND right(${column}, 1) <> chr(13)`;
   const integer = (column: string): string =>
     // A cast alone would round 1.5 and take 1e3.
     `regexp_full_match(${column}, '[0-9]{1,10}') AND try_cast(${column} AS BIGINT) BETWEEN ${layout.idBase} AND ${limit - 1}`;
   return [
-    ...(layout.names ? ["s <> '' AND d <> ''"] : [integer('s'), integer('d')]),
-    ...(layout.weight === null ? [] : ['isfinite(w)']),
+    ...(layout.names ? [word('s'), word('d')] : [integer('s'), integer('d')]),
+    ...(layout.weight === null ? [] : [`isfinite(w) AND abs(w) < ${f32Limit}::DOUBLE`]),
     ...(layout.time === null ? [] : ['isfinite(t)']),
-    ...(layout.type === null ? [] : ["k <> ''"]),
+    ...(layout.type === null ? [] : [word('k')]),
   ].join(' AND ');
 }
 

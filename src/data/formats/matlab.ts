@@ -5,6 +5,7 @@
  * Read: real numeric and logical arrays, text, sparse matrices. Cells, structures, objects and complex numbers are listed
  * by name and refused when asked for. Version 7.3 files are HDF5 and not read.
  */
+import { kMaxLength } from 'node:buffer';
 import { inflateSync } from 'node:zlib';
 import { readWholeFile } from '../../storage/atomic-file.js';
 import { FormatError } from '../../util/errors.js';
@@ -20,6 +21,12 @@ const storage: Readonly<Record<number, string>> = {
 const [matrixType, compressedType] = [14, 15];
 /** Classes of arrays: char, sparse, then double to uint64 from 6 to 15. */
 const [charClass, sparseClass, firstNumeric, lastNumeric] = [4, 5, 6, 15];
+/** Compressed data may become this many bytes, or this many times the file if that is more. */
+const [inflatedBytes, inflatedRatio] = [2 ** 28, 100];
+/** Rows of a sparse matrix, which take room here and none in the file: as many, or as many per byte of the variable. */
+const [sparseRows, sparseRowsPerByte] = [2 ** 24, 16];
+/** Flags, size and name, then at most three arrays in the kinds that are read. */
+const mostParts = 6;
 /** What the classes from 1 on are called. */
 const classNames = ['cell', 'structure', 'object', 'text', 'sparse'];
 
@@ -31,6 +38,8 @@ interface Element {
 /** The variables of a .mat file, decoded when asked for. */
 export class MatFile {
   readonly #littleEndian: boolean;
+  /** Bytes that compressed data may still become. */
+  #budget: number;
   readonly #variables = new Map<string, { readonly flags: number; readonly parts: readonly Element[] }>();
 
   constructor(
@@ -44,6 +53,7 @@ export class MatFile {
     if (bytes.length < 128 || (order !== 'IM' && order !== 'MI'))
       this.#fail('expected a MATLAB file of version 5, got other content');
     this.#littleEndian = order === 'IM';
+    this.#budget = Math.max(inflatedBytes, inflatedRatio * bytes.length);
     for (const element of this.#elements(bytes.subarray(128))) this.#add(element);
   }
 
@@ -59,6 +69,8 @@ export class MatFile {
     if (kind !== charClass && (kind < firstNumeric || kind > lastNumeric))
       this.#refuse(name, 'a full array', kind);
     const shape = this.#shape(name, parts);
+    if (kind === charClass && shape[0] > 1 && shape[1] === 0)
+      this.#fail(`expected text of some width for variable ${name}, got ${shape[0]} rows of none`);
     const array = this.#decode(name, parts[3], shape);
     return kind === charClass ? textRows(array, shape) : array;
   }
@@ -68,6 +80,9 @@ export class MatFile {
     const { flags, parts } = this.#find(name);
     if ((flags & 0xff) !== sparseClass) this.#refuse(name, 'a sparse matrix', flags & 0xff);
     const [rows, columns] = this.#shape(name, parts);
+    const bytes = parts.reduce((sum, part) => sum + part.data.length, 0);
+    if (rows > Math.max(sparseRows, sparseRowsPerByte * bytes))
+      this.#fail(`expected rows that fit ${bytes} bytes of data for variable ${name}, got ${rows}`);
     const numbers = (part: number): readonly number[] =>
       Array.from(this.#decode(name, parts[part], null).data as ArrayLike<number>);
     const offsets = numbers(4);
@@ -98,9 +113,14 @@ export class MatFile {
 
   #add(element: Element): void {
     if (element.type === compressedType) {
-      for (const inner of this.#elements(this.#inflate(element.data))) this.#add(inner);
+      for (const inner of this.#elements(this.#inflate(element.data))) {
+        if (inner.type === compressedType)
+          this.#fail('expected data, got compressed data in compressed data');
+        this.#add(inner);
+      }
     } else if (element.type === matrixType && element.data.length > 0) {
-      const parts = [...this.#elements(element.data)];
+      const parts: Element[] = [];
+      for (const part of this.#elements(element.data)) if (parts.push(part) === mostParts) break;
       if (parts.length < 3 || parts[0].data.length < 4)
         this.#fail('expected flags, size and name of a variable');
       const name = Buffer.from(parts[2].data).toString('latin1');
@@ -110,8 +130,12 @@ export class MatFile {
 
   #inflate(data: Uint8Array): Uint8Array {
     try {
-      return inflateSync(data);
+      const bytes = inflateSync(data, { maxOutputLength: Math.max(1, Math.min(this.#budget, kMaxLength)) });
+      this.#budget -= bytes.length;
+      return bytes;
     } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
+        this.#fail('expected data that grow less when inflated; this is no dataset');
       return this.#fail(
         `expected compressed data, got ${(error as Error).message}; the file is damaged or cut off`,
       );
@@ -144,8 +168,8 @@ export class MatFile {
 
   #shape(name: string, parts: readonly Element[]): number[] {
     const shape = Array.from(this.#decode(name, parts[1], null).data as ArrayLike<number>);
-    if (shape.length < 2 || shape.some((side) => side < 0))
-      this.#fail(`expected a size for variable ${name}`);
+    if (shape.length < 2 || shape.some((side) => !(Number.isInteger(side) && side >= 0 && side < 2 ** 31)))
+      this.#fail(`expected sizes from 0 to 2^31 - 1 for variable ${name}`);
     return shape;
   }
 

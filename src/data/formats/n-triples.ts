@@ -12,7 +12,7 @@ import { readLines } from './text-lines.js';
 const blank = /[ \t]*/y;
 const iri = /<((?:[^\p{Cc} <>"{}|^`\\]|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8})*)>/uy;
 const blankNode = /_:[\p{L}\p{N}_:](?:[\p{L}\p{N}_:.·-]*[\p{L}\p{N}_:·-])?/uy;
-const literal = /"((?:[^"\\\n\r]|\\[tbnrf"'\\]|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8})*)"/y;
+const escaped = /\\(?:[tbnrf"'\\]|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})/y;
 const language = /@[a-zA-Z]+(?:-[a-zA-Z0-9]+)*/y;
 const datatype = /\^\^/y;
 const end = /\.[ \t]*(?:#.*)?$/y;
@@ -74,9 +74,10 @@ class LineParser {
   }
 
   literal(): string | null {
-    const match = this.#match(literal);
-    if (match === null) return null;
-    const text = `"${this.#unescape(match[1])}"`;
+    const close = this.#closingQuote();
+    if (close < 0) return null;
+    const text = `"${this.#unescape(this.text.slice(this.#at + 1, close))}"`;
+    this.#at = close + 1;
     if (this.#match(datatype) !== null) {
       const type = this.#match(iri) ?? this.fail('the IRI of a datatype');
       return this.#blankAfter(`${text}^^${this.#unescape(type[1])}`);
@@ -90,10 +91,36 @@ class LineParser {
   }
 
   #match(pattern: RegExp): RegExpExecArray | null {
-    pattern.lastIndex = this.#at;
-    const match = pattern.exec(this.text);
+    const match = this.#execute(pattern);
     if (match !== null) this.#at += match[0].length;
     return match;
+  }
+
+  #execute(pattern: RegExp): RegExpExecArray | null {
+    pattern.lastIndex = this.#at;
+    try {
+      return pattern.exec(this.text);
+    } catch {
+      // The stack of the matcher is all that can fail; it holds millions of characters.
+      return this.fail('a shorter term');
+    }
+  }
+
+  /** Where the literal that starts here ends; −1 when none does. By hand, since a literal may be a whole book. */
+  #closingQuote(): number {
+    const { text } = this;
+    if (text[this.#at] !== '"') return -1;
+    for (let i = this.#at + 1; i < text.length; i++) {
+      const code = text.charCodeAt(i);
+      if (code === 0x22) return i;
+      if (code === 0x0a || code === 0x0d) return -1;
+      if (code !== 0x5c) continue;
+      escaped.lastIndex = i;
+      const match = escaped.exec(text);
+      if (match === null) return -1;
+      i += match[0].length - 1;
+    }
+    return -1;
   }
 
   #blankAfter(value: string): string {

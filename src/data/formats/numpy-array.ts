@@ -35,6 +35,9 @@ export interface NumpyType {
 
 const supported = /^([<>|=]?)(b1|\?|i1|i2|i4|i8|u1|u2|u4|u8|f2|f4|f8|[SU]\d{1,9})$/;
 
+/** What NumPy allows. */
+const mostAxes = 64;
+
 /** Reads a type string such as `<f4`, `|b1`, `>i8`, `<U19`; null when it is none that is read here. */
 export function parseNumpyType(text: string): NumpyType | null {
   const match = supported.exec(text);
@@ -58,6 +61,14 @@ export function decodeNumpyArray(
 ): NumpyArray {
   const count = shape.reduce((product, side) => product * side, 1);
   const needed = count * numpyTypeBytes(type);
+  if ((needed === 0 && count > 0) || shape.length > mostAxes) {
+    // Neither takes room in the file, so a few bytes could ask for any amount of work.
+    const got = `${type.kind}${type.size} with ${count} elements on ${shape.length} axes`;
+    throw new FormatError(
+      `${where}: expected elements of at least one byte on at most ${mostAxes} axes, got ${got}.`,
+      { path: where },
+    );
+  }
   if (bytes.length !== needed) {
     throw new FormatError(
       `${where}: expected ${needed} bytes for an array of shape [${shape.join(', ')}] and type ${type.kind}${type.size}, got ${bytes.length}. The file is damaged or cut off.`,

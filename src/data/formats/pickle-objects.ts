@@ -5,6 +5,7 @@
  * Read: NumPy arrays and scalars, scipy CSR matrices, defaultdict, and the helpers through which old protocols write
  * them (copyreg._reconstructor, _codecs.encode). Lists and tuples are arrays, dictionaries are Maps.
  */
+import { FormatError } from '../../util/errors.js';
 import { decodeNumpyArray, type NumpyArray, type NumpyType, parseNumpyType } from './numpy-array.js';
 
 export type PickleValue =
@@ -110,7 +111,12 @@ export function findGlobal(module: string, name: string, refuse: Refuse): Pickle
 }
 
 /** What calling `callee` with `args` makes (REDUCE). */
-export function callGlobal(callee: PickleValue, args: PickleValue, refuse: Refuse): PickleValue {
+export function callGlobal(
+  callee: PickleValue,
+  args: PickleValue,
+  where: string,
+  refuse: Refuse,
+): PickleValue {
   if (!(callee instanceof PickleGlobal) || !Array.isArray(args))
     return refuse('expected a known name to call');
   switch (callee.kind) {
@@ -120,11 +126,11 @@ export function callGlobal(callee: PickleValue, args: PickleValue, refuse: Refus
       if (typeof args[0] !== 'string') return refuse('expected a type name for a NumPy dtype');
       return new PickleDType(args[0]);
     case 'scalar':
-      return makeScalar(args, refuse);
+      return makeScalar(args, where, refuse);
     case 'defaultdict':
       return new Map();
     case 'encode':
-      if (typeof args[0] !== 'string' || !/^latin-?1$/.test(String(args[1])))
+      if (typeof args[0] !== 'string' || typeof args[1] !== 'string' || !/^latin-?1$/.test(args[1]))
         return refuse('expected text in latin1 for _codecs.encode');
       return Uint8Array.from(Buffer.from(args[0], 'latin1'));
     case 'rebuild':
@@ -145,7 +151,10 @@ export function buildObject(target: PickleValue, state: PickleValue, where: stri
   if (target instanceof PickleDType && Array.isArray(state)) {
     target.littleEndian = state[1] !== '>';
   } else if (target instanceof PickleCsr && state instanceof Map) {
-    for (const [name, value] of state) target.fields.set(String(name), value);
+    for (const [name, value] of state) {
+      if (typeof name !== 'string') refuse('expected names for the fields of a matrix');
+      target.fields.set(name, value);
+    }
   } else if (target instanceof PickleArray && Array.isArray(state)) {
     buildArray(target, state, where, refuse);
   } else {
@@ -172,17 +181,23 @@ function makeArray(
 ): NumpyArray {
   const type = dtype.numpyType();
   if (type === null)
-    return refuse(`expected numbers or text in an array, got elements of type ${dtype.name}`);
+    return refuse(`expected numbers or text in an array, got elements of type ${dtype.name.slice(0, 40)}`);
   // Python 2 writes the bytes as a string.
   const bytes = typeof content === 'string' ? Buffer.from(content, 'latin1') : content;
   if (!(bytes instanceof Uint8Array)) return refuse('expected bytes as the content of an array');
-  return decodeNumpyArray(where, type, shape, bytes, fortran);
+  try {
+    return decodeNumpyArray(where, type, shape, bytes, fortran);
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    // Refused anew, so that the message also says at which byte.
+    return refuse(error.message.slice(where.length + 2).replace(/\.$/, ''));
+  }
 }
 
-function makeScalar(args: readonly PickleValue[], refuse: Refuse): PickleValue {
+function makeScalar(args: readonly PickleValue[], where: string, refuse: Refuse): PickleValue {
   const [dtype, content] = args;
   if (!(dtype instanceof PickleDType)) return refuse('expected a dtype for a NumPy scalar');
-  return makeArray(dtype, [], content, false, 'scalar', refuse).data[0];
+  return makeArray(dtype, [], content, false, where, refuse).data[0];
 }
 
 function isCount(value: unknown): value is number {

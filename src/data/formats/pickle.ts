@@ -12,6 +12,11 @@ import { buildObject, callGlobal, findGlobal, newObject, type PickleValue } from
 const mark = Symbol('mark');
 type StackItem = PickleValue | typeof mark;
 
+/** Containers in containers: datasets nest a handful, and whoever walks over a value may recurse. */
+const deepest = 100;
+/** Digits of a number written as text; as many as the 128 bytes of the binary form hold. */
+const mostDigits = 309;
+
 /** The value in the bytes of a pickle; `where` names the file in messages. */
 export function parsePickle(bytes: Uint8Array, where: string): PickleValue {
   return new PickleMachine(bytes, where).run();
@@ -21,6 +26,10 @@ class PickleMachine {
   readonly #view: DataView;
   readonly #stack: StackItem[] = [];
   readonly #memo = new Map<number, PickleValue>();
+  /** Bytes of arrays that may still be made: a remembered string could become any number of them. */
+  #budget: number;
+  /** How many levels of containers a container holds, where there are any. */
+  readonly #depth = new WeakMap<object, number>();
   #at = 0;
   /** Where the current opcode is, for messages. */
   #opcodeAt = 0;
@@ -30,6 +39,7 @@ class PickleMachine {
     readonly where: string,
   ) {
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#budget = 2 ** 26 + 16 * bytes.length;
   }
 
   run(): PickleValue {
@@ -79,6 +89,24 @@ class PickleMachine {
     const values = this.#stack.splice(at) as PickleValue[];
     values.shift();
     return values;
+  }
+
+  /** Counts what a call or a state turned into bytes or an array. */
+  #spend(content: PickleValue | undefined): void {
+    if (typeof content === 'string' || content instanceof Uint8Array) this.#budget -= content.length;
+    if (this.#budget < 0)
+      this.#refuse('expected arrays in proportion to the file, got the same content too often');
+  }
+
+  /** Notes that `container` got these items. */
+  #nest(container: PickleValue[] | Map<PickleValue, PickleValue>, items: readonly PickleValue[]): void {
+    let depth = this.#depth.get(container) ?? 0;
+    for (const item of items) {
+      if (Array.isArray(item) || item instanceof Map)
+        depth = Math.max(depth, 1 + (this.#depth.get(item) ?? 0));
+    }
+    if (depth > deepest) this.#refuse(`expected at most ${deepest} levels of lists and dictionaries`);
+    if (depth > 0) this.#depth.set(container, depth);
   }
 
   push(value: PickleValue): void {
@@ -162,6 +190,8 @@ class PickleMachine {
   integerLine(): PickleValue {
     const text = this.line();
     if (text === '00' || text === '01') return text === '01';
+    if (text.length > mostDigits + 2)
+      this.#refuse(`expected at most ${mostDigits} digits, got ${text.length}`);
     if (!/^-?\d+L?$/.test(text)) return this.#refuse(`expected a whole number, got ${JSON.stringify(text)}`);
     return narrow(BigInt(text.replace('L', '')));
   }
@@ -170,7 +200,7 @@ class PickleMachine {
     const text = this.line();
     const value = text === 'nan' ? Number.NaN : Number(text.replace(/inf$/, 'Infinity'));
     if (text === '' || (Number.isNaN(value) && text !== 'nan'))
-      this.#refuse(`expected a number, got ${JSON.stringify(text)}`);
+      this.#refuse(`expected a number, got ${JSON.stringify(text.slice(0, 40))}`);
     return value;
   }
 
@@ -181,13 +211,7 @@ class PickleMachine {
     if (text.length < 2 || (quote !== "'" && quote !== '"') || !text.endsWith(quote))
       this.#refuse('expected a quoted string');
     const escapes: Readonly<Record<string, string>> = {
-      n: '\n',
-      r: '\r',
-      t: '\t',
-      a: '\x07',
-      b: '\b',
-      f: '\f',
-      v: '\v',
+      ...{ n: '\n', r: '\r', t: '\t', a: '\x07', b: '\b', f: '\f', v: '\v' },
     };
     return text.slice(1, -1).replace(/\\(x[0-9a-fA-F]{2}|[0-7]{1,3}|.)/g, (_, code: string) => {
       if (code[0] === 'x' && code.length === 3)
@@ -208,17 +232,21 @@ class PickleMachine {
   }
 
   collect(): void {
-    this.push(this.#popToMark());
+    const items = this.#popToMark();
+    this.#nest(items, items);
+    this.push(items);
   }
 
   tuple(n: number): void {
     const items = Array.from({ length: n }, () => this.#pop());
+    this.#nest(items, items);
     this.push(items.reverse());
   }
 
   append(items: PickleValue[]): void {
     const list = this.#top();
     if (!Array.isArray(list)) this.#refuse('expected a list to append to');
+    this.#nest(list, items);
     for (const item of items) list.push(item);
   }
 
@@ -234,6 +262,7 @@ class PickleMachine {
   setItems(pairs: PickleValue[]): void {
     const target = this.#top();
     if (!(target instanceof Map) || pairs.length % 2 !== 0) this.#refuse('expected a dictionary and pairs');
+    this.#nest(target, pairs);
     for (let i = 0; i < pairs.length; i += 2) target.set(pairs[i], pairs[i + 1]);
   }
 
@@ -285,7 +314,8 @@ class PickleMachine {
 
   reduce(): void {
     const args = this.#pop();
-    this.push(callGlobal(this.#pop(), args, this.#refuse));
+    if (Array.isArray(args)) this.#spend(args[0]);
+    this.push(callGlobal(this.#pop(), args, this.where, this.#refuse));
   }
 
   newObject(): void {
@@ -295,6 +325,7 @@ class PickleMachine {
 
   build(): void {
     const state = this.#pop();
+    if (Array.isArray(state)) this.#spend(state[4]);
     buildObject(this.#top(), state, this.where, this.#refuse);
   }
 }

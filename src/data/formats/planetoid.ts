@@ -113,7 +113,7 @@ interface OneHot {
 
 function oneHotFromPickle(value: unknown, where: string): OneHot {
   const array: NumpyArray | null = value instanceof PickleArray ? value.value : null;
-  if (array === null || array.shape.length !== 2)
+  if (array === null || array.shape.length !== 2 || array.shape[1] === 0)
     return mismatch(where, 'a pickled matrix of labels', typeof value);
   const [rows, numClasses] = array.shape;
   const labels = new Int32Array(rows);
@@ -134,10 +134,11 @@ function edgesFromPickle(value: unknown, numNodes: number, where: string): EdgeA
   const src: number[] = [];
   const dst: number[] = [];
   for (const [node, neighbours] of value as Map<unknown, unknown>) {
+    if (typeof node !== 'number') mismatch(where, 'node numbers as keys', typeof node);
     if (!Array.isArray(neighbours))
-      mismatch(where, `a list of neighbours of node ${String(node)}`, typeof neighbours);
+      mismatch(where, `a list of neighbours of node ${node}`, typeof neighbours);
     for (const neighbour of neighbours) {
-      src.push(node as number);
+      src.push(node);
       dst.push(neighbour as number);
     }
   }

@@ -34,19 +34,66 @@ export async function* readChunks(path: string): AsyncGenerator<Uint8Array> {
   }
 }
 
+/**
+ * Refuses a .gz that is damaged or cut off, by reading all of it. For readers that do not look at the checksum at the
+ * end of the file themselves.
+ */
+export async function checkGzip(path: string): Promise<void> {
+  for await (const _ of readChunks(path));
+}
+
+/** Refuses a file in which some lines end in \r\n and others in \n, with the first line that differs. */
+export async function checkLineEnds(path: string): Promise<void> {
+  let line = 1;
+  let last = 0;
+  let withReturn: boolean | null = null;
+  for await (const chunk of readChunks(path)) {
+    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, end + 1)) {
+      const here = (end === 0 ? last : chunk[end - 1]) === 13;
+      if (here !== (withReturn ?? here)) {
+        const got = here ? '\\r\\n after lines that end in \\n' : '\\n after lines that end in \\r\\n';
+        throw new FormatError(`${path}:${line}: expected the same end for all lines, got ${got}.`, {
+          path,
+          line,
+        });
+      }
+      withReturn = here;
+      line++;
+    }
+    last = chunk[chunk.length - 1];
+  }
+}
+
+/** Characters that a line may have: more is no text but a bomb, and strings end at half a billion. */
+const longestLine = 2 ** 26;
+
 /** Lines without their end (\n or \r\n), decoded as UTF-8; several at a time, with the number of the first, from 1. */
 export async function* readLines(path: string): AsyncGenerator<{ first: number; lines: string[] }> {
   const decoder = new TextDecoder();
-  let rest = '';
+  // The pieces of a line that spans many chunks, put together once it ends.
+  let pieces: string[] = [];
+  let length = 0;
   let first = 1;
   for await (const chunk of readChunks(path)) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
-    rest = lines.pop() ?? '';
-    if (lines.length > 0) yield { first, lines: lines.map(withoutReturn) };
-    first += lines.length;
+    const lines = decoder.decode(chunk, { stream: true }).split('\n');
+    const rest = lines.pop() ?? '';
+    if (lines.length > 0) {
+      lines[0] = pieces.join('') + lines[0];
+      pieces = [];
+      length = 0;
+      yield { first, lines: lines.map(withoutReturn) };
+      first += lines.length;
+    }
+    pieces.push(rest);
+    length += rest.length;
+    if (length > longestLine) {
+      const message = `${path}:${first}: expected a line of at most ${longestLine} characters, got ${length} and no end.`;
+      throw new FormatError(message, { path, line: first });
+    }
   }
-  rest += decoder.decode();
-  if (rest !== '') yield { first, lines: [withoutReturn(rest)] };
+  pieces.push(decoder.decode());
+  const last = pieces.join('');
+  if (last !== '') yield { first, lines: [withoutReturn(last)] };
 }
 
 function withoutReturn(line: string): string {
