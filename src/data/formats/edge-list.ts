@@ -46,6 +46,8 @@ export async function readEdgeList(path: string, options: EdgeListOptions = {}):
     const names = options.ids === 'names' ? [] : null;
     return { edges, names, weight: null, time: null, type: null, typeNames: null };
   }
+  // DuckDB skips the wrong lines where the ends of those before the first edge differ.
+  await checkLineEnds(path, layout.skip + 1);
   try {
     return await withDuckDb((connection) => readWith(connection, layout));
   } catch (error) {
@@ -64,6 +66,8 @@ async function readWith(connection: DuckDBConnection, layout: Layout): Promise<E
     connection,
     `SELECT count(*), count(*) FILTER (WHERE NOT coalesce(${validSql(layout)}, false)) FROM edge`,
   );
+  // The layout was found by the first edge, so there is one.
+  if (rows === 0) throw new FormatError(`${layout.path}: no line was read`, { path: layout.path });
   if (wrong > 0) throw new FormatError(`${layout.path}: ${wrong} lines are not edges`, { path: layout.path });
   const typeNames =
     layout.type === null

@@ -42,8 +42,8 @@ export async function checkGzip(path: string): Promise<void> {
   for await (const _ of readChunks(path));
 }
 
-/** Refuses a file in which some lines end in \r\n and others in \n, with the first line that differs. */
-export async function checkLineEnds(path: string): Promise<void> {
+/** Refuses a file among whose first lines some end in \r\n and others in \n, with the first line that differs. */
+export async function checkLineEnds(path: string, lines = Infinity): Promise<void> {
   let line = 1;
   let last = 0;
   let withReturn: boolean | null = null;
@@ -58,7 +58,7 @@ export async function checkLineEnds(path: string): Promise<void> {
         });
       }
       withReturn = here;
-      line++;
+      if (line++ >= lines) return;
     }
     last = chunk[chunk.length - 1];
   }
