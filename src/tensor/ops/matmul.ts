@@ -7,9 +7,9 @@
 import { type FloatArray, kernels, reduceCode } from '../../native/index.js';
 import { expected, ShapeError } from '../../util/errors.js';
 import { builtinOp } from '../op.js';
-import { broadcastShapes, formatShape, type Shape, sizeOf } from '../shape.js';
+import { broadcastShapes, contiguousStrides, formatShape, type Shape, sizeOf } from '../shape.js';
 import { Tensor } from '../tensor.js';
-import { checkRank, checkSameFloat, checkShapeIs, materialize, packed } from './common.js';
+import { checkRank, checkSameFloat, checkShapeIs, copyInto, materialize, packed } from './common.js';
 import { expand, reshape } from './layout.js';
 
 /** A matrix for gemm: its memory and whether it lies there transposed. */
@@ -41,6 +41,16 @@ function product(
   const y = onto ?? Tensor.allocate(a.dtype, shape ?? [m, n]);
   const flipA = transA !== left.transposed;
   const flipB = transB !== right.transposed;
+  // A weight gradient aᵀ·b that is higher than wide: its transpose is shared out better among threads.
+  if (flipA && !flipB && m > n && k > m && bias === undefined && onto === undefined) {
+    const turned = Tensor.allocate(a.dtype, [n, m]);
+    kernels().gemm(right.data, left.data, null, turned.floats, n, m, k, true, false, false);
+    const columns = turned.view([m, n], [1, m]);
+    copyInto(columns, y, contiguousStrides([m, n]), 0);
+    columns.dispose();
+    turned.dispose();
+    return y;
+  }
   kernels().gemm(
     left.data,
     right.data,
