@@ -73,7 +73,8 @@ export interface NodeClassifierOptions {
   /** Rows per batch when sampled training evaluates; layer by layer over the whole graph. */
   readonly evaluationBatchSize?: number;
   readonly onEpoch?: (record: EpochRecord) => void;
-  readonly signal?: AbortSignal;
+  /** An AbortSignal: training ends with its reason before the next epoch. */
+  readonly signal?: { throwIfAborted(): void };
 }
 
 export interface NodeClassifierResult {
