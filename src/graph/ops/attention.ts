@@ -1,5 +1,5 @@
 /**
- * Graph attention in one pass over the edges, with a running softmax: forward keeps the result and one number per
+ * Graph attention in one pass over the source rows: forward keeps the result and one number per
  * destination and head, backward makes the attention weights again.
  */
 import { type FloatArray, kernels, type RandomKey } from '../../native/index.js';
