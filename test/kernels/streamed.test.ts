@@ -3,7 +3,7 @@
  * not: both ways must give the same bytes.
  */
 
-import { type FloatArray, type Kernels, nativeKernels, prepareBlock } from 'skein/native';
+import { type FloatArray, type Kernels, nativeKernels, prepareBlock, reduceCode } from 'skein/native';
 import { describe, expect, it } from 'vitest';
 import { randomFloats, randomIds } from './harness.js';
 
@@ -40,6 +40,29 @@ describe.skipIf(nativeKernels === null)('streamed = stored', () => {
     batchNormBackward: (out) =>
       k.batchNormBackward(x, gy, perColumn, perColumn, gamma, out, colOut, colOut2, rows, cols),
   };
+  const offsets = Int32Array.from({ length: rows + 1 }, (_, r) => 2 * r);
+  const indices = randomIds(2 * rows, rows);
+  const scale = randomFloats('f64', rows, 6);
+  cases.spmm = (out) =>
+    k.spmm(
+      reduceCode.sum,
+      x,
+      null,
+      scale,
+      scale,
+      offsets,
+      indices,
+      null,
+      out,
+      null,
+      rows,
+      rows,
+      cols,
+      1,
+      true,
+      0,
+      false,
+    );
   it.each(Object.entries(cases))('%s', (_name, run) => {
     const [streamed, stored] = [placed(0), placed(1)];
     run(streamed);

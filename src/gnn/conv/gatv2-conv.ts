@@ -8,10 +8,11 @@
  */
 import type { MessageGraph } from '../../graph/index.js';
 import { checkSizes, newParameter, randomOf } from '../../nn/factory.js';
-import { init, Linear, Module, type ParameterOptions } from '../../nn/index.js';
+import { init, Linear, Module } from '../../nn/index.js';
 import { dropout, type Tensor } from '../../tensor/index.js';
 import { checkNumber } from '../../util/errors.js';
 import { checkInput, dropFeatures, type Features, isPair, type NodePair, project } from '../input.js';
+import type { GATConvOptions } from './gat-conv.js';
 import {
   checkEdgeFeatures,
   glorotLinear,
@@ -21,26 +22,9 @@ import {
   splitHeads,
 } from './shared.js';
 
-export interface GATv2ConvOptions extends ParameterOptions {
-  /** 1 by default. */
-  readonly heads?: number;
-  /** Put the heads side by side (the default) instead of averaging them. */
-  readonly concat?: boolean;
-  /** Slope of the leaky ReLU; 0.2 by default. */
-  readonly slope?: number;
-  /** Probability of dropping an attention weight in training. */
-  readonly attentionDropout?: number;
-  /** Probability of dropping an input feature in training. */
-  readonly featureDropout?: number;
-  /** Let every node attend to itself (the default, where destinations are among the sources). */
-  readonly selfLoops?: boolean;
-  /** Width of the edge features; without it the layer takes none. */
-  readonly edgeDim?: number;
-  /** Features of the destinations, when they have others than the sources. */
-  readonly inDst?: number;
+export interface GATv2ConvOptions extends GATConvOptions {
   /** Use W_l for both ends. */
   readonly shareWeights?: boolean;
-  readonly bias?: boolean;
 }
 
 /**
