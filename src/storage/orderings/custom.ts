@@ -1,0 +1,33 @@
+/** Buffer states given by the user: refused when they do not fit the buffer. */
+import { expected, ValueError } from '../../util/errors.js';
+
+/** The states as sets of exactly `capacity` different partitions each. */
+export function checkStates(
+  where: string,
+  states: readonly ArrayLike<number>[] | undefined,
+  partitions: number,
+  capacity: number,
+): number[][] {
+  if (states === undefined || states.length === 0) {
+    const advice = 'The CUSTOM ordering needs the partitions in memory, state by state.';
+    throw new ValueError(expected(where, 'at least one state', 'states', states, advice));
+  }
+  return states.map((given, s) => {
+    const state = Array.from(given);
+    if (state.length !== capacity) {
+      const advice = 'A state fills the buffer.';
+      throw new ValueError(expected(where, `${capacity} partitions`, `states[${s}]`, state, advice));
+    }
+    for (const k of state) {
+      if (!Number.isInteger(k) || k < 0 || k >= partitions) {
+        throw new ValueError(
+          expected(where, `partitions from 0 to ${partitions - 1}`, `states[${s}]`, state),
+        );
+      }
+    }
+    if (new Set(state).size !== state.length) {
+      throw new ValueError(expected(where, 'every partition once', `states[${s}]`, state));
+    }
+    return state;
+  });
+}
