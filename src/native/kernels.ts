@@ -128,6 +128,19 @@ export interface Kernels extends GraphKernels, SampleKernels {
     rows: number,
     cols: number,
   ): void;
+  /**
+   * The result is factor · Σ weights[r] · loss[r] (weights null: 1), and gx its gradient, from one pass over x; gx null: the
+   * loss alone. A negative label ignores the row.
+   */
+  crossEntropyTotal(
+    x: FloatArray,
+    labels: Int32Array,
+    weights: FloatArray | null,
+    factor: number,
+    gx: FloatArray | null,
+    rows: number,
+    cols: number,
+  ): number;
   /** loss = max(x,0) − x·target + log(1 + exp(−|x|)). */
   bceWithLogits(x: FloatArray, target: FloatArray, loss: FloatArray, n: number): void;
   /** gx = g · (sigmoid(x) − target). */

@@ -146,7 +146,7 @@ class Pass {
       return;
     }
     const seenByUser = this.#runHooks(node, slots) || !node.builtin;
-    const results = node.builtin ? recycled(node, slots) : node.runBackward(slots);
+    const results = node.builtin ? recycled(node, slots, retain) : node.runBackward(slots, retain);
     const handles = ownHandles(node, results, slots);
     for (let i = 0; i < handles.length; i++) {
       const handle = handles[i];
@@ -277,11 +277,12 @@ function hooked(hook: GradientHook, gradient: Tensor): Tensor {
 function recycled(
   node: TapeNode,
   slots: readonly (Tensor | null)[],
+  retain: boolean,
 ): readonly (Gradient | null | undefined)[] {
   const outer = openScope();
   let results: readonly (Gradient | null | undefined)[] = [];
   try {
-    results = node.runBackward(slots);
+    results = node.runBackward(slots, retain);
   } finally {
     closeScope(outer, results);
   }

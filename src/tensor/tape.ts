@@ -39,6 +39,8 @@ export interface OpContext {
 export interface BackwardContext {
   /** The saved values, in the order they were saved. */
   readonly saved: readonly Tensor[];
+  /** A handle of saved value `i` to return as a gradient: nobody else's unless a later pass needs the value again. */
+  take(i: number): Tensor;
   /** Whether the operation was called with an input `i`. */
   hasInput(i: number): boolean;
   needs(i: number): boolean;
@@ -85,12 +87,14 @@ export class TapeNode implements OpContext, BackwardContext {
   /** The gradients of the results that a backward pass has gathered so far. */
   gradients: (Tensor | null)[] | null = null;
   #saved: Tensor[] = [];
-  /** The saved tensors' memory, held by this node so that disposing the tensors does no harm. */
-  #storages: Storage[] = [];
+  /** The saved tensors' memory, held by this node so that disposing the tensors does no harm; null when given away. */
+  #storages: (Storage | null)[] = [];
   #versions: number[] = [];
   /** Handles made for saved tensors that were disposed meanwhile; built-in rules do not keep them. */
   readonly #revived: Tensor[] = [];
   #released = false;
+  /** Whether the running pass leaves the saved values to a later one. */
+  #retain = false;
 
   constructor(rule: OpRule<unknown>, attributes: unknown, inputs: readonly Tensor[]) {
     this.#rule = rule;
@@ -140,11 +144,13 @@ export class TapeNode implements OpContext, BackwardContext {
     }
     const saved = this.#saved;
     for (let i = 0; i < saved.length; i++) {
+      const storage = this.#storages[i];
+      if (storage === null) continue;
       if (saved[i].isDisposed) {
-        saved[i] = saved[i].alias(this.#storages[i]);
+        saved[i] = saved[i].alias(storage);
         if (this.builtin) this.#revived.push(saved[i]);
       }
-      if (this.#storages[i].version === this.#versions[i]) continue;
+      if (storage.version === this.#versions[i]) continue;
       throw new StateError(
         `backward: a tensor of shape ${formatShape(saved[i].shape)} that ${this.name} saved was changed in place after it ` +
           'was used. Compute on a clone, or change it after backward.',
@@ -153,9 +159,25 @@ export class TapeNode implements OpContext, BackwardContext {
     return saved;
   }
 
-  runBackward(gradients: readonly (Tensor | null)[]): readonly (Gradient | null | undefined)[] {
+  take(i: number): Tensor {
+    const handle = this.saved[i];
+    const own = handle.alias();
+    if (!this.#retain) {
+      handle.dispose();
+      this.#storages[i]?.release();
+      this.#storages[i] = null;
+      this.#saved[i] = own;
+    }
+    return own;
+  }
+
+  runBackward(
+    gradients: readonly (Tensor | null)[],
+    retain: boolean,
+  ): readonly (Gradient | null | undefined)[] {
     // Read for its check: a freed graph is an error even when the rule saved nothing.
     this.saved;
+    this.#retain = retain;
     const results = this.#rule.backward(this, gradients, this.#attributes);
     if (!Array.isArray(results) || results.length !== this.edges.length) {
       const got = Array.isArray(results) ? `${results.length} gradients` : describe(results);
@@ -172,7 +194,7 @@ export class TapeNode implements OpContext, BackwardContext {
 
   /** Lets the saved values go. */
   release(): void {
-    for (const storage of this.#storages) storage.release();
+    for (const storage of this.#storages) storage?.release();
     for (const handle of this.#revived) handle.dispose();
     this.#revived.length = 0;
     this.#saved = [];

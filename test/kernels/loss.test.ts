@@ -27,6 +27,26 @@ function crossEntropy(k: Kernels, type: FloatType, rows: number, cols: number, s
   return [loss, lse, gx];
 }
 
+/** The total and its gradient, the total alone, both with weights; every seventh row is ignored. */
+function crossEntropyTotal(
+  k: Kernels,
+  type: FloatType,
+  rows: number,
+  cols: number,
+  spread = 3,
+): FloatArray[] {
+  const x = randomFloats(type, rows * cols, 5, -spread, spread);
+  const labels = randomIds(rows, cols, 3).map((label, i) => (i % 7 === 6 ? -1 : label));
+  const weights = randomFloats(type, rows, 4, 0, 2);
+  return [null, weights].flatMap((w) => {
+    const gx = zeros(type, rows * cols + 1).fill(7);
+    const totals = zeros(type, 2);
+    totals[0] = k.crossEntropyTotal(x, labels, w, 1 / (rows + 1), gx, rows, cols);
+    totals[1] = k.crossEntropyTotal(x, labels, w, 1 / (rows + 1), null, rows, cols);
+    return [totals, gx];
+  });
+}
+
 function bce(k: Kernels, type: FloatType, n: number, spread = 5): FloatArray[] {
   const x = randomFloats(type, n, 5, -spread, spread);
   const target = randomFloats(type, n, 6, 0, 1);
@@ -63,6 +83,35 @@ for (const [implementation, kernels] of implementations) {
       expect(single([-Infinity, -Infinity], 0).loss).toBeNaN();
       expect(single([-Infinity, 0], 0).loss).toBe(Infinity);
       expect(single([-Infinity, 0], 1)).toEqual({ loss: 0, lse: 0, gx: [0, 0] });
+    });
+    it('gives the total of the rows, with the gradient and without', () => {
+      for (const cols of edgeSizes.slice(1)) {
+        const x = randomFloats('f64', 70 * cols, 5, -3, 3);
+        const labels = randomIds(70, cols, 3).map((label, i) => (i % 7 === 6 ? -1 : label));
+        const weights = randomFloats('f64', 70, 4, 0, 2);
+        const [loss, lse, want, gx] = [
+          zeros('f64', 70),
+          zeros('f64', 70),
+          zeros('f64', 70 * cols),
+          x.slice(),
+        ];
+        k.crossEntropy(x, labels, loss, lse, 70, cols);
+        k.crossEntropyBackward(x, labels, lse, weights.map((w) => w / 2) as FloatArray, want, 70, cols);
+        const sum = total(loss.map((l, i) => (l * weights[i]) / 2) as FloatArray);
+        expect(k.crossEntropyTotal(x, labels, weights, 0.5, gx, 70, cols)).toBeCloseTo(sum, 10);
+        expect(k.crossEntropyTotal(x, labels, weights, 0.5, null, 70, cols)).toBeCloseTo(sum, 10);
+        expectClose(gx, want, 'f64', 10);
+      }
+    });
+    it('totals impossible labels and rows of -inf as it does single ones', () => {
+      const run = (row: number[]) => {
+        const gx = new Float32Array(2);
+        return [k.crossEntropyTotal(Float32Array.from(row), Int32Array.of(0), null, 1, gx, 1, 2), ...gx];
+      };
+      expect(run([-Infinity, -Infinity])).toEqual([NaN, NaN, NaN]);
+      expect(run([-Infinity, 0])).toEqual([Infinity, -1, 1]);
+      expect(run([0, -Infinity])).toEqual([0, 0, 0]);
+      expect(run([1e4, 1e4])[0]).toBeCloseTo(Math.LN2, 6);
     });
     it('keeps its precision for large logits', () => {
       expect(single([1e6, 1e6], 1).loss).toBeCloseTo(Math.LN2, 6);
@@ -120,6 +169,15 @@ describe.skipIf(nativeKernels === null)('native = reference', () => {
       }
     }
   });
+  it.each(floatTypes)('total cross entropy %s', (type) => {
+    for (const cols of [...edgeSizes.slice(1), 47, 2000]) {
+      for (const rows of cols < 100 ? [0, 1, 8, 600] : [9]) {
+        const want = crossEntropyTotal(referenceKernels, type, rows, cols);
+        for (const [i, got] of crossEntropyTotal(native, type, rows, cols).entries())
+          expectClose(got, want[i], type);
+      }
+    }
+  });
   it.each(floatTypes)('cross entropy of far-spread logits %s', (type) => {
     const want = crossEntropy(referenceKernels, type, 50, 47, 300);
     for (const [i, got] of crossEntropy(native, type, 50, 47, 300).entries())
@@ -135,6 +193,10 @@ describe.skipIf(nativeKernels === null)('native = reference', () => {
 
 it('gives the same bytes for any number of threads', () => {
   expectSameBytesForThreads((k) =>
-    floatTypes.flatMap((type) => [...crossEntropy(k, type, 3001, 47), ...bce(k, type, 150001)]),
+    floatTypes.flatMap((type) => [
+      ...crossEntropy(k, type, 3001, 47),
+      ...crossEntropyTotal(k, type, 3001, 47),
+      ...bce(k, type, 150001),
+    ]),
   );
 });

@@ -10,7 +10,7 @@ import {
   softmaxCrossEntropyNegatives,
   softplusLoss,
 } from 'skein/nn';
-import { type FloatDType, fromArray, type Tensor, tensor, zeros } from 'skein/tensor';
+import { type FloatDType, fromArray, noGrad, scope, type Tensor, tensor, zeros } from 'skein/tensor';
 import { describe, expect, test } from 'vitest';
 import {
   type Cases,
@@ -158,6 +158,35 @@ describe('beyond PyTorch', () => {
         positive,
         negative,
       });
+  });
+
+  test('cross entropy gives its gradient away only once', () => {
+    const gradient = (x: Tensor): number[] => Array.from((x.grad as Tensor).dataSync());
+    const once = leaf([5, 4], 1, 'f64', 3);
+    crossEntropy(once, labels).backward();
+    const twice = leaf([5, 4], 1, 'f64', 3);
+    const loss = crossEntropy(twice, labels);
+    loss.backward(undefined, { retainGraph: true });
+    expect(gradient(twice)).toEqual(gradient(once));
+    (twice.grad as Tensor).dataSync().fill(9);
+    twice.zeroGrad();
+    // Another root over the same node: its gradient arrives scaled.
+    loss.mul(2).backward(undefined, { retainGraph: true });
+    expect(gradient(twice)).toEqual(gradient(once).map((g) => 2 * g));
+    twice.zeroGrad();
+    loss.backward();
+    expect(gradient(twice)).toEqual(gradient(once));
+    expect(() => loss.backward()).toThrow('already freed');
+    // The scope of forward ends before backward.
+    const later = leaf([5, 4], 1, 'f64', 3);
+    scope(() => crossEntropy(later, labels)).backward();
+    expect(gradient(later)).toEqual(gradient(once));
+    // Read twice in one pass, and without a gradient at all.
+    const both = leaf([5, 4], 1, 'f64', 3);
+    const value = crossEntropy(both, labels);
+    value.add(value).backward();
+    expect(gradient(both)).toEqual(gradient(once).map((g) => 2 * g));
+    expect(noGrad(() => crossEntropy(both, labels)).item()).toBe(value.item());
   });
 
   test('extreme scores stay finite', () => {

@@ -186,6 +186,24 @@ const mistakes: readonly Mistake[] = [
     ValueError,
     /labels.*3 at position 1/,
   ],
+  [
+    'a row weight too few',
+    () => ops.crossEntropyTotal(f32([2, 3]), [0, 1], { weights: f32([1]) }),
+    ShapeError,
+    /crossEntropy: expected shape \[2\] for weights/,
+  ],
+  [
+    'row weights of another dtype',
+    () => ops.crossEntropyTotal(f32([2, 3]), [0, 1], { weights: f64([2]) }),
+    DTypeError,
+    /crossEntropy: expected f32 \(as logits\) for the dtype of weights/,
+  ],
+  [
+    'a factor that is no number',
+    () => ops.crossEntropyTotal(f32([2, 3]), [0, 1], { factor: Number.NaN }),
+    ValueError,
+    /crossEntropy: expected a finite number for factor/,
+  ],
   ['too few labels', () => ops.crossEntropyRows(f32([2, 3]), [0]), ShapeError, /2 labels/],
   [
     'logits of three axes',

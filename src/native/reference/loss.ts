@@ -45,6 +45,37 @@ export function crossEntropyBackward(
   }
 }
 
+export function crossEntropyTotal(
+  x: FloatArray,
+  labels: Int32Array,
+  weights: FloatArray | null,
+  factor: number,
+  gx: FloatArray | null,
+  rows: number,
+  cols: number,
+): number {
+  let total = 0;
+  for (let r = 0; r < rows; r++) {
+    const from = r * cols;
+    const label = labels[r];
+    if (label < 0) {
+      gx?.fill(0, from, from + cols);
+      continue;
+    }
+    let top = -Infinity;
+    for (let i = from; i < from + cols; i++) top = x[i] > top ? x[i] : top;
+    let sum = 0;
+    for (let i = from; i < from + cols; i++) sum += Math.exp(x[i] - top);
+    const weight = weights === null ? 1 : weights[r];
+    total += weight * (top - x[from + label] + Math.log(sum));
+    if (gx === null) continue;
+    const g = factor * weight;
+    for (let c = 0; c < cols; c++)
+      gx[from + c] = g * (Math.exp(x[from + c] - top) / sum - (c === label ? 1 : 0));
+  }
+  return factor * total;
+}
+
 export function bceWithLogits(x: FloatArray, target: FloatArray, loss: FloatArray, n: number): void {
   for (let i = 0; i < n; i++) {
     loss[i] = Math.max(x[i], 0) - x[i] * target[i] + Math.log1p(Math.exp(-Math.abs(x[i])));

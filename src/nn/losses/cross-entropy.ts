@@ -5,15 +5,15 @@ import { type FloatArray, kernels } from '../../native/index.js';
 import {
   concat,
   crossEntropyRows,
+  crossEntropyTotal,
   formatShape,
   fromTypedArray,
   type Ids,
   mul,
-  sum,
   Tensor,
   unsqueeze,
 } from '../../tensor/index.js';
-import { toInt32 } from '../../tensor/ops/common.js';
+import { checkRank, toInt32 } from '../../tensor/ops/common.js';
 import { DTypeError, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { checkReduction, type LossOptions, reduceLoss } from './reduction.js';
 
@@ -34,24 +34,27 @@ export interface CrossEntropyOptions extends LossOptions {
  */
 export function crossEntropy(logits: Tensor, labels: Ids, options: CrossEntropyOptions = {}): Tensor {
   const reduction = checkReduction('crossEntropy', options.reduction);
+  checkRank('crossEntropy', 'logits', logits, 2);
   const ids = effectiveLabels(labels, options);
-  let losses = crossEntropyRows(logits, ids);
-  let total = 0;
-  if (options.weight === undefined) {
-    total = countLabelled(ids);
-  } else {
-    const factors = rowWeights(ids, classWeights(options.weight, logits), logits.dtype === 'f64');
-    losses = mul(losses, fromTypedArray(factors));
-    for (const factor of factors) total += factor;
+  const factors =
+    options.weight === undefined
+      ? null
+      : rowWeights(ids, classWeights(options.weight, logits), logits.dtype === 'f64');
+  const weights = factors === null ? undefined : fromTypedArray(factors);
+  if (reduction === 'none') {
+    const losses = crossEntropyRows(logits, ids);
+    return weights === undefined ? losses : mul(losses, weights);
   }
-  if (reduction === 'none') return losses;
-  if (reduction === 'sum') return sum(losses);
+  if (reduction === 'sum') return crossEntropyTotal(logits, ids, { weights });
+  let total = 0;
+  if (factors === null) total = countLabelled(ids);
+  else for (const factor of factors) total += factor;
   if (total <= 0) {
     throw new ValueError(
       "crossEntropy: expected at least one row with a label and a weight above 0, got none. Look at mask and labels, or use reduction 'sum'.",
     );
   }
-  return mul(sum(losses), 1 / total);
+  return crossEntropyTotal(logits, ids, { weights, factor: 1 / total });
 }
 
 function countLabelled(ids: Int32Array): number {

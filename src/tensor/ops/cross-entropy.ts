@@ -1,12 +1,23 @@
 /**
- * Fused losses per row or element: softmax cross entropy with class ids, and binary cross entropy with logits. No
- * probabilities are stored; backward recomputes them from the logits. `nn/losses.ts` adds the reductions.
+ * Fused losses: softmax cross entropy with class ids, per row or in total, and binary cross entropy with logits, per element.
+ * Losses per row or element store no probabilities; backward recomputes them from the logits. The total makes its gradient
+ * in forward, where the logits are read anyway. `nn/losses` adds weights, masks and reductions.
  */
-import { kernels } from '../../native/index.js';
-import { expected, ShapeError, ValueError } from '../../util/errors.js';
+import { type FloatArray, kernels } from '../../native/index.js';
+import { checkNumber, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { builtinOp } from '../op.js';
 import { Tensor } from '../tensor.js';
-import { checkIds, checkRank, checkSameFloat, checkShapeIs, lastingIds, packed, toInt32 } from './common.js';
+import {
+  checkIds,
+  checkRank,
+  checkSameFloat,
+  checkShapeIs,
+  lastingIds,
+  materialize,
+  packed,
+  toInt32,
+} from './common.js';
+import type { Ids } from './rows.js';
 
 const crossEntropyOp = builtinOp<{ readonly labels: Int32Array }>({
   name: 'crossEntropyRows',
@@ -27,7 +38,68 @@ const crossEntropyOp = builtinOp<{ readonly labels: Int32Array }>({
 });
 
 /** −log softmax(logits)[label] for each row: logits [N, C], labels N class ids; a label of −1 gives 0 and no gradient. */
-export function crossEntropyRows(logits: Tensor, labels: Tensor | Int32Array | readonly number[]): Tensor {
+export function crossEntropyRows(logits: Tensor, labels: Ids): Tensor {
+  const ids = checkLabels(logits, labels);
+  return crossEntropyOp([logits], { labels: lastingIds(ids, logits) });
+}
+
+interface TotalAttributes {
+  readonly labels: Int32Array;
+  readonly weights: FloatArray | null;
+  readonly factor: number;
+}
+
+const crossEntropyTotalOp = builtinOp<TotalAttributes>({
+  name: 'crossEntropyTotal',
+  forward(ctx, [x], { labels, weights, factor }) {
+    const [rows, cols] = x.shape;
+    const total = Tensor.allocate(x.dtype, []);
+    const gx = ctx.recording ? Tensor.allocate(x.dtype, x.shape) : null;
+    const gradient = gx === null ? null : gx.floats;
+    total.floats[0] = kernels().crossEntropyTotal(packed(x), labels, weights, factor, gradient, rows, cols);
+    if (gx !== null) ctx.save(gx);
+    return total;
+  },
+  backward(ctx, gy) {
+    const [upstream] = packed(gy);
+    const saved = ctx.take(0);
+    if (upstream === 1) return [saved];
+    // A later pass starts from the same values.
+    const gx = saved.storage.isShared ? materialize(saved) : saved;
+    if (gx !== saved) saved.dispose();
+    kernels().scale(gx.floats, gx.size, upstream);
+    return [gx];
+  },
+});
+
+interface CrossEntropyTotalOptions {
+  /** A weight for each row, of the dtype of the logits; without them every row counts 1. */
+  readonly weights?: Tensor | undefined;
+  /** What the sum is multiplied by, 1 if not given. */
+  readonly factor?: number;
+}
+
+/** factor · Σ weights[r] · −log softmax(logits[r])[label[r]], a scalar; a label of −1 ignores the row. */
+export function crossEntropyTotal(
+  logits: Tensor,
+  labels: Ids,
+  { weights, factor = 1 }: CrossEntropyTotalOptions = {},
+): Tensor {
+  const ids = checkLabels(logits, labels);
+  if (weights !== undefined) {
+    checkSameFloat('crossEntropy', { logits, weights });
+    checkShapeIs('crossEntropy', 'weights', weights, [ids.length]);
+  }
+  checkNumber('crossEntropy', 'factor', factor);
+  // Forward is the last to read labels and weights, so the caller may change them afterwards.
+  return crossEntropyTotalOp([logits], {
+    labels: ids,
+    weights: weights === undefined ? null : packed(weights),
+    factor,
+  });
+}
+
+function checkLabels(logits: Tensor, labels: Ids): Int32Array {
   checkSameFloat('crossEntropy', { logits });
   checkRank('crossEntropy', 'logits', logits, 2);
   const [rows, cols] = logits.shape;
@@ -37,7 +109,7 @@ export function crossEntropyRows(logits: Tensor, labels: Tensor | Int32Array | r
       expected('crossEntropy', `${rows} labels (one per row of logits)`, 'labels', ids.length),
     );
   if (cols === 0) throw new ValueError(expected('crossEntropy', 'at least one class', 'logits', '0 columns'));
-  return crossEntropyOp([logits], { labels: lastingIds(ids, logits) });
+  return ids;
 }
 
 const bceOp = builtinOp({

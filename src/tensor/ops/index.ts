@@ -2,7 +2,7 @@
 export { add, div, eq, ge, gt, le, lt, maximum, minimum, mul, ne, pow, sub } from './binary.js';
 export { gruGates, rnnGates, timeEncode } from './cells.js';
 export type { TensorLike } from './common.js';
-export { bceWithLogitsElements, crossEntropyRows } from './cross-entropy.js';
+export { bceWithLogitsElements, crossEntropyRows, crossEntropyTotal } from './cross-entropy.js';
 export { dropout } from './dropout.js';
 export {
   clone,

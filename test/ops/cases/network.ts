@@ -47,6 +47,25 @@ export const networkCases: OpCase[] = [
     'no rows': [input([0, 4])],
   }),
   ...makeCases('crossEntropyRows', (x) => ops.crossEntropyRows(x, [1, -1, 0]), { ignored: [input([3, 4])] }),
+  ...makeCases('crossEntropyTotal', (x) => ops.crossEntropyTotal(x, ids(x.shape[0], x.shape[1])), {
+    ...Object.fromEntries(edges.slice(1).map((n) => [`classes=${n}`, [input([5, n])]])),
+    'no rows': [input([0, 4])],
+  }),
+  ...makeCases(
+    'crossEntropyTotal',
+    (x) => ops.mul(ops.crossEntropyTotal(x, [1, -1, 0], { factor: 0.3 }), 2),
+    {
+      'ignored, scaled': [input([3, 4])],
+    },
+  ),
+  ...makeCases(
+    'crossEntropyTotal',
+    (x) => {
+      const weights = ops.fromArray([0.5, 0, 2], { dtype: x.dtype as ops.FloatDType });
+      return ops.crossEntropyTotal(x, [1, 2, 0], { weights });
+    },
+    { weighted: [input([3, 4])] },
+  ),
   ...makeCases('bceWithLogitsElements', ops.bceWithLogitsElements, {
     vector: [input([33], { lo: -5, hi: 5 }), input([33], { lo: 0, hi: 1 })],
     matrix: [input([3, 4]), input([3, 4], { lo: 0, hi: 1 })],
