@@ -47,6 +47,7 @@ export { type KarateClub, karateClub } from './karate-club.js';
 export { type LinkPart, type LinkSplitOptions, type LinkSplits, randomLinkSplit } from './link-split.js';
 export { type DatasetOf, datasetCounts, type LoadOptions, loadDataset } from './load-dataset.js';
 export type { CsrArrays, DenseArrays, NodeData, NodeSplits } from './node-data.js';
+export * from './prepare/index.js';
 export { type RelationalGraph, relationalGraph } from './relational-graph.js';
 export { type RmatOptions, rmat, rmatEdges } from './rmat.js';
 export {

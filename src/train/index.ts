@@ -1,6 +1,4 @@
 /** Training loops and metrics. */
-
-export * from './config/index.js';
 export { type ClassificationMetrics, classificationMetrics } from './metrics.js';
 export {
   type EpochRecord,

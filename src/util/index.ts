@@ -1,6 +1,5 @@
 /** Errors and random numbers. */
 export {
-  ConfigError,
   checkInteger,
   checkNumber,
   DTypeError,

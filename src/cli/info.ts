@@ -1,16 +1,7 @@
 /** `skein info`: what computes on this machine. */
-import type { Command } from 'commander';
-import { type JsonOptions, jsonOption } from '../options.js';
-import { version } from '../version.js';
+import { nativeStatus } from '../native/index.js';
 
-export function register(program: Command): void {
-  jsonOption(program.command('info').description('show the version, the kernels in use and why')).action(
-    info,
-  );
-}
-
-async function info({ json }: JsonOptions): Promise<void> {
-  const { nativeStatus } = await import('../../native/index.js');
+export function info(version: string, json: boolean): void {
   const status = nativeStatus();
   const facts = {
     version,

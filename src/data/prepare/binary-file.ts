@@ -1,0 +1,141 @@
+/**
+ * Large binary files in blocks: read, appended to, and written out of order. Memory is that of a block or two whatever
+ * the size of the file. Writes are synchronous: they go to the page cache, and order is what callers rely on.
+ */
+import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { crc32 } from 'node:zlib';
+import { StorageError } from '../../util/errors.js';
+import type { FileRecord } from './dataset-yaml.js';
+
+const blockBytes = 1 << 22;
+
+/** The content in blocks of at most `size` bytes, all but the last full. The buffer is used again for the next one. */
+export async function* readBlocks(path: string, size = blockBytes): AsyncGenerator<Uint8Array> {
+  const file = await open(path, 'r').catch((error: unknown) => storageFailure('read', path, error));
+  try {
+    const buffer = new Uint8Array(size);
+    for (;;) {
+      let filled = 0;
+      while (filled < size) {
+        const { bytesRead } = await file.read(buffer, filled, size - filled);
+        if (bytesRead === 0) break;
+        filled += bytesRead;
+      }
+      if (filled > 0) yield buffer.subarray(0, filled);
+      if (filled < size) return;
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/** Writes all of `bytes` at a place of an open file. */
+export function writeAt(file: number, bytes: Uint8Array, position: number): void {
+  for (let done = 0; done < bytes.length; ) {
+    done += writeSync(file, bytes, done, bytes.length - done, position + done);
+  }
+}
+
+/** Reads all of `bytes` from a place of an open file; false at its end. */
+export function readAt(file: number, bytes: Uint8Array, position: number): boolean {
+  for (let done = 0; done < bytes.length; ) {
+    const got = readSync(file, bytes, done, bytes.length - done, position + done);
+    if (got === 0) return false;
+    done += got;
+  }
+  return true;
+}
+
+/** The bytes of a typed array. */
+export function bytesOf(array: Int32Array | Float32Array | Float64Array): Uint8Array {
+  return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+}
+
+/** Appends to a new file through a buffer. */
+export class FileWriter {
+  readonly #file: number;
+  readonly #buffer = Buffer.alloc(1 << 18);
+  #filled = 0;
+  /** Bytes so far. */
+  bytes = 0;
+
+  constructor(readonly path: string) {
+    this.#file = openForWriting(path);
+  }
+
+  write(bytes: Uint8Array): void {
+    this.bytes += bytes.length;
+    if (this.#filled + bytes.length > this.#buffer.length) this.#flush();
+    if (bytes.length > this.#buffer.length) {
+      appendAll(this.#file, this.path, bytes);
+      return;
+    }
+    this.#buffer.set(bytes, this.#filled);
+    this.#filled += bytes.length;
+  }
+
+  writeText(text: string): void {
+    this.write(Buffer.from(text));
+  }
+
+  close(): void {
+    try {
+      this.#flush();
+    } finally {
+      closeSync(this.#file);
+    }
+  }
+
+  #flush(): void {
+    appendAll(this.#file, this.path, this.#buffer.subarray(0, this.#filled));
+    this.#filled = 0;
+  }
+}
+
+function appendAll(file: number, path: string, bytes: Uint8Array): void {
+  try {
+    for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done);
+  } catch (error) {
+    storageFailure('write', path, error);
+  }
+}
+
+/** A new file, open for reading and writing. */
+export function openForWriting(path: string): number {
+  try {
+    return openSync(path, 'w+');
+  } catch (error) {
+    return storageFailure('write', path, error);
+  }
+}
+
+/** Length and CRC-32 of a file, which is made durable on the way. */
+export async function sealFile(path: string): Promise<FileRecord> {
+  let bytes = 0;
+  let crc = 0;
+  for await (const block of readBlocks(path)) {
+    crc = crc32(block, crc);
+    bytes += block.length;
+  }
+  const file = openSync(path, 'r+');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  return { bytes, crc32: crc.toString(16).padStart(8, '0') };
+}
+
+export function storageFailure(verb: 'read' | 'write', path: string, error: unknown): never {
+  const code = String((error as NodeJS.ErrnoException).code ?? error);
+  const advice =
+    code === 'ENOSPC' ? 'The disk is full; free some space.' : 'Look at the spelling and the permissions.';
+  throw new StorageError(
+    `${verb}: expected to ${verb} ${path}, got ${code}. ${advice}`,
+    { path, code },
+    {
+      cause: error,
+    },
+  );
+}

@@ -1,0 +1,135 @@
+/**
+ * dataset.yaml of a prepared directory: Marius's eleven keys, and a section `skein` with what those cannot say (format
+ * version, seed, columns, partitions, length and CRC-32 of each file).
+ *
+ * A file without that section is one of Marius's own and is read too. Only text here; prepared-dataset.ts looks at the
+ * files themselves.
+ */
+import { parse, stringify } from 'yaml';
+import { FormatError } from '../../util/errors.js';
+
+/** What a prepared directory holds, under Marius's names. */
+export interface PreparedStats {
+  readonly dataset_dir: string;
+  /** Training edges; with classified nodes, all edges. */
+  readonly num_edges: number;
+  readonly num_nodes: number;
+  /** 1 for edges of one kind. */
+  readonly num_relations: number;
+  /** Edges of the part; with classified nodes, nodes of the part. −1 in Marius's files where there is none. */
+  readonly num_train: number;
+  readonly num_valid: number;
+  readonly num_test: number;
+  /** −1 without features. */
+  readonly node_feature_dim: number;
+  readonly rel_feature_dim: number;
+  /** −1 without labels. */
+  readonly num_classes: number;
+  /** Partitions that the edge buckets are sorted by; 1 when they are not. */
+  readonly num_partitions: number;
+}
+
+export interface FileRecord {
+  readonly bytes: number;
+  readonly crc32: string;
+}
+
+/** The `skein` section. */
+export interface PreparedDetails {
+  readonly format_version: number;
+  readonly seed: number;
+  /** Numbers in an edge row: 2 (source, destination) or 3 (source, relation, destination). */
+  readonly columns: 2 | 3;
+  readonly num_partitions: number;
+  /** Whether validation and test edges are sorted by bucket too. */
+  readonly partitioned_eval: boolean;
+  /** Whether ids of the input were replaced, so that there are mapping files. */
+  readonly remapped: boolean;
+  /** By path in the directory, with forward slashes. */
+  readonly files: Readonly<Record<string, FileRecord>>;
+}
+
+export const formatVersion = 1;
+
+const counts = [
+  ...['num_edges', 'num_nodes', 'num_relations', 'num_train', 'num_valid', 'num_test'],
+  ...['node_feature_dim', 'rel_feature_dim', 'num_classes'],
+] as const;
+
+/** The text of dataset.yaml. */
+export function formatDatasetYaml(stats: PreparedStats, details: PreparedDetails): string {
+  const { num_partitions, ...ours } = stats;
+  return stringify({ ...ours, initialized: true, skein: { ...details, num_partitions } }, { lineWidth: 0 });
+}
+
+/** Reads dataset.yaml; `path` names it in messages, `directory` is where it lies now. */
+export function parseDatasetYaml(
+  text: string,
+  path: string,
+  directory: string,
+): { stats: PreparedStats; details: PreparedDetails | null } {
+  const fail = (what: string, name: string, got: unknown): never => {
+    throw new FormatError(`${path}: expected ${what} for ${name}, got ${JSON.stringify(got)}.`, {
+      path,
+      key: name,
+    });
+  };
+  let value: unknown;
+  try {
+    value = parse(text);
+  } catch (error) {
+    return fail('YAML', 'the file', (error as Error).message.split('\n')[0]);
+  }
+  if (!isRecord(value)) return fail('keys and values', 'the file', value);
+  const number = (name: string, missing?: number): number => {
+    const got = value[name] ?? missing;
+    return typeof got === 'number' && Number.isSafeInteger(got) && got >= -1
+      ? got
+      : fail('a whole number', name, got);
+  };
+  const stats = Object.fromEntries(
+    counts.map((name) => [name, number(name, name === 'num_nodes' || name === 'num_edges' ? undefined : -1)]),
+  ) as unknown as Omit<PreparedStats, 'dataset_dir' | 'num_partitions'>;
+  if (stats.num_nodes < 0 || stats.num_nodes > 2 ** 31 - 1)
+    fail('a whole number from 0 to 2147483647', 'num_nodes', stats.num_nodes);
+  const details = value['skein'] === undefined ? null : parseDetails(value['skein'], fail);
+  return {
+    stats: { ...stats, dataset_dir: directory, num_partitions: details?.num_partitions ?? 1 },
+    details,
+  };
+}
+
+type Fail = (what: string, name: string, got: unknown) => never;
+
+function parseDetails(value: unknown, fail: Fail): PreparedDetails {
+  if (!isRecord(value)) return fail('keys and values', 'skein', value);
+  const { format_version, seed, columns, num_partitions, partitioned_eval, remapped, files } = value;
+  if (format_version !== formatVersion)
+    fail(
+      `${formatVersion} (another version of Skein wrote the directory)`,
+      'skein.format_version',
+      format_version,
+    );
+  if (columns !== 2 && columns !== 3) fail('2 or 3', 'skein.columns', columns);
+  if (!Number.isSafeInteger(num_partitions) || (num_partitions as number) < 1)
+    fail('a whole number of at least 1', 'skein.num_partitions', num_partitions);
+  if (typeof seed !== 'number') fail('a number', 'skein.seed', seed);
+  if (typeof partitioned_eval !== 'boolean')
+    fail('true or false', 'skein.partitioned_eval', partitioned_eval);
+  if (typeof remapped !== 'boolean') fail('true or false', 'skein.remapped', remapped);
+  if (!isRecord(files)) return fail('the files', 'skein.files', files);
+  for (const [name, record] of Object.entries(files)) {
+    const sound =
+      isRecord(record) &&
+      Number.isSafeInteger(record['bytes']) &&
+      /^[0-9a-f]{8}$/.test(String(record['crc32']));
+    if (!sound) fail('bytes and crc32', `skein.files.${name}`, record);
+    if (name.startsWith('/') || name.split('/').includes('..'))
+      fail('a path in the directory', 'skein.files', name);
+  }
+  return value as unknown as PreparedDetails;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,11 @@
+/** Prepared directories: what training reads, and how input becomes one. */
+export type { FileRecord, PreparedDetails, PreparedStats } from './dataset-yaml.js';
+export type { OnPrepareProgress, PrepareProgress } from './graph-source.js';
+export { IdentityNames, MappedNames, type NameTable } from './name-table.js';
+export {
+  catalogueName,
+  type PrepareDatasetOptions,
+  prepareDataset,
+  preparedFolder,
+} from './prepare-dataset.js';
+export { type EdgeFile, PreparedDataset, type PreparedSplit } from './prepared-dataset.js';

@@ -1,0 +1,99 @@
+/**
+ * Where a prepared directory is built and how it takes its place: everything is written to a temporary folder beside the
+ * target, made durable, and renamed. A crash leaves the old directory, or one without dataset.yaml that nobody mistakes
+ * for a whole one.
+ *
+ * Only `dataset.yaml`, `edges` and `nodes` are ever replaced: models and other files in the directory stay.
+ */
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { StorageError } from '../../util/errors.js';
+import { storageFailure } from './binary-file.js';
+
+/** What a prepared directory is made of; the file that makes it valid comes last. */
+const entries = ['edges', 'nodes', 'dataset.yaml'] as const;
+
+/** Refuses a target that holds something. */
+export function checkTarget(where: string, outputDir: string, overwrite: boolean): void {
+  const present = entries.filter((name) => existsSync(join(outputDir, name)));
+  if (present.length === 0) return;
+  if (!overwrite) {
+    throw new StorageError(
+      `${where}: expected an output directory without prepared data, got ${outputDir} with ${present.join(', ')}. Choose another or ask to overwrite.`,
+      { path: outputDir },
+    );
+  }
+  if (!present.includes('dataset.yaml')) {
+    throw new StorageError(
+      `${where}: expected a prepared directory to overwrite, got ${outputDir} with ${present.join(', ')} but no dataset.yaml. Remove these by hand if they may go.`,
+      { path: outputDir },
+    );
+  }
+}
+
+/** A name beside the target that nobody has. */
+export function temporaryName(outputDir: string): string {
+  const target = resolve(outputDir);
+  return join(dirname(target), `.${basename(target)}.${process.pid}-${randomBytes(4).toString('hex')}.tmp`);
+}
+
+/** Runs `work` with a temporary folder and puts what it built in place of the target. */
+export async function buildFolder<T>(
+  temporary: string,
+  outputDir: string,
+  work: (folder: string) => Promise<T>,
+): Promise<T> {
+  const target = resolve(outputDir);
+  try {
+    await mkdir(temporary, { recursive: true }).catch((error: unknown) =>
+      storageFailure('write', temporary, error),
+    );
+    const result = await work(temporary);
+    await syncFolders(temporary);
+    await moveInto(temporary, target);
+    return result;
+  } finally {
+    await rm(temporary, { recursive: true, force: true });
+  }
+}
+
+async function moveInto(temporary: string, target: string): Promise<void> {
+  if (!existsSync(target)) {
+    await rename(temporary, target);
+  } else {
+    const old = join(temporary, 'old');
+    await mkdir(old);
+    for (const name of entries.toReversed()) {
+      if (existsSync(join(target, name))) await rename(join(target, name), join(old, name));
+    }
+    for (const name of entries) {
+      if (existsSync(join(temporary, name))) await rename(join(temporary, name), join(target, name));
+    }
+  }
+  await syncFolder(target);
+  await syncFolder(dirname(target));
+}
+
+async function syncFolders(folder: string): Promise<void> {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    if (entry.isDirectory()) await syncFolder(join(folder, entry.name));
+  }
+  await syncFolder(folder);
+}
+
+/** Some systems cannot open a folder; there the renames are all we have. */
+async function syncFolder(folder: string): Promise<void> {
+  try {
+    const handle = await open(folder, 'r');
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    const code = String((error as NodeJS.ErrnoException).code);
+    if (!['EISDIR', 'EPERM', 'EACCES', 'EINVAL', 'ENOTSUP'].includes(code)) throw error;
+  }
+}

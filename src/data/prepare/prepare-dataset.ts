@@ -1,0 +1,188 @@
+/**
+ * Catalogue datasets as prepared directories, by our names or Marius's (FB15K_237 is fb15k-237).
+ *
+ * Knowledge graphs keep their published parts. Graphs with classified nodes keep their published split of nodes, or get a
+ * seeded one (20 training and 30 validation nodes per class; half and a quarter of all where a class has under 100). Events are split at random.
+ */
+import { join } from 'node:path';
+import { SparseMatrix } from '../../graph/index.js';
+import { checkInteger, expected, ValueError } from '../../util/errors.js';
+import { Random } from '../../util/philox.js';
+import { type DatasetName, datasetNames } from '../catalogue.js';
+import type { Dataset, NodeDataset } from '../dataset.js';
+import { type LoadOptions, loadDataset } from '../load-dataset.js';
+import type { NodeSplits } from '../node-data.js';
+import { randomNodeSplit } from '../transforms.js';
+import type { PreparedStats } from './dataset-yaml.js';
+import {
+  arraySource,
+  type FeatureBlock,
+  type GraphSource,
+  type NodeTables,
+  type OnPrepareProgress,
+} from './graph-source.js';
+import { buildFolder, checkTarget, temporaryName } from './output-folder.js';
+import { writePrepared } from './write-prepared.js';
+
+export interface PrepareDatasetOptions extends LoadOptions {
+  /** Default: <root>/prepared/<name>. */
+  readonly outputDir?: string;
+  /** Default 1. */
+  readonly partitions?: number;
+  readonly partitionedEval?: boolean;
+  /** Default 1. */
+  readonly seed?: number;
+  /** Shares of the edges for datasets without parts of their own. Default 0.9, 0.05, 0.05. */
+  readonly split?: readonly number[];
+  readonly sequentialTrainNodes?: boolean;
+  /** Keep the numbers of the dataset. Default: a seeded permutation, with mapping files. */
+  readonly noRemapIds?: boolean;
+  readonly overwrite?: boolean;
+  readonly progress?: OnPrepareProgress;
+}
+
+/** The catalogue name behind one of Marius's or ours; undefined when there is none. */
+export function catalogueName(name: string): DatasetName | undefined {
+  const ours = name.toLowerCase().replaceAll('_', '-');
+  return datasetNames.find((known) => known === ours);
+}
+
+/** Where a catalogue dataset is prepared unless told otherwise. */
+export function preparedFolder(name: DatasetName, root?: string): string {
+  return join(root ?? process.env['SKEIN_DATA'] ?? './data', 'prepared', name);
+}
+
+/**
+ * Prepares a dataset of the catalogue.
+ *
+ * @example
+ * await prepareDataset('FB15K_237', { outputDir: 'fb15k-237', partitions: 16 });
+ */
+export async function prepareDataset(
+  name: string,
+  options: PrepareDatasetOptions = {},
+): Promise<PreparedStats> {
+  const where = 'prepareDataset';
+  const known = catalogueName(name);
+  if (known === undefined)
+    throw new ValueError(expected(where, `one of ${datasetNames.join(', ')}`, 'name', name));
+  const outputDir = options.outputDir ?? preparedFolder(known, options.root);
+  const seed = checkInteger(where, 'seed', options.seed ?? 1);
+  checkTarget(where, outputDir, options.overwrite ?? false);
+  const load = {
+    ...(options.root === undefined ? {} : { root: options.root }),
+    ...(options.download === undefined ? {} : { download: options.download }),
+    ...(options.mirror === undefined ? {} : { mirror: options.mirror }),
+  };
+  const source = datasetSource(await loadDataset(known, load), seed);
+  const ownParts = source.parts.length > 1 || source.nodes !== null;
+  return buildFolder(temporaryName(outputDir), outputDir, (folder) =>
+    writePrepared(
+      source,
+      folder,
+      {
+        ...{ where, outputDir, seed, memoryBytes: 2 ** 26 },
+        partitions: checkInteger(where, 'partitions', options.partitions ?? 1, 1, 2 ** 15),
+        partitionedEval: options.partitionedEval ?? false,
+        remap: !(options.noRemapIds ?? false),
+        sequentialTrainNodes: options.sequentialTrainNodes ?? false,
+        split: options.split ?? (ownParts ? null : [0.9, 0.05, 0.05]),
+      },
+      options.progress ?? (() => {}),
+    ),
+  );
+}
+
+/** A dataset in memory as a source. */
+function datasetSource(dataset: Dataset, seed: number): GraphSource {
+  switch (dataset.kind) {
+    case 'facts':
+      return arraySource({
+        numNodes: dataset.entities.length,
+        parts: [dataset.train, dataset.valid, dataset.test],
+        nodeNames: dataset.entities,
+        relationNames: dataset.relations,
+      });
+    case 'events':
+      return arraySource({
+        numNodes: dataset.numNodes,
+        parts: [
+          { src: dataset.src, dst: dataset.dst, ...(dataset.type === null ? {} : { rel: dataset.type }) },
+        ],
+        nodeNames: dataset.names,
+        relationNames: dataset.typeNames,
+      });
+    case 'entities':
+      return arraySource({
+        numNodes: dataset.entities.length,
+        parts: [{ src: dataset.src, rel: dataset.rel, dst: dataset.dst }],
+        nodeNames: dataset.entities,
+        relationNames: dataset.relations,
+        nodes: {
+          features: null,
+          labels: dataset.labels,
+          numClasses: dataset.numClasses,
+          classNames: dataset.classNames,
+          splits: { ...dataset.splits, valid: new Int32Array(0) },
+        },
+      });
+    case 'nodes': {
+      const { src, dst } = dataset.graph.edges();
+      return arraySource({
+        numNodes: dataset.graph.numNodes,
+        parts: [{ src, dst }],
+        nodeNames: null,
+        relationNames: null,
+        nodes: nodeTables(dataset, seed),
+      });
+    }
+  }
+}
+
+function nodeTables(dataset: NodeDataset, seed: number): NodeTables {
+  const { labels, numClasses, classNames, features } = dataset;
+  const sparse = features instanceof SparseMatrix;
+  const width = sparse ? features.columns : features.shape[1];
+  return {
+    labels,
+    numClasses,
+    classNames: classNames ?? null,
+    splits: dataset.splits ?? drawNodes(labels, numClasses, new Random(seed).split(4).nextUint32()),
+    features: {
+      width,
+      blocks: () => (sparse ? sparseRows(features) : denseRows(features.array as Float32Array, width)),
+    },
+  };
+}
+
+/** 20 + 30 nodes per class; in graphs too small for that, half of the nodes and a quarter. */
+function drawNodes(labels: Int32Array, numClasses: number, seed: number): NodeSplits {
+  const counts = new Int32Array(numClasses);
+  for (const label of labels) if (label >= 0) counts[label]++;
+  return counts.every((count) => count >= 100)
+    ? randomNodeSplit(labels, { seed })
+    : randomNodeSplit(labels, { seed, fractions: { train: 0.5, valid: 0.25 } });
+}
+
+const blockRows = 1024;
+
+async function* denseRows(values: Float32Array, width: number): AsyncGenerator<FeatureBlock> {
+  const rows = width === 0 ? 0 : values.length / width;
+  for (let i = 0; i < rows; i += blockRows) {
+    const nodes = span(i, Math.min(rows, i + blockRows));
+    yield { nodes, values: values.subarray(i * width, (i + nodes.length) * width) };
+  }
+}
+
+async function* sparseRows(features: SparseMatrix): AsyncGenerator<FeatureBlock> {
+  for (let i = 0; i < features.rows; i += blockRows) {
+    const nodes = span(i, Math.min(features.rows, i + blockRows));
+    const dense = features.gatherRows(nodes).toDense();
+    yield { nodes, values: dense.array as Float32Array };
+    dense.dispose();
+  }
+}
+
+function span(start: number, end: number): Int32Array {
+  return Int32Array.from({ length: end - start }, (_, i) => start + i);
+}

@@ -1,0 +1,66 @@
+/** Node tables of a prepared directory: features, labels, and the nodes of each part, by the new numbers. */
+import { closeSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { bytesOf, FileWriter, openForWriting, writeAt } from './binary-file.js';
+import type { NodeTables, OnPrepareProgress } from './graph-source.js';
+import { mappingLine } from './mapping-file.js';
+
+/** Writes nodes/…; `order` gives the new number of each node, null when numbers stay. */
+export async function writeNodeTables(
+  tables: NodeTables,
+  numNodes: number,
+  order: Int32Array | null,
+  folder: string,
+  progress: OnPrepareProgress,
+): Promise<void> {
+  const { labels, features, splits, classNames } = tables;
+  const renumbered = (nodes: Int32Array): Int32Array =>
+    order === null ? nodes : nodes.map((node) => order[node]).sort();
+  if (features !== null)
+    await writeFeatures(features, numNodes, order, join(folder, 'nodes/features.bin'), progress);
+  if (labels !== null) {
+    const placed = new Int32Array(numNodes).fill(-1);
+    labels.forEach((label, node) => {
+      placed[order === null ? node : order[node]] = label;
+    });
+    await writeFile(join(folder, 'nodes/labels.bin'), bytesOf(placed));
+  }
+  if (classNames !== null) {
+    const file = new FileWriter(join(folder, 'nodes/label_mapping.txt'));
+    for (const [label, name] of classNames.entries()) file.writeText(mappingLine(name, label));
+    file.close();
+  }
+  if (splits === null) return;
+  for (const [name, nodes] of [
+    ['train', splits.train],
+    ['validation', splits.valid],
+    ['test', splits.test],
+  ] as const) {
+    await writeFile(join(folder, `nodes/${name}_nodes.bin`), bytesOf(renumbered(nodes)));
+  }
+}
+
+async function writeFeatures(
+  features: NonNullable<NodeTables['features']>,
+  numNodes: number,
+  order: Int32Array | null,
+  path: string,
+  progress: OnPrepareProgress,
+): Promise<void> {
+  const { width } = features;
+  const file = openForWriting(path);
+  try {
+    let done = 0;
+    for await (const { nodes, values } of features.blocks()) {
+      for (let i = 0; i < nodes.length; i++) {
+        const row = order === null ? nodes[i] : order[nodes[i]];
+        writeAt(file, bytesOf(values.subarray(i * width, (i + 1) * width)), row * width * 4);
+      }
+      done += nodes.length;
+      progress({ stage: 'features', done, total: numNodes });
+    }
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,0 +1,325 @@
+/**
+ * From a graph source to the files of a prepared directory: draw the split, renumber, sort by bucket, write names and node
+ * tables, sum up. One path for arrays in memory and for out-of-core input.
+ *
+ * Node and relation numbers are a seeded permutation of the order of first appearance, so the result depends on the input
+ * and the seed only. Memory: 4 bytes per node (13 with `sequentialTrainNodes`), labels, and buffers of fixed size.
+ */
+import { closeSync, openSync } from 'node:fs';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { kernels } from '../../native/index.js';
+import { FormatError, ValueError } from '../../util/errors.js';
+import { Random } from '../../util/philox.js';
+import { bytesOf, FileWriter, readBlocks, sealFile, writeAt } from './binary-file.js';
+import { sortByBucket } from './bucket-sort.js';
+import { type FileRecord, formatDatasetYaml, formatVersion, type PreparedStats } from './dataset-yaml.js';
+import type { EdgeBlock, GraphSource, OnPrepareProgress } from './graph-source.js';
+import { mappingLine } from './mapping-file.js';
+import { partSizes, SplitDraw } from './split-draw.js';
+import { writeNodeTables } from './write-nodes.js';
+
+export interface WriteOptions {
+  /** Names the caller in messages. */
+  readonly where: string;
+  /** What dataset.yaml says of its place. */
+  readonly outputDir: string;
+  readonly seed: number;
+  readonly partitions: number;
+  readonly partitionedEval: boolean;
+  readonly remap: boolean;
+  readonly sequentialTrainNodes: boolean;
+  /** Shares of the one part of the source, or null for its own parts. */
+  readonly split: readonly number[] | null;
+  readonly memoryBytes: number;
+}
+
+const splitNames = ['train', 'validation', 'test'] as const;
+/** Streams of the seed, one per purpose. */
+const streams = { nodes: 1, relations: 2, split: 3 } as const;
+
+/** Writes all files of `source` into the empty `folder`. */
+export async function writePrepared(
+  source: GraphSource,
+  folder: string,
+  options: WriteOptions,
+  progress: OnPrepareProgress,
+): Promise<PreparedStats> {
+  if (options.partitions > Math.max(1, source.numNodes)) {
+    throw new ValueError(
+      `${options.where}: expected at most one partition per node (${source.numNodes}) for the partitions, got ${options.partitions}.`,
+    );
+  }
+  for (const name of ['edges', 'nodes', 'spool']) await mkdir(join(folder, name));
+  const random = new Random(options.seed);
+  const columns = source.numRelations > 0 ? 3 : 2;
+  const relations = options.remap ? permutation(source.numRelations, random.split(streams.relations)) : null;
+
+  const { sizes, marks } = await spoolEdges(source, folder, options, random.split(streams.split), progress);
+  if (marks !== null && source.nodes?.splits != null) markOnly(marks, source.nodes.splits.train);
+  const nodes = options.remap ? nodeOrder(source.numNodes, random.split(streams.nodes), marks) : null;
+  await renumber(folder, sizes, columns, nodes, relations);
+  await placeEdges(source, folder, sizes, columns, options, progress);
+  await rm(join(folder, 'spool'), { recursive: true });
+
+  if (nodes !== null)
+    await writeNames(join(folder, 'nodes/node_mapping.txt'), source.nodeNames(), nodes, progress);
+  if (relations !== null && columns === 3)
+    await writeNames(join(folder, 'edges/relation_mapping.txt'), source.relationNames(), relations, progress);
+  if (source.nodes !== null) await writeNodeTables(source.nodes, source.numNodes, nodes, folder, progress);
+  const stats = makeStats(source, sizes, options);
+  await finish(folder, stats, columns, options, progress);
+  return stats;
+}
+
+/** Writes the edges of each part to spool/, in the numbers of the source. Returns the sizes of the parts. */
+async function spoolEdges(
+  source: GraphSource,
+  folder: string,
+  options: WriteOptions,
+  random: Random,
+  progress: OnPrepareProgress,
+): Promise<{ sizes: readonly number[]; marks: Uint8Array | null }> {
+  const total = source.parts.reduce((a, b) => a + b, 0);
+  if (options.split !== null && source.parts.length > 1) {
+    throw new ValueError(
+      `${options.where}: expected one file of edges for split, got ${source.parts.length}. Leave out one of them.`,
+    );
+  }
+  const given = options.split === null ? source.parts : partSizes(options.where, total, options.split);
+  // Two parts are training and test.
+  const sizes = given.length === 2 ? [given[0], 0, given[1]] : [0, 1, 2].map((part) => given[part] ?? 0);
+  const draw = options.split === null ? null : new SplitDraw(sizes, random);
+  const marks = options.remap && options.sequentialTrainNodes ? new Uint8Array(source.numNodes) : null;
+  const spools = splitNames.map((name) => new FileWriter(join(folder, `spool/${name}.bin`)));
+  const weights = source.hasWeights
+    ? splitNames.map((name) => new FileWriter(join(folder, `spool/${name}-weights.bin`)))
+    : null;
+  let row = 0;
+  const ends = [sizes[0], sizes[0] + sizes[1], total];
+  for await (const block of source.blocks()) {
+    const part = (i: number): number => {
+      if (draw !== null) return draw.next();
+      const place = row + i;
+      return place < ends[0] ? 0 : place < ends[1] ? 1 : 2;
+    };
+    dealBlock(block, part, spools, weights, marks);
+    row += block.count;
+    progress({ stage: 'edges', done: row, total });
+  }
+  for (const file of [...spools, ...(weights ?? [])]) file.close();
+  if (row !== total) throw new FormatError(`${options.where}: expected ${total} edges, got ${row}.`);
+  return { sizes, marks };
+}
+
+/** Appends the edges of a block to the files of their parts, and marks nodes of training edges. */
+function dealBlock(
+  { count, src, rel, dst, weight }: EdgeBlock,
+  partOf: (i: number) => number,
+  spools: readonly FileWriter[],
+  weights: readonly FileWriter[] | null,
+  marks: Uint8Array | null,
+): void {
+  const columns = rel === null ? 2 : 3;
+  const rows = spools.map(() => new Int32Array(count * columns));
+  const beside = spools.map(() => new Float32Array(weights === null ? 0 : count));
+  const filled = spools.map(() => 0);
+  for (let i = 0; i < count; i++) {
+    const part = partOf(i);
+    const to = rows[part];
+    let at = filled[part] * columns;
+    to[at++] = src[i];
+    if (rel !== null) to[at++] = rel[i];
+    to[at] = dst[i];
+    if (weights !== null && weight !== null) beside[part][filled[part]] = weight[i];
+    filled[part]++;
+    if (marks !== null && part === 0) {
+      marks[src[i]] = 1;
+      marks[dst[i]] = 1;
+    }
+  }
+  spools.forEach((spool, part) => {
+    spool.write(bytesOf(rows[part].subarray(0, filled[part] * columns)));
+    weights?.[part].write(bytesOf(beside[part].subarray(0, filled[part])));
+  });
+}
+
+function permutation(n: number, random: Random): Int32Array {
+  const order = new Int32Array(n);
+  kernels().randomPermutation(order, n, random.key);
+  return order;
+}
+
+/** The new number of each node; nodes with a mark come first. */
+function nodeOrder(n: number, random: Random, marks: Uint8Array | null): Int32Array {
+  const order = permutation(n, random);
+  if (marks === null) return order;
+  // Numbers stay in the order that the permutation gave them, marked nodes first.
+  const nodeAt = new Int32Array(n);
+  for (let node = 0; node < n; node++) nodeAt[order[node]] = node;
+  let next = 0;
+  for (const wanted of [1, 0]) {
+    for (let place = 0; place < n; place++) {
+      if (marks[nodeAt[place]] === wanted) order[nodeAt[place]] = next++;
+    }
+  }
+  return order;
+}
+
+/** With classified nodes it is their training part that counts, not the ends of training edges. */
+function markOnly(marks: Uint8Array, nodes: Int32Array): void {
+  marks.fill(0);
+  for (const node of nodes) marks[node] = 1;
+}
+
+/** Replaces the numbers in the spool files. */
+async function renumber(
+  folder: string,
+  sizes: readonly number[],
+  columns: 2 | 3,
+  nodes: Int32Array | null,
+  relations: Int32Array | null,
+): Promise<void> {
+  if (nodes === null) return;
+  for (const [part, name] of splitNames.entries()) {
+    if (sizes[part] === 0) continue;
+    const path = join(folder, `spool/${name}.bin`);
+    const file = openSync(path, 'r+');
+    try {
+      let position = 0;
+      for await (const block of readBlocks(path, columns << 20)) {
+        const rows = new Int32Array(block.buffer, block.byteOffset, block.length / 4);
+        for (let i = 0; i < rows.length; i += columns) {
+          rows[i] = nodes[rows[i]];
+          rows[i + columns - 1] = nodes[rows[i + columns - 1]];
+          if (columns === 3 && relations !== null) rows[i + 1] = relations[rows[i + 1]];
+        }
+        writeAt(file, block, position);
+        position += block.length;
+      }
+    } finally {
+      closeSync(file);
+    }
+  }
+}
+
+/** Moves the spool files to edges/, sorted by bucket where asked for. */
+async function placeEdges(
+  source: GraphSource,
+  folder: string,
+  sizes: readonly number[],
+  columns: 2 | 3,
+  options: WriteOptions,
+  progress: OnPrepareProgress,
+): Promise<void> {
+  const { partitions, partitionedEval, memoryBytes } = options;
+  const sorted = (part: number): boolean =>
+    partitions > 1 && (part === 0 || partitionedEval) && sizes[part] > 0;
+  const total = 2 * sizes.reduce((sum, size, part) => sum + (sorted(part) ? size : 0), 0);
+  let done = 0;
+  for (const [part, name] of splitNames.entries()) {
+    if (part > 0 && sizes[part] === 0) continue;
+    const edges = join(folder, `spool/${name}.bin`);
+    const weights = source.hasWeights ? join(folder, `spool/${name}-weights.bin`) : null;
+    const outEdges = join(folder, `edges/${name}_edges.bin`);
+    const outWeights = join(folder, `edges/${name}_edges_weights.bin`);
+    if (!sorted(part)) {
+      await rename(edges, outEdges);
+      if (weights !== null) await rename(weights, outWeights);
+      continue;
+    }
+    const buckets = await sortByBucket({
+      ...{
+        edges,
+        weights,
+        columns,
+        numNodes: source.numNodes,
+        partitions,
+        outEdges,
+        outWeights,
+        memoryBytes,
+      },
+      onRows: (rows) => {
+        done += rows;
+        progress({ stage: 'sort', done, total });
+      },
+    });
+    await rm(edges);
+    await writeFile(join(folder, `edges/${name}_partition_offsets.txt`), `${buckets.join('\n')}\n`);
+  }
+}
+
+async function writeNames(
+  path: string,
+  names: AsyncIterable<readonly string[]> | null,
+  numbers: Int32Array,
+  progress: OnPrepareProgress,
+): Promise<void> {
+  if (names === null) return;
+  const file = new FileWriter(path);
+  let next = 0;
+  for await (const block of names) {
+    for (let i = 0; i < block.length; i += 4096) {
+      let text = '';
+      for (const name of block.slice(i, i + 4096)) text += mappingLine(name, numbers[next++]);
+      file.writeText(text);
+    }
+    progress({ stage: 'names', done: next, total: numbers.length });
+  }
+  file.close();
+  if (next !== numbers.length)
+    throw new FormatError(`${path}: expected ${numbers.length} names, got ${next}.`);
+}
+
+function makeStats(source: GraphSource, sizes: readonly number[], options: WriteOptions): PreparedStats {
+  const { nodes } = source;
+  const parts = nodes?.splits == null ? null : [nodes.splits.train, nodes.splits.valid, nodes.splits.test];
+  const [num_train, num_valid, num_test] = parts?.map((part) => part.length) ?? sizes;
+  return {
+    dataset_dir: options.outputDir,
+    num_edges: sizes[0],
+    num_nodes: source.numNodes,
+    num_relations: Math.max(1, source.numRelations),
+    ...{ num_train, num_valid, num_test },
+    node_feature_dim: nodes?.features?.width ?? -1,
+    rel_feature_dim: -1,
+    num_classes: nodes?.labels == null ? -1 : nodes.numClasses,
+    num_partitions: options.partitions,
+  };
+}
+
+/** Sums up all files and writes dataset.yaml. */
+async function finish(
+  folder: string,
+  stats: PreparedStats,
+  columns: 2 | 3,
+  options: WriteOptions,
+  progress: OnPrepareProgress,
+): Promise<void> {
+  const names = await listFiles(folder);
+  const files: Record<string, FileRecord> = {};
+  for (const [i, name] of names.entries()) {
+    files[name] = await sealFile(join(folder, name));
+    progress({ stage: 'checksums', done: i + 1, total: names.length });
+  }
+  const text = formatDatasetYaml(stats, {
+    format_version: formatVersion,
+    seed: options.seed,
+    columns,
+    num_partitions: options.partitions,
+    partitioned_eval: options.partitionedEval,
+    remapped: options.remap,
+    files,
+  });
+  const path = join(folder, 'dataset.yaml');
+  await writeFile(path, text);
+  await sealFile(path);
+}
+
+async function listFiles(folder: string): Promise<string[]> {
+  const names: string[] = [];
+  for (const part of ['edges', 'nodes']) {
+    for (const name of (await readdir(join(folder, part))).sort()) names.push(`${part}/${name}`);
+  }
+  return names;
+}
