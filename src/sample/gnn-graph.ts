@@ -11,6 +11,7 @@ import { Block, type BlockParent } from '../graph/index.js';
 import { kernels } from '../native/index.js';
 import { StateError } from '../util/errors.js';
 import type { HopEdges } from './hop-runner.js';
+import { type EdgeList, MariusGraph } from './marius-graph.js';
 import type { SamplingGraph } from './sampling-graph.js';
 
 /** Sampled edges in one direction, by the node that drew. */
@@ -30,6 +31,14 @@ export interface DenseParts {
   readonly targetRows: Int32Array;
   /** What knows the degrees in the whole graph. */
   readonly parent: BlockParent;
+  /** The relation of each edge of the whole graph. */
+  readonly relations?: EdgeRelations | null;
+}
+
+/** Relations by edge id, and how many there are. */
+export interface EdgeRelations {
+  readonly ids: Int32Array;
+  readonly count: number;
 }
 
 /** What remains of one direction: destinations from `row`, edges from `edge`. */
@@ -42,7 +51,7 @@ interface Side {
   mapping: Int32Array | null;
 }
 
-export class GNNGraph {
+export class GNNGraph extends MariusGraph {
   /** Global ids of the rows that are left. */
   nodeIds: Int32Array;
   /** Where each hop starts, the farthest first, and the number of rows. */
@@ -51,17 +60,20 @@ export class GNNGraph {
   readonly targetRows: Int32Array;
   readonly #position: Int32Array;
   readonly #parent: BlockParent;
+  readonly #relations: EdgeRelations | null;
   #in: Side | null;
   #out: Side | null;
   #block: Block | null = null;
 
   /** @internal Made by LayeredNeighborSampler. */
   constructor(parts: DenseParts) {
+    super();
     this.nodeIds = parts.nodeIds;
     this.hopOffsets = parts.hopOffsets;
     this.targetRows = parts.targetRows;
     this.#position = parts.position;
     this.#parent = parts.parent;
+    this.#relations = parts.relations ?? null;
     this.#in = parts.incoming === null ? null : makeSide(parts.incoming);
     this.#out = parts.outgoing === null ? null : makeSide(parts.outgoing);
   }
@@ -81,12 +93,12 @@ export class GNNGraph {
   }
 
   /** Where the edges of each computed row start. */
-  getNeighborOffsets(incoming = true): Int32Array {
+  override getNeighborOffsets(incoming = true): Int32Array {
     const { offsets } = this.#side(incoming);
     return offsets.subarray(0, offsets.length - 1);
   }
 
-  getNumNeighbors(incoming = true): Int32Array {
+  override getNumNeighbors(incoming = true): Int32Array {
     const { offsets } = this.#side(incoming);
     return Int32Array.from({ length: offsets.length - 1 }, (_, i) => offsets[i + 1] - offsets[i]);
   }
@@ -101,14 +113,57 @@ export class GNNGraph {
   }
 
   /** Sampled edges as global (source, destination); outgoing ones leave the node that drew them. */
-  getEdges(incoming = true): { src: Int32Array; dst: Int32Array } {
+  override getEdges(incoming = true): EdgeList {
     const neighbors = this.getNeighborIDs(incoming, true);
     const nodes = new Int32Array(neighbors.length);
     const { offsets } = this.#side(incoming);
     const first = this.getLayerOffset();
     for (let i = 0; i + 1 < offsets.length; i++)
       nodes.fill(this.nodeIds[first + i], offsets[i], offsets[i + 1]);
-    return incoming ? { src: neighbors, dst: nodes } : { src: nodes, dst: neighbors };
+    const relations = this.getRelationIDs(incoming);
+    return incoming ? { src: neighbors, dst: nodes, relations } : { src: nodes, dst: neighbors, relations };
+  }
+
+  /** Rows of this sample that are left, as global ids. */
+  override getNodeIDs(): Int32Array {
+    return this.nodeIds;
+  }
+
+  /** The relation of each sampled edge; null in a graph without relations. */
+  override getRelationIDs(incoming = true): Int32Array | null {
+    if (this.#relations === null) return null;
+    const ids = this.getEdgeIDs(incoming);
+    const out = new Int32Array(ids.length);
+    kernels().gatherRows(this.#relations.ids, ids, out, ids.length, 4);
+    return out;
+  }
+
+  /** Relations of the current block's edges in its order; edges taken against their direction have r + count. */
+  blockRelations(): Int32Array | null {
+    const relations = this.#relations;
+    if (relations === null) return null;
+    const { side, edge } = combine(this.#sides()).sources;
+    const ofSide = this.#sides().map((given) => ({
+      ids: this.getRelationIDs(given === this.#in) as Int32Array,
+      shift: given === this.#in ? 0 : relations.count,
+    }));
+    return Int32Array.from(edge, (e, i) => ofSide[side[i]].ids[e] + ofSide[side[i]].shift);
+  }
+
+  /** Takes edges out for which `keep`, given their ids in the graph, is false: how targets are hidden from their model. */
+  filterEdges(keep: (edgeId: number) => boolean): this {
+    this.#in = this.#in === null ? null : keepEdges(this.#in, keep);
+    this.#out = this.#out === null ? null : keepEdges(this.#out, keep);
+    this.#block = null;
+    return this;
+  }
+
+  override clear(): void {
+    this.nodeIds = new Int32Array(0);
+    this.hopOffsets = new Int32Array(2);
+    this.#in = null;
+    this.#out = null;
+    this.#block = null;
   }
 
   /** Ids, in the graph, of the sampled edges. */
@@ -164,7 +219,7 @@ export class GNNGraph {
   }
 
   #makeBlock(): Block {
-    const sides = [this.#in, this.#out].filter((side) => side !== null);
+    const sides = this.#sides();
     const { offsets, indices, sources } = combine(sides);
     const gather = <A extends Int32Array | Float32Array>(parts: readonly A[], out: A): A => {
       for (let e = 0; e < out.length; e++) out[e] = parts[sources.side[e]][sources.edge[e]];
@@ -182,6 +237,10 @@ export class GNNGraph {
       weights: weights.length === 0 ? null : gather(weights, new Float32Array(indices.length)),
       parent: this.#parent,
     });
+  }
+
+  #sides(): Side[] {
+    return [this.#in, this.#out].filter((side) => side !== null);
   }
 
   #side(incoming: boolean): Side {
@@ -214,6 +273,26 @@ function shrink(side: Side, finished: number, dropped: number): Side {
     mapping: mapped(side)
       .subarray(from)
       .map((row) => row - dropped),
+  };
+}
+
+function keepEdges(side: Side, keep: (edgeId: number) => boolean): Side {
+  const ids = side.graph.edgeIds(side.slots);
+  const kept: number[] = [];
+  const offsets = new Int32Array(side.offsets.length);
+  for (let v = 0; v + 1 < offsets.length; v++) {
+    for (let e = side.offsets[v]; e < side.offsets[v + 1]; e++) if (keep(ids[e])) kept.push(e);
+    offsets[v + 1] = kept.length;
+  }
+  if (kept.length === ids.length) return side;
+  const pick = (values: Int32Array) => Int32Array.from(kept, (e) => values[e]);
+  const { graph, slots, appearance, mapping } = side;
+  return {
+    graph,
+    offsets,
+    slots: pick(slots),
+    appearance: pick(appearance),
+    mapping: mapping === null ? null : pick(mapping),
   };
 }
 

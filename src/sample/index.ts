@@ -8,7 +8,7 @@ export {
   type EdgeSeeds,
   type RowPairs,
 } from './edge-sampler.js';
-export { GNNGraph } from './gnn-graph.js';
+export { type EdgeRelations, GNNGraph } from './gnn-graph.js';
 export { HeteroBatch, type HeteroBlock } from './hetero-batch.js';
 export {
   HeteroNeighborSampler,
@@ -20,6 +20,13 @@ export {
   type LayeredNeighborSamplerOptions,
   type LayerSampling,
 } from './layered-neighbor-sampler.js';
+export {
+  type EdgeList,
+  MariusGraph,
+  type MariusGraphOptions,
+  type NeighborSamplingStrategy,
+  type NodeNeighbors,
+} from './marius-graph.js';
 export { NegativeSampler, type NegativeSamplerOptions } from './negative-sampler.js';
 export { NeighborSampler, type NeighborSamplerOptions } from './neighbor-sampler.js';
 export { type FeatureSource, LoadedBatch, NodeLoader, type NodeLoaderOptions } from './node-loader.js';

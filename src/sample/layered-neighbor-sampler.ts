@@ -14,9 +14,9 @@
 import type { BlockParent, Graph } from '../graph/index.js';
 import type { Ids } from '../tensor/index.js';
 import { checkIds } from '../tensor/ops/common.js';
-import { checkInteger, checkNumber, expected, ValueError } from '../util/errors.js';
+import { checkInteger, checkNumber, expected, ShapeError, ValueError } from '../util/errors.js';
 import { checkFlag, checkOneType, checkOptions } from './checks.js';
-import { type DenseSide, GNNGraph } from './gnn-graph.js';
+import { type DenseSide, type EdgeRelations, GNNGraph } from './gnn-graph.js';
 import {
   type HopEdges,
   type HopRule,
@@ -52,6 +52,8 @@ export interface LayeredNeighborSamplerOptions {
   readonly incoming?: boolean;
   /** Follow edges out of a node (default true). */
   readonly outgoing?: boolean;
+  /** The relation of each edge of the graph, for layers that use it. */
+  readonly relations?: EdgeRelations | null;
   readonly seed?: number;
 }
 
@@ -61,6 +63,7 @@ export class LayeredNeighborSampler implements Sampler<Ids, GNNGraph> {
   readonly #in: SamplingGraph | null;
   readonly #out: SamplingGraph | null;
   readonly #parent: BlockParent;
+  readonly #relations: EdgeRelations | null;
   readonly #numNodes: number;
   readonly #rules: readonly HopRule[];
   readonly #keys: DrawKeys;
@@ -73,6 +76,11 @@ export class LayeredNeighborSampler implements Sampler<Ids, GNNGraph> {
     if (layers.length > 255)
       throw new ValueError(expected(name, 'at most 255 layers', 'layers', `${layers.length} layers`));
     this.#numNodes = graph.numNodes;
+    this.#relations = options.relations ?? null;
+    if (this.#relations !== null && this.#relations.ids.length !== graph.numEdges) {
+      const got = this.#relations.ids.length;
+      throw new ShapeError(expected(name, `${graph.numEdges} relations`, 'relations', got));
+    }
     this.#rules = layers.map(toRule);
     this.#in = checkFlag(name, 'incoming', incoming, true) ? new SamplingGraph(name, graph, 'in') : null;
     this.#out = checkFlag(name, 'outgoing', outgoing, true) ? new SamplingGraph(name, graph, 'out') : null;
@@ -122,6 +130,7 @@ export class LayeredNeighborSampler implements Sampler<Ids, GNNGraph> {
         outgoing: side(this.#out, outgoing),
         targetRows,
         parent: this.#parent,
+        relations: this.#relations,
       });
     } finally {
       rows.clear();

@@ -1,4 +1,6 @@
 /** Training loops and metrics. */
+
+export * from './config/index.js';
 export { type ClassificationMetrics, classificationMetrics } from './metrics.js';
 export {
   type EpochRecord,

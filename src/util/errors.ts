@@ -45,6 +45,11 @@ export class FormatError extends SkeinError {
   readonly code = 'SKEIN_FORMAT';
 }
 
+/** A configuration that cannot be used. `details.problems` lists key and message of everything that is wrong. */
+export class ConfigError extends SkeinError {
+  readonly code = 'SKEIN_CONFIG';
+}
+
 /** A broken promise inside Skein. */
 export class InternalError extends SkeinError {
   readonly code = 'SKEIN_INTERNAL';

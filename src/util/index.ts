@@ -1,5 +1,6 @@
 /** Errors and random numbers. */
 export {
+  ConfigError,
   checkInteger,
   checkNumber,
   DTypeError,

@@ -1,7 +1,16 @@
 /** `skein info`: what computes on this machine. */
-import { nativeStatus } from '../native/index.js';
+import type { Command } from 'commander';
+import { type JsonOptions, jsonOption } from '../options.js';
+import { version } from '../version.js';
 
-export function info(version: string, json: boolean): void {
+export function register(program: Command): void {
+  jsonOption(program.command('info').description('show the version, the kernels in use and why')).action(
+    info,
+  );
+}
+
+async function info({ json }: JsonOptions): Promise<void> {
+  const { nativeStatus } = await import('../../native/index.js');
   const status = nativeStatus();
   const facts = {
     version,

@@ -1,0 +1,5 @@
+#!/usr/bin/env node
+/** `marius_train`: see ../marius.ts. */
+import { runAlias } from '../marius.js';
+
+await runAlias('marius_train');

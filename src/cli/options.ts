@@ -1,0 +1,65 @@
+/** Options that commands share, and what turns their text into values. */
+import { type Command, InvalidArgumentError } from 'commander';
+
+export function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isSafeInteger(value) || value < 0)
+    throw new InvalidArgumentError('Expected a whole number of at least 0.');
+  return value;
+}
+
+export function positiveNumber(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isFinite(value) || value <= 0)
+    throw new InvalidArgumentError('Expected a number above 0.');
+  return value;
+}
+
+export interface JsonOptions {
+  readonly json: boolean;
+}
+
+export function jsonOption(command: Command): Command {
+  return command.option('--json', 'print one JSON object a line on stdout, text on stderr', false);
+}
+
+export interface SeedOptions {
+  readonly seed: number;
+}
+
+export function seedOption(command: Command, value = 1): Command {
+  return command.option('--seed <n>', 'seed of the random numbers', wholeNumber, value);
+}
+
+export interface OverrideOptions {
+  /** `section.key=value`, in the order given: what `loadConfig` takes. */
+  readonly set: readonly string[];
+}
+
+/**
+ * Lets a command take `--section.key=value`. The command line is rewritten before it is parsed (see `rewriteOverrides`):
+ * commander then sees an ordinary option, and still refuses a misspelt one.
+ */
+export function overrideOption(command: Command): Command {
+  return command
+    .option(
+      '--set <section.key=value>',
+      'change a key of the configuration; --training.num_epochs=5 is short for it',
+      (text: string, before: readonly string[]) => [...before, text],
+      [],
+    )
+    .addHelpText('after', '\nAny key of the configuration can be given as --section.key=value.');
+}
+
+/** Turns `--a.b=v` and `--a.b v` into `--set a.b=v` when `command` takes overrides. */
+export function rewriteOverrides(command: Command | undefined, args: readonly string[]): string[] {
+  if (command === undefined || !command.options.some((option) => option.long === '--set')) return [...args];
+  const rewritten: string[] = [];
+  for (let i = 0; i < args.length; i++) {
+    const dotted = /^--([A-Za-z_]\w*[.[][^=]*)(=[\s\S]*)?$/.exec(args[i]);
+    if (dotted === null) rewritten.push(args[i]);
+    else if (dotted[2] !== undefined) rewritten.push('--set', `${dotted[1]}${dotted[2]}`);
+    else rewritten.push('--set', `${dotted[1]}=${args[++i] ?? ''}`);
+  }
+  return rewritten;
+}

@@ -1,0 +1,55 @@
+/**
+ * The command line: parses, calls the command, turns errors into exit codes: 0 done, 2 bad input, 1 failure. With
+ * `--json` an error is also an event on stdout, so that a reader of events always sees how the run ended.
+ */
+import { Command, CommanderError } from 'commander';
+import { jsonLine } from '../train/run/output.js';
+import { SkeinError } from '../util/errors.js';
+import { commands } from './commands/index.js';
+import { rewriteOverrides } from './options.js';
+import { version } from './version.js';
+
+export function buildProgram(): Command {
+  const program = new Command('skein')
+    .description('Graph learning for TypeScript.')
+    .version(version)
+    .exitOverride()
+    .showHelpAfterError('(skein --help shows what there is)');
+  for (const register of commands) register(program);
+  return program;
+}
+
+/** Runs one command line (without `node` and the script) and gives the exit code. */
+export async function run(args: readonly string[]): Promise<number> {
+  const program = buildProgram();
+  const command = program.commands.find((known) => known.name() === args[0]);
+  try {
+    await program.parseAsync(rewriteOverrides(command, args), { from: 'user' });
+    return typeof process.exitCode === 'number' ? process.exitCode : 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    return report(error, args.includes('--json'));
+  }
+}
+
+function report(error: unknown, json: boolean): number {
+  const known = error instanceof SkeinError && error.code !== 'SKEIN_INTERNAL';
+  const message = error instanceof Error ? error.message : String(error);
+  const text = known ? message : error instanceof Error ? (error.stack ?? message) : message;
+  if (json) {
+    const fields = error instanceof SkeinError ? { code: error.code, ...error.details } : {};
+    process.stdout.write(jsonLine({ event: 'error', message, ...fields }));
+  }
+  process.stderr.write(`skein: ${text}\n`);
+  return known ? 2 : 1;
+}
+
+/** Runs a command line as this process: sets its exit code. */
+export async function main(args: readonly string[]): Promise<void> {
+  // A reader that has seen enough (`| head`) is no failure.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+    throw error;
+  });
+  process.exitCode = await run(args);
+}

@@ -1,0 +1,199 @@
+/**
+ * One step's data: edges or nodes, negatives, sampled neighbours, parameters of all nodes involved, and later their
+ * gradients. It is filled by `GraphBatcher`, used by `Model`, and cleared when its updates are applied.
+ *
+ * Ids of edges, negatives and `uniqueNodeIndices` are rows of the resident part of the node table (the global ids when
+ * all of it is resident). `srcRows`, `dstRows` and the rows of negatives index the encoded nodes of this batch.
+ */
+import type { GNNGraph, SampleTime } from '../../sample/index.js';
+import { fromTypedArray, gatherRows, reshape, type Tensor, unscoped } from '../../tensor/index.js';
+import { expected, StateError, ValueError } from '../../util/errors.js';
+import type { IdLists } from './filter-index.js';
+import type { Tile } from './node-table.js';
+
+/** Where a batch is on its way. */
+export type BatchStatus =
+  | 'Waiting'
+  | 'AccumulatedIndices'
+  | 'LoadedEmbeddings'
+  | 'TransferredToDevice'
+  | 'PreparedForCompute'
+  | 'ComputedGradients'
+  | 'AccumulatedGradients'
+  | 'TransferredToHost'
+  | 'Done';
+
+/** Negative nodes shared by the edges of each chunk: [chunks, count] ids; `mask` lists pairs (edge, position) to leave out. */
+export interface Negatives {
+  readonly ids: Int32Array;
+  readonly chunks: number;
+  readonly mask?: Int32Array | null;
+}
+
+/** What evaluation against all nodes needs: their rows in tiles, and the true ends to leave out (with `filtered`). */
+export interface EvaluationData {
+  readonly tiles: () => AsyncIterable<Tile>;
+  readonly trueSources: IdLists | null;
+  readonly trueDestinations: IdLists | null;
+}
+
+export class Batch {
+  /** Whether the batch is trained on or evaluated. */
+  readonly train: boolean;
+  /** −1 is this machine's processor. */
+  deviceId = -1;
+  status: BatchStatus = 'Waiting';
+  /** Which batch of which epoch; decides what samplers draw. */
+  at: Required<SampleTime> = { epoch: 0, step: 0 };
+  /** First edge (or node) among those that are active, and how many. */
+  startIndex = 0;
+  batchSize = 0;
+
+  src: Int32Array | null = null;
+  dst: Int32Array | null = null;
+  relations: Int32Array | null = null;
+  srcNegatives: Negatives | null = null;
+  dstNegatives: Negatives | null = null;
+  /** Nodes of a node-classification batch. */
+  rootNodes: Int32Array | null = null;
+  /** Set when the batch is ranked against all nodes instead of sampled negatives. */
+  evaluation: EvaluationData | null = null;
+
+  /** Every node whose parameters this batch needs, once. */
+  uniqueNodeIndices: Int32Array | null = null;
+  uniqueNodeEmbeddings: Tensor | null = null;
+  uniqueNodeFeatures: Tensor | null = null;
+  uniqueNodeLabels: Int32Array | null = null;
+  gnnGraph: GNNGraph | null = null;
+  /** What the encoder made of the nodes: one row per target. */
+  encodedUniques: Tensor | null = null;
+
+  /** Rows of `encodedUniques` for the ends of the edges and the negatives. */
+  srcRows: Int32Array | null = null;
+  dstRows: Int32Array | null = null;
+  srcNegativeRows: Int32Array | null = null;
+  dstNegativeRows: Int32Array | null = null;
+
+  srcPosEmbeddings: Tensor | null = null;
+  dstPosEmbeddings: Tensor | null = null;
+  relationEmbeddings: Tensor | null = null;
+  srcNegEmbeddings: Tensor | null = null;
+  dstNegEmbeddings: Tensor | null = null;
+
+  /** Gradient of `uniqueNodeEmbeddings`, after `accumulateGradients`. */
+  uniqueNodeGradients: Float32Array | null = null;
+  /** What Adagrad with a state of zeros would add to the rows and to their state; only when a learning rate was given. */
+  uniqueNodeUpdates: Float32Array | null = null;
+  uniqueNodeStateUpdates: Float32Array | null = null;
+
+  constructor(train: boolean) {
+    this.train = train;
+  }
+
+  /** Finds the distinct nodes of the edges and negatives, in order of appearance, and the row of each among them. */
+  localSample(map: Int32Array): void {
+    const lists = [this.src, this.dst, this.srcNegatives?.ids, this.dstNegatives?.ids, this.rootNodes];
+    const given = lists.filter((list) => list !== null && list !== undefined);
+    const unique = new Int32Array(given.reduce((sum, list) => sum + list.length, 0));
+    let count = 0;
+    const rowsOf = (ids: Int32Array | null | undefined): Int32Array | null => {
+      if (ids === null || ids === undefined) return null;
+      const rows = new Int32Array(ids.length);
+      for (let i = 0; i < ids.length; i++) {
+        const id = ids[i];
+        let row = map[id];
+        if (row < 0) {
+          row = count;
+          map[id] = row;
+          unique[count++] = id;
+        }
+        rows[i] = row;
+      }
+      return rows;
+    };
+    this.srcRows = rowsOf(this.src);
+    this.dstRows = rowsOf(this.dst);
+    this.srcNegativeRows = rowsOf(this.srcNegatives?.ids);
+    this.dstNegativeRows = rowsOf(this.dstNegatives?.ids);
+    rowsOf(this.rootNodes);
+    this.uniqueNodeIndices = unique.subarray(0, count);
+    for (let i = 0; i < count; i++) map[unique[i]] = -1;
+    this.status = 'AccumulatedIndices';
+  }
+
+  /** Hands the data to a device; −1, this machine's processor, is the only one here. */
+  embeddingsToDevice(deviceId = -1): void {
+    if (deviceId !== -1) {
+      const advice = 'Devices of other kinds hold features (see skein/gpu); models compute on the processor.';
+      throw new ValueError(expected('Batch.embeddingsToDevice', '-1', 'deviceId', deviceId, advice));
+    }
+    this.deviceId = deviceId;
+    this.status = 'TransferredToDevice';
+  }
+
+  /** Looks up the rows that decoders work on. Negatives are [chunks, count, width]. */
+  prepareBatch(): void {
+    const rows = this.encodedUniques ?? this.uniqueNodeEmbeddings;
+    if (rows === null)
+      throw new StateError(
+        'Batch.prepareBatch: expected encoded nodes or embeddings, got neither. Encode the batch first.',
+      );
+    const pick = (ids: Int32Array | null): Tensor | null => (ids === null ? null : gatherRows(rows, ids));
+    const pickChunks = (ids: Int32Array | null, negatives: Negatives | null): Tensor | null => {
+      if (ids === null || negatives === null) return null;
+      const { chunks } = negatives;
+      return reshape(gatherRows(rows, ids), [chunks, ids.length / chunks, rows.shape[1]]);
+    };
+    this.srcPosEmbeddings = pick(this.srcRows);
+    this.dstPosEmbeddings = pick(this.dstRows);
+    this.srcNegEmbeddings = pickChunks(this.srcNegativeRows, this.srcNegatives);
+    this.dstNegEmbeddings = pickChunks(this.dstNegativeRows, this.dstNegatives);
+    this.status = 'PreparedForCompute';
+  }
+
+  /**
+   * Takes the gradient of the embeddings. With a learning rate also the additive form of one Adagrad step from the state
+   * given: updates −lr·g/(√(state + g²) + 1e-10) and g² for the state.
+   */
+  accumulateGradients(learningRate?: number, state: Float32Array | null = null): void {
+    const embeddings = this.uniqueNodeEmbeddings;
+    if (embeddings === null) return;
+    const gradient = embeddings.grad;
+    const values =
+      gradient === null ? new Float32Array(embeddings.size) : (gradient.dataSync() as Float32Array);
+    this.uniqueNodeGradients = values;
+    if (learningRate !== undefined) {
+      const squares = values.map((g) => g * g);
+      this.uniqueNodeStateUpdates = squares;
+      this.uniqueNodeUpdates = values.map(
+        (g, i) => (-learningRate * g) / (Math.sqrt((state?.[i] ?? 0) + squares[i]) + 1e-10),
+      );
+    }
+    this.status = 'AccumulatedGradients';
+  }
+
+  /** Brings updates back from the device. */
+  embeddingsToHost(): void {
+    this.status = 'TransferredToHost';
+  }
+
+  /** Makes a tensor of rows that were read for this batch; embeddings are what the loss is differentiated by. */
+  setEmbeddings(values: Float32Array, width: number): void {
+    const rows = unscoped(() => fromTypedArray(values, [values.length / width, width]));
+    this.uniqueNodeEmbeddings = this.train ? rows.setRequiresGrad() : rows;
+    this.status = 'LoadedEmbeddings';
+  }
+
+  setFeatures(values: Float32Array, width: number): void {
+    this.uniqueNodeFeatures = unscoped(() => fromTypedArray(values, [values.length / width, width]));
+  }
+
+  /** Forgets all data. */
+  clear(): void {
+    this.uniqueNodeEmbeddings?.dispose();
+    this.uniqueNodeFeatures?.dispose();
+    const empty = new Batch(this.train);
+    const { at, deviceId } = this;
+    Object.assign(this, empty, { at, deviceId, status: 'Done' });
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * Where the edges of a split come from: an array in memory or a file that is read in ranges. Rows are [src, dst] or
+ * [src, relation, dst], ids are those of the whole graph, and a partitioned split is sorted by (partition of the source,
+ * partition of the destination) with the size of each such bucket.
+ */
+import { open } from 'node:fs/promises';
+import type { EdgeList } from '../../sample/index.js';
+import { expected, FormatError, ShapeError, ValueError } from '../../util/errors.js';
+
+export type SplitName = 'train' | 'validation' | 'test';
+
+export interface EdgeSplit {
+  readonly numEdges: number;
+  readonly hasRelations: boolean;
+  /** Edges per bucket in row-major order; null when the split is not partitioned. */
+  readonly bucketSizes: Float64Array | null;
+  /** Edges begin … end − 1. */
+  read(begin: number, end: number): Promise<EdgeList>;
+}
+
+/** Edges in memory, as rows of `columns` numbers. */
+export class MemoryEdges implements EdgeSplit {
+  readonly bucketSizes: Float64Array | null;
+  readonly #rows: Int32Array;
+  readonly #columns: 2 | 3;
+
+  constructor(rows: Int32Array, columns: 2 | 3, bucketSizes: Float64Array | null = null) {
+    if (columns !== 2 && columns !== 3)
+      throw new ValueError(expected('MemoryEdges', '2 or 3', 'columns', columns));
+    if (rows.length % columns !== 0)
+      throw new ShapeError(expected('MemoryEdges', `a multiple of ${columns} numbers`, 'rows', rows.length));
+    this.#rows = rows;
+    this.#columns = columns;
+    this.bucketSizes = bucketSizes;
+  }
+
+  get numEdges(): number {
+    return this.#rows.length / this.#columns;
+  }
+
+  get hasRelations(): boolean {
+    return this.#columns === 3;
+  }
+
+  async read(begin: number, end: number): Promise<EdgeList> {
+    return toColumns(this.#rows.subarray(begin * this.#columns, end * this.#columns), this.#columns);
+  }
+}
+
+export interface EdgeFile {
+  readonly path: string;
+  readonly rows: number;
+  readonly columns: 2 | 3;
+  readonly dtype: 'int32' | 'int64';
+}
+
+/** Edges in a file of little-endian integers. */
+export class FileEdges implements EdgeSplit {
+  readonly bucketSizes: Float64Array | null;
+  readonly #file: EdgeFile;
+
+  constructor(file: EdgeFile, bucketSizes: Float64Array | null = null) {
+    this.#file = file;
+    this.bucketSizes = bucketSizes;
+  }
+
+  get numEdges(): number {
+    return this.#file.rows;
+  }
+
+  get hasRelations(): boolean {
+    return this.#file.columns === 3;
+  }
+
+  async read(begin: number, end: number): Promise<EdgeList> {
+    const { path, columns, dtype } = this.#file;
+    const width = columns * (dtype === 'int64' ? 8 : 4);
+    const bytes = new Uint8Array((end - begin) * width);
+    const handle = await open(path, 'r');
+    try {
+      let done = 0;
+      while (done < bytes.length) {
+        const { bytesRead } = await handle.read(bytes, done, bytes.length - done, begin * width + done);
+        if (bytesRead === 0)
+          throw new FormatError(
+            `${path}: expected ${bytes.length} bytes of edges from byte ${begin * width}, got ${done}. The file was cut; prepare the dataset again.`,
+          );
+        done += bytesRead;
+      }
+    } finally {
+      await handle.close();
+    }
+    return toColumns(dtype === 'int64' ? narrowed(path, bytes) : new Int32Array(bytes.buffer), columns);
+  }
+}
+
+function narrowed(path: string, bytes: Uint8Array): Int32Array {
+  const wide = new BigInt64Array(bytes.buffer);
+  const ids = new Int32Array(wide.length);
+  for (let i = 0; i < wide.length; i++) {
+    ids[i] = Number(wide[i]);
+    if (BigInt(ids[i]) !== wide[i])
+      throw new FormatError(`${path}: expected ids below 2^31, got ${wide[i]} at number ${i}.`);
+  }
+  return ids;
+}
+
+function toColumns(rows: Int32Array, columns: 2 | 3): EdgeList {
+  const n = rows.length / columns;
+  const src = new Int32Array(n);
+  const dst = new Int32Array(n);
+  const relations = columns === 3 ? new Int32Array(n) : null;
+  for (let i = 0, at = 0; i < n; i++, at += columns) {
+    src[i] = rows[at];
+    if (relations !== null) relations[i] = rows[at + 1];
+    dst[i] = rows[at + columns - 1];
+  }
+  return { src, dst, relations };
+}

@@ -1,0 +1,324 @@
+/**
+ * One face to everything a model trains on: edges, nodes, embeddings with optimiser state, features, labels, encoded
+ * nodes. It knows what is resident: training sees the edges whose both ends are, with local ids.
+ *
+ * An epoch is a sequence of states (which partitions are resident, which edge buckets or nodes are trained then). With
+ * everything in memory there is one state, and local ids are global ids.
+ */
+import { type EdgeList, MariusGraph } from '../../sample/index.js';
+import { expected, StateError, ValueError } from '../../util/errors.js';
+import type { EdgeSplit, SplitName } from './edge-splits.js';
+import { FilterIndex } from './filter-index.js';
+import type { NodeTable, Tile } from './node-table.js';
+
+/** What is resident in each state of an epoch, and what is trained then: buckets a·p + b of edges, or nodes by global id. */
+export interface EpochPlan {
+  readonly states: readonly Int32Array[];
+  readonly buckets?: readonly Int32Array[];
+  readonly nodes?: readonly Int32Array[];
+}
+
+export interface GraphModelStorageParts {
+  readonly numNodes: number;
+  /** 0 without relations. */
+  readonly numRelations: number;
+  readonly edges: Readonly<Partial<Record<SplitName, EdgeSplit>>>;
+  readonly table: NodeTable;
+  readonly labels?: Int32Array | null;
+  readonly nodes?: Readonly<Partial<Record<SplitName, Int32Array>>>;
+  /** The states of an epoch; needed when not all rows fit. */
+  readonly plan?: (epoch: number) => EpochPlan;
+}
+
+const name = 'GraphModelStorage';
+
+export class GraphModelStorage {
+  readonly numNodes: number;
+  readonly numRelations: number;
+  readonly table: NodeTable;
+  readonly labels: Int32Array | null;
+  readonly #parts: GraphModelStorageParts;
+  #plan: EpochPlan | null = null;
+  #state = -1;
+  #active: EdgeList = emptyEdges;
+  #activeNodes: Int32Array = new Int32Array(0);
+  #graph: MariusGraph | null = null;
+  #whole: MariusGraph | null = null;
+  #wholeTrain: EdgeList | null = null;
+  #filter: FilterIndex | null = null;
+  #encoded: { readonly rows: Float32Array; readonly width: number } | null = null;
+  #set: SplitName = 'train';
+
+  constructor(parts: GraphModelStorageParts) {
+    if (parts.table.numNodes !== parts.numNodes) {
+      const got = `${parts.table.numNodes} rows`;
+      throw new ValueError(expected(name, `a table of ${parts.numNodes} rows`, 'table', got));
+    }
+    this.#parts = parts;
+    this.numNodes = parts.numNodes;
+    this.numRelations = parts.numRelations;
+    this.table = parts.table;
+    this.labels = parts.labels ?? null;
+  }
+
+  get hasRelations(): boolean {
+    return this.numRelations > 0;
+  }
+
+  /** Whether every row is resident, so that local ids are global ids. */
+  get allResident(): boolean {
+    return this.table.capacity >= this.table.partitions;
+  }
+
+  /** The set that batches come from. */
+  get activeSet(): SplitName {
+    return this.#set;
+  }
+
+  setTrainSet(): void {
+    this.#set = 'train';
+  }
+
+  setValidationSet(): void {
+    this.#set = 'validation';
+  }
+
+  setTestSet(): void {
+    this.#set = 'test';
+  }
+
+  split(set: SplitName): EdgeSplit | null {
+    return this.#parts.edges[set] ?? null;
+  }
+
+  /** Nodes of a split, by global id; null when the task has none. */
+  splitNodes(set: SplitName): Int32Array | null {
+    return this.#parts.nodes?.[set] ?? null;
+  }
+
+  getNumEdges(set: SplitName = this.#set): number {
+    return this.split(set)?.numEdges ?? 0;
+  }
+
+  /** Edges of the current state, by local ids. */
+  get activeEdges(): EdgeList {
+    return this.#active;
+  }
+
+  /** Training nodes of the current state, by local ids. */
+  get activeNodes(): Int32Array {
+    return this.#activeNodes;
+  }
+
+  get numStates(): number {
+    return this.#plan?.states.length ?? 1;
+  }
+
+  /** Which state of the epoch is resident. */
+  get state(): number {
+    return this.#state;
+  }
+
+  /** Makes the given state of the epoch resident. */
+  async startEpoch(epoch: number, state = 0): Promise<void> {
+    this.#plan = this.allResident && this.#parts.plan === undefined ? null : this.#planOf(epoch);
+    this.table.setOrdering(this.#plan?.states.slice(state) ?? [Int32Array.of(0)]);
+    await this.table.load();
+    await this.#enter(state);
+  }
+
+  /** Whether a later state of this epoch has edges or nodes to train. */
+  hasLaterWork(): boolean {
+    const plan = this.#plan;
+    if (plan === null) return false;
+    const sizes = this.split('train')?.bucketSizes ?? null;
+    for (let s = this.#state + 1; s < plan.states.length; s++) {
+      if ((plan.nodes?.[s]?.length ?? 0) > 0) return true;
+      if (plan.buckets?.[s]?.some((b) => sizes === null || sizes[b] > 0) === true) return true;
+    }
+    return false;
+  }
+
+  /** Makes the next state resident. All updates of the current one must have been applied. */
+  async nextState(): Promise<void> {
+    await this.table.nextState();
+    await this.#enter(this.#state + 1);
+  }
+
+  /** The graph that samplers follow: in training that of the resident edges, by local ids, otherwise all training edges. */
+  get graph(): MariusGraph {
+    if (this.#set !== 'train' && this.#whole !== null) return this.#whole;
+    if (this.#graph === null || this.#set !== 'train')
+      throw new StateError(`${name}: expected a loaded state, got none. Call startEpoch first.`);
+    return this.#graph;
+  }
+
+  /** Makes `graph`; must be awaited whenever the state or the set has changed. Reading edges may need files. */
+  async loadGraph(): Promise<MariusGraph> {
+    if (this.#set === 'train' && this.#plan !== null) {
+      this.#graph ??= new MariusGraph(await this.#residentEdges(), { numNodes: this.table.numLocalRows });
+      return this.#graph;
+    }
+    this.#whole ??= new MariusGraph(await this.trainEdges(), { numNodes: this.numNodes });
+    this.#graph = this.#whole;
+    return this.#whole;
+  }
+
+  /** All training edges with global ids. */
+  async trainEdges(): Promise<EdgeList> {
+    const split = this.split('train');
+    if (split === null) throw new StateError(`${name}: expected training edges, got none.`);
+    this.#wholeTrain ??= await split.read(0, split.numEdges);
+    return this.#wholeTrain;
+  }
+
+  /** True edges of all splits, for filtering. */
+  async filterIndex(): Promise<FilterIndex> {
+    if (this.#filter === null) {
+      const lists: EdgeList[] = [];
+      for (const split of Object.values(this.#parts.edges))
+        if (split !== undefined) lists.push(await split.read(0, split.numEdges));
+      this.#filter = new FilterIndex(lists, this.numNodes, Math.max(this.numRelations, 1));
+    }
+    return this.#filter;
+  }
+
+  /** The index, once `filterIndex` has made it. */
+  get knownFilter(): FilterIndex {
+    if (this.#filter === null)
+      throw new StateError(
+        `${name}: expected filterIndex() to have been awaited before filtered negatives are drawn.`,
+      );
+    return this.#filter;
+  }
+
+  /** Results of an encoder for all nodes, instead of embeddings, in evaluation; null forgets them. */
+  setEncodedNodes(rows: Float32Array | null, width = 0): void {
+    this.#encoded = rows === null ? null : { rows, width };
+  }
+
+  get encodedNodes(): { readonly rows: Float32Array; readonly width: number } | null {
+    return this.#encoded;
+  }
+
+  /** Encoded nodes if there are, otherwise embeddings, of any nodes. */
+  async readEncoded(ids: Int32Array): Promise<{ rows: Float32Array; width: number }> {
+    if (this.#encoded === null)
+      return { rows: await this.table.readEmbeddings(ids), width: this.table.embeddingDim };
+    const { rows, width } = this.#encoded;
+    const out = new Float32Array(ids.length * width);
+    for (let i = 0; i < ids.length; i++)
+      out.set(rows.subarray(ids[i] * width, (ids[i] + 1) * width), i * width);
+    return { rows: out, width };
+  }
+
+  /** All encoded nodes (or embeddings) in order. */
+  async *tiles(): AsyncIterable<Tile> {
+    if (this.#encoded === null) yield* this.table.embeddingTiles();
+    else yield { start: 0, count: this.numNodes, rows: this.#encoded.rows };
+  }
+
+  /** Waits for writes and, if asked, writes what changed. */
+  async unload(write = false): Promise<void> {
+    await this.table.unload(write);
+    this.#state = -1;
+    this.#active = emptyEdges;
+    this.#graph = null;
+  }
+
+  #planOf(epoch: number): EpochPlan {
+    if (this.#parts.plan === undefined)
+      throw new StateError(`${name}: expected a plan for a table that does not fit, got none.`);
+    return this.#parts.plan(epoch);
+  }
+
+  async #enter(state: number): Promise<void> {
+    const unchanged = this.#plan === null && this.#state === 0;
+    this.#state = state;
+    if (unchanged) return;
+    this.#graph = null;
+    const plan = this.#plan;
+    this.#active =
+      plan === null
+        ? await this.#edgesOf(null)
+        : await this.#edgesOf(plan.buckets?.[state] ?? new Int32Array(0));
+    this.#activeNodes = this.#localTrainNodes();
+  }
+
+  async #edgesOf(buckets: Int32Array | null): Promise<EdgeList> {
+    const split = this.split('train');
+    if (split === null) return emptyEdges;
+    if (buckets === null) return this.trainEdges();
+    const sizes = split.bucketSizes;
+    if (sizes === null) {
+      throw new StateError(
+        `${name}: expected training edges in buckets for a partition buffer, got a list without. Preprocess with --num_partitions ${this.table.partitions}.`,
+      );
+    }
+    const starts = new Float64Array(sizes.length + 1);
+    for (let b = 0; b < sizes.length; b++) starts[b + 1] = starts[b] + sizes[b];
+    const lists: EdgeList[] = [];
+    for (const [first, last] of runs(buckets)) lists.push(await split.read(starts[first], starts[last + 1]));
+    const map = this.#localMap();
+    return joinMapped(lists, map, split.hasRelations);
+  }
+
+  async #residentEdges(): Promise<EdgeList> {
+    if (this.#plan === null) return this.trainEdges();
+    const p = this.table.partitions;
+    const present = [...this.#plan.states[this.#state]].sort((a, b) => a - b);
+    return this.#edgesOf(Int32Array.from(present.flatMap((a) => present.map((b) => a * p + b))));
+  }
+
+  #localTrainNodes(): Int32Array {
+    const all = this.splitNodes('train');
+    if (all === null) return new Int32Array(0);
+    if (this.#plan === null) return all;
+    const map = this.#localMap();
+    return (this.#plan.nodes?.[this.#state] ?? all).map((id) => map(id)).filter((id) => id >= 0);
+  }
+
+  /** The local id of a node, −1 when it is not resident. */
+  #localMap(): (id: number) => number {
+    if (this.#plan === null) return (id) => id;
+    const { partitions } = this.table;
+    const size = Math.ceil(this.numNodes / partitions);
+    const shift = new Int32Array(partitions).fill(-1);
+    for (const range of this.table.localRanges())
+      shift[Math.floor(range.globalStart / size)] = range.localStart;
+    return (id) => {
+      const partition = Math.floor(id / size);
+      return shift[partition] < 0 ? -1 : shift[partition] + id - partition * size;
+    };
+  }
+}
+
+const emptyEdges: EdgeList = { src: new Int32Array(0), dst: new Int32Array(0), relations: null };
+
+/** Ascending numbers as runs [first, last] of consecutive ones: fewer and longer reads. */
+function runs(numbers: Int32Array): [number, number][] {
+  const found: [number, number][] = [];
+  for (const n of numbers) {
+    const last = found[found.length - 1];
+    if (last !== undefined && last[1] === n - 1) last[1] = n;
+    else found.push([n, n]);
+  }
+  return found;
+}
+
+function joinMapped(lists: readonly EdgeList[], map: (id: number) => number, typed: boolean): EdgeList {
+  const total = lists.reduce((sum, list) => sum + list.src.length, 0);
+  const src = new Int32Array(total);
+  const dst = new Int32Array(total);
+  const relations = typed ? new Int32Array(total) : null;
+  let at = 0;
+  for (const list of lists) {
+    for (let i = 0; i < list.src.length; i++) {
+      src[at + i] = map(list.src[i]);
+      dst[at + i] = map(list.dst[i]);
+    }
+    relations?.set(list.relations as Int32Array, at);
+    at += list.src.length;
+  }
+  return { src, dst, relations };
+}

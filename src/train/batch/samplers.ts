@@ -1,0 +1,387 @@
+/**
+ * What goes into a batch: which edges or nodes, which negatives, which neighbours. Each is an abstract class to extend,
+ * with the forms that Marius has. Everything drawn depends on (seed, epoch, step) of the batch alone.
+ */
+import { kernels } from '../../native/index.js';
+import {
+  type EdgeList,
+  type GNNGraph,
+  LayeredNeighborSampler,
+  type LayerSampling,
+  type MariusGraph,
+  type NeighborSamplingStrategy,
+  type SampleTime,
+} from '../../sample/index.js';
+import { checkInteger, checkNumber, expected, StateError, ValueError } from '../../util/errors.js';
+import { Random } from '../../util/philox.js';
+import type { Batch, Negatives } from './batch.js';
+import type { GraphModelStorage } from './graph-model-storage.js';
+
+/** Independent uses of one seed; apart from those of the samplers in `skein/sample`. */
+const streams = { order: 16, negatives: 17 } as const;
+
+export abstract class EdgeSampler {
+  readonly graphStorage: GraphModelStorage;
+
+  constructor(graphStorage: GraphModelStorage) {
+    this.graphStorage = graphStorage;
+  }
+
+  /** Edges for batch.startIndex … + batchSize − 1 of those that are active. */
+  abstract getEdges(batch: Batch): EdgeList;
+}
+
+export interface OrderOptions {
+  readonly seed?: number;
+  /** false takes edges in their order (default true). */
+  readonly shuffle?: boolean;
+}
+
+/** Every active edge once an epoch, in random order. */
+export class RandomEdgeSampler extends EdgeSampler {
+  readonly #order: ShuffledOrder;
+
+  constructor(graphStorage: GraphModelStorage, options: OrderOptions = {}) {
+    super(graphStorage);
+    this.#order = new ShuffledOrder(options);
+  }
+
+  override getEdges(batch: Batch): EdgeList {
+    const { activeEdges: edges, state } = this.graphStorage;
+    const chosen = this.#order.range(edges.src.length, batch, state);
+    const pick = (values: Int32Array) => chosen.map((i) => values[i]);
+    const relations = edges.relations ?? null;
+    return {
+      src: pick(edges.src),
+      dst: pick(edges.dst),
+      relations: relations === null ? null : pick(relations),
+    };
+  }
+}
+
+export abstract class NodeSampler {
+  readonly graphStorage: GraphModelStorage;
+
+  constructor(graphStorage: GraphModelStorage) {
+    this.graphStorage = graphStorage;
+  }
+
+  abstract getNodes(batch: Batch): Int32Array;
+}
+
+/** Every active training node once an epoch, in random order. */
+export class RandomNodeSampler extends NodeSampler {
+  readonly #order: ShuffledOrder;
+
+  constructor(graphStorage: GraphModelStorage, options: OrderOptions = {}) {
+    super(graphStorage);
+    this.#order = new ShuffledOrder(options);
+  }
+
+  override getNodes(batch: Batch): Int32Array {
+    const { activeNodes, state } = this.graphStorage;
+    return this.#order.range(activeNodes.length, batch, state).map((i) => activeNodes[i]);
+  }
+}
+
+/** A permutation per (epoch, state), made once. */
+class ShuffledOrder {
+  readonly #random: Random;
+  readonly #shuffle: boolean;
+  #made = '';
+  #order = new Int32Array(0);
+
+  constructor(options: OrderOptions) {
+    this.#random = new Random(options.seed ?? 0, streams.order);
+    this.#shuffle = options.shuffle ?? true;
+  }
+
+  range(length: number, batch: Batch, state: number): Int32Array {
+    const { startIndex, batchSize, at } = batch;
+    const end = Math.min(startIndex + batchSize, length);
+    if (!this.#shuffle) return Int32Array.from({ length: end - startIndex }, (_, i) => startIndex + i);
+    const made = `${at.epoch}.${state}.${length}`;
+    if (made !== this.#made) {
+      if (this.#order.length !== length) this.#order = new Int32Array(length);
+      kernels().randomPermutation(this.#order, length, this.#random.split(at.epoch).split(state).key);
+      this.#made = made;
+    }
+    return this.#order.slice(startIndex, end);
+  }
+}
+
+export abstract class NegativeSampler {
+  readonly graphStorage: GraphModelStorage;
+
+  constructor(graphStorage: GraphModelStorage) {
+    this.graphStorage = graphStorage;
+  }
+
+  /** Nodes to put in place of the sources (src true) or destinations; a plain list is one chunk. */
+  abstract getNegatives(batch: Batch, src: boolean): Negatives | Int32Array;
+}
+
+export interface RandomNegativeSamplerOptions {
+  /** Groups of edges that share negatives (default 1). */
+  readonly numChunks?: number;
+  /** Negatives of each edge; −1 takes all resident nodes (default 500). */
+  readonly numNegatives?: number;
+  /** The share drawn as ends of random edges of the batch, so in proportion to degree (default 0). */
+  readonly degreeFraction?: number;
+  /** All nodes, without those that make a true edge. */
+  readonly filtered?: boolean;
+  /**
+   * Which negatives are left out because the batch has that edge: those drawn from the edge itself ('DEG', only when
+   * drawn by degree), or all ('ALL').
+   */
+  readonly localFilterMode?: 'DEG' | 'ALL';
+  readonly seed?: number;
+}
+
+/** Uniform and degree-based corruption of nodes, shared within chunks. */
+export class RandomNegativeSampler extends NegativeSampler {
+  readonly numChunks: number;
+  readonly numNegatives: number;
+  readonly degreeFraction: number;
+  readonly filtered: boolean;
+  readonly localFilterMode: 'DEG' | 'ALL';
+  readonly #random: Random;
+
+  constructor(graphStorage: GraphModelStorage, options: RandomNegativeSamplerOptions = {}) {
+    super(graphStorage);
+    const where = 'RandomNegativeSampler';
+    this.filtered = options.filtered ?? false;
+    this.numChunks = this.filtered ? 1 : checkInteger(where, 'numChunks', options.numChunks ?? 1, 1);
+    this.numNegatives = this.filtered
+      ? -1
+      : checkInteger(where, 'numNegatives', options.numNegatives ?? 500, -1);
+    this.degreeFraction = this.filtered
+      ? 0
+      : checkNumber(where, 'degreeFraction', options.degreeFraction ?? 0, 0, 1);
+    this.localFilterMode = options.localFilterMode ?? 'DEG';
+    this.#random = new Random(options.seed ?? 0, streams.negatives);
+  }
+
+  override getNegatives(batch: Batch, src: boolean): Negatives {
+    const ranges = this.graphStorage.table.localRanges();
+    const resident = ranges.reduce((sum, range) => sum + range.rows, 0);
+    if (resident === 0) throw new StateError('RandomNegativeSampler: expected resident nodes, got none.');
+    if (this.numNegatives < 0) {
+      const ids = Int32Array.from({ length: resident }, (_, i) => i);
+      toLocal(ids, ranges);
+      const chunks = Math.min(this.numChunks, 1);
+      return { ids, chunks, mask: this.filtered ? maskTrue(batch, ids, src, this.graphStorage) : null };
+    }
+    const edges = batch.src?.length ?? 0;
+    const chunks = Math.max(1, Math.min(this.numChunks, edges));
+    const total = chunks * this.numNegatives;
+    const ids = new Int32Array(total);
+    const random = this.#random.split(batch.at.epoch).split(2 * batch.at.step + (src ? 1 : 0));
+    kernels().randomIntegers(ids, total, 0, resident, random.key, 0);
+    toLocal(ids, ranges);
+    const byDegree = Math.floor(this.numNegatives * this.degreeFraction);
+    const origins =
+      byDegree > 0 && edges > 0 ? this.#byDegree(batch, src, ids, chunks, byDegree, random) : null;
+    return { ids, chunks, mask: this.#mask(batch, src, ids, chunks, byDegree, origins) };
+  }
+
+  /** Replaces the first of each chunk by ends of random edges; returns which edge each came from. */
+  #byDegree(
+    batch: Batch,
+    src: boolean,
+    ids: Int32Array,
+    chunks: number,
+    byDegree: number,
+    random: Random,
+  ): Int32Array {
+    const ends = (src ? batch.src : batch.dst) as Int32Array;
+    const origins = new Int32Array(chunks * byDegree);
+    kernels().randomIntegers(origins, origins.length, 0, ends.length, random.split(1).key, 0);
+    for (let c = 0; c < chunks; c++)
+      for (let j = 0; j < byDegree; j++) ids[c * this.numNegatives + j] = ends[origins[c * byDegree + j]];
+    return origins;
+  }
+
+  #mask(
+    batch: Batch,
+    src: boolean,
+    ids: Int32Array,
+    chunks: number,
+    byDegree: number,
+    origins: Int32Array | null,
+  ): Int32Array | null {
+    if (this.localFilterMode === 'ALL') return maskBatch(batch, src, ids, chunks);
+    if (origins === null) return null;
+    const edges = (batch.src as Int32Array).length;
+    const perChunk = Math.ceil(edges / chunks);
+    const pairs: number[] = [];
+    for (let c = 0; c < chunks; c++) {
+      for (let j = 0; j < byDegree; j++) {
+        const edge = origins[c * byDegree + j];
+        if (Math.floor(edge / perChunk) === c) pairs.push(edge, j);
+      }
+    }
+    return pairs.length === 0 ? null : Int32Array.from(pairs);
+  }
+}
+
+/** Positions among all resident rows to local ids: a short last partition leaves a gap in its slot. */
+function toLocal(ids: Int32Array, ranges: readonly { localStart: number; rows: number }[]): void {
+  let before = 0;
+  let shift = 0;
+  for (const range of ranges) {
+    if (range.localStart !== before + shift) {
+      const from = before;
+      const added = range.localStart - before - shift;
+      for (let i = 0; i < ids.length; i++) if (ids[i] >= from + shift) ids[i] += added;
+      shift += added;
+    }
+    before += range.rows;
+  }
+}
+
+/** Pairs (edge, position) whose negative makes an edge of the batch. */
+function maskBatch(batch: Batch, src: boolean, ids: Int32Array, chunks: number): Int32Array | null {
+  const kept = (src ? batch.dst : batch.src) as Int32Array;
+  const replaced = (src ? batch.src : batch.dst) as Int32Array;
+  const known = new Map<string, Set<number>>();
+  const key = (i: number) => `${kept[i]}.${batch.relations?.[i] ?? 0}`;
+  for (let i = 0; i < kept.length; i++) {
+    const others = known.get(key(i));
+    if (others === undefined) known.set(key(i), new Set([replaced[i]]));
+    else others.add(replaced[i]);
+  }
+  const perChunk = Math.ceil(kept.length / chunks);
+  const count = ids.length / chunks;
+  const pairs: number[] = [];
+  for (let i = 0; i < kept.length; i++) {
+    const others = known.get(key(i)) as Set<number>;
+    const from = Math.floor(i / perChunk) * count;
+    for (let j = 0; j < count; j++) if (others.has(ids[from + j])) pairs.push(i, j);
+  }
+  return pairs.length === 0 ? null : Int32Array.from(pairs);
+}
+
+/** Pairs (edge, position) whose negative makes a true edge of any split; all nodes are resident here. */
+function maskTrue(
+  batch: Batch,
+  ids: Int32Array,
+  src: boolean,
+  storage: GraphModelStorage,
+): Int32Array | null {
+  const filter = storage.knownFilter;
+  const kept = (src ? batch.dst : batch.src) as Int32Array;
+  const lists = filter.lists(kept, batch.relations, !src);
+  const places = new Map<number, number>();
+  for (let j = 0; j < ids.length; j++) places.set(ids[j], j);
+  const pairs: number[] = [];
+  for (let i = 0; i < kept.length; i++) {
+    for (let p = lists.offsets[i]; p < lists.offsets[i + 1]; p++) {
+      const place = places.get(lists.ids[p]);
+      if (place !== undefined) pairs.push(i, place);
+    }
+  }
+  return pairs.length === 0 ? null : Int32Array.from(pairs);
+}
+
+export abstract class NeighborSampler {
+  readonly graphStorage: GraphModelStorage;
+  abstract readonly neighborSamplingStrategy: NeighborSamplingStrategy;
+  abstract readonly maxNeighborsSize: number;
+
+  constructor(graphStorage: GraphModelStorage) {
+    this.graphStorage = graphStorage;
+  }
+
+  abstract getNeighbors(
+    nodeIds: Int32Array,
+    incoming?: boolean,
+    outgoing?: boolean,
+    at?: SampleTime,
+  ): GNNGraph;
+  /** The same, off the calling thread where it can be. */
+  async getNeighborsAsync(nodeIds: Int32Array, at?: SampleTime): Promise<GNNGraph> {
+    return this.getNeighbors(nodeIds, undefined, undefined, at);
+  }
+}
+
+export interface KHopOptions {
+  readonly incoming?: boolean;
+  readonly outgoing?: boolean;
+  readonly seed?: number;
+}
+
+/** Neighbours over k hops, one rule per hop, the one next to the targets first. */
+export class KHopNeighborSampler extends NeighborSampler {
+  readonly layers: readonly LayerSampling[];
+  readonly neighborSamplingStrategy: NeighborSamplingStrategy;
+  readonly maxNeighborsSize: number;
+  readonly #options: KHopOptions;
+  readonly #made = new WeakMap<MariusGraph, Map<string, LayeredNeighborSampler>>();
+
+  /** As Marius: (storage, numLayers, strategy, maxNeighborsSize); or with one rule per layer. */
+  constructor(
+    graphStorage: GraphModelStorage,
+    layers: number | readonly LayerSampling[],
+    strategy: NeighborSamplingStrategy = 'ALL',
+    maxNeighborsSize = -1,
+    options: KHopOptions = {},
+  ) {
+    super(graphStorage);
+    this.neighborSamplingStrategy = strategy;
+    this.maxNeighborsSize = maxNeighborsSize;
+    this.layers = typeof layers === 'number' ? sameRules(layers, strategy, maxNeighborsSize) : layers;
+    this.#options = options;
+  }
+
+  override getNeighbors(
+    nodeIds: Int32Array,
+    incoming = this.#options.incoming ?? true,
+    outgoing = this.#options.outgoing ?? true,
+    at?: SampleTime,
+  ): GNNGraph {
+    return this.#sampler(incoming, outgoing).getNeighbors(nodeIds, at);
+  }
+
+  override async getNeighborsAsync(nodeIds: Int32Array, at?: SampleTime): Promise<GNNGraph> {
+    const { incoming = true, outgoing = true } = this.#options;
+    return this.#sampler(incoming, outgoing).sampleAsync(nodeIds, at);
+  }
+
+  #sampler(incoming: boolean, outgoing: boolean): LayeredNeighborSampler {
+    const graph = this.graphStorage.graph;
+    let made = this.#made.get(graph);
+    if (made === undefined) {
+      made = new Map();
+      this.#made.set(graph, made);
+    }
+    const key = `${incoming}.${outgoing}`;
+    let sampler = made.get(key);
+    if (sampler === undefined) {
+      const { relations } = graph;
+      sampler = new LayeredNeighborSampler(graph.graph, {
+        layers: this.layers,
+        incoming,
+        outgoing,
+        relations: relations === null ? null : { ids: relations, count: this.graphStorage.numRelations },
+        seed: this.#options.seed ?? 0,
+      });
+      made.set(key, sampler);
+    }
+    return sampler;
+  }
+}
+
+function sameRules(layers: number, strategy: NeighborSamplingStrategy, max: number): LayerSampling[] {
+  const where = 'KHopNeighborSampler';
+  checkInteger(where, 'layers', layers, 0, 255);
+  const rules: Readonly<Record<NeighborSamplingStrategy, () => LayerSampling>> = {
+    ALL: () => ({ type: 'ALL' }),
+    UNIFORM: () => ({ type: 'UNIFORM', maxNeighbors: max }),
+    DROPOUT: () => ({ type: 'DROPOUT', rate: max }),
+  };
+  const rule = rules[strategy];
+  if (rule === undefined)
+    throw new ValueError(expected(where, 'ALL, UNIFORM or DROPOUT', 'strategy', strategy));
+  return Array.from({ length: layers }, rule);
+}

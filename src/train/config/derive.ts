@@ -1,0 +1,148 @@
+/**
+ * What depends on other keys: defaults by task, devices and element types that become others here, what filtered
+ * evaluation implies, widths of layers. Every replacement of something that the file asks for is a warning.
+ */
+import type { ParsedConfig } from './schema.js';
+import type {
+  EvaluationConfig,
+  LayerConfig,
+  ModelConfig,
+  NegativeSamplingConfig,
+  SkeinConfig,
+  StorageConfig,
+  TrainingConfig,
+} from './types.js';
+
+export interface DeriveContext {
+  /** Key paths that the file or an override gives. */
+  readonly given: ReadonlySet<string>;
+  warn(message: string): void;
+}
+
+export function derive(parsed: ParsedConfig, context: DeriveContext): SkeinConfig {
+  const { model, storage, training, evaluation } = parsed;
+  const task = model.learning_task;
+  return {
+    model: deriveModel(model, context),
+    storage: deriveStorage(storage, context),
+    training: {
+      ...training,
+      negative_sampling: filteredMeansAll('training', training.negative_sampling, context),
+      early_stopping:
+        training.early_stopping === null
+          ? null
+          : {
+              ...training.early_stopping,
+              metric: training.early_stopping.metric.toLowerCase() || standardMetrics(task)[0],
+            },
+    } satisfies TrainingConfig,
+    evaluation: {
+      ...evaluation,
+      negative_sampling: filteredMeansAll('evaluation', evaluation.negative_sampling, context),
+      metrics: evaluation.metrics.length === 0 ? standardMetrics(task) : [...new Set(evaluation.metrics)],
+    } satisfies EvaluationConfig,
+  };
+}
+
+export function standardMetrics(task: ModelConfig['learning_task']): readonly string[] {
+  return task === 'NODE_CLASSIFICATION'
+    ? ['accuracy', 'f1_macro']
+    : ['mrr', 'mr', 'hits@1', 'hits@3', 'hits@5', 'hits@10', 'hits@50', 'hits@100'];
+}
+
+function deriveModel(model: ParsedConfig['model'], { given }: DeriveContext): ModelConfig {
+  const nodes = model.learning_task === 'NODE_CLASSIFICATION';
+  const encoder = model.encoder;
+  const layers = resolveWidths(encoder.layers);
+  const widths = layers.flat().map((layer) => (layer.type === 'EMBEDDING' ? layer.output_dim : 0));
+  const dense = model.dense_optimizer;
+  const sparse = model.sparse_optimizer;
+  return {
+    ...model,
+    random_seed: given.has('model.random_seed') ? model.random_seed : drawSeed(),
+    encoder: {
+      ...encoder,
+      embedding_dim: widths.reduce((sum, width) => sum + width, 0),
+      layers,
+      eval_neighbor_sampling:
+        encoder.eval_neighbor_sampling.length === 0
+          ? encoder.train_neighbor_sampling
+          : encoder.eval_neighbor_sampling,
+    },
+    decoder:
+      nodes && !given.has('model.decoder.type')
+        ? { type: 'NODE', optimizer: model.decoder.optimizer, options: {} }
+        : model.decoder,
+    loss:
+      nodes && !given.has('model.loss.type')
+        ? { type: 'CROSS_ENTROPY', options: { reduction: model.loss.options.reduction } }
+        : model.loss,
+    // Marius takes the dense learning rate for the node table where no sparse optimiser is given.
+    sparse_optimizer: given.has('model.sparse_optimizer')
+      ? sparse
+      : ({
+          ...sparse,
+          options: { ...sparse.options, learning_rate: dense.options.learning_rate },
+        } as typeof sparse),
+  };
+}
+
+function drawSeed(): number {
+  return Math.floor(Math.random() * 2 ** 31);
+}
+
+/** Fills input_dim from the stage before, and the output of concatenations; leaves what the file says. */
+function resolveWidths(stages: readonly (readonly LayerConfig[])[]): LayerConfig[][] {
+  const resolved: LayerConfig[][] = [];
+  for (const stage of stages) {
+    const before = resolved.at(-1);
+    const total = before?.reduce((sum, layer) => sum + Math.max(layer.output_dim, 0), 0) ?? -1;
+    resolved.push(
+      stage.map((layer, j) => {
+        if (layer.type === 'EMBEDDING' || layer.type === 'FEATURE' || before === undefined) return layer;
+        const incoming = layer.type === 'GNN' && before[j] !== undefined ? before[j].output_dim : total;
+        const input_dim = layer.input_dim === -1 ? incoming : layer.input_dim;
+        const concatenates = layer.type === 'REDUCTION' && layer.options.type === 'CONCAT';
+        const output_dim = layer.output_dim === -1 && concatenates ? input_dim : layer.output_dim;
+        return { ...layer, input_dim, output_dim };
+      }),
+    );
+  }
+  return resolved;
+}
+
+function deriveStorage(storage: ParsedConfig['storage'], { given, warn }: DeriveContext): StorageConfig {
+  if (storage.device_type !== 'cpu')
+    warn(`storage.device_type: ${storage.device_type} is not available here, training runs on the cpu.`);
+  if (storage.device_ids.length > 0) warn('storage.device_ids: has no effect on the cpu.');
+  const table = <T extends { readonly options: { readonly dtype: string } }>(name: string, value: T) => {
+    if (value.options.dtype !== 'float64') return value;
+    warn(`storage.${name}.options.dtype: double is not available, rows are float32.`);
+    return { ...value, options: { ...value.options, dtype: 'float32' } };
+  };
+  for (const name of ['edges', 'nodes'] as const)
+    if (storage[name].options.dtype === 'int64' && given.has(`storage.${name}.options.dtype`))
+      warn(`storage.${name}.options.dtype: files of int64 are read, ids are held as int32.`);
+  return {
+    ...storage,
+    device_type: 'cpu',
+    embeddings: table('embeddings', storage.embeddings) as StorageConfig['embeddings'],
+    features: table('features', storage.features) as StorageConfig['features'],
+  };
+}
+
+/** Filtered ranking is among all nodes, in one chunk; what a file says to the contrary is dropped, as Marius does. */
+function filteredMeansAll(
+  where: 'training' | 'evaluation',
+  sampling: NegativeSamplingConfig,
+  { given, warn }: DeriveContext,
+): NegativeSamplingConfig {
+  if (!sampling.filtered) return sampling;
+  const implied = { num_chunks: 1, negatives_per_positive: -1, degree_fraction: 0 };
+  for (const [key, value] of Object.entries(implied) as [keyof typeof implied, number][]) {
+    const path = `${where}.negative_sampling.${key}`;
+    if (given.has(path) && sampling[key] !== value)
+      warn(`${path}: filtered means all nodes, so ${value} is used instead of ${sampling[key]}.`);
+  }
+  return { ...sampling, ...implied };
+}

@@ -1,0 +1,196 @@
+/**
+ * Building blocks of the schema: zod types whose message is the "what was expected" of our errors, whose metadata is a
+ * line of docs/configuration.md, and which take enumerations in any case. A section that is empty in YAML (null) counts as
+ * absent. `.prefault` gives the default, so defaults pass through the same checks as what people write.
+ */
+import { z } from 'zod';
+import { nearest } from './nearest.js';
+
+/** What the documentation says about a key; kept in zod's registry beside the schema. */
+export interface FieldNote {
+  readonly doc: string;
+  /** Marius does not have this key. */
+  readonly ours?: boolean;
+  /** What to print as default, where the value itself says too little. */
+  readonly shown?: string;
+}
+
+/** What was expected, in words; zod hands it out as the message of any complaint about the value. */
+const expectedTexts = new WeakMap<z.ZodType, string>();
+const notes = new WeakMap<z.ZodType, FieldNote>();
+
+export const expectedOf = (schema: z.ZodType): string | undefined => expectedTexts.get(schema);
+export const noteOf = (schema: z.ZodType): FieldNote | undefined => notes.get(schema);
+
+function worded<T extends z.ZodType>(schema: T, text: string): T {
+  expectedTexts.set(schema, text);
+  return schema;
+}
+
+/** A key with a default and a line of documentation. */
+export function field<T extends z.ZodType>(schema: T, value: z.input<T>, note: FieldNote | string) {
+  const made = schema.prefault(value as never);
+  notes.set(made, typeof note === 'string' ? { doc: note } : note);
+  return made;
+}
+
+/** A key that has no default: the file must give it. */
+export function required<T extends z.ZodType>(schema: T, note: FieldNote | string): T {
+  notes.set(schema, typeof note === 'string' ? { doc: note } : note);
+  return schema;
+}
+
+export function range(min: number, max: number): string {
+  if (min > Number.NEGATIVE_INFINITY && max < Number.POSITIVE_INFINITY) return ` from ${min} to ${max}`;
+  if (min > Number.NEGATIVE_INFINITY) return ` of at least ${min}`;
+  return max < Number.POSITIVE_INFINITY ? ` of at most ${max}` : '';
+}
+
+export function integer(min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY) {
+  const text = `a whole number${range(min, max)}`;
+  return worded(z.number(text).int(text).min(min, text).max(max, text), text);
+}
+
+/** A whole number of at least 1, or -1 for `meaning`. */
+export function countOr(meaning: string) {
+  const text = `a whole number of at least 1, or -1 (${meaning})`;
+  return worded(
+    z
+      .number(text)
+      .int(text)
+      .refine((value) => value === -1 || value >= 1, text),
+    text,
+  );
+}
+
+export function number(min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY) {
+  const text = `a number${range(min, max)}`;
+  return worded(z.number(text).min(min, text).max(max, text), text);
+}
+
+/** A number above 0. */
+export function positive() {
+  return worded(z.number('a number above 0').positive('a number above 0'), 'a number above 0');
+}
+
+/** A number in [0, 1), as shares that must leave something. */
+export function share() {
+  const text = 'a number from 0 up to, not including, 1';
+  return worded(z.number(text).min(0, text).lt(1, text), text);
+}
+
+export function flag() {
+  return worded(z.boolean('true or false'), 'true or false');
+}
+
+export function text(what = 'a text') {
+  return worded(z.string(what), what);
+}
+
+/** One of `values`, in any case, or one of the `aliases` (written in lower case). */
+export function choice<const V extends readonly [string, ...string[]]>(
+  values: V,
+  aliases: Readonly<Record<string, V[number]>> = {},
+) {
+  const text = `one of ${values.join(', ')}`;
+  const message = (issue: { readonly input?: unknown }): string => text + didYouMean(issue.input, values);
+  return worded(
+    z.preprocess((value) => canonical(value, values, aliases), z.enum(values, { error: message })),
+    text,
+  );
+}
+
+function canonical<V extends readonly string[]>(
+  value: unknown,
+  values: V,
+  aliases: Readonly<Record<string, V[number]>>,
+): unknown {
+  if (typeof value !== 'string') return value;
+  const lower = value.trim().toLowerCase();
+  return values.find((known) => known.toLowerCase() === lower) ?? aliases[lower] ?? value;
+}
+
+function didYouMean(input: unknown, values: readonly string[]): string {
+  const close = typeof input === 'string' ? nearest(input, values) : undefined;
+  return close === undefined ? '' : `\u0001Did you mean ${close}?`;
+}
+
+type Shape = Readonly<Record<string, z.ZodType>>;
+
+function strict<S extends Shape>(shape: S) {
+  const known = Object.keys(shape);
+  return z.strictObject(shape, {
+    // An unknown key's message carries the known ones: only here are they at hand.
+    error: (issue) => (issue.code === 'unrecognized_keys' ? known.join(' ') : sectionText(known)),
+  });
+}
+
+const sectionText = (known: readonly string[]): string =>
+  known.length === 0 ? 'no options' : `a section with keys such as ${known.slice(0, 3).join(', ')}`;
+
+/** A mapping with exactly these keys. */
+export function section<S extends Shape>(shape: S) {
+  return z.preprocess((value) => value ?? {}, strict(shape));
+}
+
+interface Standard<V extends string> {
+  /** The type where none is given. */
+  readonly type: V;
+  readonly aliases?: Readonly<Record<string, V>>;
+}
+
+/** The options of each type: a shape, or a schema of their own. */
+type Variants = Readonly<Record<string, Shape | z.ZodType>>;
+type OptionsOf<O> = O extends z.ZodType ? z.output<O> : O extends Shape ? z.output<z.ZodObject<O>> : never;
+type VariantOf<M extends Variants, C extends Shape> = {
+  [K in keyof M & string]: { readonly type: K; readonly options: OptionsOf<M[K]> } & z.output<z.ZodObject<C>>;
+}[keyof M & string];
+
+/** A mapping `{ type, …common, options }` whose options follow from its type. */
+export function variants<M extends Variants, C extends Shape = Record<never, never>>(
+  byType: M,
+  standard: Standard<keyof M & string> | null,
+  common: C = {} as C,
+): z.ZodType<VariantOf<M, C>, unknown> {
+  const members = Object.entries(byType).map(([type, options]) => {
+    const inner = options instanceof z.ZodType ? options : section(options);
+    return strict({ type: z.literal(type), ...common, options: inner.prefault({} as never) });
+  });
+  return tagged(Object.keys(byType), members, standard) as unknown as z.ZodType<VariantOf<M, C>, unknown>;
+}
+
+type FlatOf<M extends Readonly<Record<string, Shape>>> = {
+  [K in keyof M & string]: { readonly type: K } & z.output<z.ZodObject<M[K]>>;
+}[keyof M & string];
+
+/** A mapping `{ type, …keys of that type }`, all on one level. */
+export function flatVariants<M extends Readonly<Record<string, Shape>>>(
+  byType: M,
+  standard: Standard<keyof M & string> | null,
+): z.ZodType<FlatOf<M>, unknown> {
+  const members = Object.entries(byType).map(([type, shape]) => strict({ type: z.literal(type), ...shape }));
+  return tagged(Object.keys(byType), members, standard) as unknown as z.ZodType<FlatOf<M>, unknown>;
+}
+
+function tagged(
+  types: readonly string[],
+  members: readonly z.ZodObject[],
+  standard: Standard<string> | null,
+) {
+  const union = z.discriminatedUnion('type', members as unknown as [z.ZodObject], {
+    error: (issue) => `one of ${types.join(', ')}${didYouMean(typeIn(issue.input), types)}`,
+  });
+  return z.preprocess((value) => {
+    if (value === null || value === undefined) return standard === null ? {} : { type: standard.type };
+    if (typeof value !== 'object' || Array.isArray(value)) return value;
+    const { type, ...rest } = value as { type?: unknown };
+    return { type: canonical(type ?? standard?.type, types, standard?.aliases ?? {}), ...rest };
+  }, union);
+}
+
+const typeIn = (value: unknown): unknown =>
+  typeof value === 'object' && value !== null ? (value as { type?: unknown }).type : value;
+
+export function list<T extends z.ZodType>(item: T, what: string) {
+  return worded(z.array(item, what), what);
+}

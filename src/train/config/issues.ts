@@ -1,0 +1,52 @@
+/** From zod's issues to our sentences: key path, what was expected, what came, what to do. */
+import type { z } from 'zod';
+import { describe } from '../../util/errors.js';
+import { isTree, type KeyPath, showPath, valueAt } from './key-path.js';
+import { nearest } from './nearest.js';
+
+/** One thing wrong with a configuration. */
+export interface ConfigProblem {
+  /** For example `training.num_epochs`. */
+  readonly key: string;
+  readonly message: string;
+}
+
+export function problem(path: KeyPath | string, what: string, got: unknown, fix: string): ConfigProblem {
+  const key = typeof path === 'string' ? path : showPath(path);
+  return { key, message: `expected ${what} for ${key}, got ${shown(got)}. ${fix}` };
+}
+
+/** Like `describe`, with the content of small mappings. */
+function shown(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (isTree(value)) {
+    const text = JSON.stringify(value);
+    return text.length <= 60 ? text : `a section with ${Object.keys(value).slice(0, 4).join(', ')}`;
+  }
+  return describe(value);
+}
+
+export function problemsOf(error: z.ZodError, input: unknown): ConfigProblem[] {
+  return error.issues.flatMap((issue) => {
+    const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
+    if (issue.code === 'unrecognized_keys')
+      return issue.keys.map((key) => unknownKey([...path, key], issue.message.split(' ')));
+    const [what, advice] = issue.message.split('\u0001');
+    const got = valueAt(input, path);
+    const fix = advice ?? (got === undefined ? 'Add the key.' : 'Change the value.');
+    return [problem(path, what, got, fix)];
+  });
+}
+
+function unknownKey(path: KeyPath, known: readonly string[]): ConfigProblem {
+  const key = showPath(path);
+  const words = known.filter((word) => word !== '');
+  const close = nearest(String(path[path.length - 1]), words);
+  const advice =
+    close !== undefined
+      ? `Did you mean ${showPath([...path.slice(0, -1), close])}?`
+      : words.length === 0
+        ? 'Remove it: this section takes no keys here.'
+        : `Known keys here: ${words.join(', ')}.`;
+  return { key, message: `expected a known key, got ${key}. ${advice}` };
+}

@@ -1,0 +1,37 @@
+/** The known word nearest to a misspelt one, by edit distance. */
+
+/** Optimal string alignment: insertions, deletions, replacements and swaps of neighbours count one each. */
+function editDistance(a: string, b: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1];
+      row[j] = Math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (same ? 0 : 1));
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        row[j] = Math.min(row[j], beforeLast[j - 2] + 1);
+    }
+    beforeLast = last;
+    last = row;
+  }
+  return last[b.length];
+}
+
+/** The word of `known` nearest to `word`, whatever the case; undefined when none is near. */
+export function nearest(word: string, known: readonly string[]): string | undefined {
+  const lower = word.toLowerCase();
+  let best: string | undefined;
+  // A third of the letters may differ, as in "epochs" for "num_epochs"; beyond that a guess misleads.
+  let bound = Math.max(2, Math.ceil(lower.length / 3)) + 0.5;
+  for (const candidate of known) {
+    const other = candidate.toLowerCase();
+    const contained = other.includes(lower) || lower.includes(other);
+    const distance = contained && Math.min(lower.length, other.length) > 3 ? 1.5 : editDistance(lower, other);
+    if (distance < bound) {
+      bound = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}

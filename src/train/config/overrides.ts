@@ -1,0 +1,45 @@
+/**
+ * Overrides from the command line: `--training.num_epochs=5`, `training.num_epochs=5` or
+ * `--model.encoder.layers[0][0].output_dim=64`. The value is YAML, so lists and mappings work too.
+ */
+import { parseDocument } from 'yaml';
+import { ConfigError } from '../../util/errors.js';
+import { isTree, parsePath, showPath, type Tree } from './key-path.js';
+
+export interface Override {
+  readonly path: readonly (string | number)[];
+  readonly value: unknown;
+}
+
+export function parseOverride(text: string): Override {
+  const match = /^(?:--)?([A-Za-z_][\w.[\]]*)=([\s\S]*)$/.exec(text);
+  if (match === null)
+    throw new ConfigError(
+      `config: expected --section.key=value for an override, got ${JSON.stringify(text)}. Write for example --training.num_epochs=5.`,
+    );
+  const document = parseDocument(match[2]);
+  if (document.errors.length > 0)
+    throw new ConfigError(
+      `config: expected a YAML value for ${match[1]} on the command line, got ${JSON.stringify(match[2])}. Quote it, or write lists as [a, b].`,
+    );
+  return { path: parsePath(match[1]), value: document.toJS() };
+}
+
+/** A copy of `tree` with the overrides set, sections made where they are missing. */
+export function applyOverrides(tree: Tree, overrides: readonly Override[]): Tree {
+  const root = structuredClone(tree);
+  for (const { path, value } of overrides) {
+    let at: Record<string | number, unknown> = root;
+    for (const [depth, part] of path.slice(0, -1).entries()) {
+      const inner = at[part];
+      if (inner === undefined || inner === null) at[part] = {};
+      else if (!isTree(inner) && !Array.isArray(inner))
+        throw new ConfigError(
+          `config: expected a section for ${showPath(path.slice(0, depth + 1))}, got ${JSON.stringify(inner)}. The override ${showPath(path)} needs one.`,
+        );
+      at = at[part] as Record<string | number, unknown>;
+    }
+    at[path[path.length - 1]] = value;
+  }
+  return root;
+}

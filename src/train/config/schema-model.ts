@@ -1,0 +1,264 @@
+/**
+ * Schema, defaults and documentation of the `model` section. Marius's names and defaults, except where a comment says why
+ * not; keys marked `ours` are additions.
+ */
+import {
+  choice,
+  field,
+  flag,
+  flatVariants,
+  integer,
+  list,
+  number,
+  positive,
+  required,
+  section,
+  share,
+  variants,
+} from './fields.js';
+
+const init = () =>
+  variants(
+    {
+      GLOROT_UNIFORM: {},
+      GLOROT_NORMAL: {},
+      UNIFORM: { scale_factor: field(positive(), 1, 'values lie in ±scale_factor') },
+      NORMAL: {
+        mean: field(number(), 0, 'mean of the values'),
+        std: field(number(0), 1, 'their standard deviation'),
+      },
+      CONSTANT: { constant: field(number(), 0, 'the value') },
+      ZEROS: {},
+      ONES: {},
+    },
+    { type: 'GLOROT_UNIFORM' },
+  );
+
+const learningRate = () => field(positive(), 0.1, 'step size');
+const weightDecay = () => field(number(0), 0, 'weight decay, added to the gradient');
+
+const optimizers = {
+  SGD: { learning_rate: learningRate() },
+  ADAGRAD: {
+    learning_rate: learningRate(),
+    eps: field(number(0), 1e-10, 'added to the root of the summed squares'),
+    init_value: field(number(0), 0, 'the summed squares at the start'),
+    lr_decay: field(number(0), 0, 'the rate is divided by 1 + steps · lr_decay'),
+    weight_decay: weightDecay(),
+  },
+  ADAM: {
+    learning_rate: learningRate(),
+    amsgrad: field(flag(), false, 'keep the largest second moment'),
+    beta_1: field(share(), 0.9, 'decay of the first moment'),
+    beta_2: field(share(), 0.999, 'decay of the second moment'),
+    eps: field(number(0), 1e-8, 'added to the root of the second moment'),
+    weight_decay: weightDecay(),
+  },
+};
+
+const optimizer = () => variants(optimizers, { type: 'ADAGRAD' });
+/** The optimiser of one layer or of the decoder. */
+const ownOptimizer = () => variants({ DEFAULT: {}, ...optimizers }, { type: 'DEFAULT' });
+
+const gnn = flatVariants(
+  {
+    GRAPH_SAGE: {
+      aggregator: field(
+        choice(['GCN', 'MEAN']),
+        'GCN',
+        'GCN: one weight for neighbours and self together; MEAN: one weight each',
+      ),
+    },
+    GAT: {
+      num_heads: field(integer(1), 10, 'attention heads'),
+      average_heads: field(flag(), true, 'average the heads; false: concatenate, output_dim is their sum'),
+      negative_slope: field(number(0), 0.2, 'slope of the leaky ReLU of the attention'),
+      input_dropout: field(share(), 0, 'dropout of the inputs'),
+      attention_dropout: field(share(), 0, 'dropout of the attention'),
+    },
+    GCN: {},
+    RGCN: {
+      num_bases: field(integer(0), 0, { doc: 'matrices shared by the relations; 0: one each', ours: true }),
+    },
+  },
+  { type: 'GRAPH_SAGE' },
+);
+
+const layerKeys = {
+  input_dim: field(integer(-1), -1, {
+    doc: 'width of the input; left out: the output of the stage before. EMBEDDING and FEATURE have none',
+    shown: 'derived',
+  }),
+  output_dim: field(integer(-1), -1, {
+    doc: 'width of the output; required but for REDUCTION CONCAT, where it follows',
+    shown: 'derived',
+  }),
+  bias: field(flag(), false, 'add a learnt bias'),
+  activation: field(choice(['NONE', 'RELU', 'SIGMOID']), 'NONE', 'applied after the bias'),
+  init: field(init(), { type: 'GLOROT_UNIFORM' }, 'start values of the weights or of the embedding table'),
+  bias_init: field(init(), { type: 'ZEROS' }, 'start values of the bias'),
+  optimizer: field(
+    ownOptimizer(),
+    { type: 'DEFAULT' },
+    'optimiser of this layer; DEFAULT: model.dense_optimizer',
+  ),
+};
+
+const layer = variants(
+  {
+    EMBEDDING: {},
+    FEATURE: {},
+    GNN: gnn,
+    REDUCTION: {
+      type: field(
+        choice(['CONCAT', 'LINEAR']),
+        'CONCAT',
+        'CONCAT: side by side; LINEAR: the same times a weight',
+      ),
+    },
+    DENSE: { type: field(choice(['LINEAR']), 'LINEAR', 'a linear layer') },
+  },
+  null,
+  layerKeys,
+);
+
+const neighborSampling = () =>
+  list(
+    variants(
+      {
+        ALL: {},
+        UNIFORM: { max_neighbors: field(integer(1), 10, 'neighbours drawn for each node and direction') },
+        DROPOUT: { rate: field(share(), 0, 'share of the neighbours left out') },
+      },
+      { type: 'ALL' },
+    ),
+    'a list with one entry per GNN stage',
+  );
+
+const encoder = section({
+  use_incoming_nbrs: field(flag(), true, 'messages along incoming edges'),
+  use_outgoing_nbrs: field(flag(), true, 'messages along outgoing edges'),
+  embedding_dim: field(integer(-1), -1, {
+    doc: 'width of the node table; always the sum over EMBEDDING layers',
+    shown: 'derived',
+  }),
+  layers: required(
+    list(list(layer, 'a list of layers'), 'a list of stages, each a list of layers'),
+    'the stages; layers of one stage work side by side',
+  ),
+  train_neighbor_sampling: field(
+    neighborSampling(),
+    [],
+    'neighbours seen in training, one entry per GNN stage',
+  ),
+  eval_neighbor_sampling: field(neighborSampling(), [], {
+    doc: 'the same for evaluation',
+    shown: 'as train_neighbor_sampling',
+  }),
+});
+
+const edgeDecoder = (comparator: 'DOT' | 'L2') => ({
+  inverse_edges: field(flag(), true, 'a second table of relations for predicting sources'),
+  use_relation_features: field(
+    flag(),
+    false,
+    'fixed relation vectors from the dataset instead of learnt ones',
+  ),
+  edge_decoder_method: field(
+    choice(['CORRUPT_NODE', 'ONLY_POS', 'POS_AND_NEG', 'CORRUPT_REL'], {
+      train: 'CORRUPT_NODE',
+      infer: 'ONLY_POS',
+    }),
+    'CORRUPT_NODE',
+    'which wrong edges a right one competes with',
+  ),
+  comparator: field(choice(['DOT', 'L2', 'L1', 'COSINE']), comparator, {
+    doc: 'how two vectors are compared; distances are negated, so larger is always better',
+    ours: true,
+  }),
+});
+
+const decoder = variants(
+  {
+    DISTMULT: edgeDecoder('DOT'),
+    TRANSE: edgeDecoder('L2'),
+    COMPLEX: edgeDecoder('DOT'),
+    ROTATE: edgeDecoder('L2'),
+    DOT: edgeDecoder('DOT'),
+    NODE: {},
+  },
+  { type: 'DISTMULT' },
+  {
+    optimizer: field(
+      ownOptimizer(),
+      { type: 'DEFAULT' },
+      'optimiser of the relations; DEFAULT: model.dense_optimizer',
+    ),
+  },
+);
+
+const reduction = () => field(choice(['SUM', 'MEAN']), 'SUM', 'over the rows of a batch');
+const plainLoss = () => ({ reduction: reduction() });
+
+const loss = variants(
+  {
+    SOFTMAX_CE: plainLoss(),
+    RANKING: { reduction: reduction(), margin: field(number(), 0.1, 'by how much a right edge must win') },
+    CROSS_ENTROPY: plainLoss(),
+    BCE_AFTER_SIGMOID: plainLoss(),
+    BCE_WITH_LOGITS: plainLoss(),
+    MSE: plainLoss(),
+    SOFTPLUS: plainLoss(),
+  },
+  { type: 'SOFTMAX_CE', aliases: { softmax: 'SOFTMAX_CE' } },
+);
+
+const regularizer = section({
+  type: field(choice(['NONE', 'NORM', 'N3']), 'NONE', {
+    doc: 'NORM: coef/2 · Σ‖x‖_norm; N3: coef/3 · Σ|x|³, complex moduli for COMPLEX and ROTATE',
+    ours: true,
+  }),
+  norm: field(number(1), 2, { doc: 'the p of NORM', ours: true }),
+  coef: field(number(0), 0, { doc: 'weight beside the loss', ours: true }),
+});
+
+export const modelSchema = section({
+  random_seed: field(integer(0, Number.MAX_SAFE_INTEGER), 0, {
+    doc: 'seed of everything random; kept in full_config.yaml',
+    shown: 'drawn',
+  }),
+  learning_task: required(
+    choice(['LINK_PREDICTION', 'NODE_CLASSIFICATION'], {
+      lp: 'LINK_PREDICTION',
+      nc: 'NODE_CLASSIFICATION',
+    }),
+    'what is learnt; LP and NC for short',
+  ),
+  encoder: required(encoder, 'from ids, features and neighbours to one vector a node'),
+  decoder: field(
+    decoder,
+    { type: 'DISTMULT' },
+    {
+      doc: 'from vectors to scores; NODE takes the encoder output as class scores. ROTATE and DOT are ours',
+      shown: 'DISTMULT, or NODE for node classification',
+    },
+  ),
+  loss: field(
+    loss,
+    { type: 'SOFTMAX_CE' },
+    {
+      doc: 'what is minimised',
+      shown: 'SOFTMAX_CE, or CROSS_ENTROPY for node classification',
+    },
+  ),
+  regularizer: field(regularizer, {}, { doc: 'a penalty on the embeddings', ours: true }),
+  dense_optimizer: field(optimizer(), { type: 'ADAGRAD' }, 'optimiser of relations, weights and biases'),
+  sparse_optimizer: field(
+    optimizer(),
+    { type: 'ADAGRAD' },
+    {
+      doc: 'optimiser of the node table; ADAM and SGD are ours, and the options count',
+      shown: 'ADAGRAD with the learning rate of dense_optimizer',
+    },
+  ),
+});

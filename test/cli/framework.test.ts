@@ -1,0 +1,36 @@
+/** The command line as a process: exit codes, where text and JSON go. */
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+function skein(...args: string[]): { code: number | null; out: string; err: string } {
+  const done = spawnSync(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...args], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  return { code: done.status, out: done.stdout, err: done.stderr };
+}
+
+it('prints help and version with code 0', () => {
+  expect(skein('--help')).toMatchObject({ code: 0, err: '' });
+  expect(skein('--version').out).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
+
+it('prints one JSON object a line with --json', () => {
+  const { code, out, err } = skein('info', '--json');
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  expect(JSON.parse(out)).toMatchObject({ event: 'done', node: process.versions.node });
+});
+
+it.each([
+  [['inform'], /unknown command 'inform'[\s\S]*Did you mean info/],
+  [['info', '--jsn'], /unknown option '--jsn'[\s\S]*Did you mean --json/],
+  [['info', '--training.num_epochs=5'], /unknown option '--training.num_epochs=5'/],
+  [['quickstart', '--seed', 'x'], /whole number/],
+])('refuses %j with code 2', (args, message) => {
+  const { code, out, err } = skein(...args);
+  expect({ code, out }).toEqual({ code: 2, out: '' });
+  expect(err).toMatch(message);
+});
