@@ -17,9 +17,11 @@ export interface AdamOptions extends BaseOptions {
   betas: readonly [number, number];
   eps: number;
   weightDecay: number;
+  /** Divide by the largest v̂ so far (Reddi, Kale, Kumar 2018); for Adam, runs without a kernel of its own. */
+  amsgrad: boolean;
 }
 
-const defaults: AdamOptions = { lr: 0.001, betas: [0.9, 0.999], eps: 1e-8, weightDecay: 0 };
+const defaults: AdamOptions = { lr: 0.001, betas: [0.9, 0.999], eps: 1e-8, weightDecay: 0, amsgrad: false };
 
 abstract class AdamBase extends Optimizer<AdamOptions> {
   /** Whether weight decay stays out of the gradient. */
@@ -45,6 +47,12 @@ abstract class AdamBase extends Optimizer<AdamOptions> {
     const [b1, b2] = o.betas;
     const c1 = 1 - b1 ** state.step;
     const c2 = 1 - b2 ** state.step;
+    if (o.amsgrad) {
+      const most = this.stateOf(p, state, 'maxMeanSquare');
+      for (let i = 0; i < g.length; i++)
+        amsgradStep(p.floats, g, i, i, m, v, most, o, this.decoupled, c1, c2);
+      return;
+    }
     kernels().adamStep(p.floats, g, m, v, p.size, o.lr, b1, b2, o.eps, o.weightDecay, this.decoupled, c1, c2);
   }
 
@@ -54,6 +62,16 @@ abstract class AdamBase extends Optimizer<AdamOptions> {
     const [b1, b2] = o.betas;
     const c1 = 1 - b1 ** state.step;
     const c2 = 1 - b2 ** state.step;
+    if (o.amsgrad) {
+      const most = this.stateOf(p, state, 'maxMeanSquare');
+      for (const [r, id] of g.ids.entries()) {
+        for (let j = 0; j < g.width; j++) {
+          const [at, from] = [id * g.width + j, r * g.width + j];
+          amsgradStep(p.floats, g.rows, at, from, m, v, most, o, this.decoupled, c1, c2);
+        }
+      }
+      return;
+    }
     kernels().adamStepRows(
       p.floats,
       g.ids,
@@ -72,6 +90,28 @@ abstract class AdamBase extends Optimizer<AdamOptions> {
       c2,
     );
   }
+}
+
+/** One element: position `at` of the parameter and its state, `from` of the gradient. */
+function amsgradStep(
+  p: FloatArray,
+  gradient: FloatArray,
+  at: number,
+  from: number,
+  m: FloatArray,
+  v: FloatArray,
+  most: FloatArray,
+  { lr, betas: [b1, b2], eps, weightDecay }: AdamOptions,
+  decoupled: boolean,
+  c1: number,
+  c2: number,
+): void {
+  const g = gradient[from] + (decoupled ? 0 : weightDecay * p[at]);
+  if (decoupled) p[at] -= lr * weightDecay * p[at];
+  m[at] = b1 * m[at] + (1 - b1) * g;
+  v[at] = b2 * v[at] + (1 - b2) * g * g;
+  most[at] = Math.max(most[at], v[at]);
+  p[at] -= ((lr / c1) * m[at]) / (Math.sqrt(most[at]) / Math.sqrt(c2) + eps);
 }
 
 /**

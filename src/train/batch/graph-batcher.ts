@@ -161,14 +161,15 @@ export class GraphBatcher {
     return this.#training ? this.#trainingBatch() : this.#evaluationBatch();
   }
 
-  /** Reads the parameters that the batch needs, as they are now. */
-  async loadParameters(batch: Batch): Promise<void> {
+  /** Reads the parameters that the batch needs, as they are now; `elsewhere` reads rows on other threads. */
+  async loadParameters(batch: Batch, elsewhere = false): Promise<void> {
     const { table } = this.graphStorage;
     const ids = batch.uniqueNodeIndices as Int32Array;
     if (batch.train) {
       if (table.embeddingDim > 0) {
         const rows = new Float32Array(ids.length * table.embeddingDim);
-        table.gatherEmbeddings(ids, rows);
+        if (elsewhere) await table.gatherEmbeddingsAsync(ids, rows);
+        else table.gatherEmbeddings(ids, rows);
         batch.setEmbeddings(rows, table.embeddingDim);
       }
       if (table.featureDim > 0) {

@@ -348,6 +348,12 @@ export class KHopNeighborSampler extends NeighborSampler {
     return this.#sampler(incoming, outgoing).sampleAsync(nodeIds, at);
   }
 
+  /** A sampler of one hop with the rule of layer i. */
+  forLayer(i: number): KHopNeighborSampler {
+    const { neighborSamplingStrategy: strategy, maxNeighborsSize: max } = this;
+    return new KHopNeighborSampler(this.graphStorage, [this.layers[i]], strategy, max, this.#options);
+  }
+
   #sampler(incoming: boolean, outgoing: boolean): LayeredNeighborSampler {
     const graph = this.graphStorage.graph;
     let made = this.#made.get(graph);

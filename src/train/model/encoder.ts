@@ -1,0 +1,273 @@
+/**
+ * Encoders: from the inputs of a batch's nodes to one row per target. `GeneralEncoder` is made from a configuration:
+ * stages of parallel layers, the first of embeddings and features, later ones reducing, transforming or aggregating.
+ *
+ * `encodeFullGraph` does the same for all nodes, stage by stage, so that the work grows with the edges and not with the
+ * neighbourhoods of several hops. With all neighbours it gives what the batches give.
+ */
+import { Module } from '../../nn/index.js';
+import type { GNNGraph } from '../../sample/index.js';
+import { fromTypedArray, gatherRows, noGrad, scope, slice, type Tensor } from '../../tensor/index.js';
+import { expected, StateError, ValueError } from '../../util/errors.js';
+import type { Random } from '../../util/philox.js';
+import type { GraphModelStorage } from '../batch/graph-model-storage.js';
+import { KHopNeighborSampler, type NeighborSampler } from '../batch/samplers.js';
+import type { EncoderConfig, LayerConfig } from '../config/index.js';
+import {
+  type EncoderLayer,
+  GnnLayer,
+  InputLayer,
+  type LayerContext,
+  newLayer,
+  ReductionLayer,
+} from './encoder-layer.js';
+
+/** Rows of the nodes of a batch, in the order of its graph. */
+export interface NodeInputs {
+  readonly embeddings: Tensor | null;
+  readonly features: Tensor | null;
+}
+
+/** Results for all nodes. */
+export interface EncodedNodes {
+  readonly rows: Float32Array;
+  readonly width: number;
+}
+
+export abstract class Encoder extends Module {
+  /** One row per target of the graph, or per input without one. Inputs are a featurizer's result, or both kinds of rows. */
+  abstract override forward(inputs: Tensor | NodeInputs, gnnGraph: GNNGraph | null, train: boolean): Tensor;
+
+  /** Encodes all nodes in batches and leaves the result in the storage, for evaluation. */
+  async encodeFullGraph(
+    neighborSampler: NeighborSampler | null,
+    graphStorage: GraphModelStorage,
+  ): Promise<EncodedNodes> {
+    const { numNodes } = graphStorage;
+    const batchSize = 1024;
+    let all: Float32Array | null = null;
+    let width = 0;
+    this.eval();
+    for (let start = 0; start < numNodes; start += batchSize) {
+      const ids = range(start, Math.min(start + batchSize, numNodes));
+      const graph =
+        neighborSampler === null ? null : await neighborSampler.getNeighborsAsync(ids, { step: 0 });
+      const inputs = await readInputs(graphStorage, graph?.nodeIds ?? ids);
+      graph?.performMap();
+      noGrad(() =>
+        scope(() => {
+          const y = this.forward(tensorsOf(inputs), graph, false);
+          width = y.shape[1];
+          all ??= new Float32Array(numNodes * width);
+          all.set(y.dataSync() as Float32Array, start * width);
+        }),
+      );
+    }
+    const encoded = { rows: all ?? new Float32Array(0), width };
+    graphStorage.setEncodedNodes(encoded.rows, encoded.width);
+    return encoded;
+  }
+}
+
+export interface GeneralEncoderOptions {
+  readonly random: Random;
+  /** For layers with relations; 0 by default. */
+  readonly numRelations?: number;
+}
+
+export class GeneralEncoder extends Encoder {
+  readonly stages: readonly (readonly EncoderLayer[])[];
+  /** Width of the result. */
+  readonly outputDim: number;
+
+  constructor(
+    config: Pick<EncoderConfig, 'layers'> & Partial<EncoderConfig>,
+    options: GeneralEncoderOptions,
+  ) {
+    super();
+    const context: LayerContext = {
+      random: options.random,
+      numRelations: options.numRelations ?? 0,
+      incoming: config.use_incoming_nbrs ?? true,
+      outgoing: config.use_outgoing_nbrs ?? true,
+    };
+    this.stages = makeStages(config.layers, context);
+    const last = this.stages[this.stages.length - 1];
+    if (last?.length !== 1)
+      throw new ValueError(
+        expected('GeneralEncoder', 'one layer in the last stage', 'layers', last?.length ?? 0),
+      );
+    this.outputDim = last[0].config.output_dim;
+  }
+
+  /** Stages that follow edges. */
+  get numGnnStages(): number {
+    return this.stages.filter(hasGnn).length;
+  }
+
+  /** Whether the result is the embeddings themselves. */
+  get isIdentity(): boolean {
+    const [stage] = this.stages;
+    const [layer] = stage;
+    const { bias, activation } = layer.config;
+    const only = this.stages.length === 1 && stage.length === 1;
+    return (
+      only && layer instanceof InputLayer && layer.source === 'embeddings' && !bias && activation === 'NONE'
+    );
+  }
+
+  override forward(given: Tensor | NodeInputs, gnnGraph: GNNGraph | null, train: boolean): Tensor {
+    this.train(train);
+    const inputs = 'embeddings' in given ? given : { embeddings: given, features: null };
+    gnnGraph?.performMap();
+    let outputs: Tensor[] = [];
+    for (const stage of this.stages) {
+      const graph = hasGnn(stage) ? needGraph(gnnGraph) : null;
+      const rows = graph === null ? null : graph.nodeIds.length - graph.getLayerOffset();
+      const before = outputs;
+      outputs = stage.map((layer, j) => {
+        if (layer instanceof GnnLayer) return layer.forward(needGraph(graph), before[j]);
+        if (layer instanceof InputLayer) {
+          const count = rows ?? gnnGraph?.nodeIds.length ?? null;
+          return layer.forward(lastRows(sourceOf(layer, inputs), count));
+        }
+        return apply(layer, before, j, rows);
+      });
+      if (graph !== null && graph.numLayers > 1) graph.prepareForNextLayer();
+    }
+    return outputs[0];
+  }
+
+  override async encodeFullGraph(
+    neighborSampler: NeighborSampler | null,
+    graphStorage: GraphModelStorage,
+  ): Promise<EncodedNodes> {
+    if (neighborSampler !== null && !(neighborSampler instanceof KHopNeighborSampler))
+      return super.encodeFullGraph(neighborSampler, graphStorage);
+    this.eval();
+    let outputs: EncodedNodes[] = [];
+    let hop = this.numGnnStages;
+    for (const stage of this.stages) {
+      const sampler = hasGnn(stage) ? needSampler(neighborSampler).forLayer(--hop) : null;
+      outputs = await encodeStage(stage, outputs, sampler, graphStorage);
+    }
+    graphStorage.setEncodedNodes(outputs[0].rows, outputs[0].width);
+    return outputs[0];
+  }
+}
+
+/** One stage for all nodes, in batches of destinations. */
+async function encodeStage(
+  stage: readonly EncoderLayer[],
+  before: readonly EncodedNodes[],
+  sampler: NeighborSampler | null,
+  storage: GraphModelStorage,
+): Promise<EncodedNodes[]> {
+  const { numNodes } = storage;
+  const batchSize = 4096;
+  const outputs = stage.map((layer) => {
+    const width = layer.config.output_dim;
+    return { rows: new Float32Array(numNodes * width), width };
+  });
+  for (let start = 0; start < numNodes; start += batchSize) {
+    const ids = range(start, Math.min(start + batchSize, numNodes));
+    const graph = sampler === null ? null : (await sampler.getNeighborsAsync(ids, { step: 0 })).performMap();
+    const needsInput = stage.some((layer) => layer instanceof InputLayer);
+    const read = needsInput ? await readInputs(storage, ids) : null;
+    noGrad(() =>
+      scope(() => {
+        const own = before.map((table) => rowsOf(table, ids));
+        for (const [j, layer] of stage.entries()) {
+          let y: Tensor;
+          if (layer instanceof GnnLayer) {
+            const sampled = needGraph(graph);
+            y = layer.forward(sampled, rowsOf(before[j], sampled.nodeIds));
+          } else if (layer instanceof InputLayer) {
+            y = layer.forward(sourceOf(layer, tensorsOf(read as RawInputs)));
+          } else {
+            y = apply(layer, own, j, null);
+          }
+          outputs[j].rows.set(y.dataSync() as Float32Array, start * outputs[j].width);
+        }
+      }),
+    );
+  }
+  return outputs;
+}
+
+function makeStages(layers: readonly (readonly LayerConfig[])[], context: LayerContext): EncoderLayer[][] {
+  const offsets = { EMBEDDING: 0, FEATURE: 0 };
+  return layers.map((stage) =>
+    stage.map((config) => {
+      if (config.type !== 'EMBEDDING' && config.type !== 'FEATURE') return newLayer(config, 0, context);
+      const layer = newLayer(config, offsets[config.type], context);
+      // Every embedding layer has columns of its own; all feature layers see the same ones.
+      if (config.type === 'EMBEDDING') offsets.EMBEDDING += config.output_dim;
+      return layer;
+    }),
+  );
+}
+
+function hasGnn(stage: readonly EncoderLayer[]): boolean {
+  return stage.some((layer) => layer instanceof GnnLayer);
+}
+
+function apply(layer: EncoderLayer, before: readonly Tensor[], j: number, rows: number | null): Tensor {
+  if (layer instanceof ReductionLayer) return layer.forward(before.map((x) => lastRows(x, rows)));
+  return (layer as EncoderLayer & { forward(x: Tensor): Tensor }).forward(lastRows(before[j], rows));
+}
+
+/** Rows of nodes that still count: those of farther hops come first and drop out. */
+function lastRows(x: Tensor, count: number | null): Tensor {
+  return count === null || x.shape[0] === count ? x : slice(x, 0, x.shape[0] - count, x.shape[0]);
+}
+
+function sourceOf(layer: InputLayer, inputs: NodeInputs): Tensor {
+  const rows = inputs[layer.source];
+  if (rows === null)
+    throw new StateError(
+      `GeneralEncoder: expected ${layer.source} for a ${layer.config.type} layer, got none.`,
+    );
+  return rows;
+}
+
+function needGraph(graph: GNNGraph | null): GNNGraph {
+  if (graph === null)
+    throw new StateError('GeneralEncoder: expected a sampled graph for its GNN layers, got none.');
+  return graph;
+}
+
+function needSampler(sampler: KHopNeighborSampler | null): KHopNeighborSampler {
+  if (sampler === null)
+    throw new StateError(
+      'GeneralEncoder.encodeFullGraph: expected a neighbour sampler for its GNN layers, got none.',
+    );
+  return sampler;
+}
+
+interface RawInputs {
+  readonly embeddings: EncodedNodes | null;
+  readonly features: EncodedNodes | null;
+}
+
+async function readInputs({ table }: GraphModelStorage, ids: Int32Array): Promise<RawInputs> {
+  const { embeddingDim, featureDim } = table;
+  return {
+    embeddings: embeddingDim === 0 ? null : { rows: await table.readEmbeddings(ids), width: embeddingDim },
+    features: featureDim === 0 ? null : { rows: await table.readFeatures(ids), width: featureDim },
+  };
+}
+
+function tensorsOf(inputs: RawInputs): NodeInputs {
+  const toTensor = (table: EncodedNodes | null) =>
+    table === null ? null : fromTypedArray(table.rows, [table.rows.length / table.width, table.width]);
+  return { embeddings: toTensor(inputs.embeddings), features: toTensor(inputs.features) };
+}
+
+function rowsOf({ rows, width }: EncodedNodes, ids: Int32Array): Tensor {
+  return gatherRows(fromTypedArray(rows, [rows.length / width, width]), ids);
+}
+
+function range(start: number, end: number): Int32Array {
+  return Int32Array.from({ length: end - start }, (_, i) => start + i);
+}

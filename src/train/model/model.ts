@@ -1,0 +1,106 @@
+/**
+ * A model as Marius names it: featurizer, encoder, decoder, loss, regulariser and reporter; one step of training, one
+ * step of evaluation. Subclasses say what a batch's result is.
+ */
+import { join } from 'node:path';
+import { Module } from '../../nn/index.js';
+import type { GNNGraph } from '../../sample/index.js';
+import { loadCheckpoint, saveCheckpoint } from '../../storage/index.js';
+import type { Tensor } from '../../tensor/index.js';
+import { expected, StateError, ValueError } from '../../util/errors.js';
+import { Batch } from '../batch/batch.js';
+import type { GraphBatcher } from '../batch/graph-batcher.js';
+import type { OptimizerConfig } from '../config/index.js';
+import type { Encoder } from './encoder.js';
+import type { Featurizer } from './featurizer.js';
+import { OptimizerSet } from './optimizers.js';
+
+export abstract class Model extends Module {
+  /** Combines features and embeddings; without one the encoder gets both. */
+  readonly featurizer: Featurizer | null;
+  readonly encoder: Encoder;
+  /** Moves the dense parameters; set by `useOptimizer`. */
+  encoderOptimizer: OptimizerSet | null = null;
+  /** Where `save` and `load` go unless told otherwise. */
+  directory: string | null = null;
+
+  constructor(encoder: Encoder, featurizer: Featurizer | null) {
+    super();
+    this.encoder = encoder;
+    this.featurizer = featurizer;
+  }
+
+  /**
+   * Gives the dense parameters an optimiser.
+   *
+   * @param own optimisers of single parameters, in place of the common one.
+   */
+  useOptimizer(config: OptimizerConfig, own: ReadonlyMap<Tensor, OptimizerConfig> = new Map()): this {
+    const parameters = this.parameters();
+    this.encoderOptimizer =
+      parameters.length === 0 ? null : new OptimizerSet(parameters.map((p) => [p, own.get(p) ?? config] as const));
+    return this;
+  }
+
+  /** One step of training: the batch's loss. Given a boolean, switches between training and evaluation as any module. */
+  override train(mode?: boolean): this;
+  override train(batch: Batch): number;
+  override train(given?: boolean | Batch): this | number {
+    if (given instanceof Batch) return this.trainBatch(given);
+    return super.train(given);
+  }
+
+  protected abstract trainBatch(batch: Batch): number;
+
+  /** One step of evaluation: adds the batch's result to the reporter. */
+  abstract evaluate(batch: Batch): Promise<void>;
+
+  /** Forgets earlier results. */
+  abstract startEvaluation(): void;
+
+  /** Metrics of all results since. */
+  abstract finishEvaluation(): Readonly<Record<string, number>>;
+
+  /** Encodes all nodes when the encoder follows edges and results are compared with all nodes. */
+  abstract encodeForEvaluation(batcher: GraphBatcher): Promise<void>;
+
+  /** Applies the gradients of the dense parameters. */
+  step(): void {
+    this.encoderOptimizer?.step();
+  }
+
+  /** Rows of the batch's targets. */
+  encode(batch: Batch, train: boolean): Tensor {
+    const { uniqueNodeEmbeddings: embeddings, uniqueNodeFeatures: features } = batch;
+    batch.gnnGraph?.performMap();
+    const inputs = this.featurizer === null ? { embeddings, features } : this.featurizer.forward(features, embeddings);
+    return this.encoder.forward(inputs, batch.gnnGraph, train);
+  }
+
+  /** Saves parameters and optimiser, with anything else that survives JSON. */
+  async save(directory: string | null = this.directory, extra: unknown = null): Promise<void> {
+    const optimizer = this.encoderOptimizer;
+    const parts = optimizer === null ? { model: this as Module } : { model: this as Module, optimizer };
+    await saveCheckpoint(modelFile('save', directory), parts, extra);
+  }
+
+  /** Loads what `save` saved, and returns its extra. */
+  async load<T = unknown>(directory: string | null = this.directory): Promise<T> {
+    const optimizer = this.encoderOptimizer;
+    const parts = optimizer === null ? { model: this as Module } : { model: this as Module, optimizer };
+    return loadCheckpoint<T>(modelFile('load', directory), parts);
+  }
+}
+
+function modelFile(action: string, directory: string | null): string {
+  if (directory === null)
+    throw new StateError(`Model.${action}: expected a directory, got none. Pass one, or set model.directory.`);
+  return join(directory, 'model.safetensors');
+}
+
+export function needTargets(where: string, batch: Batch): void {
+  if (!(batch instanceof Batch)) throw new ValueError(expected(where, 'a Batch', 'batch', batch));
+}
+
+/** The targets' rows of an encoder's input when it has no graph. */
+export type EncoderGraph = GNNGraph | null;
