@@ -83,6 +83,10 @@ export interface Kernels extends GraphKernels, SampleKernels {
   /** Converts n elements between storage types (codes of `storageTypes`): to integers by truncation and saturation, to f16/bf16 by round-to-nearest-even. */
   cast(src: TypedArray, srcType: number, dst: TypedArray, dstType: number, n: number): void;
 
+  // --- checksums -----------------------------------------------------------------------------------------------------
+  /** CRC-32 (zip, PNG) of n bytes, or of what `before` is the checksum of followed by them. */
+  crc32(bytes: Uint8Array, n: number, before: number): number;
+
   // --- reductions over the middle axis of [outer, mid, inner] --------------------------------------------------------
   /** mid = 0 gives 0 for sum, NaN for mean; max and min need mid > 0. NaN wins max and min. */
   reduce(op: number, x: FloatArray, y: FloatArray, outer: number, mid: number, inner: number): void;
@@ -203,6 +207,8 @@ export interface Kernels extends GraphKernels, SampleKernels {
   // --- rows by id ----------------------------------------------------------------------------------------------------
   /** y[i, :] = x[ids[i], :]; rows of `rowBytes` bytes, any element type. */
   gatherRows(x: TypedArray, ids: Int32Array, y: TypedArray, n: number, rowBytes: number): void;
+  /** dst[ids[i], :] = src[i, :]; rows of `rowBytes` bytes, any element type; ids are unique. */
+  putRows(src: TypedArray, ids: Int32Array, dst: TypedArray, n: number, rowBytes: number): void;
   /** dst[ids[i], :] += src[i, :], added in ascending i for every destination; dst has `rows` rows. */
   scatterAddRows(
     ids: Int32Array,

@@ -20,7 +20,7 @@ export interface Addon {
   readonly level: Level;
   readonly bestLevel: Level;
   setThreads(count: number): void;
-  /** Takes a new block of memory into use and returns its address modulo 64. */
+  /** Takes a new block of memory into use and returns its address modulo 4096. */
   prepareBlock(block: Uint8Array): number;
 }
 

@@ -5,6 +5,7 @@
 import type { Kernels } from '../kernels.js';
 import * as argScatter from './arg-scatter.js';
 import * as cells from './cells.js';
+import * as crc from './crc32.js';
 import * as dropout from './dropout.js';
 import * as elementwise from './elementwise.js';
 import * as gemm from './gemm.js';
@@ -37,6 +38,7 @@ export const reference: Kernels = {
   ...norm,
   ...rows,
   ...segment,
+  ...crc,
   ...graphOrder,
   ...graphSpmm,
   ...graphSoftmax,
