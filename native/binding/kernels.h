@@ -25,4 +25,5 @@
 #include "elementwise.h"
 #include "layout.h"
 #include "reduce.h"
+#include "score.h"
 #include "sample.h"

@@ -8,7 +8,7 @@
  */
 import { InternalError, ValueError } from '../util/errors.js';
 import type { AsyncKernels, Kernels } from './kernels.js';
-import { binaryOps, compareOps, reduceOps, storageTypes, unaryOps } from './op-codes.js';
+import { binaryOps, compareOps, reduceOps, scoreOps, storageTypes, unaryOps } from './op-codes.js';
 
 export const levels = ['portable', 'avx2', 'avx512'] as const;
 export type Level = (typeof levels)[number];
@@ -16,7 +16,9 @@ export type Level = (typeof levels)[number];
 export interface Addon {
   readonly kernels: Kernels;
   readonly asyncKernels: AsyncKernels;
-  readonly codes: Readonly<Record<'unary' | 'binary' | 'compare' | 'reduce' | 'storage', readonly string[]>>;
+  readonly codes: Readonly<
+    Record<'unary' | 'binary' | 'compare' | 'reduce' | 'score' | 'storage', readonly string[]>
+  >;
   readonly level: Level;
   readonly bestLevel: Level;
   setThreads(count: number): void;
@@ -82,6 +84,7 @@ function check(addon: Addon, level: Level): Addon {
     binary: binaryOps,
     compare: compareOps,
     reduce: reduceOps,
+    score: scoreOps,
     storage: storageTypes,
   };
   for (const [name, list] of Object.entries(lists)) {

@@ -23,6 +23,7 @@ import * as reduce from './reduce.js';
 import * as rows from './rows.js';
 import * as sampleNeighbors from './sample-neighbors.js';
 import * as sampleWalk from './sample-walk.js';
+import * as scores from './scores.js';
 import * as segment from './segment.js';
 import * as softmax from './softmax.js';
 
@@ -49,4 +50,5 @@ export const reference: Kernels = {
   ...random,
   ...sampleNeighbors,
   ...sampleWalk,
+  ...scores,
 };

@@ -1,0 +1,3 @@
+import { nativeStatus } from 'skein/native';
+import { it } from 'vitest';
+it('x', () => { console.log(nativeStatus); });
