@@ -42,7 +42,7 @@ struct Tasks {
 template <class T>
 inline i64 score_stride(i64 n) {
   constexpr i64 line = 64 / sizeof(T);
-  return (ceil_div(n, Panels<T>::kWide) * Panels<T>::kWide / line | 1) * line;
+  return (ceil_div(ceil_div(n, Panels<T>::kWide) * Panels<T>::kWide, line) | 1) * line;
 }
 
 // Adds the buffers of all tasks ([parts][chunks][n][d], overwritten) to the rows the negatives stand for.

@@ -123,13 +123,13 @@ function ranks(k: Kernels, op: number, type: FloatType, nodes: number, queries: 
     [...randomIds(q % 9, nodes, q + 7), ...(q % 2 ? [ids[q]] : [])].sort((a, b) => a - b),
   );
   const offsets = Int32Array.from([0, ...lists.map((_, q) => lists.slice(0, q + 1).flat().length)]);
-  const listed = Int32Array.from(lists.flat() as number[]);
+  const listed = Int32Array.from(lists.flat());
   const [greater, equal] = [new Int32Array(queries), new Int32Array(queries)];
   for (let first = 0; first < nodes; first += 100) {
     const count = Math.min(100, nodes - first);
     const tile = table.slice(first * width, (first + count) * width);
-    const filter = filtered ? ([offsets, listed] as const) : ([null, null] as const);
-    k.rankTile(op, query, positive, ids, tile, first, ...filter, greater, equal, queries, width, count);
+    const [o, l] = filtered ? [offsets, listed] : [null, null];
+    k.rankTile(op, query, positive, ids, tile, first, o, l, greater, equal, queries, width, count);
   }
   return [greater, equal];
 }

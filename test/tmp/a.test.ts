@@ -1,3 +1,0 @@
-import { nativeStatus } from 'skein/native';
-import { it } from 'vitest';
-it('x', () => { console.log(nativeStatus); });
