@@ -12,6 +12,16 @@ export {
 } from './partition-buffer.js';
 export { PartitionLayout } from './partition-layout.js';
 export {
+  type RowAdagradOptions,
+  type RowAdamOptions,
+  type RowOptimizer,
+  type RowOptimizerState,
+  type RowSGDOptions,
+  rowAdagrad,
+  rowAdam,
+  rowSGD,
+} from './row-optimizer.js';
+export {
   type CheckpointParts,
   loadCheckpoint,
   loadModel,
