@@ -1,6 +1,7 @@
 /** Every command, in the order in which the help lists them. A command file only registers; its work loads when asked for. */
 import type { Command } from 'commander';
+import { register as config } from './config.js';
 import { register as info } from './info.js';
 import { register as quickstart } from './quickstart.js';
 
-export const commands: readonly ((program: Command) => void)[] = [quickstart, info];
+export const commands: readonly ((program: Command) => void)[] = [quickstart, config, info];

@@ -8,6 +8,7 @@ import type {
   LayerConfig,
   ModelConfig,
   NegativeSamplingConfig,
+  OptimizerConfig,
   SkeinConfig,
   StorageConfig,
   TrainingConfig,
@@ -50,13 +51,13 @@ export function standardMetrics(task: ModelConfig['learning_task']): readonly st
     : ['mrr', 'mr', 'hits@1', 'hits@3', 'hits@5', 'hits@10', 'hits@50', 'hits@100'];
 }
 
-function deriveModel(model: ParsedConfig['model'], { given }: DeriveContext): ModelConfig {
+function deriveModel(model: ParsedConfig['model'], { given, warn }: DeriveContext): ModelConfig {
   const nodes = model.learning_task === 'NODE_CLASSIFICATION';
   const encoder = model.encoder;
   const layers = resolveWidths(encoder.layers);
   const widths = layers.flat().map((layer) => (layer.type === 'EMBEDDING' ? layer.output_dim : 0));
   const dense = model.dense_optimizer;
-  const sparse = model.sparse_optimizer;
+  const sparse = rowOptimizer(model.sparse_optimizer, warn);
   return {
     ...model,
     random_seed: given.has('model.random_seed') ? model.random_seed : drawSeed(),
@@ -85,6 +86,20 @@ function deriveModel(model: ParsedConfig['model'], { given }: DeriveContext): Mo
           options: { ...sparse.options, learning_rate: dense.options.learning_rate },
         } as typeof sparse),
   };
+}
+
+/** The node table is updated row by row: what would touch every row each step, or needs its own count, is left out. */
+function rowOptimizer(optimizer: OptimizerConfig, warn: DeriveContext['warn']): OptimizerConfig {
+  const none = { amsgrad: false, weight_decay: 0, lr_decay: 0 };
+  const options: Record<string, unknown> = { ...optimizer.options };
+  for (const [key, value] of Object.entries(none)) {
+    if (!(key in options) || options[key] === value) continue;
+    warn(
+      `model.sparse_optimizer.options.${key}: has no effect on the node table; model.regularizer penalises large rows.`,
+    );
+    options[key] = value;
+  }
+  return { type: optimizer.type, options } as unknown as OptimizerConfig;
 }
 
 function drawSeed(): number {
@@ -126,8 +141,22 @@ function deriveStorage(storage: ParsedConfig['storage'], { given, warn }: Derive
   return {
     ...storage,
     device_type: 'cpu',
-    embeddings: table('embeddings', storage.embeddings) as StorageConfig['embeddings'],
-    features: table('features', storage.features) as StorageConfig['features'],
+    embeddings: clipped(
+      table('embeddings', storage.embeddings) as StorageConfig['embeddings'],
+      'embeddings',
+      given,
+    ),
+    features: clipped(table('features', storage.features) as StorageConfig['features'], 'features', given),
+  };
+}
+
+/** The default capacity of 8 shrinks with the partitions; a capacity that the file gives is checked, not changed. */
+function clipped<T extends StorageConfig['features']>(table: T, name: string, given: ReadonlySet<string>): T {
+  if (table.type !== 'PARTITION_BUFFER' || given.has(`storage.${name}.options.buffer_capacity`)) return table;
+  const { num_partitions, buffer_capacity } = table.options;
+  return {
+    ...table,
+    options: { ...table.options, buffer_capacity: Math.min(num_partitions, buffer_capacity) },
   };
 }
 

@@ -22,7 +22,8 @@ const notes = new WeakMap<z.ZodType, FieldNote>();
 export const expectedOf = (schema: z.ZodType): string | undefined => expectedTexts.get(schema);
 export const noteOf = (schema: z.ZodType): FieldNote | undefined => notes.get(schema);
 
-function worded<T extends z.ZodType>(schema: T, text: string): T {
+/** Remembers the words for the documentation. */
+export function worded<T extends z.ZodType>(schema: T, text: string): T {
   expectedTexts.set(schema, text);
   return schema;
 }
@@ -40,7 +41,8 @@ export function required<T extends z.ZodType>(schema: T, note: FieldNote | strin
   return schema;
 }
 
-export function range(min: number, max: number): string {
+function range(min: number, max: number): string {
+  if (max >= Number.MAX_SAFE_INTEGER) max = Number.POSITIVE_INFINITY;
   if (min > Number.NEGATIVE_INFINITY && max < Number.POSITIVE_INFINITY) return ` from ${min} to ${max}`;
   if (min > Number.NEGATIVE_INFINITY) return ` of at least ${min}`;
   return max < Number.POSITIVE_INFINITY ? ` of at most ${max}` : '';
@@ -66,6 +68,15 @@ export function countOr(meaning: string) {
 export function number(min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY) {
   const text = `a number${range(min, max)}`;
   return worded(z.number(text).min(min, text).max(max, text), text);
+}
+
+/** A number above 0, or -1 for `meaning`. */
+export function positiveOr(meaning: string) {
+  const text = `a number above 0, or -1 (${meaning})`;
+  return worded(
+    z.number(text).refine((value) => value === -1 || value > 0, text),
+    text,
+  );
 }
 
 /** A number above 0. */

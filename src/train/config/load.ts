@@ -5,9 +5,12 @@
 import { readFileSync } from 'node:fs';
 import { LineCounter, parseDocument } from 'yaml';
 import { ConfigError, StorageError } from '../../util/errors.js';
+import { checkConfig } from './check.js';
 import { derive } from './derive.js';
+import { dropIgnored } from './ignored.js';
 import { type ConfigProblem, problemsOf } from './issues.js';
-import { isTree, leafPaths, parsePath, type Tree } from './key-path.js';
+import { isTree, leafPaths, parsePath, type Tree, valueAt } from './key-path.js';
+import { modernise } from './legacy.js';
 import { applyOverrides, parseOverride } from './overrides.js';
 import { configSchema } from './schema.js';
 import type { SkeinConfig } from './types.js';
@@ -69,10 +72,15 @@ function resolve(object: unknown, overrides: readonly string[], origin: Origin):
   const warnings: string[] = [];
   const warn = (message: string): void => void (warnings.includes(message) || warnings.push(message));
   const tree: Tree = applyOverrides(object, overrides.map(parseOverride));
+  modernise(tree, warn);
+  dropIgnored(tree, warn);
+  deviceMemory(tree, warn);
   const given = new Set(leafPaths(tree));
   const parsed = configSchema.safeParse(tree);
   if (!parsed.success) throw configError(problemsOf(parsed.error, tree), origin);
   const config = derive(parsed.data, { given, warn });
+  const problems = checkConfig(config, parsed.data.model.encoder.embedding_dim);
+  if (problems.length > 0) throw configError(problems, origin);
   return { config, warnings, given };
 }
 
@@ -83,4 +91,12 @@ function configError(problems: readonly ConfigProblem[], { path, lineOf }: Origi
   });
   const head = problems.length === 1 ? 'config: ' : `config: ${problems.length} problems\n  `;
   return new ConfigError(head + sentences.join('\n  '), { path, problems });
+}
+
+/** Tables that a file puts on a GPU are in host memory; one warning names them all. */
+function deviceMemory(tree: Tree, warn: (message: string) => void): void {
+  const tables = ['edges', 'nodes', 'embeddings', 'features']
+    .map((name) => `storage.${name}.type`)
+    .filter((key) => String(valueAt(tree, parsePath(key))).toUpperCase() === 'DEVICE_MEMORY');
+  if (tables.length > 0) warn(`${tables.join(', ')}: DEVICE_MEMORY is host memory here.`);
 }

@@ -3,7 +3,7 @@
  * float32; `resolveConfig` says so when a file asks for them.
  */
 import { z } from 'zod';
-import { choice, field, flag, integer, list, required, section, text, variants } from './fields.js';
+import { choice, field, flag, integer, list, required, section, text, variants, worded } from './fields.js';
 import { parseSize } from './size.js';
 
 const idType = () =>
@@ -21,7 +21,7 @@ const tableType = () =>
       half: 'float16',
     }),
     'float32',
-    'element type of the rows; float16 and bfloat16 are ours: half the size, arithmetic in float32',
+    'element type of the rows; float16 and bfloat16 are ours: half the size, arithmetic in float32. float64 (double) is read as float32',
   );
 
 const partitionBuffer = () => ({
@@ -83,12 +83,15 @@ const dataset = section({
 
 const sizeText = 'a size such as 2G, 500M or a number of bytes';
 const size = () =>
-  z.union([z.string(), z.number()], sizeText).transform((value, context) => {
-    const bytes = parseSize(value);
-    if (bytes !== undefined) return bytes;
-    context.addIssue({ code: 'custom', message: sizeText, input: value });
-    return z.NEVER;
-  });
+  worded(
+    z.union([z.string(), z.number()], sizeText).transform((value, context) => {
+      const bytes = parseSize(value);
+      if (bytes !== undefined) return bytes;
+      context.addIssue({ code: 'custom', message: sizeText, input: value });
+      return z.NEVER;
+    }),
+    sizeText,
+  );
 
 export const storageSchema = section({
   device_type: field(

@@ -1,6 +1,19 @@
 /** Schema, defaults and documentation of the `training` and `evaluation` sections. */
 import { z } from 'zod';
-import { choice, countOr, field, flag, integer, list, number, positive, section, text } from './fields.js';
+import {
+  choice,
+  countOr,
+  field,
+  flag,
+  integer,
+  list,
+  number,
+  positive,
+  positiveOr,
+  section,
+  text,
+  worded,
+} from './fields.js';
 
 const negativeSampling = () =>
   section({
@@ -27,14 +40,10 @@ const pipeline = () =>
 
 const checkpoint = section({
   interval: field(countOr('none'), -1, 'epochs between checkpoints; -1: none'),
-  minutes: field(
-    number().refine((value) => value === -1 || value > 0, 'a number above 0, or -1 (none)'),
-    -1,
-    {
-      doc: 'minutes between checkpoints; -1: none',
-      ours: true,
-    },
-  ),
+  minutes: field(positiveOr('none'), -1, {
+    doc: 'minutes between checkpoints; -1: none',
+    ours: true,
+  }),
   interval_batches: field(countOr('none'), -1, { doc: 'batches between checkpoints; -1: none', ours: true }),
   save_best: field(flag(), false, 'also keep the model with the best validation metric'),
 });
@@ -101,13 +110,16 @@ const metricNames: Readonly<Record<string, string>> = {
   macro_f1: 'f1_macro',
   micro_f1: 'f1_micro',
 };
-const metric = z.string(metricText).transform((value, context) => {
-  const lower = value.trim().toLowerCase();
-  const name = metricNames[lower] ?? lower.replace(/^hits@?k?(\d+)$/, 'hits@$1');
-  if (/^(mrr|mr|auc|accuracy|f1_macro|f1_micro|hits@[1-9]\d*)$/.test(name)) return name;
-  context.addIssue({ code: 'custom', message: metricText, input: value });
-  return z.NEVER;
-});
+const metric = worded(
+  z.string(metricText).transform((value, context) => {
+    const lower = value.trim().toLowerCase();
+    const name = metricNames[lower] ?? lower.replace(/^hits@?k?(\d+)$/, 'hits@$1');
+    if (/^(mrr|mr|auc|accuracy|f1_macro|f1_micro|hits@[1-9]\d*)$/.test(name)) return name;
+    context.addIssue({ code: 'custom', message: metricText, input: value });
+    return z.NEVER;
+  }),
+  metricText,
+);
 
 export const evaluationSchema = section({
   batch_size: field(integer(1), 1000, 'edges or nodes scored at a time'),

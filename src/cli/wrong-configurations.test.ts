@@ -1,0 +1,452 @@
+/** Every way we could think of to get a configuration wrong: exit code 2, the key path, what was expected, the fix. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { run } from './program.js';
+
+const fixtures = fileURLToPath(new URL('../../test/fixtures/config', import.meta.url));
+const fixture = (name: string): string => join(fixtures, `${name}.yaml`);
+const folder = mkdtempSync(join(tmpdir(), 'skein-config-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let out = '';
+let err = '';
+beforeEach(() => {
+  out = err = '';
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    out += text;
+    return true;
+  });
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    err += text;
+    return true;
+  });
+});
+afterEach(() => vi.restoreAllMocks());
+
+/** Checks a file with overrides; expects code 2 and gives the message. */
+async function refused(file: string, overrides: readonly string[]): Promise<string> {
+  const code = await run(['config', file, ...overrides.map((text) => `--${text}`)]);
+  expect({ code, out }).toEqual({ code: 2, out: '' });
+  return err;
+}
+
+/** Key path, what is expected, the fix. */
+type Message = readonly [key: string, what: string | RegExp, fix: string | RegExp];
+
+function check(message: string, [key, what, fix]: Message): void {
+  expect(message).toContain('config: ');
+  expect(message).toContain(key);
+  for (const part of [what, fix]) {
+    if (typeof part === 'string') expect(message).toContain(part);
+    else expect(message).toMatch(part);
+  }
+}
+
+const sage = 'graph-sage-uniform';
+const nodes = 'node-classification';
+const buffer = 'partition-buffer';
+const plain = 'embedding-only';
+const options = 'storage.embeddings.options';
+
+const cases: readonly (readonly [
+  title: string,
+  file: string,
+  overrides: readonly string[],
+  message: Message,
+])[] = [
+  [
+    'misspelt key',
+    plain,
+    ['training.num_epoch=3'],
+    ['training.num_epoch', 'a known key', 'Did you mean training.num_epochs?'],
+  ],
+  [
+    'misspelt section',
+    plain,
+    ['trainning.num_epochs=3'],
+    ['trainning', 'a known key', 'Did you mean training?'],
+  ],
+  [
+    'key in the wrong section',
+    plain,
+    ['training.dataset_dir=x'],
+    ['training.dataset_dir', 'a known key', 'Known keys here: batch_size'],
+  ],
+  [
+    'option of another type',
+    plain,
+    ['model.loss.options.margin=1'],
+    ['model.loss.options.margin', 'a known key', 'Known keys here: reduction'],
+  ],
+  [
+    'text for a number',
+    plain,
+    ['training.batch_size=many'],
+    ['training.batch_size', 'a whole number of at least 1', 'got "many"'],
+  ],
+  [
+    'fraction for a whole number',
+    plain,
+    ['training.num_epochs=1.5'],
+    ['training.num_epochs', 'a whole number', 'got 1.5'],
+  ],
+  [
+    'zero epochs',
+    plain,
+    ['training.num_epochs=0'],
+    ['training.num_epochs', 'of at least 1', 'Change the value'],
+  ],
+  [
+    'not a number',
+    plain,
+    ['model.dense_optimizer.options.learning_rate=.nan'],
+    ['dense_optimizer.options.learning_rate', 'a number above 0', 'got NaN'],
+  ],
+  [
+    'infinite',
+    plain,
+    ['model.sparse_optimizer.options.learning_rate=.inf'],
+    ['sparse_optimizer.options.learning_rate', 'a number above 0', 'got Infinity'],
+  ],
+  ['number for a flag', plain, ['training.save_model=1'], ['training.save_model', 'true or false', 'got 1']],
+  [
+    'list for a section',
+    plain,
+    ['training.pipeline=[1]'],
+    ['training.pipeline', 'a section with keys such as sync', 'got [1]'],
+  ],
+  [
+    'share above one',
+    plain,
+    ['training.negative_sampling.degree_fraction=1.5'],
+    ['degree_fraction', 'from 0 to 1', 'got 1.5'],
+  ],
+  [
+    'no negatives',
+    plain,
+    ['training.negative_sampling.negatives_per_positive=0'],
+    ['negatives_per_positive', 'or -1 (all nodes)', 'got 0'],
+  ],
+  [
+    'unknown decoder',
+    plain,
+    ['model.decoder.type=DISMULT'],
+    ['model.decoder.type', 'one of DISTMULT, TRANSE', 'Did you mean DISTMULT?'],
+  ],
+  [
+    'unknown task',
+    plain,
+    ['model.learning_task=LINKS'],
+    ['model.learning_task', 'one of LINK_PREDICTION, NODE_CLASSIFICATION', 'got "LINKS"'],
+  ],
+  [
+    'unknown device',
+    plain,
+    ['storage.device_type=tpu'],
+    ['storage.device_type', 'one of cpu, cuda', 'got "tpu"'],
+  ],
+  [
+    'unknown metric',
+    plain,
+    ['evaluation.metrics=[mrr, hits]'],
+    ['evaluation.metrics[1]', 'hits@k', 'got "hits"'],
+  ],
+  [
+    'metric of the other task',
+    plain,
+    ['evaluation.metrics=[accuracy]'],
+    ['evaluation.metrics[0]', 'LINK_PREDICTION', 'Use mrr'],
+  ],
+  ['unknown element type', plain, [`${options}.dtype=int8`], [`${options}.dtype`, 'float16', 'got "int8"']],
+  [
+    'no size',
+    plain,
+    ['storage.memory_budget=2Q'],
+    ['storage.memory_budget', 'a size such as 2G', 'got "2Q"'],
+  ],
+  [
+    'no width',
+    plain,
+    ['model.encoder.layers=[[{type: EMBEDDING}]]'],
+    ['model.encoder.layers[0][0].output_dim', 'at least 1', 'for example output_dim: 50'],
+  ],
+  [
+    'flat layers',
+    plain,
+    ['model.encoder.layers=[{type: EMBEDDING, output_dim: 5}]'],
+    ['model.encoder.layers[0]', 'a list of layers', 'got {'],
+  ],
+  [
+    'no layers',
+    plain,
+    ['model.encoder.layers=[]'],
+    ['model.encoder.layers', 'at least one stage', 'Start with a stage'],
+  ],
+  [
+    'odd width for complex numbers',
+    plain,
+    ['model.decoder.type=complex', 'model.encoder.layers[0][0].output_dim=51'],
+    ['model.decoder.type', 'an even encoder output', 'Use an even output_dim'.toLowerCase()],
+  ],
+  [
+    'dims that do not chain',
+    sage,
+    ['model.encoder.layers[2][0].input_dim=64'],
+    [
+      'model.encoder.layers[2][0].input_dim',
+      'the output_dim 32 of model.encoder.layers[1][0]',
+      'Set it to 32',
+    ],
+  ],
+  [
+    'GNN first',
+    sage,
+    ['model.encoder.layers=[[{type: GNN, output_dim: 4}]]'],
+    ['model.encoder.layers[0][0].type', 'EMBEDDING or FEATURE in the first stage', 'Put the input before it'],
+  ],
+  [
+    'two outputs',
+    plain,
+    ['model.encoder.layers=[[{type: EMBEDDING, output_dim: 4}, {type: FEATURE, output_dim: 3}]]'],
+    ['model.encoder.layers[0]', 'one layer in the last stage', 'REDUCTION'],
+  ],
+  [
+    'unequal embeddings',
+    plain,
+    [
+      'model.encoder.layers=[[{type: EMBEDDING, output_dim: 4}, {type: EMBEDDING, output_dim: 3}], [{type: REDUCTION}]]',
+    ],
+    ['model.encoder.layers[0][1].output_dim', 'the same output_dim 4', 'Make them equal'],
+  ],
+  [
+    'columns left over',
+    plain,
+    [
+      'model.encoder.layers=[[{type: EMBEDDING, output_dim: 4}, {type: FEATURE, output_dim: 3}], [{type: REDUCTION, input_dim: 9, output_dim: 9}]]',
+    ],
+    ['model.encoder.layers[1]', 'layers that read 7 columns', 'must add up'],
+  ],
+  [
+    'heads that do not divide',
+    sage,
+    ['model.encoder.layers[3][0].options={type: GAT, num_heads: 5, average_heads: false}'],
+    ['model.encoder.layers[3][0].output_dim', 'a multiple of num_heads 5', 'average_heads: true'],
+  ],
+  [
+    'too few samplers',
+    sage,
+    ['model.encoder.train_neighbor_sampling=[{type: ALL}]'],
+    ['model.encoder.train_neighbor_sampling', '3 entries, one per GNN stage', 'once for each'],
+  ],
+  [
+    'samplers without GNN',
+    plain,
+    ['model.encoder.train_neighbor_sampling=[{type: ALL}]'],
+    ['model.encoder.train_neighbor_sampling', '0 entries', 'Remove them'],
+  ],
+  [
+    'no direction',
+    sage,
+    ['model.encoder.use_incoming_nbrs=false', 'model.encoder.use_outgoing_nbrs=false'],
+    ['model.encoder.use_incoming_nbrs', 'true', 'nothing to read'],
+  ],
+  [
+    'everything dropped',
+    sage,
+    ['model.encoder.train_neighbor_sampling[0]={type: DROPOUT, options: {rate: 1}}'],
+    ['train_neighbor_sampling[0].options.rate', 'not including, 1', 'got 1'],
+  ],
+  [
+    'edge decoder for nodes',
+    nodes,
+    ['model.decoder.type=DISTMULT'],
+    ['model.decoder.type', 'NODE, as the task is NODE_CLASSIFICATION', 'Write NODE'],
+  ],
+  [
+    'node decoder for edges',
+    plain,
+    ['model.decoder={type: NODE}'],
+    ['model.decoder.type', 'a decoder of edges', 'for example DISTMULT'],
+  ],
+  [
+    'loss of edges for nodes',
+    nodes,
+    ['model.loss.type=SOFTMAX_CE'],
+    ['model.loss.type', 'a loss of classes', 'CROSS_ENTROPY'],
+  ],
+  [
+    'whole-graph steps for edges',
+    plain,
+    ['training.full_batch=true'],
+    ['training.full_batch', 'false for LINK_PREDICTION', 'node classification'],
+  ],
+  [
+    'buffer larger than partitions',
+    buffer,
+    [`${options}.buffer_capacity=64`],
+    [`${options}.buffer_capacity`, 'at most num_partitions, 32', 'Lower buffer_capacity'],
+  ],
+  [
+    'buffer of one',
+    buffer,
+    [`${options}.buffer_capacity=1`],
+    [`${options}.buffer_capacity`, 'of at least 2', 'got 1'],
+  ],
+  [
+    'groups that do not divide',
+    buffer,
+    [`${options}.fine_to_coarse_ratio=3`],
+    [`${options}.num_partitions`, 'a multiple of fine_to_coarse_ratio 3', 'divide'],
+  ],
+  [
+    'buffer of one group',
+    buffer,
+    [`${options}.fine_to_coarse_ratio=8`],
+    [`${options}.fine_to_coarse_ratio`, 'at most 4', 'Two groups'],
+  ],
+  [
+    'cache fills the buffer',
+    buffer,
+    [`${options}.num_cache_partitions=2`],
+    [`${options}.num_cache_partitions`, 'at most 0', 'raise buffer_capacity'],
+  ],
+  [
+    'custom ordering',
+    buffer,
+    [`${options}.edge_bucket_ordering=CUSTOM`],
+    [`${options}.edge_bucket_ordering`, 'can be computed', 'in a program'],
+  ],
+  [
+    'unequal buffers',
+    buffer,
+    ['storage.features={type: PARTITION_BUFFER, options: {num_partitions: 16}}'],
+    ['storage.features.options.num_partitions', 'the 32 of storage.embeddings', 'make the two equal'],
+  ],
+  [
+    'edges in a buffer',
+    plain,
+    ['storage.edges.type=PARTITION_BUFFER'],
+    ['storage.edges.type', 'one of HOST_MEMORY, FLAT_FILE', 'got "PARTITION_BUFFER"'],
+  ],
+  [
+    'unknown stopping metric',
+    plain,
+    ['training.early_stopping.metric=accuracy'],
+    ['training.early_stopping.metric', 'loss or one of evaluation.metrics', 'Add it'],
+  ],
+  [
+    'never evaluated',
+    plain,
+    ['training.checkpoint.save_best=true', 'evaluation.epochs_per_eval=20'],
+    ['evaluation.epochs_per_eval', 'at most training.num_epochs, 10', 'lower it'],
+  ],
+  [
+    'two ways to resume',
+    plain,
+    ['training.resume_training=true', 'training.resume_from_checkpoint=x'],
+    ['training.resume_from_checkpoint', 'nothing beside resume_training', 'keep one'],
+  ],
+  [
+    'endless warm-up',
+    plain,
+    ['training.learning_rate_schedule={type: COSINE, warmup_epochs: 10}'],
+    ['warmup_epochs', 'fewer than training.num_epochs, 10', 'Shorten'],
+  ],
+  [
+    'penalty without a type',
+    plain,
+    ['model.regularizer.coef=0.1'],
+    ['model.regularizer.type', 'NORM or N3', 'Set the type'],
+  ],
+  [
+    'wrong table width',
+    plain,
+    ['model.encoder.embedding_dim=64'],
+    ['model.encoder.embedding_dim', 'the 50 that the EMBEDDING layers add up to', 'Remove the key'],
+  ],
+  [
+    'override into a value',
+    plain,
+    ['training.num_epochs.more=1'],
+    ['training.num_epochs', 'a section', 'needs one'],
+  ],
+  [
+    'override that is no YAML',
+    plain,
+    ['training.num_epochs=[1'],
+    ['training.num_epochs', 'a YAML value', 'Quote it'],
+  ],
+];
+
+describe('wrong values', () => {
+  it.each(cases)('%s', async (_title, file, overrides, message) => {
+    check(await refused(fixture(file), overrides), message);
+  });
+});
+
+const files: readonly (readonly [title: string, text: string, message: Message])[] = [
+  [
+    'no task',
+    'model: {encoder: {layers: [[{type: EMBEDDING, output_dim: 4}]]}}\nstorage: {dataset: {dataset_dir: d}}',
+    ['model.learning_task', 'one of LINK_PREDICTION', 'Add the key'],
+  ],
+  [
+    'no dataset',
+    'model: {learning_task: LP, encoder: {layers: [[{type: EMBEDDING, output_dim: 4}]]}}',
+    ['storage.dataset', 'dataset_dir', 'Add the key'],
+  ],
+  [
+    'no encoder',
+    'model: {learning_task: LP}\nstorage: {dataset: {dataset_dir: d}}',
+    ['model.encoder', 'layers', 'Add the key'],
+  ],
+  ['empty file', '', ['model', 'learning_task', 'Add the key']],
+  ['a list', '- a\n- b', ['the configuration', 'the sections model, storage', 'got a list']],
+  ['no YAML', 'model:\n  a: [1\nb: 2', ['broken.yaml', 'expected YAML', 'line']],
+  ['a key twice', 'model: {}\nmodel: {}', ['broken.yaml', 'expected YAML', 'unique']],
+];
+
+describe('wrong files', () => {
+  it.each(files)('%s', async (_title, text, message) => {
+    const path = join(folder, 'broken.yaml');
+    writeFileSync(path, text);
+    check(await refused(path, []), message);
+  });
+
+  it('missing file', async () => {
+    check(await refused(join(folder, 'none.yaml'), []), ['none.yaml', 'a readable file', 'Check the path']);
+  });
+
+  it('every problem is named at once, with its line', async () => {
+    const path = join(folder, 'two.yaml');
+    writeFileSync(
+      path,
+      'model:\n  learning_task: XY\n  encodr: 1\nstorage:\n  dataset:\n    dataset_dir: 3\n',
+    );
+    const message = await refused(path, []);
+    expect(message).toMatch(/4 problems/);
+    expect(message).toMatch(/two\.yaml:2: .*model\.learning_task/);
+    expect(message).toMatch(/two\.yaml:3: .*model\.encodr.*Did you mean model\.encoder\?/);
+    expect(message).toMatch(/two\.yaml:6: .*storage\.dataset\.dataset_dir/);
+  });
+});
+
+describe('skein config', () => {
+  it('prints a template, or a checked file with its warnings', async () => {
+    expect(await run(['config', 'fb15k-237'])).toBe(0);
+    expect(out).toMatch(/dataset_dir: fb15k-237/);
+    out = '';
+    expect(await run(['config', fixture(plain), '--training.num_epochs=3'])).toBe(0);
+    expect(out).toMatch(/num_epochs: 3/);
+    expect(err).toMatch(/warning: storage\.save_model/);
+  });
+
+  it('refuses an unknown dataset and a task that the data do not allow', async () => {
+    expect(await run(['config', 'fb15k-23'])).toBe(2);
+    expect(await run(['config', 'fb15k-237', '--task', 'nc'])).toBe(2);
+    expect(err).toMatch(/Did you mean fb15k-237[\s\S]*has no labels/);
+  });
+});

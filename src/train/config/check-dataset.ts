@@ -1,0 +1,166 @@
+/**
+ * Does a configuration fit a prepared dataset? Widths, classes and counts that a file states must be those of the data; a
+ * count that only describes the splits and differs is a warning, since the dataset decides, as in Marius.
+ */
+import { ConfigError } from '../../util/errors.js';
+import { type ConfigProblem, problem } from './issues.js';
+import type { DatasetConfig, SkeinConfig } from './types.js';
+
+/** What is asked of a dataset; the statistics of a prepared directory have it. */
+export interface DatasetFacts {
+  readonly num_nodes: number;
+  readonly num_relations: number;
+  readonly num_edges?: number;
+  readonly num_train?: number;
+  readonly num_valid?: number;
+  readonly num_test?: number;
+  readonly node_feature_dim?: number;
+  readonly rel_feature_dim?: number;
+  readonly num_classes?: number;
+  /** Into how many partitions the edges are sorted; 1 or absent: not at all. */
+  readonly num_partitions?: number;
+}
+
+/** Throws a ConfigError that names every mismatch; gives the warnings. */
+export function checkAgainstDataset(config: SkeinConfig, facts: DatasetFacts): string[] {
+  const warnings: string[] = [];
+  const problems = [
+    ...checkCounts(config.storage.dataset, facts, warnings),
+    ...checkWidths(config, facts, warnings),
+    ...checkPartitions(config, facts),
+    ...checkExamples(config, facts),
+  ];
+  if (problems.length > 0) {
+    const head =
+      problems.length === 1 ? 'config: ' : `config: ${problems.length} problems with this dataset\n  `;
+    throw new ConfigError(head + problems.map(({ message }) => message).join('\n  '), { problems });
+  }
+  return warnings;
+}
+
+const useDataset = 'Remove the key, or prepare the dataset again if the files are not the ones you mean.';
+
+function checkCounts(stated: DatasetConfig, facts: DatasetFacts, warnings: string[]): ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  const counts = ['num_nodes', 'num_relations', 'node_feature_dim', 'rel_feature_dim'] as const;
+  for (const key of counts) {
+    const actual = facts[key] ?? -1;
+    // Files of untyped graphs say 1 relation where there is no relation column.
+    const none = (count: number): boolean => count <= 0 || (key === 'num_relations' && count === 1);
+    if (stated[key] === -1 || stated[key] === actual || (none(stated[key]) && none(actual))) continue;
+    const what = actual <= 0 ? 'no such count' : `the ${actual} of the dataset`;
+    problems.push(problem(`storage.dataset.${key}`, what, stated[key], useDataset));
+  }
+  for (const key of ['num_edges', 'num_train', 'num_valid', 'num_test', 'num_classes'] as const) {
+    const actual = facts[key] ?? -1;
+    if (stated[key] !== -1 && actual !== -1 && stated[key] !== actual)
+      warnings.push(
+        `storage.dataset.${key}: the dataset has ${actual}, not ${stated[key]}; ${actual} is used.`,
+      );
+  }
+  return problems;
+}
+
+function checkWidths({ model }: SkeinConfig, facts: DatasetFacts, warnings: string[]): ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  const width = facts.node_feature_dim ?? -1;
+  for (const [i, stage] of model.encoder.layers.entries())
+    for (const [j, layer] of stage.entries()) {
+      if (layer.type !== 'FEATURE' || layer.output_dim === width) continue;
+      const path = ['model', 'encoder', 'layers', i, j];
+      problems.push(
+        width > 0
+          ? problem(
+              [...path, 'output_dim'],
+              `the feature width ${width} of the dataset`,
+              layer.output_dim,
+              `Set it to ${width}.`,
+            )
+          : problem(
+              [...path, 'type'],
+              'a layer that needs no features',
+              'FEATURE',
+              'The dataset has none; use EMBEDDING.',
+            ),
+      );
+    }
+  const output = model.encoder.layers.at(-1)?.at(-1)?.output_dim ?? -1;
+  const classes = facts.num_classes ?? -1;
+  if (model.learning_task !== 'NODE_CLASSIFICATION') return problems;
+  const last = `model.encoder.layers[${model.encoder.layers.length - 1}][0].output_dim`;
+  if (classes < 1)
+    problems.push(
+      problem(
+        'model.learning_task',
+        'LINK_PREDICTION',
+        'NODE_CLASSIFICATION',
+        'The dataset has no labels; prepare it with labels.',
+      ),
+    );
+  else if (output < classes)
+    problems.push(
+      problem(last, `at least the ${classes} classes of the dataset`, output, `Set it to ${classes}.`),
+    );
+  else if (output > classes)
+    warnings.push(
+      `${last}: the dataset has ${classes} classes, ${output - classes} of the ${output} outputs stay unused.`,
+    );
+  return problems;
+}
+
+function checkPartitions({ storage }: SkeinConfig, facts: DatasetFacts): ConfigProblem[] {
+  return (['embeddings', 'features'] as const).flatMap((name) => {
+    const table = storage[name];
+    if (table.type !== 'PARTITION_BUFFER') return [];
+    const { num_partitions: partitions } = table.options;
+    const key = `storage.${name}.options.num_partitions`;
+    if (partitions > facts.num_nodes)
+      return [
+        problem(
+          key,
+          `at most the ${facts.num_nodes} nodes of the dataset`,
+          partitions,
+          'Use fewer partitions.',
+        ),
+      ];
+    const prepared = facts.num_partitions ?? 1;
+    if (prepared <= 1 || prepared === partitions) return [];
+    const advice = `Set it to ${prepared}, or prepare the dataset with --num-partitions ${partitions}.`;
+    return [problem(key, `the ${prepared} partitions of the dataset`, partitions, advice)];
+  });
+}
+
+function checkExamples({ model, training }: SkeinConfig, facts: DatasetFacts): ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  const typed = facts.num_relations > 1;
+  if (model.decoder.type !== 'NODE') {
+    const { options } = model.decoder;
+    if (options.edge_decoder_method === 'CORRUPT_REL' && !typed)
+      problems.push(
+        problem(
+          'model.decoder.options.edge_decoder_method',
+          'a method for edges without relations',
+          'CORRUPT_REL',
+          'Write CORRUPT_NODE.',
+        ),
+      );
+    if (options.use_relation_features && (facts.rel_feature_dim ?? -1) < 1)
+      problems.push(
+        problem(
+          'model.decoder.options.use_relation_features',
+          'false',
+          true,
+          'The dataset has no relation features.',
+        ),
+      );
+  }
+  if (facts.num_valid !== undefined && facts.num_valid <= 0) {
+    const advice =
+      'The dataset has no validation set to choose by; split it with --dataset-split, or remove the key.';
+    if (training.early_stopping !== null)
+      problems.push(problem('training.early_stopping', 'nothing', training.early_stopping, advice));
+    if (training.checkpoint.save_best)
+      problems.push(problem('training.checkpoint.save_best', 'false', true, advice));
+  }
+  return problems;
+}

@@ -1,0 +1,142 @@
+/** Do the encoder's stages fit together? Widths chain, samplers match, one output remains. */
+import { type ConfigProblem, problem } from './issues.js';
+import type { EncoderConfig, LayerConfig, SkeinConfig } from './types.js';
+
+const where = 'model.encoder.layers';
+const isInput = (layer: LayerConfig): boolean => layer.type === 'EMBEDDING' || layer.type === 'FEATURE';
+
+export function checkEncoder({ model, training }: SkeinConfig): ConfigProblem[] {
+  const { encoder } = model;
+  const { layers } = encoder;
+  if (layers.length === 0)
+    return [
+      problem(where, 'at least one stage', [], 'Start with a stage [{ type: EMBEDDING, output_dim: 50 }].'),
+    ];
+  const problems: ConfigProblem[] = [];
+  for (const [i, stage] of layers.entries()) {
+    if (stage.length === 0)
+      problems.push(problem([...base, i], 'at least one layer', [], 'Remove the empty stage or fill it.'));
+    for (const [j, layer] of stage.entries()) problems.push(...checkLayer(encoder, layer, i, j));
+    if (i > 0 && problems.length === 0) problems.push(...checkStage(encoder, i));
+  }
+  problems.push(...equalInputs(layers));
+  const last = layers[layers.length - 1];
+  if (last.length > 1)
+    problems.push(
+      problem(
+        [...base, layers.length - 1],
+        'one layer in the last stage',
+        `${last.length} layers`,
+        joinAdvice,
+      ),
+    );
+  return [...problems, ...checkSampling(encoder, training.full_batch)];
+}
+
+const base = ['model', 'encoder', 'layers'] as const;
+const joinAdvice = 'Join them with a stage [{ type: REDUCTION, options: { type: CONCAT } }].';
+
+function checkLayer(encoder: EncoderConfig, layer: LayerConfig, i: number, j: number): ConfigProblem[] {
+  const path = [...base, i, j];
+  if (isInput(layer)) {
+    if (layer.input_dim !== -1)
+      return [
+        problem(
+          [...path, 'input_dim'],
+          `no input_dim of an ${layer.type} layer`,
+          layer.input_dim,
+          'Remove the key.',
+        ),
+      ];
+    return layer.output_dim < 1 ? [noWidth(path, layer)] : [];
+  }
+  if (i === 0) {
+    const advice = 'Put the input before it, for example [{ type: EMBEDDING, output_dim: 50 }].';
+    return [problem([...path, 'type'], 'EMBEDDING or FEATURE in the first stage', layer.type, advice)];
+  }
+  if (layer.output_dim < 1) return [noWidth(path, layer)];
+  const before = encoder.layers[i - 1];
+  if (layer.type === 'GNN') {
+    if (before[j] === undefined) {
+      const advice = 'A GNN layer reads the layer at its own place in the stage before; reduce or add there.';
+      return [problem(path, `a layer ${j} in stage ${i - 1}`, `${before.length} layers there`, advice)];
+    }
+    if (layer.input_dim !== before[j].output_dim) {
+      const advice = `Set it to ${before[j].output_dim}, or remove the key.`;
+      const what = `the output_dim ${before[j].output_dim} of ${where}[${i - 1}][${j}]`;
+      return [problem([...path, 'input_dim'], what, layer.input_dim, advice)];
+    }
+    return checkHeads(layer, path);
+  }
+  if (layer.type === 'REDUCTION' && layer.options.type === 'CONCAT' && layer.output_dim !== layer.input_dim) {
+    const advice = 'CONCAT keeps every column; set output_dim to it, or use LINEAR.';
+    return [problem([...path, 'output_dim'], `the input width ${layer.input_dim}`, layer.output_dim, advice)];
+  }
+  return [];
+}
+
+function noWidth(path: readonly (string | number)[], layer: LayerConfig): ConfigProblem {
+  const got = layer.output_dim === -1 ? undefined : layer.output_dim;
+  const advice = `Say how wide the output of the ${layer.type} layer is, for example output_dim: 50.`;
+  return problem([...path, 'output_dim'], 'a whole number of at least 1', got, advice);
+}
+
+function checkHeads(layer: LayerConfig, path: readonly (string | number)[]): ConfigProblem[] {
+  if (layer.type !== 'GNN' || layer.options.type !== 'GAT' || layer.options.average_heads) return [];
+  const heads = layer.options.num_heads;
+  if (layer.output_dim % heads === 0) return [];
+  const advice =
+    'Concatenated heads share the output evenly; change one of the two, or set average_heads: true.';
+  return [problem([...path, 'output_dim'], `a multiple of num_heads ${heads}`, layer.output_dim, advice)];
+}
+
+/** Σ outputs of the stage before = Σ inputs of this one. */
+function checkStage({ layers }: EncoderConfig, i: number): ConfigProblem[] {
+  const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+  const given = sum(layers[i - 1].map((layer) => layer.output_dim));
+  const taken = sum(layers[i].map((layer) => Math.max(layer.input_dim, 0)));
+  const path = [...base, i];
+  if (
+    layers[i].some((layer) => layer.type === 'REDUCTION' || layer.type === 'DENSE') &&
+    layers[i].length > 1
+  ) {
+    const advice =
+      'REDUCTION and DENSE read all outputs of the stage before; give them a stage of their own.';
+    return [problem(path, 'one layer in the stage', `${layers[i].length} layers`, advice)];
+  }
+  if (given === taken) return [];
+  const advice = `The input_dim of stage ${i} must add up to the output_dim of stage ${i - 1}.`;
+  return [problem(path, `layers that read ${given} columns`, `${taken} columns`, advice)];
+}
+
+/** Layers of one input kind read the same table: their widths agree. */
+function equalInputs(layers: EncoderConfig['layers']): ConfigProblem[] {
+  return (['EMBEDDING', 'FEATURE'] as const).flatMap((type) => {
+    const places = layers.flatMap((stage, i) =>
+      stage.flatMap((layer, j) => (layer.type === type ? [{ i, j, width: layer.output_dim }] : [])),
+    );
+    const odd = places.find(({ width }) => width !== places[0].width);
+    if (odd === undefined) return [];
+    const what = `the same output_dim ${places[0].width} in all ${type} layers`;
+    return [problem([...base, odd.i, odd.j, 'output_dim'], what, odd.width, 'Make them equal.')];
+  });
+}
+
+function checkSampling(encoder: EncoderConfig, fullBatch: boolean): ConfigProblem[] {
+  const stages = encoder.layers.filter((stage) => stage.some((layer) => layer.type === 'GNN')).length;
+  const problems: ConfigProblem[] = [];
+  for (const key of ['train_neighbor_sampling', 'eval_neighbor_sampling'] as const) {
+    const count = encoder[key].length;
+    if (count === stages || (count === 0 && (fullBatch || key === 'eval_neighbor_sampling'))) continue;
+    const advice = stages === 0 ? 'Remove them.' : 'Write for example { type: ALL } once for each.';
+    const what = `${stages} ${stages === 1 ? 'entry' : 'entries'}, one per GNN stage,`;
+    problems.push(problem(`model.encoder.${key}`, what, `${count}`, advice));
+  }
+  if (stages > 0 && !encoder.use_incoming_nbrs && !encoder.use_outgoing_nbrs) {
+    const advice = 'Without neighbours a GNN layer has nothing to read.';
+    problems.push(
+      problem('model.encoder.use_incoming_nbrs', 'true for this or use_outgoing_nbrs', false, advice),
+    );
+  }
+  return problems;
+}

@@ -1,0 +1,202 @@
+/** Keys that must fit each other. Every problem is found, not only the first; check-dataset.ts compares with the data. */
+import { checkEncoder } from './check-layers.js';
+import { type ConfigProblem, problem } from './issues.js';
+import type { PartitionBufferConfig, SkeinConfig } from './types.js';
+
+/** `statedWidth` is the embedding_dim that the file gives, -1 for none. */
+export function checkConfig(config: SkeinConfig, statedWidth: number): ConfigProblem[] {
+  return [
+    ...checkEncoder(config),
+    ...checkTask(config),
+    ...checkModel(config, statedWidth),
+    ...checkStorage(config),
+    ...checkTraining(config),
+  ];
+}
+
+function checkTask({ model, training, evaluation }: SkeinConfig): ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  const nodes = model.learning_task === 'NODE_CLASSIFICATION';
+  if (nodes !== (model.decoder.type === 'NODE')) {
+    const what = nodes
+      ? 'NODE, as the task is NODE_CLASSIFICATION,'
+      : 'a decoder of edges, as the task is LINK_PREDICTION,';
+    problems.push(
+      problem(
+        'model.decoder.type',
+        what,
+        model.decoder.type,
+        nodes ? 'Write NODE.' : 'Write for example DISTMULT.',
+      ),
+    );
+  }
+  if (nodes && (model.loss.type === 'SOFTMAX_CE' || model.loss.type === 'RANKING'))
+    problems.push(
+      problem(
+        'model.loss.type',
+        'a loss of classes',
+        model.loss.type,
+        'It compares edges; write CROSS_ENTROPY.',
+      ),
+    );
+  if (!nodes && training.full_batch)
+    problems.push(
+      problem(
+        'training.full_batch',
+        'false for LINK_PREDICTION',
+        true,
+        'Whole-graph steps are for node classification.',
+      ),
+    );
+  const ofNodes = (name: string): boolean => name === 'accuracy' || name.startsWith('f1');
+  for (const [i, name] of evaluation.metrics.entries())
+    if (ofNodes(name) !== nodes) {
+      const advice = nodes ? 'Use accuracy, f1_macro or f1_micro.' : 'Use mrr, mr, hits@k or auc.';
+      problems.push(
+        problem(['evaluation', 'metrics', i], `a metric of ${model.learning_task}`, name, advice),
+      );
+    }
+  return problems;
+}
+
+function checkModel({ model }: SkeinConfig, statedWidth: number): ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  const { encoder, decoder, regularizer } = model;
+  const width = encoder.layers.at(-1)?.at(-1)?.output_dim ?? -1;
+  if ((decoder.type === 'COMPLEX' || decoder.type === 'ROTATE') && width % 2 !== 0 && width > 0) {
+    const advice =
+      'Half of the columns are real parts, half imaginary; use an even output_dim in the last stage.';
+    problems.push(
+      problem('model.decoder.type', 'an even encoder output', `${decoder.type} on width ${width}`, advice),
+    );
+  }
+  if (regularizer.type === 'NONE' && regularizer.coef > 0)
+    problems.push(
+      problem(
+        'model.regularizer.type',
+        'NORM or N3 beside a coef',
+        'NONE',
+        'Set the type, or remove the coef.',
+      ),
+    );
+  if (regularizer.type !== 'NONE' && regularizer.coef === 0)
+    problems.push(
+      problem('model.regularizer.coef', 'a number above 0', 0, 'Write for example coef: 1.0e-6.'),
+    );
+  if (statedWidth !== -1 && statedWidth !== encoder.embedding_dim) {
+    const what = `the ${encoder.embedding_dim} that the EMBEDDING layers add up to`;
+    problems.push(problem('model.encoder.embedding_dim', what, statedWidth, 'Remove the key.'));
+  }
+  return problems;
+}
+
+function checkStorage({ storage, training }: SkeinConfig): ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  const { embeddings, features } = storage;
+  for (const name of ['embeddings', 'features'] as const) {
+    const table = storage[name];
+    if (table.type !== 'PARTITION_BUFFER') continue;
+    problems.push(...checkBuffer(`storage.${name}`, table));
+    if (training.full_batch) {
+      const advice = 'The whole graph must be in memory; use HOST_MEMORY, or full_batch: false.';
+      problems.push(
+        problem(`storage.${name}.type`, 'HOST_MEMORY beside training.full_batch', table.type, advice),
+      );
+    }
+  }
+  if (embeddings.type === 'PARTITION_BUFFER' && features.type === 'PARTITION_BUFFER') {
+    for (const key of ['num_partitions', 'buffer_capacity'] as const)
+      if (embeddings.options[key] !== features.options[key]) {
+        const what = `the ${embeddings.options[key]} of storage.embeddings`;
+        const advice = 'Rows of one node move together; make the two equal.';
+        problems.push(problem(`storage.features.options.${key}`, what, features.options[key], advice));
+      }
+  }
+  return problems;
+}
+
+function checkBuffer(where: string, { options }: PartitionBufferConfig): ConfigProblem[] {
+  const { num_partitions: partitions, buffer_capacity: capacity, fine_to_coarse_ratio: ratio } = options;
+  const key = (name: string): string => `${where}.options.${name}`;
+  if (capacity > partitions) {
+    const advice = `Lower buffer_capacity, raise num_partitions, or use type: HOST_MEMORY.`;
+    return [problem(key('buffer_capacity'), `at most num_partitions, ${partitions},`, capacity, advice)];
+  }
+  if (options.edge_bucket_ordering === 'CUSTOM' || options.node_partition_ordering === 'CUSTOM') {
+    const name =
+      options.edge_bucket_ordering === 'CUSTOM' ? 'edge_bucket_ordering' : 'node_partition_ordering';
+    return [
+      problem(
+        key(name),
+        'an ordering that can be computed',
+        'CUSTOM',
+        'A list of states is given in a program only.',
+      ),
+    ];
+  }
+  if (capacity === partitions) return [];
+  const problems: ConfigProblem[] = [];
+  for (const [name, value] of [
+    ['num_partitions', partitions],
+    ['buffer_capacity', capacity],
+  ] as const)
+    if (value % ratio !== 0) {
+      const advice = 'Groups of that many partitions move as one; choose numbers that divide.';
+      problems.push(problem(key(name), `a multiple of fine_to_coarse_ratio ${ratio}`, value, advice));
+    }
+  const most = capacity / ratio - 2;
+  if (problems.length === 0 && most < 0) {
+    const advice = 'Two groups of partitions must fit in the buffer; lower it or raise buffer_capacity.';
+    return [problem(key('fine_to_coarse_ratio'), `at most ${Math.floor(capacity / 2)}`, ratio, advice)];
+  }
+  if (problems.length === 0 && options.num_cache_partitions > most) {
+    const advice = 'Two places of the buffer must be free to swap; lower it or raise buffer_capacity.';
+    problems.push(
+      problem(key('num_cache_partitions'), `at most ${most}`, options.num_cache_partitions, advice),
+    );
+  }
+  return problems;
+}
+
+function checkTraining({ training, evaluation }: SkeinConfig): ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  const stopping = training.early_stopping;
+  if (stopping !== null && stopping.metric !== 'loss' && !evaluation.metrics.includes(stopping.metric)) {
+    const what = `loss or one of evaluation.metrics (${evaluation.metrics.join(', ')})`;
+    problems.push(
+      problem(
+        'training.early_stopping.metric',
+        what,
+        stopping.metric,
+        'Add it to evaluation.metrics, or choose one.',
+      ),
+    );
+  }
+  if (
+    (stopping !== null || training.checkpoint.save_best) &&
+    evaluation.epochs_per_eval > training.num_epochs
+  ) {
+    const key = stopping === null ? 'training.checkpoint.save_best' : 'training.early_stopping';
+    const what = `at most training.num_epochs, ${training.num_epochs}, beside ${key}`;
+    const advice = 'Without an evaluation there is no best model; lower it.';
+    problems.push(problem('evaluation.epochs_per_eval', what, evaluation.epochs_per_eval, advice));
+  }
+  if (training.resume_training && training.resume_from_checkpoint !== '') {
+    const advice = 'resume_training goes on in place, resume_from_checkpoint starts a new run; keep one.';
+    problems.push(
+      problem(
+        'training.resume_from_checkpoint',
+        'nothing beside resume_training',
+        training.resume_from_checkpoint,
+        advice,
+      ),
+    );
+  }
+  const schedule = training.learning_rate_schedule;
+  if (schedule.warmup_epochs > 0 && schedule.warmup_epochs >= training.num_epochs) {
+    const what = `fewer than training.num_epochs, ${training.num_epochs},`;
+    const key = 'training.learning_rate_schedule.warmup_epochs';
+    problems.push(problem(key, what, schedule.warmup_epochs, 'Shorten the warm-up or train longer.'));
+  }
+  return problems;
+}

@@ -1,0 +1,33 @@
+/** What is known about a dataset that a configuration names, without preparing it. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { catalogue, catalogueName, datasetNames, PreparedDataset, preparedFolder } from '../../data/index.js';
+import { ConfigError } from '../../util/errors.js';
+import type { DatasetFacts } from './check-dataset.js';
+import { nearest } from './nearest.js';
+
+/** `dataset` is a prepared directory or a name of the catalogue (ours or Marius's). */
+export async function datasetFacts(dataset: string): Promise<DatasetFacts> {
+  if (existsSync(join(dataset, 'dataset.yaml'))) return (await PreparedDataset.open(dataset)).stats;
+  const name = catalogueName(dataset);
+  if (name === undefined) {
+    const close = nearest(dataset, datasetNames);
+    const advice =
+      close === undefined
+        ? `Prepare it with "skein preprocess", or use one of ${datasetNames.join(', ')}.`
+        : `Did you mean ${close}?`;
+    throw new ConfigError(
+      `config: expected a prepared directory or a known dataset for dataset, got ${JSON.stringify(dataset)}. ${advice}`,
+    );
+  }
+  const prepared = preparedFolder(name);
+  if (existsSync(join(prepared, 'dataset.yaml'))) return (await PreparedDataset.open(prepared)).stats;
+  const { counts } = catalogue[name];
+  return {
+    num_nodes: counts['nodes'] ?? counts['entities'] ?? -1,
+    num_relations: counts['relations'] ?? 1,
+    num_train: counts['train'] ?? counts['edges'] ?? counts['facts'] ?? counts['events'] ?? -1,
+    node_feature_dim: counts['features'] ?? -1,
+    num_classes: counts['classes'] ?? -1,
+  };
+}

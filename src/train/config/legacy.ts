@@ -1,0 +1,121 @@
+/**
+ * Older spellings, turned into the current ones before the schema sees them: the option names of the API document
+ * (`training_sampling.neighbor_sampling_strategy`, `evaluation.filtered_evaluation`, …) and the files of the first release
+ * (flat layer lists, `model.embeddings.dimension`, `dataset.base_directory`). Each gives a note that says what it became.
+ */
+import { isTree, type Tree } from './key-path.js';
+
+type Note = (message: string) => void;
+
+/** Changes `tree` in place. Where old and new key are both given, the old one stays and the schema refuses it. */
+export function modernise(tree: Tree, note: Note): void {
+  const dataset = child(child(tree, 'storage'), 'dataset');
+  rename(dataset, 'base_directory', 'dataset_dir', 'storage.dataset', note);
+  rename(dataset, 'feature_dim', 'node_feature_dim', 'storage.dataset', note);
+  const model = child(tree, 'model');
+  const encoder = child(model, 'encoder');
+  if (model !== undefined && encoder !== undefined) {
+    flatLayers(model, encoder, note);
+    samplerDirections(encoder, note);
+    if ('optimizer' in encoder && !('dense_optimizer' in model)) {
+      model['dense_optimizer'] = encoder['optimizer'];
+      delete encoder['optimizer'];
+      note('model.encoder.optimizer: read as model.dense_optimizer.');
+    }
+    samplingSection(tree, encoder, 'training_sampling', 'train_neighbor_sampling', note);
+    samplingSection(tree, encoder, 'evaluation_sampling', 'eval_neighbor_sampling', note);
+    layerCount(model, encoder, note);
+  }
+  const evaluation = child(tree, 'evaluation');
+  if (evaluation !== undefined && 'filtered_evaluation' in evaluation) {
+    const negatives = isTree(evaluation['negative_sampling']) ? evaluation['negative_sampling'] : {};
+    if (!('filtered' in negatives)) {
+      evaluation['negative_sampling'] = { ...negatives, filtered: evaluation['filtered_evaluation'] };
+      delete evaluation['filtered_evaluation'];
+      note('evaluation.filtered_evaluation: read as evaluation.negative_sampling.filtered.');
+    }
+  }
+}
+
+function child(tree: Tree | undefined, key: string): Tree | undefined {
+  const value = tree?.[key];
+  return isTree(value) ? value : undefined;
+}
+
+function rename(tree: Tree | undefined, from: string, to: string, where: string, note: Note): void {
+  if (tree === undefined || !(from in tree) || to in tree) return;
+  tree[to] = tree[from];
+  delete tree[from];
+  note(`${where}.${from}: read as ${where}.${to}.`);
+}
+
+const isGnn = (layer: unknown): boolean => isTree(layer) && layer['type'] === 'GNN';
+const gnnStages = (encoder: Tree): number => {
+  const stages = encoder['layers'];
+  return Array.isArray(stages)
+    ? stages.filter((stage) => Array.isArray(stage) && stage.some(isGnn)).length
+    : 0;
+};
+
+/** The sampling section of the API document: one strategy for all layers. */
+function samplingSection(tree: Tree, encoder: Tree, name: string, target: string, note: Note): void {
+  const old = child(tree, name);
+  if (old === undefined || target in encoder) return;
+  const { neighbor_sampling_strategy: strategy = 'ALL', max_neighbors_size: most, ...unknown } = old;
+  if (Object.keys(unknown).length > 0) return;
+  const type = String(strategy).toUpperCase();
+  const options = type === 'UNIFORM' && most !== undefined ? { options: { max_neighbors: most } } : {};
+  encoder[target] = Array.from({ length: gnnStages(encoder) }, () => ({ type, ...structuredClone(options) }));
+  delete tree[name];
+  note(`${name}: read as model.encoder.${target}, the same for every GNN stage.`);
+}
+
+/** `model.num_layers` counts what the layer list says anyway. */
+function layerCount(model: Tree, encoder: Tree, note: Note): void {
+  if (!('num_layers' in model) || model['num_layers'] !== gnnStages(encoder)) return;
+  delete model['num_layers'];
+  note('model.num_layers: the stages of model.encoder.layers say the same; the key can go.');
+}
+
+/** Directions once stood in each sampler; one setting for all is what there is. */
+function samplerDirections(encoder: Tree, note: Note): void {
+  const lists = [encoder['train_neighbor_sampling'], encoder['eval_neighbor_sampling']];
+  const samplers = lists.flatMap((list) => (Array.isArray(list) ? list.filter(isTree) : []));
+  for (const key of ['use_incoming_nbrs', 'use_outgoing_nbrs']) {
+    const values = new Set(samplers.filter((sampler) => key in sampler).map((sampler) => sampler[key]));
+    if (values.size !== 1 || (key in encoder && !values.has(encoder[key]))) continue;
+    encoder[key] = [...values][0];
+    for (const sampler of samplers) delete sampler[key];
+    note(`model.encoder.train_neighbor_sampling[…].${key}: read as model.encoder.${key}.`);
+  }
+}
+
+const oldLayerTypes = ['GRAPH_SAGE', 'GAT', 'GCN', 'RGCN'];
+
+/** Files of the first release: a flat list of GNN layers with samplers inside, the input layer implied. */
+function flatLayers(model: Tree, encoder: Tree, note: Note): void {
+  const layers = encoder['layers'];
+  const isOld = (layer: unknown): layer is Tree =>
+    isTree(layer) && typeof layer['type'] === 'string' && oldLayerTypes.includes(layer['type'].toUpperCase());
+  if (!Array.isArray(layers) || layers.length === 0 || !layers.every(isOld)) return;
+  const train: unknown[] = [];
+  const evaluate: unknown[] = [];
+  const stages = layers.map((layer) => {
+    const { type, options, train_neighbor_sampling, eval_neighbor_sampling, ...rest } = layer;
+    train.push(train_neighbor_sampling ?? { type: 'ALL' });
+    evaluate.push(eval_neighbor_sampling ?? train_neighbor_sampling ?? { type: 'ALL' });
+    const { input_dim, output_dim, ...own } = isTree(options) ? options : {};
+    return [{ type: 'GNN', input_dim, output_dim, ...rest, options: { type, ...own } }];
+  });
+  const table = child(model, 'embeddings');
+  const { dimension, ...tableRest } = table ?? {};
+  const first =
+    table === undefined
+      ? { type: 'FEATURE', output_dim: stages[0][0].input_dim }
+      : { type: 'EMBEDDING', output_dim: dimension, ...tableRest };
+  delete model['embeddings'];
+  encoder['layers'] = [[first], ...stages];
+  encoder['train_neighbor_sampling'] ??= train;
+  encoder['eval_neighbor_sampling'] ??= evaluate;
+  note(`model.encoder.layers: a flat list, read as a stage of ${first.type} and one stage per layer.`);
+}

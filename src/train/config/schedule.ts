@@ -1,0 +1,29 @@
+/** Learning rates over time, as factors of the configured ones. */
+import type { LearningRateScheduleConfig } from './types.js';
+
+/**
+ * The factor at `epoch` (from 0; fractions are fine) of `epochs`. After a linear warm-up from 0 the schedule runs over the
+ * epochs that remain: LINEAR and COSINE from 1 down to final_factor, STEP gamma^⌊t/step_epochs⌋, EXPONENTIAL gamma^t.
+ */
+export function learningRateFactor(
+  schedule: LearningRateScheduleConfig,
+  epoch: number,
+  epochs: number,
+): number {
+  const { type, warmup_epochs: warmup, final_factor: last, gamma, step_epochs: step } = schedule;
+  if (epoch < warmup) return (epoch + 1) / (warmup + 1);
+  const t = epoch - warmup;
+  const done = Math.min(1, t / Math.max(1, epochs - warmup));
+  switch (type) {
+    case 'CONSTANT':
+      return 1;
+    case 'LINEAR':
+      return 1 + (last - 1) * done;
+    case 'COSINE':
+      return last + ((1 - last) * (1 + Math.cos(Math.PI * done))) / 2;
+    case 'STEP':
+      return gamma ** Math.floor(t / step);
+    case 'EXPONENTIAL':
+      return gamma ** t;
+  }
+}

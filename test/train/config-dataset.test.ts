@@ -1,0 +1,128 @@
+/** Configurations beside the dataset that they name. */
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { checkAgainstDataset, type DatasetFacts, loadConfig } from 'skein/train';
+import { describe, expect, it } from 'vitest';
+
+const fixtures = fileURLToPath(new URL('../fixtures/config', import.meta.url));
+
+function check(name: string, facts: DatasetFacts, ...overrides: string[]): string[] {
+  return checkAgainstDataset(loadConfig(join(fixtures, `${name}.yaml`), overrides).config, facts);
+}
+
+const arxiv: DatasetFacts = {
+  num_nodes: 169343,
+  num_relations: 1,
+  num_edges: 1166243,
+  num_train: 90941,
+  num_valid: 29799,
+  num_test: 48603,
+  node_feature_dim: 128,
+  num_classes: 40,
+};
+const facts: DatasetFacts = { num_nodes: 14541, num_relations: 237, num_valid: 17535, num_partitions: 1 };
+
+it('accepts what fits', () => {
+  expect(check('node-classification', arxiv)).toEqual([]);
+  expect(check('node-classification', { ...arxiv, num_relations: 0 })).toEqual([]);
+  expect(check('embedding-only', facts)).toEqual([]);
+  expect(check('first-release', { ...facts, num_partitions: 32 })).toEqual([]);
+});
+
+describe('warns, since the dataset decides, about', () => {
+  it('other splits', () => {
+    expect(check('node-classification', { ...arxiv, num_train: 90000 })).toEqual([
+      'storage.dataset.num_train: the dataset has 90000, not 90941; 90000 is used.',
+    ]);
+  });
+
+  it('outputs that no class uses', () => {
+    expect(check('node-classification', { ...arxiv, num_classes: 7 }).join('\n')).toMatch(
+      /33 of the 40 outputs stay unused/,
+    );
+  });
+});
+
+describe('refuses', () => {
+  it.each([
+    [
+      'other nodes',
+      'node-classification',
+      { ...arxiv, num_nodes: 5 },
+      [],
+      /storage\.dataset\.num_nodes, got 169343.*Remove the key/,
+    ],
+    [
+      'other features',
+      'node-classification',
+      { ...arxiv, node_feature_dim: 100 },
+      [],
+      /layers\[0\]\[0\]\.output_dim, got 128\. Set it to 100/,
+    ],
+    [
+      'no features',
+      'node-classification',
+      { ...arxiv, node_feature_dim: -1 },
+      [],
+      /layers\[0\]\[0\]\.type.*use EMBEDDING/,
+    ],
+    [
+      'more classes',
+      'node-classification',
+      { ...arxiv, num_classes: 41 },
+      [],
+      /layers\[3\]\[0\]\.output_dim, got 40\. Set it to 41/,
+    ],
+    [
+      'no classes',
+      'node-classification',
+      { ...arxiv, num_classes: -1 },
+      [],
+      /model\.learning_task.*no labels/,
+    ],
+    [
+      'other partitions',
+      'first-release',
+      { ...facts, num_partitions: 16 },
+      [],
+      /num_partitions, got 32\. Set it to 16, or prepare .* --num-partitions 32/,
+    ],
+    [
+      'more partitions than nodes',
+      'first-release',
+      { ...facts, num_nodes: 20 },
+      ['storage.dataset.num_nodes=20'],
+      /at most the 20 nodes/,
+    ],
+    [
+      'relations to corrupt',
+      'embedding-only',
+      { ...facts, num_relations: 1 },
+      ['model.decoder.options.edge_decoder_method=corrupt_rel'],
+      /edge_decoder_method.*Write CORRUPT_NODE/,
+    ],
+    [
+      'relation features',
+      'embedding-only',
+      facts,
+      ['model.decoder.options.use_relation_features=true'],
+      /has no relation features/,
+    ],
+    [
+      'nothing to stop by',
+      'embedding-only',
+      { ...facts, num_valid: 0 },
+      ['training.early_stopping={}'],
+      /no validation set/,
+    ],
+    [
+      'nothing to choose by',
+      'embedding-only',
+      { ...facts, num_valid: -1 },
+      ['training.checkpoint.save_best=true'],
+      /save_best.*no validation set/,
+    ],
+  ] as const)('%s', (_title, name, data, overrides, message) => {
+    expect(() => check(name, data, ...overrides)).toThrow(message);
+  });
+});
