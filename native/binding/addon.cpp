@@ -43,7 +43,8 @@ static void advise_huge_pages(void* data, size_t bytes) {
 #endif
 }
 
-// Takes a new block (a Uint8Array) into use and returns its address modulo 64, so that the pool can align what it hands out.
+// Takes a new block (a Uint8Array) into use and returns its address modulo 4096 (a memory page), so that what is
+// handed out can be aligned.
 static napi_value prepare_block_js(napi_env env, napi_callback_info info) {
   Call call(env, info, "prepareBlock");
   napi_typedarray_type type;
@@ -54,7 +55,7 @@ static napi_value prepare_block_js(napi_env env, napi_callback_info info) {
     return nullptr;
   }
   advise_huge_pages(data, length);
-  return to_js(env, static_cast<i64>(reinterpret_cast<std::uintptr_t>(data) & 63));
+  return to_js(env, static_cast<i64>(reinterpret_cast<std::uintptr_t>(data) & 4095));
 }
 
 template <size_t Count>
@@ -139,6 +140,7 @@ NAPI_MODULE_INIT() {
   napi_set_named_property(env, codes, "binary", string_array(env, kBinaryOpNames));
   napi_set_named_property(env, codes, "compare", string_array(env, kCompareOpNames));
   napi_set_named_property(env, codes, "reduce", string_array(env, kReduceOpNames));
+  napi_set_named_property(env, codes, "score", string_array(env, kScoreOpNames));
   napi_set_named_property(env, codes, "storage", string_array(env, kStorageTypeNames));
   napi_set_named_property(env, exports, "kernels", sync);
   napi_set_named_property(env, exports, "asyncKernels", async);

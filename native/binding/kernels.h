@@ -3,6 +3,7 @@
 
 #include "arg_scatter.h"
 #include "common.h"
+#include "crc32.h"
 #include "edge_softmax.h"
 #include "gat_attention.h"
 #include "gatv2.h"
@@ -24,4 +25,5 @@
 #include "elementwise.h"
 #include "layout.h"
 #include "reduce.h"
+#include "score.h"
 #include "sample.h"

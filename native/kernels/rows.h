@@ -11,6 +11,9 @@ namespace skein {
 // y[i, :] = x[ids[i], :], rows of rowBytes bytes.
 void gather_rows(const void* x, const i32* ids, void* y, i64 n, i64 rowBytes);
 
+// dst[ids[i], :] = src[i, :], rows of rowBytes bytes; ids are unique.
+void put_rows(const void* src, const i32* ids, void* dst, i64 n, i64 rowBytes);
+
 // dst[ids[i], :] += src[i, :] in ascending i.
 template <class T>
 void scatter_add_rows(const i32* ids, const T* src, T* dst, i64 n, i64 rows, i64 width);

@@ -1,4 +1,4 @@
-// gatherRows: random reads, sequential writes. Rows are fetched ahead by their ids, since the hardware cannot guess
+// gatherRows: random reads, sequential writes; putRows is its reverse. Rows are fetched ahead by their ids, since the hardware cannot guess
 // them; large results are streamed (rows_stream.h).
 #include "rows.h"
 
@@ -70,6 +70,17 @@ void gather_rows(const void* x, const i32* ids, void* y, i64 n, i64 rowBytes) {
   } else {
     parallel_for(n, grain, [&](i64 begin, i64 end) { copy_rows(rows, out, begin, end); });
   }
+}
+
+void put_rows(const void* src, const i32* ids, void* dst, i64 n, i64 rowBytes) {
+  if (n <= 0 || rowBytes <= 0) return;
+  const u8* from = static_cast<const u8*>(src);
+  u8* to = static_cast<u8*>(dst);
+  parallel_for(n, rowBytes >= kChunkBytes ? 1 : kChunkBytes / rowBytes, [&](i64 begin, i64 end) {
+    for (i64 i = begin; i < end; ++i) {
+      std::memcpy(to + static_cast<i64>(ids[i]) * rowBytes, from + i * rowBytes, static_cast<size_t>(rowBytes));
+    }
+  });
 }
 
 }  // namespace skein

@@ -28,6 +28,18 @@ export { GINGraphClassifier, type GINGraphClassifierOptions } from './models/gin
 export { GraphSAGE, type GraphSAGEOptions } from './models/graph-sage.js';
 export { type EdgeData, LayeredModel, type ModelOptions } from './models/layered-model.js';
 export { RGCN, type RGCNOptions } from './models/rgcn.js';
+export {
+  type ChunkedLossOptions,
+  type ChunkedSide,
+  type Comparison,
+  chunkedScores,
+  chunkedSoftmaxLoss,
+  chunkedSoftmaxLossSides,
+  type NegativeMask,
+  negativeMask,
+  normalizeRows,
+  pairScores,
+} from './ops/index.js';
 export { AttentionalPool, globalMaxPool, globalMeanPool, globalSumPool } from './pooling.js';
 export { propagate } from './propagation.js';
 export { SIGN, type SIGNOptions, signFeatures } from './sign.js';

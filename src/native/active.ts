@@ -78,11 +78,12 @@ export function setThreads(count: number): void {
 }
 
 /**
- * Takes a new block of memory into use (large ones ask for huge pages) and returns by how many bytes its start misses a
- * 64-byte line; 0 without the addon, where neither makes a difference.
+ * Takes a new block of memory into use (large ones ask for huge pages) and returns by how many bytes its start lies
+ * beyond a multiple of `alignment` (a power of two up to 4096; 64 is a cache line); 0 without the addon, where it is not
+ * known.
  */
-export function prepareBlock(block: Uint8Array): number {
-  return loaded.addon?.prepareBlock(block) ?? 0;
+export function prepareBlock(block: Uint8Array, alignment = 64): number {
+  return (loaded.addon?.prepareBlock(block) ?? 0) % alignment;
 }
 
 function initialThreads(): number {

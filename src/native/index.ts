@@ -24,11 +24,15 @@ export {
   type ReduceOp,
   reduceCode,
   reduceOps,
+  type ScoreOp,
   type StorageType,
+  scoreCode,
+  scoreOps,
   storageCode,
   storageTypes,
   type UnaryOp,
   unaryCode,
   unaryOps,
 } from './op-codes.js';
+export type { ScoreKernels } from './score-kernels.js';
 export type { FloatArray, TypedArray } from './types.js';

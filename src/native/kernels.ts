@@ -10,6 +10,7 @@
  */
 import type { GraphKernels } from './graph-kernels.js';
 import type { SampleKernels } from './sample-kernels.js';
+import type { ScoreKernels } from './score-kernels.js';
 import type { FloatArray, RandomKey, TypedArray } from './types.js';
 
 export type { Offsets, RandomKey } from './types.js';
@@ -20,7 +21,7 @@ export type { Offsets, RandomKey } from './types.js';
  */
 export type Dims = Int32Array | null;
 
-export interface Kernels extends GraphKernels, SampleKernels {
+export interface Kernels extends GraphKernels, SampleKernels, ScoreKernels {
   // --- matrix products: c[m,n] = (accumulate ? c : 0) + bias[n] + op(a)·op(b), row-major and contiguous -------------
   /** Row-invariant: a row of c depends on the row of a, on b and on bias alone (when a is not transposed). */
   gemm(
@@ -82,6 +83,10 @@ export interface Kernels extends GraphKernels, SampleKernels {
   copyStrided(src: TypedArray, dst: TypedArray, elementBytes: number, dims: Int32Array): void;
   /** Converts n elements between storage types (codes of `storageTypes`): to integers by truncation and saturation, to f16/bf16 by round-to-nearest-even. */
   cast(src: TypedArray, srcType: number, dst: TypedArray, dstType: number, n: number): void;
+
+  // --- checksums -----------------------------------------------------------------------------------------------------
+  /** CRC-32 (zip, PNG) of n bytes, or of what `before` is the checksum of followed by them. */
+  crc32(bytes: Uint8Array, n: number, before: number): number;
 
   // --- reductions over the middle axis of [outer, mid, inner] --------------------------------------------------------
   /** mid = 0 gives 0 for sum, NaN for mean; max and min need mid > 0. NaN wins max and min. */
@@ -203,6 +208,8 @@ export interface Kernels extends GraphKernels, SampleKernels {
   // --- rows by id ----------------------------------------------------------------------------------------------------
   /** y[i, :] = x[ids[i], :]; rows of `rowBytes` bytes, any element type. */
   gatherRows(x: TypedArray, ids: Int32Array, y: TypedArray, n: number, rowBytes: number): void;
+  /** dst[ids[i], :] = src[i, :]; rows of `rowBytes` bytes, any element type; ids are unique. */
+  putRows(src: TypedArray, ids: Int32Array, dst: TypedArray, n: number, rowBytes: number): void;
   /** dst[ids[i], :] += src[i, :], added in ascending i for every destination; dst has `rows` rows. */
   scatterAddRows(
     ids: Int32Array,

@@ -8,7 +8,7 @@
  */
 import { InternalError, ValueError } from '../util/errors.js';
 import type { AsyncKernels, Kernels } from './kernels.js';
-import { binaryOps, compareOps, reduceOps, storageTypes, unaryOps } from './op-codes.js';
+import { binaryOps, compareOps, reduceOps, scoreOps, storageTypes, unaryOps } from './op-codes.js';
 
 export const levels = ['portable', 'avx2', 'avx512'] as const;
 export type Level = (typeof levels)[number];
@@ -16,11 +16,13 @@ export type Level = (typeof levels)[number];
 export interface Addon {
   readonly kernels: Kernels;
   readonly asyncKernels: AsyncKernels;
-  readonly codes: Readonly<Record<'unary' | 'binary' | 'compare' | 'reduce' | 'storage', readonly string[]>>;
+  readonly codes: Readonly<
+    Record<'unary' | 'binary' | 'compare' | 'reduce' | 'score' | 'storage', readonly string[]>
+  >;
   readonly level: Level;
   readonly bestLevel: Level;
   setThreads(count: number): void;
-  /** Takes a new block of memory into use and returns its address modulo 64. */
+  /** Takes a new block of memory into use and returns its address modulo 4096. */
   prepareBlock(block: Uint8Array): number;
 }
 
@@ -82,6 +84,7 @@ function check(addon: Addon, level: Level): Addon {
     binary: binaryOps,
     compare: compareOps,
     reduce: reduceOps,
+    score: scoreOps,
     storage: storageTypes,
   };
   for (const [name, list] of Object.entries(lists)) {

@@ -34,6 +34,10 @@ export type CompareOp = (typeof compareOps)[number];
 export const reduceOps = ['sum', 'mean', 'max', 'min'] as const;
 export type ReduceOp = (typeof reduceOps)[number];
 
+/** How a row is compared with another: the dot product, minus the Euclidean distance, minus the Manhattan distance. */
+export const scoreOps = ['dot', 'l2', 'l1'] as const;
+export type ScoreOp = (typeof scoreOps)[number];
+
 /** Storage types in the order of their codes for `cast` and `copyStrided`. */
 export const storageTypes = ['f32', 'f64', 'i32', 'u8', 'f16', 'bf16'] as const;
 export type StorageType = (typeof storageTypes)[number];
@@ -45,4 +49,5 @@ export const unaryCode = codes(unaryOps);
 export const binaryCode = codes(binaryOps);
 export const compareCode = codes(compareOps);
 export const reduceCode = codes(reduceOps);
+export const scoreCode = codes(scoreOps);
 export const storageCode = codes(storageTypes);

@@ -33,7 +33,7 @@ export async function writeFileAtomic(path: string, bytes: Uint8Array): Promise<
 }
 
 /** The rename itself must reach the disk. Some systems cannot open a folder; there the rename is all we have. */
-async function syncFolder(folder: string): Promise<void> {
+export async function syncFolder(folder: string): Promise<void> {
   try {
     const handle = await open(folder, 'r');
     try {
@@ -79,7 +79,7 @@ const advice: Readonly<Record<string, string>> = {
   ENOSPC: 'The disk is full; free some space. The file that was there before is untouched.',
 };
 
-function storageError(verb: 'read' | 'write', path: string, error: unknown): StorageError {
+export function storageError(verb: 'read' | 'write', path: string, error: unknown): StorageError {
   const code = codeOf(error);
   const what = advice[code] ?? 'The cause is attached.';
   const reason = code === '' ? String(error) : code;
@@ -90,6 +90,6 @@ function storageError(verb: 'read' | 'write', path: string, error: unknown): Sto
   );
 }
 
-function codeOf(error: unknown): string {
+export function codeOf(error: unknown): string {
   return String((error as NodeJS.ErrnoException | null)?.code ?? '');
 }

@@ -4,7 +4,23 @@
  */
 export type { DecodedTensors, SafetensorsMetadata } from '../tensor/safetensors.js';
 export * from './orderings/index.js';
+export {
+  type ColumnBlock,
+  type LocalRange,
+  PartitionBuffer,
+  type PartitionBufferOptions,
+} from './partition-buffer.js';
 export { PartitionLayout } from './partition-layout.js';
+export {
+  type RowAdagradOptions,
+  type RowAdamOptions,
+  type RowOptimizer,
+  type RowOptimizerState,
+  type RowSGDOptions,
+  rowAdagrad,
+  rowAdam,
+  rowSGD,
+} from './row-optimizer.js';
 export {
   type CheckpointParts,
   loadCheckpoint,
@@ -15,3 +31,5 @@ export {
   saveModel,
   saveTensors,
 } from './safetensors-file.js';
+export { type ColumnInit, type CreateTableOptions, TableFiles, type TableOptions } from './table-files.js';
+export type { ColumnType, FileVersion, TableColumn, TableManifest } from './table-manifest.js';

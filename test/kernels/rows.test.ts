@@ -1,4 +1,4 @@
-/** gatherRows, scatterAddRows, coalesceRows: native against the twins, hubs, row widths off the beaten track. */
+/** gatherRows, putRows, scatterAddRows, coalesceRows: native against the twins, hubs, row widths off the beaten track. */
 
 import { type Kernels, nativeKernels, referenceKernels } from 'skein/native';
 import { describe, expect, it } from 'vitest';
@@ -36,6 +36,19 @@ describe.each(implementations)('rows by id: %s', (_, kernels) => {
       const y = new make(6);
       kernels.gatherRows(x, ids, y, 3, 2 * make.BYTES_PER_ELEMENT);
       expect([...y]).toEqual([5, 6, 1, 2, 5, 6]);
+    }
+  });
+
+  it('puts rows back where they were gathered', () => {
+    for (const width of [1, 3, 17, 64]) {
+      const ids = new Int32Array([4, 0, 3]);
+      const x = Uint16Array.from({ length: 5 * width }, (_, i) => i);
+      const rows = new Uint16Array(3 * width);
+      kernels.gatherRows(x, ids, rows, 3, 2 * width);
+      const y = new Uint16Array(5 * width).fill(999);
+      kernels.putRows(rows, ids, y, 3, 2 * width);
+      const left = (i: number): boolean => [1, 2].includes(Math.floor(i / width));
+      expect([...y]).toEqual(Array.from(x, (value, i) => (left(i) ? 999 : value)));
     }
   });
 

@@ -5,6 +5,7 @@
 import type { Kernels } from '../kernels.js';
 import * as argScatter from './arg-scatter.js';
 import * as cells from './cells.js';
+import * as crc from './crc32.js';
 import * as dropout from './dropout.js';
 import * as elementwise from './elementwise.js';
 import * as gemm from './gemm.js';
@@ -22,6 +23,7 @@ import * as reduce from './reduce.js';
 import * as rows from './rows.js';
 import * as sampleNeighbors from './sample-neighbors.js';
 import * as sampleWalk from './sample-walk.js';
+import * as scores from './scores.js';
 import * as segment from './segment.js';
 import * as softmax from './softmax.js';
 
@@ -37,6 +39,7 @@ export const reference: Kernels = {
   ...norm,
   ...rows,
   ...segment,
+  ...crc,
   ...graphOrder,
   ...graphSpmm,
   ...graphSoftmax,
@@ -47,4 +50,5 @@ export const reference: Kernels = {
   ...random,
   ...sampleNeighbors,
   ...sampleWalk,
+  ...scores,
 };

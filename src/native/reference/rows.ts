@@ -10,6 +10,18 @@ export function gatherRows(x: TypedArray, ids: Int32Array, y: TypedArray, n: num
   }
 }
 
+export function putRows(
+  src: TypedArray,
+  ids: Int32Array,
+  dst: TypedArray,
+  n: number,
+  rowBytes: number,
+): void {
+  const from = new Uint8Array(src.buffer, src.byteOffset, src.byteLength);
+  const to = new Uint8Array(dst.buffer, dst.byteOffset, dst.byteLength);
+  for (let i = 0; i < n; i++) to.set(from.subarray(i * rowBytes, (i + 1) * rowBytes), ids[i] * rowBytes);
+}
+
 export function scatterAddRows(
   ids: Int32Array,
   src: FloatArray,

@@ -16,24 +16,30 @@ function eachCandidate(
 }
 
 /**
- * Slots for a sequence of sets of equal size: the first ascends by partition id; after that a partition that stays
- * keeps its slot, and those admitted, ascending, take the slots that became free, ascending.
+ * Slots for a sequence of sets of equal size: the first as `first` has it; after that a partition that stays keeps its
+ * slot, and those admitted, ascending, take the slots that became free, ascending.
  */
-export function placeInSlots(sets: readonly (readonly number[])[]): Int32Array[] {
-  const states: Int32Array[] = [];
-  for (const set of sets) {
-    if (states.length === 0) {
-      states.push(Int32Array.from(set).sort());
-      continue;
-    }
+function place(first: Int32Array, sets: readonly ArrayLike<number>[]): Int32Array[] {
+  const states = [first];
+  for (const set of sets.slice(1)) {
     const before = states[states.length - 1];
-    const wanted = new Set(set);
+    const wanted = new Set(Array.from(set));
     const resident = new Set(before);
-    const admitted = set.filter((k) => !resident.has(k)).sort((a, b) => a - b);
+    const admitted = [...wanted].filter((k) => !resident.has(k)).sort((a, b) => a - b);
     let next = 0;
     states.push(before.map((k) => (wanted.has(k) ? k : admitted[next++])));
   }
   return states;
+}
+
+/** Slots of a plan: the first state ascends by partition id. */
+export function placeInSlots(sets: readonly (readonly number[])[]): Int32Array[] {
+  return place(Int32Array.from(sets[0]).sort(), sets);
+}
+
+/** Slots for states as a user lists them: the first in the order given. Leaves what `placeInSlots` made as it is. */
+export function followStates(states: readonly (readonly number[])[]): Int32Array[] {
+  return place(Int32Array.from(states[0]), states);
 }
 
 /** For every bucket its state, −1 for a bucket that no state holds. */

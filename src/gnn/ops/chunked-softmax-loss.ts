@@ -1,0 +1,191 @@
+/**
+ * The softmax loss of link prediction, fused with its scores: −log softmax([positive, negatives])[0] of each edge, where
+ * scores are dot products. The gradients are made in the same pass over the scores, while these are in the cache, and
+ * handed out by backward; a second backward pass through the same graph computes them again.
+ */
+import { type FloatArray, kernels, reduceCode } from '../../native/index.js';
+import { formatShape, Tensor } from '../../tensor/index.js';
+import { builtinOp } from '../../tensor/op.js';
+import { checkIds, checkSameFloat, checkShapeIs, packed, zerosLike } from '../../tensor/ops/common.js';
+import { expected, ShapeError, ValueError } from '../../util/errors.js';
+import { checkChunks } from './scores.js';
+
+/** Negatives that do not count: for edge i the positions (0 … n−1) at offsets[i] … offsets[i+1]−1. */
+export interface NegativeMask {
+  /** B + 1 numbers. */
+  readonly offsets: Int32Array;
+  readonly positions: Int32Array;
+}
+
+/** One direction of corruption. */
+export interface ChunkedSide {
+  /** [B, d] */
+  readonly query: Tensor;
+  /** The rows that each query should find, [B, d]. */
+  readonly target: Tensor;
+  /** chunks · n row numbers, those of the first chunk first. */
+  readonly negatives: Int32Array;
+  readonly mask?: NegativeMask | null;
+}
+
+export interface ChunkedLossOptions {
+  /** 'sum' (the default) over the edges, or their 'mean'; several sides are added. */
+  readonly reduction?: 'sum' | 'mean';
+}
+
+type Gradients = readonly (Tensor | null)[];
+
+interface Attributes {
+  readonly sides: readonly { readonly negatives: Int32Array; readonly mask: NegativeMask | null }[];
+  readonly chunks: number;
+  readonly mean: boolean;
+  /** Gradients of the inputs that forward made: rows, then query and target of each side. Backward takes them away. */
+  ready: Gradients | null;
+}
+
+const chunkedSoftmaxLossOp = builtinOp<Attributes>({
+  name: 'chunkedSoftmaxLoss',
+  forward(ctx, inputs, attributes) {
+    const made = ctx.recording ? gradientsFor(inputs, ctx.needs(0)) : null;
+    const total = Tensor.allocate(inputs[0].dtype, []);
+    total.floats[0] = run(inputs, attributes, made);
+    attributes.ready = made;
+    ctx.save(...inputs);
+    return total;
+  },
+  backward(ctx, gy, attributes) {
+    let gradients = attributes.ready;
+    attributes.ready = null;
+    if (gradients === null || gradients.some((t) => t?.isDisposed)) {
+      gradients = gradientsFor(ctx.saved, ctx.needs(0));
+      run(ctx.saved, attributes, gradients);
+    }
+    const factor = packed(gy)[0];
+    return gradients.map((g, i) => {
+      if (g === null || !ctx.needs(i)) return null;
+      if (factor !== 1) kernels().scale(g.floats, g.size, factor);
+      return g;
+    });
+  },
+});
+
+/** The kernel writes those of the queries and targets and adds to that of the rows. */
+function gradientsFor([rows, ...others]: readonly Tensor[], needsRows: boolean): Gradients {
+  const made = others.map((t) => Tensor.allocate(t.dtype, t.shape));
+  return [needsRows ? zerosLike(rows.dtype, rows.shape) : null, ...made];
+}
+
+/** The reduced loss of all sides; fills `made` when it is there. */
+function run(inputs: readonly Tensor[], { sides, chunks, mean }: Attributes, made: Gradients | null): number {
+  const rows = packed(inputs[0]);
+  const [rowCount, width] = inputs[0].shape;
+  let total = 0;
+  for (const [i, { negatives, mask }] of sides.entries()) {
+    const [query, target] = inputs.slice(1 + 2 * i);
+    const edges = query.shape[0];
+    const scale = mean ? 1 / Math.max(1, edges) : 1;
+    const losses = Tensor.allocate(query.dtype, [edges]);
+    kernels().chunkedSoftmaxLoss(
+      packed(query),
+      packed(target),
+      rows,
+      negatives,
+      mask?.offsets ?? null,
+      mask?.positions ?? null,
+      losses.floats,
+      made?.[1 + 2 * i]?.floats ?? null,
+      made?.[2 + 2 * i]?.floats ?? null,
+      made?.[0]?.floats ?? null,
+      edges,
+      width,
+      rowCount,
+      chunks,
+      negatives.length / chunks,
+      scale,
+    );
+    total += scale * sumOf(losses.floats, edges);
+    losses.dispose();
+  }
+  return total;
+}
+
+function sumOf(values: FloatArray, n: number): number {
+  const out = values instanceof Float32Array ? new Float32Array(1) : new Float64Array(1);
+  kernels().reduce(reduceCode.sum, values, out, 1, n, 1);
+  return out[0];
+}
+
+/** The loss of all edges of one direction: query [B, d], target [B, d], rows [U, d] → a scalar. */
+export function chunkedSoftmaxLoss(
+  query: Tensor,
+  target: Tensor,
+  rows: Tensor,
+  negatives: Int32Array,
+  chunks: number,
+  options: ChunkedLossOptions & { readonly mask?: NegativeMask | null } = {},
+): Tensor {
+  const side = { query, target, negatives, mask: options.mask ?? null };
+  return chunkedSoftmaxLossSides(rows, chunks, [side], options);
+}
+
+/** The same for several directions against one set of rows, whose gradient is then made once. */
+export function chunkedSoftmaxLossSides(
+  rows: Tensor,
+  chunks: number,
+  sides: readonly ChunkedSide[],
+  options: ChunkedLossOptions = {},
+): Tensor {
+  const where = 'chunkedSoftmaxLoss';
+  const reduction = options.reduction ?? 'sum';
+  if (reduction !== 'sum' && reduction !== 'mean')
+    throw new ValueError(expected(where, "'sum' or 'mean'", 'reduction', reduction));
+  const inputs = [rows];
+  const lists = sides.map(({ query, target, negatives, mask }) => {
+    checkSameFloat(where, { query, target, rows });
+    const ids = checkChunks(where, query, rows, negatives, chunks);
+    checkShapeIs(where, 'target', target, query.shape);
+    inputs.push(query, target);
+    // Backward may run again after the caller has changed its arrays; kernels trust ids checked once.
+    return { negatives: ids.slice(), mask: checkMask(where, mask, query.shape[0], ids.length / chunks) };
+  });
+  return chunkedSoftmaxLossOp(inputs, { sides: lists, chunks, mean: reduction === 'mean', ready: null });
+}
+
+/** A mask whose numbers are in range, as a copy; null when there is nothing to leave out. */
+function checkMask(
+  where: string,
+  mask: NegativeMask | null | undefined,
+  edges: number,
+  n: number,
+): NegativeMask | null {
+  if (mask === null || mask === undefined || mask.positions.length === 0) return null;
+  const { offsets } = mask;
+  if (offsets.length !== edges + 1 || offsets[0] !== 0 || offsets[edges] !== mask.positions.length) {
+    const want = `${edges + 1} numbers from 0 to ${mask.positions.length}`;
+    const got = `${formatShape([offsets.length])} from ${offsets[0]} to ${offsets[offsets.length - 1]}`;
+    throw new ShapeError(expected(where, want, 'mask.offsets', got));
+  }
+  for (let i = 0; i < edges; i++) {
+    if (offsets[i + 1] < offsets[i])
+      throw new ValueError(
+        expected(where, 'ascending numbers', 'mask.offsets', `${offsets[i + 1]} after ${offsets[i]}`),
+      );
+  }
+  return {
+    offsets: offsets.slice(),
+    positions: checkIds(where, 'mask.positions', mask.positions, n).slice(),
+  };
+}
+
+/** A mask from pairs [edge, position, edge, position, …] in any order. */
+export function negativeMask(pairs: Int32Array, edges: number): NegativeMask {
+  const count = pairs.length / 2;
+  const keys = Int32Array.from({ length: Math.floor(count) }, (_, i) => pairs[2 * i]);
+  if (!Number.isInteger(count))
+    throw new ShapeError(expected('negativeMask', 'two numbers for each entry', 'pairs', pairs.length));
+  checkIds('negativeMask', 'pairs', keys, edges);
+  const offsets = new Int32Array(edges + 1);
+  const order = new Int32Array(count);
+  kernels().groupByKey(keys, offsets, order, count, edges);
+  return { offsets, positions: order.map((i) => pairs[2 * i + 1]) };
+}

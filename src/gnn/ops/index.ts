@@ -1,0 +1,10 @@
+/** Operations for scores of edges. */
+export {
+  type ChunkedLossOptions,
+  type ChunkedSide,
+  chunkedSoftmaxLoss,
+  chunkedSoftmaxLossSides,
+  type NegativeMask,
+  negativeMask,
+} from './chunked-softmax-loss.js';
+export { type Comparison, chunkedScores, normalizeRows, pairScores } from './scores.js';

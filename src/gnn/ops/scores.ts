@@ -1,0 +1,165 @@
+/**
+ * Scores of rows against rows, differentiable: pairs, and the edges of a batch against negatives that they share in chunks.
+ *
+ * A batch of B edges is cut into `chunks` runs of ⌈B / chunks⌉; the edges of run c share n negatives, rows
+ * negatives[c·n + j] of `rows`. B need not divide: the last runs are shorter or empty, nothing is padded.
+ */
+import { kernels, type ScoreOp, scoreCode } from '../../native/index.js';
+import { clamp, div, formatShape, norm, Tensor } from '../../tensor/index.js';
+import { builtinOp } from '../../tensor/op.js';
+import {
+  checkIds,
+  checkRank,
+  checkSameFloat,
+  checkShapeIs,
+  lastingIds,
+  packed,
+  zerosLike,
+} from '../../tensor/ops/common.js';
+import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
+
+/** dot q·n; minus the Euclidean distance; minus the Manhattan distance; the cosine of the angle. Higher is closer. */
+export type Comparison = ScoreOp | 'cosine';
+
+const pairScoresOp = builtinOp<{ readonly op: number }>({
+  name: 'pairScores',
+  forward(ctx, [a, b], { op }) {
+    const y = Tensor.allocate(a.dtype, [a.shape[0]]);
+    kernels().pairScores(op, packed(a), packed(b), y.floats, a.shape[0], a.shape[1]);
+    ctx.save(a, b, y);
+    return y;
+  },
+  backward(ctx, gy, { op }) {
+    const [a, b, y] = ctx.saved;
+    const ga = ctx.needs(0) ? Tensor.allocate(a.dtype, a.shape) : null;
+    const gb = ctx.needs(1) ? Tensor.allocate(b.dtype, b.shape) : null;
+    const [pairs, width] = a.shape;
+    kernels().pairScoresBackward(
+      op,
+      packed(gy),
+      y.floats,
+      packed(a),
+      packed(b),
+      ga?.floats ?? null,
+      gb?.floats ?? null,
+      pairs,
+      width,
+    );
+    return [ga, gb];
+  },
+});
+
+/** The score of each pair: a [B, d], b [B, d] → [B]. */
+export function pairScores(a: Tensor, b: Tensor, comparison: Comparison = 'dot'): Tensor {
+  checkComparison('pairScores', comparison);
+  checkSameFloat('pairScores', { a, b });
+  checkMatrix('pairScores', 'a', a);
+  checkShapeIs('pairScores', 'b', b, a.shape);
+  if (comparison === 'cosine') return pairScores(normalizeRows(a), normalizeRows(b));
+  return pairScoresOp([a, b], { op: scoreCode[comparison] });
+}
+
+interface ChunkAttributes {
+  readonly op: number;
+  readonly negatives: Int32Array;
+  readonly chunks: number;
+}
+
+const chunkedScoresOp = builtinOp<ChunkAttributes>({
+  name: 'chunkedScores',
+  forward(ctx, [query, rows], { op, negatives, chunks }) {
+    const [edges, width] = query.shape;
+    const n = negatives.length / chunks;
+    const y = Tensor.allocate(query.dtype, [edges, n]);
+    kernels().chunkedScores(op, packed(query), packed(rows), negatives, y.floats, edges, width, chunks, n);
+    ctx.save(query, rows, y);
+    return y;
+  },
+  backward(ctx, gy, { op, negatives, chunks }) {
+    const [query, rows, y] = ctx.saved;
+    const [edges, width] = query.shape;
+    const gQuery = ctx.needs(0) ? Tensor.allocate(query.dtype, query.shape) : null;
+    const gRows = ctx.needs(1) ? zerosLike(rows.dtype, rows.shape) : null;
+    kernels().chunkedScoresBackward(
+      op,
+      packed(gy),
+      y.floats,
+      packed(query),
+      packed(rows),
+      negatives,
+      gQuery?.floats ?? null,
+      gRows?.floats ?? null,
+      edges,
+      width,
+      rows.shape[0],
+      chunks,
+      negatives.length / chunks,
+    );
+    return [gQuery, gRows];
+  },
+});
+
+/**
+ * Every edge against the negatives of its chunk: query [B, d], rows [U, d] → [B, n].
+ *
+ * @param negatives chunks · n row numbers, those of the first chunk first.
+ */
+export function chunkedScores(
+  query: Tensor,
+  rows: Tensor,
+  negatives: Int32Array,
+  chunks: number,
+  comparison: Comparison = 'dot',
+): Tensor {
+  checkComparison('chunkedScores', comparison);
+  checkSameFloat('chunkedScores', { query, rows });
+  const ids = checkChunks('chunkedScores', query, rows, negatives, chunks);
+  if (comparison === 'cosine')
+    return chunkedScores(normalizeRows(query), normalizeRows(rows), negatives, chunks);
+  const recorded = query.requiresGrad ? query : rows;
+  return chunkedScoresOp([query, rows], {
+    op: scoreCode[comparison],
+    negatives: lastingIds(ids, recorded),
+    chunks,
+  });
+}
+
+/** Rows of length 1; rows of (almost) nothing stay as short as they are, and their cosine with anything is 0. */
+export function normalizeRows(x: Tensor): Tensor {
+  return div(x, clamp(norm(x, 1, { keepDims: true }), 1e-12));
+}
+
+function checkComparison(where: string, comparison: Comparison): void {
+  if (comparison === 'cosine' || Object.hasOwn(scoreCode, comparison)) return;
+  const names = [...Object.keys(scoreCode), 'cosine'].join(', ');
+  throw new ValueError(expected(where, `one of ${names}`, 'comparison', comparison));
+}
+
+function checkMatrix(where: string, name: string, t: Tensor): void {
+  checkRank(where, name, t, 2);
+  if (t.shape[1] === 0)
+    throw new ShapeError(expected(where, 'rows of at least one number', name, formatShape(t.shape)));
+}
+
+/** Query, rows and negatives fit together; gives the negatives. */
+export function checkChunks(
+  where: string,
+  query: Tensor,
+  rows: Tensor,
+  negatives: Int32Array,
+  chunks: number,
+): Int32Array {
+  checkMatrix(where, 'query', query);
+  checkRank(where, 'rows', rows, 2);
+  if (rows.shape[1] !== query.shape[1])
+    throw new ShapeError(
+      expected(where, `rows of ${query.shape[1]} numbers (as query)`, 'rows', formatShape(rows.shape)),
+    );
+  checkInteger(where, 'chunks', chunks, 1);
+  const ids = checkIds(where, 'negatives', negatives, rows.shape[0]);
+  if (ids.length === 0 || ids.length % chunks !== 0) {
+    const got = `${ids.length} for ${chunks} chunks`;
+    throw new ShapeError(expected(where, 'as many ids, at least one, for each chunk', 'negatives', got));
+  }
+  return ids;
+}

@@ -1,0 +1,95 @@
+/**
+ * Reads and writes of whole files that pass by the page cache where the file system allows it (O_DIRECT), otherwise
+ * through it.
+ *
+ * A table larger than memory gains nothing from the page cache: each page would be copied once more, push out others,
+ * and count against the memory limit of the process's cgroup. Direct transfers want memory, positions and lengths in
+ * whole pages, so files are padded with zeros to whole pages, in both modes alike.
+ */
+import { constants } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { prepareBlock } from '../native/index.js';
+import { expected, ValueError } from '../util/errors.js';
+import { codeOf } from './atomic-file.js';
+
+export const pageBytes = 4096;
+
+/** One system call moves at most this much: large enough for the disk's full rate. */
+export const transferBytes = 2 ** 26;
+
+/** A typed array on Node 20 has fewer elements than this. */
+export const maxElements = 2 ** 32 - 1;
+
+export function padToPage(bytes: number): number {
+  return Math.ceil(bytes / pageBytes) * pageBytes;
+}
+
+/** Zeroed memory that starts at a page. Without the addon the address is unknown and transfers are buffered. */
+export function alignedBytes(bytes: number, what: string): Uint8Array<ArrayBuffer> {
+  if (bytes + pageBytes > maxElements) {
+    const advice = 'Use more partitions, so that each is smaller.';
+    throw new ValueError(expected(what, 'less than 4 GiB', 'the bytes of one buffer', bytes, advice));
+  }
+  const block = new Uint8Array(bytes + pageBytes);
+  const miss = prepareBlock(block, pageBytes);
+  return block.subarray(miss === 0 ? 0 : pageBytes - miss, (miss === 0 ? 0 : pageBytes - miss) + bytes);
+}
+
+export type IoMode = 'auto' | 'buffered';
+
+/** Opens files for one table and remembers whether direct transfers work there. */
+export class DirectIo {
+  #direct: boolean;
+
+  constructor(mode: IoMode) {
+    this.#direct = mode === 'auto' && Number.isInteger(constants.O_DIRECT);
+  }
+
+  get direct(): boolean {
+    return this.#direct;
+  }
+
+  /** Runs `work` on the opened file; starts it again from the beginning when direct transfers turn out to be refused. */
+  async withFile<T>(
+    path: string,
+    mode: 'read' | 'write',
+    work: (file: FileHandle) => Promise<T>,
+  ): Promise<T> {
+    const flags = mode === 'read' ? constants.O_RDONLY : constants.O_WRONLY | constants.O_CREAT;
+    const direct = this.#direct;
+    try {
+      const file = await open(path, flags | (direct ? constants.O_DIRECT : 0));
+      try {
+        return await work(file);
+      } finally {
+        await file.close();
+      }
+    } catch (error) {
+      if (!direct || !['EINVAL', 'ENOTSUP', 'EOPNOTSUPP'].includes(codeOf(error))) throw error;
+      this.#direct = false;
+      return this.withFile(path, mode, work);
+    }
+  }
+}
+
+/** Fills `bytes` from `position`; returns how many there were. */
+export async function readFully(file: FileHandle, bytes: Uint8Array, position: number): Promise<number> {
+  let done = 0;
+  while (done < bytes.length) {
+    const want = Math.min(transferBytes, bytes.length - done);
+    const { bytesRead } = await file.read(bytes, done, want, position + done);
+    if (bytesRead === 0) break;
+    done += bytesRead;
+    // A direct read that ends within a page has met the end of the file.
+    if (bytesRead < want && done % pageBytes !== 0) break;
+  }
+  return done;
+}
+
+export async function writeFully(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+  for (let done = 0; done < bytes.length; ) {
+    const want = Math.min(transferBytes, bytes.length - done);
+    const { bytesWritten } = await file.write(bytes, done, want, position + done);
+    done += bytesWritten;
+  }
+}

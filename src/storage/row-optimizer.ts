@@ -1,0 +1,280 @@
+/**
+ * Optimisers for tables of which a step touches some rows only: values and state are updated in place in a partition
+ * buffer, in one pass; rows without a gradient stay as they are.
+ *
+ * The state lies in columns beside the values, so it is swapped, written and checkpointed with them. Arithmetic is f32
+ * whatever the columns store; half-precision columns are rounded once, to nearest, ties to even.
+ *
+ * Adam is lazy: rows that a step does not touch do not decay, and the bias correction uses the number of steps of the
+ * whole table (as torch.optim.SparseAdam does), so a row that is first touched late starts without correction.
+ */
+import { kernels } from '../native/index.js';
+import { checkInteger, checkNumber, expected, ValueError } from '../util/errors.js';
+import type { PartitionBuffer } from './partition-buffer.js';
+import type { ColumnInit } from './table-files.js';
+import type { ColumnType, TableColumn } from './table-manifest.js';
+
+/** What a checkpoint keeps beside the table; plain JSON. */
+export interface RowOptimizerState {
+  readonly type: string;
+  readonly steps: number;
+  readonly learningRate: number;
+}
+
+export interface RowOptimizer {
+  readonly type: string;
+  /** Columns of state per column of values. */
+  readonly stateColumns: number;
+  /** May be changed between steps, by a schedule. */
+  learningRate: number;
+  /** The column of values `name` followed by its state columns, `name.…`. */
+  columns(name: string, width: number, dtype?: ColumnType): TableColumn[];
+  /** Fills new state columns; leaves other columns alone. */
+  readonly init: ColumnInit;
+  /** Applies gradient row i to row localIds[i] of `column` (the first by default); ids are unique. */
+  step(buffer: PartitionBuffer, localIds: Int32Array, gradient: Float32Array, column?: string): void;
+  state(): RowOptimizerState;
+  restore(state: RowOptimizerState): void;
+}
+
+abstract class BaseRowOptimizer implements RowOptimizer {
+  abstract readonly type: string;
+  /** What the names of the state columns end in. */
+  protected abstract readonly suffixes: readonly string[];
+  /** What new state is filled with. */
+  protected readonly initialState: number = 0;
+  #learningRate = 0;
+  /** Steps taken by the table. */
+  protected steps = 0;
+
+  constructor(learningRate: number) {
+    this.learningRate = learningRate;
+  }
+
+  get learningRate(): number {
+    return this.#learningRate;
+  }
+
+  set learningRate(value: number) {
+    this.#learningRate = checkNumber('RowOptimizer', 'learningRate', value, 0);
+  }
+
+  get stateColumns(): number {
+    return this.suffixes.length;
+  }
+
+  columns(name: string, width: number, dtype: ColumnType = 'f32'): TableColumn[] {
+    const states = this.suffixes.map((suffix) => `${name}.${suffix}`);
+    return [
+      { name, width, dtype, writable: true },
+      ...states.map((state): TableColumn => ({ name: state, width, dtype: 'f32', writable: true })),
+    ];
+  }
+
+  readonly init: ColumnInit = ({ column, values }) => {
+    if (this.suffixes.some((suffix) => column.name.endsWith(`.${suffix}`))) values.fill(this.initialState);
+  };
+
+  step(buffer: PartitionBuffer, localIds: Int32Array, gradient: Float32Array, column?: string): void {
+    const name = column ?? buffer.columns[0].name;
+    const first = buffer.columnIndex(name);
+    const { width, dtype } = buffer.columns[first];
+    const n = localIds.length;
+    buffer.rows.check('step', localIds);
+    if (gradient.length !== n * width) {
+      const want = `${n} rows of ${width} elements`;
+      throw new ValueError(expected(`RowOptimizer ${this.type}`, want, 'gradient', gradient));
+    }
+    const states = this.suffixes.map((suffix) => buffer.columnIndex(`${name}.${suffix}`));
+    this.steps++;
+    if (dtype === 'f32' && states.every((i) => buffer.columns[i].dtype === 'f32')) {
+      const blocks = [first, ...states].map((i) => buffer.block(i) as Float32Array);
+      this.update(blocks[0], blocks.slice(1), localIds, gradient, width);
+    } else {
+      const rows = [first, ...states].map((i) => buffer.rows.read(localIds, i));
+      const inOrder = Int32Array.from({ length: n }, (_, i) => i);
+      this.update(rows[0], rows.slice(1), inOrder, gradient, width);
+      [first, ...states].forEach((column, i) => {
+        buffer.rows.put(localIds, rows[i], column);
+      });
+    }
+    buffer.markDirty(localIds);
+  }
+
+  state(): RowOptimizerState {
+    return { type: this.type, steps: this.steps, learningRate: this.learningRate };
+  }
+
+  restore(state: RowOptimizerState): void {
+    if (state.type !== this.type) {
+      const advice = 'The checkpoint was made with another optimiser.';
+      throw new ValueError(expected('RowOptimizer.restore', this.type, 'type', state.type, advice));
+    }
+    this.steps = checkInteger('RowOptimizer.restore', 'steps', state.steps);
+    this.learningRate = state.learningRate;
+  }
+
+  /** Rows ids[i] of values and states take gradient row i. */
+  protected abstract update(
+    values: Float32Array,
+    states: readonly Float32Array[],
+    ids: Int32Array,
+    gradient: Float32Array,
+    width: number,
+  ): void;
+}
+
+export interface RowSGDOptions {
+  readonly learningRate?: number;
+  readonly momentum?: number;
+  readonly weightDecay?: number;
+}
+
+class RowSGD extends BaseRowOptimizer {
+  readonly type = 'sgd';
+  protected readonly suffixes: readonly string[];
+  readonly #momentum: number;
+  readonly #weightDecay: number;
+
+  constructor(options: RowSGDOptions) {
+    super(options.learningRate ?? 0.1);
+    this.#momentum = checkNumber('rowSGD', 'momentum', options.momentum ?? 0, 0);
+    this.#weightDecay = checkNumber('rowSGD', 'weightDecay', options.weightDecay ?? 0, 0);
+    this.suffixes = this.#momentum > 0 ? ['momentum'] : [];
+  }
+
+  protected update(
+    values: Float32Array,
+    states: readonly Float32Array[],
+    ids: Int32Array,
+    gradient: Float32Array,
+    width: number,
+  ): void {
+    const momentum = states[0] ?? null;
+    const rate = this.learningRate;
+    kernels().sgdStepRows(
+      values,
+      ids,
+      gradient,
+      momentum,
+      ids.length,
+      width,
+      rate,
+      this.#momentum,
+      this.#weightDecay,
+    );
+  }
+}
+
+export interface RowAdagradOptions {
+  readonly learningRate?: number;
+  readonly eps?: number;
+  /** What the sums of squares start from. */
+  readonly initialValue?: number;
+  /** The rate of step t (from 0) is learningRate / (1 + t · learningRateDecay). */
+  readonly learningRateDecay?: number;
+  readonly weightDecay?: number;
+}
+
+class RowAdagrad extends BaseRowOptimizer {
+  readonly type = 'adagrad';
+  protected readonly suffixes = ['sum'];
+  protected override readonly initialState: number;
+  readonly #eps: number;
+  readonly #decay: number;
+  readonly #weightDecay: number;
+
+  constructor(options: RowAdagradOptions) {
+    super(options.learningRate ?? 0.1);
+    this.#eps = checkNumber('rowAdagrad', 'eps', options.eps ?? 1e-10, 0);
+    this.initialState = checkNumber('rowAdagrad', 'initialValue', options.initialValue ?? 0, 0);
+    this.#decay = checkNumber('rowAdagrad', 'learningRateDecay', options.learningRateDecay ?? 0, 0);
+    this.#weightDecay = checkNumber('rowAdagrad', 'weightDecay', options.weightDecay ?? 0, 0);
+  }
+
+  protected update(
+    values: Float32Array,
+    states: readonly Float32Array[],
+    ids: Int32Array,
+    gradient: Float32Array,
+    width: number,
+  ): void {
+    const rate = this.learningRate / (1 + (this.steps - 1) * this.#decay);
+    const decay = this.#weightDecay;
+    kernels().adagradStepRows(values, ids, gradient, states[0], ids.length, width, rate, this.#eps, decay);
+  }
+}
+
+export interface RowAdamOptions {
+  readonly learningRate?: number;
+  readonly betas?: readonly [number, number];
+  readonly eps?: number;
+  readonly weightDecay?: number;
+}
+
+class RowAdam extends BaseRowOptimizer {
+  readonly type = 'adam';
+  protected readonly suffixes = ['m', 'v'];
+  readonly #betas: readonly [number, number];
+  readonly #eps: number;
+  readonly #weightDecay: number;
+
+  constructor(options: RowAdamOptions) {
+    super(options.learningRate ?? 0.1);
+    const betas = options.betas ?? [0.9, 0.999];
+    this.#betas = [
+      checkNumber('rowAdam', 'betas[0]', betas[0], 0, 1),
+      checkNumber('rowAdam', 'betas[1]', betas[1], 0, 1),
+    ];
+    this.#eps = checkNumber('rowAdam', 'eps', options.eps ?? 1e-8, 0);
+    this.#weightDecay = checkNumber('rowAdam', 'weightDecay', options.weightDecay ?? 0, 0);
+  }
+
+  protected update(
+    values: Float32Array,
+    states: readonly Float32Array[],
+    ids: Int32Array,
+    gradient: Float32Array,
+    width: number,
+  ): void {
+    const [beta1, beta2] = this.#betas;
+    const c1 = 1 - beta1 ** this.steps;
+    const c2 = 1 - beta2 ** this.steps;
+    const n = ids.length;
+    const [m, v] = states;
+    const rate = this.learningRate;
+    const decay = this.#weightDecay;
+    kernels().adamStepRows(
+      values,
+      ids,
+      gradient,
+      m,
+      v,
+      n,
+      width,
+      rate,
+      beta1,
+      beta2,
+      this.#eps,
+      decay,
+      false,
+      c1,
+      c2,
+    );
+  }
+}
+
+/** Plain or momentum SGD; a row's momentum decays only when the row is touched. */
+export function rowSGD(options: RowSGDOptions = {}): RowOptimizer {
+  return new RowSGD(options);
+}
+
+/** sum += g², value −= rate · g / (√sum + eps). */
+export function rowAdagrad(options: RowAdagradOptions = {}): RowOptimizer {
+  return new RowAdagrad(options);
+}
+
+/** Lazy Adam. */
+export function rowAdam(options: RowAdamOptions = {}): RowOptimizer {
+  return new RowAdam(options);
+}

@@ -1,0 +1,133 @@
+/**
+ * The side memory of a partition buffer: partitions that are read ahead and partitions that are written back while
+ * training goes on. Allocated once for the largest swap and reused.
+ *
+ * Failures in the background are kept and thrown by the next call that waits; nothing rejects unobserved. A partition
+ * is read only after its own write has ended.
+ */
+import { alignedBytes } from './direct-io.js';
+import type { TableFiles } from './table-files.js';
+import { type FileKind, fileKinds } from './table-manifest.js';
+
+/** A whole partition as its files hold it. */
+export type PartitionImage = Readonly<Record<FileKind, Uint8Array | null>>;
+
+interface WriteSlot {
+  readonly image: Uint8Array;
+  busy: Promise<void>;
+}
+
+interface Reading {
+  readonly partitions: readonly number[];
+  /** The failure, or null. */
+  readonly done: Promise<unknown>;
+}
+
+export class SwapIo {
+  readonly #files: TableFiles;
+  #images: PartitionImage[] = [];
+  #slots: WriteSlot[] = [];
+  #nextSlot = 0;
+  #reading: Reading | null = null;
+  readonly #pending = new Map<number, Promise<void>>();
+  #failure: unknown = null;
+
+  constructor(files: TableFiles) {
+    this.#files = files;
+  }
+
+  /** Memory for swaps of `count` partitions. */
+  reserve(count: number): void {
+    const make = (kind: FileKind): Uint8Array | null => {
+      const bytes = this.#files.maxFileBytes(kind);
+      return bytes === 0 ? null : alignedBytes(bytes, 'PartitionBuffer');
+    };
+    while (this.#images.length < count) {
+      this.#images.push({ writable: make('writable'), fixed: make('fixed') });
+      const image = make('writable');
+      if (image !== null) this.#slots.push({ image, busy: Promise.resolve() });
+    }
+  }
+
+  /** Starts to read partitions; at most one such list is under way. */
+  prefetch(partitions: readonly number[]): void {
+    const read = async (): Promise<void> => {
+      for (let i = 0; i < partitions.length; i++) {
+        const k = partitions[i];
+        await this.#pending.get(k);
+        for (const kind of fileKinds) {
+          const image = this.#images[i][kind];
+          if (image !== null) {
+            await this.#files.readImage(kind, k, image.subarray(0, this.#files.fileBytes(kind, k)));
+          }
+        }
+      }
+    };
+    const done = read().then(
+      () => null,
+      (error: unknown) => error,
+    );
+    this.#reading = { partitions, done };
+  }
+
+  /** The images of exactly these partitions, read now unless they were read ahead. */
+  async take(partitions: readonly number[]): Promise<readonly PartitionImage[]> {
+    if (this.#reading?.partitions.join() !== partitions.join()) {
+      await this.discard();
+      this.prefetch(partitions);
+    }
+    const failure = await this.#reading?.done;
+    this.#reading = null;
+    if (failure) throw failure;
+    return this.#images;
+  }
+
+  /** Waits for what is being read ahead and forgets it. */
+  async discard(): Promise<void> {
+    await this.#reading?.done;
+    this.#reading = null;
+  }
+
+  /** Lets `fill` copy a partition into side memory, then writes it in the background. */
+  async writeBack(k: number, fill: (image: Uint8Array) => void): Promise<void> {
+    const slot = this.#slots[this.#nextSlot];
+    this.#nextSlot = (this.#nextSlot + 1) % this.#slots.length;
+    await slot.busy;
+    this.throwFailure();
+    const image = slot.image.subarray(0, this.#files.fileBytes('writable', k));
+    fill(image);
+    const write = this.#files.writeImage(k, image).then(
+      () => {
+        this.#pending.delete(k);
+      },
+      (error: unknown) => {
+        // The pending entry stays: this partition must not be read in its old state.
+        this.#failure ??= error;
+      },
+    );
+    slot.busy = write;
+    this.#pending.set(k, write);
+  }
+
+  /** Waits for all writes. */
+  async settle(): Promise<void> {
+    await Promise.all(this.#pending.values());
+    this.throwFailure();
+  }
+
+  /** Throws what went wrong in the background; a write that failed is never forgotten. */
+  throwFailure(): void {
+    if (this.#failure !== null) throw this.#failure;
+  }
+
+  /** Waits for everything, then forgets failures and gives up the memory. */
+  async close(): Promise<void> {
+    await this.discard();
+    await Promise.all(this.#pending.values());
+    this.#pending.clear();
+    this.#failure = null;
+    this.#images = [];
+    this.#slots = [];
+    this.#nextSlot = 0;
+  }
+}

@@ -1,0 +1,388 @@
+/**
+ * A table of rows on disk, one file per partition, written as new versions.
+ *
+ * A file that a manifest may refer to is never written again: a partition that changed becomes a new version, under a
+ * temporary name until it is complete. So a manifest is a checkpoint that copies nothing, and a crash at any instant
+ * leaves every saved manifest whole. Files that nothing refers to are kept as spares and written over (the disk does
+ * not have to find room again, which doubles the rate). Every file has a checksum, verified whenever it is read.
+ *
+ * Only `sync` makes data survive a power cut: call it before a manifest is saved. One process at a time.
+ */
+import { mkdir, readdir, rename, stat, truncate, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { kernels, storageCode } from '../native/index.js';
+import { expected, FormatError, InternalError, StateError, StorageError } from '../util/errors.js';
+import { storageError, syncFolder } from './atomic-file.js';
+import { alignedBytes, DirectIo, type IoMode, padToPage } from './direct-io.js';
+import { readChecked, StagedWriter, scatterToViews, syncFile, writeChecked } from './partition-file.js';
+import type { PartitionLayout } from './partition-layout.js';
+import {
+  checkColumns,
+  checkManifest,
+  columnRowBytes,
+  columnsOf,
+  type FileKind,
+  type FileVersion,
+  fileKinds,
+  manifestFiles,
+  partitionFileBytes,
+  partitionFileName,
+  type TableColumn,
+  type TableManifest,
+  versionInName,
+} from './table-manifest.js';
+
+/** Fills rows start … start + rows − 1 of a column; `values` comes zeroed. Called for pieces of a partition in order. */
+export type ColumnInit = (piece: {
+  readonly column: TableColumn;
+  readonly start: number;
+  readonly rows: number;
+  readonly values: Float32Array;
+}) => void | Promise<void>;
+
+export interface TableOptions {
+  /** `auto` passes by the page cache where it can, `buffered` never does. */
+  readonly io?: IoMode;
+}
+
+export interface CreateTableOptions extends TableOptions {
+  readonly layout: PartitionLayout;
+  readonly columns: readonly TableColumn[];
+  /** What is not filled is zero. */
+  readonly init?: ColumnInit;
+}
+
+const stagingBytes = 2 ** 24;
+/** Elements that `init` is asked for at a time. */
+const initElements = 2 ** 20;
+
+interface Entry {
+  version: number;
+  crc32: number;
+}
+
+export class TableFiles {
+  readonly folder: string;
+  readonly layout: PartitionLayout;
+  readonly columns: readonly TableColumn[];
+  readonly #io: DirectIo;
+  readonly #entries: Readonly<Record<FileKind, Entry[]>>;
+  /** Files that a manifest that was handed out refers to. */
+  #pinned = new Set<string>();
+  readonly #unsynced = new Set<string>();
+  #spares: string[] = [];
+  #nextVersion = 1;
+  #nextSpare = 1;
+  #staging: Uint8Array | null = null;
+  /** Transfers through the staging memory take turns. */
+  #turn: Promise<unknown> = Promise.resolve();
+  #writing = 0;
+  /** Bytes moved since the table was opened. */
+  readonly traffic = { read: 0, written: 0 };
+
+  private constructor(
+    folder: string,
+    layout: PartitionLayout,
+    columns: readonly TableColumn[],
+    options: TableOptions,
+  ) {
+    this.folder = folder;
+    this.layout = layout;
+    this.columns = columns.map((column) => ({ ...column }));
+    this.#io = new DirectIo(options.io ?? 'auto');
+    this.#entries = { writable: [], fixed: [] };
+  }
+
+  /** A new table in a folder that holds none. */
+  static async create(folder: string, options: CreateTableOptions): Promise<TableFiles> {
+    const { layout, columns } = options;
+    checkColumns('TableFiles.create', columns);
+    await mkdir(folder, { recursive: true }).catch((error: unknown) => {
+      throw storageError('write', folder, error);
+    });
+    const present = (await readdir(folder)).find((name) => versionInName(name) >= 0);
+    if (present !== undefined) {
+      const advice = 'Open it with its manifest, or choose another folder.';
+      throw new StorageError(
+        expected('TableFiles.create', 'a folder without a table', folder, present, advice),
+      );
+    }
+    const table = new TableFiles(folder, layout, columns, options);
+    for (let k = 0; k < layout.partitions; k++) {
+      for (const kind of fileKinds) {
+        if (columnsOf(columns, kind).length > 0) await table.#createPartition(kind, k, options.init);
+      }
+    }
+    return table;
+  }
+
+  /** The table that a manifest describes. */
+  static async open(
+    folder: string,
+    manifest: TableManifest,
+    options: TableOptions = {},
+  ): Promise<TableFiles> {
+    const layout = checkManifest(manifest);
+    const table = new TableFiles(folder, layout, manifest.columns, options);
+    const names = await readdir(folder).catch((error: unknown) => {
+      throw storageError('read', folder, error);
+    });
+    for (const kind of fileKinds) {
+      table.#entries[kind].push(...manifest[kind].map(({ version, crc32 }) => ({ version, crc32 })));
+      for (let k = 0; k < manifest[kind].length; k++) await table.#checkSize(kind, k);
+    }
+    table.#pinned = new Set(manifestFiles(manifest));
+    table.#spares = names.filter((name) => name.startsWith('spare-'));
+    table.#nextSpare =
+      1 + Math.max(0, ...table.#spares.map((name) => Number.parseInt(name.slice(6), 10) || 0));
+    // Versions of a run that was cut short stay until removeUnreferenced; new ones must not meet them.
+    table.#nextVersion = 1 + Math.max(0, ...names.map(versionInName));
+    return table;
+  }
+
+  /** Whether transfers pass by the page cache: known after the first. */
+  get direct(): boolean {
+    return this.#io.direct;
+  }
+
+  /** Bytes of the file of partition k. */
+  fileBytes(kind: FileKind, k: number): number {
+    return partitionFileBytes(this.columns, kind, this.layout.rowsOf(k));
+  }
+
+  /** Bytes of the largest file. */
+  maxFileBytes(kind: FileKind): number {
+    return partitionFileBytes(this.columns, kind, this.layout.rowsOf(0));
+  }
+
+  filePath(kind: FileKind, k: number): string {
+    return join(this.folder, partitionFileName(kind, k, this.#entries[kind][k].version));
+  }
+
+  /** Reads partition k; `views` are the bytes of its columns in order, exactly as many as the partition has rows for. */
+  async readPartition(k: number, views: readonly Uint8Array[]): Promise<void> {
+    this.#checkViews('TableFiles.readPartition', k, views);
+    await this.#inTurn(async (staging) => {
+      for (const kind of fileKinds) {
+        if (this.#entries[kind].length === 0) continue;
+        const targets = this.#viewsOf(kind, views);
+        let offset = 0;
+        await this.#checked(kind, k, (path, bytes, crc) =>
+          readChecked(this.#io, path, {
+            bytes,
+            crc,
+            staging,
+            sink: (piece, position) => {
+              // A transfer that starts over starts at position 0.
+              if (position === 0) offset = 0;
+              offset = scatterToViews(piece, targets, offset);
+            },
+          }),
+        );
+      }
+    });
+  }
+
+  /** Writes the writable columns of partition k as a new version; `views` as in `readPartition`. */
+  async writePartition(k: number, views: readonly Uint8Array[]): Promise<void> {
+    this.#checkViews('TableFiles.writePartition', k, views);
+    await this.#inTurn((staging) =>
+      this.#replace('writable', k, (path) =>
+        this.#io.withFile(path, 'write', async (file) => {
+          const writer = new StagedWriter(file, staging);
+          for (const view of this.#viewsOf('writable', views)) await writer.append(view);
+          return writer.finish();
+        }),
+      ),
+    );
+  }
+
+  /** Reads a whole file into page-aligned memory of `fileBytes`. */
+  async readImage(kind: FileKind, k: number, image: Uint8Array): Promise<void> {
+    await this.#checked(kind, k, (path, bytes, crc) =>
+      readChecked(this.#io, path, { bytes, crc, staging: image, sink: null }),
+    );
+  }
+
+  /** Writes page-aligned memory of `fileBytes` as a new version of the writable columns. */
+  async writeImage(k: number, image: Uint8Array): Promise<void> {
+    await this.#replace('writable', k, (path) => writeChecked(this.#io, path, image));
+  }
+
+  /** The present versions. Their files stay untouched until `removeUnreferenced` is called without this manifest. */
+  manifest(): TableManifest {
+    if (this.#writing > 0) {
+      throw new StateError('TableFiles.manifest: a partition is being written. Await flush() first.');
+    }
+    const list = (kind: FileKind): FileVersion[] =>
+      this.#entries[kind].map(({ version, crc32 }) => ({ version, crc32 }));
+    const manifest: TableManifest = {
+      format: 'skein-table',
+      formatVersion: 1,
+      rows: this.layout.rows,
+      partitions: this.layout.partitions,
+      size: this.layout.size,
+      columns: this.columns.map((column) => ({ ...column })),
+      writable: list('writable'),
+      fixed: list('fixed'),
+    };
+    for (const name of manifestFiles(manifest)) this.#pinned.add(name);
+    return manifest;
+  }
+
+  /** Makes the present versions durable: they survive a power cut. */
+  async sync(): Promise<void> {
+    const current = new Set(manifestFiles(this.#entries));
+    for (const name of [...this.#unsynced]) {
+      if (current.has(name)) await syncFile(join(this.folder, name));
+      this.#unsynced.delete(name);
+    }
+    await syncFolder(this.folder);
+  }
+
+  /** Removes every version that is neither present nor in one of `keep`; some of the files are kept as spares. */
+  async removeUnreferenced(keep: readonly TableManifest[]): Promise<void> {
+    const names = await readdir(this.folder);
+    // Only now: a version that was completed while the folder was read is in the list and is needed.
+    this.#pinned = new Set(keep.flatMap(manifestFiles));
+    const needed = new Set([...manifestFiles(this.#entries), ...this.#pinned]);
+    for (const name of names) {
+      if (versionInName(name) >= 0 && !needed.has(name)) await this.#retire(name);
+      else if (name.endsWith('.tmp') && this.#writing === 0) await this.#remove(name);
+    }
+  }
+
+  /** Gives the spare files back to the disk. */
+  async removeSpares(): Promise<void> {
+    const spares = this.#spares;
+    this.#spares = [];
+    for (const name of spares) await this.#remove(name);
+  }
+
+  async #createPartition(kind: FileKind, k: number, init: ColumnInit | undefined): Promise<void> {
+    this.#entries[kind].push({ version: 0, crc32: 0 });
+    const first = this.layout.start(k);
+    const rows = this.layout.rowsOf(k);
+    await this.#inTurn((staging) =>
+      this.#replace(kind, k, (path) =>
+        this.#io.withFile(path, 'write', async (file) => {
+          const writer = new StagedWriter(file, staging);
+          for (const column of columnsOf(this.columns, kind)) {
+            const step = Math.max(1, Math.floor(initElements / column.width));
+            for (let done = 0; done < rows; done += step) {
+              const count = Math.min(step, rows - done);
+              const values = new Float32Array(count * column.width);
+              await init?.({ column, start: first + done, rows: count, values });
+              await writer.append(encodeColumn(values, column));
+            }
+          }
+          return writer.finish();
+        }),
+      ),
+    );
+  }
+
+  /** Lets `write` fill a temporary file, then makes it the present version of partition k. */
+  async #replace(kind: FileKind, k: number, write: (path: string) => Promise<number>): Promise<void> {
+    const version = this.#nextVersion++;
+    const name = partitionFileName(kind, k, version);
+    const temporary = `.${name}.tmp`;
+    const at = join(this.folder, temporary);
+    const bytes = this.fileBytes(kind, k);
+    this.#writing++;
+    try {
+      const spare = this.#spares.pop();
+      if (spare !== undefined) await rename(join(this.folder, spare), at);
+      const crc32 = await write(at);
+      if (spare !== undefined && (await stat(at)).size !== bytes) await truncate(at, bytes);
+      await rename(at, join(this.folder, name));
+      this.traffic.written += bytes;
+      const entry = this.#entries[kind][k];
+      const old = entry.version;
+      entry.version = version;
+      entry.crc32 = crc32;
+      this.#unsynced.add(name);
+      if (old > 0) {
+        const before = partitionFileName(kind, k, old);
+        this.#unsynced.delete(before);
+        if (!this.#pinned.has(before)) await this.#retire(before);
+      }
+    } catch (error) {
+      await unlink(at).catch(() => {});
+      throw storageError('write', join(this.folder, name), error);
+    } finally {
+      this.#writing--;
+    }
+  }
+
+  /** Makes a spare of a file that nothing refers to, or deletes it when there are enough. */
+  async #retire(name: string): Promise<void> {
+    if (this.#spares.length >= this.layout.partitions) return this.#remove(name);
+    const spare = `spare-${this.#nextSpare++}.bin`;
+    await rename(join(this.folder, name), join(this.folder, spare));
+    this.#spares.push(spare);
+  }
+
+  async #remove(name: string): Promise<void> {
+    await unlink(join(this.folder, name)).catch((error: unknown) => {
+      throw storageError('write', join(this.folder, name), error);
+    });
+  }
+
+  async #checkSize(kind: FileKind, k: number): Promise<void> {
+    const path = this.filePath(kind, k);
+    const want = this.fileBytes(kind, k);
+    const { size } = await stat(path).catch((error: unknown) => {
+      throw storageError('read', path, error);
+    });
+    if (size !== want) {
+      const advice = 'The file is truncated or belongs to another table; go back to an older checkpoint.';
+      throw new FormatError(`read: expected ${want} bytes in ${path}, got ${size}. ${advice}`, { path });
+    }
+  }
+
+  async #checked(
+    kind: FileKind,
+    k: number,
+    read: (path: string, bytes: number, crc32: number) => Promise<void>,
+  ): Promise<void> {
+    const path = this.filePath(kind, k);
+    const bytes = this.fileBytes(kind, k);
+    try {
+      await read(path, bytes, this.#entries[kind][k].crc32);
+      this.traffic.read += bytes;
+    } catch (error) {
+      throw error instanceof FormatError ? error : storageError('read', path, error);
+    }
+  }
+
+  #inTurn<T>(work: (staging: Uint8Array) => Promise<T>): Promise<T> {
+    const run = this.#turn.then(() => {
+      const bytes = Math.max(...fileKinds.map((kind) => this.maxFileBytes(kind)));
+      this.#staging ??= alignedBytes(Math.min(stagingBytes, padToPage(bytes)), 'TableFiles');
+      return work(this.#staging);
+    });
+    this.#turn = run.catch(() => {});
+    return run;
+  }
+
+  #viewsOf(kind: FileKind, views: readonly Uint8Array[]): Uint8Array[] {
+    return views.filter((_, i) => this.columns[i].writable === (kind === 'writable'));
+  }
+
+  #checkViews(where: string, k: number, views: readonly Uint8Array[]): void {
+    const rows = this.layout.rowsOf(k);
+    const fits = views.length === this.columns.length;
+    if (!fits || views.some((view, i) => view.length !== rows * columnRowBytes(this.columns[i]))) {
+      throw new InternalError(`${where}: views do not match partition ${k} of ${rows} rows`);
+    }
+  }
+}
+
+/** Values as the bytes that a column stores. */
+function encodeColumn(values: Float32Array, column: TableColumn): Uint8Array {
+  if (column.dtype === 'f32') return new Uint8Array(values.buffer, 0, values.byteLength);
+  const half = new Uint16Array(values.length);
+  kernels().cast(values, storageCode.f32, half, storageCode[column.dtype], values.length);
+  return new Uint8Array(half.buffer);
+}

@@ -1,0 +1,113 @@
+/**
+ * What a table on disk consists of: columns, partitions, and which version of every partition file is meant. Plain
+ * JSON, small, the part of a checkpoint that stands for the whole table.
+ */
+import { checkInteger, expected, FormatError } from '../util/errors.js';
+import { padToPage } from './direct-io.js';
+import { PartitionLayout } from './partition-layout.js';
+
+export type ColumnType = 'f32' | 'f16' | 'bf16';
+
+export interface TableColumn {
+  readonly name: string;
+  /** Elements per row. */
+  readonly width: number;
+  readonly dtype: ColumnType;
+  /** Columns that are only read (features) live in files of their own, which are written once. */
+  readonly writable: boolean;
+}
+
+export interface FileVersion {
+  readonly version: number;
+  /** Of the whole file, padding included. */
+  readonly crc32: number;
+}
+
+export interface TableManifest {
+  readonly format: 'skein-table';
+  readonly formatVersion: 1;
+  readonly rows: number;
+  readonly partitions: number;
+  readonly size: number;
+  readonly columns: readonly TableColumn[];
+  /** Per partition, the file of the writable columns; empty when there are none. */
+  readonly writable: readonly FileVersion[];
+  /** Per partition, the file of the other columns; empty when there are none. */
+  readonly fixed: readonly FileVersion[];
+}
+
+export const fileKinds = ['writable', 'fixed'] as const;
+export type FileKind = (typeof fileKinds)[number];
+
+export function bytesPerElement(dtype: ColumnType): number {
+  return dtype === 'f32' ? 4 : 2;
+}
+
+export function columnRowBytes(column: TableColumn): number {
+  return column.width * bytesPerElement(column.dtype);
+}
+
+export function columnsOf(columns: readonly TableColumn[], kind: FileKind): TableColumn[] {
+  return columns.filter((column) => column.writable === (kind === 'writable'));
+}
+
+/** Bytes of a partition's file: its columns one after the other, zeros up to a whole page. */
+export function partitionFileBytes(columns: readonly TableColumn[], kind: FileKind, rows: number): number {
+  return padToPage(columnsOf(columns, kind).reduce((sum, column) => sum + rows * columnRowBytes(column), 0));
+}
+
+export function partitionFileName(kind: FileKind, partition: number, version: number): string {
+  return `${kind}-${String(partition).padStart(5, '0')}.v${version}.bin`;
+}
+
+const namePattern = /^(?:writable|fixed)-\d{5,}\.v(\d+)\.bin$/;
+
+/** The version in a partition file's name, or −1 for any other file. */
+export function versionInName(name: string): number {
+  const match = namePattern.exec(name);
+  return match === null ? -1 : Number(match[1]);
+}
+
+/** Names of all files that a manifest needs. */
+export function manifestFiles(manifest: Pick<TableManifest, FileKind>): string[] {
+  return fileKinds.flatMap((kind) =>
+    manifest[kind].map((file, k) => partitionFileName(kind, k, file.version)),
+  );
+}
+
+export function checkColumns(where: string, columns: readonly TableColumn[]): void {
+  if (columns.length === 0) throw new FormatError(expected(where, 'at least one column', 'columns', columns));
+  const names = new Set<string>();
+  for (const { name, width, dtype } of columns) {
+    checkInteger(where, `the width of column ${name}`, width, 1);
+    if (dtype !== 'f32' && dtype !== 'f16' && dtype !== 'bf16') {
+      throw new FormatError(expected(where, 'f32, f16 or bf16', `the dtype of column ${name}`, dtype));
+    }
+    if (names.has(name)) throw new FormatError(expected(where, 'different names', 'columns', name));
+    names.add(name);
+  }
+}
+
+/** Refuses a manifest whose parts do not fit together; returns its layout. */
+export function checkManifest(manifest: TableManifest): PartitionLayout {
+  const where = 'TableFiles.open';
+  if (manifest?.format !== 'skein-table' || manifest.formatVersion !== 1) {
+    const got = `${manifest?.format} ${manifest?.formatVersion}`;
+    throw new FormatError(
+      expected(where, 'skein-table version 1', 'manifest', got, 'Look at the checkpoint.'),
+    );
+  }
+  const layout = new PartitionLayout(manifest.rows, manifest.partitions, manifest.size);
+  checkColumns(where, manifest.columns);
+  for (const kind of fileKinds) {
+    const want = columnsOf(manifest.columns, kind).length > 0 ? layout.partitions : 0;
+    if (manifest[kind]?.length !== want) {
+      throw new FormatError(expected(where, `${want} files`, `manifest.${kind}`, manifest[kind]?.length));
+    }
+    for (const file of manifest[kind]) {
+      checkInteger(where, `a version in manifest.${kind}`, file.version, 1);
+      checkInteger(where, `a crc32 in manifest.${kind}`, file.crc32, 0, 2 ** 32 - 1);
+    }
+  }
+  return layout;
+}

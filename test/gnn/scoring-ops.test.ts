@@ -1,0 +1,59 @@
+/** Scores of edges as tensor functions: gradients, twins, threads; backward twice; wrong input. */
+
+import { chunkedScores, chunkedSoftmaxLoss, negativeMask, pairScores } from 'skein/gnn';
+import { randn, scope, type Tensor, zeros } from 'skein/tensor';
+import { describe, expect, it } from 'vitest';
+import { scoringCases } from '../ops/cases/scoring.js';
+import { runOpCases } from '../ops/run-cases.js';
+
+runOpCases(scoringCases);
+
+describe('chunkedSoftmaxLoss', () => {
+  const negatives = Int32Array.of(0, 1, 2, 3);
+  const make = (): Tensor[] => [randn([5, 4]), randn([5, 4]), randn([6, 4])].map((t) => t.setRequiresGrad());
+
+  it('gives the same gradients in a second backward pass, and when its scope has ended', () => {
+    const leaves = make();
+    const loss = scope(() => chunkedSoftmaxLoss(leaves[0], leaves[1], leaves[2], negatives, 2));
+    loss.backward(undefined, { retainGraph: true });
+    const once = leaves.map((t) => [...(t.grad as Tensor).dataSync()]);
+    loss.backward();
+    const twice = leaves.map((t) => [...(t.grad as Tensor).dataSync()]);
+    expect(twice).toEqual(once.map((g) => g.map((v) => 2 * v)));
+  });
+
+  it('leaves out what needs no gradient', () => {
+    const [query, target] = make();
+    const rows = randn([6, 4]);
+    chunkedSoftmaxLoss(query, target, rows, negatives, 2).backward();
+    expect(rows.grad).toBeNull();
+    expect(query.grad).not.toBeNull();
+  });
+
+  it('refuses what does not fit, by name', () => {
+    const [query, target, rows] = make();
+    const call =
+      (...args: Parameters<typeof chunkedSoftmaxLoss>) =>
+      () =>
+        chunkedSoftmaxLoss(...args);
+    expect(call(query, zeros([4, 4]), rows, negatives, 2)).toThrow(/target/);
+    expect(call(query, target, zeros([6, 3]), negatives, 2)).toThrow(/rows of 4 numbers/);
+    expect(call(query, target, rows, Int32Array.of(0, 6), 1)).toThrow(/ids from 0 to 5 for negatives/);
+    expect(call(query, target, rows, negatives, 3)).toThrow(/4 for 3 chunks/);
+    expect(call(query, target, rows, negatives, 0)).toThrow(/chunks/);
+    expect(call(query, target, rows, new Int32Array(0), 1)).toThrow(/at least one/);
+    expect(call(query, target, rows, negatives, 2, { mask: negativeMask(Int32Array.of(0, 2), 5) })).toThrow(
+      /mask.positions/,
+    );
+    expect(call(query, target, rows, negatives, 2, { mask: negativeMask(Int32Array.of(0, 1), 4) })).toThrow(
+      /mask.offsets/,
+    );
+    expect(() => negativeMask(Int32Array.of(5, 0), 5)).toThrow(/pairs/);
+    expect(() => chunkedScores(query, rows, negatives, 2, 'angle' as 'dot')).toThrow(/dot, l2, l1, cosine/);
+    expect(() => pairScores(zeros([2, 0]), zeros([2, 0]))).toThrow(/at least one number/);
+  });
+});
+
+it('gives 0 for the cosine of a row of zeros', () => {
+  expect([...pairScores(zeros([1, 3]), randn([1, 3]), 'cosine').dataSync()]).toEqual([0]);
+});

@@ -1,0 +1,70 @@
+/** Scores of edges: every comparison, chunks that do not divide, masks. */
+import {
+  chunkedScores,
+  chunkedSoftmaxLoss,
+  chunkedSoftmaxLossSides,
+  negativeMask,
+  pairScores,
+} from 'skein/gnn';
+import { input, makeCases, type OpCase } from '../case.js';
+
+const ids = (n: number, bound: number): Int32Array =>
+  Int32Array.from({ length: n }, (_, i) => (i * 7 + 3) % bound);
+const small = { lo: -0.7, hi: 0.7 };
+const comparisons = ['dot', 'l2', 'l1', 'cosine'] as const;
+const mask = negativeMask(Int32Array.of(4, 1, 0, 0, 4, 0, 2, 6, 0, 2), 7);
+
+export const scoringCases: OpCase[] = [
+  ...comparisons.flatMap((how) => [
+    ...makeCases('pairScores', (a, b) => pairScores(a, b, how), {
+      [`${how} 5`]: [input([9, 5]), input([9, 5])],
+      [`${how} 33`]: [input([3, 33]), input([3, 33])],
+      [`${how} none`]: [input([0, 4]), input([0, 4])],
+      [`${how} many`]: [input([900, 8]), input([900, 8])],
+    }),
+    ...makeCases('chunkedScores', (q, rows) => chunkedScores(q, rows, ids(3 * 5, 11), 3, how), {
+      [`${how} 7 edges in 3 chunks`]: [input([7, 9]), input([11, 9])],
+      [`${how} width 1`]: [input([3, 1], { lo: 0.2, hi: 1 }), input([11, 1], { lo: 1.2, hi: 2 })],
+      [`${how} fewer edges than chunks`]: [input([2, 17]), input([11, 17])],
+      [`${how} no edges`]: [input([0, 4]), input([11, 4])],
+    }),
+    ...makeCases(
+      'chunkedScores',
+      (q, rows) => chunkedScores(q, rows, ids(40, 30), 1, how),
+      {
+        [`${how} one chunk in parts`]: [input([400, 12]), input([30, 12])],
+      },
+      { loose: [10, 'the difference of sums of 16,000 scores'] },
+    ),
+  ]),
+  ...(['sum', 'mean'] as const).flatMap((reduction) => [
+    ...makeCases(
+      'chunkedSoftmaxLoss',
+      (q, t, rows) => chunkedSoftmaxLoss(q, t, rows, ids(3 * 7, 11), 3, { reduction }),
+      {
+        [`${reduction}, 7 edges in 3 chunks`]: [input([7, 9]), input([7, 9]), input([11, 9])],
+        [`${reduction}, width 1`]: [input([7, 1]), input([7, 1]), input([11, 1])],
+        [`${reduction}, 300 edges`]: [
+          input([300, 20], small),
+          input([300, 20], small),
+          input([11, 20], small),
+        ],
+      },
+      { loose: [10, 'a sum over hundreds of edges'] },
+    ),
+    ...makeCases(
+      'chunkedSoftmaxLoss',
+      (q, t, rows) => chunkedSoftmaxLoss(q, t, rows, ids(3 * 7, 11), 3, { reduction, mask }),
+      { [`${reduction}, masked`]: [input([7, 9]), input([7, 9]), input([11, 9])] },
+    ),
+  ]),
+  ...makeCases(
+    'chunkedSoftmaxLoss',
+    (q, t, rows) =>
+      chunkedSoftmaxLossSides(rows, 3, [
+        { query: q, target: t, negatives: ids(3 * 7, 11) },
+        { query: t, target: q, negatives: ids(3 * 4, 11), mask: null },
+      ]),
+    { 'both directions': [input([7, 9]), input([7, 9]), input([11, 9])] },
+  ),
+];
