@@ -38,7 +38,9 @@ export abstract class Model extends Module {
   useOptimizer(config: OptimizerConfig, own: ReadonlyMap<Tensor, OptimizerConfig> = new Map()): this {
     const parameters = this.parameters();
     this.encoderOptimizer =
-      parameters.length === 0 ? null : new OptimizerSet(parameters.map((p) => [p, own.get(p) ?? config] as const));
+      parameters.length === 0
+        ? null
+        : new OptimizerSet(parameters.map((p) => [p, own.get(p) ?? config] as const));
     return this;
   }
 
@@ -73,7 +75,8 @@ export abstract class Model extends Module {
   encode(batch: Batch, train: boolean): Tensor {
     const { uniqueNodeEmbeddings: embeddings, uniqueNodeFeatures: features } = batch;
     batch.gnnGraph?.performMap();
-    const inputs = this.featurizer === null ? { embeddings, features } : this.featurizer.forward(features, embeddings);
+    const inputs =
+      this.featurizer === null ? { embeddings, features } : this.featurizer.forward(features, embeddings);
     return this.encoder.forward(inputs, batch.gnnGraph, train);
   }
 
@@ -94,7 +97,9 @@ export abstract class Model extends Module {
 
 function modelFile(action: string, directory: string | null): string {
   if (directory === null)
-    throw new StateError(`Model.${action}: expected a directory, got none. Pass one, or set model.directory.`);
+    throw new StateError(
+      `Model.${action}: expected a directory, got none. Pass one, or set model.directory.`,
+    );
   return join(directory, 'model.safetensors');
 }
 
