@@ -1,20 +1,25 @@
 /**
  * DuckDB, loaded when the first file needs it: it parses and remaps text tables out of core and in parallel.
  *
- * The database lives in memory, reads local files only and loads no extension.
+ * Unless a path is given the database lives in memory; it reads local files only and installs no extension.
  */
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { StateError } from '../../util/errors.js';
 
-/** Runs `work` with a connection to a fresh database and closes it. */
-export async function withDuckDb<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
+/** Runs `work` with a connection to a fresh database and closes it. `settings` are DuckDB's own. */
+export async function withDuckDb<T>(
+  work: (connection: DuckDBConnection) => Promise<T>,
+  path = ':memory:',
+  settings: Readonly<Record<string, string>> = {},
+): Promise<T> {
   const { DuckDBInstance } = await load();
-  const database = await DuckDBInstance.create(':memory:', {
+  const database = await DuckDBInstance.create(path, {
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
     temp_directory: join(tmpdir(), `skein-duckdb-${process.pid}`),
+    ...settings,
   });
   try {
     const connection = await database.connect();
@@ -48,6 +53,38 @@ export function sqlText(text: string): string {
 /** A file name for DuckDB's readers, which would take * ? [ for patterns. */
 export function sqlPath(path: string): string {
   return sqlText(resolve(path).replace(/[*?[]/g, (c) => `[${c}]`));
+}
+
+/** A name of a column or table in SQL. */
+export function sqlName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** Columns of one chunk of a result, whole vectors where DuckDB keeps one; `null` values are the caller's to exclude. */
+export interface ColumnChunk {
+  readonly rows: number;
+  /** Numbers of column c: an array of DuckDB's own memory, gone with the next chunk. */
+  numbers(c: number): ArrayLike<number>;
+  strings(c: number): readonly string[];
+}
+
+/** The result of a query, chunk after chunk; memory is that of one chunk. */
+export async function* queryChunks(connection: DuckDBConnection, sql: string): AsyncGenerator<ColumnChunk> {
+  const result = await connection.stream(sql);
+  for (;;) {
+    const chunk = await result.fetchChunk();
+    if (chunk === null || chunk.rowCount === 0) return;
+    yield {
+      rows: chunk.rowCount,
+      numbers: (c) => {
+        const { items } = chunk.getColumnVector(c) as { items?: ArrayLike<number> };
+        return items !== undefined && ArrayBuffer.isView(items)
+          ? items
+          : (chunk.getColumnValues(c) as unknown[]).map(Number);
+      },
+      strings: (c) => chunk.getColumnValues(c) as string[],
+    };
+  }
 }
 
 /** The columns of numbers that a query gives. */

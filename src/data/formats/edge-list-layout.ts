@@ -44,6 +44,8 @@ export interface Layout {
   readonly skip: number;
   readonly skipPlain: number;
   readonly width: number;
+  /** The names in the header; null without one. */
+  readonly header: readonly string[] | null;
   readonly source: number;
   readonly target: number;
   readonly weight: number | null;
@@ -52,6 +54,10 @@ export interface Layout {
   readonly names: boolean;
   readonly idBase: number;
   readonly numNodes: number | null;
+  /** Types must be whole numbers too. */
+  readonly integerTypes?: boolean;
+  /** What to do about ids that are no whole numbers. */
+  readonly advice?: string;
 }
 
 /** From here on a number becomes infinite as an f32: the largest f32 and half a step. */
@@ -137,7 +143,7 @@ export async function findLayout(path: string, options: EdgeListOptions): Promis
         column === undefined ? null : placeOf(path, column, header, width),
       );
       return {
-        ...{ path, delimiter, comment, quoted, skip: first + i - 1, skipPlain: skipPlain - 1, width },
+        ...{ path, delimiter, comment, quoted, skip: first + i - 1, skipPlain: skipPlain - 1, width, header },
         ...{ source: source as number, target: target as number, weight, time, type },
         names: options.ids === 'names',
         idBase: options.idBase ?? 0,
@@ -156,7 +162,7 @@ function placeOf(path: string, column: Column, header: readonly string[] | null,
 }
 
 /** Fields of a line; a quoted field may hold the delimiter, and "" for a quote. */
-function splitLine(line: string, delimiter: string, quoted: boolean): string[] {
+export function splitLine(line: string, delimiter: string, quoted: boolean): string[] {
   if (!quoted || !line.includes('"')) return line.split(delimiter);
   const fields: string[] = [];
   let field = '';
@@ -208,13 +214,17 @@ function lineProblem(layout: Layout, fields: readonly string[]): string | null {
   if (layout.weight !== null && Math.abs(Number(fields[layout.weight])) >= f32Limit)
     return `expected a number within the range of f32 for the weight, got ${JSON.stringify(fields[layout.weight])}`;
   if (layout.type !== null && fields[layout.type] === '') return 'expected a word for the type, got ""';
+  if (layout.type !== null && layout.integerTypes && !/^\d{1,9}$/.test(fields[layout.type]))
+    return `expected a whole number for the type, got ${JSON.stringify(fields[layout.type])}`;
   return null;
 }
 
 function idProblem(layout: Layout, field: string): string | null {
   if (layout.names) return field === '' ? 'a name' : null;
-  if (!/^\d{1,10}$/.test(field))
-    return 'a whole number (pass ids: "names" for other ids, header: true for a header)';
+  if (!/^\d{1,10}$/.test(field)) {
+    const advice = layout.advice ?? 'pass ids: "names" for other ids, header: true for a header';
+    return `a whole number (${advice})`;
+  }
   const id = Number(field) - layout.idBase;
   const limit = layout.numNodes ?? 2 ** 31 - 1;
   return id < 0 || id >= limit ? `a number from ${layout.idBase} to ${limit - 1 + layout.idBase}` : null;

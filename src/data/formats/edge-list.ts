@@ -110,7 +110,7 @@ async function readWith(connection: DuckDBConnection, layout: Layout): Promise<E
 }
 
 /** The wanted columns of the file: s, d, and w, t, k where asked for. */
-function selectSql(layout: Layout): string {
+export function selectSql(layout: Layout): string {
   const columns = Array.from({ length: layout.width }, (_, c) => `'c${c}': 'VARCHAR'`).join(', ');
   const quote = layout.quoted ? "'\"'" : "''";
   // A comment sign inside a name would cut the line there, so with text columns only leading comments are skipped.
@@ -136,7 +136,7 @@ function selectSql(layout: Layout): string {
 }
 
 /** The condition that a row is an edge. */
-function validSql(layout: Layout): string {
+export function validSql(layout: Layout): string {
   const limit = (layout.numNodes ?? 2 ** 31 - 1) + layout.idBase;
   // Where line ends are mixed, \r stays on the last field.
   const word = (column: string): string => `${column} <> '' AND right(${column}, 1) <> chr(13)`;
@@ -148,6 +148,7 @@ function validSql(layout: Layout): string {
     ...(layout.weight === null ? [] : [`isfinite(w) AND abs(w) < ${f32Limit}::DOUBLE`]),
     ...(layout.time === null ? [] : ['isfinite(t)']),
     ...(layout.type === null ? [] : [word('k')]),
+    ...(layout.type !== null && layout.integerTypes ? ["regexp_full_match(k, '[0-9]{1,9}')"] : []),
   ].join(' AND ');
 }
 

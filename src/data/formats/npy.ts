@@ -6,7 +6,13 @@
 
 import { readWholeFile } from '../../storage/atomic-file.js';
 import { FormatError } from '../../util/errors.js';
-import { decodeNumpyArray, type NumpyArray, numpyTypeBytes, parseNumpyType } from './numpy-array.js';
+import {
+  decodeNumpyArray,
+  type NumpyArray,
+  type NumpyType,
+  numpyTypeBytes,
+  parseNumpyType,
+} from './numpy-array.js';
 
 /** Magic, version, header length: what precedes the header. */
 const minimum = 10;
@@ -16,8 +22,31 @@ export async function readNpy(path: string): Promise<NumpyArray> {
   return parseNpy(await readWholeFile(path), path);
 }
 
+/** What the header says, and where the elements start. */
+export interface NpyHeader {
+  readonly type: NumpyType;
+  readonly shape: readonly number[];
+  readonly fortran: boolean;
+  readonly start: number;
+}
+
 /** The array in the bytes of a .npy file; `where` names them in messages. */
 export function parseNpy(bytes: Uint8Array, where: string): NumpyArray {
+  const { type, shape, fortran, start } = parseNpyHeader(bytes, where);
+  const count = shape.reduce((product, side) => product * side, 1);
+  const data = bytes.subarray(start);
+  const needed = count * numpyTypeBytes(type);
+  if (data.length < needed) {
+    throw new FormatError(
+      `${where}: expected ${needed} bytes of elements, got ${data.length} (byte ${start}).`,
+      { path: where, offset: start },
+    );
+  }
+  return decodeNumpyArray(where, type, shape, data.subarray(0, needed), fortran);
+}
+
+/** The header at the start of a file; `bytes` may end anywhere after it. */
+export function parseNpyHeader(bytes: Uint8Array, where: string): NpyHeader {
   const fail = (offset: number, what: string): never => {
     throw new FormatError(`${where}: ${what} (byte ${offset}).`, { path: where, offset });
   };
@@ -49,9 +78,5 @@ export function parseNpy(bytes: Uint8Array, where: string): NumpyArray {
     );
   }
   const shape = (sides.match(/\d+/g) ?? []).map(Number);
-  const count = shape.reduce((product, side) => product * side, 1);
-  const data = bytes.subarray(end);
-  const needed = count * numpyTypeBytes(type);
-  if (data.length < needed) fail(end, `expected ${needed} bytes of elements, got ${data.length}`);
-  return decodeNumpyArray(where, type, shape, data.subarray(0, needed), fortran === 'True');
+  return { type, shape, fortran: fortran === 'True', start: end };
 }

@@ -37,8 +37,8 @@ export async function sortByBucket(options: SortOptions): Promise<Float64Array> 
   const edges = new PlacedWriter(options.outEdges, sizes, columns, options.memoryBytes);
   const weights =
     options.weights === null ? null : new PlacedWriter(options.outWeights, sizes, 1, options.memoryBytes / 4);
+  const values = options.weights === null ? null : edgeRows(options.weights, 1);
   try {
-    const values = options.weights === null ? null : edgeRows(options.weights, 1);
     for await (const rows of edgeRows(options.edges, columns)) {
       const count = rows.length / columns;
       const beside = values === null ? null : ((await values.next()).value as Int32Array);
@@ -52,6 +52,7 @@ export async function sortByBucket(options: SortOptions): Promise<Float64Array> 
     edges.flush();
     weights?.flush();
   } finally {
+    await values?.return(undefined);
     edges.close();
     weights?.close();
   }

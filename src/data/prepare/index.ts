@@ -9,3 +9,4 @@ export {
   preparedFolder,
 } from './prepare-dataset.js';
 export { type EdgeFile, PreparedDataset, type PreparedSplit } from './prepared-dataset.js';
+export { type PreprocessOptions, type PreprocessResult, preprocess } from './preprocess.js';

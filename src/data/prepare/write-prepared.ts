@@ -95,6 +95,7 @@ async function spoolEdges(
   const weights = source.hasWeights
     ? splitNames.map((name) => new FileWriter(join(folder, `spool/${name}-weights.bin`)))
     : null;
+  const dealer = new EdgeDealer(spools, weights, marks);
   let row = 0;
   const ends = [sizes[0], sizes[0] + sizes[1], total];
   for await (const block of source.blocks()) {
@@ -103,7 +104,7 @@ async function spoolEdges(
       const place = row + i;
       return place < ends[0] ? 0 : place < ends[1] ? 1 : 2;
     };
-    dealBlock(block, part, spools, weights, marks);
+    dealer.deal(block, part);
     row += block.count;
     progress({ stage: 'edges', done: row, total });
   }
@@ -112,36 +113,49 @@ async function spoolEdges(
   return { sizes, marks };
 }
 
-/** Appends the edges of a block to the files of their parts, and marks nodes of training edges. */
-function dealBlock(
-  { count, src, rel, dst, weight }: EdgeBlock,
-  partOf: (i: number) => number,
-  spools: readonly FileWriter[],
-  weights: readonly FileWriter[] | null,
-  marks: Uint8Array | null,
-): void {
-  const columns = rel === null ? 2 : 3;
-  const rows = spools.map(() => new Int32Array(count * columns));
-  const beside = spools.map(() => new Float32Array(weights === null ? 0 : count));
-  const filled = spools.map(() => 0);
-  for (let i = 0; i < count; i++) {
-    const part = partOf(i);
-    const to = rows[part];
-    let at = filled[part] * columns;
-    to[at++] = src[i];
-    if (rel !== null) to[at++] = rel[i];
-    to[at] = dst[i];
-    if (weights !== null && weight !== null) beside[part][filled[part]] = weight[i];
-    filled[part]++;
-    if (marks !== null && part === 0) {
-      marks[src[i]] = 1;
-      marks[dst[i]] = 1;
+/** Appends edges to the files of their parts, and marks nodes of training edges. */
+class EdgeDealer {
+  readonly #rows: Int32Array[] = [];
+  readonly #weights: Float32Array[] = [];
+
+  constructor(
+    readonly edges: readonly FileWriter[],
+    readonly weights: readonly FileWriter[] | null,
+    readonly marks: Uint8Array | null,
+  ) {}
+
+  deal({ count, src, rel, dst, weight }: EdgeBlock, partOf: (i: number) => number): void {
+    const columns = rel === null ? 2 : 3;
+    const { marks } = this;
+    const filled = this.edges.map(() => 0);
+    this.#reserve(count, columns);
+    for (let i = 0; i < count; i++) {
+      const part = partOf(i);
+      const to = this.#rows[part];
+      let at = filled[part] * columns;
+      to[at++] = src[i];
+      if (rel !== null) to[at++] = rel[i];
+      to[at] = dst[i];
+      if (weight !== null) this.#weights[part][filled[part]] = weight[i];
+      filled[part]++;
+      if (marks !== null && part === 0) {
+        marks[src[i]] = 1;
+        marks[dst[i]] = 1;
+      }
     }
+    this.edges.forEach((file, part) => {
+      file.write(bytesOf(this.#rows[part].subarray(0, filled[part] * columns)));
+      this.weights?.[part].write(bytesOf(this.#weights[part].subarray(0, filled[part])));
+    });
   }
-  spools.forEach((spool, part) => {
-    spool.write(bytesOf(rows[part].subarray(0, filled[part] * columns)));
-    weights?.[part].write(bytesOf(beside[part].subarray(0, filled[part])));
-  });
+
+  #reserve(count: number, columns: number): void {
+    this.edges.forEach((_, part) => {
+      if ((this.#rows[part]?.length ?? 0) >= count * columns) return;
+      this.#rows[part] = new Int32Array(count * columns);
+      this.#weights[part] = new Float32Array(count);
+    });
+  }
 }
 
 function permutation(n: number, random: Random): Int32Array {

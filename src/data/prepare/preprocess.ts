@@ -1,0 +1,178 @@
+/**
+ * `preprocess`: edges from files or SQL to a prepared directory, out of core, in a process of its own, so that neither its
+ * memory nor a crash in it is the caller's.
+ *
+ * DuckDB gets half of the memory limit and spills to the temporary folder; the rest is for buffers, Node and its kernels.
+ */
+import { fork } from 'node:child_process';
+import { mkdir, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import * as errors from '../../util/errors.js';
+import { withDuckDb } from '../formats/duckdb.js';
+import type { PreparedStats } from './dataset-yaml.js';
+import { duckDbSource } from './duckdb-source.js';
+import type { OnPrepareProgress, PrepareProgress } from './graph-source.js';
+import { buildFolder, checkTarget, temporaryName } from './output-folder.js';
+import { checkPreprocessOptions, type PreprocessOptions } from './preprocess-options.js';
+import { writePrepared } from './write-prepared.js';
+
+export type { PreprocessOptions } from './preprocess-options.js';
+
+/** What the other process is asked to do. */
+export interface PreprocessTask {
+  readonly options: PreprocessOptions;
+  readonly temporary: string;
+}
+
+/** What it answers. */
+export type PreprocessMessage =
+  | { readonly progress: PrepareProgress }
+  | { readonly stats: PreparedStats; readonly peakRssBytes: number }
+  | { readonly error: { name: string; message: string; details: Record<string, unknown>; stack: string } };
+
+/** What was prepared, and the most memory that the process held. */
+export type PreprocessResult = PreparedStats & { readonly peakRssBytes: number };
+
+const where = 'preprocess';
+const defaultMemory = 2 ** 30;
+
+/**
+ * Prepares a graph.
+ *
+ * @example
+ * await preprocess({ edges: 'facts.tsv', source: 0, edgeType: 1, target: 2, split: [0.9, 0.05, 0.05], outputDir: 'facts' });
+ */
+export async function preprocess(
+  options: PreprocessOptions,
+  progress: OnPrepareProgress = () => {},
+): Promise<PreprocessResult> {
+  checkPreprocessOptions(options);
+  checkTarget(where, options.outputDir, options.overwrite ?? false);
+  const temporary = temporaryName(options.outputDir);
+  if (options.inProcess) {
+    const stats = await preprocessHere({ options, temporary }, progress);
+    return { ...stats, peakRssBytes: peakRss() };
+  }
+  try {
+    return await runChild({ options, temporary }, progress);
+  } finally {
+    // The process cleans up itself unless it was killed.
+    await rm(temporary, { recursive: true, force: true });
+  }
+}
+
+/** The work itself, in this process. */
+export async function preprocessHere(
+  { options, temporary }: PreprocessTask,
+  progress: OnPrepareProgress,
+): Promise<PreparedStats> {
+  const memory = options.memoryLimit ?? defaultMemory;
+  return buildFolder(temporary, options.outputDir, async (folder) => {
+    const work = join(folder, 'work');
+    await mkdir(work);
+    const settings = {
+      memory_limit: `${Math.floor(memory / 2 ** 21)}MiB`,
+      temp_directory: join(work, 'spill'),
+      ...(options.setup === undefined ? {} : { autoload_known_extensions: 'true' }),
+      ...(options.threads === undefined ? {} : { threads: String(options.threads) }),
+    };
+    const stats = await withDuckDb(
+      async (connection) => {
+        const source = await duckDbSource(connection, options, work, progress);
+        return writePrepared(
+          source,
+          folder,
+          {
+            ...{ where, outputDir: options.outputDir, seed: options.seed ?? 1, memoryBytes: memory / 8 },
+            partitions: options.partitions ?? 1,
+            partitionedEval: options.partitionedEval ?? false,
+            remap: !(options.noRemapIds ?? false),
+            sequentialTrainNodes: options.sequentialTrainNodes ?? false,
+            split: options.split ?? null,
+          },
+          progress,
+        );
+      },
+      ':memory:',
+      settings,
+    );
+    await rm(work, { recursive: true, force: true });
+    return stats;
+  });
+}
+
+/** The most memory that this process has held. */
+export function peakRss(): number {
+  return process.resourceUsage().maxRSS * 1024;
+}
+
+function runChild(task: PreprocessTask, progress: OnPrepareProgress): Promise<PreprocessResult> {
+  const source = import.meta.url.endsWith('.ts');
+  const entry = fileURLToPath(new URL(`./preprocess-child.${source ? 'ts' : 'js'}`, import.meta.url));
+  // Sources that were not compiled need the loader that runs them.
+  const loader = source
+    ? ['--import', pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href]
+    : [];
+  const child = fork(entry, [], {
+    execArgv: loader,
+    serialization: 'advanced',
+    // Fewer arenas of the C library: freed memory of one thread is not lost to the others.
+    env: { ...process.env, MALLOC_ARENA_MAX: '2' },
+    stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
+  });
+  return new Promise((resolvePromise, reject) => {
+    let answer: PreprocessMessage | null = null;
+    let text = '';
+    child.stderr?.on('data', (chunk: Buffer) => {
+      text = (text + chunk.toString()).slice(-4000);
+    });
+    child.on('message', (message: PreprocessMessage) => {
+      if ('progress' in message) progress(message.progress);
+      else answer = message;
+    });
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      if (answer !== null && 'stats' in answer)
+        resolvePromise({ ...answer.stats, peakRssBytes: answer.peakRssBytes });
+      else if (answer !== null && 'error' in answer) reject(revive(answer.error));
+      else reject(died(code, signal, text));
+    });
+    child.send(task);
+  });
+}
+
+function died(code: number | null, signal: string | null, text: string): errors.StateError {
+  const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
+  const advice =
+    signal === 'SIGKILL'
+      ? 'The system may have been out of memory: lower memoryLimit.'
+      : text.trim().split('\n').slice(-5).join(' ');
+  return new errors.StateError(`preprocess: expected its process to finish, got ${how}. ${advice}`, {
+    code,
+    signal,
+  });
+}
+
+const classes: Readonly<Record<string, new (message: string, details?: Record<string, unknown>) => Error>> = {
+  ValueError: errors.ValueError,
+  FormatError: errors.FormatError,
+  StorageError: errors.StorageError,
+  StateError: errors.StateError,
+  ShapeError: errors.ShapeError,
+};
+
+/** An error of the other process as one of this. */
+function revive(error: {
+  name: string;
+  message: string;
+  details: Record<string, unknown>;
+  stack: string;
+}): Error {
+  const known = classes[error.name];
+  if (known !== undefined) return new known(error.message, error.details);
+  const plain = new Error(error.message);
+  plain.stack = error.stack;
+  return plain;
+}
