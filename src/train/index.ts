@@ -12,3 +12,4 @@ export {
   type SamplingOptions,
   trainNodeClassifier,
 } from './node-classifier.js';
+export * from './run/index.js';

@@ -1,0 +1,35 @@
+/** Runs: their directory, what they report, and how they are watched and stopped. */
+export { Interrupt, type InterruptOptions } from './interrupt.js';
+export {
+  LinkPredictionReporter,
+  type LinkPredictionReporterOptions,
+  type RankDetails,
+} from './link-prediction-reporter.js';
+export {
+  AreaUnderCurve,
+  CategoricalAccuracy,
+  ClassificationMetric,
+  F1Score,
+  HitsAtK,
+  MeanRank,
+  MeanReciprocalRank,
+  Metric,
+  metricByName,
+  RankingMetric,
+} from './metric.js';
+export {
+  NodeClassificationReporter,
+  type NodeClassificationReporterOptions,
+} from './node-classification-reporter.js';
+export { Output, type OutputOptions, type TextSink } from './output.js';
+export { peakRssMb } from './peak-memory.js';
+export {
+  clock,
+  ProgressReporter,
+  type ProgressReporterOptions,
+  type ProgressState,
+  shortCount,
+} from './progress-reporter.js';
+export { formatMetric, type MetricValues, Reporter } from './reporter.js';
+export { type MetricsRecord, RunDirectory, type RunOptions } from './run-directory.js';
+export { type TraceSpan, TraceWriter } from './trace.js';

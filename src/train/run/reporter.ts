@@ -1,0 +1,50 @@
+/**
+ * Reporters collect results batch by batch and turn them into metrics: `addResult` with what the source calls it by,
+ * `report` for people, `save` beside the run, `clear` for the next round.
+ */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { writeFileAtomic } from '../../storage/atomic-file.js';
+import type { Metric } from './metric.js';
+
+/** Values by metric name, in the order in which the metrics were added. */
+export type MetricValues = Readonly<Record<string, number>>;
+
+export abstract class Reporter<M extends Metric = Metric> {
+  readonly metrics: M[] = [];
+
+  addMetric(metric: M): this {
+    this.metrics.push(metric);
+    return this;
+  }
+
+  /** How many results there are. */
+  abstract readonly size: number;
+
+  /** All metrics of the results so far. */
+  abstract results(): MetricValues;
+
+  /** Forgets the results, keeps the metrics. */
+  abstract clear(): void;
+
+  /** The results as text, one metric a line. */
+  report(): string {
+    const values = Object.entries(this.results());
+    const width = Math.max(0, ...values.map(([name]) => name.length));
+    return values.map(([name, value]) => `${name.padEnd(width)}  ${formatMetric(value)}`).join('\n');
+  }
+
+  /** Writes `metrics.txt` into a directory. */
+  async save(directory: string): Promise<void> {
+    await mkdir(directory, { recursive: true });
+    const lines = Object.entries(this.results()).map(([name, value]) => `${name}: ${value}`);
+    const text = `${[...lines, `items evaluated: ${this.size}`].join('\n')}\n`;
+    await writeFileAtomic(join(directory, 'metrics.txt'), new TextEncoder().encode(text));
+  }
+}
+
+/** Four digits after the point below 10, fewer above. */
+export function formatMetric(value: number): string {
+  if (!Number.isFinite(value)) return String(value);
+  return Math.abs(value) < 10 ? value.toFixed(4) : value.toFixed(Math.abs(value) < 1000 ? 2 : 0);
+}

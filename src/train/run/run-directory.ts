@@ -1,0 +1,219 @@
+/**
+ * The directory of one training run (Marius's model_dir): `config.yaml` as given, `full_config.yaml` as resolved,
+ * `metrics.jsonl`, `log.txt`, the model and its checkpoints, and `done.json` once it is finished.
+ *
+ * Nothing is written outside it. A finished run, and one with checkpoints, is opened again only to resume; a directory
+ * that is not a run's is left alone. One process at a time works in it.
+ */
+import {
+  closeSync,
+  existsSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { basename, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { writeFileAtomic } from '../../storage/atomic-file.js';
+import { StateError, StorageError, ValueError } from '../../util/errors.js';
+import { type LogLevel, renderConfig, type SkeinConfig } from '../config/index.js';
+import { jsonLine } from './output.js';
+import { lockRun } from './run-lock.js';
+
+export interface RunOptions {
+  readonly config: SkeinConfig;
+  /** The text of the configuration file, kept as `config.yaml`. Default: the resolved configuration. */
+  readonly source?: string;
+  /** Where a run goes that names no model_dir. Default: storage.dataset.dataset_dir. */
+  readonly datasetDir?: string;
+  /** Go on in a directory that has a run. Default: training.resume_training. */
+  readonly resume?: boolean;
+}
+
+const levels: readonly LogLevel[] = ['error', 'warn', 'info', 'debug', 'trace'];
+const ownFiles = [
+  'config.yaml',
+  'full_config.yaml',
+  'metrics.jsonl',
+  'log.txt',
+  'run.lock',
+  'done.json',
+  'trace.json',
+];
+
+/** A line of metrics.jsonl. */
+export type MetricsRecord = Readonly<Record<string, unknown>>;
+
+export class RunDirectory {
+  readonly path: string;
+  /** Whether it had a run before. */
+  readonly resumed: boolean;
+  readonly #level: number;
+  readonly #release: () => void;
+  #log: number;
+  #metrics: number;
+
+  private constructor(path: string, resumed: boolean, level: LogLevel) {
+    this.path = path;
+    this.resumed = resumed;
+    this.#level = levels.indexOf(level);
+    this.#release = lockRun(join(path, 'run.lock'));
+    if (!resumed)
+      for (const name of ['metrics.jsonl', 'log.txt', 'done.json']) rmSync(join(path, name), { force: true });
+    this.#log = openSync(join(path, 'log.txt'), 'a');
+    dropTornLine(join(path, 'metrics.jsonl'));
+    this.#metrics = openSync(join(path, 'metrics.jsonl'), 'a');
+  }
+
+  /** Makes or reopens the directory that the configuration asks for. */
+  static async open({ config, source, datasetDir, resume }: RunOptions): Promise<RunDirectory> {
+    const { model_dir: wanted, log_level: level, dataset } = config.storage;
+    const goOn = resume ?? config.training.resume_training;
+    let path: string;
+    if (wanted === null) {
+      if (goOn)
+        throw new ValueError(
+          'run: expected a directory for storage.model_dir, got nothing. To resume, name the directory of the run.',
+        );
+      path = firstFree(datasetDir ?? dataset.dataset_dir);
+    } else {
+      path = resolve(wanted);
+      checkUsable(path, goOn);
+      mkdirSync(path, { recursive: true });
+    }
+    const run = new RunDirectory(path, goOn && existsSync(join(path, 'full_config.yaml')), level);
+    try {
+      const text = new TextEncoder();
+      const resolved = renderConfig({ ...config, storage: { ...config.storage, model_dir: path } });
+      await writeFileAtomic(run.file('config.yaml'), text.encode(source ?? resolved));
+      await writeFileAtomic(run.file('full_config.yaml'), text.encode(resolved));
+    } catch (error) {
+      run.close();
+      throw error;
+    }
+    return run;
+  }
+
+  /** Whether the run in `path` came to its end. */
+  static isFinished(path: string): boolean {
+    return existsSync(join(path, 'done.json'));
+  }
+
+  /** A path inside the directory; one that would leave it is refused. */
+  file(...parts: readonly string[]): string {
+    const path = resolve(this.path, ...parts);
+    const inside = relative(this.path, path);
+    if (inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside))
+      throw new ValueError(
+        `run: expected a path inside ${this.path}, got ${parts.join('/')}. Use a name without "..".`,
+      );
+    return path;
+  }
+
+  /** A line of log.txt; levels below storage.log_level are left out. */
+  log(level: LogLevel, message: string): void {
+    if (levels.indexOf(level) > this.#level) return;
+    const lines = message.split('\n').join('\n    ');
+    writeSync(this.#log, `${new Date().toISOString()} ${level.padEnd(5)} ${lines}\n`);
+  }
+
+  /** A line of metrics.jsonl, with the time. */
+  record(fields: MetricsRecord): void {
+    writeSync(this.#metrics, jsonLine({ time: new Date().toISOString(), ...fields }));
+  }
+
+  /** Every line of metrics.jsonl. */
+  readMetrics(): MetricsRecord[] {
+    return readFileSync(this.file('metrics.jsonl'), 'utf8')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as MetricsRecord);
+  }
+
+  /** Drops the records that do not hold any more: a resumed run makes those after its checkpoint again. */
+  async keepMetrics(keep: (record: MetricsRecord) => boolean): Promise<void> {
+    const lines = this.readMetrics().filter(keep).map(jsonLine);
+    closeSync(this.#metrics);
+    await writeFileAtomic(this.file('metrics.jsonl'), new TextEncoder().encode(lines.join('')));
+    this.#metrics = openSync(this.file('metrics.jsonl'), 'a');
+  }
+
+  /** Marks the run as finished, with its outcome. */
+  async finish(outcome: MetricsRecord): Promise<void> {
+    await writeFileAtomic(this.file('done.json'), new TextEncoder().encode(jsonLine(outcome)));
+  }
+
+  /** Closes the files; the directory may then be opened again. */
+  close(): void {
+    if (this.#log < 0) return;
+    closeSync(this.#log);
+    closeSync(this.#metrics);
+    this.#log = this.#metrics = -1;
+    this.#release();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}
+
+/** Makes the first <dataset_dir>/model_<i> that is not there; two processes at once get two. */
+function firstFree(datasetDir: string): string {
+  const parent = resolve(datasetDir);
+  for (let i = 0; i < 100_000; i++) {
+    const path = join(parent, `model_${i}`);
+    if (existsSync(path)) continue;
+    try {
+      mkdirSync(parent, { recursive: true });
+      mkdirSync(path);
+      return path;
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'EEXIST') continue;
+      throw new StorageError(
+        `run: expected a directory that can be written for storage.model_dir, got ${path} (${code}). Set storage.model_dir.`,
+        { path },
+      );
+    }
+  }
+  throw new StateError(`run: expected a free model_<i> in ${parent}, got none. Set storage.model_dir.`);
+}
+
+function checkUsable(path: string, resume: boolean): void {
+  if (!existsSync(path)) {
+    if (resume)
+      throw new StateError(
+        `run: expected the directory of a run for storage.model_dir, got ${path}, which is not there. Train without resuming first.`,
+      );
+    return;
+  }
+  const entries = readdirSync(path);
+  const isRun = entries.includes('full_config.yaml');
+  if (resume) {
+    if (isRun) return;
+    throw new StateError(`run: expected a run to resume in ${path}, got none. Train without resuming first.`);
+  }
+  const foreign = entries.filter((name) => !ownFiles.includes(name));
+  if (entries.includes('done.json') || (isRun && foreign.length > 0))
+    throw new StateError(
+      `run: expected a new directory for storage.model_dir, got ${path}, which has a ${entries.includes('done.json') ? 'finished' : 'started'} run. Choose another, remove it, or set training.resume_training: true.`,
+    );
+  if (!isRun && foreign.length > 0)
+    throw new StateError(
+      `run: expected an empty directory for storage.model_dir, got ${path} with ${basename(foreign[0])} in it. Choose another.`,
+    );
+}
+
+/** A process killed while it wrote leaves half a line; it counts for nothing. */
+function dropTornLine(path: string): void {
+  if (!existsSync(path)) return;
+  const bytes = readFileSync(path);
+  const end = bytes.lastIndexOf(10) + 1;
+  if (end === bytes.length) return;
+  const file = openSync(path, 'r+');
+  ftruncateSync(file, end);
+  closeSync(file);
+}
