@@ -3,7 +3,7 @@
  *
  * Half-precision columns are read exactly and written rounded to nearest, ties to even; sums are formed in f32.
  */
-import { kernels, storageCode } from '../native/index.js';
+import { asyncKernels, kernels, storageCode } from '../native/index.js';
 import { DTypeError, expected, ShapeError, ValueError } from '../util/errors.js';
 import type { PartitionBuffer } from './partition-buffer.js';
 import { columnRowBytes, type TableColumn } from './table-manifest.js';
@@ -29,6 +29,23 @@ export class BufferRows {
     const half = new Uint16Array(n * width);
     kernels().gatherRows(block, localIds, half, n, rowBytes);
     kernels().cast(half, storageCode[dtype], values, storageCode.f32, n * width);
+    return values;
+  }
+
+  /** The same on the kernels' own threads; ids and rows must be left alone until the promise settles. */
+  async readAsync(
+    localIds: Int32Array,
+    column: string | number = 0,
+    out?: Float32Array,
+  ): Promise<Float32Array> {
+    const { width, dtype, rowBytes, block } = this.#column('indexRead', column);
+    this.check('indexRead', localIds);
+    const n = localIds.length;
+    const values = out ?? new Float32Array(n * width);
+    this.#checkShape('indexRead', values, n, width);
+    const half = dtype === 'f32' ? null : new Uint16Array(n * width);
+    await asyncKernels.gatherRows(block, localIds, half ?? values, n, rowBytes);
+    if (half !== null) await asyncKernels.cast(half, storageCode[dtype], values, storageCode.f32, n * width);
     return values;
   }
 

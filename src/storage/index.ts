@@ -3,6 +3,9 @@
  * Needs Node; the byte codec of tensors itself is in `tensor`.
  */
 export type { DecodedTensors, SafetensorsMetadata } from '../tensor/safetensors.js';
+export { FileStore, FileStore as FlatFile } from './file-store.js';
+export { formatBytes, type MemoryPlan, type MemoryPlanOptions, planMemory } from './memory-plan.js';
+export { MemoryStore, MemoryStore as InMemory, type StoreShape } from './memory-store.js';
 export * from './orderings/index.js';
 export {
   type ColumnBlock,
@@ -10,6 +13,11 @@ export {
   PartitionBuffer,
   type PartitionBufferOptions,
 } from './partition-buffer.js';
+export {
+  PartitionBufferStore,
+  PartitionBufferStore as PartitionBufferStorage,
+  type PartitionBufferStoreOptions,
+} from './partition-buffer-store.js';
 export { PartitionLayout } from './partition-layout.js';
 export {
   type RowAdagradOptions,
@@ -21,6 +29,7 @@ export {
   rowAdam,
   rowSGD,
 } from './row-optimizer.js';
+export type { RowArray, RowStore, StoreType } from './row-store.js';
 export {
   type CheckpointParts,
   loadCheckpoint,

@@ -259,6 +259,24 @@ export class PartitionBuffer {
     }
   }
 
+  /**
+   * Hands a partition that is not in memory to `use`, as one array per column, and writes it as a new version when
+   * `use` returns true. For the odd row outside the buffer: it reads the whole partition.
+   */
+  async visitAbsent(k: number, use: (columns: readonly ColumnBlock[]) => boolean): Promise<void> {
+    this.#checkWhole('visitAbsent');
+    await this.#io.discard();
+    await this.#io.settle();
+    const rows = this.layout.rowsOf(k);
+    const columns = this.columns.map(({ dtype, width }) =>
+      dtype === 'f32' ? new Float32Array(rows * width) : new Uint16Array(rows * width),
+    );
+    const views = columns.map((values) => new Uint8Array(values.buffer));
+    await this.files.readPartition(k, views);
+    if (use(columns)) await this.files.writePartition(k, views);
+    this.#prefetchNext();
+  }
+
   /** Flushes, makes the files durable, and returns what a checkpoint has to keep. */
   async checkpoint(): Promise<TableManifest> {
     await this.flush();
@@ -282,7 +300,7 @@ export class PartitionBuffer {
   }
 
   #prefetchNext(): void {
-    if (!this.#prefetch || !this.hasSwap()) return;
+    if (!this.#prefetch || !this.hasSwap() || this.#broken) return;
     const next = this.#states[this.#at + 1];
     const admitted = [...next.keys()].filter((slot) => next[slot] !== this.slots[slot]);
     this.#io.prefetch(admitted.map((slot) => next[slot]));

@@ -8,7 +8,7 @@
  * Adam is lazy: rows that a step does not touch do not decay, and the bias correction uses the number of steps of the
  * whole table (as torch.optim.SparseAdam does), so a row that is first touched late starts without correction.
  */
-import { kernels } from '../native/index.js';
+import { type AsyncKernels, asyncKernels, type Kernels, kernels } from '../native/index.js';
 import { checkInteger, checkNumber, expected, ValueError } from '../util/errors.js';
 import type { PartitionBuffer } from './partition-buffer.js';
 import type { ColumnInit } from './table-files.js';
@@ -33,9 +33,22 @@ export interface RowOptimizer {
   readonly init: ColumnInit;
   /** Applies gradient row i to row localIds[i] of `column` (the first by default); ids are unique. */
   step(buffer: PartitionBuffer, localIds: Int32Array, gradient: Float32Array, column?: string): void;
+  /**
+   * The same on the kernels' own threads; the rows, ids and gradient must be left alone until the promise settles.
+   * Steps that are started one after the other and touch the same rows must be awaited in between.
+   */
+  stepAsync(
+    buffer: PartitionBuffer,
+    localIds: Int32Array,
+    gradient: Float32Array,
+    column?: string,
+  ): Promise<void>;
   state(): RowOptimizerState;
   restore(state: RowOptimizerState): void;
 }
+
+/** What a step is computed with: at once, or on the kernels' own threads. */
+type StepKernels = Kernels | AsyncKernels;
 
 abstract class BaseRowOptimizer implements RowOptimizer {
   abstract readonly type: string;
@@ -76,29 +89,48 @@ abstract class BaseRowOptimizer implements RowOptimizer {
   };
 
   step(buffer: PartitionBuffer, localIds: Int32Array, gradient: Float32Array, column?: string): void {
+    this.#start(kernels(), buffer, localIds, gradient, column);
+  }
+
+  async stepAsync(
+    buffer: PartitionBuffer,
+    localIds: Int32Array,
+    gradient: Float32Array,
+    column?: string,
+  ): Promise<void> {
+    await this.#start(asyncKernels, buffer, localIds, gradient, column);
+  }
+
+  /** Counts the step, computes it, marks what changed. Half-precision rows are always computed at once. */
+  #start(
+    run: StepKernels,
+    buffer: PartitionBuffer,
+    localIds: Int32Array,
+    gradient: Float32Array,
+    column: string | undefined,
+  ): void | Promise<void> {
     const name = column ?? buffer.columns[0].name;
     const first = buffer.columnIndex(name);
-    const { width, dtype } = buffer.columns[first];
+    const { width } = buffer.columns[first];
     const n = localIds.length;
     buffer.rows.check('step', localIds);
     if (gradient.length !== n * width) {
       const want = `${n} rows of ${width} elements`;
       throw new ValueError(expected(`RowOptimizer ${this.type}`, want, 'gradient', gradient));
     }
-    const states = this.suffixes.map((suffix) => buffer.columnIndex(`${name}.${suffix}`));
+    const used = [first, ...this.suffixes.map((suffix) => buffer.columnIndex(`${name}.${suffix}`))];
     this.steps++;
-    if (dtype === 'f32' && states.every((i) => buffer.columns[i].dtype === 'f32')) {
-      const blocks = [first, ...states].map((i) => buffer.block(i) as Float32Array);
-      this.update(blocks[0], blocks.slice(1), localIds, gradient, width);
-    } else {
-      const rows = [first, ...states].map((i) => buffer.rows.read(localIds, i));
-      const inOrder = Int32Array.from({ length: n }, (_, i) => i);
-      this.update(rows[0], rows.slice(1), inOrder, gradient, width);
-      [first, ...states].forEach((column, i) => {
-        buffer.rows.put(localIds, rows[i], column);
-      });
-    }
     buffer.markDirty(localIds);
+    if (used.every((i) => buffer.columns[i].dtype === 'f32')) {
+      const [values, ...states] = used.map((i) => buffer.block(i) as Float32Array);
+      return this.update(run, values, states, localIds, gradient, width);
+    }
+    const [values, ...states] = used.map((i) => buffer.rows.read(localIds, i));
+    const inOrder = Int32Array.from({ length: n }, (_, i) => i);
+    void this.update(kernels(), values, states, inOrder, gradient, width);
+    [values, ...states].forEach((rows, i) => {
+      buffer.rows.put(localIds, rows, used[i]);
+    });
   }
 
   state(): RowOptimizerState {
@@ -116,12 +148,13 @@ abstract class BaseRowOptimizer implements RowOptimizer {
 
   /** Rows ids[i] of values and states take gradient row i. */
   protected abstract update(
+    run: StepKernels,
     values: Float32Array,
     states: readonly Float32Array[],
     ids: Int32Array,
     gradient: Float32Array,
     width: number,
-  ): void;
+  ): void | Promise<void>;
 }
 
 export interface RowSGDOptions {
@@ -144,15 +177,16 @@ class RowSGD extends BaseRowOptimizer {
   }
 
   protected update(
+    run: StepKernels,
     values: Float32Array,
     states: readonly Float32Array[],
     ids: Int32Array,
     gradient: Float32Array,
     width: number,
-  ): void {
+  ): void | Promise<void> {
     const momentum = states[0] ?? null;
     const rate = this.learningRate;
-    kernels().sgdStepRows(
+    return run.sgdStepRows(
       values,
       ids,
       gradient,
@@ -193,15 +227,16 @@ class RowAdagrad extends BaseRowOptimizer {
   }
 
   protected update(
+    run: StepKernels,
     values: Float32Array,
     states: readonly Float32Array[],
     ids: Int32Array,
     gradient: Float32Array,
     width: number,
-  ): void {
+  ): void | Promise<void> {
     const rate = this.learningRate / (1 + (this.steps - 1) * this.#decay);
     const decay = this.#weightDecay;
-    kernels().adagradStepRows(values, ids, gradient, states[0], ids.length, width, rate, this.#eps, decay);
+    return run.adagradStepRows(values, ids, gradient, states[0], ids.length, width, rate, this.#eps, decay);
   }
 }
 
@@ -231,12 +266,13 @@ class RowAdam extends BaseRowOptimizer {
   }
 
   protected update(
+    run: StepKernels,
     values: Float32Array,
     states: readonly Float32Array[],
     ids: Int32Array,
     gradient: Float32Array,
     width: number,
-  ): void {
+  ): void | Promise<void> {
     const [beta1, beta2] = this.#betas;
     const c1 = 1 - beta1 ** this.steps;
     const c2 = 1 - beta2 ** this.steps;
@@ -244,7 +280,7 @@ class RowAdam extends BaseRowOptimizer {
     const [m, v] = states;
     const rate = this.learningRate;
     const decay = this.#weightDecay;
-    kernels().adamStepRows(
+    return run.adamStepRows(
       values,
       ids,
       gradient,

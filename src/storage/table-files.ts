@@ -11,9 +11,16 @@
 import { mkdir, readdir, rename, stat, truncate, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { kernels, storageCode } from '../native/index.js';
-import { expected, FormatError, InternalError, StateError, StorageError } from '../util/errors.js';
+import {
+  expected,
+  FormatError,
+  InternalError,
+  StateError,
+  StorageError,
+  ValueError,
+} from '../util/errors.js';
 import { storageError, syncFolder } from './atomic-file.js';
-import { alignedBytes, DirectIo, type IoMode, padToPage } from './direct-io.js';
+import { alignedBytes, DirectIo, type IoMode, maxElements, padToPage } from './direct-io.js';
 import { readChecked, StagedWriter, scatterToViews, syncFile, writeChecked } from './partition-file.js';
 import type { PartitionLayout } from './partition-layout.js';
 import {
@@ -97,6 +104,14 @@ export class TableFiles {
   static async create(folder: string, options: CreateTableOptions): Promise<TableFiles> {
     const { layout, columns } = options;
     checkColumns('TableFiles.create', columns);
+    for (const column of columns) {
+      const bytes = layout.size * columnRowBytes(column);
+      if (bytes <= maxElements) continue;
+      const advice = 'Use more partitions.';
+      const what = `at most ${maxElements} bytes`;
+      const name = `column ${column.name} of one partition`;
+      throw new ValueError(expected('TableFiles.create', what, name, bytes, advice));
+    }
     await mkdir(folder, { recursive: true }).catch((error: unknown) => {
       throw storageError('write', folder, error);
     });

@@ -231,6 +231,7 @@ describe('rows', () => {
       // Half a unit in the last place twice is a whole one; each alone would round away.
       buffer.indexAdd(ids(1, 2, 1), Float32Array.of(step, step, step));
       expect([...buffer.indexRead(ids(1, 2))]).toEqual([1 + 2 * step, 1]);
+      expect(await buffer.rows.readAsync(ids(1, 2, 9))).toEqual(buffer.indexRead(ids(1, 2, 9)));
       await buffer.unload();
     }
   });
@@ -240,6 +241,13 @@ describe('rows', () => {
     const files = { layout, columns: [column('x', 8)] } as unknown as TableFiles;
     expect(() => new PartitionBuffer(files, 2 ** 9)).toThrow('for the block of column x, got 4294967296');
     expect(() => new PartitionBuffer(files, 0)).toThrow('for capacity, got 0');
+    const create = TableFiles.create(await folder(), {
+      layout: new PartitionLayout(2 ** 27, 1),
+      columns: [column('x', 8)],
+    });
+    await expect(create).rejects.toThrow(
+      'at most 4294967295 bytes for column x of one partition, got 4294967296',
+    );
   });
 });
 

@@ -97,6 +97,23 @@ describe.each(makers)('%s', (_, make) => {
     await inMemory.unload(false);
   });
 
+  test('on other threads: the same bits', async () => {
+    const [here, there] = [make(), make()];
+    const buffers = [await tableFor(here, 4), await tableFor(there, 4)];
+    const ids = Int32Array.of(3, 0, 10);
+    for (let t = 0; t < 3; t++) {
+      here.step(buffers[0], ids, gradientAt(t, 3));
+      await there.stepAsync(buffers[1], ids, gradientAt(t, 3));
+    }
+    const [one, two] = buffers.map((buffer) => buffer.indexRead(ids));
+    expect(two).toEqual(one);
+    await expect(there.stepAsync(buffers[1], Int32Array.of(12), new Float32Array(2))).rejects.toThrow(
+      '0 to 11',
+    );
+    for (const buffer of buffers) await buffer.unload();
+    expect(buffers[1].files.manifest().writable).toEqual(buffers[0].files.manifest().writable);
+  });
+
   test('resumes from its state', async () => {
     const one = make();
     const two = make();

@@ -1,0 +1,249 @@
+/**
+ * Rows in a file of raw values, read and written where they lie. For tables that are visited rarely or in long ranges:
+ * neighbouring rows are moved in one transfer, but a random row costs a system call.
+ */
+import { type FileHandle, open } from 'node:fs/promises';
+import { kernels, storageCode } from '../native/index.js';
+import { FormatError, StateError } from '../util/errors.js';
+import { storageError } from './atomic-file.js';
+import type { StoreShape } from './memory-store.js';
+import { readPartitionSizes, reordered, shuffledOrder, sortedOrder } from './row-order.js';
+import {
+  checkIds,
+  checkRange,
+  checkValues,
+  countRows,
+  elementBytes,
+  makeRows,
+  type RowArray,
+  type RowStore,
+  type StoreType,
+} from './row-store.js';
+
+/** Rows closer than this are read in one transfer. */
+const gapBytes = 2 ** 14;
+const runBytes = 2 ** 20;
+/** Transfers under way at a time: as many as Node has threads for files. */
+const parallel = 4;
+
+export class FileStore<T extends RowArray = Float32Array> implements RowStore<T> {
+  readonly path: string;
+  readonly width: number;
+  readonly dtype: StoreType;
+  readonly #rowBytes: number;
+  #rows: number;
+  #file: FileHandle | null = null;
+  #sizes: Float64Array | null = null;
+
+  constructor(path: string, shape: StoreShape) {
+    this.path = path;
+    this.#rows = shape.rows;
+    this.width = shape.width;
+    this.dtype = shape.dtype ?? 'f32';
+    this.#rowBytes = this.width * elementBytes(this.dtype);
+  }
+
+  get rows(): number {
+    return this.#rows;
+  }
+
+  /** Opens the file, which must have the expected size; a second time does nothing. */
+  async load(): Promise<void> {
+    if (this.#file !== null) return;
+    const file = await open(this.path, 'r+').catch((error: unknown) => {
+      throw storageError('read', this.path, error);
+    });
+    const { size } = await file.stat();
+    if (size !== this.#rows * this.#rowBytes) {
+      await file.close();
+      const want = this.#rows * this.#rowBytes;
+      const advice = `It has to hold ${this.#rows} rows of ${this.width} elements (${this.dtype}).`;
+      throw new FormatError(`read: expected ${want} bytes in ${this.path}, got ${size}. ${advice}`);
+    }
+    this.#file = file;
+  }
+
+  /** Everything written so far is durable. */
+  async write(): Promise<void> {
+    await this.#opened().sync();
+  }
+
+  async flush(): Promise<void> {
+    if (this.#file !== null) await this.write();
+  }
+
+  async unload(write = false): Promise<void> {
+    if (write) await this.flush();
+    const file = this.#file;
+    this.#file = null;
+    await file?.close();
+  }
+
+  async gather(ids: Int32Array, out?: T): Promise<T> {
+    checkIds('gather', ids, this.#rows);
+    const result = out ?? (makeRows(this.dtype, ids.length * this.width) as T);
+    checkValues('gather', this, result, ids.length);
+    const order = Int32Array.from(ids.keys()).sort((a, b) => ids[a] - ids[b]);
+    await this.#inRuns(ids, order, gapBytes, async (first, last, positions) => {
+      const rows = await this.range(first, last - first + 1);
+      for (const i of positions) {
+        const from = (ids[i] - first) * this.width;
+        result.set(rows.subarray(from, from + this.width), i * this.width);
+      }
+    });
+    return result;
+  }
+
+  async add(ids: Int32Array, values: T): Promise<void> {
+    checkIds('add', ids, this.#rows);
+    checkValues('add', this, values, ids.length);
+    const unique = Int32Array.from(new Set(ids)).sort();
+    const rows = await this.gather(unique);
+    const place = new Map(Array.from(unique, (id, i) => [id, i]));
+    for (let i = 0; i < ids.length; i++) {
+      const to = (place.get(ids[i]) as number) * this.width;
+      for (let j = 0; j < this.width; j++) rows[to + j] += values[i * this.width + j];
+    }
+    await this.put(unique, rows);
+  }
+
+  async put(ids: Int32Array, values: T): Promise<void> {
+    checkIds('put', ids, this.#rows);
+    checkValues('put', this, values, ids.length);
+    // By id, then by position: of equal ids the last is written over the others in its run.
+    const order = Int32Array.from(ids.keys()).sort((a, b) => ids[a] - ids[b] || a - b);
+    await this.#inRuns(ids, order, 0, async (first, last, positions) => {
+      const rows = makeRows(this.dtype, (last - first + 1) * this.width) as T;
+      for (const i of positions) {
+        rows.set(values.subarray(i * this.width, (i + 1) * this.width), (ids[i] - first) * this.width);
+      }
+      await this.rangePut(first, rows);
+    });
+  }
+
+  async range(start: number, count: number): Promise<T> {
+    checkRange('range', start, count, this.#rows);
+    const file = this.#opened();
+    const length = count * this.width;
+    const half = this.dtype === 'f16' || this.dtype === 'bf16';
+    const raw = half ? new Uint16Array(length) : makeRows(this.dtype, length);
+    const bytes = new Uint8Array(raw.buffer);
+    for (let done = 0; done < bytes.length; ) {
+      const want = Math.min(2 ** 30, bytes.length - done);
+      const { bytesRead } = await file.read(bytes, done, want, start * this.#rowBytes + done);
+      if (bytesRead === 0)
+        throw new FormatError(`read: expected row ${start + count - 1} in ${this.path}, got its end.`);
+      done += bytesRead;
+    }
+    if (!half) return raw as T;
+    const values = new Float32Array(length);
+    kernels().cast(raw, storageCode[this.dtype], values, storageCode.f32, length);
+    return values as T;
+  }
+
+  async rangePut(start: number, values: T): Promise<void> {
+    const count = countRows('rangePut', values, this.width);
+    checkRange('rangePut', start, count, this.#rows);
+    checkValues('rangePut', this, values, count);
+    await this.#writeAt(start, values);
+  }
+
+  /** Adds rows behind the last. */
+  async append(values: T): Promise<void> {
+    const count = countRows('append', values, this.width);
+    checkValues('append', this, values, count);
+    await this.#writeAt(this.#rows, values);
+    this.#rows += count;
+  }
+
+  prefetch(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** From now on `shuffle` and `sort` leave every row in its piece. */
+  async readPartitionSizes(path: string): Promise<Float64Array> {
+    this.#sizes = await readPartitionSizes(path, this.#rows);
+    return this.#sizes;
+  }
+
+  /** A random permutation of the rows; returns it. The whole file passes through memory. */
+  async shuffle(seed: number): Promise<Int32Array> {
+    return this.#reorder(() => shuffledOrder(this.#rows, this.#sizes, seed));
+  }
+
+  /** Stable, by one column; −1 is the last. The whole file passes through memory. */
+  async sort(column = 0): Promise<Int32Array> {
+    return this.#reorder((data) => sortedOrder(data, this, column, this.#sizes));
+  }
+
+  async #reorder(orderOf: (data: T) => Int32Array): Promise<Int32Array> {
+    const data = await this.range(0, this.#rows);
+    const order = orderOf(data);
+    await this.rangePut(0, reordered(data, order, this.width));
+    return order;
+  }
+
+  /** Marius's names. */
+  indexRead(ids: Int32Array): Promise<T> {
+    return this.gather(ids);
+  }
+
+  indexAdd(ids: Int32Array, values: T): Promise<void> {
+    return this.add(ids, values);
+  }
+
+  indexPut(ids: Int32Array, values: T): Promise<void> {
+    return this.put(ids, values);
+  }
+
+  async #writeAt(start: number, values: T): Promise<void> {
+    const file = this.#opened();
+    let raw: RowArray | Uint16Array = values;
+    if (this.dtype === 'f16' || this.dtype === 'bf16') {
+      raw = new Uint16Array(values.length);
+      kernels().cast(values, storageCode.f32, raw, storageCode[this.dtype], values.length);
+    }
+    const bytes = new Uint8Array(raw.buffer, raw.byteOffset, raw.byteLength);
+    for (let done = 0; done < bytes.length; ) {
+      const want = Math.min(2 ** 30, bytes.length - done);
+      const { bytesWritten } = await file.write(bytes, done, want, start * this.#rowBytes + done);
+      done += bytesWritten;
+    }
+  }
+
+  /** Cuts sorted ids into runs whose rows lie within `gap` bytes of each other, and visits some of them at a time. */
+  async #inRuns(
+    ids: Int32Array,
+    order: Int32Array,
+    gap: number,
+    visit: (first: number, last: number, positions: Int32Array) => Promise<void>,
+  ): Promise<void> {
+    this.#opened();
+    const runs: [number, number][] = [];
+    for (let begin = 0; begin < order.length; ) {
+      const first = ids[order[begin]];
+      let end = begin + 1;
+      while (end < order.length) {
+        const step = ids[order[end]] - ids[order[end - 1]];
+        const near = step <= 1 || (step - 1) * this.#rowBytes <= gap;
+        if (!near || (ids[order[end]] - first) * this.#rowBytes > runBytes) break;
+        end++;
+      }
+      runs.push([begin, end]);
+      begin = end;
+    }
+    let next = 0;
+    const worker = async (): Promise<void> => {
+      while (next < runs.length) {
+        const [begin, end] = runs[next++];
+        await visit(ids[order[begin]], ids[order[end - 1]], order.subarray(begin, end));
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(parallel, runs.length) }, worker));
+  }
+
+  #opened(): FileHandle {
+    if (this.#file === null) throw new StateError(`FileStore: ${this.path} is not open. Call load() first.`);
+    return this.#file;
+  }
+}
