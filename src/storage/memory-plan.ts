@@ -1,0 +1,220 @@
+/**
+ * How many partitions a table needs, and how many of them fit in memory, for a given budget: the choice with the least
+ * IO per epoch, with its prediction, before anything is allocated.
+ *
+ * Counts what grows with the table: the buffer's block, the side memory for reading ahead and writing back, the staging
+ * memory of file transfers, and the edges of the buckets in memory. Everything else (the runtime, batches, the model)
+ * is `reservedBytes`. IO follows from the number of swaps of a BETA ordering: every swap reads one partition and writes
+ * one; the partitions in memory are written at the end of an epoch and read at the start of the next.
+ */
+import { checkInteger, checkNumber, expected, ValueError } from '../util/errors.js';
+import { padToPage } from './direct-io.js';
+import { betaSwaps } from './orderings/beta.js';
+
+export interface MemoryPlanOptions {
+  readonly rows: number;
+  /** Bytes per row of what training changes: values and optimiser state. */
+  readonly rowBytes: number;
+  /** Bytes per row of what is only read: features. Default 0. */
+  readonly fixedRowBytes?: number;
+  /** Training edges. Default 0. */
+  readonly edges?: number;
+  /** Bytes per edge. Default 12. */
+  readonly edgeBytes?: number;
+  /** Which edges are in memory: those between the partitions in memory (default), all, or none. */
+  readonly edgesInMemory?: 'resident' | 'all' | 'none';
+  readonly memoryBudget: number;
+  /** What the rest of the process needs. Default 256 MiB. */
+  readonly reservedBytes?: number;
+  /** Keeps the number of partitions, as when the data are already prepared. */
+  readonly partitions?: number;
+  /** COMET: partitions that move together. Default 1. */
+  readonly fineToCoarseRatio?: number;
+  /** Default 128: more partitions mean smaller buckets and more interruptions. */
+  readonly maxPartitions?: number;
+  /** Read ahead and write back in the background. Default true. */
+  readonly prefetch?: boolean;
+}
+
+export interface MemoryPlan {
+  readonly partitions: number;
+  /** Partitions in memory; all of them when the table fits. */
+  readonly capacity: number;
+  readonly fineToCoarseRatio: number;
+  /** Whether everything fits, so that an epoch moves nothing. */
+  readonly inMemory: boolean;
+  readonly tableBytes: number;
+  readonly partitionBytes: number;
+  /** The buffer's block. */
+  readonly bufferBytes: number;
+  /** Side memory and staging. */
+  readonly sideBytes: number;
+  readonly residentEdgeBytes: number;
+  /** All of the above with the reserve: at most the budget. */
+  readonly memoryBytes: number;
+  /** Partitions exchanged in an epoch. */
+  readonly swaps: number;
+  readonly readBytesPerEpoch: number;
+  readonly writeBytesPerEpoch: number;
+  readonly predictedIoBytesPerEpoch: number;
+  /** The same in words. */
+  readonly report: string;
+}
+
+/** The staging memory of file transfers. */
+const stagingBytes = 2 ** 24;
+/** A swap interrupts training and starts transfers: worth about as much time as moving this many bytes. */
+const swapCostBytes = 2 ** 24;
+/** Partitions of tables that fit: large enough for full disk speed, small enough for one typed array. */
+const comfortableBytes = 2 ** 29;
+/** A partition's file must fit one typed array. */
+const maxPartitionBytes = 2 ** 32 - 2 ** 13;
+const where = 'planMemory';
+
+type Settings = Required<Omit<MemoryPlanOptions, 'partitions'>> & { readonly partitions: number | null };
+type Shape = Omit<MemoryPlan, 'report'>;
+
+export function planMemory(options: MemoryPlanOptions): MemoryPlan {
+  const settings = check(options);
+  const candidates = partitionCounts(settings);
+  let best: Shape | null = null;
+  for (const partitions of candidates) {
+    const shape = largestThatFits(settings, partitions);
+    if (shape !== null && (best === null || cost(shape) < cost(best))) best = shape;
+  }
+  if (best === null) throw new ValueError(refusal(settings, candidates));
+  return { ...best, report: describePlan(settings, best) };
+}
+
+function check(options: MemoryPlanOptions): Settings {
+  const ratio = checkInteger(where, 'fineToCoarseRatio', options.fineToCoarseRatio ?? 1, 1);
+  const partitions = options.partitions ?? null;
+  if (partitions !== null) {
+    checkInteger(where, 'partitions', partitions, 1, options.rows);
+    if (partitions % ratio !== 0) {
+      throw new ValueError(
+        expected(where, `a multiple of fineToCoarseRatio ${ratio}`, 'partitions', partitions),
+      );
+    }
+  }
+  return {
+    rows: checkInteger(where, 'rows', options.rows, 1, 2 ** 31 - 1),
+    rowBytes: checkInteger(where, 'rowBytes', options.rowBytes),
+    fixedRowBytes: checkInteger(where, 'fixedRowBytes', options.fixedRowBytes ?? 0),
+    edges: checkInteger(where, 'edges', options.edges ?? 0),
+    edgeBytes: checkInteger(where, 'edgeBytes', options.edgeBytes ?? 12),
+    edgesInMemory: options.edgesInMemory ?? 'resident',
+    memoryBudget: checkNumber(where, 'memoryBudget', options.memoryBudget, 1),
+    reservedBytes: checkNumber(where, 'reservedBytes', options.reservedBytes ?? 2 ** 28, 0),
+    maxPartitions: checkInteger(where, 'maxPartitions', options.maxPartitions ?? 128, 1),
+    prefetch: options.prefetch ?? true,
+    fineToCoarseRatio: ratio,
+    partitions,
+  };
+}
+
+/** Numbers of partitions worth trying: one that suits a table in memory first, then all up to the limit. */
+function partitionCounts(s: Settings): number[] {
+  if (s.partitions !== null) return [s.partitions];
+  const bytes = s.rows * (s.rowBytes + s.fixedRowBytes);
+  const step = s.fineToCoarseRatio;
+  const comfortable = Math.min(s.rows, Math.max(1, Math.ceil(bytes / comfortableBytes / step)) * step);
+  const counts = [comfortable];
+  for (let p = 2 * step; p <= Math.min(s.rows, s.maxPartitions); p += step) counts.push(p);
+  return counts;
+}
+
+function cost({ predictedIoBytesPerEpoch, swaps, inMemory }: Shape): number {
+  return inMemory ? 0 : predictedIoBytesPerEpoch + swaps * swapCostBytes;
+}
+
+/** The most partitions in memory that the budget allows, or null when not even the least fits. */
+function largestThatFits(s: Settings, partitions: number): Shape | null {
+  const step = s.fineToCoarseRatio;
+  for (let capacity = partitions; capacity >= Math.min(partitions, 2 * step); capacity -= step) {
+    const shape = shapeOf(s, partitions, capacity);
+    if (shape.memoryBytes <= s.memoryBudget && shape.partitionBytes <= maxPartitionBytes) return shape;
+  }
+  return null;
+}
+
+function shapeOf(s: Settings, partitions: number, capacity: number): Shape {
+  const size = Math.ceil(s.rows / partitions);
+  const inMemory = capacity === partitions;
+  const changed = padToPage(size * s.rowBytes);
+  const partitionBytes = changed + padToPage(size * s.fixedRowBytes);
+  const bufferBytes = capacity * size * (s.rowBytes + s.fixedRowBytes);
+  const images = !inMemory && s.prefetch ? s.fineToCoarseRatio * (partitionBytes + changed) : 0;
+  const sideBytes = images + Math.min(stagingBytes, partitionBytes);
+  const share = { all: 1, none: 0, resident: (capacity / partitions) ** 2 }[s.edgesInMemory];
+  const residentEdgeBytes = Math.ceil(s.edges * s.edgeBytes * share);
+  const ratio = s.fineToCoarseRatio;
+  const swaps = inMemory ? 0 : ratio * betaSwaps(partitions / ratio, capacity / ratio);
+  const moved = inMemory ? 0 : swaps + capacity;
+  const edgeReads = s.edgesInMemory === 'all' ? 0 : s.edges * s.edgeBytes;
+  const readBytesPerEpoch = moved * partitionBytes + (inMemory ? 0 : edgeReads);
+  const writeBytesPerEpoch = moved * changed;
+  return {
+    partitions,
+    capacity,
+    fineToCoarseRatio: ratio,
+    inMemory,
+    tableBytes: s.rows * (s.rowBytes + s.fixedRowBytes),
+    partitionBytes,
+    bufferBytes,
+    sideBytes,
+    residentEdgeBytes,
+    memoryBytes: s.reservedBytes + bufferBytes + sideBytes + residentEdgeBytes,
+    swaps,
+    readBytesPerEpoch,
+    writeBytesPerEpoch,
+    predictedIoBytesPerEpoch: readBytesPerEpoch + writeBytesPerEpoch,
+  };
+}
+
+function refusal(s: Settings, candidates: readonly number[]): string {
+  // The whole table needs no side memory, which for a few partitions is less than two of them with it.
+  const shapes = candidates.flatMap((p) =>
+    [p, Math.min(p, 2 * s.fineToCoarseRatio)].map((capacity) => shapeOf(s, p, capacity)),
+  );
+  const usable = shapes.filter((shape) => shape.partitionBytes <= maxPartitionBytes);
+  if (usable.length === 0) {
+    const advice = 'Use more partitions.';
+    return expected(
+      where,
+      'partitions below 4 GiB',
+      'a partition',
+      formatBytes(shapes[0].partitionBytes),
+      advice,
+    );
+  }
+  const least = usable.reduce((a, b) => (b.memoryBytes < a.memoryBytes ? b : a));
+  const split = `${least.partitions} partitions with ${least.capacity} in memory`;
+  const reserve = `of which ${formatBytes(s.reservedBytes)} are reserved for the rest of the process`;
+  const advice = `That is ${split}, ${reserve}. Raise the budget, use narrower rows or half precision.`;
+  const need = `at least ${formatBytes(least.memoryBytes)} (${Math.ceil(least.memoryBytes)} bytes)`;
+  return expected(where, need, 'memoryBudget', formatBytes(s.memoryBudget), advice);
+}
+
+function describePlan(s: Settings, plan: Shape): string {
+  const table = `table ${formatBytes(plan.tableBytes)}: ${s.rows.toLocaleString('en')} rows of ${s.rowBytes + s.fixedRowBytes} bytes`;
+  const memory = `memory ${formatBytes(plan.memoryBytes)} of ${formatBytes(s.memoryBudget)}: buffer ${formatBytes(plan.bufferBytes)}, transfers ${formatBytes(plan.sideBytes)}, edges ${formatBytes(plan.residentEdgeBytes)}, reserved ${formatBytes(s.reservedBytes)}`;
+  if (plan.inMemory) return `${table}\neverything fits in memory: no IO during an epoch\n${memory}`;
+  const group = plan.fineToCoarseRatio > 1 ? `, ${plan.fineToCoarseRatio} at a time` : '';
+  const split = `${plan.partitions} partitions of ${formatBytes(plan.partitionBytes)}, ${plan.capacity} in memory${group}`;
+  const io = `IO per epoch ${formatBytes(plan.predictedIoBytesPerEpoch)}: ${plan.swaps} swaps, ${formatBytes(plan.readBytesPerEpoch)} read, ${formatBytes(plan.writeBytesPerEpoch)} written`;
+  return `${table}\n${split}\n${memory}\n${io}`;
+}
+
+/** Bytes for people: 1536 is "1.50 KiB". */
+export function formatBytes(bytes: number): string {
+  const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  if (unit === 0) return `${value} bytes`;
+  return `${value >= 1000 ? value.toFixed(0) : value.toPrecision(3)} ${units[unit]}`;
+}
