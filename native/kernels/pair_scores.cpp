@@ -1,4 +1,4 @@
-// The score of each pair of rows, and its gradient.
+// What is done with pairs of rows: their score with its gradient, and the product of rows of complex numbers.
 #include "score.h"
 
 #include "score_tiles.h"
@@ -30,6 +30,22 @@ void run_chains(const T* a, const T* b, T* x, i64 count, i64 d, Step step) {
 }
 
 }  // namespace
+
+template <class T>
+void complex_product(const T* a, const T* b, T* out, i64 rows, i64 half, bool conjugate) {
+  const T sign = conjugate ? T(-1) : T(1);
+  parallel_for(rows, kPairGrain, [&](i64 begin, i64 end) {
+    for (i64 i = begin; i < end; ++i) {
+      const T *SKEIN_RESTRICT x = a + 2 * i * half, *SKEIN_RESTRICT y = b + 2 * i * half;
+      T* SKEIN_RESTRICT to = out + 2 * i * half;
+      for (i64 c = 0; c < half; ++c) {
+        const T im = sign * y[half + c];
+        to[c] = x[c] * y[c] - x[half + c] * im;
+        to[half + c] = x[c] * im + x[half + c] * y[c];
+      }
+    }
+  });
+}
 
 template <class T>
 void pair_scores(i64 op, const T* a, const T* b, T* out, i64 pairs, i64 width) {
@@ -77,6 +93,7 @@ void pair_scores_backward(i64 op, const T* gy, const T* y, const T* a, const T* 
 }
 
 #define SKEIN_INSTANTIATE(T)                                                    \
+  template void complex_product(const T*, const T*, T*, i64, i64, bool);        \
   template void pair_scores(i64, const T*, const T*, T*, i64, i64);             \
   template void pair_scores_backward(i64, const T*, const T*, const T*, const T*, T*, T*, i64, i64);
 SKEIN_INSTANTIATE(float)

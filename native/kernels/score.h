@@ -8,6 +8,10 @@
 
 namespace skein {
 
+// out = a · b of complex numbers, or a · conj(b); a row has `half` real parts, then `half` imaginary ones.
+template <class T>
+void complex_product(const T* a, const T* b, T* out, i64 rows, i64 half, bool conjugate);
+
 template <class T>
 void pair_scores(i64 op, const T* a, const T* b, T* out, i64 pairs, i64 width);
 

@@ -10,6 +10,7 @@ export { type SAGEAggregator, SAGEConv, type SAGEConvOptions } from './conv/sage
 export { SGConv, type SGConvOptions } from './conv/sg-conv.js';
 export { TransformerConv, type TransformerConvOptions } from './conv/transformer-conv.js';
 export { type CorrectAndSmoothOptions, correctAndSmooth } from './correct-and-smooth.js';
+export * from './decoders/index.js';
 export { GraphBatch } from './graph-batch.js';
 export {
   type HeteroAggregate,
@@ -35,6 +36,7 @@ export {
   chunkedScores,
   chunkedSoftmaxLoss,
   chunkedSoftmaxLossSides,
+  complexProduct,
   type NegativeMask,
   negativeMask,
   normalizeRows,

@@ -8,6 +8,15 @@
 import type { FloatArray } from './types.js';
 
 export interface ScoreKernels {
+  /** out = a·b of complex numbers, or a·conj(b); a row has `half` real parts, then `half` imaginary ones. */
+  complexProduct(
+    a: FloatArray,
+    b: FloatArray,
+    out: FloatArray,
+    rows: number,
+    half: number,
+    conjugate: boolean,
+  ): void;
   /** out[i] = score(a[i, :], b[i, :]), with the bits that the same pair has in chunkedScores and rankTile. */
   pairScores(op: number, a: FloatArray, b: FloatArray, out: FloatArray, pairs: number, width: number): void;
   /** y is the forward's result; ga or gb may be null. */

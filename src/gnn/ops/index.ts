@@ -7,4 +7,4 @@ export {
   type NegativeMask,
   negativeMask,
 } from './chunked-softmax-loss.js';
-export { type Comparison, chunkedScores, normalizeRows, pairScores } from './scores.js';
+export { type Comparison, chunkedScores, complexProduct, normalizeRows, pairScores } from './scores.js';

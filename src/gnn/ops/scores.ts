@@ -124,6 +124,39 @@ export function chunkedScores(
   });
 }
 
+const complexProductOp = builtinOp<{ readonly conjugate: boolean }>({
+  name: 'complexProduct',
+  forward(ctx, [a, b], { conjugate }) {
+    ctx.save(a, b);
+    return product(a, b, conjugate);
+  },
+  backward(ctx, gy, { conjugate }) {
+    const [a, b] = ctx.saved;
+    // For a·b: ga = g·conj(b), gb = g·conj(a). For a·conj(b): ga = g·b, gb = a·conj(g).
+    const ga = ctx.needs(0) ? product(gy, b, !conjugate) : null;
+    if (!ctx.needs(1)) return [ga, null];
+    return [ga, conjugate ? product(a, gy, true) : product(gy, a, true)];
+  },
+});
+
+function product(a: Tensor, b: Tensor, conjugate: boolean): Tensor {
+  const y = Tensor.allocate(a.dtype, a.shape);
+  kernels().complexProduct(packed(a), packed(b), y.floats, a.shape[0], a.shape[1] / 2, conjugate);
+  return y;
+}
+
+/** a·b (or a·conj(b)) of complex numbers: [B, d] with d / 2 real parts first, then the imaginary ones. */
+export function complexProduct(a: Tensor, b: Tensor, options: { readonly conjugate?: boolean } = {}): Tensor {
+  checkSameFloat('complexProduct', { a, b });
+  checkMatrix('complexProduct', 'a', a);
+  checkShapeIs('complexProduct', 'b', b, a.shape);
+  if (a.shape[1] % 2 !== 0)
+    throw new ShapeError(
+      expected('complexProduct', 'an even width (real parts, imaginary parts)', 'a', formatShape(a.shape)),
+    );
+  return complexProductOp([a, b], { conjugate: options.conjugate === true });
+}
+
 /** Rows of length 1; rows of (almost) nothing stay as short as they are, and their cosine with anything is 0. */
 export function normalizeRows(x: Tensor): Tensor {
   return div(x, clamp(norm(x, 1, { keepDims: true }), 1e-12));

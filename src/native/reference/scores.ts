@@ -2,6 +2,24 @@
 import type { FloatArray } from '../types.js';
 import { addGradient, scoreOf } from './score-pair.js';
 
+export function complexProduct(
+  a: FloatArray,
+  b: FloatArray,
+  out: FloatArray,
+  rows: number,
+  half: number,
+  conjugate: boolean,
+): void {
+  for (let i = 0; i < rows; i++) {
+    for (let re = 2 * i * half; re < (2 * i + 1) * half; re++) {
+      const im = re + half;
+      const other = conjugate ? -b[im] : b[im];
+      out[re] = a[re] * b[re] - a[im] * other;
+      out[im] = a[re] * other + a[im] * b[re];
+    }
+  }
+}
+
 export function pairScores(
   op: number,
   a: FloatArray,

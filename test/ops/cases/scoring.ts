@@ -3,6 +3,7 @@ import {
   chunkedScores,
   chunkedSoftmaxLoss,
   chunkedSoftmaxLossSides,
+  complexProduct,
   negativeMask,
   pairScores,
 } from 'skein/gnn';
@@ -15,6 +16,13 @@ const comparisons = ['dot', 'l2', 'l1', 'cosine'] as const;
 const mask = negativeMask(Int32Array.of(4, 1, 0, 0, 4, 0, 2, 6, 0, 2), 7);
 
 export const scoringCases: OpCase[] = [
+  ...[false, true].flatMap((conjugate) =>
+    makeCases('complexProduct', (a, b) => complexProduct(a, b, { conjugate }), {
+      [`conjugate ${conjugate}`]: [input([9, 14]), input([9, 14])],
+      [`conjugate ${conjugate}, many rows`]: [input([600, 34]), input([600, 34])],
+      [`conjugate ${conjugate}, no rows`]: [input([0, 4]), input([0, 4])],
+    }),
+  ),
   ...comparisons.flatMap((how) => [
     ...makeCases('pairScores', (a, b) => pairScores(a, b, how), {
       [`${how} 5`]: [input([9, 5]), input([9, 5])],

@@ -1,0 +1,73 @@
+/**
+ * Comparators: the score of two rows, higher for a better match. Distances are negated, so that losses and ranks need not
+ * know which comparator it is.
+ */
+import { concat, formatShape, gatherRows, reshape, slice, type Tensor } from '../../tensor/index.js';
+import { expected, ShapeError } from '../../util/errors.js';
+import { type Comparison, chunkedScores, pairScores } from '../ops/index.js';
+
+export abstract class Comparator {
+  /** The built-in comparison that this is, for the kernels that know it; null for one of your own. */
+  readonly comparison: Comparison | null = null;
+
+  /** The score of each pair: [B, d], [B, d] → [B]. */
+  abstract pairs(a: Tensor, b: Tensor): Tensor;
+
+  /** Every edge against its chunk's negatives: query [B, d], rows [U, d], chunks · n ids of rows → [B, n]. */
+  chunks(query: Tensor, rows: Tensor, negatives: Int32Array, chunks: number): Tensor {
+    const n = negatives.length / chunks;
+    const size = Math.ceil(query.shape[0] / chunks);
+    const parts: Tensor[] = [];
+    for (let first = 0, chunk = 0; first < query.shape[0]; first += size, chunk++) {
+      const part = slice(query, first, Math.min(first + size, query.shape[0]));
+      const count = part.shape[0];
+      const left = Int32Array.from({ length: count * n }, (_, i) => Math.floor(i / n));
+      const right = Int32Array.from({ length: count * n }, (_, i) => negatives[chunk * n + (i % n)]);
+      parts.push(reshape(this.pairs(gatherRows(part, left), gatherRows(rows, right)), [count, n]));
+    }
+    return parts.length === 0 ? reshape(this.pairs(query, query), [0, n]) : concat(parts);
+  }
+
+  /** Positive scores [B] and scores of negative rows, [n, d] for all edges or [chunks, n, d]: [B, n]. */
+  compare(src: Tensor, dst: Tensor, negs: Tensor): [positive: Tensor, negative: Tensor] {
+    if (negs.rank !== 2 && negs.rank !== 3)
+      throw new ShapeError(expected('compare', '[n, d] or [chunks, n, d]', 'negs', formatShape(negs.shape)));
+    const chunks = negs.rank === 3 ? negs.shape[0] : 1;
+    const width = negs.shape[negs.rank - 1];
+    const rows = reshape(negs, [negs.size / Math.max(1, width), width]);
+    const ids = Int32Array.from({ length: rows.shape[0] }, (_, i) => i);
+    return [this.pairs(src, dst), this.chunks(src, rows, ids, chunks)];
+  }
+}
+
+abstract class BuiltinComparator extends Comparator {
+  abstract override readonly comparison: Comparison;
+
+  pairs(a: Tensor, b: Tensor): Tensor {
+    return pairScores(a, b, this.comparison);
+  }
+
+  override chunks(query: Tensor, rows: Tensor, negatives: Int32Array, chunks: number): Tensor {
+    return chunkedScores(query, rows, negatives, chunks, this.comparison);
+  }
+}
+
+/** a · b */
+export class DotCompare extends BuiltinComparator {
+  readonly comparison = 'dot';
+}
+
+/** −√max(Σ(a − b)², 1e-8) */
+export class L2Compare extends BuiltinComparator {
+  readonly comparison = 'l2';
+}
+
+/** −Σ|a − b| */
+export class L1Compare extends BuiltinComparator {
+  readonly comparison = 'l1';
+}
+
+/** a · b / (|a| |b|) */
+export class CosineCompare extends BuiltinComparator {
+  readonly comparison = 'cosine';
+}

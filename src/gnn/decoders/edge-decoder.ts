@@ -1,0 +1,211 @@
+/**
+ * `EdgeDecoder`: scores of edges from the embeddings of their ends: a relation operator, a comparator, tables of relations.
+ *
+ * rhs is the direction in which destinations are guessed: comparator(operator(src, r), dst). lhs guesses sources:
+ * comparator(operator(dst, r'), src) with a second table of relations r' (`inverseEdges`); without relations both
+ * directions compare the ends as they are. How edges are scored (`method`):
+ *   CORRUPT_NODE  each edge, and the edge with its end replaced by the negatives of its chunk
+ *   CORRUPT_REL   each edge, and the edge with its relation replaced by the negative relations of its chunk
+ *   POS_AND_NEG   each edge, and n given negative edges
+ *   ONLY_POS      each edge
+ *
+ * Write a decoder of your own by extending this class, with an operator and a comparator or with another `forward`.
+ */
+
+import { checkSizes, newParameter, type ParameterOptions, randomOf } from '../../nn/factory.js';
+import { Module } from '../../nn/index.js';
+import { fromTypedArray, gatherRows, reshape, type Tensor, where } from '../../tensor/index.js';
+import { checkInteger, expected, ShapeError, StateError, ValueError } from '../../util/errors.js';
+import type { NegativeMask } from '../ops/index.js';
+import type { Comparator } from './comparator.js';
+import { corruptedRelations } from './corrupt-relations.js';
+import type { RelationOperator } from './relation-operator.js';
+
+export const decoderMethods = ['CORRUPT_NODE', 'CORRUPT_REL', 'POS_AND_NEG', 'ONLY_POS'] as const;
+export type DecoderMethod = (typeof decoderMethods)[number];
+
+export interface EdgeDecoderOptions extends ParameterOptions {
+  /** Width of a node's embedding. */
+  readonly dim: number;
+  /** 0 (the default): edges have no relation. */
+  readonly numRelations?: number;
+  /** A second table of relations for the direction that guesses sources; true by default. */
+  readonly inverseEdges?: boolean;
+  /** CORRUPT_NODE by default. */
+  readonly method?: DecoderMethod;
+}
+
+/** What a batch gives its decoder. */
+export interface DecoderInput {
+  /** Embeddings of the edges' ends, [B, d]. */
+  readonly src: Tensor;
+  readonly dst: Tensor;
+  /** The relation of each edge; null without relations. */
+  readonly relations: Int32Array | null;
+  /** Embeddings of the batch's nodes, [U, d], which the ids below name. */
+  readonly rows: Tensor;
+  /** chunks · n ids for each direction; null where it is not corrupted. */
+  readonly srcNegatives?: Int32Array | null;
+  readonly dstNegatives?: Int32Array | null;
+  /** 1 by default. */
+  readonly chunks?: number;
+  /** Negatives that are true edges. */
+  readonly srcMask?: NegativeMask | null;
+  readonly dstMask?: NegativeMask | null;
+  /** CORRUPT_REL: chunks · n relations. */
+  readonly relationNegatives?: Int32Array | null;
+  /** POS_AND_NEG: n edges for each edge, those of the first edge first. */
+  readonly negativeEdges?: {
+    readonly src: Int32Array;
+    readonly dst: Int32Array;
+    readonly relations: Int32Array | null;
+  } | null;
+}
+
+/** Scores by direction: [B] and [B, n]; null where there are none. */
+export interface EdgeScores {
+  readonly rhsPos: Tensor;
+  readonly rhsNeg: Tensor | null;
+  readonly lhsPos: Tensor | null;
+  readonly lhsNeg: Tensor | null;
+}
+
+export type Direction = 'rhs' | 'lhs';
+
+/** One direction of a batch: what is compared with what. */
+export interface Side {
+  readonly direction: Direction;
+  readonly query: Tensor;
+  readonly target: Tensor;
+  readonly negatives: Int32Array | null;
+  readonly mask: NegativeMask | null;
+}
+
+export abstract class EdgeDecoder extends Module {
+  readonly operator: RelationOperator;
+  readonly comparator: Comparator;
+  readonly dim: number;
+  readonly numRelations: number;
+  method: DecoderMethod;
+  /** [numRelations, w]; gradients are sparse rows. */
+  readonly relations: Tensor | null;
+  readonly inverseRelations: Tensor | null;
+
+  constructor(operator: RelationOperator, comparator: Comparator, options: EdgeDecoderOptions) {
+    super();
+    const where = new.target.name;
+    const { dim, numRelations = 0, inverseEdges = true, method = 'CORRUPT_NODE' } = options;
+    checkSizes(where, { dim });
+    checkInteger(where, 'numRelations', numRelations);
+    if (!decoderMethods.includes(method))
+      throw new ValueError(expected(where, `one of ${decoderMethods.join(', ')}`, 'method', method));
+    this.operator = operator;
+    this.comparator = comparator;
+    this.dim = dim;
+    this.numRelations = numRelations;
+    this.method = method;
+    const table = (): Tensor =>
+      newParameter([numRelations, operator.relationWidth(dim)], options, (t) =>
+        operator.initialize(t, randomOf(options)),
+      );
+    this.relations = numRelations > 0 ? table() : null;
+    this.inverseRelations = numRelations > 0 && inverseEdges ? table() : null;
+  }
+
+  /** Whether sources are guessed too. */
+  get bothDirections(): boolean {
+    return this.relations === null || this.inverseRelations !== null;
+  }
+
+  /** The rows of relations in a direction; null without relations. */
+  relationRows(ids: Int32Array | null, direction: Direction = 'rhs'): Tensor | null {
+    const table = direction === 'rhs' ? this.relations : this.inverseRelations;
+    if (table === null) return null;
+    if (ids === null)
+      throw new StateError(`${this.constructor.name}: expected a relation for each edge, got none.`);
+    return gatherRows(table, ids, { sparse: true });
+  }
+
+  /** What is compared for edges from src to dst: their query in each direction, and the row it should find. */
+  sides(input: DecoderInput): Side[] {
+    const { src, dst, relations } = input;
+    if (src.rank !== 2 || src.shape[1] !== this.dim || dst.shape.join() !== src.shape.join()) {
+      const want = `two tensors of shape [B, ${this.dim}]`;
+      throw new ShapeError(
+        expected(this.constructor.name, want, 'src, dst', `[${src.shape}], [${dst.shape}]`),
+      );
+    }
+    const sides: Side[] = [
+      {
+        direction: 'rhs',
+        query: this.operator.apply(src, this.relationRows(relations)),
+        target: dst,
+        negatives: input.dstNegatives ?? null,
+        mask: input.dstMask ?? null,
+      },
+    ];
+    if (this.bothDirections) {
+      sides.push({
+        direction: 'lhs',
+        query: this.operator.apply(dst, this.relationRows(relations, 'lhs')),
+        target: src,
+        negatives: input.srcNegatives ?? null,
+        mask: input.srcMask ?? null,
+      });
+    }
+    return sides;
+  }
+
+  /** @param maskedScore what a masked negative scores: chosen by the loss (`LossFunction.maskedScore`). */
+  forward(input: DecoderInput, maskedScore = -1e9): EdgeScores {
+    const scored = this.sides(input).map((side) => ({
+      pos: this.comparator.pairs(side.query, side.target),
+      neg: this.#negatives(input, side, maskedScore),
+    }));
+    const [rhs, lhs = { pos: null, neg: null }] = scored;
+    return { rhsPos: rhs.pos, rhsNeg: rhs.neg, lhsPos: lhs.pos, lhsNeg: lhs.neg };
+  }
+
+  #negatives(input: DecoderInput, side: Side, maskedScore: number): Tensor | null {
+    if (this.method === 'CORRUPT_NODE') return this.#corruptedNodes(input, side, maskedScore);
+    if (this.method === 'POS_AND_NEG') return this.#negativeEdges(input, side.direction);
+    if (this.method === 'ONLY_POS') return null;
+    const table = side.direction === 'rhs' ? this.relations : this.inverseRelations;
+    return corruptedRelations(this, input, side, table);
+  }
+
+  #corruptedNodes(input: DecoderInput, side: Side, maskedScore: number): Tensor | null {
+    if (side.negatives === null) return null;
+    const scores = this.comparator.chunks(side.query, input.rows, side.negatives, input.chunks ?? 1);
+    if (side.mask === null || side.mask.positions.length === 0) return scores;
+    const [edges, n] = scores.shape;
+    const hidden = new Uint8Array(edges * n);
+    const { offsets, positions } = side.mask;
+    for (let i = 0; i < edges; i++)
+      for (let k = offsets[i]; k < offsets[i + 1]; k++) hidden[i * n + positions[k]] = 1;
+    return where(fromTypedArray(hidden, [edges, n]), maskedScore, scores);
+  }
+
+  #negativeEdges(input: DecoderInput, direction: Direction): Tensor {
+    const edges = input.negativeEdges;
+    const count = input.src.shape[0];
+    if (!edges || edges.src.length % Math.max(1, count) !== 0) {
+      const want = `a multiple of ${count} edges (POS_AND_NEG)`;
+      throw new ShapeError(
+        expected(this.constructor.name, want, 'negativeEdges', edges ? edges.src.length : 'none'),
+      );
+    }
+    const [from, to] = direction === 'rhs' ? [edges.src, edges.dst] : [edges.dst, edges.src];
+    const query = this.operator.apply(
+      gatherRows(input.rows, from),
+      this.relationRows(edges.relations, direction),
+    );
+    const scores = this.comparator.pairs(query, gatherRows(input.rows, to));
+    return reshape(scores, [count, edges.src.length / Math.max(1, count)]);
+  }
+
+  protected override describe(): string {
+    const kinds = `${this.operator.constructor.name}, ${this.comparator.constructor.name}`;
+    return `${kinds}, ${this.numRelations} relations of width ${this.dim}`;
+  }
+}

@@ -1,0 +1,47 @@
+/** Decoders of edges: relation operators, comparators, losses, regularisers. */
+export { Comparator, CosineCompare, DotCompare, L1Compare, L2Compare } from './comparator.js';
+export {
+  ComplEx,
+  DistMult,
+  DotDecoder,
+  type EdgeDecoderName,
+  edgeDecoder,
+  NoOpNodeDecoder,
+  RotatE,
+  TransE,
+} from './decoders.js';
+export {
+  type DecoderInput,
+  type DecoderMethod,
+  type Direction,
+  decoderMethods,
+  EdgeDecoder,
+  type EdgeDecoderOptions,
+  type EdgeScores,
+  type Side,
+} from './edge-decoder.js';
+export { linkLoss } from './link-loss.js';
+export {
+  BCEAfterSigmoidLoss,
+  BCEWithLogitsLoss,
+  CrossEntropyLoss,
+  LossFunction,
+  type LossFunctionOptions,
+  type LossName,
+  type LossReduction,
+  lossFunction,
+  MSELoss,
+  RankingLoss,
+  type RankingLossOptions,
+  SoftmaxCrossEntropy,
+  SoftPlusLoss,
+} from './link-losses.js';
+export { type N3Options, N3Regularizer, NormRegularizer, Regularizer } from './regularizer.js';
+export {
+  ComplexHadamardOperator,
+  HadamardOperator,
+  NoOp,
+  RelationOperator,
+  RotationOperator,
+  TranslationOperator,
+} from './relation-operator.js';

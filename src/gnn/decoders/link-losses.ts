@@ -1,0 +1,179 @@
+/**
+ * Losses of positive scores [B] against negative scores [B, n], by Marius's names. SUM adds everything; MEAN divides by B,
+ * RANKING's by B·n, and those that treat every score alone by B·(1 + n).
+ *
+ * Write a loss of your own by extending `LossFunction`.
+ */
+import {
+  bceLoss,
+  bceWithLogits,
+  crossEntropy,
+  marginRankingLoss,
+  mseLoss,
+  softmaxCrossEntropyNegatives,
+  softplusLoss,
+} from '../../nn/index.js';
+import {
+  concat,
+  formatShape,
+  fromTypedArray,
+  type Ids,
+  reshape,
+  sigmoid,
+  Tensor,
+  unsqueeze,
+} from '../../tensor/index.js';
+import { checkIds } from '../../tensor/ops/common.js';
+import { checkNumber, expected, ShapeError, StateError, ValueError } from '../../util/errors.js';
+
+export type LossReduction = 'SUM' | 'MEAN';
+
+export interface LossFunctionOptions {
+  /** SUM by default. */
+  readonly reduction?: LossReduction;
+}
+
+type Elementwise = (prediction: Tensor, target: Tensor, options: { reduction: 'sum' | 'mean' }) => Tensor;
+
+export abstract class LossFunction {
+  readonly reduction: LossReduction;
+  /** The score a negative gets that must not count: one that adds nothing to the loss. */
+  readonly maskedScore: number = -1e9;
+
+  constructor(options: LossFunctionOptions = {}) {
+    const reduction = options.reduction ?? 'SUM';
+    if (reduction !== 'SUM' && reduction !== 'MEAN')
+      throw new ValueError(expected(new.target.name, 'SUM or MEAN', 'reduction', reduction));
+    this.reduction = reduction;
+  }
+
+  /** The loss of positive [B] and negative scores [B, n]: a scalar. */
+  abstract forward(positive: Tensor, negative: Tensor): Tensor;
+
+  /** The loss of class scores [N, C] and labels: a scalar. */
+  classes(_logits: Tensor, _labels: Ids): Tensor {
+    throw new StateError(
+      `${this.constructor.name}: expected a loss for classes, got one for edges only. Use CROSS_ENTROPY.`,
+    );
+  }
+
+  protected get how(): { reduction: 'sum' | 'mean' } {
+    return { reduction: this.reduction === 'SUM' ? 'sum' : 'mean' };
+  }
+
+  /** Throws unless the scores are [B] and [B, n] of one batch. */
+  protected check(positive: Tensor, negative: Tensor): void {
+    const where = this.constructor.name;
+    for (const [name, t] of Object.entries({ positive, negative }))
+      if (!(t instanceof Tensor)) throw new ValueError(expected(where, 'a tensor', name, t));
+    if (positive.rank !== 1)
+      throw new ShapeError(expected(where, 'shape [B]', 'positive', formatShape(positive.shape)));
+    if (negative.rank !== 2 || negative.shape[0] !== positive.shape[0]) {
+      const want = `shape [${positive.shape[0]}, n]`;
+      throw new ShapeError(expected(where, want, 'negative', formatShape(negative.shape)));
+    }
+  }
+}
+
+/** Σ log(eᵖ + Σ eⁿ) − p */
+export class SoftmaxCrossEntropy extends LossFunction {
+  forward(positive: Tensor, negative: Tensor): Tensor {
+    this.check(positive, negative);
+    return softmaxCrossEntropyNegatives(positive, negative, this.how);
+  }
+}
+
+/** The same on scores; cross entropy on classes. */
+export class CrossEntropyLoss extends LossFunction {
+  forward(positive: Tensor, negative: Tensor): Tensor {
+    this.check(positive, negative);
+    return softmaxCrossEntropyNegatives(positive, negative, this.how);
+  }
+
+  override classes(logits: Tensor, labels: Ids): Tensor {
+    return crossEntropy(logits, labels, this.how);
+  }
+}
+
+export interface RankingLossOptions extends LossFunctionOptions {
+  /** 0.1 by default. */
+  readonly margin?: number;
+}
+
+/** Σ max(0, n − p + margin) */
+export class RankingLoss extends LossFunction {
+  readonly margin: number;
+
+  constructor(options: RankingLossOptions = {}) {
+    super(options);
+    this.margin = checkNumber('RankingLoss', 'margin', options.margin ?? 0.1);
+  }
+
+  forward(positive: Tensor, negative: Tensor): Tensor {
+    this.check(positive, negative);
+    return marginRankingLoss(unsqueeze(positive, 1), negative, { ...this.how, margin: this.margin });
+  }
+}
+
+/** Scores one by one against 1 for positives and 0 for negatives; classes against one-hot rows. */
+abstract class ElementLoss extends LossFunction {
+  protected abstract readonly elements: Elementwise;
+
+  forward(positive: Tensor, negative: Tensor): Tensor {
+    this.check(positive, negative);
+    const edges = positive.shape[0];
+    const scores = concat([positive, reshape(negative, [negative.size])]);
+    const labels = scores.dtype === 'f64' ? new Float64Array(scores.size) : new Float32Array(scores.size);
+    return this.elements(scores, fromTypedArray(labels.fill(1, 0, edges)), this.how);
+  }
+
+  override classes(logits: Tensor, labels: Ids): Tensor {
+    const [rows, count] = logits.shape;
+    const ids = checkIds(this.constructor.name, 'labels', labels, count);
+    if (ids.length !== rows)
+      throw new ShapeError(expected(this.constructor.name, `${rows} labels`, 'labels', ids.length));
+    const target = logits.dtype === 'f64' ? new Float64Array(logits.size) : new Float32Array(logits.size);
+    for (const [row, id] of ids.entries()) target[row * count + id] = 1;
+    return this.elements(logits, fromTypedArray(target, [rows, count]), this.how);
+  }
+}
+
+/** Binary cross entropy of the sigmoid of each score; BCE_WITH_LOGITS is the same without loss of precision. */
+export class BCEAfterSigmoidLoss extends ElementLoss {
+  protected readonly elements: Elementwise = (x, target, how) => bceLoss(sigmoid(x), target, how);
+}
+
+/** Binary cross entropy of each score before the sigmoid. */
+export class BCEWithLogitsLoss extends ElementLoss {
+  protected readonly elements: Elementwise = bceWithLogits;
+}
+
+/** Σ (score − label)² */
+export class MSELoss extends ElementLoss {
+  override readonly maskedScore = 0;
+  protected readonly elements: Elementwise = mseLoss;
+}
+
+/** Σ log(1 + exp(−(2·label − 1)·score)) */
+export class SoftPlusLoss extends ElementLoss {
+  protected readonly elements: Elementwise = softplusLoss;
+}
+
+const losses = {
+  SOFTMAX_CE: SoftmaxCrossEntropy,
+  RANKING: RankingLoss,
+  CROSS_ENTROPY: CrossEntropyLoss,
+  BCE_AFTER_SIGMOID: BCEAfterSigmoidLoss,
+  BCE_WITH_LOGITS: BCEWithLogitsLoss,
+  MSE: MSELoss,
+  SOFTPLUS: SoftPlusLoss,
+} as const;
+
+export type LossName = keyof typeof losses;
+
+/** A loss by its name in a configuration. */
+export function lossFunction(type: LossName, options: RankingLossOptions = {}): LossFunction {
+  if (!Object.hasOwn(losses, type))
+    throw new ValueError(expected('lossFunction', `one of ${Object.keys(losses).join(', ')}`, 'type', type));
+  return new losses[type](options);
+}

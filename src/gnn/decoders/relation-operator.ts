@@ -1,0 +1,118 @@
+/**
+ * Relation operators: how the embedding of a relation acts on the embedding of a node, row by row.
+ */
+import { init } from '../../nn/index.js';
+import { add, concat, cos, mul, sin, sub, type Tensor } from '../../tensor/index.js';
+import { expected, ValueError } from '../../util/errors.js';
+import type { Random } from '../../util/philox.js';
+import { complexProduct } from '../ops/index.js';
+import type { Comparator } from './comparator.js';
+
+export abstract class RelationOperator {
+  /** embs [B, d] with the relations' rows [B, w]; without relations embs as they are. */
+  abstract apply(embs: Tensor, rels: Tensor | null): Tensor;
+
+  /** Width w of a relation's row for nodes of `dim` numbers. */
+  relationWidth(dim: number): number {
+    return dim;
+  }
+
+  /** Fills a table of relations [R, w] with its initial values: by default those that change nothing. */
+  abstract initialize(relations: Tensor, options: { readonly random?: Random }): void;
+
+  /**
+   * Rows q [B, w] with comparator(apply(src, r), dst) = comparator(q, r) for every relation r, so that many relations can be
+   * compared at once; null where there are none.
+   */
+  relationQuery(_src: Tensor, _dst: Tensor, _comparator: Comparator): Tensor | null {
+    return null;
+  }
+}
+
+/** e ∘ r (DistMult); relations start as 1. */
+export class HadamardOperator extends RelationOperator {
+  apply(embs: Tensor, rels: Tensor | null): Tensor {
+    return rels === null ? embs : mul(embs, rels);
+  }
+
+  initialize(relations: Tensor): void {
+    init.ones(relations);
+  }
+
+  override relationQuery(src: Tensor, dst: Tensor, comparator: Comparator): Tensor | null {
+    return comparator.comparison === 'dot' ? mul(src, dst) : null;
+  }
+}
+
+/** e · r as complex numbers, real parts first, then imaginary ones (ComplEx); relations start as 1 + 0i. */
+export class ComplexHadamardOperator extends RelationOperator {
+  apply(embs: Tensor, rels: Tensor | null): Tensor {
+    return rels === null ? embs : complexProduct(embs, rels);
+  }
+
+  override relationWidth(dim: number): number {
+    return evenWidth('ComplexHadamardOperator', dim);
+  }
+
+  initialize(relations: Tensor): void {
+    const [rows, width] = relations.shape;
+    const values = relations.floats;
+    values.fill(0);
+    for (let r = 0; r < rows; r++) values.fill(1, r * width, r * width + width / 2);
+  }
+
+  override relationQuery(src: Tensor, dst: Tensor, comparator: Comparator): Tensor | null {
+    return comparator.comparison === 'dot' ? complexProduct(dst, src, { conjugate: true }) : null;
+  }
+}
+
+/** e + r (TransE); relations start as 0. */
+export class TranslationOperator extends RelationOperator {
+  apply(embs: Tensor, rels: Tensor | null): Tensor {
+    return rels === null ? embs : add(embs, rels);
+  }
+
+  initialize(relations: Tensor): void {
+    init.zeros(relations);
+  }
+
+  override relationQuery(src: Tensor, dst: Tensor, comparator: Comparator): Tensor | null {
+    const distance = comparator.comparison === 'l2' || comparator.comparison === 'l1';
+    return distance ? sub(dst, src) : null;
+  }
+}
+
+/**
+ * e · exp(i r) as complex numbers (RotatE): a relation is d / 2 angles. They start evenly spread, since relations that
+ * begin alike would be told apart slowly.
+ */
+export class RotationOperator extends RelationOperator {
+  apply(embs: Tensor, rels: Tensor | null): Tensor {
+    return rels === null ? embs : complexProduct(embs, concat([cos(rels), sin(rels)], 1));
+  }
+
+  override relationWidth(dim: number): number {
+    return evenWidth('RotationOperator', dim) / 2;
+  }
+
+  initialize(relations: Tensor, options: { readonly random?: Random }): void {
+    init.uniform(relations, { ...options, lo: -Math.PI, hi: Math.PI });
+  }
+}
+
+/** e, whatever the relation. */
+export class NoOp extends RelationOperator {
+  apply(embs: Tensor, _rels: Tensor | null): Tensor {
+    return embs;
+  }
+
+  initialize(relations: Tensor): void {
+    init.zeros(relations);
+  }
+}
+
+function evenWidth(where: string, dim: number): number {
+  if (dim % 2 !== 0)
+    throw new ValueError(expected(where, 'an even width (real parts, imaginary parts)', 'dim', dim));
+  return dim;
+}
