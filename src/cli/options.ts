@@ -8,13 +8,6 @@ export function wholeNumber(text: string): number {
   return value;
 }
 
-export function positiveNumber(text: string): number {
-  const value = Number(text);
-  if (text.trim() === '' || !Number.isFinite(value) || value <= 0)
-    throw new InvalidArgumentError('Expected a number above 0.');
-  return value;
-}
-
 export interface JsonOptions {
   readonly json: boolean;
 }

@@ -9,7 +9,7 @@ import { commands } from './commands/index.js';
 import { rewriteOverrides } from './options.js';
 import { version } from './version.js';
 
-export function buildProgram(): Command {
+function buildProgram(): Command {
   const program = new Command('skein')
     .description('Graph learning for TypeScript.')
     .version(version)

@@ -374,6 +374,24 @@ const cases: readonly (readonly [
     ['training.num_epochs', 'a section', 'needs one'],
   ],
   [
+    'override outside a list',
+    plain,
+    ['model.encoder.layers[4][0].bias=true'],
+    ['model.encoder.layers', 'a place from 0 to 1', 'got 4'],
+  ],
+  [
+    'override of a list by name',
+    plain,
+    ['model.encoder.layers.first=1'],
+    ['model.encoder.layers', 'a place from 0 to 1', 'got first'],
+  ],
+  [
+    'override of what every object has',
+    plain,
+    ['model.__proto__.x=1'],
+    ['model.__proto__.x', 'a known key', 'docs'],
+  ],
+  [
     'override that is no YAML',
     plain,
     ['training.num_epochs=[1'],

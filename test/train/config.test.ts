@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import fc from 'fast-check';
 import {
   checkAgainstDataset,
   configTemplate,
@@ -13,6 +14,7 @@ import {
   renderConfig,
   resolveConfig,
 } from 'skein/train';
+import { ConfigError } from 'skein/util';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 
@@ -259,3 +261,41 @@ it('learning rates over time', () => {
   expect(over({ type: 'STEP', gamma: 0.5 })).toEqual([1, 1, 0.5, 0.25]);
   expect(over({ type: 'EXPONENTIAL', gamma: 0.5 })).toEqual([1, 0.5, 0.25, 0.0625]);
 });
+
+it('any one value replaced by anything is accepted and comes back the same, or is a ConfigError', () => {
+  const value = fc.oneof(
+    fc.constantFrom(null, '', 0, -1, 1e308, Number.NaN, true, 'ALL', 'NODE', [], {}, [[]], [{}], {
+      type: 'GNN',
+    }),
+    fc.jsonValue({ maxDepth: 2 }),
+  );
+  const trees = names.map((name) => parse(readFileSync(join(fixtures, `${name}.yaml`), 'utf8')));
+  const place = fc
+    .constantFrom(...trees)
+    .chain((tree) => fc.tuple(fc.constant(tree), fc.constantFrom(...paths(tree))));
+  fc.assert(
+    fc.property(place, value, ([tree, path], replacement) => {
+      const changed = structuredClone(tree);
+      const holder = path.slice(0, -1).reduce((at, part) => at[part], changed);
+      holder[path[path.length - 1]] = replacement;
+      let loaded: ReturnType<typeof resolveConfig>;
+      try {
+        loaded = resolveConfig(changed);
+      } catch (error) {
+        expect(error).toBeInstanceOf(ConfigError);
+        return;
+      }
+      expect(resolveConfig(parse(renderConfig(loaded.config))).config).toEqual(loaded.config);
+    }),
+    { numRuns: 1500, seed: 11 },
+  );
+});
+
+/** The path of every value in a tree. */
+function paths(value: unknown, path: readonly (string | number)[] = []): (string | number)[][] {
+  if (typeof value !== 'object' || value === null) return [[...path]];
+  const inner = Object.entries(value).flatMap(([key, item]) =>
+    paths(item, [...path, Array.isArray(value) ? Number(key) : key]),
+  );
+  return path.length === 0 ? inner : [[...path], ...inner];
+}

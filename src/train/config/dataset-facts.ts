@@ -1,13 +1,16 @@
 /** What is known about a dataset that a configuration names, without preparing it. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { catalogue, catalogueName, datasetNames, PreparedDataset, preparedFolder } from '../../data/index.js';
 import { ConfigError } from '../../util/errors.js';
 import type { DatasetFacts } from './check-dataset.js';
 import { nearest } from './nearest.js';
 
 /** `dataset` is a prepared directory or a name of the catalogue (ours or Marius's). */
 export async function datasetFacts(dataset: string): Promise<DatasetFacts> {
+  // Loaded when asked for: checking a file needs neither datasets nor kernels.
+  const { catalogue, catalogueName, datasetNames, PreparedDataset, preparedFolder } = await import(
+    '../../data/index.js'
+  );
   if (existsSync(join(dataset, 'dataset.yaml'))) return (await PreparedDataset.open(dataset)).stats;
   const name = catalogueName(dataset);
   if (name === undefined) {

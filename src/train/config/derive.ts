@@ -45,7 +45,7 @@ export function derive(parsed: ParsedConfig, context: DeriveContext): SkeinConfi
   };
 }
 
-export function standardMetrics(task: ModelConfig['learning_task']): readonly string[] {
+function standardMetrics(task: ModelConfig['learning_task']): readonly string[] {
   return task === 'NODE_CLASSIFICATION'
     ? ['accuracy', 'f1_macro']
     : ['mrr', 'mr', 'hits@1', 'hits@3', 'hits@5', 'hits@10', 'hits@50', 'hits@100'];

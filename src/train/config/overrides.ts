@@ -30,16 +30,34 @@ export function applyOverrides(tree: Tree, overrides: readonly Override[]): Tree
   const root = structuredClone(tree);
   for (const { path, value } of overrides) {
     let at: Record<string | number, unknown> = root;
-    for (const [depth, part] of path.slice(0, -1).entries()) {
-      const inner = at[part];
-      if (inner === undefined || inner === null) at[part] = {};
-      else if (!isTree(inner) && !Array.isArray(inner))
-        throw new ConfigError(
-          `config: expected a section for ${showPath(path.slice(0, depth + 1))}, got ${JSON.stringify(inner)}. The override ${showPath(path)} needs one.`,
-        );
-      at = at[part] as Record<string | number, unknown>;
+    for (const [depth, part] of path.entries()) {
+      checkStep(at, path, depth);
+      if (depth === path.length - 1) at[part] = value;
+      else {
+        at[part] ??= {};
+        at = at[part] as Record<string | number, unknown>;
+      }
     }
-    at[path[path.length - 1]] = value;
   }
   return root;
+}
+
+/** Is there a place for the part of the path at `depth`? */
+function checkStep(at: unknown, path: Override['path'], depth: number): void {
+  const part = path[depth];
+  const where = showPath(path.slice(0, depth));
+  if (Array.isArray(at)) {
+    if (typeof part === 'number' && part <= at.length) return;
+    throw new ConfigError(
+      `config: expected a place from 0 to ${at.length} in the list ${where}, got ${part}. Write for example --${where}[0]=….`,
+    );
+  }
+  if (!isTree(at))
+    throw new ConfigError(
+      `config: expected a section for ${where}, got ${JSON.stringify(at)}. The override ${showPath(path)} needs one.`,
+    );
+  if (part === '__proto__' || part === '')
+    throw new ConfigError(
+      `config: expected a known key, got ${showPath(path)}. Look at docs/configuration.md.`,
+    );
 }

@@ -1,5 +1,5 @@
 /** Runs: their directory, what they report, and how they are watched and stopped. */
-export { Interrupt, type InterruptOptions } from './interrupt.js';
+export { Interrupt, type InterruptOptions, type StopSignal } from './interrupt.js';
 export {
   LinkPredictionReporter,
   type LinkPredictionReporterOptions,

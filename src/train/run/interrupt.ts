@@ -2,23 +2,26 @@
  * Ctrl+C: the first asks to finish and save, the second ends the process at once. SIGTERM counts as the first.
  */
 
+export type StopSignal = 'SIGINT' | 'SIGTERM';
+
 export interface InterruptOptions {
   /** Called once, at the first signal. */
-  readonly onRequest?: (signal: NodeJS.Signals) => void;
+  readonly onRequest?: (signal: StopSignal) => void;
   /** How the process ends at the second. Default: `process.exit`. */
   readonly exit?: (code: number) => void;
 }
 
 /** The usual exit code of a process that a signal ended. */
-const exitCodes: Readonly<Partial<Record<NodeJS.Signals, number>>> = { SIGINT: 130, SIGTERM: 143 };
+const exitCodes: Readonly<Record<StopSignal, number>> = { SIGINT: 130, SIGTERM: 143 };
 
 export class Interrupt implements Disposable {
-  #signal: NodeJS.Signals | null = null;
-  readonly #onRequest: ((signal: NodeJS.Signals) => void) | undefined;
+  #signal: StopSignal | null = null;
+  readonly #onRequest: ((signal: StopSignal) => void) | undefined;
   readonly #exit: (code: number) => void;
-  readonly #listener = (signal: NodeJS.Signals): void => {
+  readonly #listener = (given: string): void => {
+    const signal: StopSignal = given === 'SIGTERM' ? 'SIGTERM' : 'SIGINT';
     if (this.#signal !== null) {
-      this.#exit(exitCodes[signal] ?? 1);
+      this.#exit(exitCodes[signal]);
       return;
     }
     this.#signal = signal;
