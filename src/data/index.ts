@@ -18,11 +18,7 @@ export {
 export { coalesceEdges, type EdgeArrays, symmetricEdges } from './edges.js';
 export { type EdgeList, readEdgeList } from './formats/edge-list.js';
 export type { Column, EdgeListOptions } from './formats/edge-list-layout.js';
-export {
-  type EntityData,
-  type EntityFiles,
-  readEntityClassification,
-} from './formats/entity-classification.js';
+export * from './formats/entity-classification.js';
 export { MatFile, readMat } from './formats/matlab.js';
 export { readNTriples } from './formats/n-triples.js';
 export { parseNpy, readNpy } from './formats/npy.js';
@@ -58,3 +54,4 @@ export {
   randomNodeSplit,
 } from './transforms.js';
 export type { Triples } from './triples.js';
+export { loadWordNet, type WordNet, type WordNetOptions } from './wordnet.js';

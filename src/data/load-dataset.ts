@@ -23,6 +23,7 @@ import { readPlanetoid } from './formats/planetoid.js';
 import { readShchur } from './formats/shchur.js';
 import { readTripleFiles } from './formats/tsv.js';
 import { karateClub } from './karate-club.js';
+import { loadWordNet, type WordNet } from './wordnet.js';
 
 export interface LoadOptions {
   /** Where the files are; `$SKEIN_DATA`, else `./data`. */
@@ -38,6 +39,7 @@ interface OtherKinds {
   aifb: EntityDataset;
   'fb15k-237': KnowledgeDataset;
   umls: KnowledgeDataset;
+  wordnet: WordNet;
   collegemsg: TemporalDataset;
   wikipedia: TemporalDataset;
   mathoverflow: TemporalDataset;
@@ -137,6 +139,7 @@ const readers: Readonly<Record<DatasetName, Reader>> = {
   }),
   'fb15k-237': facts,
   umls: facts,
+  wordnet: async () => loadWordNet(),
   collegemsg: events({ time: 2, idBase: 1 }),
   wikipedia: events({ time: 2, idBase: 1 }, 8227),
   mathoverflow: events({ time: 2, type: 3, ids: 'names' }),

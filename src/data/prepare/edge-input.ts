@@ -18,7 +18,7 @@ import {
 } from '../formats/edge-list-layout.js';
 import { checkGzip, checkLineEnds } from '../formats/text-lines.js';
 import type { OnPrepareProgress } from './graph-source.js';
-import { listOf, type PreprocessOptions } from './preprocess-options.js';
+import { type EdgeColumns, listOf, type PreprocessOptions } from './preprocess-options.js';
 
 export interface EdgeTable {
   /** Rows of each part. */
@@ -28,7 +28,7 @@ export interface EdgeTable {
 }
 
 /** Where the four columns are. */
-interface Places {
+export interface Places {
   readonly source: number;
   readonly target: number;
   readonly type: number | null;
@@ -154,7 +154,8 @@ async function fileInput(
   return tableInput(connection, path, relation, options);
 }
 
-function formatOf(path: string): 'delimited' | 'parquet' | 'json' {
+/** The format of a file by its ending. */
+export function formatOf(path: string): 'delimited' | 'parquet' | 'json' {
   const name = path.replace(/\.gz$/, '');
   if (/\.parquet$/i.test(name)) return 'parquet';
   return /\.(json|jsonl|ndjson)$/i.test(name) ? 'json' : 'delimited';
@@ -244,11 +245,12 @@ function idRules(options: PreprocessOptions): Pick<Layout, 'names' | 'numNodes' 
   };
 }
 
-function resolvePlaces(
+/** Where the columns of the options are; those that are missing are named with those that are there. */
+export function resolvePlaces(
   name: string,
   header: readonly string[] | null,
   width: number,
-  options: PreprocessOptions,
+  options: EdgeColumns,
 ): Places {
   const have = header === null ? `${width} columns without a header` : `the columns ${header.join(', ')}`;
   const place = (what: string, column: Column): number => {

@@ -43,6 +43,8 @@ export interface GraphSource {
   nodeNames(): AsyncIterable<readonly string[]> | null;
   relationNames(): AsyncIterable<readonly string[]> | null;
   readonly nodes: NodeTables | null;
+  /** Other files of the directory, by path, in pieces: they are written as they are. */
+  readonly sideFiles?: Readonly<Record<string, Iterable<string>>>;
 }
 
 /** How far the work is. */
@@ -69,9 +71,11 @@ export function arraySource(options: {
   readonly nodeNames: readonly string[] | null;
   readonly relationNames: readonly string[] | null;
   readonly nodes?: NodeTables | null;
+  readonly sideFiles?: GraphSource['sideFiles'];
 }): GraphSource {
-  const { numNodes, parts, nodeNames, relationNames, nodes = null } = options;
+  const { numNodes, parts, nodeNames, relationNames, nodes = null, sideFiles = {} } = options;
   return {
+    sideFiles,
     numNodes,
     numRelations: relationNames?.length ?? 0,
     hasWeights: false,

@@ -1,5 +1,13 @@
 /** Prepared directories: what training reads, and how input becomes one. */
 export type { FileRecord, PreparedDetails, PreparedStats } from './dataset-yaml.js';
+export {
+  type ExportFormat,
+  type ExportOptions,
+  exportFiles,
+  exportFormats,
+  exportTable,
+  type RowProvider,
+} from './export-table.js';
 export type { OnPrepareProgress, PrepareProgress } from './graph-source.js';
 export { IdentityNames, MappedNames, type NameTable } from './name-table.js';
 export {
@@ -10,3 +18,4 @@ export {
 } from './prepare-dataset.js';
 export { type EdgeFile, PreparedDataset, type PreparedSplit } from './prepared-dataset.js';
 export { type PreprocessOptions, type PreprocessResult, preprocess } from './preprocess.js';
+export { type RawEdgeNames, readRawEdges } from './raw-edges.js';

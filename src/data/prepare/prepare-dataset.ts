@@ -13,6 +13,7 @@ import type { Dataset, NodeDataset } from '../dataset.js';
 import { type LoadOptions, loadDataset } from '../load-dataset.js';
 import type { NodeSplits } from '../node-data.js';
 import { randomNodeSplit } from '../transforms.js';
+import type { WordNet } from '../wordnet.js';
 import type { PreparedStats } from './dataset-yaml.js';
 import {
   arraySource,
@@ -21,6 +22,7 @@ import {
   type NodeTables,
   type OnPrepareProgress,
 } from './graph-source.js';
+import { csvField } from './mapping-file.js';
 import { buildFolder, checkTarget, temporaryName } from './output-folder.js';
 import { writePrepared } from './write-prepared.js';
 
@@ -102,6 +104,7 @@ function datasetSource(dataset: Dataset, seed: number): GraphSource {
         parts: [dataset.train, dataset.valid, dataset.test],
         nodeNames: dataset.entities,
         relationNames: dataset.relations,
+        sideFiles: isWordNet(dataset) ? { 'nodes/glosses.csv': glossLines(dataset) } : {},
       });
     case 'events':
       return arraySource({
@@ -137,6 +140,15 @@ function datasetSource(dataset: Dataset, seed: number): GraphSource {
       });
     }
   }
+}
+
+function isWordNet(dataset: Dataset): dataset is WordNet {
+  return dataset.name === 'wordnet';
+}
+
+/** What each synset means: lines `raw,gloss`. */
+function* glossLines({ entities, glosses }: WordNet): Generator<string> {
+  for (const [i, name] of entities.entries()) yield `${csvField(name, ',')},${csvField(glosses[i], ',')}\n`;
 }
 
 function nodeTables(dataset: NodeDataset, seed: number): NodeTables {

@@ -2,15 +2,8 @@
 import { checkInteger, checkNumber, expected, ValueError } from '../../util/errors.js';
 import type { Column } from '../formats/edge-list-layout.js';
 
-export interface PreprocessOptions {
-  /** The directory to make. */
-  readonly outputDir: string;
-  /** One file to split, two (training, test) or three (training, validation, test). */
-  readonly edges?: string | readonly string[];
-  /** Instead of files: SQL that DuckDB runs, one query or one per part. */
-  readonly query?: string | readonly string[];
-  /** Statements to run before the query, such as `ATTACH 'x.duckdb'`. Extensions that are installed may be loaded. */
-  readonly setup?: string;
+/** Which columns of a file or a query are what. */
+export interface EdgeColumns {
   /** By default `parquet` and `json` by the ending of the name (.parquet; .json, .jsonl, .ndjson), else `delimited`. */
   readonly format?: 'delimited' | 'parquet' | 'json';
   /** Columns by name or by place from 0. Default: 0 and 1 of two columns; 0, 1 (type) and 2 of three. */
@@ -24,6 +17,17 @@ export interface PreprocessOptions {
   readonly header?: boolean;
   /** What starts a comment line at the head of a delimited file; default '#', '' for none. */
   readonly comment?: string;
+}
+
+export interface PreprocessOptions extends EdgeColumns {
+  /** The directory to make. */
+  readonly outputDir: string;
+  /** One file to split, two (training, test) or three (training, validation, test). */
+  readonly edges?: string | readonly string[];
+  /** Instead of files: SQL that DuckDB runs, one query or one per part. */
+  readonly query?: string | readonly string[];
+  /** Statements to run before the query, such as `ATTACH 'x.duckdb'`. Extensions that are installed may be loaded. */
+  readonly setup?: string;
   /** Shares of one file for training and test, or training, validation and test. */
   readonly split?: readonly number[];
   /** Default 1. */

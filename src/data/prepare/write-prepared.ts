@@ -67,6 +67,11 @@ export async function writePrepared(
   if (relations !== null && columns === 3)
     await writeNames(join(folder, 'edges/relation_mapping.txt'), source.relationNames(), relations, progress);
   if (source.nodes !== null) await writeNodeTables(source.nodes, source.numNodes, nodes, folder, progress);
+  for (const [name, pieces] of Object.entries(source.sideFiles ?? {})) {
+    const file = new FileWriter(join(folder, name));
+    for (const piece of pieces) file.writeText(piece);
+    file.close();
+  }
   const stats = makeStats(source, sizes, options);
   await finish(folder, stats, columns, options, progress);
   return stats;

@@ -1,0 +1,216 @@
+/**
+ * Tables of numbers for other programs: CSV, NumPy, Parquet, safetensors, with the raw id of each row. Rows are read and
+ * written in blocks, so a table may be larger than memory. The file takes its name when it is complete.
+ *
+ * - csv: `id` first, then one column per number (`d0`, `d1`, …), the fewest digits that give the same f32 back.
+ * - npy and safetensors (f32, rows × width): ids beside it in `<stem>-ids.csv`, lines `raw,row` as in mapping files.
+ * - parquet: `id` (text) and `embedding` (a list of f32).
+ */
+import { existsSync } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { checkInteger, expected, ShapeError, StorageError, ValueError } from '../../util/errors.js';
+import { sqlPath, sqlText, withDuckDb } from '../formats/duckdb.js';
+import { bytesOf, FileWriter, sealFile } from './binary-file.js';
+import { csvField, mappingLine } from './mapping-file.js';
+import type { NameTable } from './name-table.js';
+
+export type ExportFormat = 'csv' | 'npy' | 'parquet' | 'safetensors';
+export const exportFormats: readonly ExportFormat[] = ['csv', 'npy', 'parquet', 'safetensors'];
+
+/** Where the rows come from. */
+export interface RowProvider {
+  readonly rows: number;
+  readonly width: number;
+  /** Rows start … end − 1, one after another. */
+  read(start: number, end: number): Float32Array | Promise<Float32Array>;
+}
+
+export interface ExportOptions {
+  readonly rows: RowProvider;
+  readonly names: NameTable;
+  readonly format: ExportFormat;
+  readonly path: string;
+  /** Of csv. Default ','. */
+  readonly delimiter?: string;
+  readonly overwrite?: boolean;
+  /** Name in safetensors. Default `embeddings`. */
+  readonly tensor?: string;
+  progress?(done: number, total: number): void;
+}
+
+/** The files that an export writes. */
+export function exportFiles(path: string, format: ExportFormat): string[] {
+  return format === 'npy' || format === 'safetensors' ? [path, idsPath(path)] : [path];
+}
+
+function idsPath(path: string): string {
+  return `${path.replace(/\.[^./\\]*$/, '')}-ids.csv`;
+}
+
+/** Writes a table; returns the files. */
+export async function exportTable(options: ExportOptions): Promise<string[]> {
+  const { rows, names, format, path } = options;
+  const where = 'exportTable';
+  checkInteger(where, 'rows', rows.rows);
+  checkInteger(where, 'width', rows.width, 1);
+  if (!exportFormats.includes(format))
+    throw new ValueError(expected(where, `one of ${exportFormats.join(', ')}`, 'format', format));
+  if (names.size !== rows.rows)
+    throw new ShapeError(
+      expected(where, `a name for each of the ${rows.rows} rows`, 'names', `${names.size} names`),
+    );
+  const files = exportFiles(path, format);
+  for (const file of files) {
+    if (existsSync(file) && !options.overwrite) {
+      throw new StorageError(
+        `${where}: expected a new file, got ${file}, which is there. Choose another or ask to overwrite.`,
+        {
+          path: file,
+        },
+      );
+    }
+  }
+  await mkdir(dirname(path), { recursive: true });
+  const temporary = files.map((file) => `${file}.${process.pid}.tmp`);
+  try {
+    await writers[format](options, temporary[0]);
+    if (temporary.length > 1) writeIds(names, temporary[1]);
+    for (const [i, file] of files.entries()) {
+      await sealFile(temporary[i]);
+      await rename(temporary[i], file);
+    }
+  } finally {
+    for (const file of temporary) await rm(file, { force: true });
+  }
+  return files;
+}
+
+const writers: Readonly<Record<ExportFormat, (options: ExportOptions, path: string) => Promise<void>>> = {
+  csv: (options, path) => writeCsv(options, path, options.delimiter ?? ',', true),
+  npy: (options, path) => writeBinary(options, path, npyHeader(options.rows)),
+  safetensors: (options, path) =>
+    writeBinary(options, path, safetensorsHeader(options.rows, options.tensor ?? 'embeddings')),
+  parquet: writeParquet,
+};
+
+/** Numbers in a block. */
+const blockNumbers = 1 << 18;
+
+async function* blocks({
+  rows,
+  progress,
+}: ExportOptions): AsyncGenerator<{ start: number; values: Float32Array }> {
+  const step = Math.max(1, Math.floor(blockNumbers / rows.width));
+  for (let start = 0; start < rows.rows; start += step) {
+    const end = Math.min(rows.rows, start + step);
+    const values = await rows.read(start, end);
+    if (values.length !== (end - start) * rows.width)
+      throw new ShapeError(
+        expected(
+          'exportTable',
+          `${(end - start) * rows.width} numbers`,
+          `rows ${start} to ${end - 1}`,
+          values.length,
+        ),
+      );
+    yield { start, values };
+    progress?.(end, rows.rows);
+  }
+}
+
+async function writeCsv(
+  options: ExportOptions,
+  path: string,
+  delimiter: string,
+  header: boolean,
+): Promise<void> {
+  const { width } = options.rows;
+  if (delimiter.length !== 1 || /["\r\n]/.test(delimiter))
+    throw new ValueError(expected('exportTable', 'one character', 'delimiter', delimiter));
+  const file = new FileWriter(path);
+  try {
+    const columns = Array.from({ length: width }, (_, i) => `d${i}`);
+    if (header) file.writeText(`${['id', ...columns].join(delimiter)}\n`);
+    for await (const { start, values } of blocks(options)) {
+      for (let r = 0; r * width < values.length; r++) {
+        let line = csvField(options.names.nameOf(start + r), delimiter);
+        for (let c = 0; c < width; c++) line += delimiter + shortest(values[r * width + c]);
+        file.writeText(`${line}\n`);
+      }
+    }
+  } finally {
+    file.close();
+  }
+}
+
+/** The fewest digits that give the f32 back. */
+export function shortest(value: number): string {
+  for (let digits = 6; digits < 9; digits++) {
+    const short = Number(value.toPrecision(digits));
+    if (Math.fround(short) === value) return String(short);
+  }
+  return Number.isFinite(value) ? String(Number(value.toPrecision(9))) : String(value);
+}
+
+async function writeBinary(options: ExportOptions, path: string, header: Uint8Array): Promise<void> {
+  const file = new FileWriter(path);
+  try {
+    file.write(header);
+    for await (const { values } of blocks(options)) file.write(bytesOf(values));
+  } finally {
+    file.close();
+  }
+}
+
+/** Version 1, padded so that elements start at a multiple of 64. */
+function npyHeader({ rows, width }: RowProvider): Uint8Array {
+  const text = `{'descr': '<f4', 'fortran_order': False, 'shape': (${rows}, ${width}), }`;
+  const length = Math.ceil((10 + text.length + 1) / 64) * 64 - 10;
+  const bytes = Buffer.alloc(10 + length, ' ');
+  bytes.write('\x93NUMPY\x01\x00', 'latin1');
+  bytes.writeUInt16LE(length, 8);
+  bytes.write(text, 10);
+  bytes[bytes.length - 1] = 10;
+  return bytes;
+}
+
+function safetensorsHeader({ rows, width }: RowProvider, name: string): Uint8Array {
+  const entry = { dtype: 'F32', shape: [rows, width], data_offsets: [0, rows * width * 4] };
+  const text = JSON.stringify({ [name]: entry });
+  const padded = text.padEnd(
+    Math.ceil(Buffer.byteLength(text) / 8) * 8 - Buffer.byteLength(text) + text.length,
+  );
+  const bytes = Buffer.alloc(8 + Buffer.byteLength(padded));
+  bytes.writeBigUInt64LE(BigInt(Buffer.byteLength(padded)), 0);
+  bytes.write(padded, 8);
+  return bytes;
+}
+
+function writeIds(names: NameTable, path: string): void {
+  const file = new FileWriter(path);
+  try {
+    for (let id = 0; id < names.size; id++) file.writeText(mappingLine(names.nameOf(id), id));
+  } finally {
+    file.close();
+  }
+}
+
+/** DuckDB writes Parquet; a CSV beside the target brings the rows to it, exactly. */
+async function writeParquet(options: ExportOptions, path: string): Promise<void> {
+  const text = join(dirname(path), `.${process.pid}-export.csv`);
+  try {
+    await writeCsv(options, text, ',', false);
+    const { width } = options.rows;
+    const columns = Array.from({ length: width }, (_, i) => `'d${i}': 'FLOAT'`).join(', ');
+    const list = Array.from({ length: width }, (_, i) => `d${i}`).join(', ');
+    const settings = `delim = ',', quote = '"', escape = '"', header = false, auto_detect = false`;
+    await withDuckDb((connection) =>
+      connection.run(
+        `COPY (SELECT coalesce(id, '') AS id, [${list}]::FLOAT[] AS embedding FROM read_csv(${sqlPath(text)}, columns = {'id': 'VARCHAR', ${columns}}, ${settings})) TO ${sqlText(path)} (FORMAT parquet)`,
+      ),
+    );
+  } finally {
+    await rm(text, { force: true });
+  }
+}
