@@ -18,6 +18,11 @@ export const suites: readonly SuiteEntry[] = [
     about: 'neighbour aggregation, epochs on the full graph, sampling, training on sampled blocks',
     load: async () => (await import('./gnn.js')).gnnSuite,
   },
+  {
+    name: 'kg',
+    about: 'training on edges with shared negatives, filtered ranks over all nodes',
+    load: async () => (await import('./kg.js')).kgSuite,
+  },
 ];
 
 export async function loadSuite(name: string): Promise<Suite> {

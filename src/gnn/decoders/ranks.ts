@@ -1,0 +1,236 @@
+/**
+ * Ranks of true nodes among all others, without a matrix of all scores: tiles of nodes pass by, and for each query two
+ * numbers grow: how many nodes scored higher than its positive, and how many the same. The positive itself and the
+ * filtered nodes never count, exactly, whatever the rounding of scores: a node's score has the same bits wherever it is met.
+ */
+import { type FloatArray, kernels, type ScoreOp, scoreCode } from '../../native/index.js';
+import { formatShape, fromTypedArray, noGrad, scope, slice, type Tensor } from '../../tensor/index.js';
+import { checkIds, packed } from '../../tensor/ops/common.js';
+import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
+import { normalizeRows } from '../ops/index.js';
+import type { Comparator } from './comparator.js';
+import type { FilterLists } from './edge-filter.js';
+
+/**
+ * Where a positive stands among nodes of the same score: before them, in the middle (the mean of its possible ranks), or
+ * after them (Marius).
+ */
+export const tieRules = ['optimistic', 'realistic', 'pessimistic'] as const;
+export type TieRule = (typeof tieRules)[number];
+
+/** For each query: how many candidates scored higher than the positive, how many the same, and how many there were. */
+export interface RankCounts {
+  readonly greater: Int32Array;
+  readonly equal: Int32Array;
+  readonly candidates: Int32Array;
+}
+
+export interface RankCounterOptions {
+  /** Rows of the true nodes, [Q, d]. */
+  readonly target: Tensor;
+  readonly targetIds: Int32Array;
+  readonly filter?: FilterLists | null;
+}
+
+/** Queries against user-written comparators go in blocks of this many, to bound the scores in memory. */
+const blockQueries = 256;
+
+/**
+ * @example
+ * const counter = new RankCounter(decoder.comparator, query, { target, targetIds, filter });
+ * for (const { first, rows } of tiles) counter.add(rows, first);
+ * const ranks = ranksOf(counter.counts(), 'realistic');
+ */
+export class RankCounter {
+  readonly #comparator: Comparator;
+  readonly #query: FloatArray;
+  readonly #positive: FloatArray;
+  readonly #targetIds: Int32Array;
+  readonly #filter: FilterLists | null;
+  readonly #greater: Int32Array;
+  readonly #equal: Int32Array;
+  readonly #width: number;
+  /** Node ranges that have passed by: [from, to). */
+  readonly #seen: [number, number][] = [];
+
+  constructor(comparator: Comparator, query: Tensor, options: RankCounterOptions) {
+    const { target, targetIds, filter = null } = options;
+    if (
+      query.rank !== 2 ||
+      target.shape.join() !== query.shape.join() ||
+      targetIds.length !== query.shape[0]
+    ) {
+      const got = `${formatShape(query.shape)}, ${formatShape(target.shape)} and ${targetIds.length} ids`;
+      throw new ShapeError(
+        expected('RankCounter', '[Q, d], [Q, d] and Q ids', 'query, target, targetIds', got),
+      );
+    }
+    const [queries, width] = query.shape;
+    checkFilter(filter, queries);
+    this.#comparator = comparator;
+    this.#targetIds = targetIds.slice();
+    this.#filter = filter;
+    this.#width = width;
+    this.#greater = new Int32Array(queries);
+    this.#equal = new Int32Array(queries);
+    [this.#query, this.#positive] = this.#detached(query, target);
+  }
+
+  /** Counts one tile of nodes: rows [T, d] of the nodes first, first + 1, …; each node passes once. */
+  add(rows: Tensor, first: number): void {
+    checkInteger('RankCounter.add', 'first', first);
+    if (rows.rank !== 2 || rows.shape[1] !== this.#width)
+      throw new ShapeError(
+        expected('RankCounter.add', `rows of ${this.#width} numbers`, 'rows', formatShape(rows.shape)),
+      );
+    const count = rows.shape[0];
+    if (this.#seen.some(([from, to]) => first < to && from < first + count))
+      throw new ValueError(expected('RankCounter.add', 'nodes that have not been counted', 'first', first));
+    scope(() => noGrad(() => this.#count(rows, first, count)));
+    const last = this.#seen[this.#seen.length - 1];
+    if (last !== undefined && last[1] === first) last[1] += count;
+    else this.#seen.push([first, first + count]);
+  }
+
+  /** The counts so far. */
+  counts(): RankCounts {
+    const seen = this.#seen.reduce((total, [from, to]) => total + to - from, 0);
+    const met = (id: number): boolean => this.#seen.some(([from, to]) => id >= from && id < to);
+    const candidates = this.#targetIds.map((own, q) => {
+      let left = met(own) ? seen - 1 : seen;
+      if (this.#filter === null) return left;
+      const { offsets, ids } = this.#filter;
+      for (let k = offsets[q]; k < offsets[q + 1]; k++) {
+        const again = k > offsets[q] && ids[k] === ids[k - 1];
+        if (!again && ids[k] !== own && met(ids[k])) left--;
+      }
+      return left;
+    });
+    return { greater: this.#greater.slice(), equal: this.#equal.slice(), candidates };
+  }
+
+  /** Queries and positive scores in memory of our own, which no scope takes away. */
+  #detached(query: Tensor, target: Tensor): [FloatArray, FloatArray] {
+    return scope(() =>
+      noGrad(() => {
+        const cosine = this.#comparator.comparison === 'cosine';
+        const [a, b] = cosine ? [normalizeRows(query), normalizeRows(target)] : [query, target];
+        const op = this.#op;
+        if (op === null) return [packed(a).slice(), packed(this.#comparator.pairs(a, b)).slice()];
+        const data = packed(a).slice();
+        const positive =
+          data instanceof Float32Array ? new Float32Array(query.shape[0]) : new Float64Array(query.shape[0]);
+        kernels().pairScores(op, data, packed(b), positive, query.shape[0], this.#width);
+        return [data, positive];
+      }),
+    ) as [FloatArray, FloatArray];
+  }
+
+  /** The kernel's code; null for a comparator it does not know. */
+  get #op(): number | null {
+    const { comparison } = this.#comparator;
+    if (comparison === null) return null;
+    return scoreCode[comparison === 'cosine' ? 'dot' : (comparison as ScoreOp)];
+  }
+
+  #count(rows: Tensor, first: number, count: number): void {
+    if (count === 0) return;
+    const op = this.#op;
+    if (op === null) {
+      this.#countScores(rows, first, count);
+      return;
+    }
+    const tile = packed(this.#comparator.comparison === 'cosine' ? normalizeRows(rows) : rows);
+    if (tile instanceof Float32Array !== this.#query instanceof Float32Array)
+      throw new ValueError(expected('RankCounter.add', 'the dtype of the queries', 'rows', rows.dtype));
+    kernels().rankTile(
+      op,
+      this.#query,
+      this.#positive,
+      this.#targetIds,
+      tile,
+      first,
+      this.#filter?.offsets ?? null,
+      this.#filter?.ids ?? null,
+      this.#greater,
+      this.#equal,
+      this.#targetIds.length,
+      this.#width,
+      count,
+    );
+  }
+
+  #countScores(rows: Tensor, first: number, count: number): void {
+    const all = fromTypedArray(this.#query, [this.#targetIds.length, this.#width]);
+    const ids = Int32Array.from({ length: count }, (_, i) => i);
+    for (let from = 0; from < this.#targetIds.length; from += blockQueries) {
+      const to = Math.min(from + blockQueries, this.#targetIds.length);
+      const scores = scope(() => packed(this.#comparator.chunks(slice(all, from, to), rows, ids, 1)).slice());
+      for (let q = from; q < to; q++) this.#countRow(scores.subarray((q - from) * count), q, first, count);
+    }
+  }
+
+  #countRow(scores: FloatArray, q: number, first: number, count: number): void {
+    const skip = new Set([this.#targetIds[q] - first]);
+    if (this.#filter !== null) {
+      const { offsets, ids } = this.#filter;
+      for (let k = offsets[q]; k < offsets[q + 1]; k++) skip.add(ids[k] - first);
+    }
+    for (let j = 0; j < count; j++) {
+      if (skip.has(j)) continue;
+      if (!(scores[j] <= this.#positive[q])) this.#greater[q]++;
+      else if (scores[j] === this.#positive[q]) this.#equal[q]++;
+    }
+  }
+}
+
+function checkFilter(filter: FilterLists | null, queries: number): void {
+  if (filter === null) return;
+  const { offsets, ids } = filter;
+  if (offsets.length !== queries + 1 || offsets[0] !== 0 || offsets[queries] !== ids.length)
+    throw new ShapeError(
+      expected('RankCounter', `${queries + 1} offsets from 0 to ${ids.length}`, 'filter', offsets.length),
+    );
+  checkIds('RankCounter', 'filter.ids', ids, 2 ** 31 - 1);
+  for (let q = 0; q < queries; q++) {
+    if (offsets[q + 1] < offsets[q])
+      throw new ValueError(
+        expected('RankCounter', 'ascending offsets', 'filter', `${offsets[q + 1]} after ${offsets[q]}`),
+      );
+    for (let k = offsets[q] + 1; k < offsets[q + 1]; k++)
+      if (ids[k] < ids[k - 1])
+        throw new ValueError(
+          expected('RankCounter', 'ascending ids for each query', 'filter', `${ids[k]} after ${ids[k - 1]}`),
+        );
+  }
+}
+
+/** The counts of scores in hand: positive [B] against negatives [B, n] (sampled evaluation). */
+export function countScores(positive: Tensor, negative: Tensor): RankCounts {
+  const [edges, n] = negative.shape;
+  if (positive.rank !== 1 || negative.rank !== 2 || positive.shape[0] !== edges) {
+    const got = `${formatShape(positive.shape)} and ${formatShape(negative.shape)}`;
+    throw new ShapeError(expected('countScores', '[B] and [B, n]', 'positive, negative', got));
+  }
+  const [own, others] = [packed(positive), packed(negative)];
+  const counts = {
+    greater: new Int32Array(edges),
+    equal: new Int32Array(edges),
+    candidates: new Int32Array(edges).fill(n),
+  };
+  for (let i = 0; i < edges; i++) {
+    for (let j = i * n; j < (i + 1) * n; j++) {
+      if (!(others[j] <= own[i])) counts.greater[i]++;
+      else if (others[j] === own[i]) counts.equal[i]++;
+    }
+  }
+  return counts;
+}
+
+/** 1 for the best; realistic ranks may be halves. */
+export function ranksOf({ greater, equal }: RankCounts, ties: TieRule = 'realistic'): Float64Array {
+  if (!tieRules.includes(ties))
+    throw new ValueError(expected('ranksOf', `one of ${tieRules.join(', ')}`, 'ties', ties));
+  const share = ties === 'optimistic' ? 0 : ties === 'realistic' ? 0.5 : 1;
+  return Float64Array.from(greater, (count, q) => 1 + count + share * equal[q]);
+}
