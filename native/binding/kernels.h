@@ -8,6 +8,7 @@
 #include "gat_attention.h"
 #include "gatv2.h"
 #include "gemm.h"
+#include "gemm_pair.h"
 #include "group_by_key.h"
 #include "sddmm.h"
 #include "spmm.h"

@@ -12,31 +12,15 @@
 // that depend on the sizes alone, and the parts are added in order.
 #include "gemm.h"
 
-#include "gemm_block.h"
+#include "gemm_tasks.h"
 
 namespace skein {
 namespace gemm_detail {
 
-constexpr i64 kBlockRows = 144;               // of a in one task, so that they fit in the second-level cache
 constexpr i64 kSliceColumns = 1024;
 constexpr i64 kSlabBytes = i64{1} << 22;
 constexpr i64 kPartDepth = 256;               // depth of a slab in one part of a split k: private to a thread
-constexpr i64 kStreamBytes = i64{1} << 24;    // a c of this size leaves the caches before it is read again
-constexpr i64 kParallelWork = i64{1} << 20;   // m * n * k below which a second thread costs more than it gives
-constexpr i64 kLongWork = i64{1} << 28;       // m * n * k from which tasks go to whoever is free
 constexpr i64 kDirectBytes = i64{1} << 15;    // a b of this size is read in place when few rows use it
-
-template <class F>
-void for_each(bool parallel, i64 n, i64 grain, F&& f, Share share = Share::kept) {
-  const auto run = [&](i64 begin, i64 end) {
-    for (i64 i = begin; i < end; ++i) f(i);
-  };
-  if (parallel) {
-    parallel_for(n, grain, run, share);
-  } else {
-    run(0, n);
-  }
-}
 
 template <class T>
 void run_slab(const Product<T>& p, const Slab<T>& slab, bool parallel) {
@@ -45,23 +29,9 @@ void run_slab(const Product<T>& p, const Slab<T>& slab, bool parallel) {
   const i64 grain = share ? std::max<i64>(1, pack_parts(p, slab) / (4 * team)) : 0;
   for_each(share, pack_parts(p, slab), grain, [&](i64 part) { pack_part(p, slab, part); });
 
-  // As many blocks of rows as fill the team evenly; columns are cut only if the rows are too few. A task takes
-  // several blocks in a row where there are many, so that looking ahead pays.
-  i64 blocks = ceil_div(p.m, sizeof(T) == 4 || p.part ? kBlockRows : kBlockRows * 2 / 3), groups = 1;
-  if (team > 1) {
-    blocks = std::max(blocks, std::min(4 * team, ceil_div(p.m, 2 * kRowsWide)));
-    if (blocks >= team) blocks = ceil_div(blocks, team) * team;
-    groups = std::min(panels, ceil_div(4 * team, blocks));
-  }
-  const i64 run = std::max<i64>(1, std::min<i64>(8, blocks / (4 * team)));
-  for_each(parallel, ceil_div(blocks, run) * groups, 1, [&](i64 task) {
-    const i64 first = task / groups * run, group = task % groups;
-    for (i64 block = first; block < std::min(blocks, first + run); ++block) {
-      const i64 i0 = p.m * block / blocks, i1 = p.m * (block + 1) / blocks;
-      if (i0 < i1) run_block(p, slab, i0, i1, panels * group / groups, panels * (group + 1) / groups);
-    }
-    if (p.stream) finish_streams();
-  }, p.m * p.n * slab.k >= kLongWork ? Share::asked : Share::kept);
+  share_blocks(p, panels, p.m * p.n * slab.k, parallel, [&](i64 i0, i64 i1, i64 begin, i64 end) {
+    run_block(p, slab, i0, i1, begin, end);
+  });
 }
 
 template <class T>
@@ -73,9 +43,7 @@ void run_product(Product<T> p, bool parallel) {
   const i64 width = ceil_div(ceil_div(p.n, slices), Slab<T>::kPanel) * Slab<T>::kPanel;
   const i64 fit = std::max<i64>(1, kSlabBytes / size / width / kDepth) * kDepth;
   const i64 depth = std::max<i64>(1, std::min(p.k, p.part ? kPartDepth : fit));
-  // Streaming needs whole cache lines, and a c that is written once.
-  p.stream = !p.accumulate && p.k <= kDepth && p.m * p.n * size >= kStreamBytes && p.n * size % 64 == 0 &&
-             reinterpret_cast<std::uintptr_t>(p.c) % 64 == 0;
+  p.stream = !p.accumulate && p.k <= kDepth && may_stream(p);
   T* packed = scratch.get<T>(in_place ? Slab<T>::kPanel * depth : width * depth);
   for (i64 j = 0; j < p.n; j += width) {
     i64 q = 0;

@@ -25,11 +25,11 @@ constexpr int kRowsNarrow = 12;
 #endif
 
 // How a tile begins and ends: its chains start at bias (or zero if null), plus c if `load`; `stream` writes c past
-// the caches, for a c that would not stay in them anyway.
+// the caches, for a c that would not stay in them anyway; `relu` writes no negative numbers.
 template <class T>
 struct Ends {
   const T* bias;
-  bool load, stream;
+  bool load, stream, relu;
 };
 
 // What later tiles will read, fetched while this one computes: `near` is the next rows of a, for the first-level
@@ -49,6 +49,17 @@ inline __attribute__((always_inline)) void fetch(Ahead<T>& next) {
   next.near += 2 * R;
   next.far += next.pace;
 }
+
+// A second product whose terms follow those of the first in every chain.
+template <class T>
+struct Second {
+  i64 k;
+  const T* a;
+  i64 lda;
+  const T* b;
+  i64 ldb;
+  Ahead<T> next;
+};
 
 // One step of k for a tile; `row(r)` gives the address of a's element in row r.
 template <class T, int R, int C, class Row>
@@ -101,10 +112,10 @@ inline __attribute__((always_inline)) void sweep_panel(typename Simd<T>::V (&x)[
   if (q < k) step<T, R, C>(x, b, [&](int r) { return a + r; });
 }
 
-// `tail` is the number of columns of the last vector that exist in c.
+// `tail` is the number of columns of the last vector that exist in c; `second` may be null, and is for rows only.
 template <class T, int R, int C, bool Panel>
 void tile(i64 k, const T* a, i64 lda, const T* b, i64 ldb, T* c, i64 ldc, Ends<T> ends, int tail,
-          Ahead<T> next) {
+          Ahead<T> next, const Second<T>* second) {
   using S = Simd<T>;
   constexpr int W = S::width;
   typename S::V x[R][C], first[C];
@@ -132,7 +143,19 @@ void tile(i64 k, const T* a, i64 lda, const T* b, i64 ldb, T* c, i64 ldc, Ends<T
   if (Panel) {
     sweep_panel<T, R, C>(x, k, a, lda, b, ldb, next);
   } else {
-    sweep_rows<T, R, C>(x, k, a, lda, b, ldb, next);
+    for (;;) {
+      sweep_rows<T, R, C>(x, k, a, lda, b, ldb, next);
+      if (!second) break;
+      k = second->k, a = second->a, lda = second->lda, b = second->b, ldb = second->ldb, next = second->next;
+      second = nullptr;
+    }
+  }
+  if (ends.relu) {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 2
+      for (int j = 0; j < C; ++j) x[r][j] = S::relu(x[r][j]);
+    }
   }
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r) {
@@ -151,7 +174,8 @@ void tile(i64 k, const T* a, i64 lda, const T* b, i64 ldb, T* c, i64 ldc, Ends<T
 }
 
 template <class T>
-using TileFn = void (*)(i64, const T*, i64, const T*, i64, T*, i64, Ends<T>, int, Ahead<T>);
+using TileFn = void (*)(i64, const T*, i64, const T*, i64, T*, i64, Ends<T>, int, Ahead<T>,
+                        const Second<T>*);
 
 template <class T, int C, bool Panel, int... R>
 constexpr std::array<TileFn<T>, sizeof...(R)> tile_table(std::integer_sequence<int, R...>) {

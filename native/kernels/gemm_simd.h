@@ -1,8 +1,8 @@
 // The vector type under the GEMM kernels: one struct per element type and instruction set.
 //
-// `fma` is fused on AVX2 and AVX-512, and a product followed by a sum in the portable build. Partial loads fill with
-// zero, partial stores touch `count` elements only; a streamed
-// store needs an address aligned to the vector. There is nothing here that mixes lanes: a lane is a column of c,
+// `fma` is fused on AVX2 and AVX-512, and a product followed by a sum in the portable build. `relu` keeps NaN; `passed` is
+// what a relu with result y lets through of the gradient g. Partial loads fill with zero, partial stores touch `count`
+// elements only; a streamed store needs an address aligned to the vector. There is nothing here that mixes lanes: a lane is a column of c,
 // so its value cannot depend on the vector width.
 #pragma once
 
@@ -35,6 +35,8 @@ struct Simd<float> {
   static void store(float* p, V v, int count) { _mm512_mask_storeu_ps(p, __mmask16((1u << count) - 1), v); }
   static V add(V a, V b) { return _mm512_add_ps(a, b); }
   static V fma(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }
+  static V relu(V v) { return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(v, zero(), _CMP_NLT_UQ), v); }
+  static V passed(V g, V y) { return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(y, zero(), _CMP_NLE_UQ), g); }
 };
 
 template <>
@@ -50,6 +52,8 @@ struct Simd<double> {
   static void store(double* p, V v, int count) { _mm512_mask_storeu_pd(p, __mmask8((1u << count) - 1), v); }
   static V add(V a, V b) { return _mm512_add_pd(a, b); }
   static V fma(V a, V b, V c) { return _mm512_fmadd_pd(a, b, c); }
+  static V relu(V v) { return _mm512_maskz_mov_pd(_mm512_cmp_pd_mask(v, zero(), _CMP_NLT_UQ), v); }
+  static V passed(V g, V y) { return _mm512_maskz_mov_pd(_mm512_cmp_pd_mask(y, zero(), _CMP_NLE_UQ), g); }
 };
 
 #elif defined(__AVX2__)
@@ -85,6 +89,8 @@ struct Simd<float> {
   }
   static V add(V a, V b) { return _mm256_add_ps(a, b); }
   static V fma(V a, V b, V c) { return _mm256_fmadd_ps(a, b, c); }
+  static V relu(V v) { return _mm256_and_ps(_mm256_cmp_ps(v, zero(), _CMP_NLT_UQ), v); }
+  static V passed(V g, V y) { return _mm256_and_ps(_mm256_cmp_ps(y, zero(), _CMP_NLE_UQ), g); }
 };
 
 template <>
@@ -112,6 +118,8 @@ struct Simd<double> {
   }
   static V add(V a, V b) { return _mm256_add_pd(a, b); }
   static V fma(V a, V b, V c) { return _mm256_fmadd_pd(a, b, c); }
+  static V relu(V v) { return _mm256_and_pd(_mm256_cmp_pd(v, zero(), _CMP_NLT_UQ), v); }
+  static V passed(V g, V y) { return _mm256_and_pd(_mm256_cmp_pd(y, zero(), _CMP_NLE_UQ), g); }
 };
 
 #else
@@ -133,6 +141,8 @@ struct Simd {
   static void store(T* p, V v, int count) { std::memcpy(p, &v, count * sizeof(T)); }
   static V add(V a, V b) { return a + b; }
   static V fma(V a, V b, V c) { return a * b + c; }
+  static V relu(V v) { return v < V{} ? V{} : v; }
+  static V passed(V g, V y) { return y <= V{} ? V{} : g; }
 };
 
 #endif

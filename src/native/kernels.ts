@@ -49,6 +49,38 @@ export interface Kernels extends GraphKernels, SampleKernels, ScoreKernels {
     accumulate: boolean,
   ): void;
 
+  /** c[m, n] = f(bias + a1[m, k1] · b1[n, k1]ᵀ + a2[m, k2] · b2[n, k2]ᵀ), f = relu or nothing; row-invariant as gemm. */
+  gemmPair(
+    a1: FloatArray,
+    b1: FloatArray,
+    k1: number,
+    a2: FloatArray,
+    b2: FloatArray,
+    k2: number,
+    bias: FloatArray | null,
+    c: FloatArray,
+    m: number,
+    n: number,
+    relu: boolean,
+  ): void;
+  /**
+   * With h = g where y > 0 (everywhere if y is null), else 0: gb1 = hᵀ · a1, gb2 = hᵀ · a2, gbias = Σ rows of h. Meant for m
+   * far above n and k, which it cuts among threads.
+   */
+  gemmPairBackward(
+    g: FloatArray,
+    y: FloatArray | null,
+    a1: FloatArray,
+    gb1: FloatArray,
+    k1: number,
+    a2: FloatArray,
+    gb2: FloatArray,
+    k2: number,
+    gbias: FloatArray | null,
+    m: number,
+    n: number,
+  ): void;
+
   // --- elementwise ---------------------------------------------------------------------------------------------------
   /** y = op(x); `alpha` is the slope of leakyRelu and the scale of elu, otherwise unused. May run in place. */
   unary(op: number, x: FloatArray, y: FloatArray, n: number, alpha: number): void;

@@ -8,6 +8,7 @@ import {
   type LayeredModel,
   type ModelOptions,
   RGCN,
+  SAGEConv,
 } from 'skein/gnn';
 import { type Block, type Graph, inBlock, SparseMatrix } from 'skein/graph';
 import { Adam, crossEntropy } from 'skein/nn';
@@ -20,6 +21,7 @@ import {
   manualSeed,
   mul,
   rand,
+  relu,
   sum,
   type Tensor,
 } from 'skein/tensor';
@@ -208,6 +210,21 @@ describe('models', () => {
     expect(() => model.forward(graph, x, new Int32Array(160))).toThrow('GCN: expected no edge data');
     expect(() => new GIN([6, 3]).forward(graph, SparseMatrix.fromDense(x))).toThrow('GIN: expected dense');
   });
+
+  it.each([{}, { normalize: true }, { aggregator: 'gcn' }, { aggregator: 'pool' }] as const)(
+    'SAGE layers give relu of their result when asked: %o',
+    (options) => {
+      for (const outFeatures of [3, 9]) {
+        const layer = new SAGEConv(5, outFeatures, options);
+        const x = rand([graph.numNodes, 5], { lo: -1, hi: 1 });
+        const sparse = SparseMatrix.fromDense(x);
+        for (const features of [x, sparse]) {
+          const want = relu(layer.forward(graph, features));
+          expect(layer.forward(graph, features, { relu: true }).dataSync()).toEqual(want.dataSync());
+        }
+      }
+    },
+  );
 
   it('keep sparse features sparse and drop their entries', () => {
     const dense = rows(50, 6, 'f32');

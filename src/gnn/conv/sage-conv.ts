@@ -60,15 +60,23 @@ export class SAGEConv extends Module {
     this.normalize = options.normalize ?? false;
   }
 
-  forward(graph: MessageGraph, x: Features | NodePair): Tensor {
+  /** With `relu`, max(0, ·) of the result: the same values as relu() of it, for less. */
+  forward(graph: MessageGraph, x: Features | NodePair, options: { readonly relu?: boolean } = {}): Tensor {
+    const wantsRelu = options.relu === true;
     return scope(() => {
-      const y = x instanceof SparseMatrix ? this.#forwardSparse(graph, x) : this.#forwardDense(graph, x);
-      return this.normalize ? unitRows(y) : y;
+      if (x instanceof SparseMatrix || this.normalize) {
+        const y =
+          x instanceof SparseMatrix ? this.#forwardSparse(graph, x) : this.#forwardDense(graph, x, false);
+        const scaled = this.normalize ? unitRows(y) : y;
+        return wantsRelu ? relu(scaled) : scaled;
+      }
+      return this.#forwardDense(graph, x, wantsRelu);
     });
   }
 
-  #forwardDense(graph: MessageGraph, x: Tensor | NodePair): Tensor {
+  #forwardDense(graph: MessageGraph, x: Tensor | NodePair, wantsRelu: boolean): Tensor {
     const { linL, linR, lin, aggregator } = this;
+    const positive = (y: Tensor): Tensor => (wantsRelu ? relu(y) : y);
     const wantsDst = linR !== null;
     const [src, dst] = wantsDst
       ? ends('SAGEConv', graph, x, linL.inFeatures, linR.inFeatures)
@@ -78,11 +86,11 @@ export class SAGEConv extends Module {
     const linear = aggregator === 'mean' || aggregator === 'gcn';
     if (linear && linL.outFeatures < linL.inFeatures) {
       const y = this.#aggregateProjected(graph, sent);
-      return dst === null || linR === null ? y : add(y, linR.forward(dst));
+      return positive(dst === null || linR === null ? y : add(y, linR.forward(dst)));
     }
     const neighbours = this.#aggregate(graph, sent);
-    if (dst === null || linR === null) return linL.forward(neighbours);
-    return linearPair(neighbours, linL.weight, dst, linR.weight, linL.bias);
+    if (dst === null || linR === null) return positive(linL.forward(neighbours));
+    return linearPair(neighbours, linL.weight, dst, linR.weight, linL.bias, { relu: wantsRelu });
   }
 
   #forwardSparse(graph: MessageGraph, x: SparseMatrix): Tensor {

@@ -3,6 +3,7 @@
  * sampled neighbours.
  */
 import type { MessageGraph } from '../../graph/index.js';
+import { ReLU } from '../../nn/index.js';
 import type { Tensor } from '../../tensor/index.js';
 import { type SAGEAggregator, SAGEConv } from '../conv/sage-conv.js';
 import type { Features } from '../input.js';
@@ -39,5 +40,16 @@ export class GraphSAGE extends LayeredModel<SAGEConv> {
   protected convolve(i: number, graph: MessageGraph, x: Features | null, edgeData: EdgeData): Tensor {
     refuseEdgeData('GraphSAGE', edgeData);
     return this.layers[i].forward(graph, needFeatures('GraphSAGE', x));
+  }
+
+  protected override convolveActivated(
+    i: number,
+    graph: MessageGraph,
+    x: Features | null,
+    edgeData: EdgeData,
+  ): Tensor {
+    if (!(this.activation instanceof ReLU)) return super.convolveActivated(i, graph, x, edgeData);
+    refuseEdgeData('GraphSAGE', edgeData);
+    return this.layers[i].forward(graph, needFeatures('GraphSAGE', x), { relu: true });
   }
 }

@@ -79,6 +79,16 @@ export abstract class LayeredModel<L extends Module = Module> extends Module {
   /** Layer i on its input. */
   protected abstract convolve(i: number, graph: MessageGraph, x: Features | null, edgeData: EdgeData): Tensor;
 
+  /** Layer i and the activation; for layers that do both in one pass to override. */
+  protected convolveActivated(
+    i: number,
+    graph: MessageGraph,
+    x: Features | null,
+    edgeData: EdgeData,
+  ): Tensor {
+    return this.activation.forward(this.convolve(i, graph, x, edgeData));
+  }
+
   /** The result for the nodes of a graph, or for the destinations of the last block. */
   forward(
     graphs: MessageGraph | readonly MessageGraph[],
@@ -106,8 +116,12 @@ export abstract class LayeredModel<L extends Module = Module> extends Module {
   #runLayer(i: number, graph: MessageGraph, x: Features | null, edgeData: EdgeData): Tensor {
     const p = i === 0 ? this.inputDropout : this.dropout;
     const input = x !== null && this.training ? dropFeatures(x, p) : x;
-    const y = this.convolve(i, graph, input, edgesOf(graph, edgeData));
-    if (this.jump === null && i === this.layers.length - 1) return y;
+    const edges = edgesOf(graph, edgeData);
+    const last = this.jump === null && i === this.layers.length - 1;
+    if (!last && !this.residual && this.norms.length === 0)
+      return this.convolveActivated(i, graph, input, edges);
+    const y = this.convolve(i, graph, input, edges);
+    if (last) return y;
     const summed = this.residual ? add(y, this.#shortcut(i, graph, input)) : y;
     return this.activation.forward(this.norms.length === 0 ? summed : this.norms[i].forward(summed));
   }

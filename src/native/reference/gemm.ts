@@ -48,6 +48,49 @@ export function gemmBatched(
   }
 }
 
+/** c = f(bias + a1 · b1ᵀ + a2 · b2ᵀ), f = relu or nothing. */
+export function gemmPair(
+  a1: FloatArray,
+  b1: FloatArray,
+  k1: number,
+  a2: FloatArray,
+  b2: FloatArray,
+  k2: number,
+  bias: FloatArray | null,
+  c: FloatArray,
+  m: number,
+  n: number,
+  relu: boolean,
+): void {
+  gemm(a1, b1, bias, c, m, n, k1, false, true, false);
+  gemm(a2, b2, null, c, m, n, k2, false, true, true);
+  if (relu) for (let i = 0; i < m * n; i++) if (c[i] < 0) c[i] = 0;
+}
+
+/** gb1 = hᵀ · a1, gb2 = hᵀ · a2, gbias = Σ rows of h, where h is the part of g that the relu with result y let pass. */
+export function gemmPairBackward(
+  g: FloatArray,
+  y: FloatArray | null,
+  a1: FloatArray,
+  gb1: FloatArray,
+  k1: number,
+  a2: FloatArray,
+  gb2: FloatArray,
+  k2: number,
+  gbias: FloatArray | null,
+  m: number,
+  n: number,
+): void {
+  const h = g.slice(0, m * n);
+  if (y !== null) for (let i = 0; i < m * n; i++) if (y[i] <= 0) h[i] = 0;
+  gemm(h, a1, null, gb1, n, k1, m, true, false, false);
+  gemm(h, a2, null, gb2, n, k2, m, true, false, false);
+  if (gbias === null) return;
+  const sums = new Float64Array(n);
+  for (let i = 0; i < m * n; i++) sums[i % n] += h[i];
+  for (let j = 0; j < n; j++) gbias[j] = sums[j];
+}
+
 /** [n,k] at `start` of b, as a new [k,n]. */
 function transpose(b: FloatArray, n: number, k: number, start: number): FloatArray {
   const out = b instanceof Float32Array ? new Float32Array(n * k) : new Float64Array(n * k);

@@ -4,7 +4,7 @@
  * A product with a 2-D right side treats all leading axes of the left as rows: one tall product, whose rows do not
  * depend on each other's presence (row invariance). Other batched products run one gemm per matrix pair.
  */
-import { type FloatArray, kernels, reduceCode } from '../../native/index.js';
+import { type FloatArray, kernels, reduceCode, unaryCode } from '../../native/index.js';
 import { expected, ShapeError } from '../../util/errors.js';
 import { builtinOp } from '../op.js';
 import { broadcastShapes, contiguousStrides, formatShape, type Shape, sizeOf } from '../shape.js';
@@ -24,7 +24,7 @@ function operand(t: Tensor): { data: FloatArray; transposed: boolean } {
   return { data: packed(t), transposed: false };
 }
 
-/** op(a)·op(b) + bias into a new [m, n] tensor, or one of `shape` with as many elements, or added to `onto`. */
+/** op(a)·op(b) + bias into a new [m, n] tensor, or one of `shape` with as many elements. */
 function product(
   a: Tensor,
   b: Tensor,
@@ -32,17 +32,16 @@ function product(
   transB: boolean,
   shape?: Shape,
   bias?: Tensor,
-  onto?: Tensor,
 ): Tensor {
   const left = operand(a);
   const right = operand(b);
   const [m, k] = transA ? [a.shape[1], a.shape[0]] : [a.shape[0], a.shape[1]];
   const n = transB ? b.shape[0] : b.shape[1];
-  const y = onto ?? Tensor.allocate(a.dtype, shape ?? [m, n]);
+  const y = Tensor.allocate(a.dtype, shape ?? [m, n]);
   const flipA = transA !== left.transposed;
   const flipB = transB !== right.transposed;
   // A weight gradient aᵀ·b that is higher than wide: its transpose is shared out better among threads.
-  if (flipA && !flipB && m > n && k > m && bias === undefined && onto === undefined) {
+  if (flipA && !flipB && m > n && k > m && bias === undefined) {
     const turned = Tensor.allocate(a.dtype, [n, m]);
     kernels().gemm(right.data, left.data, null, turned.floats, n, m, k, true, false, false);
     const columns = turned.view([m, n], [1, m]);
@@ -61,7 +60,7 @@ function product(
     k,
     flipA,
     flipB,
-    onto !== undefined,
+    false,
   );
   return y;
 }
@@ -149,14 +148,11 @@ const linearOp = builtinOp<{ readonly shape: Shape }>({
   backward(ctx, gy) {
     const [x, weight] = ctx.saved;
     const g = flatRows(gy);
-    const [rows, out] = g.shape;
     const gx = ctx.needs(0) ? product(g, weight, false, false, x.shape) : null;
     const gw = ctx.needs(1) ? product(g, flatRows(x), true, false) : null;
     if (!ctx.hasInput(2)) return [gx, gw];
     if (!ctx.needs(2)) return [gx, gw, null];
-    const gb = Tensor.allocate(gy.dtype, [out]);
-    kernels().reduce(reduceCode.sum, packed(g), gb.floats, 1, rows, out);
-    return [gx, gw, gb];
+    return [gx, gw, columnSums(g)];
   },
 });
 
@@ -182,32 +178,81 @@ export function linear(x: Tensor, weight: Tensor, bias: Tensor | null = null): T
   return linearOp(bias === null ? [x, weight] : [x, weight, bias], { shape: [...x.shape.slice(0, -1), out] });
 }
 
-const linearPairOp = builtinOp({
+const linearPairOp = builtinOp<{ readonly relu: boolean }>({
   name: 'linearPair',
-  forward(ctx, [x1, w1, x2, w2, bias]) {
-    ctx.save(x1, w1, x2, w2);
-    const y = product(x1, w1, false, true, undefined, bias);
-    return product(x2, w2, false, true, undefined, undefined, y);
+  forward(ctx, [x1, w1, x2, w2, bias], { relu }) {
+    const [rows, k1] = x1.shape;
+    const [out, k2] = w2.shape;
+    const y = Tensor.allocate(x1.dtype, [rows, out]);
+    const b = bias === undefined ? null : packed(bias);
+    kernels().gemmPair(packed(x1), packed(w1), k1, packed(x2), packed(w2), k2, b, y.floats, rows, out, relu);
+    if (relu) ctx.save(x1, w1, x2, w2, y);
+    else ctx.save(x1, w1, x2, w2);
+    return y;
   },
-  backward(ctx, gy) {
-    const [x1, w1, x2, w2] = ctx.saved;
-    const [rows, out] = gy.shape;
-    const g = gy.isContiguous ? gy : materialize(gy);
-    const gradients = [
-      ctx.needs(0) ? product(g, w1, false, false) : null,
-      ctx.needs(1) ? product(g, x1, true, false) : null,
-      ctx.needs(2) ? product(g, w2, false, false) : null,
-      ctx.needs(3) ? product(g, x2, true, false) : null,
-    ];
-    if (!ctx.hasInput(4)) return gradients;
-    const gb = ctx.needs(4) ? Tensor.allocate(gy.dtype, [out]) : null;
-    if (gb !== null) kernels().reduce(reduceCode.sum, g.floats, gb.floats, 1, rows, out);
-    return [...gradients, gb];
+  backward(ctx, gy, { relu }) {
+    const [x1, w1, x2, w2, y] = ctx.saved;
+    let g = gy.isContiguous ? gy : materialize(gy);
+    let passed = relu ? y : null;
+    const wantsInput = ctx.needs(0) || ctx.needs(2);
+    const together = ctx.needs(1) && ctx.needs(3) && cutsRows(g, w1.size + w2.size);
+    if (passed !== null && (wantsInput || !together)) {
+      g = Tensor.allocate(gy.dtype, gy.shape);
+      kernels().unaryBackward(unaryCode.relu, y.floats, y.floats, packed(gy), g.floats, g.size, 0);
+      passed = null;
+    }
+    const [gw1, gw2, gb] = together
+      ? weightGradients(g, passed, x1, x2, ctx.needs(4))
+      : [
+          ctx.needs(1) ? product(g, x1, true, false) : null,
+          ctx.needs(3) ? product(g, x2, true, false) : null,
+          ctx.needs(4) ? columnSums(g) : null,
+        ];
+    const gx1 = ctx.needs(0) ? product(g, w1, false, false) : null;
+    const gx2 = ctx.needs(2) ? product(g, w2, false, false) : null;
+    return ctx.hasInput(4) ? [gx1, gw1, gx2, gw2, gb] : [gx1, gw1, gx2, gw2];
   },
 });
 
+/** Whether a sum over the rows of g into `weights` elements is long enough to be cut among threads. */
+function cutsRows(g: Tensor, weights: number): boolean {
+  return g.shape[0] >= 4096 && weights <= 512 * 512;
+}
+
+/** Both weights' gradients and the bias's, from one pass over g where `passed` is positive. */
+function weightGradients(
+  g: Tensor,
+  passed: Tensor | null,
+  x1: Tensor,
+  x2: Tensor,
+  bias: boolean,
+): [Tensor, Tensor, Tensor | null] {
+  const [rows, out] = g.shape;
+  const [k1, k2] = [x1.shape[1], x2.shape[1]];
+  const gw1 = Tensor.allocate(g.dtype, [out, k1]);
+  const gw2 = Tensor.allocate(g.dtype, [out, k2]);
+  const gb = bias ? Tensor.allocate(g.dtype, [out]) : null;
+  const y = passed === null ? null : passed.floats;
+  const sums = gb === null ? null : gb.floats;
+  const [a1, a2] = [packed(x1), packed(x2)];
+  kernels().gemmPairBackward(g.floats, y, a1, gw1.floats, k1, a2, gw2.floats, k2, sums, rows, out);
+  return [gw1, gw2, gb];
+}
+
+function columnSums(g: Tensor): Tensor {
+  const [rows, out] = g.shape;
+  const sums = Tensor.allocate(g.dtype, [out]);
+  kernels().reduce(reduceCode.sum, packed(g), sums.floats, 1, rows, out);
+  return sums;
+}
+
+interface LinearPairOptions {
+  /** Give max(0, ·) of the sum. */
+  readonly relu?: boolean;
+}
+
 /**
- * x1·w1ᵀ + x2·w2ᵀ + bias without a temporary: two maps to the same rows, such as a node's neighbours and itself.
+ * x1·w1ᵀ + x2·w2ᵀ + bias, and relu of it if asked, in one pass: two maps to the same rows, such as a node's neighbours and itself.
  * x1 [N, in1], w1 [out, in1], x2 [N, in2], w2 [out, in2], bias [out].
  */
 export function linearPair(
@@ -216,6 +261,7 @@ export function linearPair(
   x2: Tensor,
   w2: Tensor,
   bias: Tensor | null = null,
+  { relu = false }: LinearPairOptions = {},
 ): Tensor {
   checkSameFloat('linearPair', { x1, w1, x2, w2, bias });
   for (const [name, t] of Object.entries({ x1, w1, x2, w2 })) checkRank('linearPair', name, t, 2);
@@ -225,7 +271,7 @@ export function linearPair(
   checkShapeIs('linearPair', 'x2', x2, [rows, x2.shape[1]]);
   checkShapeIs('linearPair', 'w2', w2, [out, x2.shape[1]]);
   if (bias !== null) checkShapeIs('linearPair', 'bias', bias, [out]);
-  return linearPairOp(bias === null ? [x1, w1, x2, w2] : [x1, w1, x2, w2, bias]);
+  return linearPairOp(bias === null ? [x1, w1, x2, w2] : [x1, w1, x2, w2, bias], { relu });
 }
 
 /** [..., F] as a matrix of rows. */

@@ -41,6 +41,9 @@ export const networkCases: OpCase[] = [
   ...makeCases('linearPair', (a, v, b, w) => ops.linearPair(a, v, b, w), {
     'no bias': [input([5, 4]), input([3, 4]), input([5, 2]), input([3, 2])],
   }),
+  ...makeCases('linearPair', (a, v, b, w, c) => ops.linearPair(a, v, b, w, c, { relu: true }), {
+    relu: [input([33, 4]), input([9, 4]), input([33, 7]), input([9, 7]), input([9])],
+  }),
   ...makeCases('linear', (x, w) => ops.linear(x, w), { 'no bias': [input([5, 4]), input([3, 4])] }),
   ...makeCases('crossEntropyRows', (x) => ops.crossEntropyRows(x, ids(x.shape[0], x.shape[1])), {
     ...Object.fromEntries(edges.slice(1).map((n) => [`classes=${n}`, [input([5, n])]])),
