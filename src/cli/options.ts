@@ -1,11 +1,18 @@
 /** Options that commands share, and what turns their text into values. */
 import { type Command, InvalidArgumentError } from 'commander';
+import { parseSize } from '../train/config/size.js';
 
 export function wholeNumber(text: string): number {
   const value = Number(text);
   if (text.trim() === '' || !Number.isSafeInteger(value) || value < 0)
     throw new InvalidArgumentError('Expected a whole number of at least 0.');
   return value;
+}
+
+export function byteSize(text: string): number {
+  const bytes = parseSize(text);
+  if (bytes === undefined) throw new InvalidArgumentError('Expected a size such as 500M or 2G.');
+  return bytes;
 }
 
 export interface JsonOptions {
@@ -55,4 +62,15 @@ export function rewriteOverrides(command: Command | undefined, args: readonly st
     else rewritten.push('--set', `${dotted[1]}=${args[++i] ?? ''}`);
   }
   return rewritten;
+}
+
+/** Marius's spelling of our options: `--num_partitions` is `--num-partitions`, and `-ds` is `--dataset-split`. */
+export function rewriteSnakeCase(command: Command | undefined, args: readonly string[]): string[] {
+  const known = new Set(command?.options.map((option) => option.long));
+  return args.map((arg) => {
+    if (arg === '-ds' && known.has('--dataset-split')) return '--dataset-split';
+    const [, name, rest] = /^(--[a-z]+(?:_[a-z]+)+)(=[\s\S]*)?$/.exec(arg) ?? [];
+    const ours = name?.replaceAll('_', '-');
+    return ours !== undefined && known.has(ours) ? `${ours}${rest ?? ''}` : arg;
+  });
 }

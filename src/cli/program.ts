@@ -6,7 +6,7 @@ import { Command, CommanderError } from 'commander';
 import { jsonLine } from '../train/run/output.js';
 import { SkeinError } from '../util/errors.js';
 import { commands } from './commands/index.js';
-import { rewriteOverrides } from './options.js';
+import { rewriteOverrides, rewriteSnakeCase } from './options.js';
 import { version } from './version.js';
 
 function buildProgram(): Command {
@@ -24,7 +24,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const program = buildProgram();
   const command = program.commands.find((known) => known.name() === args[0]);
   try {
-    await program.parseAsync(rewriteOverrides(command, args), { from: 'user' });
+    await program.parseAsync(rewriteOverrides(command, rewriteSnakeCase(command, args)), { from: 'user' });
     return typeof process.exitCode === 'number' ? process.exitCode : 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;

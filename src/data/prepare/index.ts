@@ -8,6 +8,7 @@ export {
   exportTable,
   type RowProvider,
 } from './export-table.js';
+export { flatRows, type NamedTable, openFlatTables } from './flat-tables.js';
 export type { OnPrepareProgress, PrepareProgress } from './graph-source.js';
 export { IdentityNames, MappedNames, type NameTable } from './name-table.js';
 export {
@@ -18,4 +19,5 @@ export {
 } from './prepare-dataset.js';
 export { type EdgeFile, PreparedDataset, type PreparedSplit } from './prepared-dataset.js';
 export { type PreprocessOptions, type PreprocessResult, preprocess } from './preprocess.js';
+export type { EdgeColumns } from './preprocess-options.js';
 export { type RawEdgeNames, readRawEdges } from './raw-edges.js';

@@ -1,0 +1,19 @@
+/** `skein export`: see ../export.ts. */
+import type { Command } from 'commander';
+import type { ExportCommand } from '../export.js';
+import { jsonOption } from '../options.js';
+
+export function register(program: Command): void {
+  const command = program
+    .command('export')
+    .description('write embeddings with raw ids for other programs')
+    .argument('<directory>', 'the directory of a model, or a prepared directory with features')
+    .option('-f, --format <name>', 'csv, npy, parquet or safetensors (binary means npy)', 'csv')
+    .option('--delim <text>', 'between columns of csv', ',')
+    .option('--output-dir <dir>', 'where the files go; by default the directory itself')
+    .option('--tables <name...>', 'only these; by default all there are')
+    .option('--overwrite', 'replace files that are there', false);
+  jsonOption(command).action(async (directory: string, options: ExportCommand) =>
+    (await import('../export.js')).exportCommand(directory, options),
+  );
+}

@@ -1,0 +1,162 @@
+/** The work of `skein preprocess`: options of the command line to those of the library, progress and results to the terminal. */
+import type { EdgeColumns, OnPrepareProgress, PreparedStats, PreprocessOptions } from '../data/index.js';
+import { Output } from '../train/run/output.js';
+import { ValueError } from '../util/errors.js';
+
+export interface PreprocessCommand {
+  readonly outputDirectory?: string;
+  readonly dataset?: string;
+  readonly edges?: readonly string[];
+  readonly query?: readonly string[];
+  readonly setup?: string;
+  readonly format?: string;
+  readonly delim?: string;
+  readonly header?: boolean;
+  readonly comment: string;
+  readonly srcColumn?: string;
+  readonly dstColumn?: string;
+  readonly edgeTypeColumn?: string;
+  readonly edgeWeightColumn?: string;
+  readonly datasetSplit?: readonly number[];
+  readonly numPartitions: number;
+  readonly partitionedEval: boolean;
+  readonly remapIds: boolean;
+  readonly numNodes?: number;
+  readonly numRelations?: number;
+  readonly sequentialTrainNodes: boolean;
+  readonly nodes?: string;
+  readonly nodeFeatures?: string;
+  readonly nodeLabels?: string;
+  readonly trainNodes?: string;
+  readonly validNodes?: string;
+  readonly testNodes?: string;
+  readonly nodeSplit?: readonly number[];
+  readonly memoryLimit?: number;
+  readonly threads?: number;
+  readonly overwrite: boolean;
+  readonly download: boolean;
+  readonly spark: boolean;
+  readonly seed: number;
+  readonly json: boolean;
+}
+
+export async function preprocessCommand(command: PreprocessCommand): Promise<void> {
+  const output = new Output({ json: command.json });
+  if (command.spark) output.warn('--spark has no effect: every graph is prepared out of core.');
+  const started = performance.now();
+  const known = command.dataset !== undefined && command.dataset.toLowerCase() !== 'custom';
+  const stats = known ? await prepareKnown(command, output) : await prepareFiles(command, output);
+  const seconds = Math.round((performance.now() - started) / 100) / 10;
+  report(stats, output, seconds);
+}
+
+async function prepareKnown(command: PreprocessCommand, output: Output): Promise<PreparedStats> {
+  const { prepareDataset } = await import('../data/index.js');
+  if (command.edges !== undefined || command.query !== undefined)
+    throw new ValueError(`preprocess: expected --dataset or edges, got both. Leave out one of them.`);
+  return prepareDataset(command.dataset as string, {
+    ...(command.outputDirectory === undefined ? {} : { outputDir: command.outputDirectory }),
+    ...(command.datasetSplit === undefined ? {} : { split: command.datasetSplit }),
+    partitions: command.numPartitions,
+    partitionedEval: command.partitionedEval,
+    seed: command.seed,
+    sequentialTrainNodes: command.sequentialTrainNodes,
+    noRemapIds: !command.remapIds,
+    overwrite: command.overwrite,
+    download: command.download,
+    progress: progressTo(output),
+  });
+}
+
+async function prepareFiles(command: PreprocessCommand, output: Output): Promise<PreparedStats> {
+  const { preprocess } = await import('../data/index.js');
+  if (command.outputDirectory === undefined)
+    throw new ValueError('preprocess: expected a directory for --output-directory, got none.');
+  return preprocess(libraryOptions(command, command.outputDirectory), progressTo(output));
+}
+
+/** Leaves out what was not given. */
+function libraryOptions(command: PreprocessCommand, outputDir: string): PreprocessOptions {
+  const given = {
+    outputDir,
+    edges: command.edges,
+    query: command.query,
+    setup: command.setup,
+    format: command.format as EdgeColumns['format'],
+    delimiter: command.delim?.replaceAll('\\t', '\t'),
+    header: command.header,
+    comment: command.comment,
+    source: column(command.srcColumn),
+    target: column(command.dstColumn),
+    edgeType: column(command.edgeTypeColumn),
+    edgeWeight: column(command.edgeWeightColumn),
+    split: command.datasetSplit,
+    partitions: command.numPartitions,
+    partitionedEval: command.partitionedEval,
+    noRemapIds: !command.remapIds,
+    numNodes: command.numNodes,
+    numRelations: command.numRelations,
+    sequentialTrainNodes: command.sequentialTrainNodes,
+    nodes: command.nodes,
+    nodeFeatures: command.nodeFeatures,
+    nodeLabels: command.nodeLabels,
+    trainNodes: command.trainNodes,
+    validNodes: command.validNodes,
+    testNodes: command.testNodes,
+    nodeSplit: command.nodeSplit,
+    memoryLimit: command.memoryLimit,
+    threads: command.threads,
+    overwrite: command.overwrite,
+    seed: command.seed,
+  };
+  return Object.fromEntries(
+    Object.entries(given).filter(([, value]) => value !== undefined),
+  ) as unknown as PreprocessOptions;
+}
+
+function column(text: string | undefined): string | number | undefined {
+  return text !== undefined && /^\d+$/.test(text) ? Number(text) : text;
+}
+
+const stageNames = {
+  read: 'reading edges',
+  number: 'numbering ids',
+  edges: 'splitting edges',
+  sort: 'sorting into buckets',
+  names: 'writing names',
+  features: 'writing features',
+  checksums: 'summing up',
+} as const;
+
+/** A line when a stage begins; with --json every report as an event. */
+function progressTo(output: Output): OnPrepareProgress {
+  let last = '';
+  return (progress) => {
+    if (progress.stage !== last) {
+      last = progress.stage;
+      output.note(`${stageNames[progress.stage]} …`);
+      output.event('prepare', { ...progress });
+    }
+  };
+}
+
+function report(
+  stats: PreparedStats & { readonly peakRssBytes?: number },
+  output: Output,
+  seconds: number,
+): void {
+  const { peakRssBytes, ...counts } = stats;
+  const lines = [
+    `prepared ${stats.dataset_dir} in ${seconds} s`,
+    `nodes ${stats.num_nodes}, relations ${stats.num_relations}, edges ${stats.num_edges}, partitions ${stats.num_partitions}`,
+    `training ${stats.num_train}, validation ${stats.num_valid}, test ${stats.num_test}`,
+    ...(stats.num_classes > 0 ? [`classes ${stats.num_classes}, features ${stats.node_feature_dim}`] : []),
+    `next: skein config ${stats.dataset_dir}`,
+  ];
+  for (const line of lines) output.text(line);
+  output.event('done', {
+    ...counts,
+    seconds,
+    ...(peakRssBytes === undefined ? {} : { peak_rss_mb: Math.round(peakRssBytes / 2 ** 20) }),
+  });
+}

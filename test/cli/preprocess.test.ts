@@ -1,0 +1,85 @@
+/** `skein preprocess` and `skein export` as processes: Marius's options, ours, events, refusals. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { PreparedDataset } from 'skein/data';
+import { afterAll, expect, test } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'skein-cli-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function skein(...args: string[]): { code: number | null; events: Record<string, unknown>[]; err: string } {
+  const done = spawnSync(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...args, '--json'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  const lines = done.stdout.split('\n').filter((line) => line !== '');
+  return { code: done.status, events: lines.map((line) => JSON.parse(line)), err: done.stderr };
+}
+
+const edges = join(folder, 'edges.csv');
+writeFileSync(edges, 'from,to,kind,w\na,b,likes,1\nb,c,likes,2\nc,a,knows,3\nd,a,knows,4\n');
+
+test("Marius's options, then an export of the same names", async () => {
+  const out = join(folder, 'out');
+  const columns = ['--src_column', 'from', '--dst_column', 'to', '--edge_type_column', 'kind'];
+  const parts = ['--num_partitions', '2', '-ds', '0.5', '0.25', '0.25', '--edge_weight_column=w', '--spark'];
+  const { code, events, err } = skein(
+    'preprocess',
+    '--edges',
+    edges,
+    '--output_directory',
+    out,
+    ...columns,
+    ...parts,
+  );
+  expect({ code, err: /warning: --spark/.test(err) }).toEqual({ code: 0, err: true });
+  expect(events.at(-1)).toMatchObject({
+    event: 'done',
+    num_nodes: 4,
+    num_relations: 2,
+    num_train: 2,
+    num_test: 1,
+  });
+  expect(events.at(-1)?.['peak_rss_mb']).toBeGreaterThan(10);
+  const data = await PreparedDataset.open(out, { verify: true });
+  expect(data.bucketSizes('train')?.length).toBe(4);
+  // A model directory as Marius leaves it.
+  const model = mkdtempSync(join(folder, 'model-'));
+  writeFileSync(
+    join(model, 'embeddings.bin'),
+    new Uint8Array(Float32Array.of(1, 2, 3, 4, 5, 6, 7, 8).buffer),
+  );
+  writeFileSync(join(model, 'node_mapping.txt'), readFileSync(join(out, 'nodes/node_mapping.txt')));
+  expect(skein('export', model).code).toBe(0);
+  const names = await data.nodeNames();
+  const text = readFileSync(join(model, 'embeddings.csv'), 'utf8');
+  expect(text).toBe(
+    `id,d0,d1\n${[0, 1, 2, 3].map((i) => `${names.nameOf(i)},${2 * i + 1},${2 * i + 2}\n`).join('')}`,
+  );
+  expect(skein('export', model)).toMatchObject({
+    code: 2,
+    events: [{ event: 'error', code: 'SKEIN_STORAGE' }],
+  });
+  expect(skein('export', model, '--format', 'BINARY', '--tables', 'embeddings').code).toBe(0);
+}, 120_000);
+
+test('wrong input has code 2 and says what is wrong', () => {
+  const cases: [string[], RegExp][] = [
+    [['preprocess', '--edges', edges], /--output-directory/],
+    [
+      ['preprocess', '--edges', edges, '--output-directory', join(folder, 'x'), '--src-column', 'from'],
+      /the columns from, to, kind, w/,
+    ],
+    [['preprocess', '--dataset', 'FB15'], /one of .*fb15k-237/],
+    [['export', folder], /expected a model/],
+  ];
+  for (const [args, message] of cases) {
+    const { code, events } = skein(...args);
+    expect(code, args.join(' ')).toBe(2);
+    expect(String(events.at(-1)?.['message'])).toMatch(message);
+  }
+}, 120_000);
