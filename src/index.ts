@@ -7,6 +7,8 @@ export * from './graph/index.js';
 export { getThreads, nativeStatus, setThreads } from './native/index.js';
 export * as nn from './nn/index.js';
 export * from './sample/index.js';
+// Training has classes of these names as well; here they are the samplers', there see skein/train.
+export { Batch, EdgeSampler, NegativeSampler, NeighborSampler } from './sample/index.js';
 export {
   loadCheckpoint,
   loadModel,

@@ -1,7 +1,63 @@
-/** Training loops and metrics. */
+/** Training: configuration, batches, models, loops, runs. */
+export { Batch, type BatchStatus, type EvaluationData, type Negatives } from './batch/batch.js';
+export { BufferedNodeTable } from './batch/buffered-node-table.js';
+export { type EdgeSplit, FileEdges, MemoryEdges, type SplitName } from './batch/edge-splits.js';
+export { FilterIndex, type IdLists } from './batch/filter-index.js';
+export {
+  type BatcherPosition,
+  DataLoader,
+  GraphBatcher,
+  type GraphBatcherOptions,
+} from './batch/graph-batcher.js';
+export {
+  type EpochPlan,
+  GraphModelStorage,
+  type GraphModelStorageParts,
+} from './batch/graph-model-storage.js';
+export {
+  type LocalRange,
+  MemoryNodeTable,
+  type MemoryNodeTableParts,
+  type NodeTable,
+  type RowUpdate,
+  type Tile,
+} from './batch/node-table.js';
+export * from './batch/samplers.js';
 
 export * from './config/index.js';
+export { type CheckpointRecord, Checkpoints, latestCheckpoint } from './loop/checkpoint.js';
+export { Evaluator, type Metrics, PipelineEvaluator, SynchronousEvaluator } from './loop/evaluator.js';
+export { initializeBatcher, initializeModel, type ModelSizes } from './loop/initialize-model.js';
+export {
+  type InitializedStorage,
+  type InitializeStorageOptions,
+  initializeStorage,
+} from './loop/initialize-storage.js';
+export { openDataset } from './loop/open-dataset.js';
+export { type StageSpan, StageTimings } from './loop/timings.js';
+export { type TrainRunOptions, type TrainRunResult, trainRun } from './loop/train-run.js';
+export {
+  PipelineTrainer,
+  type PipelineTrainerOptions,
+  SynchronousTrainer,
+  Trainer,
+  type TrainerOptions,
+  type TrainProgress,
+} from './loop/trainer.js';
 export { type ClassificationMetrics, classificationMetrics } from './metrics.js';
+export {
+  type EncodedNodes,
+  Encoder,
+  GeneralEncoder,
+  type GeneralEncoderOptions,
+  type NodeInputs,
+} from './model/encoder.js';
+export { ConcatFeaturizer, Featurizer, LinearFeaturizer } from './model/featurizer.js';
+export { LinkPredictionModel } from './model/link-prediction-model.js';
+export { Model } from './model/model.js';
+export { NodeClassificationModel } from './model/node-classification-model.js';
+export { newOptimizer, OptimizerSet } from './model/optimizers.js';
+export { countAgainstAll, type EdgeCounts, rankAgainstAll } from './model/rank-against-all.js';
 export {
   type EpochRecord,
   type NodeClassificationData,

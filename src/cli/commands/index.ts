@@ -3,5 +3,6 @@ import type { Command } from 'commander';
 import { register as config } from './config.js';
 import { register as info } from './info.js';
 import { register as quickstart } from './quickstart.js';
+import { register as train } from './train.js';
 
-export const commands: readonly ((program: Command) => void)[] = [quickstart, config, info];
+export const commands: readonly ((program: Command) => void)[] = [quickstart, config, train, info];

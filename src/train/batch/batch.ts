@@ -5,6 +5,7 @@
  * Ids of edges, negatives and `uniqueNodeIndices` are rows of the resident part of the node table (the global ids when
  * all of it is resident). `srcRows`, `dstRows` and the rows of negatives index the encoded nodes of this batch.
  */
+import type { NegativeMask } from '../../gnn/index.js';
 import type { GNNGraph, SampleTime } from '../../sample/index.js';
 import { fromTypedArray, gatherRows, reshape, type Tensor, unscoped } from '../../tensor/index.js';
 import { expected, StateError, ValueError } from '../../util/errors.js';
@@ -23,11 +24,11 @@ export type BatchStatus =
   | 'TransferredToHost'
   | 'Done';
 
-/** Negative nodes shared by the edges of each chunk: [chunks, count] ids; `mask` lists pairs (edge, position) to leave out. */
+/** Negative nodes shared by the edges of each chunk: [chunks, count] ids; `mask` lists positions to leave out, by edge. */
 export interface Negatives {
   readonly ids: Int32Array;
   readonly chunks: number;
-  readonly mask?: Int32Array | null;
+  readonly mask?: NegativeMask | null;
 }
 
 /** What evaluation against all nodes needs: their rows in tiles, and the true ends to leave out (with `filtered`). */

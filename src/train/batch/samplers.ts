@@ -2,6 +2,7 @@
  * What goes into a batch: which edges or nodes, which negatives, which neighbours. Each is an abstract class to extend,
  * with the forms that Marius has. Everything drawn depends on (seed, epoch, step) of the batch alone.
  */
+import type { NegativeMask } from '../../gnn/index.js';
 import { kernels } from '../../native/index.js';
 import {
   type EdgeList,
@@ -209,7 +210,7 @@ export class RandomNegativeSampler extends NegativeSampler {
     chunks: number,
     byDegree: number,
     origins: Int32Array | null,
-  ): Int32Array | null {
+  ): NegativeMask | null {
     if (this.localFilterMode === 'ALL') return maskBatch(batch, src, ids, chunks);
     if (origins === null) return null;
     const edges = (batch.src as Int32Array).length;
@@ -221,7 +222,7 @@ export class RandomNegativeSampler extends NegativeSampler {
         if (Math.floor(edge / perChunk) === c) pairs.push(edge, j);
       }
     }
-    return pairs.length === 0 ? null : Int32Array.from(pairs);
+    return toMask(pairs, edges);
   }
 }
 
@@ -240,8 +241,22 @@ function toLocal(ids: Int32Array, ranges: readonly { localStart: number; rows: n
   }
 }
 
+/** Positions by edge from pairs (edge, position) in any order. */
+function toMask(pairs: readonly number[], edges: number): NegativeMask | null {
+  if (pairs.length === 0) return null;
+  const byEdge: number[][] = Array.from({ length: edges }, () => []);
+  for (let i = 0; i < pairs.length; i += 2) byEdge[pairs[i]].push(pairs[i + 1]);
+  const offsets = new Int32Array(edges + 1);
+  const positions: number[] = [];
+  for (const [edge, own] of byEdge.entries()) {
+    positions.push(...own.sort((a, b) => a - b));
+    offsets[edge + 1] = positions.length;
+  }
+  return { offsets, positions: Int32Array.from(positions) };
+}
+
 /** Pairs (edge, position) whose negative makes an edge of the batch. */
-function maskBatch(batch: Batch, src: boolean, ids: Int32Array, chunks: number): Int32Array | null {
+function maskBatch(batch: Batch, src: boolean, ids: Int32Array, chunks: number): NegativeMask | null {
   const kept = (src ? batch.dst : batch.src) as Int32Array;
   const replaced = (src ? batch.src : batch.dst) as Int32Array;
   const known = new Map<string, Set<number>>();
@@ -259,7 +274,7 @@ function maskBatch(batch: Batch, src: boolean, ids: Int32Array, chunks: number):
     const from = Math.floor(i / perChunk) * count;
     for (let j = 0; j < count; j++) if (others.has(ids[from + j])) pairs.push(i, j);
   }
-  return pairs.length === 0 ? null : Int32Array.from(pairs);
+  return toMask(pairs, kept.length);
 }
 
 /** Pairs (edge, position) whose negative makes a true edge of any split; all nodes are resident here. */
@@ -268,7 +283,7 @@ function maskTrue(
   ids: Int32Array,
   src: boolean,
   storage: GraphModelStorage,
-): Int32Array | null {
+): NegativeMask | null {
   const filter = storage.knownFilter;
   const kept = (src ? batch.dst : batch.src) as Int32Array;
   const lists = filter.lists(kept, batch.relations, !src);
@@ -281,7 +296,7 @@ function maskTrue(
       if (place !== undefined) pairs.push(i, place);
     }
   }
-  return pairs.length === 0 ? null : Int32Array.from(pairs);
+  return toMask(pairs, kept.length);
 }
 
 export abstract class NeighborSampler {
@@ -391,3 +406,6 @@ function sameRules(layers: number, strategy: NeighborSamplingStrategy, max: numb
     throw new ValueError(expected(where, 'ALL, UNIFORM or DROPOUT', 'strategy', strategy));
   return Array.from({ length: layers }, rule);
 }
+
+/** As the source spells it. */
+export { KHopNeighborSampler as kHopNeighborSampler };

@@ -1,0 +1,28 @@
+/** `skein train`: trains what a configuration describes. */
+import type { Command } from 'commander';
+import { type JsonOptions, jsonOption, type OverrideOptions, overrideOption } from '../options.js';
+
+interface TrainOptions extends JsonOptions, OverrideOptions {
+  readonly profile: boolean;
+}
+
+export function register(program: Command): void {
+  const command = program
+    .command('train')
+    .description('train the model of a configuration file')
+    .argument(
+      '<config>',
+      'a YAML file with Marius\'s keys; "skein config <dataset>" prints one to start from',
+    )
+    .option('--profile', 'write a trace of the stages (trace.json, for chrome://tracing or Perfetto)', false);
+  overrideOption(jsonOption(command)).action(train);
+}
+
+async function train(path: string, options: TrainOptions): Promise<void> {
+  const { readFileSync } = await import('node:fs');
+  const { loadConfig, Output, trainRun } = await import('../../train/index.js');
+  const output = new Output({ json: options.json });
+  const { config, warnings } = loadConfig(path, options.set);
+  for (const warning of warnings) output.warn(warning);
+  await trainRun({ config, output, source: readFileSync(path, 'utf8'), profile: options.profile });
+}

@@ -1,0 +1,191 @@
+/**
+ * From a configuration to a model with its optimisers, and to the batcher that feeds it.
+ */
+import {
+  type Comparator,
+  CosineCompare,
+  DotCompare,
+  type EdgeDecoder,
+  edgeDecoder,
+  L1Compare,
+  L2Compare,
+  lossFunction,
+  N3Regularizer,
+  NormRegularizer,
+  type Regularizer,
+} from '../../gnn/index.js';
+import type { LayerSampling } from '../../sample/index.js';
+import type { Tensor } from '../../tensor/index.js';
+import { ConfigError } from '../../util/errors.js';
+import { Random } from '../../util/philox.js';
+import { GraphBatcher } from '../batch/graph-batcher.js';
+import type { GraphModelStorage } from '../batch/graph-model-storage.js';
+import {
+  KHopNeighborSampler,
+  RandomEdgeSampler,
+  RandomNegativeSampler,
+  RandomNodeSampler,
+} from '../batch/samplers.js';
+import type {
+  EdgeDecoderConfig,
+  NegativeSamplingConfig,
+  NeighborSamplingConfig,
+  OptimizerConfig,
+  OwnOptimizerConfig,
+  RegularizerConfig,
+  SkeinConfig,
+} from '../config/index.js';
+import { GeneralEncoder } from '../model/encoder.js';
+import { LinkPredictionModel } from '../model/link-prediction-model.js';
+import type { Model } from '../model/model.js';
+import { NodeClassificationModel } from '../model/node-classification-model.js';
+import { LinkPredictionReporter, NodeClassificationReporter } from '../run/index.js';
+import { seedStreams } from './initialize-storage.js';
+
+/** The numbers of a dataset that a model depends on. */
+export interface ModelSizes {
+  readonly numRelations: number;
+  readonly numClasses: number;
+}
+
+export function initializeModel(config: SkeinConfig, sizes: ModelSizes): Model {
+  const random = new Random(config.model.random_seed, seedStreams.model);
+  const { encoder: encoderConfig, decoder: decoderConfig, loss, regularizer } = config.model;
+  const encoder = new GeneralEncoder(encoderConfig, { random, numRelations: sizes.numRelations });
+  const lossOf = lossFunction(loss.type, {
+    reduction: loss.options.reduction,
+    ...(loss.type === 'RANKING' ? { margin: loss.options.margin } : {}),
+  });
+  const metrics = config.evaluation.metrics;
+  let model: Model;
+  let decoder: EdgeDecoder | null = null;
+  if (decoderConfig.type === 'NODE') {
+    const reporter = new NodeClassificationReporter({ numClasses: sizes.numClasses, metrics });
+    model = new NodeClassificationModel(encoder, lossOf, newRegularizer(regularizer, false), null, reporter);
+  } else {
+    decoder = newDecoder(decoderConfig, encoder.outputDim, sizes.numRelations, random);
+    const reporter = new LinkPredictionReporter({ ties: config.evaluation.ties, metrics });
+    const complex = decoderConfig.type === 'COMPLEX' || decoderConfig.type === 'ROTATE';
+    const links = new LinkPredictionModel(
+      encoder,
+      decoder,
+      lossOf,
+      newRegularizer(regularizer, complex),
+      null,
+      reporter,
+    );
+    links.seed = config.model.random_seed;
+    model = links;
+  }
+  return model.useOptimizer(
+    config.model.dense_optimizer,
+    ownOptimizers(encoder, decoder, decoderConfig.optimizer),
+  );
+}
+
+function newDecoder(
+  config: EdgeDecoderConfig,
+  dim: number,
+  numRelations: number,
+  random: Random,
+): EdgeDecoder {
+  const { inverse_edges: inverseEdges, edge_decoder_method: method, comparator } = config.options;
+  if (config.type !== 'DOT' && numRelations === 0) {
+    throw new ConfigError(
+      `model.decoder.type: expected DOT for a dataset without relations, got ${config.type}. Use DOT, or prepare the dataset with --edge_type_column.`,
+    );
+  }
+  const decoder = edgeDecoder(config.type, { dim, numRelations, inverseEdges, method, random });
+  const compare = comparators[comparator]();
+  if (compare.comparison !== decoder.comparator.comparison)
+    (decoder as { comparator: Comparator }).comparator = compare;
+  return decoder;
+}
+
+const comparators: Readonly<Record<EdgeDecoderConfig['options']['comparator'], () => Comparator>> = {
+  DOT: () => new DotCompare(),
+  L2: () => new L2Compare(),
+  L1: () => new L1Compare(),
+  COSINE: () => new CosineCompare(),
+};
+
+function newRegularizer({ type, norm, coef }: RegularizerConfig, complex: boolean): Regularizer | null {
+  if (type === 'NORM') return new NormRegularizer(norm, coef);
+  return type === 'N3' ? new N3Regularizer(coef, { complex }) : null;
+}
+
+/** Parameters whose layer, or decoder, has an optimiser of its own. */
+function ownOptimizers(
+  encoder: GeneralEncoder,
+  decoder: EdgeDecoder | null,
+  decoderOptimizer: OwnOptimizerConfig,
+): Map<Tensor, OptimizerConfig> {
+  const own = new Map<Tensor, OptimizerConfig>();
+  const assign = (params: readonly Tensor[], config: OwnOptimizerConfig): void => {
+    if (config.type === 'DEFAULT') return;
+    for (const p of params) own.set(p, config);
+  };
+  for (const stage of encoder.stages)
+    for (const layer of stage) assign(layer.parameters(), layer.config.optimizer);
+  if (decoder !== null) assign(decoder.parameters(), decoderOptimizer);
+  return own;
+}
+
+export function initializeBatcher(config: SkeinConfig, storage: GraphModelStorage): GraphBatcher {
+  const seed = config.model.random_seed;
+  const order = { seed, shuffle: config.storage.shuffle_input };
+  const { encoder } = config.model;
+  const neighbours = (rules: readonly NeighborSamplingConfig[]): KHopNeighborSampler | null =>
+    rules.length === 0
+      ? null
+      : new KHopNeighborSampler(storage, rules.map(toLayerSampling), 'ALL', -1, {
+          incoming: encoder.use_incoming_nbrs,
+          outgoing: encoder.use_outgoing_nbrs,
+          seed,
+        });
+  const train = neighbours(encoder.train_neighbor_sampling);
+  const evaluation = neighbours(encoder.eval_neighbor_sampling);
+  const links = config.model.learning_task === 'LINK_PREDICTION';
+  const evaluationSampling = config.evaluation.negative_sampling;
+  const againstAll = evaluationSampling.filtered || evaluationSampling.negatives_per_positive < 0;
+  return new GraphBatcher(
+    storage,
+    links ? new RandomEdgeSampler(storage, order) : new RandomNodeSampler(storage, order),
+    links ? newNegatives(storage, config.training.negative_sampling, seed) : null,
+    train,
+    evaluation,
+    {
+      batchSize: config.training.batch_size,
+      evaluationBatchSize: evaluationBatch(config, storage),
+      evaluationNegativeSampler:
+        !links || againstAll ? null : newNegatives(storage, evaluationSampling, seed),
+      filtered: evaluationSampling.filtered,
+    },
+  );
+}
+
+/** Every batch that is ranked against all nodes reads the whole table; when that means files, batches are large. */
+function evaluationBatch(config: SkeinConfig, storage: GraphModelStorage): number {
+  const { batch_size: size } = config.evaluation;
+  return storage.allResident ? size : Math.max(size, 2 ** 16);
+}
+
+function newNegatives(
+  storage: GraphModelStorage,
+  config: NegativeSamplingConfig,
+  seed: number,
+): RandomNegativeSampler {
+  return new RandomNegativeSampler(storage, {
+    numChunks: config.num_chunks,
+    numNegatives: config.negatives_per_positive,
+    degreeFraction: config.degree_fraction,
+    filtered: config.filtered,
+    localFilterMode: config.local_filter_mode,
+    seed,
+  });
+}
+
+function toLayerSampling(config: NeighborSamplingConfig): LayerSampling {
+  if (config.type === 'UNIFORM') return { type: 'UNIFORM', maxNeighbors: config.options.max_neighbors };
+  return config.type === 'DROPOUT' ? { type: 'DROPOUT', rate: config.options.rate } : { type: 'ALL' };
+}

@@ -1,0 +1,363 @@
+/**
+ * A whole training run from a configuration: dataset, storage, model, epochs with evaluation, checkpoints, and the final
+ * result. Everything that must survive is in the run's directory; a run that was cut off goes on from its last checkpoint
+ * and ends with the bytes that it would have ended with.
+ */
+import { existsSync } from 'node:fs';
+import { manualSeed } from '../../tensor/index.js';
+import { StateError } from '../../util/errors.js';
+import type { GraphBatcher } from '../batch/graph-batcher.js';
+import { checkAgainstDataset, learningRateFactor, type SkeinConfig } from '../config/index.js';
+import type { Model } from '../model/model.js';
+import {
+  Interrupt,
+  type Output,
+  ProgressReporter,
+  peakRssMb,
+  RunDirectory,
+  TraceWriter,
+} from '../run/index.js';
+import {
+  adoptCheckpoint,
+  type BestResult,
+  type CheckpointRecord,
+  Checkpoints,
+  latestCheckpoint,
+  tableFolder,
+} from './checkpoint.js';
+import { type Evaluator, type Metrics, PipelineEvaluator, SynchronousEvaluator } from './evaluator.js';
+import { initializeBatcher, initializeModel } from './initialize-model.js';
+import { type InitializedStorage, initializeStorage } from './initialize-storage.js';
+import { openDataset } from './open-dataset.js';
+import { StageTimings } from './timings.js';
+import {
+  PipelineTrainer,
+  SynchronousTrainer,
+  type Trainer,
+  type TrainerOptions,
+  type TrainProgress,
+} from './trainer.js';
+
+export interface TrainRunOptions {
+  readonly config: SkeinConfig;
+  /** The text of the configuration file, kept with the run. */
+  readonly source?: string;
+  readonly output: Output;
+  /** Write a trace of the stages. */
+  readonly profile?: boolean;
+}
+
+export interface TrainRunResult {
+  readonly directory: string;
+  /** Whether a signal ended it early. */
+  readonly interrupted: boolean;
+  readonly epochs: number;
+  readonly validation: Metrics;
+  readonly test: Metrics;
+  readonly itemsPerSecond: number;
+}
+
+export async function trainRun(options: TrainRunOptions): Promise<TrainRunResult> {
+  const { config, output } = options;
+  const dataset = await openDataset(config, (progress) => output.event('prepare', { ...progress }));
+  for (const warning of checkAgainstDataset(config, dataset.stats)) output.warn(warning);
+  using run = await RunDirectory.open({
+    config,
+    datasetDir: dataset.directory,
+    ...(options.source === undefined ? {} : { source: options.source }),
+  });
+  output.event('config', { directory: run.path, dataset: dataset.stats });
+  const session = new Session(options, run);
+  try {
+    const resumeFrom = await session.resumePoint();
+    const stored = await initializeStorage(config, dataset, {
+      tableDirectory: tableFolder(run.path),
+      manifest: resumeFrom?.record.table ?? null,
+    });
+    manualSeed(config.model.random_seed);
+    const model = initializeModel(config, {
+      numRelations: stored.storage.numRelations,
+      numClasses: Math.max(0, dataset.stats.num_classes),
+    });
+    return await session.train(
+      stored,
+      model,
+      initializeBatcher(config, stored.storage),
+      resumeFrom?.name ?? null,
+    );
+  } catch (error) {
+    run.log('error', error instanceof Error ? error.message : String(error));
+    throw error;
+  } finally {
+    session.close();
+  }
+}
+
+class Session {
+  readonly #config: SkeinConfig;
+  readonly #output: Output;
+  readonly #run: RunDirectory;
+  readonly #trace: TraceWriter | null;
+  readonly #timings: StageTimings;
+  readonly #interrupt: Interrupt;
+  readonly #progress: ProgressReporter;
+  #best: BestResult | null = null;
+  #stale = 0;
+  #validation: Metrics = {};
+  #items = 0;
+  #seconds = 0;
+  #lastSave = performance.now();
+
+  constructor({ config, output, profile }: TrainRunOptions, run: RunDirectory) {
+    this.#config = config;
+    this.#output = output;
+    this.#run = run;
+    this.#trace = profile === true ? new TraceWriter(run.file('trace.json')) : null;
+    const trace = this.#trace;
+    this.#timings = new StageTimings(trace === null ? null : (span) => trace.add(span));
+    this.#interrupt = new Interrupt({
+      onRequest: () =>
+        output.note('Stopping after this batch; a checkpoint is saved. Once more stops at once.'),
+    });
+    this.#progress = new ProgressReporter({
+      itemName: config.model.learning_task === 'LINK_PREDICTION' ? 'edges' : 'nodes',
+      logsPerEpoch: output.json ? 0 : config.training.logs_per_epoch,
+      onLine: (line) => run.log('info', line),
+    });
+  }
+
+  close(): void {
+    this.#interrupt[Symbol.dispose]();
+    this.#progress.stop();
+    this.#trace?.close();
+  }
+
+  /** The checkpoint to go on from; null for a new run. */
+  async resumePoint(): Promise<{ readonly name: string; readonly record: CheckpointRecord } | null> {
+    const { resume_from_checkpoint: from } = this.#config.training;
+    if (this.#run.resumed) {
+      const latest = await latestCheckpoint(this.#run.path);
+      if (latest === null && existsSync(tableFolder(this.#run.path))) {
+        const { rm } = await import('node:fs/promises');
+        // Cut off before its first checkpoint: what is there belongs to nothing.
+        await rm(tableFolder(this.#run.path), { recursive: true });
+      }
+      return latest;
+    }
+    if (from === '') return null;
+    return { name: 'last', record: await adoptCheckpoint(from, this.#run.path) };
+  }
+
+  async train(
+    { storage, table }: InitializedStorage,
+    model: Model,
+    batcher: GraphBatcher,
+    resume: string | null,
+  ): Promise<TrainRunResult> {
+    const { training, evaluation } = this.#config;
+    const checkpoints = new Checkpoints(this.#run.path, model, table);
+    if (resume !== null) await this.#restore(checkpoints, resume, batcher);
+    const firstEpoch = batcher.position.epoch;
+    // A new run from a checkpoint trains its own number of epochs; one that goes on in place trains up to it.
+    const epochs = training.num_epochs + (this.#run.resumed || resume === null ? 0 : firstEpoch);
+    const evaluator = this.#evaluator(batcher, model);
+    if (training.negative_sampling.filtered) await storage.filterIndex();
+    const trainer = this.#trainer(batcher, model, checkpoints);
+    let stoppedEarly = false;
+    while (batcher.position.epoch < epochs && !stoppedEarly) {
+      const { epoch } = batcher.position;
+      const factor = learningRateFactor(training.learning_rate_schedule, epoch, epochs);
+      model.encoderOptimizer?.scaleRates(factor);
+      if (table.optimizer !== null)
+        table.optimizer.learningRate = this.#config.model.sparse_optimizer.options.learning_rate * factor;
+      batcher.setTrainSet();
+      this.#progress.start(
+        epoch + 1,
+        batcher.numItems,
+        Math.min(batcher.numItems, batcher.position.step * batcher.batchSize),
+      );
+      await trainer.train(1);
+      if (trainer.stopped) return this.#interrupted(checkpoints, batcher);
+      const done = batcher.position.epoch;
+      const isLast = done >= epochs;
+      if (done % evaluation.epochs_per_eval === 0 || isLast)
+        stoppedEarly = await this.#evaluate(evaluator, checkpoints, batcher);
+      if (training.checkpoint.interval > 0 && done % training.checkpoint.interval === 0 && !isLast)
+        await this.#save(checkpoints, batcher, ['last', `checkpoint_${done}`]);
+    }
+    return this.#finish(checkpoints, batcher, evaluator, table);
+  }
+
+  async #restore(checkpoints: Checkpoints, name: string, batcher: GraphBatcher): Promise<void> {
+    const record = await checkpoints.restore(name);
+    batcher.seek(record.position);
+    this.#best = record.best;
+    this.#stale = record.stale;
+    const { epoch, step } = record.position;
+    await this.#run.keepMetrics(({ epoch: at }) => typeof at !== 'number' || at <= epoch);
+    this.#output.note(`Going on from epoch ${epoch}, batch ${step}.`);
+    this.#run.log('info', `going on from epoch ${epoch}, batch ${step}`);
+  }
+
+  #evaluator(batcher: GraphBatcher, model: Model): Evaluator {
+    const { sync } = this.#config.evaluation.pipeline;
+    return sync ? new SynchronousEvaluator(batcher, model) : new PipelineEvaluator(batcher, model);
+  }
+
+  #trainer(batcher: GraphBatcher, model: Model, checkpoints: Checkpoints): Trainer {
+    const { checkpoint, pipeline } = this.#config.training;
+    let previous = { items: 0, loss: 0, epoch: -1 };
+    const options: TrainerOptions = {
+      timings: this.#timings,
+      onBatch: ({ epoch, items, loss }) => {
+        const before = previous.epoch === epoch ? previous : { items: 0, loss: 0 };
+        this.#progress.addResult(items - before.items, loss - before.loss);
+        previous = { epoch, items, loss };
+      },
+      decide: () => {
+        if (this.#interrupt.requested) return 'stop';
+        const due =
+          checkpoint.interval_batches > 0 && batcher.position.step % checkpoint.interval_batches === 0;
+        const minutes = (performance.now() - this.#lastSave) / 60_000;
+        return due || (checkpoint.minutes > 0 && minutes >= checkpoint.minutes) ? 'save' : 'go';
+      },
+      onSave: () => this.#save(checkpoints, batcher, ['last']),
+      onEpoch: (progress) => this.#epochDone(progress),
+    };
+    return pipeline.sync
+      ? new SynchronousTrainer(batcher, model, options)
+      : new PipelineTrainer(batcher, model, { ...options, stalenessBound: pipeline.staleness_bound });
+  }
+
+  #epochDone({ epoch, items, loss, seconds, batches }: TrainProgress): void {
+    this.#progress.stop();
+    this.#items += items;
+    this.#seconds += seconds;
+    const record = {
+      epoch: epoch + 1,
+      loss: items === 0 ? 0 : loss / items,
+      items,
+      batches,
+      seconds,
+      items_per_second: items / Math.max(seconds, 1e-9),
+      stages: this.#timings.take(),
+    };
+    this.#run.record({ event: 'epoch', ...record });
+    this.#output.event('epoch', record);
+    this.#output.text(
+      `epoch ${epoch + 1}  loss ${record.loss.toFixed(4)}  ${seconds.toFixed(2)} s  ${Math.round(record.items_per_second).toLocaleString('en')} ${this.#progress.itemName}/s`,
+    );
+  }
+
+  /** Evaluates on the validation set; true when training should end. */
+  async #evaluate(evaluator: Evaluator, checkpoints: Checkpoints, batcher: GraphBatcher): Promise<boolean> {
+    const { training } = this.#config;
+    const started = performance.now();
+    const metrics = await this.#timings.timeAsync('evaluate', () => evaluator.evaluate(true));
+    if (Object.keys(metrics).length === 0) return false;
+    this.#validation = metrics;
+    const { epoch } = batcher.position;
+    this.#report('validation', epoch, metrics, (performance.now() - started) / 1000);
+    const metric = training.early_stopping?.metric ?? this.#mainMetric();
+    const value = metrics[metric];
+    if (value === undefined)
+      throw new StateError(
+        `training.early_stopping.metric: expected one of ${Object.keys(metrics).join(', ')}, got ${metric}.`,
+      );
+    const sign = metric === 'mr' ? -1 : 1;
+    const better =
+      this.#best === null || sign * (value - this.#best.value) > (training.early_stopping?.min_delta ?? 0);
+    this.#stale = better ? 0 : this.#stale + 1;
+    if (better) {
+      this.#best = { epoch, value };
+      if (training.checkpoint.save_best) await this.#save(checkpoints, batcher, ['best']);
+    }
+    const patience = training.early_stopping?.patience ?? Number.POSITIVE_INFINITY;
+    if (this.#stale < patience) return false;
+    this.#output.note(`No improvement of ${metric} in ${this.#stale} evaluations: training ends.`);
+    return true;
+  }
+
+  #mainMetric(): string {
+    const { metrics } = this.#config.evaluation;
+    const usual = this.#config.model.learning_task === 'LINK_PREDICTION' ? 'mrr' : 'accuracy';
+    return metrics.includes(usual) ? usual : metrics[0];
+  }
+
+  #report(set: string, epoch: number, metrics: Metrics, seconds: number): void {
+    this.#run.record({ event: 'eval', set, epoch, ...metrics, seconds });
+    this.#output.event('eval', { set, epoch, ...metrics, seconds });
+    const text = Object.entries(metrics).map(([name, value]) => `${name} ${value.toFixed(4)}`);
+    this.#output.text(`${set.padEnd(10)}  ${text.join('  ')}`);
+  }
+
+  async #save(checkpoints: Checkpoints, batcher: GraphBatcher, names: readonly string[]): Promise<void> {
+    await checkpoints.save(names, {
+      position: batcher.position,
+      best: this.#best,
+      stale: this.#stale,
+      learningTask: this.#config.model.learning_task,
+      seed: this.#config.model.random_seed,
+    });
+    this.#lastSave = performance.now();
+    this.#output.event('checkpoint', { names, ...batcher.position });
+  }
+
+  async #interrupted(checkpoints: Checkpoints, batcher: GraphBatcher): Promise<TrainRunResult> {
+    this.#progress.stop();
+    await this.#save(checkpoints, batcher, ['last']);
+    const directory = this.#run.path;
+    this.#output.text(
+      `Stopped in epoch ${batcher.position.epoch + 1}. Go on with --storage.model_dir=${directory} --training.resume_training=true.`,
+    );
+    const rate = this.#items / Math.max(this.#seconds, 1e-9);
+    this.#output.event('done', { interrupted: true, directory, epochs: batcher.position.epoch });
+    return {
+      directory,
+      interrupted: true,
+      epochs: batcher.position.epoch,
+      validation: this.#validation,
+      test: {},
+      itemsPerSecond: rate,
+    };
+  }
+
+  async #finish(
+    checkpoints: Checkpoints,
+    batcher: GraphBatcher,
+    evaluator: Evaluator,
+    table: InitializedStorage['table'],
+  ): Promise<TrainRunResult> {
+    const { training, model } = this.#config;
+    if (training.save_model) await this.#save(checkpoints, batcher, ['']);
+    const started = performance.now();
+    const test = await this.#timings.timeAsync('evaluate', () => evaluator.evaluate(false));
+    const { epoch } = batcher.position;
+    if (Object.keys(test).length > 0) this.#report('test', epoch, test, (performance.now() - started) / 1000);
+    await table.unload(false);
+    const itemsPerSecond = this.#items / Math.max(this.#seconds, 1e-9);
+    const perSecond = model.learning_task === 'LINK_PREDICTION' ? 'edges_per_second' : 'nodes_per_second';
+    const outcome = {
+      directory: this.#run.path,
+      epochs: epoch,
+      ...(this.#best === null ? {} : { best: this.#best }),
+      validation: this.#validation,
+      test,
+      ...Object.fromEntries(Object.entries(test).map(([name, value]) => [`test.${name}`, value])),
+      [perSecond]: itemsPerSecond,
+      seconds: this.#seconds,
+      peak_rss_mb: peakRssMb(),
+    };
+    await this.#run.finish(outcome);
+    this.#output.text(`Saved in ${this.#run.path}`);
+    this.#output.event('done', outcome);
+    return {
+      directory: this.#run.path,
+      interrupted: false,
+      epochs: epoch,
+      validation: this.#validation,
+      test,
+      itemsPerSecond,
+    };
+  }
+}

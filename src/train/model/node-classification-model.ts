@@ -1,0 +1,77 @@
+/**
+ * Node classification: the encoder's result has one column per class, and each node's label is its target. Nodes without
+ * a label (−1) count for nothing.
+ */
+import type { LossFunction, Regularizer } from '../../gnn/index.js';
+import { add, noGrad, scope, type Tensor } from '../../tensor/index.js';
+import { StateError } from '../../util/errors.js';
+import type { Batch } from '../batch/batch.js';
+import { NodeClassificationReporter } from '../run/index.js';
+import type { Encoder } from './encoder.js';
+import type { Featurizer } from './featurizer.js';
+import { Model } from './model.js';
+
+export class NodeClassificationModel extends Model {
+  readonly lossFunction: LossFunction;
+  /** A penalty on the trained embeddings of the batch's nodes. */
+  readonly regularizer: Regularizer | null;
+  readonly reporter: NodeClassificationReporter;
+
+  constructor(
+    encoder: Encoder,
+    loss: LossFunction,
+    regularizer: Regularizer | null = null,
+    featurizer: Featurizer | null = null,
+    reporter: NodeClassificationReporter | null = null,
+  ) {
+    super(encoder, featurizer);
+    this.lossFunction = loss;
+    this.regularizer = regularizer;
+    this.reporter = reporter ?? new NodeClassificationReporter({ numClasses: 0 });
+  }
+
+  /** Scores of each class for the batch's nodes. */
+  override forward(batch: Batch, train: boolean): Tensor {
+    return this.encode(batch, train);
+  }
+
+  protected override trainBatch(batch: Batch): number {
+    const labels = labelsOf(batch);
+    return scope(() => {
+      this.encoderOptimizer?.zeroGrad();
+      batch.uniqueNodeEmbeddings?.zeroGrad();
+      let loss = this.lossFunction.classes(this.forward(batch, true), labels);
+      const { uniqueNodeEmbeddings: rows } = batch;
+      if (this.regularizer !== null && rows !== null) loss = add(loss, this.regularizer.forward(rows, rows));
+      loss.backward();
+      this.step();
+      batch.status = 'ComputedGradients';
+      return loss.item();
+    });
+  }
+
+  override async evaluate(batch: Batch): Promise<void> {
+    const labels = labelsOf(batch);
+    noGrad(() => scope(() => this.reporter.addResult(labels, this.forward(batch, false))));
+  }
+
+  override startEvaluation(): void {
+    this.eval();
+    this.reporter.clear();
+  }
+
+  override finishEvaluation(): Readonly<Record<string, number>> {
+    return this.reporter.results();
+  }
+
+  /** Batches sample what they need. */
+  override async encodeForEvaluation(): Promise<void> {}
+}
+
+function labelsOf(batch: Batch): Int32Array {
+  if (batch.uniqueNodeLabels === null)
+    throw new StateError(
+      'NodeClassificationModel: expected labels, got a batch without. Look at the dataset.',
+    );
+  return batch.uniqueNodeLabels;
+}
