@@ -1,8 +1,17 @@
 /** Every command, in the order in which the help lists them. A command file only registers; its work loads when asked for. */
 import type { Command } from 'commander';
 import { register as config } from './config.js';
+import { register as exportTables } from './export.js';
 import { register as info } from './info.js';
+import { register as preprocess } from './preprocess.js';
 import { register as quickstart } from './quickstart.js';
 import { register as train } from './train.js';
 
-export const commands: readonly ((program: Command) => void)[] = [quickstart, config, train, info];
+export const commands: readonly ((program: Command) => void)[] = [
+  quickstart,
+  preprocess,
+  config,
+  train,
+  exportTables,
+  info,
+];
