@@ -72,7 +72,17 @@ async function prepareFiles(command: PreprocessCommand, output: Output): Promise
   const { preprocess } = await import('../data/index.js');
   if (command.outputDirectory === undefined)
     throw new ValueError('preprocess: expected a directory for --output-directory, got none.');
-  return preprocess(libraryOptions(command, command.outputDirectory), progressTo(output));
+  const controller = new AbortController();
+  const stop = (): void => controller.abort();
+  process.once('SIGINT', stop);
+  process.once('SIGTERM', stop);
+  try {
+    const options = libraryOptions(command, command.outputDirectory);
+    return await preprocess(options, progressTo(output), { signal: controller.signal });
+  } finally {
+    process.removeListener('SIGINT', stop);
+    process.removeListener('SIGTERM', stop);
+  }
 }
 
 /** Leaves out what was not given. */

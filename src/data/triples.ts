@@ -12,7 +12,7 @@ export interface Triples {
 }
 
 /** Numbers names in order of first appearance. */
-export class NameTable {
+export class NameNumbers {
   readonly names: string[] = [];
   readonly #ids = new Map<string, number>();
 
@@ -40,8 +40,8 @@ export class TripleBuilder {
   #dst: number[] = [];
 
   constructor(
-    readonly entities = new NameTable(),
-    readonly relations = new NameTable(),
+    readonly entities = new NameNumbers(),
+    readonly relations = new NameNumbers(),
   ) {}
 
   add(head: string, relation: string, tail: string): void {

@@ -202,4 +202,16 @@ describe('the process of its own', () => {
     await mkdir(join(outputDir, 'edges'), { recursive: true });
     await expect(preprocess({ edges: path, outputDir })).rejects.toThrow(StorageError);
   });
+
+  test('stopped by a signal: no answer, nothing left', async () => {
+    const place = await mkdtemp(join(folder, 'stopped-'));
+    const path = join(folder, 'many.csv');
+    await writeFile(path, Array.from({ length: 200_000 }, (_, i) => `${i},${i * 2}\n`).join(''));
+    const controller = new AbortController();
+    const running = preprocess({ edges: path, outputDir: join(place, 'out') }, () => controller.abort(), {
+      signal: controller.signal,
+    });
+    await expect(running).rejects.toThrow(/cancelled/);
+    expect(await readdir(place)).toEqual([]);
+  });
 });

@@ -6,7 +6,7 @@
  * Statements are kept as they are: inverse relations and self loops are the model's to add.
  */
 import { FormatError } from '../../util/errors.js';
-import { NameTable, type Triples } from '../triples.js';
+import { NameNumbers, type Triples } from '../triples.js';
 import { readNTriples } from './n-triples.js';
 import { readTable } from './tsv.js';
 
@@ -32,7 +32,7 @@ export interface EntityFiles {
 export async function readEntityClassification(files: EntityFiles): Promise<EntityData> {
   const triples = await readNTriples(files.triples);
   const ids = new Map(triples.entities.map((name, id) => [name, id]));
-  const classes = new NameTable();
+  const classes = new NameNumbers();
   for (const row of await readTable(files.complete, [files.label])) classes.add(row[files.label] as string);
   const labels = new Int32Array(triples.entities.length).fill(-1);
 

@@ -145,7 +145,7 @@ async function writeCsv(
 }
 
 /** The fewest digits that give the f32 back. */
-export function shortest(value: number): string {
+function shortest(value: number): string {
   for (let digits = 6; digits < 9; digits++) {
     const short = Number(value.toPrecision(digits));
     if (Math.fround(short) === value) return String(short);

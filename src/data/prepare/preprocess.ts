@@ -39,7 +39,7 @@ const where = 'preprocess';
 const defaultMemory = 2 ** 30;
 
 /**
- * Prepares a graph.
+ * Prepares a graph. A `signal` stops the process at once; what was there before stays.
  *
  * @example
  * await preprocess({ edges: 'facts.tsv', source: 0, edgeType: 1, target: 2, split: [0.9, 0.05, 0.05], outputDir: 'facts' });
@@ -47,6 +47,7 @@ const defaultMemory = 2 ** 30;
 export async function preprocess(
   options: PreprocessOptions,
   progress: OnPrepareProgress = () => {},
+  { signal }: { readonly signal?: AbortSignal } = {},
 ): Promise<PreprocessResult> {
   checkPreprocessOptions(options);
   checkTarget(where, options.outputDir, options.overwrite ?? false);
@@ -56,7 +57,7 @@ export async function preprocess(
     return { ...stats, peakRssBytes: peakRss() };
   }
   try {
-    return await runChild({ options, temporary }, progress);
+    return await runChild({ options, temporary }, progress, signal);
   } finally {
     // The process cleans up itself unless it was killed.
     await rm(temporary, { recursive: true, force: true });
@@ -108,7 +109,11 @@ export function peakRss(): number {
   return process.resourceUsage().maxRSS * 1024;
 }
 
-function runChild(task: PreprocessTask, progress: OnPrepareProgress): Promise<PreprocessResult> {
+function runChild(
+  task: PreprocessTask,
+  progress: OnPrepareProgress,
+  signal: AbortSignal | undefined,
+): Promise<PreprocessResult> {
   const source = import.meta.url.endsWith('.ts');
   const entry = fileURLToPath(new URL(`./preprocess-child.${source ? 'ts' : 'js'}`, import.meta.url));
   // Sources that were not compiled need the loader that runs them.
@@ -132,12 +137,19 @@ function runChild(task: PreprocessTask, progress: OnPrepareProgress): Promise<Pr
       if ('progress' in message) progress(message.progress);
       else answer = message;
     });
+    // Nothing that it wrote is kept, so there is nothing to wait for.
+    const stop = (): boolean => child.kill('SIGKILL');
+    signal?.addEventListener('abort', stop, { once: true });
+    if (signal?.aborted) stop();
     child.on('error', reject);
-    child.on('close', (code, signal) => {
+    child.on('close', (code, killed) => {
+      signal?.removeEventListener('abort', stop);
       if (answer !== null && 'stats' in answer)
         resolvePromise({ ...answer.stats, peakRssBytes: answer.peakRssBytes });
       else if (answer !== null && 'error' in answer) reject(revive(answer.error));
-      else reject(died(code, signal, text));
+      else if (signal?.aborted)
+        reject(new errors.StateError('preprocess: cancelled; the output directory is as it was.'));
+      else reject(died(code, killed, text));
     });
     child.send(task);
   });
