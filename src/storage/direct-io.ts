@@ -12,7 +12,7 @@ import { prepareBlock } from '../native/index.js';
 import { expected, ValueError } from '../util/errors.js';
 import { codeOf } from './atomic-file.js';
 
-export const pageBytes = 4096;
+const pageBytes = 4096;
 
 /** One system call moves at most this much: large enough for the disk's full rate. */
 export const transferBytes = 2 ** 26;

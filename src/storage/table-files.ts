@@ -3,8 +3,8 @@
  *
  * A file that a manifest may refer to is never written again: a partition that changed becomes a new version, under a
  * temporary name until it is complete. So a manifest is a checkpoint that copies nothing, and a crash at any instant
- * leaves every saved manifest whole. Files that nothing refers to are kept as spares and written over (the disk does
- * not have to find room again, which doubles the rate). Every file has a checksum, verified whenever it is read.
+ * leaves every saved manifest whole. Files that nothing refers to are written over (version-folder.ts). Every file has a
+ * checksum, verified whenever it is read.
  *
  * Only `sync` makes data survive a power cut: call it before a manifest is saved. One process at a time.
  */
@@ -38,6 +38,7 @@ import {
   type TableManifest,
   versionInName,
 } from './table-manifest.js';
+import { VersionFolder } from './version-folder.js';
 
 /** Fills rows start … start + rows − 1 of a column; `values` comes zeroed. Called for pieces of a partition in order. */
 export type ColumnInit = (piece: {
@@ -74,12 +75,8 @@ export class TableFiles {
   readonly columns: readonly TableColumn[];
   readonly #io: DirectIo;
   readonly #entries: Readonly<Record<FileKind, Entry[]>>;
-  /** Files that a manifest that was handed out refers to. */
-  #pinned = new Set<string>();
+  readonly #versions: VersionFolder;
   readonly #unsynced = new Set<string>();
-  #spares: string[] = [];
-  #nextVersion = 1;
-  #nextSpare = 1;
   #staging: Uint8Array | null = null;
   /** Transfers through the staging memory take turns. */
   #turn: Promise<unknown> = Promise.resolve();
@@ -98,6 +95,7 @@ export class TableFiles {
     this.columns = columns.map((column) => ({ ...column }));
     this.#io = new DirectIo(options.io ?? 'auto');
     this.#entries = { writable: [], fixed: [] };
+    this.#versions = new VersionFolder(folder, layout.partitions);
   }
 
   /** A new table in a folder that holds none. */
@@ -139,19 +137,12 @@ export class TableFiles {
   ): Promise<TableFiles> {
     const layout = checkManifest(manifest);
     const table = new TableFiles(folder, layout, manifest.columns, options);
-    const names = await readdir(folder).catch((error: unknown) => {
-      throw storageError('read', folder, error);
-    });
+    await table.#versions.adopt();
+    table.#versions.pin(manifestFiles(manifest));
     for (const kind of fileKinds) {
       table.#entries[kind].push(...manifest[kind].map(({ version, crc32 }) => ({ version, crc32 })));
       for (let k = 0; k < manifest[kind].length; k++) await table.#checkSize(kind, k);
     }
-    table.#pinned = new Set(manifestFiles(manifest));
-    table.#spares = names.filter((name) => name.startsWith('spare-'));
-    table.#nextSpare =
-      1 + Math.max(0, ...table.#spares.map((name) => Number.parseInt(name.slice(6), 10) || 0));
-    // Versions of a run that was cut short stay until removeUnreferenced; new ones must not meet them.
-    table.#nextVersion = 1 + Math.max(0, ...names.map(versionInName));
     return table;
   }
 
@@ -212,6 +203,19 @@ export class TableFiles {
     );
   }
 
+  /** Reads every file and refuses the first that is damaged, by name. */
+  async verify(): Promise<void> {
+    await this.#inTurn(async (staging) => {
+      for (const kind of fileKinds) {
+        for (let k = 0; k < this.#entries[kind].length; k++) {
+          await this.#checked(kind, k, (path, bytes, crc) =>
+            readChecked(this.#io, path, { bytes, crc, staging, sink: () => {} }),
+          );
+        }
+      }
+    });
+  }
+
   /** Reads a whole file into page-aligned memory of `fileBytes`. */
   async readImage(kind: FileKind, k: number, image: Uint8Array): Promise<void> {
     await this.#checked(kind, k, (path, bytes, crc) =>
@@ -241,7 +245,7 @@ export class TableFiles {
       writable: list('writable'),
       fixed: list('fixed'),
     };
-    for (const name of manifestFiles(manifest)) this.#pinned.add(name);
+    this.#versions.pin(manifestFiles(manifest));
     return manifest;
   }
 
@@ -257,21 +261,14 @@ export class TableFiles {
 
   /** Removes every version that is neither present nor in one of `keep`; some of the files are kept as spares. */
   async removeUnreferenced(keep: readonly TableManifest[]): Promise<void> {
-    const names = await readdir(this.folder);
-    // Only now: a version that was completed while the folder was read is in the list and is needed.
-    this.#pinned = new Set(keep.flatMap(manifestFiles));
-    const needed = new Set([...manifestFiles(this.#entries), ...this.#pinned]);
-    for (const name of names) {
-      if (versionInName(name) >= 0 && !needed.has(name)) await this.#retire(name);
-      else if (name.endsWith('.tmp') && this.#writing === 0) await this.#remove(name);
-    }
+    const files = keep.flatMap(manifestFiles);
+    const current = (): string[] => manifestFiles(this.#entries);
+    await this.#versions.removeUnreferenced(files, current, () => this.#writing > 0);
   }
 
   /** Gives the spare files back to the disk. */
-  async removeSpares(): Promise<void> {
-    const spares = this.#spares;
-    this.#spares = [];
-    for (const name of spares) await this.#remove(name);
+  removeSpares(): Promise<void> {
+    return this.#versions.removeSpares();
   }
 
   async #createPartition(kind: FileKind, k: number, init: ColumnInit | undefined): Promise<void> {
@@ -299,17 +296,16 @@ export class TableFiles {
 
   /** Lets `write` fill a temporary file, then makes it the present version of partition k. */
   async #replace(kind: FileKind, k: number, write: (path: string) => Promise<number>): Promise<void> {
-    const version = this.#nextVersion++;
+    const version = this.#versions.newVersion();
     const name = partitionFileName(kind, k, version);
     const temporary = `.${name}.tmp`;
     const at = join(this.folder, temporary);
     const bytes = this.fileBytes(kind, k);
     this.#writing++;
     try {
-      const spare = this.#spares.pop();
-      if (spare !== undefined) await rename(join(this.folder, spare), at);
+      const reused = await this.#versions.reuse(temporary);
       const crc32 = await write(at);
-      if (spare !== undefined && (await stat(at)).size !== bytes) await truncate(at, bytes);
+      if (reused && (await stat(at)).size !== bytes) await truncate(at, bytes);
       await rename(at, join(this.folder, name));
       this.traffic.written += bytes;
       const entry = this.#entries[kind][k];
@@ -320,7 +316,7 @@ export class TableFiles {
       if (old > 0) {
         const before = partitionFileName(kind, k, old);
         this.#unsynced.delete(before);
-        if (!this.#pinned.has(before)) await this.#retire(before);
+        await this.#versions.retire(before);
       }
     } catch (error) {
       await unlink(at).catch(() => {});
@@ -328,20 +324,6 @@ export class TableFiles {
     } finally {
       this.#writing--;
     }
-  }
-
-  /** Makes a spare of a file that nothing refers to, or deletes it when there are enough. */
-  async #retire(name: string): Promise<void> {
-    if (this.#spares.length >= this.layout.partitions) return this.#remove(name);
-    const spare = `spare-${this.#nextSpare++}.bin`;
-    await rename(join(this.folder, name), join(this.folder, spare));
-    this.#spares.push(spare);
-  }
-
-  async #remove(name: string): Promise<void> {
-    await unlink(join(this.folder, name)).catch((error: unknown) => {
-      throw storageError('write', join(this.folder, name), error);
-    });
   }
 
   async #checkSize(kind: FileKind, k: number): Promise<void> {

@@ -189,19 +189,71 @@ describe.each([true, false])('45 rows, 5 partitions, 2 in memory, prefetch %s', 
     expect(buffer.indexRead(ids(10))[0]).toBe(20);
     await buffer.unload();
   });
+});
 
-  test('a write that fails is reported, by the next call at the latest, and again until unloaded', async () => {
-    const buffer = await buffer45(prefetch);
+describe('in the background', () => {
+  const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+  test('a partition that is still being written is read when that is done', async () => {
+    const buffer = new PartitionBuffer(await table45(await folder()), 2);
+    const write = buffer.files.writeImage.bind(buffer.files);
+    buffer.files.writeImage = async (k, image) => {
+      await pause(20);
+      await write(k, image);
+    };
+    buffer.setOrdering(Array.from({ length: 8 }, (_, s) => [0, 1 + (s % 2)]));
+    await buffer.load();
+    for (let s = 0; ; s++) {
+      buffer.indexAdd(ids(10), Float32Array.of(1, 0, 0));
+      expect(buffer.indexRead(ids(10))[0]).toBe(10 * (1 + (s % 2)) + Math.floor(s / 2) + 1);
+      if (!buffer.hasSwap()) break;
+      await buffer.performNextSwap();
+    }
+    await buffer.unload();
+    const content = await wholeColumn(buffer.files);
+    expect([content[30], content[60]]).toEqual([14, 24]);
+  });
+
+  test('a write that fails is thrown by the next call and by every one until it is given up', async () => {
+    const buffer = await buffer45(true);
+    buffer.files.writeImage = () => Promise.reject(new Error('no room'));
+    buffer.markDirty();
+    await buffer.performNextSwap();
+    await pause(5);
+    await expect(buffer.performNextSwap()).rejects.toThrow('no room');
+    await expect(buffer.flush()).rejects.toThrow('no room');
+    await expect(buffer.checkpoint()).rejects.toThrow('no room');
+    await expect(buffer.unload(true)).rejects.toThrow('no room');
+    await buffer.unload(false);
+    expect((await wholeColumn(buffer.files)).length).toBe(135);
+  });
+
+  test('a write that fails at once stops the swap; so does a folder that is gone', async () => {
+    const buffer = await buffer45(false);
     buffer.markDirty();
     await rm(buffer.files.folder, { recursive: true });
-    const calls = async (): Promise<void> => {
-      await buffer.performNextSwap();
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      await buffer.flush();
+    await expect(buffer.performNextSwap()).rejects.toThrow(
+      /write: expected to write .*writable-00001.* got ENOENT/,
+    );
+    await expect(buffer.performNextSwap()).rejects.toThrow('a swap failed half-way');
+    await expect(buffer.unload(true)).rejects.toThrow('Unload without writing');
+    expect(buffer.loaded).toBe(false);
+  });
+
+  test('unload in the midst of transfers waits for them', async () => {
+    const buffer = await buffer45(true);
+    let running = 0;
+    const read = buffer.files.readImage.bind(buffer.files);
+    buffer.files.readImage = async (kind, k, image) => {
+      running++;
+      await pause(10);
+      await read(kind, k, image);
+      running--;
     };
-    await expect(calls()).rejects.toThrow(/(read|write): expected to .*ENOENT|a swap failed/);
-    await expect(buffer.unload(true)).rejects.toThrow();
+    await buffer.performNextSwap();
+    expect(running).toBe(1);
     await buffer.unload(false);
+    expect(running).toBe(0);
   });
 });
 

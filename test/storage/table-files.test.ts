@@ -176,9 +176,11 @@ describe('damage', () => {
       await flip(path, position);
       const reading = wholeColumn(files);
       await expect(reading).rejects.toThrow(FormatError);
+      await expect(files.verify()).rejects.toThrow(/writable-00003/);
       await expect(reading).rejects.toThrow(/expected checksum 0x[0-9a-f]{8} in .*writable-00003.*, got 0x/);
       await flip(path, position);
     }
+    await files.verify();
     expect((await wholeColumn(files)).length).toBe(135);
   });
 

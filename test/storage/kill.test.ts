@@ -1,0 +1,46 @@
+/** Kill -9 at any moment: what the last manifest names is whole, and work goes on from there. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { TableFiles, type TableManifest } from 'skein/storage';
+import { expect, test } from 'vitest';
+import { scratchFolder, wholeColumn } from './tables.js';
+
+const folder = scratchFolder();
+const program = fileURLToPath(new URL('./killed-writer.ts', import.meta.url));
+
+/** Runs the writer until it has saved a round, then kills it a random while later. */
+async function runAndKill(at: string, delay: number): Promise<void> {
+  const child = spawn(process.execPath, ['--import', 'tsx', program, at], {
+    cwd: fileURLToPath(new URL('../..', import.meta.url)),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exit = once(child, 'exit');
+  await Promise.race([once(child.stdout, 'data'), exit]);
+  await new Promise((resolve) => setTimeout(resolve, delay));
+  child.kill('SIGKILL');
+  const [code, signal] = await exit;
+  expect([code, signal]).toEqual([null, 'SIGKILL']);
+}
+
+test('the last saved manifest is whole after every kill', async () => {
+  const at = await folder();
+  await mkdir(at, { recursive: true });
+  let last = 0;
+  for (const delay of [0, 13, 37, 71]) {
+    await runAndKill(at, delay);
+    expect(existsSync(join(at, 'manifest.json'))).toBe(true);
+    const { round, manifest } = JSON.parse(readFileSync(join(at, 'manifest.json'), 'utf8')) as {
+      round: number;
+      manifest: TableManifest;
+    };
+    expect(round).toBeGreaterThan(last);
+    last = round;
+    const files = await TableFiles.open(join(at, 'table'), manifest);
+    await files.verify();
+    expect((await wholeColumn(files)).every((x) => x === round)).toBe(true);
+  }
+}, 60_000);
