@@ -8,7 +8,7 @@ import {
   type NamedTable,
   openFlatTables,
 } from '../data/index.js';
-import { Output } from '../train/run/output.js';
+import { Output, openRunTables } from '../train/index.js';
 import { StorageError, ValueError } from '../util/errors.js';
 
 export interface ExportCommand {
@@ -21,7 +21,7 @@ export interface ExportCommand {
 }
 
 /** What knows how to find tables in a directory, tried in order. */
-const openers: readonly ((directory: string) => Promise<NamedTable[]>)[] = [openFlatTables];
+const openers: readonly ((directory: string) => Promise<NamedTable[]>)[] = [openRunTables, openFlatTables];
 
 export async function exportCommand(directory: string, command: ExportCommand): Promise<void> {
   const output = new Output({ json: command.json });

@@ -67,6 +67,50 @@ test("Marius's options, then an export of the same names", async () => {
   expect(skein('export', model, '--format', 'BINARY', '--tables', 'embeddings').code).toBe(0);
 }, 120_000);
 
+test('what a run learned, by raw ids', () => {
+  const data = join(folder, 'trained');
+  const columns = ['--src-column', 'from', '--dst-column', 'to', '--edge-type-column', 'kind'];
+  expect(
+    skein('preprocess', '--edges', edges, '--output-directory', data, '--num-partitions', '2', ...columns)
+      .code,
+  ).toBe(0);
+  const config = join(folder, 'run.yaml');
+  writeFileSync(
+    config,
+    `model:
+  learning_task: LINK_PREDICTION
+  encoder: { layers: [[{ type: EMBEDDING, output_dim: 6 }]] }
+  decoder: { type: DISTMULT }
+  loss: { type: SOFTMAX_CE }
+storage:
+  model_dir: ${join(folder, 'run')}
+  dataset: { dataset_dir: ${data} }
+  embeddings: { type: PARTITION_BUFFER, options: { num_partitions: 2, buffer_capacity: 2 } }
+training: { batch_size: 4, num_epochs: 1, negative_sampling: { negatives_per_positive: 2 } }
+`,
+  );
+  expect(skein('train', config).code).toBe(0);
+  const { code, events } = skein('export', join(folder, 'run'), '--output-dir', join(folder, 'exported'));
+  expect({ code, event: events.at(-1)?.['event'] }).toEqual({ code: 0, event: 'done' });
+  const lines = (name: string): string[] =>
+    readFileSync(join(folder, 'exported', name), 'utf8')
+      .trim()
+      .split('\n');
+  expect(lines('embeddings.csv').map((line) => line.split(',').length)).toEqual([7, 7, 7, 7, 7]);
+  expect(
+    lines('embeddings.csv')
+      .slice(1)
+      .map((line) => line[0])
+      .sort(),
+  ).toEqual(['a', 'b', 'c', 'd']);
+  expect(
+    lines('relation_embeddings.csv')
+      .slice(1)
+      .map((line) => line.split(',')[0])
+      .sort(),
+  ).toEqual(['knows', 'likes']);
+}, 120_000);
+
 test('wrong input has code 2 and says what is wrong', () => {
   const cases: [string[], RegExp][] = [
     [['preprocess', '--edges', edges], /--output-directory/],

@@ -9,7 +9,10 @@ export function register(program: Command): void {
   const command = program
     .command('preprocess')
     .description('prepare a graph for training: number its ids, split its edges, sort them into buckets')
-    .option('--output-directory <dir>', 'directory to make; by default that of the dataset below $SKEIN_DATA')
+    .option(
+      '--output-directory <dir>',
+      'directory to make; of a known dataset by default data/prepared/<name>',
+    )
     .option('--dataset <name>', 'a known dataset, such as fb15k-237 or FB15K_237')
     .option('--edges <file...>', 'one file, or training and test, or training, validation and test')
     .option('--query <sql...>', 'SQL that gives edges instead of files, one query or one per part')

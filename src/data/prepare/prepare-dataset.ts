@@ -27,7 +27,7 @@ import { buildFolder, checkTarget, temporaryName } from './output-folder.js';
 import { writePrepared } from './write-prepared.js';
 
 export interface PrepareDatasetOptions extends LoadOptions {
-  /** Default: <root>/prepared/<name>. */
+  /** Default: data/prepared/<name>, with -p<partitions> when there are several. */
   readonly outputDir?: string;
   /** Default 1. */
   readonly partitions?: number;
@@ -49,9 +49,9 @@ export function catalogueName(name: string): DatasetName | undefined {
   return datasetNames.find((known) => known === ours);
 }
 
-/** Where a catalogue dataset is prepared unless told otherwise. */
-export function preparedFolder(name: DatasetName, root?: string): string {
-  return join(root ?? process.env['SKEIN_DATA'] ?? './data', 'prepared', name);
+/** Where a catalogue dataset is prepared unless told otherwise: below the working directory, where `train` looks too. */
+export function preparedFolder(name: DatasetName, partitions = 1): string {
+  return join('data', 'prepared', partitions === 1 ? name : `${name}-p${partitions}`);
 }
 
 /**
@@ -68,7 +68,7 @@ export async function prepareDataset(
   const known = catalogueName(name);
   if (known === undefined)
     throw new ValueError(expected(where, `one of ${datasetNames.join(', ')}`, 'name', name));
-  const outputDir = options.outputDir ?? preparedFolder(known, options.root);
+  const outputDir = options.outputDir ?? preparedFolder(known, options.partitions);
   const seed = checkInteger(where, 'seed', options.seed ?? 1);
   checkTarget(where, outputDir, options.overwrite ?? false);
   const load = {

@@ -1,0 +1,102 @@
+/**
+ * What a run learned, as tables with raw ids for exports: node embeddings from the files of its checkpoint, one partition at
+ * a time, and the rows of its relations. Encoded nodes are not here: they take the graph and the encoder.
+ */
+import { existsSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type { NamedTable, PreparedDataset, RowProvider } from '../../data/index.js';
+import { kernels, storageCode } from '../../native/index.js';
+import { loadTensors, TableFiles } from '../../storage/index.js';
+import { FormatError, StateError } from '../../util/errors.js';
+import { embeddingColumn } from '../batch/buffered-node-table.js';
+import { loadConfig } from '../config/index.js';
+import { latestCheckpoint, modelFile, readRecord, tableFolder } from './checkpoint.js';
+import { openDataset } from './open-dataset.js';
+
+/** Tensors of a link prediction model whose rows are relations. */
+const relationTensors = {
+  relation_embeddings: 'model.decoder.relations',
+  inverse_relation_embeddings: 'model.decoder.inverseRelations',
+} as const;
+
+/** The tables of a run's directory (its latest checkpoint) or of one of its checkpoints; none when it is neither. */
+export async function openRunTables(directory: string): Promise<NamedTable[]> {
+  const run = [resolve(directory), dirname(resolve(directory))].find((path) =>
+    existsSync(join(path, 'full_config.yaml')),
+  );
+  if (run === undefined) return [];
+  const direct = existsSync(join(directory, modelFile));
+  const name = direct ? null : (await latestCheckpoint(directory))?.name;
+  if (name === undefined)
+    throw new StateError(
+      `export: expected a checkpoint in ${directory}, got none. Let the run finish its first epoch.`,
+    );
+  const folder = name === null ? directory : join(directory, name);
+  const { table } = await readRecord(folder);
+  const dataset = await openDataset(loadConfig(join(run, 'full_config.yaml'), []).config);
+  checkRows(folder, table.rows, dataset);
+  const tables: NamedTable[] = [];
+  if (table.columns.some((column) => column.name === embeddingColumn)) {
+    const files = await TableFiles.open(tableFolder(run), table);
+    tables.push({
+      name: 'embeddings',
+      names: await dataset.nodeNames(),
+      rows: columnRows(files, embeddingColumn),
+    });
+  }
+  const { tensors } = await loadTensors(join(folder, modelFile));
+  for (const [title, key] of Object.entries(relationTensors)) {
+    const tensor = tensors[key];
+    if (tensor === undefined) continue;
+    const [rows, width] = tensor.shape;
+    const values = tensor.array as Float32Array;
+    const read = (start: number, end: number): Float32Array => values.subarray(start * width, end * width);
+    tables.push({ name: title, names: await dataset.relationNames(), rows: { rows, width, read } });
+  }
+  return tables;
+}
+
+function checkRows(folder: string, rows: number, dataset: PreparedDataset): void {
+  if (rows === dataset.stats.num_nodes) return;
+  throw new FormatError(
+    `${folder}: expected a model of the ${dataset.stats.num_nodes} nodes of ${dataset.directory}, got one of ${rows}. The dataset was prepared again after the training.`,
+    { path: folder },
+  );
+}
+
+/** Rows of one column; the partition that was read last is kept. */
+export function columnRows(files: TableFiles, name: string): RowProvider {
+  const { layout, columns } = files;
+  const index = columns.findIndex((column) => column.name === name);
+  const { width, dtype } = columns[index];
+  let held = -1;
+  let values = new Float32Array(0);
+  const load = async (k: number): Promise<void> => {
+    const rows = layout.rowsOf(k);
+    const views = columns.map(
+      (column) => new Uint8Array(rows * column.width * (column.dtype === 'f32' ? 4 : 2)),
+    );
+    await files.readPartition(k, views);
+    const { buffer } = views[index];
+    values = dtype === 'f32' ? new Float32Array(buffer) : new Float32Array(rows * width);
+    if (dtype !== 'f32')
+      kernels().cast(new Uint16Array(buffer), storageCode[dtype], values, storageCode.f32, values.length);
+    held = k;
+  };
+  return {
+    rows: layout.rows,
+    width,
+    read: async (start, end) => {
+      const out = new Float32Array((end - start) * width);
+      for (let row = start; row < end; ) {
+        const k = layout.partitionOf(row);
+        if (k !== held) await load(k);
+        const first = layout.start(k);
+        const stop = Math.min(end, first + layout.rowsOf(k));
+        out.set(values.subarray((row - first) * width, (stop - first) * width), (row - start) * width);
+        row = stop;
+      }
+      return out;
+    },
+  };
+}
