@@ -3,12 +3,12 @@
  * Needs Node; the byte codec of tensors itself is in `tensor`.
  */
 export type { DecodedTensors, SafetensorsMetadata } from '../tensor/safetensors.js';
+export type { ColumnBlock } from './column-block.js';
 export { FileStore, FileStore as FlatFile } from './file-store.js';
 export { formatBytes, type MemoryPlan, type MemoryPlanOptions, planMemory } from './memory-plan.js';
 export { MemoryStore, MemoryStore as InMemory, type StoreShape } from './memory-store.js';
 export * from './orderings/index.js';
 export {
-  type ColumnBlock,
   type LocalRange,
   PartitionBuffer,
   type PartitionBufferOptions,

@@ -8,7 +8,8 @@
 import { kernels, storageCode } from '../native/index.js';
 import { StateError, ValueError } from '../util/errors.js';
 import { Random } from '../util/philox.js';
-import { type ColumnBlock, PartitionBuffer, type PartitionBufferOptions } from './partition-buffer.js';
+import type { ColumnBlock } from './column-block.js';
+import { PartitionBuffer, type PartitionBufferOptions } from './partition-buffer.js';
 import { readPartitionSizes } from './row-order.js';
 import { checkIds, checkRange, checkValues, countRows, type RowStore, type StoreType } from './row-store.js';
 import type { TableFiles } from './table-files.js';

@@ -7,17 +7,15 @@
  * `prefetch` the next partitions are read and the evicted ones written while training goes on. The caller stops using
  * rows before a swap, a flush or an unload, and asks for `block` again after `load`.
  */
-import { prepareBlock } from '../native/index.js';
 import { expected, StateError, ValueError } from '../util/errors.js';
 import { BufferRows } from './buffer-rows.js';
-import { maxElements } from './direct-io.js';
+import { allocateBlock, type ColumnBlock, checkBlock } from './column-block.js';
 import { followStates } from './orderings/assign.js';
 import { checkStates } from './orderings/custom.js';
 import type { PartitionLayout } from './partition-layout.js';
 import { type PartitionImage, SwapIo } from './swap-io.js';
 import type { TableFiles } from './table-files.js';
 import {
-  bytesPerElement,
   columnRowBytes,
   type FileKind,
   fileKinds,
@@ -38,8 +36,6 @@ export interface LocalRange {
   readonly globalStart: number;
   readonly localStart: number;
 }
-
-export type ColumnBlock = Float32Array | Uint16Array;
 
 export class PartitionBuffer {
   readonly files: TableFiles;
@@ -70,17 +66,7 @@ export class PartitionBuffer {
       throw new ValueError(expected('PartitionBuffer', 'a whole number of at least 1', 'capacity', capacity));
     }
     this.capacity = Math.min(capacity, layout.partitions);
-    for (const { name, width } of columns) {
-      const elements = this.capacity * layout.size * width;
-      if (elements > maxElements) {
-        const advice =
-          'A typed array holds fewer than 2^32 elements: lower the capacity or use more partitions.';
-        const what = `at most ${maxElements} elements`;
-        throw new ValueError(
-          expected('PartitionBuffer', what, `the block of column ${name}`, elements, advice),
-        );
-      }
-    }
+    for (const column of columns) checkBlock(column, this.capacity * layout.size);
     this.slots = new Int32Array(this.capacity).fill(-1);
     this.slotOf = new Int32Array(layout.partitions).fill(-1);
     this.#dirty = new Uint8Array(this.capacity);
@@ -99,15 +85,20 @@ export class PartitionBuffer {
     this.#at = -1;
   }
 
-  /** Brings the first state of the ordering into memory; partitions that changed meanwhile are written first. */
+  /**
+   * Brings the first state of the ordering into memory. Partitions that are in their slot already stay, changes and all;
+   * others that changed are written first.
+   */
   async load(): Promise<void> {
     this.#checkWhole('load');
     await this.#io.discard();
-    await this.flush();
+    await this.#io.settle();
     this.#allocate();
     const state = this.#states[0];
-    for (let slot = 0; slot < this.capacity; slot++) {
-      if (this.slots[slot] === state[slot]) continue;
+    const moving = [...state.keys()].filter((slot) => this.slots[slot] !== state[slot]);
+    // All writes before any read: a partition may come back in another slot.
+    for (const slot of moving) await this.#write(slot);
+    for (const slot of moving) {
       this.#occupy(slot, -1);
       await this.files.readPartition(state[slot], this.#views(slot, state[slot]));
       this.#occupy(slot, state[slot]);
@@ -252,11 +243,7 @@ export class PartitionBuffer {
   async flush(): Promise<void> {
     this.#checkWhole('flush');
     await this.#io.settle();
-    for (let slot = 0; slot < this.capacity; slot++) {
-      if (this.#dirty[slot] === 0 || this.slots[slot] < 0) continue;
-      await this.files.writePartition(this.slots[slot], this.#views(slot, this.slots[slot]));
-      this.#dirty[slot] = 0;
-    }
+    for (let slot = 0; slot < this.capacity; slot++) await this.#write(slot);
   }
 
   /**
@@ -304,6 +291,14 @@ export class PartitionBuffer {
     const next = this.#states[this.#at + 1];
     const admitted = [...next.keys()].filter((slot) => next[slot] !== this.slots[slot]);
     this.#io.prefetch(admitted.map((slot) => next[slot]));
+  }
+
+  /** Writes what a slot holds, if it changed. */
+  async #write(slot: number): Promise<void> {
+    const partition = this.slots[slot];
+    if (this.#dirty[slot] === 0 || partition < 0) return;
+    await this.files.writePartition(partition, this.#views(slot, partition));
+    this.#dirty[slot] = 0;
   }
 
   async #evict(slot: number): Promise<void> {
@@ -360,15 +355,7 @@ export class PartitionBuffer {
       this.#io.reserve(Math.max(...swaps.slice(1), 0));
     }
     if (this.#blocks.length > 0) return;
-    this.#blocks = this.columns.map((column) => {
-      const elements = this.capacity * this.layout.size * column.width;
-      const buffer = new ArrayBuffer(elements * bytesPerElement(column.dtype) + 64);
-      const miss = prepareBlock(new Uint8Array(buffer, 0, Math.min(buffer.byteLength, maxElements)));
-      const offset = (64 - miss) % 64;
-      return column.dtype === 'f32'
-        ? new Float32Array(buffer, offset, elements)
-        : new Uint16Array(buffer, offset, elements);
-    });
+    this.#blocks = this.columns.map((column) => allocateBlock(column, this.capacity * this.layout.size));
   }
 
   /** Partitions of state `a` that are not in state `b`. */

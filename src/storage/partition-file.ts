@@ -7,47 +7,67 @@ import { asyncKernels } from '../native/index.js';
 import { FormatError } from '../util/errors.js';
 import { type DirectIo, padToPage, readFully, transferBytes, writeFully } from './direct-io.js';
 
-/** Takes bytes in any pieces and writes them in whole pages, zeros at the end; `finish` gives the checksum. */
+/**
+ * Takes bytes in any pieces and writes them in whole pages, zeros at the end; `finish` gives the checksum. One half of
+ * the staging memory is filled while the other is on its way to the disk.
+ */
 export class StagedWriter {
   readonly #file: FileHandle;
-  readonly #staging: Uint8Array;
+  readonly #halves: readonly Uint8Array[];
+  #half = 0;
   #filled = 0;
   #position = 0;
-  #crc = 0;
+  /** Checksum of everything handed to the disk; rejects when a write failed. */
+  #done: Promise<number> = Promise.resolve(0);
 
   constructor(file: FileHandle, staging: Uint8Array) {
     this.#file = file;
-    this.#staging = staging;
+    this.#halves = splitStaging(staging);
   }
 
   async append(bytes: Uint8Array): Promise<void> {
     for (let done = 0; done < bytes.length; ) {
-      const count = Math.min(bytes.length - done, this.#staging.length - this.#filled);
-      this.#staging.set(bytes.subarray(done, done + count), this.#filled);
+      const half = this.#halves[this.#half];
+      const count = Math.min(bytes.length - done, half.length - this.#filled);
+      half.set(bytes.subarray(done, done + count), this.#filled);
       this.#filled += count;
       done += count;
-      if (this.#filled === this.#staging.length) await this.#flush();
+      if (this.#filled === half.length) await this.#flush();
     }
   }
 
   async finish(): Promise<number> {
     const padded = padToPage(this.#filled);
-    this.#staging.fill(0, this.#filled, padded);
+    this.#halves[this.#half].fill(0, this.#filled, padded);
     this.#filled = padded;
     await this.#flush();
-    return this.#crc;
+    return this.#done;
   }
 
+  /** Starts to write the half that was filled, once the other has arrived. */
   async #flush(): Promise<void> {
-    const piece = this.#staging.subarray(0, this.#filled);
-    const [crc] = await Promise.all([
-      asyncKernels.crc32(piece, piece.length, this.#crc),
-      writeFully(this.#file, piece, this.#position),
-    ]);
-    this.#crc = crc;
+    const before = await this.#done;
+    const piece = this.#halves[this.#half].subarray(0, this.#filled);
+    const position = this.#position;
+    this.#done = Promise.all([
+      asyncKernels.crc32(piece, piece.length, before),
+      writeFully(this.#file, piece, position),
+    ]).then(([crc]) => crc);
+    // Seen by the next flush or by finish; until then it must not count as unobserved.
+    this.#done.catch(() => {});
     this.#position += this.#filled;
     this.#filled = 0;
+    if (this.#halves.length === 1) await this.#done;
+    else this.#half = 1 - this.#half;
   }
+}
+
+/** Two equal halves of whole pages, or one piece when there are too few. */
+function splitStaging(staging: Uint8Array): Uint8Array[] {
+  const half = padToPage(Math.floor(staging.length / 2));
+  return 2 * half > staging.length
+    ? [staging]
+    : [staging.subarray(0, half), staging.subarray(half, 2 * half)];
 }
 
 export interface CheckedRead {
@@ -63,26 +83,34 @@ export interface CheckedRead {
 /** Reads a file of known length and checksum; refuses any other by name. */
 export async function readChecked(io: DirectIo, path: string, options: CheckedRead): Promise<void> {
   const { bytes, crc, staging, sink } = options;
-  const step = sink === null ? transferBytes : staging.length;
-  let got = Promise.resolve(0);
-  await io.withFile(path, 'read', async (file) => {
-    got = Promise.resolve(0);
+  // A piece is checked and handed on while the next one is read into the other half.
+  const halves = sink === null ? [] : splitStaging(staging);
+  const step = sink === null ? transferBytes : halves[0].length;
+  const found = await io.withFile(path, 'read', async (file) => {
     const { size } = await file.stat();
     if (size !== bytes) throw wrongSize(path, bytes, size);
-    for (let position = 0; position < bytes; position += step) {
+    let got = 0;
+    let checking = Promise.resolve();
+    for (let position = 0, i = 0; position < bytes; position += step, i++) {
       const count = Math.min(step, bytes - position);
-      const piece = sink === null ? staging.subarray(position, position + count) : staging.subarray(0, count);
+      const piece =
+        sink === null
+          ? staging.subarray(position, position + count)
+          : halves[i % halves.length].subarray(0, count);
       const read = await readFully(file, piece, position);
+      await checking;
       if (read < count) throw wrongSize(path, bytes, position + read);
-      got = got.then((before) => asyncKernels.crc32(piece, count, before));
-      if (sink !== null) {
-        await got;
-        sink(piece, position);
-      }
+      checking = asyncKernels.crc32(piece, count, got).then((value) => {
+        got = value;
+        sink?.(piece, position);
+      });
+      // Seen when it is awaited; a read that fails meanwhile must not leave it unobserved.
+      checking.catch(() => {});
+      if (halves.length === 1) await checking;
     }
-    await got;
+    await checking;
+    return got;
   });
-  const found = await got;
   if (found === crc) return;
   const advice = 'The file is damaged; go back to an older checkpoint.';
   throw new FormatError(`read: expected checksum ${hex(crc)} in ${path}, got ${hex(found)}. ${advice}`, {

@@ -40,7 +40,10 @@ import {
 } from './table-manifest.js';
 import { VersionFolder } from './version-folder.js';
 
-/** Fills rows start … start + rows − 1 of a column; `values` comes zeroed. Called for pieces of a partition in order. */
+/**
+ * Fills rows start … start + rows − 1 of a column; `values` comes zeroed. Called for pieces of a partition in order, and
+ * again from the partition's first row when a transfer has to start over.
+ */
 export type ColumnInit = (piece: {
   readonly column: TableColumn;
   readonly start: number;

@@ -314,6 +314,24 @@ test('everything in memory: local ids are global ids', async () => {
   await buffer.unload();
 });
 
+test('a new ordering writes and reads only what moves', async () => {
+  const buffer = await buffer45(true);
+  const { traffic } = buffer.files;
+  buffer.indexPut(ids(0, 10), Float32Array.of(50, 0, 0, 60, 0, 0));
+  const before = { ...traffic };
+  buffer.setOrdering([[0, 1]]);
+  await buffer.load();
+  expect(traffic.written).toBe(before.written);
+  // 1 changes its slot, 0 makes room for it: both are written, then 1 is read back.
+  buffer.setOrdering([[1, 2]]);
+  await buffer.load();
+  expect(traffic.written).toBe(before.written + 2 * 4096);
+  expect([...buffer.indexRead(ids(0, 10))].filter((_, i) => i % 3 === 0)).toEqual([60, 20]);
+  await buffer.unload();
+  const content = await wholeColumn(buffer.files);
+  expect([content[0], content[30]]).toEqual([50, 60]);
+});
+
 test('any table through any plan: what was added is there, exactly', async () => {
   const sizes = fc.record({
     rows: fc.integer({ min: 8, max: 60 }),
