@@ -164,7 +164,7 @@ void multiply(const Product<T>& p, const Slab<T>& slab, const Bands<T>& bands, i
     const bool direct = slab.reads_b(panel);
     const i64 ldb = direct ? p.ldb : padded;
     const T* b = direct ? p.b + (slab.k0 + step0) * p.ldb + j : slab.data(panel) + step0 * padded;
-    const Ends<T> ends{first && p.bias ? p.bias + j : nullptr, !first || p.accumulate, p.stream, false};
+    const Ends<T> ends{first && p.bias ? p.bias + j : nullptr, !first || p.accumulate, p.stream};
     const Far<T> far = look_ahead(p, slab, bands, step0, step, panel, begin, end);
     T* c = p.c + bands.i0 * p.n + j;
     const T* a = bands.data;
@@ -174,7 +174,7 @@ void multiply(const Product<T>& p, const Slab<T>& slab, const Bands<T>& bands, i
       const T* const next_a = a + bands.band_stride + height * bands.row_stride;
       if (!p.stream && band + 1 < bands.count) fetch_rows(next_c, p.n, bands.height(band + 1));
       pick_tile<T>(height, padded / W, bands.panel)(step, a, bands.lda, b, ldb, c, p.n, ends, tail,
-                                                    {next_a, far.data + far.share * band, far.pace}, nullptr);
+                                                    {next_a, far.data + far.share * band, far.pace});
       c = next_c;
       a = next_a;
     }

@@ -24,14 +24,6 @@ constexpr int kRowsWide = 6;
 constexpr int kRowsNarrow = 12;
 #endif
 
-// How a tile begins and ends: its chains start at bias (or zero if null), plus c if `load`; `stream` writes c past
-// the caches, for a c that would not stay in them anyway; `relu` writes no negative numbers.
-template <class T>
-struct Ends {
-  const T* bias;
-  bool load, stream, relu;
-};
-
 // What later tiles will read, fetched while this one computes: `near` is the next rows of a, for the first-level
 // cache; `far` goes to the second level at a pace of `pace` elements for two steps of k.
 template <class T>
@@ -39,16 +31,6 @@ struct Ahead {
   const T *near, *far;
   i64 pace;
 };
-
-template <class T, int R>
-inline __attribute__((always_inline)) void fetch(Ahead<T>& next) {
-  constexpr int elements = 64 / sizeof(T);
-#pragma GCC unroll 4
-  for (int line = 0; line < 2 * R; line += elements) __builtin_prefetch(next.near + line, 0, 3);
-  __builtin_prefetch(next.far, 0, 2);
-  next.near += 2 * R;
-  next.far += next.pace;
-}
 
 // A second product whose terms follow those of the first in every chain.
 template <class T>
@@ -60,6 +42,27 @@ struct Second {
   i64 ldb;
   Ahead<T> next;
 };
+
+// How a tile begins and ends: its chains start at bias (or zero if null), plus c if `load`; `stream` writes c past
+// the caches, for a c that would not stay in them anyway; `relu` writes no negative numbers;
+// `second`, for rows only, is a product whose terms follow.
+template <class T>
+struct Ends {
+  const T* bias;
+  bool load, stream;
+  bool relu = false;
+  const Second<T>* second = nullptr;
+};
+
+template <class T, int R>
+inline __attribute__((always_inline)) void fetch(Ahead<T>& next) {
+  constexpr int elements = 64 / sizeof(T);
+#pragma GCC unroll 4
+  for (int line = 0; line < 2 * R; line += elements) __builtin_prefetch(next.near + line, 0, 3);
+  __builtin_prefetch(next.far, 0, 2);
+  next.near += 2 * R;
+  next.far += next.pace;
+}
 
 // One step of k for a tile; `row(r)` gives the address of a's element in row r.
 template <class T, int R, int C, class Row>
@@ -112,10 +115,10 @@ inline __attribute__((always_inline)) void sweep_panel(typename Simd<T>::V (&x)[
   if (q < k) step<T, R, C>(x, b, [&](int r) { return a + r; });
 }
 
-// `tail` is the number of columns of the last vector that exist in c; `second` may be null, and is for rows only.
+// `tail` is the number of columns of the last vector that exist in c.
 template <class T, int R, int C, bool Panel>
 void tile(i64 k, const T* a, i64 lda, const T* b, i64 ldb, T* c, i64 ldc, Ends<T> ends, int tail,
-          Ahead<T> next, const Second<T>* second) {
+          Ahead<T> next) {
   using S = Simd<T>;
   constexpr int W = S::width;
   typename S::V x[R][C], first[C];
@@ -143,7 +146,7 @@ void tile(i64 k, const T* a, i64 lda, const T* b, i64 ldb, T* c, i64 ldc, Ends<T
   if (Panel) {
     sweep_panel<T, R, C>(x, k, a, lda, b, ldb, next);
   } else {
-    for (;;) {
+    for (const Second<T>* second = ends.second;;) {
       sweep_rows<T, R, C>(x, k, a, lda, b, ldb, next);
       if (!second) break;
       k = second->k, a = second->a, lda = second->lda, b = second->b, ldb = second->ldb, next = second->next;
@@ -174,8 +177,7 @@ void tile(i64 k, const T* a, i64 lda, const T* b, i64 ldb, T* c, i64 ldc, Ends<T
 }
 
 template <class T>
-using TileFn = void (*)(i64, const T*, i64, const T*, i64, T*, i64, Ends<T>, int, Ahead<T>,
-                        const Second<T>*);
+using TileFn = void (*)(i64, const T*, i64, const T*, i64, T*, i64, Ends<T>, int, Ahead<T>);
 
 template <class T, int C, bool Panel, int... R>
 constexpr std::array<TileFn<T>, sizeof...(R)> tile_table(std::integer_sequence<int, R...>) {

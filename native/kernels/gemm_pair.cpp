@@ -22,7 +22,7 @@ void multiply_pair(const Product<T>& p, const Slab<T>& s, const Product<T>& q, c
   for (i64 panel = begin; panel < end; ++panel) {
     const i64 j = panel * Slab<T>::kPanel;
     const int padded = s.padded(panel), tail = W - (padded - s.columns(panel));
-    const Ends<T> ends{p.bias ? p.bias + j : nullptr, false, p.stream, relu};
+    const T* const bias = p.bias ? p.bias + j : nullptr;
     const Far<T> far_x = look_ahead(p, s, x, 0, p.k, panel, begin, end);
     const Far<T> far_y = look_ahead(q, t, y, 0, q.k, panel, begin, end);
     T* c = p.c + i0 * p.n + j;
@@ -33,8 +33,9 @@ void multiply_pair(const Product<T>& p, const Slab<T>& s, const Product<T>& q, c
       T* const next_c = c + height * p.n;
       if (!p.stream && band + 1 < x.count) fetch_rows(next_c, p.n, x.height(band + 1));
       const Second<T> second{q.k, a2, y.lda, t.data(panel), padded, {next2, far_y.data + far_y.share * band, far_y.pace}};
-      pick_tile<T>(height, padded / W, false)(p.k, a, x.lda, s.data(panel), padded, c, p.n, ends, tail,
-                                              {next, far_x.data + far_x.share * band, far_x.pace}, &second);
+      pick_tile<T>(height, padded / W, false)(p.k, a, x.lda, s.data(panel), padded, c, p.n,
+                                              {bias, false, p.stream, relu, &second}, tail,
+                                              {next, far_x.data + far_x.share * band, far_x.pace});
       c = next_c, a = next, a2 = next2;
     }
   }
