@@ -89,7 +89,7 @@ void multiply(const T* a, i64 lda, bool transposed, const Panels<T>& b, T* c, i6
       const T* factor = b.at(panel) + k0 * padded;
       gemm_detail::pick_tile<T>(height, padded / W, transposed)(k, from, lda, factor, padded,
                                                                 c + row * ldc + panel * b.kWide, ldc, ends, tail,
-                                                                {transposed ? from : from + height * lda, factor, 0}, nullptr);
+                                                                {transposed ? from : from + height * lda, factor, 0});
     };
     if (transposed) {  // a's columns are far apart: all panels while they are close
       i64 row = 0;
