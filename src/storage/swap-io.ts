@@ -9,6 +9,9 @@ import { alignedBytes } from './direct-io.js';
 import type { TableFiles } from './table-files.js';
 import { type FileKind, fileKinds } from './table-manifest.js';
 
+/** Partitions read at a time. */
+const parallel = 4;
+
 /** A whole partition as its files hold it. */
 export type PartitionImage = Readonly<Record<FileKind, Uint8Array | null>>;
 
@@ -51,23 +54,29 @@ export class SwapIo {
 
   /** Starts to read partitions; at most one such list is under way. */
   prefetch(partitions: readonly number[]): void {
-    const read = async (): Promise<void> => {
-      for (let i = 0; i < partitions.length; i++) {
-        const k = partitions[i];
-        await this.#pending.get(k);
-        for (const kind of fileKinds) {
-          const image = this.#images[i][kind];
-          if (image !== null) {
-            await this.#files.readImage(kind, k, image.subarray(0, this.#files.fileBytes(kind, k)));
-          }
-        }
+    let next = 0;
+    let failure: unknown = null;
+    // Some at a time, for groups of small partitions. All lanes end before the memory is used again.
+    const lane = async (): Promise<void> => {
+      while (next < partitions.length && failure === null) {
+        const i = next++;
+        await this.#read(partitions[i], this.#images[i]).catch((error: unknown) => {
+          failure ??= error;
+        });
       }
     };
-    const done = read().then(
-      () => null,
-      (error: unknown) => error,
-    );
+    const lanes = Array.from({ length: Math.min(parallel, partitions.length) }, lane);
+    const done = Promise.all(lanes).then(() => failure);
     this.#reading = { partitions, done };
+  }
+
+  async #read(k: number, images: PartitionImage): Promise<void> {
+    await this.#pending.get(k);
+    for (const kind of fileKinds) {
+      const image = images[kind];
+      if (image !== null)
+        await this.#files.readImage(kind, k, image.subarray(0, this.#files.fileBytes(kind, k)));
+    }
   }
 
   /** The images of exactly these partitions, read now unless they were read ahead. */

@@ -240,6 +240,51 @@ describe('in the background', () => {
     expect(buffer.loaded).toBe(false);
   });
 
+  test('groups of partitions: changes survive, a failed read leaves the swap to be tried again', async () => {
+    const layout = new PartitionLayout(90, 12);
+    const files = await TableFiles.create(await folder(), {
+      layout,
+      columns: [column('x', 1)],
+      init: countingInit,
+    });
+    const buffer = new PartitionBuffer(files, 6);
+    const options = {
+      ordering: 'COMET',
+      partitions: 12,
+      capacity: 6,
+      fineToCoarseRatio: 3,
+      seed: 2,
+    } as const;
+    const plan = planEdgeBuckets({ ...options, epoch: 0 });
+    const read = files.readImage.bind(files);
+    let calls = 0;
+    files.readImage = (kind, k, image) =>
+      ++calls % 7 === 3 ? Promise.reject(new Error('gone')) : read(kind, k, image);
+    let failures = 0;
+    const expected = await wholeColumn(files);
+    buffer.setOrdering(plan.states);
+    await buffer.load();
+    for (let s = 0; ; s++) {
+      expect([...buffer.slots]).toEqual([...plan.states[s]]);
+      for (const { rows, globalStart, localStart } of buffer.localRanges()) {
+        for (let i = 0; i < rows; i++) {
+          buffer.indexAdd(ids(localStart + i), Float32Array.of(s));
+          expected[globalStart + i] += s;
+        }
+      }
+      if (!buffer.hasSwap()) break;
+      while (buffer.state === s) {
+        await buffer.performNextSwap().catch((error: Error) => {
+          expect(error.message).toBe('gone');
+          failures++;
+        });
+      }
+    }
+    expect(failures).toBeGreaterThan(1);
+    await buffer.unload();
+    expect(await wholeColumn(files)).toEqual(expected);
+  });
+
   test('unload in the midst of transfers waits for them', async () => {
     const buffer = await buffer45(true);
     let running = 0;
