@@ -34,6 +34,7 @@ export {
   initializeStorage,
 } from './loop/initialize-storage.js';
 export { openDataset } from './loop/open-dataset.js';
+export { type FoundRun, findRun, type OpenedRun, type OpenRunOptions, openRun } from './loop/open-run.js';
 export { openRunTables } from './loop/run-tables.js';
 export { type StageSpan, StageTimings } from './loop/timings.js';
 export { type TrainRunOptions, type TrainRunResult, trainRun } from './loop/train-run.js';

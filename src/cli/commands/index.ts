@@ -1,6 +1,7 @@
 /** Every command, in the order in which the help lists them. A command file only registers; its work loads when asked for. */
 import type { Command } from 'commander';
 import { register as config } from './config.js';
+import { register as evaluate } from './eval.js';
 import { register as exportTables } from './export.js';
 import { register as info } from './info.js';
 import { register as preprocess } from './preprocess.js';
@@ -12,6 +13,7 @@ export const commands: readonly ((program: Command) => void)[] = [
   preprocess,
   config,
   train,
+  evaluate,
   exportTables,
   info,
 ];

@@ -1,0 +1,94 @@
+/** The work of `skein eval`: the metrics of a saved model on a held-out set, in all, by direction, by relation. */
+import {
+  formatMetric,
+  LinkPredictionModel,
+  type LinkPredictionReporter,
+  type MetricValues,
+  type OpenedRun,
+  Output,
+  openRun,
+  SynchronousEvaluator,
+} from '../train/index.js';
+import { StateError, ValueError } from '../util/errors.js';
+
+export interface EvalCommand {
+  readonly byRelation: boolean;
+  readonly json: boolean;
+  /** `test` or `validation`, and overrides `section.key=value`. */
+  readonly set: readonly string[];
+}
+
+export async function evalCommand(path: string, command: EvalCommand): Promise<void> {
+  const output = new Output({ json: command.json });
+  const split = splitNamed(command.set.filter((text) => !text.includes('=')));
+  const run = await openRun(path, {
+    command: 'eval',
+    overrides: command.set.filter((text) => text.includes('=')),
+    onWarning: (message) => output.warn(message),
+  });
+  try {
+    const started = performance.now();
+    const evaluator = new SynchronousEvaluator(run.batcher, run.model);
+    const metrics = await evaluator.evaluate(split === 'validation');
+    if (Object.keys(metrics).length === 0)
+      throw new StateError(
+        `eval: expected a ${split} set in ${run.dataset.directory}, got none. Choose the other with --set, or prepare the dataset with --dataset_split.`,
+      );
+    const seconds = (performance.now() - started) / 1000;
+    const { epoch } = run.record.position;
+    output.text(`${split} set, model of epoch ${epoch} in ${run.checkpoint}`);
+    output.text(line('', metrics));
+    output.event('eval', { set: split, epoch, ...metrics, seconds });
+    const details = run.model instanceof LinkPredictionModel ? await links(run, command, output) : {};
+    output.event('done', {
+      directory: run.checkpoint,
+      epoch,
+      [split]: metrics,
+      ...Object.fromEntries(Object.entries(metrics).map(([name, value]) => [`${split}.${name}`, value])),
+      ...details,
+      seconds,
+    });
+  } finally {
+    await run.close();
+  }
+}
+
+/** What ranks tell beside the means over all. */
+async function links(run: OpenedRun, command: EvalCommand, output: Output): Promise<object> {
+  const reporter = (run.model as LinkPredictionModel).reporter;
+  const by_direction = directions(reporter, output);
+  if (!command.byRelation || !run.dataset.hasRelations) return { by_direction };
+  const names = await run.dataset.relationNames();
+  const grouped = [...reporter.resultsByRelation()].map(
+    ([id, values]) => [names.nameOf(id), values] as const,
+  );
+  grouped.sort(([, a], [, b]) => b.count - a.count);
+  const width = Math.max(...grouped.map(([name]) => name.length));
+  for (const [name, values] of grouped) {
+    output.text(line(name.padEnd(width), values));
+    output.event('relation', { relation: name, ...values });
+  }
+  return { by_direction, by_relation: Object.fromEntries(grouped) };
+}
+
+function directions(
+  reporter: LinkPredictionReporter,
+  output: Output,
+): Readonly<Record<string, MetricValues>> {
+  const found = [...reporter.resultsByDirection()];
+  for (const [direction, values] of found) output.text(line(`${direction}s`, values));
+  return Object.fromEntries(found);
+}
+
+function line(title: string, values: MetricValues): string {
+  const { count, ...metrics } = values as MetricValues & { readonly count?: number };
+  const cells = Object.entries(metrics).map(([name, value]) => `${name} ${formatMetric(value)}`);
+  if (count !== undefined) cells.push(`(${count})`);
+  return `${title === '' ? '' : `  ${title}  `}${cells.join('  ')}`;
+}
+
+function splitNamed(names: readonly string[]): 'validation' | 'test' {
+  const name = names.at(-1) ?? 'test';
+  if (name === 'validation' || name === 'test') return name;
+  throw new ValueError(`eval: expected test, validation or section.key=value for --set, got ${name}.`);
+}
