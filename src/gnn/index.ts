@@ -44,4 +44,5 @@ export {
 } from './ops/index.js';
 export { AttentionalPool, globalMaxPool, globalMeanPool, globalSumPool } from './pooling.js';
 export { propagate } from './propagation.js';
+export * from './ranking/index.js';
 export { SIGN, type SIGNOptions, signFeatures } from './sign.js';

@@ -20,7 +20,6 @@ export {
   type EdgeScores,
   type Side,
 } from './edge-decoder.js';
-export { EdgeFilter, type EdgeFilterOptions, type FilterLists, type GivenEnd } from './edge-filter.js';
 export { linkLoss } from './link-loss.js';
 export {
   BCEAfterSigmoidLoss,
@@ -37,24 +36,6 @@ export {
   SoftmaxCrossEntropy,
   SoftPlusLoss,
 } from './link-losses.js';
-export {
-  defaultHits,
-  RankAccumulator,
-  type RankAccumulatorOptions,
-  type RankingMetrics,
-  type RankingOptions,
-  type RankReport,
-  rankingMetrics,
-} from './rank-metrics.js';
-export {
-  countScores,
-  RankCounter,
-  type RankCounterOptions,
-  type RankCounts,
-  ranksOf,
-  type TieRule,
-  tieRules,
-} from './ranks.js';
 export { type N3Options, N3Regularizer, NormRegularizer, Regularizer } from './regularizer.js';
 export {
   ComplexHadamardOperator,

@@ -7,8 +7,8 @@ import { type FloatArray, kernels, type ScoreOp, scoreCode } from '../../native/
 import { formatShape, fromTypedArray, noGrad, scope, slice, type Tensor } from '../../tensor/index.js';
 import { checkIds, packed } from '../../tensor/ops/common.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
+import type { Comparator } from '../decoders/comparator.js';
 import { normalizeRows } from '../ops/index.js';
-import type { Comparator } from './comparator.js';
 import type { FilterLists } from './edge-filter.js';
 
 /**

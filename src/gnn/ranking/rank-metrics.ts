@@ -3,7 +3,7 @@
  * relation.
  */
 import { checkInteger, expected, ShapeError } from '../../util/errors.js';
-import type { Direction } from './edge-decoder.js';
+import type { Direction } from '../decoders/edge-decoder.js';
 import { type RankCounts, ranksOf, type TieRule } from './ranks.js';
 
 export const defaultHits = [1, 3, 5, 10, 50, 100] as const;
