@@ -10,7 +10,7 @@ from inputs import figures, floats, integers
 NODES, RELATIONS, WIDTH = 14_541, 237, 100
 BATCH, CHUNKS, NEGATIVES, BATCHES = 1000, 10, 500, 4
 RATE, EPS, FIRST_SUM = 0.1, 1e-10, 0.1
-QUERIES, FILTERS = 20_000, 40
+QUERIES, FILTERS = 5000, 40
 
 cases = {}
 
@@ -193,9 +193,5 @@ def filtered_ranks():
     def by_signs(scores, positive):
         return 1 + (scores.sub_(positive).sign_().sum(1).double() + NODES) / 2
 
-    ways = {}
-    for block in (250, 1000):
-        ways[f"sums, {block} queries"] = lambda block=block: prepare(block, by_sums)
-        ways[f"counts, {block} queries"] = lambda block=block: prepare(block, by_counts)
-        ways[f"signs, {block} queries"] = lambda block=block: prepare(block, by_signs)
-    return ways
+    counts = {"sums": by_sums, "counts": by_counts, "signs": by_signs}
+    return {name: lambda count=count: prepare(500, count) for name, count in counts.items()}

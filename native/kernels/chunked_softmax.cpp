@@ -141,7 +141,7 @@ void chunked_softmax_loss(const T* query, const T* target, const T* rows, const 
       scale_queries(query + e * width, w, scaled);
       multiply(static_cast<const T*>(w.scores), w.stride, true, scaled, gn, width, n, e > begin);
     }
-  });
+  }, Share::asked);
   if (g_rows) add_negatives(tasks, buffers, negatives, g_rows, row_count);
 }
 

@@ -17,16 +17,23 @@ using namespace score_detail;
 
 constexpr i64 kBlockQueries = 8 * gemm_detail::kRowsWide;
 
+// Counters of each query, by column of a panel, so that counting needs no sums across a vector.
 template <class T>
-inline void count_row(const T* x, T positive, int columns, i32& greater, i32& equal) {
-  int above = 0, same = 0;
-#pragma omp simd reduction(+ : above, same)
-  for (int j = 0; j < columns; ++j) {
-    above += !(x[j] <= positive);
-    same += x[j] == positive;
+struct Counters {
+  i32 greater[kBlockQueries][Panels<T>::kWide], equal[kBlockQueries][Panels<T>::kWide];
+};
+
+template <class T>
+inline void count_row(const T* SKEIN_RESTRICT x, T own, int columns, i32* SKEIN_RESTRICT greater,
+                      i32* SKEIN_RESTRICT equal) {
+  constexpr int kWide = Panels<T>::kWide;
+  if (columns == kWide) {
+    for (int j = 0; j < kWide; ++j) greater[j] += !(x[j] <= own);
+    for (int j = 0; j < kWide; ++j) equal[j] += x[j] == own;
+  } else {
+    for (int j = 0; j < columns; ++j) greater[j] += !(x[j] <= own);
+    for (int j = 0; j < columns; ++j) equal[j] += x[j] == own;
   }
-  greater += above;
-  equal += same;
 }
 
 }  // namespace
@@ -48,6 +55,7 @@ void rank_tile(i64 op, const T* query, const T* positive, const i32* positive_id
   });
   parallel_for(queries, kBlockQueries, [&](i64 begin, i64 end) {
     alignas(64) T scores[kBlockQueries * kWide];
+    alignas(64) Counters<T> counters = {};
     i32 cursor[kBlockQueries];
     const i64 m = end - begin;
     for (i64 r = 0; r < m; ++r) {
@@ -67,7 +75,7 @@ void rank_tile(i64 op, const T* query, const T* positive, const i32* positive_id
           for (int j = 0; j < columns; ++j) x[j] = finish(how, x[j]);
         }
         const T own = positive[q];
-        count_row(x, own, columns, greater[q], equal[q]);
+        count_row(x, own, columns, counters.greater[r], counters.equal[r]);
         const auto leave_out = [&](i64 id) {
           greater[q] -= !(x[id - from] <= own);
           equal[q] -= x[id - from] == own;
@@ -81,6 +89,10 @@ void rank_tile(i64 op, const T* query, const T* positive, const i32* positive_id
             leave_out(filter_ids[k]);
         }
       }
+    }
+    for (i64 r = 0; r < m; ++r) {
+      for (i64 j = 0; j < kWide; ++j) greater[begin + r] += counters.greater[r][j];
+      for (i64 j = 0; j < kWide; ++j) equal[begin + r] += counters.equal[r][j];
     }
   }, Share::asked);
 }

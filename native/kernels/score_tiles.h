@@ -94,7 +94,12 @@ void multiply(const T* a, i64 lda, bool transposed, const Panels<T>& b, T* c, i6
     if (transposed) {  // a's columns are far apart: all panels while they are close
       i64 row = 0;
       for (i64 band = 0; band < cut.count; row += cut.height(band), ++band) {
-        for (i64 panel = 0; panel < panels; ++panel) run(row, cut.height(band), panel);
+        for (i64 panel = 0; panel < panels; ++panel) {
+          // The next band's columns, a share of them for each panel.
+          const T* next = a + k0 * lda + row + 2 * cut.low;
+          for (i64 q = k * panel / panels; q < k * (panel + 1) / panels; ++q) __builtin_prefetch(next + q * lda);
+          run(row, cut.height(band), panel);
+        }
       }
     } else {
       for (i64 panel = 0; panel < panels; ++panel) {
