@@ -164,9 +164,15 @@ export class RandomNegativeSampler extends NegativeSampler {
   }
 
   override getNegatives(batch: Batch, src: boolean): Negatives {
-    const ranges = this.graphStorage.table.localRanges();
+    const { table, numNodes, allResident } = this.graphStorage;
+    // Evaluation reads any row by its own number, whatever is resident.
+    const ranges = batch.train ? table.localRanges() : [{ localStart: 0, rows: numNodes }];
     const resident = ranges.reduce((sum, range) => sum + range.rows, 0);
     if (resident === 0) throw new StateError('RandomNegativeSampler: expected resident nodes, got none.');
+    if (this.filtered && batch.train && !allResident)
+      throw new StateError(
+        'RandomNegativeSampler: expected all nodes in memory for filtered negatives, got a partition buffer. Train without filtered.',
+      );
     if (this.numNegatives < 0) {
       const ids = Int32Array.from({ length: resident }, (_, i) => i);
       toLocal(ids, ranges);

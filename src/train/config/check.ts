@@ -97,6 +97,12 @@ function checkStorage({ storage, training }: SkeinConfig): ConfigProblem[] {
     const table = storage[name];
     if (table.type !== 'PARTITION_BUFFER') continue;
     problems.push(...checkBuffer(`storage.${name}`, table));
+    const { num_partitions: partitions, buffer_capacity: capacity } = table.options;
+    if (training.negative_sampling.filtered && capacity < partitions) {
+      const key = 'training.negative_sampling.filtered';
+      const advice = 'True edges of nodes on disk are not known; remove it, or use HOST_MEMORY.';
+      problems.push(problem(key, `false beside storage.${name}.type PARTITION_BUFFER`, true, advice));
+    }
     if (training.full_batch) {
       const advice = 'The whole graph must be in memory; use HOST_MEMORY, or full_batch: false.';
       problems.push(
