@@ -1,4 +1,4 @@
-/** What can be done with a trained run: evaluate, and refusals of what is no run. A tiny graph, in this process. */
+/** What can be done with a trained run: evaluate it and ask it, and refusals of what is no run. A tiny graph, in this process. */
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -78,6 +78,7 @@ evaluation: { negative_sampling: { filtered: true } }
 `;
 
 let trained: Event;
+let trainedBuffered: Event;
 beforeAll(async () => {
   capture();
   writeEdges(at('edges.tsv'));
@@ -85,6 +86,10 @@ beforeAll(async () => {
   await preprocess({ ...shared, outputDir: at('graph') });
   writeFileSync(at('links.yaml'), links('run', 'DISTMULT'));
   trained = await last('train', at('links.yaml'));
+  await preprocess({ ...shared, outputDir: at('graph-p4'), partitions: 4 });
+  const buffer = '{ type: PARTITION_BUFFER, options: { num_partitions: 4, buffer_capacity: 2 } }';
+  writeFileSync(at('buffered.yaml'), links('buffered', 'COMPLEX', `  embeddings: ${buffer}`));
+  trainedBuffered = await last('train', at('buffered.yaml'));
   vi.restoreAllMocks();
 }, 60_000);
 beforeEach(capture);
@@ -131,5 +136,96 @@ describe('eval', () => {
     bytes[bytes.length - 5] ^= 1;
     writeFileSync(at('broken/model.safetensors'), bytes);
     expect(await refused('eval', at('broken'))).toMatch(/broken\/model\.safetensors.*checksum/s);
+  });
+});
+
+interface Answer {
+  readonly name: string;
+  readonly score: number;
+  readonly known?: boolean;
+}
+
+describe('query', () => {
+  const answers = async (...args: string[]): Promise<Answer[]> =>
+    (await last('query', ...args))['answers'] as Answer[];
+
+  it('gives the best tails and heads, without known edges', async () => {
+    const known = readFileSync(at('edges.tsv'), 'utf8').split('\n');
+    const tails = await answers(at('run'), '--head', 'e5', '--relation', 'r2', '--top', '7');
+    expect(tails.length).toBe(7);
+    expect(tails.map(({ score }) => score)).toEqual(
+      [...tails.map(({ score }) => score)].sort((a, b) => b - a),
+    );
+    for (const { name } of tails) expect(known).not.toContain(`e5\tr2\t${name}`);
+    const heads = await answers(at('run'), '--tail', 'e5', '--relation', 'r2', '--top', '200');
+    for (const { name } of heads) expect(known).not.toContain(`${name}\tr2\te5`);
+    const all = await answers(
+      at('run'),
+      '--tail',
+      'e5',
+      '--relation',
+      'r2',
+      '--top',
+      '200',
+      '--include-known',
+    );
+    expect(all.length).toBe(100);
+    expect(all.filter((one) => !one.known && one.name !== 'e5').map((one) => one.name)).toEqual(
+      heads.map((one) => one.name),
+    );
+    for (const one of all) expect(one.known).toBe(known.includes(`${one.name}\tr2\te5`));
+  });
+
+  it('agrees with what the exported rows say', async () => {
+    await last('export', at('run'), '--output-dir', at('tables'));
+    const read = (name: string): Map<string, number[]> =>
+      new Map(
+        readFileSync(at(`tables/${name}.csv`), 'utf8')
+          .trim()
+          .split('\n')
+          .slice(1)
+          .map((line) => [line.split(',')[0], line.split(',').slice(1).map(Number)]),
+      );
+    const [nodes, inverse] = [read('embeddings'), read('inverse_relation_embeddings')];
+    const score = (a: readonly number[], b: readonly number[]): number =>
+      a.reduce((sum, x, j) => sum + x * b[j], 0);
+    const row = (name: string): number[] => nodes.get(name) as number[];
+    const query = row('e7').map((x, j) => x * (inverse.get('r1') as number[])[j]);
+    const [head] = await answers(
+      at('run'),
+      '--tail',
+      'e7',
+      '--relation',
+      'r1',
+      '--top',
+      '1',
+      '--include-known',
+    );
+    const best = [...nodes].sort(([, a], [, b]) => score(query, b) - score(query, a))[0];
+    expect(head.name).toBe(best[0]);
+    expect(head.score).toBeCloseTo(score(query, best[1]), 4);
+    const [near] = await answers(at('run'), '--neighbors', 'e7', '--top', '1');
+    const cosine = (name: string): number =>
+      score(row('e7'), row(name)) / Math.hypot(...row('e7')) / Math.hypot(...row(name));
+    const others = [...nodes.keys()].filter((name) => name !== 'e7');
+    expect(near.name).toBe(others.sort((a, b) => cosine(b) - cosine(a))[0]);
+    expect(near.score).toBeCloseTo(cosine(near.name), 5);
+  });
+
+  it('reads a partitioned table partition by partition, to the same answers', async () => {
+    const [first] = await answers(at('buffered'), '--head', 'e1', '--relation', 'r0', '--top', '1');
+    await last('export', at('buffered'), '--output-dir', at('tables-p4'));
+    expect(first.name).toMatch(/^e\d+$/);
+    expect((await last('eval', at('buffered')))['test']).toEqual(trainedBuffered['test']);
+  });
+
+  it('names what it does not know, with the nearest names', async () => {
+    expect(await refused('query', at('run'), '--head', 'E12', '--relation', 'r2')).toMatch(
+      /an entity of the graph for --head, got "E12"\. Did you mean e12/,
+    );
+    expect(await refused('query', at('run'), '--head', 'e1', '--relation', 'x9')).toMatch(/a relation.*r9/);
+    expect(await refused('query', at('run'), '--head', 'e1')).toMatch(/There are 10, for example r0/);
+    expect(await refused('query', at('run'))).toMatch(/one of --head, --tail and --neighbors, got none/);
+    expect(await refused('query', at('run'), '--neighbors', 'e1', '--top', '0')).toMatch(/--top/);
   });
 });

@@ -26,6 +26,7 @@ export * from './batch/samplers.js';
 
 export * from './config/index.js';
 export { type CheckpointRecord, Checkpoints, latestCheckpoint } from './loop/checkpoint.js';
+export * from './loop/encoded-nodes.js';
 export { Evaluator, type Metrics, PipelineEvaluator, SynchronousEvaluator } from './loop/evaluator.js';
 export { initializeBatcher, initializeModel, type ModelSizes } from './loop/initialize-model.js';
 export {
@@ -37,6 +38,7 @@ export { openDataset } from './loop/open-dataset.js';
 export { type FoundRun, findRun, type OpenedRun, type OpenRunOptions, openRun } from './loop/open-run.js';
 export { openRunTables } from './loop/run-tables.js';
 export { type StageSpan, StageTimings } from './loop/timings.js';
+export * from './loop/top-nodes.js';
 export { type TrainRunOptions, type TrainRunResult, trainRun } from './loop/train-run.js';
 export {
   PipelineTrainer,

@@ -5,6 +5,7 @@ import { register as evaluate } from './eval.js';
 import { register as exportTables } from './export.js';
 import { register as info } from './info.js';
 import { register as preprocess } from './preprocess.js';
+import { register as query } from './query.js';
 import { register as quickstart } from './quickstart.js';
 import { register as train } from './train.js';
 
@@ -14,6 +15,7 @@ export const commands: readonly ((program: Command) => void)[] = [
   config,
   train,
   evaluate,
+  query,
   exportTables,
   info,
 ];

@@ -9,7 +9,9 @@ export {
   type RowProvider,
 } from './export-table.js';
 export { flatRows, type NamedTable, openFlatTables } from './flat-tables.js';
+export { readGlosses } from './glosses.js';
 export type { OnPrepareProgress, PrepareProgress } from './graph-source.js';
+export { mappingText } from './mapping-file.js';
 export { IdentityNames, MappedNames, type NameTable } from './name-table.js';
 export {
   catalogueName,

@@ -14,6 +14,11 @@ export function mappingLine(raw: string, mapped: number): string {
   return `${csvField(raw, ',')},${mapped}\n`;
 }
 
+/** A whole mapping file. */
+export function mappingText(names: { readonly size: number; nameOf(id: number): string }): string {
+  return Array.from({ length: names.size }, (_, id) => mappingLine(names.nameOf(id), id)).join('');
+}
+
 /** A field as CSV, quoted where it must be. */
 export function csvField(text: string, delimiter: string): string {
   return text.includes(delimiter) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

@@ -18,6 +18,24 @@ function editDistance(a: string, b: string): number {
   return last[b.length];
 }
 
+/** Up to `count` words of `known` that look like `word`, the nearest first. Words that start with it come before others. */
+export function nearestWords(word: string, known: Iterable<string>, count = 3): string[] {
+  const lower = word.toLowerCase();
+  const bound = Math.max(2, Math.ceil(lower.length / 3));
+  let best: { readonly candidate: string; readonly distance: number }[] = [];
+  for (const candidate of known) {
+    const other = candidate.toLowerCase();
+    let distance: number;
+    // Longer names lose against shorter ones, less than a wrong letter does.
+    if (lower.length > 1 && other.startsWith(lower)) distance = (other.length - lower.length) / 1000;
+    else if (Math.abs(other.length - lower.length) > bound) continue;
+    else distance = editDistance(lower, other);
+    if (distance > bound || (best.length === count && distance >= best[count - 1].distance)) continue;
+    best = [...best, { candidate, distance }].sort((a, b) => a.distance - b.distance).slice(0, count);
+  }
+  return best.map(({ candidate }) => candidate);
+}
+
 /** The word of `known` nearest to `word`, whatever the case; undefined when none is near. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const lower = word.toLowerCase();

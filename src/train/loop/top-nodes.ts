@@ -1,0 +1,140 @@
+/**
+ * The best nodes for a question, over all nodes as they pass by in tiles: the other ends of edges that a model finds most
+ * likely, and the nodes whose rows point the same way. Beside one tile only the answers are held.
+ */
+import { fromTypedArray, gatherRows, noGrad, scope, type Tensor } from '../../tensor/index.js';
+import { checkInteger, StateError } from '../../util/errors.js';
+import type { Tile } from '../batch/node-table.js';
+import { LinkPredictionModel } from '../model/link-prediction-model.js';
+import { rowsForReading } from './encoded-nodes.js';
+import type { OpenedRun } from './open-run.js';
+
+export interface ScoredNode {
+  readonly id: number;
+  readonly score: number;
+}
+
+export interface TopOptions {
+  readonly count: number;
+  /** Nodes that are no answer. */
+  readonly skip?: (id: number) => boolean;
+}
+
+export interface LinkQuestion extends TopOptions {
+  /** The end that is known. */
+  readonly node: number;
+  /** null where edges have no relation. */
+  readonly relation: number | null;
+  /** The end that is asked for. */
+  readonly want: 'tail' | 'head';
+}
+
+/** Rows that are scored at a time. */
+const blockRows = 8192;
+
+/** The likeliest other ends of edges from (want tail) or to (want head) a node. */
+export async function topLinks(run: OpenedRun, question: LinkQuestion): Promise<ScoredNode[]> {
+  const { model, storage } = run;
+  if (!(model instanceof LinkPredictionModel))
+    throw new StateError(
+      `query: expected a run of LINK_PREDICTION for --head and --tail, got one of NODE_CLASSIFICATION. Use --neighbors, or "skein predict".`,
+    );
+  const best = new BestScores(question);
+  await rowsForReading(run);
+  const { rows, width } = await storage.readEncoded(Int32Array.of(question.node));
+  const score = scorer(model, fromTypedArray(rows, [1, width]), question);
+  for await (const tile of storage.tiles())
+    for (const { start, values } of blocks(tile, width)) {
+      const scores = noGrad(() => scope(() => score(values).dataSync() as Float32Array));
+      best.offerAll(start, scores);
+    }
+  return best.results();
+}
+
+/** The nodes whose rows have the highest cosine with a node's. */
+export async function nearestNodes(run: OpenedRun, node: number, options: TopOptions): Promise<ScoredNode[]> {
+  const best = new BestScores(options);
+  await rowsForReading(run);
+  const { rows: own, width } = await run.storage.readEncoded(Int32Array.of(node));
+  const length = Math.hypot(...own);
+  for await (const { start, count, rows } of run.storage.tiles()) {
+    for (let i = 0; i < count; i++) {
+      let [dot, squares] = [0, 0];
+      for (let j = 0, at = i * width; j < width; j++, at++) {
+        dot += own[j] * rows[at];
+        squares += rows[at] * rows[at];
+      }
+      best.offer(start + i, dot / Math.max(Math.sqrt(squares) * length, 1e-12));
+    }
+  }
+  return best.results();
+}
+
+/** Scores of a block of rows [n, d] as the other end. */
+function scorer(
+  { decoder }: LinkPredictionModel,
+  own: Tensor,
+  { want, relation }: LinkQuestion,
+): (rows: Tensor) => Tensor {
+  const relationOf = (count: number): Int32Array | null =>
+    relation === null ? null : new Int32Array(count).fill(relation);
+  const side = noGrad(() => decoder.sides({ src: own, dst: own, relations: relationOf(1), rows: own })).find(
+    ({ direction }) => direction === (want === 'tail' ? 'rhs' : 'lhs'),
+  );
+  if (side !== undefined)
+    return (rows) => decoder.comparator.chunks(side.query, rows, upTo(rows.shape[0]), 1);
+  // Without inverse relations a source is guessed by scoring its edge forwards.
+  return (rows) => {
+    const count = rows.shape[0];
+    const dst = gatherRows(own, new Int32Array(count));
+    const [forward] = decoder.sides({ src: rows, dst, relations: relationOf(count), rows });
+    return decoder.comparator.pairs(forward.query, forward.target);
+  };
+}
+
+function* blocks({ start, count, rows }: Tile, width: number): Generator<{ start: number; values: Tensor }> {
+  for (let first = 0; first < count; first += blockRows) {
+    const size = Math.min(blockRows, count - first);
+    const values = fromTypedArray(rows.slice(first * width, (first + size) * width), [size, width]);
+    yield { start: start + first, values };
+    values.dispose();
+  }
+}
+
+function upTo(count: number): Int32Array {
+  return Int32Array.from({ length: count }, (_, i) => i);
+}
+
+/** The highest scores so far, best first; of equals the lower id. */
+class BestScores {
+  readonly #count: number;
+  readonly #skip: (id: number) => boolean;
+  readonly #held: ScoredNode[] = [];
+
+  constructor({ count, skip = () => false }: TopOptions) {
+    this.#count = checkInteger('query', '--top', count, 1);
+    this.#skip = skip;
+  }
+
+  offerAll(start: number, scores: Float32Array): void {
+    for (let i = 0; i < scores.length; i++) this.offer(start + i, scores[i]);
+  }
+
+  offer(id: number, score: number): void {
+    const held = this.#held;
+    const full = held.length === this.#count;
+    if (Number.isNaN(score) || (full && score <= held[held.length - 1].score) || this.#skip(id)) return;
+    let [low, high] = [0, held.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (held[middle].score >= score) low = middle + 1;
+      else high = middle;
+    }
+    held.splice(low, 0, { id, score });
+    if (held.length > this.#count) held.pop();
+  }
+
+  results(): ScoredNode[] {
+    return this.#held;
+  }
+}
