@@ -104,6 +104,9 @@ void run(const Product<T>& p, bool parallel) {
   }
 }
 
+template void run(const Product<float>&, bool);
+template void run(const Product<double>&, bool);
+
 }  // namespace gemm_detail
 
 template <class T>

@@ -26,6 +26,7 @@ struct Product {
   bool trans_a, trans_b, accumulate;
   bool part;    // one of the parts of a split k
   bool stream;  // c is written past the caches
+  bool relu = false;  // of the finished sums
 };
 
 // A slab of b: columns [j0, j0 + n), k in [k0, k0 + k), packed panel after panel; in place, only a last panel that
@@ -157,14 +158,14 @@ template <class T>
 void multiply(const Product<T>& p, const Slab<T>& slab, const Bands<T>& bands, i64 step0, i64 step, i64 begin,
               i64 end) {
   constexpr int W = Simd<T>::width;
-  const bool first = slab.k0 + step0 == 0;
+  const bool first = slab.k0 + step0 == 0, relu = p.relu && slab.k0 + step0 + step == p.k;
   for (i64 panel = begin; panel < end; ++panel) {
     const i64 j = slab.j0 + panel * Slab<T>::kPanel;
     const int padded = slab.padded(panel), tail = W - (padded - slab.columns(panel));
     const bool direct = slab.reads_b(panel);
     const i64 ldb = direct ? p.ldb : padded;
     const T* b = direct ? p.b + (slab.k0 + step0) * p.ldb + j : slab.data(panel) + step0 * padded;
-    const Ends<T> ends{first && p.bias ? p.bias + j : nullptr, !first || p.accumulate, p.stream};
+    const Ends<T> ends{first && p.bias ? p.bias + j : nullptr, !first || p.accumulate, p.stream, relu};
     const Far<T> far = look_ahead(p, slab, bands, step0, step, panel, begin, end);
     T* c = p.c + bands.i0 * p.n + j;
     const T* a = bands.data;

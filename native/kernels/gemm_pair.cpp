@@ -4,19 +4,19 @@
 // The sum over rows is cut into parts at boundaries that depend on the sizes alone; parts are added in order.
 #include "gemm_pair.h"
 
-#include "gemm.h"
 #include "gemm_tasks.h"
 
 namespace skein {
 namespace gemm_detail {
 
-constexpr i64 kPairColumns = 1024;  // of c: wider ones go as two products
-constexpr i64 kPairDepth = 256;     // rows of the gradient that are packed at a time
+constexpr i64 kPairColumns = 1024;     // of c: wider ones go as two products
+constexpr i64 kNearBytes = 40 << 10;   // a panel of both b's stays in the first-level cache up to this size
+constexpr i64 kPairDepth = 256;        // rows of the gradient that are packed at a time
 
 // Rows [i0, i1) times panels [begin, end) of both products.
 template <class T>
 void multiply_pair(const Product<T>& p, const Slab<T>& s, const Product<T>& q, const Slab<T>& t, i64 i0, i64 i1,
-                   i64 begin, i64 end, bool relu) {
+                   i64 begin, i64 end) {
   constexpr int W = Simd<T>::width;
   const Bands<T> x = take_rows(p, i0, i1, 0, p.k, end - begin), y = take_rows(q, i0, i1, 0, q.k, end - begin);
   for (i64 panel = begin; panel < end; ++panel) {
@@ -31,10 +31,10 @@ void multiply_pair(const Product<T>& p, const Slab<T>& s, const Product<T>& q, c
       const int height = x.height(band);
       const T *next = a + height * x.row_stride, *next2 = a2 + height * y.row_stride;
       T* const next_c = c + height * p.n;
-      if (!p.stream && band + 1 < x.count) fetch_rows(next_c, p.n, x.height(band + 1));
+      if (band + 1 < x.count) fetch_rows(next_c, p.n, x.height(band + 1));
       const Second<T> second{q.k, a2, y.lda, t.data(panel), padded, {next2, far_y.data + far_y.share * band, far_y.pace}};
       pick_tile<T>(height, padded / W, false)(p.k, a, x.lda, s.data(panel), padded, c, p.n,
-                                              {bias, false, p.stream, relu, &second}, tail,
+                                              {bias, false, false, q.relu, &second}, tail,
                                               {next, far_x.data + far_x.share * band, far_x.pace});
       c = next_c, a = next, a2 = next2;
     }
@@ -42,16 +42,15 @@ void multiply_pair(const Product<T>& p, const Slab<T>& s, const Product<T>& q, c
 }
 
 template <class T>
-void run_pair(Product<T> p, Product<T> q, bool relu, bool parallel) {
+void run_pair(const Product<T>& p, const Product<T>& q, bool parallel) {
   static thread_local Scratch scratch;
   const i64 width = ceil_div(p.n, Slab<T>::kPanel) * Slab<T>::kPanel;
   T* const packed = scratch.get<T>(width * (p.k + q.k));
   const Slab<T> s{0, p.n, 0, p.k, false, packed}, t{0, p.n, 0, q.k, false, packed + width * p.k};
-  p.stream = q.stream = may_stream(p);
   const i64 panels = s.panels();
   for_each(parallel, 2 * panels, 2, [&](i64 part) { pack_part(part % 2 ? q : p, part % 2 ? t : s, part / 2); });
   share_blocks(p, panels, p.m * p.n * (p.k + q.k), parallel, [&](i64 i0, i64 i1, i64 begin, i64 end) {
-    multiply_pair(p, s, q, t, i0, i1, begin, end, relu);
+    multiply_pair(p, s, q, t, i0, i1, begin, end);
   });
 }
 
@@ -132,19 +131,16 @@ void gemm_pair(const T* a1, const T* b1, i64 k1, const T* a2, const T* b2, i64 k
   using namespace gemm_detail;
   if (m == 0 || n == 0) return;
   const bool parallel = m * n * (k1 + k2) >= kParallelWork && threads() > 1;
+  const Product<T> p{a1, b1, bias, c, m, n, k1, k1, k1, false, true, false, false, false};
+  const Product<T> q{a2, b2, nullptr, c, m, n, k2, k2, k2, false, true, true, false, false, relu};
+  const i64 panel = (k1 + k2) * Slab<T>::kPanel * static_cast<i64>(sizeof(T));
   // Rows of a are read where they are, which long ones must not be (see take_rows).
-  if (k1 > 0 && k2 > 0 && k1 <= kDepth && k2 <= kDepth && n <= kPairColumns && m > kRowsWide) {
-    const Product<T> p{a1, b1, bias, c, m, n, k1, k1, k1, false, true, false, false, false};
-    const Product<T> q{a2, b2, nullptr, c, m, n, k2, k2, k2, false, true, true, false, false};
-    run_pair(p, q, relu, parallel);
-    return;
+  if (k1 > 0 && k2 > 0 && k1 <= kDepth && k2 <= kDepth && panel <= kNearBytes && n <= kPairColumns && m > kRowsWide) {
+    run_pair(p, q, parallel);
+  } else {
+    run(p, parallel);
+    run(q, parallel);
   }
-  gemm(a1, b1, bias, c, m, n, k1, false, true, false);
-  gemm(a2, b2, static_cast<const T*>(nullptr), c, m, n, k2, false, true, true);
-  if (!relu) return;
-  parallel_for(m * n, kElementGrain, [=](i64 begin, i64 end) {
-    for (i64 i = begin; i < end; ++i) c[i] = c[i] < T(0) ? T(0) : c[i];
-  });
 }
 
 template <class T>

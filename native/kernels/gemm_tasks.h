@@ -25,6 +25,10 @@ void for_each(bool parallel, i64 n, i64 grain, F&& f, Share share = Share::kept)
   }
 }
 
+// A product on its own (gemm.cpp).
+template <class T>
+void run(const Product<T>& p, bool parallel);
+
 // Whether a c that is written once may go past the caches: it is large, and made of whole cache lines.
 template <class T>
 bool may_stream(const Product<T>& p) {
