@@ -46,6 +46,7 @@ export class GraphModelStorage {
   #whole: MariusGraph | null = null;
   #wholeTrain: EdgeList | null = null;
   #filter: FilterIndex | null = null;
+  #trainFilter: FilterIndex | null = null;
   #encoded: { readonly rows: Float32Array; readonly width: number } | null = null;
   #set: SplitName = 'train';
 
@@ -172,24 +173,31 @@ export class GraphModelStorage {
     return this.#wholeTrain;
   }
 
-  /** True edges of all splits, for filtering. */
+  /** True edges of all splits, for filtered evaluation. */
   async filterIndex(): Promise<FilterIndex> {
-    if (this.#filter === null) {
-      const lists: EdgeList[] = [];
-      for (const split of Object.values(this.#parts.edges))
-        if (split !== undefined) lists.push(await split.read(0, split.numEdges));
-      this.#filter = new FilterIndex(lists, this.numNodes, Math.max(this.numRelations, 1));
-    }
+    this.#filter ??= await this.#filterOf(Object.values(this.#parts.edges));
     return this.#filter;
   }
 
-  /** The index, once `filterIndex` has made it. */
+  /** True edges of the training split alone: negatives that spared held-out edges would tell which they are. */
+  async trainFilterIndex(): Promise<FilterIndex> {
+    this.#trainFilter ??= await this.#filterOf([this.split('train') ?? undefined]);
+    return this.#trainFilter;
+  }
+
+  async #filterOf(splits: readonly (EdgeSplit | undefined)[]): Promise<FilterIndex> {
+    const lists: EdgeList[] = [];
+    for (const split of splits) if (split !== undefined) lists.push(await split.read(0, split.numEdges));
+    return new FilterIndex(lists, this.numNodes, Math.max(this.numRelations, 1));
+  }
+
+  /** The index of training edges, once `trainFilterIndex` has made it. */
   get knownFilter(): FilterIndex {
-    if (this.#filter === null)
+    if (this.#trainFilter === null)
       throw new StateError(
-        `${name}: expected filterIndex() to have been awaited before filtered negatives are drawn.`,
+        `${name}: expected trainFilterIndex() to have been awaited before filtered negatives are drawn.`,
       );
-    return this.#filter;
+    return this.#trainFilter;
   }
 
   /** Results of an encoder for all nodes, instead of embeddings, in evaluation; null forgets them. */

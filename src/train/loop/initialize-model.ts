@@ -143,8 +143,14 @@ export function initializeBatcher(config: SkeinConfig, storage: GraphModelStorag
           outgoing: encoder.use_outgoing_nbrs,
           seed,
         });
-  const train = neighbours(encoder.train_neighbor_sampling);
-  const evaluation = neighbours(encoder.eval_neighbor_sampling);
+  const { full_batch: fullBatch, batch_size: batchSize } = config.training;
+  // The whole graph in one step: all training nodes, and all neighbours where the file says nothing about them.
+  const stages = encoder.layers.filter((stage) => stage.some((layer) => layer.type === 'GNN'));
+  const whole = stages.map((): NeighborSamplingConfig => ({ type: 'ALL', options: {} }));
+  const rules = (given: readonly NeighborSamplingConfig[]) =>
+    fullBatch && given.length === 0 ? whole : given;
+  const train = neighbours(rules(encoder.train_neighbor_sampling));
+  const evaluation = neighbours(rules(encoder.eval_neighbor_sampling));
   const links = config.model.learning_task === 'LINK_PREDICTION';
   const evaluationSampling = config.evaluation.negative_sampling;
   const againstAll = evaluationSampling.filtered || evaluationSampling.negatives_per_positive < 0;
@@ -155,7 +161,7 @@ export function initializeBatcher(config: SkeinConfig, storage: GraphModelStorag
     train,
     evaluation,
     {
-      batchSize: config.training.batch_size,
+      batchSize: fullBatch ? Math.max(1, storage.splitNodes('train')?.length ?? 0) : batchSize,
       evaluationBatchSize: evaluationBatch(config, storage),
       evaluationNegativeSampler:
         !links || againstAll ? null : newNegatives(storage, evaluationSampling, seed),

@@ -161,7 +161,7 @@ class Session {
     // A new run from a checkpoint trains its own number of epochs; one that goes on in place trains up to it.
     const epochs = training.num_epochs + (this.#run.resumed || resume === null ? 0 : firstEpoch);
     const evaluator = this.#evaluator(batcher, model);
-    if (training.negative_sampling.filtered) await storage.filterIndex();
+    if (training.negative_sampling.filtered) await storage.trainFilterIndex();
     const trainer = this.#trainer(batcher, model, checkpoints);
     let stoppedEarly = false;
     while (batcher.position.epoch < epochs && !stoppedEarly) {
