@@ -10,7 +10,7 @@ from inputs import figures, floats, integers
 NODES, RELATIONS, WIDTH = 14_541, 237, 100
 BATCH, CHUNKS, NEGATIVES, BATCHES = 1000, 10, 500, 4
 RATE, EPS, FIRST_SUM = 0.1, 1e-10, 0.1
-QUERIES, FILTERS = 5000, 40
+QUERIES, FILTERS = 2000, 40
 
 cases = {}
 

@@ -134,7 +134,7 @@ function training(name: string, make: () => EdgeDecoder): Case {
 }
 
 /** In each direction; the rate does not depend on it. */
-const queries = 5000;
+const queries = 2000;
 const filtersPerQuery = 40;
 const tileRows = 4096;
 
