@@ -1,4 +1,5 @@
 /** Prepared directories: what training reads, and how input becomes one. */
+export { sortByBucket } from './bucket-sort.js';
 export type { FileRecord, PreparedDetails, PreparedStats } from './dataset-yaml.js';
 export {
   type ExportFormat,

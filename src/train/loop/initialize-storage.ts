@@ -5,6 +5,7 @@
  * A table is filled from (seed, row, column) alone, so its first values do not depend on how it is partitioned.
  */
 import { open } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { PreparedDataset } from '../../data/index.js';
 import { kernels } from '../../native/index.js';
 import {
@@ -27,6 +28,7 @@ import { BufferedNodeTable, embeddingColumn, featureColumn } from '../batch/buff
 import { type EdgeSplit, FileEdges, MemoryEdges, type SplitName } from '../batch/edge-splits.js';
 import { type EpochPlan, GraphModelStorage } from '../batch/graph-model-storage.js';
 import type { InitConfig, OptimizerConfig, PartitionBufferConfig, SkeinConfig } from '../config/index.js';
+import { bucketedEdges } from './bucketed-edges.js';
 
 /** Independent uses of the seed; apart from those of samplers. */
 export const seedStreams = { table: 32, model: 33 } as const;
@@ -34,6 +36,8 @@ export const seedStreams = { table: 32, model: 33 } as const;
 export interface InitializeStorageOptions {
   /** Where the node table's files go. */
   readonly tableDirectory: string;
+  /** Where edges go that must be sorted into buckets first; default: `edges` beside the table. */
+  readonly edgesDirectory?: string;
   /** The table as a checkpoint has it; without, a new one is made. */
   readonly manifest?: TableManifest | null;
 }
@@ -54,6 +58,11 @@ export async function initializeStorage(
     const found = await edgeSplit(config, dataset, split);
     if (found !== null) edges[split] = found;
   }
+  const parts = bufferConfig(config);
+  const beside = join(dirname(options.tableDirectory), 'edges');
+  const whole = parts === null || parts.buffer_capacity >= parts.num_partitions;
+  if (!whole && edges.train !== undefined && edges.train.bucketSizes === null)
+    edges.train = await bucketedEdges(dataset, parts.num_partitions, options.edgesDirectory ?? beside);
   const nodes: Partial<Record<SplitName, Int32Array>> = {};
   for (const split of ['train', 'validation', 'test'] as const) {
     const found = await dataset.readNodes(split);

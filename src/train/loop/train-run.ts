@@ -28,6 +28,7 @@ import {
 import { type Evaluator, type Metrics, PipelineEvaluator, SynchronousEvaluator } from './evaluator.js';
 import { initializeBatcher, initializeModel } from './initialize-model.js';
 import { type InitializedStorage, initializeStorage } from './initialize-storage.js';
+import { withMemoryBudget } from './memory-budget.js';
 import { openDataset } from './open-dataset.js';
 import { StageTimings } from './timings.js';
 import {
@@ -57,10 +58,13 @@ export interface TrainRunResult {
   readonly itemsPerSecond: number;
 }
 
-export async function trainRun(options: TrainRunOptions): Promise<TrainRunResult> {
-  const { config, output } = options;
-  const dataset = await openDataset(config, (progress) => output.event('prepare', { ...progress }));
+export async function trainRun(given: TrainRunOptions): Promise<TrainRunResult> {
+  const { output } = given;
+  const dataset = await openDataset(given.config, (progress) => output.event('prepare', { ...progress }));
+  const { config, plan } = withMemoryBudget(given.config, dataset.stats);
+  const options = { ...given, config };
   for (const warning of checkAgainstDataset(config, dataset.stats)) output.warn(warning);
+  if (plan !== null) output.note(plan.report);
   using run = await RunDirectory.open({
     config,
     datasetDir: dataset.directory,
