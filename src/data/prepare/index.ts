@@ -20,6 +20,7 @@ export {
   prepareDataset,
   preparedFolder,
 } from './prepare-dataset.js';
+export { type GraphPart, type PrepareGraphOptions, prepareGraph } from './prepare-graph.js';
 export { type EdgeFile, PreparedDataset, type PreparedSplit } from './prepared-dataset.js';
 export { type PreprocessOptions, type PreprocessResult, preprocess } from './preprocess.js';
 export type { EdgeColumns } from './preprocess-options.js';

@@ -124,7 +124,8 @@ async function nodeTable(
     const featureWidth = featureFile?.width ?? 1;
     columns.push({ name: featureColumn, width: featureWidth, dtype: 'f32', writable: false });
   }
-  const layout = new PartitionLayout(dataset.stats.num_nodes, buffered?.num_partitions ?? 1);
+  const partitions = buffered?.num_partitions ?? comfortablePartitions(dataset.stats.num_nodes, columns);
+  const layout = new PartitionLayout(dataset.stats.num_nodes, partitions);
   const { manifest } = options;
   const files =
     manifest === undefined || manifest === null
@@ -135,7 +136,7 @@ async function nodeTable(
         })
       : await TableFiles.open(options.tableDirectory, manifest);
   checkColumns(options.tableDirectory, files.columns, columns);
-  const buffer = new PartitionBuffer(files, buffered?.buffer_capacity ?? 1, {
+  const buffer = new PartitionBuffer(files, buffered?.buffer_capacity ?? layout.partitions, {
     prefetch: buffered?.prefetching ?? false,
   });
   const keepFeatures = featureFile !== null && !columns.some((c) => c.name === featureColumn);
@@ -146,6 +147,12 @@ async function nodeTable(
       }
     : null;
   return new BufferedNodeTable(buffer, optimizer, features);
+}
+
+/** Files of at most half a GiB: a partition's column must fit one typed array, and small files are rewritten faster. */
+function comfortablePartitions(rows: number, columns: readonly TableColumn[]): number {
+  const rowBytes = columns.reduce((sum, { width, dtype }) => sum + width * (dtype === 'f32' ? 4 : 2), 0);
+  return Math.min(rows, Math.max(1, Math.ceil((rows * rowBytes) / 2 ** 29)));
 }
 
 function checkColumns(path: string, got: readonly TableColumn[], wanted: readonly TableColumn[]): void {

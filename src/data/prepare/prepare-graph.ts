@@ -1,0 +1,106 @@
+/** Graphs in memory as prepared directories: what `skein train` runs on, from arrays of one's own or a generator. */
+import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
+import type { PreparedStats } from './dataset-yaml.js';
+import { type ArrayPart, arraySource, type OnPrepareProgress } from './graph-source.js';
+import { buildFolder, checkTarget, temporaryName } from './output-folder.js';
+import { writePrepared } from './write-prepared.js';
+
+/** Edges src[i] → dst[i]; with relations all parts have them. */
+export interface GraphPart {
+  readonly src: Int32Array;
+  readonly dst: Int32Array;
+  readonly relations?: Int32Array;
+}
+
+export interface PrepareGraphOptions {
+  readonly outputDir: string;
+  readonly numNodes: number;
+  /** Needed when edges have relations. */
+  readonly numRelations?: number;
+  /** Default 1. */
+  readonly partitions?: number;
+  /** Shares of training, (validation) and test edges, when one part is given. Default: all are training edges. */
+  readonly split?: readonly number[];
+  /** Default 1. */
+  readonly seed?: number;
+  readonly overwrite?: boolean;
+  readonly progress?: OnPrepareProgress;
+}
+
+const where = 'prepareGraph';
+
+/**
+ * Writes one part, or training and test, or training, validation and test. Ids stay as they are.
+ *
+ * @example
+ * const { src, dst } = rmatEdges(1000, { numEdges: 10_000 });
+ * await prepareGraph([{ src, dst }], { outputDir: 'data/mine', numNodes: 1000, split: [0.9, 0.05, 0.05] });
+ */
+export async function prepareGraph(
+  parts: readonly GraphPart[],
+  options: PrepareGraphOptions,
+): Promise<PreparedStats> {
+  const { outputDir, numNodes, split = null } = options;
+  checkInteger(where, 'numNodes', numNodes, 1, 2 ** 31 - 1);
+  if (parts.length < 1 || parts.length > 3)
+    throw new ValueError(expected(where, 'one to three parts', 'parts', parts.length));
+  const numRelations = checkInteger(where, 'numRelations', options.numRelations ?? 0);
+  const checked = parts.map((part, i) => checkPart(part, i, numNodes, numRelations));
+  checkTarget(where, outputDir, options.overwrite ?? false);
+  const names = Array.from({ length: numRelations }, (_, r) => String(r));
+  const source = arraySource({
+    numNodes,
+    parts: checked,
+    nodeNames: null,
+    relationNames: numRelations > 0 ? names : null,
+  });
+  const settings = {
+    where,
+    outputDir,
+    seed: checkInteger(where, 'seed', options.seed ?? 1),
+    partitions: checkInteger(where, 'partitions', options.partitions ?? 1, 1),
+    partitionedEval: false,
+    remap: false,
+    sequentialTrainNodes: false,
+    split: parts.length > 1 ? null : split,
+    memoryBytes: 64 * 2 ** 20,
+  };
+  return buildFolder(temporaryName(outputDir), outputDir, (folder) =>
+    writePrepared(source, folder, settings, options.progress ?? (() => {})),
+  );
+}
+
+function checkPart(
+  { src, dst, relations }: GraphPart,
+  i: number,
+  numNodes: number,
+  numRelations: number,
+): ArrayPart {
+  const name = `parts[${i}]`;
+  if (src.length !== dst.length)
+    throw new ShapeError(expected(where, `${src.length} ids (as src)`, `${name}.dst`, dst.length));
+  if ((relations !== undefined) !== numRelations > 0)
+    throw new ValueError(
+      expected(
+        where,
+        numRelations > 0 ? 'relations' : 'no relations',
+        `${name}.relations`,
+        relations === undefined ? 'none' : 'some',
+        'Give numRelations with relations, and only then.',
+      ),
+    );
+  const inRange = (ids: Int32Array, limit: number, what: string): void => {
+    const wrong = ids.findIndex((id) => id < 0 || id >= limit);
+    if (wrong >= 0)
+      throw new ValueError(
+        expected(where, `ids from 0 to ${limit - 1}`, `${name}.${what}[${wrong}]`, ids[wrong]),
+      );
+  };
+  inRange(src, numNodes, 'src');
+  inRange(dst, numNodes, 'dst');
+  if (relations === undefined) return { src, dst };
+  if (relations.length !== src.length)
+    throw new ShapeError(expected(where, `${src.length} relations`, `${name}.relations`, relations.length));
+  inRange(relations, numRelations, 'relations');
+  return { src, rel: relations, dst };
+}
