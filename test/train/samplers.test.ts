@@ -38,7 +38,7 @@ async function sixNodes(typed: boolean): Promise<GraphModelStorage> {
   const train = typed ? six.typed : six.plain;
   const storage = memoryStorage({ numNodes: 6, numRelations: typed ? 2 : 0, train });
   await storage.startEpoch(0);
-  await storage.filterIndex();
+  await storage.trainFilterIndex();
   return storage;
 }
 
@@ -288,7 +288,7 @@ describe('a partition buffer', () => {
   test('filtered negatives while some partitions are away are refused', async () => {
     const storage = await buffered([Int32Array.of(1, 4)]);
     await storage.startEpoch(0);
-    await storage.filterIndex();
+    await storage.trainFilterIndex();
     const sampler = new RandomNegativeSampler(storage, { filtered: true });
     expect(() => sampler.getNegatives(threeEdges(false), true)).toThrow(/all nodes/);
     await storage.unload();

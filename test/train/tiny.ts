@@ -2,14 +2,22 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PreparedDataset } from 'skein/data';
 import { loadTensors, TableFiles } from 'skein/storage';
+import { manualSeed } from 'skein/tensor';
 import {
   type CheckpointRecord,
   type EdgeSplit,
+  type GraphBatcher,
   GraphModelStorage,
   type GraphModelStorageParts,
+  type InitializedStorage,
+  initializeBatcher,
+  initializeModel,
+  initializeStorage,
   MemoryEdges,
   MemoryNodeTable,
+  type Model,
   Output,
   type RowUpdate,
   resolveConfig,
@@ -167,7 +175,7 @@ const merged = (a: Tree, b: Tree): Tree => {
 };
 
 /** DistMult of width 8 on a dataset, small batches, two epochs; `more` is laid over it. */
-export function tinyConfig(datasetDir: string, more: Tree = {}): SkeinConfig {
+export function tinyConfig(datasetDir: string, more: object = {}): SkeinConfig {
   const base = {
     model: {
       random_seed: 5,
@@ -184,7 +192,31 @@ export function tinyConfig(datasetDir: string, more: Tree = {}): SkeinConfig {
     },
     evaluation: { batch_size: 20, negative_sampling: { filtered: true } },
   };
-  return resolveConfig(merged(base, more)).config;
+  return resolveConfig(merged(base, more as Tree)).config;
+}
+
+/** What a run is made of, to be trained step by step; the table's files go to `folder`. */
+export interface Parts extends InitializedStorage {
+  readonly model: Model;
+  readonly batcher: GraphBatcher;
+}
+
+export async function setUp(config: SkeinConfig, folder: string): Promise<Parts> {
+  const dataset = await PreparedDataset.open(config.storage.dataset.dataset_dir);
+  const stored = await initializeStorage(config, dataset, { tableDirectory: folder });
+  manualSeed(config.model.random_seed);
+  const { numRelations } = stored.storage;
+  const numClasses = Math.max(0, dataset.stats.num_classes);
+  const model = initializeModel(config, { numRelations, numClasses });
+  return { ...stored, model, batcher: initializeBatcher(config, stored.storage) };
+}
+
+/** Every trained number as text, bit for bit: rows of nodes and dense parameters. */
+export async function numbersOf({ storage, model }: Pick<Parts, 'storage' | 'model'>): Promise<string> {
+  const ids = Int32Array.from({ length: storage.numNodes }, (_, i) => i);
+  const rows = storage.table.embeddingDim > 0 ? await storage.table.readEmbeddings(ids) : new Float32Array(0);
+  const dense = Object.entries(model.stateDict()).map(([key, t]) => `${key} ${hex(t.dataSync().slice())}`);
+  return [hex(rows), ...dense].join('\n');
 }
 
 export interface RunEvent {
@@ -234,4 +266,6 @@ export async function learned(directory: string, name = ''): Promise<Record<stri
   return found;
 }
 
-const hex = (values: Float32Array): string => Buffer.from(values.buffer).toString('hex');
+function hex(values: ArrayBufferView): string {
+  return Buffer.from(values.buffer, values.byteOffset, values.byteLength).toString('hex');
+}

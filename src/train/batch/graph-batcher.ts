@@ -110,6 +110,7 @@ export class GraphBatcher {
       if (!this.#loaded) await graphStorage.startEpoch(this.#position.epoch, this.#position.state);
       this.#loaded = true;
       if (this.neighborSampler !== null) await graphStorage.loadGraph();
+      await this.#negatives?.prepare();
       await this.#skipIdleStates();
     } else if (this.evaluationNeighborSampler !== null) {
       await graphStorage.loadGraph();
@@ -206,6 +207,12 @@ export class GraphBatcher {
     this.#inFlight = Math.max(0, this.#inFlight - 1);
     if (this.#inFlight > 0) return;
     for (const resume of this.#waiting.splice(0)) resume();
+  }
+
+  /** Forgets batches that will never be finished, after an error: nothing waits for them any more. */
+  abandonBatches(): void {
+    this.#inFlight = 0;
+    this.finishedBatch();
   }
 
   /** Ends the epoch: the next `loadStorage` prepares the following one. */

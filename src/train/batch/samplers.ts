@@ -118,6 +118,9 @@ export abstract class NegativeSampler {
     this.graphStorage = graphStorage;
   }
 
+  /** Called before the batches of an epoch: for what has to be read first. */
+  async prepare(): Promise<void> {}
+
   /** Nodes to put in place of the sources (src true) or destinations; a plain list is one chunk. */
   abstract getNegatives(batch: Batch, src: boolean): Negatives | Int32Array;
 }
@@ -161,6 +164,10 @@ export class RandomNegativeSampler extends NegativeSampler {
       : checkNumber(where, 'degreeFraction', options.degreeFraction ?? 0, 0, 1);
     this.localFilterMode = options.localFilterMode ?? 'DEG';
     this.#random = new Random(options.seed ?? 0, streams.negatives);
+  }
+
+  override async prepare(): Promise<void> {
+    if (this.filtered) await this.graphStorage.trainFilterIndex();
   }
 
   override getNegatives(batch: Batch, src: boolean): Negatives {

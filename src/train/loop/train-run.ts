@@ -72,9 +72,10 @@ export async function trainRun(given: TrainRunOptions): Promise<TrainRunResult> 
   });
   output.event('config', { directory: run.path, dataset: dataset.stats });
   const session = new Session(options, run);
+  let stored: InitializedStorage | null = null;
   try {
     const resumeFrom = await session.resumePoint();
-    const stored = await initializeStorage(config, dataset, {
+    stored = await initializeStorage(config, dataset, {
       tableDirectory: tableFolder(run.path),
       manifest: resumeFrom?.record.table ?? null,
     });
@@ -94,6 +95,7 @@ export async function trainRun(given: TrainRunOptions): Promise<TrainRunResult> 
     throw error;
   } finally {
     session.close();
+    await stored?.table.unload(false);
   }
 }
 
@@ -108,6 +110,8 @@ class Session {
   #best: BestResult | null = null;
   #stale = 0;
   #validation: Metrics = {};
+  /** Of the last epoch, an edge or node. */
+  #loss = 0;
   #items = 0;
   #seconds = 0;
   #lastSave = performance.now();
@@ -153,7 +157,7 @@ class Session {
   }
 
   async train(
-    { storage, table }: InitializedStorage,
+    { table }: InitializedStorage,
     model: Model,
     batcher: GraphBatcher,
     resume: string | null,
@@ -165,7 +169,6 @@ class Session {
     // A new run from a checkpoint trains its own number of epochs; one that goes on in place trains up to it.
     const epochs = training.num_epochs + (this.#run.resumed || resume === null ? 0 : firstEpoch);
     const evaluator = this.#evaluator(batcher, model);
-    if (training.negative_sampling.filtered) await storage.trainFilterIndex();
     const trainer = this.#trainer(batcher, model, checkpoints);
     let stoppedEarly = false;
     while (batcher.position.epoch < epochs && !stoppedEarly) {
@@ -189,7 +192,7 @@ class Session {
       if (training.checkpoint.interval > 0 && done % training.checkpoint.interval === 0 && !isLast)
         await this.#save(checkpoints, batcher, ['last', `checkpoint_${done}`]);
     }
-    return this.#finish(checkpoints, batcher, evaluator, table);
+    return this.#finish(checkpoints, batcher, evaluator);
   }
 
   async #restore(checkpoints: Checkpoints, name: string, batcher: GraphBatcher): Promise<void> {
@@ -237,9 +240,10 @@ class Session {
     this.#progress.stop();
     this.#items += items;
     this.#seconds += seconds;
+    this.#loss = items === 0 ? 0 : loss / items;
     const record = {
       epoch: epoch + 1,
-      loss: items === 0 ? 0 : loss / items,
+      loss: this.#loss,
       items,
       batches,
       seconds,
@@ -263,12 +267,12 @@ class Session {
     const { epoch } = batcher.position;
     this.#report('validation', epoch, metrics, (performance.now() - started) / 1000);
     const metric = training.early_stopping?.metric ?? this.#mainMetric();
-    const value = metrics[metric];
+    const value = metric === 'loss' ? this.#loss : metrics[metric];
     if (value === undefined)
       throw new StateError(
         `training.early_stopping.metric: expected one of ${Object.keys(metrics).join(', ')}, got ${metric}.`,
       );
-    const sign = metric === 'mr' ? -1 : 1;
+    const sign = metric === 'mr' || metric === 'loss' ? -1 : 1;
     const better =
       this.#best === null || sign * (value - this.#best.value) > (training.early_stopping?.min_delta ?? 0);
     this.#stale = better ? 0 : this.#stale + 1;
@@ -330,7 +334,6 @@ class Session {
     checkpoints: Checkpoints,
     batcher: GraphBatcher,
     evaluator: Evaluator,
-    table: InitializedStorage['table'],
   ): Promise<TrainRunResult> {
     const { training, model } = this.#config;
     if (training.save_model) await this.#save(checkpoints, batcher, ['']);
@@ -338,7 +341,6 @@ class Session {
     const test = await this.#timings.timeAsync('evaluate', () => evaluator.evaluate(false));
     const { epoch } = batcher.position;
     if (Object.keys(test).length > 0) this.#report('test', epoch, test, (performance.now() - started) / 1000);
-    await table.unload(false);
     const itemsPerSecond = this.#items / Math.max(this.#seconds, 1e-9);
     const perSecond = model.learning_task === 'LINK_PREDICTION' ? 'edges_per_second' : 'nodes_per_second';
     const outcome = {

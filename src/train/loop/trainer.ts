@@ -75,15 +75,24 @@ export abstract class Trainer {
       const seconds = (performance.now() - started) / 1000;
       return { epoch, batches, items, totalItems, loss, seconds };
     };
+    const done = (batch: Batch, batchLoss: number): boolean => {
+      batches++;
+      items += batch.batchSize;
+      loss += batchLoss;
+      options.onBatch?.(progress());
+      const wish = options.decide?.(progress()) ?? 'go';
+      // Batches that were under way already may not take back what an earlier one asked for.
+      if (asked !== 'stop' && wish !== 'go') asked = wish;
+      return asked !== 'go';
+    };
     while (batcher.hasNextBatch()) {
-      await this.runBatches((batch, batchLoss) => {
-        batches++;
-        items += batch.batchSize;
-        loss += batchLoss;
-        options.onBatch?.(progress());
-        asked = options.decide?.(progress()) ?? 'go';
-        return asked !== 'go';
-      });
+      asked = 'go';
+      try {
+        await this.runBatches(done);
+      } catch (error) {
+        batcher.abandonBatches();
+        throw error;
+      }
       const wish = asked as string;
       if (wish === 'save') await options.onSave?.();
       if (wish === 'stop') {
@@ -169,10 +178,10 @@ export class PipelineTrainer extends Trainer {
         draw();
       }
     };
+    let reading = Promise.resolve();
     try {
       draw();
       await timings.timeAsync('load', load);
-      let reading = Promise.resolve();
       while (loaded.length > 0) {
         const batch = loaded.shift() as Batch;
         const loss = this.compute(batch);
@@ -188,7 +197,8 @@ export class PipelineTrainer extends Trainer {
       }
       await reading;
     } catch (error) {
-      await Promise.allSettled(drawn);
+      closing = true;
+      await Promise.allSettled([reading, ...drawn]);
       for (const batch of loaded) batch.clear();
       throw error;
     }
