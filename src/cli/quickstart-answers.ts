@@ -1,0 +1,74 @@
+/** What the quickstart shows of a trained run: neighbours of a word, and hypernyms of synsets whose own was held out. */
+import { readGlosses } from '../data/index.js';
+import { nearestNodes, type OpenedRun, type Output, openRun, topLinks } from '../train/index.js';
+
+/** How far down the list of answers the right one is looked for. */
+const depth = 100;
+const questions = 5;
+
+export async function showAnswers(directory: string, output: Output): Promise<void> {
+  const run = await openRun(directory, { command: 'quickstart' });
+  try {
+    await showNeighbours(run, 'dog.n.01', output);
+    await showHypernyms(run, output);
+  } finally {
+    await run.close();
+  }
+}
+
+async function showNeighbours(run: OpenedRun, name: string, output: Output): Promise<void> {
+  const names = await run.dataset.nodeNames();
+  const node = names.idOf(name);
+  if (node === undefined) return;
+  const near = await nearestNodes(run, node, { count: 8, skip: (id) => id === node });
+  const found = near.map(({ id, score }) => ({ name: names.nameOf(id), score }));
+  const glosses = await readGlosses(run.dataset.directory, new Set(found.map((one) => one.name)));
+  output.text(`\nNearest to ${name}:`);
+  for (const { name: other, score } of found)
+    output.text(`  ${score.toFixed(2)}  ${other.padEnd(28)} ${short(glosses.get(other))}`);
+  output.event('neighbours', { of: name, found });
+}
+
+/** Held-out hypernyms of nouns about which training still knows something: the first of the test set with three edges or more. */
+async function showHypernyms(run: OpenedRun, output: Output): Promise<void> {
+  const [names, relations] = [await run.dataset.nodeNames(), await run.dataset.relationNames()];
+  const hypernym = relations.idOf('hypernym');
+  if (hypernym === undefined) return;
+  const known = await run.storage.filterIndex();
+  output.text('\n"Is a kind of", for synsets whose hypernym was held out (✓ marks the right answer):');
+  for (const [head, tail] of await heldOut(run, hypernym)) {
+    const others = new Set(known.lists(Int32Array.of(head), Int32Array.of(hypernym), true).ids);
+    others.delete(tail);
+    const skip = (id: number): boolean => id === head || others.has(id);
+    const top = await topLinks(run, { node: head, relation: hypernym, want: 'tail', count: depth, skip });
+    const place = top.findIndex(({ id }) => id === tail) + 1;
+    const found = top.slice(0, 3).map(({ id }) => names.nameOf(id));
+    const [name, truth] = [names.nameOf(head), names.nameOf(tail)];
+    const glosses = await readGlosses(run.dataset.directory, new Set([name, truth, ...found]));
+    output.text(`  ${name}: ${short(glosses.get(name))}`);
+    for (const guess of found)
+      output.text(`    ${guess === truth ? '✓' : ' '} ${guess.padEnd(26)} ${short(glosses.get(guess))}`);
+    if (!found.includes(truth))
+      output.text(`      right: ${truth}, at place ${place === 0 ? `${depth + 1} or later` : place}`);
+    output.event('hypernyms', { of: name, right: truth, place: place === 0 ? null : place, found });
+  }
+}
+
+async function heldOut({ dataset }: OpenedRun, relation: number): Promise<[number, number][]> {
+  const [train, test] = [await dataset.readEdges('train'), await dataset.readEdges('test')];
+  const degree = new Int32Array(dataset.stats.num_nodes);
+  for (let i = 0; i < train.length; i += 3) {
+    degree[train[i]]++;
+    degree[train[i + 2]]++;
+  }
+  const chosen: [number, number][] = [];
+  for (let i = 0; i < test.length && chosen.length < questions; i += 3)
+    if (test[i + 1] === relation && degree[test[i]] >= 3) chosen.push([test[i], test[i + 2]]);
+  return chosen;
+}
+
+/** The definition without its examples, on one line. */
+function short(gloss: string | undefined): string {
+  const definition = (gloss ?? '').split('; "')[0];
+  return definition.length > 78 ? `${definition.slice(0, 77)}…` : definition;
+}

@@ -1,0 +1,82 @@
+/** The quickstart in its fast mode: a whole tour, again from what is there, and again after an interrupt. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const work = mkdtempSync(join(tmpdir(), 'skein-quickstart-'));
+afterAll(() => rmSync(work, { recursive: true, force: true }));
+
+type Event = Readonly<Record<string, unknown>> & { readonly event: string };
+
+interface Result {
+  readonly code: number | null;
+  readonly events: readonly Event[];
+  readonly err: string;
+}
+
+function quickstart(args: readonly string[], onEvent?: (event: Event, child: ChildProcess) => void) {
+  return new Promise<Result>((resolve) => {
+    const tsx = fileURLToPath(import.meta.resolve('tsx'));
+    const main = join(root, 'src/cli/main.ts');
+    const child = spawn(
+      process.execPath,
+      ['--import', tsx, main, 'quickstart', '--fast', '--json', ...args],
+      {
+        cwd: work,
+      },
+    );
+    const events: Event[] = [];
+    let [rest, err] = ['', ''];
+    child.stdout.on('data', (text) => {
+      const lines = (rest + text).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) {
+        events.push(JSON.parse(line));
+        onEvent?.(events[events.length - 1], child);
+      }
+    });
+    child.stderr.on('data', (text) => {
+      err += text;
+    });
+    child.on('close', (code) => resolve({ code, events, err }));
+  });
+}
+
+const last = ({ events }: Result): Event | undefined => events[events.length - 1];
+
+it('prepares, trains, evaluates and answers', { timeout: 120_000 }, async () => {
+  const run = await quickstart([]);
+  expect(run.code, run.err).toBe(0);
+  const kinds = new Set(run.events.map(({ event }) => event));
+  for (const kind of ['prepare', 'config', 'epoch', 'eval', 'trained', 'neighbours', 'hypernyms'])
+    expect(kinds).toContain(kind);
+  expect(last(run)).toMatchObject({ event: 'done', mrr: expect.any(Number) });
+  expect(run.err).toContain('Nearest to dog.n.01');
+  expect(run.err).toContain('skein query data/quickstart-fast');
+});
+
+it('shows a finished run again without training it', { timeout: 60_000 }, async () => {
+  const dataset = join(work, 'data/prepared/wordnet/dataset.yaml');
+  const before = statSync(dataset).mtimeMs;
+  const run = await quickstart([]);
+  expect(run.code, run.err).toBe(0);
+  expect(run.events.some(({ event }) => event === 'epoch')).toBe(false);
+  expect(last(run)).toMatchObject({ event: 'done', mrr: expect.any(Number) });
+  expect(statSync(dataset).mtimeMs).toBe(before);
+});
+
+it('goes on after an interrupt', { timeout: 120_000 }, async () => {
+  const cut = await quickstart(['--seed', '2'], ({ event }, child) => {
+    if (event === 'config') setTimeout(() => child.kill('SIGINT'), 300);
+  });
+  const again = await quickstart(['--seed', '2']);
+  expect(again.code, again.err).toBe(0);
+  expect(last(again)).toMatchObject({ event: 'done', mrr: expect.any(Number) });
+  expect(existsSync(join(work, 'data/quickstart-fast-seed2/done.json'))).toBe(true);
+  // A machine may be quick enough to be done before the signal.
+  if (cut.code !== 0) expect(last(cut)).toMatchObject({ event: 'done', interrupted: true });
+});
