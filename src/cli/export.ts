@@ -1,5 +1,5 @@
 /** The work of `skein export`: finds the tables of a directory and writes each to a file of the wanted format. */
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   type ExportFormat,
@@ -8,7 +8,7 @@ import {
   type NamedTable,
   openFlatTables,
 } from '../data/index.js';
-import { Output, openRunTables } from '../train/index.js';
+import { encodeAllNodes, Output, openRun, openRunTables } from '../train/index.js';
 import { StorageError, ValueError } from '../util/errors.js';
 
 export interface ExportCommand {
@@ -16,6 +16,7 @@ export interface ExportCommand {
   readonly delim: string;
   readonly outputDir?: string;
   readonly tables?: readonly string[];
+  readonly what?: readonly string[];
   readonly overwrite: boolean;
   readonly json: boolean;
 }
@@ -26,16 +27,26 @@ const openers: readonly ((directory: string) => Promise<NamedTable[]>)[] = [open
 export async function exportCommand(directory: string, command: ExportCommand): Promise<void> {
   const output = new Output({ json: command.json });
   const format = formatNamed(command.format);
+  for (const kind of command.what ?? [])
+    if (!Object.hasOwn(kinds, kind))
+      throw new ValueError(
+        `export: expected one of ${Object.keys(kinds).join(', ')} for --what, got ${kind}.`,
+      );
   if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true)
     throw new StorageError(`export: expected a directory, got ${directory}.`, { path: directory });
   const tables: NamedTable[] = [];
   for (const open of openers) tables.push(...(await open(directory)));
+  const isRun = existsSync(join(directory, 'full_config.yaml'));
+  // A model of features alone has no other rows of nodes.
+  const encoded = command.what?.includes('encoded') ?? (isRun && tables.length === 0);
+  if (encoded && tables.every(({ name }) => name !== encodedTable))
+    tables.push(await encodedNodes(directory));
   if (tables.length === 0)
     throw new StorageError(`export: expected a model in ${directory}, got none. Train one first.`, {
       path: directory,
     });
   const files: string[] = [];
-  for (const table of chosen(tables, command.tables)) {
+  for (const table of chosen(tables, command)) {
     const path = join(command.outputDir ?? directory, `${table.name}.${format}`);
     const written = await exportTable({
       ...{ rows: table.rows, names: table.names, format, path, overwrite: command.overwrite },
@@ -63,14 +74,49 @@ function formatNamed(text: string): ExportFormat {
   return format;
 }
 
-function chosen(tables: readonly NamedTable[], names: readonly string[] | undefined): readonly NamedTable[] {
-  if (names === undefined) return tables;
-  return names.map((name) => {
-    const table = tables.find((one) => one.name === name);
-    if (table === undefined)
-      throw new ValueError(
-        `export: expected one of ${tables.map((one) => one.name).join(', ')} for --tables, got ${name}.`,
-      );
-    return table;
-  });
+const encodedTable = 'encoded_nodes';
+
+/** Tables by the short names of --what. */
+const kinds: Readonly<Record<string, readonly string[]>> = {
+  embeddings: ['embeddings'],
+  encoded: [encodedTable],
+  relations: ['relation_embeddings', 'inverse_relation_embeddings'],
+  features: ['features'],
+};
+
+/** The encoder's result for every node, computed now: it takes the graph and the model. */
+async function encodedNodes(directory: string): Promise<NamedTable> {
+  const run = await openRun(directory, { command: 'export' });
+  try {
+    const { rows, width } = await encodeAllNodes(run);
+    return {
+      name: encodedTable,
+      names: await run.dataset.nodeNames(),
+      rows: {
+        rows: run.storage.numNodes,
+        width,
+        read: (start, end) => rows.subarray(start * width, end * width),
+      },
+    };
+  } finally {
+    await run.close();
+  }
+}
+
+function chosen(
+  tables: readonly NamedTable[],
+  { what, tables: names }: ExportCommand,
+): readonly NamedTable[] {
+  if (what === undefined && names === undefined) return tables;
+  const found = (option: string, given: string, wanted: readonly string[]): NamedTable[] => {
+    const those = tables.filter(({ name }) => wanted.includes(name));
+    if (those.length > 0) return those;
+    const there = tables.map(({ name }) => name).join(', ');
+    throw new ValueError(`export: expected one of ${there} for ${option}, got ${given}.`);
+  };
+  const all = [
+    ...(what ?? []).flatMap((kind) => found('--what', kind, kinds[kind])),
+    ...(names ?? []).flatMap((name) => found('--tables', name, [name])),
+  ];
+  return [...new Set(all)];
 }

@@ -1,4 +1,4 @@
-/** What can be done with a trained run: evaluate it and ask it, and refusals of what is no run. A tiny graph, in this process. */
+/** What can be done with a trained run: evaluate it, ask it, predict with it, and refusals of what is no run. A tiny graph, in this process. */
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -77,7 +77,45 @@ training: { batch_size: 100, num_epochs: 4, negative_sampling: { negatives_per_p
 evaluation: { negative_sampling: { filtered: true } }
 `;
 
+/** A class for each node, near in features to its class; edges mostly within classes. */
+function writeNodes(): void {
+  const random = new Random(11);
+  const ids = Array.from({ length: 100 }, (_, i) => i);
+  const classOf = (i: number): number => i % 3;
+  const lines = (of: (i: number) => string): string => ids.map((i) => `n${i},${of(i)}\n`).join('');
+  writeFileSync(
+    at('labels.csv'),
+    lines((i) => ['red', 'green', 'blue'][classOf(i)]),
+  );
+  const near = (i: number, j: number): number => (j === classOf(i) ? 1 : 0) + random.nextFloat() / 4;
+  writeFileSync(
+    at('features.csv'),
+    lines((i) => [0, 1, 2, 3].map((j) => near(i, j).toFixed(4)).join(',')),
+  );
+  const edges = ids.flatMap((i) => [3, 6, 10].map((step) => `n${i},n${(i + step) % 100}\n`));
+  writeFileSync(at('node-edges.csv'), edges.join(''));
+}
+
+const layer = (out: number): string =>
+  `[{ type: GNN, options: { type: GRAPH_SAGE, aggregator: MEAN }, input_dim: 4, output_dim: ${out} }]`;
+
+const nodes = (task: string, decoder: string, out: number): string => `model:
+  random_seed: 5
+  learning_task: ${task}
+  encoder:
+    train_neighbor_sampling: [{ type: ALL }]
+    layers: [[{ type: FEATURE, output_dim: 4 }], ${layer(out)}]
+  decoder: { type: ${decoder} }
+  loss: { type: ${task === 'NODE_CLASSIFICATION' ? 'CROSS_ENTROPY' : 'SOFTMAX_CE'} }
+  dense_optimizer: { type: ADAM, options: { learning_rate: 0.05 } }
+storage:
+  dataset: { dataset_dir: ${at('nodes')} }
+  export_encoded_nodes: true
+training: { batch_size: 20, num_epochs: 15, negative_sampling: { negatives_per_positive: 5 } }
+`;
+
 let trained: Event;
+let classified: Event;
 let trainedBuffered: Event;
 beforeAll(async () => {
   capture();
@@ -90,6 +128,13 @@ beforeAll(async () => {
   const buffer = '{ type: PARTITION_BUFFER, options: { num_partitions: 4, buffer_capacity: 2 } }';
   writeFileSync(at('buffered.yaml'), links('buffered', 'COMPLEX', `  embeddings: ${buffer}`));
   trainedBuffered = await last('train', at('buffered.yaml'));
+  writeNodes();
+  await preprocess({
+    ...{ outputDir: at('nodes'), edges: at('node-edges.csv'), inProcess: true },
+    ...{ nodeFeatures: at('features.csv'), nodeLabels: at('labels.csv'), nodeSplit: [0.5, 0.2, 0.3] },
+  });
+  writeFileSync(at('nodes.yaml'), nodes('NODE_CLASSIFICATION', 'NODE', 3));
+  classified = await last('train', at('nodes.yaml'), `--storage.model_dir=${at('classes')}`);
   vi.restoreAllMocks();
 }, 60_000);
 beforeEach(capture);
@@ -227,5 +272,145 @@ describe('query', () => {
     expect(await refused('query', at('run'), '--head', 'e1')).toMatch(/There are 10, for example r0/);
     expect(await refused('query', at('run'))).toMatch(/one of --head, --tail and --neighbors, got none/);
     expect(await refused('query', at('run'), '--neighbors', 'e1', '--top', '0')).toMatch(/--top/);
+  });
+});
+
+/** Rows of a CSV file, the titles first. */
+function csv(path: string): string[][] {
+  return readFileSync(path, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => line.split(','));
+}
+
+describe('predict', () => {
+  it('writes ranks and scores of the test set in both directions', async () => {
+    const saved = ['--save-scores', '--save-ranks', '--output-dir', at('predicted')];
+    const done = await last('predict', at('run'), ...saved, '--metrics', 'mrr', 'hits10', 'mean_rank');
+    expect(done).toMatchObject({ items: 100, 'test.mrr': trained['test.mrr'] });
+    const [titles, ...rows] = csv(at('predicted/scores.csv'));
+    expect(titles).toEqual(['src', 'rel', 'dst', 'rank', 'score', 'direction']);
+    expect(rows.length).toBe(100);
+    const edges = readFileSync(at('edges.tsv'), 'utf8').split('\n');
+    for (const row of rows) expect(edges).toContain(row.slice(0, 3).join('\t'));
+    expect(rows.filter((row) => row[5] === 'tail').length).toBe(50);
+    const mrr = rows.reduce((sum, row) => sum + 1 / Number(row[3]), 0) / 100;
+    expect(mrr).toBeCloseTo(trained['test.mrr'] as number, 10);
+    const text = readFileSync(at('predicted/metrics.txt'), 'utf8');
+    expect(text).toMatch(/^mrr: [\d.]+\nhits@10: [\d.]+\nmr: [\d.]+\nitems evaluated: 100\n$/);
+  });
+
+  it('scores new edges of a file by raw ids', async () => {
+    writeFileSync(at('new.csv'), 'to,from,kind\ne1,e2,r3\ne50,e7,r0\n');
+    const columns = ['--columns', 'from', 'kind', 'to', '--header-length', '1', '--output-dir', at('new')];
+    const done = await last('predict', at('run'), '--input-file', at('new.csv'), ...columns, '--save-scores');
+    expect(done['items']).toBe(4);
+    const rows = csv(at('new/scores.csv'));
+    expect(rows.slice(1).map((row) => row.slice(0, 3).join(' '))).toEqual([
+      ...['e2 r3 e1', 'e7 r0 e50'],
+      ...['e2 r3 e1', 'e7 r0 e50'],
+    ]);
+    const answers = (
+      await last('query', at('run'), '--head', 'e7', '--relation', 'r0', '--top', '100', '--include-known')
+    )['answers'] as Answer[];
+    expect(Number(rows[2][3])).toBeCloseTo(answers.find(({ name }) => name === 'e50')?.score as number, 5);
+    writeFileSync(at('wrong.tsv'), 'e1\tr1\te2\ne1\tr1\tnobody\n');
+    expect(await refused('predict', at('run'), '--input-file', at('wrong.tsv'))).toMatch(
+      /wrong\.tsv:2: expected an entity of the graph for the destination, got "nobody"/,
+    );
+  });
+
+  it('takes numbers of the prepared graph, and sampled negatives', async () => {
+    writeFileSync(at('ids.bin'), new Uint8Array(Int32Array.of(1, 2, 3, 4, 5, 6).buffer));
+    const file = ['--input-file', at('ids.bin'), '--input-format', 'binary', '--output-dir', at('ids')];
+    expect(
+      (await last('predict', at('run'), ...file, '--num-negs', '7', '--metrics', 'mr'))['test.mr'],
+    ).toBeLessThan(8.1);
+    writeFileSync(at('ids.bin'), new Uint8Array(Int32Array.of(1, 10, 3).buffer));
+    expect(await refused('predict', at('run'), ...file)).toMatch(/10 relations\), got 10 in row 0/);
+  });
+
+  it('writes labels of nodes by raw ids and classes', async () => {
+    const done = await last('predict', at('classes'), '--save-labels', '--metrics', 'acc');
+    expect(done['test.accuracy']).toBe(classified['test.accuracy']);
+    const [titles, ...rows] = csv(at('classes/labels.csv'));
+    expect(titles).toEqual(['id', 'y_pred', 'y_true']);
+    expect(rows.length).toBe(30);
+    const right = new Map(csv(at('labels.csv')).map(([id, name]) => [id, name]));
+    for (const [id, , label] of rows) expect(label).toBe(right.get(id));
+    const hits = rows.filter(([, guess, label]) => guess === label).length;
+    expect(hits / 30).toBeCloseTo(done['test.accuracy'] as number, 12);
+    writeFileSync(at('some.txt'), 'n7\nn8\nn7\n');
+    const some = ['--input-file', at('some.txt'), '--save-labels', '--output-dir', at('some')];
+    expect((await last('predict', at('classes'), ...some))['items']).toBe(2);
+  });
+
+  it('classifies nodes that were not there in training', async () => {
+    // Copies of two nodes, with their features and edges: what holds for them holds for the copies.
+    const edges = csv(at('node-edges.csv'));
+    const copy = (id: string): string => (id === 'n4' || id === 'n5' ? `copy of ${id}` : id);
+    const touched = edges.filter((edge) => edge.some((id) => copy(id) !== id));
+    writeFileSync(at('copy-edges.csv'), touched.map((edge) => `${edge.map(copy).join(',')}\n`).join(''));
+    const rows = csv(at('features.csv')).filter(([id]) => copy(id) !== id);
+    const features = `id,a,b,c,d\n${rows.map(([id, ...x]) => `${[copy(id), ...x].join(',')}\n`).join('')}`;
+    writeFileSync(at('copies.csv'), features);
+    const added = ['--new-nodes', at('copies.csv'), '--new-edges', at('copy-edges.csv')];
+    await last('predict', at('classes'), ...added, '--output-dir', at('copies'));
+    writeFileSync(at('both.txt'), 'n4\nn5\n');
+    await last(
+      'predict',
+      at('classes'),
+      '--input-file',
+      at('both.txt'),
+      '--save-labels',
+      '--output-dir',
+      at('copies'),
+    );
+    const guessed = (name: string): string[][] =>
+      csv(at(`copies/${name}`))
+        .slice(1)
+        .map(([id, guess]) => [id, guess]);
+    expect(guessed('new_labels.csv')).toEqual(guessed('labels.csv').map(([id, guess]) => [copy(id), guess]));
+    expect(await refused('predict', at('run'), ...added)).toMatch(/trained embeddings of width 16/);
+    expect(await refused('predict', at('classes'), '--new-edges', at('copy-edges.csv'))).toMatch(
+      /--new-nodes/,
+    );
+    writeFileSync(at('short.csv'), 'x,1,2\n');
+    expect(await refused('predict', at('classes'), '--new-nodes', at('short.csv'))).toMatch(
+      /short\.csv:1: expected an id and 4 numbers/,
+    );
+    writeFileSync(at('short.csv'), 'n4,1,2,3,4\n');
+    expect(await refused('predict', at('classes'), '--new-nodes', at('short.csv'))).toMatch(
+      /"n4" which the graph has/,
+    );
+  });
+});
+
+describe('encoded nodes', () => {
+  it('are saved with the run, and computed when asked for', async () => {
+    const saved = await events('export', at('classes'), '--what', 'encoded', '--output-dir', at('encoded-1'));
+    expect(saved.at(-2)).toMatchObject({ table: 'encoded_nodes', rows: 100, width: 3 });
+    rmSync(at('classes/encoded_nodes.bin'));
+    await last('export', at('classes'), '--what', 'encoded', '--output-dir', at('encoded-2'));
+    const text = readFileSync(at('encoded-1/encoded_nodes.csv'), 'utf8');
+    expect(readFileSync(at('encoded-2/encoded_nodes.csv'), 'utf8')).toBe(text);
+    expect(text).toMatch(/^n\d+,/m);
+    expect(await refused('export', at('classes'), '--what', 'encodings')).toMatch(/embeddings, encoded/);
+  });
+
+  it('are given for new nodes of a link prediction model', async () => {
+    writeFileSync(at('dot.yaml'), nodes('LINK_PREDICTION', 'DOT', 6));
+    await last('train', at('dot.yaml'), `--storage.model_dir=${at('dot')}`, '--training.num_epochs=1');
+    const added = ['--new-nodes', at('copies.csv'), '--new-edges', at('copy-edges.csv')];
+    await last('predict', at('dot'), ...added, '--output-dir', at('copies'));
+    await last('export', at('dot'), '--what', 'encoded');
+    const encoded = new Map(csv(at('dot/encoded_nodes.csv')).map(([id, ...row]) => [id, row]));
+    const rows = csv(at('copies/new_encoded_nodes.csv')).slice(1);
+    expect(rows.map(([id]) => id)).toEqual(['copy of n4', 'copy of n5']);
+    for (const [id, ...row] of rows)
+      for (const [j, value] of row.entries())
+        expect(Number(value)).toBeCloseTo(Number(encoded.get(id.slice(8))?.[j]), 5);
+    const near = await last('query', at('dot'), '--neighbors', 'n4', '--top', '3');
+    expect((near['answers'] as Answer[]).length).toBe(3);
   });
 });

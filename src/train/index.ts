@@ -26,6 +26,7 @@ export * from './batch/samplers.js';
 
 export * from './config/index.js';
 export { type CheckpointRecord, Checkpoints, latestCheckpoint } from './loop/checkpoint.js';
+export * from './loop/encode-new-nodes.js';
 export * from './loop/encoded-nodes.js';
 export { Evaluator, type Metrics, PipelineEvaluator, SynchronousEvaluator } from './loop/evaluator.js';
 export { initializeBatcher, initializeModel, type ModelSizes } from './loop/initialize-model.js';
@@ -36,6 +37,7 @@ export {
 } from './loop/initialize-storage.js';
 export { openDataset } from './loop/open-dataset.js';
 export { type FoundRun, findRun, type OpenedRun, type OpenRunOptions, openRun } from './loop/open-run.js';
+export * from './loop/predict.js';
 export { openRunTables } from './loop/run-tables.js';
 export { type StageSpan, StageTimings } from './loop/timings.js';
 export * from './loop/top-nodes.js';

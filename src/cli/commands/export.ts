@@ -11,6 +11,10 @@ export function register(program: Command): void {
     .option('-f, --format <name>', 'csv, npy, parquet or safetensors (binary means npy)', 'csv')
     .option('--delim <text>', 'between columns of csv', ',')
     .option('--output-dir <dir>', 'where the files go; by default the directory itself')
+    .option(
+      '--what <kind...>',
+      "embeddings, encoded (the encoder's result for every node), relations, features",
+    )
     .option('--tables <name...>', 'only these; by default all there are')
     .option('--overwrite', 'replace files that are there', false);
   jsonOption(command).action(async (directory: string, options: ExportCommand) =>

@@ -14,6 +14,7 @@ export { readGlosses } from './glosses.js';
 export type { OnPrepareProgress, PrepareProgress } from './graph-source.js';
 export { mappingText } from './mapping-file.js';
 export { IdentityNames, MappedNames, type NameTable } from './name-table.js';
+export { type NewNodes, type NewNodesOptions, readNewNodes } from './new-nodes.js';
 export {
   catalogueName,
   type PrepareDatasetOptions,

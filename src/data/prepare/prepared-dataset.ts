@@ -148,6 +148,11 @@ export class PreparedDataset {
     return this.#names('nodes/node_mapping.txt', this.stats.num_nodes);
   }
 
+  /** Names of the classes; the numbers themselves when classes came as numbers. */
+  classNames(): Promise<NameTable> {
+    return this.#names('nodes/label_mapping.txt', Math.max(0, this.stats.num_classes));
+  }
+
   relationNames(): Promise<NameTable> {
     return this.#names('edges/relation_mapping.txt', this.hasRelations ? this.stats.num_relations : 0);
   }

@@ -2,7 +2,7 @@
  * The dataset of a configuration: a prepared directory, or a dataset of the catalogue that is prepared on first use.
  */
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { catalogueName, type OnPrepareProgress, PreparedDataset, prepareDataset } from '../../data/index.js';
 import { ConfigError } from '../../util/errors.js';
 import type { SkeinConfig } from '../config/index.js';
@@ -34,4 +34,16 @@ export async function openDataset(
       ...(progress === undefined ? {} : { progress }),
     });
   return PreparedDataset.open(target);
+}
+
+/** The configuration with the place of its dataset, so that a run can be opened from any working directory. */
+export function locatedConfig(config: SkeinConfig, { directory }: PreparedDataset): SkeinConfig {
+  const { dataset } = config.storage;
+  const prepared =
+    resolve(dataset.dataset_dir) !== directory ? catalogueName(dataset.dataset_dir) : undefined;
+  const name = dataset.name ?? prepared ?? null;
+  return {
+    ...config,
+    storage: { ...config.storage, dataset: { ...dataset, dataset_dir: directory, name } },
+  };
 }

@@ -22,6 +22,7 @@ import type { Model } from '../model/model.js';
 import { type CheckpointRecord, latestCheckpoint, modelFile, readRecord, tableFolder } from './checkpoint.js';
 import { initializeBatcher, initializeModel } from './initialize-model.js';
 import { initializeStorage } from './initialize-storage.js';
+import { withMemoryBudget } from './memory-budget.js';
 import { openDataset } from './open-dataset.js';
 
 export interface OpenRunOptions {
@@ -77,10 +78,11 @@ export async function findRun(path: string, options: OpenRunOptions): Promise<Fo
 
 export async function openRun(path: string, options: OpenRunOptions): Promise<OpenedRun> {
   const found = await findRun(path, options);
-  const config = readingConfig(found.config);
   const record = await readRecord(found.checkpoint);
-  const dataset = await openDataset(config);
-  for (const warning of [...found.warnings, ...checkAgainstDataset(config, dataset.stats)])
+  const dataset = await openDataset(found.config);
+  const { config: trained } = withMemoryBudget(found.config, dataset.stats);
+  const config = readingConfig(trained);
+  for (const warning of [...found.warnings, ...checkAgainstDataset(trained, dataset.stats)])
     options.onWarning?.(warning);
   checkFits(found.checkpoint, record, config, dataset);
   const { storage, table } = await initializeStorage(config, dataset, {
@@ -142,23 +144,21 @@ function adapted(config: SkeinConfig, { adapt }: OpenRunOptions): SkeinConfig {
 }
 
 /**
- * One partition is enough where tables are read through, and saves memory. Negatives are drawn among resident rows, so
- * sampled evaluation needs all.
+ * One partition at a time is enough where a table is only read, and saves memory. Its files say how it is cut; nothing
+ * else has to be, so edges are not sorted into buckets for it.
  */
 function readingConfig(config: SkeinConfig): SkeinConfig {
-  const { filtered, negatives_per_positive: negatives } = config.evaluation.negative_sampling;
-  const sampled = config.model.learning_task === 'LINK_PREDICTION' && !filtered && negatives >= 0;
-  const resized = ({ type, options }: PartitionBufferConfig): PartitionBufferConfig => ({
+  const smaller = ({ type, options }: PartitionBufferConfig): PartitionBufferConfig => ({
     type,
-    options: { ...options, buffer_capacity: sampled ? options.num_partitions : 1, prefetching: false },
+    options: { ...options, num_partitions: 1, buffer_capacity: 1, prefetching: false },
   });
   const { embeddings, features } = config.storage;
   return {
     ...config,
     storage: {
       ...config.storage,
-      embeddings: embeddings.type === 'PARTITION_BUFFER' ? resized(embeddings) : embeddings,
-      features: features.type === 'PARTITION_BUFFER' ? resized(features) : features,
+      embeddings: embeddings.type === 'PARTITION_BUFFER' ? smaller(embeddings) : embeddings,
+      features: features.type === 'PARTITION_BUFFER' ? smaller(features) : features,
     },
   };
 }

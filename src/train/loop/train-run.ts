@@ -4,6 +4,7 @@
  * and ends with the bytes that it would have ended with.
  */
 import { existsSync } from 'node:fs';
+import type { PreparedDataset } from '../../data/index.js';
 import { manualSeed } from '../../tensor/index.js';
 import { StateError } from '../../util/errors.js';
 import type { GraphBatcher } from '../batch/graph-batcher.js';
@@ -25,11 +26,12 @@ import {
   latestCheckpoint,
   tableFolder,
 } from './checkpoint.js';
+import { comparesEmbeddings, encodeAllNodes, saveEncodedNodes } from './encoded-nodes.js';
 import { type Evaluator, type Metrics, PipelineEvaluator, SynchronousEvaluator } from './evaluator.js';
 import { initializeBatcher, initializeModel } from './initialize-model.js';
 import { type InitializedStorage, initializeStorage } from './initialize-storage.js';
 import { withMemoryBudget } from './memory-budget.js';
-import { openDataset } from './open-dataset.js';
+import { locatedConfig, openDataset } from './open-dataset.js';
 import { StageTimings } from './timings.js';
 import {
   PipelineTrainer,
@@ -66,12 +68,12 @@ export async function trainRun(given: TrainRunOptions): Promise<TrainRunResult> 
   for (const warning of checkAgainstDataset(config, dataset.stats)) output.warn(warning);
   if (plan !== null) output.note(plan.report);
   using run = await RunDirectory.open({
-    config,
+    config: locatedConfig(config, dataset),
     datasetDir: dataset.directory,
     ...(options.source === undefined ? {} : { source: options.source }),
   });
   output.event('config', { directory: run.path, dataset: dataset.stats });
-  const session = new Session(options, run);
+  const session = new Session(options, run, dataset);
   let stored: InitializedStorage | null = null;
   try {
     const resumeFrom = await session.resumePoint();
@@ -103,6 +105,7 @@ class Session {
   readonly #config: SkeinConfig;
   readonly #output: Output;
   readonly #run: RunDirectory;
+  readonly #dataset: PreparedDataset;
   readonly #trace: TraceWriter | null;
   readonly #timings: StageTimings;
   readonly #interrupt: Interrupt;
@@ -116,8 +119,9 @@ class Session {
   #seconds = 0;
   #lastSave = performance.now();
 
-  constructor({ config, output, profile }: TrainRunOptions, run: RunDirectory) {
+  constructor({ config, output, profile }: TrainRunOptions, run: RunDirectory, dataset: PreparedDataset) {
     this.#config = config;
+    this.#dataset = dataset;
     this.#output = output;
     this.#run = run;
     this.#trace = profile === true ? new TraceWriter(run.file('trace.json')) : null;
@@ -341,6 +345,7 @@ class Session {
     const test = await this.#timings.timeAsync('evaluate', () => evaluator.evaluate(false));
     const { epoch } = batcher.position;
     if (Object.keys(test).length > 0) this.#report('test', epoch, test, (performance.now() - started) / 1000);
+    await this.#exportEncoded(evaluator);
     const itemsPerSecond = this.#items / Math.max(this.#seconds, 1e-9);
     const perSecond = model.learning_task === 'LINK_PREDICTION' ? 'edges_per_second' : 'nodes_per_second';
     const outcome = {
@@ -365,5 +370,13 @@ class Session {
       test,
       itemsPerSecond,
     };
+  }
+  async #exportEncoded({ model, graphBatcher: batcher }: Evaluator): Promise<void> {
+    // Where the encoder passes embeddings on, the table has them already.
+    if (!this.#config.storage.export_encoded_nodes || comparesEmbeddings(model)) return;
+    const encoded = await this.#timings.timeAsync('evaluate', () => encodeAllNodes({ model, batcher }));
+    await saveEncodedNodes(this.#run.path, encoded, this.#dataset);
+    batcher.graphStorage.setEncodedNodes(null);
+    batcher.setTrainSet();
   }
 }

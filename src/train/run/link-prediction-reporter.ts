@@ -58,7 +58,12 @@ export class LinkPredictionReporter extends Reporter<RankingMetric> {
 
   /** Ranks so far, in the order in which they came. */
   get ranks(): Float64Array {
-    return this.#ranks.slice(0, this.#size);
+    return this.ranksFrom(0);
+  }
+
+  /** The ranks without the first ones. */
+  ranksFrom(first: number): Float64Array {
+    return this.#ranks.slice(first, this.#size);
   }
 
   /**

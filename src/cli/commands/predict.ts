@@ -1,0 +1,49 @@
+/** `skein predict`: see ../predict.ts. Marius's options under its names, and ours. */
+import type { Command } from 'commander';
+import { jsonOption, overrideOption, wholeNumber } from '../options.js';
+import type { PredictCommand } from '../predict.js';
+
+export function register(program: Command): void {
+  const command = program
+    .command('predict')
+    .description('metrics, scores, ranks and labels of the test set, of a file, or of new nodes')
+    .argument(
+      '<run|config>',
+      'the directory of a run or a checkpoint, or the configuration it was trained with',
+    )
+    .option('--output-dir <dir>', 'where the files go; by default the directory of the model')
+    .option(
+      '--metrics <name...>',
+      'mrr, mr, hits@k, auc; accuracy, f1_macro, f1_micro; by default those of the configuration',
+    )
+    .option('--save-scores', 'write scores.csv with a score for each edge and direction', false)
+    .option('--save-ranks', 'write scores.csv with a rank for each edge and direction', false)
+    .option('--save-labels', 'write labels.csv with the predicted and the known class of each node', false)
+    .option('--batch-size <n>', 'edges or nodes at a time; by default as configured', wholeNumber)
+    .option('--num-nbrs <n...>', 'neighbours for each GNN layer, -1 for all; by default as configured')
+    .option('--num-negs <n>', 'negatives of each edge, -1 for all nodes; by default as configured')
+    .option('--num-chunks <n>', 'groups of edges that share negatives; by default as configured', wholeNumber)
+    .option('--deg-frac <share>', 'share of negatives drawn by degree; by default as configured')
+    .option(
+      '--filtered [flag]',
+      'rank against all nodes without true edges; by default as configured, false with --num-negs',
+    )
+    .option('--input-file <file>', 'edges (or nodes) to predict instead of the test set, by raw ids')
+    .option('--input-format <name>', 'binary, csv, tsv, delimited, parquet or json; by default from the file')
+    .option(
+      '--preprocess-input [flag]',
+      'false: ids are numbers of the prepared graph already, as in binary files',
+    )
+    .option('--columns <column...>', 'source, relation and destination by name or place from 0')
+    .option('--header-length <n>', 'lines of titles, 0 or 1', wholeNumber, 0)
+    .option('--delim <text>', 'between columns; by default what the first line shows')
+    .option('--dtype <name>', 'of a binary file: int32 or int64', 'int32')
+    .option(
+      '--new-nodes <file>',
+      'features of nodes that the graph does not have: text with the id first, or .npy',
+    )
+    .option('--new-edges <file>', 'edges of the new nodes, by raw ids; nodes of an .npy are new0, new1, …');
+  overrideOption(jsonOption(command)).action(async (path: string, options: PredictCommand) =>
+    (await import('../predict.js')).predictCommand(path, options),
+  );
+}

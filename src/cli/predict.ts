@@ -1,0 +1,267 @@
+/**
+ * The work of `skein predict`: metrics.txt, scores.csv (edges) and labels.csv (nodes) of a test set or of a file; classes
+ * or encoded rows of nodes that were not there in training.
+ */
+import { mkdirSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { exportTable, type NameTable, readNewNodes } from '../data/index.js';
+import { FileWriter } from '../data/prepare/binary-file.js';
+import { csvField } from '../data/prepare/mapping-file.js';
+import { fromTypedArray } from '../tensor/index.js';
+import {
+  bestColumns,
+  encodeNewNodes,
+  LinkPredictionModel,
+  type NeighborSamplingConfig,
+  NodeClassificationModel,
+  newNodeFeatures,
+  type OpenedRun,
+  Output,
+  openRun,
+  predictLinks,
+  predictNodes,
+  type SkeinConfig,
+  withTestSet,
+} from '../train/index.js';
+import { ValueError } from '../util/errors.js';
+import { edgeColumns, flag, listOf, type PredictInput, readInput } from './predict-input.js';
+
+export interface PredictCommand extends PredictInput {
+  readonly outputDir?: string;
+  readonly metrics?: readonly string[];
+  readonly saveLabels: boolean;
+  readonly saveScores: boolean;
+  readonly saveRanks: boolean;
+  readonly batchSize?: number;
+  readonly numNbrs?: readonly string[];
+  readonly numNegs?: string;
+  readonly numChunks?: number;
+  readonly degFrac?: string;
+  readonly filtered?: boolean | string;
+  readonly newNodes?: string;
+  readonly newEdges?: string;
+  readonly json: boolean;
+  readonly set: readonly string[];
+}
+
+export async function predictCommand(path: string, command: PredictCommand): Promise<void> {
+  const output = new Output({ json: command.json });
+  if (command.newEdges !== undefined && command.newNodes === undefined)
+    throw new ValueError(
+      'predict: expected --new-nodes with the features of the nodes of --new-edges, got none. To score edges between known nodes use --input-file.',
+    );
+  const run = await openRun(path, {
+    command: 'predict',
+    overrides: command.set,
+    adapt: (config) => adapt(config, command),
+    onWarning: (message) => output.warn(message),
+  });
+  try {
+    const folder = command.outputDir ?? run.checkpoint;
+    mkdirSync(folder, { recursive: true });
+    if (command.newNodes === undefined) await predictSet(run, command, folder, output);
+    else await predictNewNodes(run, command, command.newNodes, folder, output);
+  } finally {
+    await run.close();
+  }
+}
+
+async function predictSet(
+  run: OpenedRun,
+  command: PredictCommand,
+  folder: string,
+  output: Output,
+): Promise<void> {
+  const input = await readInput(run, command);
+  const { model } = run;
+  const testRun = input === null ? run : { ...run, batcher: await withTestSet(run, input) };
+  const files =
+    model instanceof LinkPredictionModel
+      ? await writeScores(testRun, model, command, folder)
+      : await writeLabels(testRun, model as NodeClassificationModel, command, folder);
+  const { reporter } = model as LinkPredictionModel | NodeClassificationModel;
+  const metrics = reporter.size === 0 ? {} : reporter.results();
+  if (reporter.size > 0) {
+    await reporter.save(folder);
+    files.push(join(folder, 'metrics.txt'));
+    output.text(reporter.report());
+  }
+  output.text(`written: ${files.join(', ')}`);
+  const named = Object.entries(metrics).map(([name, value]) => [`test.${name}`, value] as const);
+  output.event('done', { items: reporter.size, files, metrics, ...Object.fromEntries(named) });
+}
+
+async function writeScores(
+  { batcher, dataset }: OpenedRun,
+  model: LinkPredictionModel,
+  command: PredictCommand,
+  folder: string,
+): Promise<string[]> {
+  const wanted = command.saveScores || command.saveRanks;
+  const [nodes, relations] = [await dataset.nodeNames(), await dataset.relationNames()];
+  const typed = dataset.hasRelations;
+  const header = [
+    ...['src', ...(typed ? ['rel'] : []), 'dst'],
+    ...(command.saveRanks ? ['rank'] : []),
+    ...(command.saveScores ? ['score'] : []),
+    'direction',
+  ];
+  const csv = wanted ? new CsvFile(folder, 'scores.csv', header) : null;
+  await predictLinks(batcher, model, ({ src, dst, relations: types, direction, ranks, scores }) => {
+    if (csv === null) return;
+    for (let i = 0; i < src.length; i++)
+      csv.write([
+        nodes.nameOf(src[i]),
+        ...(types === null ? [] : [relations.nameOf(types[i])]),
+        nodes.nameOf(dst[i]),
+        ...(command.saveRanks ? [String(ranks[i])] : []),
+        ...(command.saveScores ? [String(scores[i])] : []),
+        direction,
+      ]);
+  });
+  return csv === null ? [] : [csv.close()];
+}
+
+async function writeLabels(
+  { batcher, dataset }: OpenedRun,
+  model: NodeClassificationModel,
+  command: PredictCommand,
+  folder: string,
+): Promise<string[]> {
+  const [names, classes] = [await dataset.nodeNames(), await dataset.classNames()];
+  const csv = command.saveLabels ? new CsvFile(folder, 'labels.csv', ['id', 'y_pred', 'y_true']) : null;
+  await predictNodes(batcher, model, ({ nodes, classes: predicted, labels }) => {
+    if (csv === null) return;
+    for (let i = 0; i < nodes.length; i++)
+      csv.write([
+        names.nameOf(nodes[i]),
+        className(classes, predicted[i]),
+        className(classes, labels?.[i] ?? -1),
+      ]);
+  });
+  return csv === null ? [] : [csv.close()];
+}
+
+async function predictNewNodes(
+  run: OpenedRun,
+  command: PredictCommand,
+  features: string,
+  folder: string,
+  output: Output,
+): Promise<void> {
+  const { dataset, model } = run;
+  const width = newNodeFeatures(run);
+  const names = {
+    nodes: await dataset.nodeNames(),
+    relations: dataset.hasRelations ? await dataset.relationNames() : null,
+  };
+  const edges = command.newEdges === undefined ? {} : { edges: command.newEdges };
+  const added = await readNewNodes({ ...edgeColumns(command), features, ...edges, width }, names);
+  const encoded = await encodeNewNodes(run, added);
+  let path: string;
+  if (model instanceof NodeClassificationModel) {
+    const classes = await dataset.classNames();
+    const csv = new CsvFile(folder, 'new_labels.csv', ['id', 'y_pred']);
+    const rows = fromTypedArray(encoded.rows, [added.names.length, encoded.width]);
+    for (const [i, best] of bestColumns(rows).entries())
+      csv.write([added.names[i], className(classes, best)]);
+    path = csv.close();
+  } else {
+    path = join(folder, 'new_encoded_nodes.csv');
+    const read = (start: number, end: number): Float32Array =>
+      encoded.rows.subarray(start * encoded.width, end * encoded.width);
+    const own = { size: added.names.length, nameOf: (id: number) => added.names[id], idOf: () => undefined };
+    await exportTable({
+      ...{ rows: { rows: own.size, width: encoded.width, read }, names: own, path },
+      format: 'csv',
+      overwrite: true,
+    });
+  }
+  output.text(`${added.names.length} new nodes, ${added.edges.length / dataset.numColumns} new edges`);
+  output.text(`written: ${path}`);
+  output.event('done', { items: added.names.length, files: [path] });
+}
+
+/** −1 is no class. */
+function className(names: NameTable, id: number): string {
+  return id < 0 || id >= names.size ? String(id) : names.nameOf(id);
+}
+
+/** The configuration with what the options say about evaluation. */
+function adapt(config: SkeinConfig, command: PredictCommand): SkeinConfig {
+  const { evaluation, model } = config;
+  const { negative_sampling: negatives } = evaluation;
+  const count = command.numNegs === undefined ? undefined : number('--num-negs', command.numNegs, -1);
+  const sampled = count !== undefined && count >= 0 ? false : undefined;
+  const names = listOf(command.metrics).map(metricNamed);
+  return {
+    ...config,
+    model: { ...model, encoder: { ...model.encoder, ...neighbours(config, listOf(command.numNbrs)) } },
+    evaluation: {
+      ...evaluation,
+      batch_size: command.batchSize ?? evaluation.batch_size,
+      metrics: names.length === 0 ? evaluation.metrics : names,
+      negative_sampling: {
+        ...negatives,
+        negatives_per_positive: count ?? negatives.negatives_per_positive,
+        num_chunks: command.numChunks ?? negatives.num_chunks,
+        degree_fraction:
+          command.degFrac === undefined
+            ? negatives.degree_fraction
+            : number('--deg-frac', command.degFrac, 0, 1),
+        filtered: flag('--filtered', command.filtered) ?? sampled ?? negatives.filtered,
+      },
+    },
+  };
+}
+
+function neighbours(config: SkeinConfig, given: readonly string[]): object {
+  const { length } = config.model.encoder.eval_neighbor_sampling;
+  if (given.length === 0) return {};
+  if (given.length !== 1 && given.length !== length)
+    throw new ValueError(
+      `predict: expected ${length} numbers for --num-nbrs, one for each GNN layer, got ${given.length}.`,
+    );
+  const rules = Array.from({ length }, (_, i): NeighborSamplingConfig => {
+    const most = number('--num-nbrs', given[given.length === 1 ? 0 : i], -1);
+    return most < 0 ? { type: 'ALL', options: {} } : { type: 'UNIFORM', options: { max_neighbors: most } };
+  });
+  return { eval_neighbor_sampling: rules };
+}
+
+/** Marius's names of metrics are ours, or mean one of ours. */
+function metricNamed(text: string): string {
+  const lower = text.toLowerCase();
+  const hits = /^hits@?k?(\d+)$/.exec(lower);
+  if (hits !== null) return `hits@${hits[1]}`;
+  return { mean_rank: 'mr', acc: 'accuracy', categorical_accuracy: 'accuracy' }[lower] ?? lower;
+}
+
+function number(option: string, text: string, least: number, most = 2 ** 31): number {
+  const value = Number(text);
+  if (text.trim() !== '' && value >= least && value <= most) return value;
+  const range = most === 2 ** 31 ? `of at least ${least}` : `from ${least} to ${most}`;
+  throw new ValueError(`predict: expected a number ${range} for ${option}, got ${text}.`);
+}
+
+/** A CSV file that has its name once it is complete. */
+class CsvFile {
+  readonly #path: string;
+  readonly #file: FileWriter;
+
+  constructor(folder: string, name: string, header: readonly string[]) {
+    this.#path = join(folder, name);
+    this.#file = new FileWriter(`${this.#path}.tmp`);
+    this.write(header);
+  }
+
+  write(fields: readonly string[]): void {
+    this.#file.writeText(`${fields.map((field) => csvField(field, ',')).join(',')}\n`);
+  }
+
+  close(): string {
+    this.#file.close();
+    renameSync(`${this.#path}.tmp`, this.#path);
+    return this.#path;
+  }
+}

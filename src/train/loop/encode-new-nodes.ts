@@ -1,0 +1,76 @@
+/**
+ * Rows of nodes that were not there in training, from their features and their edges: what the encoder makes of them in
+ * the graph with them added. A model with trained embeddings has no row for them and is refused.
+ */
+import type { NewNodes } from '../../data/index.js';
+import { fromTypedArray, noGrad, scope } from '../../tensor/index.js';
+import { StateError } from '../../util/errors.js';
+import { MemoryEdges } from '../batch/edge-splits.js';
+import { GraphModelStorage } from '../batch/graph-model-storage.js';
+import { MemoryNodeTable } from '../batch/node-table.js';
+import type { EncodedNodes } from '../model/encoder.js';
+import { initializeBatcher } from './initialize-model.js';
+import type { OpenedRun } from './open-run.js';
+
+/** Refuses models that cannot say anything about new nodes; gives the width of their features. */
+export function newNodeFeatures({ config, storage }: OpenedRun): number {
+  const { embedding_dim: trained } = config.model.encoder;
+  if (trained > 0)
+    throw new StateError(
+      `predict: expected an encoder of features alone for --new-nodes, got one with trained embeddings of width ${trained}. A node that was not trained has none; train with FEATURE layers instead of EMBEDDING.`,
+    );
+  return storage.table.featureDim;
+}
+
+const batchSize = 1024;
+
+export async function encodeNewNodes(run: OpenedRun, added: NewNodes): Promise<EncodedNodes> {
+  const { model, config } = run;
+  const storage = await extended(run, added);
+  const batcher = initializeBatcher(config, storage);
+  batcher.setTestSet();
+  await batcher.loadStorage();
+  const sampler = batcher.evaluationNeighborSampler;
+  const { featureDim } = storage.table;
+  const [first, last] = [run.storage.numNodes, storage.numNodes];
+  let width = 0;
+  let rows = new Float32Array(0);
+  for (let start = first; start < last; start += batchSize) {
+    const ids = Int32Array.from({ length: Math.min(batchSize, last - start) }, (_, i) => start + i);
+    const graph = sampler === null ? null : await sampler.getNeighborsAsync(ids, { step: 0 });
+    const features = await storage.table.readFeatures(graph?.nodeIds ?? ids);
+    graph?.performMap();
+    noGrad(() =>
+      scope(() => {
+        const inputs = fromTypedArray(features, [features.length / featureDim, featureDim]);
+        const y = model.encoder.forward({ embeddings: null, features: inputs }, graph, false);
+        width = y.shape[1];
+        if (rows.length === 0) rows = new Float32Array((last - first) * width);
+        rows.set(y.dataSync() as Float32Array, (start - first) * width);
+      }),
+    );
+  }
+  return { rows, width };
+}
+
+/** The graph with the new nodes and edges; features are in memory. */
+async function extended(
+  { storage, dataset }: OpenedRun,
+  { names, features, edges }: NewNodes,
+): Promise<GraphModelStorage> {
+  const { numNodes, table } = storage;
+  const width = table.featureDim;
+  const all = new Float32Array((numNodes + names.length) * width);
+  all.set(await table.readFeatures(Int32Array.from({ length: numNodes }, (_, i) => i)));
+  all.set(features, numNodes * width);
+  const trained = await dataset.readEdges('train');
+  const rows = new Int32Array(trained.length + edges.length);
+  rows.set(trained);
+  rows.set(edges, trained.length);
+  return new GraphModelStorage({
+    numNodes: numNodes + names.length,
+    numRelations: storage.numRelations,
+    edges: { train: new MemoryEdges(rows, dataset.numColumns) },
+    table: new MemoryNodeTable({ numNodes: numNodes + names.length, features: { values: all, width } }),
+  });
+}

@@ -1,0 +1,165 @@
+/**
+ * Predictions of a saved model, batch by batch: ranks and scores of edges in both directions, classes of nodes. The
+ * model's reporter holds the metrics afterwards. Other edges or nodes than those of the test set can take its place.
+ */
+import { noGrad, scope, type Tensor } from '../../tensor/index.js';
+import { StateError } from '../../util/errors.js';
+import type { Batch } from '../batch/batch.js';
+import { MemoryEdges } from '../batch/edge-splits.js';
+import type { GraphBatcher } from '../batch/graph-batcher.js';
+import { GraphModelStorage } from '../batch/graph-model-storage.js';
+import type { LinkPredictionModel } from '../model/link-prediction-model.js';
+import type { NodeClassificationModel } from '../model/node-classification-model.js';
+import { countAgainstAll } from '../model/rank-against-all.js';
+import type { RankDetails } from '../run/index.js';
+import { initializeBatcher } from './initialize-model.js';
+import type { OpenedRun } from './open-run.js';
+
+/** Edges of one batch in one direction. */
+export interface PredictedEdges {
+  readonly src: Int32Array;
+  readonly dst: Int32Array;
+  readonly relations: Int32Array | null;
+  /** The end that was guessed. */
+  readonly direction: 'tail' | 'head';
+  readonly ranks: Float64Array;
+  readonly scores: Float32Array;
+}
+
+export interface PredictedNodes {
+  readonly nodes: Int32Array;
+  readonly classes: Int32Array;
+  /** −1 where the class is not known; null when no class is. */
+  readonly labels: Int32Array | null;
+}
+
+/** Ranks the edges of the test set. */
+export async function predictLinks(
+  batcher: GraphBatcher,
+  model: LinkPredictionModel,
+  take: (edges: PredictedEdges) => void,
+): Promise<void> {
+  await startTest(batcher, model);
+  await model.encodeForEvaluation(batcher);
+  while (batcher.hasNextBatch()) {
+    const batch = await batcher.getBatch();
+    const { src, dst, relations } = batch as Batch & { src: Int32Array; dst: Int32Array };
+    for (const { direction, ranks, scores } of await ranked(model, batch))
+      take({ src, dst, relations, direction, ranks, scores });
+    batch.clear();
+  }
+}
+
+type Ranked = Pick<PredictedEdges, 'direction' | 'ranks' | 'scores'>;
+
+async function ranked(model: LinkPredictionModel, batch: Batch): Promise<Ranked[]> {
+  const { reporter } = model;
+  const { relations } = batch;
+  const details = (direction: 'tail' | 'head'): RankDetails =>
+    relations === null ? { direction } : { direction, relations };
+  const noted = (direction: 'tail' | 'head', scores: Float32Array, add: () => void): Ranked => {
+    const first = reporter.size;
+    add();
+    return { direction, scores, ranks: reporter.ranksFrom(first) };
+  };
+  if (batch.evaluation !== null) {
+    const counted = await countAgainstAll(model.decoder, batch);
+    return counted.map(({ direction, greater, equal, candidates, scores }) =>
+      noted(direction, scores, () => reporter.addCounts(greater, equal, candidates, details(direction))),
+    );
+  }
+  return noGrad(() =>
+    scope(() => {
+      const [rhsPos, rhsNeg, lhsPos, lhsNeg] = model.forward(batch, false);
+      batch.encodedUniques = null;
+      const sides: readonly (readonly ['tail' | 'head', Tensor | null, Tensor | null])[] = [
+        ['tail', rhsPos, rhsNeg],
+        ['head', lhsPos, lhsNeg],
+      ];
+      return sides.flatMap(([direction, positive, negative]) => {
+        if (positive === null || negative === null) return [];
+        const scores = (positive.dataSync() as Float32Array).slice();
+        return [noted(direction, scores, () => reporter.addResult(scores, negative, details(direction)))];
+      });
+    }),
+  );
+}
+
+/** Classifies the nodes of the test set. */
+export async function predictNodes(
+  batcher: GraphBatcher,
+  model: NodeClassificationModel,
+  take: (nodes: PredictedNodes) => void,
+): Promise<void> {
+  await startTest(batcher, model);
+  while (batcher.hasNextBatch()) {
+    const batch = await batcher.getBatch();
+    const { rootNodes: nodes, uniqueNodeLabels: labels } = batch as Batch & { rootNodes: Int32Array };
+    const classes = noGrad(() => scope(() => bestColumns(model.forward(batch, false))));
+    if (labels !== null) model.reporter.addResult(labels, classes);
+    take({ nodes, classes, labels });
+    batch.clear();
+  }
+}
+
+async function startTest(
+  batcher: GraphBatcher,
+  model: LinkPredictionModel | NodeClassificationModel,
+): Promise<void> {
+  batcher.setTestSet();
+  if (batcher.numItems === 0)
+    throw new StateError(
+      'predict: expected a test set, got none. Name a file with --input-file, or prepare the dataset with a split.',
+    );
+  await batcher.loadStorage();
+  model.startEvaluation();
+}
+
+/** The column of each row's highest value; the first of equals. */
+export function bestColumns(scores: Tensor): Int32Array {
+  const [rows, columns] = scores.shape;
+  const values = scores.dataSync();
+  return Int32Array.from({ length: rows }, (_, i) => {
+    let best = 0;
+    for (let j = 1; j < columns; j++) if (values[i * columns + j] > values[i * columns + best]) best = j;
+    return best;
+  });
+}
+
+/** What takes the place of the test set. */
+export interface OtherTestSet {
+  /** Rows [source, (relation,) destination]. */
+  readonly edges?: Int32Array;
+  readonly nodes?: Int32Array;
+}
+
+/** Batches of other edges or nodes. The edges of the test set stay known: they are left out of filtered ranks. */
+export async function withTestSet(run: OpenedRun, { edges, nodes }: OtherTestSet): Promise<GraphBatcher> {
+  const { storage, config, dataset, record } = run;
+  const columns = dataset.numColumns;
+  const train = storage.split('train');
+  const held = edges === undefined ? null : await heldOut(run);
+  const replaced = new GraphModelStorage({
+    numNodes: storage.numNodes,
+    numRelations: storage.numRelations,
+    table: storage.table,
+    labels: storage.labels,
+    edges: {
+      ...(train === null ? {} : { train }),
+      ...(held === null ? {} : { validation: new MemoryEdges(held, columns) }),
+      ...(edges === undefined ? {} : { test: new MemoryEdges(edges, columns) }),
+    },
+    ...(nodes === undefined ? {} : { nodes: { test: nodes } }),
+  });
+  const batcher = initializeBatcher(config, replaced);
+  batcher.seek(record.position);
+  return batcher;
+}
+
+async function heldOut({ dataset }: OpenedRun): Promise<Int32Array> {
+  const [validation, test] = [await dataset.readEdges('validation'), await dataset.readEdges('test')];
+  const all = new Int32Array(validation.length + test.length);
+  all.set(validation);
+  all.set(test, validation.length);
+  return all;
+}
