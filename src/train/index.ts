@@ -25,31 +25,7 @@ export {
 export * from './batch/samplers.js';
 
 export * from './config/index.js';
-export { type CheckpointRecord, Checkpoints, latestCheckpoint } from './loop/checkpoint.js';
-export * from './loop/encode-new-nodes.js';
-export * from './loop/encoded-nodes.js';
-export { Evaluator, type Metrics, PipelineEvaluator, SynchronousEvaluator } from './loop/evaluator.js';
-export { initializeBatcher, initializeModel, type ModelSizes } from './loop/initialize-model.js';
-export {
-  type InitializedStorage,
-  type InitializeStorageOptions,
-  initializeStorage,
-} from './loop/initialize-storage.js';
-export { openDataset } from './loop/open-dataset.js';
-export { type FoundRun, findRun, type OpenedRun, type OpenRunOptions, openRun } from './loop/open-run.js';
-export * from './loop/predict.js';
-export { openRunTables } from './loop/run-tables.js';
-export { type StageSpan, StageTimings } from './loop/timings.js';
-export * from './loop/top-nodes.js';
-export { type TrainRunOptions, type TrainRunResult, trainRun } from './loop/train-run.js';
-export {
-  PipelineTrainer,
-  type PipelineTrainerOptions,
-  SynchronousTrainer,
-  Trainer,
-  type TrainerOptions,
-  type TrainProgress,
-} from './loop/trainer.js';
+export * from './loop/index.js';
 export { type ClassificationMetrics, classificationMetrics } from './metrics.js';
 export {
   type EncodedNodes,
