@@ -112,7 +112,11 @@ evaluation: { negative_sampling: { filtered: true } }
 const tableGiB = (nodes * dim * 8) / 2 ** 30;
 const whole = train('in-memory', [], null);
 say(`in memory: ${Math.round(whole.edges_per_second)} edges/s, ${whole.peak_rss_mb} MB`);
-const limited = train('limited', [`--storage.memory_budget=${values.budget}`], parseSize(values.limit) ?? null);
+const limited = train(
+  'limited',
+  [`--storage.memory_budget=${values.budget}`],
+  parseSize(values.limit) ?? null,
+);
 say(limited.plan);
 say(`limited: ${Math.round(limited.edges_per_second)} edges/s, ${limited.peak_rss_mb} MB`);
 console.log(

@@ -2,17 +2,11 @@
 import {
   Comparator,
   CosineCompare,
-  countScores,
   DotCompare,
-  EdgeFilter,
   L1Compare,
   L2Compare,
-  RankAccumulator,
   RankCounter,
   type RankCounts,
-  rankingMetrics,
-  ranksOf,
-  tieRules,
 } from 'skein/gnn';
 import {
   abs,
@@ -27,6 +21,7 @@ import {
   type Tensor,
   tensor,
 } from 'skein/tensor';
+import { FilterIndex } from 'skein/train';
 import { describe, expect, it } from 'vitest';
 
 class Manhattan extends Comparator {
@@ -58,8 +53,15 @@ const edges = Int32Array.from({ length: columns * 900 }, (_, i) =>
 const src = Int32Array.from({ length: queries }, (_, q) => edges[q * columns]);
 const relations = Int32Array.from({ length: queries }, (_, q) => edges[q * columns + 1]);
 const targetIds = Int32Array.from({ length: queries }, (_, q) => edges[q * columns + 2]);
-const filter = new EdgeFilter([edges.subarray(0, 600), edges.subarray(600)], { numNodes: nodes });
-const trueTails = filter.lists('src', src, relations);
+const column = (begin: number, end: number, which: number): Int32Array =>
+  Int32Array.from({ length: end - begin }, (_, i) => edges[(begin + i) * columns + which]);
+const part = (begin: number, end: number) => ({
+  src: column(begin, end, 0),
+  relations: column(begin, end, 1),
+  dst: column(begin, end, 2),
+});
+const filter = new FilterIndex([part(0, 200), part(200, 900)], nodes, 5);
+const trueTails = filter.lists(src, relations, true);
 
 function counts(comparator: Comparator, filtered: boolean, tile: number): RankCounts {
   const options = { target: gatherRows(rows, targetIds), targetIds, filter: filtered ? trueTails : null };
@@ -123,64 +125,23 @@ it('gives every positive rank 1 when nothing but itself is left', () => {
 });
 
 it('lists true ends in both directions, with and without relations', () => {
-  const typed = new EdgeFilter([Int32Array.of(0, 0, 2, 0, 1, 3, 0, 0, 1), Int32Array.of(1, 0, 2)], {
-    numNodes: 4,
+  const list = (...ids: number[]) => Int32Array.from(ids);
+  const typed = new FilterIndex(
+    [
+      { src: list(0, 0, 0), relations: list(0, 1, 0), dst: list(2, 3, 1) },
+      { src: list(1), relations: list(0), dst: list(2) },
+    ],
+    4,
+    2,
+  );
+  expect(typed.lists(list(0, 0, 3), list(0, 1, 0), true)).toEqual({
+    offsets: list(0, 2, 3, 3),
+    ids: list(1, 2, 3),
   });
-  expect(typed.lists('src', Int32Array.of(0, 0, 3), Int32Array.of(0, 1, 0))).toEqual({
-    offsets: Int32Array.of(0, 2, 3, 3),
-    ids: Int32Array.of(1, 2, 3),
-  });
-  expect(typed.lists('dst', Int32Array.of(2), Int32Array.of(0)).ids).toEqual(Int32Array.of(0, 1));
-  const plain = new EdgeFilter([Int32Array.of(0, 2, 0, 1, 3, 2)], { numNodes: 4, columns: 2 });
-  expect(plain.lists('src', Int32Array.of(0), null).ids).toEqual(Int32Array.of(1, 2));
-});
-
-it('ranks scores in hand by each rule', () => {
-  const positive = tensor([0.5, 2.5, 5, 7.5, 100, 250]);
-  const negative = tensor([
-    [0.5, 10],
-    [2.5, -1],
-    [5, 1],
-    [7.5, -5],
-    [100, 20],
-    [250, 10],
-  ]);
-  const found = tieRules.map((ties) => [...ranksOf(countScores(positive, negative), ties)]);
-  expect(found).toEqual([
-    [2, 1, 1, 1, 1, 1],
-    [2.5, 1.5, 1.5, 1.5, 1.5, 1.5],
-    [3, 2, 2, 2, 2, 2],
-  ]);
-});
-
-it('reports over all, by direction and by relation', () => {
-  const accumulator = new RankAccumulator({ ties: 'pessimistic', hits: [1, 2] });
-  const one = { greater: Int32Array.of(0, 1), equal: Int32Array.of(0, 0), candidates: Int32Array.of(10, 10) };
-  const two = { greater: Int32Array.of(1, 2), equal: Int32Array.of(0, 1), candidates: Int32Array.of(10, 0) };
-  accumulator.add(one, { direction: 'rhs', relations: Int32Array.of(4, 7) });
-  accumulator.add(two, { direction: 'lhs', relations: Int32Array.of(4, 4) });
-  const report = accumulator.report();
-  expect(report).toMatchObject({
-    count: 4,
-    mr: 9 / 4,
-    mrr: (1 + 1 / 2 + 1 / 2 + 1 / 4) / 4,
-    'hits@1': 1 / 4,
-    'hits@2': 3 / 4,
-  });
-  expect(report.auc).toBeCloseTo((1 + 0.9 + 0.9 + 1) / 4, 12);
-  expect(report.byDirection.rhs?.mr).toBe(1.5);
-  expect(report.byRelation.get(7)).toMatchObject({ count: 1, mr: 2 });
-  expect([...report.byRelation.keys()]).toEqual([4, 7]);
-  expect([...accumulator.ranks()]).toEqual([1, 2, 2, 4]);
-  accumulator.clear();
-  expect(accumulator.report().count).toBe(0);
-});
-
-it('knows the metrics of ranks alone', () => {
-  const metrics = rankingMetrics([1, 2, 4]);
-  expect(metrics).toMatchObject({ count: 3, mr: 7 / 3, 'hits@1': 1 / 3, 'hits@3': 2 / 3, 'hits@100': 1 });
-  expect(metrics.auc).toBeUndefined();
-  expect(rankingMetrics([]).mrr).toBeNaN();
+  expect(typed.lists(list(2), list(0), false).ids).toEqual(list(0, 1));
+  expect([typed.has(0, 1, 3), typed.has(0, 0, 3)]).toEqual([true, false]);
+  const plain = new FilterIndex([{ src: list(0, 0, 3), dst: list(2, 1, 2) }], 4, 1);
+  expect(plain.lists(list(0), null, true).ids).toEqual(list(1, 2));
 });
 
 it('refuses what does not fit, by name', () => {
@@ -195,9 +156,4 @@ it('refuses what does not fit, by name', () => {
   counter.add(slice(rows, 0, 10), 0);
   expect(() => counter.add(slice(rows, 0, 10), 5)).toThrow(/not been counted/);
   expect(() => counter.add(tensor([[1, 2]]), 10)).toThrow(/rows of 4/);
-  expect(() => ranksOf(counter.counts(), 'fair' as 'realistic')).toThrow(/optimistic/);
-  expect(() => new EdgeFilter([Int32Array.of(1, 2)], { numNodes: 3 })).toThrow(/rows of 3/);
-  expect(() =>
-    new EdgeFilter([Int32Array.of(9, 0, 2)], { numNodes: 3 }).lists('src', Int32Array.of(0), null),
-  ).toThrow(/ids from 0 to 2/);
 });

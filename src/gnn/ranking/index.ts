@@ -1,20 +1,7 @@
-/** Ranks of true nodes among all others, and what they say about a model. */
-export { EdgeFilter, type EdgeFilterOptions, type FilterLists, type GivenEnd } from './edge-filter.js';
+/** Ranks of true nodes among all others. */
 export {
-  defaultHits,
-  RankAccumulator,
-  type RankAccumulatorOptions,
-  type RankingMetrics,
-  type RankingOptions,
-  type RankReport,
-  rankingMetrics,
-} from './rank-metrics.js';
-export {
-  countScores,
+  type FilterLists,
   RankCounter,
   type RankCounterOptions,
   type RankCounts,
-  ranksOf,
-  type TieRule,
-  tieRules,
-} from './ranks.js';
+} from './rank-counter.js';

@@ -9,14 +9,12 @@ import { checkIds, packed } from '../../tensor/ops/common.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
 import type { Comparator } from '../decoders/comparator.js';
 import { normalizeRows } from '../ops/index.js';
-import type { FilterLists } from './edge-filter.js';
 
-/**
- * Where a positive stands among nodes of the same score: before them, in the middle (the mean of its possible ranks), or
- * after them (Marius).
- */
-export const tieRules = ['optimistic', 'realistic', 'pessimistic'] as const;
-export type TieRule = (typeof tieRules)[number];
+/** Nodes to leave out: for query q those at offsets[q] … offsets[q+1]−1, ascending. */
+export interface FilterLists {
+  readonly offsets: Int32Array;
+  readonly ids: Int32Array;
+}
 
 /** For each query: how many candidates scored higher than the positive, how many the same, and how many there were. */
 export interface RankCounts {
@@ -39,7 +37,7 @@ const blockQueries = 256;
  * @example
  * const counter = new RankCounter(decoder.comparator, query, { target, targetIds, filter });
  * for (const { first, rows } of tiles) counter.add(rows, first);
- * const ranks = ranksOf(counter.counts(), 'realistic');
+ * const { greater, equal } = counter.counts(); // rank 1 + greater, and those of equal score
  */
 export class RankCounter {
   readonly #comparator: Comparator;
@@ -203,34 +201,4 @@ function checkFilter(filter: FilterLists | null, queries: number): void {
           expected('RankCounter', 'ascending ids for each query', 'filter', `${ids[k]} after ${ids[k - 1]}`),
         );
   }
-}
-
-/** The counts of scores in hand: positive [B] against negatives [B, n] (sampled evaluation). */
-export function countScores(positive: Tensor, negative: Tensor): RankCounts {
-  const [edges, n] = negative.shape;
-  if (positive.rank !== 1 || negative.rank !== 2 || positive.shape[0] !== edges) {
-    const got = `${formatShape(positive.shape)} and ${formatShape(negative.shape)}`;
-    throw new ShapeError(expected('countScores', '[B] and [B, n]', 'positive, negative', got));
-  }
-  const [own, others] = [packed(positive), packed(negative)];
-  const counts = {
-    greater: new Int32Array(edges),
-    equal: new Int32Array(edges),
-    candidates: new Int32Array(edges).fill(n),
-  };
-  for (let i = 0; i < edges; i++) {
-    for (let j = i * n; j < (i + 1) * n; j++) {
-      if (!(others[j] <= own[i])) counts.greater[i]++;
-      else if (others[j] === own[i]) counts.equal[i]++;
-    }
-  }
-  return counts;
-}
-
-/** 1 for the best; realistic ranks may be halves. */
-export function ranksOf({ greater, equal }: RankCounts, ties: TieRule = 'realistic'): Float64Array {
-  if (!tieRules.includes(ties))
-    throw new ValueError(expected('ranksOf', `one of ${tieRules.join(', ')}`, 'ties', ties));
-  const share = ties === 'optimistic' ? 0 : ties === 'realistic' ? 0.5 : 1;
-  return Float64Array.from(greater, (count, q) => 1 + count + share * equal[q]);
 }
