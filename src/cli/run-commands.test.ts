@@ -414,3 +414,19 @@ describe('encoded nodes', () => {
     expect((near['answers'] as Answer[]).length).toBe(3);
   });
 });
+
+describe('info', () => {
+  it('says what a run, a checkpoint and a dataset are', async () => {
+    const done = await last('info', at('run'));
+    expect(done).toMatchObject({ kind: 'run', finished: true, epochs: 4, nodes: 100 });
+    expect(done['model']).toBe('EMBEDDING 16 → DISTMULT');
+    expect((done['metrics'] as Record<string, unknown>)['test']).toEqual(trained['test']);
+    expect(await last('info', at('run/checkpoint_2'))).toMatchObject({ kind: 'checkpoint', epoch: 2 });
+    const dataset = { kind: 'dataset', num_nodes: 100, num_relations: 10, num_test: 50 };
+    expect(await last('info', at('graph'))).toMatchObject(dataset);
+    out = '';
+    expect(await run(['info', at('nodes')])).toBe(0);
+    expect(out).toMatch(/nodes +100\n[\s\S]*features +4 a node\nclasses +3\n/);
+    expect(await refused('info', folder)).toMatch(/no full_config\.yaml and no dataset\.yaml/);
+  });
+});

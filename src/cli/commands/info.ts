@@ -1,15 +1,21 @@
-/** `skein info`: what computes on this machine. */
+/** `skein info`: what computes on this machine; with a directory, what that is (see ../info.ts). */
 import type { Command } from 'commander';
 import { type JsonOptions, jsonOption } from '../options.js';
 import { version } from '../version.js';
 
 export function register(program: Command): void {
-  jsonOption(program.command('info').description('show the version, the kernels in use and why')).action(
-    info,
+  const command = program
+    .command('info')
+    .description('show the version and the kernels in use; of a run or a prepared dataset what it holds')
+    .argument('[directory]', 'the directory of a run, a checkpoint or a prepared dataset');
+  jsonOption(command).action(async (directory: string | undefined, options: JsonOptions) =>
+    directory === undefined
+      ? machine(options)
+      : (await import('../info.js')).infoCommand(directory, options.json),
   );
 }
 
-async function info({ json }: JsonOptions): Promise<void> {
+async function machine({ json }: JsonOptions): Promise<void> {
   const { nativeStatus } = await import('../../native/index.js');
   const status = nativeStatus();
   const facts = {

@@ -1,5 +1,6 @@
 /** Loops over batches, checkpoints, whole runs, and what can be done with a saved one. */
 export { type CheckpointRecord, Checkpoints, latestCheckpoint } from './checkpoint.js';
+export * from './describe-run.js';
 export * from './encode-new-nodes.js';
 export * from './encoded-nodes.js';
 export { Evaluator, type Metrics, PipelineEvaluator, SynchronousEvaluator } from './evaluator.js';

@@ -1,0 +1,82 @@
+/** The work of `skein info <directory>`: says what a run, a checkpoint or a prepared dataset is. */
+import { existsSync, readdirSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { PreparedDataset } from '../data/index.js';
+import { describeRun, formatMetric, isRunDirectory, Output, type RunDescription } from '../train/index.js';
+import { StateError } from '../util/errors.js';
+
+export async function infoCommand(path: string, json: boolean): Promise<void> {
+  const output = new Output({ json });
+  const directory = resolve(path);
+  if (isRunDirectory(directory)) printRun(await describeRun(directory), output);
+  else if (existsSync(join(directory, 'dataset.yaml'))) await printDataset(directory, output);
+  else if (existsSync(join(directory, 'model.safetensors')) && isRunDirectory(dirname(directory)))
+    await printCheckpoint(directory, output);
+  else
+    throw new StateError(
+      `info: expected the directory of a run, a checkpoint or a prepared dataset, got ${path}. It has no full_config.yaml and no dataset.yaml.`,
+    );
+}
+
+const count = (value: number): string => value.toLocaleString('en');
+
+function printRun(run: RunDescription, output: Output): void {
+  const state = run.finished
+    ? 'finished'
+    : run.checkpoints.length === 0
+      ? 'no checkpoint yet'
+      : 'not finished';
+  output.text(`run ${run.directory} (${state})`);
+  output.text(`task        ${run.task}`);
+  output.text(`model       ${run.model}`);
+  output.text(`dataset     ${run.dataset}${run.nodes > 0 ? `, ${count(run.nodes)} nodes` : ''}`);
+  output.text(`epochs      ${run.epochs} of ${Math.max(run.epochs, run.plannedEpochs)}`);
+  if (run.best !== null)
+    output.text(`best        ${formatMetric(run.best.value)} on validation in epoch ${run.best.epoch}`);
+  const saved = run.checkpoints.map(({ name, epoch }) => `${name === '' ? 'final' : name} (epoch ${epoch})`);
+  if (saved.length > 0) output.text(`checkpoints ${saved.join(', ')}`);
+  for (const [set, values] of Object.entries(run.metrics)) {
+    const cells = Object.entries(values).map(([name, value]) => `${name} ${formatMetric(value)}`);
+    output.text(`${set.padEnd(11)} ${cells.join('  ')}`);
+  }
+  output.event('done', { ...run });
+}
+
+async function printCheckpoint(directory: string, output: Output): Promise<void> {
+  const run = await describeRun(dirname(directory));
+  const name = basename(directory);
+  const own = run.checkpoints.find((one) => one.name === name);
+  output.text(`checkpoint ${directory} of epoch ${own?.epoch ?? '?'}`);
+  output.text(`run         ${run.directory}, ${run.task}, ${run.model}`);
+  output.event('done', {
+    kind: 'checkpoint',
+    directory,
+    name,
+    epoch: own?.epoch ?? null,
+    run: run.directory,
+  });
+}
+
+async function printDataset(directory: string, output: Output): Promise<void> {
+  const dataset = await PreparedDataset.open(directory);
+  const { stats } = dataset;
+  const what = dataset.hasNodeSplits ? 'nodes' : 'edges';
+  const lines: [string, string | null][] = [
+    ['nodes', count(stats.num_nodes)],
+    ['relations', dataset.hasRelations ? count(stats.num_relations) : null],
+    ['edges', count(stats.num_edges)],
+    ['training', `${count(Math.max(0, stats.num_train))} ${what}`],
+    ['validation', stats.num_valid > 0 ? `${count(stats.num_valid)} ${what}` : 'none'],
+    ['test', stats.num_test > 0 ? `${count(stats.num_test)} ${what}` : 'none'],
+    ['features', stats.node_feature_dim > 0 ? `${stats.node_feature_dim} a node` : null],
+    ['classes', stats.num_classes > 0 ? String(stats.num_classes) : null],
+    ['partitions', stats.num_partitions > 1 ? String(stats.num_partitions) : null],
+  ];
+  const runs = readdirSync(directory).filter(
+    (name) => /^model_\d+$/.test(name) && isRunDirectory(join(directory, name)),
+  );
+  output.text(`prepared dataset ${directory}${dataset.details === null ? ' (written by Marius)' : ''}`);
+  for (const [name, value] of lines) if (value !== null) output.text(`${name.padEnd(11)} ${value}`);
+  if (runs.length > 0) output.text(`runs        ${runs.join(', ')}`);
+  output.event('done', { kind: 'dataset', directory, ...stats, runs });
+}
