@@ -4,18 +4,22 @@
  */
 
 import { kernels, storageCode } from '../../native/index.js';
-import type {
-  ColumnType,
-  PartitionBuffer,
-  RowOptimizer,
-  TableColumn,
-  TableManifest,
+import {
+  type ColumnType,
+  FileStore,
+  type PartitionBuffer,
+  type RowOptimizer,
+  type TableColumn,
+  type TableManifest,
 } from '../../storage/index.js';
 import { StateError } from '../../util/errors.js';
 import type { LocalRange, NodeTable, Tile } from './node-table.js';
 
 export const embeddingColumn = 'embeddings';
 export const featureColumn = 'features';
+
+/** Rows of fixed features by global id. */
+export type Features = { readonly values: Float32Array; readonly width: number } | FileStore;
 
 const name = 'BufferedNodeTable';
 
@@ -24,20 +28,16 @@ export class BufferedNodeTable implements NodeTable {
   readonly optimizer: RowOptimizer | null;
   readonly embeddingDim: number;
   readonly featureDim: number;
-  /** Features in memory, by global id, when they are not a column of the buffer. */
-  readonly #features: Float32Array | null;
+  /** Features by global id, in memory or in a file, when they are not a column of the buffer. */
+  readonly #features: Features | null;
 
-  constructor(
-    buffer: PartitionBuffer,
-    optimizer: RowOptimizer | null,
-    features: { readonly values: Float32Array; readonly width: number } | null = null,
-  ) {
+  constructor(buffer: PartitionBuffer, optimizer: RowOptimizer | null, features: Features | null = null) {
     this.buffer = buffer;
     this.optimizer = optimizer;
     const width = (column: string): number => buffer.columns.find((c) => c.name === column)?.width ?? 0;
     this.embeddingDim = width(embeddingColumn);
     this.featureDim = features?.width ?? width(featureColumn);
-    this.#features = features?.values ?? null;
+    this.#features = features;
   }
 
   get numNodes(): number {
@@ -78,16 +78,18 @@ export class BufferedNodeTable implements NodeTable {
   }
 
   async gatherEmbeddingsAsync(localIds: Int32Array, out: Float32Array): Promise<void> {
-    gather(this.buffer, embeddingColumn, localIds, out);
+    await this.buffer.rows.readAsync(localIds, embeddingColumn, out);
   }
 
-  gatherFeatures(localIds: Int32Array, out: Float32Array): void {
+  gatherFeatures(localIds: Int32Array, out: Float32Array): void | Promise<void> {
     if (this.#features === null) {
       gather(this.buffer, featureColumn, localIds, out);
       return;
     }
-    const ids = this.capacity >= this.partitions ? localIds : this.buffer.toGlobal(localIds);
-    kernels().gatherRows(this.#features, ids, out, ids.length, this.featureDim * 4);
+    return this.#readFeatures(
+      this.capacity >= this.partitions ? localIds : this.buffer.toGlobal(localIds),
+      out,
+    );
   }
 
   update(localIds: Int32Array, gradient: Float32Array): void {
@@ -103,8 +105,14 @@ export class BufferedNodeTable implements NodeTable {
   async readFeatures(ids: Int32Array): Promise<Float32Array> {
     if (this.#features === null) return this.#readRows(featureColumn, this.featureDim, ids);
     const out = new Float32Array(ids.length * this.featureDim);
-    kernels().gatherRows(this.#features, ids, out, ids.length, this.featureDim * 4);
+    await this.#readFeatures(ids, out);
     return out;
+  }
+
+  #readFeatures(ids: Int32Array, out: Float32Array): void | Promise<void> {
+    const features = this.#features as Features;
+    if (features instanceof FileStore) return features.gather(ids, out).then(() => {});
+    kernels().gatherRows(features.values, ids, out, ids.length, this.featureDim * 4);
   }
 
   embeddingTiles(): AsyncIterable<Tile> {

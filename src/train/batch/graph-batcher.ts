@@ -175,7 +175,7 @@ export class GraphBatcher {
       }
       if (table.featureDim > 0) {
         const rows = new Float32Array(ids.length * table.featureDim);
-        table.gatherFeatures(ids, rows);
+        await table.gatherFeatures(ids, rows);
         batch.setFeatures(rows, table.featureDim);
       }
       return;

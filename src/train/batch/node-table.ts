@@ -39,7 +39,8 @@ export interface NodeTable {
   localRanges(): readonly LocalRange[];
   gatherEmbeddings(localIds: Int32Array, out: Float32Array): void;
   gatherEmbeddingsAsync(localIds: Int32Array, out: Float32Array): Promise<void>;
-  gatherFeatures(localIds: Int32Array, out: Float32Array): void;
+  /** A promise where rows must be read from a file. */
+  gatherFeatures(localIds: Int32Array, out: Float32Array): void | Promise<void>;
   /** One optimiser step of the rows; ids are unique. */
   update(localIds: Int32Array, gradient: Float32Array): void;
   /** Embeddings (features) of any nodes, resident or not. */

@@ -10,6 +10,7 @@ import type { PreparedDataset } from '../../data/index.js';
 import { kernels } from '../../native/index.js';
 import {
   type ColumnInit,
+  FileStore,
   PartitionBuffer,
   PartitionLayout,
   planEdgeBuckets,
@@ -24,7 +25,12 @@ import {
 } from '../../storage/index.js';
 import { ConfigError, FormatError } from '../../util/errors.js';
 import { Random } from '../../util/philox.js';
-import { BufferedNodeTable, embeddingColumn, featureColumn } from '../batch/buffered-node-table.js';
+import {
+  BufferedNodeTable,
+  embeddingColumn,
+  type Features,
+  featureColumn,
+} from '../batch/buffered-node-table.js';
 import { type EdgeSplit, FileEdges, MemoryEdges, type SplitName } from '../batch/edge-splits.js';
 import { type EpochPlan, GraphModelStorage } from '../batch/graph-model-storage.js';
 import type { InitConfig, OptimizerConfig, PartitionBufferConfig, SkeinConfig } from '../config/index.js';
@@ -141,12 +147,20 @@ async function nodeTable(
   });
   const keepFeatures = featureFile !== null && !columns.some((c) => c.name === featureColumn);
   const features = keepFeatures
-    ? {
-        values: await readFloats(featureFile.path, 0, featureFile.rows * featureFile.width),
-        width: featureFile.width,
-      }
+    ? await openFeatures(featureFile, config.storage.features.type === 'FLAT_FILE')
     : null;
   return new BufferedNodeTable(buffer, optimizer, features);
+}
+
+async function openFeatures(
+  file: { readonly path: string; readonly rows: number; readonly width: number },
+  onDisk: boolean,
+): Promise<Features> {
+  const { path, rows, width } = file;
+  if (!onDisk) return { values: await readFloats(path, 0, rows * width), width };
+  const store = new FileStore(path, { rows, width });
+  await store.load();
+  return store;
 }
 
 /** Files of at most half a GiB: a partition's column must fit one typed array, and small files are rewritten faster. */
