@@ -74,6 +74,10 @@ async function predictSet(
 ): Promise<void> {
   const input = await readInput(run, command);
   const { model } = run;
+  const ofLinks = model instanceof LinkPredictionModel;
+  if (ofLinks && command.saveLabels) output.warn('--save-labels: a link prediction model gives no labels.');
+  if (!ofLinks && (command.saveScores || command.saveRanks))
+    output.warn('--save-scores, --save-ranks: a node classification model gives labels; use --save-labels.');
   const testRun = input === null ? run : { ...run, batcher: await withTestSet(run, input) };
   const files =
     model instanceof LinkPredictionModel

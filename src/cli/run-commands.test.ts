@@ -1,5 +1,14 @@
 /** What can be done with a trained run: evaluate it, ask it, predict with it, and refusals of what is no run. A tiny graph, in this process. */
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -181,6 +190,18 @@ describe('eval', () => {
     bytes[bytes.length - 5] ^= 1;
     writeFileSync(at('broken/model.safetensors'), bytes);
     expect(await refused('eval', at('broken'))).toMatch(/broken\/model\.safetensors.*checksum/s);
+    copyFileSync(at('run/model.safetensors'), at('broken/model.safetensors'));
+    expect(await refused('eval', at('broken'))).toMatch(/broken\/table/);
+    cpSync(at('run/table'), at('broken/table'), { recursive: true });
+    const partition = readdirSync(at('broken/table'))
+      .filter((name) => name.startsWith('writable'))
+      .sort()
+      .at(-1);
+    const path = at(`broken/table/${partition}`);
+    const table = readFileSync(path);
+    table[200] ^= 1;
+    writeFileSync(path, table);
+    expect(await refused('eval', at('broken'))).toMatch(/checksum .*broken\/table\/writable/);
   });
 });
 
