@@ -41,10 +41,14 @@ export async function readRawEdges(
   return rows.finish();
 }
 
+/** Unknown names in one error. */
+const mostNamed = 5;
+
 class RowCollector {
   readonly columns: 2 | 3;
   #values = new Int32Array(3 * 1024);
   #length = 0;
+  readonly #unknown: { readonly name: string; readonly message: string }[] = [];
 
   constructor(
     readonly path: string,
@@ -95,13 +99,24 @@ class RowCollector {
   #id(table: NameTable, name: string, what: string, where: string): number {
     const id = table.idOf(name);
     if (id !== undefined) return id;
-    throw new FormatError(`${where}: expected ${what}, got ${JSON.stringify(name)}.`, {
+    this.#unknown.push({ name, message: `${where}: expected ${what}, got ${JSON.stringify(name)}.` });
+    if (this.#unknown.length >= mostNamed) this.#refuseUnknown();
+    return -1;
+  }
+
+  /** Names several at once: a file with one wrong name often has more. */
+  #refuseUnknown(): void {
+    if (this.#unknown.length === 0) return;
+    const [{ name }] = this.#unknown;
+    throw new FormatError(this.#unknown.map(({ message }) => message).join('\n  '), {
       path: this.path,
       name,
+      names: this.#unknown.map((one) => one.name),
     });
   }
 
   finish(): Int32Array {
+    this.#refuseUnknown();
     if (this.#length === 0)
       throw new FormatError(`${this.path}: expected at least one edge, got none.`, { path: this.path });
     return this.#values.slice(0, this.#length);
