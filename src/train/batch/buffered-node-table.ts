@@ -141,6 +141,8 @@ export class BufferedNodeTable implements NodeTable {
     await this.#ready();
     for (let k = 0; k < layout.partitions; k++) {
       const count = layout.rowsOf(k);
+      // With more partitions than rows fill, the last ones are empty.
+      if (count === 0) continue;
       const rows = await this.#partition(column, width, k);
       yield { start: layout.start(k), count, rows };
     }

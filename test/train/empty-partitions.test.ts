@@ -1,0 +1,35 @@
+/** A table with more partitions than its rows fill: the last ones are empty, and reading through leaves them out. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PartitionBuffer, PartitionLayout, rowSGD, TableFiles } from 'skein/storage';
+import { BufferedNodeTable } from 'skein/train';
+import { expect, it } from 'vitest';
+
+it('yields no tile of an empty partition', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'skein-empty-'));
+  try {
+    const optimizer = rowSGD({ learningRate: 0.1 });
+    // Three partitions of two rows hold all five; the fourth has none.
+    const files = await TableFiles.create(folder, {
+      layout: new PartitionLayout(5, 4),
+      columns: optimizer.columns('embeddings', 3),
+      init: ({ values, start }) => void values.fill(start),
+    });
+    const table = new BufferedNodeTable(new PartitionBuffer(files, 2), optimizer, null);
+    table.setOrdering([Int32Array.of(0, 3)]);
+    const seen: [number, number][] = [];
+    for await (const { start, count, rows } of table.embeddingTiles()) {
+      expect(rows.length).toBe(3 * count);
+      seen.push([start, count]);
+    }
+    expect(seen).toEqual([
+      [0, 2],
+      [2, 2],
+      [4, 1],
+    ]);
+    await table.unload(false);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
