@@ -23,10 +23,6 @@ export function jsonOption(command: Command): Command {
   return command.option('--json', 'print one JSON object a line on stdout, text on stderr', false);
 }
 
-export interface SeedOptions {
-  readonly seed: number;
-}
-
 export function seedOption(command: Command, value = 1): Command {
   return command.option('--seed <n>', 'seed of the random numbers', wholeNumber, value);
 }

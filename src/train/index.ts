@@ -14,6 +14,8 @@ export {
   GraphModelStorage,
   type GraphModelStorageParts,
 } from './batch/graph-model-storage.js';
+export * from './batch/negative-sampler.js';
+export * from './batch/neighbor-sampler.js';
 export {
   type LocalRange,
   MemoryNodeTable,
@@ -22,7 +24,13 @@ export {
   type RowUpdate,
   type Tile,
 } from './batch/node-table.js';
-export * from './batch/samplers.js';
+export {
+  EdgeSampler,
+  NodeSampler,
+  type OrderOptions,
+  RandomEdgeSampler,
+  RandomNodeSampler,
+} from './batch/samplers.js';
 
 export * from './config/index.js';
 export * from './loop/index.js';

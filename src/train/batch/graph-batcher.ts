@@ -9,7 +9,9 @@
 import { checkInteger, expected, StateError, ValueError } from '../../util/errors.js';
 import { Batch, type Negatives } from './batch.js';
 import type { GraphModelStorage } from './graph-model-storage.js';
-import { EdgeSampler, type NegativeSampler, type NeighborSampler, NodeSampler } from './samplers.js';
+import type { NegativeSampler } from './negative-sampler.js';
+import type { NeighborSampler } from './neighbor-sampler.js';
+import { EdgeSampler, NodeSampler } from './samplers.js';
 
 export interface GraphBatcherOptions {
   /** Edges or nodes a training batch (default 1000). */

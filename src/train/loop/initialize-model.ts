@@ -20,12 +20,9 @@ import { ConfigError } from '../../util/errors.js';
 import { Random } from '../../util/philox.js';
 import { GraphBatcher } from '../batch/graph-batcher.js';
 import type { GraphModelStorage } from '../batch/graph-model-storage.js';
-import {
-  KHopNeighborSampler,
-  RandomEdgeSampler,
-  RandomNegativeSampler,
-  RandomNodeSampler,
-} from '../batch/samplers.js';
+import { RandomNegativeSampler } from '../batch/negative-sampler.js';
+import { KHopNeighborSampler } from '../batch/neighbor-sampler.js';
+import { RandomEdgeSampler, RandomNodeSampler } from '../batch/samplers.js';
 import type {
   EdgeDecoderConfig,
   NegativeSamplingConfig,

@@ -9,7 +9,7 @@ import type { SkeinConfig } from '../config/index.js';
 import { bufferConfig } from './initialize-storage.js';
 
 /** Where datasets of the catalogue are prepared: below the working directory, apart from downloaded files. */
-export const preparedRoot = join('data', 'prepared');
+const preparedRoot = join('data', 'prepared');
 
 export async function openDataset(
   config: SkeinConfig,

@@ -65,7 +65,7 @@ function checkRows(folder: string, rows: number, dataset: PreparedDataset): void
 }
 
 /** Rows of one column; the partition that was read last is kept. */
-export function columnRows(files: TableFiles, name: string): RowProvider {
+function columnRows(files: TableFiles, name: string): RowProvider {
   const { layout, columns } = files;
   const index = columns.findIndex((column) => column.name === name);
   const { width, dtype } = columns[index];

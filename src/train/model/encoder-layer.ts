@@ -21,7 +21,7 @@ export interface LayerContext {
 }
 
 /** Fills a tensor as the configuration says; `fans` are those of the whole table when only a part is filled. */
-export function initialize(t: Tensor, config: InitConfig, random: Random, fanSum?: number): Tensor {
+function initialize(t: Tensor, config: InitConfig, random: Random, fanSum?: number): Tensor {
   switch (config.type) {
     case 'GLOROT_UNIFORM': {
       if (fanSum === undefined) return t.rank < 2 ? init.zeros(t) : init.glorotUniform(t, { random });
@@ -103,7 +103,7 @@ export class ReductionLayer extends EncoderLayer {
   }
 }
 
-export class DenseLayer extends EncoderLayer {
+class DenseLayer extends EncoderLayer {
   readonly lin: Linear;
 
   constructor(config: LayerConfig, random: Random) {

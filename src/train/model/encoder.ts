@@ -11,7 +11,7 @@ import { fromTypedArray, gatherRows, noGrad, scope, slice, type Tensor } from '.
 import { expected, StateError, ValueError } from '../../util/errors.js';
 import type { Random } from '../../util/philox.js';
 import type { GraphModelStorage } from '../batch/graph-model-storage.js';
-import { KHopNeighborSampler, type NeighborSampler } from '../batch/samplers.js';
+import { KHopNeighborSampler, type NeighborSampler } from '../batch/neighbor-sampler.js';
 import type { EncoderConfig, LayerConfig } from '../config/index.js';
 import {
   type EncoderLayer,

@@ -4,10 +4,9 @@
  */
 import { join } from 'node:path';
 import { Module } from '../../nn/index.js';
-import type { GNNGraph } from '../../sample/index.js';
 import { loadCheckpoint, saveCheckpoint } from '../../storage/index.js';
 import type { Tensor } from '../../tensor/index.js';
-import { expected, StateError, ValueError } from '../../util/errors.js';
+import { StateError } from '../../util/errors.js';
 import { Batch } from '../batch/batch.js';
 import type { GraphBatcher } from '../batch/graph-batcher.js';
 import type { OptimizerConfig } from '../config/index.js';
@@ -102,10 +101,3 @@ function modelFile(action: string, directory: string | null): string {
     );
   return join(directory, 'model.safetensors');
 }
-
-export function needTargets(where: string, batch: Batch): void {
-  if (!(batch instanceof Batch)) throw new ValueError(expected(where, 'a Batch', 'batch', batch));
-}
-
-/** The targets' rows of an encoder's input when it has no graph. */
-export type EncoderGraph = GNNGraph | null;
