@@ -175,6 +175,35 @@ describe('encoders of link prediction', () => {
       ],
       train_neighbor_sampling: [all],
     },
+    'two embeddings of a node, one of them beside the graph layer': {
+      layers: [
+        [embedding],
+        [last, embedding],
+        [{ type: 'REDUCTION', output_dim: 16, options: { type: 'CONCAT' } }],
+      ],
+      train_neighbor_sampling: [all],
+    },
+    'features beside the second graph layer': {
+      layers: [
+        [embedding],
+        [sage('MEAN')],
+        [last, { type: 'FEATURE', output_dim: 6 }],
+        [{ type: 'REDUCTION', output_dim: 8, options: { type: 'LINEAR' } }],
+      ],
+      train_neighbor_sampling: [all, uniform],
+    },
+    'embeddings and features, DENSE': {
+      layers: [
+        [embedding, { type: 'FEATURE', output_dim: 6 }],
+        [{ type: 'DENSE', output_dim: 8, bias: true, options: { type: 'LINEAR' } }],
+      ],
+    },
+    'two embeddings side by side': {
+      layers: [
+        [embedding, { ...embedding, bias: true, activation: 'SIGMOID' }],
+        [{ type: 'REDUCTION', output_dim: 16, options: { type: 'CONCAT' } }],
+      ],
+    },
     DENSE: {
       layers: [
         [embedding],

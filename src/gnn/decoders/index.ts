@@ -16,6 +16,8 @@ export {
   type Direction,
   decoderMethods,
   EdgeDecoder,
+  /** As the source calls it. */
+  EdgeDecoder as Decoder,
   type EdgeDecoderOptions,
   type EdgeScores,
   type Side,

@@ -91,10 +91,15 @@ export class Batch {
     this.train = train;
   }
 
-  /** Finds the distinct nodes of the edges and negatives, in order of appearance, and the row of each among them. */
-  localSample(map: Int32Array): void {
+  /**
+   * Finds the distinct nodes of the edges and negatives, in order of appearance, and the row of each among them.
+   *
+   * @param scratch −1 for every id, and so again afterwards; saves making one for each batch.
+   */
+  localSample(scratch?: Int32Array): void {
     const lists = [this.src, this.dst, this.srcNegatives?.ids, this.dstNegatives?.ids, this.rootNodes];
     const given = lists.filter((list) => list !== null && list !== undefined);
+    const map = scratch ?? emptyMap(given);
     const unique = new Int32Array(given.reduce((sum, list) => sum + list.length, 0));
     let count = 0;
     const rowsOf = (ids: Int32Array | null | undefined): Int32Array | null => {
@@ -132,8 +137,12 @@ export class Batch {
     this.status = 'TransferredToDevice';
   }
 
-  /** Looks up the rows that decoders work on. Negatives are [chunks, count, width]. */
-  prepareBatch(): void {
+  /**
+   * Looks up the rows that decoders work on. Negatives are [chunks, count, width].
+   *
+   * @param relations a table of relations, for `relationEmbeddings`.
+   */
+  prepareBatch(relations: Tensor | null = null): void {
     const rows = this.encodedUniques ?? this.uniqueNodeEmbeddings;
     if (rows === null)
       throw new StateError(
@@ -147,6 +156,8 @@ export class Batch {
     };
     this.srcPosEmbeddings = pick(this.srcRows);
     this.dstPosEmbeddings = pick(this.dstRows);
+    this.relationEmbeddings =
+      relations === null || this.relations === null ? null : gatherRows(relations, this.relations);
     this.srcNegEmbeddings = pickChunks(this.srcNegativeRows, this.srcNegatives);
     this.dstNegEmbeddings = pickChunks(this.dstNegativeRows, this.dstNegatives);
     this.status = 'PreparedForCompute';
@@ -197,4 +208,11 @@ export class Batch {
     const { at, deviceId } = this;
     Object.assign(this, empty, { at, deviceId, status: 'Done' });
   }
+}
+
+/** A map that knows no node, for all ids of the lists. */
+function emptyMap(lists: readonly Int32Array[]): Int32Array {
+  let most = -1;
+  for (const ids of lists) for (const id of ids) most = Math.max(most, id);
+  return new Int32Array(most + 1).fill(-1);
 }

@@ -182,11 +182,6 @@ class Session {
       if (table.optimizer !== null)
         table.optimizer.learningRate = this.#config.model.sparse_optimizer.options.learning_rate * factor;
       batcher.setTrainSet();
-      this.#progress.start(
-        epoch + 1,
-        batcher.numItems,
-        Math.min(batcher.numItems, batcher.position.step * batcher.batchSize),
-      );
       await trainer.train(1);
       if (trainer.stopped) return this.#interrupted(checkpoints, batcher);
       const done = batcher.position.epoch;
@@ -217,14 +212,9 @@ class Session {
 
   #trainer(batcher: GraphBatcher, model: Model, checkpoints: Checkpoints): Trainer {
     const { checkpoint, pipeline } = this.#config.training;
-    let previous = { items: 0, loss: 0, epoch: -1 };
     const options: TrainerOptions = {
       timings: this.#timings,
-      onBatch: ({ epoch, items, loss }) => {
-        const before = previous.epoch === epoch ? previous : { items: 0, loss: 0 };
-        this.#progress.addResult(items - before.items, loss - before.loss);
-        previous = { epoch, items, loss };
-      },
+      progressReporter: this.#progress,
       decide: () => {
         if (this.#interrupt.requested) return 'stop';
         const due =
@@ -241,7 +231,6 @@ class Session {
   }
 
   #epochDone({ epoch, items, loss, seconds, batches }: TrainProgress): void {
-    this.#progress.stop();
     this.#items += items;
     this.#seconds += seconds;
     this.#loss = items === 0 ? 0 : loss / items;

@@ -11,6 +11,7 @@ import { checkInteger } from '../../util/errors.js';
 import type { Batch } from '../batch/batch.js';
 import type { GraphBatcher } from '../batch/graph-batcher.js';
 import type { Model } from '../model/model.js';
+import type { ProgressReporter } from '../run/index.js';
 import { noTimings, type StageTimings } from './timings.js';
 
 /** What happened so far in an epoch. */
@@ -26,6 +27,8 @@ export interface TrainProgress {
 }
 
 export interface TrainerOptions {
+  /** Shows how far an epoch is. */
+  readonly progressReporter?: ProgressReporter | null;
   readonly onBatch?: (progress: TrainProgress) => void;
   readonly onEpoch?: (progress: TrainProgress) => void | Promise<void>;
   /**
@@ -40,6 +43,7 @@ export interface TrainerOptions {
 export abstract class Trainer {
   readonly graphBatcher: GraphBatcher;
   readonly model: Model;
+  readonly progressReporter: ProgressReporter | null;
   readonly options: TrainerOptions;
   /** Whether the last call of `train` ended because it was told to. */
   stopped = false;
@@ -48,6 +52,7 @@ export abstract class Trainer {
   constructor(graphBatcher: GraphBatcher, model: Model, options: TrainerOptions = {}) {
     this.graphBatcher = graphBatcher;
     this.model = model;
+    this.progressReporter = options.progressReporter ?? null;
     this.options = options;
   }
 
@@ -67,8 +72,9 @@ export abstract class Trainer {
     batcher.setTrainSet();
     await timings.timeAsync('load', () => batcher.loadStorage());
     const started = performance.now();
-    const { epoch } = batcher.position;
+    const { epoch, step } = batcher.position;
     const totalItems = batcher.numItems;
+    this.progressReporter?.start(epoch + 1, totalItems, Math.min(totalItems, step * batcher.batchSize));
     let [batches, items, loss] = [0, 0, 0];
     let asked: 'go' | 'save' | 'stop' = 'go';
     const progress = (): TrainProgress => {
@@ -79,6 +85,7 @@ export abstract class Trainer {
       batches++;
       items += batch.batchSize;
       loss += batchLoss;
+      this.progressReporter?.addResult(batch.batchSize, batchLoss);
       options.onBatch?.(progress());
       const wish = options.decide?.(progress()) ?? 'go';
       // Batches that were under way already may not take back what an earlier one asked for.
@@ -101,6 +108,7 @@ export abstract class Trainer {
       }
     }
     await batcher.nextEpoch();
+    this.progressReporter?.stop();
     await options.onEpoch?.(progress());
   }
 

@@ -84,7 +84,7 @@ export class InputLayer extends EncoderLayer {
   override forward(rows: Tensor): Tensor {
     const { output_dim: width } = this.config;
     const whole = this.offset === 0 && rows.shape[1] === width;
-    return this.finish(whole ? rows : slice(rows, 1, this.offset, this.offset + width));
+    return this.finish(whole ? rows : slice(rows, this.offset, this.offset + width, 1));
   }
 }
 
@@ -98,12 +98,13 @@ export class ReductionLayer extends EncoderLayer {
   }
 
   override forward(inputs: readonly Tensor[]): Tensor {
-    const joined = inputs.length === 1 ? inputs[0] : concat([...inputs], 1);
+    const joined = sideBySide(inputs);
     return this.finish(this.lin === null ? joined : this.lin.forward(joined));
   }
 }
 
-class DenseLayer extends EncoderLayer {
+/** A matrix on all outputs of the stage before, side by side. */
+export class DenseLayer extends EncoderLayer {
   readonly lin: Linear;
 
   constructor(config: LayerConfig, random: Random) {
@@ -111,9 +112,13 @@ class DenseLayer extends EncoderLayer {
     this.lin = newLinear(config, random);
   }
 
-  override forward(x: Tensor): Tensor {
-    return this.finish(this.lin.forward(x));
+  override forward(inputs: readonly Tensor[]): Tensor {
+    return this.finish(this.lin.forward(sideBySide(inputs)));
   }
+}
+
+function sideBySide(inputs: readonly Tensor[]): Tensor {
+  return inputs.length === 1 ? inputs[0] : concat([...inputs], 1);
 }
 
 type Conv = GATConv | GCNConv | RGCNConv | SAGEConv;

@@ -14,12 +14,13 @@ import type { GraphModelStorage } from '../batch/graph-model-storage.js';
 import { KHopNeighborSampler, type NeighborSampler } from '../batch/neighbor-sampler.js';
 import type { EncoderConfig, LayerConfig } from '../config/index.js';
 import {
+  type DenseLayer,
   type EncoderLayer,
   GnnLayer,
   InputLayer,
   type LayerContext,
   newLayer,
-  ReductionLayer,
+  type ReductionLayer,
 } from './encoder-layer.js';
 
 /** Rows of the nodes of a batch, in the order of its graph. */
@@ -128,10 +129,10 @@ export class GeneralEncoder extends Encoder {
       outputs = stage.map((layer, j) => {
         if (layer instanceof GnnLayer) return layer.forward(needGraph(graph), before[j]);
         if (layer instanceof InputLayer) {
-          const count = rows ?? gnnGraph?.nodeIds.length ?? null;
+          const count = rows ?? before[0]?.shape[0] ?? gnnGraph?.nodeIds.length ?? null;
           return layer.forward(lastRows(sourceOf(layer, inputs), count));
         }
-        return apply(layer, before, j, rows);
+        return apply(layer, before);
       });
       if (graph !== null && graph.numLayers > 1) graph.prepareForNextLayer();
     }
@@ -185,7 +186,7 @@ async function encodeStage(
           } else if (layer instanceof InputLayer) {
             y = layer.forward(sourceOf(layer, tensorsOf(read as RawInputs)));
           } else {
-            y = apply(layer, own, j, null);
+            y = apply(layer, own);
           }
           outputs[j].rows.set(y.dataSync() as Float32Array, start * outputs[j].width);
         }
@@ -212,14 +213,14 @@ function hasGnn(stage: readonly EncoderLayer[]): boolean {
   return stage.some((layer) => layer instanceof GnnLayer);
 }
 
-function apply(layer: EncoderLayer, before: readonly Tensor[], j: number, rows: number | null): Tensor {
-  if (layer instanceof ReductionLayer) return layer.forward(before.map((x) => lastRows(x, rows)));
-  return (layer as EncoderLayer & { forward(x: Tensor): Tensor }).forward(lastRows(before[j], rows));
+/** A layer that reads all outputs of the stage before. */
+function apply(layer: EncoderLayer, before: readonly Tensor[]): Tensor {
+  return (layer as DenseLayer | ReductionLayer).forward(before);
 }
 
 /** Rows of nodes that still count: those of farther hops come first and drop out. */
 function lastRows(x: Tensor, count: number | null): Tensor {
-  return count === null || x.shape[0] === count ? x : slice(x, 0, x.shape[0] - count, x.shape[0]);
+  return count === null || x.shape[0] === count ? x : slice(x, x.shape[0] - count);
 }
 
 function sourceOf(layer: InputLayer, inputs: NodeInputs): Tensor {
