@@ -81,28 +81,33 @@ async function prepared(output: Output): Promise<PreparedStats> {
   return stats;
 }
 
-/** The ordinary configuration of a knowledge graph: a vector for each synset, a translation for each relation. */
+/**
+ * An ordinary configuration for a knowledge graph: a vector for each synset, one added for each relation, and an edge
+ * scores the product with the vector of its other end. Chosen by its neighbours, which people can judge: TransE with
+ * distances ranks held-out edges better (MRR .13 after 24 epochs) but puts "dog" beside other words with many kinds.
+ */
 function quickstartConfig({ seed, fast }: QuickstartOptions, directory: string): SkeinConfig {
-  const optimizer = { type: 'ADAGRAD', options: { learning_rate: 0.3 } };
+  const optimizer = { type: 'ADAGRAD', options: { learning_rate: 0.1 } };
   return resolveConfig({
     model: {
       random_seed: seed,
       learning_task: 'LINK_PREDICTION',
       encoder: { layers: [[{ type: 'EMBEDDING', output_dim: fast ? 8 : 64 }]] },
-      decoder: { type: 'TRANSE' },
+      decoder: { type: 'TRANSE', options: { comparator: 'DOT' } },
       loss: { type: 'SOFTMAX_CE', options: { reduction: 'SUM' } },
+      regularizer: { type: 'N3', coef: 0.1 },
       dense_optimizer: optimizer,
       sparse_optimizer: optimizer,
     },
     storage: { dataset: { dataset_dir: preparedFolder('wordnet') }, model_dir: directory },
     training: {
       batch_size: 1000,
-      num_epochs: fast ? 1 : 20,
-      negative_sampling: { num_chunks: 10, negatives_per_positive: fast ? 20 : 200 },
+      num_epochs: fast ? 1 : 15,
+      negative_sampling: { num_chunks: 10, negatives_per_positive: fast ? 20 : 250, degree_fraction: 0.25 },
       logs_per_epoch: 1,
       checkpoint: { minutes: 0.25 },
     },
-    evaluation: { batch_size: 1000, epochs_per_eval: 10, negative_sampling: { filtered: true } },
+    evaluation: { batch_size: 1000, epochs_per_eval: 5, negative_sampling: { filtered: true } },
   }).config;
 }
 
