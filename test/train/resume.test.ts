@@ -142,6 +142,27 @@ describe('checkpoints', () => {
     await expect(run(config('memory', folder(), nothing))).rejects.toThrow(/resume_from_checkpoint/);
   });
 
+  test('a new run from a checkpoint may be cut off as well', async () => {
+    const two = await run(config('buffer', folder(), { num_epochs: 2 }));
+    const more = { num_epochs: 3, checkpoint: { interval_batches: 4 } };
+    const from = { ...more, resume_from_checkpoint: two.directory };
+    const whole = await run(config('buffer', folder(), from));
+    expect(whole.epochs).toBe(5);
+    for (const batches of [1, 25]) {
+      const at = folder();
+      await cutOff(config('buffer', at, from), batches);
+      expect((await run(resumed(config('buffer', at, more)))).epochs).toBe(5);
+      expect(await learned(at)).toEqual(await learned(whole.directory));
+    }
+  });
+
+  test('a run that stopped early stays stopped', async () => {
+    const early = { num_epochs: 20, early_stopping: { metric: 'mrr', patience: 2, min_delta: 1e6 } };
+    const given = config('memory', folder(), early);
+    expect((await run(given)).epochs).toBe(3);
+    expect((await run(resumed(given))).epochs).toBe(3);
+  });
+
   test('a finished run has nothing left to do, a new one does not overwrite it', async () => {
     const given = config('memory', folder());
     await run(given);

@@ -114,8 +114,9 @@ export class GraphBatcher {
       if (this.neighborSampler !== null) await graphStorage.loadGraph();
       await this.#negatives?.prepare();
       await this.#skipIdleStates();
-    } else if (this.evaluationNeighborSampler !== null) {
-      await graphStorage.loadGraph();
+    } else {
+      if (this.evaluationNeighborSampler !== null) await graphStorage.loadGraph();
+      await this.#options.evaluationNegativeSampler?.prepare();
     }
     if (this.#map.length < this.#localRows()) this.#map = new Int32Array(this.#localRows()).fill(-1);
   }

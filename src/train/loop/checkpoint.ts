@@ -27,6 +27,8 @@ export interface BestResult {
 export interface CheckpointRecord {
   readonly version: 1;
   readonly position: BatcherPosition;
+  /** Where the run began: 0, or the epoch of the checkpoint that it started from. */
+  readonly firstEpoch: number;
   readonly table: TableManifest;
   readonly rowOptimizer: RowOptimizerState | null;
   readonly random: RandomState;

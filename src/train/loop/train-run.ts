@@ -110,6 +110,8 @@ class Session {
   readonly #timings: StageTimings;
   readonly #interrupt: Interrupt;
   readonly #progress: ProgressReporter;
+  /** Where the run began: 0, or the epoch of the checkpoint that it started from. */
+  #firstEpoch = 0;
   #best: BestResult | null = null;
   #stale = 0;
   #validation: Metrics = {};
@@ -169,12 +171,10 @@ class Session {
     const { training, evaluation } = this.#config;
     const checkpoints = new Checkpoints(this.#run.path, model, table);
     if (resume !== null) await this.#restore(checkpoints, resume, batcher);
-    const firstEpoch = batcher.position.epoch;
-    // A new run from a checkpoint trains its own number of epochs; one that goes on in place trains up to it.
-    const epochs = training.num_epochs + (this.#run.resumed || resume === null ? 0 : firstEpoch);
+    const epochs = this.#firstEpoch + training.num_epochs;
     const evaluator = this.#evaluator(batcher, model);
     const trainer = this.#trainer(batcher, model, checkpoints);
-    let stoppedEarly = false;
+    let stoppedEarly = this.#isStale;
     while (batcher.position.epoch < epochs && !stoppedEarly) {
       const { epoch } = batcher.position;
       const factor = learningRateFactor(training.learning_rate_schedule, epoch, epochs);
@@ -197,9 +197,16 @@ class Session {
   async #restore(checkpoints: Checkpoints, name: string, batcher: GraphBatcher): Promise<void> {
     const record = await checkpoints.restore(name);
     batcher.seek(record.position);
-    this.#best = record.best;
-    this.#stale = record.stale;
     const { epoch, step } = record.position;
+    if (this.#run.resumed) {
+      this.#best = record.best;
+      this.#stale = record.stale;
+      this.#firstEpoch = record.firstEpoch;
+    } else {
+      // A new run trains its own number of epochs and has its own best; should it be cut off, it must know that.
+      this.#firstEpoch = epoch;
+      await this.#save(checkpoints, batcher, [name]);
+    }
     await this.#run.keepMetrics(({ epoch: at }) => typeof at !== 'number' || at <= epoch);
     this.#output.note(`Going on from epoch ${epoch}, batch ${step}.`);
     this.#run.log('info', `going on from epoch ${epoch}, batch ${step}`);
@@ -273,10 +280,14 @@ class Session {
       this.#best = { epoch, value };
       if (training.checkpoint.save_best) await this.#save(checkpoints, batcher, ['best']);
     }
-    const patience = training.early_stopping?.patience ?? Number.POSITIVE_INFINITY;
-    if (this.#stale < patience) return false;
+    if (!this.#isStale) return false;
     this.#output.note(`No improvement of ${metric} in ${this.#stale} evaluations: training ends.`);
     return true;
+  }
+
+  /** Whether it has not become better for as long as the configuration allows. */
+  get #isStale(): boolean {
+    return this.#stale >= (this.#config.training.early_stopping?.patience ?? Number.POSITIVE_INFINITY);
   }
 
   #mainMetric(): string {
@@ -295,6 +306,7 @@ class Session {
   async #save(checkpoints: Checkpoints, batcher: GraphBatcher, names: readonly string[]): Promise<void> {
     await checkpoints.save(names, {
       position: batcher.position,
+      firstEpoch: this.#firstEpoch,
       best: this.#best,
       stale: this.#stale,
       learningTask: this.#config.model.learning_task,
