@@ -15,6 +15,13 @@ export function byteSize(text: string): number {
   return bytes;
 }
 
+/** 1, 2, 3, … */
+export function positiveInteger(text: string): number {
+  const value = wholeNumber(text);
+  if (value < 1) throw new InvalidArgumentError('Expected a whole number of at least 1.');
+  return value;
+}
+
 export interface JsonOptions {
   readonly json: boolean;
 }

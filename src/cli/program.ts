@@ -33,15 +33,23 @@ export async function run(args: readonly string[]): Promise<number> {
 }
 
 function report(error: unknown, json: boolean): number {
-  const known = error instanceof SkeinError && error.code !== 'SKEIN_INTERNAL';
-  const message = error instanceof Error ? error.message : String(error);
+  const known = isKnown(error);
+  const full = error instanceof Error ? error.message : String(error);
+  // Some messages quote their input; a line of megabytes helps nobody.
+  const message = full.length > 4000 ? `${full.slice(0, 4000)} … (${full.length} characters)` : full;
   const text = known ? message : error instanceof Error ? (error.stack ?? message) : message;
   if (json) {
     const fields = error instanceof SkeinError ? { code: error.code, ...error.details } : {};
     process.stdout.write(jsonLine({ event: 'error', message, ...fields }));
   }
   process.stderr.write(`skein: ${text}\n`);
-  return known ? 2 : 1;
+  return error instanceof SkeinError && known ? 2 : 1;
+}
+
+/** Errors whose message says all: ours, and those of the file system. */
+function isKnown(error: unknown): boolean {
+  if (error instanceof SkeinError) return error.code !== 'SKEIN_INTERNAL';
+  return error instanceof Error && 'syscall' in error && 'path' in error;
 }
 
 /** Runs a command line as this process: sets its exit code. */

@@ -1,6 +1,6 @@
 /** `skein predict`: see ../predict.ts. Marius's options under its names, and ours. */
 import type { Command } from 'commander';
-import { jsonOption, overrideOption, wholeNumber } from '../options.js';
+import { jsonOption, overrideOption, positiveInteger, wholeNumber } from '../options.js';
 import type { PredictCommand } from '../predict.js';
 
 export function register(program: Command): void {
@@ -19,10 +19,14 @@ export function register(program: Command): void {
     .option('--save-scores', 'write scores.csv with a score for each edge and direction', false)
     .option('--save-ranks', 'write scores.csv with a rank for each edge and direction', false)
     .option('--save-labels', 'write labels.csv with the predicted and the known class of each node', false)
-    .option('--batch-size <n>', 'edges or nodes at a time; by default as configured', wholeNumber)
+    .option('--batch-size <n>', 'edges or nodes at a time; by default as configured', positiveInteger)
     .option('--num-nbrs <n...>', 'neighbours for each GNN layer, -1 for all; by default as configured')
     .option('--num-negs <n>', 'negatives of each edge, -1 for all nodes; by default as configured')
-    .option('--num-chunks <n>', 'groups of edges that share negatives; by default as configured', wholeNumber)
+    .option(
+      '--num-chunks <n>',
+      'groups of edges that share negatives; by default as configured',
+      positiveInteger,
+    )
     .option('--deg-frac <share>', 'share of negatives drawn by degree; by default as configured')
     .option(
       '--filtered [flag]',

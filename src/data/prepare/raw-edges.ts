@@ -130,7 +130,7 @@ async function readDelimited(path: string, options: EdgeColumns, rows: RowCollec
     ...{ source: 0, target: 0, ids: 'names' },
     header: options.header ?? given.some((column) => typeof column === 'string'),
     ...(delimiter === undefined ? {} : { delimiter }),
-    ...(comment === undefined ? {} : { comment }),
+    comment: comment ?? '',
   });
   if (layout === null) return;
   const places = resolvePlaces(path, layout.header, layout.width, options);

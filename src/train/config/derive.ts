@@ -141,6 +141,7 @@ function deriveStorage(storage: ParsedConfig['storage'], { given, warn }: Derive
   return {
     ...storage,
     device_type: 'cpu',
+    device_ids: [],
     embeddings: clipped(
       table('embeddings', storage.embeddings) as StorageConfig['embeddings'],
       'embeddings',

@@ -51,7 +51,22 @@ export function loadConfig(path: string, overrides: readonly string[] = []): Loa
     const node = document.getIn(parsePath(key), true) as { range?: [number, number, number] } | undefined;
     return node?.range == null ? undefined : lines.linePos(node.range[0]).line;
   };
-  return resolve(document.toJS() ?? {}, overrides, { path, lineOf });
+  let parsed: unknown;
+  try {
+    parsed = document.toJS() ?? {};
+    // What refers to itself has no end; JSON finds that out.
+    JSON.stringify(parsed);
+  } catch (error) {
+    throw new ConfigError(
+      `config: expected plain YAML in ${path}, got aliases that do not end or are too many (${(error as Error).message.split('\n')[0]}). Write the values out.`,
+      { path },
+    );
+  }
+  const changed = overrides.map((text) => text.split('=', 1)[0]);
+  // A line of the file says nothing about a value that was given beside it.
+  const lineInFile: LineOf = (key) =>
+    changed.some((given) => key.startsWith(given)) ? undefined : lineOf(key);
+  return resolve(parsed, overrides, { path, lineOf: lineInFile });
 }
 
 /** The same from a parsed object. */

@@ -3,7 +3,7 @@
  * Made once, kept with the run, with bounded memory.
  */
 import { existsSync } from 'node:fs';
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type PreparedDataset, sortByBucket } from '../../data/index.js';
 import { writeFileAtomic } from '../../storage/atomic-file.js';
@@ -22,14 +22,9 @@ export async function bucketedEdges(
     throw new FormatError(
       `${dataset.directory}: expected training edges of 4-byte ids to sort into ${partitions} partitions. Prepare the dataset with --num-partitions ${partitions}.`,
     );
-  const path = join(folder, 'train_edges.bin');
-  const sizesPath = join(folder, 'train_bucket_sizes.json');
-  const wanted = { partitions, rows: file.rows };
-  if (existsSync(sizesPath)) {
-    const known = JSON.parse(await readFile(sizesPath, 'utf8')) as { sizes: number[] } & typeof wanted;
-    if (known.partitions === partitions && known.rows === file.rows)
-      return new FileEdges({ ...file, path }, Float64Array.from(known.sizes));
-  }
+  const path = join(folder, edgesName);
+  const known = await sortedEdges(dataset, folder);
+  if (known?.bucketSizes?.length === partitions * partitions) return known;
   await mkdir(folder, { recursive: true });
   const sizes = await sortByBucket({
     edges: file.path,
@@ -42,9 +37,28 @@ export async function bucketedEdges(
     memoryBytes: bufferBytes,
   });
   // Written last: without it the sorted file counts as not there.
-  await writeFileAtomic(
-    sizesPath,
-    new TextEncoder().encode(JSON.stringify({ ...wanted, sizes: [...sizes] })),
-  );
+  const text = JSON.stringify({ rows: file.rows, sizes: [...sizes] });
+  await writeFileAtomic(join(folder, sizesName), new TextEncoder().encode(text));
   return new FileEdges({ ...file, path }, sizes);
+}
+
+const edgesName = 'train_edges.bin';
+const sizesName = 'train_bucket_sizes.json';
+
+/** The edges that `bucketedEdges` left in a folder; null when there are none of this dataset. */
+export async function sortedEdges(dataset: PreparedDataset, folder: string): Promise<FileEdges | null> {
+  const file = dataset.edgeFile('train');
+  if (file === null || !existsSync(join(folder, sizesName))) return null;
+  const known = JSON.parse(await readFile(join(folder, sizesName), 'utf8')) as {
+    rows: number;
+    sizes: number[];
+  };
+  const path = join(folder, edgesName);
+  const total = known.sizes.reduce((sum, size) => sum + size, 0);
+  const { size } = await stat(path);
+  if (known.rows !== file.rows || total !== file.rows || size !== file.rows * file.columns * 4)
+    throw new FormatError(
+      `${path}: expected the ${file.rows} training edges of ${dataset.directory}, got ${known.rows}. Remove ${folder}; it is made again.`,
+    );
+  return new FileEdges({ ...file, path }, Float64Array.from(known.sizes));
 }

@@ -16,11 +16,19 @@ import type { RandomState } from '../../util/philox.js';
 import type { BufferedNodeTable } from '../batch/buffered-node-table.js';
 import type { BatcherPosition } from '../batch/graph-batcher.js';
 import type { Model } from '../model/model.js';
+import type { RunIdentity } from './run-identity.js';
 
 /** The best evaluation so far. */
 export interface BestResult {
   readonly epoch: number;
   readonly value: number;
+}
+
+/** What an epoch that is under way has done. */
+export interface EpochProgress {
+  readonly batches: number;
+  readonly items: number;
+  readonly loss: number;
 }
 
 /** What a checkpoint holds beside tensors. */
@@ -37,6 +45,9 @@ export interface CheckpointRecord {
   readonly stale: number;
   readonly learningTask: string;
   readonly seed: number;
+  readonly identity: RunIdentity;
+  /** Of the epoch under way. */
+  readonly progress: EpochProgress;
 }
 
 export const modelFile = 'model.safetensors';

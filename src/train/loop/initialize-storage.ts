@@ -4,6 +4,7 @@
  *
  * A table is filled from (seed, row, column) alone, so its first values do not depend on how it is partitioned.
  */
+import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { PreparedDataset } from '../../data/index.js';
@@ -34,7 +35,7 @@ import {
 import { type EdgeSplit, FileEdges, MemoryEdges, type SplitName } from '../batch/edge-splits.js';
 import { type EpochPlan, GraphModelStorage } from '../batch/graph-model-storage.js';
 import type { InitConfig, OptimizerConfig, PartitionBufferConfig, SkeinConfig } from '../config/index.js';
-import { bucketedEdges } from './bucketed-edges.js';
+import { bucketedEdges, sortedEdges } from './bucketed-edges.js';
 
 /** Independent uses of the seed; apart from those of samplers. */
 export const seedStreams = { table: 32, model: 33 } as const;
@@ -67,6 +68,9 @@ export async function initializeStorage(
   const parts = bufferConfig(config);
   const beside = join(dirname(options.tableDirectory), 'edges');
   const whole = parts === null || parts.buffer_capacity >= parts.num_partitions;
+  if (edges.train !== undefined && edges.train.bucketSizes === null && existsSync(beside))
+    // Sorted when the run was trained; samplers draw by the order of edges, so it is used from then on.
+    edges.train = (await sortedEdges(dataset, beside)) ?? edges.train;
   if (!whole && edges.train !== undefined && edges.train.bucketSizes === null)
     edges.train = await bucketedEdges(dataset, parts.num_partitions, options.edgesDirectory ?? beside);
   const nodes: Partial<Record<SplitName, Int32Array>> = {};
@@ -142,7 +146,8 @@ async function nodeTable(
         })
       : await TableFiles.open(options.tableDirectory, manifest);
   checkColumns(options.tableDirectory, files.columns, columns);
-  const buffer = new PartitionBuffer(files, buffered?.buffer_capacity ?? layout.partitions, {
+  checkPartitions(options.tableDirectory, files.layout.partitions, buffered);
+  const buffer = new PartitionBuffer(files, buffered?.buffer_capacity ?? files.layout.partitions, {
     prefetch: buffered?.prefetching ?? false,
   });
   const keepFeatures = featureFile !== null && !columns.some((c) => c.name === featureColumn);
@@ -161,6 +166,14 @@ async function openFeatures(
   const store = new FileStore(path, { rows, width });
   await store.load();
   return store;
+}
+
+/** A run keeps its partitions: its table and its edges are cut by them. */
+function checkPartitions(path: string, got: number, wanted: PartitionBufferConfig['options'] | null): void {
+  if (wanted === null || wanted.num_partitions === got || wanted.num_partitions === 1) return;
+  throw new ConfigError(
+    `storage.embeddings.options.num_partitions: expected ${got}, as the table in ${path} has, got ${wanted.num_partitions}. A run keeps its partitions.`,
+  );
 }
 
 /** Files of at most half a GiB: a partition's column must fit one typed array, and small files are rewritten faster. */

@@ -11,10 +11,17 @@ const stateColumns = { SGD: 0, ADAGRAD: 1, ADAM: 2 } as const;
 const elementBytes = { float32: 4, float16: 2, bfloat16: 2 } as const;
 
 /** Bytes of a batch: rows of its nodes, their gradients and copies of both on the way. */
-function batchBytes(config: SkeinConfig): number {
+export function batchBytes(config: SkeinConfig): number {
   const { batch_size: edges, negative_sampling: negatives } = config.training;
   const drawn = Math.max(0, negatives.negatives_per_positive) * negatives.num_chunks;
   return (2 * edges + 2 * drawn) * Math.max(1, config.model.encoder.embedding_dim) * 4 * 6;
+}
+
+/** Bytes of a node's embeddings with their optimiser's state. */
+export function tableRowBytes(config: SkeinConfig): number {
+  const width = config.model.encoder.embedding_dim;
+  const state = 4 * stateColumns[config.model.sparse_optimizer.type];
+  return width * (elementBytes[config.storage.embeddings.options.dtype] + state);
 }
 
 export interface BudgetedConfig {
@@ -27,9 +34,7 @@ export function withMemoryBudget(config: SkeinConfig, stats: PreparedStats): Bud
   const { memory_budget: memoryBudget, embeddings, features } = config.storage;
   const width = config.model.encoder.embedding_dim;
   if (memoryBudget === null) return { config, plan: null };
-  const rowBytes =
-    width * elementBytes[embeddings.options.dtype] +
-    width * 4 * stateColumns[config.model.sparse_optimizer.type];
+  const rowBytes = tableRowBytes(config);
   const fixedRowBytes = usesFeatures(config) ? Math.max(0, stats.node_feature_dim) * 4 : 0;
   if (rowBytes + fixedRowBytes === 0) return { config, plan: null };
   const prepared = stats.num_partitions > 1 ? { partitions: stats.num_partitions } : {};

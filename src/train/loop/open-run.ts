@@ -19,15 +19,17 @@ import {
   type SkeinConfig,
 } from '../config/index.js';
 import type { Model } from '../model/model.js';
+import { checkRunConfig, RunDirectory } from '../run/index.js';
 import { type CheckpointRecord, latestCheckpoint, modelFile, readRecord, tableFolder } from './checkpoint.js';
 import { initializeBatcher, initializeModel } from './initialize-model.js';
 import { initializeStorage } from './initialize-storage.js';
 import { withMemoryBudget } from './memory-budget.js';
 import { openDataset } from './open-dataset.js';
+import { checkIdentity, runIdentity } from './run-identity.js';
 
 export interface OpenRunOptions {
   /** What opens it; starts the messages of errors. */
-  readonly command: string;
+  readonly command?: string;
   /** `section.key=value` */
   readonly overrides?: readonly string[];
   /** A last change of the configuration. */
@@ -59,8 +61,8 @@ export interface OpenedRun extends FoundRun {
 const configFile = 'full_config.yaml';
 
 /** Finds the run that a directory or a configuration file names. */
-export async function findRun(path: string, options: OpenRunOptions): Promise<FoundRun> {
-  const { command, overrides = [] } = options;
+export async function findRun(path: string, options: OpenRunOptions = {}): Promise<FoundRun> {
+  const { command = 'openRun', overrides = [] } = options;
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined)
     throw new StateError(
@@ -72,11 +74,12 @@ export async function findRun(path: string, options: OpenRunOptions): Promise<Fo
     return { ...(await locate(command, folder)), config: adapted(config, options), warnings };
   }
   const { directory, checkpoint } = await locate(command, path);
+  checkRunConfig(join(directory, configFile));
   const { config, warnings } = loadConfig(join(directory, configFile), overrides);
   return { directory, checkpoint, config: adapted(config, options), warnings };
 }
 
-export async function openRun(path: string, options: OpenRunOptions): Promise<OpenedRun> {
+export async function openRun(path: string, options: OpenRunOptions = {}): Promise<OpenedRun> {
   const found = await findRun(path, options);
   const record = await readRecord(found.checkpoint);
   const dataset = await openDataset(found.config);
@@ -85,6 +88,7 @@ export async function openRun(path: string, options: OpenRunOptions): Promise<Op
   for (const warning of [...found.warnings, ...checkAgainstDataset(trained, dataset.stats)])
     options.onWarning?.(warning);
   checkFits(found.checkpoint, record, config, dataset);
+  checkIdentity(found.checkpoint, record.identity, runIdentity(config, dataset));
   const { storage, table } = await initializeStorage(config, dataset, {
     tableDirectory: tableFolder(found.directory),
     manifest: record.table,
@@ -131,6 +135,10 @@ async function locate(command: string, path: string): Promise<Pick<FoundRun, 'di
       `${command}: expected the directory of a run, got ${path}, which has no ${configFile}. Name what "skein train" printed as "Saved in".`,
     );
   if (existsSync(join(given, modelFile))) return { directory, checkpoint: given };
+  if (given === directory && RunDirectory.isFinished(directory))
+    throw new StateError(
+      `${command}: expected the final model of a finished run, got ${path} without ${modelFile}. Name one of its checkpoints, or train again with training.save_model: true.`,
+    );
   const latest = given === directory ? await latestCheckpoint(directory) : null;
   if (latest === null)
     throw new StateError(

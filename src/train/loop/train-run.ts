@@ -10,19 +10,14 @@ import { StateError } from '../../util/errors.js';
 import type { GraphBatcher } from '../batch/graph-batcher.js';
 import { checkAgainstDataset, learningRateFactor, type SkeinConfig } from '../config/index.js';
 import type { Model } from '../model/model.js';
-import {
-  Interrupt,
-  type Output,
-  ProgressReporter,
-  peakRssMb,
-  RunDirectory,
-  TraceWriter,
-} from '../run/index.js';
+import { Interrupt, Output, ProgressReporter, peakRssMb, RunDirectory, TraceWriter } from '../run/index.js';
+import { checkResources } from './check-resources.js';
 import {
   adoptCheckpoint,
   type BestResult,
   type CheckpointRecord,
   Checkpoints,
+  type EpochProgress,
   latestCheckpoint,
   tableFolder,
 } from './checkpoint.js';
@@ -32,6 +27,7 @@ import { initializeBatcher, initializeModel } from './initialize-model.js';
 import { type InitializedStorage, initializeStorage } from './initialize-storage.js';
 import { withMemoryBudget } from './memory-budget.js';
 import { locatedConfig, openDataset } from './open-dataset.js';
+import { checkIdentity, runIdentity } from './run-identity.js';
 import { StageTimings } from './timings.js';
 import {
   PipelineTrainer,
@@ -45,7 +41,8 @@ export interface TrainRunOptions {
   readonly config: SkeinConfig;
   /** The text of the configuration file, kept with the run. */
   readonly source?: string;
-  readonly output: Output;
+  /** Default: text on stdout. */
+  readonly output?: Output;
   /** Write a trace of the stages. */
   readonly profile?: boolean;
 }
@@ -61,12 +58,14 @@ export interface TrainRunResult {
 }
 
 export async function trainRun(given: TrainRunOptions): Promise<TrainRunResult> {
-  const { output } = given;
-  const dataset = await openDataset(given.config, (progress) => output.event('prepare', { ...progress }));
-  const { config, plan } = withMemoryBudget(given.config, dataset.stats);
-  const options = { ...given, config };
+  const { output = new Output() } = given;
+  const started = await withSeedOfRun(given.config);
+  const dataset = await openDataset(started, (progress) => output.event('prepare', { ...progress }));
+  const { config, plan } = withMemoryBudget(started, dataset.stats);
+  const options = { ...given, config, output };
   for (const warning of checkAgainstDataset(config, dataset.stats)) output.warn(warning);
   if (plan !== null) output.note(plan.report);
+  await checkResources(config, dataset.stats.num_nodes, config.storage.model_dir ?? dataset.directory);
   using run = await RunDirectory.open({
     config: locatedConfig(config, dataset),
     datasetDir: dataset.directory,
@@ -77,6 +76,8 @@ export async function trainRun(given: TrainRunOptions): Promise<TrainRunResult> 
   let stored: InitializedStorage | null = null;
   try {
     const resumeFrom = await session.resumePoint();
+    if (resumeFrom !== null)
+      checkIdentity(run.path, resumeFrom.record.identity, runIdentity(config, dataset));
     stored = await initializeStorage(config, dataset, {
       tableDirectory: tableFolder(run.path),
       manifest: resumeFrom?.record.table ?? null,
@@ -101,6 +102,17 @@ export async function trainRun(given: TrainRunOptions): Promise<TrainRunResult> 
   }
 }
 
+const noProgress: EpochProgress = { batches: 0, items: 0, loss: 0 };
+
+/** A run that goes on keeps its seed, also when the file names none and would draw another. */
+async function withSeedOfRun(config: SkeinConfig): Promise<SkeinConfig> {
+  const { model_dir: directory } = config.storage;
+  if (!config.training.resume_training || directory === null) return config;
+  const latest = await latestCheckpoint(directory);
+  if (latest === null) return config;
+  return { ...config, model: { ...config.model, random_seed: latest.record.seed } };
+}
+
 class Session {
   readonly #config: SkeinConfig;
   readonly #output: Output;
@@ -120,8 +132,13 @@ class Session {
   #items = 0;
   #seconds = 0;
   #lastSave = performance.now();
+  #progressOfEpoch: EpochProgress = noProgress;
 
-  constructor({ config, output, profile }: TrainRunOptions, run: RunDirectory, dataset: PreparedDataset) {
+  constructor(
+    { config, output, profile }: TrainRunOptions & { readonly output: Output },
+    run: RunDirectory,
+    dataset: PreparedDataset,
+  ) {
     this.#config = config;
     this.#dataset = dataset;
     this.#output = output;
@@ -174,6 +191,9 @@ class Session {
     const epochs = this.#firstEpoch + training.num_epochs;
     const evaluator = this.#evaluator(batcher, model);
     const trainer = this.#trainer(batcher, model, checkpoints);
+    trainer.continueFrom(this.#progressOfEpoch);
+    if (batcher.position.epoch >= epochs)
+      this.#output.note(`Nothing to train: ${batcher.position.epoch} of ${epochs} epochs are done.`);
     let stoppedEarly = this.#isStale;
     while (batcher.position.epoch < epochs && !stoppedEarly) {
       const { epoch } = batcher.position;
@@ -197,6 +217,7 @@ class Session {
   async #restore(checkpoints: Checkpoints, name: string, batcher: GraphBatcher): Promise<void> {
     const record = await checkpoints.restore(name);
     batcher.seek(record.position);
+    this.#progressOfEpoch = record.progress;
     const { epoch, step } = record.position;
     if (this.#run.resumed) {
       this.#best = record.best;
@@ -208,8 +229,9 @@ class Session {
       await this.#save(checkpoints, batcher, [name]);
     }
     await this.#run.keepMetrics(({ epoch: at }) => typeof at !== 'number' || at <= epoch);
-    this.#output.note(`Going on from epoch ${epoch}, batch ${step}.`);
-    this.#run.log('info', `going on from epoch ${epoch}, batch ${step}`);
+    const where = step === 0 ? `after epoch ${epoch}` : `in epoch ${epoch + 1}, after batch ${step}`;
+    this.#output.note(`Going on ${where}.`);
+    this.#run.log('info', `going on ${where}`);
   }
 
   #evaluator(batcher: GraphBatcher, model: Model): Evaluator {
@@ -222,6 +244,9 @@ class Session {
     const options: TrainerOptions = {
       timings: this.#timings,
       progressReporter: this.#progress,
+      onBatch: ({ batches, items, loss }) => {
+        this.#progressOfEpoch = { batches, items, loss };
+      },
       decide: () => {
         if (this.#interrupt.requested) return 'stop';
         const due =
@@ -237,8 +262,9 @@ class Session {
       : new PipelineTrainer(batcher, model, { ...options, stalenessBound: pipeline.staleness_bound });
   }
 
-  #epochDone({ epoch, items, loss, seconds, batches }: TrainProgress): void {
-    this.#items += items;
+  #epochDone({ epoch, items, loss, seconds, batches, perSecond }: TrainProgress): void {
+    this.#progressOfEpoch = noProgress;
+    this.#items += perSecond * seconds;
     this.#seconds += seconds;
     this.#loss = items === 0 ? 0 : loss / items;
     const record = {
@@ -247,14 +273,20 @@ class Session {
       items,
       batches,
       seconds,
-      items_per_second: items / Math.max(seconds, 1e-9),
+      items_per_second: perSecond,
       stages: this.#timings.take(),
     };
     this.#run.record({ event: 'epoch', ...record });
     this.#output.event('epoch', record);
-    this.#output.text(
-      `epoch ${epoch + 1}  loss ${record.loss.toFixed(4)}  ${seconds.toFixed(2)} s  ${Math.round(record.items_per_second).toLocaleString('en')} ${this.#progress.itemName}/s`,
+    this.#say(
+      `epoch ${epoch + 1}  loss ${record.loss.toFixed(4)}  ${seconds.toFixed(2)} s  ${Math.round(perSecond).toLocaleString('en')} ${this.#progress.itemName}/s`,
     );
+  }
+
+  /** A line for people and for log.txt. */
+  #say(line: string): void {
+    this.#output.text(line);
+    this.#run.log('info', line);
   }
 
   /** Evaluates on the validation set; true when training should end. */
@@ -300,7 +332,7 @@ class Session {
     this.#run.record({ event: 'eval', set, epoch, ...metrics, seconds });
     this.#output.event('eval', { set, epoch, ...metrics, seconds });
     const text = Object.entries(metrics).map(([name, value]) => `${name} ${value.toFixed(4)}`);
-    this.#output.text(`${set.padEnd(10)}  ${text.join('  ')}`);
+    this.#say(`${set.padEnd(10)}  ${text.join('  ')}`);
   }
 
   async #save(checkpoints: Checkpoints, batcher: GraphBatcher, names: readonly string[]): Promise<void> {
@@ -311,6 +343,8 @@ class Session {
       stale: this.#stale,
       learningTask: this.#config.model.learning_task,
       seed: this.#config.model.random_seed,
+      identity: runIdentity(this.#config, this.#dataset),
+      progress: this.#progressOfEpoch,
     });
     this.#lastSave = performance.now();
     this.#output.event('checkpoint', { names, ...batcher.position });
@@ -341,7 +375,8 @@ class Session {
     evaluator: Evaluator,
   ): Promise<TrainRunResult> {
     const { training, model } = this.#config;
-    if (training.save_model) await this.#save(checkpoints, batcher, ['']);
+    const last = existsSync(this.#run.file('last')) ? ['last'] : [];
+    if (training.save_model) await this.#save(checkpoints, batcher, ['', ...last]);
     const started = performance.now();
     const test = await this.#timings.timeAsync('evaluate', () => evaluator.evaluate(false));
     const { epoch } = batcher.position;

@@ -7,7 +7,7 @@
  * sampled and rows are read on other threads while the model computes. All batches are finished before partitions are
  * swapped, at the end of an epoch, and before a hook may stop or save.
  */
-import { checkInteger } from '../../util/errors.js';
+import { checkInteger, StateError } from '../../util/errors.js';
 import type { Batch } from '../batch/batch.js';
 import type { GraphBatcher } from '../batch/graph-batcher.js';
 import type { Model } from '../model/model.js';
@@ -23,7 +23,9 @@ export interface TrainProgress {
   readonly totalItems: number;
   /** Sum over batches. */
   readonly loss: number;
+  /** Since the epoch began, or training went on in it. */
   readonly seconds: number;
+  readonly perSecond: number;
 }
 
 export interface TrainerOptions {
@@ -48,6 +50,7 @@ export abstract class Trainer {
   /** Whether the last call of `train` ended because it was told to. */
   stopped = false;
   #lastTurn = performance.now();
+  #begun: { readonly batches: number; readonly items: number; readonly loss: number } | null = null;
 
   constructor(graphBatcher: GraphBatcher, model: Model, options: TrainerOptions = {}) {
     this.graphBatcher = graphBatcher;
@@ -63,6 +66,11 @@ export abstract class Trainer {
     for (let i = 0; i < numEpochs && !this.stopped; i++) await this.#epoch();
   }
 
+  /** Says what the epoch in which training goes on has done already, for what is reported of it. */
+  continueFrom(done: { readonly batches: number; readonly items: number; readonly loss: number }): void {
+    this.#begun = done;
+  }
+
   /** Runs batches until the epoch ends or `pause` says so; none is under way afterwards. */
   protected abstract runBatches(done: (batch: Batch, loss: number) => boolean): Promise<void>;
 
@@ -75,16 +83,27 @@ export abstract class Trainer {
     const { epoch, step } = batcher.position;
     const totalItems = batcher.numItems;
     this.progressReporter?.start(epoch + 1, totalItems, Math.min(totalItems, step * batcher.batchSize));
-    let [batches, items, loss] = [0, 0, 0];
+    const before = this.#begun;
+    this.#begun = null;
+    let { batches, items, loss } = before ?? { batches: 0, items: 0, loss: 0 };
+    const skipped = items;
     let asked: 'go' | 'save' | 'stop' = 'go';
     const progress = (): TrainProgress => {
       const seconds = (performance.now() - started) / 1000;
-      return { epoch, batches, items, totalItems, loss, seconds };
+      return {
+        epoch,
+        batches,
+        items,
+        totalItems,
+        loss,
+        seconds,
+        perSecond: (items - skipped) / Math.max(seconds, 1e-9),
+      };
     };
     const done = (batch: Batch, batchLoss: number): boolean => {
       batches++;
       items += batch.batchSize;
-      loss += batchLoss;
+      loss += this.model.lossIsMean ? batchLoss * batch.batchSize : batchLoss;
       this.progressReporter?.addResult(batch.batchSize, batchLoss);
       options.onBatch?.(progress());
       const wish = options.decide?.(progress()) ?? 'go';
@@ -116,6 +135,12 @@ export abstract class Trainer {
   protected compute(batch: Batch): number {
     batch.embeddingsToDevice();
     const loss = (this.options.timings ?? noTimings).time('compute', () => this.model.train(batch));
+    if (!Number.isFinite(loss)) {
+      const { epoch, step } = batch.at;
+      throw new StateError(
+        `training: expected a finite loss, got ${loss} in epoch ${epoch + 1}, batch ${step + 1}. Lower the learning rates, or look for values that are not finite in the features.`,
+      );
+    }
     batch.accumulateGradients();
     batch.embeddingsToHost();
     return loss;

@@ -53,6 +53,10 @@ export class LinkPredictionModel extends Model {
     return [rhsPos, rhsNeg, lhsPos, lhsNeg];
   }
 
+  override get lossIsMean(): boolean {
+    return this.lossFunction.reduction === 'MEAN';
+  }
+
   protected override trainBatch(batch: Batch): number {
     return scope(() => {
       this.encoderOptimizer?.zeroGrad();

@@ -22,6 +22,8 @@ export abstract class Model extends Module {
   encoderOptimizer: OptimizerSet | null = null;
   /** Where `save` and `load` go unless told otherwise. */
   directory: string | null = null;
+  /** Whether parameters would not be moved; found out once. */
+  #untrained: boolean | null = null;
 
   constructor(encoder: Encoder, featurizer: Featurizer | null) {
     super();
@@ -65,9 +67,20 @@ export abstract class Model extends Module {
   /** Encodes all nodes when the encoder follows edges and results are compared with all nodes. */
   abstract encodeForEvaluation(batcher: GraphBatcher): Promise<void>;
 
+  /** Whether a batch's loss is a mean over its edges or nodes, not their sum. */
+  abstract readonly lossIsMean: boolean;
+
   /** Applies the gradients of the dense parameters. */
   step(): void {
-    this.encoderOptimizer?.step();
+    if (this.encoderOptimizer === null) {
+      this.#untrained ??= this.parameters().length > 0;
+      if (this.#untrained)
+        throw new StateError(
+          `${this.constructor.name}: expected an optimiser for its parameters, got none. Call useOptimizer first.`,
+        );
+      return;
+    }
+    this.encoderOptimizer.step();
   }
 
   /** Rows of the batch's targets. */

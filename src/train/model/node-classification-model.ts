@@ -35,6 +35,10 @@ export class NodeClassificationModel extends Model {
     return this.encode(batch, train);
   }
 
+  override get lossIsMean(): boolean {
+    return this.lossFunction.reduction === 'MEAN';
+  }
+
   protected override trainBatch(batch: Batch): number {
     const labels = labelsOf(batch);
     return scope(() => {

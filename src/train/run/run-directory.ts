@@ -17,8 +17,9 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { writeFileAtomic } from '../../storage/atomic-file.js';
-import { StateError, StorageError, ValueError } from '../../util/errors.js';
+import { crc32 } from 'node:zlib';
+import { storageError, writeFileAtomic } from '../../storage/atomic-file.js';
+import { FormatError, StateError, StorageError, ValueError } from '../../util/errors.js';
 import { type LogLevel, renderConfig, type SkeinConfig } from '../config/index.js';
 import { jsonLine } from './output.js';
 import { lockRun } from './run-lock.js';
@@ -82,14 +83,14 @@ export class RunDirectory {
     } else {
       path = resolve(wanted);
       checkUsable(path, goOn);
-      mkdirSync(path, { recursive: true });
+      makeFolder(path);
     }
     const run = new RunDirectory(path, goOn && existsSync(join(path, 'full_config.yaml')), level);
     try {
       const text = new TextEncoder();
       const resolved = renderConfig({ ...config, storage: { ...config.storage, model_dir: path } });
       await writeFileAtomic(run.file('config.yaml'), text.encode(source ?? resolved));
-      await writeFileAtomic(run.file('full_config.yaml'), text.encode(resolved));
+      await writeFileAtomic(run.file('full_config.yaml'), text.encode(sealed(resolved)));
     } catch (error) {
       run.close();
       throw error;
@@ -117,12 +118,20 @@ export class RunDirectory {
   log(level: LogLevel, message: string): void {
     if (levels.indexOf(level) > this.#level) return;
     const lines = message.split('\n').join('\n    ');
-    writeSync(this.#log, `${new Date().toISOString()} ${level.padEnd(5)} ${lines}\n`);
+    this.#write(this.#log, 'log.txt', `${new Date().toISOString()} ${level.padEnd(5)} ${lines}\n`);
   }
 
   /** A line of metrics.jsonl, with the time. */
   record(fields: MetricsRecord): void {
-    writeSync(this.#metrics, jsonLine({ time: new Date().toISOString(), ...fields }));
+    this.#write(this.#metrics, 'metrics.jsonl', jsonLine({ time: new Date().toISOString(), ...fields }));
+  }
+
+  #write(file: number, name: string, text: string): void {
+    try {
+      writeSync(file, text);
+    } catch (error) {
+      throw storageError('write', this.file(name), error);
+    }
   }
 
   /** Every line of metrics.jsonl. */
@@ -158,6 +167,33 @@ export class RunDirectory {
   [Symbol.dispose](): void {
     this.close();
   }
+}
+
+/** Not recursive over what exists: on odd file systems that never returns. */
+function makeFolder(path: string): void {
+  try {
+    if (!existsSync(path)) mkdirSync(path, { recursive: true });
+  } catch (error) {
+    throw storageError('write', path, error);
+  }
+}
+
+/** Text with a last line that tells whether it is whole: a configuration that lost keys would fall back on defaults. */
+function sealed(text: string): string {
+  return `${text}${sealMark}${crc32(text).toString(16).padStart(8, '0')}\n`;
+}
+
+const sealMark = '# Checksum of the lines above: ';
+
+/** Refuses a run's full_config.yaml that is not as it was written. */
+export function checkRunConfig(path: string): void {
+  const text = readFileSync(path, 'utf8');
+  const at = text.lastIndexOf(sealMark);
+  if (at >= 0 && sealed(text.slice(0, at)) === text) return;
+  throw new FormatError(
+    `${path}: expected the configuration as the run wrote it, got one that was changed or cut. Give changes as --section.key=value; config.yaml beside it has what the run was started with.`,
+    { path },
+  );
 }
 
 /** Makes the first <dataset_dir>/model_<i> that is not there; two processes at once get two. */

@@ -1,0 +1,54 @@
+/**
+ * What ties the numbers of a trained run to their meaning: how the dataset numbers nodes and relations, and the shape of the
+ * model. Saved with every checkpoint, and compared before anything goes on from one or is asked of one.
+ */
+import type { PreparedDataset } from '../../data/index.js';
+import { StateError } from '../../util/errors.js';
+import type { SkeinConfig } from '../config/index.js';
+
+export interface RunIdentity {
+  readonly dataset: string;
+  readonly model: string;
+}
+
+const mappings = ['nodes/node_mapping.txt', 'edges/relation_mapping.txt'];
+
+export function runIdentity(config: SkeinConfig, dataset: PreparedDataset): RunIdentity {
+  const { num_nodes, num_relations } = dataset.stats;
+  const sums = mappings.map((name) => dataset.details?.files[name]?.crc32 ?? 'none');
+  const { learning_task, encoder, decoder } = config.model;
+  const layers = encoder.layers.map((stage) =>
+    stage.map(({ type, input_dim, output_dim, bias, activation, options }) => ({
+      ...{ type, input_dim, output_dim, bias, activation, options },
+    })),
+  );
+  const directions = [encoder.use_incoming_nbrs, encoder.use_outgoing_nbrs];
+  return {
+    dataset: `${num_nodes} nodes, ${num_relations} relations, names ${sums.join(' ')}`,
+    model: JSON.stringify({ learning_task, layers, directions, decoder: [decoder.type, decoder.options] }),
+  };
+}
+
+/** Refuses a dataset with other numbers, or a model of another shape, than the checkpoint in `folder` was made with. */
+export function checkIdentity(folder: string, saved: RunIdentity, now: RunIdentity): void {
+  if (saved.dataset !== now.dataset)
+    throw new StateError(
+      `${folder}: expected the dataset that it was trained on (${saved.dataset}), got one with ${now.dataset}. Numbers of nodes would mean others; use that dataset, or train anew.`,
+      { path: folder },
+    );
+  if (saved.model !== now.model)
+    throw new StateError(
+      `${folder}: expected the model that it was trained as, got another: ${difference(saved.model, now.model)}. Use the configuration of the run (full_config.yaml).`,
+      { path: folder },
+    );
+}
+
+/** The first part of two descriptions that differs. */
+function difference(saved: string, now: string): string {
+  const [a, b] = [JSON.parse(saved), JSON.parse(now)] as Record<string, unknown>[];
+  for (const key of Object.keys(a)) {
+    const [was, is] = [JSON.stringify(a[key]), JSON.stringify(b[key])];
+    if (was !== is) return `model ${key} was ${was}, is ${is}`;
+  }
+  return 'model';
+}

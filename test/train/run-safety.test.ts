@@ -1,0 +1,140 @@
+/** What must not happen silently: numbers that lost their meaning, a training that left the finite numbers, a full disk. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { prepareGraph } from 'skein/data';
+import { DistMult, SoftmaxCrossEntropy } from 'skein/gnn';
+import {
+  GeneralEncoder,
+  LinkPredictionModel,
+  openRun,
+  type SkeinConfig,
+  SynchronousTrainer,
+} from 'skein/train';
+import { Random } from 'skein/util';
+import { describe, expect, test } from 'vitest';
+import { randomRows, run, scratch, setUp, tinyConfig, writeDataset } from './tiny.js';
+
+const folder = scratch();
+const rows = randomRows(43, 300, 4);
+const sets = { train: rows.subarray(0, 780), validation: rows.subarray(780, 840), test: rows.subarray(840) };
+const dataset = writeDataset(folder(), { numNodes: 43, numRelations: 4, ...sets });
+
+const later = (config: SkeinConfig, model: object = {}): SkeinConfig => ({
+  ...config,
+  model: { ...config.model, ...model },
+  training: { ...config.training, num_epochs: 3, resume_training: true },
+});
+
+describe('a run is tied to what it was trained on', () => {
+  test('another dataset is refused, in training and in reading', async () => {
+    const config = tinyConfig(dataset, { storage: { model_dir: folder() } });
+    await run(config);
+    const other = writeDataset(folder(), { numNodes: 43, numRelations: 5, ...sets });
+    const storage = { ...config.storage, dataset: { ...config.storage.dataset, dataset_dir: other } };
+    await expect(run({ ...later(config), storage })).rejects.toThrow(
+      'expected the dataset that it was trained on',
+    );
+    const directory = config.storage.model_dir as string;
+    const overrides = [`storage.dataset.dataset_dir=${other}`];
+    await expect(openRun(directory, { overrides })).rejects.toThrow('use that dataset, or train anew');
+  });
+
+  test('another decoder is refused; other learning rates are not', async () => {
+    const config = tinyConfig(dataset, { storage: { model_dir: folder() } });
+    await run(config);
+    const decoder = tinyConfig(dataset, { model: { decoder: { type: 'COMPLEX' } } }).model.decoder;
+    await expect(run(later(config, { decoder }))).rejects.toThrow(
+      /model decoder was \["DISTMULT".*is \["COMPLEX"/,
+    );
+    await run(
+      later(config, { dense_optimizer: { type: 'ADAGRAD', options: config.model.dense_optimizer.options } }),
+    );
+  });
+
+  test('its seed stays when the configuration draws another', async () => {
+    const config = tinyConfig(dataset, { storage: { model_dir: folder() } });
+    await run(config);
+    await run(later(config, { random_seed: 77 }));
+    const text = readFileSync(join(config.storage.model_dir as string, 'full_config.yaml'), 'utf8');
+    expect(text).toContain('random_seed: 5');
+  });
+
+  test('a configuration that lost its end, and a final model that is gone, are refused', async () => {
+    const config = tinyConfig(dataset, { storage: { model_dir: folder() } });
+    await run(config);
+    const directory = config.storage.model_dir as string;
+    const path = join(directory, 'full_config.yaml');
+    const text = readFileSync(path, 'utf8');
+    writeFileSync(path, text.slice(0, text.indexOf('evaluation:')));
+    await expect(openRun(directory)).rejects.toThrow('got one that was changed or cut');
+    writeFileSync(path, text);
+    writeFileSync(join(directory, 'model.safetensors'), '');
+    await expect(openRun(directory)).rejects.toThrow('model.safetensors');
+  });
+});
+
+test('training ends at the first loss that is not finite, and saves nothing of it', async () => {
+  const sparse_optimizer = { type: 'SGD', options: { learning_rate: 1e30 } };
+  const config = tinyConfig(dataset, { storage: { model_dir: folder() }, model: { sparse_optimizer } });
+  await expect(run(config)).rejects.toThrow(
+    /expected a finite loss, got (NaN|Infinity) in epoch 1, batch \d/,
+  );
+  expect(existsSync(join(config.storage.model_dir as string, 'model.safetensors'))).toBe(false);
+});
+
+test('what does not fit the machine is refused before it is tried', async () => {
+  const wide = tinyConfig(dataset, {
+    storage: { model_dir: folder() },
+    model: { encoder: { layers: [[{ type: 'EMBEDDING', output_dim: 1_000_000_000 }]] } },
+  });
+  await expect(run(wide)).rejects.toThrow('expected a node table that fits in memory');
+  const many = tinyConfig(dataset, {
+    storage: { model_dir: folder() },
+    training: { negative_sampling: { negatives_per_positive: 1_000_000_000 } },
+  });
+  await expect(run(many)).rejects.toThrow('expected batches that fit in memory');
+});
+
+test('the loss that is reported is that of an edge, whatever the reduction', async () => {
+  const lossOf = async (reduction: string): Promise<number> => {
+    const events = await run(
+      tinyConfig(dataset, {
+        storage: { model_dir: folder() },
+        model: {
+          loss: { type: 'SOFTMAX_CE', options: { reduction } },
+          sparse_optimizer: { type: 'SGD', options: { learning_rate: 1e-12 } },
+          dense_optimizer: { type: 'SGD', options: { learning_rate: 1e-12 } },
+        },
+        training: { num_epochs: 1 },
+      }),
+    );
+    return events.events.find(({ event }) => event === 'epoch')?.['loss'] as number;
+  };
+  expect(await lossOf('MEAN')).toBeCloseTo(await lossOf('SUM'), 5);
+});
+
+test('a model without an optimiser says so', async () => {
+  const parts = await setUp(tinyConfig(dataset), folder());
+  const encoder = new GeneralEncoder(tinyConfig(dataset).model.encoder, { random: new Random(1) });
+  const model = new LinkPredictionModel(
+    encoder,
+    new DistMult({ dim: 8, numRelations: 4 }),
+    new SoftmaxCrossEntropy(),
+  );
+  await expect(new SynchronousTrainer(parts.batcher, model).train(1)).rejects.toThrow(
+    'Call useOptimizer first',
+  );
+});
+
+test('a graph of arrays becomes a prepared directory', async () => {
+  const src = Int32Array.of(0, 1, 2, 3);
+  const dst = Int32Array.of(1, 2, 3, 0);
+  const options = { outputDir: folder(), numNodes: 4 };
+  await expect(prepareGraph([{ src, dst: dst.subarray(1) }], options)).rejects.toThrow('4 ids (as src)');
+  await expect(prepareGraph([{ src, dst, relations: src }], options)).rejects.toThrow('Give numRelations');
+  await expect(prepareGraph([{ src, dst: Int32Array.of(1, 2, 3, 4) }], options)).rejects.toThrow(
+    'dst[3], got 4',
+  );
+  const stats = await prepareGraph([{ src, dst }], { ...options, partitions: 2 });
+  expect(stats).toMatchObject({ num_nodes: 4, num_train: 4 });
+});
