@@ -1,36 +1,5 @@
 /** Training: configuration, batches, models, loops, runs. */
-export { Batch, type BatchStatus, type EvaluationData, type Negatives } from './batch/batch.js';
-export { BufferedNodeTable } from './batch/buffered-node-table.js';
-export { type EdgeSplit, FileEdges, MemoryEdges, type SplitName } from './batch/edge-splits.js';
-export { FilterIndex, type IdLists } from './batch/filter-index.js';
-export {
-  type BatcherPosition,
-  DataLoader,
-  GraphBatcher,
-  type GraphBatcherOptions,
-} from './batch/graph-batcher.js';
-export {
-  type EpochPlan,
-  GraphModelStorage,
-  type GraphModelStorageParts,
-} from './batch/graph-model-storage.js';
-export * from './batch/negative-sampler.js';
-export * from './batch/neighbor-sampler.js';
-export {
-  type LocalRange,
-  MemoryNodeTable,
-  type MemoryNodeTableParts,
-  type NodeTable,
-  type RowUpdate,
-  type Tile,
-} from './batch/node-table.js';
-export {
-  EdgeSampler,
-  NodeSampler,
-  type OrderOptions,
-  RandomEdgeSampler,
-  RandomNodeSampler,
-} from './batch/samplers.js';
+export * from './batch/index.js';
 
 export * from './config/index.js';
 export * from './loop/index.js';

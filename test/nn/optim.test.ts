@@ -76,7 +76,7 @@ describe('wrong input', () => {
     expect(() => new Adagrad(p(), { initialAccumulator: -1 })).toThrow('for initialAccumulator, got -1.');
     expect(() => new Adagrad(p(), { lrDecay: -1 })).toThrow('for lrDecay, got -1.');
     expect(() => new Adam(p(), { learningRate: 1 } as never)).toThrow(
-      'Adam: expected only lr, betas, eps, weightDecay for the options, got "learningRate".',
+      'Adam: expected only lr, betas, eps, weightDecay, amsgrad for the options, got "learningRate".',
     );
     expect(() => new SGD([{ params: p(), rate: 1 } as never])).toThrow('for a group, got "rate".');
   });

@@ -1,0 +1,33 @@
+/** Batches: what is trained on, where it comes from, and how its updates go back. */
+export { Batch, type BatchStatus, type EvaluationData, type Negatives } from './batch.js';
+export { BufferedNodeTable } from './buffered-node-table.js';
+export { type EdgeSplit, FileEdges, MemoryEdges, type SplitName } from './edge-splits.js';
+export { FilterIndex, type IdLists } from './filter-index.js';
+export {
+  type BatcherPosition,
+  DataLoader,
+  GraphBatcher,
+  type GraphBatcherOptions,
+} from './graph-batcher.js';
+export {
+  type EpochPlan,
+  GraphModelStorage,
+  type GraphModelStorageParts,
+} from './graph-model-storage.js';
+export * from './negative-sampler.js';
+export * from './neighbor-sampler.js';
+export {
+  type LocalRange,
+  MemoryNodeTable,
+  type MemoryNodeTableParts,
+  type NodeTable,
+  type RowUpdate,
+  type Tile,
+} from './node-table.js';
+export {
+  EdgeSampler,
+  NodeSampler,
+  type OrderOptions,
+  RandomEdgeSampler,
+  RandomNodeSampler,
+} from './samplers.js';
