@@ -169,8 +169,7 @@ def complex_step_by_hand():
     return only("by hand", training(complex_product, complex_backward))
 
 
-@case("filtered_ranks")
-def filtered_ranks():
+def ranking(ways):
     table = floats(1, [NODES, WIDTH])
     sides = []
     for side in range(2):
@@ -208,4 +207,14 @@ def filtered_ranks():
         return 1 + (scores.sub_(positive).sign_().sum(1).double() + NODES) / 2
 
     counts = {"sums": by_sums, "counts": by_counts, "signs": by_signs}
-    return {name: lambda count=count: prepare(500, count) for name, count in counts.items()}
+    return {name: lambda count=counts[name]: prepare(500, count) for name in ways}
+
+
+@case("filtered_ranks")
+def filtered_ranks():
+    return ranking(["sums", "counts"])
+
+
+@case("filtered_ranks_by_signs")
+def filtered_ranks_by_signs():
+    return ranking(["signs"])
