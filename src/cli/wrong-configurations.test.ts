@@ -338,12 +338,6 @@ const cases: readonly (readonly [
     ['training.early_stopping.metric', 'loss or one of evaluation.metrics', 'Add it'],
   ],
   [
-    'never evaluated',
-    plain,
-    ['training.checkpoint.save_best=true', 'evaluation.epochs_per_eval=20'],
-    ['evaluation.epochs_per_eval', 'at most training.num_epochs, 10', 'lower it'],
-  ],
-  [
     'two ways to resume',
     plain,
     ['training.resume_training=true', 'training.resume_from_checkpoint=x'],

@@ -178,15 +178,6 @@ function checkTraining({ training, evaluation }: SkeinConfig): ConfigProblem[] {
       ),
     );
   }
-  if (
-    (stopping !== null || training.checkpoint.save_best) &&
-    evaluation.epochs_per_eval > training.num_epochs
-  ) {
-    const key = stopping === null ? 'training.checkpoint.save_best' : 'training.early_stopping';
-    const what = `at most training.num_epochs, ${training.num_epochs}, beside ${key}`;
-    const advice = 'Without an evaluation there is no best model; lower it.';
-    problems.push(problem('evaluation.epochs_per_eval', what, evaluation.epochs_per_eval, advice));
-  }
   if (training.resume_training && training.resume_from_checkpoint !== '') {
     const advice = 'resume_training goes on in place, resume_from_checkpoint starts a new run; keep one.';
     problems.push(
