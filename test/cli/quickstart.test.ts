@@ -4,7 +4,8 @@ import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, expect, it } from 'vitest';
+import { nativeKernels } from 'skein/native';
+import { afterAll, describe, expect, it } from 'vitest';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const work = mkdtempSync(join(tmpdir(), 'skein-quickstart-'));
@@ -48,35 +49,38 @@ function quickstart(args: readonly string[], onEvent?: (event: Event, child: Chi
 
 const last = ({ events }: Result): Event | undefined => events[events.length - 1];
 
-it('prepares, trains, evaluates and answers', { timeout: 120_000 }, async () => {
-  const run = await quickstart([]);
-  expect(run.code, run.err).toBe(0);
-  const kinds = new Set(run.events.map(({ event }) => event));
-  for (const kind of ['prepare', 'config', 'epoch', 'eval', 'trained', 'neighbours', 'hypernyms'])
-    expect(kinds).toContain(kind);
-  expect(last(run)).toMatchObject({ event: 'done', mrr: expect.any(Number) });
-  expect(run.err).toContain('Nearest to dog.n.01');
-  expect(run.err).toContain('skein query data/quickstart-fast');
-});
-
-it('shows a finished run again without training it', { timeout: 60_000 }, async () => {
-  const dataset = join(work, 'data/prepared/wordnet/dataset.yaml');
-  const before = statSync(dataset).mtimeMs;
-  const run = await quickstart([]);
-  expect(run.code, run.err).toBe(0);
-  expect(run.events.some(({ event }) => event === 'epoch')).toBe(false);
-  expect(last(run)).toMatchObject({ event: 'done', mrr: expect.any(Number) });
-  expect(statSync(dataset).mtimeMs).toBe(before);
-});
-
-it('goes on after an interrupt', { timeout: 120_000 }, async () => {
-  const cut = await quickstart(['--seed', '2'], ({ event }, child) => {
-    if (event === 'config') setTimeout(() => child.kill('SIGINT'), 300);
+// Ranking 10,000 edges among 117,791 synsets takes the TypeScript kernels many minutes.
+describe.skipIf(nativeKernels === null)('quickstart', () => {
+  it('prepares, trains, evaluates and answers', { timeout: 120_000 }, async () => {
+    const run = await quickstart([]);
+    expect(run.code, run.err).toBe(0);
+    const kinds = new Set(run.events.map(({ event }) => event));
+    for (const kind of ['prepare', 'config', 'epoch', 'eval', 'trained', 'neighbours', 'hypernyms'])
+      expect(kinds).toContain(kind);
+    expect(last(run)).toMatchObject({ event: 'done', mrr: expect.any(Number) });
+    expect(run.err).toContain('Nearest to dog.n.01');
+    expect(run.err).toContain('skein query data/quickstart-fast');
   });
-  const again = await quickstart(['--seed', '2']);
-  expect(again.code, again.err).toBe(0);
-  expect(last(again)).toMatchObject({ event: 'done', mrr: expect.any(Number) });
-  expect(existsSync(join(work, 'data/quickstart-fast-seed2/done.json'))).toBe(true);
-  // A machine may be quick enough to be done before the signal.
-  if (cut.code !== 0) expect(last(cut)).toMatchObject({ event: 'done', interrupted: true });
+
+  it('shows a finished run again without training it', { timeout: 60_000 }, async () => {
+    const dataset = join(work, 'data/prepared/wordnet/dataset.yaml');
+    const before = statSync(dataset).mtimeMs;
+    const run = await quickstart([]);
+    expect(run.code, run.err).toBe(0);
+    expect(run.events.some(({ event }) => event === 'epoch')).toBe(false);
+    expect(last(run)).toMatchObject({ event: 'done', mrr: expect.any(Number) });
+    expect(statSync(dataset).mtimeMs).toBe(before);
+  });
+
+  it('goes on after an interrupt', { timeout: 120_000 }, async () => {
+    const cut = await quickstart(['--seed', '2'], ({ event }, child) => {
+      if (event === 'config') setTimeout(() => child.kill('SIGINT'), 300);
+    });
+    const again = await quickstart(['--seed', '2']);
+    expect(again.code, again.err).toBe(0);
+    expect(last(again)).toMatchObject({ event: 'done', mrr: expect.any(Number) });
+    expect(existsSync(join(work, 'data/quickstart-fast-seed2/done.json'))).toBe(true);
+    // A machine may be quick enough to be done before the signal.
+    if (cut.code !== 0) expect(last(cut)).toMatchObject({ event: 'done', interrupted: true });
+  });
 });
