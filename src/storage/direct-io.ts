@@ -11,6 +11,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { prepareBlock } from '../native/index.js';
 import { expected, ValueError } from '../util/errors.js';
 import { codeOf } from './atomic-file.js';
+import type { IoMode } from './io-mode.js';
 
 const pageBytes = 4096;
 
@@ -34,8 +35,6 @@ export function alignedBytes(bytes: number, what: string): Uint8Array<ArrayBuffe
   const miss = prepareBlock(block, pageBytes);
   return block.subarray(miss === 0 ? 0 : pageBytes - miss, (miss === 0 ? 0 : pageBytes - miss) + bytes);
 }
-
-export type IoMode = 'auto' | 'buffered';
 
 /** Opens files for one table and remembers whether direct transfers work there. */
 export class DirectIo {

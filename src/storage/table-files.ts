@@ -20,7 +20,8 @@ import {
   ValueError,
 } from '../util/errors.js';
 import { storageError, syncFolder } from './atomic-file.js';
-import { alignedBytes, DirectIo, type IoMode, maxElements, padToPage } from './direct-io.js';
+import { alignedBytes, DirectIo, maxElements, padToPage } from './direct-io.js';
+import type { IoMode } from './io-mode.js';
 import { readChecked, StagedWriter, scatterToViews, syncFile, writeChecked } from './partition-file.js';
 import type { PartitionLayout } from './partition-layout.js';
 import {

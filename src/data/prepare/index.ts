@@ -23,6 +23,11 @@ export {
 } from './prepare-dataset.js';
 export { type GraphPart, type PrepareGraphOptions, prepareGraph } from './prepare-graph.js';
 export { type EdgeFile, PreparedDataset, type PreparedSplit } from './prepared-dataset.js';
-export { type PreprocessOptions, type PreprocessResult, preprocess } from './preprocess.js';
+export {
+  type CancelSignal,
+  type PreprocessOptions,
+  type PreprocessResult,
+  preprocess,
+} from './preprocess.js';
 export type { EdgeColumns } from './preprocess-options.js';
 export { type RawEdgeNames, readRawEdges } from './raw-edges.js';

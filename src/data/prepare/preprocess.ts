@@ -38,6 +38,13 @@ export type PreprocessResult = PreparedStats & { readonly peakRssBytes: number }
 const where = 'preprocess';
 const defaultMemory = 2 ** 30;
 
+/** An AbortSignal, without its type: programs need not have those of the DOM or of Node. */
+export interface CancelSignal {
+  readonly aborted: boolean;
+  addEventListener(type: 'abort', listener: () => void, options?: { readonly once?: boolean }): void;
+  removeEventListener(type: 'abort', listener: () => void): void;
+}
+
 /**
  * Prepares a graph. A `signal` stops the process at once; what was there before stays.
  *
@@ -47,7 +54,7 @@ const defaultMemory = 2 ** 30;
 export async function preprocess(
   options: PreprocessOptions,
   progress: OnPrepareProgress = () => {},
-  { signal }: { readonly signal?: AbortSignal } = {},
+  { signal }: { readonly signal?: CancelSignal } = {},
 ): Promise<PreprocessResult> {
   checkPreprocessOptions(options);
   checkTarget(where, options.outputDir, options.overwrite ?? false);
@@ -112,7 +119,7 @@ export function peakRss(): number {
 function runChild(
   task: PreprocessTask,
   progress: OnPrepareProgress,
-  signal: AbortSignal | undefined,
+  signal: CancelSignal | undefined,
 ): Promise<PreprocessResult> {
   const source = import.meta.url.endsWith('.ts');
   const entry = fileURLToPath(new URL(`./preprocess-child.${source ? 'ts' : 'js'}`, import.meta.url));
