@@ -1,0 +1,37 @@
+/**
+ * A batch of events with all that a model needs to score it: who met whom when, whom they might have met instead, the
+ * sampled past of each of them, and the state of every node that appears.
+ *
+ * Roots are the (node, time) pairs to embed, each once; `srcRoots`, `dstRoots` and `negRoots` say which root an event's
+ * ends and its negatives are, so that a negative takes the same path as a positive.
+ */
+import type { TemporalHop } from '../sample/temporal-hop.js';
+import type { MailBoxRows } from './mailbox/rows.js';
+
+export interface TemporalBatch {
+  /** Rows of the stream [B]. */
+  readonly eventRows: Int32Array;
+  readonly src: Int32Array;
+  readonly dst: Int32Array;
+  readonly times: Float64Array;
+  /** [B·q], those of event i at i·q. */
+  readonly negatives: Int32Array;
+  /** Hop 0 lies next to the roots; its destinations are the roots. */
+  readonly hops: readonly TemporalHop[];
+  /** With `history` > 1: hops of every window, the latest window first; `hops` is the first of them. */
+  readonly snapshots: readonly (readonly TemporalHop[])[];
+  readonly rootNodes: Int32Array;
+  readonly rootTimes: Float64Array;
+  readonly srcRoots: Int32Array;
+  readonly dstRoots: Int32Array;
+  readonly negRoots: Int32Array;
+  /** Nodes of all source rows of the last hop, each once [U]. */
+  readonly nodes: Int32Array;
+  /** Position in `nodes` of every source row of the last hop (with snapshots: of each window's, by window). */
+  readonly nodeOfRow: readonly Int32Array[];
+  /** State of `nodes`; null for models without memory. */
+  readonly state: MailBoxRows | null;
+  /** Features of the events so far, row-major by event row; null without. */
+  readonly edgeFeatures: Float32Array | null;
+  readonly featureWidth: number;
+}

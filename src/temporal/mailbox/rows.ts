@@ -1,0 +1,33 @@
+/** What a mailbox hands out and takes back: state of some nodes, and the change a batch makes. */
+import type { Tensor } from '../../tensor/index.js';
+
+/** State of `nodes`, copied: later commits do not change it. K = slots of mail a node has, D = width of its memory. */
+export interface MailBoxRows {
+  readonly nodes: Int32Array;
+  /** [n, D]. */
+  readonly memory: Tensor;
+  /** When the memory was last changed, [n]. */
+  readonly memoryTime: Float64Array;
+  /** [n, K·2D]: of each slot the own half, then the other end's; edge features are found by `mailEvents`. */
+  readonly mail: Tensor;
+  /** Event row of every slot [n·K]; −1 where no mail lies. */
+  readonly mailEvents: Int32Array;
+  readonly mailTime: Float64Array;
+  /** Filled slots [n]. */
+  readonly mailCount: Int32Array;
+}
+
+/** The change that one batch makes; every node at most once in each list is not required: the latest (time, event) wins. */
+export interface StateDelta {
+  readonly nodes: Int32Array;
+  /** [nodes, D]. */
+  readonly memory: Tensor;
+  readonly memoryTime: Float64Array;
+  /** Event row that caused the change, for ties of time. */
+  readonly memoryEvents: Int32Array;
+  readonly mailNodes: Int32Array;
+  /** [mailNodes, 2D]. */
+  readonly mail: Tensor;
+  readonly mailTime: Float64Array;
+  readonly mailEvents: Int32Array;
+}
