@@ -31,5 +31,11 @@ export {
   shortCount,
 } from './progress-reporter.js';
 export { formatMetric, type MetricValues, Reporter } from './reporter.js';
-export { checkRunConfig, type MetricsRecord, RunDirectory, type RunOptions } from './run-directory.js';
+export {
+  checkRunConfig,
+  type MetricsRecord,
+  RunDirectory,
+  type RunOptions,
+  type RunSettings,
+} from './run-directory.js';
 export { type TraceSpan, TraceWriter } from './trace.js';

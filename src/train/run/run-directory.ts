@@ -34,6 +34,20 @@ export interface RunOptions {
   readonly resume?: boolean;
 }
 
+/** What a run's directory needs to know of its configuration. */
+export interface RunSettings {
+  /** Where it is to be; null: the first free <parent>/model_<i>. */
+  readonly directory: string | null;
+  readonly parent: string;
+  readonly level: LogLevel;
+  /** Go on in a directory that has a run. */
+  readonly resume: boolean;
+  /** The resolved configuration as text, for the directory that it got. */
+  readonly resolved: (path: string) => string;
+  /** The text of the configuration file. Default: the resolved configuration. */
+  readonly source?: string;
+}
+
 const levels: readonly LogLevel[] = ['error', 'warn', 'info', 'debug', 'trace'];
 const ownFiles = [
   'config.yaml',
@@ -71,26 +85,43 @@ export class RunDirectory {
 
   /** Makes or reopens the directory that the configuration asks for. */
   static async open({ config, source, datasetDir, resume }: RunOptions): Promise<RunDirectory> {
-    const { model_dir: wanted, log_level: level, dataset } = config.storage;
-    const goOn = resume ?? config.training.resume_training;
+    const { model_dir: directory, log_level: level, dataset } = config.storage;
+    return RunDirectory.openAt({
+      directory,
+      level,
+      parent: datasetDir ?? dataset.dataset_dir,
+      resume: resume ?? config.training.resume_training,
+      resolved: (path) => renderConfig({ ...config, storage: { ...config.storage, model_dir: path } }),
+      ...(source === undefined ? {} : { source }),
+    });
+  }
+
+  /** Makes or reopens a directory, whatever kind of configuration it is for. */
+  static async openAt({
+    directory,
+    level,
+    parent,
+    resume,
+    resolved,
+    source,
+  }: RunSettings): Promise<RunDirectory> {
     let path: string;
-    if (wanted === null) {
-      if (goOn)
+    if (directory === null) {
+      if (resume)
         throw new ValueError(
           'run: expected a directory for storage.model_dir, got nothing. To resume, name the directory of the run.',
         );
-      path = firstFree(datasetDir ?? dataset.dataset_dir);
+      path = firstFree(parent);
     } else {
-      path = resolve(wanted);
-      checkUsable(path, goOn);
+      path = resolve(directory);
+      checkUsable(path, resume);
       makeFolder(path);
     }
-    const run = new RunDirectory(path, goOn && existsSync(join(path, 'full_config.yaml')), level);
+    const run = new RunDirectory(path, resume && existsSync(join(path, 'full_config.yaml')), level);
     try {
       const text = new TextEncoder();
-      const resolved = renderConfig({ ...config, storage: { ...config.storage, model_dir: path } });
-      await writeFileAtomic(run.file('config.yaml'), text.encode(source ?? resolved));
-      await writeFileAtomic(run.file('full_config.yaml'), text.encode(sealed(resolved)));
+      await writeFileAtomic(run.file('config.yaml'), text.encode(source ?? resolved(path)));
+      await writeFileAtomic(run.file('full_config.yaml'), text.encode(sealed(resolved(path))));
     } catch (error) {
       run.close();
       throw error;

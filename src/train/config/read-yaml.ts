@@ -1,0 +1,71 @@
+/**
+ * A configuration file as plain values, with the line of every key for messages. Anything that is not plain YAML is refused:
+ * aliases without end, or files that cannot be read.
+ */
+import { readFileSync } from 'node:fs';
+import { LineCounter, parseDocument } from 'yaml';
+import { ConfigError, StorageError } from '../../util/errors.js';
+import type { ConfigProblem } from './issues.js';
+import { parsePath } from './key-path.js';
+
+/** Where values come from: the file, and the line of a key in it; undefined when it is not in the file. */
+export interface Origin {
+  readonly path: string | undefined;
+  readonly lineOf: (key: string) => number | undefined;
+}
+
+export interface YamlFile {
+  readonly values: unknown;
+  readonly origin: Origin;
+}
+
+/** Reads a YAML file. `overrides` are `--section.key=value`: of what they change no line is known. */
+export function readYaml(path: string, overrides: readonly string[] = []): YamlFile {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code ?? String(error);
+    throw new StorageError(
+      `config: expected a readable file for the configuration, got ${path} (${reason}). Check the path.`,
+      { path },
+    );
+  }
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines });
+  if (document.errors.length > 0) {
+    const [first] = document.errors;
+    throw new ConfigError(
+      `config: expected YAML in ${path}, got an error at line ${first.linePos?.[0].line}: ${first.message.split('\n')[0]}`,
+      { path },
+    );
+  }
+  let values: unknown;
+  try {
+    values = document.toJS() ?? {};
+    // What refers to itself has no end; JSON finds that out.
+    JSON.stringify(values);
+  } catch (error) {
+    throw new ConfigError(
+      `config: expected plain YAML in ${path}, got aliases that do not end or are too many (${(error as Error).message.split('\n')[0]}). Write the values out.`,
+      { path },
+    );
+  }
+  const changed = overrides.map((text) => text.split('=', 1)[0].replace(/^--/, ''));
+  const lineOf: Origin['lineOf'] = (key) => {
+    if (changed.some((given) => key.startsWith(given))) return undefined;
+    const node = document.getIn(parsePath(key), true) as { range?: [number, number, number] } | undefined;
+    return node?.range == null ? undefined : lines.linePos(node.range[0]).line;
+  };
+  return { values, origin: { path, lineOf } };
+}
+
+/** One error for everything that is wrong. */
+export function configError(problems: readonly ConfigProblem[], { path, lineOf }: Origin): ConfigError {
+  const sentences = problems.map(({ key, message }) => {
+    const line = lineOf(key);
+    return line === undefined ? message : `${path}:${line}: ${message}`;
+  });
+  const head = problems.length === 1 ? 'config: ' : `config: ${problems.length} problems\n  `;
+  return new ConfigError(head + sentences.join('\n  '), { path, problems });
+}
