@@ -46,6 +46,7 @@ export type { CsrArrays, DenseArrays, NodeData, NodeSplits } from './node-data.j
 export * from './prepare/index.js';
 export { type RelationalGraph, relationalGraph } from './relational-graph.js';
 export { type RmatOptions, rmat, rmatEdges } from './rmat.js';
+export * from './temporal/index.js';
 export {
   connectedComponents,
   largestConnectedComponent,

@@ -1,0 +1,31 @@
+/** `loadTemporalDataset`: a stream of events of the catalogue by its name, ready for a temporal graph. */
+import { expected, ValueError } from '../../util/errors.js';
+import { type LoadOptions, loadDataset } from '../load-dataset.js';
+import { makeTemporalData } from './make-temporal-data.js';
+import type { TemporalData } from './temporal-data.js';
+
+export type TemporalDatasetName = 'wikipedia' | 'collegemsg' | 'mathoverflow';
+
+export const temporalDatasetNames: readonly TemporalDatasetName[] = [
+  ...(['wikipedia', 'collegemsg', 'mathoverflow'] as const),
+];
+
+/**
+ * Loads a dataset of events; files are found and checked as `loadDataset` does.
+ *
+ * @example
+ * const { events, numNodes, dstPool } = await loadTemporalDataset('wikipedia', { root: './data' });
+ */
+export async function loadTemporalDataset(
+  name: TemporalDatasetName,
+  options: LoadOptions = {},
+): Promise<TemporalData> {
+  if (!temporalDatasetNames.includes(name)) {
+    const names = temporalDatasetNames.join(', ');
+    throw new ValueError(expected('loadTemporalDataset', `one of ${names}`, 'name', name));
+  }
+  const data = await loadDataset(name, options);
+  const { src, dst, time, type, numNodes, typeNames, names, numSources } = data;
+  const events = { src, dst, time, ...(type === null ? {} : { types: type }) };
+  return makeTemporalData({ name, events, numNodes, typeNames, names, bipartite: numSources !== null });
+}

@@ -1,0 +1,10 @@
+/** Metrics of link prediction. */
+export { LinkMetrics, type LinkMetricsOptions, type LinkMetricValues } from './link-metrics.js';
+export {
+  averagePrecision,
+  reciprocalRanks,
+  rocAuc,
+  type Scores,
+  type Separation,
+  separation,
+} from './ranking.js';

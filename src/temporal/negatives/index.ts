@@ -1,0 +1,8 @@
+/** Destinations that an event might have had instead. */
+export {
+  type DrawOptions,
+  type NegativeStrategy,
+  negativeStrategies,
+  TemporalNegatives,
+  type TemporalNegativesOptions,
+} from './temporal-negatives.js';
