@@ -1,7 +1,8 @@
 // The vector type under the GEMM kernels: one struct per element type and instruction set.
 //
 // `fma` is fused on AVX2 and AVX-512, and a product followed by a sum in the portable build. `relu` keeps NaN; `passed` is
-// what a relu with result y lets through of the gradient g. Partial loads fill with zero, partial stores touch `count`
+// what a relu with result y lets through of the gradient g; `above` has bit i set where not a[i] <= b[i] (so for NaN too),
+// `same` where a[i] == b[i]. Partial loads fill with zero, partial stores touch `count`
 // elements only; a streamed store needs an address aligned to the vector. There is nothing here that mixes lanes: a lane is a column of c,
 // so its value cannot depend on the vector width.
 #pragma once
@@ -37,6 +38,8 @@ struct Simd<float> {
   static V fma(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }
   static V relu(V v) { return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(v, zero(), _CMP_NLT_UQ), v); }
   static V passed(V g, V y) { return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(y, zero(), _CMP_NLE_UQ), g); }
+  static u32 above(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_NLE_UQ); }
+  static u32 same(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
 };
 
 template <>
@@ -54,6 +57,8 @@ struct Simd<double> {
   static V fma(V a, V b, V c) { return _mm512_fmadd_pd(a, b, c); }
   static V relu(V v) { return _mm512_maskz_mov_pd(_mm512_cmp_pd_mask(v, zero(), _CMP_NLT_UQ), v); }
   static V passed(V g, V y) { return _mm512_maskz_mov_pd(_mm512_cmp_pd_mask(y, zero(), _CMP_NLE_UQ), g); }
+  static u32 above(V a, V b) { return _mm512_cmp_pd_mask(a, b, _CMP_NLE_UQ); }
+  static u32 same(V a, V b) { return _mm512_cmp_pd_mask(a, b, _CMP_EQ_OQ); }
 };
 
 #elif defined(__AVX2__)
@@ -91,6 +96,8 @@ struct Simd<float> {
   static V fma(V a, V b, V c) { return _mm256_fmadd_ps(a, b, c); }
   static V relu(V v) { return _mm256_and_ps(_mm256_cmp_ps(v, zero(), _CMP_NLT_UQ), v); }
   static V passed(V g, V y) { return _mm256_and_ps(_mm256_cmp_ps(y, zero(), _CMP_NLE_UQ), g); }
+  static u32 above(V a, V b) { return _mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_NLE_UQ)); }
+  static u32 same(V a, V b) { return _mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_EQ_OQ)); }
 };
 
 template <>
@@ -120,6 +127,8 @@ struct Simd<double> {
   static V fma(V a, V b, V c) { return _mm256_fmadd_pd(a, b, c); }
   static V relu(V v) { return _mm256_and_pd(_mm256_cmp_pd(v, zero(), _CMP_NLT_UQ), v); }
   static V passed(V g, V y) { return _mm256_and_pd(_mm256_cmp_pd(y, zero(), _CMP_NLE_UQ), g); }
+  static u32 above(V a, V b) { return _mm256_movemask_pd(_mm256_cmp_pd(a, b, _CMP_NLE_UQ)); }
+  static u32 same(V a, V b) { return _mm256_movemask_pd(_mm256_cmp_pd(a, b, _CMP_EQ_OQ)); }
 };
 
 #else
@@ -143,6 +152,16 @@ struct Simd {
   static V fma(V a, V b, V c) { return a * b + c; }
   static V relu(V v) { return v < V{} ? V{} : v; }
   static V passed(V g, V y) { return y <= V{} ? V{} : g; }
+  static u32 above(V a, V b) {
+    u32 bits = 0;
+    for (int i = 0; i < width; ++i) bits |= static_cast<u32>(!(a[i] <= b[i])) << i;
+    return bits;
+  }
+  static u32 same(V a, V b) {
+    u32 bits = 0;
+    for (int i = 0; i < width; ++i) bits |= static_cast<u32>(a[i] == b[i]) << i;
+    return bits;
+  }
 };
 
 #endif

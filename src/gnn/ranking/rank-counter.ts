@@ -92,19 +92,28 @@ export class RankCounter {
 
   /** The counts so far. */
   counts(): RankCounts {
-    const seen = this.#seen.reduce((total, [from, to]) => total + to - from, 0);
-    const met = (id: number): boolean => this.#seen.some(([from, to]) => id >= from && id < to);
-    const candidates = this.#targetIds.map((own, q) => {
-      let left = met(own) ? seen - 1 : seen;
-      if (this.#filter === null) return left;
-      const { offsets, ids } = this.#filter;
-      for (let k = offsets[q]; k < offsets[q + 1]; k++) {
-        const again = k > offsets[q] && ids[k] === ids[k - 1];
-        if (!again && ids[k] !== own && met(ids[k])) left--;
-      }
-      return left;
-    });
+    const candidates = new Int32Array(this.#targetIds.length);
+    for (const [from, to] of this.#seen) this.#countCandidates(candidates, from, to);
     return { greater: this.#greater.slice(), equal: this.#equal.slice(), candidates };
+  }
+
+  /** Adds how many of the nodes from … to − 1 count for each query: not its own, not those of its list. */
+  #countCandidates(candidates: Int32Array, from: number, to: number): void {
+    const offsets = this.#filter?.offsets ?? null;
+    const ids = this.#filter?.ids ?? null;
+    for (let q = 0; q < candidates.length; q++) {
+      const own = this.#targetIds[q];
+      let left = own >= from && own < to ? to - from - 1 : to - from;
+      if (offsets !== null && ids !== null) {
+        let before = -1;
+        for (let k = offsets[q]; k < offsets[q + 1]; k++) {
+          const id = ids[k];
+          if (id !== before && id !== own && id >= from && id < to) left--;
+          before = id;
+        }
+      }
+      candidates[q] += left;
+    }
   }
 
   /** Queries and positive scores in memory of our own, which no scope takes away. */
