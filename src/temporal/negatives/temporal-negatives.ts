@@ -96,19 +96,28 @@ export class TemporalNegatives {
 
   /** Negatives of the event rows rowBegin … rowEnd − 1: [events · amount], those of an event side by side. */
   draw(rowBegin: number, rowEnd: number, options: DrawOptions = {}): Int32Array {
-    const { epoch = 0, split = 'train' } = options;
     checkInteger(name, 'rowEnd', rowEnd, 0, this.#stream.src.length);
     checkInteger(name, 'rowBegin', rowBegin, 0, rowEnd);
+    return this.drawFor(
+      Int32Array.from({ length: rowEnd - rowBegin }, (_, i) => rowBegin + i),
+      options,
+    );
+  }
+
+  /** Negatives of any event rows: [events · amount], those of an event side by side. */
+  drawFor(rows: Int32Array, options: DrawOptions = {}): Int32Array {
+    const { epoch = 0, split = 'train' } = options;
     checkInteger(name, 'epoch', epoch);
     if (!temporalParts.includes(split))
       throw new ValueError(expected(name, `one of ${temporalParts.join(', ')}`, 'split', split));
-    const out = new Int32Array((rowEnd - rowBegin) * this.amount);
+    const out = new Int32Array(rows.length * this.amount);
     if (out.length === 0) return out;
     const pool = split === 'train' ? this.#trainPool : this.pool;
     if (pool.length === 0) throw new ValueError(expected(name, 'at least one node', 'pool', 'none'));
     this.#words.select(split, epoch);
-    for (let row = rowBegin; row < rowEnd; row++) {
-      const at = (row - rowBegin) * this.amount;
+    for (let i = 0; i < rows.length; i++) {
+      const row = checkInteger(name, 'row', rows[i], 0, this.#stream.src.length - 1);
+      const at = i * this.amount;
       if (this.strategy === 'all') this.#others(row, out, at);
       else if (this.strategy === 'random' && !this.#avoid) this.#drawFreely(row, pool, out, at);
       else this.#drawCarefully(row, pool, out, at);
