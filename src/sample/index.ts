@@ -33,3 +33,4 @@ export { type FeatureSource, LoadedBatch, NodeLoader, type NodeLoaderOptions } f
 export { RandomWalkSampler, type RandomWalkSamplerOptions, Walks } from './random-walk-sampler.js';
 export type { Sampler, SampleTime } from './sampler.js';
 export type { Direction, SampleWeights } from './sampling-graph.js';
+export { TemporalHop, type TemporalHopArrays } from './temporal-hop.js';

@@ -13,8 +13,10 @@ export interface MailBoxRows {
   /** Event row of every slot [n·K]; −1 where no mail lies. */
   readonly mailEvents: Int32Array;
   readonly mailTime: Float64Array;
-  /** Filled slots [n]. */
+  /** Filled slots [n]: the first of a node. */
   readonly mailCount: Int32Array;
+  /** Mean features of every slot's events [n·K, E], only where mails are combined by their mean. */
+  readonly mailFeatures?: Tensor;
 }
 
 /** The change that one batch makes; every node at most once in each list is not required: the latest (time, event) wins. */

@@ -1,0 +1,7 @@
+/** Memory and mail of nodes. */
+export type { MailDelta, MemoryDelta } from './check-delta.js';
+export type { MailBoxShape, MemoryParam } from './memory-param.js';
+export type { MailEvents } from './messages.js';
+export type { MailBoxRows, StateDelta } from './rows.js';
+export { type MailBoxOptions, type MailRows, SharedMailBox } from './shared-mailbox.js';
+export type { MailBoxSnapshot } from './snapshot.js';

@@ -1,0 +1,97 @@
+/**
+ * The arrays of a mailbox: what it knows of every node, with room to grow. No rules here: `shared-mailbox.ts` decides
+ * what is written.
+ *
+ * Slot k of node v is row v·K + k of `mail`, `mailTime`, `mailEvents` and `mailFeatures`. The filled slots of a node are
+ * always its first `count`; `cursor` is the one that the next mail takes.
+ */
+import type { FloatArray, TypedArray } from '../../native/index.js';
+
+export interface StateSizes {
+  readonly numNodes: number;
+  /** D. */
+  readonly width: number;
+  /** K. */
+  readonly slots: number;
+  /** Width of the mean edge features that slots keep; 0 when features are found by event. */
+  readonly meanWidth: number;
+  readonly dtype: 'f32' | 'f64';
+  /** Time of a node that nothing happened to. */
+  readonly startTime: number;
+}
+
+export interface StateArrays {
+  memory: FloatArray;
+  memoryTime: Float64Array;
+  /** Event of the last change; −1 before any. */
+  memoryEvents: Int32Array;
+  mail: FloatArray;
+  mailTime: Float64Array;
+  mailEvents: Int32Array;
+  mailFeatures: FloatArray;
+  cursor: Int32Array;
+  count: Int32Array;
+}
+
+export type StateName = keyof StateArrays;
+
+/** Elements per node of every array. */
+export function stateWidths({ width, slots, meanWidth }: StateSizes): Readonly<Record<StateName, number>> {
+  return {
+    memory: width,
+    memoryTime: 1,
+    memoryEvents: 1,
+    mail: slots * 2 * width,
+    mailTime: slots,
+    mailEvents: slots,
+    mailFeatures: slots * meanWidth,
+    cursor: 1,
+    count: 1,
+  };
+}
+
+export const stateNames = [
+  ...(['memory', 'memoryTime', 'memoryEvents', 'mail', 'mailTime', 'mailEvents'] as const),
+  ...(['mailFeatures', 'cursor', 'count'] as const),
+] as const satisfies readonly StateName[];
+
+export function allocateState(sizes: StateSizes, capacity: number): StateArrays {
+  const widths = stateWidths(sizes);
+  const floats = (name: StateName): FloatArray => {
+    const length = capacity * widths[name];
+    return sizes.dtype === 'f64' ? new Float64Array(length) : new Float32Array(length);
+  };
+  const state = {
+    memory: floats('memory'),
+    memoryTime: new Float64Array(capacity),
+    memoryEvents: new Int32Array(capacity),
+    mail: floats('mail'),
+    mailTime: new Float64Array(capacity * widths.mailTime),
+    mailEvents: new Int32Array(capacity * widths.mailEvents),
+    mailFeatures: floats('mailFeatures'),
+    cursor: new Int32Array(capacity),
+    count: new Int32Array(capacity),
+  };
+  state.memoryEvents.fill(-1);
+  state.mailEvents.fill(-1);
+  if (sizes.startTime !== 0) {
+    state.memoryTime.fill(sizes.startTime);
+    state.mailTime.fill(sizes.startTime);
+  }
+  return state;
+}
+
+export function resetState(state: StateArrays, startTime: number): void {
+  for (const name of stateNames) (state[name] as Float64Array).fill(0);
+  state.memoryEvents.fill(-1);
+  state.mailEvents.fill(-1);
+  state.memoryTime.fill(startTime);
+  state.mailTime.fill(startTime);
+}
+
+/** Copies of the arrays, without the room to grow. */
+export function copyState(state: StateArrays, sizes: StateSizes): Record<StateName, TypedArray> {
+  const widths = stateWidths(sizes);
+  const entries = stateNames.map((name) => [name, state[name].slice(0, sizes.numNodes * widths[name])]);
+  return Object.fromEntries(entries) as Record<StateName, TypedArray>;
+}
