@@ -27,6 +27,15 @@ export type { AggregateOptions, AttentionOptions, MessageGraph } from './message
 export { edgeSoftmax } from './message-passing.js';
 export { metisPartition, type Partition } from './partition.js';
 export { SparseMatrix } from './sparse-matrix.js';
+export type { TCSR, TemporalAdjacency } from './temporal-adjacency.js';
+export type { TemporalEvents } from './temporal-events.js';
+export {
+  type Appended,
+  TemporalGraph,
+  type TemporalGraphOptions,
+  type TemporalMoment,
+} from './temporal-graph.js';
+export { splitByTime, type TemporalSplit, type TemporalSplitOptions } from './temporal-split.js';
 export {
   addSelfLoops,
   disjointUnion,

@@ -1,0 +1,177 @@
+/**
+ * Neighbours of every node in time order, in arrays that grow while others read them.
+ *
+ * Every node owns a slice of one pool with room to grow; entries are (neighbour, event row), rows ascending. The entry
+ * before a slice is its header: `rows` there holds the number of entries it has room for, which never changes. Free entries
+ * have a row beyond all others. A full slice is copied to a new place of twice the room and left as it was. So who holds
+ * `starts`, `neighbors` and `rows` of one moment and looks only at rows below the number of events of that moment sees
+ * the graph of that moment, whatever is appended meanwhile, on any thread.
+ */
+import { ValueError } from '../util/errors.js';
+
+/** The row of a free entry. */
+const free = 2 ** 31 - 1;
+const mostSlots = 2 ** 31 - 2;
+
+/** Compact neighbour lists: those of node v from indptr[v] to indptr[v + 1]. */
+export interface TCSR {
+  readonly indptr: Int32Array;
+  readonly indices: Int32Array;
+  readonly ts: Float64Array;
+  readonly eid: Int32Array;
+}
+
+export class TemporalAdjacency {
+  #starts = new Int32Array(0);
+  #counts = new Int32Array(0);
+  #neighbors = new Int32Array(1);
+  #rows = new Int32Array(1);
+  #numNodes = 0;
+  /** Entries of the pool in use. Entry 0 is the header of the slice that all nodes without neighbours share. */
+  #used = 1;
+
+  /** Where the slice of each node begins. */
+  get starts(): Int32Array {
+    return this.#starts;
+  }
+
+  /** Entries of each node; for the thread that appends. */
+  get counts(): Int32Array {
+    return this.#counts;
+  }
+
+  get neighbors(): Int32Array {
+    return this.#neighbors;
+  }
+
+  /** Event rows. */
+  get rows(): Int32Array {
+    return this.#rows;
+  }
+
+  /** Makes room for nodes up to `numNodes`. */
+  growNodes(numNodes: number): void {
+    const room = this.#starts.length;
+    if (numNodes > room) {
+      const rooms = room === 0 ? numNodes : Math.max(numNodes, 2 * room);
+      const starts = new Int32Array(rooms).fill(1, this.#numNodes);
+      starts.set(this.#starts.subarray(0, this.#numNodes));
+      const counts = new Int32Array(rooms);
+      counts.set(this.#counts.subarray(0, this.#numNodes));
+      this.#starts = starts;
+      this.#counts = counts;
+    }
+    this.#numNodes = numNodes;
+  }
+
+  /** Adds events `first` … `end` − 1, later than all there. */
+  append(src: Int32Array, dst: Int32Array, first: number, end: number, directed: boolean): void {
+    if (first === 0 && this.#used === 1) this.#layOut(src, dst, end, directed);
+    for (let row = first; row < end; row++) {
+      const u = src[row];
+      const v = dst[row];
+      this.#add(v, u, row);
+      if (!directed && u !== v) this.#add(u, v, row);
+    }
+  }
+
+  /** Slices of exactly the right size for the first events. */
+  #layOut(src: Int32Array, dst: Int32Array, end: number, directed: boolean): void {
+    const sizes = new Int32Array(this.#numNodes);
+    for (let row = 0; row < end; row++) {
+      sizes[dst[row]]++;
+      if (!directed && src[row] !== dst[row]) sizes[src[row]]++;
+    }
+    let slots = 1;
+    for (const size of sizes) if (size > 0) slots += size + 1;
+    this.#newPool(slots);
+    for (let v = 0; v < sizes.length; v++) if (sizes[v] > 0) this.#starts[v] = this.#openSlice(v, sizes[v]);
+  }
+
+  #add(node: number, neighbor: number, row: number): void {
+    const count = this.#counts[node];
+    let start = this.#starts[node];
+    if (count === this.#rows[start - 1]) {
+      this.#move(node, count);
+      start = this.#starts[node];
+    }
+    this.#neighbors[start + count] = neighbor;
+    this.#rows[start + count] = row;
+    this.#counts[node] = count + 1;
+  }
+
+  /** Copies a full slice to a larger one. */
+  #move(node: number, count: number): void {
+    const size = Math.max(4, 2 * count);
+    if (this.#used + size + 1 > this.#rows.length) this.#renewPool(size + 1);
+    const from = this.#starts[node];
+    const to = this.#openSlice(node, size);
+    for (let i = 0; i < count; i++) {
+      this.#neighbors[to + i] = this.#neighbors[from + i];
+      this.#rows[to + i] = this.#rows[from + i];
+    }
+    // Not before the slice is complete for readers on other threads.
+    Atomics.store(this.#starts, node, to);
+  }
+
+  #openSlice(node: number, size: number): number {
+    const start = this.#used + 1;
+    this.#neighbors[start - 1] = node;
+    this.#rows[start - 1] = size;
+    this.#used = start + size;
+    return start;
+  }
+
+  /** New arrays with twice the room in use, without the slices that were left; `starts` is new too: it belongs to them. */
+  #renewPool(more: number): void {
+    const oldNeighbors = this.#neighbors;
+    const oldRows = this.#rows;
+    let live = 1;
+    for (let v = 0; v < this.#numNodes; v++)
+      if (this.#counts[v] > 0) live += oldRows[this.#starts[v] - 1] + 1;
+    this.#newPool(Math.max(2 * live, 256) + more);
+    const starts = new Int32Array(this.#starts.length).fill(1);
+    for (let v = 0; v < this.#numNodes; v++) {
+      const count = this.#counts[v];
+      if (count === 0) continue;
+      const from = this.#starts[v];
+      const to = this.#openSlice(v, oldRows[from - 1]);
+      for (let i = 0; i < count; i++) {
+        this.#neighbors[to + i] = oldNeighbors[from + i];
+        this.#rows[to + i] = oldRows[from + i];
+      }
+      starts[v] = to;
+    }
+    this.#starts = starts;
+  }
+
+  #newPool(slots: number): void {
+    if (slots > mostSlots)
+      throw new ValueError(
+        `TemporalGraph: expected at most ${mostSlots} entries of neighbour lists, room to grow included, got ${slots}. Split the stream.`,
+      );
+    this.#neighbors = new Int32Array(slots);
+    this.#rows = new Int32Array(slots).fill(free);
+    this.#rows[0] = 0;
+    this.#used = 1;
+  }
+
+  /** A compact copy. */
+  toTCSR(time: Float64Array, ids: Int32Array): TCSR {
+    const indptr = new Int32Array(this.#numNodes + 1);
+    for (let v = 0; v < this.#numNodes; v++) indptr[v + 1] = indptr[v] + this.#counts[v];
+    const entries = indptr[this.#numNodes];
+    const indices = new Int32Array(entries);
+    const ts = new Float64Array(entries);
+    const eid = new Int32Array(entries);
+    for (let v = 0; v < this.#numNodes; v++) {
+      for (let i = 0; i < this.#counts[v]; i++) {
+        const row = this.#rows[this.#starts[v] + i];
+        indices[indptr[v] + i] = this.#neighbors[this.#starts[v] + i];
+        ts[indptr[v] + i] = time[row];
+        eid[indptr[v] + i] = ids[row];
+      }
+    }
+    return { indptr, indices, ts, eid };
+  }
+}

@@ -1,0 +1,362 @@
+/**
+ * A stream of events between nodes, in time order, that grows at its end.
+ *
+ * An event's row is its place in time order (events of equal time keep theirs); everything inside speaks of rows, and
+ * `eventIds` leads back to the caller's names. "Earlier than t" means strictly: rows below `cutoff(t)`, in this one
+ * function and its twin in the sampling kernel. Times are 64-bit throughout.
+ *
+ * @example
+ * const graph = new TemporalGraph({ src: [0, 1], dst: [1, 2], time: [1, 2.5] }, { growNodes: true });
+ * graph.append({ src: [2], dst: [7], time: [3] }); // { firstRow: 2, count: 1 }
+ * graph.cutoff(2.5); // 1: one event lies before
+ */
+import { Tensor } from '../tensor/index.js';
+import { checkInteger, checkNumber, describe, expected, ShapeError, ValueError } from '../util/errors.js';
+import { LateEvents } from './late-events.js';
+import { type TCSR, TemporalAdjacency } from './temporal-adjacency.js';
+import {
+  checkEvents,
+  type EventColumns,
+  EventStore,
+  findDisorder,
+  mostEvents,
+  reorder,
+  type TemporalEvents,
+  timeOrder,
+} from './temporal-events.js';
+
+export interface TemporalGraphOptions {
+  /** One more than the largest node id when not given. */
+  readonly numNodes?: number;
+  /** An event is seen from its destination only. By default both ends see it; a self loop is seen once. */
+  readonly directed?: boolean;
+  /** Numbers per event; by default as the first events have. */
+  readonly featureWidth?: number;
+  /** One row per node. With `growNodes`, later nodes have rows of zeros. */
+  readonly nodeFeatures?: Tensor;
+  /** Sort the events of each call by time, instead of refusing those that are not in order. */
+  readonly sort?: boolean;
+  /** What `append` does with an event earlier than one before it: refuse it, or let events wait for `lateness`. */
+  readonly outOfOrder?: 'refuse' | 'buffer';
+  /** An appended event is released when one later by this much has come. */
+  readonly lateness?: number;
+  /** Node ids beyond numNodes make new nodes instead of an error. */
+  readonly growNodes?: boolean;
+}
+
+/** Rows that a call added; with outOfOrder 'buffer', those that it released. */
+export interface Appended {
+  readonly firstRow: number;
+  readonly count: number;
+}
+
+/** The graph at one moment, for kernels on any thread: later events change nothing that it shows. */
+export interface TemporalMoment {
+  readonly starts: Int32Array;
+  readonly neighbors: Int32Array;
+  readonly rows: Int32Array;
+  readonly time: Float64Array;
+  readonly numEvents: number;
+  readonly numNodes: number;
+}
+
+interface Views {
+  readonly src: Int32Array;
+  readonly dst: Int32Array;
+  readonly time: Float64Array;
+  readonly eventIds: Int32Array;
+  readonly types: Int32Array | null;
+  readonly features: Float32Array | null;
+}
+
+const name = 'TemporalGraph';
+
+export class TemporalGraph {
+  readonly directed: boolean;
+  readonly adjacency = new TemporalAdjacency();
+  readonly #store = new EventStore();
+  readonly #late: LateEvents | null;
+  readonly #lateness: number;
+  readonly #sort: boolean;
+  readonly #growNodes: boolean;
+  #numNodes = 0;
+  #received = 0;
+  #lastSeen = -Infinity;
+  #views: Views | null = null;
+  #nodeFeatures: Tensor | null;
+
+  /** A Float32Array of features is kept, not copied: leave it as it is. Everything else is copied. */
+  constructor(events: TemporalEvents, options: TemporalGraphOptions = {}) {
+    if (typeof options !== 'object' || options === null)
+      throw new ValueError(expected(name, 'an object', 'options', options));
+    const buffer =
+      checkChoice('outOfOrder', options.outOfOrder ?? 'refuse', ['refuse', 'buffer']) === 'buffer';
+    if (!buffer && options.lateness !== undefined)
+      throw new ValueError(expected(name, "outOfOrder 'buffer' with a lateness", 'outOfOrder', 'refuse'));
+    this.directed = checkFlag('directed', options.directed);
+    this.#sort = checkFlag('sort', options.sort);
+    this.#growNodes = checkFlag('growNodes', options.growNodes);
+    this.#late = buffer ? new LateEvents() : null;
+    this.#lateness = checkNumber(name, 'lateness', options.lateness ?? 0, 0);
+    if (options.featureWidth !== undefined)
+      this.#store.width = checkInteger(name, 'featureWidth', options.featureWidth, 0, 2 ** 24);
+    const given = options.numNodes;
+    const known = given === undefined ? null : checkInteger(name, 'numNodes', given, 0, mostEvents);
+    const columns = this.#check(name, events, known);
+    this.#setNodes(Math.max(known ?? 0, columns.maxNode + 1));
+    this.#nodeFeatures = checkNodeFeatures(options.nodeFeatures, this.#numNodes);
+    this.#store.settle(columns);
+    this.#take(this.#inOrder(name, columns), this.#received, true);
+    this.#received = columns.count;
+  }
+
+  get numNodes(): number {
+    return this.#numNodes;
+  }
+
+  get numEvents(): number {
+    return this.#store.count;
+  }
+
+  /** Numbers per event. */
+  get featureWidth(): number {
+    return Math.max(0, this.#store.width);
+  }
+
+  /** Time of the last event, −∞ before the first. */
+  get lastTime(): number {
+    return this.#store.count === 0 ? -Infinity : this.#store.time[this.#store.count - 1];
+  }
+
+  /** Events that were appended and wait for earlier ones. */
+  get numPending(): number {
+    return this.#late?.count ?? 0;
+  }
+
+  get src(): Int32Array {
+    return this.#view().src;
+  }
+
+  get dst(): Int32Array {
+    return this.#view().dst;
+  }
+
+  get time(): Float64Array {
+    return this.#view().time;
+  }
+
+  get eventIds(): Int32Array {
+    return this.#view().eventIds;
+  }
+
+  get types(): Int32Array | null {
+    return this.#view().types;
+  }
+
+  /** [numEvents, featureWidth], row-major. */
+  get features(): Float32Array | null {
+    return this.#view().features;
+  }
+
+  /** [numNodes, width]. */
+  get nodeFeatures(): Tensor | null {
+    const given = this.#nodeFeatures;
+    if (given !== null && given.shape[0] < this.#numNodes)
+      this.#nodeFeatures = padRows(given, this.#numNodes);
+    return this.#nodeFeatures;
+  }
+
+  /** Adds events at the end. All are checked before any is taken. */
+  append(events: TemporalEvents): Appended {
+    const where = `${name}.append`;
+    const columns = this.#check(where, events, this.#growNodes ? null : this.#numNodes);
+    const firstId = this.#received;
+    if (this.#late !== null) {
+      for (let i = 0; i < columns.count; i++)
+        if (columns.time[i] < this.lastTime) this.#refuseLate(columns, i);
+      this.#store.settle(columns);
+      this.#late.push(columns, firstId);
+      this.#received += columns.count;
+      for (let i = 0; i < columns.count; i++) this.#lastSeen = Math.max(this.#lastSeen, columns.time[i]);
+      return this.#release(this.#lastSeen - this.#lateness);
+    }
+    const ordered = this.#inOrder(where, columns);
+    this.#store.settle(columns);
+    this.#received += columns.count;
+    return this.#take(ordered, firstId, false);
+  }
+
+  /** Releases all events that wait. */
+  flush(): Appended {
+    return this.#release(Infinity);
+  }
+
+  /** The number of events strictly earlier than `t`: the rows below it. */
+  cutoff(t: number): number {
+    if (typeof t !== 'number' || Number.isNaN(t))
+      throw new ValueError(expected(`${name}.cutoff`, 'a number', 't', t));
+    const { time, count } = this.#store;
+    let low = 0;
+    for (let high = count; low < high; ) {
+      const middle = (low + high) >>> 1;
+      if (time[middle] < t) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** What a sampler reads, safe while events are appended. */
+  moment(): TemporalMoment {
+    const { starts, neighbors, rows } = this.adjacency;
+    const { time, count } = this.#store;
+    return { starts, neighbors, rows, time, numEvents: count, numNodes: this.#numNodes };
+  }
+
+  /** Neighbour lists as compact arrays; `eid` are the event ids. */
+  toTCSR(): TCSR {
+    return this.adjacency.toTCSR(this.#store.time, this.#store.ids);
+  }
+
+  /** The stream up to event `row`, with the same nodes: the events of training, for example. */
+  before(row: number): TemporalGraph {
+    const end = checkInteger(`${name}.before`, 'row', row, 0, this.numEvents);
+    const { src, dst, time, eventIds, types, features } = this.#view();
+    const events: TemporalEvents = {
+      src: src.subarray(0, end),
+      dst: dst.subarray(0, end),
+      time: time.subarray(0, end),
+      ids: eventIds.subarray(0, end),
+      ...(types === null || end === 0 ? {} : { types: types.subarray(0, end) }),
+      ...(features === null || end === 0 ? {} : { features: features.subarray(0, end * this.featureWidth) }),
+    };
+    return new TemporalGraph(events, {
+      numNodes: this.#numNodes,
+      directed: this.directed,
+      featureWidth: this.featureWidth,
+      sort: this.#sort,
+      growNodes: this.#growNodes,
+      ...(this.#late === null ? {} : { outOfOrder: 'buffer', lateness: this.#lateness }),
+      ...(this.nodeFeatures === null ? {} : { nodeFeatures: this.nodeFeatures }),
+    });
+  }
+
+  toString(): string {
+    const features = this.featureWidth === 0 ? '' : `, ${this.featureWidth} features per event`;
+    return `TemporalGraph(${this.numNodes} nodes, ${this.numEvents} events${features})`;
+  }
+
+  #check(where: string, events: TemporalEvents, numNodes: number | null): EventColumns {
+    const columns = checkEvents(where, events, {
+      nodeLimit: this.#growNodes || numNodes === null ? mostEvents : numNodes,
+      nodeAdvice: numNodes === null ? '' : 'Give a larger numNodes, or growNodes: true.',
+      featureWidth: this.#store.width,
+      typed: this.#store.typed,
+    });
+    const total = this.#store.count + this.numPending + columns.count;
+    if (total > mostEvents || this.#received + columns.count > mostEvents)
+      throw new ValueError(expected(where, `at most ${mostEvents} events in all`, 'events', total));
+    return columns;
+  }
+
+  /** The columns in time order, or an error that names the first event that is not. */
+  #inOrder(where: string, columns: EventColumns): EventColumns {
+    const bad = findDisorder(columns.time, this.lastTime);
+    if (bad < 0) return columns;
+    const before = bad === 0 ? this.lastTime : columns.time[bad - 1];
+    if (!this.#sort) {
+      const advice = "Sort the events, give sort: true, or outOfOrder: 'buffer' for events that come late.";
+      const got = `${columns.time[bad]} at position ${bad}, after ${before}`;
+      throw new ValueError(expected(where, 'times that do not fall', 'time', got, advice), { position: bad });
+    }
+    const order = timeOrder(columns.time);
+    if (columns.time[order[0]] < this.lastTime) this.#refuseLate(columns, order[0]);
+    return reorder(columns, order, this.featureWidth || columnsWidth(columns), this.#received);
+  }
+
+  #refuseLate({ time }: EventColumns, position: number): never {
+    const advice = 'Later events are part of the graph already; a larger lateness lets events wait longer.';
+    throw new ValueError(
+      expected(
+        `${name}.append`,
+        `times from ${this.lastTime} on`,
+        'time',
+        `${time[position]} at position ${position}`,
+        advice,
+      ),
+      { position },
+    );
+  }
+
+  #release(until: number): Appended {
+    if (this.#late === null || this.#late.count === 0) return { firstRow: this.numEvents, count: 0 };
+    return this.#take(this.#late.popUntil(until), 0, false);
+  }
+
+  #take(columns: EventColumns, firstId: number, share: boolean): Appended {
+    const { count } = columns;
+    const firstRow = this.#store.count;
+    if (count > 0) {
+      if (columns.maxNode >= this.#numNodes) this.#setNodes(columns.maxNode + 1);
+      this.#store.append(columns, firstId, share);
+      this.adjacency.append(this.#store.src, this.#store.dst, firstRow, firstRow + count, this.directed);
+      this.#lastSeen = Math.max(this.#lastSeen, this.lastTime);
+      this.#views = null;
+    }
+    return { firstRow, count };
+  }
+
+  #setNodes(numNodes: number): void {
+    this.#numNodes = numNodes;
+    this.adjacency.growNodes(numNodes);
+  }
+
+  #view(): Views {
+    if (this.#views === null) {
+      const { src, dst, time, ids, types, features, count } = this.#store;
+      this.#views = {
+        src: src.subarray(0, count),
+        dst: dst.subarray(0, count),
+        time: time.subarray(0, count),
+        eventIds: ids.subarray(0, count),
+        types: types === null ? null : types.subarray(0, count),
+        features: features === null ? null : features.subarray(0, count * this.featureWidth),
+      };
+    }
+    return this.#views;
+  }
+}
+
+function columnsWidth({ count, features }: EventColumns): number {
+  return count === 0 ? 0 : (features?.length ?? 0) / count;
+}
+
+function checkFlag(option: string, value: unknown): boolean {
+  if (value === undefined) return false;
+  if (typeof value !== 'boolean') throw new ValueError(expected(name, 'true or false', option, value));
+  return value;
+}
+
+function checkChoice<T extends string>(option: string, value: T, choices: readonly T[]): T {
+  if (!choices.includes(value)) throw new ValueError(expected(name, choices.join(' or '), option, value));
+  return value;
+}
+
+function checkNodeFeatures(features: Tensor | undefined, numNodes: number): Tensor | null {
+  if (features === undefined) return null;
+  if (!(features instanceof Tensor) || features.rank !== 2 || features.shape[0] !== numNodes) {
+    const got = features instanceof Tensor ? `[${features.shape.join(', ')}]` : describe(features);
+    throw new ShapeError(
+      `${name}: expected a tensor [${numNodes}, width] for nodeFeatures, got ${got}. Give one row per node.`,
+    );
+  }
+  return features;
+}
+
+/** The rows, then zeros. */
+function padRows(x: Tensor, rows: number): Tensor {
+  const out = Tensor.allocate(x.dtype, [rows, x.shape[1]]);
+  const data = out.array;
+  data.fill(0);
+  data.set(x.dataSync() as typeof data);
+  return out;
+}

@@ -1,0 +1,106 @@
+/**
+ * Splits a stream by time into training, validation and test, and holds nodes back from training, so that it can be
+ * measured how well a model does on nodes that it has never seen (Rossi et al.: "Temporal graph networks for deep learning
+ * on dynamic graphs", 2020).
+ */
+import { checkInteger, checkNumber, expected, ValueError } from '../util/errors.js';
+import { Random } from '../util/philox.js';
+import type { TemporalGraph } from './temporal-graph.js';
+
+export interface TemporalSplitOptions {
+  /** Share of the events for training. */
+  readonly train?: number;
+  readonly validation?: number;
+  /** Share of all nodes that is held back, drawn from those that appear after training. */
+  readonly newNodeFraction?: number;
+  readonly seed?: number;
+}
+
+/** Training: rows up to trainEnd; validation: up to validationEnd; test: the rest. */
+export interface TemporalSplit {
+  readonly trainEnd: number;
+  readonly validationEnd: number;
+  /** 1: held back from training. By node. */
+  readonly newNodes: Uint8Array;
+  /** 0: an end of the event is held back, so it is no training event. By row below trainEnd. */
+  readonly trainMask: Uint8Array;
+  /** 1: an end of the event is in no training event. By row. */
+  readonly isNew: Uint8Array;
+}
+
+const name = 'splitByTime';
+
+export function splitByTime(graph: TemporalGraph, options: TemporalSplitOptions = {}): TemporalSplit {
+  const train = checkNumber(name, 'train', options.train ?? 0.7, 0, 1);
+  const validation = checkNumber(name, 'validation', options.validation ?? 0.15, 0, 1);
+  const fraction = checkNumber(name, 'newNodeFraction', options.newNodeFraction ?? 0, 0, 1);
+  const seed = checkInteger(name, 'seed', options.seed ?? 0);
+  // Sums of decimal shares are off by rounding: 0.1 + 0.2 is meant to be 0.3.
+  const both = Number((train + validation).toFixed(12));
+  if (both > 1)
+    throw new ValueError(expected(name, 'shares of at most 1 together', 'validation', validation));
+  const { src, dst, time, numNodes, numEvents } = graph;
+  const trainEnd = numEvents === 0 ? 0 : rowsUpTo(time, quantile(time, train));
+  const validationEnd = numEvents === 0 ? 0 : rowsUpTo(time, quantile(time, both));
+  const newNodes = holdBack(graph, trainEnd, fraction, seed);
+  const trainMask = new Uint8Array(trainEnd);
+  const seen = new Uint8Array(numNodes);
+  for (let row = 0; row < trainEnd; row++) {
+    if (newNodes[src[row]] === 1 || newNodes[dst[row]] === 1) continue;
+    trainMask[row] = 1;
+    seen[src[row]] = 1;
+    seen[dst[row]] = 1;
+  }
+  const isNew = new Uint8Array(numEvents);
+  for (let row = 0; row < numEvents; row++) isNew[row] = 1 - (seen[src[row]] & seen[dst[row]]);
+  return { trainEnd, validationEnd, newNodes, trainMask, isNew };
+}
+
+/** The quantile of ascending values by linear interpolation between the two nearest, as NumPy computes it. */
+export function quantile(sorted: Float64Array, q: number): number {
+  const at = (sorted.length - 1) * q;
+  const low = Math.floor(at);
+  const a = sorted[low];
+  const b = sorted[Math.min(low + 1, sorted.length - 1)];
+  const share = at - low;
+  return share < 0.5 ? a + (b - a) * share : b - (b - a) * (1 - share);
+}
+
+function rowsUpTo(time: Float64Array, limit: number): number {
+  let low = 0;
+  for (let high = time.length; low < high; ) {
+    const middle = (low + high) >>> 1;
+    if (time[middle] <= limit) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Draws from the nodes of events after training as many as are `fraction` of all nodes that have events. */
+function holdBack(graph: TemporalGraph, trainEnd: number, fraction: number, seed: number): Uint8Array {
+  const { src, dst, numNodes, numEvents } = graph;
+  const held = new Uint8Array(numNodes);
+  if (fraction === 0) return held;
+  const later = new Uint8Array(numNodes);
+  const active = new Uint8Array(numNodes);
+  for (let row = 0; row < numEvents; row++) {
+    for (const node of [src[row], dst[row]]) {
+      active[node] = 1;
+      if (row >= trainEnd) later[node] = 1;
+    }
+  }
+  const candidates: number[] = [];
+  let nodes = 0;
+  for (let v = 0; v < numNodes; v++) {
+    nodes += active[v];
+    if (later[v] === 1) candidates.push(v);
+  }
+  const wanted = Math.min(Math.floor(fraction * nodes), candidates.length);
+  const random = new Random(seed);
+  for (let i = 0; i < wanted; i++) {
+    const j = i + random.nextInt(candidates.length - i);
+    [candidates[i], candidates[j]] = [candidates[j], candidates[i]];
+    held[candidates[i]] = 1;
+  }
+  return held;
+}
