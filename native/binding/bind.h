@@ -24,7 +24,7 @@
 
 namespace skein {
 
-constexpr size_t kMaxArguments = 24;
+constexpr size_t kMaxArguments = 32;
 
 struct Call {
   napi_env env;
@@ -125,6 +125,7 @@ napi_value start_job(Call& call, std::unique_ptr<Job> job, std::function<void(Jo
 
 template <class R, class... P, size_t... I>
 napi_value invoke(Call& call, bool async, R (*kernel)(P...), std::index_sequence<I...>) {
+  static_assert(sizeof...(P) <= kMaxArguments, "raise kMaxArguments");
   if (call.count != sizeof...(P)) {
     call.fail(call.count, (std::to_string(sizeof...(P)) + " arguments, not " + std::to_string(call.count) + ",").c_str());
     return nullptr;

@@ -28,3 +28,4 @@
 #include "reduce.h"
 #include "score.h"
 #include "sample.h"
+#include "temporal_attention.h"

@@ -26,6 +26,7 @@ import * as sampleWalk from './sample-walk.js';
 import * as scores from './scores.js';
 import * as segment from './segment.js';
 import * as softmax from './softmax.js';
+import * as temporalAttention from './temporal-attention.js';
 
 export const reference: Kernels = {
   ...gemm,
@@ -51,4 +52,5 @@ export const reference: Kernels = {
   ...sampleNeighbors,
   ...sampleWalk,
   ...scores,
+  ...temporalAttention,
 };
