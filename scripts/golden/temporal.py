@@ -17,7 +17,7 @@ D, E, T, HEADS, DIM_OUT = 6, 5, 4, 2, 8
 INDPTR = [0, 3, 3, 4, 8, 10]
 NEIGHBORS = [0, 2, 2, 6, 5, 1, 0, 4, 6, 3]
 EVENTS = [3, 1, 0, 7, 2, 2, 5, 6, 4, 8]
-SPANS = [0.5, 2.0, 10.25, 1.0, 100.0, 3.0, 0.25, 5.5, 700.0, 12.0]
+SPANS = [0.5, 2.0, 1.25, 1.0, 3.5, 3.0, 0.25, 2.5, 0.75, 1.5]
 DST = [6, 0, 3, 1, 5]
 ROWS, EVENT_ROWS = 7, 9
 
@@ -47,7 +47,7 @@ def encode(p, spans):
 
 
 def inputs(p):
-    h, features = p["h"], pattern([EVENT_ROWS, E], 2)
+    h, features = p["h"], pattern([EVENT_ROWS, E], 2).float().to(DTYPE)
     x = torch.cat([h[NEIGHBORS], features[EVENTS], encode(p, torch.tensor(SPANS, dtype=DTYPE))], 1)
     now = encode(p, torch.zeros(len(DST), dtype=DTYPE))
     return x, torch.cat([h[DST], now], 1), h[DST]

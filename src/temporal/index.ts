@@ -1,6 +1,7 @@
 /** Temporal graphs: state of nodes, models, negatives, metrics, baselines. Runs in browsers. */
 export type { TemporalBatch } from './batch.js';
 export { type EventStream, type TemporalPart, temporalParts } from './event-stream.js';
+export * from './layers/index.js';
 export * from './mailbox/index.js';
 export * from './metrics/index.js';
 export * from './negatives/index.js';

@@ -63,7 +63,8 @@ function run(kernels: Kernels, c: Case, inputs = inputsOf(c), wanted = true): Fl
   kernels.temporalAttention(query, ...of, raw, alpha, encoded, y, ...shape);
   const [gQuery, gNeighbors, gw, gb] = [fresh(y.length), fresh(edges * node), fresh(time), fresh(time)];
   const kept = [raw, alpha, encoded] as const;
-  if (wanted) kernels.temporalAttentionBackward(gy, query, ...of, ...kept, gQuery, gNeighbors, gw, gb, ...shape);
+  if (wanted)
+    kernels.temporalAttentionBackward(gy, query, ...of, ...kept, gQuery, gNeighbors, gw, gb, ...shape);
   else kernels.temporalAttentionBackward(gy, query, ...of, ...kept, null, null, null, null, ...shape);
   return [y, raw, alpha, encoded, gQuery, gNeighbors, gw, gb];
 }
@@ -115,7 +116,11 @@ describe.each([
       w: Float64Array.of(1),
       b: Float64Array.of(0),
     };
-    const [y, , alpha] = run(kernels, { degrees: [1, 0], heads: 1, node: 2, edge: 1, time: 1, type: 'f64' }, inputs);
+    const [y, , alpha] = run(
+      kernels,
+      { degrees: [1, 0], heads: 1, node: 2, edge: 1, time: 1, type: 'f64' },
+      inputs,
+    );
     expect([...y]).toEqual([3, 4, 6, -1, 1, 0, 0, 0, 0, 0]);
     expect([...alpha]).toEqual([1]);
   });
@@ -154,7 +159,14 @@ describe.each([
   });
 
   it('drops by destination and slot, and keeps the mean', () => {
-    const c: Case = { degrees: Array.from({ length: 400 }, () => 10), heads: 2, node: 1, edge: 0, time: 0, drop: 0.25 };
+    const c: Case = {
+      degrees: Array.from({ length: 400 }, () => 10),
+      heads: 2,
+      node: 1,
+      edge: 0,
+      time: 0,
+      drop: 0.25,
+    };
     const inputs = inputsOf(c);
     inputs.query.fill(0);
     const [y] = run(kernels, c, inputs);

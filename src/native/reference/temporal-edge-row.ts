@@ -16,8 +16,7 @@ export function edgeRow(
   dimTime: number,
 ): void {
   for (let f = 0; f < dimNode; f++) x[f] = h[neighbor * dimNode + f];
-  if (features !== null)
-    for (let f = 0; f < dimEdge; f++) x[dimNode + f] = features[eventRow * dimEdge + f];
+  if (features !== null) for (let f = 0; f < dimEdge; f++) x[dimNode + f] = features[eventRow * dimEdge + f];
   for (let f = 0; f < dimTime; f++) x[dimNode + dimEdge + f] = cosines[at + f];
   x[dimNode + dimEdge + dimTime] = 1;
 }

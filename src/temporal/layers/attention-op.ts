@@ -94,9 +94,7 @@ const temporalAttentionOp = builtinOp<Attributes>({
     const like = (t: Tensor, wanted: boolean): Tensor | null =>
       wanted ? Tensor.allocate(t.dtype, t.shape) : null;
     const gQuery = like(query, ctx.needs(0));
-    const gNeighbors = ctx.needs(1)
-      ? Tensor.allocate(h.dtype, [a.neighbors.length, h.shape[1]])
-      : null;
+    const gNeighbors = ctx.needs(1) ? Tensor.allocate(h.dtype, [a.neighbors.length, h.shape[1]]) : null;
     const wantsTime = ctx.needs(2) || ctx.needs(3);
     const gw = like(w, wantsTime);
     const gb = like(b, wantsTime);
@@ -157,7 +155,11 @@ export function temporalAttention(
   const where = 'temporalAttention';
   const { scale = 1, slope = 1, dropout = 0, random = defaultRandom() } = options;
   checkSameFloat(where, { query, h, w, b });
-  for (const [name, t, rank] of [['query', query, 3], ['h', h, 2], ['w', w, 1]] as const)
+  for (const [name, t, rank] of [
+    ['query', query, 3],
+    ['h', h, 2],
+    ['w', w, 1],
+  ] as const)
     checkRank(where, name, t, rank);
   checkShapeIs(where, 'b', b, w.shape);
   const numDst = edges.indptr.length - 1;
@@ -178,8 +180,7 @@ function checkEdges(where: string, edges: AttentionEdges, h: Tensor): AttentionE
   const last = indptr.length - 1;
   let ascending = last >= 0 && indptr[0] === 0 && indptr[last] === n;
   for (let i = 0; i < last; i++) ascending &&= indptr[i] <= indptr[i + 1];
-  if (!ascending)
-    throw new ValueError(expected(where, `ascending numbers from 0 to ${n}`, 'indptr', indptr));
+  if (!ascending) throw new ValueError(expected(where, `ascending numbers from 0 to ${n}`, 'indptr', indptr));
   for (const [name, list] of Object.entries({ eventRows, spans })) {
     if (list.length !== n)
       throw new ShapeError(expected(where, `${n} numbers, one for each edge,`, name, list.length));

@@ -1,5 +1,9 @@
 /** Layers of temporal models. */
-export { type AttentionInput, TemporalAttentionLayer, type TemporalAttentionLayerOptions } from './attention-layer.js';
+export {
+  type AttentionInput,
+  TemporalAttentionLayer,
+  type TemporalAttentionLayerOptions,
+} from './attention-layer.js';
 export {
   type AttentionEdges,
   type TemporalAttentionOptions,

@@ -1,0 +1,277 @@
+/**
+ * `TemporalAttentionLayer`: a node at a time attends to its sampled past events, each of which stands for
+ * x = [h of the neighbour ‖ edge features ‖ time encoding of the span].
+ *
+ * Two published forms. 'tgl' (Zhou et al. 2022, "TGL"; the attention of TGAT): scores LeakyReLU₀.₂(q·k) without scale, then
+ * LN(relu(drop(W[attended ‖ h]))). 'tgn' (Rossi et al. 2020, "Temporal graph networks"): scaled dot products as in
+ * multi-head attention with an output map, then a two-layer map of [attended ‖ h].
+ *
+ * Weights of keys and values lie by head with the bias as last column, [heads, size, dimNode + dimEdge + dimTime + 1]:
+ * what `temporalAttention` multiplies without a copy. A row of the result depends on its own edges alone.
+ */
+import {
+  checkSizes,
+  newFanParameter,
+  newParameter,
+  type ParameterOptions,
+  randomOf,
+} from '../../nn/factory.js';
+import { init, LayerNorm, Linear, Module, TimeEncode } from '../../nn/index.js';
+import type { TemporalHop } from '../../sample/temporal-hop.js';
+import {
+  defaultRandom,
+  dropout,
+  fromTypedArray,
+  gatherRows,
+  linear,
+  linearPair,
+  mul,
+  permute,
+  reshape,
+  type Tensor,
+  zeros,
+} from '../../tensor/index.js';
+import { checkRank, checkShapeIs } from '../../tensor/ops/common.js';
+import { checkInteger, checkNumber, expected, ShapeError, ValueError } from '../../util/errors.js';
+import type { Random } from '../../util/philox.js';
+import { headProduct, temporalAttention } from './attention-op.js';
+
+export interface AttentionInput {
+  readonly hop: TemporalHop;
+  /** Rows that destinations and neighbours are found in, [R, dimNode]. */
+  readonly h: Tensor;
+  /** Row of h of every destination. */
+  readonly dstRows: Int32Array;
+  /** Row of h of every edge's neighbour. */
+  readonly srcRows: Int32Array;
+  /** Features by event row; null when dimEdge is 0. */
+  readonly edgeFeatures: Float32Array | null;
+  readonly featureWidth: number;
+}
+
+export interface TemporalAttentionLayerOptions extends ParameterOptions {
+  /** Widths of h, of edge features and of the time encoding; each may be 0, but not all. */
+  readonly dimNode: number;
+  readonly dimEdge: number;
+  readonly dimTime: number;
+  readonly dimOut: number;
+  /** Divides dimOut ('tgl') or dimNode + dimTime ('tgn'). 2 by default. */
+  readonly heads?: number;
+  /** Of the features that leave the layer, in training; 'tgn' has none. */
+  readonly dropout?: number;
+  /** Of the attention weights, in training. */
+  readonly attDropout?: number;
+  readonly variant?: 'tgl' | 'tgn';
+}
+
+type Sizes = Required<
+  Pick<TemporalAttentionLayerOptions, 'dimNode' | 'dimEdge' | 'dimTime' | 'dimOut' | 'heads'>
+>;
+
+export class TemporalAttentionLayer extends Module {
+  readonly variant: 'tgl' | 'tgn';
+  readonly sizes: Sizes;
+  readonly attDropout: number;
+  /** Null when dimTime is 0. */
+  readonly time: TimeEncode | null;
+  /** [A, dimNode], [A, dimTime] and [A], A = heads · size: q of [h ‖ encoding of the span 0]. */
+  readonly queryNode: Tensor;
+  readonly queryTime: Tensor | null;
+  readonly queryBias: Tensor;
+  readonly key: Tensor;
+  readonly value: Tensor;
+  readonly output: TglOutput | TgnOutput;
+  readonly #random: Random | null;
+
+  constructor(options: TemporalAttentionLayerOptions) {
+    super();
+    const { variant = 'tgl', dropout: drop = 0, attDropout = 0, heads = 2 } = options;
+    const { dimNode, dimEdge, dimTime, dimOut } = options;
+    if (variant !== 'tgl' && variant !== 'tgn')
+      throw new ValueError(expected('TemporalAttentionLayer', "'tgl' or 'tgn'", 'variant', variant));
+    const attended = variant === 'tgl' ? dimOut : dimNode + dimTime;
+    checkWidths({ dimNode, dimEdge, dimTime, dimOut, heads }, attended);
+    this.variant = variant;
+    this.sizes = { dimNode, dimEdge, dimTime, dimOut, heads };
+    this.attDropout = checkNumber('TemporalAttentionLayer', 'attDropout', attDropout, 0, 1);
+    this.#random = options.random ?? null;
+    this.time = dimTime > 0 ? new TimeEncode(dimTime, options) : null;
+    const into = dimNode + dimEdge + dimTime;
+    const make = variant === 'tgl' ? fanWeights(options) : glorotWeights(options);
+    this.queryNode = make([attended, dimNode], dimNode + dimTime, attended);
+    this.queryTime = dimTime > 0 ? make([attended, dimTime], dimNode + dimTime, attended) : null;
+    this.queryBias =
+      variant === 'tgl'
+        ? newFanParameter([attended], dimNode + dimTime, options)
+        : newParameter([attended], options);
+    this.key = make([heads, attended / heads, into + 1], into, attended);
+    this.value = make([heads, attended / heads, into + 1], into, attended);
+    this.output =
+      variant === 'tgl'
+        ? new TglOutput(dimOut, dimNode, drop, options)
+        : new TgnOutput(attended, dimNode, dimOut, options);
+  }
+
+  /** [numDst, dimOut]. */
+  forward(input: AttentionInput): Tensor {
+    const { hop, h, dstRows, srcRows } = input;
+    const { heads, dimEdge } = this.sizes;
+    this.#check(input);
+    const numDst = dstRows.length;
+    const own = gatherRows(h, dstRows);
+    const size = this.key.shape[1];
+    const query = permute(reshape(this.#query(own), [numDst, heads, size]), [1, 0, 2]);
+    const edges = {
+      indptr: hop.indptr,
+      neighbors: srcRows,
+      eventRows: hop.eventRows,
+      spans: hop.spans,
+      features: input.edgeFeatures,
+      featureWidth: dimEdge,
+    };
+    const rows = temporalAttention(edges, headProduct(query, this.key, false), h, ...this.#waves(), {
+      scale: this.variant === 'tgl' ? 1 : 1 / Math.sqrt(size),
+      slope: this.variant === 'tgl' ? 0.2 : 1,
+      dropout: this.training ? this.attDropout : 0,
+      random: this.#random ?? defaultRandom(),
+    });
+    const values = permute(headProduct(rows, this.value, true), [1, 0, 2]);
+    return this.output.forward(reshape(values, [numDst, heads * size]), own, hop.indptr);
+  }
+
+  /** The encoding of the span 0 is the same for all rows: its part of q is one vector, added as a bias. */
+  #query(own: Tensor): Tensor {
+    if (this.time === null || this.queryTime === null) return linear(own, this.queryNode, this.queryBias);
+    const now = this.time.forward(zeros([1], { dtype: own.dtype }));
+    const constant = linear(now, this.queryTime, this.queryBias);
+    return linear(own, this.queryNode, reshape(constant, [this.queryBias.size]));
+  }
+
+  #waves(): [Tensor, Tensor] {
+    if (this.time !== null) return [this.time.weight, this.time.bias];
+    const none = zeros([0], { dtype: this.key.dtype });
+    return [none, none];
+  }
+
+  #check({ hop, h, dstRows, srcRows, edgeFeatures, featureWidth }: AttentionInput): void {
+    const where = 'TemporalAttentionLayer';
+    checkRank(where, 'h', h, 2);
+    checkShapeIs(where, 'h', h, [h.shape[0], this.sizes.dimNode]);
+    for (const [name, rows, count] of [
+      ['dstRows', dstRows, hop.numDst],
+      ['srcRows', srcRows, hop.numEdges],
+    ] as const) {
+      if (rows.length !== count)
+        throw new ShapeError(expected(where, `${count} rows, as the hop has,`, name, rows.length));
+    }
+    const { dimEdge } = this.sizes;
+    if (dimEdge > 0 && (edgeFeatures === null || featureWidth !== dimEdge)) {
+      const got = edgeFeatures === null ? null : `rows of ${featureWidth}`;
+      throw new ShapeError(expected(where, `rows of ${dimEdge} numbers`, 'edgeFeatures', got));
+    }
+  }
+
+  protected override describe(): string {
+    const { dimNode, dimEdge, dimTime, dimOut, heads } = this.sizes;
+    return `${this.variant}, ${dimNode} + ${dimEdge} + ${dimTime} → ${dimOut}, ${heads} heads`;
+  }
+}
+
+/** LN(relu(drop(W[attended ‖ h] + b))); dropping after the relu gives the same, and lets relu join the product. */
+class TglOutput extends Module {
+  readonly attended: Tensor;
+  readonly own: Tensor;
+  readonly bias: Tensor;
+  readonly norm: LayerNorm;
+  readonly p: number;
+  readonly #random: Random | null;
+
+  constructor(dimOut: number, dimNode: number, p: number, options: ParameterOptions) {
+    super();
+    const fan = dimOut + dimNode;
+    this.attended = newFanParameter([dimOut, dimOut], fan, options);
+    this.own = newFanParameter([dimOut, dimNode], fan, options);
+    this.bias = newFanParameter([dimOut], fan, options);
+    this.norm = new LayerNorm(dimOut, options);
+    this.p = checkNumber('TemporalAttentionLayer', 'dropout', p, 0, 1);
+    this.#random = options.random ?? null;
+  }
+
+  forward(values: Tensor, own: Tensor, _indptr: Int32Array): Tensor {
+    const y = linearPair(values, this.attended, own, this.own, this.bias, { relu: true });
+    return this.norm.forward(this.training ? dropout(y, this.p, this.#random ?? defaultRandom()) : y);
+  }
+}
+
+/** W₂ relu(W₁[P·attended + p ‖ h] + b₁) + b₂; the first part is 0 where there was nothing to attend to. */
+class TgnOutput extends Module {
+  readonly project: Linear;
+  readonly attended: Tensor;
+  readonly own: Tensor;
+  readonly bias: Tensor;
+  readonly last: Linear;
+
+  constructor(attended: number, dimNode: number, dimOut: number, options: ParameterOptions) {
+    super();
+    const hidden = dimNode > 0 ? dimNode : dimOut;
+    this.project = new Linear(attended, attended, options);
+    init.zeros(this.project.bias as Tensor);
+    const into = attended + dimNode;
+    const std = Math.sqrt(2 / (into + hidden));
+    const normal = (t: Tensor): Tensor => init.normal(t, { ...randomOf(options), std });
+    this.attended = newParameter([hidden, attended], options, normal);
+    this.own = newParameter([hidden, dimNode], options, normal);
+    this.bias = newFanParameter([hidden], into, options);
+    this.last = new Linear(hidden, dimOut, options);
+    init.glorotNormal(this.last.weight, randomOf(options));
+  }
+
+  forward(values: Tensor, own: Tensor, indptr: Int32Array): Tensor {
+    const projected = withoutEmpty(this.project.forward(values), indptr);
+    const hidden = linearPair(projected, this.attended, own, this.own, this.bias, { relu: true });
+    return this.last.forward(hidden);
+  }
+}
+
+/** Rows of destinations without edges as 0. */
+function withoutEmpty(x: Tensor, indptr: Int32Array): Tensor {
+  const has = new Float64Array(x.shape[0]);
+  let empty = false;
+  for (let i = 0; i < has.length; i++) {
+    has[i] = indptr[i] < indptr[i + 1] ? 1 : 0;
+    empty ||= has[i] === 0;
+  }
+  if (!empty) return x;
+  const mask = fromTypedArray(x.dtype === 'f32' ? Float32Array.from(has) : has, [has.length, 1]);
+  return mul(x, mask);
+}
+
+type Make = (shape: readonly number[], fanIn: number, fanOut: number) => Tensor;
+
+/** As PyTorch starts a linear map, bias and all. */
+function fanWeights(options: ParameterOptions): Make {
+  return (shape, fanIn) => newFanParameter(shape, fanIn, options);
+}
+
+/** As PyTorch starts multi-head attention: Glorot, biases (the last column of keys and values) 0. */
+function glorotWeights(options: ParameterOptions): Make {
+  return (shape, fanIn, fanOut) => {
+    const bound = Math.sqrt(6 / Math.max(1, fanIn + fanOut));
+    return newParameter(shape, options, (t) => {
+      init.uniform(t, { ...randomOf(options), lo: -bound, hi: bound });
+      const width = shape[shape.length - 1];
+      if (shape.length === 3) for (let i = width - 1; i < t.size; i += width) t.floats[i] = 0;
+    });
+  };
+}
+
+function checkWidths(sizes: Sizes, attended: number): void {
+  const where = 'TemporalAttentionLayer';
+  const { dimNode, dimEdge, dimTime, dimOut, heads } = sizes;
+  for (const [name, value] of Object.entries({ dimNode, dimEdge, dimTime })) checkInteger(where, name, value);
+  checkSizes(where, { dimOut, heads });
+  if (dimNode + dimEdge + dimTime === 0)
+    throw new ValueError(expected(where, 'at least one width above 0', 'dimNode, dimEdge and dimTime', 0));
+  if (attended === 0 || attended % heads !== 0)
+    throw new ValueError(expected(where, `a divisor of ${attended}`, 'heads', heads));
+}
