@@ -64,10 +64,18 @@ export class TemporalAdjacency {
     this.#numNodes = numNodes;
   }
 
-  /** Adds events `first` … `end` − 1, later than all there. */
-  append(src: Int32Array, dst: Int32Array, first: number, end: number, directed: boolean): void {
+  /** Adds events `first` … `end` − 1, later than all there; with `keep` those rows whose flag is 1, and all beyond it. */
+  append(
+    src: Int32Array,
+    dst: Int32Array,
+    first: number,
+    end: number,
+    directed: boolean,
+    keep: Uint8Array | null,
+  ): void {
     if (first === 0 && this.#used === 1) this.#layOut(src, dst, end, directed);
     for (let row = first; row < end; row++) {
+      if (keep !== null && keep[row] === 0) continue;
       const u = src[row];
       const v = dst[row];
       this.#add(v, u, row);

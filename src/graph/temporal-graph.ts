@@ -42,6 +42,8 @@ export interface TemporalGraphOptions {
   readonly lateness?: number;
   /** Node ids beyond numNodes make new nodes instead of an error. */
   readonly growNodes?: boolean;
+  /** One flag for each event row: 0 = the event is in the stream, but its ends do not become neighbours. */
+  readonly neighborMask?: Uint8Array;
 }
 
 /** Rows that a call added; with outOfOrder 'buffer', those that it released. */
@@ -75,6 +77,8 @@ export class TemporalGraph {
   readonly directed: boolean;
   readonly adjacency = new TemporalAdjacency();
   readonly #store = new EventStore();
+  /** Rows whose flag is 0 make nobody a neighbour. */
+  readonly #keep: Uint8Array | null;
   readonly #late: LateEvents | null;
   readonly #lateness: number;
   readonly #sort: boolean;
@@ -103,6 +107,7 @@ export class TemporalGraph {
     const given = options.numNodes;
     const known = given === undefined ? null : checkInteger(name, 'numNodes', given, 0, mostEvents);
     const columns = this.#check(name, events, known);
+    this.#keep = checkMask(options.neighborMask, columns.count);
     this.#setNodes(Math.max(known ?? 0, columns.maxNode + 1));
     this.#nodeFeatures = checkNodeFeatures(options.nodeFeatures, this.#numNodes);
     this.#store.settle(columns);
@@ -220,6 +225,15 @@ export class TemporalGraph {
   /** The stream up to event `row`, with the same nodes: the events of training, for example. */
   before(row: number): TemporalGraph {
     const end = checkInteger(`${name}.before`, 'row', row, 0, this.numEvents);
+    return this.#copy(end, this.#keep === null ? {} : { neighborMask: this.#keep.slice(0, end) });
+  }
+
+  /** The same stream and rows, in which only events whose flag is 1 make their ends neighbours. */
+  where(keep: Uint8Array): TemporalGraph {
+    return this.#copy(this.numEvents, { neighborMask: keep });
+  }
+
+  #copy(end: number, more: TemporalGraphOptions): TemporalGraph {
     const { src, dst, time, eventIds, types, features } = this.#view();
     const events: TemporalEvents = {
       src: src.subarray(0, end),
@@ -237,6 +251,7 @@ export class TemporalGraph {
       growNodes: this.#growNodes,
       ...(this.#late === null ? {} : { outOfOrder: 'buffer', lateness: this.#lateness }),
       ...(this.nodeFeatures === null ? {} : { nodeFeatures: this.nodeFeatures }),
+      ...more,
     });
   }
 
@@ -298,7 +313,8 @@ export class TemporalGraph {
     if (count > 0) {
       if (columns.maxNode >= this.#numNodes) this.#setNodes(columns.maxNode + 1);
       this.#store.append(columns, firstId, share);
-      this.adjacency.append(this.#store.src, this.#store.dst, firstRow, firstRow + count, this.directed);
+      const { src, dst } = this.#store;
+      this.adjacency.append(src, dst, firstRow, firstRow + count, this.directed, this.#keep);
       this.#lastSeen = Math.max(this.#lastSeen, this.lastTime);
       this.#views = null;
     }
@@ -324,6 +340,15 @@ export class TemporalGraph {
     }
     return this.#views;
   }
+}
+
+function checkMask(mask: Uint8Array | undefined, count: number): Uint8Array | null {
+  if (mask === undefined) return null;
+  if (!(mask instanceof Uint8Array) || mask.length !== count)
+    throw new ValueError(
+      expected(name, `a Uint8Array of ${count} flags`, 'neighborMask', mask?.length ?? mask),
+    );
+  return mask.slice();
 }
 
 function columnsWidth({ count, features }: EventColumns): number {

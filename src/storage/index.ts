@@ -33,6 +33,7 @@ export type { RowArray, RowStore, StoreType } from './row-store.js';
 export {
   type CheckpointParts,
   loadCheckpoint,
+  loadCheckpointState,
   loadModel,
   loadTensors,
   type Resumable,

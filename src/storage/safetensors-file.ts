@@ -61,6 +61,11 @@ export interface CheckpointParts {
   readonly optimizer?: Resumable;
 }
 
+/** What is saved beside model and optimiser; `loadCheckpointState` gives it back. */
+export interface SavedParts extends CheckpointParts {
+  readonly state?: Readonly<Record<string, Tensor>>;
+}
+
 const checkpointKey = 'skein.checkpoint';
 
 /**
@@ -70,7 +75,7 @@ const checkpointKey = 'skein.checkpoint';
  */
 export async function saveCheckpoint(
   path: string,
-  { model, optimizer }: CheckpointParts,
+  { model, optimizer, state = {} }: SavedParts,
   extra: unknown = null,
 ): Promise<void> {
   const tensors: [string, Tensor][] = Object.entries(model.stateDict()).map(([name, t]) => [
@@ -83,6 +88,7 @@ export async function saveCheckpoint(
     optimizerState = rest;
     for (const [name, t] of Object.entries(moments)) tensors.push([`optimizer.${name}`, t]);
   }
+  for (const [name, t] of Object.entries(state)) tensors.push([`state.${name}`, t]);
   const text = JSON.stringify({ version: 1, optimizer: optimizerState, extra });
   await saveTensors(path, Object.fromEntries(tensors), { [checkpointKey]: text });
 }
@@ -118,6 +124,19 @@ export async function loadCheckpoint<T = unknown>(
     throw error;
   }
   return saved.extra as T;
+}
+
+/** The tensors that a checkpoint has beside model and optimiser, and its `extra`; nothing is changed. */
+export async function loadCheckpointState<T = unknown>(
+  path: string,
+): Promise<{ readonly state: Record<string, Tensor>; readonly extra: T }> {
+  const { tensors, metadata } = await loadTensors(path);
+  const saved = inFile(path, () => parseCheckpoint(metadata[checkpointKey]));
+  const state = Object.entries(tensors).filter(([name]) => name.startsWith('state.'));
+  return {
+    state: Object.fromEntries(state.map(([name, t]) => [name.slice('state.'.length), t])),
+    extra: saved.extra as T,
+  };
 }
 
 interface SavedCheckpoint {
