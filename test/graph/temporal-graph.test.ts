@@ -293,13 +293,13 @@ describe('TemporalGraph refuses', () => {
 });
 
 describe('where', () => {
-  test('keeps stream and rows, and leaves events without a flag out of neighbour lists', () => {
+  it('keeps stream and rows, and leaves events without a flag out of neighbour lists', () => {
     const graph = new TemporalGraph({ src: [0, 1, 0], dst: [1, 2, 2], time: [1, 2, 3] });
-    const part = graph.where(Uint8Array.of(1, 0, 1));
-    expect(part.numEvents).toBe(3);
-    expect([...part.toTCSR().eid]).toEqual([0, 2, 0, 2]);
-    expect([...part.toTCSR().indptr]).toEqual([0, 2, 3, 4]);
-    expect([...part.before(2).toTCSR().eid]).toEqual([0, 0]);
+    const kept = graph.where(Uint8Array.of(1, 0, 1));
+    expect(kept.numEvents).toBe(3);
+    expect([...kept.toTCSR().eid]).toEqual([0, 2, 0, 2]);
+    expect([...kept.toTCSR().indptr]).toEqual([0, 2, 3, 4]);
+    expect([...kept.before(2).toTCSR().eid]).toEqual([0, 0]);
     expect(() => graph.where(Uint8Array.of(1))).toThrow('expected a Uint8Array of 3 flags for neighborMask');
   });
 });
