@@ -1,4 +1,6 @@
 /** Temporal graphs: state of nodes, models, negatives, metrics, baselines. Runs in browsers. */
+
+export * from './baselines/index.js';
 export type { TemporalBatch } from './batch.js';
 export { type EventStream, type TemporalPart, temporalParts } from './event-stream.js';
 export * from './layers/index.js';

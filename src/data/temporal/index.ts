@@ -1,7 +1,10 @@
 /** Files of events in time. */
+export { type TemporalFormat, temporalFormats } from './event-files.js';
+export type { OnReadProgress, ReadProgress } from './event-table.js';
 export {
   loadTemporalDataset,
   type TemporalDatasetName,
   temporalDatasetNames,
 } from './load-temporal-dataset.js';
+export { type ReadTemporalOptions, readTemporal } from './read-temporal.js';
 export type { EventArrays, NodeLabels, TemporalData } from './temporal-data.js';

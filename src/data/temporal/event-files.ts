@@ -1,0 +1,124 @@
+/**
+ * The four kinds of event files and how to tell them apart by their first line:
+ *   jodie  user_id,item_id,timestamp,state_label,features…   both kinds of ids from 0
+ *   tgn    ,u,i,ts,label,idx                                  ids from 1, and ml_<name>.npy, ml_<name>_node.npy beside it
+ *   tgl    ,src,dst,time[,int_roll],ext_roll                  and edge_features, node_features, ext_full.npz, labels.csv
+ *   snap   src dst time [type]                                blanks, tabs or commas between, # comments
+ */
+import { existsSync, statSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expected, FormatError, ValueError } from '../../util/errors.js';
+import { readLines } from '../formats/text-lines.js';
+import type { ColumnRole, TableLayout } from './event-table.js';
+
+export type TemporalFormat = 'jodie' | 'tgn' | 'tgl' | 'snap';
+
+/** All formats. */
+export const temporalFormats: readonly TemporalFormat[] = ['jodie', 'tgn', 'tgl', 'snap'];
+
+/** A file of events and its format. */
+export interface EventFile {
+  readonly path: string;
+  readonly format: TemporalFormat;
+  readonly header: FileHead;
+}
+
+/** The first line that is no comment. */
+export interface FileHead {
+  /** Its number, from 1; 0 in an empty file. */
+  readonly line: number;
+  readonly text: string;
+}
+
+/** Finds the file of events at a path, which may be the folder it is in. */
+export async function findEventFile(path: string, format: TemporalFormat | undefined): Promise<EventFile> {
+  if (format !== undefined && !temporalFormats.includes(format))
+    throw new ValueError(expected('readTemporal', `one of ${temporalFormats.join(', ')}`, 'format', format));
+  const file = isFolder(path) ? await fileIn(path) : path;
+  const header = await readHead(file);
+  return { path: file, format: format ?? detect(file, header), header };
+}
+
+function isFolder(path: string): boolean {
+  return existsSync(path) && statSync(path).isDirectory();
+}
+
+async function fileIn(folder: string): Promise<string> {
+  const names = (await readdir(folder)).sort();
+  for (const pattern of [/^edges\.csv(\.gz)?$/, /^ml_.*\.csv(\.gz)?$/, /\.(csv|txt|tsv|edges)(\.gz)?$/]) {
+    const found = names.filter((name) => pattern.test(name));
+    if (found.length === 1) return join(folder, found[0]);
+    if (found.length > 1) {
+      const got = found.slice(0, 4).join(', ');
+      throw new ValueError(
+        expected('readTemporal', 'a folder with one file of events', 'path', got, 'Pass one of them.'),
+      );
+    }
+  }
+  const advice = 'A file of events ends in .csv or .txt, or in .gz after that.';
+  throw new ValueError(expected('readTemporal', 'a folder with a file of events', 'path', folder, advice));
+}
+
+async function readHead(path: string): Promise<FileHead> {
+  for await (const { first, lines } of readLines(path)) {
+    const at = lines.findIndex((line) => !/^\s*([#%].*)?$/.test(line));
+    if (at >= 0) return { line: first + at, text: lines[at] };
+  }
+  return { line: 0, text: '' };
+}
+
+function detect(path: string, { line, text }: FileHead): TemporalFormat {
+  const names = headerNames(text);
+  if (names[0] === 'user_id' && names[1] === 'item_id') return 'jodie';
+  if (names.includes('u') && names.includes('i') && names.includes('ts')) return 'tgn';
+  if (names.includes('src') && names.includes('dst') && names.includes('time')) return 'tgl';
+  const fields = text.trim().split(/[\s,]+/);
+  if ((fields.length === 3 || fields.length === 4) && fields.slice(0, 3).every(isNumber)) return 'snap';
+  const got = JSON.stringify(text.slice(0, 60));
+  throw new FormatError(
+    `${path}:${Math.max(1, line)}: expected a line of one of the formats ${temporalFormats.join(', ')}, got ${got}. Pass the format if you know it.`,
+    { path, line },
+  );
+}
+
+function isNumber(field: string): boolean {
+  return field !== '' && Number.isFinite(Number(field));
+}
+
+function headerNames(text: string): string[] {
+  return text.split(',').map((name) => name.trim().replace(/^"(.*)"$/, '$1'));
+}
+
+/** How to read a file with a header, given what its names mean; the others are skipped. */
+export function namedLayout(
+  path: string,
+  header: FileHead,
+  roles: Readonly<Record<string, ColumnRole>>,
+  options: { required: readonly string[]; unsorted: boolean },
+): TableLayout {
+  const names = headerNames(header.text);
+  const absent = options.required.find((name) => !names.includes(name));
+  if (absent !== undefined) {
+    const got = JSON.stringify(header.text.slice(0, 80));
+    throw new FormatError(
+      `${path}:1: expected a column ${JSON.stringify(absent)} in the header, got ${got}.`,
+      {
+        path,
+        line: 1,
+      },
+    );
+  }
+  return {
+    path,
+    delimiter: 'comma',
+    roles: names.map((name) => roles[name] ?? 'skip'),
+    skip: header.line,
+    unsorted: options.unsorted,
+  };
+}
+
+/** The head of a file that may not be there. */
+export async function headOf(path: string): Promise<FileHead | null> {
+  return existsSync(path) ? readHead(path) : null;
+}

@@ -1,0 +1,240 @@
+/**
+ * Event files as text, one event a line, parsed from bytes as they arrive: no string per field, one typed array per column.
+ * Fields are separated by commas, or by any run of blanks and tabs; .gz is decompressed on the way.
+ *
+ * A line with another number of fields, an id that is no node number, a time, label or feature that is not finite, and a
+ * time before that of the line above are errors with file and line.
+ */
+import { stat } from 'node:fs/promises';
+import { FormatError } from '../../util/errors.js';
+import { readChunks } from '../formats/text-lines.js';
+import { EventColumns } from './event-columns.js';
+
+/** What a column holds; `part` is 0 training, 1 validation, 2 test. */
+export type ColumnRole = 'src' | 'dst' | 'time' | 'label' | 'id' | 'part' | 'type' | 'skip';
+
+export interface TableLayout {
+  readonly path: string;
+  readonly delimiter: 'comma' | 'blank';
+  /** What the columns are, in their order. */
+  readonly roles: readonly ColumnRole[];
+  /** Further columns are features; the first line says how many. */
+  readonly features?: boolean;
+  /** Lines before the first event. */
+  readonly skip: number;
+  /** Whether times may go back; otherwise that is an error. */
+  readonly unsorted: boolean;
+}
+
+export interface ReadProgress {
+  readonly path: string;
+  readonly lines: number;
+  /** Bytes of text so far. */
+  readonly bytes: number;
+  /** null where the file is compressed. */
+  readonly totalBytes: number | null;
+}
+
+export type OnReadProgress = (progress: ReadProgress) => void;
+
+/** Reads all events of a file. */
+export async function readEventTable(
+  layout: TableLayout,
+  onProgress: OnReadProgress = () => {},
+): Promise<EventColumns> {
+  const parser = new LineParser(layout);
+  const { path } = layout;
+  let bytes = 0;
+  let totalBytes: number | null = null;
+  for await (const chunk of readChunks(path)) {
+    if (bytes === 0 && !path.endsWith('.gz')) totalBytes = (await stat(path)).size;
+    parser.feed(chunk);
+    bytes += chunk.length;
+    onProgress({ path, lines: parser.lines, bytes, totalBytes });
+  }
+  return parser.finish();
+}
+
+const [newline, comma, blank, tab, carriageReturn] = [10, 44, 32, 9, 13];
+/** Powers of ten that a double holds exactly. */
+const powers = Float64Array.from({ length: 23 }, (_, i) => 10 ** i);
+/** Bytes that a line may have. */
+const longestLine = 2 ** 26;
+/** Node numbers go up to here, so that their count fits 32 bits with sign. */
+const largestId = 2 ** 31 - 2;
+
+const names: Readonly<Record<ColumnRole, string>> = {
+  ...{ src: 'the source', dst: 'the destination', time: 'the time', label: 'the label' },
+  ...{ id: 'the event id', part: 'the part', type: 'the type', skip: 'a column' },
+};
+
+class LineParser {
+  readonly #layout: TableLayout;
+  readonly #columns: EventColumns;
+  readonly #commas: boolean;
+  /** The start of a line whose end has not come. */
+  #rest: Buffer = Buffer.alloc(0);
+  #buffer: Buffer = this.#rest;
+  /** Where the current field starts and ends. */
+  #from = 0;
+  #to = 0;
+  lines = 0;
+
+  constructor(layout: TableLayout) {
+    this.#layout = layout;
+    this.#columns = new EventColumns(layout.roles);
+    this.#commas = layout.delimiter === 'comma';
+  }
+
+  feed(chunk: Uint8Array): void {
+    const last = chunk.lastIndexOf(newline);
+    if (last < 0) {
+      this.#rest = Buffer.concat([this.#rest, chunk]);
+      if (this.#rest.length > longestLine) {
+        this.lines++;
+        this.#fail(`a line of at most ${longestLine} bytes`, 'a longer one');
+      }
+      return;
+    }
+    this.#buffer = Buffer.concat([this.#rest, chunk.subarray(0, last + 1)]);
+    this.#rest = Buffer.from(chunk.subarray(last + 1));
+    for (let at = 0; at < this.#buffer.length; ) {
+      const end = this.#buffer.indexOf(newline, at);
+      this.#line(at, end);
+      at = end + 1;
+    }
+  }
+
+  finish(): EventColumns {
+    this.#buffer = this.#rest;
+    if (this.#buffer.length > 0) this.#line(0, this.#buffer.length);
+    this.#columns.finish();
+    return this.#columns;
+  }
+
+  #fail(what: string, got: string): never {
+    const { path } = this.#layout;
+    const line = this.lines;
+    throw new FormatError(`${path}:${line}: expected ${what}, got ${got}.`, { path, line });
+  }
+
+  #line(start: number, stop: number): void {
+    this.lines++;
+    if (this.lines <= this.#layout.skip) return;
+    const buffer = this.#buffer;
+    let end = stop;
+    if (end > start && buffer[end - 1] === carriageReturn) end--;
+    let at = this.#skipBlanks(start, end);
+    // Comments of SNAP and of Matrix Market.
+    if (at === end || (!this.#commas && (buffer[at] === 35 || buffer[at] === 37))) return;
+    const { roles } = this.#layout;
+    this.#columns.startRow();
+    let fields = 0;
+    for (; at <= end && fields < roles.length; fields++) {
+      at = this.#field(at, end);
+      this.#store(roles[fields]);
+      at = this.#skipBlanks(at, end);
+      if (!this.#commas && at === end) at++;
+    }
+    if (this.#layout.features === true) this.#features(at, end, fields);
+    else if (fields < roles.length || at <= end) this.#wrongCount(start, end, roles.length);
+    if (!this.#columns.inOrder && !this.#layout.unsorted)
+      this.#fail('events in order of time (pass sort: true to sort them)', this.#columns.stepBack());
+    this.#columns.endRow();
+  }
+
+  #wrongCount(start: number, end: number, wanted: number): never {
+    const text = this.#buffer.toString('latin1', start, end);
+    const fields = text.split(this.#commas ? ',' : /[ \t]+/);
+    return this.#fail(`${wanted} columns`, `${fields.length}`);
+  }
+
+  #features(start: number, end: number, fields: number): void {
+    if (fields < this.#layout.roles.length)
+      this.#fail(`at least ${this.#layout.roles.length} columns`, `${fields}`);
+    const columns = this.#columns;
+    let count = 0;
+    for (let at = start; at <= end; count++) {
+      at = this.#field(at, end);
+      const value = this.#number();
+      if (value - value !== 0) this.#fail(`a finite number for feature ${count}`, this.#text());
+      columns.pushFeature(value, count);
+      at = this.#skipBlanks(at, end);
+      if (!this.#commas && at === end) at++;
+    }
+    const wanted = columns.featureWidth;
+    if (!columns.checkWidth(count)) this.#fail(`${wanted} features`, `${count}`);
+  }
+
+  #skipBlanks(from: number, end: number): number {
+    let at = from;
+    if (!this.#commas) while (at < end && (this.#buffer[at] === blank || this.#buffer[at] === tab)) at++;
+    return at;
+  }
+
+  /** Finds the end of the field at `from`; returns where the next one starts, beyond `end` after the last. */
+  #field(from: number, end: number): number {
+    const buffer = this.#buffer;
+    let at = from;
+    if (this.#commas) while (at < end && buffer[at] !== comma) at++;
+    else while (at < end && buffer[at] !== blank && buffer[at] !== tab) at++;
+    this.#from = from;
+    this.#to = at;
+    return this.#commas ? at + 1 : at;
+  }
+
+  #text(): string {
+    return JSON.stringify(this.#buffer.toString('utf8', this.#from, Math.min(this.#to, this.#from + 60)));
+  }
+
+  #store(role: ColumnRole): void {
+    if (role === 'skip') return;
+    const columns = this.#columns;
+    if (role === 'type') {
+      if (this.#from === this.#to) this.#fail('a word for the type', '""');
+      columns.setType(this.#buffer.toString('utf8', this.#from, this.#to));
+      return;
+    }
+    const value = this.#number();
+    if (role === 'time' || role === 'label') {
+      if (value - value !== 0) this.#fail(`a finite number for ${names[role]}`, this.#text());
+    } else {
+      const largest = role === 'part' ? 2 : largestId;
+      if (!(value >= 0 && value <= largest) || value !== Math.floor(value))
+        this.#fail(`a whole number from 0 to ${largest} for ${names[role]}`, this.#text());
+    }
+    columns.set(role, value);
+  }
+
+  /** Up to 15 digits and a small power of ten are exact in one division; the rest goes through `Number`. */
+  #number(): number {
+    const buffer = this.#buffer;
+    const to = this.#to;
+    const negative = buffer[this.#from] === 45 && this.#from < to;
+    let at = negative ? this.#from + 1 : this.#from;
+    let mantissa = 0;
+    let digits = 0;
+    let point = -1;
+    for (; at < to; at++) {
+      const digit = buffer[at] - 48;
+      if (digit >= 0 && digit <= 9) {
+        mantissa = mantissa * 10 + digit;
+        digits++;
+      } else if (digit === -2 && point < 0) {
+        point = digits;
+      } else {
+        break;
+      }
+    }
+    if (at < to || digits === 0 || digits > 15) return this.#slowNumber();
+    const magnitude = point < 0 ? mantissa : mantissa / powers[digits - point];
+    return negative ? -magnitude : magnitude;
+  }
+
+  #slowNumber(): number {
+    const text = this.#buffer.toString('latin1', this.#from, this.#to).trim();
+    if (/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)) return Number(text);
+    if (/^[+-]?(nan|inf|infinity)$/i.test(text)) return Number.NaN;
+    return this.#fail('a number', this.#text());
+  }
+}

@@ -1,0 +1,217 @@
+/**
+ * `readTemporal`: a stream of events from the files that others use (event-files.ts lists them). What comes back is in
+ * order of time, with node numbers from 0 without gaps of the format's own: TGN's padding node 0 and its padding rows are
+ * left out, and JODIE's items follow its users.
+ */
+import { existsSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { fromTypedArray, type Tensor } from '../../tensor/index.js';
+import { checkInteger, expected, ValueError } from '../../util/errors.js';
+import { mismatch } from '../check.js';
+import { readNpz } from '../formats/npz.js';
+import type { EventColumns } from './event-columns.js';
+import { findEventFile, headOf, namedLayout, type TemporalFormat } from './event-files.js';
+import { type ColumnRole, type OnReadProgress, readEventTable, type TableLayout } from './event-table.js';
+import { type FeatureMatrix, findFeatures, pickRows } from './feature-files.js';
+import { makeTemporalData } from './make-temporal-data.js';
+import { largestOf, numberNodes } from './node-numbers.js';
+import { sortByTime } from './sort-by-time.js';
+import type { NodeLabels, TemporalData } from './temporal-data.js';
+
+export interface ReadTemporalOptions {
+  /** Found by the first line when absent. */
+  readonly format?: TemporalFormat;
+  /** Sort events whose times go back; without it they are an error. Equal times keep the order of the file. */
+  readonly sort?: boolean;
+  /** At least this many nodes, where some have no event. */
+  readonly numNodes?: number;
+  /** Default: the name of the file, or of the folder for TGL. */
+  readonly name?: string;
+  /** Called about every megabyte. */
+  readonly onProgress?: OnReadProgress;
+}
+
+interface Source {
+  readonly path: string;
+  readonly name: string;
+  readonly options: ReadTemporalOptions;
+}
+
+/**
+ * Reads a file of events, or the folder that has one.
+ *
+ * @example
+ * const { events, numNodes } = await readTemporal('data/wikipedia.csv');
+ * const graph = new TemporalGraph(events, { numNodes });
+ */
+export async function readTemporal(path: string, options: ReadTemporalOptions = {}): Promise<TemporalData> {
+  if (typeof path !== 'string') throw new ValueError(expected('readTemporal', 'a path', 'path', path));
+  if (options.numNodes !== undefined)
+    checkInteger('readTemporal', 'numNodes', options.numNodes, 0, 2 ** 31 - 2);
+  const { path: file, format, header } = await findEventFile(path, options.format);
+  const stem = basename(file).replace(/\.(csv|txt|tsv|edges)?(\.gz)?$/, '');
+  const usual = format === 'tgl' ? basename(dirname(file)) : stem.replace(/^ml_/, '');
+  const source = { path: file, name: options.name ?? usual, options };
+  const unsorted = options.sort ?? false;
+  switch (format) {
+    case 'jodie': {
+      const roles = ['src', 'dst', 'time', 'label'] as const;
+      const layout = { path: file, delimiter: 'comma', roles, features: true, unsorted } as const;
+      // The header is the only line that starts with a word.
+      return readJodie(source, { ...layout, skip: /^\s*\d/.test(header.text) ? 0 : header.line });
+    }
+    case 'tgn': {
+      const roles = { u: 'src', i: 'dst', ts: 'time', label: 'label', idx: 'id' } as const;
+      return readTgn(
+        source,
+        namedLayout(file, header, roles, { required: ['u', 'i', 'ts', 'idx'], unsorted }),
+      );
+    }
+    case 'tgl': {
+      const roles = { '': 'id', src: 'src', dst: 'dst', time: 'time', ext_roll: 'part' } as const;
+      return readTgl(
+        source,
+        namedLayout(file, header, roles, { required: ['src', 'dst', 'time'], unsorted }),
+      );
+    }
+    case 'snap': {
+      const delimiter = header.text.includes(',') ? 'comma' : 'blank';
+      const fields = header.text.trim().split(delimiter === 'comma' ? ',' : /\s+/);
+      const roles: ColumnRole[] = ['src', 'dst', 'time', ...(fields.length > 3 ? (['type'] as const) : [])];
+      const skip = Math.max(0, header.line - 1);
+      return readSnap(source, { path: file, delimiter, roles, skip, unsorted });
+    }
+  }
+}
+
+async function readColumns({ options }: Source, layout: TableLayout): Promise<EventColumns> {
+  const columns = await readEventTable(layout, options.onProgress);
+  if (options.sort === true) sortByTime(columns);
+  return columns;
+}
+
+/** Ids of events where the file has them, or where sorting moved events from their places. */
+function idsOf({ id }: EventColumns): { ids?: Int32Array } {
+  return id === null ? {} : { ids: id };
+}
+
+/** The number of nodes that the options ask for, if it is enough. */
+function atLeast({ path, options }: Source, numNodes: number): number {
+  if (options.numNodes !== undefined && options.numNodes < numNodes)
+    mismatch(path, `at most ${options.numNodes} nodes`, numNodes);
+  return options.numNodes ?? numNodes;
+}
+
+async function readJodie(source: Source, layout: TableLayout): Promise<TemporalData> {
+  const columns = await readColumns(source, layout);
+  const { src, time, label, featureWidth, features } = columns;
+  const numUsers = largestOf(src, src) + 1;
+  const dst = columns.dst.map((item) => item + numUsers);
+  const largest = numUsers + largestOf(columns.dst, columns.dst);
+  if (largest > 2 ** 31 - 2) mismatch(source.path, 'fewer than 2^31 users and items', largest);
+  const events = { src, dst, time, ...idsOf(columns), ...(featureWidth > 0 ? { features } : {}) };
+  const numNodes = atLeast(source, src.length === 0 ? 0 : largest + 1);
+  return makeTemporalData({ name: source.name, events, numNodes, featureWidth, labels: label });
+}
+
+async function readTgn(source: Source, layout: TableLayout): Promise<TemporalData> {
+  const columns = await readColumns(source, layout);
+  const { src, dst, time, label } = columns;
+  const ids = columns.id as Int32Array;
+  for (let i = 0; i < src.length; i++) {
+    if (src[i] === 0 || dst[i] === 0) mismatch(source.path, 'node ids from 1', `0 in event ${i}`);
+    src[i]--;
+    dst[i]--;
+  }
+  const stem = source.path.replace(/\.csv(\.gz)?$/, '');
+  const edgeMatrix = await findFeatures(stem);
+  const nodeMatrix = await findFeatures(`${stem}_node`);
+  const largest = largestOf(src, dst);
+  const numNodes = atLeast(source, Math.max(largest + 1, (nodeMatrix?.rows ?? 0) - 1));
+  if (nodeMatrix !== null && nodeMatrix.rows !== numNodes + 1)
+    mismatch(nodeMatrix.path, `${numNodes + 1} rows`, nodeMatrix.rows);
+  const features = edgeMatrix === null ? {} : { features: pickRows(edgeMatrix, ids) };
+  return makeTemporalData({
+    ...{ name: source.name, events: { src, dst, time, ids, ...features }, numNodes, labels: label },
+    ...{ featureWidth: edgeMatrix?.width ?? 0, nodeFeatures: nodeTensor(nodeMatrix, 1) },
+  });
+}
+
+async function readTgl(source: Source, layout: TableLayout): Promise<TemporalData> {
+  const columns = await readColumns(source, layout);
+  const { src, dst, time, rows } = columns;
+  const ids = columns.id ?? Int32Array.from({ length: rows }, (_, i) => i);
+  const folder = dirname(source.path);
+  const edgeMatrix = await findFeatures(join(folder, 'edge_features'));
+  const nodeMatrix = await findFeatures(join(folder, 'node_features'));
+  const known = Math.max(largestOf(src, dst) + 1, nodeMatrix?.rows ?? 0, await tcsrNodes(folder, rows));
+  const numNodes = atLeast(source, known);
+  if (nodeMatrix !== null && nodeMatrix.rows !== numNodes)
+    mismatch(nodeMatrix.path, `${numNodes} rows`, nodeMatrix.rows);
+  const features = edgeMatrix === null ? {} : { features: pickRows(edgeMatrix, ids) };
+  return makeTemporalData({
+    ...{ name: source.name, events: { src, dst, time, ids, ...features }, numNodes },
+    ...{ featureWidth: edgeMatrix?.width ?? 0, nodeFeatures: nodeTensor(nodeMatrix, 0) },
+    nodeLabels: await readTglLabels(join(folder, 'labels.csv'), numNodes),
+    ...(columns.part === null ? {} : { split: splitOf(source.path, columns.part) }),
+  });
+}
+
+/** Nodes of the T-CSR beside the events, which must hold them all, once or in both directions; 0 without. */
+async function tcsrNodes(folder: string, numEvents: number): Promise<number> {
+  const path = join(folder, 'ext_full.npz');
+  if (!existsSync(path)) return 0;
+  const file = await readNpz(path);
+  const { data: indptr } = file.numbers('indptr');
+  const entries = file.numbers('eid').data.length;
+  if (entries !== numEvents && entries !== 2 * numEvents)
+    mismatch(path, `${numEvents} or ${2 * numEvents} entries`, entries);
+  if (indptr.length === 0 || indptr[indptr.length - 1] !== entries)
+    mismatch(path, `an indptr that ends at ${entries}`, indptr[indptr.length - 1]);
+  return indptr.length - 1;
+}
+
+async function readTglLabels(path: string, numNodes: number): Promise<NodeLabels | null> {
+  const header = await headOf(path);
+  if (header === null) return null;
+  const roles = { node: 'src', time: 'time', label: 'label', ext_roll: 'part' } as const;
+  const required = ['node', 'time', 'label'];
+  const columns = await readEventTable(namedLayout(path, header, roles, { required, unsorted: true }));
+  const largest = largestOf(columns.src, columns.src);
+  if (largest >= numNodes) mismatch(path, `nodes below ${numNodes}`, largest);
+  const { src: nodes, time: times, label, part: parts } = columns;
+  return { nodes, times, labels: label as Float32Array, parts };
+}
+
+/** Where validation and test start; parts must follow each other. */
+function splitOf(path: string, parts: Uint8Array): { trainEnd: number; validationEnd: number } {
+  for (let i = 1; i < parts.length; i++) {
+    if (parts[i] < parts[i - 1])
+      mismatch(path, 'ext_roll that ascends with time', `${parts[i]} after ${parts[i - 1]} in event ${i}`);
+  }
+  const end = (part: number): number => {
+    const at = parts.findIndex((one) => one > part);
+    return at < 0 ? parts.length : at;
+  };
+  return { trainEnd: end(0), validationEnd: end(1) };
+}
+
+async function readSnap(source: Source, layout: TableLayout): Promise<TemporalData> {
+  const columns = await readColumns(source, layout);
+  const { time, type } = columns;
+  const { src, dst, numNodes, names } = numberNodes(columns.src, columns.dst);
+  const events = { src, dst, time, ...idsOf(columns), ...(type === null ? {} : { types: type }) };
+  const typeNames = type === null ? null : columns.typeNames;
+  return makeTemporalData({
+    ...{ name: source.name, events, numNodes: atLeast(source, numNodes), names, typeNames },
+  });
+}
+
+/** Node features without the padding rows before them; null when they are all zero and so say nothing. */
+function nodeTensor(matrix: FeatureMatrix | null, padding: number): Tensor | null {
+  if (matrix === null) return null;
+  const values = matrix.values.slice(padding * matrix.width);
+  return values.some((value) => value !== 0)
+    ? fromTypedArray(values, [matrix.rows - padding, matrix.width])
+    : null;
+}

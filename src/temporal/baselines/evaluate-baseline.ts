@@ -1,0 +1,119 @@
+/**
+ * Judges a baseline as a model is judged: the same events, negatives and metrics. Before an event is scored, all events
+ * with an earlier time have been observed and none of the same time, those of training, validation and test alike.
+ */
+import { checkInteger, expected, ValueError } from '../../util/errors.js';
+import { type EventStream, type TemporalPart, temporalParts } from '../event-stream.js';
+import { LinkMetrics, type LinkMetricValues } from '../metrics/link-metrics.js';
+import type { TemporalNegatives } from '../negatives/temporal-negatives.js';
+import type { TemporalBaseline } from './baseline.js';
+
+export interface EvaluateBaselineOptions {
+  readonly negatives: TemporalNegatives;
+  /** First event row after training. */
+  readonly trainEnd: number;
+  /** First event row after validation. */
+  readonly validationEnd: number;
+  /** Which part to judge on (default 'test'). */
+  readonly split?: TemporalPart;
+  /** Events per batch in metrics that are means over batches (default 200). */
+  readonly batchSize?: number;
+  /** Whether an event has a node that training never saw, by event row. */
+  readonly isNew?: ArrayLike<number | boolean>;
+}
+
+const name = 'evaluateBaseline';
+
+/**
+ * @example
+ * const negatives = new TemporalNegatives(graph, { trainEnd, seed: 1 });
+ * evaluateBaseline(new EdgeBank(), graph, { negatives, trainEnd, validationEnd }).ap
+ */
+export function evaluateBaseline(
+  baseline: TemporalBaseline,
+  stream: EventStream,
+  options: EvaluateBaselineOptions,
+): LinkMetricValues {
+  const { negatives, split = 'test', batchSize = 200, isNew } = options;
+  const numEvents = stream.src.length;
+  const validationEnd = checkInteger(name, 'validationEnd', options.validationEnd, 0, numEvents);
+  const trainEnd = checkInteger(name, 'trainEnd', options.trainEnd, 0, validationEnd);
+  checkInteger(name, 'batchSize', batchSize, 1);
+  if (!temporalParts.includes(split))
+    throw new ValueError(expected(name, `one of ${temporalParts.join(', ')}`, 'split', split));
+  const begin = { train: 0, validation: trainEnd, test: validationEnd }[split];
+  const end = { train: trainEnd, validation: validationEnd, test: numEvents }[split];
+  baseline.reset();
+  const run = new BaselineRun(baseline, stream, negatives);
+  run.learn(0, Math.min(trainEnd, begin));
+  run.advance(begin);
+  const metrics = new LinkMetrics();
+  for (let from = begin; from < end; from += batchSize) {
+    const to = Math.min(from + batchSize, end);
+    const { positive, negative } = run.score(from, to, split);
+    if (isNew === undefined) metrics.add(positive, negative);
+    else
+      metrics.add(
+        positive,
+        negative,
+        Array.from(positive, (_, i) => isNew[from + i]),
+      );
+  }
+  return metrics.result();
+}
+
+/** Walks through a stream; an event is observed when the time has moved on. */
+class BaselineRun {
+  readonly #baseline: TemporalBaseline;
+  readonly #stream: EventStream;
+  readonly #negatives: TemporalNegatives;
+  /** Events below have been observed. */
+  #observed = 0;
+
+  constructor(baseline: TemporalBaseline, stream: EventStream, negatives: TemporalNegatives) {
+    this.#baseline = baseline;
+    this.#stream = stream;
+    this.#negatives = negatives;
+  }
+
+  /** Observes the events before `row` whose time is earlier. */
+  advance(row: number): void {
+    const { src, dst, time } = this.#stream;
+    const now = row < time.length ? time[row] : Infinity;
+    for (; this.#observed < row && time[this.#observed] < now; this.#observed++)
+      this.#baseline.observe(src[this.#observed], dst[this.#observed], time[this.#observed]);
+  }
+
+  learn(begin: number, end: number): void {
+    if (this.#baseline.learn === undefined || begin >= end) return;
+    const { src, dst, time } = this.#stream;
+    const { amount } = this.#negatives;
+    const step = Math.max(1, Math.floor(65536 / amount));
+    for (let from = begin; from < end; from += step) {
+      const to = Math.min(end, from + step);
+      const others = this.#negatives.draw(from, to, { split: 'train' });
+      for (let row = from; row < to; row++) {
+        this.advance(row);
+        this.#baseline.learn(src[row], dst[row], time[row], 1);
+        for (let k = 0; k < amount; k++)
+          this.#baseline.learn(src[row], others[(row - from) * amount + k], time[row], 0);
+      }
+    }
+  }
+
+  score(from: number, to: number, split: TemporalPart): { positive: Float64Array; negative: Float64Array } {
+    const { src, dst, time } = this.#stream;
+    const { amount } = this.#negatives;
+    const others = this.#negatives.draw(from, to, { split });
+    const positive = new Float64Array(to - from);
+    const negative = new Float64Array(others.length);
+    for (let row = from; row < to; row++) {
+      this.advance(row);
+      const i = row - from;
+      positive[i] = this.#baseline.score(src[row], dst[row], time[row]);
+      for (let k = i * amount; k < (i + 1) * amount; k++)
+        negative[k] = this.#baseline.score(src[row], others[k], time[row]);
+    }
+    return { positive, negative };
+  }
+}

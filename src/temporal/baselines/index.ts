@@ -1,0 +1,10 @@
+/** Baselines that any trained model should be read against. */
+export type { TemporalBaseline } from './baseline.js';
+export { EdgeBank, type EdgeBankOptions } from './edge-bank.js';
+export { type EvaluateBaselineOptions, evaluateBaseline } from './evaluate-baseline.js';
+export {
+  halfLivesOf,
+  LogisticRecency,
+  type RecencyOptions,
+  RecencyPopularity,
+} from './recency-popularity.js';
