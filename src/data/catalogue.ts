@@ -42,11 +42,15 @@ export type DatasetName =
   | 'collegemsg'
   | 'wikipedia'
   | 'mathoverflow'
+  | 'reddit'
+  | 'mooc'
+  | 'lastfm'
   | 'ogbn-arxiv'
   | 'ogbn-products';
 
 const planetoidUrl = 'https://github.com/kimiyoung/planetoid/raw/master/data';
 const shchurUrl = 'https://github.com/shchur/gnn-benchmark/raw/master/data/npz';
+const jodieUrl = 'https://snap.stanford.edu/jodie';
 const factsUrl = 'https://raw.githubusercontent.com/villmow/datasets_knowledge_embedding/master';
 
 /** Checksums of ind.<name>.<part>, by part. */
@@ -64,6 +68,12 @@ function ogbFiles(split: string): CatalogueEntry['files'] {
   const raw = ['edge', 'node-feat', 'node-label', 'num-node-list'].map((name) => `raw/${name}.csv.gz`);
   const parts = ['train', 'valid', 'test'].map((name) => `split/${split}/${name}.csv.gz`);
   return [...raw, ...parts].map((name) => [{ name }]);
+}
+
+/** Streams of events between users and items, as published with JODIE. */
+function jodieEntry(name: string, title: string, counts: CatalogueEntry['counts']): CatalogueEntry {
+  const files = [[{ name: `${name}.csv`, url: `${jodieUrl}/${name}.csv` }, { name: `ml_${name}.csv` }]];
+  return { title, licence: 'not stated (JODIE)', folder: name, files, counts };
 }
 
 const planetoidLicence = 'not stated for the data; the repository is MIT';
@@ -260,11 +270,13 @@ export const catalogue: Readonly<Record<DatasetName, CatalogueEntry>> = {
     counts: { nodes: 1899, events: 59835 },
   },
   wikipedia: {
-    title: 'Edits of Wikipedia pages by users, one month, without edge features',
+    title: 'Edits of Wikipedia pages by users, one month; edge features in the .csv files only',
     licence: 'CC BY-SA (Wikipedia)',
     folder: 'wikipedia',
     files: [
       [
+        { name: 'wikipedia.csv', url: `${jodieUrl}/wikipedia.csv` },
+        { name: 'ml_wikipedia.csv' },
         {
           name: 'ml_wikipedia.txt',
           sha256: '53754d231cd9ecf7012b924ec9d6d85b1d1d9f1d93f2955aa8f58f67ca864b8f',
@@ -287,6 +299,9 @@ export const catalogue: Readonly<Record<DatasetName, CatalogueEntry>> = {
     ],
     counts: { nodes: 24818, events: 506550, types: 3 },
   },
+  reddit: jodieEntry('reddit', 'Posts of users in subreddits, one month', { nodes: 10984, events: 672447 }),
+  mooc: jodieEntry('mooc', 'Actions of students on a course', { nodes: 7144, events: 411749 }),
+  lastfm: jodieEntry('lastfm', 'Songs that users listened to, one month', { nodes: 1980, events: 1293103 }),
   'ogbn-arxiv': {
     title: 'Citations of computer science papers, split by year',
     licence: 'ODC-BY',

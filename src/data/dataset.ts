@@ -60,6 +60,11 @@ export interface TemporalDataset {
   readonly names: readonly string[] | null;
   /** In bipartite data, nodes below this number are sources and the others destinations; null otherwise. */
   readonly numSources: number | null;
+  /** [events · featureWidth], row by row; null where the files have none. */
+  readonly features: Float32Array | null;
+  readonly featureWidth: number;
+  /** The label of each event; null without. */
+  readonly labels: Float32Array | null;
 }
 
 export type Dataset = NodeDataset | KnowledgeDataset | EntityDataset | TemporalDataset;

@@ -23,6 +23,7 @@ import { readPlanetoid } from './formats/planetoid.js';
 import { readShchur } from './formats/shchur.js';
 import { readTripleFiles } from './formats/tsv.js';
 import { karateClub } from './karate-club.js';
+import { readTemporal } from './temporal/read-temporal.js';
 import { loadWordNet, type WordNet } from './wordnet.js';
 
 export interface LoadOptions {
@@ -43,6 +44,9 @@ interface OtherKinds {
   collegemsg: TemporalDataset;
   wikipedia: TemporalDataset;
   mathoverflow: TemporalDataset;
+  reddit: TemporalDataset;
+  mooc: TemporalDataset;
+  lastfm: TemporalDataset;
 }
 
 export type DatasetOf<N extends DatasetName> = N extends keyof OtherKinds ? OtherKinds[N] : NodeDataset;
@@ -111,8 +115,24 @@ const events =
         );
       }
     }
-    return { kind: 'events', name, ...edges, time: time as Float64Array, type, typeNames, names, numSources };
+    return {
+      ...{ kind: 'events', name, ...edges, time: time as Float64Array, type, typeNames, names, numSources },
+      ...{ features: null, featureWidth: 0, labels: null },
+    };
   };
+
+/** Files of JODIE and TGN, with features and labels. */
+const interactions: Reader = async (name, files) => {
+  const { events, numNodes, featureWidth, labels, dstPool } = await readTemporal(files[0], { name });
+  const { src, dst, time, features } = events;
+  const numSources = dstPool.length === 0 ? 0 : dstPool[0];
+  return {
+    ...{ kind: 'events', name, numNodes, src, dst, time, type: null, typeNames: null, names: null },
+    ...{ numSources, features: features ?? null, featureWidth, labels },
+  };
+};
+
+const wikipediaText = events({ time: 2, idBase: 1 }, 8227);
 
 const readers: Readonly<Record<DatasetName, Reader>> = {
   'karate-club': async (name) => {
@@ -141,8 +161,12 @@ const readers: Readonly<Record<DatasetName, Reader>> = {
   umls: facts,
   wordnet: async () => loadWordNet(),
   collegemsg: events({ time: 2, idBase: 1 }),
-  wikipedia: events({ time: 2, idBase: 1 }, 8227),
+  wikipedia: (name, files) =>
+    files[0].endsWith('.csv') ? interactions(name, files) : wikipediaText(name, files),
   mathoverflow: events({ time: 2, type: 3, ids: 'names' }),
+  reddit: interactions,
+  mooc: interactions,
+  lastfm: interactions,
   'ogbn-arxiv': ogb(false),
   'ogbn-products': ogb(true),
 };

@@ -90,12 +90,12 @@ describe('fetching', () => {
   });
 
   test('content with a wrong checksum is refused and not kept', async () => {
-    served.set('/wikipedia/ml_wikipedia.txt', '1 2 3\n');
+    served.set('/mathoverflow/sx-mathoverflow-typed.txt.gz', '1 2 3\n');
     const root = join(folder, 'wrong');
-    await expect(loadDataset('wikipedia', { root, mirror })).rejects.toThrow(
-      /expected the checksum 53754d231cd9…/,
+    await expect(loadDataset('mathoverflow', { root, mirror })).rejects.toThrow(
+      /expected the checksum e451861143b5…/,
     );
-    await expect(readdir(join(root, 'wikipedia'))).rejects.toThrow('ENOENT');
+    await expect(readdir(join(root, 'mathoverflow'))).rejects.toThrow('ENOENT');
   });
 });
 

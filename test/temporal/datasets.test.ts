@@ -2,7 +2,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { catalogue, loadTemporalDataset, type TemporalDatasetName } from 'skein/data';
+import { splitByTime, TemporalGraph } from 'skein/graph';
 import { describe, expect, test } from 'vitest';
+import { makeFolder } from './event-file-fixtures.js';
 
 const root = process.env['SKEIN_DATA'];
 
@@ -14,22 +16,15 @@ function dataTest(name: TemporalDatasetName, title: string, body: () => Promise<
   test.skipIf(!here)(here ? title : `${title} (skipped, ${name} is not in SKEIN_DATA)`, body, 60_000);
 }
 
-/** numpy.quantile with linear interpolation, of ascending values. */
-function quantile(sorted: Float64Array, q: number): number {
-  const at = q * (sorted.length - 1);
-  const low = Math.floor(at);
-  const high = Math.min(low + 1, sorted.length - 1);
-  return sorted[low] + (at - low) * (sorted[high] - sorted[low]);
-}
-
 describe('event datasets', () => {
   dataTest('wikipedia', 'check 9: counts and quantile split of Wikipedia', async () => {
     const { events, numNodes, bipartite, dstPool } = await loadTemporalDataset('wikipedia');
     expect([events.src.length, numNodes, bipartite, dstPool.length]).toEqual([157_474, 9_227, true, 1_000]);
     expect([dstPool[0], dstPool[999]]).toEqual([8_227, 9_226]);
-    const [first, second] = [quantile(events.time, 0.7), quantile(events.time, 0.85)];
-    expect(events.time.filter((t) => t > first && t <= second).length).toBe(23_621);
-    expect(events.time.filter((t) => t > second).length).toBe(23_621);
+    const graph = new TemporalGraph(events, { numNodes });
+    const { trainEnd, validationEnd, newNodes } = splitByTime(graph, { newNodeFraction: 0.1 });
+    expect([trainEnd, validationEnd - trainEnd, 157_474 - validationEnd]).toEqual([110_232, 23_621, 23_621]);
+    expect(newNodes.filter((held) => held === 1).length).toBe(922);
   });
 
   dataTest('collegemsg', 'collegemsg', async () => {
@@ -49,5 +44,18 @@ describe('event datasets', () => {
   test('a name that is none', async () => {
     const wrong = loadTemporalDataset('wiki' as 'wikipedia');
     await expect(wrong).rejects.toThrow('expected one of wikipedia, collegemsg, mathoverflow');
+  });
+
+  test('files of JODIE are read with their features, and their counts are checked', async () => {
+    const header = 'user_id,item_id,timestamp,state_label,comma_separated_list_of_features\n';
+    const mooc = makeFolder({ 'mooc.csv': `${header}0,0,0,0,1,2\n` });
+    const loading = loadTemporalDataset('mooc', { root: mooc, download: false });
+    await expect(loading).rejects.toThrow('expected 7144 nodes in mooc, got 2');
+    const rows = Array.from({ length: 157_474 }, (_, i) => `${i % 8227},${i % 1000},${i},0,${i % 10}`);
+    const wikipedia = makeFolder({ 'wikipedia.csv': `${header}${rows.join('\n')}\n` });
+    const data = await loadTemporalDataset('wikipedia', { root: wikipedia, download: false });
+    expect(data).toMatchObject({ numNodes: 9_227, featureWidth: 1, bipartite: true });
+    expect([data.events.features?.length, data.labels?.length]).toEqual([157_474, 157_474]);
+    expect(data.events.dst[1]).toBe(8_228);
   });
 });

@@ -4,10 +4,10 @@ import { type LoadOptions, loadDataset } from '../load-dataset.js';
 import { makeTemporalData } from './make-temporal-data.js';
 import type { TemporalData } from './temporal-data.js';
 
-export type TemporalDatasetName = 'wikipedia' | 'collegemsg' | 'mathoverflow';
+export type TemporalDatasetName = 'wikipedia' | 'collegemsg' | 'mathoverflow' | 'reddit' | 'mooc' | 'lastfm';
 
 export const temporalDatasetNames: readonly TemporalDatasetName[] = [
-  ...(['wikipedia', 'collegemsg', 'mathoverflow'] as const),
+  ...(['wikipedia', 'collegemsg', 'mathoverflow', 'reddit', 'mooc', 'lastfm'] as const),
 ];
 
 /**
@@ -25,7 +25,13 @@ export async function loadTemporalDataset(
     throw new ValueError(expected('loadTemporalDataset', `one of ${names}`, 'name', name));
   }
   const data = await loadDataset(name, options);
-  const { src, dst, time, type, numNodes, typeNames, names, numSources } = data;
-  const events = { src, dst, time, ...(type === null ? {} : { types: type }) };
-  return makeTemporalData({ name, events, numNodes, typeNames, names, bipartite: numSources !== null });
+  const { src, dst, time, type, features, numNodes, featureWidth, labels, typeNames, names, numSources } =
+    data;
+  const events = {
+    ...{ src, dst, time },
+    ...(type === null ? {} : { types: type }),
+    ...(features === null ? {} : { features }),
+  };
+  const bipartite = numSources !== null;
+  return makeTemporalData({ name, events, numNodes, featureWidth, labels, typeNames, names, bipartite });
 }
