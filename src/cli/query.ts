@@ -1,6 +1,6 @@
 /** The work of `skein query`: asks a trained run by raw names, and answers with names. */
 import { type NameTable, readGlosses } from '../data/index.js';
-import { nearestWords } from '../train/config/nearest.js';
+import { nearestWords } from '../util/nearest.js';
 import {
   LinkPredictionModel,
   nearestNodes,

@@ -6,6 +6,7 @@
  * ends and its negatives are, so that a negative takes the same path as a positive.
  */
 import type { TemporalHop } from '../sample/temporal-hop.js';
+import type { Tensor } from '../tensor/index.js';
 import type { MailBoxRows } from './mailbox/rows.js';
 
 export interface TemporalBatch {
@@ -31,6 +32,8 @@ export interface TemporalBatch {
   readonly nodeOfRow: readonly Int32Array[];
   /** State of `nodes`; null for models without memory. */
   readonly state: MailBoxRows | null;
+  /** Features of `nodes` [U, w]; absent or null where nodes have none. */
+  readonly nodeFeatures?: Tensor | null;
   /** Features of the events so far, row-major by event row; null without. */
   readonly edgeFeatures: Float32Array | null;
   readonly featureWidth: number;

@@ -4,7 +4,7 @@
  * absent. `.prefault` gives the default, so defaults pass through the same checks as what people write.
  */
 import { z } from 'zod';
-import { nearest } from './nearest.js';
+import { nearest } from '../../util/nearest.js';
 
 /** What the documentation says about a key; kept in zod's registry beside the schema. */
 export interface FieldNote {

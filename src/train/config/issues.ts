@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import { describe } from '../../util/errors.js';
 import { isTree, type KeyPath, showPath, valueAt } from './key-path.js';
-import { nearest } from './nearest.js';
+import { nearest } from '../../util/nearest.js';
 
 /** One thing wrong with a configuration. */
 export interface ConfigProblem {

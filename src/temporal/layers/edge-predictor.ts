@@ -1,0 +1,104 @@
+/**
+ * `EdgePredictor`: how likely two embeddings meet, w·relu(W_s·h_s + W_d·h_d + b) + c as a logit. The same function as
+ * TGN's merge layer over [h_s ‖ h_d].
+ */
+import { Linear, Module, type ParameterOptions } from '../../nn/index.js';
+import {
+  add,
+  expand,
+  gatherRows,
+  linear,
+  linearPair,
+  relu,
+  reshape,
+  slice,
+  type Tensor,
+} from '../../tensor/index.js';
+import { expected, ShapeError } from '../../util/errors.js';
+
+/** Rows of the embeddings that belong to events: their ends, and q negatives of each at i·q. */
+export interface ScoredRoots {
+  readonly srcRoots: Int32Array;
+  readonly dstRoots: Int32Array;
+  readonly negRoots: Int32Array;
+}
+
+export interface EdgeScores {
+  /** [B]. */
+  readonly positive: Tensor;
+  /** [B·q], those of event i at i·q. */
+  readonly negative: Tensor;
+}
+
+export class EdgePredictor extends Module {
+  readonly src: Linear;
+  /** Without a bias: the source's serves both. */
+  readonly dst: Linear;
+  readonly out: Linear;
+
+  constructor(dim: number, options: ParameterOptions = {}) {
+    super();
+    this.src = new Linear(dim, dim, options);
+    this.dst = new Linear(dim, dim, { ...options, bias: false });
+    this.out = new Linear(dim, 1, options);
+  }
+
+  /** Scores of every event and of every negative with the event's source. */
+  forward(embeddings: Tensor, roots: ScoredRoots): EdgeScores {
+    const { srcRoots, dstRoots, negRoots } = roots;
+    const events = srcRoots.length;
+    const amount = events === 0 ? 0 : negRoots.length / events;
+    if (dstRoots.length !== events || !Number.isInteger(amount))
+      throw new ShapeError(
+        expected(
+          'EdgePredictor',
+          `as many destinations as the ${events} sources and a multiple of negatives`,
+          'roots',
+          `${dstRoots.length} and ${negRoots.length}`,
+        ),
+      );
+    if (amount <= 1) {
+      const scores = this.pairs(embeddings, joined(srcRoots, srcRoots.subarray(0, negRoots.length)), joined(dstRoots, negRoots));
+      return { positive: slice(scores, 0, events), negative: slice(scores, events) };
+    }
+    return this.#many(embeddings, roots, events, amount);
+  }
+
+  /** Scores of the pairs (a[i], b[i]), [n]. */
+  pairs(embeddings: Tensor, a: Int32Array, b: Int32Array): Tensor {
+    const { src, dst } = this;
+    const [hs, hd] = [gatherRows(embeddings, a), gatherRows(embeddings, b)];
+    return this.#score(linearPair(hs, src.weight, hd, dst.weight, src.bias, { relu: true }));
+  }
+
+  /** Each source is mapped once for all of its negatives. */
+  #many(embeddings: Tensor, roots: ScoredRoots, events: number, amount: number): EdgeScores {
+    const width = this.src.outFeatures;
+    const hs = this.src.forward(gatherRows(embeddings, roots.srcRoots));
+    const ends = joined(roots.dstRoots, roots.negRoots);
+    const few = ends.length <= embeddings.shape[0];
+    const hd = few
+      ? linear(gatherRows(embeddings, ends), this.dst.weight)
+      : gatherRows(linear(embeddings, this.dst.weight), ends);
+    const positive = this.#score(relu(add(hs, slice(hd, 0, events))));
+    const others = reshape(slice(hd, events), [events, amount, width]);
+    const sources = expand(reshape(hs, [events, 1, width]), [events, amount, width]);
+    const negative = this.#score(reshape(relu(add(sources, others)), [events * amount, width]));
+    return { positive, negative };
+  }
+
+  #score(hidden: Tensor): Tensor {
+    return reshape(this.out.forward(hidden), [hidden.shape[0]]);
+  }
+
+  protected override describe(): string {
+    return String(this.src.inFeatures);
+  }
+}
+
+function joined(a: Int32Array, b: Int32Array): Int32Array {
+  const both = new Int32Array(a.length + b.length);
+  both.set(a);
+  both.set(b, a.length);
+  return both;
+}

@@ -1,0 +1,121 @@
+/**
+ * What all memory updaters share: which time they see, what becomes of a node without mail, and the product of mail and
+ * time with the input weights. An updater works on copies: it returns new memory and writes nothing.
+ *
+ * Two rules of the literature differ and both are here. Time of the input: of the mail (TGN, DistTGL), so that the result
+ * does not depend on when somebody asks, or of the question (TGL). No mail yet: the memory is kept (TGN), or updated from
+ * a mail of zeros (TGL).
+ */
+import { Module, type ParameterOptions } from '../../nn/index.js';
+import { concat, type FloatDType, fromTypedArray, reshape, type Tensor, where } from '../../tensor/index.js';
+import { expected, ShapeError, ValueError } from '../../util/errors.js';
+import type { MailBoxRows } from '../mailbox/rows.js';
+
+export type TimeInput = 'mail' | 'query';
+export type EmptyMail = 'keep' | 'update';
+
+export interface MemoryUpdaterOptions extends ParameterOptions {
+  /** D: width of the memory; a mail has 2D. */
+  readonly dimMemory: number;
+  /** E: width of the edge features that come with a mail; 0 without. */
+  readonly dimEdge?: number;
+  /** Width of the encoding of time. */
+  readonly dimTime: number;
+  /** Default 'mail'. */
+  readonly timeInput?: TimeInput;
+  /** Default 'keep'. */
+  readonly emptyMail?: EmptyMail;
+}
+
+export interface UpdatedMemory {
+  /** [n, D]. */
+  readonly memory: Tensor;
+  /** When the memory is of, [n]. */
+  readonly time: Float64Array;
+}
+
+export abstract class MemoryUpdater extends Module {
+  readonly timeInput: TimeInput;
+  readonly emptyMail: EmptyMail;
+
+  constructor(options: Pick<MemoryUpdaterOptions, 'timeInput' | 'emptyMail'>) {
+    super();
+    const { timeInput = 'mail', emptyMail = 'keep' } = options;
+    if (timeInput !== 'mail' && timeInput !== 'query')
+      throw new ValueError(expected('MemoryUpdater', "'mail' or 'query'", 'timeInput', timeInput));
+    if (emptyMail !== 'keep' && emptyMail !== 'update')
+      throw new ValueError(expected('MemoryUpdater', "'keep' or 'update'", 'emptyMail', emptyMail));
+    this.timeInput = timeInput;
+    this.emptyMail = emptyMail;
+  }
+
+  /** New memory of all rows, whether they have mail or not. `now` is the time of the input, [n]. */
+  protected abstract update(rows: MailBoxRows, features: Tensor | null, now: Float64Array): Tensor;
+
+  /**
+   * @param rows state of n nodes.
+   * @param features edge features of the mails [n·K, E].
+   * @param queryTimes when the memory is asked for [n]; needed with timeInput 'query'.
+   */
+  forward(rows: MailBoxRows, features: Tensor | null, queryTimes: Float64Array | null): UpdatedMemory {
+    const now = this.#inputTimes(rows, queryTimes);
+    if (this.emptyMail === 'update') return { memory: this.update(rows, features, now), time: now };
+    const { mailCount, memory, memoryTime } = rows;
+    const withMail = mailCount.reduce((count, mails) => count + (mails > 0 ? 1 : 0), 0);
+    if (withMail === 0) return { memory, time: memoryTime };
+    const updated = this.update(rows, features, now);
+    if (withMail === mailCount.length) return { memory: updated, time: now };
+    const filled = Uint8Array.from(mailCount, (mails) => (mails > 0 ? 1 : 0));
+    const time = memoryTime.map((old, i) => (filled[i] === 1 ? now[i] : old));
+    return { memory: where(fromTypedArray(filled, [filled.length, 1]), updated, memory), time };
+  }
+
+  /** 'mail': of the latest mail, or of the memory where there is none. */
+  #inputTimes(rows: MailBoxRows, queryTimes: Float64Array | null): Float64Array {
+    if (this.timeInput === 'query') {
+      if (queryTimes === null || queryTimes.length !== rows.memoryTime.length)
+        throw new ValueError(
+          expected(
+            this.constructor.name,
+            `${rows.memoryTime.length} times (timeInput 'query')`,
+            'queryTimes',
+            queryTimes,
+          ),
+        );
+      return queryTimes;
+    }
+    const slots = slotsOf(rows);
+    return rows.memoryTime.map((memoryTime, i) => {
+      if (rows.mailCount[i] === 0) return memoryTime;
+      let latest = -Infinity;
+      for (let p = i * slots; p < (i + 1) * slots; p++) {
+        if (rows.mailEvents[p] >= 0) latest = Math.max(latest, rows.mailTime[p]);
+      }
+      // A mail without event, as set by hand: its slot counts all the same.
+      return latest === -Infinity ? rows.mailTime[i * slots] : latest;
+    });
+  }
+}
+
+/** K: mails that a row has room for. */
+export function slotsOf(rows: MailBoxRows): number {
+  return rows.memoryTime.length === 0 ? 1 : rows.mailTime.length / rows.memoryTime.length;
+}
+
+/** a − b in f64, then in the dtype asked for. */
+export function spanTensor(a: Float64Array, b: Float64Array, dtype: FloatDType): Tensor {
+  const spans = dtype === 'f64' ? new Float64Array(a.length) : new Float32Array(a.length);
+  for (let i = 0; i < spans.length; i++) spans[i] = a[i] - b[i];
+  return fromTypedArray(spans);
+}
+
+/** Every mail as a row with its edge features: [n·K, 2D + E]. */
+export function mailRows(where: string, rows: MailBoxRows, features: Tensor | null, width: number): Tensor {
+  const count = rows.mailTime.length;
+  const mailWidth = 2 * rows.memory.shape[1];
+  const mails = rows.mail.shape[1] === mailWidth ? rows.mail : reshape(rows.mail, [count, mailWidth]);
+  const whole = features === null ? mails : concat([mails, features], 1);
+  if (whole.shape[1] !== width)
+    throw new ShapeError(expected(where, `mails of width ${width}`, 'rows and features', whole.shape[1]));
+  return whole;
+}
