@@ -2,8 +2,11 @@
 
 export * from './baselines/index.js';
 export type { TemporalBatch } from './batch.js';
+export * from './config/index.js';
 export { type EventStream, type TemporalPart, temporalParts } from './event-stream.js';
 export * from './layers/index.js';
 export * from './mailbox/index.js';
 export * from './metrics/index.js';
+export * from './models/index.js';
 export * from './negatives/index.js';
+export * from './updaters/index.js';

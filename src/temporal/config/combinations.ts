@@ -3,7 +3,7 @@
  * width of the memory, a model that samples nothing has no fan-outs.
  */
 import type { ConfigProblem } from './parse.js';
-import type { GnnParam, MemoryParam, SamplingParam, TemporalConfig } from './types.js';
+import type { GnnSection, MemorySection, SamplingSection, TemporalConfig } from './types.js';
 
 /** The configuration completed; contradictions are added to `problems`. */
 export function checkTogether(given: TemporalConfig, problems: ConfigProblem[]): TemporalConfig {
@@ -19,7 +19,7 @@ export function checkTogether(given: TemporalConfig, problems: ConfigProblem[]):
 
 type Refuse = (key: string, message: string) => void;
 
-function completeSampling(sampling: SamplingParam, gnn: GnnParam, refuse: Refuse): SamplingParam {
+function completeSampling(sampling: SamplingSection, gnn: GnnSection, refuse: Refuse): SamplingSection {
   const { strategy, layer, neighbor, history, duration } = sampling;
   if (history > 1 && duration === 0)
     refuse('sampling.duration', `expected the length of a window for history ${history}, got 0`);
@@ -35,7 +35,7 @@ function completeSampling(sampling: SamplingParam, gnn: GnnParam, refuse: Refuse
   return sampling;
 }
 
-function checkMemory(memory: MemoryParam, sampling: SamplingParam, refuse: Refuse): void {
+function checkMemory(memory: MemorySection, sampling: SamplingSection, refuse: Refuse): void {
   if (memory.type === 'none') return;
   const { dim_out, dim_time, memory_update, attention_head, mailbox_size, mail_combine } = memory;
   if (dim_out === 0) refuse('memory.dim_out', 'expected a width of at least 1 for memory type node, got 0');
@@ -51,7 +51,7 @@ function checkMemory(memory: MemoryParam, sampling: SamplingParam, refuse: Refus
     refuse('memory.deliver_to', 'expected self where no neighbours are sampled, got neighbors');
 }
 
-function completeGnn(gnn: GnnParam, memory: MemoryParam, refuse: Refuse): GnnParam {
+function completeGnn(gnn: GnnSection, memory: MemorySection, refuse: Refuse): GnnSection {
   if (gnn.arch === 'transformer_attention') {
     if (gnn.dim_out === 0) refuse('gnn.dim_out', 'expected a width of at least 1, got 0');
     if (gnn.dim_out % gnn.att_head !== 0)
@@ -60,13 +60,19 @@ function completeGnn(gnn: GnnParam, memory: MemoryParam, refuse: Refuse): GnnPar
       refuse('gnn.time_transform', 'expected none for arch transformer_attention; JODIE needs identity');
     return gnn;
   }
-  if (memory.type === 'none') refuse('gnn.arch', 'expected transformer_attention without memory, got identity');
+  if (memory.type === 'none')
+    refuse('gnn.arch', 'expected transformer_attention without memory, got identity');
   if (gnn.dim_out !== 0 && gnn.dim_out !== memory.dim_out)
     refuse('gnn.dim_out', `expected memory.dim_out ${memory.dim_out} for arch identity, got ${gnn.dim_out}`);
   return { ...gnn, layer: 1, dim_out: memory.dim_out };
 }
 
-function checkEmbeddings(gnn: GnnParam, memory: MemoryParam, sampling: SamplingParam, refuse: Refuse): void {
+function checkEmbeddings(
+  gnn: GnnSection,
+  memory: MemorySection,
+  sampling: SamplingSection,
+  refuse: Refuse,
+): void {
   if (sampling.history > 1 && gnn.combine === 'none')
     refuse('gnn.combine', `expected rnn for history ${sampling.history}, got none`);
   if (sampling.history === 1 && gnn.combine !== 'none')

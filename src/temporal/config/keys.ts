@@ -3,7 +3,7 @@
  * The tables are complete by type: a key of `TemporalConfig` without a rule does not compile.
  */
 import { describe } from '../../util/errors.js';
-import type { GnnParam, MemoryParam, SamplingParam, TrainParam } from './types.js';
+import type { GnnSection, MemorySection, SamplingSection, TrainSection } from './types.js';
 
 /** Gives the value back in its final form, or the words for what was expected. */
 export interface Rule<T> {
@@ -51,10 +51,10 @@ const fanouts = rule<readonly number[]>(
 type Rules<T> = { readonly [K in keyof T]-?: Rule<T[K]> };
 
 export const rules: {
-  readonly sampling: Rules<SamplingParam>;
-  readonly memory: Rules<MemoryParam>;
-  readonly gnn: Rules<GnnParam>;
-  readonly train: Rules<TrainParam>;
+  readonly sampling: Rules<SamplingSection>;
+  readonly memory: Rules<MemorySection>;
+  readonly gnn: Rules<GnnSection>;
+  readonly train: Rules<TrainSection>;
 } = {
   sampling: {
     layer: whole(0, 1),

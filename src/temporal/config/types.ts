@@ -3,7 +3,7 @@
  * filled in. Keys that only we have: memory.time_input, memory.empty_mail and gnn.variant.
  */
 
-export interface SamplingParam {
+export interface SamplingSection {
   /** Hops; 0 when nothing is sampled. */
   readonly layer: number;
   /** Fan-out of each hop, the one next to the roots first. */
@@ -17,7 +17,7 @@ export interface SamplingParam {
   readonly duration: number;
 }
 
-export interface MemoryParam {
+export interface MemorySection {
   readonly type: 'node' | 'none';
   /** Width of a node's memory; 0 without memory. */
   readonly dim_out: number;
@@ -39,7 +39,7 @@ export interface MemoryParam {
   readonly empty_mail: 'keep' | 'update';
 }
 
-export interface GnnParam {
+export interface GnnSection {
   readonly arch: 'transformer_attention' | 'identity';
   readonly layer: number;
   readonly att_head: number;
@@ -58,7 +58,7 @@ export interface GnnParam {
   readonly variant: 'tgl' | 'tgn';
 }
 
-export interface TrainParam {
+export interface TrainSection {
   readonly epoch: number;
   readonly batch_size: number;
   readonly lr: number;
@@ -69,8 +69,8 @@ export interface TrainParam {
 }
 
 export interface TemporalConfig {
-  readonly sampling: SamplingParam;
-  readonly memory: MemoryParam;
-  readonly gnn: GnnParam;
-  readonly train: TrainParam;
+  readonly sampling: SamplingSection;
+  readonly memory: MemorySection;
+  readonly gnn: GnnSection;
+  readonly train: TrainSection;
 }

@@ -58,7 +58,11 @@ export class EdgePredictor extends Module {
         ),
       );
     if (amount <= 1) {
-      const scores = this.pairs(embeddings, joined(srcRoots, srcRoots.subarray(0, negRoots.length)), joined(dstRoots, negRoots));
+      const scores = this.pairs(
+        embeddings,
+        joined(srcRoots, srcRoots.subarray(0, negRoots.length)),
+        joined(dstRoots, negRoots),
+      );
       return { positive: slice(scores, 0, events), negative: slice(scores, events) };
     }
     return this.#many(embeddings, roots, events, amount);

@@ -8,7 +8,8 @@ import { Linear, Module, type ParameterOptions } from '../../nn/index.js';
 import { add, type FloatDType, gatherRows, type Tensor } from '../../tensor/index.js';
 import { expected, InternalError, ShapeError, StateError } from '../../util/errors.js';
 import type { TemporalBatch } from '../batch.js';
-import type { MemoryParam, TemporalConfig } from '../config/index.js';
+import type { MemorySection, TemporalConfig } from '../config/index.js';
+import type { MailBoxRows } from '../mailbox/rows.js';
 import {
   GRUMemoryUpdater,
   IdentityMemoryUpdater,
@@ -36,7 +37,7 @@ export interface MemoryView {
 }
 
 export class MemoryStage extends Module {
-  readonly param: MemoryParam;
+  readonly param: MemorySection;
   readonly dimEdge: number;
   readonly updater: MemoryUpdater;
   /** Maps node features to the width of the memory where they differ. */
@@ -86,7 +87,7 @@ export class MemoryStage extends Module {
   ): MemoryView {
     if (batch.state === null) throw new InternalError('a view of a batch without state');
     const rows = nodes === null ? batch.state : selectState(batch.state, nodes);
-    const { memory, time } = this.updater.forward(rows, this.#features(batch, rows.mailEvents), times);
+    const { memory, time } = this.updater.forward(rows, this.#features(batch, rows), times);
     return {
       updated: memory,
       updatedTime: time,
@@ -96,14 +97,15 @@ export class MemoryStage extends Module {
     };
   }
 
-  #features(batch: TemporalBatch, events: Int32Array): Tensor | null {
+  #features(batch: TemporalBatch, rows: MailBoxRows): Tensor | null {
     if (this.dimEdge === 0) return null;
+    if (rows.mailFeatures !== undefined) return rows.mailFeatures;
     if (batch.edgeFeatures === null || batch.featureWidth !== this.dimEdge) {
       const got = batch.edgeFeatures === null ? null : `rows of ${batch.featureWidth}`;
       throw new ShapeError(expected('GeneralModel', `rows of ${this.dimEdge} numbers`, 'edgeFeatures', got));
     }
-    const dtype = (batch.state?.memory.dtype ?? 'f32') as FloatDType;
-    return mailFeatures(batch.edgeFeatures, batch.featureWidth, events, dtype);
+    const dtype = rows.memory.dtype as FloatDType;
+    return mailFeatures(batch.edgeFeatures, batch.featureWidth, rows.mailEvents, dtype);
   }
 
   #withFeatures(memory: Tensor, batch: TemporalBatch, nodes: Int32Array | null): Tensor {

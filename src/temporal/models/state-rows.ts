@@ -23,7 +23,20 @@ export function selectState(state: MailBoxRows, rows: Int32Array): MailBoxRows {
     mailEvents,
     mailTime,
     mailCount: rows.map((row) => state.mailCount[row]),
+    ...(state.mailFeatures === undefined
+      ? {}
+      : { mailFeatures: selectSlots(state.mailFeatures, rows, slots) }),
   };
+}
+
+function selectSlots(x: Tensor, rows: Int32Array, slots: number): Tensor {
+  return gatherRows(
+    x,
+    Int32Array.from(
+      { length: rows.length * slots },
+      (_, p) => rows[Math.floor(p / slots)] * slots + (p % slots),
+    ),
+  );
 }
 
 export function selectTimes(times: Float64Array, rows: Int32Array): Float64Array {
@@ -33,7 +46,10 @@ export function selectTimes(times: Float64Array, rows: Int32Array): Float64Array
 }
 
 /** The distinct values in ascending order, and where each of the given ones lies among them. */
-export function distinct(values: Int32Array): { readonly unique: Int32Array; readonly positions: Int32Array } {
+export function distinct(values: Int32Array): {
+  readonly unique: Int32Array;
+  readonly positions: Int32Array;
+} {
   const unique = Int32Array.from(new Set(values)).sort();
   const at = new Map(Array.from(unique, (value, i) => [value, i] as const));
   return { unique, positions: values.map((value) => at.get(value) as number) };
