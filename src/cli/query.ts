@@ -1,6 +1,5 @@
 /** The work of `skein query`: asks a trained run by raw names, and answers with names. */
 import { type NameTable, readGlosses } from '../data/index.js';
-import { nearestWords } from '../util/nearest.js';
 import {
   LinkPredictionModel,
   nearestNodes,
@@ -11,6 +10,7 @@ import {
   topLinks,
 } from '../train/index.js';
 import { ValueError } from '../util/errors.js';
+import { nearestWords } from '../util/nearest.js';
 
 export interface QueryCommand {
   readonly head?: string;

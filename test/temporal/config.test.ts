@@ -8,7 +8,32 @@ import { parse } from 'yaml';
 
 type Document = Record<string, Record<string, unknown>[]>;
 
-const names = ['tgn', 'tgat', 'jodie', 'apan', 'dyrep', 'dysat'];
+/** What makes each model itself. */
+const wanted: Readonly<Record<string, Record<string, unknown>>> = {
+  tgn: {
+    sampling: { layer: 1, neighbor: [10], strategy: 'recent' },
+    memory: { type: 'node', memory_update: 'gru', mailbox_size: 1, time_input: 'mail', empty_mail: 'keep' },
+    gnn: { arch: 'transformer_attention', dim_out: 100, variant: 'tgl', dyrep: false },
+  },
+  tgat: {
+    sampling: { layer: 2, neighbor: [10, 10], strategy: 'uniform' },
+    memory: { type: 'none', dim_out: 0 },
+    gnn: { layer: 2, dim_time: 100 },
+  },
+  jodie: {
+    sampling: { layer: 0, neighbor: [], strategy: 'identity' },
+    memory: { memory_update: 'rnn' },
+    gnn: { arch: 'identity', time_transform: 'JODIE' },
+  },
+  apan: {
+    sampling: { layer: 1 },
+    memory: { deliver_to: 'neighbors', mailbox_size: 10, memory_update: 'transformer' },
+    gnn: { arch: 'identity', dim_out: 100 },
+  },
+  dyrep: { gnn: { dyrep: true, use_dst_emb: true, use_src_emb: false }, memory: { memory_update: 'rnn' } },
+  dysat: { sampling: { history: 3, duration: 10000, prop_time: true }, gnn: { combine: 'rnn', dim_time: 0 } },
+};
+const names = Object.keys(wanted);
 
 function example(name: string): Document {
   return parse(readFileSync(new URL(`../../examples/temporal/${name}.yml`, import.meta.url), 'utf8'));
@@ -35,7 +60,7 @@ describe('check 20: every key is used, warned about or refused', () => {
   test.each(names)('%s.yml is read without warnings', (name) => {
     const { config, warnings } = parseTemporalConfig(example(name));
     expect(warnings).toEqual([]);
-    expect(config).toMatchSnapshot();
+    expect(config).toMatchObject(wanted[name]);
   });
 
   test.each([

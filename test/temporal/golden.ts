@@ -1,4 +1,4 @@
-/** Values that PyTorch computed for temporal parts (test/golden/temporal-*.json, written by scripts/golden/temporal.py). */
+/** Values that PyTorch computed for temporal parts (test/golden/temporal-*.json, written by scripts/golden/temporal_updaters.py). */
 import { readFileSync } from 'node:fs';
 import type { MailBoxRows } from 'skein/temporal';
 import { type FloatDType, fromArray, reshape, type Tensor } from 'skein/tensor';
@@ -7,9 +7,9 @@ import { type Cases, pattern, type Recorded } from '../nn/golden.js';
 export function temporalGolden(name: string): Cases<Recorded> {
   const file = new URL(`../golden/temporal-${name}.json`, import.meta.url);
   const { format, version, cases } = JSON.parse(readFileSync(file, 'utf8'));
-  if (format !== 'skein-temporal-golden' || version !== 1) {
+  if (format !== 'skein-temporal-updaters-golden' || version !== 1) {
     throw new Error(
-      `test/golden/temporal-${name}.json has version ${version}, this test needs 1. Run: python3 scripts/golden/temporal.py`,
+      `test/golden/temporal-${name}.json has version ${version}, this test needs 1. Run: python3 scripts/golden/temporal_updaters.py`,
     );
   }
   return cases;

@@ -3,8 +3,8 @@
  * features. Nodes 0 … numNodes − 1, events at whole times with ties.
  */
 import { TemporalHop } from 'skein/sample';
-import { type FloatDType, randn } from 'skein/tensor';
 import type { MailBoxRows, TemporalBatch, TemporalConfig } from 'skein/temporal';
+import { type FloatDType, randn } from 'skein/tensor';
 import { Random } from 'skein/util';
 
 export interface SmallBatchOptions {
@@ -44,13 +44,18 @@ export function smallBatch(options: SmallBatchOptions): TemporalBatch {
   const times = Float64Array.from(eventRows, (row) => stream.time[row]);
   const roots: Rows = {
     nodes: Int32Array.from([...src, ...dst, ...negatives]),
-    times: Float64Array.from([...times, ...times, ...Array.from(negatives, (_, i) => times[Math.floor(i / amount)])]),
+    times: Float64Array.from([
+      ...times,
+      ...times,
+      ...Array.from(negatives, (_, i) => times[Math.floor(i / amount)]),
+    ]),
   };
   const { history, duration } = config.sampling;
   const snapshots = Array.from({ length: history }, (_, w) => sampleHops(stream, roots, config, w, duration));
   const lastRows = snapshots.map((hops) => hops[hops.length - 1].srcNodes);
   const nodes = Int32Array.from(new Set(lastRows.flatMap((rows) => [...rows])));
-  const range = (from: number, count: number): Int32Array => Int32Array.from({ length: count }, (_, i) => from + i);
+  const range = (from: number, count: number): Int32Array =>
+    Int32Array.from({ length: count }, (_, i) => from + i);
   return {
     ...{ eventRows, src, dst, times, negatives, hops: snapshots[0], snapshots, nodes },
     rootNodes: roots.nodes,
@@ -61,7 +66,10 @@ export function smallBatch(options: SmallBatchOptions): TemporalBatch {
     nodeOfRow: lastRows.map((rows) => rows.map((node) => nodes.indexOf(node))),
     state: config.memory.type === 'none' ? null : randomState(nodes, config, random, dtype, empty),
     nodeFeatures: dimNode === 0 ? null : randn([nodes.length, dimNode], { random, dtype }),
-    edgeFeatures: dimEdge === 0 ? null : Float32Array.from({ length: numEvents * dimEdge }, () => random.next() - 0.5),
+    edgeFeatures:
+      dimEdge === 0
+        ? null
+        : Float32Array.from({ length: numEvents * dimEdge }, () => random.nextFloat() - 0.5),
     featureWidth: dimEdge,
   };
 }
@@ -76,7 +84,13 @@ function makeStream(random: Random): Stream {
 }
 
 /** The hops of one window; without sampling one hop without edges. */
-function sampleHops(stream: Stream, roots: Rows, config: TemporalConfig, window: number, duration: number): TemporalHop[] {
+function sampleHops(
+  stream: Stream,
+  roots: Rows,
+  config: TemporalConfig,
+  window: number,
+  duration: number,
+): TemporalHop[] {
   const { neighbor, prop_time } = config.sampling;
   const hops: TemporalHop[] = [];
   let rows = roots;
@@ -88,7 +102,14 @@ function sampleHops(stream: Stream, roots: Rows, config: TemporalConfig, window:
   return hops;
 }
 
-function sampleHop(stream: Stream, rows: Rows, fanout: number, propTime: boolean, window: number, duration: number): TemporalHop {
+function sampleHop(
+  stream: Stream,
+  rows: Rows,
+  fanout: number,
+  propTime: boolean,
+  window: number,
+  duration: number,
+): TemporalHop {
   const indptr = [0];
   const sources: number[] = [];
   const eventRows: number[] = [];
@@ -100,7 +121,9 @@ function sampleHop(stream: Stream, rows: Rows, fanout: number, propTime: boolean
     const from = duration === 0 ? -Infinity : until - duration;
     const past = Array.from(stream.time, (_, e) => e).filter(
       (e) =>
-        (stream.src[e] === node || stream.dst[e] === node) && stream.time[e] < until && stream.time[e] >= from,
+        (stream.src[e] === node || stream.dst[e] === node) &&
+        stream.time[e] < until &&
+        stream.time[e] >= from,
     );
     for (const e of fanout === 0 ? [] : past.slice(-fanout)) {
       const time = propTime ? rows.times[i] : stream.time[e];
@@ -126,10 +149,18 @@ function sampleHop(stream: Stream, rows: Rows, fanout: number, propTime: boolean
   });
 }
 
-function randomState(nodes: Int32Array, config: TemporalConfig, random: Random, dtype: FloatDType, empty: number): MailBoxRows {
+function randomState(
+  nodes: Int32Array,
+  config: TemporalConfig,
+  random: Random,
+  dtype: FloatDType,
+  empty: number,
+): MailBoxRows {
   const { dim_out: width, mailbox_size: slots } = config.memory;
   const n = nodes.length;
-  const mailCount = Int32Array.from({ length: n }, () => (random.next() < empty ? 0 : 1 + random.nextInt(slots)));
+  const mailCount = Int32Array.from({ length: n }, () =>
+    random.nextFloat() < empty ? 0 : 1 + random.nextInt(slots),
+  );
   const mailEvents = new Int32Array(n * slots).fill(-1);
   const mailTime = new Float64Array(n * slots);
   const memoryTime = new Float64Array(n);

@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigError } from '../../util/errors.js';
-import type { DatasetFacts } from './check-dataset.js';
 import { nearest } from '../../util/nearest.js';
+import type { DatasetFacts } from './check-dataset.js';
 
 /** `dataset` is a prepared directory or a name of the catalogue (ours or Marius's). */
 export async function datasetFacts(dataset: string): Promise<DatasetFacts> {

@@ -1,8 +1,8 @@
 /** From zod's issues to our sentences: key path, what was expected, what came, what to do. */
 import type { z } from 'zod';
 import { describe } from '../../util/errors.js';
-import { isTree, type KeyPath, showPath, valueAt } from './key-path.js';
 import { nearest } from '../../util/nearest.js';
+import { isTree, type KeyPath, showPath, valueAt } from './key-path.js';
 
 /** One thing wrong with a configuration. */
 export interface ConfigProblem {
