@@ -33,7 +33,9 @@ static F find_function(const char* name) {
   return library == nullptr ? nullptr : reinterpret_cast<F>(dlsym(library, name));
 }
 
-i64 metis_partition(const i32* offsets, const i32* indices, i64 n, i64 parts, i64 seed, i32* out) {
+// Weights may be null: then every node counts once, every edge too.
+static i64 run_metis(const i32* offsets, const i32* indices, const i32* edgeWeights, const i32* nodeWeights,
+                     i64 constraints, i64 n, i64 parts, i64 seed, i32* out) {
   if (!std::is_same_v<idx_t, i32>) return -1;
   static std::mutex one_at_a_time;  // its random numbers are global
   std::lock_guard<std::mutex> lock(one_at_a_time);
@@ -44,18 +46,29 @@ i64 metis_partition(const i32* offsets, const i32* indices, i64 n, i64 parts, i6
   defaults(options);
   options[METIS_OPTION_NUMBERING] = 0;
   options[METIS_OPTION_SEED] = static_cast<idx_t>(seed);
-  idx_t nodes = static_cast<idx_t>(n), constraints = 1, wanted = static_cast<idx_t>(parts), cut = 0;
+  idx_t nodes = static_cast<idx_t>(n), balanced = static_cast<idx_t>(constraints), wanted = static_cast<idx_t>(parts);
+  idx_t cut = 0;
   const auto writable = [](const i32* p) { return reinterpret_cast<idx_t*>(const_cast<i32*>(p)); };
-  const int status = partition(&nodes, &constraints, writable(offsets), writable(indices), nullptr, nullptr, nullptr,
-                               &wanted, nullptr, nullptr, options, &cut, reinterpret_cast<idx_t*>(out));
+  const int status = partition(&nodes, &balanced, writable(offsets), writable(indices), writable(nodeWeights), nullptr,
+                               writable(edgeWeights), &wanted, nullptr, nullptr, options, &cut,
+                               reinterpret_cast<idx_t*>(out));
   if (status != METIS_OK) throw std::runtime_error("METIS returned status " + std::to_string(status));
   return cut;
 }
 
 #else
 
-i64 metis_partition(const i32*, const i32*, i64, i64, i64, i32*) { return -1; }
+static i64 run_metis(const i32*, const i32*, const i32*, const i32*, i64, i64, i64, i64, i32*) { return -1; }
 
 #endif
+
+i64 metis_partition(const i32* offsets, const i32* indices, i64 n, i64 parts, i64 seed, i32* out) {
+  return run_metis(offsets, indices, nullptr, nullptr, 1, n, parts, seed, out);
+}
+
+i64 metis_partition_weighted(const i32* offsets, const i32* indices, const i32* edgeWeights, const i32* nodeWeights,
+                             i64 constraints, i64 n, i64 parts, i64 seed, i32* out) {
+  return run_metis(offsets, indices, edgeWeights, nodeWeights, constraints, n, parts, seed, out);
+}
 
 }  // namespace skein

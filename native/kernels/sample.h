@@ -32,4 +32,8 @@ void sort_rows(const i32* offsets, const i32* indices, i32* out, i64 rows);
 // Parts of a symmetric graph without self loops, balanced, with few edges between them. Returns the cut; -1 without METIS.
 i64 metis_partition(const i32* offsets, const i32* indices, i64 n, i64 parts, i64 seed, i32* out);
 
+// The same with a weight per edge (equal in both directions) and `constraints` weights per node, each balanced.
+i64 metis_partition_weighted(const i32* offsets, const i32* indices, const i32* edgeWeights, const i32* nodeWeights,
+                             i64 constraints, i64 n, i64 parts, i64 seed, i32* out);
+
 }  // namespace skein

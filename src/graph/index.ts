@@ -25,7 +25,12 @@ export {
 export { LocalGraph } from './local-graph.js';
 export type { AggregateOptions, AttentionOptions, MessageGraph } from './message-graph.js';
 export { edgeSoftmax } from './message-passing.js';
-export { metisPartition, type Partition } from './partition.js';
+export {
+  metisPartition,
+  metisPartitionWeighted,
+  type Partition,
+  type WeightedAdjacency,
+} from './partition.js';
 export { SparseMatrix } from './sparse-matrix.js';
 export type { TCSR, TemporalAdjacency } from './temporal-adjacency.js';
 export type { TemporalEvents } from './temporal-events.js';

@@ -4,6 +4,7 @@
  */
 import { kernels } from '../native/index.js';
 import { checkInteger, StateError } from '../util/errors.js';
+import { checkNodeIds } from './adjacency.js';
 import type { Graph } from './graph.js';
 import { removeSelfLoops, toUndirected } from './transforms.js';
 
@@ -29,11 +30,48 @@ export function metisPartition(
   const { offsets, indices } = removeSelfLoops(toUndirected(graph)).adjacency;
   // Twice the edges of an Int32 list at most, so offsets are Int32 too.
   const cut = kernels().metisPartition(offsets as Int32Array, indices, n, numParts, seed, parts);
-  if (cut < 0) {
-    throw new StateError(
-      `${where}: expected METIS, which this build of the addon does not have. Install libmetis with its header ` +
-        '(Debian: libmetis-dev), build the addon again, or give the part of each node yourself.',
-    );
-  }
-  return { parts, cut };
+  return { parts, cut: checkCut(where, cut) };
+}
+
+/** A symmetric graph without self loops, with whole weights. */
+export interface WeightedAdjacency {
+  readonly offsets: Int32Array;
+  readonly indices: Int32Array;
+  /** Of every entry; the same in both directions. */
+  readonly edgeWeights: Int32Array;
+  /** [nodes · constraints]. */
+  readonly nodeWeights: Int32Array;
+  /** How many weights a node has; the sum of each is balanced among the parts. */
+  readonly constraints: number;
+}
+
+/** Parts of about equal weight in every respect, with edges of little weight between them. */
+export function metisPartitionWeighted(
+  graph: WeightedAdjacency,
+  numParts: number,
+  options: { readonly seed?: number } = {},
+): Partition {
+  const where = 'metisPartitionWeighted';
+  const { offsets, indices, edgeWeights, nodeWeights } = graph;
+  const n = offsets.length - 1;
+  checkInteger(where, 'numParts', numParts, 1, Math.max(1, n));
+  const constraints = checkInteger(where, 'constraints', graph.constraints, 1, 16);
+  const seed = checkInteger(where, 'seed', options.seed ?? 0, 0, 2 ** 31 - 1);
+  checkNodeIds(where, 'indices', indices, n);
+  checkInteger(where, 'the end of offsets', offsets[n], indices.length, indices.length);
+  checkInteger(where, 'the number of edgeWeights', edgeWeights.length, indices.length, indices.length);
+  checkInteger(where, 'the number of nodeWeights', nodeWeights.length, n * constraints, n * constraints);
+  const parts = new Int32Array(n);
+  if (numParts === 1 || n === 0) return { parts, cut: 0 };
+  const run = kernels().metisPartitionWeighted;
+  const cut = run(offsets, indices, edgeWeights, nodeWeights, constraints, n, numParts, seed, parts);
+  return { parts, cut: checkCut(where, cut) };
+}
+
+function checkCut(where: string, cut: number): number {
+  if (cut >= 0) return cut;
+  throw new StateError(
+    `${where}: expected METIS, which this build of the addon does not have. Install libmetis with its header ` +
+      '(Debian: libmetis-dev), build the addon again, or give the part of each node yourself.',
+  );
 }

@@ -119,4 +119,16 @@ export interface SampleKernels {
     seed: number,
     out: Int32Array,
   ): number;
+  /** The same with a weight per edge (equal in both directions) and `constraints` weights per node, each balanced. */
+  metisPartitionWeighted(
+    offsets: Int32Array,
+    indices: Int32Array,
+    edgeWeights: Int32Array,
+    nodeWeights: Int32Array,
+    constraints: number,
+    n: number,
+    parts: number,
+    seed: number,
+    out: Int32Array,
+  ): number;
 }

@@ -9,4 +9,5 @@ export * from './mailbox/index.js';
 export * from './metrics/index.js';
 export * from './models/index.js';
 export * from './negatives/index.js';
+export * from './partition/index.js';
 export * from './updaters/index.js';

@@ -99,3 +99,7 @@ export function sortRows(offsets: Int32Array, indices: Int32Array, out: Int32Arr
 export function metisPartition(): number {
   return -1;
 }
+
+export function metisPartitionWeighted(): number {
+  return -1;
+}
