@@ -220,4 +220,22 @@ describe.skipIf(nativeKernels === null)('sampling kernels: native = reference', 
     }
     expect(part[0]).not.toBe(part[8]);
   });
+
+  it('metisPartitionWeighted cuts the light edge and balances what nodes weigh, or says that it is not there', () => {
+    // A path 0 – 1 – … – 7; the edge 1 – 2 is the lightest. By the second weight 0 and 1 are as much as the rest.
+    const edges = Array.from({ length: 7 }, (_, v) => [v, v + 1] as const);
+    const path = fromPairs(8, [...edges, ...edges.map(([u, v]) => [v, u] as const)]);
+    const edgeWeights = new Int32Array(14);
+    for (let v = 0; v < 8; v++) {
+      for (let e = path.offsets[v]; e < path.offsets[v + 1]; e++)
+        edgeWeights[e] = Math.min(v, path.indices[e]) === 1 ? 1 : 50;
+    }
+    const heavy = Int32Array.from({ length: 8 }, (_, v) => (v < 2 ? 3 : 1));
+    const part = new Int32Array(8);
+    const { offsets, indices } = path;
+    const cut = native.metisPartitionWeighted(offsets, indices, edgeWeights, heavy, 1, 8, 2, 1, part);
+    if (cut === -1) return;
+    expect(cut).toBe(1);
+    expect([...part].map((p) => (p === part[0] ? 0 : 1))).toEqual([0, 0, 1, 1, 1, 1, 1, 1]);
+  });
 });

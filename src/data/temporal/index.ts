@@ -6,5 +6,13 @@ export {
   type TemporalDatasetName,
   temporalDatasetNames,
 } from './load-temporal-dataset.js';
+export {
+  type PartitionData,
+  type PartitionLoadOptions,
+  type PartitionSaveOptions,
+  partitionLoad,
+  partitionSave,
+  type RowSplit,
+} from './partition-files.js';
 export { type ReadTemporalOptions, readTemporal } from './read-temporal.js';
 export type { EventArrays, NodeLabels, TemporalData } from './temporal-data.js';
