@@ -222,7 +222,7 @@ describe.skipIf(nativeKernels === null)('sampling kernels: native = reference', 
   });
 
   it('metisPartitionWeighted cuts the light edge and balances what nodes weigh, or says that it is not there', () => {
-    // A path 0 – 1 – … – 7; the edge 1 – 2 is the lightest. By the second weight 0 and 1 are as much as the rest.
+    // A path 0 – 1 – … – 7; the edge 1 – 2 is the lightest. Nodes 0 and 1 weigh as much as the rest.
     const edges = Array.from({ length: 7 }, (_, v) => [v, v + 1] as const);
     const path = fromPairs(8, [...edges, ...edges.map(([u, v]) => [v, u] as const)]);
     const edgeWeights = new Int32Array(14);

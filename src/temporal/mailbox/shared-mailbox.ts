@@ -11,7 +11,7 @@
 import { kernels } from '../../native/index.js';
 import { type Ids, Tensor } from '../../tensor/index.js';
 import { checkIds } from '../../tensor/ops/common.js';
-import { checkInteger, checkNumber, expected, ValueError } from '../../util/errors.js';
+import { checkInteger, checkNumber, expected, StateError, ValueError } from '../../util/errors.js';
 import {
   checkClock,
   checkMail,
@@ -297,7 +297,12 @@ export class SharedMailBox {
 
   #apply(where: string, delta: PlainDelta): void {
     checkClock(where, this.#state, this.shape.slots, delta);
-    const features = this.#sizes.meanWidth > 0 ? this.#edgeFeatures() : null;
+    const needed = this.#sizes.meanWidth > 0 && delta.mailNodes.length > 0;
+    const features = needed ? this.#edgeFeatures() : null;
+    if (needed && features === null) {
+      const advice = 'The mean of mails needs the features of their events.';
+      throw new StateError(expected(where, 'features of events', 'edgeFeatures', null, advice));
+    }
     this.#writer.write(this.#state, this.#sizes, delta, features);
     this.#version++;
   }

@@ -15,11 +15,11 @@ export function degrees({ numNodes, src, dst }: TrainingEvents): Int32Array {
 }
 
 /** Nodes by events, the fewest first; equal ones by id. */
-export function byDegree(degree: Int32Array): Int32Array {
+function byDegree(degree: Int32Array): Int32Array {
   return Int32Array.from(degree.keys()).sort((a, b) => degree[a] - degree[b] || a - b);
 }
 
-export function smallest(loads: ArrayLike<number>): number {
+function smallest(loads: ArrayLike<number>): number {
   let best = 0;
   for (let p = 1; p < loads.length; p++) if (loads[p] < loads[best]) best = p;
   return best;
