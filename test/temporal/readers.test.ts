@@ -71,7 +71,7 @@ describe('SNAP', () => {
       '# header\n% too\n\n1 2  1082040961\n3\t2\t1082155839 \r\n  4 1 1082155839\n',
     );
     const data = await readTemporal(path);
-    expect(data).toMatchObject({ numNodes: 4, names: null, typeNames: null, bipartite: false });
+    expect(data).toMatchObject({ numNodes: 4, nodeIds: null, typeNames: null, bipartite: false });
     expect(list(data.events.src)).toEqual([0, 2, 3]);
     expect(list(data.events.dst)).toEqual([1, 1, 0]);
     expect(list(data.events.time)).toEqual([1082040961, 1082155839, 1082155839]);
@@ -80,7 +80,7 @@ describe('SNAP', () => {
   test('ids with gaps are numbered by appearance; types by word', async () => {
     const path = makeFile('q.txt', '9 4 1 a2q\n4 7 2 c2q\n9 2000000000 3 a2q\n');
     const data = await readTemporal(path);
-    expect(data.names).toEqual(['9', '4', '7', '2000000000']);
+    expect(list(data.nodeIds ?? [])).toEqual([9, 4, 7, 2000000000]);
     expect(list(data.events.src)).toEqual([0, 1, 0]);
     expect(list(data.events.types)).toEqual([0, 1, 0]);
     expect(data.typeNames).toEqual(['a2q', 'c2q']);

@@ -78,6 +78,8 @@ class LineParser {
   /** Where the current field starts and ends. */
   #from = 0;
   #to = 0;
+  /** Where the current line ends. */
+  #end = 0;
   lines = 0;
 
   constructor(layout: TableLayout) {
@@ -131,10 +133,8 @@ class LineParser {
     this.#columns.startRow();
     let fields = 0;
     for (; at <= end && fields < roles.length; fields++) {
-      at = this.#field(at, end);
-      this.#store(roles[fields]);
-      at = this.#skipBlanks(at, end);
-      if (!this.#commas && at === end) at++;
+      this.#end = end;
+      at = this.#store(roles[fields], at);
     }
     if (this.#layout.features === true) this.#features(at, end, fields);
     else if (fields < roles.length || at <= end) this.#wrongCount(start, end, roles.length);
@@ -155,12 +155,10 @@ class LineParser {
     const columns = this.#columns;
     let count = 0;
     for (let at = start; at <= end; count++) {
-      at = this.#field(at, end);
-      const value = this.#number();
+      const value = this.#number(at);
       if (value - value !== 0) this.#fail(`a finite number for feature ${count}`, this.#text());
       columns.pushFeature(value, count);
-      at = this.#skipBlanks(at, end);
-      if (!this.#commas && at === end) at++;
+      at = this.#next();
     }
     const wanted = columns.featureWidth;
     if (!columns.checkWidth(count)) this.#fail(`${wanted} features`, `${count}`);
@@ -172,30 +170,39 @@ class LineParser {
     return at;
   }
 
-  /** Finds the end of the field at `from`; returns where the next one starts, beyond `end` after the last. */
-  #field(from: number, end: number): number {
-    const buffer = this.#buffer;
-    let at = from;
-    if (this.#commas) while (at < end && buffer[at] !== comma) at++;
-    else while (at < end && buffer[at] !== blank && buffer[at] !== tab) at++;
+  /** Finds the end of the field at `from`. */
+  #field(from: number): void {
     this.#from = from;
-    this.#to = at;
-    return this.#commas ? at + 1 : at;
+    this.#to = from;
+    while (this.#to < this.#end && !this.#isDelimiter(this.#buffer[this.#to])) this.#to++;
+  }
+
+  #isDelimiter(byte: number): boolean {
+    return this.#commas ? byte === comma : byte === blank || byte === tab;
+  }
+
+  /** Where the field after the current one starts; beyond the end of the line after the last. */
+  #next(): number {
+    if (this.#commas) return this.#to + 1;
+    const at = this.#skipBlanks(this.#to, this.#end);
+    return at === this.#end ? at + 1 : at;
   }
 
   #text(): string {
     return JSON.stringify(this.#buffer.toString('utf8', this.#from, Math.min(this.#to, this.#from + 60)));
   }
 
-  #store(role: ColumnRole): void {
-    if (role === 'skip') return;
+  /** Takes in the field at `from`; returns where the next one starts. */
+  #store(role: ColumnRole, from: number): number {
     const columns = this.#columns;
-    if (role === 'type') {
+    if (role === 'skip' || role === 'type') {
+      this.#field(from);
+      if (role === 'skip') return this.#next();
       if (this.#from === this.#to) this.#fail('a word for the type', '""');
       columns.setType(this.#buffer.toString('utf8', this.#from, this.#to));
-      return;
+      return this.#next();
     }
-    const value = this.#number();
+    const value = this.#number(from);
     if (role === 'time' || role === 'label') {
       if (value - value !== 0) this.#fail(`a finite number for ${names[role]}`, this.#text());
     } else {
@@ -204,18 +211,22 @@ class LineParser {
         this.#fail(`a whole number from 0 to ${largest} for ${names[role]}`, this.#text());
     }
     columns.set(role, value);
+    return this.#next();
   }
 
-  /** Up to 15 digits and a small power of ten are exact in one division; the rest goes through `Number`. */
-  #number(): number {
+  /**
+   * The number at `from`, which becomes the current field. Up to 15 digits and a small power of ten are exact in one
+   * division; the rest goes through `Number`.
+   */
+  #number(from: number): number {
     const buffer = this.#buffer;
-    const to = this.#to;
-    const negative = buffer[this.#from] === 45 && this.#from < to;
-    let at = negative ? this.#from + 1 : this.#from;
+    const end = this.#end;
+    const negative = from < end && buffer[from] === 45;
+    let at = negative ? from + 1 : from;
     let mantissa = 0;
     let digits = 0;
     let point = -1;
-    for (; at < to; at++) {
+    for (; at < end; at++) {
       const digit = buffer[at] - 48;
       if (digit >= 0 && digit <= 9) {
         mantissa = mantissa * 10 + digit;
@@ -226,7 +237,12 @@ class LineParser {
         break;
       }
     }
-    if (at < to || digits === 0 || digits > 15) return this.#slowNumber();
+    if ((at < end && !this.#isDelimiter(buffer[at])) || digits === 0 || digits > 15) {
+      this.#field(from);
+      return this.#slowNumber();
+    }
+    this.#from = from;
+    this.#to = at;
     const magnitude = point < 0 ? mantissa : mantissa / powers[digits - point];
     return negative ? -magnitude : magnitude;
   }

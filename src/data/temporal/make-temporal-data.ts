@@ -9,7 +9,8 @@ export type TemporalParts = Pick<TemporalData, 'name' | 'events' | 'numNodes'> &
 export function makeTemporalData(parts: TemporalParts): TemporalData {
   const { events, numNodes } = parts;
   return {
-    ...{ featureWidth: 0, labels: null, nodeLabels: null, nodeFeatures: null, typeNames: null, names: null },
+    ...{ featureWidth: 0, labels: null, nodeLabels: null, nodeFeatures: null },
+    ...{ typeNames: null, names: null, nodeIds: null },
     bipartite: isBipartite(events, numNodes),
     ...parts,
     dstPool: distinctIds('readTemporal', events.dst, numNodes),

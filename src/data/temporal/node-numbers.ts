@@ -1,13 +1,13 @@
 /**
  * Node numbers from the ids in a file. Ids that are all there from 0 or 1 on stay as they are (less 1); others are
- * numbered in order of appearance and keep their id as a name.
+ * numbered in order of appearance, and `nodeIds` has the id of each.
  */
 
 export interface NumberedNodes {
   readonly numNodes: number;
   readonly src: Int32Array;
   readonly dst: Int32Array;
-  readonly names: string[] | null;
+  readonly nodeIds: Int32Array | null;
 }
 
 export function numberNodes(src: Int32Array, dst: Int32Array): NumberedNodes {
@@ -17,7 +17,7 @@ export function numberNodes(src: Int32Array, dst: Int32Array): NumberedNodes {
     const base = seen.present[0] === 1 ? 0 : 1;
     if (seen.count === largest + 1 - base) {
       const shift = (id: number): number => id - base;
-      return { numNodes: seen.count, src: src.map(shift), dst: dst.map(shift), names: null };
+      return { numNodes: seen.count, src: src.map(shift), dst: dst.map(shift), nodeIds: null };
     }
   }
   return byAppearance(src, dst, seen === null ? null : largest);
@@ -46,20 +46,37 @@ function countByArray(
 
 /** `largest` null: ids are too far apart for a table of them. */
 function byAppearance(src: Int32Array, dst: Int32Array, largest: number | null): NumberedNodes {
-  const names: string[] = [];
-  const numbers = largest === null ? new Map<number, number>() : new Int32Array(largest + 1);
-  const numberOf = (id: number): number => {
-    const known = numbers instanceof Map ? (numbers.get(id) ?? 0) : numbers[id];
-    if (known > 0) return known - 1;
-    names.push(String(id));
-    if (numbers instanceof Map) numbers.set(id, names.length);
-    else numbers[id] = names.length;
-    return names.length - 1;
-  };
+  const numberOf = largest === null ? numberByMap() : numberByTable(largest);
   const out = { src: new Int32Array(src.length), dst: new Int32Array(dst.length) };
   for (let i = 0; i < src.length; i++) {
     out.src[i] = numberOf(src[i]);
     out.dst[i] = numberOf(dst[i]);
   }
-  return { numNodes: names.length, ...out, names };
+  const numNodes = largestOf(out.src, out.dst) + 1;
+  const nodeIds = new Int32Array(numNodes);
+  for (let i = 0; i < src.length; i++) {
+    nodeIds[out.src[i]] = src[i];
+    nodeIds[out.dst[i]] = dst[i];
+  }
+  return { numNodes, ...out, nodeIds };
+}
+
+function numberByTable(largest: number): (id: number) => number {
+  const numbers = new Int32Array(largest + 1);
+  let count = 0;
+  return (id) => {
+    // One more than the number, so that 0 means none yet.
+    if (numbers[id] === 0) numbers[id] = ++count;
+    return numbers[id] - 1;
+  };
+}
+
+function numberByMap(): (id: number) => number {
+  const numbers = new Map<number, number>();
+  return (id) => {
+    const known = numbers.get(id);
+    if (known !== undefined) return known;
+    numbers.set(id, numbers.size);
+    return numbers.size - 1;
+  };
 }

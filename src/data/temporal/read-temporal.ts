@@ -199,11 +199,11 @@ function splitOf(path: string, parts: Uint8Array): { trainEnd: number; validatio
 async function readSnap(source: Source, layout: TableLayout): Promise<TemporalData> {
   const columns = await readColumns(source, layout);
   const { time, type } = columns;
-  const { src, dst, numNodes, names } = numberNodes(columns.src, columns.dst);
+  const { src, dst, numNodes, nodeIds } = numberNodes(columns.src, columns.dst);
   const events = { src, dst, time, ...idsOf(columns), ...(type === null ? {} : { types: type }) };
   const typeNames = type === null ? null : columns.typeNames;
   return makeTemporalData({
-    ...{ name: source.name, events, numNodes: atLeast(source, numNodes), names, typeNames },
+    ...{ name: source.name, events, numNodes: atLeast(source, numNodes), nodeIds, typeNames },
   });
 }
 
