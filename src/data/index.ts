@@ -30,6 +30,7 @@ export { PickleArray, PickleCsr, type PickleValue } from './formats/pickle-objec
 export { readPlanetoid } from './formats/planetoid.js';
 export { type NodeFormat, nodeFormats, readNodeData } from './formats/registry.js';
 export { readShchur, type ShchurOptions } from './formats/shchur.js';
+export { readTorch } from './formats/torch-file.js';
 export { readTripleFiles } from './formats/tsv.js';
 export {
   type BlockModelOptions,

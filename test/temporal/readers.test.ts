@@ -1,5 +1,5 @@
 /** Files of events: the four formats on small files, and what is said of broken ones. */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { type ReadProgress, readTemporal } from 'skein/data';
@@ -200,6 +200,16 @@ describe('TGL', () => {
     expect(list(data.nodeLabels?.parts ?? [])).toEqual([0, 2]);
   });
 
+  test('features as PyTorch saves them', async () => {
+    const bytes = readFileSync(new URL('../fixtures/data/torch/float.pt', import.meta.url));
+    const folder = makeFolder({ 'edges.csv': edges, 'edge_features.pt': bytes });
+    const { events, featureWidth } = await readTemporal(folder);
+    expect(featureWidth).toBe(2);
+    expect(list(events.features)).toEqual([0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75]);
+    const wrong = makeFolder({ 'edges.csv': edges, 'node_features.pt': 'no archive' });
+    await expect(readTemporal(wrong)).rejects.toThrow('node_features.pt: expected a zip archive of PyTorch');
+  });
+
   test('sorted events keep their features', async () => {
     const [head, ...rows] = edges.trim().split('\n');
     const folder = makeFolder({
@@ -212,8 +222,6 @@ describe('TGL', () => {
   });
 
   test('files that do not fit together', async () => {
-    const pt = makeFolder({ 'edges.csv': edges, 'edge_features.pt': 'PK' });
-    await expect(readTemporal(pt)).rejects.toThrow(/got a PyTorch file. Convert it: .*numpy.save/);
     const roll = makeFile('edges.csv', edges.replace('4.0,1,2', '4.0,1,0'));
     await expect(readTemporal(roll)).rejects.toThrow('expected ext_roll that ascends with time');
     const part = makeFile('edges.csv', edges.replace('4.0,1,2', '4.0,1,3'));

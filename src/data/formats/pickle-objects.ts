@@ -2,8 +2,8 @@
  * The few Python objects that pickled datasets hold, rebuilt as data. No Python name is ever looked up or run: a global
  * is one of the names below or the pickle is refused.
  *
- * Read: NumPy arrays and scalars, scipy CSR matrices, defaultdict, and the helpers through which old protocols write
- * them (copyreg._reconstructor, _codecs.encode). Lists and tuples are arrays, dictionaries are Maps.
+ * Read: NumPy arrays and scalars, scipy CSR matrices, defaultdict, the outline of PyTorch tensors, and the helpers through
+ * which old protocols write them (copyreg._reconstructor, _codecs.encode). Lists and tuples are arrays, dictionaries Maps.
  */
 import { FormatError } from '../../util/errors.js';
 import { decodeNumpyArray, type NumpyArray, type NumpyType, parseNumpyType } from './numpy-array.js';
@@ -20,7 +20,8 @@ export type PickleValue =
   | PickleGlobal
   | PickleDType
   | PickleArray
-  | PickleCsr;
+  | PickleCsr
+  | PickleTensor;
 
 type GlobalKind =
   | 'reconstruct'
@@ -31,6 +32,8 @@ type GlobalKind =
   | 'defaultdict'
   | 'encode'
   | 'rebuild'
+  | 'tensor'
+  | 'storage'
   | 'type';
 
 /** Names as `module name`, in Python 2 and 3 and in old and new NumPy and scipy. */
@@ -45,6 +48,11 @@ const globals: ReadonlyMap<string, GlobalKind> = new Map<string, GlobalKind>([
   ['scipy.sparse._csr csr_matrix', 'csr'],
   ['scipy.sparse._csr csr_array', 'csr'],
   ['collections defaultdict', 'defaultdict'],
+  ['collections OrderedDict', 'defaultdict'],
+  ['torch._utils _rebuild_tensor_v2', 'tensor'],
+  ...['Float', 'Double', 'Half', 'BFloat16', 'Long', 'Int', 'Short', 'Char', 'Byte', 'Bool'].map(
+    (type) => [`torch ${type}Storage`, 'storage'] as const,
+  ),
   ['_codecs encode', 'encode'],
   ['copy_reg _reconstructor', 'rebuild'],
   ['copyreg _reconstructor', 'rebuild'],
@@ -99,6 +107,18 @@ export class PickleCsr {
   }
 }
 
+/** A PyTorch tensor without its elements: where they are in the file, and how they are laid out. */
+export class PickleTensor {
+  constructor(
+    /** Such as `torch.FloatStorage`. */
+    readonly storage: string,
+    readonly key: string,
+    readonly offset: number,
+    readonly shape: readonly number[],
+    readonly strides: readonly number[],
+  ) {}
+}
+
 /** How this module refuses: the caller adds file, opcode and offset. */
 export type Refuse = (what: string) => never;
 
@@ -135,6 +155,8 @@ export function callGlobal(
       return Uint8Array.from(Buffer.from(args[0], 'latin1'));
     case 'rebuild':
       return newObject(args[0], refuse);
+    case 'tensor':
+      return makeTensor(args, refuse);
     default:
       return refuse(`expected a known function to call, got ${callee.name}`);
   }
@@ -198,6 +220,19 @@ function makeScalar(args: readonly PickleValue[], where: string, refuse: Refuse)
   const [dtype, content] = args;
   if (!(dtype instanceof PickleDType)) return refuse('expected a dtype for a NumPy scalar');
   return makeArray(dtype, [], content, false, where, refuse).data[0];
+}
+
+/** Arguments: (word, storage class, key, place, length), offset, shape, strides, and what concerns gradients. */
+function makeTensor(args: readonly PickleValue[], refuse: Refuse): PickleTensor {
+  const [place, offset, shape, strides] = args;
+  const [, storage, key] = Array.isArray(place) ? place : [];
+  if (!(storage instanceof PickleGlobal) || storage.kind !== 'storage' || typeof key !== 'string')
+    return refuse('expected the storage of a tensor');
+  if (!Array.isArray(shape) || !shape.every(isCount) || !Array.isArray(strides) || !strides.every(isCount))
+    return refuse('expected shape and strides of a tensor');
+  if (!isCount(offset) || shape.length !== strides.length)
+    return refuse('expected an offset and a stride for every axis of a tensor');
+  return new PickleTensor(storage.name, key, offset, shape, strides);
 }
 
 function isCount(value: unknown): value is number {

@@ -392,6 +392,8 @@ const opcodes: readonly (readonly [string, Step])[] = [
   ['R', (m) => m.reduce()],
   ['\x81', (m) => m.newObject()],
   ['b', (m) => m.build()],
+  // A value kept elsewhere; its name stands for it.
+  ['Q', () => {}],
 ];
 
 const steps = new Map(opcodes.map(([code, step]) => [code.charCodeAt(0), step]));

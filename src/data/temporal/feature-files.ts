@@ -1,9 +1,10 @@
-/** Matrices of features beside a file of events: .npy, .npz, and PyTorch's .pt refused with advice. */
+/** Matrices of features beside a file of events: .npy, .npz with one array, or PyTorch's .pt with one tensor. */
 import { existsSync } from 'node:fs';
 import { FormatError } from '../../util/errors.js';
 import { mismatch } from '../check.js';
 import { readNpy } from '../formats/npy.js';
 import { readNpz } from '../formats/npz.js';
+import { readTorch } from '../formats/torch-file.js';
 
 /** Numbers row by row. */
 export interface FeatureMatrix {
@@ -13,7 +14,7 @@ export interface FeatureMatrix {
   readonly values: Float32Array;
 }
 
-/** The matrix in `<stem>.npy` or `<stem>.npz`; null when neither is there. */
+/** The matrix in `<stem>.npy`, `<stem>.npz` or `<stem>.pt`, the first that is there; null without. */
 export async function findFeatures(stem: string): Promise<FeatureMatrix | null> {
   if (existsSync(`${stem}.npy`)) {
     const { shape, data, dtype } = await readNpy(`${stem}.npy`);
@@ -26,11 +27,8 @@ export async function findFeatures(stem: string): Promise<FeatureMatrix | null> 
     return toMatrix(`${stem}.npz`, shape, data, dtype);
   }
   if (existsSync(`${stem}.pt`)) {
-    const path = `${stem}.pt`;
-    throw new FormatError(
-      `${path}: expected features as .npy or .npz, got a PyTorch file. Convert it: python -c "import numpy, torch; numpy.save('${stem.split('/').pop()}.npy', torch.load('${path.split('/').pop()}').float().numpy())", or move it away to go without.`,
-      { path },
-    );
+    const { shape, data, dtype } = await readTorch(`${stem}.pt`);
+    return toMatrix(`${stem}.pt`, shape, data, dtype);
   }
   return null;
 }
