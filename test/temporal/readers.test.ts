@@ -71,7 +71,7 @@ describe('SNAP', () => {
       '# header\n% too\n\n1 2  1082040961\n3\t2\t1082155839 \r\n  4 1 1082155839\n',
     );
     const data = await readTemporal(path);
-    expect(data).toMatchObject({ numNodes: 4, nodeIds: null, typeNames: null, bipartite: false });
+    expect(data).toMatchObject({ numNodes: 4, typeNames: null, bipartite: false });
     expect(list(data.events.src)).toEqual([0, 2, 3]);
     expect(list(data.events.dst)).toEqual([1, 1, 0]);
     expect(list(data.events.time)).toEqual([1082040961, 1082155839, 1082155839]);

@@ -10,7 +10,7 @@ export function makeTemporalData(parts: TemporalParts): TemporalData {
   const { events, numNodes } = parts;
   return {
     ...{ featureWidth: 0, labels: null, nodeLabels: null, nodeFeatures: null },
-    ...{ typeNames: null, names: null, nodeIds: null },
+    ...{ typeNames: null, names: null },
     bipartite: isBipartite(events, numNodes),
     ...parts,
     dstPool: distinctIds('readTemporal', events.dst, numNodes),

@@ -203,7 +203,8 @@ async function readSnap(source: Source, layout: TableLayout): Promise<TemporalDa
   const events = { src, dst, time, ...idsOf(columns), ...(type === null ? {} : { types: type }) };
   const typeNames = type === null ? null : columns.typeNames;
   return makeTemporalData({
-    ...{ name: source.name, events, numNodes: atLeast(source, numNodes), nodeIds, typeNames },
+    ...{ name: source.name, events, numNodes: atLeast(source, numNodes), typeNames },
+    ...(nodeIds === null ? {} : { nodeIds }),
   });
 }
 

@@ -41,8 +41,8 @@ export interface TemporalData {
   readonly typeNames: readonly string[] | null;
   /** The name of each node in the file; null where ids are numbers. */
   readonly names: readonly string[] | null;
-  /** The id of each node in the file, where ids are numbers with gaps; null where the rule of the format tells. */
-  readonly nodeIds: Int32Array | null;
+  /** The id of each node in the file, where ids are numbers with gaps. */
+  readonly nodeIds?: Int32Array;
   /** The split that the files prescribe: first event rows after training and after validation. */
   readonly split?: { readonly trainEnd: number; readonly validationEnd: number };
 }
