@@ -29,3 +29,4 @@
 #include "score.h"
 #include "sample.h"
 #include "temporal_attention.h"
+#include "sample_temporal.h"

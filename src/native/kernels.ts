@@ -12,6 +12,7 @@ import type { GraphKernels } from './graph-kernels.js';
 import type { SampleKernels } from './sample-kernels.js';
 import type { ScoreKernels } from './score-kernels.js';
 import type { TemporalKernels } from './temporal-kernels.js';
+import type { TemporalSampleKernels } from './temporal-sample-kernels.js';
 import type { FloatArray, RandomKey, TypedArray } from './types.js';
 
 export type { Offsets, RandomKey } from './types.js';
@@ -22,7 +23,12 @@ export type { Offsets, RandomKey } from './types.js';
  */
 export type Dims = Int32Array | null;
 
-export interface Kernels extends GraphKernels, SampleKernels, ScoreKernels, TemporalKernels {
+export interface Kernels
+  extends GraphKernels,
+    SampleKernels,
+    ScoreKernels,
+    TemporalKernels,
+    TemporalSampleKernels {
   // --- matrix products: c[m,n] = (accumulate ? c : 0) + bias[n] + op(a)·op(b), row-major and contiguous -------------
   /** Row-invariant: a row of c depends on the row of a, on b and on bias alone (when a is not transposed). */
   gemm(

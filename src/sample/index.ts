@@ -34,3 +34,11 @@ export { RandomWalkSampler, type RandomWalkSamplerOptions, Walks } from './rando
 export type { Sampler, SampleTime } from './sampler.js';
 export type { Direction, SampleWeights } from './sampling-graph.js';
 export { TemporalHop, type TemporalHopArrays } from './temporal-hop.js';
+export {
+  TemporalNeighborSampler,
+  type TemporalNeighborSamplerOptions,
+  type TemporalSample,
+  type TemporalSeeds,
+  type TemporalStrategy,
+} from './temporal-neighbor-sampler.js';
+export type { TemporalWeights } from './temporal-weights.js';

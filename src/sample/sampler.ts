@@ -26,7 +26,7 @@ export interface DrawTime {
 }
 
 /** Independent uses of one seed. */
-export const purposes = { neighbors: 0, walks: 1, negatives: 2, order: 3 } as const;
+export const purposes = { neighbors: 0, walks: 1, negatives: 2, order: 3, temporal: 4 } as const;
 
 /** The keys of a sampler, one per epoch. */
 export class DrawKeys {

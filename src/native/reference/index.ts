@@ -22,6 +22,7 @@ import * as random from './random.js';
 import * as reduce from './reduce.js';
 import * as rows from './rows.js';
 import * as sampleNeighbors from './sample-neighbors.js';
+import * as sampleTemporal from './sample-temporal.js';
 import * as sampleWalk from './sample-walk.js';
 import * as scores from './scores.js';
 import * as segment from './segment.js';
@@ -50,6 +51,7 @@ export const reference: Kernels = {
   ...optim,
   ...random,
   ...sampleNeighbors,
+  ...sampleTemporal,
   ...sampleWalk,
   ...scores,
   ...temporalAttention,

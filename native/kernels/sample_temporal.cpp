@@ -1,0 +1,243 @@
+// sampleTemporalHop: how many each destination takes, then which, then rows by first appearance of (node, time).
+//
+// Another thread may append to the lists meanwhile. That is why only the start of a slice is read as a shared value, once:
+// what lies behind it is never changed again but for free entries, whose row is beyond `limit` before and after.
+#include "sample_temporal.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "philox_counters.h"
+
+namespace skein {
+namespace {
+
+enum Strategy { kRecent = 0, kUniform = 1, kWeighted = 2 };
+
+struct Stream {
+  const i32* starts;
+  const i32* neighbors;
+  const i32* rows;
+  const double* time;
+  i64 limit;
+  const float* weights;
+};
+
+struct Rule {
+  i64 strategy, fanout;
+  double from, to;
+};
+
+// Candidates of a destination: entries begin … end - 1 of the lists.
+struct Range {
+  i32 begin, end;
+};
+
+// The first of values[0 … n) that is not below `bound`, without branches on what is read.
+template <class V>
+inline i64 lower_bound_of(const V* values, i64 n, V bound) {
+  const V* at = values;
+  while (n > 1) {
+    const i64 half = n / 2;
+    at += at[half - 1] < bound ? half : 0;
+    n -= half;
+  }
+  return at - values + (n == 1 && *at < bound ? 1 : 0);
+}
+
+// Events before t, when it is known that there are at most `most`: looks near that end first.
+inline i64 cutoff_up_to(const double* time, i64 most, double t) {
+  i64 reach = 1;
+  while (reach < most && time[most - reach] >= t) reach *= 2;
+  const i64 low = reach < most ? most - reach : 0;
+  return low + lower_bound_of(time + low, most - low, t);
+}
+
+inline i64 cutoff_of(const Stream& s, i32 known, double t) {
+  if (known >= 0) return known;
+  return known == -1 ? lower_bound_of(s.time, s.limit, t) : cutoff_up_to(s.time, -2 - static_cast<i64>(known), t);
+}
+
+inline Range candidates(const Stream& s, const Rule& rule, i32 node, double t, i64 cutoff) {
+  const i32 start = __atomic_load_n(s.starts + node, __ATOMIC_ACQUIRE);
+  const i32* slice = s.rows + start;
+  const i64 room = slice[-1];
+  const i64 last = rule.to == 0 ? cutoff : cutoff_up_to(s.time, cutoff, t - rule.to);
+  const i64 end = lower_bound_of(slice, room, static_cast<i32>(last));
+  i64 begin = 0;
+  if (rule.from != INFINITY) {
+    const i64 first = lower_bound_of(s.time, last, t - rule.from);
+    begin = lower_bound_of(slice, end, static_cast<i32>(first));
+  }
+  return {static_cast<i32>(start + begin), static_cast<i32>(start + end)};
+}
+
+inline i64 taken(const Stream& s, const Rule& rule, const Range& range) {
+  i64 count = range.end - range.begin;
+  if (rule.strategy == kWeighted) {
+    count = 0;
+    for (i32 p = range.begin; p < range.end; ++p) count += s.weights[s.rows[p]] > 0 ? 1 : 0;
+  }
+  return rule.fanout < 0 || count < rule.fanout ? count : rule.fanout;
+}
+
+// The words of one destination in order.
+class RowWords {
+ public:
+  RowWords(const DrawKey& key, i64 tag, const u32* root, i32 node, i64 cutoff)
+      : key_(key), tag_(static_cast<u32>(tag)), stream_(root[2]), node_(static_cast<u32>(node)),
+        cutoff_(static_cast<u32>(cutoff)) {}
+  u32 next() {
+    if ((drawn_ & 3) == 0) {
+      key_.c2 = (tag_ + (static_cast<u32>(drawn_ >> 2) << 16)) ^ stream_;
+      philox_counter(key_, node_, cutoff_, words_);
+    }
+    return words_[drawn_++ & 3];
+  }
+
+ private:
+  DrawKey key_;
+  u32 tag_, stream_, node_, cutoff_;
+  i64 drawn_ = 0;
+  u32 words_[4];
+};
+
+void draw_weighted(const Stream& s, const Range& range, i64 count, RowWords& words, i32* to) {
+  thread_local std::vector<double> sums;
+  sums.clear();
+  double total = 0;
+  i32 last = range.begin;
+  for (i32 p = range.begin; p < range.end; ++p) {
+    const float w = s.weights[s.rows[p]];
+    if (w > 0) last = p;
+    total += w;
+    sums.push_back(total);
+  }
+  for (i64 d = 0; d < count; ++d) {
+    const u32 high = words.next(), low = words.next();
+    const double unit = (static_cast<double>(high) * 2097152.0 + (low >> 11)) * 1.1102230246251565e-16;
+    const i64 at = std::upper_bound(sums.begin(), sums.end(), unit * total) - sums.begin();
+    to[d] = std::min(range.begin + static_cast<i32>(at), last);
+  }
+  std::sort(to, to + count);
+}
+
+// Writes the entries that a destination takes, ascending.
+inline void pick(const Stream& s, const Rule& rule, const Range& range, i64 count, RowWords words, i32* to) {
+  const i64 past = range.end - range.begin;
+  if (rule.strategy == kRecent || (rule.strategy == kUniform && count == past)) {
+    for (i64 i = 0; i < count; ++i) to[i] = static_cast<i32>(range.end - count + i);
+  } else if (rule.strategy == kUniform) {
+    for (i64 i = 0; i < count; ++i)
+      to[i] = range.begin + static_cast<i32>(bounded_word(words.next(), static_cast<u32>(past)));
+    std::sort(to, to + count);
+  } else {
+    i64 positive = 0;
+    for (i32 p = range.begin; p < range.end && positive <= count; ++p) {
+      if (s.weights[s.rows[p]] > 0) {
+        if (positive < count) to[positive] = p;
+        ++positive;
+      }
+    }
+    if (positive > count) draw_weighted(s, range, count, words, to);
+  }
+}
+
+// Rows by (node, time): open addressing.
+class PairRows {
+ public:
+  PairRows(i32* nodes, double* times, i64 entries) : nodes_(nodes), times_(times) {
+    size_t size = 1024;
+    while (size < 2 * static_cast<size_t>(entries)) size *= 2;
+    if (table().size() < size) table().resize(size);
+    mask_ = size - 1;
+    std::fill(table().begin(), table().begin() + static_cast<std::ptrdiff_t>(size), -1);
+    slots_ = table().data();
+  }
+  // The row of a pair: the one that has it, or `fresh`, which then does.
+  i32 row(i32 node, double t, i32 fresh) {
+    u64 bits;
+    std::memcpy(&bits, &t, sizeof bits);
+    u64 mixed = (bits ^ (static_cast<u64>(static_cast<u32>(node)) * 0x9e3779b97f4a7c15ull)) * 0xff51afd7ed558ccdull;
+    size_t at = static_cast<size_t>(mixed ^ (mixed >> 32)) & mask_;
+    for (; slots_[at] >= 0; at = (at + 1) & mask_) {
+      if (nodes_[slots_[at]] == node && times_[slots_[at]] == t) return slots_[at];
+    }
+    slots_[at] = fresh;
+    return fresh;
+  }
+
+ private:
+  static std::vector<i32>& table() {
+    thread_local std::vector<i32> slots;
+    return slots;
+  }
+  i32* nodes_;
+  double* times_;
+  i32* slots_;
+  size_t mask_;
+};
+
+}  // namespace
+
+i64 sample_temporal_hop(const i32* starts, const i32* neighbors, const i32* rows, const double* time, i64 limit,
+                        const float* weights, i32* nodes, double* times, i32* cutoffs, i64 numDst, i64 strategy,
+                        i64 fanout, double from, double to, bool propTime, bool unique, const u32* key, i64 step,
+                        i64 tag, i32* indptr, i32* sources, i32* eventRows, float* spans, i64 capacity) {
+  const Stream stream{starts, neighbors, rows, time, limit, weights};
+  const Rule rule{strategy, fanout, from, to};
+  const DrawKey draws = draw_key(key, step, tag);
+  const i64 grain = strategy == kWeighted ? 64 : 1024;
+  thread_local std::vector<Range> range_scratch;
+  range_scratch.resize(static_cast<size_t>(numDst));
+  Range* ranges = range_scratch.data();
+  indptr[0] = 0;
+  parallel_for(numDst, grain, [&](i64 begin, i64 end) {
+    for (i64 i = begin; i < end; ++i) {
+      if (i + 8 < end) __builtin_prefetch(starts + nodes[i + 8]);
+      const i64 cutoff = cutoff_of(stream, cutoffs[i], times[i]);
+      cutoffs[i] = static_cast<i32>(cutoff);
+      ranges[i] = candidates(stream, rule, nodes[i], times[i], cutoff);
+      indptr[i + 1] = static_cast<i32>(taken(stream, rule, ranges[i]));
+    }
+  });
+  i64 edges = 0;
+  for (i64 i = 0; i < numDst; ++i) edges += indptr[i + 1];
+  if (edges > capacity) return -1 - edges;
+  for (i64 i = 0; i < numDst; ++i) indptr[i + 1] += indptr[i];
+  parallel_for(numDst, grain, [&](i64 begin, i64 end) {
+    for (i64 i = begin; i < end; ++i) {
+      i32* picked = eventRows + indptr[i];
+      const i64 count = indptr[i + 1] - indptr[i];
+      pick(stream, rule, ranges[i], count, RowWords(draws, tag, key, nodes[i], cutoffs[i]), picked);
+      for (i64 j = 0; j < count; ++j) {
+        const i32 entry = picked[j], row = rows[entry];
+        sources[indptr[i] + j] = neighbors[entry];
+        picked[j] = row;
+        spans[indptr[i] + j] = static_cast<float>(times[i] - time[row]);
+      }
+    }
+  });
+  PairRows pairs(nodes, times, unique ? numDst + edges : 0);
+  if (unique) {
+    for (i64 i = 0; i < numDst; ++i) pairs.row(nodes[i], times[i], static_cast<i32>(i));
+  }
+  i32 count = static_cast<i32>(numDst);
+  for (i64 i = 0; i < numDst; ++i) {
+    for (i32 e = indptr[i]; e < indptr[i + 1]; ++e) {
+      const i32 node = sources[e];
+      const double t = propTime ? times[i] : time[eventRows[e]];
+      const i32 row = unique ? pairs.row(node, t, count) : count;
+      sources[e] = row;
+      if (row != count) continue;
+      nodes[count] = node;
+      times[count] = t;
+      cutoffs[count++] = propTime ? cutoffs[i] : -2 - eventRows[e];
+    }
+  }
+  return count;
+}
+
+}  // namespace skein

@@ -1,0 +1,130 @@
+/**
+ * One hop of temporal sampling under way: the arrays that the kernel writes, and the hop that comes of them.
+ *
+ * Room is made for all that the fan-out can take. Only with a fan-out of −1 or a very large one the kernel may ask for more.
+ */
+import type { TemporalMoment } from '../graph/index.js';
+import type { Kernels } from '../native/index.js';
+import { checkEdgeCount } from './checks.js';
+import type { DrawTime } from './sampler.js';
+import { TemporalHop } from './temporal-hop.js';
+
+/** What all hops of a sampler share. */
+export interface TemporalRules {
+  readonly where: string;
+  readonly strategy: number;
+  readonly propTime: boolean;
+  readonly unique: boolean;
+}
+
+/** (node, time) pairs, and the number of events before each (or what the kernel knows of it). */
+export interface TemporalRows {
+  readonly nodes: Int32Array;
+  readonly times: Float64Array;
+  readonly cutoffs: Int32Array;
+}
+
+export interface HopRequest {
+  readonly moment: TemporalMoment;
+  readonly weights: Float32Array | null;
+  readonly rows: TemporalRows;
+  readonly fanout: number;
+  readonly draw: DrawTime;
+  readonly tag: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Beyond this many edges, room is made when it turns out to be needed. */
+const firstRoom = 1 << 20;
+
+export class HopWork {
+  readonly #rules: TemporalRules;
+  readonly #request: HopRequest;
+  readonly #indptr: Int32Array;
+  #capacity: number;
+  #nodes!: Int32Array;
+  #times!: Float64Array;
+  #cutoffs!: Int32Array;
+  #sources!: Int32Array;
+  #eventRows!: Int32Array;
+  #spans!: Float32Array;
+  #numRows = -1;
+
+  constructor(rules: TemporalRules, request: HopRequest) {
+    this.#rules = rules;
+    this.#request = request;
+    const numDst = request.rows.nodes.length;
+    this.#indptr = new Int32Array(numDst + 1);
+    this.#capacity = Math.min(numDst * (request.fanout < 0 ? 16 : request.fanout), firstRoom);
+    this.#reserve();
+  }
+
+  #reserve(): void {
+    const { nodes, times, cutoffs } = this.#request.rows;
+    const rooms = checkEdgeCount(this.#rules.where, nodes.length + this.#capacity);
+    this.#nodes = new Int32Array(rooms);
+    this.#times = new Float64Array(rooms);
+    this.#cutoffs = new Int32Array(rooms);
+    this.#nodes.set(nodes);
+    this.#times.set(times);
+    this.#cutoffs.set(cutoffs);
+    this.#sources = new Int32Array(this.#capacity);
+    this.#eventRows = new Int32Array(this.#capacity);
+    this.#spans = new Float32Array(this.#capacity);
+  }
+
+  call(): Parameters<Kernels['sampleTemporalHop']> {
+    const { moment, weights, rows, fanout, draw, tag, from, to } = this.#request;
+    const { strategy, propTime, unique } = this.#rules;
+    return [
+      ...([moment.starts, moment.neighbors, moment.rows, moment.time, moment.numEvents, weights] as const),
+      ...([this.#nodes, this.#times, this.#cutoffs, rows.nodes.length, strategy, fanout, from, to] as const),
+      ...([propTime, unique, draw.key, draw.step, tag] as const),
+      ...([this.#indptr, this.#sources, this.#eventRows, this.#spans, this.#capacity] as const),
+    ];
+  }
+
+  /** Takes what the kernel returned; false when there is now more room and it must run again. */
+  finish(result: number): boolean {
+    this.#numRows = result;
+    if (result >= 0) return true;
+    this.#capacity = checkEdgeCount(this.#rules.where, -1 - result);
+    this.#reserve();
+    return false;
+  }
+
+  /** The hop, and all its rows as destinations of the next. */
+  take(): { readonly hop: TemporalHop; readonly rows: TemporalRows } {
+    const { nodes, times } = this.#request.rows;
+    const edges = this.#indptr[nodes.length];
+    const rows = {
+      nodes: used(this.#nodes, this.#numRows),
+      times: used(this.#times, this.#numRows),
+      cutoffs: this.#cutoffs.subarray(0, this.#numRows),
+    };
+    const hop = new TemporalHop({
+      ...{ dstNodes: nodes, dstTimes: times, srcNodes: rows.nodes, srcTimes: rows.times },
+      indptr: this.#indptr,
+      sources: used(this.#sources, edges),
+      eventRows: used(this.#eventRows, edges),
+      spans: used(this.#spans, edges),
+    });
+    return { hop, rows };
+  }
+}
+
+/** The first entries; a copy when the rest is the larger part, which would be kept alive. */
+function used<T extends Int32Array | Float32Array | Float64Array>(values: T, count: number): T {
+  return (2 * count < values.length ? values.slice(0, count) : values.subarray(0, count)) as T;
+}
+
+/** A hop without edges: the rows themselves. */
+export function identityHop(nodes: Int32Array, times: Float64Array): TemporalHop {
+  const none = new Int32Array(0);
+  return new TemporalHop({
+    ...{ dstNodes: nodes, dstTimes: times, srcNodes: nodes, srcTimes: times },
+    ...{ indptr: new Int32Array(nodes.length + 1), sources: none, eventRows: none },
+    spans: new Float32Array(0),
+  });
+}
