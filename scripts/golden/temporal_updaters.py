@@ -147,7 +147,7 @@ CASES = {
 def main():
     for name, cases in CASES.items():
         body = {f"{case} {key}": make(dtype) for case, make in cases.items() for key, dtype in DTYPES.items()}
-        head = {"format": "skein-temporal-updaters-golden", "version": 1, "torch": torch.__version__}
+        head = {"format": "skein-temporal-models-golden", "version": 1, "torch": torch.__version__}
         text = json.dumps({**head, "cases": body}, separators=(",", ":"))
         (OUT / f"temporal-{name}.json").write_text(text.replace('},"', '},\n"') + "\n")
 

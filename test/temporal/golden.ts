@@ -1,13 +1,13 @@
 /** Values that PyTorch computed for temporal parts (test/golden/temporal-*.json, written by scripts/golden/temporal_updaters.py). */
 import { readFileSync } from 'node:fs';
 import type { MailBoxRows } from 'skein/temporal';
-import { type FloatDType, fromArray, reshape, type Tensor } from 'skein/tensor';
+import type { FloatDType, Tensor } from 'skein/tensor';
 import { type Cases, pattern, type Recorded } from '../nn/golden.js';
 
 export function temporalGolden(name: string): Cases<Recorded> {
   const file = new URL(`../golden/temporal-${name}.json`, import.meta.url);
   const { format, version, cases } = JSON.parse(readFileSync(file, 'utf8'));
-  if (format !== 'skein-temporal-updaters-golden' || version !== 1) {
+  if (format !== 'skein-temporal-models-golden' || version !== 1) {
     throw new Error(
       `test/golden/temporal-${name}.json has version ${version}, this test needs 1. Run: python3 scripts/golden/temporal_updaters.py`,
     );
@@ -45,8 +45,3 @@ export function goldenFeatures(slots: number, dtype: FloatDType): Tensor {
 
 /** When the golden transformer of TGL's rule is asked. */
 export const queryTimes = Float64Array.from({ length: sizes.n }, (_, i) => base + 20 + 0.25 * i);
-
-/** Numbers as a tensor of a shape. */
-export function asTensor(values: readonly number[], shape: readonly number[], dtype: FloatDType): Tensor {
-  return reshape(fromArray([...values], { dtype }), shape);
-}

@@ -161,6 +161,6 @@ function makeUpdater({ memory, train }: TemporalConfig, sizes: MemoryStageSizes)
         attDropout: train.att_dropout,
       });
     case 'identity':
-      return new IdentityMemoryUpdater();
+      return new IdentityMemoryUpdater(options);
   }
 }

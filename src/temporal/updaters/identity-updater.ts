@@ -1,11 +1,12 @@
 /** `IdentityMemoryUpdater`: the memory stays as it is, for models whose state only counts who was met last. */
 import type { Tensor } from '../../tensor/index.js';
 import type { MailBoxRows } from '../mailbox/rows.js';
-import { MemoryUpdater } from './memory-updater.js';
+import { MemoryUpdater, type MemoryUpdaterOptions } from './memory-updater.js';
 
 export class IdentityMemoryUpdater extends MemoryUpdater {
-  constructor() {
-    super({});
+  /** The rules about time still say which time the memory is of. */
+  constructor(options: Pick<MemoryUpdaterOptions, 'timeInput' | 'emptyMail'> = {}) {
+    super(options);
   }
 
   protected update(rows: MailBoxRows): Tensor {
