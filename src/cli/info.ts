@@ -1,7 +1,7 @@
-/** The work of `skein info <directory>`: says what a run, a checkpoint or a prepared dataset is. */
-import { existsSync, readdirSync } from 'node:fs';
+/** The work of `skein info <path>`: says what a run, a checkpoint, a prepared dataset or a file of events is. */
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { PreparedDataset } from '../data/index.js';
+import { PreparedDataset, readTemporal } from '../data/index.js';
 import { describeRun, formatMetric, isRunDirectory, Output, type RunDescription } from '../train/index.js';
 import { StateError } from '../util/errors.js';
 
@@ -12,10 +12,40 @@ export async function infoCommand(path: string, json: boolean): Promise<void> {
   else if (existsSync(join(directory, 'dataset.yaml'))) await printDataset(directory, output);
   else if (existsSync(join(directory, 'model.safetensors')) && isRunDirectory(dirname(directory)))
     await printCheckpoint(directory, output);
+  else if (hasEvents(directory)) await printEvents(directory, output);
   else
     throw new StateError(
       `info: expected the directory of a run, a checkpoint or a prepared dataset, got ${path}. It has no full_config.yaml and no dataset.yaml.`,
     );
+}
+
+/** Whether a path is a file of events by its name, or a folder with one. */
+function hasEvents(path: string): boolean {
+  if (!existsSync(path)) return false;
+  if (!statSync(path).isDirectory()) return /\.(csv|txt|tsv|edges)(\.gz)?$/.test(path);
+  return readdirSync(path).some((name) => /^(edges|ml_.*)\.csv(\.gz)?$/.test(name));
+}
+
+async function printEvents(path: string, output: Output): Promise<void> {
+  const { name, events, numNodes, featureWidth, dstPool, bipartite, typeNames } = await readTemporal(path, {
+    sort: true,
+  });
+  const { src, time } = events;
+  const [first, last] = src.length === 0 ? [0, 0] : [time[0], time[src.length - 1]];
+  output.text(`events ${name} (${path})`);
+  output.text(`nodes       ${count(numNodes)}${bipartite ? ', sources and destinations apart' : ''}`);
+  output.text(`events      ${count(src.length)} from ${first} to ${last}`);
+  output.text(`pool        ${count(dstPool.length)} destinations`);
+  if (featureWidth > 0) output.text(`features    ${featureWidth} an event`);
+  if (typeNames !== null) output.text(`types       ${typeNames.slice(0, 8).join(', ')}`);
+  const facts = {
+    nodes: numNodes,
+    events: src.length,
+    destinations: dstPool.length,
+    featureWidth,
+    bipartite,
+  };
+  output.event('done', { kind: 'events', path, name, ...facts, first, last });
 }
 
 const count = (value: number): string => value.toLocaleString('en');

@@ -448,6 +448,9 @@ describe('info', () => {
     out = '';
     expect(await run(['info', at('nodes')])).toBe(0);
     expect(out).toMatch(/nodes +100\n[\s\S]*features +4 a node\nclasses +3\n/);
+    writeFileSync(at('events.txt'), '1 2 5\n2 3 9\n');
+    const events = { kind: 'events', nodes: 3, events: 2, destinations: 2, first: 5, last: 9 };
+    expect(await last('info', at('events.txt'))).toMatchObject(events);
     expect(await refused('info', folder)).toMatch(/no full_config\.yaml and no dataset\.yaml/);
   });
 });

@@ -6,8 +6,13 @@ import { version } from '../version.js';
 export function register(program: Command): void {
   const command = program
     .command('info')
-    .description('show the version and the kernels in use; of a run or a prepared dataset what it holds')
-    .argument('[directory]', 'the directory of a run, a checkpoint or a prepared dataset');
+    .description(
+      'show the version and the kernels in use; of a run, a prepared dataset or events what they hold',
+    )
+    .argument(
+      '[directory]',
+      'the directory of a run, a checkpoint or a prepared dataset, or a file of events',
+    );
   jsonOption(command).action(async (directory: string | undefined, options: JsonOptions) =>
     directory === undefined
       ? machine(options)
