@@ -103,18 +103,15 @@ inline void row_sums(const T* x, const T* weights, i64 padded, T* out, i64 rows,
   if (k < heads) sum_heads<1>(x, weights + k, padded, out + k * padded, rows, heads);
 }
 
-// out = Σ over k of a[k] p[k] + c[k] g[k], for the n numbers from `from` on; p and g are [heads, padded].
+// a[0] p[0] + c[0] g[0] + a[1] p[1] + … for one lane position of [heads, padded] rows p and g.
 template <class T>
-inline void mix_rows(const T* a, const T* p, const T* c, const T* g, i64 padded, i64 from, i64 n, i64 heads, T* out) {
-  for_lanes<T>(n, [&](i64 f, auto lanes) {
-    auto total = Lanes<T>::set(T(0));
-    for (i64 k = 0; k < heads; ++k) {
-      const i64 at = k * padded + from + f;
-      total = mad(Lanes<T>::set(a[k]), Lanes<T>::load(p + at, lanes, T(0)), total);
-      total = mad(Lanes<T>::set(c[k]), Lanes<T>::load(g + at, lanes, T(0)), total);
-    }
-    total.store(out + f, lanes);
-  });
+SKEIN_INLINE Lanes<T> mix_lanes(const T* a, const T* p, const T* c, const T* g, i64 padded, i64 heads) {
+  auto total = Lanes<T>::set(T(0));
+  for (i64 k = 0; k < heads; ++k) {
+    total = mad(Lanes<T>::set(a[k]), Lanes<T>::load(p + k * padded), total);
+    total = mad(Lanes<T>::set(c[k]), Lanes<T>::load(g + k * padded), total);
+  }
+  return total;
 }
 
 }  // namespace skein

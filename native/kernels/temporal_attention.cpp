@@ -40,11 +40,12 @@ void temporal_attention(const T* query, const T* h, const i32* neighbors, const 
                         const T* spans, const T* w, const T* b, const i32* offsets, const u32* key, double drop, T* raw,
                         T* alpha, T* encoded, T* y, i64 num_dst, i64 heads, i64 dim_node, i64 dim_edge, i64 dim_time,
                         double scale, double slope) {
-  const EdgeRows<T> rows{h, neighbors, features, event_rows, spans, w, b, dim_node, dim_edge, dim_time};
+  const EdgeRows<T> rows{h, neighbors, features, event_rows, dim_node, dim_edge, dim_time};
+  const Waves<T> waves(w, b, dim_time);
   const EdgeMask<T> mask(key, drop);
-  const i64 width = rows.width(), padded = rows.padded();
+  const i64 padded = rows.padded();
   const auto cosines = [&](i64 p, T* place) {
-    wave_row<true>(static_cast<double>(spans[p]), w, b, place, dim_time);
+    waves.template row<true>(spans[p], place);
     if (encoded) std::memcpy(encoded + p * dim_time, place, static_cast<std::size_t>(dim_time) * sizeof(T));
   };
   parallel_for(num_dst, kDestinations, [&](i64 first, i64 last) {
@@ -58,9 +59,9 @@ void temporal_attention(const T* query, const T* h, const i32* neighbors, const 
       if (i + 1 < last) rows.fetch(end, offsets[i + 2]);
       buffers.edges(n);
       T* shares = buffers.shares.data();
-      take_heads(query, i, num_dst, heads, width, padded, buffers.first.data());
+      rows.take_heads(query, i, num_dst, heads, buffers.query.data());
       for_tiles(begin, end, false, load, [&](i64 from, i64 to) {
-        row_dots(x, buffers.first.data(), padded, raw + from * heads, to - from, heads);
+        row_dots(x, buffers.query.data(), padded, raw + from * heads, to - from, heads);
       });
       with_heads(heads, [&](auto k) {
         softmax_edges<k.value>(raw + begin * heads, alpha + begin * heads, buffers.common.data(), end - begin, heads,
@@ -68,11 +69,11 @@ void temporal_attention(const T* query, const T* h, const i32* neighbors, const 
       });
       std::memcpy(shares, alpha + begin * heads, static_cast<std::size_t>(n) * sizeof(T));
       mask.apply(i, n, shares);
-      std::fill(buffers.sums.begin(), buffers.sums.end(), T(0));
+      std::fill_n(buffers.sums.data(), heads * padded, T(0));
       for_tiles(begin, end, true, load, [&](i64 from, i64 to) {
         row_sums(x, shares + (from - begin) * heads, padded, buffers.sums.data(), to - from, heads);
       });
-      put_heads(buffers.sums.data(), i, num_dst, heads, width, padded, y);
+      rows.put_heads(buffers.sums.data(), i, num_dst, heads, y);
     }
   });
 }
@@ -95,17 +96,40 @@ void score_gradients(const EdgeMask<T>& mask, i64 i, const T* raw, const T* alph
   }
 }
 
-// Adds what edge p gives to the gradients of w and b; g is the gradient of its cosines.
+// What the gradient of an edge's row is made of: a[p, k] query[k] + c[p, k] out[k], summed over the heads.
 template <class T>
-inline void time_gradients(const EdgeRows<T>& rows, i64 p, const T* SKEIN_RESTRICT g, T* SKEIN_RESTRICT sine,
-                           double* SKEIN_RESTRICT sum_w, double* SKEIN_RESTRICT sum_b) {
-  const double span = static_cast<double>(rows.spans[p]);
-  wave_row<false>(span, rows.w, rows.b, sine, rows.time);
-#pragma omp simd
-  for (i64 j = 0; j < rows.time; ++j) {
-    const double s = static_cast<double>(-sine[j] * g[j]);
-    sum_b[j] += s;
-    sum_w[j] += s * span;
+struct RowGradients {
+  const T* a;
+  const T* query;
+  const T* c;
+  const T* out;
+  i64 padded, heads;
+
+  inline Lanes<T> at(i64 edge, i64 f) const {
+    return mix_lanes(a + edge * heads, query + f, c + edge * heads, out + f, padded, heads);
+  }
+};
+
+// Adds what the edges give to the gradients of w and b: in T over a tile, then in double.
+template <class T>
+void time_gradients(const RowGradients<T>& rows, const Waves<T>& waves, const T* spans, i64 from, i64 to, i64 at, T* sines,
+                    double* sum_w, double* sum_b) {
+  const i64 wide = static_cast<i64>(waves.w.size());
+  for (i64 p = from; p < to; ++p) waves.template row<false>(spans[p], sines + (p - from) * wide);
+  for (i64 j = 0; j < wide; j += Lanes<T>::count) {
+    auto of_w = Lanes<T>::set(T(0)), of_b = of_w;
+    for (i64 p = from; p < to; ++p) {
+      const auto g = rows.at(p, at + j) * Lanes<T>::load(sines + (p - from) * wide + j);
+      of_b = of_b - g;
+      of_w = mad(Lanes<T>::set(-spans[p]), g, of_w);
+    }
+    alignas(64) T part[2][Lanes<T>::count];
+    of_w.store(part[0]);
+    of_b.store(part[1]);
+    for (int k = 0; k < Lanes<T>::count; ++k) {
+      sum_w[j + k] += static_cast<double>(part[0][k]);
+      sum_b[j + k] += static_cast<double>(part[1][k]);
+    }
   }
 }
 
@@ -117,11 +141,13 @@ void temporal_attention_backward(const T* gy, const T* query, const T* h, const 
                                  const u32* key, double drop, const T* raw, const T* alpha, const T* encoded, T* g_query,
                                  T* g_neighbors, T* gw, T* gb, i64 num_dst, i64 heads, i64 dim_node, i64 dim_edge,
                                  i64 dim_time, double scale, double slope) {
-  const EdgeRows<T> rows{h, neighbors, features, event_rows, spans, w, b, dim_node, dim_edge, dim_time};
+  const EdgeRows<T> rows{h, neighbors, features, event_rows, dim_node, dim_edge, dim_time};
+  const Waves<T> waves(w, b, dim_time);
   const EdgeMask<T> mask(key, drop);
-  const i64 width = rows.width(), padded = rows.padded(), chunks = (num_dst + kDestinations - 1) / kDestinations;
+  const i64 padded = rows.padded(), chunks = (num_dst + kDestinations - 1) / kDestinations;
   const bool times = gw != nullptr && dim_time > 0;
-  std::vector<double> partial(static_cast<std::size_t>(times ? (chunks + 1) * 2 * dim_time : 0), 0.0);
+  const i64 wide = padded_width<T>(dim_time);
+  std::vector<double> partial(static_cast<std::size_t>(times ? (chunks + 1) * 2 * wide : 0), 0.0);
   const auto cosines = [&](i64 p, T* place) {
     std::memcpy(place, encoded + p * dim_time, static_cast<std::size_t>(dim_time) * sizeof(T));
   };
@@ -129,9 +155,9 @@ void temporal_attention_backward(const T* gy, const T* query, const T* h, const 
     thread_local EdgeBuffers<T> buffers;
     buffers.resize(padded, heads, dim_time);
     T* x = buffers.x.data();
-    T* q = buffers.first.data();
-    T* out = buffers.second.data();
-    double* sums = partial.data() + (first / kDestinations + 1) * 2 * dim_time;
+    T* q = buffers.query.data();
+    T* out = buffers.out.data();
+    double* sums = partial.data() + (first / kDestinations + 1) * 2 * wide;
     const auto load = [&](i64 from, i64 to) { rows.gather(from, to, x, cosines); };
     rows.fetch(offsets[first], offsets[first + 1]);
     for (i64 i = first; i < last; ++i) {
@@ -140,42 +166,43 @@ void temporal_attention_backward(const T* gy, const T* query, const T* h, const 
       buffers.edges(n);
       T* g = buffers.scores.data();
       T* shares = buffers.shares.data();
-      take_heads(query, i, num_dst, heads, width, padded, q);
-      take_heads(gy, i, num_dst, heads, width, padded, out);
+      rows.take_heads(query, i, num_dst, heads, q);
+      rows.take_heads(gy, i, num_dst, heads, out);
       for_tiles(begin, end, false, load, [&](i64 from, i64 to) {
         row_dots(x, out, padded, g + (from - begin) * heads, to - from, heads);
       });
       score_gradients(mask, i, raw + begin * heads, alpha + begin * heads, g, buffers.common.data(), end - begin, heads,
                       static_cast<T>(scale), static_cast<T>(slope));
       if (g_query != nullptr) {
-        std::fill(buffers.sums.begin(), buffers.sums.end(), T(0));
+        std::fill_n(buffers.sums.data(), heads * padded, T(0));
         for_tiles(begin, end, true, load, [&](i64 from, i64 to) {
           row_sums(x, g + (from - begin) * heads, padded, buffers.sums.data(), to - from, heads);
         });
-        put_heads(buffers.sums.data(), i, num_dst, heads, width, padded, g_query);
+        rows.put_heads(buffers.sums.data(), i, num_dst, heads, g_query);
       }
       if (g_neighbors == nullptr && !times) continue;
       std::memcpy(shares, alpha + begin * heads, static_cast<std::size_t>(n) * sizeof(T));
       mask.apply(i, n, shares);
-      for (i64 p = begin; p < end; ++p) {
-        const T* a = g + (p - begin) * heads;
-        const T* c = shares + (p - begin) * heads;
-        if (g_neighbors != nullptr) mix_rows(a, q, c, out, padded, 0, dim_node, heads, g_neighbors + p * dim_node);
-        if (!times) continue;
-        mix_rows(a, q, c, out, padded, dim_node + dim_edge, dim_time, heads, buffers.slopes.data());
-        time_gradients(rows, p, buffers.slopes.data(), buffers.times.data(), sums, sums + dim_time);
+      const RowGradients<T> mixed{g - begin * heads, q, shares - begin * heads, out, padded, heads};
+      for (i64 p = begin; p < end && g_neighbors != nullptr; ++p) {
+        T* to = g_neighbors + p * dim_node;
+        for_lanes<T>(dim_node, [&](i64 f, auto lanes) { mixed.at(p, f).store(to + f, lanes); });
+      }
+      for (i64 from = begin; from < end && times; from += kTileEdges) {
+        const i64 to = from + kTileEdges < end ? from + kTileEdges : end;
+        time_gradients(mixed, waves, spans, from, to, rows.time_at(), buffers.sines.data(), sums, sums + wide);
       }
     }
   });
   if (!times) return;
   double* SKEIN_RESTRICT total = partial.data();
   for (i64 k = 1; k <= chunks; ++k) {
-    const double* SKEIN_RESTRICT part = partial.data() + k * 2 * dim_time;
-    for (i64 j = 0; j < 2 * dim_time; ++j) total[j] += part[j];
+    const double* SKEIN_RESTRICT part = partial.data() + k * 2 * wide;
+    for (i64 j = 0; j < 2 * wide; ++j) total[j] += part[j];
   }
   for (i64 j = 0; j < dim_time; ++j) {
     gw[j] = static_cast<T>(total[j]);
-    gb[j] = static_cast<T>(total[dim_time + j]);
+    gb[j] = static_cast<T>(total[wide + j]);
   }
 }
 

@@ -48,9 +48,9 @@ struct Wave<double> {
   static SKEIN_INLINE double sin(double a) { return vm::sin(a); }
 };
 
-// wave[j] = cos or sin of t w[j] + b[j].
-template <bool cosine, class T>
-inline void wave_row(double t, const T* SKEIN_RESTRICT w, const T* SKEIN_RESTRICT b, T* SKEIN_RESTRICT wave, i64 n) {
+// wave[j] = cos or sin of t w[j] + b[j]; w and b may be doubles already.
+template <bool cosine, class T, class W>
+inline void wave_row(double t, const W* SKEIN_RESTRICT w, const W* SKEIN_RESTRICT b, T* SKEIN_RESTRICT wave, i64 n) {
   int far = 0;
 #pragma omp simd reduction(| : far)
   for (i64 j = 0; j < n; ++j) {
