@@ -65,11 +65,9 @@ export function checkEvents(where: string, events: TemporalEvents, rules: EventR
       throw new ValueError(expected(where, 'finite numbers', 'time', at(time[i], i)), { position: i });
   }
   if (ids !== null) checkRange(where, 'ids', ids, 2 ** 31, 'Event ids are numbered with 32 bits.');
-  return {
-    ...{ count, src, dst, time, ids, maxNode },
-    types: checkTypes(where, events, count, rules.typed),
-    features: checkFeatures(where, events.features, count, rules.featureWidth),
-  };
+  const types = checkTypes(where, events, count, rules.typed);
+  const features = checkFeatures(where, events.features, count, rules.featureWidth);
+  return { count, src, dst, time, ids, types, features, maxNode };
 }
 
 /** The position of the first time that is earlier than the one before it (than `last` for the first), or −1. */
