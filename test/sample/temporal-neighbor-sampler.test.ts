@@ -34,6 +34,11 @@ const edgesOf = (hop: TemporalHop, i: number): [number, number][] =>
     return [hop.srcNodes[hop.sources[e]], hop.eventRows[e]];
   });
 
+/** One expectation for many facts: an `expect` for each would take longer than the sampling. */
+function expectAll(facts: Iterable<[holds: boolean, what: string]>): void {
+  for (const [holds, what] of facts) if (!holds) expect.fail(what);
+}
+
 /** What holds for every hop, whatever the strategy. */
 function expectSoundHop(hop: TemporalHop, events: Stream, propTime: boolean, unique: boolean): void {
   expect(hop.srcNodes.subarray(0, hop.numDst)).toEqual(hop.dstNodes);
@@ -41,17 +46,22 @@ function expectSoundHop(hop: TemporalHop, events: Stream, propTime: boolean, uni
   const pairs = new Set<string>();
   for (let r = 0; r < hop.numSrc; r++) {
     const pair = `${hop.srcNodes[r]} ${hop.srcTimes[r]}`;
-    if (unique && r >= hop.numDst) expect(pairs.has(pair)).toBe(false);
+    if (unique && r >= hop.numDst && pairs.has(pair)) expect.fail(`${pair} has two rows`);
     pairs.add(pair);
   }
   for (let i = 0; i < hop.numDst; i++) {
     let before = -1;
     for (let e = hop.indptr[i]; e < hop.indptr[i + 1]; e++) {
       const [row, t] = [hop.eventRows[e], hop.dstTimes[i]];
-      expect(events.time[row]).toBeLessThan(t);
-      expect(row).toBeGreaterThanOrEqual(before);
-      expect(hop.spans[e]).toBe(Math.fround(t - events.time[row]));
-      expect(hop.srcTimes[hop.sources[e]]).toBe(propTime ? t : events.time[row]);
+      expectAll([
+        [events.time[row] < t, `event ${row} is not before ${t}`],
+        [row >= before, `event ${row} comes after ${before}`],
+        [hop.spans[e] === Math.fround(t - events.time[row]), `span ${hop.spans[e]} of event ${row} at ${t}`],
+        [
+          hop.srcTimes[hop.sources[e]] === (propTime ? t : events.time[row]),
+          `time of the source of edge ${e}`,
+        ],
+      ]);
       before = row;
     }
   }
@@ -146,7 +156,7 @@ describe('check 1: against brute force', () => {
         expect(hops[1].dstNodes).toEqual(hops[0].srcNodes);
         expect(hops[1].dstTimes).toEqual(hops[0].srcTimes);
       }),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
   });
 
@@ -166,7 +176,8 @@ describe('check 1: against brute force', () => {
           if (past.length <= fanout) expect(got).toEqual(past);
           else {
             expect(got.length).toBe(fanout);
-            for (const edge of got) expect(past).toContainEqual(edge);
+            const known = new Set(past.map(String));
+            expect(got.every((edge) => known.has(String(edge)))).toBe(true);
           }
         }
       }
