@@ -2,12 +2,22 @@
 
 export * from './baselines/index.js';
 export type { TemporalBatch } from './batch.js';
+export { type BatchRowsOptions, batchBoundaries } from './batch-rows.js';
 export * from './config/index.js';
 export { type EventStream, type TemporalPart, temporalParts } from './event-stream.js';
 export * from './layers/index.js';
+export { type NegativeSource, TemporalLoader, type TemporalLoaderOptions } from './loader.js';
 export * from './mailbox/index.js';
 export * from './metrics/index.js';
 export * from './models/index.js';
 export * from './negatives/index.js';
+export { type Latency, type OnlineOptions, OnlineScorer } from './online.js';
 export * from './partition/index.js';
+export {
+  type StepOptimizer,
+  type StepResult,
+  type TemporalModel,
+  TemporalRuntime,
+  type TemporalRuntimeOptions,
+} from './runtime.js';
 export * from './updaters/index.js';

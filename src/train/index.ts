@@ -28,3 +28,4 @@ export {
   trainNodeClassifier,
 } from './node-classifier.js';
 export * from './run/index.js';
+export * from './temporal/index.js';

@@ -8,6 +8,7 @@ import { register as predict } from './predict.js';
 import { register as preprocess } from './preprocess.js';
 import { register as query } from './query.js';
 import { register as quickstart } from './quickstart.js';
+import { register as serve } from './serve.js';
 import { register as train } from './train.js';
 
 export const commands: readonly ((program: Command) => void)[] = [
@@ -19,5 +20,6 @@ export const commands: readonly ((program: Command) => void)[] = [
   predict,
   query,
   exportTables,
+  serve,
   info,
 ];

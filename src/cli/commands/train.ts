@@ -12,7 +12,7 @@ export function register(program: Command): void {
     .description('train the model of a configuration file')
     .argument(
       '<config>',
-      'a YAML file with Marius\'s keys; "skein config <dataset>" prints one to start from',
+      'a YAML file with Marius\'s keys ("skein config <dataset>" prints one to start from), or with those of TGL',
     )
     .option('--profile', 'write a trace of the stages (trace.json, for chrome://tracing or Perfetto)', false);
   overrideOption(jsonOption(command)).action(train);
@@ -20,8 +20,15 @@ export function register(program: Command): void {
 
 async function train(path: string, options: TrainOptions): Promise<void> {
   const { readFileSync } = await import('node:fs');
-  const { loadConfig, Output, trainRun } = await import('../../train/index.js');
+  const { isTemporalConfig, loadConfig, loadTemporalConfig, Output, trainRun, trainTemporalRun } =
+    await import('../../train/index.js');
   const output = new Output({ json: options.json });
+  if (isTemporalConfig(path)) {
+    const { config, warnings } = loadTemporalConfig(path, options.set);
+    for (const warning of warnings) output.warn(warning);
+    await trainTemporalRun({ config, output, source: readFileSync(path, 'utf8'), profile: options.profile });
+    return;
+  }
   const { config, warnings } = loadConfig(path, options.set);
   for (const warning of warnings) output.warn(warning);
   await trainRun({ config, output, source: readFileSync(path, 'utf8'), profile: options.profile });

@@ -1,0 +1,55 @@
+/**
+ * `serveTemporal`: a trained temporal model behind HTTP. It listens on this machine only unless told otherwise. While no
+ * request waits, events that came in are taken into memory, so that scores are current without a wait.
+ */
+import { serve } from '@hono/node-server';
+import { StateError } from '../util/errors.js';
+import { type TemporalAppOptions, temporalApp } from './temporal-app.js';
+
+export interface ServeOptions extends Omit<TemporalAppOptions, 'hosts'> {
+  /** Default 127.0.0.1. */
+  readonly host?: string;
+  /** 0: any free one. */
+  readonly port?: number;
+}
+
+export interface Served {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export async function serveTemporal({
+  host = '127.0.0.1',
+  port = 8080,
+  ...options
+}: ServeOptions): Promise<Served> {
+  const { scorer } = options;
+  const hosts: string[] = [];
+  const app = temporalApp({ ...options, hosts });
+  const server = await new Promise<ReturnType<typeof serve>>((resolve, reject) => {
+    const made = serve({ fetch: app.fetch, hostname: host, port }, () => resolve(made));
+    made.once('error', (error: NodeJS.ErrnoException) =>
+      reject(
+        new StateError(
+          `serve: expected a free port, got ${host}:${port} (${error.code}). Choose another with --port.`,
+        ),
+      ),
+    );
+  });
+  const address = server.address();
+  const actual = typeof address === 'object' && address !== null ? address.port : port;
+  const shown = host.includes(':') ? `[${host}]` : host;
+  hosts.push(`${shown}:${actual}`, `localhost:${actual}`, `127.0.0.1:${actual}`);
+  // A batch at a time, so that a request never waits for more than one.
+  const idle = setInterval(() => scorer.advance(200), 5);
+  idle.unref();
+  return {
+    url: `http://${shown}:${actual}`,
+    close: () =>
+      new Promise((resolve, reject) => {
+        clearInterval(idle);
+        server.close((error) => (error === undefined || error === null ? resolve() : reject(error)));
+        if ('closeAllConnections' in server) server.closeAllConnections();
+      }),
+  };
+}

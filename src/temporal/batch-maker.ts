@@ -1,0 +1,96 @@
+/** Puts a batch together: pairs and their times in, roots to sample from; then, with the sample, the batch and its state. */
+import type { TemporalGraph } from '../graph/index.js';
+import type { TemporalSample } from '../sample/index.js';
+import { gatherRows } from '../tensor/index.js';
+import type { TemporalBatch } from './batch.js';
+import type { SharedMailBox } from './mailbox/index.js';
+import { NodeIndex } from './node-index.js';
+
+/** Pairs that met, or are asked about, and for each the same number of nodes that might have come instead. */
+export interface Pairs {
+  /** Rows of the stream; −1 for pairs that are no events. */
+  readonly eventRows: Int32Array;
+  readonly src: Int32Array;
+  readonly dst: Int32Array;
+  readonly times: Float64Array;
+  readonly negatives: Int32Array;
+}
+
+export interface Roots {
+  readonly nodes: Int32Array;
+  readonly times: Float64Array;
+}
+
+export class BatchMaker {
+  readonly #graph: TemporalGraph;
+  readonly #mailbox: SharedMailBox | null;
+  readonly #index: NodeIndex;
+
+  constructor(graph: TemporalGraph, mailbox: SharedMailBox | null) {
+    this.#graph = graph;
+    this.#mailbox = mailbox;
+    this.#index = new NodeIndex(graph.numNodes);
+  }
+
+  /** The events of some rows. */
+  pairs(eventRows: Int32Array, negatives: Int32Array): Pairs {
+    const { src, dst, time } = this.#graph;
+    const count = eventRows.length;
+    const pairs = {
+      src: new Int32Array(count),
+      dst: new Int32Array(count),
+      times: new Float64Array(count),
+    };
+    for (let i = 0; i < count; i++) {
+      const row = eventRows[i];
+      pairs.src[i] = src[row];
+      pairs.dst[i] = dst[row];
+      pairs.times[i] = time[row];
+    }
+    return { eventRows, ...pairs, negatives };
+  }
+
+  /** Sources, destinations, negatives, each at the time of its pair. */
+  roots({ src, dst, times, negatives }: Pairs): Roots {
+    const count = src.length;
+    const amount = count === 0 ? 0 : negatives.length / count;
+    const nodes = new Int32Array(count * (2 + amount));
+    const at = new Float64Array(nodes.length);
+    nodes.set(src);
+    nodes.set(dst, count);
+    nodes.set(negatives, 2 * count);
+    at.set(times);
+    at.set(times, count);
+    for (let i = 0; i < count; i++) at.fill(times[i], 2 * count + i * amount, 2 * count + (i + 1) * amount);
+    return { nodes, times: at };
+  }
+
+  /** The batch, with the state as it is now. */
+  make(pairs: Pairs, roots: Roots, sample: TemporalSample): TemporalBatch {
+    const graph = this.#graph;
+    const count = pairs.src.length;
+    const { hops, snapshots } = sample;
+    // A model that samples nothing asks about its roots alone.
+    const last = snapshots.map((window) => window[window.length - 1]?.srcNodes ?? roots.nodes);
+    const { nodes, positions } = this.#index.unique(last);
+    return {
+      ...pairs,
+      ...{ hops, snapshots, nodes, nodeOfRow: positions },
+      rootNodes: roots.nodes,
+      rootTimes: roots.times,
+      srcRoots: range(0, count),
+      dstRoots: range(count, 2 * count),
+      negRoots: range(2 * count, roots.nodes.length),
+      state: this.#mailbox?.read(nodes) ?? null,
+      edgeFeatures: graph.features,
+      featureWidth: graph.featureWidth,
+      nodeFeatures: graph.nodeFeatures === null ? null : gatherRows(graph.nodeFeatures, nodes),
+    };
+  }
+}
+
+export function range(begin: number, end: number): Int32Array {
+  const rows = new Int32Array(end - begin);
+  for (let i = 0; i < rows.length; i++) rows[i] = begin + i;
+  return rows;
+}

@@ -1,0 +1,112 @@
+/**
+ * Batches of a stream in time order, with negatives, sampled past and, where a mailbox is given, the state of every node.
+ *
+ * Neighbours of the next batch are sampled while this one is computed; the state is read when the batch is asked for, after
+ * the commit of the one before, so that nothing is stale.
+ *
+ * @example
+ * const mailbox = new SharedMailBox({ numNodes: graph.numNodes, memoryParam, dimEdgeFeat: graph.featureWidth });
+ * const loader = new TemporalLoader(graph, { sampler, negatives, mailbox, batchSize: 200 });
+ * for await (const batch of loader.epoch(0)) runtime.train(batch);
+ */
+import type { TemporalGraph } from '../graph/index.js';
+import type { TemporalNeighborSampler, TemporalSample } from '../sample/index.js';
+import { expected, ValueError } from '../util/errors.js';
+import type { TemporalBatch } from './batch.js';
+import { BatchMaker, type Pairs, type Roots, range } from './batch-maker.js';
+import { type BatchRowsOptions, batchBoundaries } from './batch-rows.js';
+import type { SharedMailBox } from './mailbox/index.js';
+
+/** Draws what did not happen: `amount` nodes for each of the events. */
+export interface NegativeSource {
+  readonly amount: number;
+  draw(eventRows: Int32Array, at: { readonly epoch: number }): Int32Array;
+}
+
+export interface TemporalLoaderOptions extends BatchRowsOptions {
+  readonly sampler: TemporalNeighborSampler;
+  readonly negatives?: NegativeSource | null;
+  /** Read for every batch; without one batches carry no state. */
+  readonly mailbox?: SharedMailBox | null;
+  /** Events to go through, as ascending rows of the stream. Default: all. */
+  readonly rows?: Int32Array;
+}
+
+interface Pending {
+  readonly pairs: Pairs;
+  readonly roots: Roots;
+  readonly sample: Promise<TemporalSample>;
+}
+
+export class TemporalLoader {
+  readonly graph: TemporalGraph;
+  readonly #options: TemporalLoaderOptions;
+  readonly #rows: Int32Array | null;
+  readonly #maker: BatchMaker;
+
+  constructor(graph: TemporalGraph, options: TemporalLoaderOptions) {
+    this.graph = graph;
+    this.#options = options;
+    this.#rows = options.rows === undefined ? null : checkRows(options.rows, graph.numEvents);
+    this.#maker = new BatchMaker(graph, options.mailbox ?? null);
+  }
+
+  get numEvents(): number {
+    return this.#rows?.length ?? this.graph.numEvents;
+  }
+
+  /** Where the batches of an epoch begin, with the end. */
+  boundaries(epoch: number): Int32Array {
+    const { time } = this.graph;
+    const rows = this.#rows;
+    const at = rows === null ? (i: number) => time[i] : (i: number) => time[rows[i]];
+    return batchBoundaries(at, this.numEvents, this.#options, epoch);
+  }
+
+  numBatches(epoch: number): number {
+    return Math.max(0, this.boundaries(epoch).length - 1);
+  }
+
+  /** The batches of an epoch, from batch `from` on. */
+  async *epoch(epoch: number, from = 0): AsyncGenerator<TemporalBatch> {
+    const boundaries = this.boundaries(epoch);
+    const count = boundaries.length - 1;
+    let next = from < count ? this.#start(boundaries, epoch, from) : null;
+    for (let step = from; next !== null; step++) {
+      const now: Pending = next;
+      next = step + 1 < count ? this.#start(boundaries, epoch, step + 1) : null;
+      // Failures of the one ahead are met when its turn comes; until then they are not unhandled.
+      next?.sample.catch(() => undefined);
+      yield this.#maker.make(now.pairs, now.roots, await now.sample);
+    }
+  }
+
+  /** One batch of given events, sampled at once. */
+  batch(rows: Int32Array, at: { readonly epoch: number; readonly step: number }): TemporalBatch {
+    const { pairs, roots } = this.#prepare(rows, at.epoch);
+    return this.#maker.make(pairs, roots, this.#options.sampler.sample(roots, at));
+  }
+
+  #start(boundaries: Int32Array, epoch: number, step: number): Pending {
+    const [begin, end] = [boundaries[step], boundaries[step + 1]];
+    const { pairs, roots } = this.#prepare(this.#rows?.slice(begin, end) ?? range(begin, end), epoch);
+    return { pairs, roots, sample: this.#options.sampler.sampleAsync(roots, { epoch, step }) };
+  }
+
+  #prepare(rows: Int32Array, epoch: number): { readonly pairs: Pairs; readonly roots: Roots } {
+    const negatives = this.#options.negatives?.draw(rows, { epoch }) ?? new Int32Array(0);
+    const pairs = this.#maker.pairs(rows, negatives);
+    return { pairs, roots: this.#maker.roots(pairs) };
+  }
+}
+
+function checkRows(rows: Int32Array, numEvents: number): Int32Array {
+  for (let i = 0; i < rows.length; i++) {
+    const follows = i === 0 || rows[i] > rows[i - 1];
+    if (!follows || rows[i] < 0 || rows[i] >= numEvents)
+      throw new ValueError(
+        expected('TemporalLoader', `ascending rows of ${numEvents} events`, `rows[${i}]`, rows[i]),
+      );
+  }
+  return rows;
+}

@@ -1,0 +1,44 @@
+/** Which nodes appear in a batch, each once in the order of first appearance, and where in that list each row's node is. */
+export class NodeIndex {
+  /** Position of a node in the list under way, plus the list's own offset; older lists lie below it. */
+  #stamps: Float64Array;
+  #base = 1;
+
+  constructor(numNodes: number) {
+    this.#stamps = new Float64Array(numNodes);
+  }
+
+  unique(lists: readonly Int32Array[]): { readonly nodes: Int32Array; readonly positions: Int32Array[] } {
+    let total = 0;
+    for (const list of lists) total += list.length;
+    const found = new Int32Array(total);
+    const base = this.#base;
+    let stamps = this.#stamps;
+    let count = 0;
+    const positions = lists.map((list) => {
+      const at = new Int32Array(list.length);
+      for (let i = 0; i < list.length; i++) {
+        const node = list[i];
+        if (node >= stamps.length) stamps = this.#grow(node + 1);
+        let position = stamps[node] - base;
+        if (position < 0) {
+          position = count++;
+          found[position] = node;
+          stamps[node] = base + position;
+        }
+        at[i] = position;
+      }
+      return at;
+    });
+    this.#base += count;
+    return { nodes: found.slice(0, count), positions };
+  }
+
+  /** Streams may bring new nodes. */
+  #grow(size: number): Float64Array {
+    const grown = new Float64Array(Math.max(size, this.#stamps.length * 2));
+    grown.set(this.#stamps);
+    this.#stamps = grown;
+    return grown;
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * A trained model on a living stream: events come in, pairs are scored now.
+ *
+ * Appending only puts events into the graph, which takes a microsecond each; neighbours are fresh at once. Memory is a
+ * chain in which every event depends on the ones before, so it costs a pass of the model: `advance` takes waiting events
+ * into it in batches, as training did. A score is of the state as it stands; `advance()` first makes that current.
+ */
+import type { Appended, TemporalEvents, TemporalGraph } from '../graph/index.js';
+import type { TemporalNeighborSampler } from '../sample/index.js';
+import { checkInteger, checkNumber, expected, ShapeError } from '../util/errors.js';
+import { BatchMaker, range } from './batch-maker.js';
+import type { TemporalRuntime } from './runtime.js';
+
+export interface OnlineOptions {
+  readonly graph: TemporalGraph;
+  readonly sampler: TemporalNeighborSampler;
+  readonly runtime: TemporalRuntime;
+  /** Events of one pass of the model over memory. Default 200. */
+  readonly batchSize?: number;
+  /** Events that memory has already taken in: those of the graph unless told otherwise. */
+  readonly stateRows?: number;
+}
+
+/** Milliseconds. */
+export interface Latency {
+  readonly count: number;
+  readonly p50: number;
+  readonly p90: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+export class OnlineScorer {
+  readonly graph: TemporalGraph;
+  readonly #sampler: TemporalNeighborSampler;
+  readonly #runtime: TemporalRuntime;
+  readonly #maker: BatchMaker;
+  readonly #batchSize: number;
+  readonly #latencies = new LatencyLog();
+  #stateRows: number;
+  #steps = 0;
+
+  constructor(options: OnlineOptions) {
+    this.graph = options.graph;
+    this.#sampler = options.sampler;
+    this.#runtime = options.runtime;
+    this.#maker = new BatchMaker(options.graph, options.runtime.mailbox);
+    this.#batchSize = checkInteger('OnlineScorer', 'batchSize', options.batchSize ?? 200, 1);
+    const rows = options.graph.numEvents;
+    this.#stateRows = checkInteger('OnlineScorer', 'stateRows', options.stateRows ?? rows, 0, rows);
+  }
+
+  /** Events that memory does not know yet. */
+  get numWaiting(): number {
+    return this.#runtime.mailbox === null ? 0 : this.graph.numEvents - this.#stateRows;
+  }
+
+  /** Adds events; refused as a whole when one of them is wrong. */
+  append(events: TemporalEvents): Appended {
+    const appended = this.graph.append(events);
+    const { mailbox } = this.#runtime;
+    if (mailbox !== null && mailbox.numNodes < this.graph.numNodes) mailbox.grow(this.graph.numNodes);
+    return appended;
+  }
+
+  /** Takes up to `most` waiting events into memory; returns how many. */
+  advance(most = Number.POSITIVE_INFINITY): number {
+    let done = 0;
+    while (done < most && this.numWaiting > 0) {
+      const count = Math.min(this.#batchSize, this.numWaiting, most - done);
+      const pairs = this.#maker.pairs(range(this.#stateRows, this.#stateRows + count), new Int32Array(0));
+      const roots = this.#maker.roots(pairs);
+      this.#runtime.observe(this.#maker.make(pairs, roots, this.#sample(roots)));
+      this.#stateRows += count;
+      done += count;
+    }
+    return done;
+  }
+
+  /**
+   * How likely each source meets its destination at time `t` (by default now: just after the last event), as logits.
+   * One source is taken for all destinations.
+   */
+  score(src: ArrayLike<number>, dst: ArrayLike<number>, t?: number): Float32Array {
+    const started = performance.now();
+    const count = dst.length;
+    if (src.length !== 1 && src.length !== count)
+      throw new ShapeError(expected('score', `1 or ${count} sources`, 'src', src.length));
+    const time = t === undefined ? this.#now() : checkNumber('score', 't', t);
+    const pairs = {
+      eventRows: new Int32Array(count).fill(-1),
+      src: Int32Array.from({ length: count }, (_, i) => this.#node('src', src, src.length === 1 ? 0 : i)),
+      dst: Int32Array.from({ length: count }, (_, i) => this.#node('dst', dst, i)),
+      times: new Float64Array(count).fill(time),
+      negatives: new Int32Array(0),
+    };
+    const roots = this.#maker.roots(pairs);
+    const { positive } = this.#runtime.score(this.#maker.make(pairs, roots, this.#sample(roots)));
+    this.#latencies.add(performance.now() - started);
+    return positive;
+  }
+
+  /** Of the calls of `score` so far; the last 100,000 of them. */
+  latency(): Latency {
+    return this.#latencies.percentiles();
+  }
+
+  #sample(roots: { readonly nodes: Int32Array; readonly times: Float64Array }) {
+    return this.#sampler.sample(roots, { epoch: 0, step: this.#steps++ % 2 ** 32 });
+  }
+
+  /** Events at one moment do not see each other; the moment after the last sees all. */
+  #now(): number {
+    const { lastTime } = this.graph;
+    if (lastTime === Number.NEGATIVE_INFINITY) return 0;
+    const step = 2 ** (Math.floor(Math.log2(Math.max(Math.abs(lastTime), 2 ** -900))) - 51);
+    return lastTime + step;
+  }
+
+  #node(name: string, ids: ArrayLike<number>, i: number): number {
+    return checkInteger('score', `${name}[${i}]`, ids[i], 0, this.graph.numNodes - 1);
+  }
+}
+
+/** The last values of a measure, for percentiles. */
+class LatencyLog {
+  readonly #values = new Float64Array(100_000);
+  #count = 0;
+
+  add(milliseconds: number): void {
+    this.#values[this.#count++ % this.#values.length] = milliseconds;
+  }
+
+  percentiles(): Latency {
+    const kept = Math.min(this.#count, this.#values.length);
+    const sorted = this.#values.slice(0, kept).sort();
+    const at = (share: number): number =>
+      kept === 0 ? 0 : sorted[Math.min(kept - 1, Math.ceil(share * kept) - 1)];
+    return { count: this.#count, p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1) };
+  }
+}

@@ -1,0 +1,171 @@
+/**
+ * One step of a temporal model. The order is fixed here and nowhere else: the batch brings the state as it was before its
+ * first event → memory is updated in copies → roots are embedded → pairs are scored → loss, gradients, step → the change is
+ * committed. So no event of a batch reaches a score of that batch through memory, and the updater learns from the next batch
+ * on which a node appears.
+ *
+ * Only the two ends of real events change state; negatives take the same path and write nothing. A step that fails commits
+ * nothing.
+ */
+import { bceWithLogits, clipGradNorm, type Module } from '../nn/index.js';
+import { add, backward, full, noGrad, scope, type Tensor } from '../tensor/index.js';
+import { StateError } from '../util/errors.js';
+import type { TemporalBatch } from './batch.js';
+import type { SharedMailBox } from './mailbox/index.js';
+import type { StateDelta } from './mailbox/rows.js';
+import type { TemporalOutput } from './models/output.js';
+
+/** Embeds the roots of a batch, says what their memory has become, and scores pairs of them. */
+export interface TemporalModel extends Module {
+  forward(batch: TemporalBatch): TemporalOutput;
+  /** Logits of the events [B] and of their negatives [B·q]. */
+  score(
+    output: TemporalOutput,
+    batch: TemporalBatch,
+  ): { readonly positive: Tensor; readonly negative: Tensor };
+}
+
+/** Moves the parameters of the model. */
+export interface StepOptimizer {
+  zeroGrad(): void;
+  step(): void;
+}
+
+export interface TemporalRuntimeOptions {
+  readonly model: TemporalModel;
+  /** Null for models without memory. */
+  readonly mailbox: SharedMailBox | null;
+  /** Needed for training. */
+  readonly optimizer?: StepOptimizer | null;
+  /** Gradients are scaled down to this norm. */
+  readonly maxGradNorm?: number;
+  /** A mail's own half is the embedding in place of the memory. */
+  readonly useSrcEmb?: boolean;
+  /** The other end's half is. */
+  readonly useDstEmb?: boolean;
+}
+
+export interface StepResult {
+  /** Mean over events; 0 where nothing was scored. */
+  readonly loss: number;
+  /** Logits of the events [B]. */
+  readonly positive: Float32Array;
+  /** Logits of their negatives [B·q]. */
+  readonly negative: Float32Array;
+}
+
+export class TemporalRuntime {
+  readonly model: TemporalModel;
+  readonly mailbox: SharedMailBox | null;
+  readonly #optimizer: StepOptimizer | null;
+  readonly #maxGradNorm: number;
+  readonly #mailOptions: { readonly useSrcEmb: boolean; readonly useDstEmb: boolean };
+
+  constructor(options: TemporalRuntimeOptions) {
+    this.model = options.model;
+    this.mailbox = options.mailbox;
+    this.#optimizer = options.optimizer ?? null;
+    this.#maxGradNorm = options.maxGradNorm ?? 0;
+    this.#mailOptions = { useSrcEmb: options.useSrcEmb ?? false, useDstEmb: options.useDstEmb ?? false };
+  }
+
+  /** Learns from a batch, then commits it. */
+  train(batch: TemporalBatch): StepResult {
+    const optimizer = this.#optimizer;
+    if (optimizer === null)
+      throw new StateError(
+        'TemporalRuntime.train: expected an optimizer, got none. Pass one to the constructor.',
+      );
+    return scope(() => {
+      const out = this.#mode(true).model.forward(batch);
+      const { positive, negative } = this.model.score(out, batch);
+      const loss = add(
+        bceWithLogits(positive, like(positive, 1)),
+        bceWithLogits(negative, like(negative, 0)),
+      );
+      optimizer.zeroGrad();
+      backward(loss);
+      if (this.#maxGradNorm > 0) clipGradNorm(this.model.parameters(), this.#maxGradNorm);
+      optimizer.step();
+      this.#commit(batch, out);
+      return result(loss, positive, negative);
+    });
+  }
+
+  /** Scores a batch without learning, then commits it. */
+  evaluate(batch: TemporalBatch): StepResult {
+    return this.#judge(batch, true);
+  }
+
+  /** Scores a batch and changes nothing. */
+  score(batch: TemporalBatch): StepResult {
+    return this.#judge(batch, false);
+  }
+
+  /** Takes events into memory and mail without scoring them. */
+  observe(batch: TemporalBatch): void {
+    if (this.mailbox === null) return;
+    noGrad(() => scope(() => this.#commit(batch, this.#mode(false).model.forward(batch))));
+  }
+
+  #judge(batch: TemporalBatch, commit: boolean): StepResult {
+    return noGrad(() =>
+      scope(() => {
+        const out = this.#mode(false).model.forward(batch);
+        const { positive, negative } = this.model.score(out, batch);
+        if (commit) this.#commit(batch, out);
+        return result(null, positive, negative);
+      }),
+    );
+  }
+
+  /** Switches only where it must: going through all modules costs more than a small batch. */
+  #mode(training: boolean): this {
+    if (this.model.training !== training) this.model.train(training);
+    return this;
+  }
+
+  #commit(batch: TemporalBatch, out: TemporalOutput): void {
+    if (this.mailbox === null) return;
+    this.mailbox.commit(this.#delta(batch, out));
+  }
+
+  /** What the events of the batch change: memory of their ends, and the mail they leave. */
+  #delta(batch: TemporalBatch, out: TemporalOutput): StateDelta {
+    const mailbox = this.mailbox as SharedMailBox;
+    const { srcRoots, dstRoots, src, dst, times, eventRows, hops } = batch;
+    const ends = both(srcRoots, dstRoots);
+    return noGrad(() => {
+      const memory = out.stateOf(ends);
+      const change = mailbox.getUpdateMemory(
+        both(src, dst),
+        memory,
+        out.timeOf(ends),
+        both(eventRows, eventRows),
+      );
+      const mail = mailbox.getUpdateMail({
+        ...{ src, dst, times, eventRows, memory, srcRoots, dstRoots },
+        hop: hops[0] ?? null,
+        embeddings: out.mailEmbeddings,
+        ...this.#mailOptions,
+      });
+      return { ...change, ...mail };
+    });
+  }
+}
+
+function both(a: Int32Array, b: Int32Array): Int32Array {
+  const joined = new Int32Array(a.length + b.length);
+  joined.set(a);
+  joined.set(b, a.length);
+  return joined;
+}
+
+function like(scores: Tensor, value: number): Tensor {
+  return full(scores.shape, value, { dtype: scores.dtype as 'f32' });
+}
+
+function result(loss: Tensor | null, positive: Tensor, negative: Tensor): StepResult {
+  const copy = (t: Tensor): Float32Array => Float32Array.from(t.dataSync() as Float32Array);
+  return { loss: loss === null ? 0 : loss.item(), positive: copy(positive), negative: copy(negative) };
+}

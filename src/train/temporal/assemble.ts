@@ -1,0 +1,90 @@
+/** From a configuration and its stream to what trains and judges: model, mailbox, loaders, runtime. */
+import { Adam } from '../../nn/index.js';
+import { TemporalNeighborSampler } from '../../sample/index.js';
+import {
+  GeneralModel,
+  type NegativeStrategy,
+  SharedMailBox,
+  TemporalLoader,
+  TemporalNegatives,
+  type TemporalPart,
+  TemporalRuntime,
+} from '../../temporal/index.js';
+import { manualSeed } from '../../tensor/index.js';
+import type { OpenedStream } from './open-stream.js';
+import type { TemporalRunConfig } from './run-config.js';
+
+export interface TemporalAssembly {
+  readonly model: GeneralModel;
+  readonly mailbox: SharedMailBox | null;
+  readonly optimizer: Adam;
+  readonly runtime: TemporalRuntime;
+  readonly loaders: Readonly<Record<TemporalPart, TemporalLoader>>;
+}
+
+export function assembleTemporal(config: TemporalRunConfig, stream: OpenedStream): TemporalAssembly {
+  const { model: settings, training, evaluation } = config;
+  const { graph, trainGraph, rows, split } = stream;
+  const seed = training.random_seed;
+  manualSeed(seed);
+  const model = new GeneralModel(settings, {
+    dimNode: graph.nodeFeatures?.shape[1] ?? 0,
+    dimEdge: graph.featureWidth,
+  });
+  const mailbox =
+    settings.memory.type === 'none'
+      ? null
+      : new SharedMailBox({
+          numNodes: graph.numNodes,
+          memoryParam: settings.memory,
+          dimEdgeFeat: graph.featureWidth,
+          edgeFeatures: () => graph.features,
+          startTime: Math.min(0, graph.numEvents > 0 ? graph.time[0] : 0),
+        });
+  const optimizer = new Adam(model.parameters(), { lr: settings.train.lr });
+  const runtime = new TemporalRuntime({
+    ...{ model, mailbox, optimizer },
+    useSrcEmb: settings.gnn.use_src_emb,
+    useDstEmb: settings.gnn.use_dst_emb,
+    ...(training.max_grad_norm > 0 ? { maxGradNorm: training.max_grad_norm } : {}),
+  });
+  const pool = stream.data.dstPool;
+  const negatives = (strategy: NegativeStrategy, amount: number): TemporalNegatives =>
+    new TemporalNegatives(graph, {
+      ...{ strategy, seed, pool, trainEnd: split.trainEnd },
+      ...(strategy === 'all' ? {} : { amount }),
+    });
+  const forTraining = negatives('random', training.negatives);
+  const forJudging = negatives(evaluation.negatives, evaluation.amount);
+  const { sampling, train } = settings;
+  const samplerOf = (part: TemporalPart): TemporalNeighborSampler =>
+    new TemporalNeighborSampler(part === 'train' ? trainGraph : graph, {
+      fanouts: sampling.neighbor,
+      strategy: sampling.strategy,
+      propTime: sampling.prop_time,
+      ...(sampling.history > 1 ? { history: sampling.history, duration: sampling.duration } : {}),
+      seed,
+    });
+  const loader = (part: TemporalPart): TemporalLoader => {
+    const source = part === 'train' ? forTraining : forJudging;
+    const evalSize = evaluation.batch_size === -1 ? train.batch_size : evaluation.batch_size;
+    return new TemporalLoader(part === 'train' ? trainGraph : graph, {
+      sampler: samplerOf(part),
+      negatives: {
+        amount: source.amount,
+        draw: (eventRows, { epoch }) =>
+          source.drawFor(eventRows, { split: part, epoch: part === 'train' ? epoch : 0 }),
+      },
+      mailbox,
+      rows: rows[part],
+      batchSize: part === 'train' ? train.batch_size : evalSize,
+      chunks: part === 'train' ? train.reorder : 1,
+      tieGroups: training.tie_groups,
+      seed,
+    });
+  };
+  return {
+    ...{ model, mailbox, optimizer, runtime },
+    loaders: { train: loader('train'), validation: loader('validation'), test: loader('test') },
+  };
+}

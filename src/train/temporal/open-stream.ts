@@ -1,0 +1,73 @@
+/** The stream of a temporal run: read, split by time, with the nodes that training must not see. */
+import {
+  loadTemporalDataset,
+  readTemporal,
+  type TemporalData,
+  type TemporalDatasetName,
+} from '../../data/index.js';
+import { splitByTime, TemporalGraph, type TemporalSplit } from '../../graph/index.js';
+import { kernels } from '../../native/index.js';
+import { StateError } from '../../util/errors.js';
+import type { TemporalRunSections } from './schema.js';
+
+export interface OpenedStream {
+  readonly data: TemporalData;
+  readonly graph: TemporalGraph;
+  /** The same events; those that touch a node held out from training are nobody's neighbours. */
+  readonly trainGraph: TemporalGraph;
+  readonly split: TemporalSplit;
+  readonly rows: { readonly train: Int32Array; readonly validation: Int32Array; readonly test: Int32Array };
+  /** Tells one stream from another. */
+  readonly fingerprint: string;
+}
+
+export async function openStream(config: TemporalRunSections): Promise<OpenedStream> {
+  const { name, path, format, sort, directed, train_share, validation_share, new_node_share } =
+    config.dataset;
+  const data =
+    path === ''
+      ? await loadTemporalDataset(name as TemporalDatasetName)
+      : await readTemporal(path, { sort, ...(format === 'auto' ? {} : { format }) });
+  const { events, numNodes, nodeFeatures } = data;
+  const graph = new TemporalGraph(events, {
+    numNodes,
+    directed,
+    ...(nodeFeatures === null ? {} : { nodeFeatures }),
+  });
+  const split = splitByTime(graph, {
+    train: train_share,
+    validation: validation_share,
+    newNodeFraction: new_node_share,
+    seed: config.training.random_seed,
+  });
+  const { trainEnd, validationEnd, trainMask } = split;
+  const kept = new Uint8Array(graph.numEvents).fill(1);
+  kept.set(trainMask);
+  const rows = {
+    train: rowsWhere(0, trainEnd, (row) => trainMask[row] === 1),
+    validation: rowsWhere(trainEnd, validationEnd),
+    test: rowsWhere(validationEnd, graph.numEvents),
+  };
+  if (rows.train.length === 0)
+    throw new StateError(
+      `train: expected events to train on, got none of ${graph.numEvents} before the time at ${train_share} of the stream. Raise dataset.train_share or lower dataset.new_node_share.`,
+    );
+  const trainGraph = kept.every((flag) => flag === 1) ? graph : graph.where(kept);
+  return { data, graph, trainGraph, split, rows, fingerprint: fingerprint(graph) };
+}
+
+function rowsWhere(begin: number, end: number, keep: (row: number) => boolean = () => true): Int32Array {
+  const rows = new Int32Array(end - begin);
+  let count = 0;
+  for (let row = begin; row < end; row++) if (keep(row)) rows[count++] = row;
+  return rows.slice(0, count);
+}
+
+function fingerprint({ src, dst, time, features, numNodes, numEvents }: TemporalGraph): string {
+  const bytes = (array: Int32Array | Float64Array | Float32Array): Uint8Array =>
+    new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+  const sums = [src, dst, time, ...(features === null ? [] : [features])].map((array) =>
+    kernels().crc32(bytes(array), array.byteLength, 0).toString(16),
+  );
+  return `${numNodes} nodes, ${numEvents} events, sums ${sums.join(' ')}`;
+}

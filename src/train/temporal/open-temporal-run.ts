@@ -1,0 +1,101 @@
+/** A temporal run as it was saved, opened to be judged or to score a living stream. Nothing in its directory is written. */
+import { existsSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type { TemporalGraph } from '../../graph/index.js';
+import { TemporalNeighborSampler } from '../../sample/index.js';
+import { OnlineScorer } from '../../temporal/index.js';
+import { StateError } from '../../util/errors.js';
+import { checkRunConfig } from '../run/index.js';
+import { assembleTemporal, type TemporalAssembly } from './assemble.js';
+import { type OpenedStream, openStream } from './open-stream.js';
+import { isTemporalConfig, loadTemporalConfig, type TemporalRunConfig } from './run-config.js';
+import {
+  latestTemporal,
+  TemporalCheckpoints,
+  type TemporalRecord,
+  temporalModelFile,
+} from './temporal-checkpoint.js';
+import { checkTemporalRecord } from './train-temporal-run.js';
+
+const configFile = 'full_config.yaml';
+
+export interface OpenedTemporalRun {
+  readonly directory: string;
+  readonly checkpoint: string;
+  readonly config: TemporalRunConfig;
+  readonly stream: OpenedStream;
+  readonly parts: TemporalAssembly;
+  readonly record: TemporalRecord;
+}
+
+/** The directory of the run that a path is or lies in; null when it is none. */
+function runDirectory(path: string): string | null {
+  const given = resolve(path);
+  if (statSync(given, { throwIfNoEntry: false })?.isDirectory() !== true) return null;
+  return [given, dirname(given)].find((folder) => existsSync(join(folder, configFile))) ?? null;
+}
+
+/** Whether a path names a temporal run, one of its checkpoints, or a temporal configuration. */
+export function isTemporalRun(path: string): boolean {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return false;
+  if (found.isFile()) return isTemporalConfig(path);
+  const directory = runDirectory(path);
+  return directory !== null && isTemporalConfig(join(directory, configFile));
+}
+
+/**
+ * Opens a run, or one of its checkpoints.
+ *
+ * @param command what opens it; starts the messages of errors.
+ */
+export async function openTemporalRun(
+  path: string,
+  { command = 'openTemporalRun', overrides = [] as readonly string[] } = {},
+): Promise<OpenedTemporalRun> {
+  const directory = runDirectory(path);
+  if (directory === null)
+    throw new StateError(
+      `${command}: expected the directory of a temporal run, got ${path}, which has no ${configFile}. Name what "skein train" printed as "Saved in".`,
+    );
+  checkRunConfig(join(directory, configFile));
+  const { config } = loadTemporalConfig(join(directory, configFile), overrides);
+  const given = resolve(path);
+  const name = given === directory ? '' : given.slice(directory.length + 1);
+  const found = existsSync(join(directory, name, temporalModelFile))
+    ? name
+    : name === ''
+      ? ((await latestTemporal(directory))?.name ?? null)
+      : null;
+  if (found === null)
+    throw new StateError(
+      `${command}: expected a model in ${path}, got none. Let the run come to its end, or go on with training.resume_training: true.`,
+    );
+  const stream = await openStream(config);
+  const parts = assembleTemporal(config, stream);
+  const record = await new TemporalCheckpoints(directory, parts).restore(found);
+  checkTemporalRecord(join(directory, found), record, config, stream);
+  return { directory, checkpoint: join(directory, found), config, stream, parts, record };
+}
+
+/** A scorer that goes on where the stream of a finished run ends. */
+export function onlineScorer({ config, stream, parts, directory, record }: OpenedTemporalRun): OnlineScorer {
+  if (record.stage !== 'finished')
+    throw new StateError(
+      `serve: expected the final state of a finished run, got a checkpoint of ${directory} from the middle of training. Let the run come to its end.`,
+    );
+  const graph: TemporalGraph = stream.graph;
+  const { sampling } = config.model;
+  return new OnlineScorer({
+    graph,
+    runtime: parts.runtime,
+    batchSize: config.model.train.batch_size,
+    sampler: new TemporalNeighborSampler(graph, {
+      fanouts: sampling.neighbor,
+      strategy: sampling.strategy,
+      propTime: sampling.prop_time,
+      ...(sampling.history > 1 ? { history: sampling.history, duration: sampling.duration } : {}),
+      seed: config.training.random_seed,
+    }),
+  });
+}

@@ -1,0 +1,78 @@
+/**
+ * What a temporal run has beside TGL's sections (sampling, memory, gnn, train): dataset, evaluation, storage and training,
+ * with the names that the other configurations use for the same things.
+ */
+import { z } from 'zod';
+import { choice, countOr, field, flag, integer, positiveOr, section, share, text } from '../config/fields.js';
+
+const dataset = z.preprocess(
+  (value) => (typeof value === 'string' ? { name: value } : value),
+  section({
+    name: field(text('the name of a dataset'), '', 'wikipedia, collegemsg, mathoverflow; or give path'),
+    path: field(text('a file or folder'), '', 'a stream of your own'),
+    format: field(
+      choice(['auto', 'jodie', 'tgn', 'tgl', 'snap']),
+      'auto',
+      'how the file is written; auto: from its name and first line',
+    ),
+    directed: field(
+      flag(),
+      false,
+      'whether only the source of an event remembers its destination as a neighbour',
+    ),
+    sort: field(flag(), false, 'sort events that are not in order of time, in place of refusing them'),
+    train_share: field(share(), 0.7, 'quantile of time at which training ends'),
+    validation_share: field(share(), 0.15, 'share of the time after it'),
+    new_node_share: field(
+      share(),
+      0.1,
+      'share of the nodes that are kept out of training, to test with nodes never seen',
+    ),
+  }),
+);
+
+const checkpoint = section({
+  interval_batches: field(countOr('none'), -1, 'batches between checkpoints; -1: none'),
+  minutes: field(positiveOr('none'), -1, 'minutes between checkpoints; -1: none'),
+  save_best: field(flag(), true, 'keep the model of the best validation epoch, and test with that'),
+});
+
+const training = section({
+  random_seed: field(integer(0, 2 ** 32 - 1), 1, 'decides start values, negatives and draws'),
+  negatives: field(integer(1), 1, 'wrong destinations for each event'),
+  tie_groups: field(flag(), false, 'never split events of one time between batches'),
+  patience: field(countOr('never'), -1, 'evaluations without a better ap before training ends; -1: never'),
+  max_grad_norm: field(positiveOr('none'), -1, 'gradients are scaled down to this norm; -1: not'),
+  resume_training: field(flag(), false, 'go on with the run in storage.model_dir'),
+  checkpoint: field(checkpoint, {}, 'when the state is saved'),
+  logs_per_epoch: field(integer(0), 10, 'progress lines in each epoch; 0: none'),
+});
+
+const evaluation = section({
+  negatives: field(
+    choice(['random', 'historical', 'inductive', 'all']),
+    'random',
+    'wrong destinations: any of the stream, earlier partners, partners of later events only, or every destination',
+  ),
+  amount: field(integer(1), 1, 'wrong destinations for each event; all: has no say'),
+  batch_size: field(
+    countOr('as in training'),
+    -1,
+    'events of one step; they do not see each other in memory',
+  ),
+  epochs_per_eval: field(integer(1), 1, 'epochs between validations'),
+});
+
+const storage = section({
+  model_dir: field(z.string().nullable(), null, 'directory of the run; default: <first free> runs/model_<i>'),
+  log_level: field(choice(['error', 'warn', 'info', 'debug', 'trace']), 'info', 'what goes into log.txt'),
+});
+
+export const temporalRunSchema = section({
+  dataset: field(dataset, {}, 'the stream of events'),
+  training: field(training, {}, 'how the run goes'),
+  evaluation: field(evaluation, {}, 'how it is judged'),
+  storage: field(storage, {}, 'where it is kept'),
+});
+
+export type TemporalRunSections = z.output<typeof temporalRunSchema>;

@@ -1,0 +1,348 @@
+/**
+ * A temporal run from its configuration: epochs over the training events in order of time, each followed by the validation
+ * events on the same timeline; then the test events, after the state of the best epoch. Memory is reset at the beginning of
+ * an epoch and nowhere else.
+ *
+ * A run that was cut off goes on from its last checkpoint and ends with the numbers that it would have ended with.
+ */
+import { LinkMetrics, type TemporalPart } from '../../temporal/index.js';
+import { StateError } from '../../util/errors.js';
+import type { Metrics } from '../loop/evaluator.js';
+import { StageTimings } from '../loop/timings.js';
+import { Interrupt, Output, ProgressReporter, peakRssMb, RunDirectory, TraceWriter } from '../run/index.js';
+import { assembleTemporal, type TemporalAssembly } from './assemble.js';
+import { type OpenedStream, openStream } from './open-stream.js';
+import { renderTemporalConfig, type TemporalRunConfig } from './run-config.js';
+import { latestTemporal, TemporalCheckpoints, type TemporalRecord } from './temporal-checkpoint.js';
+
+export interface TemporalRunOptions {
+  readonly config: TemporalRunConfig;
+  /** The text of the configuration file, kept with the run. */
+  readonly source?: string;
+  readonly output?: Output;
+  /** Write a trace of the stages. */
+  readonly profile?: boolean;
+}
+
+export interface TemporalRunResult {
+  readonly directory: string;
+  readonly interrupted: boolean;
+  readonly epochs: number;
+  readonly validation: Metrics;
+  readonly test: Metrics;
+  readonly eventsPerSecond: number;
+}
+
+export async function trainTemporalRun(options: TemporalRunOptions): Promise<TemporalRunResult> {
+  const { config, output = new Output(), source } = options;
+  const stream = await openStream(config);
+  using run = await RunDirectory.openAt({
+    directory: config.storage.model_dir,
+    level: config.storage.log_level,
+    parent: 'runs',
+    resume: config.training.resume_training,
+    resolved: (path) => renderTemporalConfig({ ...config, storage: { ...config.storage, model_dir: path } }),
+    ...(source === undefined ? {} : { source }),
+  });
+  const { graph, rows } = stream;
+  output.event('config', {
+    directory: run.path,
+    dataset: { name: stream.data.name, num_nodes: graph.numNodes, num_events: graph.numEvents },
+    events: { train: rows.train.length, validation: rows.validation.length, test: rows.test.length },
+  });
+  const session = new TemporalSession(options, output, run, stream);
+  try {
+    return await session.train();
+  } catch (error) {
+    run.log('error', error instanceof Error ? error.message : String(error));
+    throw error;
+  } finally {
+    session.close();
+  }
+}
+
+/** What of a model must be the same to go on with its parameters. */
+export function modelShape({ model: { sampling, memory, gnn } }: TemporalRunConfig): string {
+  return JSON.stringify({ sampling, memory, gnn });
+}
+
+/** Refuses a checkpoint of another stream or model. */
+export function checkTemporalRecord(
+  folder: string,
+  record: TemporalRecord,
+  config: TemporalRunConfig,
+  stream: OpenedStream,
+): void {
+  if (record.stream !== stream.fingerprint)
+    throw new StateError(
+      `${folder}: expected the stream that it was trained on (${record.stream}), got one with ${stream.fingerprint}. Use that dataset, or train anew.`,
+    );
+  if (record.modelShape !== modelShape(config))
+    throw new StateError(
+      `${folder}: expected the model that it was trained as, got another: ${modelShape(config)} in place of ${record.modelShape}. Use the configuration of the run (full_config.yaml).`,
+    );
+}
+
+class TemporalSession {
+  readonly #config: TemporalRunConfig;
+  readonly #output: Output;
+  readonly #run: RunDirectory;
+  readonly #stream: OpenedStream;
+  readonly #parts: TemporalAssembly;
+  readonly #checkpoints: TemporalCheckpoints;
+  readonly #trace: TraceWriter | null;
+  readonly #timings: StageTimings;
+  readonly #interrupt: Interrupt;
+  readonly #progress: ProgressReporter;
+  #epoch = 0;
+  #step = 0;
+  #best: TemporalRecord['best'] = null;
+  #stale = 0;
+  /** Of the epoch under way. */
+  #events = 0;
+  #loss = 0;
+  #validation: Metrics = {};
+  #trained = 0;
+  #seconds = 0;
+  #lastSave = performance.now();
+
+  constructor(options: TemporalRunOptions, output: Output, run: RunDirectory, stream: OpenedStream) {
+    this.#config = options.config;
+    this.#output = output;
+    this.#run = run;
+    this.#stream = stream;
+    this.#parts = assembleTemporal(options.config, stream);
+    this.#checkpoints = new TemporalCheckpoints(run.path, this.#parts);
+    this.#trace = options.profile === true ? new TraceWriter(run.file('trace.json')) : null;
+    const trace = this.#trace;
+    this.#timings = new StageTimings(trace === null ? null : (span) => trace.add(span));
+    this.#interrupt = new Interrupt({
+      onRequest: () =>
+        output.note('Stopping after this batch; a checkpoint is saved. Once more stops at once.'),
+    });
+    this.#progress = new ProgressReporter({
+      itemName: 'events',
+      logsPerEpoch: output.json ? 0 : options.config.training.logs_per_epoch,
+      onLine: (line) => run.log('info', line),
+    });
+  }
+
+  close(): void {
+    this.#interrupt[Symbol.dispose]();
+    this.#progress.stop();
+    this.#trace?.close();
+  }
+
+  async train(): Promise<TemporalRunResult> {
+    const { training, evaluation, model } = this.#config;
+    if (this.#run.resumed) await this.#resume();
+    const epochs = model.train.epoch;
+    while (this.#epoch < epochs && !this.#isStale) {
+      if (!(await this.#trainEpoch())) return this.#interrupted();
+      const last = this.#epoch >= epochs;
+      if (this.#epoch % evaluation.epochs_per_eval === 0 || last) await this.#validate();
+      if (this.#isStale) this.#output.note(`No better ap in ${this.#stale} evaluations: training ends.`);
+      if (training.checkpoint.minutes > 0 || training.checkpoint.interval_batches > 0)
+        await this.#save(['last']);
+    }
+    return this.#finish();
+  }
+
+  get #isStale(): boolean {
+    const { patience } = this.#config.training;
+    return patience !== -1 && this.#stale >= patience;
+  }
+
+  async #resume(): Promise<void> {
+    const latest = await latestTemporal(this.#run.path);
+    if (latest === null) return;
+    checkTemporalRecord(this.#run.path, latest.record, this.#config, this.#stream);
+    const { position, best, stale, events, loss } = await this.#checkpoints.restore(latest.name);
+    this.#epoch = position.epoch;
+    this.#step = position.step;
+    this.#best = best;
+    this.#stale = stale;
+    this.#events = events;
+    this.#loss = loss;
+    await this.#run.keepMetrics(({ epoch }) => typeof epoch !== 'number' || epoch <= position.epoch);
+    const where =
+      position.step === 0
+        ? `after epoch ${position.epoch}`
+        : `in epoch ${position.epoch + 1}, after batch ${position.step}`;
+    this.#output.note(`Going on ${where}.`);
+    this.#run.log('info', `going on ${where}`);
+  }
+
+  /** False when a signal ended it. */
+  async #trainEpoch(): Promise<boolean> {
+    const { runtime, mailbox, loaders } = this.#parts;
+    const { checkpoint } = this.#config.training;
+    const loader = loaders.train;
+    if (this.#step === 0) {
+      mailbox?.reset();
+      this.#events = this.#loss = 0;
+    }
+    this.#progress.start(this.#epoch + 1, loader.numEvents, this.#events);
+    const started = performance.now();
+    const before = this.#events;
+    const batches = loader.epoch(this.#epoch, this.#step)[Symbol.asyncIterator]();
+    for (;;) {
+      const { value: batch, done } = await this.#timings.timeAsync('load', () => batches.next());
+      if (done === true) break;
+      const { loss } = this.#timings.time('compute', () => runtime.train(batch));
+      if (!Number.isFinite(loss))
+        throw new StateError(
+          `train: expected a finite loss, got ${loss} in epoch ${this.#epoch + 1}, batch ${this.#step + 1}. Lower train.lr or set training.max_grad_norm.`,
+        );
+      this.#step++;
+      this.#events += batch.eventRows.length;
+      this.#loss += loss * batch.eventRows.length;
+      this.#progress.addResult(batch.eventRows.length, loss * batch.eventRows.length);
+      if (this.#interrupt.requested) {
+        await batches.return?.(undefined);
+        return false;
+      }
+      const minutes = (performance.now() - this.#lastSave) / 60_000;
+      const due = checkpoint.interval_batches > 0 && this.#step % checkpoint.interval_batches === 0;
+      if (due || (checkpoint.minutes > 0 && minutes >= checkpoint.minutes)) await this.#save(['last']);
+      if (this.#step % 8 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    this.#progress.stop();
+    this.#epochDone((performance.now() - started) / 1000, this.#events - before);
+    return true;
+  }
+
+  #epochDone(seconds: number, events: number): void {
+    this.#epoch++;
+    const batches = this.#step;
+    this.#step = 0;
+    this.#trained += events;
+    this.#seconds += seconds;
+    const record = {
+      epoch: this.#epoch,
+      loss: this.#loss / Math.max(this.#events, 1),
+      items: this.#events,
+      batches,
+      seconds,
+      events_per_second: events / Math.max(seconds, 1e-9),
+      stages: this.#timings.take(),
+    };
+    this.#run.record({ event: 'epoch', ...record });
+    this.#output.event('epoch', record);
+    this.#say(
+      `epoch ${this.#epoch}  loss ${record.loss.toFixed(4)}  ${seconds.toFixed(2)} s  ${Math.round(record.events_per_second).toLocaleString('en')} events/s`,
+    );
+  }
+
+  async #validate(): Promise<void> {
+    if (this.#stream.rows.validation.length === 0) return;
+    this.#validation = await this.#judge('validation');
+    const { checkpoint } = this.#config.training;
+    const value = this.#validation['ap'] ?? this.#validation['mrr'];
+    const better = this.#best === null || value > this.#best.value;
+    this.#stale = better ? 0 : this.#stale + 1;
+    if (!better) return;
+    this.#best = { epoch: this.#epoch, value };
+    if (checkpoint.save_best) await this.#save(['best'], 'validated');
+  }
+
+  /** Goes through a part on the timeline as it stands, and reports. */
+  async #judge(part: TemporalPart): Promise<Metrics> {
+    const started = performance.now();
+    const metrics = await this.#timings.timeAsync('evaluate', () =>
+      judgePart(this.#parts, part, this.#stream.split.isNew),
+    );
+    const seconds = (performance.now() - started) / 1000;
+    this.#run.record({ event: 'eval', set: part, epoch: this.#epoch, ...metrics, seconds });
+    this.#output.event('eval', { set: part, epoch: this.#epoch, ...metrics, seconds });
+    const shown = ['ap', 'auc', 'mrr', 'new_node_ap', 'new_node_auc'].filter((name) => name in metrics);
+    this.#say(`${part.padEnd(10)}  ${shown.map((name) => `${name} ${metrics[name].toFixed(4)}`).join('  ')}`);
+    return metrics;
+  }
+
+  #say(line: string): void {
+    this.#output.text(line);
+    this.#run.log('info', line);
+  }
+
+  async #save(names: readonly string[], stage: TemporalRecord['stage'] = 'training'): Promise<void> {
+    await this.#checkpoints.save(names, {
+      stage,
+      position: { epoch: this.#epoch, step: this.#step },
+      best: this.#best,
+      stale: this.#stale,
+      events: this.#events,
+      loss: this.#loss,
+      stream: this.#stream.fingerprint,
+      modelShape: modelShape(this.#config),
+    });
+    this.#lastSave = performance.now();
+    this.#output.event('checkpoint', { names, epoch: this.#epoch, step: this.#step });
+  }
+
+  async #interrupted(): Promise<TemporalRunResult> {
+    this.#progress.stop();
+    await this.#save(['last']);
+    const directory = this.#run.path;
+    this.#output.text(
+      `Stopped in epoch ${this.#epoch + 1}. Go on with --storage.model_dir=${directory} --training.resume_training=true.`,
+    );
+    this.#output.event('done', { interrupted: true, directory, epochs: this.#epoch });
+    return this.#result(true, {});
+  }
+
+  async #finish(): Promise<TemporalRunResult> {
+    const { save_best: best } = this.#config.training.checkpoint;
+    if (best && this.#best !== null) {
+      await this.#checkpoints.restore('best');
+      this.#say(`test with the model of epoch ${this.#best.epoch}`);
+    }
+    const test = this.#stream.rows.test.length === 0 ? {} : await this.#judge('test');
+    // After the test events, so that scoring can go on where the stream ends.
+    await this.#save([''], 'finished');
+    const outcome = {
+      directory: this.#run.path,
+      epochs: this.#epoch,
+      ...(this.#best === null ? {} : { best: this.#best }),
+      validation: this.#validation,
+      test,
+      ...Object.fromEntries(Object.entries(test).map(([name, value]) => [`test.${name}`, value])),
+      events_per_second: this.#trained / Math.max(this.#seconds, 1e-9),
+      seconds: this.#seconds,
+      peak_rss_mb: peakRssMb(),
+    };
+    await this.#run.finish(outcome);
+    this.#output.text(`Saved in ${this.#run.path}`);
+    this.#output.event('done', outcome);
+    return this.#result(false, test);
+  }
+
+  #result(interrupted: boolean, test: Metrics): TemporalRunResult {
+    return {
+      directory: this.#run.path,
+      interrupted,
+      epochs: this.#epoch,
+      validation: this.#validation,
+      test,
+      eventsPerSecond: this.#trained / Math.max(this.#seconds, 1e-9),
+    };
+  }
+}
+
+/** Metrics of a part; memory and mail go on through it. */
+export async function judgePart(
+  { runtime, loaders }: TemporalAssembly,
+  part: TemporalPart,
+  isNew: Uint8Array,
+): Promise<Metrics> {
+  const metrics = new LinkMetrics();
+  for await (const batch of loaders[part].epoch(0)) {
+    const { positive, negative } = runtime.evaluate(batch);
+    metrics.add(
+      positive,
+      negative,
+      Array.from(batch.eventRows, (row) => isNew[row]),
+    );
+  }
+  return metrics.result();
+}
