@@ -8,22 +8,13 @@
  * With emptyMail 'keep' slots without mail get no attention; with 'update' they attend as zeros, as in TGL.
  */
 import { Dropout, LayerNorm, Linear, TimeEncode } from '../../nn/index.js';
-import {
-  add,
-  type FloatDType,
-  fromTypedArray,
-  leakyRelu,
-  mul,
-  relu,
-  reshape,
-  softmax,
-  sum,
-  type Tensor,
-} from '../../tensor/index.js';
-import { checkInteger, expected, ValueError } from '../../util/errors.js';
+import { add, concat, permute, relu, reshape, type Tensor } from '../../tensor/index.js';
+import { checkInteger, checkNumber, expected, ValueError } from '../../util/errors.js';
+import type { Random } from '../../util/philox.js';
+import { type AttentionEdges, headProduct, temporalAttention } from '../layers/attention-op.js';
 import type { MailBoxRows } from '../mailbox/rows.js';
 import { MailLinear } from './mail-linear.js';
-import { MemoryUpdater, type MemoryUpdaterOptions, mailRows, slotsOf, spanTensor } from './memory-updater.js';
+import { MemoryUpdater, type MemoryUpdaterOptions, mailRows, slotsOf } from './memory-updater.js';
 
 export interface TransformerMemoryUpdaterOptions extends MemoryUpdaterOptions {
   /** Default 2; divides dimMemory. */
@@ -44,7 +35,8 @@ export class TransformerMemoryUpdater extends MemoryUpdater {
   readonly norm: LayerNorm;
   readonly out: Linear;
   readonly dropout: Dropout;
-  readonly attDropout: Dropout;
+  readonly attDropout: number;
+  readonly #random: Random | null;
 
   constructor(options: TransformerMemoryUpdaterOptions) {
     super(options);
@@ -64,27 +56,33 @@ export class TransformerMemoryUpdater extends MemoryUpdater {
     this.norm = new LayerNorm(dimMemory, options);
     this.out = new Linear(dimMemory, dimMemory, options);
     this.dropout = new Dropout(options.dropout ?? 0, random);
-    this.attDropout = new Dropout(options.attDropout ?? 0, random);
+    this.attDropout = checkNumber(where, 'attDropout', options.attDropout ?? 0, 0, 1);
+    this.#random = options.random ?? null;
   }
 
   protected update(rows: MailBoxRows, features: Tensor | null, now: Float64Array): Tensor {
     const { memory } = rows;
     const [n, width] = memory.shape;
-    const dtype = memory.dtype as FloatDType;
-    const slots = slotsOf(rows);
+    const { heads } = this;
     const mails = mailRows('TransformerMemoryUpdater', rows, features, this.key.weightMail.shape[1]);
-    const nowOfSlot = rows.mailTime.map((_, p) => now[Math.floor(p / slots)]);
-    const time = this.timeEncode.forward(spanTensor(nowOfSlot, rows.mailTime, dtype));
-    const perHead = [n, slots, this.heads, width / this.heads];
-    const q = reshape(this.query.forward(memory), [n, 1, this.heads, width / this.heads]);
-    const k = reshape(this.key.forward(mails, time), perHead);
-    const v = reshape(this.value.forward(mails, time), perHead);
-    // [n, K, heads]
-    const scores = leakyRelu(sum(mul(q, k), 3), slope);
-    const open = this.emptyMail === 'keep' ? add(scores, closedSlots(rows, slots, dtype)) : scores;
-    const attention = this.attDropout.forward(softmax(open, 1));
-    const mixed = sum(mul(reshape(attention, [n, slots, this.heads, 1]), v), 1);
-    const attended = this.norm.forward(add(memory, reshape(mixed, [n, width])));
+    const byHead = (x: Tensor): Tensor => permute(reshape(x, [n, heads, width / heads]), [1, 0, 2]);
+    // As over sampled events: keys and values meet one row per node and head instead of one per mail.
+    const query = headProduct(byHead(this.query.forward(memory)), packedByHead(this.key, heads), false);
+    const { weight, bias } = this.timeEncode;
+    const mixed = temporalAttention(
+      openSlots(rows, now, this.emptyMail === 'update'),
+      query,
+      mails,
+      weight,
+      bias,
+      {
+        slope,
+        dropout: this.training ? this.attDropout : 0,
+        ...(this.#random === null ? {} : { random: this.#random }),
+      },
+    );
+    const values = permute(headProduct(mixed, packedByHead(this.value, heads), true), [1, 0, 2]);
+    const attended = this.norm.forward(add(memory, reshape(values, [n, width])));
     return relu(this.dropout.forward(this.out.forward(attended)));
   }
 
@@ -93,10 +91,25 @@ export class TransformerMemoryUpdater extends MemoryUpdater {
   }
 }
 
-/** [n, K, 1]: 0 where mail lies, so low elsewhere that softmax gives 0. Filled slots are the first of a node. */
-function closedSlots(rows: MailBoxRows, slots: number, dtype: FloatDType): Tensor {
-  const n = rows.mailCount.length;
-  const closed = dtype === 'f64' ? new Float64Array(n * slots) : new Float32Array(n * slots);
-  for (let i = 0; i < n; i++) closed.fill(-1e30, i * slots + rows.mailCount[i], (i + 1) * slots);
-  return fromTypedArray(closed, [n, slots, 1]);
+/** [heads, size, dimMail + dimTime + 1]: the rows of each head with the bias as last column. */
+function packedByHead({ weightMail, weightTime, bias }: MailLinear, heads: number): Tensor {
+  const rows = concat([weightMail, weightTime, reshape(bias, [bias.size, 1])], 1);
+  return reshape(rows, [heads, bias.size / heads, rows.shape[1]]);
+}
+
+/** Every mail as an edge to its node; the filled slots, which are the first of a node, or all of them. */
+function openSlots(rows: MailBoxRows, now: Float64Array, all: boolean): AttentionEdges {
+  const slots = slotsOf(rows);
+  const n = now.length;
+  const indptr = new Int32Array(n + 1);
+  for (let i = 0; i < n; i++) indptr[i + 1] = indptr[i] + (all ? slots : rows.mailCount[i]);
+  const neighbors = new Int32Array(indptr[n]);
+  const spans = rows.memory.dtype === 'f64' ? new Float64Array(indptr[n]) : new Float32Array(indptr[n]);
+  for (let i = 0; i < n; i++) {
+    for (let p = indptr[i]; p < indptr[i + 1]; p++) {
+      neighbors[p] = i * slots + p - indptr[i];
+      spans[p] = now[i] - rows.mailTime[neighbors[p]];
+    }
+  }
+  return { indptr, neighbors, eventRows: neighbors, spans, features: null, featureWidth: 0 };
 }
