@@ -23,6 +23,11 @@ export const suites: readonly SuiteEntry[] = [
     about: 'training on edges with shared negatives, filtered ranks over all nodes',
     load: async () => (await import('./kg.js')).kgSuite,
   },
+  {
+    name: 'temporal',
+    about: 'training of a TGN on a stream of events, recent neighbours alone',
+    load: async () => (await import('./temporal.js')).temporalSuite,
+  },
 ];
 
 export async function loadSuite(name: string): Promise<Suite> {
