@@ -93,6 +93,20 @@ describe('check 20: every key is used, warned about or refused', () => {
     expect(warnings[0]).toContain(`${section}.${Object.keys(keys)[0]} has no effect: `);
   });
 
+  test.each<[string, string, Record<string, unknown>, string]>([
+    ['tgn', 'memory', { attention_head: 4 }, 'a gru updater has no heads'],
+    ['tgat', 'memory', { mailbox_size: 10 }, 'memory.type is none'],
+    ['tgat', 'memory', { memory_update: 'rnn' }, 'memory.type is none'],
+    ['jodie', 'gnn', { att_head: 4 }, 'arch identity has no attention'],
+    ['jodie', 'train', { dropout: 0.1 }, 'nothing in this model is dropped'],
+    ['jodie', 'sampling', { neighbor: [10] }, 'nothing is sampled'],
+    ['apan', 'memory', { deliver_to: 'self' }, 'nobody looks at neighbours'],
+  ])('%s with %s %o warns: %s', (name, section, keys, reason) => {
+    const { warnings } = parseTemporalConfig(changed(section, keys, name));
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toContain(reason);
+  });
+
   test('all that is wrong is said at once', () => {
     const document = {
       ...changed('memory', { dim_out: -1, memory_update: 'lstm' }),
@@ -127,6 +141,7 @@ describe('what must fit together', () => {
     ['tgat', 'gnn', { arch: 'identity' }, 'gnn.arch: expected transformer_attention without memory'],
     ['jodie', 'memory', { deliver_to: 'neighbors' }, 'memory.deliver_to'],
     ['jodie', 'gnn', { dim_out: 64 }, 'gnn.dim_out: expected memory.dim_out 100'],
+    ['apan', 'sampling', { history: 2, duration: 5 }, 'sampling.history: expected 1 for arch identity'],
     ['apan', 'memory', { attention_head: 3 }, 'memory.attention_head'],
     ['dyrep', 'gnn', { dim_out: 64 }, 'gnn.use_dst_emb'],
     ['dysat', 'gnn', { combine: 'none' }, 'gnn.combine: expected rnn'],

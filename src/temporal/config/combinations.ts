@@ -73,7 +73,9 @@ function checkEmbeddings(
   sampling: SamplingSection,
   refuse: Refuse,
 ): void {
-  if (sampling.history > 1 && gnn.combine === 'none')
+  if (sampling.history > 1 && gnn.arch === 'identity')
+    refuse('sampling.history', `expected 1 for arch identity, got ${sampling.history}`);
+  else if (sampling.history > 1 && gnn.combine === 'none')
     refuse('gnn.combine', `expected rnn for history ${sampling.history}, got none`);
   if (sampling.history === 1 && gnn.combine !== 'none')
     refuse('sampling.history', `expected more than 1 window for gnn.combine ${gnn.combine}, got 1`);

@@ -5,6 +5,7 @@
 import { ConfigError, describe } from '../../util/errors.js';
 import { nearest } from '../../util/nearest.js';
 import { checkTogether } from './combinations.js';
+import { idleKeys } from './idle.js';
 import { type Rule, rules, type SectionName, sectionNames, withoutEffect } from './keys.js';
 import type { TemporalConfig } from './types.js';
 
@@ -42,9 +43,10 @@ export function parseTemporalConfig(document: unknown, where = 'temporal config'
     sectionNames.map((name) => [name, readSection(name, top[name], problems, warnings)]),
   );
   if (problems.length > 0) throw configError(where, problems);
-  const config = checkTogether(sections as unknown as TemporalConfig, problems);
+  const read = sections as unknown as TemporalConfig;
+  const config = checkTogether(read, problems);
   if (problems.length > 0) throw configError(where, problems);
-  return { config, warnings };
+  return { config, warnings: [...warnings, ...idleKeys(read)] };
 }
 
 function readSection(
