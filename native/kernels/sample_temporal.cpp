@@ -55,9 +55,15 @@ inline i64 cutoff_up_to(const double* time, i64 most, double t) {
   return low + lower_bound_of(time + low, most - low, t);
 }
 
-inline i64 cutoff_of(const Stream& s, i32 known, double t) {
+// Events before t; `known` may say it, or how many at most. Otherwise looks near `guess`: seeds mostly come in time order.
+inline i64 cutoff_of(const Stream& s, i32 known, double t, i64 guess) {
   if (known >= 0) return known;
-  return known == -1 ? lower_bound_of(s.time, s.limit, t) : cutoff_up_to(s.time, -2 - static_cast<i64>(known), t);
+  if (known < -1) return cutoff_up_to(s.time, -2 - static_cast<i64>(known), t);
+  if (guess >= s.limit || s.time[guess] >= t) return cutoff_up_to(s.time, guess, t);
+  i64 reach = 1;
+  while (guess + reach < s.limit && s.time[guess + reach] < t) reach *= 2;
+  const i64 end = guess + reach < s.limit ? guess + reach : s.limit;
+  return guess + lower_bound_of(s.time + guess, end - guess, t);
 }
 
 inline Range candidates(const Stream& s, const Rule& rule, i32 node, double t, i64 cutoff) {
@@ -156,12 +162,17 @@ class PairRows {
     std::fill(table().begin(), table().begin() + static_cast<std::ptrdiff_t>(size), -1);
     slots_ = table().data();
   }
-  // The row of a pair: the one that has it, or `fresh`, which then does.
-  i32 row(i32 node, double t, i32 fresh) {
+  size_t place(i32 node, double t) const {
     u64 bits;
     std::memcpy(&bits, &t, sizeof bits);
-    u64 mixed = (bits ^ (static_cast<u64>(static_cast<u32>(node)) * 0x9e3779b97f4a7c15ull)) * 0xff51afd7ed558ccdull;
-    size_t at = static_cast<size_t>(mixed ^ (mixed >> 32)) & mask_;
+    const u64 spread = static_cast<u64>(static_cast<u32>(node)) * 0x9e3779b97f4a7c15ull;
+    const u64 mixed = (bits ^ spread) * 0xff51afd7ed558ccdull;
+    return static_cast<size_t>(mixed ^ (mixed >> 32)) & mask_;
+  }
+  void fetch(i32 node, double t) const { __builtin_prefetch(slots_ + place(node, t), 1); }
+  // The row of a pair: the one that has it, or `fresh`, which then does.
+  i32 row(i32 node, double t, i32 fresh) {
+    size_t at = place(node, t);
     for (; slots_[at] >= 0; at = (at + 1) & mask_) {
       if (nodes_[slots_[at]] == node && times_[slots_[at]] == t) return slots_[at];
     }
@@ -180,6 +191,28 @@ class PairRows {
   size_t mask_;
 };
 
+// Gives equal pairs one row, by first appearance, and moves them together. Returns the number of rows.
+i64 share_rows(i32* nodes, double* times, i32* cutoffs, i64 numDst, i64 edges, i32* sources) {
+  constexpr i64 ahead = 8;
+  PairRows pairs(nodes, times, numDst + edges);
+  for (i64 i = 0; i < numDst; ++i) pairs.row(nodes[i], times[i], static_cast<i32>(i));
+  i64 count = numDst;
+  for (i64 e = 0; e < edges; ++e) {
+    const i64 from = numDst + e;
+    if (e + ahead < edges) pairs.fetch(nodes[from + ahead], times[from + ahead]);
+    const i32 node = nodes[from], cutoff = cutoffs[from];
+    const double t = times[from];
+    const i32 row = pairs.row(node, t, static_cast<i32>(count));
+    sources[e] = row;
+    // Also where the row is not new: the next one then takes the place. Never ahead of what is still to be read.
+    nodes[count] = node;
+    times[count] = t;
+    cutoffs[count] = cutoff;
+    count += row == count ? 1 : 0;
+  }
+  return count;
+}
+
 }  // namespace
 
 i64 sample_temporal_hop(const i32* starts, const i32* neighbors, const i32* rows, const double* time, i64 limit,
@@ -195,9 +228,10 @@ i64 sample_temporal_hop(const i32* starts, const i32* neighbors, const i32* rows
   Range* ranges = range_scratch.data();
   indptr[0] = 0;
   parallel_for(numDst, grain, [&](i64 begin, i64 end) {
+    i64 cutoff = limit;
     for (i64 i = begin; i < end; ++i) {
       if (i + 8 < end) __builtin_prefetch(starts + nodes[i + 8]);
-      const i64 cutoff = cutoff_of(stream, cutoffs[i], times[i]);
+      cutoff = cutoff_of(stream, cutoffs[i], times[i], cutoff);
       cutoffs[i] = static_cast<i32>(cutoff);
       ranges[i] = candidates(stream, rule, nodes[i], times[i], cutoff);
       indptr[i + 1] = static_cast<i32>(taken(stream, rule, ranges[i]));
@@ -212,32 +246,23 @@ i64 sample_temporal_hop(const i32* starts, const i32* neighbors, const i32* rows
       i32* picked = eventRows + indptr[i];
       const i64 count = indptr[i + 1] - indptr[i];
       pick(stream, rule, ranges[i], count, RowWords(draws, tag, key, nodes[i], cutoffs[i]), picked);
-      for (i64 j = 0; j < count; ++j) {
+      // Pairs first lie behind the destinations, one per edge; what is new among them then moves up.
+      for (i64 j = 0, e = indptr[i]; j < count; ++j, ++e) {
         const i32 entry = picked[j], row = rows[entry];
-        sources[indptr[i] + j] = neighbors[entry];
+        const double t = time[row];
         picked[j] = row;
-        spans[indptr[i] + j] = static_cast<float>(times[i] - time[row]);
+        spans[e] = static_cast<float>(times[i] - t);
+        nodes[numDst + e] = neighbors[entry];
+        times[numDst + e] = propTime ? times[i] : t;
+        cutoffs[numDst + e] = propTime ? cutoffs[i] : -2 - row;
       }
     }
   });
-  PairRows pairs(nodes, times, unique ? numDst + edges : 0);
-  if (unique) {
-    for (i64 i = 0; i < numDst; ++i) pairs.row(nodes[i], times[i], static_cast<i32>(i));
+  if (!unique) {
+    for (i64 e = 0; e < edges; ++e) sources[e] = static_cast<i32>(numDst + e);
+    return numDst + edges;
   }
-  i32 count = static_cast<i32>(numDst);
-  for (i64 i = 0; i < numDst; ++i) {
-    for (i32 e = indptr[i]; e < indptr[i + 1]; ++e) {
-      const i32 node = sources[e];
-      const double t = propTime ? times[i] : time[eventRows[e]];
-      const i32 row = unique ? pairs.row(node, t, count) : count;
-      sources[e] = row;
-      if (row != count) continue;
-      nodes[count] = node;
-      times[count] = t;
-      cutoffs[count++] = propTime ? cutoffs[i] : -2 - eventRows[e];
-    }
-  }
-  return count;
+  return share_rows(nodes, times, cutoffs, numDst, edges, sources);
 }
 
 }  // namespace skein
