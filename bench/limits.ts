@@ -42,8 +42,13 @@ function copyRate(limits: Limits, bytes: number): number {
 
 /** What a case does in a second, in the unit of its limit. */
 export function rateOf(entry: Case, ms: number): { rate: number; unit: string } {
-  if (entry.items !== undefined)
-    return { rate: entry.items.count / ms / 1e3, unit: `M ${entry.items.unit}/s` };
+  if (entry.items !== undefined) {
+    const millions = entry.items.count / ms / 1e3;
+    const { unit } = entry.items;
+    return millions < 0.1
+      ? { rate: 1e3 * millions, unit: `k ${unit}/s` }
+      : { rate: millions, unit: `M ${unit}/s` };
+  }
   if (entry.limit === 'gemm') return { rate: (entry.flops ?? Number.NaN) / ms / 1e6, unit: 'GFLOP/s' };
   return { rate: (entry.bytes ?? Number.NaN) / ms / 1e6, unit: 'GB/s' };
 }
