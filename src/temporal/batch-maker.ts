@@ -1,10 +1,11 @@
 /** Puts a batch together: pairs and their times in, roots to sample from; then, with the sample, the batch and its state. */
 import type { TemporalGraph } from '../graph/index.js';
 import type { TemporalSample } from '../sample/index.js';
-import { gatherRows } from '../tensor/index.js';
+import { gatherRows, type Tensor, tensor } from '../tensor/index.js';
 import type { TemporalBatch } from './batch.js';
 import type { SharedMailBox } from './mailbox/index.js';
 import { NodeIndex } from './node-index.js';
+import { PairEncoder } from './pair-encoder.js';
 
 /** Pairs that met, or are asked about, and for each the same number of nodes that might have come instead. */
 export interface Pairs {
@@ -25,9 +26,11 @@ export class BatchMaker {
   readonly #graph: TemporalGraph;
   readonly #mailbox: SharedMailBox | null;
   readonly #index: NodeIndex;
+  readonly #pairs: PairEncoder | null;
 
-  constructor(graph: TemporalGraph, mailbox: SharedMailBox | null) {
+  constructor(graph: TemporalGraph, mailbox: SharedMailBox | null, pairDepth = 0) {
     this.#graph = graph;
+    this.#pairs = pairDepth === 0 ? null : new PairEncoder(graph, pairDepth);
     this.#mailbox = mailbox;
     this.#index = new NodeIndex(graph.numNodes);
   }
@@ -84,9 +87,27 @@ export class BatchMaker {
       state: this.#mailbox?.read(nodes) ?? null,
       edgeFeatures: graph.features,
       featureWidth: graph.featureWidth,
+      pairFeatures: this.#pairs === null ? null : this.#encode(this.#pairs, pairs, roots),
       nodeFeatures: graph.nodeFeatures === null ? null : gatherRows(graph.nodeFeatures, nodes),
     };
   }
+
+  /** Events first, then every event's source with each of its negatives. */
+  #encode(encoder: PairEncoder, { src, negatives }: Pairs, roots: Roots): Tensor {
+    const count = src.length;
+    const sources = new Int32Array(roots.nodes.length - count);
+    sources.set(src);
+    sources.set(repeat(src, count === 0 ? 0 : negatives.length / count), count);
+    const rows = encoder.encode(sources, roots.nodes.subarray(count), roots.times.subarray(count));
+    return tensor(rows, { shape: [sources.length, PairEncoder.width] });
+  }
+}
+
+/** Each element `times` times in a row. */
+function repeat(rows: Int32Array, times: number): Int32Array {
+  const out = new Int32Array(rows.length * times);
+  for (let i = 0; i < rows.length; i++) out.fill(rows[i], i * times, (i + 1) * times);
+  return out;
 }
 
 export function range(begin: number, end: number): Int32Array {

@@ -12,7 +12,7 @@ export interface BatchRowsOptions {
   readonly batchSize: number;
   /** Parts of a batch for random chunk scheduling; 1 = batches begin at the first event. */
   readonly chunks?: number;
-  /** Never split events of one time between batches. */
+  /** Never split events of one time between batches (the default): else the second half knows of the first. */
   readonly tieGroups?: boolean;
   readonly seed?: number;
 }
@@ -24,7 +24,7 @@ export function batchBoundaries(
   options: BatchRowsOptions,
   epoch: number,
 ): Int32Array {
-  const { chunks = 1, tieGroups = false, seed = 0 } = options;
+  const { chunks = 1, tieGroups = true, seed = 0 } = options;
   const batchSize = checkInteger('TemporalLoader', 'batchSize', options.batchSize, 1);
   checkInteger('TemporalLoader', 'chunks', chunks, 1);
   if (batchSize % chunks !== 0)

@@ -37,4 +37,6 @@ export interface TemporalBatch {
   /** Features of the events so far, row-major by event row; null without. */
   readonly edgeFeatures: Float32Array | null;
   readonly featureWidth: number;
+  /** What the ends of each event, then each event's source and negatives, have to do with each other [B + B·q, width]. */
+  readonly pairFeatures?: Tensor | null;
 }

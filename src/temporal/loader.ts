@@ -30,6 +30,8 @@ export interface TemporalLoaderOptions extends BatchRowsOptions {
   readonly mailbox?: SharedMailBox | null;
   /** Events to go through, as ascending rows of the stream. Default: all. */
   readonly rows?: Int32Array;
+  /** Past events of either end that are searched for the other; 0: batches carry no `pairFeatures`. */
+  readonly pairDepth?: number;
 }
 
 interface Pending {
@@ -48,7 +50,7 @@ export class TemporalLoader {
     this.graph = graph;
     this.#options = options;
     this.#rows = options.rows === undefined ? null : checkRows(options.rows, graph.numEvents);
-    this.#maker = new BatchMaker(graph, options.mailbox ?? null);
+    this.#maker = new BatchMaker(graph, options.mailbox ?? null, options.pairDepth ?? 0);
   }
 
   get numEvents(): number {

@@ -7,7 +7,7 @@
  */
 import type { Appended, TemporalEvents, TemporalGraph } from '../graph/index.js';
 import type { TemporalNeighborSampler } from '../sample/index.js';
-import { checkInteger, checkNumber, expected, ShapeError } from '../util/errors.js';
+import { checkInteger, checkNumber, expected, ShapeError, ValueError } from '../util/errors.js';
 import { BatchMaker, range } from './batch-maker.js';
 import type { TemporalRuntime } from './runtime.js';
 
@@ -19,6 +19,8 @@ export interface OnlineOptions {
   readonly batchSize?: number;
   /** Events that memory has already taken in: those of the graph unless told otherwise. */
   readonly stateRows?: number;
+  /** As the loader's. */
+  readonly pairDepth?: number;
 }
 
 /** Milliseconds. */
@@ -44,7 +46,7 @@ export class OnlineScorer {
     this.graph = options.graph;
     this.#sampler = options.sampler;
     this.#runtime = options.runtime;
-    this.#maker = new BatchMaker(options.graph, options.runtime.mailbox);
+    this.#maker = new BatchMaker(options.graph, options.runtime.mailbox, options.pairDepth ?? 0);
     this.#batchSize = checkInteger('OnlineScorer', 'batchSize', options.batchSize ?? 200, 1);
     const rows = options.graph.numEvents;
     this.#stateRows = checkInteger('OnlineScorer', 'stateRows', options.stateRows ?? rows, 0, rows);
@@ -86,7 +88,7 @@ export class OnlineScorer {
     const count = dst.length;
     if (src.length !== 1 && src.length !== count)
       throw new ShapeError(expected('score', `1 or ${count} sources`, 'src', src.length));
-    const time = t === undefined ? this.#now() : checkNumber('score', 't', t);
+    const time = t === undefined ? this.#now() : this.#time(t);
     const pairs = {
       eventRows: new Int32Array(count).fill(-1),
       src: Int32Array.from({ length: count }, (_, i) => this.#node('src', src, src.length === 1 ? 0 : i)),
@@ -115,6 +117,17 @@ export class OnlineScorer {
     if (lastTime === Number.NEGATIVE_INFINITY) return 0;
     const step = 2 ** (Math.floor(Math.log2(Math.max(Math.abs(lastTime), 2 ** -900))) - 51);
     return lastTime + step;
+  }
+
+  /** Memory cannot go back: it would answer with what happened later. */
+  #time(t: number): number {
+    checkNumber('score', 't', t);
+    const known = this.#runtime.mailbox === null || this.#stateRows === 0;
+    const last = known ? Number.NEGATIVE_INFINITY : this.graph.time[this.#stateRows - 1];
+    if (t > last) return t;
+    throw new ValueError(
+      expected('score', `a time after ${last}, which memory has reached,`, 't', t, 'Leave it out for now.'),
+    );
   }
 
   #node(name: string, ids: ArrayLike<number>, i: number): number {

@@ -89,6 +89,7 @@ export const rules: {
     combine: word(['rnn', 'none'], 'none'),
     dyrep: flag(false),
     variant: word(['tgl', 'tgn'], 'tgl'),
+    pair_depth: whole(0, 0),
   },
   train: {
     epoch: whole(1, 10),

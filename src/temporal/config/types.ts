@@ -1,6 +1,7 @@
 /**
  * The model files of TGL and StarryGL as types: four sections with the keys as they stand in the file, all defaults
- * filled in. Keys that only we have: memory.time_input, memory.empty_mail and gnn.variant.
+ * filled in. Keys that only we have: memory.time_input, memory.empty_mail, gnn.variant and
+ * gnn.pair_depth.
  */
 
 export interface SamplingSection {
@@ -56,6 +57,8 @@ export interface GnnSection {
   readonly dyrep: boolean;
   /** Attention as in TGL (LeakyReLU of unscaled scores) or as in TGN (scaled dot product). */
   readonly variant: 'tgl' | 'tgn';
+  /** Past events of either node in which the predictor looks for the other; 0: it sees the two embeddings alone. */
+  readonly pair_depth: number;
 }
 
 export interface TrainSection {

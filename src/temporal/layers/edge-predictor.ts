@@ -35,16 +35,22 @@ export class EdgePredictor extends Module {
   /** Without a bias: the source's serves both. */
   readonly dst: Linear;
   readonly out: Linear;
+  /** What is known of the pair itself; null where only embeddings count. */
+  readonly pairIn: Linear | null;
+  readonly pairOut: Linear | null;
 
-  constructor(dim: number, options: ParameterOptions = {}) {
+  /** @param pairWidth numbers that describe a pair; 0 for none. */
+  constructor(dim: number, options: ParameterOptions = {}, pairWidth = 0) {
     super();
+    this.pairIn = pairWidth === 0 ? null : new Linear(pairWidth, dim, options);
+    this.pairOut = pairWidth === 0 ? null : new Linear(dim, dim, { ...options, bias: false });
     this.src = new Linear(dim, dim, options);
     this.dst = new Linear(dim, dim, { ...options, bias: false });
     this.out = new Linear(dim, 1, options);
   }
 
   /** Scores of every event and of every negative with the event's source. */
-  forward(embeddings: Tensor, roots: ScoredRoots): EdgeScores {
+  forward(embeddings: Tensor, roots: ScoredRoots, pairFeatures: Tensor | null = null): EdgeScores {
     const { srcRoots, dstRoots, negRoots } = roots;
     const events = srcRoots.length;
     const amount = events === 0 ? 0 : negRoots.length / events;
@@ -62,21 +68,31 @@ export class EdgePredictor extends Module {
         embeddings,
         joined(srcRoots, srcRoots.subarray(0, negRoots.length)),
         joined(dstRoots, negRoots),
+        pairFeatures,
       );
       return { positive: slice(scores, 0, events), negative: slice(scores, events) };
     }
-    return this.#many(embeddings, roots, events, amount);
+    return this.#many(embeddings, roots, events, amount, this.#pairRows(pairFeatures));
   }
 
   /** Scores of the pairs (a[i], b[i]), [n]. */
-  pairs(embeddings: Tensor, a: Int32Array, b: Int32Array): Tensor {
+  pairs(embeddings: Tensor, a: Int32Array, b: Int32Array, pairFeatures: Tensor | null = null): Tensor {
     const { src, dst } = this;
     const [hs, hd] = [gatherRows(embeddings, a), gatherRows(embeddings, b)];
+    const known = this.#pairRows(pairFeatures);
+    if (known !== null)
+      return this.#score(relu(add(linearPair(hs, src.weight, hd, dst.weight, src.bias), known)));
     return this.#score(linearPair(hs, src.weight, hd, dst.weight, src.bias, { relu: true }));
   }
 
   /** Each source is mapped once for all of its negatives. */
-  #many(embeddings: Tensor, roots: ScoredRoots, events: number, amount: number): EdgeScores {
+  #many(
+    embeddings: Tensor,
+    roots: ScoredRoots,
+    events: number,
+    amount: number,
+    known: Tensor | null,
+  ): EdgeScores {
     const width = this.src.outFeatures;
     const hs = this.src.forward(gatherRows(embeddings, roots.srcRoots));
     const ends = joined(roots.dstRoots, roots.negRoots);
@@ -84,11 +100,29 @@ export class EdgePredictor extends Module {
     const hd = few
       ? linear(gatherRows(embeddings, ends), this.dst.weight)
       : gatherRows(linear(embeddings, this.dst.weight), ends);
-    const positive = this.#score(relu(add(hs, slice(hd, 0, events))));
-    const others = reshape(slice(hd, events), [events, amount, width]);
+    const withPairs = known === null ? hd : add(hd, known);
+    const positive = this.#score(relu(add(hs, slice(withPairs, 0, events))));
+    const others = reshape(slice(withPairs, events), [events, amount, width]);
     const sources = expand(reshape(hs, [events, 1, width]), [events, amount, width]);
     const negative = this.#score(reshape(relu(add(sources, others)), [events * amount, width]));
     return { positive, negative };
+  }
+
+  /** The part of the hidden rows that what is known of a pair adds. */
+  #pairRows(features: Tensor | null): Tensor | null {
+    const { pairIn, pairOut } = this;
+    if (pairIn === null || pairOut === null) return null;
+    if (features === null)
+      throw new ShapeError(
+        expected(
+          'EdgePredictor',
+          `rows of ${pairIn.inFeatures} numbers`,
+          'pairFeatures',
+          null,
+          'Load batches with pairDepth.',
+        ),
+      );
+    return pairOut.forward(relu(pairIn.forward(features)));
   }
 
   #score(hidden: Tensor): Tensor {

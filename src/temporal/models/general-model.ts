@@ -17,6 +17,7 @@ import { parseTemporalConfig, type TemporalConfig } from '../config/index.js';
 import { TemporalAttentionLayer } from '../layers/attention-layer.js';
 import { EdgePredictor, type EdgeScores } from '../layers/edge-predictor.js';
 import { IdentityLayer, JodieTimeLayer } from '../layers/identity-layer.js';
+import { PairEncoder } from '../pair-encoder.js';
 import { checkNodeFeatures, MemoryStage, type MemoryView, rowsOf, timesOf } from './memory-stage.js';
 import type { TemporalOutput } from './output.js';
 import { selectTimes } from './state-rows.js';
@@ -61,7 +62,11 @@ export class GeneralModel extends Module {
     this.identity = attends ? null : new IdentityLayer(gnn.dim_out, sizes);
     this.jodieTime = gnn.time_transform === 'JODIE' ? new JodieTimeLayer(gnn.dim_out, sizes) : null;
     this.combiner = gnn.combine === 'rnn' ? new RNNCell(gnn.dim_out, gnn.dim_out, sizes) : null;
-    this.predictor = new EdgePredictor(gnn.dyrep ? memory.dim_out : gnn.dim_out, sizes);
+    this.predictor = new EdgePredictor(
+      gnn.dyrep ? memory.dim_out : gnn.dim_out,
+      sizes,
+      gnn.pair_depth > 0 ? PairEncoder.width : 0,
+    );
     if (gnn.variant === 'tgn') startAsTgn(this.predictor, sizes);
   }
 
@@ -90,7 +95,7 @@ export class GeneralModel extends Module {
 
   /** Logits of every event and of its negatives. */
   score(output: TemporalOutput, batch: TemporalBatch): EdgeScores {
-    return this.predictor.forward(output.embeddings, batch);
+    return this.predictor.forward(output.embeddings, batch, batch.pairFeatures ?? null);
   }
 
   #embed(batch: TemporalBatch, views: readonly MemoryView[] | null): Tensor {

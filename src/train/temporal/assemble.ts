@@ -80,6 +80,7 @@ export function assembleTemporal(config: TemporalRunConfig, stream: OpenedStream
       batchSize: part === 'train' ? train.batch_size : evalSize,
       chunks: part === 'train' ? train.reorder : 1,
       tieGroups: training.tie_groups,
+      pairDepth: settings.gnn.pair_depth,
       seed,
     });
   };

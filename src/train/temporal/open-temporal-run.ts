@@ -90,6 +90,7 @@ export function onlineScorer({ config, stream, parts, directory, record }: Opene
     graph,
     runtime: parts.runtime,
     batchSize: config.model.train.batch_size,
+    pairDepth: config.model.gnn.pair_depth,
     sampler: new TemporalNeighborSampler(graph, {
       fanouts: sampling.neighbor,
       strategy: sampling.strategy,

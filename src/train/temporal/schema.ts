@@ -40,7 +40,11 @@ const checkpoint = section({
 const training = section({
   random_seed: field(integer(0, 2 ** 32 - 1), 1, 'decides start values, negatives and draws'),
   negatives: field(integer(1), 1, 'wrong destinations for each event'),
-  tie_groups: field(flag(), false, 'never split events of one time between batches'),
+  tie_groups: field(
+    flag(),
+    true,
+    'never split events of one time between batches: else the second half knows of the first',
+  ),
   patience: field(countOr('never'), -1, 'evaluations without a better ap before training ends; -1: never'),
   max_grad_norm: field(positiveOr('none'), -1, 'gradients are scaled down to this norm; -1: not'),
   resume_training: field(flag(), false, 'go on with the run in storage.model_dir'),
