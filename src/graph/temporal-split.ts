@@ -57,7 +57,7 @@ export function splitByTime(graph: TemporalGraph, options: TemporalSplitOptions 
 }
 
 /** The quantile of ascending values by linear interpolation between the two nearest, as NumPy computes it. */
-export function quantile(sorted: Float64Array, q: number): number {
+function quantile(sorted: Float64Array, q: number): number {
   const at = (sorted.length - 1) * q;
   const low = Math.floor(at);
   const a = sorted[low];

@@ -12,7 +12,7 @@ import { configError, type Origin, readYaml } from '../config/read-yaml.js';
 import { type TemporalRunSections, temporalRunSchema } from './schema.js';
 
 /** Sections of TGL's model files. */
-export const modelSections = ['sampling', 'memory', 'gnn', 'train'] as const;
+const modelSections = ['sampling', 'memory', 'gnn', 'train'] as const;
 const ownSections = ['dataset', 'training', 'evaluation', 'storage'] as const;
 
 export interface TemporalRunConfig extends TemporalRunSections {

@@ -101,7 +101,7 @@ function asTensor(array: MailBoxSnapshot['arrays'][string]): Tensor {
 }
 
 /** The record of a checkpoint folder. */
-export async function readTemporalRecord(folder: string): Promise<TemporalRecord> {
+async function readTemporalRecord(folder: string): Promise<TemporalRecord> {
   const path = join(folder, temporalModelFile);
   const { extra } = await loadCheckpointState<TemporalRecord | null>(path);
   if (extra?.kind === 'temporal' && extra.version === 1) return extra;

@@ -62,7 +62,7 @@ export async function trainTemporalRun(options: TemporalRunOptions): Promise<Tem
 }
 
 /** What of a model must be the same to go on with its parameters. */
-export function modelShape({ model: { sampling, memory, gnn } }: TemporalRunConfig): string {
+function modelShape({ model: { sampling, memory, gnn } }: TemporalRunConfig): string {
   return JSON.stringify({ sampling, memory, gnn });
 }
 
