@@ -10,6 +10,7 @@ import {
   DistMult,
   DotCompare,
   type EdgeDecoder,
+  edgeInput,
   linkLoss,
   RankCounter,
   SoftmaxCrossEntropy,
@@ -64,15 +65,12 @@ function makeBatch(index: number): Batch {
 function step(decoder: EdgeDecoder, loss: SoftmaxCrossEntropy, rows: Tensor, batch: Batch): Tensor {
   return linkLoss(
     decoder,
-    {
-      src: gatherRows(rows, batch.src, { sparse: true }),
-      dst: gatherRows(rows, batch.dst, { sparse: true }),
+    edgeInput(rows, batch, {
       relations: batch.relations,
-      rows,
       srcNegatives: batch.srcNegatives,
       dstNegatives: batch.dstNegatives,
       chunks,
-    },
+    }),
     loss,
   );
 }

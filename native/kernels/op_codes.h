@@ -13,6 +13,7 @@
 #define SKEIN_COMPARE_OPS(X) X(eq) X(ne) X(lt) X(le) X(gt) X(ge)
 #define SKEIN_REDUCE_OPS(X) X(sum) X(mean) X(max) X(min)
 #define SKEIN_SCORE_OPS(X) X(dot) X(l2) X(l1)
+#define SKEIN_RELATION_OPS(X) X(none) X(hadamard) X(complex)
 #define SKEIN_STORAGE_TYPES(X) X(f32) X(f64) X(i32) X(u8) X(f16) X(bf16)
 
 namespace skein {
@@ -23,6 +24,7 @@ enum class BinaryOp : i64 { SKEIN_BINARY_OPS(SKEIN_ENUMERATOR) };
 enum class CompareOp : i64 { SKEIN_COMPARE_OPS(SKEIN_ENUMERATOR) };
 enum class ReduceOp : i64 { SKEIN_REDUCE_OPS(SKEIN_ENUMERATOR) };
 enum class ScoreOp : i64 { SKEIN_SCORE_OPS(SKEIN_ENUMERATOR) };
+enum class RelationOp : i64 { SKEIN_RELATION_OPS(SKEIN_ENUMERATOR) };
 enum class StorageType : i64 { SKEIN_STORAGE_TYPES(SKEIN_ENUMERATOR) };
 #undef SKEIN_ENUMERATOR
 
@@ -32,6 +34,7 @@ constexpr const char* kBinaryOpNames[] = {SKEIN_BINARY_OPS(SKEIN_NAME)};
 constexpr const char* kCompareOpNames[] = {SKEIN_COMPARE_OPS(SKEIN_NAME)};
 constexpr const char* kReduceOpNames[] = {SKEIN_REDUCE_OPS(SKEIN_NAME)};
 constexpr const char* kScoreOpNames[] = {SKEIN_SCORE_OPS(SKEIN_NAME)};
+constexpr const char* kRelationOpNames[] = {SKEIN_RELATION_OPS(SKEIN_NAME)};
 constexpr const char* kStorageTypeNames[] = {SKEIN_STORAGE_TYPES(SKEIN_NAME)};
 #undef SKEIN_NAME
 

@@ -18,6 +18,10 @@ void put_rows(const void* src, const i32* ids, void* dst, i64 n, i64 rowBytes);
 template <class T>
 void scatter_add_rows(const i32* ids, const T* src, T* dst, i64 n, i64 rows, i64 width);
 
+// out[r, :] = the sum of the src rows with id r in ascending position; 0 where there are none.
+template <class T>
+void sum_rows(const i32* ids, const T* src, T* out, i64 n, i64 rows, i64 width);
+
 // outIds: the distinct ids in ascending order; outRows: the sums of their rows. Returns how many there are.
 template <class T>
 i64 coalesce_rows(const i32* ids, const T* src, i32* outIds, T* outRows, i64 n, i64 rows, i64 width);

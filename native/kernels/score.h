@@ -33,6 +33,14 @@ void chunked_softmax_loss(const T* query, const T* target, const T* rows, const 
                           const i32* mask_offsets, const i32* mask_positions, T* loss, T* g_query, T* g_target,
                           T* g_rows, i64 edges, i64 width, i64 row_count, i64 chunks, i64 n, double scale);
 
+// The same with query = operator(rows[source], table[relation]) and target = rows[target]. g_read has the gradients of the
+// rows as they were read: sources [edges], targets [edges], negatives [chunks · n]; null: the loss alone. g_relations, which
+// may be null, those of the relations.
+template <class T>
+void edge_softmax_loss(i64 op, const T* rows, const i32* sources, const i32* targets, const T* table,
+                       const i32* relations, const i32* negatives, const i32* mask_offsets, const i32* mask_positions,
+                       T* loss, T* g_read, T* g_relations, i64 edges, i64 width, i64 chunks, i64 n, double scale);
+
 template <class T>
 void rank_tile(i64 op, const T* query, const T* positive, const i32* positive_ids, const T* tile, i64 first,
                const i32* filter_offsets, const i32* filter_ids, i32* greater, i32* equal, i64 queries, i64 width,

@@ -37,6 +37,8 @@ export {
   chunkedSoftmaxLoss,
   chunkedSoftmaxLossSides,
   complexProduct,
+  type EdgeSide,
+  edgeSoftmaxLoss,
   type NegativeMask,
   negativeMask,
   normalizeRows,

@@ -258,6 +258,8 @@ export interface Kernels
     rows: number,
     width: number,
   ): void;
+  /** out[r, :] = Σ src[i, :] over ids[i] = r in ascending i; 0 for rows nobody names. Overwrites all `rows` rows. */
+  sumRows(ids: Int32Array, src: FloatArray, out: FloatArray, n: number, rows: number, width: number): void;
   /** Sums rows of equal id: outIds ascending and unique, outRows their sums in ascending i; returns how many. Ids < rows. */
   coalesceRows(
     ids: Int32Array,

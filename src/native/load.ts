@@ -8,7 +8,15 @@
  */
 import { InternalError, ValueError } from '../util/errors.js';
 import type { AsyncKernels, Kernels } from './kernels.js';
-import { binaryOps, compareOps, reduceOps, scoreOps, storageTypes, unaryOps } from './op-codes.js';
+import {
+  binaryOps,
+  compareOps,
+  reduceOps,
+  relationOps,
+  scoreOps,
+  storageTypes,
+  unaryOps,
+} from './op-codes.js';
 
 export const levels = ['portable', 'avx2', 'avx512'] as const;
 export type Level = (typeof levels)[number];
@@ -17,7 +25,7 @@ export interface Addon {
   readonly kernels: Kernels;
   readonly asyncKernels: AsyncKernels;
   readonly codes: Readonly<
-    Record<'unary' | 'binary' | 'compare' | 'reduce' | 'score' | 'storage', readonly string[]>
+    Record<'unary' | 'binary' | 'compare' | 'reduce' | 'score' | 'relation' | 'storage', readonly string[]>
   >;
   readonly level: Level;
   readonly bestLevel: Level;
@@ -85,6 +93,7 @@ function check(addon: Addon, level: Level): Addon {
     compare: compareOps,
     reduce: reduceOps,
     score: scoreOps,
+    relation: relationOps,
     storage: storageTypes,
   };
   for (const [name, list] of Object.entries(lists)) {

@@ -38,6 +38,10 @@ export type ReduceOp = (typeof reduceOps)[number];
 export const scoreOps = ['dot', 'l2', 'l1'] as const;
 export type ScoreOp = (typeof scoreOps)[number];
 
+/** What a relation does to a node's row: nothing, the product of numbers, the product of complex numbers. */
+export const relationOps = ['none', 'hadamard', 'complex'] as const;
+export type RelationOp = (typeof relationOps)[number];
+
 /** Storage types in the order of their codes for `cast` and `copyStrided`. */
 export const storageTypes = ['f32', 'f64', 'i32', 'u8', 'f16', 'bf16'] as const;
 export type StorageType = (typeof storageTypes)[number];
@@ -50,4 +54,5 @@ export const binaryCode = codes(binaryOps);
 export const compareCode = codes(compareOps);
 export const reduceCode = codes(reduceOps);
 export const scoreCode = codes(scoreOps);
+export const relationCode = codes(relationOps);
 export const storageCode = codes(storageTypes);

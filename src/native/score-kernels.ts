@@ -83,6 +83,31 @@ export interface ScoreKernels {
     scale: number,
   ): void;
   /**
+   * The same loss for edges given by row numbers: query i = op(rows[sources[i]], table[relations[i]]) with a code of
+   * `relationOps` (complex: an even width, real parts first), target i = rows[targets[i]]. gRead [2·edges + chunks·n, width]
+   * gets the gradient of every row as it was read: of the sources, of the targets, of the negatives (null: the loss alone);
+   * gRelations [edges, width] those of the relations (null: not wanted). Without an operator table and relations are null.
+   */
+  edgeSoftmaxLoss(
+    op: number,
+    rows: FloatArray,
+    sources: Int32Array,
+    targets: Int32Array,
+    table: FloatArray | null,
+    relations: Int32Array | null,
+    negatives: Int32Array,
+    maskOffsets: Int32Array | null,
+    maskPositions: Int32Array | null,
+    loss: FloatArray,
+    gRead: FloatArray | null,
+    gRelations: FloatArray | null,
+    edges: number,
+    width: number,
+    chunks: number,
+    n: number,
+    scale: number,
+  ): void;
+  /**
    * Of the `count` nodes first, first + 1, … with rows in `tile`, adds to greater[q] how many score higher than positive[q]
    * (or not comparable: NaN) and to equal[q] how many score the same, leaving out node positiveIds[q] and the nodes that
    * filterIds lists for q in ascending order (null: none).

@@ -12,6 +12,7 @@ import {
   type EdgeDecoderName,
   type EdgeScores,
   edgeDecoder,
+  edgeInput,
   HadamardOperator,
   L1Compare,
   LossFunction,
@@ -208,8 +209,11 @@ describe('the fused loss', () => {
         it.each([false, true])(
           `equals the general one: ${type}, ${name}, ${reduction}, masked %s`,
           (masked) => {
-            const results = [false, true].map((general) => {
-              const input = { ...batch(), ...(masked ? masks : {}) };
+            const results = (['general', 'gathered', 'by number'] as const).map((path) => {
+              const general = path === 'general';
+              const given = { ...batch(), ...(masked ? masks : {}) };
+              const ends = { src: Int32Array.from(edges.src), dst: Int32Array.from(edges.dst) };
+              const input = path === 'by number' ? edgeInput(given.rows, ends, given) : given;
               const decoder = make(type);
               const loss = lossFunction(name, { reduction });
               const value = linkLoss(decoder, input, general ? new General(loss) : loss);
@@ -217,7 +221,9 @@ describe('the fused loss', () => {
               const grads = decoder.parameters().map((p) => [...(p.sparseGrad?.coalesce().rows ?? [])]);
               return [value.item(), ...(input.rows.grad as Tensor).dataSync(), ...grads.flat()];
             });
-            for (const [i, v] of results[0].entries()) expect(v).toBeCloseTo(results[1][i], 10);
+            for (const got of results.slice(1)) {
+              for (const [i, v] of results[0].entries()) expect(got[i]).toBeCloseTo(v, 10);
+            }
           },
         );
       }

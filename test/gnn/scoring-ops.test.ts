@@ -1,6 +1,6 @@
 /** Scores of edges as tensor functions: gradients, twins, threads; backward twice; wrong input. */
 
-import { chunkedScores, chunkedSoftmaxLoss, negativeMask, pairScores } from 'skein/gnn';
+import { chunkedScores, chunkedSoftmaxLoss, edgeSoftmaxLoss, negativeMask, pairScores } from 'skein/gnn';
 import { randn, scope, type Tensor, zeros } from 'skein/tensor';
 import { describe, expect, it } from 'vitest';
 import { scoringCases } from '../ops/cases/scoring.js';
@@ -51,6 +51,50 @@ describe('chunkedSoftmaxLoss', () => {
     expect(() => negativeMask(Int32Array.of(5, 0), 5)).toThrow(/pairs/);
     expect(() => chunkedScores(query, rows, negatives, 2, 'angle' as 'dot')).toThrow(/dot, l2, l1, cosine/);
     expect(() => pairScores(zeros([2, 0]), zeros([2, 0]))).toThrow(/at least one number/);
+  });
+});
+
+describe('edgeSoftmaxLoss', () => {
+  const sources = Int32Array.of(0, 1, 2);
+  const targets = Int32Array.of(3, 4, 5);
+  const negatives = Int32Array.of(0, 1, 2, 3);
+  const relations = Int32Array.of(1, 0, 1);
+  const make = (): Tensor[] => [randn([6, 4]), randn([2, 4])].map((t) => t.setRequiresGrad());
+  const side = (table: Tensor | null) => ({ sources, targets, table, negatives });
+
+  it('gives the same gradients in a second backward pass, and when its scope has ended', () => {
+    const [rows, table] = make();
+    const loss = scope(() => edgeSoftmaxLoss(rows, 'hadamard', relations, 2, [side(table)]));
+    loss.backward(undefined, { retainGraph: true });
+    const grads = () => [...(rows.grad as Tensor).dataSync(), ...(table.sparseGrad?.coalesce().rows ?? [])];
+    const once = grads();
+    loss.backward();
+    expect(grads()).toEqual(once.map((v) => 2 * v));
+    expect(table.sparseGrad?.coalesce().ids).toEqual(Int32Array.of(0, 1));
+  });
+
+  it('leaves out what needs no gradient', () => {
+    const [rows, table] = make();
+    rows.setRequiresGrad(false);
+    edgeSoftmaxLoss(rows, 'complex', relations, 2, [side(table)]).backward();
+    expect(rows.grad).toBeNull();
+    expect(table.sparseGrad).not.toBeNull();
+  });
+
+  it('refuses what does not fit, by name', () => {
+    const [rows, table] = make();
+    const call =
+      (...args: Parameters<typeof edgeSoftmaxLoss>) =>
+      () =>
+        edgeSoftmaxLoss(...args);
+    expect(call(rows, 'hadamard', null, 2, [side(table)])).toThrow(/relations/);
+    expect(call(rows, 'hadamard', Int32Array.of(0, 1, 2), 2, [side(table)])).toThrow(/ids from 0 to 1/);
+    expect(call(rows, 'hadamard', relations, 2, [side(null)])).toThrow(/table/);
+    expect(call(rows, 'hadamard', relations, 2, [side(zeros([2, 3]))])).toThrow(/table/);
+    expect(call(rows, 'none', null, 3, [side(null)])).toThrow(/4 for 3 chunks/);
+    expect(call(zeros([6, 3]), 'complex', relations, 2, [side(zeros([2, 3]))])).toThrow(/even width/);
+    const short = { ...side(null), targets: Int32Array.of(0) };
+    expect(call(rows, 'none', null, 2, [short])).toThrow(/3 numbers .* for targets/);
   });
 });
 

@@ -22,6 +22,7 @@ export {
   type EdgeScores,
   type Side,
 } from './edge-decoder.js';
+export { type EdgeEnds, edgeInput } from './edge-input.js';
 export { linkLoss } from './link-loss.js';
 export {
   BCEAfterSigmoidLoss,

@@ -2,14 +2,19 @@
  * The loss of a batch of edges: both directions added. Softmax over dot products takes the fused path, which never stores
  * the scores; everything else, and every decoder or loss with a `forward` of its own, goes through its scores.
  */
+import type { RelationOp } from '../../native/index.js';
 import { add, type Tensor } from '../../tensor/index.js';
 import { StateError } from '../../util/errors.js';
-import { chunkedSoftmaxLossSides } from '../ops/index.js';
+import { chunkedSoftmaxLossSides, type EdgeSide, edgeSoftmaxLoss } from '../ops/index.js';
 import { type DecoderInput, EdgeDecoder } from './edge-decoder.js';
+import { endsOf } from './edge-input.js';
 import { CrossEntropyLoss, type LossFunction, SoftmaxCrossEntropy } from './link-losses.js';
+import { ComplexHadamardOperator, HadamardOperator, NoOp } from './relation-operator.js';
 
 export function linkLoss(decoder: EdgeDecoder, input: DecoderInput, loss: LossFunction): Tensor {
   if (canFuse(decoder, loss)) {
+    const whole = edgeLoss(decoder, input, loss);
+    if (whole !== null) return whole;
     const sides = decoder
       .sides(input)
       .flatMap(({ query, target, negatives, mask }) =>
@@ -29,6 +34,40 @@ export function linkLoss(decoder: EdgeDecoder, input: DecoderInput, loss: LossFu
       `linkLoss: expected negatives for ${decoder.constructor.name} (${decoder.method}), got none. Train with a method that has negatives.`,
     );
   return parts.reduce((a, b) => add(a, b));
+}
+
+/** Everything in one operation, for edges given by row numbers and relations that a kernel can apply; null for others. */
+function edgeLoss(decoder: EdgeDecoder, input: DecoderInput, loss: LossFunction): Tensor | null {
+  const ends = endsOf(input);
+  const operator = operatorOf(decoder);
+  if (ends === null || operator === null) return null;
+  const { src, dst } = ends;
+  const { relations, inverseRelations } = decoder;
+  const sides: EdgeSide[] = [];
+  const push = (side: Omit<EdgeSide, 'negatives'>, negatives: Int32Array | null | undefined): void => {
+    if (negatives) sides.push({ ...side, negatives });
+  };
+  push({ sources: src, targets: dst, table: relations, mask: input.dstMask ?? null }, input.dstNegatives);
+  if (decoder.bothDirections)
+    push(
+      { sources: dst, targets: src, table: inverseRelations, mask: input.srcMask ?? null },
+      input.srcNegatives,
+    );
+  if (sides.length === 0) return null;
+  const reduction = loss.reduction === 'SUM' ? 'sum' : 'mean';
+  const ids = operator === 'none' ? null : input.relations;
+  return edgeSoftmaxLoss(input.rows, operator, ids, input.chunks ?? 1, sides, { reduction });
+}
+
+/** The kernels' name of what the decoder does with a relation; null when only its own code knows. */
+function operatorOf(decoder: EdgeDecoder): RelationOp | null {
+  const { sides, relationRows } = EdgeDecoder.prototype;
+  if (decoder.sides !== sides || decoder.relationRows !== relationRows) return null;
+  const kind = decoder.operator.constructor;
+  const plain = kind === HadamardOperator || kind === ComplexHadamardOperator;
+  if (kind === NoOp || (plain && decoder.relations === null)) return 'none';
+  if (!plain) return null;
+  return kind === HadamardOperator ? 'hadamard' : 'complex';
 }
 
 function canFuse(decoder: EdgeDecoder, loss: LossFunction): boolean {

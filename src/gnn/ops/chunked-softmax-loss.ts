@@ -109,7 +109,7 @@ function run(inputs: readonly Tensor[], { sides, chunks, mean }: Attributes, mad
   return total;
 }
 
-function sumOf(values: FloatArray, n: number): number {
+export function sumOf(values: FloatArray, n: number): number {
   const out = values instanceof Float32Array ? new Float32Array(1) : new Float64Array(1);
   kernels().reduce(reduceCode.sum, values, out, 1, n, 1);
   return out[0];
@@ -136,9 +136,7 @@ export function chunkedSoftmaxLossSides(
   options: ChunkedLossOptions = {},
 ): Tensor {
   const where = 'chunkedSoftmaxLoss';
-  const reduction = options.reduction ?? 'sum';
-  if (reduction !== 'sum' && reduction !== 'mean')
-    throw new ValueError(expected(where, "'sum' or 'mean'", 'reduction', reduction));
+  const mean = isMean(where, options);
   const inputs = [rows];
   const lists = sides.map(({ query, target, negatives, mask }) => {
     checkSameFloat(where, { query, target, rows });
@@ -148,11 +146,17 @@ export function chunkedSoftmaxLossSides(
     // Backward may run again after the caller has changed its arrays; kernels trust ids checked once.
     return { negatives: ids.slice(), mask: checkMask(where, mask, query.shape[0], ids.length / chunks) };
   });
-  return chunkedSoftmaxLossOp(inputs, { sides: lists, chunks, mean: reduction === 'mean', ready: null });
+  return chunkedSoftmaxLossOp(inputs, { sides: lists, chunks, mean, ready: null });
+}
+
+export function isMean(where: string, { reduction = 'sum' }: ChunkedLossOptions): boolean {
+  if (reduction !== 'sum' && reduction !== 'mean')
+    throw new ValueError(expected(where, "'sum' or 'mean'", 'reduction', reduction));
+  return reduction === 'mean';
 }
 
 /** A mask whose numbers are in range, as a copy; null when there is nothing to leave out. */
-function checkMask(
+export function checkMask(
   where: string,
   mask: NegativeMask | null | undefined,
   edges: number,

@@ -168,7 +168,7 @@ function checkComparison(where: string, comparison: Comparison): void {
   throw new ValueError(expected(where, `one of ${names}`, 'comparison', comparison));
 }
 
-function checkMatrix(where: string, name: string, t: Tensor): void {
+export function checkMatrix(where: string, name: string, t: Tensor): void {
   checkRank(where, name, t, 2);
   if (t.shape[1] === 0)
     throw new ShapeError(expected(where, 'rows of at least one number', name, formatShape(t.shape)));
@@ -188,6 +188,16 @@ export function checkChunks(
     throw new ShapeError(
       expected(where, `rows of ${query.shape[1]} numbers (as query)`, 'rows', formatShape(rows.shape)),
     );
+  return checkNegatives(where, rows, negatives, chunks);
+}
+
+/** As many row numbers for each chunk. */
+export function checkNegatives(
+  where: string,
+  rows: Tensor,
+  negatives: Int32Array,
+  chunks: number,
+): Int32Array {
   checkInteger(where, 'chunks', chunks, 1);
   const ids = checkIds(where, 'negatives', negatives, rows.shape[0]);
   if (ids.length === 0 || ids.length % chunks !== 0) {

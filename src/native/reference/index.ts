@@ -7,6 +7,7 @@ import * as argScatter from './arg-scatter.js';
 import * as cells from './cells.js';
 import * as crc from './crc32.js';
 import * as dropout from './dropout.js';
+import * as edgeSoftmax from './edge-softmax-loss.js';
 import * as elementwise from './elementwise.js';
 import * as gemm from './gemm.js';
 import * as graphAttention from './graph-attention.js';
@@ -55,4 +56,5 @@ export const reference: Kernels = {
   ...sampleWalk,
   ...scores,
   ...temporalAttention,
+  ...edgeSoftmax,
 };

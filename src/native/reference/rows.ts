@@ -37,6 +37,18 @@ export function scatterAddRows(
   }
 }
 
+export function sumRows(
+  ids: Int32Array,
+  src: FloatArray,
+  out: FloatArray,
+  n: number,
+  rows: number,
+  width: number,
+): void {
+  out.fill(0, 0, rows * width);
+  scatterAddRows(ids, src, out, n, rows, width);
+}
+
 export function coalesceRows(
   ids: Int32Array,
   src: FloatArray,

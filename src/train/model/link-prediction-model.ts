@@ -4,11 +4,12 @@
 import {
   type DecoderInput,
   type EdgeDecoder,
+  edgeInput,
   type LossFunction,
   linkLoss,
   type Regularizer,
 } from '../../gnn/index.js';
-import { add, gatherRows, noGrad, scope, type Tensor } from '../../tensor/index.js';
+import { add, noGrad, scope, type Tensor } from '../../tensor/index.js';
 import { StateError } from '../../util/errors.js';
 import { Random } from '../../util/philox.js';
 import type { Batch } from '../batch/batch.js';
@@ -113,23 +114,20 @@ export class LinkPredictionModel extends Model {
     if (srcRows === null || dstRows === null)
       throw new StateError('LinkPredictionModel: expected a batch of edges, got one without.');
     const chunks = batch.dstNegatives?.chunks ?? batch.srcNegatives?.chunks ?? 1;
-    const common = {
-      src: gatherRows(rows, srcRows),
-      dst: gatherRows(rows, dstRows),
-      relations,
-      rows,
-      chunks,
-    };
+    const ends = { src: srcRows, dst: dstRows };
+    const common = { relations, chunks };
     const { method } = this.decoder;
-    if (method === 'CORRUPT_REL') return { ...common, relationNegatives: this.#relations(batch, chunks) };
-    if (method === 'POS_AND_NEG') return { ...common, negativeEdges: negativeEdges(batch, chunks) };
-    return {
+    if (method === 'CORRUPT_REL')
+      return edgeInput(rows, ends, { ...common, relationNegatives: this.#relations(batch, chunks) });
+    if (method === 'POS_AND_NEG')
+      return edgeInput(rows, ends, { ...common, negativeEdges: negativeEdges(batch, chunks) });
+    return edgeInput(rows, ends, {
       ...common,
       srcNegatives: batch.srcNegativeRows,
       dstNegatives: batch.dstNegativeRows,
       srcMask: batch.srcNegatives?.mask ?? null,
       dstMask: batch.dstNegatives?.mask ?? null,
-    };
+    });
   }
 
   /** In evaluation rows may be encoded already. */

@@ -4,9 +4,11 @@ import {
   chunkedSoftmaxLoss,
   chunkedSoftmaxLossSides,
   complexProduct,
+  edgeSoftmaxLoss,
   negativeMask,
   pairScores,
 } from 'skein/gnn';
+import { mul } from 'skein/tensor';
 import { input, makeCases, type OpCase } from '../case.js';
 
 const ids = (n: number, bound: number): Int32Array =>
@@ -74,5 +76,27 @@ export const scoringCases: OpCase[] = [
         { query: t, target: q, negatives: ids(3 * 4, 11), mask: null },
       ]),
     { 'both directions': [input([7, 9]), input([7, 9]), input([11, 9])] },
+  ),
+  ...(['hadamard', 'complex', 'none'] as const).flatMap((operator) =>
+    makeCases(
+      'edgeSoftmaxLoss',
+      (rows, table, inverse) => {
+        const [sources, targets] = [ids(7, 11), ids(7, 10)];
+        // Not the leaf itself, which would get its gradient as sparse rows.
+        const [there, back] = [mul(table, 1), mul(inverse, 1)];
+        const sides = [
+          { sources, targets, table: there, negatives: ids(3 * 7, 11), mask },
+          { sources: targets, targets: sources, table: back, negatives: ids(3 * 4, 11) },
+        ];
+        return edgeSoftmaxLoss(rows, operator, ids(7, 3), 3, sides, { reduction: 'mean' });
+      },
+      {
+        [operator]: [
+          input([11, 10]),
+          input([3, 10], { constant: operator === 'none' }),
+          input([3, 10], { constant: operator === 'none' }),
+        ],
+      },
+    ),
   ),
 ];

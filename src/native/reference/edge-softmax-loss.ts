@@ -1,0 +1,81 @@
+/** The twin of edgeSoftmaxLoss: the queries, chunkedSoftmaxLoss over copies of all rows that are read, and the operator's gradient. */
+import { relationOps } from '../op-codes.js';
+import type { FloatArray } from '../types.js';
+import { chunkedSoftmaxLoss } from './scores.js';
+
+export function edgeSoftmaxLoss(
+  op: number,
+  rows: FloatArray,
+  sources: Int32Array,
+  targets: Int32Array,
+  table: FloatArray | null,
+  relations: Int32Array | null,
+  negatives: Int32Array,
+  maskOffsets: Int32Array | null,
+  maskPositions: Int32Array | null,
+  loss: FloatArray,
+  gRead: FloatArray | null,
+  gRelations: FloatArray | null,
+  edges: number,
+  width: number,
+  chunks: number,
+  n: number,
+  scale: number,
+): void {
+  const source = copyRows(rows, sources, edges, width);
+  const relation = table === null || relations === null ? null : copyRows(table, relations, edges, width);
+  const query = source.slice();
+  if (relation !== null) product(op, source, relation, query, width, 1);
+  const gQuery = gRead === null ? null : like(rows, edges * width);
+  const gNegatives = gRead?.subarray(2 * edges * width, (2 * edges + chunks * n) * width).fill(0) ?? null;
+  chunkedSoftmaxLoss(
+    query,
+    copyRows(rows, targets, edges, width),
+    copyRows(rows, negatives, chunks * n, width),
+    Int32Array.from({ length: chunks * n }, (_, i) => i),
+    maskOffsets,
+    maskPositions,
+    loss,
+    gQuery,
+    gRead?.subarray(edges * width, 2 * edges * width) ?? null,
+    gNegatives,
+    edges,
+    width,
+    chunks * n,
+    chunks,
+    n,
+    scale,
+  );
+  if (gQuery === null || gRead === null) return;
+  if (relation === null) gRead.set(gQuery);
+  else product(op, gQuery, relation, gRead, width, -1);
+  if (gRelations !== null) product(op, gQuery, source, gRelations, width, -1);
+}
+
+/** out = a · b row by row; for complex numbers b has its imaginary parts times `sign`. */
+function product(
+  op: number,
+  a: FloatArray,
+  b: FloatArray,
+  out: FloatArray,
+  width: number,
+  sign: number,
+): void {
+  const half = width / 2;
+  for (let i = 0; i < a.length; i++) {
+    const re = i % width < half;
+    if (relationOps[op] === 'hadamard') out[i] = a[i] * b[i];
+    else if (re) out[i] = a[i] * b[i] - sign * a[i + half] * b[i + half];
+    else out[i] = sign * a[i - half] * b[i] + a[i] * b[i - half];
+  }
+}
+
+function copyRows(from: FloatArray, ids: Int32Array, count: number, width: number): FloatArray {
+  const out = like(from, count * width);
+  for (let i = 0; i < count; i++) out.set(from.subarray(ids[i] * width, (ids[i] + 1) * width), i * width);
+  return out;
+}
+
+function like(array: FloatArray, length: number): FloatArray {
+  return array instanceof Float32Array ? new Float32Array(length) : new Float64Array(length);
+}
