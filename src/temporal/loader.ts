@@ -37,7 +37,7 @@ export interface TemporalLoaderOptions extends BatchRowsOptions {
 interface Pending {
   readonly pairs: Pairs;
   readonly roots: Roots;
-  readonly sample: Promise<TemporalSample>;
+  readonly sample: TemporalSample;
 }
 
 export class TemporalLoader {
@@ -75,11 +75,12 @@ export class TemporalLoader {
     const count = boundaries.length - 1;
     let next = from < count ? this.#start(boundaries, epoch, from) : null;
     for (let step = from; next !== null; step++) {
-      const now: Pending = next;
+      const now: Promise<Pending> = next;
       next = step + 1 < count ? this.#start(boundaries, epoch, step + 1) : null;
       // Failures of the one ahead are met when its turn comes; until then they are not unhandled.
-      next?.sample.catch(() => undefined);
-      yield this.#maker.make(now.pairs, now.roots, await now.sample);
+      next?.catch(() => undefined);
+      const { pairs, roots, sample } = await now;
+      yield this.#maker.make(pairs, roots, sample);
     }
   }
 
@@ -89,10 +90,11 @@ export class TemporalLoader {
     return this.#maker.make(pairs, roots, this.#options.sampler.sample(roots, at));
   }
 
-  #start(boundaries: Int32Array, epoch: number, step: number): Pending {
+  /** Sampling begins before this returns. */
+  async #start(boundaries: Int32Array, epoch: number, step: number): Promise<Pending> {
     const [begin, end] = [boundaries[step], boundaries[step + 1]];
     const { pairs, roots } = this.#prepare(this.#rows?.slice(begin, end) ?? range(begin, end), epoch);
-    return { pairs, roots, sample: this.#options.sampler.sampleAsync(roots, { epoch, step }) };
+    return { pairs, roots, sample: await this.#options.sampler.sampleAsync(roots, { epoch, step }) };
   }
 
   #prepare(rows: Int32Array, epoch: number): { readonly pairs: Pairs; readonly roots: Roots } {

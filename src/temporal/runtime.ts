@@ -7,9 +7,11 @@
  * Only the two ends of real events change state; negatives take the same path and write nothing. A step that fails commits
  * nothing.
  */
+
+import { kernels } from '../native/index.js';
 import { bceWithLogits, clipGradNorm, type Module } from '../nn/index.js';
 import { add, backward, full, noGrad, scope, type Tensor } from '../tensor/index.js';
-import { StateError } from '../util/errors.js';
+import { expected, StateError } from '../util/errors.js';
 import type { TemporalBatch } from './batch.js';
 import type { SharedMailBox } from './mailbox/index.js';
 import type { StateDelta } from './mailbox/rows.js';
@@ -83,12 +85,13 @@ export class TemporalRuntime {
         bceWithLogits(positive, like(positive, 1)),
         bceWithLogits(negative, like(negative, 0)),
       );
+      const step = result(loss, positive, negative);
       optimizer.zeroGrad();
       backward(loss);
       if (this.#maxGradNorm > 0) clipGradNorm(this.model.parameters(), this.#maxGradNorm);
       optimizer.step();
       this.#commit(batch, out);
-      return result(loss, positive, negative);
+      return step;
     });
   }
 
@@ -113,8 +116,9 @@ export class TemporalRuntime {
       scope(() => {
         const out = this.#mode(false).model.forward(batch);
         const { positive, negative } = this.model.score(out, batch);
+        const step = result(null, positive, negative);
         if (commit) this.#commit(batch, out);
-        return result(null, positive, negative);
+        return step;
       }),
     );
   }
@@ -165,7 +169,18 @@ function like(scores: Tensor, value: number): Tensor {
   return full(scores.shape, value, { dtype: scores.dtype as 'f32' });
 }
 
+/** Refused when it is not finite: neither parameters nor state may learn from such a step. */
 function result(loss: Tensor | null, positive: Tensor, negative: Tensor): StepResult {
-  const copy = (t: Tensor): Float32Array => Float32Array.from(t.dataSync() as Float32Array);
-  return { loss: loss === null ? 0 : loss.item(), positive: copy(positive), negative: copy(negative) };
+  const copy = (t: Tensor, name: string): Float32Array => {
+    const scores = Float32Array.from(t.dataSync() as Float32Array);
+    if (kernels().allFinite(scores, scores.length) === 1) return scores;
+    const at = scores.findIndex((value) => !Number.isFinite(value));
+    const advice =
+      'Lower the learning rate or clip gradients; parameters and state are as before this batch.';
+    throw new StateError(
+      expected('TemporalRuntime', 'finite scores', `the ${name} score ${at}`, scores[at], advice),
+    );
+  };
+  const step = { positive: copy(positive, 'positive'), negative: copy(negative, 'negative') };
+  return { loss: loss === null ? 0 : loss.item(), ...step };
 }

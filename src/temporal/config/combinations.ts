@@ -14,6 +14,9 @@ export function checkTogether(given: TemporalConfig, problems: ConfigProblem[]):
   checkMemory(given.memory, sampling, refuse);
   const gnn = completeGnn(given.gnn, given.memory, refuse);
   checkEmbeddings(gnn, given.memory, sampling, refuse);
+  const { batch_size, reorder } = given.train;
+  if (batch_size % reorder !== 0)
+    refuse('train.reorder', `expected a divisor of batch_size ${batch_size}, got ${reorder}`);
   return { ...given, sampling, gnn };
 }
 

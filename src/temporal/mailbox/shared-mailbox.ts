@@ -9,7 +9,7 @@
  * After the mailbox of StarryGL and TGL (Zhou et al.: "TGL", VLDB 2022), with the clock rule of TGN (Rossi et al., 2020).
  */
 import { kernels } from '../../native/index.js';
-import { type Ids, Tensor } from '../../tensor/index.js';
+import { type Ids, Tensor, zeros } from '../../tensor/index.js';
 import { checkIds } from '../../tensor/ops/common.js';
 import { checkInteger, checkNumber, expected, StateError, ValueError } from '../../util/errors.js';
 import {
@@ -162,7 +162,7 @@ export class SharedMailBox {
 
   getMail(ids: Ids): MailRows {
     const rows = this.read(checkIds('getMail', 'ids', ids, this.numNodes));
-    const mail = withFeatures(rows, this.mailFeatures(rows), this.shape.slots, 2 * this.shape.width);
+    const mail = withFeatures(rows, this.#featuresOf(rows), this.shape.slots, 2 * this.shape.width);
     return { mail, time: rows.mailTime, events: rows.mailEvents, count: rows.mailCount };
   }
 
@@ -284,6 +284,17 @@ export class SharedMailBox {
 
   #noMail(): PlainDelta {
     return joinDeltas([], this.#sizes.dtype);
+  }
+
+  /** As `mailFeatures`, but never null where events have features: the width of a mail must not depend on what came. */
+  #featuresOf(rows: MailBoxRows): Tensor | null {
+    const features = this.mailFeatures(rows);
+    if (features !== null || this.dimEdgeFeat === 0) return features;
+    if (rows.mailEvents.some((event) => event >= 0)) {
+      const advice = 'Pass edgeFeatures to the constructor, for instance () => graph.features.';
+      throw new StateError(expected('getMail', 'features of events', 'edgeFeatures', null, advice));
+    }
+    return zeros([rows.mailEvents.length, this.dimEdgeFeat], { dtype: this.#sizes.dtype });
   }
 
   #knownEvents(): number {

@@ -3,9 +3,10 @@
  * beside it. What is wrong in any of them is reported at once, with the line in the file.
  */
 import { stringify } from 'yaml';
-import { parseTemporalConfig, type TemporalConfig } from '../../temporal/index.js';
+import { type ParsedTemporalConfig, parseTemporalConfig, type TemporalConfig } from '../../temporal/index.js';
 import { ConfigError } from '../../util/errors.js';
-import { problemsOf } from '../config/issues.js';
+import { nearest } from '../../util/nearest.js';
+import { type ConfigProblem, problemsOf } from '../config/issues.js';
 import { isTree, type Tree } from '../config/key-path.js';
 import { applyOverrides, parseOverride } from '../config/overrides.js';
 import { configError, type Origin, readYaml } from '../config/read-yaml.js';
@@ -51,21 +52,58 @@ export function resolveTemporalConfig(
   const modelFile = Object.fromEntries(
     Object.entries(tree).filter(([name]) => (modelSections as readonly string[]).includes(name)),
   );
-  const parsed = temporalRunSchema.safeParse(own);
-  if (!parsed.success) throw configError(problemsOf(parsed.error, own), origin);
-  const { config: model, warnings } = parseTemporalConfig(modelFile);
+  const sections = parseOwn(own);
+  const parsed = parseModel(modelFile);
+  const problems = [...sections.problems, ...parsed.problems];
+  if (problems.length > 0 || sections.data === null || parsed.data === null)
+    throw configError(problems, { ...origin, lineOf: (key) => origin.lineOf(keyInFile(values, key)) });
+  const { config: model, warnings } = parsed.data;
+  return { config: { ...sections.data, model, modelFile }, warnings };
+}
+
+interface Checked<T> {
+  readonly data: T | null;
+  readonly problems: readonly ConfigProblem[];
+}
+
+function parseOwn(own: Tree): Checked<TemporalRunSections> {
+  const known: readonly string[] = [...ownSections, ...modelSections];
+  const strange = Object.keys(own).filter((name) => !known.includes(name));
+  const problems = strange.map((name) => {
+    const close = nearest(name, known);
+    const fix = close === undefined ? `Known sections: ${known.join(', ')}.` : `Did you mean ${close}?`;
+    return { key: name, message: `expected a known section, got ${name}. ${fix}` };
+  });
+  const rest = Object.fromEntries(Object.entries(own).filter(([name]) => known.includes(name)));
+  const parsed = temporalRunSchema.safeParse(rest);
+  if (!parsed.success) return { data: null, problems: [...problems, ...problemsOf(parsed.error, rest)] };
   const { name, path } = parsed.data.dataset;
   if ((name === '') === (path === ''))
-    throw configError(
-      [
-        {
-          key: 'dataset',
-          message: `expected a name or a path for dataset, got ${name === '' ? 'neither' : 'both'}. Write dataset: wikipedia, or dataset: { path: events.csv }.`,
-        },
-      ],
-      origin,
-    );
-  return { config: { ...parsed.data, model, modelFile }, warnings };
+    problems.push({
+      key: 'dataset',
+      message: `expected a name or a path for dataset, got ${name === '' ? 'neither' : 'both'}. Write dataset: wikipedia, or dataset: { path: events.csv }.`,
+    });
+  return { data: parsed.data, problems };
+}
+
+/** The model sections; their problems get the key in front, as those of the other sections have. */
+function parseModel(modelFile: Tree): Checked<ParsedTemporalConfig> {
+  try {
+    return { data: parseTemporalConfig(modelFile), problems: [] };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const found = error.details['problems'] as readonly ConfigProblem[];
+    return {
+      data: null,
+      problems: found.map(({ key, message }) => ({ key, message: `${key}: ${message}.` })),
+    };
+  }
+}
+
+/** TGL's files have the keys of a section one list deeper. */
+function keyInFile(values: Tree, key: string): string {
+  const [section, ...rest] = key.split('.');
+  return Array.isArray(values[section]) && rest.length > 0 ? [section, 0, ...rest].join('.') : key;
 }
 
 /** TGL writes every section as a list of one mapping; here they are the mappings. */

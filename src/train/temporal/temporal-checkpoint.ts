@@ -117,7 +117,10 @@ function checkpointNames(directory: string): string[] {
   );
 }
 
-/** The checkpoint that is farthest along; null when there is none. */
+/**
+ * The checkpoint that is farthest along; null when there is none. The final state is that of the best epoch, so one from
+ * training goes before it when it has come as far.
+ */
 export async function latestTemporal(
   directory: string,
 ): Promise<{ readonly name: string; readonly record: TemporalRecord } | null> {
@@ -127,7 +130,7 @@ export async function latestTemporal(
     const record = await readTemporalRecord(join(directory, name));
     const { epoch, step } = record.position;
     const before = latest?.record.position;
-    if (before === undefined || epoch > before.epoch || (epoch === before.epoch && step > before.step))
+    if (before === undefined || epoch > before.epoch || (epoch === before.epoch && step >= before.step))
       latest = { name, record };
   }
   return latest;

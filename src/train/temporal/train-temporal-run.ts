@@ -294,6 +294,8 @@ class TemporalSession {
   async #finish(): Promise<TemporalRunResult> {
     const { save_best: best } = this.#config.training.checkpoint;
     if (best && this.#best !== null) {
+      // More epochs, later, must go on from here and not from the best one.
+      if (this.#best.epoch !== this.#epoch) await this.#save(['last']);
       await this.#checkpoints.restore('best');
       this.#say(`test with the model of epoch ${this.#best.epoch}`);
     }
