@@ -1,6 +1,7 @@
 /** The work of `skein eval`: the metrics of a saved model on a held-out set, in all, by direction, by relation. */
 import {
   formatMetric,
+  isTemporalRun,
   LinkPredictionModel,
   type LinkPredictionReporter,
   type MetricValues,
@@ -21,6 +22,11 @@ export interface EvalCommand {
 export async function evalCommand(path: string, command: EvalCommand): Promise<void> {
   const output = new Output({ json: command.json });
   const split = splitNamed(command.set.filter((text) => !text.includes('=')));
+  if (isTemporalRun(path)) {
+    const overrides = command.set.filter((text) => text.includes('='));
+    const { evalTemporal } = await import('./temporal-eval.js');
+    return evalTemporal(path, { part: split, overrides, json: command.json });
+  }
   const run = await openRun(path, {
     command: 'eval',
     overrides: command.set.filter((text) => text.includes('=')),

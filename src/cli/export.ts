@@ -7,8 +7,16 @@ import {
   exportTable,
   type NamedTable,
   openFlatTables,
+  streamNames,
 } from '../data/index.js';
-import { encodeAllNodes, Output, openRun, openRunTables } from '../train/index.js';
+import {
+  encodeAllNodes,
+  isTemporalRun,
+  Output,
+  openRun,
+  openRunTables,
+  openTemporalRun,
+} from '../train/index.js';
 import { StorageError, ValueError } from '../util/errors.js';
 
 export interface ExportCommand {
@@ -34,8 +42,8 @@ export async function exportCommand(directory: string, command: ExportCommand): 
       );
   if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true)
     throw new StorageError(`export: expected a directory, got ${directory}.`, { path: directory });
-  const tables: NamedTable[] = [];
-  for (const open of openers) tables.push(...(await open(directory)));
+  const tables: NamedTable[] = isTemporalRun(directory) ? [await memoryTable(directory)] : [];
+  if (tables.length === 0) for (const open of openers) tables.push(...(await open(directory)));
   const isRun = existsSync(join(directory, 'full_config.yaml'));
   // A model of features alone has no other rows of nodes.
   const encoded = command.what?.includes('encoded') ?? (isRun && tables.length === 0);
@@ -82,7 +90,23 @@ const kinds: Readonly<Record<string, readonly string[]>> = {
   encoded: [encodedTable],
   relations: ['relation_embeddings', 'inverse_relation_embeddings'],
   features: ['features'],
+  memory: ['memory'],
 };
+
+/** The memory of every node of a temporal run, as it stands in the state that is exported. */
+async function memoryTable(directory: string): Promise<NamedTable> {
+  const { parts, stream } = await openTemporalRun(directory, { command: 'export' });
+  if (parts.mailbox === null)
+    throw new ValueError(
+      `export: expected a temporal run with memory, got ${directory}, whose memory.type is none. It keeps nothing for a node; score pairs with skein predict.`,
+    );
+  const { numNodes } = stream.graph;
+  const { memory } = parts.mailbox.getMemory(Int32Array.from({ length: numNodes }, (_, i) => i));
+  const [rows, width] = memory.shape;
+  const values = memory.dataSync() as Float32Array;
+  const read = (start: number, end: number): Float32Array => values.subarray(start * width, end * width);
+  return { name: 'memory', names: streamNames(stream.data), rows: { rows, width, read } };
+}
 
 /** The encoder's result for every node, computed now: it takes the graph and the model. */
 async function encodedNodes(directory: string): Promise<NamedTable> {

@@ -2,13 +2,21 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { PreparedDataset, readTemporal } from '../data/index.js';
-import { describeRun, formatMetric, isRunDirectory, Output, type RunDescription } from '../train/index.js';
+import {
+  describeRun,
+  describeTemporalRun,
+  formatMetric,
+  isRunDirectory,
+  isTemporalRun,
+  Output,
+  type RunDescription,
+} from '../train/index.js';
 import { StateError } from '../util/errors.js';
 
 export async function infoCommand(path: string, json: boolean): Promise<void> {
   const output = new Output({ json });
   const directory = resolve(path);
-  if (isRunDirectory(directory)) printRun(await describeRun(directory), output);
+  if (isRunDirectory(directory)) printRun(await describe(directory), output);
   else if (existsSync(join(directory, 'dataset.yaml'))) await printDataset(directory, output);
   else if (existsSync(join(directory, 'model.safetensors')) && isRunDirectory(dirname(directory)))
     await printCheckpoint(directory, output);
@@ -19,8 +27,12 @@ export async function infoCommand(path: string, json: boolean): Promise<void> {
     );
 }
 
+function describe(directory: string): Promise<RunDescription> {
+  return isTemporalRun(directory) ? describeTemporalRun(directory) : describeRun(directory);
+}
+
 /** Whether a path is a file of events by its name, or a folder with one. */
-function hasEvents(path: string): boolean {
+export function hasEvents(path: string): boolean {
   if (!existsSync(path)) return false;
   if (!statSync(path).isDirectory()) return /\.(csv|txt|tsv|edges)(\.gz)?$/.test(path);
   return readdirSync(path).some((name) => /^(edges|ml_.*)\.csv(\.gz)?$/.test(name));
@@ -73,7 +85,7 @@ function printRun(run: RunDescription, output: Output): void {
 }
 
 async function printCheckpoint(directory: string, output: Output): Promise<void> {
-  const run = await describeRun(dirname(directory));
+  const run = await describe(dirname(directory));
   const name = basename(directory);
   const own = run.checkpoints.find((one) => one.name === name);
   output.text(`checkpoint ${directory} of epoch ${own?.epoch ?? '?'}`);

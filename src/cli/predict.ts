@@ -2,15 +2,14 @@
  * The work of `skein predict`: metrics.txt, scores.csv (edges) and labels.csv (nodes) of a test set or of a file; classes
  * or encoded rows of nodes that were not there in training.
  */
-import { mkdirSync, renameSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { exportTable, type NameTable, readNewNodes } from '../data/index.js';
-import { FileWriter } from '../data/prepare/binary-file.js';
-import { csvField } from '../data/prepare/mapping-file.js';
 import { fromTypedArray } from '../tensor/index.js';
 import {
   bestColumns,
   encodeNewNodes,
+  isTemporalRun,
   LinkPredictionModel,
   type NeighborSamplingConfig,
   NodeClassificationModel,
@@ -24,6 +23,7 @@ import {
   withTestSet,
 } from '../train/index.js';
 import { ValueError } from '../util/errors.js';
+import { CsvFile } from './csv-file.js';
 import { edgeColumns, flag, listOf, type PredictInput, readInput } from './predict-input.js';
 
 export interface PredictCommand extends PredictInput {
@@ -45,6 +45,10 @@ export interface PredictCommand extends PredictInput {
 }
 
 export async function predictCommand(path: string, command: PredictCommand): Promise<void> {
+  if (isTemporalRun(path)) {
+    const { predictTemporal } = await import('./temporal-predict.js');
+    return predictTemporal(path, command);
+  }
   const output = new Output({ json: command.json });
   if (command.newEdges !== undefined && command.newNodes === undefined)
     throw new ValueError(
@@ -246,26 +250,4 @@ function number(option: string, text: string, least: number, most = 2 ** 31): nu
   if (text.trim() !== '' && value >= least && value <= most) return value;
   const range = most === 2 ** 31 ? `of at least ${least}` : `from ${least} to ${most}`;
   throw new ValueError(`predict: expected a number ${range} for ${option}, got ${text}.`);
-}
-
-/** A CSV file that has its name once it is complete. */
-class CsvFile {
-  readonly #path: string;
-  readonly #file: FileWriter;
-
-  constructor(folder: string, name: string, header: readonly string[]) {
-    this.#path = join(folder, name);
-    this.#file = new FileWriter(`${this.#path}.tmp`);
-    this.write(header);
-  }
-
-  write(fields: readonly string[]): void {
-    this.#file.writeText(`${fields.map((field) => csvField(field, ',')).join(',')}\n`);
-  }
-
-  close(): string {
-    this.#file.close();
-    renameSync(`${this.#path}.tmp`, this.#path);
-    return this.#path;
-  }
 }

@@ -11,6 +11,7 @@ import {
 } from '../train/index.js';
 import { ValueError } from '../util/errors.js';
 import { nearestWords } from '../util/nearest.js';
+import { refuseTemporal } from './temporal-eval.js';
 
 export interface QueryCommand {
   readonly head?: string;
@@ -36,6 +37,11 @@ export async function queryCommand(path: string, command: QueryCommand): Promise
       `query: expected one of --head, --tail and --neighbors, got ${asked.length === 0 ? 'none' : asked.map((name) => `--${name}`).join(' and ')}. --head asks for tails, --tail for heads.`,
     );
   const [kind] = asked;
+  refuseTemporal(
+    path,
+    'query',
+    'Ask for the likeliest destinations with skein serve --temporal <run> and POST /recommend, or score pairs with skein predict <run> --input-file.',
+  );
   const run = await openRun(path, {
     command: 'query',
     overrides: command.set,

@@ -81,19 +81,23 @@ export class OnlineScorer {
 
   /**
    * How likely each source meets its destination at time `t` (by default now: just after the last event), as logits.
-   * One source is taken for all destinations.
+   * One source is taken for all destinations, and one time for all pairs.
    */
-  score(src: ArrayLike<number>, dst: ArrayLike<number>, t?: number): Float32Array {
+  score(src: ArrayLike<number>, dst: ArrayLike<number>, t?: number | ArrayLike<number>): Float32Array {
     const started = performance.now();
     const count = dst.length;
     if (src.length !== 1 && src.length !== count)
       throw new ShapeError(expected('score', `1 or ${count} sources`, 'src', src.length));
-    const time = t === undefined ? this.#now() : this.#time(t);
+    if (typeof t === 'object' && t.length !== count)
+      throw new ShapeError(expected('score', `${count} times`, 't', t.length));
+    const time = typeof t === 'object' ? 0 : t === undefined ? this.#now() : this.#time(t);
     const pairs = {
       eventRows: new Int32Array(count).fill(-1),
       src: Int32Array.from({ length: count }, (_, i) => this.#node('src', src, src.length === 1 ? 0 : i)),
       dst: Int32Array.from({ length: count }, (_, i) => this.#node('dst', dst, i)),
-      times: new Float64Array(count).fill(time),
+      times: Float64Array.from({ length: count }, (_, i) =>
+        typeof t === 'object' ? this.#time(t[i]) : time,
+      ),
       negatives: new Int32Array(0),
     };
     const roots = this.#maker.roots(pairs);

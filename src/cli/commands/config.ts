@@ -2,7 +2,7 @@
  * `skein config`: a commented starting configuration for a dataset; or, given a configuration file, that file checked and
  * with every default filled in.
  */
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { LearningTask } from '../../train/config/index.js';
 import { ValueError } from '../../util/errors.js';
@@ -12,7 +12,10 @@ export function register(program: Command): void {
   const command = program
     .command('config')
     .description('print a commented starting configuration for a dataset, or check a configuration file')
-    .argument('<dataset|file>', 'a prepared directory, the name of a known dataset, or a configuration file')
+    .argument(
+      '<dataset|file>',
+      'a prepared directory, the name of a known dataset, a file of events, or a configuration file',
+    )
     .option(
       '--task <task>',
       'LINK_PREDICTION (LP) or NODE_CLASSIFICATION (NC); default: what the data are made for',
@@ -28,15 +31,36 @@ const tasks: Readonly<Record<string, LearningTask>> = {
 };
 
 async function config(name: string, options: OverrideOptions & { readonly task?: string }): Promise<void> {
+  const { hasEvents } = await import('../info.js');
+  const { temporalDatasetNames } = await import('../../data/index.js');
+  const known = (temporalDatasetNames as readonly string[]).includes(name) && !existsSync(name);
+  if (known || hasEvents(name)) {
+    const { findEventFile } = await import('../../data/temporal/event-files.js');
+    const { temporalTemplate } = await import('../../train/index.js');
+    // Refuses a file of other lines.
+    if (!known) await findEventFile(name, undefined);
+    process.stdout.write(temporalTemplate(known ? { name } : { path: name }));
+    return;
+  }
   const isFile = /\.ya?ml$/.test(name) || statSync(name, { throwIfNoEntry: false })?.isFile() === true;
   await (isFile ? resolved(name, options.set) : template(name, options.task));
 }
 
 async function resolved(path: string, overrides: readonly string[]): Promise<void> {
-  const { loadConfig, renderConfig } = await import('../../train/config/index.js');
-  const { config, warnings } = loadConfig(path, overrides);
+  const { isTemporalConfig, loadConfig, loadTemporalConfig, renderConfig, renderTemporalConfig } =
+    await import('../../train/index.js');
+  const { text, warnings } = isTemporalConfig(path)
+    ? rendered(loadTemporalConfig(path, overrides), renderTemporalConfig)
+    : rendered(loadConfig(path, overrides), renderConfig);
   for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
-  process.stdout.write(renderConfig(config));
+  process.stdout.write(text);
+}
+
+function rendered<T>(
+  { config, warnings }: { readonly config: T; readonly warnings: readonly string[] },
+  render: (config: T) => string,
+): { readonly text: string; readonly warnings: readonly string[] } {
+  return { text: render(config), warnings };
 }
 
 async function template(dataset: string, wanted: string | undefined): Promise<void> {

@@ -13,7 +13,7 @@ export function register(program: Command): void {
     .option('--output-dir <dir>', 'where the files go; by default the directory itself')
     .option(
       '--what <kind...>',
-      "embeddings, encoded (the encoder's result for every node), relations, features",
+      "embeddings, encoded (the encoder's result for every node), relations, features; memory (of a temporal run)",
     )
     .option('--tables <name...>', 'only these; by default all there are')
     .option('--overwrite', 'replace files that are there', false);

@@ -32,7 +32,10 @@ export function register(program: Command): void {
       '--filtered [flag]',
       'rank against all nodes without true edges; by default as configured, false with --num-negs',
     )
-    .option('--input-file <file>', 'edges (or nodes) to predict instead of the test set, by raw ids')
+    .option(
+      '--input-file <file>',
+      'edges (or nodes) to predict instead of the test set, by raw ids; for a temporal run source, destination, time',
+    )
     .option('--input-format <name>', 'binary, csv, tsv, delimited, parquet or json; by default from the file')
     .option(
       '--preprocess-input [flag]',

@@ -15,4 +15,5 @@ export {
   type RowSplit,
 } from './partition-files.js';
 export { type ReadTemporalOptions, readTemporal } from './read-temporal.js';
+export { streamNames } from './stream-names.js';
 export type { EventArrays, NodeLabels, TemporalData } from './temporal-data.js';

@@ -62,7 +62,8 @@ function modelLine({ model }: SkeinConfig): string {
 
 const notMetrics = new Set(['epoch', 'seconds']);
 
-function lastMetrics(path: string): Record<string, Record<string, number>> {
+/** The last evaluation of every set in a file of metrics. */
+export function lastMetrics(path: string): Record<string, Record<string, number>> {
   const found: Record<string, Record<string, number>> = {};
   for (const line of existsSync(path) ? readFileSync(path, 'utf8').split('\n') : []) {
     let record: Readonly<Record<string, unknown>>;

@@ -1,4 +1,5 @@
 /** From a configuration and its stream to what trains and judges: model, mailbox, loaders, runtime. */
+import type { TemporalGraph } from '../../graph/index.js';
 import { Adam } from '../../nn/index.js';
 import { TemporalNeighborSampler } from '../../sample/index.js';
 import {
@@ -56,20 +57,12 @@ export function assembleTemporal(config: TemporalRunConfig, stream: OpenedStream
     });
   const forTraining = negatives('random', training.negatives);
   const forJudging = negatives(evaluation.negatives, evaluation.amount);
-  const { sampling, train } = settings;
-  const samplerOf = (part: TemporalPart): TemporalNeighborSampler =>
-    new TemporalNeighborSampler(part === 'train' ? trainGraph : graph, {
-      fanouts: sampling.neighbor,
-      strategy: sampling.strategy,
-      propTime: sampling.prop_time,
-      ...(sampling.history > 1 ? { history: sampling.history, duration: sampling.duration } : {}),
-      seed,
-    });
+  const { train } = settings;
   const loader = (part: TemporalPart): TemporalLoader => {
     const source = part === 'train' ? forTraining : forJudging;
     const evalSize = evaluation.batch_size === -1 ? train.batch_size : evaluation.batch_size;
     return new TemporalLoader(part === 'train' ? trainGraph : graph, {
-      sampler: samplerOf(part),
+      sampler: samplerOf(config, part === 'train' ? trainGraph : graph),
       negatives: {
         amount: source.amount,
         draw: (eventRows, { epoch }) =>
@@ -88,4 +81,18 @@ export function assembleTemporal(config: TemporalRunConfig, stream: OpenedStream
     ...{ model, mailbox, optimizer, runtime },
     loaders: { train: loader('train'), validation: loader('validation'), test: loader('test') },
   };
+}
+
+/** The sampler that the configuration asks for, on any stream. */
+export function samplerOf(
+  { model: { sampling }, training }: TemporalRunConfig,
+  graph: TemporalGraph,
+): TemporalNeighborSampler {
+  return new TemporalNeighborSampler(graph, {
+    fanouts: sampling.neighbor,
+    strategy: sampling.strategy,
+    propTime: sampling.prop_time,
+    ...(sampling.history > 1 ? { history: sampling.history, duration: sampling.duration } : {}),
+    seed: training.random_seed,
+  });
 }

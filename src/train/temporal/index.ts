@@ -1,13 +1,23 @@
 /** Runs of temporal models. */
 export { assembleTemporal, type TemporalAssembly } from './assemble.js';
+export { describeTemporalRun } from './describe-temporal-run.js';
+export { type JudgedRun, judgeTemporalRun } from './judge-run.js';
 export { type OpenedStream, openStream } from './open-stream.js';
-export { isTemporalRun, type OpenedTemporalRun, onlineScorer, openTemporalRun } from './open-temporal-run.js';
+export {
+  isTemporalRun,
+  type OpenedTemporalRun,
+  type OpenTemporalOptions,
+  onlineScorer,
+  openTemporalRun,
+} from './open-temporal-run.js';
 export {
   isTemporalConfig,
   loadTemporalConfig,
+  renderTemporalConfig,
   resolveTemporalConfig,
   type TemporalRunConfig,
 } from './run-config.js';
+export { temporalTemplate } from './temporal-template.js';
 export {
   judgePart,
   type TemporalRunOptions,

@@ -2,11 +2,10 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { TemporalGraph } from '../../graph/index.js';
-import { TemporalNeighborSampler } from '../../sample/index.js';
 import { OnlineScorer } from '../../temporal/index.js';
 import { StateError } from '../../util/errors.js';
 import { checkRunConfig } from '../run/index.js';
-import { assembleTemporal, type TemporalAssembly } from './assemble.js';
+import { assembleTemporal, samplerOf, type TemporalAssembly } from './assemble.js';
 import { type OpenedStream, openStream } from './open-stream.js';
 import { isTemporalConfig, loadTemporalConfig, type TemporalRunConfig } from './run-config.js';
 import {
@@ -44,15 +43,30 @@ export function isTemporalRun(path: string): boolean {
   return directory !== null && isTemporalConfig(join(directory, configFile));
 }
 
-/**
- * Opens a run, or one of its checkpoints.
- *
- * @param command what opens it; starts the messages of errors.
- */
+/** The run that a configuration file names. */
+function namedRun(path: string, command: string, overrides: readonly string[]): string {
+  const directory = loadTemporalConfig(path, overrides).config.storage.model_dir;
+  if (directory !== null) return directory;
+  throw new StateError(
+    `${command}: expected storage.model_dir in ${path}, got none. Name the directory of the run, which "skein train" printed as "Saved in".`,
+  );
+}
+
+export interface OpenTemporalOptions {
+  /** What opens it; starts the messages of errors. */
+  readonly command?: string;
+  readonly overrides?: readonly string[];
+  /** Of a run with several states, the one after the best validation, before the test, where there is one. */
+  readonly best?: boolean;
+}
+
+/** Opens a run, one of its checkpoints, or the run of a configuration file. */
 export async function openTemporalRun(
-  path: string,
-  { command = 'openTemporalRun', overrides = [] as readonly string[] } = {},
+  target: string,
+  { command = 'openTemporalRun', overrides = [], best = false }: OpenTemporalOptions = {},
 ): Promise<OpenedTemporalRun> {
+  const isFile = statSync(target, { throwIfNoEntry: false })?.isFile() === true;
+  const path = isFile ? namedRun(target, command, overrides) : target;
   const directory = runDirectory(path);
   if (directory === null)
     throw new StateError(
@@ -61,7 +75,8 @@ export async function openTemporalRun(
   checkRunConfig(join(directory, configFile));
   const { config } = loadTemporalConfig(join(directory, configFile), overrides);
   const given = resolve(path);
-  const name = given === directory ? '' : given.slice(directory.length + 1);
+  const own = given === directory ? '' : given.slice(directory.length + 1);
+  const name = own === '' && best && existsSync(join(directory, 'best', temporalModelFile)) ? 'best' : own;
   const found = existsSync(join(directory, name, temporalModelFile))
     ? name
     : name === ''
@@ -79,24 +94,20 @@ export async function openTemporalRun(
 }
 
 /** A scorer that goes on where the stream of a finished run ends. */
-export function onlineScorer({ config, stream, parts, directory, record }: OpenedTemporalRun): OnlineScorer {
+export function onlineScorer(
+  { config, stream, parts, directory, record }: OpenedTemporalRun,
+  command = 'serve',
+): OnlineScorer {
   if (record.stage !== 'finished')
     throw new StateError(
-      `serve: expected the final state of a finished run, got a checkpoint of ${directory} from the middle of training. Let the run come to its end.`,
+      `${command}: expected the final state of a finished run, got a checkpoint of ${directory} from the middle of training. Let the run come to its end.`,
     );
   const graph: TemporalGraph = stream.graph;
-  const { sampling } = config.model;
   return new OnlineScorer({
     graph,
     runtime: parts.runtime,
     batchSize: config.model.train.batch_size,
     pairDepth: config.model.gnn.pair_depth,
-    sampler: new TemporalNeighborSampler(graph, {
-      fanouts: sampling.neighbor,
-      strategy: sampling.strategy,
-      propTime: sampling.prop_time,
-      ...(sampling.history > 1 ? { history: sampling.history, duration: sampling.duration } : {}),
-      seed: config.training.random_seed,
-    }),
+    sampler: samplerOf(config, graph),
   });
 }

@@ -15,11 +15,7 @@ const dataset = z.preprocess(
       'auto',
       'how the file is written; auto: from its name and first line',
     ),
-    directed: field(
-      flag(),
-      false,
-      'whether only the source of an event remembers its destination as a neighbour',
-    ),
+    directed: field(flag(), false, 'whether only the destination of an event has its source as a neighbour'),
     sort: field(flag(), false, 'sort events that are not in order of time, in place of refusing them'),
     train_share: field(share(), 0.7, 'quantile of time at which training ends'),
     validation_share: field(share(), 0.15, 'share of the time after it'),

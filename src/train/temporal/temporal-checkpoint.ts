@@ -101,7 +101,7 @@ function asTensor(array: MailBoxSnapshot['arrays'][string]): Tensor {
 }
 
 /** The record of a checkpoint folder. */
-async function readTemporalRecord(folder: string): Promise<TemporalRecord> {
+export async function readTemporalRecord(folder: string): Promise<TemporalRecord> {
   const path = join(folder, temporalModelFile);
   const { extra } = await loadCheckpointState<TemporalRecord | null>(path);
   if (extra?.kind === 'temporal' && extra.version === 1) return extra;
@@ -109,7 +109,7 @@ async function readTemporalRecord(folder: string): Promise<TemporalRecord> {
 }
 
 /** Names of a run's checkpoints; '' is its final state. */
-function checkpointNames(directory: string): string[] {
+export function temporalCheckpointNames(directory: string): string[] {
   const entries = existsSync(directory) ? readdirSync(directory, { withFileTypes: true }) : [];
   const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
   return ['', ...names].filter(
@@ -125,7 +125,7 @@ export async function latestTemporal(
   directory: string,
 ): Promise<{ readonly name: string; readonly record: TemporalRecord } | null> {
   let latest: { name: string; record: TemporalRecord } | null = null;
-  for (const name of checkpointNames(directory)) {
+  for (const name of temporalCheckpointNames(directory)) {
     if (name === 'best') continue;
     const record = await readTemporalRecord(join(directory, name));
     const { epoch, step } = record.position;

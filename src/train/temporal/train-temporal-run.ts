@@ -5,6 +5,7 @@
  *
  * A run that was cut off goes on from its last checkpoint and ends with the numbers that it would have ended with.
  */
+import { resolve } from 'node:path';
 import { LinkMetrics, type TemporalPart } from '../../temporal/index.js';
 import { StateError } from '../../util/errors.js';
 import type { Metrics } from '../loop/evaluator.js';
@@ -41,7 +42,7 @@ export async function trainTemporalRun(options: TemporalRunOptions): Promise<Tem
     level: config.storage.log_level,
     parent: 'runs',
     resume: config.training.resume_training,
-    resolved: (path) => renderTemporalConfig({ ...config, storage: { ...config.storage, model_dir: path } }),
+    resolved: (path) => renderTemporalConfig(anywhere(config, path)),
     ...(source === undefined ? {} : { source }),
   });
   const { graph, rows } = stream;
@@ -59,6 +60,12 @@ export async function trainTemporalRun(options: TemporalRunOptions): Promise<Tem
   } finally {
     session.close();
   }
+}
+
+/** The configuration as it can be read from any working directory. */
+function anywhere({ dataset, storage, ...rest }: TemporalRunConfig, directory: string): TemporalRunConfig {
+  const path = dataset.path === '' ? '' : resolve(dataset.path);
+  return { ...rest, dataset: { ...dataset, path }, storage: { ...storage, model_dir: directory } };
 }
 
 /** What of a model must be the same to go on with its parameters. */

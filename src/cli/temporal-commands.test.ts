@@ -1,0 +1,178 @@
+/** The commands on temporal runs: config, train, info, eval, predict, export, and refusals. A small stream, in this process. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { Random } from '../util/philox.js';
+import { run } from './program.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'skein-temporal-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const at = (name: string): string => join(folder, name);
+const [users, items, count] = [12, 8, 600];
+
+/** A user mostly comes back to two items of its own. */
+function writeStream(path: string): void {
+  const random = new Random(3);
+  const lines = ['user_id,item_id,timestamp,state_label,comma_separated_list_of_features'];
+  for (let i = 0; i < count; i++) {
+    const user = random.nextInt(users);
+    const item = random.nextFloat() < 0.9 ? (user + random.nextInt(2)) % items : random.nextInt(items);
+    lines.push(`${user},${item},${(i * 1.5).toFixed(1)},${i % 2},${random.nextFloat().toFixed(3)}`);
+  }
+  writeFileSync(path, `${lines.join('\n')}\n`);
+}
+
+const config = (memory: string): string => `
+dataset: { path: ${at('events.csv')} }
+sampling: [{ layer: 1, neighbor: [5], strategy: recent }]
+memory: [{ ${memory} }]
+gnn: [{ arch: transformer_attention, variant: tgn, layer: 1, att_head: 2, dim_time: 8, dim_out: 8, pair_depth: 16 }]
+train: [{ epoch: 3, batch_size: 10, lr: 0.02 }]
+`;
+
+let out = '';
+let err = '';
+
+async function last(...args: string[]): Promise<Readonly<Record<string, unknown>>> {
+  out = err = '';
+  const code = await run([...args, '--json']);
+  expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' });
+  const event = JSON.parse(out.trim().split('\n').at(-1) as string);
+  expect(event.event).toBe('done');
+  return event;
+}
+
+async function refused(...args: string[]): Promise<string> {
+  out = err = '';
+  expect(await run(args)).toBe(2);
+  return err;
+}
+
+function capture(): void {
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    out += text;
+    return true;
+  });
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    err += text;
+    return true;
+  });
+}
+
+let trained: Readonly<Record<string, unknown>>;
+beforeAll(async () => {
+  capture();
+  writeStream(at('events.csv'));
+  writeFileSync(at('tgn.yaml'), config('type: node, dim_out: 8, dim_time: 8'));
+  writeFileSync(at('tgat.yaml'), config('type: none'));
+  trained = await last('train', at('tgn.yaml'), `--storage.model_dir=${at('tgn')}`);
+  await last('train', at('tgat.yaml'), `--storage.model_dir=${at('tgat')}`, '--train.epoch=1');
+});
+beforeEach(capture);
+afterEach(() => vi.restoreAllMocks());
+
+it('eval gives what training gave, bit for bit, by run and by configuration', async () => {
+  for (const path of [at('tgn'), join(at('tgn'), 'best')]) {
+    const judged = await last('eval', path);
+    expect(judged['test']).toEqual(trained['test']);
+    expect(judged['replayed']).toBe(false);
+    expect(judged['test.ap']).toBeGreaterThan(0.6);
+  }
+  const named = await last('eval', at('tgn.yaml'), `--storage.model_dir=${at('tgn')}`);
+  expect(named['test']).toEqual(trained['test']);
+});
+
+it('eval goes through earlier events when the state does not stand before the part', async () => {
+  const judged = await last('eval', at('tgn'), '--set', 'validation');
+  expect(judged['replayed']).toBe(true);
+  expect(judged['validation.ap']).toBeGreaterThan(0.6);
+  expect((await last('eval', join(at('tgn'), 'best'), '--set', 'validation'))['validation']).toEqual(
+    judged['validation'],
+  );
+  expect((await last('eval', at('tgat'), '--set', 'validation'))['replayed']).toBe(false);
+});
+
+it('eval judges against other negatives', async () => {
+  const judged = await last('eval', at('tgn'), '--evaluation.negatives=historical', '--evaluation.amount=3');
+  expect(judged).toMatchObject({ negatives: 'historical', amount: 3 });
+  expect(judged['test.ap']).not.toBe(trained['test.ap']);
+  expect(await refused('eval', at('tgn'), '--evaluation.negatives=easy')).toMatch(/historical.*easy/);
+});
+
+it('info says what a run and a checkpoint are', async () => {
+  const about = await last('info', at('tgn'));
+  expect(about).toMatchObject({ kind: 'run', finished: true, epochs: 3, plannedEpochs: 3, nodes: 20 });
+  expect(about['model']).toBe(
+    'memory 8 (gru) → attention 8 over 5 recent neighbours → pairs of the last 16 events',
+  );
+  expect(about['metrics']).toMatchObject({ test: { ap: trained['test.ap'] } });
+  expect(await last('info', join(at('tgn'), 'best'))).toMatchObject({ kind: 'checkpoint', name: 'best' });
+});
+
+it('predict scores pairs after the end of the stream', async () => {
+  writeFileSync(at('pairs.csv'), '0,12,1000\n0,17,1000\n3,15,2000.5\n');
+  const done = await last(
+    'predict',
+    at('tgn'),
+    '--input-file',
+    at('pairs.csv'),
+    '--output-dir',
+    at('scores'),
+  );
+  expect(done['items']).toBe(3);
+  const rows = readFileSync(join(at('scores'), 'scores.csv'), 'utf8')
+    .trim()
+    .split('\n');
+  expect(rows[0]).toBe('src,dst,time,score,logit');
+  expect(rows[3]).toMatch(/^3,15,2000\.5,0\.\d+,/);
+  // User 0 comes back to items 0 and 1, nodes 12 and 13.
+  expect(Number(rows[1].split(',')[3])).toBeGreaterThan(Number(rows[2].split(',')[3]));
+  writeFileSync(at('now.csv'), '0 12\n');
+  await last('predict', at('tgn'), '--input-file', at('now.csv'), '--output-dir', at('now'));
+  expect(readFileSync(join(at('now'), 'scores.csv'), 'utf8')).toMatch(/^src,dst,score,logit\n0,12,/);
+});
+
+it('predict refuses by name what it cannot score', async () => {
+  const scored = (text: string): Promise<string> => {
+    writeFileSync(at('bad.csv'), text);
+    return refused('predict', at('tgn'), '--input-file', at('bad.csv'), '--output-dir', at('bad'));
+  };
+  expect(await scored('0,12,5\n')).toMatch(/score: expected a time after 898.5/);
+  expect(await scored('0,12,2000\n0,99,2000\n')).toMatch(/bad\.csv:2: expected a node of the stream .*"99"/);
+  expect(await scored('0,12,soon\n')).toMatch(/bad\.csv:1: expected a time, got "soon"/);
+  expect(existsSync(join(at('bad'), 'scores.csv'))).toBe(false);
+  expect(await refused('predict', at('tgn'))).toMatch(/expected --input-file.*skein eval/);
+  writeFileSync(at('bad.csv'), '0,12,2000\n');
+  expect(await refused('predict', join(at('tgn'), 'best'), '--input-file', at('bad.csv'))).toMatch(
+    /predict: expected the final state of a finished run/,
+  );
+});
+
+it('export writes the memory of every node; query says what to use', async () => {
+  const done = await last('export', at('tgn'), '--output-dir', at('vectors'));
+  expect(done['files']).toEqual([join(at('vectors'), 'memory.csv')]);
+  expect(
+    readFileSync(join(at('vectors'), 'memory.csv'), 'utf8')
+      .trim()
+      .split('\n').length,
+  ).toBeGreaterThanOrEqual(20);
+  expect(await refused('export', at('tgat'))).toMatch(/with memory.*memory\.type is none/);
+  expect(await refused('query', at('tgn'), '--head', '0')).toMatch(/temporal run .*skein serve --temporal/);
+});
+
+it('config prints a file that trains, and checks one', async () => {
+  expect(await run(['config', at('events.csv')])).toBe(0);
+  writeFileSync(at('template.yaml'), out);
+  expect(out).toMatch(/# Skein configuration for a stream of events/);
+  const small = ['--train.epoch=1', '--memory.dim_out=8', '--gnn.dim_out=8', '--train.batch_size=50'];
+  const done = await last('train', at('template.yaml'), ...small, `--storage.model_dir=${at('template')}`);
+  expect(done['test.ap']).toBeGreaterThan(0.5);
+  out = '';
+  expect(await run(['config', 'wikipedia'])).toBe(0);
+  expect(out).toMatch(/^ {2}name: wikipedia$/m);
+  out = '';
+  expect(await run(['config', at('tgn.yaml'), '--train.epoch=7'])).toBe(0);
+  expect(out).toMatch(/epoch: 7/);
+  expect(out).toMatch(/random_seed: 1/);
+});

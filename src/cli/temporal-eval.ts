@@ -1,0 +1,41 @@
+/** The work of `skein eval` on a temporal run, and what the commands that do not take one say. */
+import { formatMetric, judgeTemporalRun, Output, openTemporalRun } from '../train/index.js';
+import { isTemporalRun } from '../train/temporal/index.js';
+import { ValueError } from '../util/errors.js';
+
+export interface TemporalEval {
+  readonly part: 'validation' | 'test';
+  readonly overrides: readonly string[];
+  readonly json: boolean;
+}
+
+export async function evalTemporal(path: string, { part, overrides, json }: TemporalEval): Promise<void> {
+  const output = new Output({ json });
+  const run = await openTemporalRun(path, { command: 'eval', overrides, best: true });
+  const started = performance.now();
+  const { metrics, replayed } = await judgeTemporalRun(run, part);
+  const seconds = (performance.now() - started) / 1000;
+  const { epoch } = run.record.position;
+  const { negatives, amount } = run.config.evaluation;
+  output.text(`${part} events, model of epoch ${epoch} in ${run.checkpoint}`);
+  output.text(`negatives: ${negatives}${negatives === 'all' ? '' : `, ${amount} for each event`}`);
+  if (replayed) output.text('memory made anew from the events before');
+  const cells = Object.entries(metrics).map(([name, value]) => `${name} ${formatMetric(value)}`);
+  output.text(cells.join('  '));
+  output.event('eval', { set: part, epoch, negatives, amount, replayed, ...metrics, seconds });
+  output.event('done', {
+    directory: run.checkpoint,
+    ...{ epoch, negatives, amount, replayed },
+    [part]: metrics,
+    ...Object.fromEntries(Object.entries(metrics).map(([name, value]) => [`${part}.${name}`, value])),
+    seconds,
+  });
+}
+
+/** Refuses a temporal run where a command cannot use one. */
+export function refuseTemporal(path: string, command: string, advice: string): void {
+  if (!isTemporalRun(path)) return;
+  throw new ValueError(
+    `${command}: expected a run over a prepared graph, got the temporal run ${path}. ${advice}`,
+  );
+}

@@ -1,0 +1,100 @@
+/**
+ * The work of `skein predict` on a temporal run: scores of pairs at times after the end of its stream, from a file with
+ * the columns source, destination and, if wanted, time; without a time the pair is scored just after the last event.
+ */
+import { mkdirSync } from 'node:fs';
+import { findLayout, splitLine } from '../data/formats/edge-list-layout.js';
+import { readLines } from '../data/formats/text-lines.js';
+import { type NameTable, streamNames } from '../data/index.js';
+import { Output, onlineScorer, openTemporalRun } from '../train/index.js';
+import { FormatError, ValueError } from '../util/errors.js';
+import { CsvFile } from './csv-file.js';
+import type { PredictCommand } from './predict.js';
+import { edgeColumns, listOf } from './predict-input.js';
+
+/** Pairs scored in one pass of the model. */
+const atOnce = 1000;
+
+interface Pairs {
+  readonly src: number[];
+  readonly dst: number[];
+  /** Empty when the file has no times. */
+  readonly times: number[];
+}
+
+export async function predictTemporal(path: string, command: PredictCommand): Promise<void> {
+  const output = new Output({ json: command.json });
+  const { inputFile } = command;
+  if (inputFile === undefined)
+    throw new ValueError(
+      'predict: expected --input-file with pairs to score (source, destination, time), got none. For the metrics of the test events use skein eval.',
+    );
+  const run = await openTemporalRun(path, { command: 'predict', overrides: command.set });
+  const scorer = onlineScorer(run, 'predict');
+  const names = streamNames(run.stream.data);
+  const { src, dst, times } = await readPairs(inputFile, command, names);
+  const folder = command.outputDir ?? run.checkpoint;
+  mkdirSync(folder, { recursive: true });
+  const timed = times.length > 0;
+  const csv = new CsvFile(folder, 'scores.csv', ['src', 'dst', ...(timed ? ['time'] : []), 'score', 'logit']);
+  for (let from = 0; from < src.length; from += command.batchSize ?? atOnce) {
+    const to = Math.min(src.length, from + (command.batchSize ?? atOnce));
+    const part = <T>(column: readonly T[]): T[] => column.slice(from, to);
+    const logits = scorer.score(part(src), part(dst), timed ? part(times) : undefined);
+    for (let i = from; i < to; i++) {
+      const logit = logits[i - from];
+      const score = 1 / (1 + Math.exp(-logit));
+      const when = timed ? [String(times[i])] : [];
+      csv.write([names.nameOf(src[i]), names.nameOf(dst[i]), ...when, String(score), String(logit)]);
+    }
+  }
+  const file = csv.close();
+  output.text(`${src.length.toLocaleString('en')} pairs scored, written: ${file}`);
+  output.event('done', { items: src.length, files: [file] });
+}
+
+async function readPairs(path: string, command: PredictCommand, names: NameTable): Promise<Pairs> {
+  const { delimiter, header = false } = edgeColumns({ ...command, columns: [] });
+  const layout = await findLayout(path, {
+    ...{ source: 0, target: 1, ids: 'names', header },
+    ...(delimiter === undefined ? {} : { delimiter }),
+  });
+  const places = listOf(command.columns).map(Number);
+  if (!(places.length === 0 || places.length === 2 || places.length === 3) || !places.every(Number.isInteger))
+    throw new ValueError(
+      `predict: expected the places of source, destination and time from 0 for --columns, got ${listOf(command.columns).join(' ')}.`,
+    );
+  const [from, to, when] = places.length === 0 ? [0, 1, 2] : places;
+  const pairs: Pairs = { src: [], dst: [], times: [] };
+  for await (const { first, lines } of readLines(path)) {
+    for (let i = 0; i < lines.length; i++) {
+      const line = first + i;
+      if (layout === null || line <= layout.skip || lines[i] === '') continue;
+      const fields = splitLine(lines[i], layout.delimiter, layout.quoted);
+      pairs.src.push(nodeAt(path, line, fields[from] ?? '', names));
+      pairs.dst.push(nodeAt(path, line, fields[to] ?? '', names));
+      if (when !== undefined && fields[when] !== undefined)
+        pairs.times.push(timeAt(path, line, fields[when]));
+      if (pairs.times.length > 0 && pairs.times.length !== pairs.src.length)
+        throw new FormatError(`${path}:${line}: expected a time in every line or in none.`, { path, line });
+    }
+  }
+  if (pairs.src.length === 0)
+    throw new FormatError(`${path}: expected at least one pair of nodes, got none.`, { path });
+  return pairs;
+}
+
+function nodeAt(path: string, line: number, raw: string, names: NameTable): number {
+  const id = names.idOf(raw);
+  if (id !== undefined) return id;
+  throw new FormatError(
+    `${path}:${line}: expected a node of the stream (${names.size} nodes, such as ${JSON.stringify(names.nameOf(0))}), got ${JSON.stringify(raw)}.`,
+    { path, line },
+  );
+}
+
+function timeAt(path: string, line: number, raw: string): number {
+  const time = Number(raw);
+  if (raw.trim() !== '' && Number.isFinite(time)) return time;
+  throw new FormatError(`${path}:${line}: expected a time, got ${JSON.stringify(raw)}.`, { path, line });
+}
