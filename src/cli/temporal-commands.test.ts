@@ -161,6 +161,14 @@ it('export writes the memory of every node; query says what to use', async () =>
   expect(await refused('query', at('tgn'), '--head', '0')).toMatch(/temporal run .*skein serve --temporal/);
 });
 
+it('train and eval tell labels of events where asked to', async () => {
+  const directory = at('labels');
+  const asked = ['--labels.epochs=2', '--train.epoch=1', `--storage.model_dir=${directory}`];
+  const done = await last('train', at('tgat.yaml'), ...asked);
+  expect(done['test.label_auc']).toEqual(expect.any(Number));
+  expect((await last('eval', directory))['test.label_auc']).toBe(done['test.label_auc']);
+});
+
 it('config prints a file that trains, and checks one', async () => {
   expect(await run(['config', at('events.csv')])).toBe(0);
   writeFileSync(at('template.yaml'), out);

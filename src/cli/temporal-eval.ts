@@ -1,5 +1,5 @@
 /** The work of `skein eval` on a temporal run, and what the commands that do not take one say. */
-import { formatMetric, judgeTemporalRun, Output, openTemporalRun } from '../train/index.js';
+import { formatMetric, judgeRunLabels, judgeTemporalRun, Output, openTemporalRun } from '../train/index.js';
 import { isTemporalRun } from '../train/temporal/index.js';
 import { ValueError } from '../util/errors.js';
 
@@ -13,7 +13,12 @@ export async function evalTemporal(path: string, { part, overrides, json }: Temp
   const output = new Output({ json });
   const run = await openTemporalRun(path, { command: 'eval', overrides, best: true });
   const started = performance.now();
-  const { metrics, replayed } = await judgeTemporalRun(run, part);
+  const { metrics: links, replayed } = await judgeTemporalRun(run, part);
+  const labels = Object.entries((await judgeRunLabels(run, part)) ?? {});
+  const metrics = {
+    ...links,
+    ...Object.fromEntries(labels.map(([name, value]) => [`label_${name}`, value])),
+  };
   const seconds = (performance.now() - started) / 1000;
   const { epoch } = run.record.position;
   const { negatives, amount } = run.config.evaluation;

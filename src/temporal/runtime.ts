@@ -10,7 +10,7 @@
 
 import { kernels } from '../native/index.js';
 import { bceWithLogits, clipGradNorm, type Module } from '../nn/index.js';
-import { add, backward, full, noGrad, scope, type Tensor } from '../tensor/index.js';
+import { add, backward, full, gatherRows, noGrad, scope, type Tensor } from '../tensor/index.js';
 import { expected, StateError } from '../util/errors.js';
 import type { TemporalBatch } from './batch.js';
 import type { SharedMailBox } from './mailbox/index.js';
@@ -109,6 +109,18 @@ export class TemporalRuntime {
   observe(batch: TemporalBatch): void {
     if (this.mailbox === null) return;
     noGrad(() => scope(() => this.#commit(batch, this.#mode(false).model.forward(batch))));
+  }
+
+  /** Embeddings of the sources of a batch, each at the time of its event, row by row [B·d]; then commits it. */
+  embed(batch: TemporalBatch): Float32Array {
+    return noGrad(() =>
+      scope(() => {
+        const out = this.#mode(false).model.forward(batch);
+        const rows = gatherRows(out.embeddings, batch.srcRoots);
+        this.#commit(batch, out);
+        return Float32Array.from(rows.dataSync() as Float32Array);
+      }),
+    );
   }
 
   #judge(batch: TemporalBatch, commit: boolean): StepResult {

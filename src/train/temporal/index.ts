@@ -2,6 +2,13 @@
 export { assembleTemporal, type TemporalAssembly } from './assemble.js';
 export { describeTemporalRun } from './describe-temporal-run.js';
 export { type JudgedRun, judgeTemporalRun } from './judge-run.js';
+export {
+  judgeLabels,
+  type LabelHeadOptions,
+  type LabelHeadResult,
+  type LabelledEvents,
+  trainLabelHead,
+} from './label-head.js';
 export { type OpenedStream, openStream } from './open-stream.js';
 export {
   isTemporalRun,
@@ -17,6 +24,7 @@ export {
   resolveTemporalConfig,
   type TemporalRunConfig,
 } from './run-config.js';
+export { embedSources, judgeRunLabels, type RunLabels } from './run-labels.js';
 export { temporalTemplate } from './temporal-template.js';
 export {
   judgePart,

@@ -14,7 +14,7 @@ import { type TemporalRunSections, temporalRunSchema } from './schema.js';
 
 /** Sections of TGL's model files. */
 const modelSections = ['sampling', 'memory', 'gnn', 'train'] as const;
-const ownSections = ['dataset', 'training', 'evaluation', 'storage'] as const;
+const ownSections = ['dataset', 'training', 'evaluation', 'labels', 'storage'] as const;
 
 export interface TemporalRunConfig extends TemporalRunSections {
   readonly model: TemporalConfig;

@@ -3,7 +3,18 @@
  * with the names that the other configurations use for the same things.
  */
 import { z } from 'zod';
-import { choice, countOr, field, flag, integer, positiveOr, section, share, text } from '../config/fields.js';
+import {
+  choice,
+  countOr,
+  field,
+  flag,
+  integer,
+  positive,
+  positiveOr,
+  section,
+  share,
+  text,
+} from '../config/fields.js';
 
 const dataset = z.preprocess(
   (value) => (typeof value === 'string' ? { name: value } : value),
@@ -63,6 +74,19 @@ const evaluation = section({
   epochs_per_eval: field(integer(1), 1, 'epochs between validations'),
 });
 
+const labels = section({
+  epochs: field(
+    integer(0),
+    0,
+    'epochs of a classifier of the labels of events, on the trained model; 0: none',
+  ),
+  batch_size: field(integer(1), 200, 'labelled events of one step'),
+  lr: field(positive(), 0.001, 'learning rate'),
+  dim_hidden: field(countOr('as wide as embeddings'), -1, 'width of the layer between'),
+  dropout: field(share(), 0.1, 'share of its units that are dropped'),
+  patience: field(countOr('never'), 10, 'epochs without a better validation before it ends; -1: never'),
+});
+
 const storage = section({
   model_dir: field(z.string().nullable(), null, 'directory of the run; default: <first free> runs/model_<i>'),
   log_level: field(choice(['error', 'warn', 'info', 'debug', 'trace']), 'info', 'what goes into log.txt'),
@@ -72,6 +96,7 @@ export const temporalRunSchema = section({
   dataset: field(dataset, {}, 'the stream of events'),
   training: field(training, {}, 'how the run goes'),
   evaluation: field(evaluation, {}, 'how it is judged'),
+  labels: field(labels, {}, 'classification of the sources of events, where the stream has labels'),
   storage: field(storage, {}, 'where it is kept'),
 });
 

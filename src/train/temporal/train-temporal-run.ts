@@ -10,10 +10,19 @@ import { LinkMetrics, type TemporalPart } from '../../temporal/index.js';
 import { StateError } from '../../util/errors.js';
 import type { Metrics } from '../loop/evaluator.js';
 import { StageTimings } from '../loop/timings.js';
-import { Interrupt, Output, ProgressReporter, peakRssMb, RunDirectory, TraceWriter } from '../run/index.js';
+import {
+  formatMetric,
+  Interrupt,
+  Output,
+  ProgressReporter,
+  peakRssMb,
+  RunDirectory,
+  TraceWriter,
+} from '../run/index.js';
 import { assembleTemporal, type TemporalAssembly } from './assemble.js';
 import { type OpenedStream, openStream } from './open-stream.js';
 import { renderTemporalConfig, type TemporalRunConfig } from './run-config.js';
+import { checkLabels, type RunLabels, trainRunLabels } from './run-labels.js';
 import { latestTemporal, TemporalCheckpoints, type TemporalRecord } from './temporal-checkpoint.js';
 
 export interface TemporalRunOptions {
@@ -37,6 +46,7 @@ export interface TemporalRunResult {
 export async function trainTemporalRun(options: TemporalRunOptions): Promise<TemporalRunResult> {
   const { config, output = new Output(), source } = options;
   const stream = await openStream(config);
+  checkLabels(config, stream);
   using run = await RunDirectory.openAt({
     directory: config.storage.model_dir,
     level: config.storage.log_level,
@@ -309,13 +319,15 @@ class TemporalSession {
     const test = this.#stream.rows.test.length === 0 ? {} : await this.#judge('test');
     // After the test events, so that scoring can go on where the stream ends.
     await this.#save([''], 'finished');
+    const labels = await this.#labels();
     const outcome = {
       directory: this.#run.path,
       epochs: this.#epoch,
       ...(this.#best === null ? {} : { best: this.#best }),
       validation: this.#validation,
       test,
-      ...Object.fromEntries(Object.entries(test).map(([name, value]) => [`test.${name}`, value])),
+      ...named('test.', test),
+      ...(labels === null ? {} : { labels, ...named('test.label_', labels.test) }),
       events_per_second: this.#trained / Math.max(this.#seconds, 1e-9),
       seconds: this.#seconds,
       peak_rss_mb: peakRssMb(),
@@ -324,6 +336,18 @@ class TemporalSession {
     this.#output.text(`Saved in ${this.#run.path}`);
     this.#output.event('done', outcome);
     return this.#result(false, test);
+  }
+
+  async #labels(): Promise<RunLabels | null> {
+    if (this.#config.labels.epochs === 0) return null;
+    const labels = await trainRunLabels(this.#config, this.#stream, this.#parts, this.#run.path);
+    for (const part of ['validation', 'test'] as const) {
+      this.#run.record({ event: 'eval', set: `${part} labels`, epoch: labels.epoch, ...labels[part] });
+      this.#output.event('eval', { set: `${part} labels`, epoch: labels.epoch, ...labels[part] });
+      const cells = Object.entries(labels[part]).map(([name, value]) => `${name} ${formatMetric(value)}`);
+      this.#say(`${part} labels  ${cells.join('  ')}`);
+    }
+    return labels;
   }
 
   #result(interrupted: boolean, test: Metrics): TemporalRunResult {
@@ -336,6 +360,10 @@ class TemporalSession {
       eventsPerSecond: this.#trained / Math.max(this.#seconds, 1e-9),
     };
   }
+}
+
+function named(prefix: string, metrics: Metrics): Metrics {
+  return Object.fromEntries(Object.entries(metrics).map(([name, value]) => [`${prefix}${name}`, value]));
 }
 
 /** Metrics of a part; memory and mail go on through it. */

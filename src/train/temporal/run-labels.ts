@@ -1,0 +1,99 @@
+/** Labels of events in a temporal run: embeddings of a frozen pass over the stream, a classifier on them, its file. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadModel, saveModel } from '../../storage/index.js';
+import { TemporalLoader, type TemporalRuntime } from '../../temporal/index.js';
+import { StateError } from '../../util/errors.js';
+import type { Metrics } from '../loop/evaluator.js';
+import { samplerOf, type TemporalAssembly } from './assemble.js';
+import { countClasses, judgeLabels, type LabelledEvents, newHead, trainLabelHead } from './label-head.js';
+import type { OpenedStream } from './open-stream.js';
+import type { OpenedTemporalRun } from './open-temporal-run.js';
+import type { TemporalRunConfig } from './run-config.js';
+
+const headFile = 'labels.safetensors';
+
+export interface RunLabels {
+  readonly epoch: number;
+  readonly validation: Metrics;
+  readonly test: Metrics;
+}
+
+/**
+ * Goes through a stream from its beginning without learning and gives the embedding of every event's source just before
+ * the event, row by row.
+ */
+export async function embedSources(runtime: TemporalRuntime, loader: TemporalLoader): Promise<Float32Array> {
+  runtime.mailbox?.reset();
+  let all = new Float32Array(0);
+  let done = 0;
+  for await (const batch of loader.epoch(0)) {
+    const rows = runtime.embed(batch);
+    if (all.length === 0) all = new Float32Array((rows.length / batch.src.length) * loader.numEvents);
+    all.set(rows, done);
+    done += rows.length;
+  }
+  return all;
+}
+
+/** Trains the classifier that `labels` asks for and keeps it in the run's directory; memory is left at the stream's end. */
+export async function trainRunLabels(
+  config: TemporalRunConfig,
+  stream: OpenedStream,
+  parts: TemporalAssembly,
+  directory: string,
+): Promise<RunLabels> {
+  checkLabels(config, stream);
+  const { epochs, batch_size, lr, dim_hidden, dropout, patience } = config.labels;
+  const result = trainLabelHead(await labelledEvents(config, stream, parts), {
+    ...{ epochs, lr, dropout, batchSize: batch_size, seed: config.training.random_seed },
+    ...(dim_hidden === -1 ? {} : { dimHidden: dim_hidden }),
+    ...(patience === -1 ? {} : { patience }),
+  });
+  await saveModel(join(directory, headFile), result.head);
+  const { epoch, validation, test } = result;
+  return { epoch, validation, test };
+}
+
+/** Metrics of the run's classifier; null when it has none. */
+export async function judgeRunLabels(
+  { config, stream, parts, directory }: OpenedTemporalRun,
+  part: 'validation' | 'test',
+): Promise<Metrics | null> {
+  const path = join(directory, headFile);
+  if (config.labels.epochs === 0 || stream.data.labels === null || !existsSync(path)) return null;
+  const { dim_hidden, dropout } = config.labels;
+  const head = newHead(parts.model.dimOut, countClasses(stream.data.labels), {
+    ...(dim_hidden === -1 ? {} : { dimHidden: dim_hidden }),
+    dropout,
+  });
+  await loadModel(path, head);
+  return judgeLabels(head, await labelledEvents(config, stream, parts), part);
+}
+
+/** Refuses a run that asks for a classifier of labels which its stream does not have. */
+export function checkLabels({ labels }: TemporalRunConfig, { data }: OpenedStream): void {
+  if (labels.epochs === 0 || data.labels !== null) return;
+  throw new StateError(
+    `train: expected a stream with labels of events for labels.epochs ${labels.epochs}, got ${data.name}, which has none. JODIE's and TGN's files have them; else leave labels.epochs at 0.`,
+  );
+}
+
+async function labelledEvents(
+  config: TemporalRunConfig,
+  { graph, data, split }: OpenedStream,
+  { runtime, mailbox, model }: TemporalAssembly,
+): Promise<LabelledEvents> {
+  const loader = new TemporalLoader(graph, {
+    ...{ mailbox, sampler: samplerOf(config, graph) },
+    batchSize: config.model.train.batch_size,
+    tieGroups: config.training.tie_groups,
+  });
+  const { trainEnd, validationEnd } = split;
+  return {
+    embeddings: await embedSources(runtime, loader),
+    width: model.dimOut,
+    labels: data.labels as Float32Array,
+    ...{ trainEnd, validationEnd },
+  };
+}
