@@ -50,6 +50,7 @@ async function refused(...args: string[]): Promise<string> {
 }
 
 function capture(): void {
+  out = err = '';
   vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
     out += text;
     return true;
