@@ -86,11 +86,14 @@ export class TemporalRuntime {
         bceWithLogits(negative, like(negative, 0)),
       );
       const step = result(loss, positive, negative);
+      const delta = this.mailbox === null ? null : this.#delta(batch, out);
+      // What will be refused must not have moved the parameters.
+      if (delta !== null) this.mailbox?.check(delta);
       optimizer.zeroGrad();
       backward(loss);
       if (this.#maxGradNorm > 0) clipGradNorm(this.model.parameters(), this.#maxGradNorm);
       optimizer.step();
-      this.#commit(batch, out);
+      if (delta !== null) this.mailbox?.commit(delta);
       return step;
     });
   }

@@ -197,6 +197,11 @@ export class SharedMailBox {
     this.#apply('commit', this.#check('commit', delta));
   }
 
+  /** Throws what `commit` would throw, and changes nothing. */
+  check(delta: StateDelta): void {
+    checkClock('commit', this.#state, this.shape.slots, this.#check('commit', delta));
+  }
+
   /** Commits memory alone. */
   setMemoryLocal(ids: Int32Array, memory: Tensor, times: Float64Array, events?: Int32Array): void {
     this.#apply('setMemoryLocal', this.#memoryOnly('setMemoryLocal', ids, memory, times, events));

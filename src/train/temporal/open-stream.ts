@@ -53,7 +53,7 @@ export async function openStream(config: TemporalRunSections): Promise<OpenedStr
       `train: expected events to train on, got none of ${graph.numEvents} before the time at ${train_share} of the stream. Raise dataset.train_share or lower dataset.new_node_share.`,
     );
   const trainGraph = kept.every((flag) => flag === 1) ? graph : graph.where(kept);
-  return { data, graph, trainGraph, split, rows, fingerprint: fingerprint(graph) };
+  return { data, graph, trainGraph, split, rows, fingerprint: fingerprint(graph, split) };
 }
 
 function rowsWhere(begin: number, end: number, keep: (row: number) => boolean = () => true): Int32Array {
@@ -63,11 +63,13 @@ function rowsWhere(begin: number, end: number, keep: (row: number) => boolean = 
   return rows.slice(0, count);
 }
 
-function fingerprint({ src, dst, time, features, numNodes, numEvents }: TemporalGraph): string {
-  const bytes = (array: Int32Array | Float64Array | Float32Array): Uint8Array =>
-    new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
-  const sums = [src, dst, time, ...(features === null ? [] : [features])].map((array) =>
-    kernels().crc32(bytes(array), array.byteLength, 0).toString(16),
-  );
-  return `${numNodes} nodes, ${numEvents} events, sums ${sums.join(' ')}`;
+function fingerprint(graph: TemporalGraph, { trainEnd, validationEnd, trainMask }: TemporalSplit): string {
+  const { src, dst, time, features, numNodes, numEvents, directed } = graph;
+  const sum = (array: Int32Array | Float64Array | Float32Array | Uint8Array): string => {
+    const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+    return kernels().crc32(bytes, bytes.length, 0).toString(16);
+  };
+  const sums = [src, dst, time, ...(features === null ? [] : [features])].map(sum);
+  const cut = `validation from event ${trainEnd}, test from ${validationEnd}, held out ${sum(trainMask)}`;
+  return `${numNodes} nodes, ${numEvents} ${directed ? 'directed ' : ''}events, sums ${sums.join(' ')}, ${cut}`;
 }

@@ -11,6 +11,7 @@ import type { GeneralModel, MailBoxSnapshot, SharedMailBox } from '../../tempora
 import { randomState, setRandomState, type Tensor, tensor } from '../../tensor/index.js';
 import { FormatError, StateError } from '../../util/errors.js';
 import type { RandomState } from '../../util/philox.js';
+import type { Metrics } from '../loop/evaluator.js';
 
 export interface TemporalPosition {
   readonly epoch: number;
@@ -33,8 +34,12 @@ export interface TemporalRecord {
   readonly random: RandomState;
   /** The mailbox without its arrays; null without memory. */
   readonly mailbox: Omit<MailBoxSnapshot, 'arrays'> | null;
+  /** Of the last epoch that was validated. */
+  readonly validation: Metrics;
   readonly stream: string;
   readonly modelShape: string;
+  /** How an epoch is cut into batches and what is drawn in it: its middle means nothing otherwise. */
+  readonly batches: string;
 }
 
 export const temporalModelFile = 'model.safetensors';

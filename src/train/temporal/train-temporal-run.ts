@@ -83,7 +83,13 @@ function modelShape({ model: { sampling, memory, gnn } }: TemporalRunConfig): st
   return JSON.stringify({ sampling, memory, gnn });
 }
 
-/** Refuses a checkpoint of another stream or model. */
+function batchesOf({ model: { train }, training }: TemporalRunConfig): string {
+  const { batch_size, reorder } = train;
+  const { random_seed, negatives, tie_groups } = training;
+  return JSON.stringify({ train: { batch_size, reorder }, training: { random_seed, negatives, tie_groups } });
+}
+
+/** Refuses a checkpoint of another stream or model, and one from amid an epoch of other batches. */
 export function checkTemporalRecord(
   folder: string,
   record: TemporalRecord,
@@ -97,6 +103,10 @@ export function checkTemporalRecord(
   if (record.modelShape !== modelShape(config))
     throw new StateError(
       `${folder}: expected the model that it was trained as, got another: ${modelShape(config)} in place of ${record.modelShape}. Use the configuration of the run (full_config.yaml).`,
+    );
+  if (record.position.step > 0 && record.batches !== batchesOf(config))
+    throw new StateError(
+      `${folder}: expected the batches of the epoch that it was saved in (${record.batches}), got ${batchesOf(config)}. Change them between epochs, or train anew.`,
     );
 }
 
@@ -174,14 +184,18 @@ class TemporalSession {
     const latest = await latestTemporal(this.#run.path);
     if (latest === null) return;
     checkTemporalRecord(this.#run.path, latest.record, this.#config, this.#stream);
-    const { position, best, stale, events, loss } = await this.#checkpoints.restore(latest.name);
+    const { position, best, stale, events, loss, validation } = await this.#checkpoints.restore(latest.name);
     this.#epoch = position.epoch;
     this.#step = position.step;
     this.#best = best;
     this.#stale = stale;
     this.#events = events;
     this.#loss = loss;
-    await this.#run.keepMetrics(({ epoch }) => typeof epoch !== 'number' || epoch <= position.epoch);
+    this.#validation = validation;
+    // The test comes again at the end.
+    await this.#run.keepMetrics(
+      ({ epoch, set }) => set !== 'test' && (typeof epoch !== 'number' || epoch <= position.epoch),
+    );
     const where =
       position.step === 0
         ? `after epoch ${position.epoch}`
@@ -290,8 +304,10 @@ class TemporalSession {
       stale: this.#stale,
       events: this.#events,
       loss: this.#loss,
+      validation: this.#validation,
       stream: this.#stream.fingerprint,
       modelShape: modelShape(this.#config),
+      batches: batchesOf(this.#config),
     });
     this.#lastSave = performance.now();
     this.#output.event('checkpoint', { names, epoch: this.#epoch, step: this.#step });

@@ -1,0 +1,248 @@
+/**
+ * Runs of temporal models that are cut off: by an error at any batch, or by a signal. Resumed, each ends with the bytes and
+ * the metrics of the run that was left alone. What does not belong to the run is refused by name.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { TemporalRuntime } from 'skein/temporal';
+import { isTemporalRun, openTemporalRun, RunDirectory } from 'skein/train';
+import { FormatError, StateError } from 'skein/util';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import {
+  jodieText,
+  judgement,
+  type ModelName,
+  modelFiles,
+  snapText,
+  temporalRun,
+  temporalState,
+  writeTemporalConfig,
+} from './temporal-files.js';
+import { scratch } from './tiny.js';
+
+const folder = scratch();
+function fileOf(text: string, ending: string): string {
+  const path = `${folder()}.${ending}`;
+  writeFileSync(path, text);
+  return path;
+}
+const events = fileOf(jodieText(400), 'csv');
+afterEach(() => vi.restoreAllMocks());
+
+interface Prepared {
+  readonly file: string;
+  readonly at: string;
+}
+
+function prepare(model: ModelName, path = events): Prepared {
+  const at = folder();
+  return { file: writeTemporalConfig(`${at}.yaml`, model, path, at), at };
+}
+
+const resume = '--training.resume_training=true';
+const often = '--training.checkpoint.interval_batches=4';
+
+/** Lets a run fail when so many batches are trained. */
+async function cutOff({ file }: Prepared, batches: number, overrides: readonly string[]): Promise<void> {
+  const train = TemporalRuntime.prototype.train;
+  let count = 0;
+  const spy = vi.spyOn(TemporalRuntime.prototype, 'train').mockImplementation(function (
+    this: TemporalRuntime,
+    batch,
+  ) {
+    if (count++ === batches) throw new Error('cut off');
+    return train.call(this, batch);
+  });
+  await expect(temporalRun(file, overrides)).rejects.toThrow('cut off');
+  spy.mockRestore();
+}
+
+describe.each(Object.keys(modelFiles) as ModelName[])('%s', (model) => {
+  test('check 18: cut off at any batch, a run ends with the bytes and metrics of the whole one', async () => {
+    const whole = prepare(model);
+    const { test: metrics, epochs } = await temporalRun(whole.file, [often]);
+    expect(epochs).toBe(3);
+    expect(metrics['ap']).toBeGreaterThan(0.3);
+    const wanted = await temporalState(whole.at);
+    for (const stops of [[6], [17, 1, 9], [33]]) {
+      const given = prepare(model);
+      await cutOff(given, stops[0], [often]);
+      for (const batches of stops.slice(1)) await cutOff(given, batches, [often, resume]);
+      const rest = await temporalRun(given.file, [often, resume]);
+      expect(rest.test).toEqual(metrics);
+      expect(await temporalState(given.at)).toEqual(wanted);
+      expect(judgement(given.at)).toEqual(judgement(whole.at));
+    }
+  });
+
+  test('two epochs and one more are three', async () => {
+    const [whole, given] = [prepare(model), prepare(model)];
+    await temporalRun(whole.file);
+    await temporalRun(given.file, ['--train.epoch=2']);
+    await temporalRun(given.file, ['--train.epoch=3', resume]);
+    expect(await temporalState(given.at)).toEqual(await temporalState(whole.at));
+    expect(judgement(given.at)).toEqual(judgement(whole.at));
+  });
+});
+
+test('more epochs go on from the last one also when an earlier one was best', async () => {
+  // No first epoch is beaten at this rate.
+  const fast = ['--train.lr=3', '--train.epoch=4'];
+  const [whole, given] = [prepare('tgn'), prepare('tgn')];
+  await temporalRun(whole.file, fast);
+  await temporalRun(given.file, [...fast, '--train.epoch=3']);
+  const { best } = judgement(given.at) as { best: { epoch: number } };
+  expect(best.epoch).toBeLessThan(3);
+  await temporalRun(given.file, [...fast, resume]);
+  expect(await temporalState(given.at)).toEqual(await temporalState(whole.at));
+  expect(judgement(given.at)).toEqual(judgement(whole.at));
+});
+
+test('a stream that begins before 0, in SNAP’s format, is trained and tested', async () => {
+  for (const model of ['tgn', 'jodie', 'apan', 'tgat'] as const) {
+    const given = prepare(model, fileOf(snapText(300, { start: -150 }), 'txt'));
+    const { test: metrics } = await temporalRun(given.file);
+    expect(metrics['ap']).toBeGreaterThan(0);
+    const opened = await openTemporalRun(given.at);
+    expect(opened.stream.graph.time[0]).toBeLessThan(-140);
+    if (opened.parts.mailbox !== null) expect(opened.parts.mailbox.getMemory([0]).time[0]).toBeGreaterThan(0);
+  }
+});
+
+test('a run that stopped early stays stopped', async () => {
+  const given = prepare('tgat');
+  const early = ['--train.lr=0', '--train.epoch=20', '--training.patience=2'];
+  expect((await temporalRun(given.file, early)).epochs).toBe(3);
+  expect((await temporalRun(given.file, [...early, resume])).epochs).toBe(3);
+});
+
+test('metrics of epochs that were trained twice stand there once, those of the test too', async () => {
+  const given = prepare('tgn');
+  await cutOff(given, 30, [often]);
+  await temporalRun(given.file, [often, resume]);
+  await temporalRun(given.file, [often, resume]);
+  const lines = readFileSync(join(given.at, 'metrics.jsonl'), 'utf8').trim().split('\n');
+  const records = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(records.filter(({ event }) => event === 'epoch').map(({ epoch }) => epoch)).toEqual([1, 2, 3]);
+  expect(records.filter(({ event }) => event === 'eval').map(({ set }) => set)).toEqual([
+    ...['validation', 'validation', 'validation', 'test'],
+  ]);
+});
+
+describe('check 20: what a run leaves behind', () => {
+  test('check 20: its files, a configuration that gives the same run, and metrics', async () => {
+    const given = prepare('tgn');
+    await temporalRun(given.file, [often]);
+    expect(readdirSync(given.at).sort()).toEqual([
+      ...['best', 'config.yaml', 'done.json', 'full_config.yaml', 'last', 'log.txt', 'metrics.jsonl'],
+      'model.safetensors',
+    ]);
+    expect(isTemporalRun(given.at)).toBe(true);
+    expect(isTemporalRun(join(given.at, 'best'))).toBe(true);
+    const again = folder();
+    await temporalRun(join(given.at, 'full_config.yaml'), [`--storage.model_dir=${again}`]);
+    expect(await temporalState(again)).toEqual(await temporalState(given.at));
+    const done = JSON.parse(readFileSync(join(given.at, 'done.json'), 'utf8')) as Record<string, unknown>;
+    for (const name of ['test.ap', 'test.auc', 'test.new_node_ap', 'events_per_second', 'peak_rss_mb'])
+      expect(done[name]).toBeTypeOf('number');
+    await expect(temporalRun(given.file, [often])).rejects.toThrow(/which has a finished run/);
+  });
+
+  test('check 20: a run that is opened has its scores', async () => {
+    const given = prepare('tgn');
+    await temporalRun(given.file);
+    const { parts, record } = await openTemporalRun(given.at);
+    expect(record.stage).toBe('finished');
+    expect(parts.mailbox!.version).toBeGreaterThan(10);
+    await expect(openTemporalRun(folder())).rejects.toThrow(/expected the directory of a temporal run/);
+    expect(isTemporalRun(folder())).toBe(false);
+  });
+
+  const refused = async (given: Prepared, overrides: readonly string[]): Promise<string> => {
+    const error = await temporalRun(given.file, [...overrides, resume]).catch((e: unknown) => e);
+    expect(error).toBeInstanceOf(StateError);
+    return (error as Error).message;
+  };
+
+  test('check 20: another stream, split or model is refused, and nothing is overwritten', async () => {
+    const given = prepare('tgn');
+    await cutOff(given, 10, [often]);
+    const before = await temporalState(given.at, 'last');
+    const other = fileOf(jodieText(400, { seed: 2 }), 'csv');
+    expect(await refused(given, [`--dataset.path=${other}`])).toMatch(
+      /expected the stream that it was trained on/,
+    );
+    for (const change of ['--dataset.train_share=0.5', '--dataset.directed=true', '--training.random_seed=9'])
+      expect(await refused(given, [change])).toMatch(/expected the stream that it was trained on \(/);
+    for (const change of ['--memory.dim_out=16', '--sampling.neighbor=[5]', '--gnn.att_head=1'])
+      expect(await refused(given, [change])).toMatch(/expected the model that it was trained as/);
+    expect(await refused(given, ['--memory.type=none'])).toMatch(/expected the model that it was trained as/);
+    for (const change of ['--train.batch_size=40', '--train.reorder=1', '--training.negatives=2'])
+      expect(await refused(given, [change])).toMatch(
+        /expected the batches of the epoch that it was saved in/,
+      );
+    expect(await temporalState(given.at, 'last')).toEqual(before);
+    // What does not change the past may change.
+    expect((await temporalRun(given.file, ['--train.lr=0.001', '--train.epoch=2', resume])).epochs).toBe(2);
+  });
+
+  test('check 18: one flipped byte of a checkpoint is refused by name', async () => {
+    const given = prepare('tgn');
+    await cutOff(given, 10, [often]);
+    const path = join(given.at, 'last', 'model.safetensors');
+    const whole = readFileSync(path);
+    for (const share of [0.3, 0.6, 0.9, 0.999]) {
+      const bytes = Buffer.from(whole);
+      bytes[Math.floor(bytes.length * share)] ^= 1;
+      writeFileSync(path, bytes);
+      const error = await temporalRun(given.file, [often, resume]).catch((e: unknown) => e);
+      expect(error).toBeInstanceOf(FormatError);
+      expect((error as Error).message).toContain(path);
+    }
+    writeFileSync(path, whole.subarray(0, whole.length - 100));
+    await expect(temporalRun(given.file, [often, resume])).rejects.toThrow(path);
+    writeFileSync(path, whole);
+    expect((await temporalRun(given.file, [often, resume])).epochs).toBe(3);
+  });
+});
+
+describe('a process', () => {
+  const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+  const root = fileURLToPath(new URL('../..', import.meta.url));
+  const long = ['--train.epoch=12', '--train.batch_size=8'];
+
+  /** Starts `skein train` and waits for so many checkpoints. */
+  async function started({ file }: Prepared, checkpoints: number): Promise<ChildProcess> {
+    const args = ['--import', 'tsx', main, 'train', file, '--json', ...long, often];
+    const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'ignore'] });
+    let seen = 0;
+    for await (const line of createInterface(child.stdout as NonNullable<typeof child.stdout>))
+      if ((JSON.parse(line) as { event: string }).event === 'checkpoint' && ++seen === checkpoints) break;
+    child.stdout?.resume();
+    return child;
+  }
+
+  test.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)(
+    'ended by %s goes on to the same bytes',
+    async (signal) => {
+      const given = prepare('tgn');
+      const child = await started(given, 7);
+      const exit = once(child, 'exit');
+      child.kill(signal);
+      const [code, by] = await exit;
+      expect(by ?? code).toBe(signal === 'SIGKILL' ? 'SIGKILL' : 0);
+      expect(RunDirectory.isFinished(given.at)).toBe(false);
+      expect(existsSync(join(given.at, 'last', 'model.safetensors'))).toBe(true);
+      await temporalRun(given.file, [...long, often, resume]);
+      const whole = prepare('tgn');
+      await temporalRun(whole.file, [...long, often]);
+      expect(await temporalState(given.at)).toEqual(await temporalState(whole.at));
+      expect(judgement(given.at)).toEqual(judgement(whole.at));
+    },
+    60_000,
+  );
+});
