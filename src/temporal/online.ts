@@ -91,19 +91,28 @@ export class OnlineScorer {
     if (typeof t === 'object' && t.length !== count)
       throw new ShapeError(expected('score', `${count} times`, 't', t.length));
     const time = typeof t === 'object' ? 0 : t === undefined ? this.#now() : this.#time(t);
+    const scores = new Float32Array(count);
+    if (count > 0) this.#score(src, dst, time, scores);
+    this.#latencies.add(performance.now() - started);
+    return scores;
+  }
+
+  #score(src: ArrayLike<number>, dst: ArrayLike<number>, time: number, scores: Float32Array): void {
+    const sources = Int32Array.from({ length: src.length }, (_, i) => this.#node('src', src, i));
+    const others = Int32Array.from({ length: dst.length }, (_, i) => this.#node('dst', dst, i));
+    // One source is embedded once: the first destination is its partner, the others what might have come instead.
+    const own = sources.length;
     const pairs = {
-      eventRows: new Int32Array(count).fill(-1),
-      src: Int32Array.from({ length: count }, (_, i) => this.#node('src', src, src.length === 1 ? 0 : i)),
-      dst: Int32Array.from({ length: count }, (_, i) => this.#node('dst', dst, i)),
-      times: Float64Array.from({ length: count }, (_, i) =>
-        typeof t === 'object' ? this.#time(t[i]) : time,
-      ),
-      negatives: new Int32Array(0),
+      eventRows: new Int32Array(own).fill(-1),
+      src: sources,
+      dst: others.subarray(0, own),
+      times: new Float64Array(own).fill(time),
+      negatives: others.subarray(own),
     };
     const roots = this.#maker.roots(pairs);
-    const { positive } = this.#runtime.score(this.#maker.make(pairs, roots, this.#sample(roots)));
-    this.#latencies.add(performance.now() - started);
-    return positive;
+    const { positive, negative } = this.#runtime.score(this.#maker.make(pairs, roots, this.#sample(roots)));
+    scores.set(positive);
+    scores.set(negative, own);
   }
 
   /** Of the calls of `score` so far; the last 100,000 of them. */
