@@ -49,14 +49,15 @@ export function assembleTemporal(config: TemporalRunConfig, stream: OpenedStream
     useDstEmb: settings.gnn.use_dst_emb,
     ...(training.max_grad_norm > 0 ? { maxGradNorm: training.max_grad_norm } : {}),
   });
-  const pool = stream.data.dstPool;
-  const negatives = (strategy: NegativeStrategy, amount: number): TemporalNegatives =>
+  const negatives = (strategy: NegativeStrategy, amount: number, pool: Int32Array): TemporalNegatives =>
     new TemporalNegatives(graph, {
       ...{ strategy, seed, pool, trainEnd: split.trainEnd },
       ...(strategy === 'all' ? {} : { amount }),
     });
-  const forTraining = negatives('random', training.negatives);
-  const forJudging = negatives(evaluation.negatives, evaluation.amount);
+  // Training knows nothing of destinations that come later or are held out.
+  const trained = rows.train.map((row) => graph.dst[row]);
+  const forTraining = negatives('random', training.negatives, trained);
+  const forJudging = negatives(evaluation.negatives, evaluation.amount, stream.data.dstPool);
   const { train } = settings;
   const loader = (part: TemporalPart): TemporalLoader => {
     const source = part === 'train' ? forTraining : forJudging;
