@@ -1,0 +1,34 @@
+/** docs/temporal.md against the tables that implement it: every key, its default, and the keys without effect. */
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { rules, withoutEffect } from '../../temporal/config/keys.js';
+import { temporalRunSchema } from './schema.js';
+
+const text = readFileSync(new URL('../../../docs/temporal.md', import.meta.url), 'utf8');
+
+function flat(values: object, prefix = ''): [string, string][] {
+  return Object.entries(values).flatMap(([name, value]): [string, string][] =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? flat(value, `${prefix}${name}.`)
+      : [[prefix + name, value === '' ? "`''`" : `\`${JSON.stringify(value).replaceAll('"', '')}\``]],
+  );
+}
+
+it('docs/temporal.md has every key with its default, and no other', () => {
+  const model = Object.entries(rules).flatMap(([section, keys]) =>
+    Object.entries(keys).map(([key, { fallback }]): [string, string] => [
+      `${section}.${key}`,
+      fallback === undefined ? '**required**' : `\`${JSON.stringify(fallback).replaceAll('"', '')}\``,
+    ]),
+  );
+  const rows = [...text.matchAll(/^\| `([a-z_.]+)` \| [^|]* \| ([^|]*) \|/gm)];
+  expect(rows.map(([, key, standard]) => [key, standard])).toEqual([
+    ...model,
+    ...flat(temporalRunSchema.parse({})),
+  ]);
+});
+
+it('docs/temporal.md names the keys without effect', () => {
+  for (const [section, keys] of Object.entries(withoutEffect))
+    for (const key of Object.keys(keys)) expect(text).toContain(`\`${section}.${key}\``);
+});
