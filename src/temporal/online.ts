@@ -90,14 +90,19 @@ export class OnlineScorer {
       throw new ShapeError(expected('score', `1 or ${count} sources`, 'src', src.length));
     if (typeof t === 'object' && t.length !== count)
       throw new ShapeError(expected('score', `${count} times`, 't', t.length));
-    const time = typeof t === 'object' ? 0 : t === undefined ? this.#now() : this.#time(t);
+    const times =
+      typeof t === 'object'
+        ? Float64Array.from({ length: count }, (_, i) => this.#time(t[i]))
+        : Float64Array.of(t === undefined ? this.#now() : this.#time(t));
     const scores = new Float32Array(count);
-    if (count > 0) this.#score(src, dst, time, scores);
+    // A source at several times is as many questions.
+    const sources = times.length > 1 && src.length === 1 ? new Array<number>(count).fill(src[0]) : src;
+    if (count > 0) this.#score(sources, dst, times, scores);
     this.#latencies.add(performance.now() - started);
     return scores;
   }
 
-  #score(src: ArrayLike<number>, dst: ArrayLike<number>, time: number, scores: Float32Array): void {
+  #score(src: ArrayLike<number>, dst: ArrayLike<number>, times: Float64Array, scores: Float32Array): void {
     const sources = Int32Array.from({ length: src.length }, (_, i) => this.#node('src', src, i));
     const others = Int32Array.from({ length: dst.length }, (_, i) => this.#node('dst', dst, i));
     // One source is embedded once: the first destination is its partner, the others what might have come instead.
@@ -106,7 +111,7 @@ export class OnlineScorer {
       eventRows: new Int32Array(own).fill(-1),
       src: sources,
       dst: others.subarray(0, own),
-      times: new Float64Array(own).fill(time),
+      times: times.length === own ? times : new Float64Array(own).fill(times[0]),
       negatives: others.subarray(own),
     };
     const roots = this.#maker.roots(pairs);
