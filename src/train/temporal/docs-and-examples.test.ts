@@ -1,7 +1,9 @@
-/** docs/temporal.md against the tables that implement it: every key, its default, and the keys without effect. */
-import { readFileSync } from 'node:fs';
+/** docs/temporal.md and the examples against the tables that implement them: keys, defaults, keys without effect. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { rules, withoutEffect } from '../../temporal/config/keys.js';
+import { isTemporalConfig, loadTemporalConfig } from './run-config.js';
 import { temporalRunSchema } from './schema.js';
 
 const text = readFileSync(new URL('../../../docs/temporal.md', import.meta.url), 'utf8');
@@ -31,4 +33,11 @@ it('docs/temporal.md has every key with its default, and no other', () => {
 it('docs/temporal.md names the keys without effect', () => {
   for (const [section, keys] of Object.entries(withoutEffect))
     for (const key of Object.keys(keys)) expect(text).toContain(`\`${section}.${key}\``);
+});
+
+it('the examples are read without a warning', () => {
+  const folder = fileURLToPath(new URL('../../../examples/', import.meta.url));
+  const files = readdirSync(folder).filter((name) => /\.yaml$/.test(name) && isTemporalConfig(folder + name));
+  expect(files.length).toBeGreaterThanOrEqual(5);
+  for (const name of files) expect([name, loadTemporalConfig(folder + name).warnings]).toEqual([name, []]);
 });
