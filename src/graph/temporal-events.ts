@@ -4,6 +4,7 @@
  * All of a call is checked before any of it is taken. Arrays grow by doubling into new ones, and entries already there are
  * never written again, so a reader that holds the arrays of an earlier moment keeps reading the truth.
  */
+import { kernels } from '../native/index.js';
 import { type Ids, Tensor } from '../tensor/index.js';
 import { describe, expected, ShapeError, ValueError } from '../util/errors.js';
 
@@ -35,6 +36,9 @@ export interface EventColumns {
 /** Most events and most node ids: they are numbered with 32 bits. */
 export const mostEvents = 2 ** 31 - 2;
 
+/** Farthest time from 0: differences of any two must be numbers with 32 bits, which is how models see them. */
+const longest = 1.7e38;
+
 /** What the columns of a call must agree with. */
 export interface EventRules {
   /** Node ids lie below this. */
@@ -60,9 +64,11 @@ export function checkEvents(where: string, events: TemporalEvents, rules: EventR
     checkRange(where, 'dst', dst, rules.nodeLimit, rules.nodeAdvice),
   );
   for (let i = 0; i < count; i++) {
-    // Differences of what is not finite are NaN; this is the test for it that is one subtraction.
-    if (time[i] - time[i] !== 0)
-      throw new ValueError(expected(where, 'finite numbers', 'time', at(time[i], i)), { position: i });
+    // Also false for what is not a number.
+    if (!(Math.abs(time[i]) <= longest)) {
+      const what = Number.isFinite(time[i]) ? `numbers up to ${longest}` : 'finite numbers';
+      throw new ValueError(expected(where, what, 'time', at(time[i], i)), { position: i });
+    }
   }
   if (ids !== null) checkRange(where, 'ids', ids, 2 ** 31, 'Event ids are numbered with 32 bits.');
   const types = checkTypes(where, events, count, rules.typed);
@@ -268,7 +274,15 @@ function checkFeatures(
     throw new ValueError(expected(where, 'a Float32Array', 'features', features));
   const length = features?.length ?? 0;
   const fits = width < 0 ? (count === 0 ? length === 0 : length % count === 0) : length === count * width;
-  if (fits) return length === 0 ? null : (features ?? null);
+  if (fits && (features === undefined || length === 0)) return null;
+  if (fits && features !== undefined) {
+    if (kernels().allFinite(features, length) === 1) return features;
+    const bad = features.findIndex((value) => !Number.isFinite(value));
+    const position = Math.floor((bad * count) / length);
+    throw new ValueError(expected(where, 'finite numbers', 'features', at(features[bad], position)), {
+      position,
+    });
+  }
   const want = width < 0 ? `a multiple of ${count} numbers` : `${count} × ${width} numbers`;
   throw new ShapeError(expected(where, want, 'features', features));
 }

@@ -85,7 +85,8 @@ export class BatchMaker {
       dstRoots: range(count, 2 * count),
       negRoots: range(2 * count, roots.nodes.length),
       state: this.#mailbox?.read(nodes) ?? null,
-      edgeFeatures: graph.features,
+      // A stream that has not begun has no rows, but its events will have a width.
+      edgeFeatures: graph.features ?? (graph.featureWidth > 0 ? new Float32Array(0) : null),
       featureWidth: graph.featureWidth,
       pairFeatures: this.#pairs === null ? null : this.#encode(this.#pairs, pairs, roots),
       nodeFeatures: graph.nodeFeatures === null ? null : gatherRows(graph.nodeFeatures, nodes),

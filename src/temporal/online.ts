@@ -65,11 +65,14 @@ export class OnlineScorer {
     return appended;
   }
 
-  /** Takes up to `most` waiting events into memory; returns how many. */
+  /**
+   * Takes about `most` waiting events into memory, in batches; returns how many. Events of one moment are not split, so it
+   * may be more.
+   */
   advance(most = Number.POSITIVE_INFINITY): number {
     let done = 0;
     while (done < most && this.numWaiting > 0) {
-      const count = Math.min(this.#batchSize, this.numWaiting, most - done);
+      const count = this.#momentEnd(Math.min(this.#batchSize, this.numWaiting, most - done));
       const pairs = this.#maker.pairs(range(this.#stateRows, this.#stateRows + count), new Int32Array(0));
       const roots = this.#maker.roots(pairs);
       this.#runtime.observe(this.#maker.make(pairs, roots, this.#sample(roots)));
@@ -123,6 +126,14 @@ export class OnlineScorer {
   /** Of the calls of `score` so far; the last 100,000 of them. */
   latency(): Latency {
     return this.#latencies.percentiles();
+  }
+
+  /** So many waiting events, and the rest of the last one's moment: else the second half would know of the first. */
+  #momentEnd(count: number): number {
+    const { time, numEvents } = this.graph;
+    let end = this.#stateRows + count;
+    while (end < numEvents && time[end] === time[end - 1]) end++;
+    return end - this.#stateRows;
   }
 
   #sample(roots: { readonly nodes: Int32Array; readonly times: Float64Array }) {

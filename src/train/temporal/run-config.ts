@@ -77,7 +77,12 @@ function parseOwn(own: Tree): Checked<TemporalRunSections> {
   const rest = Object.fromEntries(Object.entries(own).filter(([name]) => known.includes(name)));
   const parsed = temporalRunSchema.safeParse(rest);
   if (!parsed.success) return { data: null, problems: [...problems, ...problemsOf(parsed.error, rest)] };
-  const { name, path } = parsed.data.dataset;
+  const { name, path, train_share, validation_share } = parsed.data.dataset;
+  if (train_share + validation_share > 1)
+    problems.push({
+      key: 'dataset.validation_share',
+      message: `expected at most ${Number((1 - train_share).toFixed(6))} for dataset.validation_share beside train_share ${train_share}, got ${validation_share}. Lower one of them.`,
+    });
   if ((name === '') === (path === ''))
     problems.push({
       key: 'dataset',
