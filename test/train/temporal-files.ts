@@ -91,11 +91,11 @@ export async function temporalRun(
   return trainTemporalRun({ config: temporalConfig(file, overrides), output: silent() });
 }
 
-export function temporalConfig(file: string, overrides: readonly string[] = []): TemporalRunConfig {
+function temporalConfig(file: string, overrides: readonly string[] = []): TemporalRunConfig {
   return loadTemporalConfig(file, overrides).config;
 }
 
-export function silent(): Output {
+function silent(): Output {
   const nowhere = { write: () => true };
   return new Output({ stdout: nowhere, stderr: nowhere });
 }

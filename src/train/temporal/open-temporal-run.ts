@@ -6,6 +6,7 @@ import { OnlineScorer } from '../../temporal/index.js';
 import { StateError } from '../../util/errors.js';
 import { checkRunConfig } from '../run/index.js';
 import { assembleTemporal, samplerOf, type TemporalAssembly } from './assemble.js';
+import { checkTemporalRecord } from './check-record.js';
 import { type OpenedStream, openStream } from './open-stream.js';
 import { isTemporalConfig, loadTemporalConfig, type TemporalRunConfig } from './run-config.js';
 import {
@@ -14,7 +15,6 @@ import {
   type TemporalRecord,
   temporalModelFile,
 } from './temporal-checkpoint.js';
-import { checkTemporalRecord } from './train-temporal-run.js';
 
 const configFile = 'full_config.yaml';
 

@@ -20,6 +20,7 @@ import {
   TraceWriter,
 } from '../run/index.js';
 import { assembleTemporal, type TemporalAssembly } from './assemble.js';
+import { batchesOf, checkTemporalRecord, modelShape } from './check-record.js';
 import { type OpenedStream, openStream } from './open-stream.js';
 import { renderTemporalConfig, type TemporalRunConfig } from './run-config.js';
 import { checkLabels, type RunLabels, trainRunLabels } from './run-labels.js';
@@ -76,38 +77,6 @@ export async function trainTemporalRun(options: TemporalRunOptions): Promise<Tem
 function anywhere({ dataset, storage, ...rest }: TemporalRunConfig, directory: string): TemporalRunConfig {
   const path = dataset.path === '' ? '' : resolve(dataset.path);
   return { ...rest, dataset: { ...dataset, path }, storage: { ...storage, model_dir: directory } };
-}
-
-/** What of a model must be the same to go on with its parameters. */
-function modelShape({ model: { sampling, memory, gnn } }: TemporalRunConfig): string {
-  return JSON.stringify({ sampling, memory, gnn });
-}
-
-function batchesOf({ model: { train }, training }: TemporalRunConfig): string {
-  const { batch_size, reorder } = train;
-  const { random_seed, negatives, tie_groups } = training;
-  return JSON.stringify({ train: { batch_size, reorder }, training: { random_seed, negatives, tie_groups } });
-}
-
-/** Refuses a checkpoint of another stream or model, and one from amid an epoch of other batches. */
-export function checkTemporalRecord(
-  folder: string,
-  record: TemporalRecord,
-  config: TemporalRunConfig,
-  stream: OpenedStream,
-): void {
-  if (record.stream !== stream.fingerprint)
-    throw new StateError(
-      `${folder}: expected the stream that it was trained on (${record.stream}), got one with ${stream.fingerprint}. Use that dataset, or train anew.`,
-    );
-  if (record.modelShape !== modelShape(config))
-    throw new StateError(
-      `${folder}: expected the model that it was trained as, got another: ${modelShape(config)} in place of ${record.modelShape}. Use the configuration of the run (full_config.yaml).`,
-    );
-  if (record.position.step > 0 && record.batches !== batchesOf(config))
-    throw new StateError(
-      `${folder}: expected the batches of the epoch that it was saved in (${record.batches}), got ${batchesOf(config)}. Change them between epochs, or train anew.`,
-    );
 }
 
 class TemporalSession {

@@ -1,0 +1,38 @@
+/** Whether a checkpoint belongs to a run: the same stream and split, the same model and, amid an epoch, the same batches. */
+import { StateError } from '../../util/errors.js';
+import type { OpenedStream } from './open-stream.js';
+import type { TemporalRunConfig } from './run-config.js';
+import type { TemporalRecord } from './temporal-checkpoint.js';
+
+/** What of a model must be the same to go on with its parameters. */
+export function modelShape({ model: { sampling, memory, gnn } }: TemporalRunConfig): string {
+  return JSON.stringify({ sampling, memory, gnn });
+}
+
+/** How its epochs are cut into batches and what is drawn for them. */
+export function batchesOf({ model: { train }, training }: TemporalRunConfig): string {
+  const { batch_size, reorder } = train;
+  const { random_seed, negatives, tie_groups } = training;
+  return JSON.stringify({ train: { batch_size, reorder }, training: { random_seed, negatives, tie_groups } });
+}
+
+/** Refuses a checkpoint of another stream or model, and one from amid an epoch of other batches. */
+export function checkTemporalRecord(
+  folder: string,
+  record: TemporalRecord,
+  config: TemporalRunConfig,
+  stream: OpenedStream,
+): void {
+  if (record.stream !== stream.fingerprint)
+    throw new StateError(
+      `${folder}: expected the stream that it was trained on (${record.stream}), got one with ${stream.fingerprint}. Use that dataset, or train anew.`,
+    );
+  if (record.modelShape !== modelShape(config))
+    throw new StateError(
+      `${folder}: expected the model that it was trained as, got another: ${modelShape(config)} in place of ${record.modelShape}. Use the configuration of the run (full_config.yaml).`,
+    );
+  if (record.position.step > 0 && record.batches !== batchesOf(config))
+    throw new StateError(
+      `${folder}: expected the batches of the epoch that it was saved in (${record.batches}), got ${batchesOf(config)}. Change them between epochs, or train anew.`,
+    );
+}
