@@ -108,7 +108,13 @@ function training(name: string): Case {
         edgeFeatures: () => graph.features,
       });
       const source = { amount: 1, draw: (rows: Int32Array) => rows.map((row) => negatives[row]) };
-      const loader = new TemporalLoader(graph, { sampler, mailbox, batchSize, negatives: source });
+      const loader = new TemporalLoader(graph, {
+        sampler,
+        mailbox,
+        batchSize,
+        negatives: source,
+        recycle: true,
+      });
       const optimizer = new Adam(model.parameters(), { lr: rate });
       const runtime = new TemporalRuntime({ model, mailbox, optimizer });
       const stream = loader.epoch(0);

@@ -11,6 +11,9 @@ namespace skein {
 // y[i, :] = x[ids[i], :], rows of rowBytes bytes.
 void gather_rows(const void* x, const i32* ids, void* y, i64 n, i64 rowBytes);
 
+// Row i, rowBytes bytes at y + i strideBytes, = x[ids[i], :]; zeros where ids[i] is −1.
+void gather_rows_beside(const void* x, const i32* ids, void* y, i64 n, i64 rowBytes, i64 strideBytes);
+
 // dst[ids[i], :] = src[i, :], rows of rowBytes bytes; ids are unique.
 void put_rows(const void* src, const i32* ids, void* dst, i64 n, i64 rowBytes);
 

@@ -72,6 +72,20 @@ void gather_rows(const void* x, const i32* ids, void* y, i64 n, i64 rowBytes) {
   }
 }
 
+void gather_rows_beside(const void* x, const i32* ids, void* y, i64 n, i64 rowBytes, i64 strideBytes) {
+  if (n <= 0 || rowBytes <= 0) return;
+  const Rows rows{static_cast<const u8*>(x), ids, n, rowBytes, rows_ahead(rowBytes)};
+  parallel_for(n, rowBytes >= kChunkBytes ? 1 : kChunkBytes / rowBytes, [&](i64 begin, i64 end) {
+    u8* to = static_cast<u8*>(y) + begin * strideBytes;
+    for (i64 i = begin; i < end; ++i, to += strideBytes) {
+      // Asking for a line before the first row is harmless.
+      rows.fetch(i);
+      if (ids[i] < 0) std::memset(to, 0, static_cast<size_t>(rowBytes));
+      else copy_bytes(to, rows.row(i), rowBytes);
+    }
+  });
+}
+
 void put_rows(const void* src, const i32* ids, void* dst, i64 n, i64 rowBytes) {
   if (n <= 0 || rowBytes <= 0) return;
   const u8* from = static_cast<const u8*>(src);

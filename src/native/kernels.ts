@@ -247,6 +247,15 @@ export interface Kernels
   // --- rows by id ----------------------------------------------------------------------------------------------------
   /** y[i, :] = x[ids[i], :]; rows of `rowBytes` bytes, any element type. */
   gatherRows(x: TypedArray, ids: Int32Array, y: TypedArray, n: number, rowBytes: number): void;
+  /** As gatherRows, into rows that lie `strideBytes` apart, so that others fit beside them; zeros where ids[i] is −1. */
+  gatherRowsBeside(
+    x: TypedArray,
+    ids: Int32Array,
+    y: TypedArray,
+    n: number,
+    rowBytes: number,
+    strideBytes: number,
+  ): void;
   /** dst[ids[i], :] = src[i, :]; rows of `rowBytes` bytes, any element type; ids are unique. */
   putRows(src: TypedArray, ids: Int32Array, dst: TypedArray, n: number, rowBytes: number): void;
   /** dst[ids[i], :] += src[i, :], added in ascending i for every destination; dst has `rows` rows. */

@@ -84,7 +84,7 @@ export class BatchMaker {
       srcRoots: range(0, count),
       dstRoots: range(count, 2 * count),
       negRoots: range(2 * count, roots.nodes.length),
-      state: this.#mailbox?.read(nodes) ?? null,
+      state: this.#mailbox?.read(nodes, true) ?? null,
       // A stream that has not begun has no rows, but its events will have a width.
       edgeFeatures: graph.features ?? (graph.featureWidth > 0 ? new Float32Array(0) : null),
       featureWidth: graph.featureWidth,

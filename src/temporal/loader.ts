@@ -16,6 +16,7 @@ import type { TemporalBatch } from './batch.js';
 import { BatchMaker, type Pairs, type Roots, range } from './batch-maker.js';
 import { type BatchRowsOptions, batchBoundaries } from './batch-rows.js';
 import type { SharedMailBox } from './mailbox/index.js';
+import { disposeRows } from './mailbox/rows.js';
 
 /** Draws what did not happen: `amount` nodes for each of the events. */
 export interface NegativeSource {
@@ -32,6 +33,8 @@ export interface TemporalLoaderOptions extends BatchRowsOptions {
   readonly rows?: Int32Array;
   /** Past events of either end that are searched for the other; 0: batches carry no `pairFeatures`. */
   readonly pairDepth?: number;
+  /** Take a batch's state back when the next batch is asked for: nothing of it may be looked at any more. Default false. */
+  readonly recycle?: boolean;
 }
 
 interface Pending {
@@ -80,7 +83,9 @@ export class TemporalLoader {
       // Failures of the one ahead are met when its turn comes; until then they are not unhandled.
       next?.catch(() => undefined);
       const { pairs, roots, sample } = await now;
-      yield this.#maker.make(pairs, roots, sample);
+      const batch = this.#maker.make(pairs, roots, sample);
+      yield batch;
+      if (this.#options.recycle === true && batch.state !== null) disposeRows(batch.state);
     }
   }
 

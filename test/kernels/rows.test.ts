@@ -39,6 +39,21 @@ describe.each(implementations)('rows by id: %s', (_, kernels) => {
     }
   });
 
+  it('gathers rows beside others, zeros where there is none', () => {
+    for (const width of [1, 3, 17, 64]) {
+      const ids = new Int32Array([2, -1, 0]);
+      const x = Float32Array.from({ length: 3 * width }, (_, i) => i + 1);
+      const y = new Float32Array(3 * (width + 5)).fill(-7);
+      kernels.gatherRowsBeside(x, ids, y.subarray(2), 3, 4 * width, 4 * (width + 5));
+      const want = Float32Array.from(y, (_, at) => {
+        const [row, column] = [Math.floor(at / (width + 5)), (at % (width + 5)) - 2];
+        if (column < 0 || column >= width) return -7;
+        return ids[row] < 0 ? 0 : x[ids[row] * width + column];
+      });
+      expect(y).toEqual(want);
+    }
+  });
+
   it('puts rows back where they were gathered', () => {
     for (const width of [1, 3, 17, 64]) {
       const ids = new Int32Array([4, 0, 3]);

@@ -10,6 +10,23 @@ export function gatherRows(x: TypedArray, ids: Int32Array, y: TypedArray, n: num
   }
 }
 
+export function gatherRowsBeside(
+  x: TypedArray,
+  ids: Int32Array,
+  y: TypedArray,
+  n: number,
+  rowBytes: number,
+  strideBytes: number,
+): void {
+  const from = new Uint8Array(x.buffer, x.byteOffset, x.byteLength);
+  const to = new Uint8Array(y.buffer, y.byteOffset, y.byteLength);
+  for (let i = 0; i < n; i++) {
+    const [start, place] = [ids[i] * rowBytes, i * strideBytes];
+    if (ids[i] < 0) to.fill(0, place, place + rowBytes);
+    else to.set(from.subarray(start, start + rowBytes), place);
+  }
+}
+
 export function putRows(
   src: TypedArray,
   ids: Int32Array,

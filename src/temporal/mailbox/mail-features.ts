@@ -1,7 +1,8 @@
 /** Features of the events that mails came from. */
-import { kernels } from '../../native/index.js';
-import { concat, fromTypedArray, noGrad, reshape, type Tensor } from '../../tensor/index.js';
-import type { MailBoxRows } from './rows.js';
+import { type FloatArray, kernels } from '../../native/index.js';
+import { concat, fromTypedArray, noGrad, reshape, Tensor } from '../../tensor/index.js';
+import { expected, ShapeError } from '../../util/errors.js';
+import type { MailBoxRows, WholeMail } from './rows.js';
 
 /** [n·K, E]: the kept means, or the rows of the events; zeros where no mail lies. */
 export function mailFeatures(
@@ -43,4 +44,27 @@ export function withFeatures(
     if (features === null) return mail;
     return concat([mail, reshape(features, [n, slots, features.shape[1]])], 2);
   });
+}
+
+/** [n, 2D + E]: the mails of nodes with one slot, each with the features of its event (zeros without) beside it. */
+export function readWholeMail(
+  mail: FloatArray,
+  ids: Int32Array,
+  features: Float32Array,
+  events: Int32Array,
+  mailWidth: number,
+  width: number,
+): WholeMail {
+  const n = ids.length;
+  const known = Math.floor(features.length / width);
+  const bad = kernels().findOutOfRange(events, n, -1, known);
+  if (bad >= 0) {
+    const what = `features of ${events[bad] + 1} events`;
+    throw new ShapeError(expected('read', what, 'edgeFeatures', `${known} rows`));
+  }
+  const rows = Tensor.allocate('f32', [n, mailWidth + width]);
+  const stride = 4 * (mailWidth + width);
+  kernels().gatherRowsBeside(mail, ids, rows.floats, n, 4 * mailWidth, stride);
+  kernels().gatherRowsBeside(features, events, rows.floats.subarray(mailWidth), n, 4 * width, stride);
+  return { rows, events, features };
 }

@@ -21,7 +21,7 @@ import {
   type MemoryDelta,
   type PlainDelta,
 } from './check-delta.js';
-import { mailFeatures, withFeatures } from './mail-features.js';
+import { mailFeatures, readWholeMail, withFeatures } from './mail-features.js';
 import { type MailBoxShape, type MemoryParam, mailBoxShape } from './memory-param.js';
 import { LatestFinder } from './merge.js';
 import { type MailEvents, makeMail } from './messages.js';
@@ -119,35 +119,47 @@ export class SharedMailBox {
 
   // --- reading -------------------------------------------------------------------------------------------------------
 
-  /** The state of `ids`, copied. Slots lie in the order they were written round, not by time. */
-  read(ids: Int32Array): MailBoxRows {
+  /**
+   * The state of `ids`, copied. Slots lie in the order they were written round, not by time.
+   * @param whole read mails together with the features of their events where a node has one mail (`wholeMail`).
+   */
+  read(ids: Int32Array, whole = false): MailBoxRows {
     checkNodes('read', 'ids', ids, this.numNodes);
     const n = ids.length;
     const state = this.#state;
     const { width, slots, dtype, meanWidth } = this.#sizes;
+    const gather = kernels().gatherRows;
     const memory = Tensor.allocate(dtype, [n, width]);
-    const mail = Tensor.allocate(dtype, [n, slots * 2 * width]);
+    const mailEvents = new Int32Array(n * slots);
+    gather(state.mailEvents, ids, mailEvents, n, slots * 4);
+    const features = whole && slots === 1 && meanWidth === 0 ? this.#edgeFeatures() : null;
+    const wholeMail =
+      features instanceof Float32Array && dtype === 'f32' && this.dimEdgeFeat > 0
+        ? readWholeMail(state.mail, ids, features, mailEvents, 2 * width, this.dimEdgeFeat)
+        : null;
+    const mail =
+      wholeMail?.rows.view([n, 2 * width], wholeMail.rows.strides) ??
+      Tensor.allocate(dtype, [n, slots * 2 * width]);
     const rows = {
       nodes: ids.slice(),
       memory,
       memoryTime: new Float64Array(n),
       mail,
-      mailEvents: new Int32Array(n * slots),
+      mailEvents,
       mailTime: new Float64Array(n * slots),
       mailCount: new Int32Array(n),
     };
-    const gather = kernels().gatherRows;
     const elementBytes = memory.floats.BYTES_PER_ELEMENT;
     gather(state.memory, ids, memory.floats, n, width * elementBytes);
     gather(state.memoryTime, ids, rows.memoryTime, n, 8);
-    gather(state.mail, ids, mail.floats, n, slots * 2 * width * elementBytes);
-    gather(state.mailEvents, ids, rows.mailEvents, n, slots * 4);
     gather(state.mailTime, ids, rows.mailTime, n, slots * 8);
     gather(state.count, ids, rows.mailCount, n, 4);
+    if (wholeMail !== null) return { ...rows, wholeMail };
+    gather(state.mail, ids, mail.floats, n, slots * 2 * width * elementBytes);
     if (meanWidth === 0) return rows;
-    const features = Tensor.allocate(dtype, [n * slots, meanWidth]);
-    gather(state.mailFeatures, ids, features.floats, n, slots * meanWidth * elementBytes);
-    return { ...rows, mailFeatures: features };
+    const means = Tensor.allocate(dtype, [n * slots, meanWidth]);
+    gather(state.mailFeatures, ids, means.floats, n, slots * meanWidth * elementBytes);
+    return { ...rows, mailFeatures: means };
   }
 
   /** Features of the events of `rows`' mails [n·K, E], zeros where no mail lies; null when events have none. */

@@ -9,7 +9,7 @@ import { add, type FloatDType, gatherRows, type Tensor } from '../../tensor/inde
 import { expected, InternalError, ShapeError, StateError } from '../../util/errors.js';
 import type { TemporalBatch } from '../batch.js';
 import type { MemorySection, TemporalConfig } from '../config/index.js';
-import type { MailBoxRows } from '../mailbox/rows.js';
+import { type MailBoxRows, wholeMailOf } from '../mailbox/rows.js';
 import {
   GRUMemoryUpdater,
   IdentityMemoryUpdater,
@@ -97,6 +97,7 @@ export class MemoryStage extends Module {
     };
   }
 
+  /** Features of the mails, or whole mails with them. */
   #features(batch: TemporalBatch, rows: MailBoxRows): Tensor | null {
     if (this.dimEdge === 0) return null;
     if (rows.mailFeatures !== undefined) return rows.mailFeatures;
@@ -104,6 +105,8 @@ export class MemoryStage extends Module {
       const got = batch.edgeFeatures === null ? null : `rows of ${batch.featureWidth}`;
       throw new ShapeError(expected('GeneralModel', `rows of ${this.dimEdge} numbers`, 'edgeFeatures', got));
     }
+    const whole = wholeMailOf(rows, batch.edgeFeatures);
+    if (whole !== null && whole.shape[1] === rows.mail.shape[1] + this.dimEdge) return whole;
     const dtype = rows.memory.dtype as FloatDType;
     return mailFeatures(batch.edgeFeatures, batch.featureWidth, rows.mailEvents, dtype);
   }

@@ -2,7 +2,7 @@
 import { kernels } from '../../native/index.js';
 import { cast, type FloatDType, fromTypedArray, gatherRows, type Tensor } from '../../tensor/index.js';
 import { expected, ShapeError } from '../../util/errors.js';
-import type { MailBoxRows } from '../mailbox/rows.js';
+import { type MailBoxRows, wholeMailOf } from '../mailbox/rows.js';
 
 /** State of the given rows, in their order; a row may come more than once. */
 export function selectState(state: MailBoxRows, rows: Int32Array): MailBoxRows {
@@ -19,7 +19,7 @@ export function selectState(state: MailBoxRows, rows: Int32Array): MailBoxRows {
     nodes: rows.map((row) => state.nodes[row]),
     memory: gatherRows(state.memory, rows),
     memoryTime: selectTimes(state.memoryTime, rows),
-    mail: gatherRows(state.mail, rows),
+    ...selectMail(state, rows, mailEvents),
     mailEvents,
     mailTime,
     mailCount: rows.map((row) => state.mailCount[row]),
@@ -27,6 +27,20 @@ export function selectState(state: MailBoxRows, rows: Int32Array): MailBoxRows {
       ? {}
       : { mailFeatures: selectSlots(state.mailFeatures, rows, slots) }),
   };
+}
+
+/** Whole mails where they lie whole: gathering their view would copy it first. */
+function selectMail(
+  state: MailBoxRows,
+  rows: Int32Array,
+  events: Int32Array,
+): Pick<MailBoxRows, 'mail' | 'wholeMail'> {
+  const features = state.wholeMail?.features ?? null;
+  const whole = wholeMailOf(state, features);
+  if (whole === null || features === null) return { mail: gatherRows(state.mail, rows) };
+  const picked = gatherRows(whole, rows);
+  const mail = picked.view([rows.length, state.mail.shape[1]], picked.strides);
+  return { mail, wholeMail: { rows: picked, events, features } };
 }
 
 function selectSlots(x: Tensor, rows: Int32Array, slots: number): Tensor {

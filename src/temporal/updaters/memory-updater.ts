@@ -54,7 +54,7 @@ export abstract class MemoryUpdater extends Module {
 
   /**
    * @param rows state of n nodes.
-   * @param features edge features of the mails [n·K, E].
+   * @param features edge features of the mails [n·K, E], or the mails with them [n·K, 2D + E].
    * @param queryTimes when the memory is asked for [n]; needed with timeInput 'query'.
    */
   forward(rows: MailBoxRows, features: Tensor | null, queryTimes: Float64Array | null): UpdatedMemory {
@@ -109,8 +109,9 @@ export function spanTensor(a: Float64Array, b: Float64Array, dtype: FloatDType):
   return fromTypedArray(spans);
 }
 
-/** Every mail as a row with its edge features: [n·K, 2D + E]. */
+/** Every mail as a row with its edge features: [n·K, 2D + E]. Features that have that width are the whole mails. */
 export function mailRows(where: string, rows: MailBoxRows, features: Tensor | null, width: number): Tensor {
+  if (features !== null && features.shape[1] === width) return features;
   const count = rows.mailTime.length;
   const mailWidth = 2 * rows.memory.shape[1];
   const mails = rows.mail.shape[1] === mailWidth ? rows.mail : reshape(rows.mail, [count, mailWidth]);

@@ -75,6 +75,7 @@ export function assembleTemporal(config: TemporalRunConfig, stream: OpenedStream
       chunks: part === 'train' ? train.reorder : 1,
       tieGroups: training.tie_groups,
       pairDepth: settings.gnn.pair_depth,
+      recycle: true,
       seed,
     });
   };

@@ -88,6 +88,7 @@ async function labelledEvents(
     ...{ mailbox, sampler: samplerOf(config, graph) },
     batchSize: config.model.train.batch_size,
     tieGroups: config.training.tie_groups,
+    recycle: true,
   });
   const { trainEnd, validationEnd } = split;
   return {
