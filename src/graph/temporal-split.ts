@@ -11,6 +11,8 @@ export interface TemporalSplitOptions {
   /** Share of the events for training. */
   readonly train?: number;
   readonly validation?: number;
+  /** A split that is given: first rows after training and after validation; then shares have no say. */
+  readonly ends?: { readonly trainEnd: number; readonly validationEnd: number };
   /** Share of all nodes that is held back, drawn from those that appear after training. */
   readonly newNodeFraction?: number;
   readonly seed?: number;
@@ -40,8 +42,15 @@ export function splitByTime(graph: TemporalGraph, options: TemporalSplitOptions 
   if (both > 1)
     throw new ValueError(expected(name, 'shares of at most 1 together', 'validation', validation));
   const { src, dst, time, numNodes, numEvents } = graph;
-  const trainEnd = numEvents === 0 ? 0 : rowsUpTo(time, quantile(time, train));
-  const validationEnd = numEvents === 0 ? 0 : rowsUpTo(time, quantile(time, both));
+  const { trainEnd, validationEnd } =
+    options.ends === undefined ? byShare() : givenEnds(options.ends, numEvents);
+  function byShare(): { trainEnd: number; validationEnd: number } {
+    if (numEvents === 0) return { trainEnd: 0, validationEnd: 0 };
+    return {
+      trainEnd: rowsUpTo(time, quantile(time, train)),
+      validationEnd: rowsUpTo(time, quantile(time, both)),
+    };
+  }
   const newNodes = holdBack(graph, trainEnd, fraction, seed);
   const trainMask = new Uint8Array(trainEnd);
   const seen = new Uint8Array(numNodes);
@@ -54,6 +63,15 @@ export function splitByTime(graph: TemporalGraph, options: TemporalSplitOptions 
   const isNew = new Uint8Array(numEvents);
   for (let row = 0; row < numEvents; row++) isNew[row] = 1 - (seen[src[row]] & seen[dst[row]]);
   return { trainEnd, validationEnd, newNodes, trainMask, isNew };
+}
+
+function givenEnds(
+  { trainEnd, validationEnd }: { readonly trainEnd: number; readonly validationEnd: number },
+  numEvents: number,
+): { trainEnd: number; validationEnd: number } {
+  checkInteger(name, 'ends.validationEnd', validationEnd, 0, numEvents);
+  checkInteger(name, 'ends.trainEnd', trainEnd, 0, validationEnd);
+  return { trainEnd, validationEnd };
 }
 
 /** The quantile of ascending values by linear interpolation between the two nearest, as NumPy computes it. */

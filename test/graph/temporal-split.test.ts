@@ -54,3 +54,16 @@ describe('splitByTime', () => {
     expect(() => splitByTime(graph, { newNodeFraction: 2 })).toThrow(/newNodeFraction/);
   });
 });
+
+describe('a split that is given', () => {
+  it('takes the ends as they are, and refuses ends that are none', () => {
+    const graph = new TemporalGraph({ src: [0, 1, 2, 0], dst: [1, 2, 0, 1], time: [1, 2, 3, 4] });
+    const split = splitByTime(graph, { ends: { trainEnd: 1, validationEnd: 3 } });
+    expect([split.trainEnd, split.validationEnd]).toEqual([1, 3]);
+    expect([...split.isNew]).toEqual([0, 1, 1, 0]);
+    expect(() => splitByTime(graph, { ends: { trainEnd: 3, validationEnd: 2 } })).toThrow('ends.trainEnd');
+    expect(() => splitByTime(graph, { ends: { trainEnd: 1, validationEnd: 5 } })).toThrow(
+      'ends.validationEnd',
+    );
+  });
+});

@@ -11,7 +11,7 @@ import { parse } from 'yaml';
 import { init, Module, type ParameterOptions, RNNCell } from '../../nn/index.js';
 import type { TemporalHop } from '../../sample/temporal-hop.js';
 import { type FloatDType, gatherRows, noGrad, type Tensor, zeros } from '../../tensor/index.js';
-import { checkInteger, StateError } from '../../util/errors.js';
+import { ConfigError, checkInteger, StateError } from '../../util/errors.js';
 import type { TemporalBatch } from '../batch.js';
 import { parseTemporalConfig, type TemporalConfig } from '../config/index.js';
 import { TemporalAttentionLayer } from '../layers/attention-layer.js';
@@ -152,6 +152,10 @@ function attentionStack(
   sizes: GeneralModelSizes & { readonly dimNode: number; readonly dimEdge: number },
 ): TemporalAttentionLayer[] {
   const first = memory.type === 'node' ? memory.dim_out : sizes.dimNode;
+  if (first + sizes.dimEdge + gnn.dim_time === 0)
+    throw new ConfigError(
+      'gnn.dim_time: expected a width of at least 1 for a model without memory on a stream without features, got 0. Set it, or give nodes features (dataset.random_node_features makes some).',
+    );
   return Array.from(
     { length: gnn.layer },
     (_, i) =>

@@ -1,5 +1,6 @@
 /** The stream of a temporal run: read, split by time, with the nodes that training must not see. */
 import {
+  type EventArrays,
   loadTemporalDataset,
   readTemporal,
   type TemporalData,
@@ -7,7 +8,9 @@ import {
 } from '../../data/index.js';
 import { splitByTime, TemporalGraph, type TemporalSplit } from '../../graph/index.js';
 import { kernels } from '../../native/index.js';
+import { randn } from '../../tensor/index.js';
 import { StateError } from '../../util/errors.js';
+import { Random } from '../../util/philox.js';
 import type { TemporalRunSections } from './schema.js';
 
 export interface OpenedStream {
@@ -28,8 +31,11 @@ export async function openStream(config: TemporalRunSections): Promise<OpenedStr
     path === ''
       ? await loadTemporalDataset(name as TemporalDatasetName)
       : await readTemporal(path, { sort, ...(format === 'auto' ? {} : { format }) });
-  const { events, numNodes, nodeFeatures } = data;
-  const graph = new TemporalGraph(events, {
+  const { numNodes } = data;
+  const { types_as_features: typed, random_node_features: width } = config.dataset;
+  const random = new Random(config.training.random_seed, featureStream);
+  const nodeFeatures = data.nodeFeatures ?? (width > 0 ? randn([numNodes, width], { random }) : null);
+  const graph = new TemporalGraph(typed ? withTypes(data) : data.events, {
     numNodes,
     directed,
     ...(nodeFeatures === null ? {} : { nodeFeatures }),
@@ -39,6 +45,7 @@ export async function openStream(config: TemporalRunSections): Promise<OpenedStr
     validation: validation_share,
     newNodeFraction: new_node_share,
     seed: config.training.random_seed,
+    ...(data.split === undefined ? {} : { ends: data.split }),
   });
   const { trainEnd, validationEnd, trainMask } = split;
   const kept = new Uint8Array(graph.numEvents).fill(1);
@@ -54,6 +61,27 @@ export async function openStream(config: TemporalRunSections): Promise<OpenedStr
     );
   const trainGraph = kept.every((flag) => flag === 1) ? graph : graph.where(kept);
   return { data, graph, trainGraph, split, rows, fingerprint: fingerprint(graph, split) };
+}
+
+/** Keeps these draws apart from others with the same seed. */
+const featureStream = 0x66656174;
+
+/** Features of events with their type, one-hot, in front. */
+function withTypes({ events, typeNames, featureWidth, name }: TemporalData): EventArrays {
+  const { types, features } = events;
+  if (types === undefined)
+    throw new StateError(
+      `dataset.types_as_features: expected events with a type, got ${name} without. Leave the key out.`,
+    );
+  const kinds = typeNames?.length ?? types.reduce((most, type) => Math.max(most, type + 1), 0);
+  const width = kinds + featureWidth;
+  const all = new Float32Array(types.length * width);
+  for (let row = 0; row < types.length; row++) {
+    all[row * width + types[row]] = 1;
+    if (features !== undefined)
+      all.set(features.subarray(row * featureWidth, (row + 1) * featureWidth), row * width + kinds);
+  }
+  return { ...events, features: all };
 }
 
 function rowsWhere(begin: number, end: number, keep: (row: number) => boolean = () => true): Int32Array {

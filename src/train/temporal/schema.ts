@@ -28,6 +28,12 @@ const dataset = z.preprocess(
     ),
     directed: field(flag(), false, 'whether only the destination of an event has its source as a neighbour'),
     sort: field(flag(), false, 'sort events that are not in order of time, in place of refusing them'),
+    types_as_features: field(flag(), false, 'the type of an event, one-hot, before its features'),
+    random_node_features: field(
+      integer(0),
+      0,
+      'width of fixed random features for nodes that have none; 0: none',
+    ),
     train_share: field(share(), 0.7, 'quantile of time at which training ends'),
     validation_share: field(share(), 0.15, 'share of the time after it'),
     new_node_share: field(
