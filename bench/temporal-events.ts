@@ -6,8 +6,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { mix } from './inputs.js';
 
-export const users = 9000;
-export const items = 1000;
+const users = 9000;
+const items = 1000;
 export const numNodes = users + items;
 export const numEvents = 150_000;
 export const featureWidth = 172;
