@@ -12,26 +12,33 @@ export class NodeIndex {
     let total = 0;
     for (const list of lists) total += list.length;
     const found = new Int32Array(total);
-    const base = this.#base;
-    let stamps = this.#stamps;
     let count = 0;
     const positions = lists.map((list) => {
       const at = new Int32Array(list.length);
-      for (let i = 0; i < list.length; i++) {
-        const node = list[i];
-        if (node >= stamps.length) stamps = this.#grow(node + 1);
-        let position = stamps[node] - base;
-        if (position < 0) {
-          position = count++;
-          found[position] = node;
-          stamps[node] = base + position;
-        }
-        at[i] = position;
-      }
+      count = this.#place(list, at, found, count);
       return at;
     });
     this.#base += count;
     return { nodes: found.slice(0, count), positions };
+  }
+
+  /** Places the nodes of a list after the `count` that are found; returns how many there are then. */
+  #place(list: Int32Array, at: Int32Array, found: Int32Array, count: number): number {
+    const base = this.#base;
+    let stamps = this.#stamps;
+    let next = count;
+    for (let i = 0; i < list.length; i++) {
+      const node = list[i];
+      if (node >= stamps.length) stamps = this.#grow(node + 1);
+      let position = stamps[node] - base;
+      if (position < 0) {
+        position = next++;
+        found[position] = node;
+        stamps[node] = base + position;
+      }
+      at[i] = position;
+    }
+    return next;
   }
 
   /** Streams may bring new nodes. */

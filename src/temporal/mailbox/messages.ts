@@ -112,28 +112,40 @@ function rootRows(where: string, events: MailEvents, toNeighbors: boolean): Even
 
 function candidates(events: MailEvents, roots: EventRoots | null): Candidates {
   const { src, dst, times, eventRows, hop = null } = events;
-  const nodes: number[] = [];
-  const mails: number[] = [];
-  const add = (node: number, mail: number): void => {
-    nodes.push(node);
-    mails.push(mail);
-  };
+  const capacity = 2 * src.length + numDeliveries(hop, roots);
+  const nodes = new Int32Array(capacity);
+  const mails = new Int32Array(capacity);
+  let count = 0;
   for (let i = 0; i < src.length; i++) {
-    for (let end = 0; end < 2; end++) {
-      if (hop === null || roots === null || (end === 1 && src[i] === dst[i])) continue;
+    const ends = src[i] === dst[i] ? 1 : 2;
+    for (let end = 0; end < ends && hop !== null && roots !== null; end++) {
       const root = end === 0 ? roots.src[i] : roots.dst[i];
-      for (let e = hop.indptr[root]; e < hop.indptr[root + 1]; e++)
-        add(hop.srcNodes[hop.sources[e]], 2 * i + end);
+      for (let e = hop.indptr[root]; e < hop.indptr[root + 1]; e++) {
+        nodes[count] = hop.srcNodes[hop.sources[e]];
+        mails[count++] = 2 * i + end;
+      }
     }
-    add(src[i], 2 * i);
-    if (src[i] !== dst[i]) add(dst[i], 2 * i + 1);
+    for (let end = 0; end < ends; end++) {
+      nodes[count] = end === 0 ? src[i] : dst[i];
+      mails[count++] = 2 * i + end;
+    }
   }
-  return {
-    nodes: Int32Array.from(nodes),
-    times: Float64Array.from(mails, (mail) => times[mail >> 1]),
-    events: Int32Array.from(mails, (mail) => eventRows[mail >> 1]),
-    mails: Int32Array.from(mails),
-  };
+  const found = { times: new Float64Array(count), events: new Int32Array(count) };
+  for (let c = 0; c < count; c++) {
+    found.times[c] = times[mails[c] >> 1];
+    found.events[c] = eventRows[mails[c] >> 1];
+  }
+  return { ...found, nodes: nodes.subarray(0, count), mails: mails.subarray(0, count) };
+}
+
+/** Most mails that neighbours can get. */
+function numDeliveries(hop: TemporalHop | null, roots: EventRoots | null): number {
+  if (hop === null || roots === null) return 0;
+  let sum = 0;
+  for (const list of [roots.src, roots.dst]) {
+    for (let i = 0; i < list.length; i++) sum += hop.indptr[list[i] + 1] - hop.indptr[list[i]];
+  }
+  return sum;
 }
 
 function take({ nodes, times, events, mails }: Candidates, rows: Int32Array): Candidates {

@@ -188,12 +188,13 @@ export class SharedMailBox {
     const picked = Tensor.allocate(memory.dtype, [rows.length, this.shape.width]);
     const rowBytes = this.shape.width * checked.memory.BYTES_PER_ELEMENT;
     kernels().gatherRows(checked.memory, rows, picked.floats, rows.length, rowBytes);
-    return {
-      nodes,
-      memory: picked,
-      memoryTime: Float64Array.from(rows, (row) => times[row]),
-      memoryEvents: Int32Array.from(rows, (row) => all.memoryEvents[row]),
-    };
+    const memoryTime = new Float64Array(rows.length);
+    const memoryEvents = new Int32Array(rows.length);
+    for (let i = 0; i < rows.length; i++) {
+      memoryTime[i] = times[rows[i]];
+      memoryEvents[i] = all.memoryEvents[rows[i]];
+    }
+    return { nodes, memory: picked, memoryTime, memoryEvents };
   }
 
   /** The mail of a batch of events; with `mail_combine: mean` all of it, otherwise the latest of every node. */

@@ -20,7 +20,7 @@ import { IdentityLayer, JodieTimeLayer } from '../layers/identity-layer.js';
 import { PairEncoder } from '../pair-encoder.js';
 import { checkNodeFeatures, MemoryStage, type MemoryView, rowsOf, timesOf } from './memory-stage.js';
 import type { TemporalOutput } from './output.js';
-import { selectTimes } from './state-rows.js';
+import { selectRows, selectTimes } from './state-rows.js';
 
 export interface GeneralModelSizes extends ParameterOptions {
   /** Width of node features; 0 without. */
@@ -132,7 +132,7 @@ export class GeneralModel extends Module {
       const hop = hops[layers.length - 1 - i];
       const rows = rowOf;
       const dstRows = rows === null ? firstRows(hop.numDst) : rows.subarray(0, hop.numDst);
-      const srcRows = rows === null ? hop.sources : hop.sources.map((source) => rows[source]);
+      const srcRows = rows === null ? hop.sources : selectRows(rows, hop.sources);
       const { edgeFeatures, featureWidth } = batch;
       h = layer.forward({ hop, h, dstRows, srcRows, edgeFeatures, featureWidth });
       rowOf = null;

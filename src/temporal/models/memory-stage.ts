@@ -17,7 +17,7 @@ import {
   RNNMemoryUpdater,
   TransformerMemoryUpdater,
 } from '../updaters/index.js';
-import { distinct, mailFeatures, selectState, selectTimes } from './state-rows.js';
+import { distinct, mailFeatures, selectRows, selectState, selectTimes } from './state-rows.js';
 
 export interface MemoryStageSizes extends ParameterOptions {
   readonly dimNode: number;
@@ -136,7 +136,7 @@ export function checkNodeFeatures(batch: TemporalBatch): Tensor {
 
 /** Memory of some rows of a view and the times they are of. */
 export function rowsOf(view: MemoryView, roots: Int32Array): Int32Array {
-  return roots.map((root) => view.rowOf[root]);
+  return selectRows(view.rowOf, roots);
 }
 
 export function timesOf(view: MemoryView, roots: Int32Array): Float64Array {

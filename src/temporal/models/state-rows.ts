@@ -53,6 +53,12 @@ function selectSlots(x: Tensor, rows: Int32Array, slots: number): Tensor {
   );
 }
 
+export function selectRows(from: Int32Array, rows: Int32Array): Int32Array {
+  const selected = new Int32Array(rows.length);
+  for (let i = 0; i < rows.length; i++) selected[i] = from[rows[i]];
+  return selected;
+}
+
 export function selectTimes(times: Float64Array, rows: Int32Array): Float64Array {
   const selected = new Float64Array(rows.length);
   for (let i = 0; i < rows.length; i++) selected[i] = times[rows[i]];

@@ -61,13 +61,16 @@ export abstract class MemoryUpdater extends Module {
     const now = this.#inputTimes(rows, queryTimes);
     if (this.emptyMail === 'update') return { memory: this.update(rows, features, now), time: now };
     const { mailCount, memory, memoryTime } = rows;
-    const withMail = mailCount.reduce((count, mails) => count + (mails > 0 ? 1 : 0), 0);
+    const n = mailCount.length;
+    const filled = new Uint8Array(n);
+    let withMail = 0;
+    for (let i = 0; i < n; i++) if (mailCount[i] > 0) withMail += filled[i] = 1;
     if (withMail === 0) return { memory, time: memoryTime };
     const updated = this.update(rows, features, now);
-    if (withMail === mailCount.length) return { memory: updated, time: now };
-    const filled = Uint8Array.from(mailCount, (mails) => (mails > 0 ? 1 : 0));
-    const time = memoryTime.map((old, i) => (filled[i] === 1 ? now[i] : old));
-    return { memory: where(fromTypedArray(filled, [filled.length, 1]), updated, memory), time };
+    if (withMail === n) return { memory: updated, time: now };
+    const time = new Float64Array(n);
+    for (let i = 0; i < n; i++) time[i] = filled[i] === 1 ? now[i] : memoryTime[i];
+    return { memory: where(fromTypedArray(filled, [n, 1]), updated, memory), time };
   }
 
   /** 'mail': of the latest mail, or of the memory where there is none. */
@@ -85,16 +88,22 @@ export abstract class MemoryUpdater extends Module {
       return queryTimes;
     }
     const slots = slotsOf(rows);
-    return rows.memoryTime.map((memoryTime, i) => {
-      if (rows.mailCount[i] === 0) return memoryTime;
-      let latest = -Infinity;
-      for (let p = i * slots; p < (i + 1) * slots; p++) {
-        if (rows.mailEvents[p] >= 0) latest = Math.max(latest, rows.mailTime[p]);
-      }
-      // A mail without event, as set by hand: its slot counts all the same.
-      return latest === -Infinity ? rows.mailTime[i * slots] : latest;
-    });
+    const { memoryTime, mailCount, mailTime } = rows;
+    const times = memoryTime.slice();
+    for (let i = 0; i < times.length; i++) {
+      if (mailCount[i] > 0)
+        times[i] = slots === 1 ? mailTime[i] : latestTime(rows, i * slots, (i + 1) * slots);
+    }
+    return times;
   }
+}
+
+/** Time of the latest mail of the slots begin … end. */
+function latestTime({ mailEvents, mailTime }: MailBoxRows, begin: number, end: number): number {
+  let latest = -Infinity;
+  for (let p = begin; p < end; p++) if (mailEvents[p] >= 0) latest = Math.max(latest, mailTime[p]);
+  // A mail without event, as set by hand: its slot counts all the same.
+  return latest === -Infinity ? mailTime[begin] : latest;
 }
 
 /** K: mails that a row has room for. */
