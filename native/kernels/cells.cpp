@@ -41,31 +41,39 @@ void gru_cell(const T* gi, const T* gh, const T* h, T* out, T* gates, i64 batch,
   });
 }
 
+namespace {
+
+// Gradients of one row; that of the old state only with `with_state`.
+template <bool with_state, class T>
+void gru_row_backward(const T* SKEIN_RESTRICT g, const T* SKEIN_RESTRICT old, const T* SKEIN_RESTRICT kept,
+                      T* SKEIN_RESTRICT di, T* SKEIN_RESTRICT ds, T* SKEIN_RESTRICT dold, i64 hidden) {
+#pragma omp simd
+  for (i64 j = 0; j < hidden; ++j) {
+    const T r = kept[j];
+    const T z = kept[hidden + j];
+    const T n = kept[2 * hidden + j];
+    const T dn = g[j] * (T(1) - z) * (T(1) - n * n);
+    const T dr = dn * kept[3 * hidden + j] * r * (T(1) - r);
+    const T dz = g[j] * (old[j] - n) * z * (T(1) - z);
+    di[j] = dr;
+    di[hidden + j] = dz;
+    di[2 * hidden + j] = dn;
+    ds[j] = dr;
+    ds[hidden + j] = dz;
+    ds[2 * hidden + j] = dn * r;
+    if (with_state) dold[j] = g[j] * z;
+  }
+}
+
+}  // namespace
+
 template <class T>
 void gru_cell_backward(const T* gout, const T* h, const T* gates, T* dgi, T* dgh, T* dh, i64 batch, i64 hidden) {
   for_rows(batch, hidden, [&](i64 row) {
-    const T* SKEIN_RESTRICT g = gout + row * hidden;
-    const T* SKEIN_RESTRICT old = h + row * hidden;
-    const T* SKEIN_RESTRICT kept = gates + row * 4 * hidden;
-    T* SKEIN_RESTRICT di = dgi + row * 3 * hidden;
-    T* SKEIN_RESTRICT ds = dgh + row * 3 * hidden;
-    T* SKEIN_RESTRICT dold = dh + row * hidden;
-#pragma omp simd
-    for (i64 j = 0; j < hidden; ++j) {
-      const T r = kept[j];
-      const T z = kept[hidden + j];
-      const T n = kept[2 * hidden + j];
-      const T dn = g[j] * (T(1) - z) * (T(1) - n * n);
-      const T dr = dn * kept[3 * hidden + j] * r * (T(1) - r);
-      const T dz = g[j] * (old[j] - n) * z * (T(1) - z);
-      di[j] = dr;
-      di[hidden + j] = dz;
-      di[2 * hidden + j] = dn;
-      ds[j] = dr;
-      ds[hidden + j] = dz;
-      ds[2 * hidden + j] = dn * r;
-      dold[j] = g[j] * z;
-    }
+    const T *g = gout + row * hidden, *old = h + row * hidden, *kept = gates + row * 4 * hidden;
+    T *di = dgi + row * 3 * hidden, *ds = dgh + row * 3 * hidden;
+    if (dh) gru_row_backward<true>(g, old, kept, di, ds, dh + row * hidden, hidden);
+    else gru_row_backward<false, T>(g, old, kept, di, ds, nullptr, hidden);
   });
 }
 

@@ -311,13 +311,14 @@ export interface Kernels
     batch: number,
     hidden: number,
   ): void;
+  /** dh null: the gradient of the state is not wanted. */
   gruCellBackward(
     gout: FloatArray,
     h: FloatArray,
     gates: FloatArray,
     dgi: FloatArray,
     dgh: FloatArray,
-    dh: FloatArray,
+    dh: FloatArray | null,
     batch: number,
     hidden: number,
   ): void;

@@ -37,7 +37,7 @@ export function gruCellBackward(
   gates: FloatArray,
   dgi: FloatArray,
   dgh: FloatArray,
-  dh: FloatArray,
+  dh: FloatArray | null,
   batch: number,
   hidden: number,
 ): void {
@@ -61,7 +61,7 @@ export function gruCellBackward(
       dgh[reset] = dr;
       dgh[update] = dz;
       dgh[fresh] = dn * r;
-      dh[at + j] = g * z;
+      if (dh !== null) dh[at + j] = g * z;
     }
   }
 }

@@ -62,15 +62,28 @@ export abstract class MemoryUpdater extends Module {
     if (this.emptyMail === 'update') return { memory: this.update(rows, features, now), time: now };
     const { mailCount, memory, memoryTime } = rows;
     const n = mailCount.length;
-    const filled = new Uint8Array(n);
-    let withMail = 0;
-    for (let i = 0; i < n; i++) if (mailCount[i] > 0) withMail += filled[i] = 1;
-    if (withMail === 0) return { memory, time: memoryTime };
-    const updated = this.update(rows, features, now);
-    if (withMail === n) return { memory: updated, time: now };
-    const time = new Float64Array(n);
-    for (let i = 0; i < n; i++) time[i] = filled[i] === 1 ? now[i] : memoryTime[i];
-    return { memory: where(fromTypedArray(filled, [n, 1]), updated, memory), time };
+    const empty = new Int32Array(n);
+    let count = 0;
+    for (let i = 0; i < n; i++) if (mailCount[i] === 0) empty[count++] = i;
+    if (count === n) return { memory, time: memoryTime };
+    if (count === 0) return { memory: this.update(rows, features, now), time: now };
+    const kept = empty.subarray(0, count);
+    const time = now.slice();
+    for (let i = 0; i < count; i++) time[kept[i]] = memoryTime[kept[i]];
+    return { memory: this.updateBut(kept, rows, features, now), time };
+  }
+
+  /** As `update`, but rows named by `kept` have no mail and stay as they are. */
+  protected updateBut(
+    kept: Int32Array,
+    rows: MailBoxRows,
+    features: Tensor | null,
+    now: Float64Array,
+  ): Tensor {
+    const changes = new Uint8Array(rows.mailCount.length).fill(1);
+    for (let i = 0; i < kept.length; i++) changes[kept[i]] = 0;
+    const flags = fromTypedArray(changes, [changes.length, 1]);
+    return where(flags, this.update(rows, features, now), rows.memory);
   }
 
   /** 'mail': of the latest mail, or of the memory where there is none. */

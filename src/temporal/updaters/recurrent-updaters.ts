@@ -30,8 +30,17 @@ export class GRUMemoryUpdater extends MemoryUpdater {
   }
 
   protected update(rows: MailBoxRows, features: Tensor | null, now: Float64Array): Tensor {
+    return this.updateBut(new Int32Array(0), rows, features, now);
+  }
+
+  protected override updateBut(
+    kept: Int32Array,
+    rows: MailBoxRows,
+    features: Tensor | null,
+    now: Float64Array,
+  ): Tensor {
     const gi = inputProduct('GRUMemoryUpdater', this.input, this.timeEncode, rows, features, now);
-    return gruGates(gi, linear(rows.memory, this.weightHh, this.biasHh), rows.memory);
+    return gruGates(gi, linear(rows.memory, this.weightHh, this.biasHh), rows.memory, kept);
   }
 }
 

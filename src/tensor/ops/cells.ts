@@ -1,53 +1,66 @@
 /**
  * Fused recurrent cells and the time encoding. The matrix products happen outside, so that they can be shared.
  */
-import { kernels } from '../../native/index.js';
+import { type FloatArray, kernels } from '../../native/index.js';
 import { expected, ShapeError } from '../../util/errors.js';
 import { builtinOp } from '../op.js';
 import { formatShape } from '../shape.js';
 import { Tensor } from '../tensor.js';
-import { checkRank, checkSameFloat, checkShapeIs, packed } from './common.js';
+import { checkIds, checkRank, checkSameFloat, checkShapeIs, packed } from './common.js';
 
-const gruGatesOp = builtinOp({
+const gruGatesOp = builtinOp<{ readonly kept: Int32Array | null }>({
   name: 'gruGates',
-  forward(ctx, [gi, gh, h]) {
+  forward(ctx, [gi, gh, h], { kept }) {
     const [batch, hidden] = h.shape;
     const out = Tensor.allocate(h.dtype, h.shape);
     const gates = Tensor.allocate(h.dtype, [batch, 4 * hidden]);
     kernels().gruCell(packed(gi), packed(gh), packed(h), out.floats, gates.floats, batch, hidden);
+    if (kept !== null) copyRows(packed(h), out.floats, kept, hidden);
     ctx.save(h, gates);
     return out;
   },
-  backward({ saved: [h, gates] }, gy) {
+  backward(ctx, gy, { kept }) {
+    const [h, gates] = ctx.saved;
     const [batch, hidden] = h.shape;
     const dgi = Tensor.allocate(h.dtype, [batch, 3 * hidden]);
     const dgh = Tensor.allocate(h.dtype, [batch, 3 * hidden]);
-    const dh = Tensor.allocate(h.dtype, h.shape);
+    const dh = ctx.needs(2) ? Tensor.allocate(h.dtype, h.shape) : null;
     kernels().gruCellBackward(
       packed(gy),
       packed(h),
       gates.floats,
       dgi.floats,
       dgh.floats,
-      dh.floats,
+      dh?.floats ?? null,
       batch,
       hidden,
     );
+    if (kept !== null) {
+      for (const g of [dgi.floats, dgh.floats])
+        for (const row of kept) g.fill(0, row * 3 * hidden, (row + 1) * 3 * hidden);
+      if (dh !== null) copyRows(packed(gy), dh.floats, kept, hidden);
+    }
     return [dgi, dgh, dh];
   },
 });
 
+function copyRows(from: FloatArray, to: FloatArray, rows: Int32Array, width: number): void {
+  for (const row of rows) to.set(from.subarray(row * width, (row + 1) * width), row * width);
+}
+
 /**
  * The gates of a GRU cell: r = σ(gi_r + gh_r), z = σ(gi_z + gh_z), n = tanh(gi_n + r·gh_n), h' = (1 − z)·n + z·h.
  * gi and gh [B, 3H] are the input's and the state's products with bias, in the order r, z, n; h [B, H].
+ * Rows named by `kept` stay as they are in h, whatever gi and gh say of them.
  */
-export function gruGates(gi: Tensor, gh: Tensor, h: Tensor): Tensor {
+export function gruGates(gi: Tensor, gh: Tensor, h: Tensor, kept: Int32Array | null = null): Tensor {
   checkSameFloat('gruGates', { gi, gh, h });
   checkRank('gruGates', 'h', h, 2);
   const wide = [h.shape[0], 3 * h.shape[1]];
   checkShapeIs('gruGates', 'gi', gi, wide);
   checkShapeIs('gruGates', 'gh', gh, wide);
-  return gruGatesOp([gi, gh, h]);
+  if (kept === null || kept.length === 0) return gruGatesOp([gi, gh, h], { kept: null });
+  return gruGatesOp([gi, gh, h], { kept: checkIds('gruGates', 'kept', kept, h.shape[0]).slice() });
 }
 
 const rnnGatesOp = builtinOp<{ readonly relu: boolean }>({

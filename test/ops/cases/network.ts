@@ -119,7 +119,10 @@ export const networkCases: OpCase[] = [
       [`${op} long`]: [input([140, 3], { distinct: true })],
     }),
   ),
-  ...makeCases('gruGates', ops.gruGates, {
+  ...makeCases('gruGates', (gi, gh, h) => ops.gruGates(gi, gh, h, new Int32Array([2, 0])), {
+    'some rows kept': [input([3, 12]), input([3, 12]), input([3, 4])],
+  }),
+  ...makeCases('gruGates', (gi, gh, h) => ops.gruGates(gi, gh, h), {
     small: [input([3, 12]), input([3, 12]), input([3, 4])],
     wide: [input([2, 99]), input([2, 99]), input([2, 33])],
   }),
