@@ -5,6 +5,7 @@ import { Graph, SparseMatrix } from '../graph/index.js';
 import { fromTypedArray, type Tensor } from '../tensor/index.js';
 import type { EntityData } from './formats/entity-classification.js';
 import type { NodeData, NodeSplits } from './node-data.js';
+import type { EventNodes } from './temporal/event-nodes.js';
 
 /** A graph whose nodes have features and classes. */
 export interface NodeDataset {
@@ -58,6 +59,8 @@ export interface TemporalDataset {
   readonly typeNames: readonly string[] | null;
   /** Ids in the file; null when they are the node number, or that + 1. */
   readonly names: readonly string[] | null;
+  /** What the file calls the nodes, and back. */
+  readonly nodes: EventNodes;
   /** In bipartite data, nodes below this number are sources and the others destinations; null otherwise. */
   readonly numSources: number | null;
   /** [events · featureWidth], row by row; null where the files have none. */

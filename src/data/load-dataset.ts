@@ -23,6 +23,7 @@ import { readPlanetoid } from './formats/planetoid.js';
 import { readShchur } from './formats/shchur.js';
 import { readTripleFiles } from './formats/tsv.js';
 import { karateClub } from './karate-club.js';
+import { namedNodes, shiftedNodes } from './temporal/event-nodes.js';
 import { readTemporal } from './temporal/read-temporal.js';
 import { loadWordNet, type WordNet } from './wordnet.js';
 
@@ -100,6 +101,7 @@ const ogb =
   async (name, files) =>
     makeNodeDataset(name, await readOgb(dirname(dirname(files[0])), { bothDirections }));
 
+/** Text whose ids start at 1, or are names. */
 const events =
   (options: EdgeListOptions, numSources: number | null = null): Reader =>
   async (name, files) => {
@@ -118,17 +120,18 @@ const events =
     return {
       ...{ kind: 'events', name, ...edges, time: time as Float64Array, type, typeNames, names, numSources },
       ...{ features: null, featureWidth: 0, labels: null },
+      nodes: names === null ? shiftedNodes(edges.numNodes, 1) : namedNodes(edges.numNodes, names),
     };
   };
 
 /** Files of JODIE and TGN, with features and labels. */
 const interactions: Reader = async (name, files) => {
-  const { events, numNodes, featureWidth, labels, dstPool } = await readTemporal(files[0], { name });
+  const { events, numNodes, nodes, featureWidth, labels, dstPool } = await readTemporal(files[0], { name });
   const { src, dst, time, features } = events;
   const numSources = dstPool.length === 0 ? 0 : dstPool[0];
   return {
     ...{ kind: 'events', name, numNodes, src, dst, time, type: null, typeNames: null, names: null },
-    ...{ numSources, features: features ?? null, featureWidth, labels },
+    ...{ nodes, numSources, features: features ?? null, featureWidth, labels },
   };
 };
 

@@ -1,5 +1,6 @@
 /** Files of events in time. */
 export { type TemporalFormat, temporalFormats } from './event-files.js';
+export type { EventNodes, EventSide } from './event-nodes.js';
 export type { OnReadProgress, ReadProgress } from './event-table.js';
 export {
   loadTemporalDataset,

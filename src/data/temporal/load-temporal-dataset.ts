@@ -25,13 +25,26 @@ export async function loadTemporalDataset(
     throw new ValueError(expected('loadTemporalDataset', `one of ${names}`, 'name', name));
   }
   const data = await loadDataset(name, options);
-  const { src, dst, time, type, features, numNodes, featureWidth, labels, typeNames, names, numSources } =
-    data;
+  const {
+    src,
+    dst,
+    time,
+    type,
+    features,
+    numNodes,
+    featureWidth,
+    labels,
+    typeNames,
+    names,
+    nodes,
+    numSources,
+  } = data;
   const events = {
     ...{ src, dst, time },
     ...(type === null ? {} : { types: type }),
     ...(features === null ? {} : { features }),
   };
   const bipartite = numSources !== null;
-  return makeTemporalData({ name, events, numNodes, featureWidth, labels, typeNames, names, bipartite });
+  const parts = { name, events, numNodes, featureWidth, labels, typeNames, names, nodes, bipartite };
+  return makeTemporalData(parts);
 }

@@ -1,5 +1,6 @@
 /** Puts the parts of event files together: order of time, the pool of destinations, which side a node is on. */
 import { distinctIds } from '../../temporal/event-stream.js';
+import { shiftedNodes } from './event-nodes.js';
 import type { EventArrays, TemporalData } from './temporal-data.js';
 
 /** What a reader found; the rest follows from it. */
@@ -10,7 +11,7 @@ export function makeTemporalData(parts: TemporalParts): TemporalData {
   const { events, numNodes } = parts;
   return {
     ...{ featureWidth: 0, labels: null, nodeLabels: null, nodeFeatures: null },
-    ...{ typeNames: null, names: null },
+    ...{ typeNames: null, names: null, nodes: shiftedNodes(numNodes, 0) },
     bipartite: isBipartite(events, numNodes),
     ...parts,
     dstPool: distinctIds('readTemporal', events.dst, numNodes),

@@ -2,22 +2,31 @@
  * Node numbers from the ids in a file. Ids that are all there from 0 or 1 on stay as they are (less 1); others are
  * numbered in order of appearance, and `nodeIds` has the id of each.
  */
+import { type EventNodes, listedNodes, shiftedNodes } from './event-nodes.js';
 
 export interface NumberedNodes {
   readonly numNodes: number;
   readonly src: Int32Array;
   readonly dst: Int32Array;
+  /** What is taken off ids that stay in order. */
+  readonly base: 0 | 1;
   readonly nodeIds: Int32Array | null;
 }
 
+/** What the nodes are called; `size` may be larger than their count. */
+export function nodesOf({ base, nodeIds }: NumberedNodes, size: number): EventNodes {
+  return nodeIds === null ? shiftedNodes(size, base) : listedNodes(size, nodeIds);
+}
+
+/** `dst` may be empty where the two sides are numbered apart. */
 export function numberNodes(src: Int32Array, dst: Int32Array): NumberedNodes {
   const largest = largestOf(src, dst);
   const seen = largest < 64 * (src.length + 64) ? countByArray(src, dst, largest) : null;
   if (seen !== null) {
-    const base = seen.present[0] === 1 ? 0 : 1;
+    const base = largest < 0 || seen.present[0] === 1 ? 0 : 1;
     if (seen.count === largest + 1 - base) {
       const shift = (id: number): number => id - base;
-      return { numNodes: seen.count, src: src.map(shift), dst: dst.map(shift), nodeIds: null };
+      return { numNodes: seen.count, src: src.map(shift), dst: dst.map(shift), base, nodeIds: null };
     }
   }
   return byAppearance(src, dst, seen === null ? null : largest);
@@ -50,15 +59,15 @@ function byAppearance(src: Int32Array, dst: Int32Array, largest: number | null):
   const out = { src: new Int32Array(src.length), dst: new Int32Array(dst.length) };
   for (let i = 0; i < src.length; i++) {
     out.src[i] = numberOf(src[i]);
-    out.dst[i] = numberOf(dst[i]);
+    if (i < dst.length) out.dst[i] = numberOf(dst[i]);
   }
   const numNodes = largestOf(out.src, out.dst) + 1;
   const nodeIds = new Int32Array(numNodes);
   for (let i = 0; i < src.length; i++) {
     nodeIds[out.src[i]] = src[i];
-    nodeIds[out.dst[i]] = dst[i];
+    if (i < dst.length) nodeIds[out.dst[i]] = dst[i];
   }
-  return { numNodes, ...out, nodeIds };
+  return { numNodes, ...out, base: 0, nodeIds };
 }
 
 function numberByTable(largest: number): (id: number) => number {

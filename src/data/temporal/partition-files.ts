@@ -90,7 +90,7 @@ export interface PartitionData {
 /** Cuts a stream into parts and saves them; returns what was decided. */
 export async function partitionSave(
   root: string,
-  data: TemporalData | TemporalGraph,
+  data: Omit<TemporalData, 'nodes'> | TemporalGraph,
   options: PartitionSaveOptions,
 ): Promise<TemporalPartition> {
   const where = 'partitionSave';
@@ -179,7 +179,12 @@ export async function partitionLoad(root: string, options: PartitionLoadOptions)
   };
 }
 
-function graphOf({ events, numNodes, featureWidth, nodeFeatures }: TemporalData): TemporalGraph {
+function graphOf({
+  events,
+  numNodes,
+  featureWidth,
+  nodeFeatures,
+}: Omit<TemporalData, 'nodes'>): TemporalGraph {
   return new TemporalGraph(events, {
     ...{ numNodes, featureWidth },
     ...(nodeFeatures === null ? {} : { nodeFeatures }),

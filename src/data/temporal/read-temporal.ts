@@ -11,10 +11,11 @@ import { mismatch } from '../check.js';
 import { readNpz } from '../formats/npz.js';
 import type { EventColumns } from './event-columns.js';
 import { findEventFile, headOf, namedLayout, type TemporalFormat } from './event-files.js';
+import { shiftedNodes, sidedNodes } from './event-nodes.js';
 import { type ColumnRole, type OnReadProgress, readEventTable, type TableLayout } from './event-table.js';
 import { type FeatureMatrix, findFeatures, pickRows } from './feature-files.js';
 import { makeTemporalData } from './make-temporal-data.js';
-import { largestOf, numberNodes } from './node-numbers.js';
+import { largestOf, nodesOf, numberNodes } from './node-numbers.js';
 import { sortByTime } from './sort-by-time.js';
 import type { NodeLabels, TemporalData } from './temporal-data.js';
 
@@ -104,14 +105,17 @@ function atLeast({ path, options }: Source, numNodes: number): number {
 
 async function readJodie(source: Source, layout: TableLayout): Promise<TemporalData> {
   const columns = await readColumns(source, layout);
-  const { src, time, label, featureWidth, features } = columns;
-  const numUsers = largestOf(src, src) + 1;
-  const dst = columns.dst.map((item) => item + numUsers);
-  const largest = numUsers + largestOf(columns.dst, columns.dst);
-  if (largest > 2 ** 31 - 2) mismatch(source.path, 'fewer than 2^31 users and items', largest);
+  const { time, label, featureWidth, features } = columns;
+  // Users and items count apart, so neither has a say in whether the other's ids have gaps.
+  const none = new Int32Array(0);
+  const users = numberNodes(columns.src, none);
+  const items = numberNodes(columns.dst, none);
+  const { src } = users;
+  const dst = items.src.map((item) => item + users.numNodes);
   const events = { src, dst, time, ...idsOf(columns), ...(featureWidth > 0 ? { features } : {}) };
-  const numNodes = atLeast(source, src.length === 0 ? 0 : largest + 1);
-  return makeTemporalData({ name: source.name, events, numNodes, featureWidth, labels: label });
+  const numNodes = atLeast(source, users.numNodes + items.numNodes);
+  const nodes = sidedNodes(nodesOf(users, users.numNodes), nodesOf(items, numNodes - users.numNodes));
+  return makeTemporalData({ name: source.name, events, numNodes, featureWidth, labels: label, nodes });
 }
 
 async function readTgn(source: Source, layout: TableLayout): Promise<TemporalData> {
@@ -134,6 +138,7 @@ async function readTgn(source: Source, layout: TableLayout): Promise<TemporalDat
   return makeTemporalData({
     ...{ name: source.name, events: { src, dst, time, ids, ...features }, numNodes, labels: label },
     ...{ featureWidth: edgeMatrix?.width ?? 0, nodeFeatures: nodeTensor(nodeMatrix, 1) },
+    nodes: shiftedNodes(numNodes, 1),
   });
 }
 
@@ -199,11 +204,13 @@ function splitOf(path: string, parts: Uint8Array): { trainEnd: number; validatio
 async function readSnap(source: Source, layout: TableLayout): Promise<TemporalData> {
   const columns = await readColumns(source, layout);
   const { time, type } = columns;
-  const { src, dst, numNodes, nodeIds } = numberNodes(columns.src, columns.dst);
+  const numbered = numberNodes(columns.src, columns.dst);
+  const { src, dst, nodeIds } = numbered;
   const events = { src, dst, time, ...idsOf(columns), ...(type === null ? {} : { types: type }) };
   const typeNames = type === null ? null : columns.typeNames;
+  const numNodes = atLeast(source, numbered.numNodes);
   return makeTemporalData({
-    ...{ name: source.name, events, numNodes: atLeast(source, numNodes), typeNames },
+    ...{ name: source.name, events, numNodes, typeNames, nodes: nodesOf(numbered, numNodes) },
     ...(nodeIds === null ? {} : { nodeIds }),
   });
 }

@@ -1,5 +1,6 @@
 /** What the readers of event files return: arrays that a temporal graph takes as they are, and what else the files say. */
 import type { Tensor } from '../../tensor/index.js';
+import type { EventNodes } from './event-nodes.js';
 
 /** Events in order of time; row i is the i-th of the stream. */
 export interface EventArrays {
@@ -39,6 +40,8 @@ export interface TemporalData {
   /** [nodes, width]. */
   readonly nodeFeatures: Tensor | null;
   readonly typeNames: readonly string[] | null;
+  /** What the file calls the nodes, and back. */
+  readonly nodes: EventNodes;
   /** The name of each node in the file; null where ids are numbers. */
   readonly names: readonly string[] | null;
   /** The id of each node in the file, where ids are numbers with gaps. */
