@@ -3,17 +3,7 @@
  * TGN's merge layer over [h_s ‖ h_d].
  */
 import { Linear, Module, type ParameterOptions } from '../../nn/index.js';
-import {
-  add,
-  expand,
-  gatherRows,
-  linear,
-  linearPair,
-  relu,
-  reshape,
-  slice,
-  type Tensor,
-} from '../../tensor/index.js';
+import { add, expand, gatherRows, linear, relu, reshape, slice, type Tensor } from '../../tensor/index.js';
 import { expected, ShapeError } from '../../util/errors.js';
 
 /** Rows of the embeddings that belong to events: their ends, and q negatives of each at i·q. */
@@ -75,14 +65,15 @@ export class EdgePredictor extends Module {
     return this.#many(embeddings, roots, events, amount, this.#pairRows(pairFeatures));
   }
 
-  /** Scores of the pairs (a[i], b[i]), [n]. */
+  /**
+   * Scores of the pairs (a[i], b[i]), [n]. Both ends are mapped on their own and then added, as for many negatives: a score
+   * has the same bits whatever else is asked.
+   */
   pairs(embeddings: Tensor, a: Int32Array, b: Int32Array, pairFeatures: Tensor | null = null): Tensor {
-    const { src, dst } = this;
-    const [hs, hd] = [gatherRows(embeddings, a), gatherRows(embeddings, b)];
+    const hs = this.src.forward(gatherRows(embeddings, a));
+    const hd = linear(gatherRows(embeddings, b), this.dst.weight);
     const known = this.#pairRows(pairFeatures);
-    if (known !== null)
-      return this.#score(relu(add(linearPair(hs, src.weight, hd, dst.weight, src.bias), known)));
-    return this.#score(linearPair(hs, src.weight, hd, dst.weight, src.bias, { relu: true }));
+    return this.#score(relu(add(hs, known === null ? hd : add(hd, known))));
   }
 
   /** Each source is mapped once for all of its negatives. */
