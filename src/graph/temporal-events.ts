@@ -37,7 +37,7 @@ export interface EventColumns {
 export const mostEvents = 2 ** 31 - 2;
 
 /** Farthest time from 0: differences of any two must be numbers with 32 bits, which is how models see them. */
-const longest = 1.7e38;
+export const longest = 1.7e38;
 
 /** What the columns of a call must agree with. */
 export interface EventRules {

@@ -75,7 +75,7 @@ const name = 'TemporalGraph';
 
 export class TemporalGraph {
   readonly directed: boolean;
-  readonly adjacency = new TemporalAdjacency();
+  readonly #adjacency = new TemporalAdjacency();
   readonly #store = new EventStore();
   /** Rows whose flag is 0 make nobody a neighbour. */
   readonly #keep: Uint8Array | null;
@@ -117,6 +117,11 @@ export class TemporalGraph {
 
   get numNodes(): number {
     return this.#numNodes;
+  }
+
+  /** Whether events may bring new nodes. */
+  get growsNodes(): boolean {
+    return this.#growNodes;
   }
 
   get numEvents(): number {
@@ -210,16 +215,16 @@ export class TemporalGraph {
     return low;
   }
 
-  /** What a sampler reads, safe while events are appended. */
+  /** What a sampler reads, safe while events are appended. For reading only: kernels trust it. */
   moment(): TemporalMoment {
-    const { starts, neighbors, rows } = this.adjacency;
+    const { starts, neighbors, rows } = this.#adjacency;
     const { time, count } = this.#store;
     return { starts, neighbors, rows, time, numEvents: count, numNodes: this.#numNodes };
   }
 
   /** Neighbour lists as compact arrays; `eid` are the event ids. */
   toTCSR(): TCSR {
-    return this.adjacency.toTCSR(this.#store.time, this.#store.ids);
+    return this.#adjacency.toTCSR(this.#store.time, this.#store.ids);
   }
 
   /** The stream up to event `row`, with the same nodes: the events of training, for example. */
@@ -314,7 +319,7 @@ export class TemporalGraph {
       if (columns.maxNode >= this.#numNodes) this.#setNodes(columns.maxNode + 1);
       this.#store.append(columns, firstId, share);
       const { src, dst } = this.#store;
-      this.adjacency.append(src, dst, firstRow, firstRow + count, this.directed, this.#keep);
+      this.#adjacency.append(src, dst, firstRow, firstRow + count, this.directed, this.#keep);
       this.#lastSeen = Math.max(this.#lastSeen, this.lastTime);
       this.#views = null;
     }
@@ -323,7 +328,7 @@ export class TemporalGraph {
 
   #setNodes(numNodes: number): void {
     this.#numNodes = numNodes;
-    this.adjacency.growNodes(numNodes);
+    this.#adjacency.growNodes(numNodes);
   }
 
   #view(): Views {

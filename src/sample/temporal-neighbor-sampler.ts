@@ -11,6 +11,7 @@
  * hops[0].eventRows; // events of nodes 3 and 7, oldest first
  */
 import { TemporalGraph } from '../graph/index.js';
+import { longest } from '../graph/temporal-events.js';
 import { asyncKernels, kernels } from '../native/index.js';
 import type { Ids } from '../tensor/index.js';
 import { checkIds } from '../tensor/ops/common.js';
@@ -172,7 +173,8 @@ function checkSeeds(seeds: TemporalSeeds, numNodes: number): { nodes: Int32Array
   const times = new Float64Array(given.length);
   for (let i = 0; i < times.length; i++) {
     const t = given[i];
-    if (typeof t !== 'number' || t - t !== 0) checkNumber(name, `seeds.times[${i}]`, t);
+    if (typeof t !== 'number' || !(Math.abs(t) <= longest))
+      checkNumber(name, `seeds.times[${i}]`, t, -longest, longest);
     // Minus zero is zero, so that equal times are equal bits.
     times[i] = t + 0;
   }

@@ -13,7 +13,9 @@ export class EventWeights {
   constructor(where: string, weights: TemporalWeights) {
     this.#where = where;
     if (Array.isArray(weights)) this.#given = Float32Array.from(weights);
-    else if (weights instanceof Float32Array || typeof weights === 'function') this.#given = weights;
+    // A copy: kernels on other threads read it after the caller may have changed or given away the original.
+    else if (weights instanceof Float32Array) this.#given = weights.slice();
+    else if (typeof weights === 'function') this.#given = weights;
     else throw new ValueError(expected(where, 'a Float32Array, numbers or a function', 'weights', weights));
   }
 
@@ -25,6 +27,12 @@ export class EventWeights {
       const advice = 'Where events are appended, give a function.';
       throw new ShapeError(expected(this.#where, `${count} numbers, one per event,`, 'weights', got, advice));
     }
+    if (typeof this.#given !== 'function') return this.#check(weights, count);
+    // What a function gives may be changed or given away afterwards as well.
+    return this.#check(weights.slice(0, count), count);
+  }
+
+  #check(weights: Float32Array, count: number): Float32Array {
     for (let i = this.#checked === weights ? this.#count : 0; i < count; i++) {
       if (!(weights[i] >= 0 && weights[i] < Infinity)) {
         const got = `${weights[i]} at position ${i}`;

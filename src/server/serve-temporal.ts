@@ -2,6 +2,7 @@
  * `serveTemporal`: a trained temporal model behind HTTP. It listens on this machine only unless told otherwise. While no
  * request waits, events that came in are taken into memory, so that scores are current without a wait.
  */
+import { hostname, networkInterfaces } from 'node:os';
 import { serve } from '@hono/node-server';
 import { StateError } from '../util/errors.js';
 import { type TemporalAppOptions, temporalApp } from './temporal-app.js';
@@ -39,7 +40,7 @@ export async function serveTemporal({
   const address = server.address();
   const actual = typeof address === 'object' && address !== null ? address.port : port;
   const shown = host.includes(':') ? `[${host}]` : host;
-  hosts.push(`${shown}:${actual}`, `localhost:${actual}`, `127.0.0.1:${actual}`);
+  hosts.push(...hostNames(host, actual));
   // A batch at a time, so that a request never waits for more than one.
   const idle = setInterval(() => {
     try {
@@ -58,4 +59,20 @@ export async function serveTemporal({
         if ('closeAllConnections' in server) server.closeAllConnections();
       }),
   };
+}
+
+/** What a request may call this server: its address; on all addresses those of the machine, and its name. */
+function hostNames(host: string, port: number): string[] {
+  const everywhere = host === '0.0.0.0' || host === '::';
+  const own = everywhere
+    ? [
+        hostname(),
+        ...Object.values(networkInterfaces()).flatMap((list) => list?.map(({ address }) => address) ?? []),
+      ]
+    : [host];
+  const names = [...own, 'localhost', '127.0.0.1']
+    .map((name) => name.toLowerCase())
+    .map((name) => (name.includes(':') ? `[${name}]` : name));
+  // The usual port is left out of a Host header.
+  return [...new Set(names.flatMap((name) => (port === 80 ? [name, `${name}:80`] : [`${name}:${port}`])))];
 }

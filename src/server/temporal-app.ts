@@ -42,7 +42,7 @@ const recommendBody = z.strictObject({
 export function temporalApp({ scorer, destinations, hosts, maxBody = 2 ** 24 }: TemporalAppOptions): Hono {
   const app = new Hono();
   app.use(async (context, next) => {
-    const host = context.req.header('host') ?? '';
+    const host = (context.req.header('host') ?? '').toLowerCase();
     if (!hosts.includes(host))
       return context.json({ error: `expected a request to ${hosts.join(' or ')}, got Host ${host}.` }, 403);
     return next();

@@ -59,10 +59,11 @@ export class OnlineScorer {
 
   /** Adds events; refused as a whole when one of them is wrong. */
   append(events: TemporalEvents): Appended {
-    const appended = this.graph.append(events);
     const { mailbox } = this.#runtime;
-    if (mailbox !== null && mailbox.numNodes < this.graph.numNodes) mailbox.grow(this.graph.numNodes);
-    return appended;
+    // Room for new nodes first: an event whose nodes find none must not be in the stream.
+    const needed = mostNode(events) + 1;
+    if (mailbox !== null && needed > mailbox.numNodes && this.graph.growsNodes) mailbox.grow(needed);
+    return this.graph.append(events);
   }
 
   /**
@@ -150,7 +151,7 @@ export class OnlineScorer {
 
   /** Memory cannot go back: it would answer with what happened later. */
   #time(t: number): number {
-    checkNumber('score', 't', t);
+    checkNumber('score', 't', t, -1.7e38, 1.7e38);
     const known = this.#runtime.mailbox === null || this.#stateRows === 0;
     const last = known ? Number.NEGATIVE_INFINITY : this.graph.time[this.#stateRows - 1];
     if (t > last) return t;
@@ -162,6 +163,15 @@ export class OnlineScorer {
   #node(name: string, ids: ArrayLike<number>, i: number): number {
     return checkInteger('score', `${name}[${i}]`, ids[i], 0, this.graph.numNodes - 1);
   }
+}
+
+/** The largest id that looks like one; what is wrong with the others is found when they are appended. */
+function mostNode({ src, dst }: TemporalEvents): number {
+  let most = -1;
+  for (const ids of [src, dst] as readonly ArrayLike<number>[])
+    for (let i = 0; i < (ids?.length ?? 0); i++)
+      if (Number.isInteger(ids[i]) && ids[i] < 2 ** 31 - 2 && ids[i] > most) most = ids[i];
+  return most;
 }
 
 /** The last values of a measure, for percentiles. */

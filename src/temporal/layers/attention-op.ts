@@ -17,7 +17,7 @@ import {
   packed,
   zerosLike,
 } from '../../tensor/ops/common.js';
-import { checkNumber, expected, ShapeError, ValueError } from '../../util/errors.js';
+import { checkNumber, expected, ShapeError, StateError, ValueError } from '../../util/errors.js';
 import type { Random } from '../../util/philox.js';
 
 /** The edges that destinations attend to. */
@@ -49,6 +49,8 @@ interface Attributes extends AttentionEdges {
   readonly drop: number;
   readonly scale: number;
   readonly slope: number;
+  /** Length of `features` in the forward pass. */
+  readonly featuresNeeded: number;
 }
 
 const temporalAttentionOp = builtinOp<Attributes>({
@@ -89,6 +91,10 @@ const temporalAttentionOp = builtinOp<Attributes>({
     return y;
   },
   backward(ctx, gy, a) {
+    if (a.features !== null && a.features.length < a.featuresNeeded)
+      throw new StateError(
+        'temporalAttention: expected the features of the forward pass, got an array that was given away since. Keep it until backward is done.',
+      );
     const [query, h, w, b, raw, alpha, encoded] = ctx.saved;
     const [heads, numDst] = query.shape;
     const like = (t: Tensor, wanted: boolean): Tensor | null =>
@@ -170,7 +176,11 @@ export function temporalAttention(
   checkNumber(where, 'dropout', dropout, 0, 1);
   const key = dropout === 0 ? null : random.split(random.reserve(1)).key;
   const checked = checkEdges(where, edges, h);
-  return temporalAttentionOp([query, h, w, b], { ...checked, key, drop: dropout, scale, slope });
+  return temporalAttentionOp([query, h, w, b], {
+    ...checked,
+    ...{ key, drop: dropout, scale, slope },
+    featuresNeeded: checked.features?.length ?? 0,
+  });
 }
 
 /** Edges whose numbers are in range and whose arrays have the type of h. */

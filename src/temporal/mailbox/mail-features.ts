@@ -26,6 +26,12 @@ function gatherEvents(features: Float32Array, events: Int32Array, width: number)
   const holes = events.includes(-1);
   const ids = holes ? events.map((event) => Math.max(event, 0)) : events;
   if (features.length < width) return picked;
+  const known = Math.floor(features.length / width);
+  const bad = kernels().findOutOfRange(ids, n, 0, known);
+  if (bad >= 0) {
+    const what = `features of ${ids[bad] + 1} events`;
+    throw new ShapeError(expected('getMail', what, 'edgeFeatures', `${known} rows`));
+  }
   kernels().gatherRows(features, ids, picked, n, width * 4);
   for (let i = 0; holes && i < n; i++) if (events[i] < 0) picked.fill(0, i * width, (i + 1) * width);
   return picked;

@@ -27,7 +27,14 @@ import { LatestFinder } from './merge.js';
 import { type MailEvents, makeMail } from './messages.js';
 import type { MailBoxRows, StateDelta } from './rows.js';
 import { checkSnapshot, joinDeltas, type MailBoxSnapshot, takeSnapshot } from './snapshot.js';
-import { allocateState, resetState, type StateArrays, type StateSizes, stateNames } from './state.js';
+import {
+  allocateState,
+  bytesPerNode,
+  resetState,
+  type StateArrays,
+  type StateSizes,
+  stateNames,
+} from './state.js';
 import { StateWriter } from './state-writer.js';
 
 export interface MailBoxOptions {
@@ -89,6 +96,11 @@ export class SharedMailBox {
     return this.#sizes.numNodes;
   }
 
+  /** Bytes of what is known of all nodes. */
+  get bytes(): number {
+    return this.numNodes * bytesPerNode(this.#sizes);
+  }
+
   /** Commits since the beginning; restored with a snapshot, so that a reader can tell whether its rows are current. */
   get version(): number {
     return this.#version;
@@ -109,12 +121,16 @@ export class SharedMailBox {
   /** Makes room for new nodes, which start empty. */
   grow(numNodes: number): void {
     checkInteger('grow', 'numNodes', numNodes, this.numNodes, 2 ** 31 - 2);
-    this.#sizes = { ...this.#sizes, numNodes };
-    if (numNodes <= this.#capacity) return;
-    this.#capacity = Math.max(numNodes, Math.min(2 * this.#capacity, 2 ** 31 - 2));
-    const grown = allocateState(this.#sizes, this.#capacity);
-    for (const name of stateNames) (grown[name] as Float64Array).set(this.#state[name] as Float64Array);
-    this.#state = grown;
+    const sizes = { ...this.#sizes, numNodes };
+    if (numNodes > this.#capacity) {
+      // Nothing is changed before there is room for everything.
+      const capacity = Math.max(numNodes, Math.min(2 * this.#capacity, 2 ** 31 - 2));
+      const grown = allocateState(sizes, capacity);
+      for (const name of stateNames) (grown[name] as Float64Array).set(this.#state[name] as Float64Array);
+      this.#capacity = capacity;
+      this.#state = grown;
+    }
+    this.#sizes = sizes;
   }
 
   // --- reading -------------------------------------------------------------------------------------------------------
@@ -124,6 +140,7 @@ export class SharedMailBox {
    * @param whole read mails together with the features of their events where a node has one mail (`wholeMail`).
    */
   read(ids: Int32Array, whole = false): MailBoxRows {
+    if (!(ids instanceof Int32Array)) throw new ValueError(expected('read', 'an Int32Array', 'ids', ids));
     checkNodes('read', 'ids', ids, this.numNodes);
     const n = ids.length;
     const state = this.#state;
@@ -260,7 +277,7 @@ export class SharedMailBox {
 
   /** Becomes what the snapshot was taken of; one that does not fit is refused and changes nothing. */
   restore(snapshot: MailBoxSnapshot): void {
-    const pending = checkSnapshot(snapshot, this.#state, this.#sizes);
+    const pending = checkSnapshot(snapshot, this.#state, this.#sizes, this.#knownEvents());
     // Room beyond numNodes must be empty for nodes to come.
     resetState(this.#state, this.#sizes.startTime);
     for (const name of stateNames)

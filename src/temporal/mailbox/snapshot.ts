@@ -1,5 +1,5 @@
 /** A mailbox as plain arrays, for checkpoints: all it knows, including what waits for `drain`. */
-import type { FloatArray, TypedArray } from '../../native/index.js';
+import { type FloatArray, kernels, type TypedArray } from '../../native/index.js';
 import { expected, FormatError } from '../../util/errors.js';
 import type { PlainDelta } from './check-delta.js';
 import { copyState, type StateArrays, type StateSizes, stateNames, stateWidths } from './state.js';
@@ -31,7 +31,12 @@ export function takeSnapshot(
 }
 
 /** Refuses a snapshot that does not fit before anything is changed; returns what waits in it. */
-export function checkSnapshot(snapshot: MailBoxSnapshot, state: StateArrays, sizes: StateSizes): PlainDelta {
+export function checkSnapshot(
+  snapshot: MailBoxSnapshot,
+  state: StateArrays,
+  sizes: StateSizes,
+  numEvents: number,
+): PlainDelta {
   const where = 'restore';
   if (typeof snapshot !== 'object' || snapshot === null || typeof snapshot.arrays !== 'object')
     throw new FormatError(expected(where, 'what snapshot() returned', 'snapshot', snapshot));
@@ -59,8 +64,42 @@ export function checkSnapshot(snapshot: MailBoxSnapshot, state: StateArrays, siz
       name === 'memory' || name === 'mail' ? floats : name.endsWith('Time') ? Float64Array : Int32Array;
     checkArray(snapshot, `pending.${name}`, type, length);
   }
+  checkValues(snapshot, sizes, numEvents);
   const entries = pendingNames.map((name) => [name, snapshot.arrays[`pending.${name}`].slice()]);
   return Object.fromEntries(entries) as PlainDelta;
+}
+
+/** What kernels take as places, and clocks compare, must be what a mailbox can hold. */
+function checkValues({ arrays }: MailBoxSnapshot, sizes: StateSizes, numEvents: number): void {
+  const events = Math.min(numEvents, 2 ** 31 - 1);
+  const ranges: Readonly<Record<string, readonly [number, number]>> = {
+    cursor: [0, sizes.slots],
+    count: [0, sizes.slots + 1],
+    memoryEvents: [-1, 2 ** 31 - 1],
+    mailEvents: [-1, events],
+    'pending.nodes': [0, sizes.numNodes],
+    'pending.memoryEvents': [-1, 2 ** 31 - 1],
+    'pending.mailNodes': [0, sizes.numNodes],
+    'pending.mailEvents': [0, events],
+  };
+  for (const [name, [low, high]] of Object.entries(ranges)) {
+    const array = arrays[name] as Int32Array;
+    const bad = kernels().findOutOfRange(array, array.length, low, high);
+    if (bad >= 0) throw wrongValue(`from ${low} to ${high - 1}`, name, bad, array[bad]);
+  }
+  const floats = ['memory', 'memoryTime', 'mail', 'mailTime', 'mailFeatures'];
+  for (const name of [...floats, ...floats.slice(0, 4).map((name) => `pending.${name}`)]) {
+    const array = arrays[name] as Float64Array;
+    for (let i = 0; i < array.length; i++)
+      if (!Number.isFinite(array[i])) throw wrongValue('finite', name, i, array[i]);
+  }
+}
+
+function wrongValue(what: string, name: string, at: number, got: number): FormatError {
+  const advice = 'The snapshot was changed; take another.';
+  return new FormatError(
+    expected('restore', `numbers ${what}`, `${name}[${at}] of the snapshot`, got, advice),
+  );
 }
 
 function checkArray(snapshot: MailBoxSnapshot, name: string, type: unknown, length: number): void {

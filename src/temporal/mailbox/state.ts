@@ -6,6 +6,7 @@
  * always its first `count`; `cursor` is the one that the next mail takes.
  */
 import type { FloatArray, TypedArray } from '../../native/index.js';
+import { expected, ValueError } from '../../util/errors.js';
 
 export interface StateSizes {
   readonly numNodes: number;
@@ -55,7 +56,29 @@ export const stateNames = [
   ...(['mailFeatures', 'cursor', 'count'] as const),
 ] as const satisfies readonly StateName[];
 
+/** Bytes of everything that is known of one node. */
+export function bytesPerNode(sizes: StateSizes): number {
+  const { memory, mail, mailFeatures, mailTime, mailEvents } = stateWidths(sizes);
+  const floats = sizes.dtype === 'f64' ? 8 : 4;
+  return floats * (memory + mail + mailFeatures) + 8 * (1 + mailTime) + 4 * (3 + mailEvents);
+}
+
+/** All arrays, or an error that names the size: what does not fit must not end in half a store. */
 export function allocateState(sizes: StateSizes, capacity: number): StateArrays {
+  try {
+    return allocate(sizes, capacity);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    const gigabytes = (capacity * bytesPerNode(sizes)) / 2 ** 30;
+    const got = `${capacity} nodes with ${bytesPerNode(sizes)} bytes each (${gigabytes.toFixed(1)} GiB)`;
+    const advice = 'Use fewer nodes, a smaller dim_out or a smaller mailbox_size.';
+    throw new ValueError(
+      expected('SharedMailBox', 'memory and mail that fit in memory', 'numNodes', got, advice),
+    );
+  }
+}
+
+function allocate(sizes: StateSizes, capacity: number): StateArrays {
   const widths = stateWidths(sizes);
   const floats = (name: StateName): FloatArray => {
     const length = capacity * widths[name];

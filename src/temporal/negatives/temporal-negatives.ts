@@ -88,6 +88,12 @@ export class TemporalNegatives {
     this.#trainPool = own ?? distinctIds(name, stream.dst.subarray(0, this.#trainEnd), stream.numNodes);
     this.amount = this.#checkAmount(options.amount);
     this.#avoid = options.avoidPositives ?? strategy !== 'random';
+    const byHistory = strategy === 'historical' || strategy === 'inductive';
+    if (byHistory && this.amount >= this.pool.length) {
+      const advice = 'No more could be found without those that it meets.';
+      const what = `fewer than the ${this.pool.length} nodes of the pool`;
+      throw new ValueError(expected(name, what, 'amount', this.amount, advice));
+    }
     checkNumber(name, 'historicalRatio', historicalRatio, 0, 1);
     this.#numHistorical = strategy === 'tgb' ? Math.floor(this.amount * historicalRatio) : this.amount;
     this.#words = new EventWords(checkInteger(name, 'seed', options.seed ?? 0));

@@ -12,8 +12,12 @@ import {
   TemporalRuntime,
 } from '../../temporal/index.js';
 import { manualSeed } from '../../tensor/index.js';
+import { StateError } from '../../util/errors.js';
 import type { OpenedStream } from './open-stream.js';
 import type { TemporalRunConfig } from './run-config.js';
+
+/** A checkpoint is one file, which ends at 4 GiB; a part is left for parameters. */
+const mostStateBytes = 3.75 * 2 ** 30;
 
 export interface TemporalAssembly {
   readonly model: GeneralModel;
@@ -42,6 +46,11 @@ export function assembleTemporal(config: TemporalRunConfig, stream: OpenedStream
           edgeFeatures: () => graph.features,
           startTime: Math.min(0, graph.numEvents > 0 ? graph.time[0] : 0),
         });
+  const stateBytes = mailbox?.bytes ?? 0;
+  if (stateBytes > mostStateBytes)
+    throw new StateError(
+      `memory: expected at most ${mostStateBytes / 2 ** 30} GiB of memory and mail, which a checkpoint can hold, got ${(stateBytes / 2 ** 30).toFixed(1)} GiB for ${graph.numNodes} nodes. Lower memory.dim_out or memory.mailbox_size, or number nodes without gaps.`,
+    );
   const optimizer = new Adam(model.parameters(), { lr: settings.train.lr });
   const runtime = new TemporalRuntime({
     ...{ model, mailbox, optimizer },

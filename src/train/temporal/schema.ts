@@ -71,7 +71,7 @@ const evaluation = section({
     'random',
     'wrong destinations: any of the stream, earlier partners, partners of later events only, or every destination',
   ),
-  amount: field(integer(1), 1, 'wrong destinations for each event; all: has no say'),
+  amount: field(integer(1, 100_000), 1, 'wrong destinations for each event; all: has no say'),
   batch_size: field(
     countOr('as in training'),
     -1,
