@@ -42,7 +42,9 @@ export async function exportCommand(directory: string, command: ExportCommand): 
       );
   if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true)
     throw new StorageError(`export: expected a directory, got ${directory}.`, { path: directory });
-  const tables: NamedTable[] = isTemporalRun(directory) ? [await memoryTable(directory)] : [];
+  const temporal = isTemporalRun(directory);
+  if (temporal) checkTemporalTables(directory, command);
+  const tables: NamedTable[] = temporal ? [await memoryTable(directory)] : [];
   if (tables.length === 0) for (const open of openers) tables.push(...(await open(directory)));
   const isRun = existsSync(join(directory, 'full_config.yaml'));
   // A model of features alone has no other rows of nodes.
@@ -92,6 +94,19 @@ const kinds: Readonly<Record<string, readonly string[]>> = {
   features: ['features'],
   memory: ['memory'],
 };
+
+/** A temporal run has one table; asking for another must not end in a search for those of other runs. */
+function checkTemporalTables(directory: string, { what, tables }: ExportCommand): void {
+  const check = (option: string, names: readonly string[] = []): void => {
+    const other = names.find((name) => name !== 'memory');
+    if (other === undefined) return;
+    throw new ValueError(
+      `export: expected memory for ${option}, got ${other}. The temporal run ${directory} exports the memory of every node; embeddings are of a node at a time, so score pairs with skein predict.`,
+    );
+  };
+  check('--what', what);
+  check('--tables', tables);
+}
 
 /** The memory of every node of a temporal run, as it stands in the state that is exported. */
 async function memoryTable(directory: string): Promise<NamedTable> {

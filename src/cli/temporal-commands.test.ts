@@ -1,8 +1,9 @@
 /** The commands on temporal runs: config, train, info, eval, predict, export, and refusals. A small stream, in this process. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { resumeCommand } from '../train/run/index.js';
 import { Random } from '../util/philox.js';
 import { run } from './program.js';
 
@@ -150,6 +151,22 @@ it('predict refuses by name what it cannot score', async () => {
   );
 });
 
+it('train goes on with a run that is named by its directory, with its own configuration', async () => {
+  const directory = join(folder, 'a run');
+  const small = ['--train.epoch=1', '--train.lr=0.01', `--storage.model_dir=${directory}`];
+  await last('train', at('tgat.yaml'), ...small);
+  const moved = join(folder, 'moved run');
+  renameSync(directory, moved);
+  const done = await last('train', moved, '--training.resume_training=true', '--train.epoch=2');
+  expect(done).toMatchObject({ directory: moved, epochs: 2 });
+  expect(readFileSync(join(moved, 'full_config.yaml'), 'utf8')).toMatch(/lr: 0\.01/);
+  expect(readFileSync(join(moved, 'config.yaml'), 'utf8')).toBe(readFileSync(at('tgat.yaml'), 'utf8'));
+  expect(await refused('train', moved)).toMatch(/which has a finished run.*resume_training: true/);
+  expect(await refused('train', folder)).toMatch(/a configuration file or the directory of a run/);
+  expect(resumeCommand(moved)).toBe(`skein train '${moved}' --training.resume_training=true`);
+  expect(resumeCommand('/runs/a-1')).toBe('skein train /runs/a-1 --training.resume_training=true');
+});
+
 it('export writes the memory of every node; query says what to use', async () => {
   const done = await last('export', at('tgn'), '--output-dir', at('vectors'));
   expect(done['files']).toEqual([join(at('vectors'), 'memory.csv')]);
@@ -159,6 +176,15 @@ it('export writes the memory of every node; query says what to use', async () =>
       .split('\n').length,
   ).toBeGreaterThanOrEqual(20);
   expect(await refused('export', at('tgat'))).toMatch(/with memory.*memory\.type is none/);
+  for (const [option, name] of [
+    ['--what', 'encoded'],
+    ['--tables', 'embeddings'],
+  ])
+    expect(await refused('export', at('tgn'), option, name)).toMatch(
+      new RegExp(
+        `^.*export: expected memory for ${option}, got ${name}\\. The temporal run .* exports the memory`,
+      ),
+    );
   expect(await refused('query', at('tgn'), '--head', '0')).toMatch(/temporal run .*skein serve --temporal/);
 });
 

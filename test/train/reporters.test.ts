@@ -163,6 +163,18 @@ describe('ProgressReporter', () => {
     const [first] = lines(4, [25_000], 100_000);
     expect(first).toBe('epoch 1: 25,000/100,000 edges (25 %), 25.0k edges/s, 0:03 left, loss 0.5000\n');
   });
+
+  it('counts only its own items for rate and rest when an epoch goes on', () => {
+    let time = 0;
+    const written: string[] = [];
+    const stream = { write: (text: string) => written.push(text) };
+    const progress = new ProgressReporter({ logsPerEpoch: 10, stream, now: () => time });
+    progress.start(2, 1000, 700);
+    time = 10_000;
+    progress.addResult(100);
+    expect(progress.state().perSecond).toBe(10);
+    expect(written).toEqual(['epoch 2: 800/1,000 edges (80 %), 10 edges/s, 0:20 left\n']);
+  });
 });
 
 it('Output sends JSON to stdout and text to stderr with --json', () => {

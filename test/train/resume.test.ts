@@ -182,6 +182,26 @@ describe('checkpoints', () => {
   });
 });
 
+test('what is refused leaves the configuration of a run as it was; what goes on replaces it', async () => {
+  const given = config('memory', folder(), { checkpoint: { interval_batches: 4 } });
+  await cutOff(given, 10);
+  const at = given.storage.model_dir as string;
+  const written = (): string[] =>
+    ['config.yaml', 'full_config.yaml'].map((name) => readFileSync(join(at, name), 'utf8'));
+  const before = written();
+  const wider = { encoder: { layers: [[{ type: 'EMBEDDING', output_dim: 16 }]] } };
+  const same = { storage: { model_dir: at }, training: { num_epochs: 3 } };
+  await expect(run(resumed(tinyConfig(dataset, { ...same, model: wider })))).rejects.toThrow(
+    /got another: model\.encoder\.layers\.0\.0\.output_dim 16 in place of 8\. Use/,
+  );
+  const fewer = { numNodes: 43, numRelations: 4, train: sets.train.subarray(0, 600) };
+  const other = writeDataset(folder(), { ...fewer, numNodes: 44 });
+  await expect(run(resumed(tinyConfig(other, same)))).rejects.toThrow(/expected the dataset that it was/);
+  expect(written()).toEqual(before);
+  await run(resumed(config('memory', at, { num_epochs: 2 })));
+  expect(written()[1]).toMatch(/num_epochs: 2/);
+});
+
 describe('damage', () => {
   /** Flips one bit in the middle of a file. */
   function flip(path: string): void {

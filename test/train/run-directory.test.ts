@@ -135,6 +135,19 @@ describe('refuses', () => {
 });
 
 describe('a resumed run', () => {
+  it('keeps its configuration until it is told to write the new one', async () => {
+    (await RunDirectory.open({ config: named(), source: '# first\n' })).close();
+    const files = (): string[] =>
+      ['config.yaml', 'full_config.yaml'].map((name) => readFileSync(join(root, 'run', name), 'utf8'));
+    const before = files();
+    const changed = config(`storage.model_dir=${join(root, 'run')}`, 'training.num_epochs=77');
+    using again = await RunDirectory.open({ config: changed, source: '# second\n', resume: true });
+    expect(files()).toEqual(before);
+    await again.writeConfig();
+    expect(files()[0]).toBe('# second\n');
+    expect(loadConfig(again.file('full_config.yaml')).config.training.num_epochs).toBe(77);
+  });
+
   it('drops a torn line and the records after its checkpoint', async () => {
     const run = await RunDirectory.open({ config: named() });
     for (const epoch of [1, 2, 3]) run.record({ epoch });

@@ -1,7 +1,8 @@
 /** Labels that change with time: a classifier on a trained model that stays as it is, in a run and by itself. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { NodeClassifier, TemporalRuntime } from 'skein/temporal';
 import {
   judgeRunLabels,
   Output,
@@ -12,7 +13,7 @@ import {
   trainTemporalRun,
 } from 'skein/train';
 import { Random } from 'skein/util';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-labels-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -34,7 +35,12 @@ function writeStream(path: string): void {
   writeFileSync(path, `${lines.join('\n')}\n`);
 }
 
-function train(name: string, labels: object, dataset: object): Promise<TemporalRunResult> {
+function train(
+  name: string,
+  labels: object,
+  dataset: object,
+  training: object = { logs_per_epoch: 0 },
+): Promise<TemporalRunResult> {
   const { config } = resolveTemporalConfig({
     dataset,
     labels,
@@ -42,7 +48,7 @@ function train(name: string, labels: object, dataset: object): Promise<TemporalR
     memory: { type: 'node', dim_out: 16, dim_time: 16 },
     gnn: { arch: 'transformer_attention', variant: 'tgn', dim_time: 16, dim_out: 16 },
     train: { epoch: 1, batch_size: 20, lr: 0.005 },
-    training: { logs_per_epoch: 0 },
+    training,
     storage: { model_dir: join(folder, name) },
   });
   const quiet = { write: () => true };
@@ -65,6 +71,34 @@ describe('labels of a run', () => {
     const run = await openTemporalRun(directory);
     expect(run.record.stage).toBe('finished');
     expect(await judgeRunLabels(run, 'test')).toEqual(labels.test);
+  });
+
+  it.each([
+    ['amid the pass over the stream', 'embed'],
+    ['amid the epochs of the classifier', 'forward'],
+  ] as const)('stop at a signal %s, and go on', async (_where, method) => {
+    const owner = method === 'embed' ? TemporalRuntime.prototype : NodeClassifier.prototype;
+    const call = owner[method] as (...args: never[]) => unknown;
+    let calls = 0;
+    const spy = vi.spyOn(owner as never, method as never).mockImplementation(function (
+      this: unknown,
+      ...args: never[]
+    ) {
+      if (++calls === 5) process.emit('SIGINT');
+      return call.apply(this, args) as never;
+    } as never);
+    const data = { path, format: 'jodie' };
+    const stopped = await train(`stopped-${method}`, { epochs: 200, patience: -1 }, data);
+    expect(stopped.interrupted).toBe(true);
+    expect(calls).toBe(5);
+    spy.mockRestore();
+    expect(existsSync(join(stopped.directory, 'done.json'))).toBe(false);
+    expect((await openTemporalRun(stopped.directory)).record.stage).toBe('finished');
+    const again = { resume_training: true, logs_per_epoch: 0 };
+    const whole = await train(`stopped-${method}`, { epochs: 2 }, data, again);
+    expect([whole.interrupted, whole.test]).toEqual([false, stopped.test]);
+    const done = JSON.parse(readFileSync(join(whole.directory, 'done.json'), 'utf8'));
+    expect(done['test.label_auc']).toEqual(expect.any(Number));
   });
 
   it('are refused where the stream has none, before training', async () => {

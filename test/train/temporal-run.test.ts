@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { TemporalRuntime } from 'skein/temporal';
-import { isTemporalRun, openTemporalRun, RunDirectory } from 'skein/train';
+import { isTemporalRun, openTemporalRun, RunDirectory, readTemporalRecord } from 'skein/train';
 import { FormatError, Random, StateError } from 'skein/util';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import {
@@ -172,22 +172,48 @@ describe('check 20: what a run leaves behind', () => {
     const given = prepare('tgn');
     await cutOff(given, 10, [often]);
     const before = await temporalState(given.at, 'last');
+    const files = ['config.yaml', 'full_config.yaml', 'metrics.jsonl'];
+    const written = (): string[] => files.map((name) => readFileSync(join(given.at, name), 'utf8'));
+    const kept = written();
     const other = fileOf(jodieText(400, { seed: 2 }), 'csv');
     expect(await refused(given, [`--dataset.path=${other}`])).toMatch(
       /expected the stream that it was trained on/,
     );
-    for (const change of ['--dataset.train_share=0.5', '--dataset.directed=true', '--training.random_seed=9'])
+    for (const change of ['--dataset.train_share=0.5', '--dataset.directed=true'])
       expect(await refused(given, [change])).toMatch(/expected the stream that it was trained on \(/);
+    expect(await refused(given, ['--training.random_seed=9'])).toMatch(
+      /expected 1 for training\.random_seed, with which it was trained, got 9\./,
+    );
+    expect(await refused(given, ['--memory.dim_out=16', '--sampling.neighbor=[5]'])).toMatch(
+      /got another: sampling\.neighbor \[5\] in place of \[4\], memory\.dim_out 16 in place of 8\. Use/,
+    );
     for (const change of ['--memory.dim_out=16', '--sampling.neighbor=[5]', '--gnn.att_head=1'])
       expect(await refused(given, [change])).toMatch(/expected the model that it was trained as/);
     expect(await refused(given, ['--memory.type=none'])).toMatch(/expected the model that it was trained as/);
     for (const change of ['--train.batch_size=40', '--train.reorder=1', '--training.negatives=2'])
       expect(await refused(given, [change])).toMatch(
-        /expected the batches of the epoch that it was saved in/,
+        /expected the batches of the epoch that it was saved in, got others: \S+ \d in place of|batch_size 40 in/,
       );
     expect(await temporalState(given.at, 'last')).toEqual(before);
+    expect(written()).toEqual(kept);
+    expect((await openTemporalRun(given.at)).record.position.step).toBeGreaterThan(0);
     // What does not change the past may change.
     expect((await temporalRun(given.file, ['--train.lr=0.001', '--train.epoch=2', resume])).epochs).toBe(2);
+    expect(written()[1]).toMatch(/lr: 0\.001/);
+  });
+
+  test('a seed is kept also when no node is held out and the epoch is at its end', async () => {
+    const given = prepare('tgat');
+    const all = '--dataset.new_node_share=0';
+    await temporalRun(given.file, [all, '--train.epoch=1']);
+    expect(await refused(given, [all, '--training.random_seed=2'])).toMatch(/1 for training\.random_seed/);
+  });
+
+  test('the checkpoint of where a run was cut off does not stay behind its end', async () => {
+    const given = prepare('tgn');
+    await cutOff(given, 10, [often]);
+    await temporalRun(given.file, [resume]);
+    expect((await readTemporalRecord(join(given.at, 'last'))).position).toEqual({ epoch: 3, step: 0 });
   });
 
   test('check 18: one flipped byte of a checkpoint is refused by name', async () => {

@@ -5,6 +5,7 @@
 import type { PreparedDataset } from '../../data/index.js';
 import { StateError } from '../../util/errors.js';
 import type { SkeinConfig } from '../config/index.js';
+import { differences } from '../run/differences.js';
 
 export interface RunIdentity {
   readonly dataset: string;
@@ -38,17 +39,16 @@ export function checkIdentity(folder: string, saved: RunIdentity, now: RunIdenti
     );
   if (saved.model !== now.model)
     throw new StateError(
-      `${folder}: expected the model that it was trained as, got another: ${difference(saved.model, now.model)}. Use the configuration of the run (full_config.yaml).`,
+      `${folder}: expected the model that it was trained as, got another: ${differences(keysOf(saved.model), keysOf(now.model)).join(', ')}. Use the configuration of the run (full_config.yaml).`,
       { path: folder },
     );
 }
 
-/** The first part of two descriptions that differs. */
-function difference(saved: string, now: string): string {
-  const [a, b] = [JSON.parse(saved), JSON.parse(now)] as Record<string, unknown>[];
-  for (const key of Object.keys(a)) {
-    const [was, is] = [JSON.stringify(a[key]), JSON.stringify(b[key])];
-    if (was !== is) return `model ${key} was ${was}, is ${is}`;
-  }
-  return 'model';
+/** A description of a model under the keys of its configuration. */
+function keysOf(described: string): unknown {
+  const { learning_task, layers, directions, decoder } = JSON.parse(described);
+  const [use_incoming_nbrs, use_outgoing_nbrs] = directions ?? [];
+  const [type, options] = decoder ?? [];
+  const encoder = { layers, use_incoming_nbrs, use_outgoing_nbrs };
+  return { model: { learning_task, encoder, decoder: { type, options } } };
 }

@@ -10,7 +10,15 @@ import { StateError } from '../../util/errors.js';
 import type { GraphBatcher } from '../batch/graph-batcher.js';
 import { checkAgainstDataset, learningRateFactor, type SkeinConfig } from '../config/index.js';
 import type { Model } from '../model/model.js';
-import { Interrupt, Output, ProgressReporter, peakRssMb, RunDirectory, TraceWriter } from '../run/index.js';
+import {
+  Interrupt,
+  Output,
+  ProgressReporter,
+  peakRssMb,
+  RunDirectory,
+  resumeCommand,
+  TraceWriter,
+} from '../run/index.js';
 import { checkResources } from './check-resources.js';
 import {
   adoptCheckpoint,
@@ -188,6 +196,7 @@ class Session {
     const { training, evaluation } = this.#config;
     const checkpoints = new Checkpoints(this.#run.path, model, table);
     if (resume !== null) await this.#restore(checkpoints, resume, batcher);
+    if (this.#run.resumed) await this.#run.writeConfig();
     const epochs = this.#firstEpoch + training.num_epochs;
     const evaluator = this.#evaluator(batcher, model);
     const trainer = this.#trainer(batcher, model, checkpoints);
@@ -355,7 +364,7 @@ class Session {
     await this.#save(checkpoints, batcher, ['last']);
     const directory = this.#run.path;
     this.#output.text(
-      `Stopped in epoch ${batcher.position.epoch + 1}. Go on with --storage.model_dir=${directory} --training.resume_training=true.`,
+      `Stopped in epoch ${batcher.position.epoch + 1}. Go on with: ${resumeCommand(directory)}`,
     );
     const rate = this.#items / Math.max(this.#seconds, 1e-9);
     this.#output.event('done', { interrupted: true, directory, epochs: batcher.position.epoch });

@@ -82,8 +82,10 @@ export abstract class Trainer {
     const started = performance.now();
     const { epoch, step } = batcher.position;
     const totalItems = batcher.numItems;
-    this.progressReporter?.start(epoch + 1, totalItems, Math.min(totalItems, step * batcher.batchSize));
     const before = this.#begun;
+    // Batches may be smaller than asked for, so their number alone does not tell.
+    const earlier = before?.items ?? Math.min(totalItems, step * batcher.batchSize);
+    this.progressReporter?.start(epoch + 1, totalItems, earlier);
     this.#begun = null;
     let { batches, items, loss } = before ?? { batches: 0, items: 0, loss: 0 };
     const skipped = items;
@@ -103,8 +105,9 @@ export abstract class Trainer {
     const done = (batch: Batch, batchLoss: number): boolean => {
       batches++;
       items += batch.batchSize;
-      loss += this.model.lossIsMean ? batchLoss * batch.batchSize : batchLoss;
-      this.progressReporter?.addResult(batch.batchSize, batchLoss);
+      const sum = this.model.lossIsMean ? batchLoss * batch.batchSize : batchLoss;
+      loss += sum;
+      this.progressReporter?.addResult(batch.batchSize, sum);
       options.onBatch?.(progress());
       const wish = options.decide?.(progress()) ?? 'go';
       // Batches that were under way already may not take back what an earlier one asked for.

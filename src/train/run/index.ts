@@ -31,6 +31,7 @@ export {
   shortCount,
 } from './progress-reporter.js';
 export { formatMetric, type MetricValues, Reporter } from './reporter.js';
+export { resumeCommand } from './resume-command.js';
 export {
   checkRunConfig,
   type MetricsRecord,

@@ -40,6 +40,8 @@ export class ProgressReporter extends Reporter {
   #epoch = 0;
   #total = 0;
   #done = 0;
+  /** Done before this process went on with the epoch: not to the credit of its rate. */
+  #earlier = 0;
   #lossSum = 0;
   #lossItems = 0;
   #started = 0;
@@ -59,7 +61,7 @@ export class ProgressReporter extends Reporter {
     this.stop();
     this.#epoch = epoch;
     this.#total = total;
-    this.#done = done;
+    this.#done = this.#earlier = done;
     this.#lossSum = this.#lossItems = 0;
     this.#started = this.#now();
     this.#nextReport = Math.floor((done * this.logsPerEpoch) / Math.max(total, 1)) + 1;
@@ -100,7 +102,7 @@ export class ProgressReporter extends Reporter {
       done: this.#done,
       total: this.#total,
       seconds,
-      perSecond: seconds > 0 ? this.#done / seconds : 0,
+      perSecond: seconds > 0 ? (this.#done - this.#earlier) / seconds : 0,
       loss: this.#lossSum / this.#lossItems,
     };
   }
@@ -131,7 +133,7 @@ export class ProgressReporter extends Reporter {
 
   override clear(): void {
     this.stop();
-    this.#total = this.#done = this.#lossSum = this.#lossItems = 0;
+    this.#total = this.#done = this.#earlier = this.#lossSum = this.#lossItems = 0;
   }
 
   #payload(): { epoch: number; rate: string; left: string; loss: string } {

@@ -3,7 +3,8 @@
  * `metrics.jsonl`, `log.txt`, the model and its checkpoints, and `done.json` once it is finished.
  *
  * Nothing is written outside it. A finished run, and one with checkpoints, is opened again only to resume; a directory
- * that is not a run's is left alone. One process at a time works in it.
+ * that is not a run's is left alone. One process at a time works in it. The configuration of a run that goes on is replaced
+ * only when its owner has found that it may go on: see `writeConfig`.
  */
 import {
   closeSync,
@@ -68,12 +69,14 @@ export class RunDirectory {
   readonly resumed: boolean;
   readonly #level: number;
   readonly #release: () => void;
+  readonly #config: { readonly given: string; readonly resolved: string };
   #log: number;
   #metrics: number;
 
-  private constructor(path: string, resumed: boolean, level: LogLevel) {
+  private constructor(path: string, resumed: boolean, { level, source, resolved }: RunSettings) {
     this.path = path;
     this.resumed = resumed;
+    this.#config = { given: source ?? resolved(path), resolved: resolved(path) };
     this.#level = levels.indexOf(level);
     this.#release = lockRun(join(path, 'run.lock'));
     if (!resumed)
@@ -83,7 +86,7 @@ export class RunDirectory {
     this.#metrics = openSync(join(path, 'metrics.jsonl'), 'a');
   }
 
-  /** Makes or reopens the directory that the configuration asks for. */
+  /** Makes or reopens the directory that the configuration asks for; see `openAt`. */
   static async open({ config, source, datasetDir, resume }: RunOptions): Promise<RunDirectory> {
     const { model_dir: directory, log_level: level, dataset } = config.storage;
     return RunDirectory.openAt({
@@ -96,15 +99,12 @@ export class RunDirectory {
     });
   }
 
-  /** Makes or reopens a directory, whatever kind of configuration it is for. */
-  static async openAt({
-    directory,
-    level,
-    parent,
-    resume,
-    resolved,
-    source,
-  }: RunSettings): Promise<RunDirectory> {
+  /**
+   * Makes or reopens a directory, whatever kind of configuration it is for. A new run has its configuration at once; one
+   * that was there before keeps the one that it has until `writeConfig`.
+   */
+  static async openAt(settings: RunSettings): Promise<RunDirectory> {
+    const { directory, parent, resume } = settings;
     let path: string;
     if (directory === null) {
       if (resume)
@@ -117,16 +117,22 @@ export class RunDirectory {
       checkUsable(path, resume);
       makeFolder(path);
     }
-    const run = new RunDirectory(path, resume && existsSync(join(path, 'full_config.yaml')), level);
+    const run = new RunDirectory(path, resume && existsSync(join(path, 'full_config.yaml')), settings);
+    if (run.resumed) return run;
     try {
-      const text = new TextEncoder();
-      await writeFileAtomic(run.file('config.yaml'), text.encode(source ?? resolved(path)));
-      await writeFileAtomic(run.file('full_config.yaml'), text.encode(sealed(resolved(path))));
+      await run.writeConfig();
     } catch (error) {
       run.close();
       throw error;
     }
     return run;
+  }
+
+  /** Writes the configuration. A run that goes on calls this once its checkpoint is known to belong to it. */
+  async writeConfig(): Promise<void> {
+    const text = new TextEncoder();
+    await writeFileAtomic(this.file('config.yaml'), text.encode(this.#config.given));
+    await writeFileAtomic(this.file('full_config.yaml'), text.encode(sealed(this.#config.resolved)));
   }
 
   /** Whether the run in `path` came to its end. */

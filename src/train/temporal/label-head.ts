@@ -63,6 +63,17 @@ interface Prepared {
 }
 
 export function trainLabelHead(data: LabelledEvents, options: LabelHeadOptions): LabelHeadResult {
+  const steps = labelEpochs(data, options);
+  let step = steps.next();
+  while (step.done !== true) step = steps.next();
+  return step.value;
+}
+
+/** The same with a pause after every batch, in which the caller may leave it. */
+export function* labelEpochs(
+  data: LabelledEvents,
+  options: LabelHeadOptions,
+): Generator<undefined, LabelHeadResult> {
   const { epochs, batchSize = 200, lr = 1e-3, seed = 1, patience = Number.POSITIVE_INFINITY } = options;
   const prepared = prepare(data);
   const { x, labels, rows } = prepared;
@@ -73,13 +84,15 @@ export function trainLabelHead(data: LabelledEvents, options: LabelHeadOptions):
   for (let epoch = 1; epoch <= epochs; epoch++) {
     const order = shuffled(rows.train, new Random(seed, labelStream).split(epoch));
     head.train();
-    for (let at = 0; at < order.length; at += batchSize)
+    for (let at = 0; at < order.length; at += batchSize) {
       scope(() => {
         const part = order.slice(at, at + batchSize);
         optimizer.zeroGrad();
         backward(lossOf(head.forward(gatherRows(x, part)), pick(labels, part)));
         optimizer.step();
       });
+      yield;
+    }
     const { auc, accuracy } = judge(head, prepared, rows.validation.length > 0 ? 'validation' : 'train');
     if (!best.observe(epoch, Number.isFinite(auc) ? [auc] : [accuracy])) break;
   }

@@ -6,7 +6,7 @@ import { TemporalLoader, type TemporalRuntime } from '../../temporal/index.js';
 import { StateError } from '../../util/errors.js';
 import type { Metrics } from '../loop/evaluator.js';
 import { samplerOf, type TemporalAssembly } from './assemble.js';
-import { countClasses, judgeLabels, type LabelledEvents, newHead, trainLabelHead } from './label-head.js';
+import { countClasses, judgeLabels, type LabelledEvents, labelEpochs, newHead } from './label-head.js';
 import type { OpenedStream } from './open-stream.js';
 import type { OpenedTemporalRun } from './open-temporal-run.js';
 import type { TemporalRunConfig } from './run-config.js';
@@ -21,9 +21,13 @@ export interface RunLabels {
 
 /**
  * Goes through a stream from its beginning without learning and gives the embedding of every event's source just before
- * the event, row by row.
+ * the event, row by row. Once `stop` says so it ends early, with rows of zeros for the rest.
  */
-export async function embedSources(runtime: TemporalRuntime, loader: TemporalLoader): Promise<Float32Array> {
+export async function embedSources(
+  runtime: TemporalRuntime,
+  loader: TemporalLoader,
+  stop: () => boolean = () => false,
+): Promise<Float32Array> {
   runtime.mailbox?.reset();
   let all = new Float32Array(0);
   let done = 0;
@@ -32,26 +36,43 @@ export async function embedSources(runtime: TemporalRuntime, loader: TemporalLoa
     if (all.length === 0) all = new Float32Array((rows.length / batch.src.length) * loader.numEvents);
     all.set(rows, done);
     done += rows.length;
+    await eventLoop();
+    if (stop()) break;
   }
   return all;
 }
 
-/** Trains the classifier that `labels` asks for and keeps it in the run's directory; memory is left at the stream's end. */
+/** Lets signals in: without it nobody hears of them between batches. */
+const eventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/**
+ * Trains the classifier that `labels` asks for and keeps it in the run's directory; memory is left at the stream's end.
+ * Null when `stop` ended it, which is asked after every batch; nothing is kept then.
+ */
 export async function trainRunLabels(
   config: TemporalRunConfig,
   stream: OpenedStream,
   parts: TemporalAssembly,
   directory: string,
-): Promise<RunLabels> {
+  stop: () => boolean = () => false,
+): Promise<RunLabels | null> {
   checkLabels(config, stream);
   const { epochs, batch_size, lr, dim_hidden, dropout, patience } = config.labels;
-  const result = trainLabelHead(await labelledEvents(config, stream, parts), {
+  const events = await labelledEvents(config, stream, parts, stop);
+  if (stop()) return null;
+  const steps = labelEpochs(events, {
     ...{ epochs, lr, dropout, batchSize: batch_size, seed: config.training.random_seed },
     ...(dim_hidden === -1 ? {} : { dimHidden: dim_hidden }),
     ...(patience === -1 ? {} : { patience }),
   });
-  await saveModel(join(directory, headFile), result.head);
-  const { epoch, validation, test } = result;
+  let step = steps.next();
+  while (step.done !== true) {
+    await eventLoop();
+    if (stop()) return null;
+    step = steps.next();
+  }
+  const { head, epoch, validation, test } = step.value;
+  await saveModel(join(directory, headFile), head);
   return { epoch, validation, test };
 }
 
@@ -83,6 +104,7 @@ async function labelledEvents(
   config: TemporalRunConfig,
   { graph, data, split }: OpenedStream,
   { runtime, mailbox, model }: TemporalAssembly,
+  stop?: () => boolean,
 ): Promise<LabelledEvents> {
   const loader = new TemporalLoader(graph, {
     ...{ mailbox, sampler: samplerOf(config, graph) },
@@ -92,7 +114,7 @@ async function labelledEvents(
   });
   const { trainEnd, validationEnd } = split;
   return {
-    embeddings: await embedSources(runtime, loader),
+    embeddings: await embedSources(runtime, loader, stop),
     width: model.dimOut,
     labels: data.labels as Float32Array,
     ...{ trainEnd, validationEnd },

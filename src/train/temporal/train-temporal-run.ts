@@ -5,6 +5,7 @@
  *
  * A run that was cut off goes on from its last checkpoint and ends with the numbers that it would have ended with.
  */
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { LinkMetrics, type TemporalPart } from '../../temporal/index.js';
 import { StateError } from '../../util/errors.js';
@@ -17,6 +18,7 @@ import {
   ProgressReporter,
   peakRssMb,
   RunDirectory,
+  resumeCommand,
   TraceWriter,
 } from '../run/index.js';
 import { assembleTemporal, type TemporalAssembly } from './assemble.js';
@@ -131,7 +133,10 @@ class TemporalSession {
 
   async train(): Promise<TemporalRunResult> {
     const { training, evaluation, model } = this.#config;
-    if (this.#run.resumed) await this.#resume();
+    if (this.#run.resumed) {
+      await this.#resume();
+      await this.#run.writeConfig();
+    }
     const epochs = model.train.epoch;
     while (this.#epoch < epochs && !this.#isStale) {
       if (!(await this.#trainEpoch())) return this.#interrupted();
@@ -285,26 +290,31 @@ class TemporalSession {
   async #interrupted(): Promise<TemporalRunResult> {
     this.#progress.stop();
     await this.#save(['last']);
+    return this.#stopped(`in epoch ${this.#epoch + 1}`, {});
+  }
+
+  #stopped(where: string, test: Metrics): TemporalRunResult {
     const directory = this.#run.path;
-    this.#output.text(
-      `Stopped in epoch ${this.#epoch + 1}. Go on with --storage.model_dir=${directory} --training.resume_training=true.`,
-    );
+    this.#output.text(`Stopped ${where}. Go on with: ${resumeCommand(directory)}`);
     this.#output.event('done', { interrupted: true, directory, epochs: this.#epoch });
-    return this.#result(true, {});
+    return this.#result(true, test);
   }
 
   async #finish(): Promise<TemporalRunResult> {
-    const { save_best: best } = this.#config.training.checkpoint;
-    if (best && this.#best !== null) {
-      // More epochs, later, must go on from here and not from the best one.
-      if (this.#best.epoch !== this.#epoch) await this.#save(['last']);
+    const best = this.#config.training.checkpoint.save_best ? this.#best : null;
+    // More epochs, later, must go on from here: not from the best one, and not from where a run was once cut off.
+    if ((best !== null && best.epoch !== this.#epoch) || existsSync(this.#run.file('last')))
+      await this.#save(['last']);
+    if (best !== null) {
       await this.#checkpoints.restore('best');
-      this.#say(`test with the model of epoch ${this.#best.epoch}`);
+      this.#say(`test with the model of epoch ${best.epoch}`);
     }
     const test = this.#stream.rows.test.length === 0 ? {} : await this.#judge('test');
     // After the test events, so that scoring can go on where the stream ends.
     await this.#save([''], 'finished');
     const labels = await this.#labels();
+    if (labels === 'stopped')
+      return this.#stopped('while labels were learned; links are trained and saved', test);
     const outcome = {
       directory: this.#run.path,
       epochs: this.#epoch,
@@ -323,9 +333,11 @@ class TemporalSession {
     return this.#result(false, test);
   }
 
-  async #labels(): Promise<RunLabels | null> {
+  async #labels(): Promise<RunLabels | 'stopped' | null> {
     if (this.#config.labels.epochs === 0) return null;
-    const labels = await trainRunLabels(this.#config, this.#stream, this.#parts, this.#run.path);
+    const stop = (): boolean => this.#interrupt.requested;
+    const labels = await trainRunLabels(this.#config, this.#stream, this.#parts, this.#run.path, stop);
+    if (labels === null) return 'stopped';
     for (const part of ['validation', 'test'] as const) {
       this.#run.record({ event: 'eval', set: `${part} labels`, epoch: labels.epoch, ...labels[part] });
       this.#output.event('eval', { set: `${part} labels`, epoch: labels.epoch, ...labels[part] });
