@@ -13,7 +13,8 @@ export async function serveCommand({ temporal, host, port, json }: ServeCommand)
   const output = new Output({ json });
   const run = await openTemporalRun(temporal, { command: 'serve' });
   const scorer = onlineScorer(run);
-  const { url, close } = await serveTemporal({ scorer, destinations: run.stream.data.dstPool, host, port });
+  const { dstPool: destinations, nodes } = run.stream.data;
+  const { url, close } = await serveTemporal({ scorer, destinations, nodes, host, port });
   const { numNodes, numEvents } = run.stream.graph;
   output.text(
     `${numNodes.toLocaleString('en')} nodes, ${numEvents.toLocaleString('en')} events. Listening on ${url}`,

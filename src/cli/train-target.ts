@@ -28,8 +28,8 @@ export function trainTarget(path: string, overrides: readonly string[]): TrainTa
   checkRunConfig(file);
   const temporal = isTemporalConfig(file);
   const given = join(path, 'config.yaml');
-  // The run has its own checkpoints by now; the one that it started from has no say any more.
-  const own = [`storage.model_dir=${JSON.stringify(resolve(path))}`];
+  // Whether to go on is said anew each time. The checkpoint that the run started from has no say any more.
+  const own = [`storage.model_dir=${JSON.stringify(resolve(path))}`, 'training.resume_training=false'];
   if (!temporal) own.push('training.resume_from_checkpoint=""');
   const source = readFileSync(existsSync(given) ? given : file, 'utf8');
   return { file, source, overrides: [...own, ...overrides], temporal };

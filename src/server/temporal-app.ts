@@ -5,41 +5,35 @@
  */
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import { z } from 'zod';
+import type { EventNodes } from '../data/index.js';
 import type { OnlineScorer } from '../temporal/index.js';
 import { SkeinError } from '../util/errors.js';
+import { BadRequest, eventsOf, questionOf, wishOf } from './bodies.js';
 
 export interface TemporalAppOptions {
   readonly scorer: OnlineScorer;
   /** Destinations that `/recommend` chooses from. */
   readonly destinations: Int32Array;
+  /** What clients call nodes, such as `run.stream.data.nodes`. Default: their numbers. */
+  readonly nodes?: EventNodes;
   /** Hosts, with port, that requests may be addressed to. */
   readonly hosts: readonly string[];
   /** Bytes of a request. Default 16 MiB. */
   readonly maxBody?: number;
 }
 
-const ids = z.array(z.number().int().nonnegative());
-const eventsBody = z.strictObject({
-  src: ids,
-  dst: ids,
-  time: z.array(z.number()),
-  types: ids.optional(),
-  /** One list of numbers for each event. */
-  features: z.array(z.array(z.number())).optional(),
-});
-const scoreBody = z.strictObject({
-  src: z.union([z.number().int().nonnegative(), ids]),
-  dst: ids.min(1).max(100_000),
-  time: z.number().optional(),
-});
-const recommendBody = z.strictObject({
-  src: z.number().int().nonnegative(),
-  k: z.number().int().min(1).max(10_000).default(10),
-  time: z.number().optional(),
-});
-
-export function temporalApp({ scorer, destinations, hosts, maxBody = 2 ** 24 }: TemporalAppOptions): Hono {
+export function temporalApp({
+  scorer,
+  destinations,
+  hosts,
+  nodes,
+  maxBody = 2 ** 24,
+}: TemporalAppOptions): Hono {
+  const rules = { nodes: nodes ?? null, featureWidth: scorer.graph.featureWidth };
+  const nameOf = (id: number): string | number => {
+    const name = nodes?.nameOf(id) ?? id;
+    return typeof name === 'string' && nodes?.kind !== 'names' && /^\d+$/.test(name) ? Number(name) : name;
+  };
   const app = new Hono();
   app.use(async (context, next) => {
     const host = (context.req.header('host') ?? '').toLowerCase();
@@ -58,8 +52,8 @@ export function temporalApp({ scorer, destinations, hosts, maxBody = 2 ** 24 }: 
     }),
   );
   app.onError((error, context) => {
-    if (error instanceof SkeinError || error instanceof BadRequest)
-      return context.json({ error: error.message }, 400);
+    if (error instanceof BadRequest) return context.json({ error: error.message }, 400);
+    if (error instanceof SkeinError) return context.json({ error: forClients(error.message) }, 400);
     return context.json({ error: 'internal error' }, 500);
   });
   app.notFound((context) =>
@@ -79,57 +73,52 @@ export function temporalApp({ scorer, destinations, hosts, maxBody = 2 ** 24 }: 
   });
   app.get('/status', (context) => context.json(status()));
   app.post('/events', async (context) => {
-    const { features, ...columns } = await parse(context.req.raw, eventsBody);
-    const { firstRow, count } = scorer.append({
-      src: columns.src,
-      dst: columns.dst,
-      time: columns.time,
-      ...(columns.types === undefined ? {} : { types: columns.types }),
-      ...(features === undefined ? {} : { features: flat(features, scorer.graph.featureWidth) }),
-    });
+    const { firstRow, count } = scorer.append(eventsOf(await json(context.req.raw), rules));
     return context.json({ first_row: firstRow, accepted: count, waiting: scorer.numWaiting });
   });
   app.post('/score', async (context) => {
-    const { src, dst, time } = await parse(context.req.raw, scoreBody);
+    const { src, dst, time } = questionOf(await json(context.req.raw), rules);
     scorer.advance();
-    const logits = scorer.score(typeof src === 'number' ? [src] : src, dst, time);
+    const logits = scorer.score(src, dst, time);
     return context.json({ scores: Array.from(logits, probability), logits: Array.from(logits) });
   });
   app.post('/recommend', async (context) => {
-    const { src, k, time } = await parse(context.req.raw, recommendBody);
+    const { src, k, time } = wishOf(await json(context.req.raw), rules);
     scorer.advance();
     const logits = scorer.score([src], destinations, time);
     const order = Array.from(logits.keys()).sort((a, b) => logits[b] - logits[a] || a - b);
     return context.json({
-      destinations: order.slice(0, k).map((i) => ({ id: destinations[i], score: probability(logits[i]) })),
+      destinations: order
+        .slice(0, k)
+        .map((i) => ({ id: nameOf(destinations[i]), score: probability(logits[i]) })),
     });
   });
   return app;
 }
 
-class BadRequest extends Error {}
-
-async function parse<T extends z.ZodType>(request: Request, schema: T): Promise<z.output<T>> {
-  let body: unknown;
+async function json(request: Request): Promise<unknown> {
   try {
-    body = await request.json();
+    return await request.json();
   } catch {
-    throw new BadRequest('expected a JSON object for the body, got something else.');
+    throw new BadRequest('body: expected JSON, got something else.');
   }
-  const parsed = schema.safeParse(body);
-  if (parsed.success) return parsed.data;
-  const [{ path, message }] = parsed.error.issues;
-  throw new BadRequest(`${path.join('.') || 'body'}: ${message}.`);
 }
 
-function flat(rows: readonly (readonly number[])[], width: number): Float32Array {
-  const out = new Float32Array(rows.length * width);
-  for (const [i, row] of rows.entries()) {
-    if (row.length !== width)
-      throw new BadRequest(`features.${i}: expected ${width} numbers, got ${row.length}.`);
-    out.set(row, i * width);
-  }
-  return out;
-}
+/** What the library advises its callers, and what a client can do instead. */
+const advices: readonly (readonly [RegExp, string])[] = [
+  [
+    /Give a larger numNodes, or growNodes: true\./,
+    'Use nodes that the model was trained with; GET /status says how many there are.',
+  ],
+  [
+    /Sort the events, give sort: true, or outOfOrder: .*$/,
+    'Send events in order of time, none before last_time of GET /status.',
+  ],
+  [/Later events are part of the graph already; .*$/, 'Send no event before last_time of GET /status.'],
+  [/^(TemporalGraph\.append|TemporalGraph|OnlineScorer): /, 'events: '],
+];
+
+const forClients = (message: string): string =>
+  advices.reduce((text, [advice, instead]) => text.replace(advice, instead), message);
 
 const probability = (logit: number): number => 1 / (1 + Math.exp(-logit));

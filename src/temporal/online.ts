@@ -85,10 +85,16 @@ export class OnlineScorer {
 
   /**
    * How likely each source meets its destination at time `t` (by default now: just after the last event), as logits.
-   * One source is taken for all destinations, and one time for all pairs.
+   * One source is taken for all destinations, and one time for all pairs. A number is a list of one.
    */
-  score(src: ArrayLike<number>, dst: ArrayLike<number>, t?: number | ArrayLike<number>): Float32Array {
+  score(
+    from: number | ArrayLike<number>,
+    to: number | ArrayLike<number>,
+    t?: number | ArrayLike<number>,
+  ): Float32Array {
     const started = performance.now();
+    const src = listOf('src', from);
+    const dst = listOf('dst', to);
     const count = dst.length;
     if (src.length !== 1 && src.length !== count)
       throw new ShapeError(expected('score', `1 or ${count} sources`, 'src', src.length));
@@ -172,6 +178,12 @@ function mostNode({ src, dst }: TemporalEvents): number {
     for (let i = 0; i < (ids?.length ?? 0); i++)
       if (Number.isInteger(ids[i]) && ids[i] < 2 ** 31 - 2 && ids[i] > most) most = ids[i];
   return most;
+}
+
+function listOf(name: string, given: number | ArrayLike<number>): ArrayLike<number> {
+  if (typeof given === 'number') return [given];
+  if (typeof given === 'object' && given !== null && typeof given.length === 'number') return given;
+  throw new ValueError(expected('score', 'a node or a list of nodes', name, given));
 }
 
 /** The last values of a measure, for percentiles. */

@@ -1,6 +1,7 @@
 /** The HTTP server over a temporal model: every route, everything that can be wrong with a request, and who it listens to. */
 import { request } from 'node:http';
 import { networkInterfaces } from 'node:os';
+import type { EventNodes } from 'skein/data';
 import { TemporalGraph } from 'skein/graph';
 import { TemporalNeighborSampler } from 'skein/sample';
 import { type Served, serveTemporal, temporalApp } from 'skein/server';
@@ -109,6 +110,51 @@ describe('routes', () => {
     expect((await ask('/recommend', { src: 3 })).body['destinations']).toHaveLength(8);
   });
 
+  test('/score takes one destination, /events one event or a list of them', async () => {
+    const one = newApp();
+    const time = one.graph.lastTime + 1;
+    const first = { src: 1, dst: 15, time, features: features[0] };
+    expect((await one.ask('/events', [first, { ...first, src: 2 }])).body).toMatchObject({ accepted: 2 });
+    expect((await one.ask('/events', { ...first, dst: 16 })).body).toMatchObject({ accepted: 1 });
+    const other = newApp();
+    const columns = { src: [1, 2, 1], dst: [15, 15, 16], time: [time, time, time] };
+    await other.ask('/events', { ...columns, features: [...features, ...features, ...features] });
+    const wanted = (await other.ask('/score', { src: 1, dst: [15] })).body;
+    expect((await one.ask('/score', { src: 1, dst: 15 })).body).toEqual(wanted);
+    expect([...one.scorer.score(1, 15)]).toEqual(wanted['logits']);
+    expect(() => one.scorer.score('1' as never, [15])).toThrow(/a node or a list of nodes for src, got "1"/);
+  });
+
+  test('nodes are called as in the event file, and new ones are refused by name', async () => {
+    const made = newScorer();
+    const names = Array.from({ length: numNodes }, (_, i) => (i < numUsers ? `u${i}` : `i${i - numUsers}`));
+    const nodes: EventNodes = {
+      ...{ kind: 'names', size: numNodes, sideOf: () => null },
+      idOf: (raw) => (names.includes(String(raw)) ? names.indexOf(String(raw)) : undefined),
+      nameOf: (id) => names[id],
+    };
+    const app = temporalApp({ scorer: made.scorer, destinations, hosts: [host], nodes });
+    const ask = async (path: string, body: unknown) => {
+      const answer = await app.request(path, {
+        method: 'POST',
+        headers: { host },
+        body: JSON.stringify(body),
+      });
+      return (await answer.json()) as Record<string, never>;
+    };
+    const scored = await ask('/score', { src: 'u1', dst: ['i0', 'i1'] });
+    expect(scored['logits']).toEqual([...made.scorer.score(1, [numUsers, numUsers + 1])]);
+    const { destinations: best } = await ask('/recommend', { src: 'u1', k: 2 });
+    expect((best as { id: string }[]).every(({ id }) => /^i\d$/.test(id))).toBe(true);
+    const time = made.graph.lastTime + 1;
+    expect(await ask('/events', { src: 'u1', dst: 'i3', time, features: features[0] })).toMatchObject({
+      accepted: 1,
+    });
+    expect((await ask('/events', { src: 'new', dst: 'i3', time }))['error']).toBe(
+      'src: expected a node that the model was trained with, as the event file calls sources, got "new".',
+    );
+  });
+
   test('new nodes can be scored once they came', async () => {
     const { ask, graph } = newApp({ growNodes: true });
     expect((await ask('/score', { src: 40, dst: [15] })).status).toBe(400);
@@ -137,9 +183,59 @@ describe('what is refused leaves everything as it was', () => {
     ['a fractional id', '/events', two({ src: [1, 1.5] }), /src\.1/],
     ['a negative id', '/events', two({ dst: [15, -1] }), /dst\.1/],
     ['a word for an id', '/events', two({ src: [1, '2'] }), /src\.1/],
-    ['an id that is no node', '/events', two({ dst: [15, numNodes] }), /dst.*20/],
+    [
+      'an id that is no node',
+      '/events',
+      two({ dst: [15, numNodes] }),
+      /^events: .*for dst.*20.* Use nodes that the model was trained with; GET \/status/,
+    ],
+    [
+      'a word for a source',
+      '/score',
+      { src: 'x', dst: [15] },
+      /^src: expected the number of a node, got "x"\.$/,
+    ],
+    [
+      'an object for a source',
+      '/score',
+      { src: {}, dst: [15] },
+      /^src: expected the number of a node, got an object/,
+    ],
+    ['no destination', '/score', { src: 1 }, /^dst: expected the number of a node, got nothing\.$/],
+    [
+      'a word in a list',
+      '/events',
+      [{ src: 1, dst: 15, time: late, features: features[0] }, 'x'],
+      /^1: expected an event object .*got "x"/,
+    ],
+    [
+      'an event without time',
+      '/events',
+      [{ src: 1, dst: 15 }],
+      /^0\.time: expected a finite number, got nothing/,
+    ],
+    [
+      'an event with a strange key',
+      '/events',
+      { src: 1, dst: 15, when: 3 },
+      /^when: expected one of src, dst, time/,
+    ],
+    [
+      'features of some events',
+      '/events',
+      [
+        { src: 1, dst: 15, time: late, features: features[0] },
+        { src: 1, dst: 15, time: late },
+      ],
+      /^1\.features: expected it in every event or in none, got nothing/,
+    ],
     ['an id beyond 32 bits', '/events', two({ dst: [15, 2 ** 40] }), /dst/],
-    ['times in disorder', '/events', two({ time: [late, late - 1] }), /time/],
+    [
+      'times in disorder',
+      '/events',
+      two({ time: [late, late - 1] }),
+      /^events: .*for time.*Send events in order of time, none before last_time of GET \/status\.$/,
+    ],
     ['a time before the stream', '/events', two({ time: [0, late] }), /time/],
     ['no time', '/events', two({ time: [late, null] }), /time\.1/],
     ['an endless time', '/events', '{"src":[1],"dst":[15],"time":[1e999],"features":[[1,2,3]]}', /time\.0/],

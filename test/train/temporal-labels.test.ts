@@ -55,6 +55,8 @@ function train(
   return trainTemporalRun({ config, output: new Output({ stdout: quiet, stderr: quiet }) });
 }
 
+type Methods = Record<'embed' | 'forward', (...args: unknown[]) => unknown>;
+
 describe('labels of a run', () => {
   const path = join(folder, 'events.csv');
   writeStream(path);
@@ -77,16 +79,13 @@ describe('labels of a run', () => {
     ['amid the pass over the stream', 'embed'],
     ['amid the epochs of the classifier', 'forward'],
   ] as const)('stop at a signal %s, and go on', async (_where, method) => {
-    const owner = method === 'embed' ? TemporalRuntime.prototype : NodeClassifier.prototype;
-    const call = owner[method] as (...args: never[]) => unknown;
+    const owner = (method === 'embed' ? TemporalRuntime : NodeClassifier).prototype as unknown as Methods;
+    const call = owner[method];
     let calls = 0;
-    const spy = vi.spyOn(owner as never, method as never).mockImplementation(function (
-      this: unknown,
-      ...args: never[]
-    ) {
+    const spy = vi.spyOn(owner, method).mockImplementation(function (this: unknown, ...args: unknown[]) {
       if (++calls === 5) process.emit('SIGINT');
-      return call.apply(this, args) as never;
-    } as never);
+      return call.apply(this, args);
+    });
     const data = { path, format: 'jodie' };
     const stopped = await train(`stopped-${method}`, { epochs: 200, patience: -1 }, data);
     expect(stopped.interrupted).toBe(true);

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { TemporalRuntime } from 'skein/temporal';
-import { isTemporalRun, openTemporalRun, RunDirectory, readTemporalRecord } from 'skein/train';
+import { isTemporalRun, openTemporalRun, RunDirectory } from 'skein/train';
 import { FormatError, Random, StateError } from 'skein/util';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import {
@@ -213,7 +213,7 @@ describe('check 20: what a run leaves behind', () => {
     const given = prepare('tgn');
     await cutOff(given, 10, [often]);
     await temporalRun(given.file, [resume]);
-    expect((await readTemporalRecord(join(given.at, 'last'))).position).toEqual({ epoch: 3, step: 0 });
+    expect((await openTemporalRun(join(given.at, 'last'))).record.position).toEqual({ epoch: 3, step: 0 });
   });
 
   test('check 18: one flipped byte of a checkpoint is refused by name', async () => {
