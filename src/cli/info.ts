@@ -8,6 +8,7 @@ import {
   formatMetric,
   isRunDirectory,
   isTemporalRun,
+  metricCell,
   Output,
   type RunDescription,
 } from '../train/index.js';
@@ -78,7 +79,7 @@ function printRun(run: RunDescription, output: Output): void {
   const saved = run.checkpoints.map(({ name, epoch }) => `${name === '' ? 'final' : name} (epoch ${epoch})`);
   if (saved.length > 0) output.text(`checkpoints ${saved.join(', ')}`);
   for (const [set, values] of Object.entries(run.metrics)) {
-    const cells = Object.entries(values).map(([name, value]) => `${name} ${formatMetric(value)}`);
+    const cells = Object.entries(values).map(([name, value]) => metricCell(name, value));
     output.text(`${set.padEnd(11)} ${cells.join('  ')}`);
   }
   output.event('done', { ...run });

@@ -95,6 +95,45 @@ it('eval goes through earlier events when the state does not stand before the pa
   expect((await last('eval', at('tgat'), '--set', 'validation'))['replayed']).toBe(false);
 });
 
+it('text for people counts in whole numbers, and ranks only among more than two', async () => {
+  out = '';
+  expect(await run(['eval', at('tgn')])).toBe(0);
+  expect(out).toMatch(/^events \d+ {2}ap 0\.\d{4}/m);
+  expect(out).not.toMatch(/mrr|hits/);
+  out = '';
+  expect(await run(['eval', at('tgn'), '--evaluation.amount=5'])).toBe(0);
+  expect(out).toMatch(/mrr 0\.\d+ .*hits@1 0\.\d+/);
+  writeFileSync(at('one.csv'), '0,0,2000\n');
+  out = '';
+  expect(await run(['predict', at('tgn'), '--input-file', at('one.csv'), '--output-dir', at('one')])).toBe(0);
+  expect(out).toMatch(/^1 pair scored, written/);
+});
+
+it('train warns of what has no effect and of parts without events', async () => {
+  const warned = async (text: string, ...overrides: string[]): Promise<string> => {
+    writeFileSync(at('few.txt'), text);
+    const asked = [`--dataset.path=${at('few.txt')}`, '--dataset.new_node_share=0', '--train.epoch=1'];
+    const directory = join(folder, `few${Math.random()}`);
+    err = '';
+    const code = await run([
+      'train',
+      at('tgn.yaml'),
+      ...asked,
+      `--storage.model_dir=${directory}`,
+      ...overrides,
+    ]);
+    expect(code).toBe(text.split('\n').length > 2 ? 0 : 2);
+    return err;
+  };
+  const idle = ['--memory.combine_node_feature=true', '--evaluation.negatives=all', '--evaluation.amount=4'];
+  const told = await warned('0 1 1\n1 2 2\n2 0 3\n', ...idle);
+  expect(told).toMatch(/memory\.combine_node_feature has no effect: nodes have no features/);
+  expect(told).toMatch(/evaluation\.amount has no effect: evaluation\.negatives is all/);
+  expect(await warned('0 1 1\n1 2 2\n')).toMatch(/no event of 2 is in the validation part/);
+  expect(await warned('0 1 1\n')).toMatch(/expected at least 2 events, .*got 1 in .*few\.txt/);
+  expect(await warned('')).toMatch(/few\.txt/);
+});
+
 it('eval judges against other negatives', async () => {
   const judged = await last('eval', at('tgn'), '--evaluation.negatives=historical', '--evaluation.amount=3');
   expect(judged).toMatchObject({ negatives: 'historical', amount: 3 });
@@ -113,7 +152,7 @@ it('info says what a run and a checkpoint are', async () => {
 });
 
 it('predict scores pairs after the end of the stream', async () => {
-  writeFileSync(at('pairs.csv'), '0,12,1000\n0,17,1000\n3,15,2000.5\n');
+  writeFileSync(at('pairs.csv'), '0,0,1000\n0,5,1000\n3,3,2000.5\n');
   const done = await last(
     'predict',
     at('tgn'),
@@ -127,12 +166,12 @@ it('predict scores pairs after the end of the stream', async () => {
     .trim()
     .split('\n');
   expect(rows[0]).toBe('src,dst,time,score,logit');
-  expect(rows[3]).toMatch(/^3,15,2000\.5,0\.\d+,/);
-  // User 0 comes back to items 0 and 1, nodes 12 and 13.
+  expect(rows[3]).toMatch(/^3,3,2000\.5,0\.\d+,/);
+  // User 0 comes back to items 0 and 1.
   expect(Number(rows[1].split(',')[3])).toBeGreaterThan(Number(rows[2].split(',')[3]));
-  writeFileSync(at('now.csv'), '0 12\n');
+  writeFileSync(at('now.csv'), '0 0\n');
   await last('predict', at('tgn'), '--input-file', at('now.csv'), '--output-dir', at('now'));
-  expect(readFileSync(join(at('now'), 'scores.csv'), 'utf8')).toMatch(/^src,dst,score,logit\n0,12,/);
+  expect(readFileSync(join(at('now'), 'scores.csv'), 'utf8')).toMatch(/^src,dst,score,logit\n0,0,/);
 });
 
 it('predict refuses by name what it cannot score', async () => {
@@ -140,12 +179,14 @@ it('predict refuses by name what it cannot score', async () => {
     writeFileSync(at('bad.csv'), text);
     return refused('predict', at('tgn'), '--input-file', at('bad.csv'), '--output-dir', at('bad'));
   };
-  expect(await scored('0,12,5\n')).toMatch(/score: expected a time after 898.5/);
-  expect(await scored('0,12,2000\n0,99,2000\n')).toMatch(/bad\.csv:2: expected a node of the stream .*"99"/);
-  expect(await scored('0,12,soon\n')).toMatch(/bad\.csv:1: expected a time, got "soon"/);
+  expect(await scored('0,0,5\n')).toMatch(/score: expected a time after 898.5/);
+  expect(await scored('0,0,2000\n0,12,2000\n')).toMatch(
+    /bad\.csv:2: expected a destination as the stream's file calls it \(20 nodes, such as "0"\), got "12"/,
+  );
+  expect(await scored('0,0,soon\n')).toMatch(/bad\.csv:1: expected a time, got "soon"/);
   expect(existsSync(join(at('bad'), 'scores.csv'))).toBe(false);
   expect(await refused('predict', at('tgn'))).toMatch(/expected --input-file.*skein eval/);
-  writeFileSync(at('bad.csv'), '0,12,2000\n');
+  writeFileSync(at('bad.csv'), '0,0,2000\n');
   expect(await refused('predict', join(at('tgn'), 'best'), '--input-file', at('bad.csv'))).toMatch(
     /predict: expected the final state of a finished run/,
   );
@@ -175,6 +216,8 @@ it('export writes the memory of every node; query says what to use', async () =>
       .trim()
       .split('\n').length,
   ).toBeGreaterThanOrEqual(20);
+  const ids = readFileSync(join(at('vectors'), 'memory.csv'), 'utf8').match(/^(src|dst):\d+/gm);
+  expect([ids?.length, ids?.[0], ids?.[12], ids?.at(-1)]).toEqual([20, 'src:0', 'dst:0', 'dst:7']);
   expect(await refused('export', at('tgat'))).toMatch(/with memory.*memory\.type is none/);
   for (const [option, name] of [
     ['--what', 'encoded'],

@@ -1,5 +1,12 @@
 /** The work of `skein eval` on a temporal run, and what the commands that do not take one say. */
-import { formatMetric, judgeRunLabels, judgeTemporalRun, Output, openTemporalRun } from '../train/index.js';
+import {
+  judgeRunLabels,
+  judgeTemporalRun,
+  metricCell,
+  Output,
+  openTemporalRun,
+  ranksMatter,
+} from '../train/index.js';
 import { isTemporalRun } from '../train/temporal/index.js';
 import { ValueError } from '../util/errors.js';
 
@@ -25,7 +32,11 @@ export async function evalTemporal(path: string, { part, overrides, json }: Temp
   output.text(`${part} events, model of epoch ${epoch} in ${run.checkpoint}`);
   output.text(`negatives: ${negatives}${negatives === 'all' ? '' : `, ${amount} for each event`}`);
   if (replayed) output.text('memory made anew from the events before');
-  const cells = Object.entries(metrics).map(([name, value]) => `${name} ${formatMetric(value)}`);
+  // Among two, a rank says no more than the area does.
+  const shown = Object.entries(metrics).filter(
+    ([name]) => ranksMatter(run.config) || !/(^|_)(mrr|hits@\d+)$/.test(name),
+  );
+  const cells = shown.map(([name, value]) => metricCell(name, value));
   output.text(cells.join('  '));
   output.event('eval', { set: part, epoch, negatives, amount, replayed, ...metrics, seconds });
   output.event('done', {

@@ -1,11 +1,12 @@
 /**
  * The work of `skein predict` on a temporal run: scores of pairs at times after the end of its stream, from a file with
- * the columns source, destination and, if wanted, time; without a time the pair is scored just after the last event.
+ * the columns source, destination and, if wanted, time; without a time the pair is scored just after the last event. Nodes
+ * are called as in the stream's file.
  */
 import { mkdirSync } from 'node:fs';
 import { findLayout, splitLine } from '../data/formats/edge-list-layout.js';
 import { readLines } from '../data/formats/text-lines.js';
-import { type NameTable, streamNames } from '../data/index.js';
+import type { EventNodes, EventSide } from '../data/index.js';
 import { Output, onlineScorer, openTemporalRun } from '../train/index.js';
 import { FormatError, ValueError } from '../util/errors.js';
 import { CsvFile } from './csv-file.js';
@@ -31,8 +32,8 @@ export async function predictTemporal(path: string, command: PredictCommand): Pr
     );
   const run = await openTemporalRun(path, { command: 'predict', overrides: command.set });
   const scorer = onlineScorer(run, 'predict');
-  const names = streamNames(run.stream.data);
-  const { src, dst, times } = await readPairs(inputFile, command, names);
+  const { nodes } = run.stream.data;
+  const { src, dst, times } = await readPairs(inputFile, command, nodes);
   const folder = command.outputDir ?? run.checkpoint;
   mkdirSync(folder, { recursive: true });
   const timed = times.length > 0;
@@ -45,15 +46,17 @@ export async function predictTemporal(path: string, command: PredictCommand): Pr
       const logit = logits[i - from];
       const score = 1 / (1 + Math.exp(-logit));
       const when = timed ? [String(times[i])] : [];
-      csv.write([names.nameOf(src[i]), names.nameOf(dst[i]), ...when, String(score), String(logit)]);
+      csv.write([nodes.nameOf(src[i]), nodes.nameOf(dst[i]), ...when, String(score), String(logit)]);
     }
   }
   const file = csv.close();
-  output.text(`${src.length.toLocaleString('en')} pairs scored, written: ${file}`);
+  output.text(
+    `${src.length.toLocaleString('en')} ${src.length === 1 ? 'pair' : 'pairs'} scored, written: ${file}`,
+  );
   output.event('done', { items: src.length, files: [file] });
 }
 
-async function readPairs(path: string, command: PredictCommand, names: NameTable): Promise<Pairs> {
+async function readPairs(path: string, command: PredictCommand, nodes: EventNodes): Promise<Pairs> {
   const { delimiter, header = false } = edgeColumns({ ...command, columns: [] });
   const layout = await findLayout(path, {
     ...{ source: 0, target: 1, ids: 'names', header },
@@ -71,8 +74,8 @@ async function readPairs(path: string, command: PredictCommand, names: NameTable
       const line = first + i;
       if (layout === null || line <= layout.skip || lines[i] === '') continue;
       const fields = splitLine(lines[i], layout.delimiter, layout.quoted);
-      pairs.src.push(nodeAt(path, line, fields[from] ?? '', names));
-      pairs.dst.push(nodeAt(path, line, fields[to] ?? '', names));
+      pairs.src.push(nodeAt({ path, line, nodes, side: 'src' }, fields[from] ?? ''));
+      pairs.dst.push(nodeAt({ path, line, nodes, side: 'dst' }, fields[to] ?? ''));
       if (when !== undefined && fields[when] !== undefined)
         pairs.times.push(timeAt(path, line, fields[when]));
       if (pairs.times.length > 0 && pairs.times.length !== pairs.src.length)
@@ -84,11 +87,22 @@ async function readPairs(path: string, command: PredictCommand, names: NameTable
   return pairs;
 }
 
-function nodeAt(path: string, line: number, raw: string, names: NameTable): number {
-  const id = names.idOf(raw);
+interface NodePlace {
+  readonly path: string;
+  readonly line: number;
+  readonly nodes: EventNodes;
+  readonly side: EventSide;
+}
+
+function nodeAt({ path, line, nodes, side }: NodePlace, raw: string): number {
+  const id = nodes.idOf(raw, side);
   if (id !== undefined) return id;
+  const first = Array.from({ length: nodes.size }, (_, node) => node).find((node) =>
+    [null, side].includes(nodes.sideOf(node)),
+  );
+  const such = first === undefined ? '' : `, such as ${JSON.stringify(nodes.nameOf(first))}`;
   throw new FormatError(
-    `${path}:${line}: expected a node of the stream (${names.size} nodes, such as ${JSON.stringify(names.nameOf(0))}), got ${JSON.stringify(raw)}.`,
+    `${path}:${line}: expected a ${side === 'src' ? 'source' : 'destination'} as the stream's file calls it (${nodes.size} nodes${such}), got ${JSON.stringify(raw)}.`,
     { path, line },
   );
 }

@@ -48,6 +48,8 @@ describe('nodes of event files', () => {
     expect([0, 1, 2, 3].map((id) => `${nodes.sideOf(id)} ${nodes.nameOf(id)}`)).toEqual([
       ...['src 0', 'src 1', 'dst 5000', 'dst 0'],
     ]);
-    expect(streamNames(data).nameOf(3)).toBe('3');
+    const names = streamNames(data);
+    expect([names.nameOf(1), names.nameOf(2), names.idOf('dst:0')]).toEqual(['src:1', 'dst:5000', 3]);
+    expect([names.idOf('0'), names.idOf('src:5000')]).toEqual([undefined, undefined]);
   });
 });

@@ -30,7 +30,7 @@ export {
   type ProgressState,
   shortCount,
 } from './progress-reporter.js';
-export { formatMetric, type MetricValues, Reporter } from './reporter.js';
+export { formatMetric, type MetricValues, metricCell, Reporter } from './reporter.js';
 export { resumeCommand } from './resume-command.js';
 export {
   checkRunConfig,

@@ -48,3 +48,9 @@ export function formatMetric(value: number): string {
   if (!Number.isFinite(value)) return String(value);
   return Math.abs(value) < 10 ? value.toFixed(4) : value.toFixed(Math.abs(value) < 1000 ? 2 : 0);
 }
+
+/** A metric as people read it: its name and value; what counts something is a whole number. */
+export function metricCell(name: string, value: number): string {
+  const counts = /(^|_)(events|count)$/.test(name);
+  return `${name} ${counts ? Math.round(value).toLocaleString('en') : formatMetric(value)}`;
+}

@@ -20,6 +20,7 @@ export {
 export {
   isTemporalConfig,
   loadTemporalConfig,
+  ranksMatter,
   renderTemporalConfig,
   resolveTemporalConfig,
   type TemporalRunConfig,

@@ -32,6 +32,10 @@ export async function openStream(config: TemporalRunSections): Promise<OpenedStr
       ? await loadTemporalDataset(name as TemporalDatasetName)
       : await readTemporal(path, { sort, ...(format === 'auto' ? {} : { format }) });
   const { numNodes } = data;
+  if (data.events.src.length < 2)
+    throw new StateError(
+      `train: expected at least 2 events, one to learn from and one to judge by, got ${data.events.src.length} in ${path === '' ? name : path}. Check that it is the right file and dataset.format.`,
+    );
   const { types_as_features: typed, random_node_features: width } = config.dataset;
   const random = new Random(config.training.random_seed, featureStream);
   const nodeFeatures = data.nodeFeatures ?? (width > 0 ? randn([numNodes, width], { random }) : null);

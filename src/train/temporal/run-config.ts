@@ -57,8 +57,20 @@ export function resolveTemporalConfig(
   const problems = [...sections.problems, ...parsed.problems];
   if (problems.length > 0 || sections.data === null || parsed.data === null)
     throw configError(problems, { ...origin, lineOf: (key) => origin.lineOf(keyInFile(values, key)) });
-  const { config: model, warnings } = parsed.data;
+  const { config: model } = parsed.data;
+  const warnings = [...parsed.data.warnings, ...idleSections(sections.data)];
   return { config: { ...sections.data, model, modelFile }, warnings };
+}
+
+/** Keys of our sections that others leave without effect. */
+function idleSections({ evaluation }: TemporalRunSections): string[] {
+  if (evaluation.negatives !== 'all' || evaluation.amount === 1) return [];
+  return ['evaluation.amount has no effect: evaluation.negatives is all, which takes every destination.'];
+}
+
+/** Whether an event is ranked among more than one other destination. */
+export function ranksMatter({ evaluation }: TemporalRunSections): boolean {
+  return evaluation.negatives === 'all' || evaluation.amount > 1;
 }
 
 interface Checked<T> {

@@ -12,8 +12,8 @@ import { StateError } from '../../util/errors.js';
 import type { Metrics } from '../loop/evaluator.js';
 import { StageTimings } from '../loop/timings.js';
 import {
-  formatMetric,
   Interrupt,
+  metricCell,
   Output,
   ProgressReporter,
   peakRssMb,
@@ -24,8 +24,9 @@ import {
 import { assembleTemporal, type TemporalAssembly } from './assemble.js';
 import { batchesOf, checkTemporalRecord, modelShape } from './check-record.js';
 import { type OpenedStream, openStream } from './open-stream.js';
-import { renderTemporalConfig, type TemporalRunConfig } from './run-config.js';
+import { ranksMatter, renderTemporalConfig, type TemporalRunConfig } from './run-config.js';
 import { checkLabels, type RunLabels, trainRunLabels } from './run-labels.js';
+import { streamWarnings } from './stream-warnings.js';
 import { latestTemporal, TemporalCheckpoints, type TemporalRecord } from './temporal-checkpoint.js';
 
 export interface TemporalRunOptions {
@@ -50,6 +51,7 @@ export async function trainTemporalRun(options: TemporalRunOptions): Promise<Tem
   const { config, output = new Output(), source } = options;
   const stream = await openStream(config);
   checkLabels(config, stream);
+  for (const warning of streamWarnings(config, stream)) output.warn(warning);
   using run = await RunDirectory.openAt({
     directory: config.storage.model_dir,
     level: config.storage.log_level,
@@ -260,7 +262,14 @@ class TemporalSession {
     const seconds = (performance.now() - started) / 1000;
     this.#run.record({ event: 'eval', set: part, epoch: this.#epoch, ...metrics, seconds });
     this.#output.event('eval', { set: part, epoch: this.#epoch, ...metrics, seconds });
-    const shown = ['ap', 'auc', 'mrr', 'new_node_ap', 'new_node_auc'].filter((name) => name in metrics);
+    const headline = [
+      'ap',
+      'auc',
+      ...(ranksMatter(this.#config) ? ['mrr'] : []),
+      'new_node_ap',
+      'new_node_auc',
+    ];
+    const shown = headline.filter((name) => name in metrics);
     this.#say(`${part.padEnd(10)}  ${shown.map((name) => `${name} ${metrics[name].toFixed(4)}`).join('  ')}`);
     return metrics;
   }
@@ -341,7 +350,7 @@ class TemporalSession {
     for (const part of ['validation', 'test'] as const) {
       this.#run.record({ event: 'eval', set: `${part} labels`, epoch: labels.epoch, ...labels[part] });
       this.#output.event('eval', { set: `${part} labels`, epoch: labels.epoch, ...labels[part] });
-      const cells = Object.entries(labels[part]).map(([name, value]) => `${name} ${formatMetric(value)}`);
+      const cells = Object.entries(labels[part]).map(([name, value]) => metricCell(name, value));
       this.#say(`${part} labels  ${cells.join('  ')}`);
     }
     return labels;
