@@ -149,6 +149,15 @@ beforeAll(async () => {
 beforeEach(capture);
 afterEach(() => vi.restoreAllMocks());
 
+it('train goes on with a run that is named by its directory, also with one that began from a checkpoint', async () => {
+  const from = [`--training.resume_from_checkpoint=${at('run')}`, '--training.num_epochs=1'];
+  await last('train', at('links.yaml'), `--storage.model_dir=${at('more')}`, ...from);
+  const resume = ['--training.resume_training=true', '--training.num_epochs=2'];
+  expect(await last('train', at('more'), ...resume)).toMatchObject({ directory: at('more'), epochs: 6 });
+  expect(readFileSync(join(at('more'), 'config.yaml'), 'utf8')).toBe(readFileSync(at('links.yaml'), 'utf8'));
+  expect(await refused('train', at('more'))).toMatch(/which has a finished run/);
+});
+
 describe('eval', () => {
   it('gives what training gave, from the run and from the configuration', async () => {
     const done = await last('eval', at('run'));

@@ -39,15 +39,27 @@ export function eventsOf(body: unknown, rules: BodyRules): TemporalEvents {
   if (!columns) return joined([oneEvent(body, '', rules)]);
   checkKeys(body, ['src', 'dst', 'time', 'types', 'features'], '');
   const { types, features } = body;
+  const src = listOf(body['src'], 'src', (raw, at) => nodeOf(raw, at, 'src', rules));
+  const column = <T>(key: string, read: Reader<T>): T[] => {
+    const list = listOf(body[key], key, read);
+    if (list.length === src.length) return list;
+    throw refusal(key, `as many entries as src has, ${src.length}`, `${list.length}`);
+  };
+  const dst = column('dst', (raw, at) => nodeOf(raw, at, 'dst', rules));
+  const time = column('time', numberOf);
+  if (features === undefined && src.length > 0) checkNoFeatures('features', rules);
   return {
-    src: listOf(body['src'], 'src', (raw, at) => nodeOf(raw, at, 'src', rules)),
-    dst: listOf(body['dst'], 'dst', (raw, at) => nodeOf(raw, at, 'dst', rules)),
-    time: listOf(body['time'], 'time', numberOf),
-    ...(types === undefined ? {} : { types: listOf(types, 'types', wholeOf) }),
+    ...{ src, dst, time },
+    ...(types === undefined ? {} : { types: column('types', wholeOf) }),
     ...(features === undefined
       ? {}
-      : { features: flat(listOf(features, 'features', (row, at) => rowOf(row, at, rules.featureWidth))) }),
+      : { features: flat(column('features', (row, at) => rowOf(row, at, rules.featureWidth))) }),
   };
+}
+
+function checkNoFeatures(at: string, { featureWidth: width }: BodyRules): void {
+  if (width > 0)
+    throw refusal(at, `${width} ${width === 1 ? 'number' : 'numbers'} for each event`, undefined);
 }
 
 interface OneEvent {
@@ -63,21 +75,22 @@ function oneEvent(event: unknown, prefix: string, rules: BodyRules): OneEvent {
     throw refusal(prefix.slice(0, -1) || 'body', 'an event object {"src", "dst", "time"}', event);
   checkKeys(event, ['src', 'dst', 'time', 'type', 'features'], prefix);
   const { type, features } = event;
-  return {
+  const read = {
     src: nodeOf(event['src'], `${prefix}src`, 'src', rules),
     dst: nodeOf(event['dst'], `${prefix}dst`, 'dst', rules),
     time: numberOf(event['time'], `${prefix}time`),
     type: type === undefined ? undefined : wholeOf(type, `${prefix}type`),
     features: features === undefined ? undefined : rowOf(features, `${prefix}features`, rules.featureWidth),
   };
+  if (features === undefined) checkNoFeatures(`${prefix}features`, rules);
+  return read;
 }
 
 function joined(events: readonly OneEvent[]): TemporalEvents {
   const [{ type, features }] = events;
   for (const [i, event] of events.entries())
-    for (const key of ['type', 'features'] as const)
-      if ((event[key] === undefined) !== (events[0][key] === undefined))
-        throw refusal(`${i}.${key}`, 'it in every event or in none', event[key]);
+    if ((event.type === undefined) !== (type === undefined))
+      throw refusal(`${i}.type`, 'it in every event or in none', event.type);
   return {
     src: events.map((event) => event.src),
     dst: events.map((event) => event.dst),
@@ -166,7 +179,10 @@ function wholeOf(value: unknown, at: string): number {
 }
 
 function rowOf(value: unknown, at: string, width: number): number[] {
-  const row = listOf(value, at, numberOf);
+  const row = listOf(value, at, (part, place) => {
+    if (Number.isFinite(Math.fround(numberOf(part, place)))) return part as number;
+    throw refusal(place, 'a number that fits 32-bit floats', part);
+  });
   if (row.length === width) return row;
   throw new BadRequest(`${at}: expected ${width} numbers, got ${row.length}.`);
 }
