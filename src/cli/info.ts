@@ -1,7 +1,7 @@
 /** The work of `skein info <path>`: says what a run, a checkpoint, a prepared dataset or a file of events is. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { PreparedDataset, readTemporal } from '../data/index.js';
+import { PreparedDataset, readTemporal, type TemporalData } from '../data/index.js';
 import {
   describeRun,
   describeTemporalRun,
@@ -24,7 +24,7 @@ export async function infoCommand(path: string, json: boolean): Promise<void> {
   else if (hasEvents(directory)) await printEvents(directory, output);
   else
     throw new StateError(
-      `info: expected the directory of a run, a checkpoint or a prepared dataset, got ${path}. It has no full_config.yaml and no dataset.yaml.`,
+      `info: expected the directory of a run, a checkpoint or a prepared dataset, or a file of events, got ${directory}. It has no full_config.yaml, no dataset.yaml and no file of events (.csv, .txt, .tsv).`,
     );
 }
 
@@ -36,29 +36,66 @@ function describe(directory: string): Promise<RunDescription> {
 export function hasEvents(path: string): boolean {
   if (!existsSync(path)) return false;
   if (!statSync(path).isDirectory()) return /\.(csv|txt|tsv|edges)(\.gz)?$/.test(path);
-  return readdirSync(path).some((name) => /^(edges|ml_.*)\.csv(\.gz)?$/.test(name));
+  // Prepared directories and runs have texts of their own.
+  const names = readdirSync(path);
+  if (names.includes('dataset.yaml') || names.includes('full_config.yaml')) return false;
+  return names.some((name) => /\.(csv|txt|tsv|edges)(\.gz)?$/.test(name));
 }
 
 async function printEvents(path: string, output: Output): Promise<void> {
-  const { name, events, numNodes, featureWidth, dstPool, bipartite, typeNames } = await readTemporal(path, {
-    sort: true,
-  });
+  const data = await readTemporal(path, { sort: true });
+  const { name, events, numNodes, nodes, featureWidth, dstPool, bipartite, typeNames } = data;
+  const { featureNames = [], leftOut = [], stepsBack = 0, labels } = data;
   const { src, time } = events;
   const [first, last] = src.length === 0 ? [0, 0] : [time[0], time[src.length - 1]];
   output.text(`events ${name} (${path})`);
   output.text(`nodes       ${count(numNodes)}${bipartite ? ', sources and destinations apart' : ''}`);
   output.text(`events      ${count(src.length)} from ${first} to ${last}`);
   output.text(`pool        ${count(dstPool.length)} destinations`);
-  if (featureWidth > 0) output.text(`features    ${featureWidth} an event`);
-  if (typeNames !== null) output.text(`types       ${typeNames.slice(0, 8).join(', ')}`);
+  if (numNodes > 0) output.text(`ids         ${idsOf(data)}`);
+  if (featureWidth > 0)
+    output.text(
+      `features    ${featureWidth} an event${featureNames.length > 0 ? ` (${some(featureNames)})` : ''}`,
+    );
+  if (labels !== null) output.text('labels      one an event');
+  if (typeNames !== null) output.text(`types       ${some(typeNames)}`);
+  if (leftOut.length > 0) output.text(`left out    ${some(leftOut)}`);
+  if (stepsBack > 0)
+    output.text(
+      `order       ${count(stepsBack)} events are earlier than the one above: train with --dataset.sort=true`,
+    );
   const facts = {
     nodes: numNodes,
     events: src.length,
     destinations: dstPool.length,
     featureWidth,
     bipartite,
+    ids: nodes.kind,
+    sorted: stepsBack === 0,
+    ...(featureNames.length > 0 ? { featureNames } : {}),
+    ...(leftOut.length > 0 ? { leftOut } : {}),
   };
   output.event('done', { kind: 'events', path, name, ...facts, first, last });
+}
+
+/** How the file calls its nodes. */
+function idsOf({ nodes, numNodes }: TemporalData): string {
+  const example = `${nodes.nameOf(0)} to ${nodes.nameOf(numNodes - 1)}`;
+  switch (nodes.kind) {
+    case 'same':
+    case 'shifted':
+      return `numbers from ${example}`;
+    case 'ids':
+      return 'numbers with gaps, numbered by first appearance';
+    case 'names':
+      return 'words, numbered by first appearance';
+    case 'sides':
+      return 'of their own for sources and for destinations';
+  }
+}
+
+function some(names: readonly string[]): string {
+  return `${names.slice(0, 8).join(', ')}${names.length > 8 ? ', …' : ''}`;
 }
 
 const count = (value: number): string => value.toLocaleString('en');

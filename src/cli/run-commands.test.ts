@@ -460,6 +460,9 @@ describe('info', () => {
     writeFileSync(at('events.txt'), '1 2 5\n2 3 9\n');
     const events = { kind: 'events', nodes: 3, events: 2, destinations: 2, first: 5, last: 9 };
     expect(await last('info', at('events.txt'))).toMatchObject(events);
-    expect(await refused('info', folder)).toMatch(/no full_config\.yaml and no dataset\.yaml/);
+    mkdirSync(at('nothing'));
+    expect(await refused('info', at('nothing'))).toMatch(
+      /no full_config\.yaml, no dataset\.yaml and no file of events/,
+    );
   });
 });

@@ -234,7 +234,7 @@ describe('by overrides', () => {
       ['dataset.train_share=0.9', 'dataset.validation_share=0.3'],
       [/dataset\.validation_share/, /at most 0\.1/, /got 0\.3/],
     ],
-    ['an unknown format', ['dataset.format=csv'], [/dataset\.format/, /jodie, tgn, tgl, snap|jodie/]],
+    ['an unknown format', ['dataset.format=xls'], [/dataset\.format/, /jodie, tgn, tgl, snap|jodie/]],
     ['unknown negatives', ['evaluation.negatives=hard'], [/evaluation\.negatives/, /historical/]],
     ['a negative seed', ['training.random_seed=-1'], [/training\.random_seed/, /got -1/]],
     ['no negatives', ['training.negatives=0'], [/training\.negatives/, /at least 1/]],

@@ -1,4 +1,4 @@
-/** Files of events: the four formats on small files, and what is said of broken ones. */
+/** Files of events: the formats of others on small files, and what is said of broken ones. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -48,7 +48,7 @@ describe('JODIE', () => {
     ['0,0,2,0,NaN', ':3: expected a finite number for feature 0, got "NaN"'],
     [
       '0,0,0.5,0,1',
-      ':3: expected events in order of time (pass sort: true to sort them), got time 0.5 after 1',
+      ':3: expected events in order of time (sort: true, or --dataset.sort=true, sorts them), got time 0.5 after 1',
     ],
   ])('the line %s', async (line, message) => {
     const path = makeFile('bad.csv', `${jodieHeader}0,0,1,0,1\n${line}\n`);
@@ -237,7 +237,7 @@ describe('finding the file', () => {
   test('what is not there, and what is none of the formats', async () => {
     await expect(readTemporal('/nowhere/events.txt')).rejects.toThrow(StorageError);
     await expect(readTemporal(makeFile('a.txt', 'hello world\n'))).rejects.toThrow(
-      'a.txt:1: expected a line of one of the formats jodie, tgn, tgl, snap, got "hello world"',
+      'a.txt:1: expected a line of one of the formats jodie, tgn, tgl, snap, csv, got "hello world"',
     );
     await expect(readTemporal(makeFile('a.txt', ''))).rejects.toThrow(FormatError);
     await expect(readTemporal(makeFolder({}))).rejects.toThrow('a folder with a file of events');
@@ -247,7 +247,7 @@ describe('finding the file', () => {
     await expect(readTemporal(folder)).rejects.toThrow(
       'a folder with one file of events for path, got "a.txt, b.txt"',
     );
-    await expect(readTemporal(folder, { format: 'csv' as 'snap' })).rejects.toThrow(ValueError);
+    await expect(readTemporal(folder, { format: 'tsv' as 'snap' })).rejects.toThrow(ValueError);
   });
 
   test('an empty file of a format that is named', async () => {

@@ -2,7 +2,7 @@
 import type { ColumnRole } from './event-table.js';
 
 /** Columns that hold numbers. */
-type NumberRole = Exclude<ColumnRole, 'type' | 'skip'>;
+type NumberRole = Exclude<ColumnRole, 'type' | 'skip' | 'feature'>;
 
 export class EventColumns {
   rows = 0;
@@ -14,14 +14,21 @@ export class EventColumns {
   part: Uint8Array | null;
   type: Int32Array | null;
   /** Words of the type column in order of appearance. */
-  readonly typeNames: string[] = [];
+  readonly typeNames: readonly string[];
   features = new Float32Array(0);
   /** Features of a row; −1 until the first row is complete. */
   featureWidth = -1;
-  readonly #types = new Map<string, number>();
+  /** Words for sources and for destinations, the same object where they share them. */
+  readonly srcWords = new Words();
+  readonly dstWords: Words;
+  /** How many events are earlier than the one above. */
+  stepsBack = 0;
+  readonly #types = new Words();
   #capacity = 1024;
 
-  constructor(roles: readonly ColumnRole[]) {
+  constructor(roles: readonly ColumnRole[], sided = false) {
+    this.dstWords = sided ? new Words() : this.srcWords;
+    this.typeNames = this.#types.list;
     this.label = roles.includes('label') ? new Float32Array(1024) : null;
     this.id = roles.includes('id') ? new Int32Array(1024) : null;
     this.part = roles.includes('part') ? new Uint8Array(1024) : null;
@@ -50,13 +57,12 @@ export class EventColumns {
   }
 
   setType(name: string): void {
-    let number = this.#types.get(name);
-    if (number === undefined) {
-      number = this.#types.size;
-      this.#types.set(name, number);
-      this.typeNames.push(name);
-    }
-    (this.type as Int32Array)[this.rows] = number;
+    (this.type as Int32Array)[this.rows] = this.#types.number(name);
+  }
+
+  setWord(side: 'src' | 'dst', word: string): void {
+    if (side === 'src') this.src[this.rows] = this.srcWords.number(word);
+    else this.dst[this.rows] = this.dstWords.number(word);
   }
 
   pushFeature(value: number, column: number): void {
@@ -83,6 +89,7 @@ export class EventColumns {
   }
 
   endRow(): void {
+    if (!this.inOrder) this.stepsBack++;
     this.rows++;
   }
 
@@ -102,6 +109,19 @@ export class EventColumns {
     if (this.id !== null) this.id = larger(this.id, capacity);
     if (this.part !== null) this.part = larger(this.part, capacity);
     if (this.type !== null) this.type = larger(this.type, capacity);
+  }
+}
+
+/** Words with numbers in order of appearance. */
+class Words {
+  readonly list: string[] = [];
+  readonly #numbers = new Map<string, number>();
+
+  number(word: string): number {
+    const known = this.#numbers.get(word);
+    if (known !== undefined) return known;
+    this.#numbers.set(word, this.list.length);
+    return this.list.push(word) - 1;
   }
 }
 

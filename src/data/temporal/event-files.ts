@@ -1,21 +1,23 @@
 /**
- * The four kinds of event files and how to tell them apart by their first line:
+ * The kinds of event files and how to tell them apart by their first line:
  *   jodie  user_id,item_id,timestamp,state_label,features…   both kinds of ids from 0
  *   tgn    ,u,i,ts,label,idx                                  ids from 1, and ml_<name>.npy, ml_<name>_node.npy beside it
  *   tgl    ,src,dst,time[,int_roll],ext_roll                  and edge_features, node_features, ext_full.npz, labels.csv
- *   snap   src dst time [type]                                blanks, tabs or commas between, # comments
+ *   snap   src dst time [type]                                blanks or tabs between, # comments
+ *   csv    any delimited text, with a header or as src, dst, time (csv-layout.ts)
  */
 import { existsSync, statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { expected, FormatError, ValueError } from '../../util/errors.js';
 import { readLines } from '../formats/text-lines.js';
+import { fieldsOf, findDelimiter } from './csv-layout.js';
 import type { ColumnRole, TableLayout } from './event-table.js';
 
-export type TemporalFormat = 'jodie' | 'tgn' | 'tgl' | 'snap';
+export type TemporalFormat = 'jodie' | 'tgn' | 'tgl' | 'snap' | 'csv';
 
 /** All formats. */
-export const temporalFormats: readonly TemporalFormat[] = ['jodie', 'tgn', 'tgl', 'snap'];
+export const temporalFormats: readonly TemporalFormat[] = ['jodie', 'tgn', 'tgl', 'snap', 'csv'];
 
 /** A file of events and its format. */
 export interface EventFile {
@@ -57,7 +59,9 @@ async function fileIn(folder: string): Promise<string> {
     }
   }
   const advice = 'A file of events ends in .csv or .txt, or in .gz after that.';
-  throw new ValueError(expected('readTemporal', 'a folder with a file of events', 'path', folder, advice));
+  throw new ValueError(
+    expected('readTemporal', 'a folder with a file of events', 'path', resolve(folder), advice),
+  );
 }
 
 async function readHead(path: string): Promise<FileHead> {
@@ -68,16 +72,25 @@ async function readHead(path: string): Promise<FileHead> {
   return { line: 0, text: '' };
 }
 
+/** All that TGL's files have. */
+const tglNames = /^(unnamed.*|src|dst|time|int_roll|ext_roll)?$/i;
+
 function detect(path: string, { line, text }: FileHead): TemporalFormat {
   const names = headerNames(text);
-  if (names[0] === 'user_id' && names[1] === 'item_id') return 'jodie';
-  if (names.includes('u') && names.includes('i') && names.includes('ts')) return 'tgn';
-  if (names.includes('src') && names.includes('dst') && names.includes('time')) return 'tgl';
-  const fields = text.trim().split(/[\s,]+/);
-  if ((fields.length === 3 || fields.length === 4) && fields.slice(0, 3).every(isNumber)) return 'snap';
+  const has = (...wanted: string[]): boolean => wanted.every((name) => names.includes(name));
+  if (names[0] === 'user_id' && names[1] === 'item_id' && names[3] === 'state_label') return 'jodie';
+  if (has('u', 'i', 'ts')) return 'tgn';
+  const ofTgl = has('') || has('ext_roll') || /^edges\.csv/.test(basename(path));
+  if (has('src', 'dst', 'time') && ofTgl && names.every((name) => tglNames.test(name))) return 'tgl';
+  const delimiter = findDelimiter(text);
+  const fields = text.trim().split(/\s+/);
+  const blanks = delimiter === 'blank' || delimiter === 'tab';
+  if (blanks && (fields.length === 3 || fields.length === 4) && fields.slice(0, 3).every(isNumber))
+    return 'snap';
+  if (fieldsOf(text, delimiter).length > 2) return 'csv';
   const got = JSON.stringify(text.slice(0, 60));
   throw new FormatError(
-    `${path}:${Math.max(1, line)}: expected a line of one of the formats ${temporalFormats.join(', ')}, got ${got}. Pass the format if you know it.`,
+    `${path}:${Math.max(1, line)}: expected a line of one of the formats ${temporalFormats.join(', ')}, got ${got}. Pass format (--dataset.format=…) if you know it.`,
     { path, line },
   );
 }
@@ -90,7 +103,7 @@ function headerNames(text: string): string[] {
   return text.split(',').map((name) => name.trim().replace(/^"(.*)"$/, '$1'));
 }
 
-/** How to read a file with a header, given what its names mean; the others are skipped. */
+/** How to read a file with a header, given what its names mean; numbers of rows are skipped, others refused. */
 export function namedLayout(
   path: string,
   header: FileHead,
@@ -107,6 +120,14 @@ export function namedLayout(
         path,
         line: 1,
       },
+    );
+  }
+  const strange = names.find((name) => !Object.hasOwn(roles, name) && !/^(unnamed.*|int_roll)?$/i.test(name));
+  if (strange !== undefined) {
+    const known = Object.keys(roles).filter((name) => name !== '');
+    throw new FormatError(
+      `${path}:1: expected only the columns ${known.join(', ')}, got ${JSON.stringify(strange)}. As plain text with more columns: format: 'csv' (--dataset.format=csv).`,
+      { path, line: 1 },
     );
   }
   return {

@@ -1,6 +1,6 @@
 /**
  * Event files as text, one event a line, parsed from bytes as they arrive: no string per field, one typed array per column.
- * Fields are separated by commas, or by any run of blanks and tabs; .gz is decompressed on the way.
+ * Fields are separated by one mark, or by any run of blanks and tabs; .gz is decompressed on the way.
  *
  * A line with another number of fields, an id that is no node number, a time, label or feature that is not finite, and a
  * time before that of the line above are errors with file and line.
@@ -8,14 +8,18 @@
 import { stat } from 'node:fs/promises';
 import { FormatError } from '../../util/errors.js';
 import { readChunks } from '../formats/text-lines.js';
+import { unquoted } from './csv-layout.js';
 import { EventColumns } from './event-columns.js';
+import { isoSeconds } from './iso-time.js';
 
 /** What a column holds; `part` is 0 training, 1 validation, 2 test. */
-export type ColumnRole = 'src' | 'dst' | 'time' | 'label' | 'id' | 'part' | 'type' | 'skip';
+export type ColumnRole = 'src' | 'dst' | 'time' | 'label' | 'id' | 'part' | 'type' | 'feature' | 'skip';
+
+export type Delimiter = 'comma' | 'tab' | 'semicolon' | 'bar' | 'blank';
 
 export interface TableLayout {
   readonly path: string;
-  readonly delimiter: 'comma' | 'blank';
+  readonly delimiter: Delimiter;
   /** What the columns are, in their order. */
   readonly roles: readonly ColumnRole[];
   /** Further columns are features; the first line says how many. */
@@ -24,7 +28,21 @@ export interface TableLayout {
   readonly skip: number;
   /** Whether times may go back; otherwise that is an error. */
   readonly unsorted: boolean;
+  /** Delimited text of anybody: quotes, ids that may be words, dates as times. */
+  readonly free?: FreeText;
 }
+
+export interface FreeText {
+  /** The columns, for messages. */
+  readonly names: readonly string[];
+  /** Whether ids are words; where they are not and one is, `WordIds` is thrown. */
+  readonly words: boolean;
+  /** Words of sources and destinations count apart. */
+  readonly sided: boolean;
+}
+
+/** Says that a file must be read again with ids as words. */
+export class WordIds extends Error {}
 
 export interface ReadProgress {
   readonly path: string;
@@ -55,9 +73,14 @@ export async function readEventTable(
   return parser.finish();
 }
 
-const [newline, comma, blank, tab, carriageReturn] = [10, 44, 32, 9, 13];
+const [newline, blank, tab, carriageReturn, quote] = [10, 32, 9, 13, 34];
+/** The byte of each mark; −1 is in no text. */
+const marks: Readonly<Record<Delimiter, number>> = { comma: 44, tab, semicolon: 59, bar: 124, blank: -1 };
 /** Powers of ten that a double holds exactly. */
 const powers = Float64Array.from({ length: 23 }, (_, i) => 10 ** i);
+const decimal = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+/** Digits that a double always holds exactly. */
+const exactDigits = 15;
 /** Bytes that a line may have. */
 const longestLine = 2 ** 26;
 /** Node numbers go up to here, so that their count fits 32 bits with sign. */
@@ -65,13 +88,16 @@ const largestId = 2 ** 31 - 2;
 
 const names: Readonly<Record<ColumnRole, string>> = {
   ...{ src: 'the source', dst: 'the destination', time: 'the time', label: 'the label' },
-  ...{ id: 'the event id', part: 'the part', type: 'the type', skip: 'a column' },
+  ...{ id: 'the event id', part: 'the part', type: 'the type', feature: 'a feature', skip: 'a column' },
 };
 
 class LineParser {
   readonly #layout: TableLayout;
   readonly #columns: EventColumns;
-  readonly #commas: boolean;
+  readonly #mark: number;
+  readonly #blanks: boolean;
+  /** Whether times are dates; null before the first. */
+  #dates: boolean | null = null;
   /** The start of a line whose end has not come. */
   #rest: Buffer = Buffer.alloc(0);
   #buffer: Buffer = this.#rest;
@@ -84,8 +110,9 @@ class LineParser {
 
   constructor(layout: TableLayout) {
     this.#layout = layout;
-    this.#columns = new EventColumns(layout.roles);
-    this.#commas = layout.delimiter === 'comma';
+    this.#columns = new EventColumns(layout.roles, layout.free?.sided);
+    this.#mark = marks[layout.delimiter];
+    this.#blanks = layout.delimiter === 'blank';
   }
 
   feed(chunk: Uint8Array): void {
@@ -126,27 +153,51 @@ class LineParser {
     const buffer = this.#buffer;
     let end = stop;
     if (end > start && buffer[end - 1] === carriageReturn) end--;
-    let at = this.#skipBlanks(start, end);
+    const bom = this.lines === 1 && buffer.toString('latin1', start, start + 3) === '\xef\xbb\xbf';
+    let at = this.#skipBlanks(bom ? start + 3 : start, end);
     // Comments of SNAP and of Matrix Market.
-    if (at === end || (!this.#commas && (buffer[at] === 35 || buffer[at] === 37))) return;
+    if (at === end || (this.#blanks && (buffer[at] === 35 || buffer[at] === 37))) return;
     const { roles } = this.#layout;
     this.#columns.startRow();
+    this.#end = end;
     let fields = 0;
+    let features = 0;
     for (; at <= end && fields < roles.length; fields++) {
-      this.#end = end;
-      at = this.#store(roles[fields], at);
+      const role = roles[fields];
+      if (role === 'feature') at = this.#feature(at, features++, fields);
+      else at = this.#store(role, at);
     }
     if (this.#layout.features === true) this.#features(at, end, fields);
     else if (fields < roles.length || at <= end) this.#wrongCount(start, end, roles.length);
+    else this.#columns.checkWidth(features);
     if (!this.#columns.inOrder && !this.#layout.unsorted)
-      this.#fail('events in order of time (pass sort: true to sort them)', this.#columns.stepBack());
+      this.#fail(
+        'events in order of time (sort: true, or --dataset.sort=true, sorts them)',
+        this.#columns.stepBack(),
+      );
     this.#columns.endRow();
   }
 
   #wrongCount(start: number, end: number, wanted: number): never {
-    const text = this.#buffer.toString('latin1', start, end);
-    const fields = text.split(this.#commas ? ',' : /[ \t]+/);
-    return this.#fail(`${wanted} columns`, `${fields.length}`);
+    let count = 0;
+    for (let at = this.#skipBlanks(start, end); at <= end; count++) {
+      this.#field(at);
+      at = this.#next();
+    }
+    return this.#fail(`${wanted} columns`, `${count}`);
+  }
+
+  /** A column that is a feature because it is nothing else. */
+  #feature(from: number, feature: number, column: number): number {
+    this.#field(from);
+    const value = this.#freeNumber();
+    if (value - value !== 0) {
+      const name = JSON.stringify(this.#layout.free?.names[column] ?? String(column));
+      const advice = 'list the columns that are features as columns.features (--dataset.columns.features=…)';
+      this.#fail(`a finite number for column ${name} (or ${advice})`, this.#text());
+    }
+    this.#columns.pushFeature(value, feature);
+    return this.#next();
   }
 
   #features(start: number, end: number, fields: number): void {
@@ -166,7 +217,7 @@ class LineParser {
 
   #skipBlanks(from: number, end: number): number {
     let at = from;
-    if (!this.#commas) while (at < end && (this.#buffer[at] === blank || this.#buffer[at] === tab)) at++;
+    if (this.#blanks) while (at < end && (this.#buffer[at] === blank || this.#buffer[at] === tab)) at++;
     return at;
   }
 
@@ -174,16 +225,29 @@ class LineParser {
   #field(from: number): void {
     this.#from = from;
     this.#to = from;
+    if (this.#layout.free !== undefined && this.#buffer[from] === quote) this.#skipQuoted();
     while (this.#to < this.#end && !this.#isDelimiter(this.#buffer[this.#to])) this.#to++;
   }
 
+  /** Goes behind the quote that ends a field; two of them are one of the text. */
+  #skipQuoted(): void {
+    let at = this.#from + 1;
+    while (at < this.#end && (this.#buffer[at] !== quote || this.#buffer[at + 1] === quote))
+      at += this.#buffer[at] === quote ? 2 : 1;
+    if (at >= this.#end) {
+      this.#to = this.#end;
+      this.#fail('a quote at the end of the field', this.#text());
+    }
+    this.#to = at + 1;
+  }
+
   #isDelimiter(byte: number): boolean {
-    return this.#commas ? byte === comma : byte === blank || byte === tab;
+    return this.#blanks ? byte === blank || byte === tab : byte === this.#mark;
   }
 
   /** Where the field after the current one starts; beyond the end of the line after the last. */
   #next(): number {
-    if (this.#commas) return this.#to + 1;
+    if (!this.#blanks) return this.#to + 1;
     const at = this.#skipBlanks(this.#to, this.#end);
     return at === this.#end ? at + 1 : at;
   }
@@ -193,15 +257,16 @@ class LineParser {
   }
 
   /** Takes in the field at `from`; returns where the next one starts. */
-  #store(role: ColumnRole, from: number): number {
+  #store(role: Exclude<ColumnRole, 'feature'>, from: number): number {
     const columns = this.#columns;
     if (role === 'skip' || role === 'type') {
       this.#field(from);
       if (role === 'skip') return this.#next();
       if (this.#from === this.#to) this.#fail('a word for the type', '""');
-      columns.setType(this.#buffer.toString('utf8', this.#from, this.#to));
+      columns.setType(this.#content());
       return this.#next();
     }
+    if (this.#layout.free !== undefined) return this.#storeFree(role, from);
     const value = this.#number(from);
     if (role === 'time' || role === 'label') {
       if (value - value !== 0) this.#fail(`a finite number for ${names[role]}`, this.#text());
@@ -212,6 +277,63 @@ class LineParser {
     }
     columns.set(role, value);
     return this.#next();
+  }
+
+  /** As `#store`, for text of anybody. */
+  #storeFree(role: Exclude<ColumnRole, 'type' | 'skip' | 'feature'>, from: number): number {
+    this.#field(from);
+    const id = role === 'src' || role === 'dst';
+    if (id && this.#layout.free?.words === true) {
+      const word = this.#content();
+      if (word === '') this.#fail(`an id for ${names[role]}`, '""');
+      this.#columns.setWord(role, word);
+      return this.#next();
+    }
+    const value = role === 'time' ? this.#time() : this.#freeNumber();
+    if (id && (Number.isNaN(value) ? this.#content() !== '' : value > largestId && value % 1 === 0))
+      throw new WordIds();
+    if (role === 'time' || role === 'label') {
+      if (value - value !== 0) this.#fail(`a finite number for ${names[role]}`, this.#text());
+    } else if (!(value >= 0 && value <= largestId) || value !== Math.floor(value)) {
+      this.#fail(`a whole number from 0 to ${largestId} for ${names[role]}`, this.#text());
+    }
+    this.#columns.set(role, value);
+    return this.#next();
+  }
+
+  /** The time in the current field, in seconds where it is a date. */
+  #time(): number {
+    const number = this.#freeNumber();
+    const isDate = Number.isNaN(number);
+    const value = isDate ? isoSeconds(this.#content()) : number;
+    this.#dates ??= isDate;
+    if (value - value !== 0) this.#fail('a number or a date of ISO 8601 for the time', this.#text());
+    if (this.#dates !== isDate)
+      this.#fail(`a ${isDate ? 'number' : 'date'} for the time as above`, this.#text());
+    return value;
+  }
+
+  /** The number in the current field; NaN where it is none. */
+  #freeNumber(): number {
+    const [from, to] = [this.#from, this.#to];
+    if (to - from <= exactDigits) {
+      let value = 0;
+      let at = from;
+      for (; at < to; at++) {
+        const digit = this.#buffer[at] - 48;
+        if (!(digit >= 0 && digit <= 9)) break;
+        value = value * 10 + digit;
+      }
+      if (at === to && to > from) return value;
+    }
+    const text = this.#content();
+    return decimal.test(text) ? Number(text) : Number.NaN;
+  }
+
+  /** The text of the current field. */
+  #content(): string {
+    const text = this.#buffer.toString('utf8', this.#from, this.#to);
+    return this.#layout.free === undefined ? text : unquoted(text);
   }
 
   /**
@@ -237,7 +359,7 @@ class LineParser {
         break;
       }
     }
-    if ((at < end && !this.#isDelimiter(buffer[at])) || digits === 0 || digits > 15) {
+    if ((at < end && !this.#isDelimiter(buffer[at])) || digits === 0 || digits > exactDigits) {
       this.#field(from);
       return this.#slowNumber();
     }
@@ -249,7 +371,7 @@ class LineParser {
 
   #slowNumber(): number {
     const text = this.#buffer.toString('latin1', this.#from, this.#to).trim();
-    if (/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)) return Number(text);
+    if (decimal.test(text)) return Number(text);
     if (/^[+-]?(nan|inf|infinity)$/i.test(text)) return Number.NaN;
     return this.#fail('a number', this.#text());
   }

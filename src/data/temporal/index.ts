@@ -1,4 +1,5 @@
 /** Files of events in time. */
+export type { EventColumnNames } from './csv-layout.js';
 export { type TemporalFormat, temporalFormats } from './event-files.js';
 export type { EventNodes, EventSide } from './event-nodes.js';
 export type { OnReadProgress, ReadProgress } from './event-table.js';

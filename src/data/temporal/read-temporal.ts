@@ -4,15 +4,22 @@
  * left out, and JODIE's items follow its users.
  */
 import { existsSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { fromTypedArray, type Tensor } from '../../tensor/index.js';
-import { checkInteger, expected, ValueError } from '../../util/errors.js';
+import { checkInteger, expected, FormatError, ValueError } from '../../util/errors.js';
 import { mismatch } from '../check.js';
 import { readNpz } from '../formats/npz.js';
+import { type CsvLayout, checkColumns, csvLayout, type EventColumnNames } from './csv-layout.js';
 import type { EventColumns } from './event-columns.js';
-import { findEventFile, headOf, namedLayout, type TemporalFormat } from './event-files.js';
-import { shiftedNodes, sidedNodes } from './event-nodes.js';
-import { type ColumnRole, type OnReadProgress, readEventTable, type TableLayout } from './event-table.js';
+import { type FileHead, findEventFile, headOf, namedLayout, type TemporalFormat } from './event-files.js';
+import { namedNodes, shiftedNodes, sidedNodes } from './event-nodes.js';
+import {
+  type ColumnRole,
+  type OnReadProgress,
+  readEventTable,
+  type TableLayout,
+  WordIds,
+} from './event-table.js';
 import { type FeatureMatrix, findFeatures, pickRows } from './feature-files.js';
 import { makeTemporalData } from './make-temporal-data.js';
 import { largestOf, nodesOf, numberNodes } from './node-numbers.js';
@@ -22,11 +29,13 @@ import type { NodeLabels, TemporalData } from './temporal-data.js';
 export interface ReadTemporalOptions {
   /** Found by the first line when absent. */
   readonly format?: TemporalFormat;
+  /** What the columns of delimited text are (csv), where their names do not say it. */
+  readonly columns?: EventColumnNames;
   /** Sort events whose times go back; without it they are an error. Equal times keep the order of the file. */
   readonly sort?: boolean;
   /** At least this many nodes, where some have no event. */
   readonly numNodes?: number;
-  /** Default: the name of the file, or of the folder for TGL. */
+  /** Default: the name of the file, or of the folder for TGL's edges.csv. */
   readonly name?: string;
   /** Called about every megabyte. */
   readonly onProgress?: OnReadProgress;
@@ -49,9 +58,15 @@ export async function readTemporal(path: string, options: ReadTemporalOptions = 
   if (typeof path !== 'string') throw new ValueError(expected('readTemporal', 'a path', 'path', path));
   if (options.numNodes !== undefined)
     checkInteger('readTemporal', 'numNodes', options.numNodes, 0, 2 ** 31 - 2);
-  const { path: file, format, header } = await findEventFile(path, options.format);
+  const { columns } = options;
+  if (columns !== undefined) checkColumns(columns);
+  if (columns !== undefined && options.format !== undefined && options.format !== 'csv')
+    throw new ValueError(expected('readTemporal', 'csv beside columns', 'format', options.format));
+  const wanted = columns === undefined ? options.format : 'csv';
+  const { path: file, format, header } = await findEventFile(path, wanted);
   const stem = basename(file).replace(/\.(csv|txt|tsv|edges)?(\.gz)?$/, '');
-  const usual = format === 'tgl' ? basename(dirname(file)) : stem.replace(/^ml_/, '');
+  const usual =
+    format === 'tgl' && stem === 'edges' ? basename(dirname(resolve(file))) : stem.replace(/^ml_/, '');
   const source = { path: file, name: options.name ?? usual, options };
   const unsorted = options.sort ?? false;
   switch (format) {
@@ -80,15 +95,30 @@ export async function readTemporal(path: string, options: ReadTemporalOptions = 
       const fields = header.text.trim().split(delimiter === 'comma' ? ',' : /\s+/);
       const roles: ColumnRole[] = ['src', 'dst', 'time', ...(fields.length > 3 ? (['type'] as const) : [])];
       const skip = Math.max(0, header.line - 1);
+      if (fields.length > 4) tooMany(file, header.line, fields.length);
       return readSnap(source, { path: file, delimiter, roles, skip, unsorted });
     }
+    case 'csv':
+      return readCsv(source, header);
   }
+}
+
+function tooMany(path: string, line: number, count: number): never {
+  throw new FormatError(
+    `${path}:${line}: expected the columns src dst time [type], got ${count} columns. Say what they are: format: 'csv' with columns (--dataset.format=csv, --dataset.columns.src=… and so on).`,
+    { path, line },
+  );
 }
 
 async function readColumns({ options }: Source, layout: TableLayout): Promise<EventColumns> {
   const columns = await readEventTable(layout, options.onProgress);
   if (options.sort === true) sortByTime(columns);
   return columns;
+}
+
+/** What is said of a file beside its events. */
+function remarks({ stepsBack }: EventColumns): { stepsBack?: number } {
+  return stepsBack === 0 ? {} : { stepsBack };
 }
 
 /** Ids of events where the file has them, or where sorting moved events from their places. */
@@ -106,16 +136,83 @@ function atLeast({ path, options }: Source, numNodes: number): number {
 async function readJodie(source: Source, layout: TableLayout): Promise<TemporalData> {
   const columns = await readColumns(source, layout);
   const { time, label, featureWidth, features } = columns;
-  // Users and items count apart, so neither has a say in whether the other's ids have gaps.
+  const { src, dst, ...named } = usersAndItems(source, columns);
+  const events = { src, dst, time, ...idsOf(columns), ...(featureWidth > 0 ? { features } : {}) };
+  const parts = { name: source.name, events, featureWidth, labels: label, ...named, ...remarks(columns) };
+  return makeTemporalData(parts);
+}
+
+async function readCsv(source: Source, head: FileHead): Promise<TemporalData> {
+  const { path, options } = source;
+  if (head.line === 0)
+    return makeTemporalData({ name: source.name, ...noEvents(), numNodes: atLeast(source, 0) });
+  const layout = csvLayout(path, head, options.columns ?? {});
+  const { delimiter, roles, names, hasHeader, sided } = layout;
+  const table = (words: boolean): TableLayout => ({
+    ...{ path, delimiter, roles, unsorted: options.sort ?? false, free: { names, words, sided } },
+    skip: hasHeader ? head.line : head.line - 1,
+  });
+  let words = false;
+  const columns = await readColumns(source, table(false)).catch((error: unknown) => {
+    if (!(error instanceof WordIds)) throw error;
+    words = true;
+    return readColumns(source, table(true));
+  });
+  const { label, type, featureWidth, features, time } = columns;
+  const { src, dst, ...named } = words
+    ? wordNodes(source, columns, layout)
+    : numberedNodes(source, columns, layout);
+  const events = {
+    ...{ src, dst, time, ...idsOf(columns), ...(type === null ? {} : { types: type }) },
+    ...(featureWidth > 0 ? { features } : {}),
+  };
+  const called = (role: ColumnRole): string[] => names.filter((name, i) => roles[i] === role && name !== '');
+  return makeTemporalData({
+    ...{ name: source.name, events, featureWidth, labels: label, ...named, ...remarks(columns) },
+    ...{ typeNames: type === null ? null : columns.typeNames },
+    ...(featureWidth > 0 && hasHeader ? { featureNames: called('feature') } : {}),
+    ...(called('skip').length > 0 ? { leftOut: called('skip') } : {}),
+  });
+}
+
+function noEvents(): Pick<TemporalData, 'events'> {
+  return { events: { src: new Int32Array(0), dst: new Int32Array(0), time: new Float64Array(0) } };
+}
+
+type NumberedEvents = Pick<TemporalData, 'numNodes' | 'nodes'> &
+  Pick<TemporalData['events'], 'src' | 'dst'> &
+  Partial<Pick<TemporalData, 'names' | 'nodeIds'>>;
+
+/** Ids that are words have numbers already; those of destinations may start after the sources. */
+function wordNodes(source: Source, columns: EventColumns, { sided }: CsvLayout): NumberedEvents {
+  const { src, srcWords, dstWords } = columns;
+  const first = sided ? srcWords.list.length : 0;
+  const dst = sided ? columns.dst.map((id) => id + first) : columns.dst;
+  const names = sided ? [...srcWords.list, ...dstWords.list] : srcWords.list;
+  const numNodes = atLeast(source, names.length);
+  const nodes = sided
+    ? sidedNodes(namedNodes(first, srcWords.list), namedNodes(numNodes - first, dstWords.list))
+    : namedNodes(numNodes, names);
+  return { src, dst, numNodes, nodes, names };
+}
+
+function numberedNodes(source: Source, columns: EventColumns, { sided }: CsvLayout): NumberedEvents {
+  if (sided) return usersAndItems(source, columns);
+  const numbered = numberNodes(columns.src, columns.dst);
+  const { src, dst, nodeIds } = numbered;
+  const numNodes = atLeast(source, numbered.numNodes);
+  return { src, dst, numNodes, nodes: nodesOf(numbered, numNodes), ...(nodeIds === null ? {} : { nodeIds }) };
+}
+
+/** Users and items count apart, so neither has a say in whether the other's ids have gaps. */
+function usersAndItems(source: Source, columns: EventColumns): NumberedEvents {
   const none = new Int32Array(0);
   const users = numberNodes(columns.src, none);
   const items = numberNodes(columns.dst, none);
-  const { src } = users;
   const dst = items.src.map((item) => item + users.numNodes);
-  const events = { src, dst, time, ...idsOf(columns), ...(featureWidth > 0 ? { features } : {}) };
   const numNodes = atLeast(source, users.numNodes + items.numNodes);
   const nodes = sidedNodes(nodesOf(users, users.numNodes), nodesOf(items, numNodes - users.numNodes));
-  return makeTemporalData({ name: source.name, events, numNodes, featureWidth, labels: label, nodes });
+  return { src: users.src, dst, numNodes, nodes };
 }
 
 async function readTgn(source: Source, layout: TableLayout): Promise<TemporalData> {
@@ -138,7 +235,7 @@ async function readTgn(source: Source, layout: TableLayout): Promise<TemporalDat
   return makeTemporalData({
     ...{ name: source.name, events: { src, dst, time, ids, ...features }, numNodes, labels: label },
     ...{ featureWidth: edgeMatrix?.width ?? 0, nodeFeatures: nodeTensor(nodeMatrix, 1) },
-    nodes: shiftedNodes(numNodes, 1),
+    ...{ nodes: shiftedNodes(numNodes, 1), ...remarks(columns) },
   });
 }
 
@@ -158,6 +255,7 @@ async function readTgl(source: Source, layout: TableLayout): Promise<TemporalDat
     ...{ name: source.name, events: { src, dst, time, ids, ...features }, numNodes },
     ...{ featureWidth: edgeMatrix?.width ?? 0, nodeFeatures: nodeTensor(nodeMatrix, 0) },
     nodeLabels: await readTglLabels(join(folder, 'labels.csv'), numNodes),
+    ...remarks(columns),
     ...(columns.part === null ? {} : { split: splitOf(source.path, columns.part) }),
   });
 }
@@ -212,6 +310,7 @@ async function readSnap(source: Source, layout: TableLayout): Promise<TemporalDa
   return makeTemporalData({
     ...{ name: source.name, events, numNodes, typeNames, nodes: nodesOf(numbered, numNodes) },
     ...(nodeIds === null ? {} : { nodeIds }),
+    ...remarks(columns),
   });
 }
 

@@ -46,6 +46,12 @@ export interface TemporalData {
   readonly names: readonly string[] | null;
   /** The id of each node in the file, where ids are numbers with gaps. */
   readonly nodeIds?: Int32Array;
+  /** What the file calls the features, where it has a header. */
+  readonly featureNames?: readonly string[];
+  /** Columns of the file that were left out. */
+  readonly leftOut?: readonly string[];
+  /** How many events of the file are earlier than the one above; absent where they are in order. */
+  readonly stepsBack?: number;
   /** The split that the files prescribe: first event rows after training and after validation. */
   readonly split?: { readonly trainEnd: number; readonly validationEnd: number };
 }

@@ -1,6 +1,7 @@
 /** The stream of a temporal run: read, split by time, with the nodes that training must not see. */
 import {
   type EventArrays,
+  type EventColumnNames,
   loadTemporalDataset,
   readTemporal,
   type TemporalData,
@@ -30,7 +31,7 @@ export async function openStream(config: TemporalRunSections): Promise<OpenedStr
   const data =
     path === ''
       ? await loadTemporalDataset(name as TemporalDatasetName)
-      : await readTemporal(path, { sort, ...(format === 'auto' ? {} : { format }) });
+      : await readTemporal(path, { sort, ...(format === 'auto' ? {} : { format }), ...columnsOf(config) });
   const { numNodes } = data;
   if (data.events.src.length < 2)
     throw new StateError(
@@ -65,6 +66,12 @@ export async function openStream(config: TemporalRunSections): Promise<OpenedStr
     );
   const trainGraph = kept.every((flag) => flag === 1) ? graph : graph.where(kept);
   return { data, graph, trainGraph, split, rows, fingerprint: fingerprint(graph, split) };
+}
+
+/** The columns that the configuration names; the others are found by the reader. */
+function columnsOf({ dataset }: TemporalRunSections): { columns?: EventColumnNames } {
+  const given = Object.entries(dataset.columns).filter(([, value]) => value !== '' && value !== null);
+  return given.length === 0 ? {} : { columns: Object.fromEntries(given) };
 }
 
 /** Keeps these draws apart from others with the same seed. */

@@ -9,6 +9,7 @@ import {
   field,
   flag,
   integer,
+  list,
   positive,
   positiveOr,
   section,
@@ -16,16 +17,33 @@ import {
   text,
 } from '../config/fields.js';
 
+const column = () =>
+  z.preprocess((value) => (typeof value === 'number' ? String(value) : value), text('the name of a column'));
+
+const columns = section({
+  src: field(column(), '', 'the source'),
+  dst: field(column(), '', 'the destination'),
+  time: field(column(), '', 'the time'),
+  label: field(column(), '', 'the label'),
+  type: field(column(), '', 'the type'),
+  features: field(
+    list(column(), 'a list of columns').nullable(),
+    null,
+    'these alone are features; null: all others',
+  ),
+});
+
 const dataset = z.preprocess(
   (value) => (typeof value === 'string' ? { name: value } : value),
   section({
     name: field(text('the name of a dataset'), '', 'wikipedia, collegemsg, mathoverflow; or give path'),
     path: field(text('a file or folder'), '', 'a stream of your own'),
     format: field(
-      choice(['auto', 'jodie', 'tgn', 'tgl', 'snap']),
+      choice(['auto', 'jodie', 'tgn', 'tgl', 'snap', 'csv']),
       'auto',
       'how the file is written; auto: from its name and first line',
     ),
+    columns: field(columns, {}, 'what the columns of a csv are, by name or place from 0'),
     directed: field(flag(), false, 'whether only the destination of an event has its source as a neighbour'),
     sort: field(flag(), false, 'sort events that are not in order of time, in place of refusing them'),
     types_as_features: field(flag(), false, 'the type of an event, one-hot, before its features'),

@@ -7,7 +7,7 @@ export function temporalTemplate(dataset: { readonly name: string } | { readonly
   return `# Skein configuration for a stream of events. Every key and default: docs/temporal.md.
 # Train: skein train <this file>          Change a key: --train.epoch=5
 dataset:
-  ${key}: ${shown}
+  ${key}: ${shown}${key === 'path' ? '  # relative to the working directory' : ''}
   train_share: 0.7               # quantiles of time; the rest is the test
   validation_share: 0.15
   new_node_share: 0.1            # nodes that training must not see, for new_node_ap

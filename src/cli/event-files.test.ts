@@ -1,0 +1,72 @@
+/** `skein info` and `skein config` on files of events of one's own: what they say, and of folders. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, expect, it, vi } from 'vitest';
+import { run } from './program.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'skein-own-'));
+const at = (name: string): string => join(folder, name);
+let out = '';
+let err = '';
+
+vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+  out += String(text);
+  return true;
+});
+vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+  err += String(text);
+  return true;
+});
+
+beforeEach(() => {
+  out = err = '';
+});
+afterAll(() => {
+  vi.restoreAllMocks();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+it('info names the file, its ids, features and order', async () => {
+  writeFileSync(at('num.csv'), 'source,target,time,w,label\n1,2,5,0.5,0\n2,3,4,1,1\n');
+  expect(await run(['info', at('num.csv')])).toBe(0);
+  expect(out).toMatch(/^events num \(/);
+  expect(out).toMatch(/ids +numbers from 1 to 3\nfeatures +1 an event \(w\)\nlabels +one an event\n/);
+  expect(out).toMatch(/order +1 events are earlier than the one above: train with --dataset\.sort=true/);
+  out = '';
+  expect(await run(['info', at('num.csv'), '--json'])).toBe(0);
+  expect(JSON.parse(out.trim().split('\n').at(-1) as string)).toMatchObject({
+    ...{ event: 'done', name: 'num', ids: 'shifted', sorted: false, featureNames: ['w'] },
+  });
+});
+
+it('a folder with a file of events, and one with none', async () => {
+  mkdirSync(at('calls'));
+  expect(await run(['info', at('calls')])).not.toBe(0);
+  expect(err).toContain(`got ${at('calls')}. It has no full_config.yaml`);
+  writeFileSync(at('calls/calls.txt'), 'ann bob 5\nbob eve 6\n');
+  expect(await run(['info', at('calls')])).toBe(0);
+  expect(out).toMatch(/^events calls \(.*\nnodes +3\n[\s\S]*ids +words, numbered by first appearance\n/);
+  out = '';
+  expect(await run(['config', at('calls')])).toBe(0);
+  expect(out).toContain(`path: ${at('calls')}  # relative to the working directory`);
+});
+
+it('a run takes columns by their names', async () => {
+  const rows = Array.from({ length: 60 }, (_, i) => `${i},p${i % 5},q${i % 7},text`);
+  writeFileSync(at('odd.csv'), `when,who,whom,note\n${rows.join('\n')}\n`);
+  out = '';
+  expect(await run(['config', at('odd.csv')])).toBe(0);
+  writeFileSync(at('odd.yaml'), out);
+  const small = ['--train.epoch=1', '--train.batch_size=20', `--storage.model_dir=${at('run')}`];
+  expect(await run(['train', at('odd.yaml'), ...small])).not.toBe(0);
+  expect(err).toContain('odd.csv:1: expected a column for src');
+  expect(err).toContain('--dataset.columns.src=');
+  const names = ['src=who', 'dst=whom', 'time=0'].map((one) => `--dataset.columns.${one}`);
+  err = '';
+  expect(await run(['train', at('odd.yaml'), ...small, ...names])).not.toBe(0);
+  expect(err).toContain('odd.csv:2: expected a finite number for column "note"');
+  err = '';
+  const code = await run(['train', at('odd.yaml'), ...small, ...names, '--dataset.columns.features=[]']);
+  expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' });
+});
