@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -292,4 +292,20 @@ test.each(['tgn', 'tgat'] as const)('%s learns what users like', async (model) =
   const { test: metrics } = await temporalRun(file, [...settings, '--train.epoch=10']);
   // The best that can be known of a pair is whether it is a favourite one: an average precision of about 0.87.
   expect(metrics['ap']).toBeGreaterThan(0.78);
+});
+
+describe('the best epoch of a run that goes on', () => {
+  test('is sought anew when evaluation has other negatives, or when its model is gone', async () => {
+    const given = prepare('tgn');
+    await temporalRun(given.file, ['--train.epoch=1']);
+    const other = await temporalRun(given.file, [
+      ...['--train.epoch=2', resume],
+      '--evaluation.negatives=historical',
+    ]);
+    expect(other.epochs).toBe(2);
+    rmSync(join(given.at, 'best'), { recursive: true });
+    const again = await temporalRun(given.file, ['--train.epoch=3', resume]);
+    expect(again.epochs).toBe(3);
+    expect(existsSync(join(given.at, 'best', 'model.safetensors'))).toBe(true);
+  });
 });

@@ -130,6 +130,8 @@ export class RunDirectory {
 
   /** Writes the configuration. A run that goes on calls this once its checkpoint is known to belong to it. */
   async writeConfig(): Promise<void> {
+    // A run that goes on is not finished.
+    rmSync(this.file('done.json'), { force: true });
     const text = new TextEncoder();
     await writeFileAtomic(this.file('config.yaml'), text.encode(this.#config.given));
     await writeFileAtomic(this.file('full_config.yaml'), text.encode(sealed(this.#config.resolved)));

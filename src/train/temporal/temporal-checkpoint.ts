@@ -26,6 +26,8 @@ export interface TemporalRecord {
   readonly stage: 'training' | 'validated' | 'finished';
   readonly position: TemporalPosition;
   readonly best: { readonly epoch: number; readonly value: number } | null;
+  /** How `best` was judged: results of other negatives do not compare. */
+  readonly judged: string;
   /** Evaluations without improvement. */
   readonly stale: number;
   /** Of the epoch under way. */

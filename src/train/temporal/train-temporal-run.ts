@@ -27,7 +27,12 @@ import { type OpenedStream, openStream } from './open-stream.js';
 import { ranksMatter, renderTemporalConfig, type TemporalRunConfig } from './run-config.js';
 import { checkLabels, type RunLabels, trainRunLabels } from './run-labels.js';
 import { streamWarnings } from './stream-warnings.js';
-import { latestTemporal, TemporalCheckpoints, type TemporalRecord } from './temporal-checkpoint.js';
+import {
+  latestTemporal,
+  TemporalCheckpoints,
+  type TemporalRecord,
+  temporalModelFile,
+} from './temporal-checkpoint.js';
 
 export interface TemporalRunOptions {
   readonly config: TemporalRunConfig;
@@ -160,11 +165,14 @@ class TemporalSession {
     const latest = await latestTemporal(this.#run.path);
     if (latest === null) return;
     checkTemporalRecord(this.#run.path, latest.record, this.#config, this.#stream);
-    const { position, best, stale, events, loss, validation } = await this.#checkpoints.restore(latest.name);
+    const { position, best, judged, stale, events, loss, validation } = await this.#checkpoints.restore(
+      latest.name,
+    );
     this.#epoch = position.epoch;
     this.#step = position.step;
     this.#best = best;
     this.#stale = stale;
+    if (best !== null) this.#checkBest(judged);
     this.#events = events;
     this.#loss = loss;
     this.#validation = validation;
@@ -178,6 +186,20 @@ class TemporalSession {
         : `in epoch ${position.epoch + 1}, after batch ${position.step}`;
     this.#output.note(`Going on ${where}.`);
     this.#run.log('info', `going on ${where}`);
+  }
+
+  /** Forgets the best epoch where it cannot be compared with any more, or is gone. */
+  #checkBest(judged: string): void {
+    const gone =
+      this.#config.training.checkpoint.save_best && !existsSync(this.#run.file('best', temporalModelFile));
+    if (judged === judgedBy(this.#config) && !gone) return;
+    this.#best = null;
+    this.#stale = 0;
+    this.#output.note(
+      gone
+        ? 'The model of the best epoch is gone; the best of the epochs to come is kept.'
+        : 'Evaluation has other negatives now; the best epoch is sought anew.',
+    );
   }
 
   /** False when a signal ended it. */
@@ -284,6 +306,7 @@ class TemporalSession {
       stage,
       position: { epoch: this.#epoch, step: this.#step },
       best: this.#best,
+      judged: judgedBy(this.#config),
       stale: this.#stale,
       events: this.#events,
       loss: this.#loss,
@@ -370,6 +393,11 @@ class TemporalSession {
 
 function named(prefix: string, metrics: Metrics): Metrics {
   return Object.fromEntries(Object.entries(metrics).map(([name, value]) => [`${prefix}${name}`, value]));
+}
+
+/** Under which negatives an epoch is the best. */
+function judgedBy({ evaluation: { negatives, amount } }: TemporalRunConfig): string {
+  return JSON.stringify({ negatives, amount });
 }
 
 /** Metrics of a part; memory and mail go on through it. */
