@@ -58,6 +58,10 @@ it('a run takes columns by their names', async () => {
   out = '';
   expect(await run(['config', at('odd.csv')])).toBe(0);
   writeFileSync(at('odd.yaml'), out);
+  const named = ['src=who', 'dst=whom', 'time=when', 'features=[]'].map((one) => `--dataset.columns.${one}`);
+  out = '';
+  expect(await run(['info', at('odd.csv'), ...named])).toBe(0);
+  expect(out).toMatch(/events +60 from 0 to 59\n[\s\S]*left out +note\n/);
   const small = ['--train.epoch=1', '--train.batch_size=20', `--storage.model_dir=${at('run')}`];
   expect(await run(['train', at('odd.yaml'), ...small])).not.toBe(0);
   expect(err).toContain('odd.csv:1: expected a column for src');

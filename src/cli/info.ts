@@ -11,17 +11,27 @@ import {
   metricCell,
   Output,
   type RunDescription,
+  streamOptionsOf,
 } from '../train/index.js';
-import { StateError } from '../util/errors.js';
+import { StateError, ValueError } from '../util/errors.js';
 
-export async function infoCommand(path: string, json: boolean): Promise<void> {
+/** `overrides` are keys of the configuration, which say how a file of events is read. */
+export async function infoCommand(
+  path: string,
+  json: boolean,
+  overrides: readonly string[] = [],
+): Promise<void> {
   const output = new Output({ json });
   const directory = resolve(path);
+  if (overrides.length > 0 && !hasEvents(directory))
+    throw new ValueError(
+      `info: expected a file of events beside --${overrides[0]}, got ${directory}. Leave the key out.`,
+    );
   if (isRunDirectory(directory)) printRun(await describe(directory), output);
   else if (existsSync(join(directory, 'dataset.yaml'))) await printDataset(directory, output);
   else if (existsSync(join(directory, 'model.safetensors')) && isRunDirectory(dirname(directory)))
     await printCheckpoint(directory, output);
-  else if (hasEvents(directory)) await printEvents(directory, output);
+  else if (hasEvents(directory)) await printEvents(directory, output, overrides);
   else
     throw new StateError(
       `info: expected the directory of a run, a checkpoint or a prepared dataset, or a file of events, got ${directory}. It has no full_config.yaml, no dataset.yaml and no file of events (.csv, .txt, .tsv).`,
@@ -42,8 +52,8 @@ export function hasEvents(path: string): boolean {
   return names.some((name) => /\.(csv|txt|tsv|edges)(\.gz)?$/.test(name));
 }
 
-async function printEvents(path: string, output: Output): Promise<void> {
-  const data = await readTemporal(path, { sort: true });
+async function printEvents(path: string, output: Output, overrides: readonly string[]): Promise<void> {
+  const data = await readTemporal(path, { ...streamOptionsOf(path, overrides), sort: true });
   const { name, events, numNodes, nodes, featureWidth, dstPool, bipartite, typeNames } = data;
   const { featureNames = [], leftOut = [], stepsBack = 0, labels } = data;
   const { src, time } = events;
@@ -89,8 +99,11 @@ function idsOf({ nodes, numNodes }: TemporalData): string {
       return 'numbers with gaps, numbered by first appearance';
     case 'names':
       return 'words, numbered by first appearance';
-    case 'sides':
-      return 'of their own for sources and for destinations';
+    case 'sides': {
+      const kinds = new Set(nodes.sides?.map(({ kind }) => kind));
+      const numbered = kinds.has('ids') || kinds.has('names') ? ', numbered by first appearance' : '';
+      return `of their own for sources and for destinations${numbered}`;
+    }
   }
 }
 

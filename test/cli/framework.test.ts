@@ -27,7 +27,11 @@ it('prints one JSON object a line with --json', () => {
 it.each([
   [['inform'], /unknown command 'inform'[\s\S]*Did you mean info/],
   [['info', '--jsn'], /unknown option '--jsn'[\s\S]*Did you mean --json/],
-  [['info', '--training.num_epochs=5'], /unknown option '--training.num_epochs=5'/],
+  [['quickstart', '--training.num_epochs=5'], /unknown option '--training.num_epochs=5'/],
+  [
+    ['info', '--training.num_epochs=5'],
+    /expected --dataset.key=value beside a file of events, got --training/,
+  ],
   [['quickstart', '--seed', 'x'], /whole number/],
 ])('refuses %j with code 2', (args, message) => {
   const { code, out, err } = skein(...args);

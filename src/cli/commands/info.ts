@@ -1,7 +1,10 @@
 /** `skein info`: what computes on this machine; with a directory, what that is (see ../info.ts). */
 import type { Command } from 'commander';
-import { type JsonOptions, jsonOption } from '../options.js';
+import { ValueError } from '../../util/errors.js';
+import { type JsonOptions, jsonOption, type OverrideOptions, overrideOption } from '../options.js';
 import { version } from '../version.js';
+
+type InfoOptions = JsonOptions & OverrideOptions;
 
 export function register(program: Command): void {
   const command = program
@@ -13,11 +16,15 @@ export function register(program: Command): void {
       '[directory]',
       'the directory of a run, a checkpoint or a prepared dataset, or a file of events',
     );
-  jsonOption(command).action(async (directory: string | undefined, options: JsonOptions) =>
-    directory === undefined
-      ? machine(options)
-      : (await import('../info.js')).infoCommand(directory, options.json),
-  );
+  overrideOption(jsonOption(command)).action(async (directory: string | undefined, options: InfoOptions) => {
+    const strange = options.set.find((key) => directory === undefined || !key.startsWith('dataset.'));
+    if (strange !== undefined)
+      throw new ValueError(
+        `info: expected --dataset.key=value beside a file of events, got --${strange}. Other keys say nothing here.`,
+      );
+    if (directory === undefined) await machine(options);
+    else await (await import('../info.js')).infoCommand(directory, options.json, options.set);
+  });
 }
 
 async function machine({ json }: JsonOptions): Promise<void> {

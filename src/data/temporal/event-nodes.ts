@@ -14,6 +14,8 @@ export type EventSide = 'src' | 'dst';
 export interface EventNodes extends NameTable {
   /** same: by their numbers; shifted: one higher; ids: numbers with gaps; names: text; sides: two of these. */
   readonly kind: 'same' | 'shifted' | 'ids' | 'names' | 'sides';
+  /** Sources and destinations by themselves, where they are numbered apart. */
+  readonly sides?: readonly [src: EventNodes, dst: EventNodes];
   /** The node that the file calls so; undefined when there is none, or when the sides differ and none is given. */
   idOf(raw: string | number, side?: EventSide): number | undefined;
   /** What the file calls a node. A node of either side may have the same name. */
@@ -71,7 +73,7 @@ export function namedNodes(size: number, names: readonly string[]): EventNodes {
 export function sidedNodes(src: EventNodes, dst: EventNodes): EventNodes {
   const size = src.size + dst.size;
   return {
-    ...{ kind: 'sides', size },
+    ...{ kind: 'sides', size, sides: [src, dst] },
     idOf: (raw, side) => {
       if (side === 'src') return src.idOf(raw);
       const id = side === 'dst' ? dst.idOf(raw) : undefined;

@@ -1,7 +1,6 @@
 /** The stream of a temporal run: read, split by time, with the nodes that training must not see. */
 import {
   type EventArrays,
-  type EventColumnNames,
   loadTemporalDataset,
   readTemporal,
   type TemporalData,
@@ -13,6 +12,7 @@ import { randn } from '../../tensor/index.js';
 import { StateError } from '../../util/errors.js';
 import { Random } from '../../util/philox.js';
 import type { TemporalRunSections } from './schema.js';
+import { streamOptions } from './stream-options.js';
 
 export interface OpenedStream {
   readonly data: TemporalData;
@@ -26,12 +26,11 @@ export interface OpenedStream {
 }
 
 export async function openStream(config: TemporalRunSections): Promise<OpenedStream> {
-  const { name, path, format, sort, directed, train_share, validation_share, new_node_share } =
-    config.dataset;
+  const { name, path, directed, train_share, validation_share, new_node_share } = config.dataset;
   const data =
     path === ''
       ? await loadTemporalDataset(name as TemporalDatasetName)
-      : await readTemporal(path, { sort, ...(format === 'auto' ? {} : { format }), ...columnsOf(config) });
+      : await readTemporal(path, streamOptions(config));
   const { numNodes } = data;
   if (data.events.src.length < 2)
     throw new StateError(
@@ -66,12 +65,6 @@ export async function openStream(config: TemporalRunSections): Promise<OpenedStr
     );
   const trainGraph = kept.every((flag) => flag === 1) ? graph : graph.where(kept);
   return { data, graph, trainGraph, split, rows, fingerprint: fingerprint(graph, split) };
-}
-
-/** The columns that the configuration names; the others are found by the reader. */
-function columnsOf({ dataset }: TemporalRunSections): { columns?: EventColumnNames } {
-  const given = Object.entries(dataset.columns).filter(([, value]) => value !== '' && value !== null);
-  return given.length === 0 ? {} : { columns: Object.fromEntries(given) };
 }
 
 /** Keeps these draws apart from others with the same seed. */
