@@ -36,9 +36,9 @@ async function timed(run: Prepared['run']): Promise<number> {
   return performance.now() - before;
 }
 
-async function measure(run: Prepared['run']): Promise<{ ms: number; best: number }> {
+async function measure(run: Prepared['run'], warmUpRuns: number): Promise<{ ms: number; best: number }> {
   const warmUp = performance.now();
-  while (performance.now() - warmUp < warmUpMs) await timed(run);
+  for (let i = 0; i < warmUpRuns || performance.now() - warmUp < warmUpMs; i++) await timed(run);
   const times: number[] = [];
   const start = performance.now();
   while (times.length < leastRepeats || performance.now() - start < measuredMs) times.push(await timed(run));
@@ -52,7 +52,7 @@ export async function measureCase(entry: Case, threads: number): Promise<Measure
   for (let i = 0; i < checkedRuns; i++) await timed(run);
   const checks = check();
   const status = nativeStatus();
-  const times = await measure(run);
+  const times = await measure(run, entry.warmUpRuns ?? 1);
   const peak = process.resourceUsage().maxRSS / 1024;
   return { ...times, peak, way: status.level ?? status.backend, checks };
 }

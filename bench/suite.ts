@@ -28,6 +28,8 @@ export interface Case {
   /** Least traffic of one run in bytes, read plus written: each input and each result once. */
   readonly bytes?: number;
   readonly limit: LimitName;
+  /** Runs before the clock starts, where a loop is long and the engine compiles it as it goes. Default 1. */
+  readonly warmUpRuns?: number;
   /** Allowed difference between the sides as a share of the figure's scale; 1e-4 unless said. */
   readonly tolerance?: number;
   /** Case in the suite's Python file; null where there is no counterpart. */

@@ -95,6 +95,8 @@ function training(name: string): Case {
     flops: trainingFlops(),
     limit: 'gemm',
     tolerance: 2e-2,
+    // A job has thousands of batches; the first hundred are slower while JavaScript is being compiled.
+    warmUpRuns: 10,
     items: { count: batches * batchSize, unit: 'events' },
     share: writeEvents,
     ours() {
