@@ -10,7 +10,8 @@ import { type ConfigProblem, problemsOf } from '../config/issues.js';
 import { isTree, type Tree } from '../config/key-path.js';
 import { applyOverrides, parseOverride } from '../config/overrides.js';
 import { configError, type Origin, readYaml } from '../config/read-yaml.js';
-import { type TemporalRunSections, temporalRunSchema } from './schema.js';
+import { temporalRunSchema } from './schema.js';
+import type { TemporalRunSections } from './types.js';
 
 /** Sections of TGL's model files. */
 const modelSections = ['sampling', 'memory', 'gnn', 'train'] as const;

@@ -123,5 +123,3 @@ export const temporalRunSchema = section({
   labels: field(labels, {}, 'classification of the sources of events, where the stream has labels'),
   storage: field(storage, {}, 'where it is kept'),
 });
-
-export type TemporalRunSections = z.output<typeof temporalRunSchema>;
