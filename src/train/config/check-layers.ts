@@ -1,5 +1,6 @@
 /** Do the encoder's stages fit together? Widths chain, samplers match, one output remains. */
-import { type ConfigProblem, problem } from './issues.js';
+import type { ConfigProblem } from './config-problem.js';
+import { problem } from './issues.js';
 import type { EncoderConfig, LayerConfig, SkeinConfig } from './types.js';
 
 const where = 'model.encoder.layers';

@@ -1,6 +1,7 @@
 /** Keys that must fit each other. Every problem is found, not only the first; check-dataset.ts compares with the data. */
 import { checkEncoder } from './check-layers.js';
-import { type ConfigProblem, problem } from './issues.js';
+import type { ConfigProblem } from './config-problem.js';
+import { problem } from './issues.js';
 import type { PartitionBufferConfig, SkeinConfig } from './types.js';
 
 /** `statedWidth` is the embedding_dim that the file gives, -1 for none. */

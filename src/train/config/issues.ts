@@ -2,14 +2,8 @@
 import type { z } from 'zod';
 import { describe } from '../../util/errors.js';
 import { nearest } from '../../util/nearest.js';
+import type { ConfigProblem } from './config-problem.js';
 import { isTree, type KeyPath, showPath, valueAt } from './key-path.js';
-
-/** One thing wrong with a configuration. */
-export interface ConfigProblem {
-  /** For example `training.num_epochs`. */
-  readonly key: string;
-  readonly message: string;
-}
 
 export function problem(path: KeyPath | string, what: string, got: unknown, fix: string): ConfigProblem {
   const key = typeof path === 'string' ? path : showPath(path);

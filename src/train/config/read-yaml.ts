@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { LineCounter, parseDocument } from 'yaml';
 import { ConfigError, StorageError } from '../../util/errors.js';
-import type { ConfigProblem } from './issues.js';
+import type { ConfigProblem } from './config-problem.js';
 import { parsePath } from './key-path.js';
 
 /** Where values come from: the file, and the line of a key in it; undefined when it is not in the file. */
