@@ -24,6 +24,30 @@ gnn: [{ arch: transformer_attention, layer: 1, att_head: 2, dim_time: 6, dim_out
 train: [{ epoch: 2, batch_size: 10, lr: 0.01 }]
 `;
 
+/** Models of every kind: with and without memory, neighbours, mail for neighbours, draws. */
+export const families = {
+  tgn: tgnFile,
+  'tgn with pairs': tgnFile.replace('variant: tgn', 'variant: tgn, pair_depth: 8'),
+  'tgn of TGL': tgnFile
+    .replace('variant: tgn', 'variant: tgl')
+    .replace('mailbox_size: 1', 'mailbox_size: 1, time_input: query, empty_mail: update'),
+  apan: `
+sampling: [{ layer: 1, neighbor: [4], strategy: recent }]
+memory: [{ type: node, dim_out: 8, dim_time: 6, memory_update: transformer, mailbox_size: 3, attention_head: 2, deliver_to: neighbors }]
+gnn: [{ arch: identity }]
+train: [{ epoch: 1, batch_size: 10 }]`,
+  jodie: `
+sampling: [{ layer: 0, strategy: identity }]
+memory: [{ type: node, dim_out: 8, dim_time: 6, memory_update: rnn, mailbox_size: 1 }]
+gnn: [{ arch: identity, time_transform: JODIE }]
+train: [{ epoch: 1, batch_size: 10 }]`,
+  tgat: `
+sampling: [{ layer: 2, neighbor: [3, 3], strategy: uniform }]
+memory: [{ type: none }]
+gnn: [{ arch: transformer_attention, layer: 2, att_head: 2, dim_time: 6, dim_out: 8 }]
+train: [{ epoch: 1, batch_size: 10 }]`,
+};
+
 /** Events with ties of time, repeats and features. */
 export function makeEvents(
   count: number,
