@@ -40,7 +40,6 @@ export class OnlineScorer {
   readonly #batchSize: number;
   readonly #latencies = new LatencyLog();
   #stateRows: number;
-  #steps = 0;
 
   constructor(options: OnlineOptions) {
     this.graph = options.graph;
@@ -143,8 +142,9 @@ export class OnlineScorer {
     return end - this.#stateRows;
   }
 
+  /** Draws follow from node and moment alone: asked twice, a question has one answer. */
   #sample(roots: { readonly nodes: Int32Array; readonly times: Float64Array }) {
-    return this.#sampler.sample(roots, { epoch: 0, step: this.#steps++ % 2 ** 32 });
+    return this.#sampler.sample(roots, { epoch: 0, step: 0 });
   }
 
   /** Events at one moment do not see each other; the moment after the last sees all. */

@@ -3,27 +3,7 @@ import { getThreads, setThreads } from 'skein';
 import type { StateDelta, TemporalBatch } from 'skein/temporal';
 import { noGrad } from 'skein/tensor';
 import { afterEach, describe, expect, test } from 'vitest';
-import { makeEvents, makeRig, type Rig, tgnFile } from './stream.js';
-
-const families = {
-  tgn: tgnFile,
-  'tgn with pairs': tgnFile.replace('variant: tgn', 'variant: tgn, pair_depth: 8'),
-  apan: `
-sampling: [{ layer: 1, neighbor: [4], strategy: recent }]
-memory: [{ type: node, dim_out: 8, dim_time: 6, memory_update: transformer, mailbox_size: 3, attention_head: 2, deliver_to: neighbors }]
-gnn: [{ arch: identity }]
-train: [{ epoch: 1, batch_size: 10 }]`,
-  jodie: `
-sampling: [{ layer: 0, strategy: identity }]
-memory: [{ type: node, dim_out: 8, dim_time: 6, memory_update: rnn, mailbox_size: 1 }]
-gnn: [{ arch: identity, time_transform: JODIE }]
-train: [{ epoch: 1, batch_size: 10 }]`,
-  tgat: `
-sampling: [{ layer: 2, neighbor: [3, 3], strategy: uniform }]
-memory: [{ type: none }]
-gnn: [{ arch: transformer_attention, layer: 2, att_head: 2, dim_time: 6, dim_out: 8 }]
-train: [{ epoch: 1, batch_size: 10, dropout: 0.2, att_dropout: 0.2 }]`,
-};
+import { families, makeEvents, makeRig, type Rig } from './stream.js';
 
 /** What the events of one slice change. */
 function deltaOf({ model, mailbox }: Rig, batch: TemporalBatch): StateDelta {

@@ -2,7 +2,7 @@
 import { TemporalNeighborSampler } from 'skein/sample';
 import { OnlineScorer } from 'skein/temporal';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { makeEvents, makeRig, scoresOf, tgnFile } from './stream.js';
+import { families, makeEvents, makeRig, scoresOf, tgnFile } from './stream.js';
 
 describe('OnlineScorer.score', () => {
   let scorer: OnlineScorer;
@@ -41,4 +41,13 @@ describe('OnlineScorer.score', () => {
     expect(() => scorer.score([0, 1], [12, 13], [end + 1])).toThrow(/expected 2 times for t, got 1/);
     expect(() => scorer.score([0, 1], [12, 13], [end + 1, Number.NaN])).toThrow(/score: .*NaN/);
   });
+});
+
+it('a question asked twice has one answer, also where neighbours are drawn', () => {
+  const { graph, runtime } = makeRig(makeEvents(80), { file: families.tgat });
+  const sampler = new TemporalNeighborSampler(graph, { fanouts: [3, 3], strategy: 'uniform', seed: 1 });
+  const scorer = new OnlineScorer({ graph, runtime, sampler });
+  const once = [...scorer.score([3], [12, 13, 14])];
+  expect([...scorer.score([3], [12, 13, 14])]).toEqual(once);
+  expect(new Set(once).size).toBe(3);
 });
