@@ -1,0 +1,283 @@
+// The JavaScript face of the engine: reads arguments, hands operations over, settles promises.
+//
+// Lifetimes: the TypeScript side keeps every typed array that an unfinished operation uses (mpi-communicator.ts); here only
+// addresses are read. MPI can be initialised once in a process, so there is one engine, and it is never destroyed.
+#include <node_api.h>
+
+#include <atomic>
+#include <string>
+
+#include "engine.h"
+
+namespace {
+
+using namespace skein_mpi;
+
+Engine* engine = nullptr;
+napi_threadsafe_function notifier = nullptr;
+int notifications = 0;  // on the JavaScript thread only
+std::atomic<i64> next_id{0};
+
+struct Arguments {
+  napi_env env;
+  size_t count = 8;
+  napi_value values[8];
+
+  Arguments(napi_env e, napi_callback_info info) : env(e) { napi_get_cb_info(env, info, &count, values, nullptr, nullptr); }
+
+  double number(size_t at) const {
+    double value = 0;
+    napi_get_value_double(env, values[at], &value);
+    return value;
+  }
+  int integer(size_t at) const { return static_cast<int>(number(at)); }
+  i64 whole(size_t at) const { return static_cast<i64>(number(at)); }
+  std::string text(size_t at) const {
+    size_t length = 0;
+    napi_get_value_string_utf8(env, values[at], nullptr, 0, &length);
+    std::string value(length + 1, '\0');
+    napi_get_value_string_utf8(env, values[at], value.data(), value.size(), &length);
+    value.resize(length);
+    return value;
+  }
+};
+
+i64 width_of(napi_typedarray_type type) {
+  switch (type) {
+    case napi_float64_array:
+    case napi_bigint64_array:
+    case napi_biguint64_array: return 8;
+    case napi_float32_array:
+    case napi_int32_array:
+    case napi_uint32_array: return 4;
+    case napi_int16_array:
+    case napi_uint16_array: return 2;
+    default: return 1;
+  }
+}
+
+Piece piece_of(napi_env env, napi_value value, Type* element = nullptr) {
+  napi_typedarray_type type = napi_uint8_array;
+  size_t length = 0;
+  void* data = nullptr;
+  if (napi_get_typedarray_info(env, value, &type, &length, &data, nullptr, nullptr) != napi_ok) return {};
+  if (element != nullptr)
+    *element = type == napi_float32_array ? Type::F32 : type == napi_float64_array ? Type::F64 : type == napi_int32_array ? Type::I32 : Type::Byte;
+  return {static_cast<u8*>(data), static_cast<i64>(length) * width_of(type)};
+}
+
+std::vector<Piece> pieces_of(napi_env env, napi_value list) {
+  u32 length = 0;
+  napi_get_array_length(env, list, &length);
+  std::vector<Piece> pieces(length);
+  for (u32 i = 0; i < length; ++i) {
+    napi_value item;
+    napi_get_element(env, list, i, &item);
+    pieces[i] = piece_of(env, item);
+  }
+  return pieces;
+}
+
+// FNV-1a: ranks name tables by text, messages by this.
+u64 key_of(const std::string& name) {
+  u64 hash = 14695981039346656037ULL;
+  for (const char c : name) hash = (hash ^ static_cast<u8>(c)) * 1099511628211ULL;
+  return hash;
+}
+
+napi_value to_number(napi_env env, double number) {
+  napi_value value = nullptr;
+  napi_create_double(env, number, &value);
+  return value;
+}
+
+napi_value to_text(napi_env env, const std::string& text) {
+  napi_value value = nullptr;
+  napi_create_string_utf8(env, text.data(), text.size(), &value);
+  return value;
+}
+
+napi_value submit(napi_env env, const OpRef& op) {
+  if (engine == nullptr || !engine->is_open()) {
+    napi_throw_error(env, "SKEIN_COMM", "the communicator is closed");
+    return nullptr;
+  }
+  op->id = ++next_id;
+  engine->submit(op);
+  return to_number(env, static_cast<double>(op->id));
+}
+
+OpRef make(Code code, int peer = -1) {
+  auto op = std::make_shared<Op>();
+  op->code = code;
+  op->peer = peer;
+  return op;
+}
+
+// send(peer, tag, array, buffered)
+napi_value send(napi_env env, napi_callback_info info) {
+  const Arguments args(env, info);
+  auto op = make(Code::Send, args.integer(0));
+  op->tag = args.whole(1);
+  op->data = piece_of(env, args.values[2]);
+  napi_get_value_bool(env, args.values[3], &op->detached);
+  if (op->detached && op->data.bytes > 0) {
+    op->owned.assign(op->data.data, op->data.data + op->data.bytes);
+    op->data.data = op->owned.data();
+  }
+  return submit(env, op);
+}
+
+// recv(peer, tag, array)
+napi_value recv(napi_env env, napi_callback_info info) {
+  const Arguments args(env, info);
+  auto op = make(Code::Recv, args.integer(0));
+  op->tag = args.whole(1);
+  op->data = piece_of(env, args.values[2]);
+  return submit(env, op);
+}
+
+napi_value barrier(napi_env env, napi_callback_info) { return submit(env, make(Code::Barrier)); }
+napi_value close(napi_env env, napi_callback_info) { return submit(env, make(Code::Close)); }
+
+// broadcast(root, array)
+napi_value broadcast(napi_env env, napi_callback_info info) {
+  const Arguments args(env, info);
+  auto op = make(Code::Broadcast, args.integer(0));
+  op->data = piece_of(env, args.values[1], &op->type);
+  return submit(env, op);
+}
+
+// exchange(sends, recvs): a typed array for each rank
+napi_value exchange(napi_env env, napi_callback_info info) {
+  const Arguments args(env, info);
+  auto op = make(Code::Exchange);
+  op->sends = pieces_of(env, args.values[0]);
+  op->recvs = pieces_of(env, args.values[1]);
+  return submit(env, op);
+}
+
+// allReduce(array, operation)
+napi_value all_reduce(napi_env env, napi_callback_info info) {
+  const Arguments args(env, info);
+  auto op = make(Code::AllReduce);
+  op->data = piece_of(env, args.values[0], &op->type);
+  op->reduction = static_cast<Reduction>(args.integer(1));
+  return submit(env, op);
+}
+
+// rows(0 get | 1 put | 2 add, owner, name, ids, rows, width)
+napi_value rows(napi_env env, napi_callback_info info) {
+  const Arguments args(env, info);
+  auto op = make(static_cast<Code>(static_cast<int>(Code::GetRows) + args.integer(0)), args.integer(1));
+  op->table_name = args.text(2);
+  op->table = key_of(op->table_name);
+  const Piece ids = piece_of(env, args.values[3]);
+  const i32* first = reinterpret_cast<const i32*>(ids.data);
+  op->ids.assign(first, first + ids.bytes / static_cast<i64>(sizeof(i32)));
+  op->data = piece_of(env, args.values[4], &op->type);
+  op->width = args.whole(5);
+  return submit(env, op);
+}
+
+napi_value wait(napi_env env, napi_callback_info info) { return to_text(env, engine->wait(Arguments(env, info).whole(0))); }
+
+napi_value is_done(napi_env env, napi_callback_info info) {
+  napi_value value = nullptr;
+  napi_get_boolean(env, engine->is_done(Arguments(env, info).whole(0)), &value);
+  return value;
+}
+
+napi_value notify_when_done(napi_env env, napi_callback_info info) {
+  if (notifications++ == 0) napi_ref_threadsafe_function(env, notifier);
+  engine->notify_when_done(Arguments(env, info).whole(0));
+  return nullptr;
+}
+
+void call_back(napi_env env, napi_value callback, void*, void* data) {
+  const i64 id = reinterpret_cast<std::intptr_t>(data);
+  if (env == nullptr) return;
+  // An open promise keeps the event loop alive, an idle communicator does not.
+  if (--notifications == 0) napi_unref_threadsafe_function(env, notifier);
+  napi_value receiver, argument = to_number(env, static_cast<double>(id));
+  napi_get_undefined(env, &receiver);
+  napi_call_function(env, receiver, callback, 1, &argument, nullptr);
+}
+
+// addTable(name, array, width)
+napi_value add_table(napi_env env, napi_callback_info info) {
+  const Arguments args(env, info);
+  Table table;
+  table.name = args.text(0);
+  const Piece piece = piece_of(env, args.values[1], &table.type);
+  table.data = piece.data;
+  table.width = args.whole(2);
+  table.rows = piece.bytes / table.row_bytes();
+  engine->add_table(table, key_of(table.name));
+  return nullptr;
+}
+
+napi_value remove_table(napi_env env, napi_callback_info info) {
+  engine->remove_table(key_of(Arguments(env, info).text(0)));
+  return nullptr;
+}
+
+napi_value abort_job(napi_env env, napi_callback_info info) { engine->abort(Arguments(env, info).text(0)); }
+
+// The last resort, when JavaScript ended without its exit handlers (see mpi-communicator.ts).
+void at_end(void*) {
+  if (engine != nullptr && engine->is_open()) engine->abort("the program ended before close()");
+}
+
+// open(timeout, peerTimeout, chunkBytes, maxSleepMicroseconds, callback): [rank, size, library]
+napi_value open(napi_env env, napi_callback_info info) {
+  const Arguments args(env, info);
+  if (engine != nullptr) {
+    napi_throw_error(env, "SKEIN_COMM", "MPI can be opened once in the life of a process");
+    return nullptr;
+  }
+  Options options;
+  options.timeout = args.number(0);
+  options.peer_timeout = args.number(1);
+  options.chunk_bytes = args.whole(2);
+  options.max_sleep_us = args.whole(3);
+  napi_create_threadsafe_function(env, args.values[4], nullptr, to_text(env, "skein-mpi"), 0, 1, nullptr, nullptr, nullptr, call_back, &notifier);
+  napi_unref_threadsafe_function(env, notifier);
+  engine = new Engine(options, [](i64 id) {
+    napi_call_threadsafe_function(notifier, reinterpret_cast<void*>(static_cast<std::intptr_t>(id)), napi_tsfn_nonblocking);
+  });
+  const std::string error = engine->start();
+  if (!error.empty()) {
+    napi_throw_error(env, "SKEIN_COMM", error.c_str());
+    return nullptr;
+  }
+  napi_add_env_cleanup_hook(env, at_end, nullptr);
+  napi_value result = nullptr;
+  napi_create_array_with_length(env, 3, &result);
+  napi_set_element(env, result, 0, to_number(env, engine->rank()));
+  napi_set_element(env, result, 1, to_number(env, engine->size()));
+  napi_set_element(env, result, 2, to_text(env, engine->library()));
+  return result;
+}
+
+}  // namespace
+
+NAPI_MODULE_INIT() {
+  const struct {
+    const char* name;
+    napi_callback call;
+  } functions[] = {{"open", open},           {"send", send},
+                   {"recv", recv},           {"barrier", barrier},
+                   {"broadcast", broadcast}, {"exchange", exchange},
+                   {"allReduce", all_reduce}, {"rows", rows},
+                   {"wait", wait},           {"isDone", is_done},
+                   {"notifyWhenDone", notify_when_done}, {"addTable", add_table},
+                   {"removeTable", remove_table}, {"abort", abort_job},
+                   {"close", close}};
+  for (const auto& function : functions) {
+    napi_value value;
+    napi_create_function(env, function.name, NAPI_AUTO_LENGTH, function.call, nullptr, &value);
+    napi_set_named_property(env, exports, function.name, value);
+  }
+  return exports;
+}

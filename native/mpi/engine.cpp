@@ -1,0 +1,359 @@
+// The life of an engine: start, the loop that drives everything, the hand-over of operations, the end.
+#include "engine.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#if defined(__linux__)
+#include <sys/prctl.h>
+#endif
+
+namespace skein_mpi {
+
+namespace {
+constexpr auto kSpin = std::chrono::microseconds(150);
+
+// MPI implementations load plugins that look for MPI's own symbols; Node loads addons with these hidden.
+void make_symbols_global() {
+  Dl_info info;
+  if (dladdr(reinterpret_cast<void*>(&MPI_Init_thread), &info) != 0 && info.dli_fname != nullptr)
+    dlopen(info.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
+}
+
+// Boot and namespace of process ids: containers may share a host's name without seeing each other's processes.
+std::string machine_id() {
+  char link[64] = "";
+  const ssize_t length = readlink("/proc/self/ns/pid", link, sizeof(link) - 1);
+  std::ifstream boot("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  if (length <= 0 || !(boot >> id)) return "";
+  return id + "/" + std::string(link, static_cast<size_t>(length));
+}
+}  // namespace
+
+double seconds_since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
+
+const char* name_of(Code code) {
+  static const char* names[] = {"send",      "recv",    "barrier", "broadcast", "exchange",
+                                "allReduce", "getRows", "putRows", "addRows",   "close"};
+  return names[static_cast<int>(code)];
+}
+
+i64 element_bytes(Type type) { return type == Type::F64 ? 8 : type == Type::Byte ? 1 : 4; }
+
+i64 Table::row_bytes() const { return width * element_bytes(type); }
+
+std::string Op::describe() const {
+  std::string text = name_of(code);
+  switch (code) {
+    case Code::Send: return text + " (tag " + std::to_string(tag) + ", to rank " + std::to_string(peer) + ")";
+    case Code::Recv: return text + " (tag " + std::to_string(tag) + ", from rank " + std::to_string(peer) + ")";
+    case Code::GetRows:
+    case Code::PutRows:
+    case Code::AddRows:
+      return text + " (table '" + table_name + "', " + std::to_string(ids.size()) + " ids, rank " + std::to_string(peer) + ")";
+    default: return text + " (collective " + std::to_string(sequence) + ")";
+  }
+}
+
+Engine::Engine(const Options& options, Notify notify) : options_(options), notify_(std::move(notify)) {}
+
+Engine::~Engine() {
+  if (thread_.joinable()) thread_.join();
+}
+
+std::string Engine::start() {
+  thread_ = std::thread([this] { run(); });
+  std::unique_lock<std::mutex> lock(mutex_);
+  settled_.wait(lock, [&] { return started_; });
+  return start_error_;
+}
+
+void Engine::run() {
+#if defined(__linux__)
+  prctl(PR_SET_TIMERSLACK, 1000UL);
+#endif
+  const bool good = init_mpi();
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    started_ = true;
+    open_ = good;
+  }
+  settled_.notify_all();
+  if (!good) return;
+  loop();
+  close_mpi();
+}
+
+bool Engine::init_mpi() {
+  make_symbols_global();
+  int provided = 0, before = 0;
+  MPI_Initialized(&before);
+  if (before != 0) {
+    start_error_ = "MPI is already initialised in this process";
+    return false;
+  }
+  if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) {
+    start_error_ = "MPI_Init_thread failed";
+    return false;
+  }
+  if (provided < MPI_THREAD_FUNNELED) {
+    start_error_ = "this MPI library supports no threads (MPI_THREAD_FUNNELED is needed)";
+    return false;
+  }
+  char version[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(version, &length);
+  library_.assign(version, strcspn(version, ",\n"));
+  MPI_Comm_dup(MPI_COMM_WORLD, &control_);
+  MPI_Comm_dup(MPI_COMM_WORLD, &data_);
+  // A failed transfer must reach check_peers with a reason instead of ending the process without one.
+  MPI_Comm_set_errhandler(control_, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(data_, MPI_ERRORS_RETURN);
+  MPI_Comm_rank(control_, &rank_);
+  MPI_Comm_size(control_, &size_);
+  exchange_addresses();
+  open_slots();
+  watch_sigterm();
+  return true;
+}
+
+// Who runs where: a peer on this host can be seen to be gone at once, and messages name host and process.
+void Engine::exchange_addresses() {
+  struct Address {
+    i64 pid;
+    char host[64];
+    char machine[192];
+  };
+  Address mine{};
+  mine.pid = getpid();
+  gethostname(mine.host, sizeof(mine.host) - 1);
+  const std::string machine = machine_id();
+  std::strncpy(mine.machine, machine.c_str(), sizeof(mine.machine) - 1);
+  std::vector<Address> all(static_cast<size_t>(size_));
+  MPI_Allgather(&mine, sizeof(Address), MPI_BYTE, all.data(), sizeof(Address), MPI_BYTE, control_);
+  peers_.resize(static_cast<size_t>(size_));
+  for (int i = 0; i < size_; ++i) {
+    Peer& peer = peers_[static_cast<size_t>(i)];
+    peer.pid = all[static_cast<size_t>(i)].pid;
+    peer.host = all[static_cast<size_t>(i)].host;
+    peer.machine = all[static_cast<size_t>(i)].machine;
+    peer.heard = peer.spoke = Clock::now();
+  }
+}
+
+void Engine::loop() {
+  auto busy_until = Clock::now();
+  i64 sleep_us = 1;
+  while (!closed_) {
+    bool moved = take_inbox();
+    moved = poll_slots() || moved;
+    moved = poll_requests() || moved;
+    const auto now = Clock::now();
+    if (now - checked_ > std::chrono::milliseconds(20)) {
+      checked_ = now;
+      check_sigterm();
+      check_timeouts();
+      check_peers();
+    }
+    if (moved) {
+      busy_until = now + kSpin;
+      sleep_us = 20;
+      continue;
+    }
+    if (now < busy_until) {
+      std::this_thread::yield();
+      continue;
+    }
+    std::unique_lock<std::mutex> lock(mutex_);
+    // While JavaScript waits the answer is urgent; while it computes, the core is better left to it.
+    const i64 longest = waiters_ > 0 ? std::min<i64>(50, options_.max_sleep_us) : options_.max_sleep_us;
+    wake_.wait_for(lock, std::chrono::microseconds(std::min(sleep_us, longest)),
+                   [&] { return !inbox_.empty() || !new_tables_.empty() || !abort_reason_.empty(); });
+    sleep_us = std::min(sleep_us * 2, options_.max_sleep_us);
+  }
+}
+
+bool Engine::take_inbox() {
+  std::deque<OpRef> fresh;
+  std::vector<u64> keys;
+  std::string reason;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    fresh.swap(inbox_);
+    keys.swap(new_tables_);
+    reason = abort_reason_;
+  }
+  if (!reason.empty()) end_job(reason, true);
+  for (u64 key : keys) serve_parked(key);
+  for (const OpRef& op : fresh) begin(op);
+  return !fresh.empty();
+}
+
+void Engine::begin(const OpRef& op) {
+  op->started = Clock::now();
+  active_.push_back(op);
+  // The count of parts starts at one for the operation itself, so that it cannot finish while it is being set up.
+  op->parts = 1;
+  switch (op->code) {
+    case Code::Send: {
+      Header header;
+      header.tag = op->tag;
+      send_message(op, op->peer, header, op->data.data, op->data.bytes, std::move(op->owned));
+      break;
+    }
+    case Code::Recv: post_recv(op, op->peer, Space::User, op->tag, op->data); break;
+    case Code::GetRows:
+    case Code::PutRows:
+    case Code::AddRows: begin_rows(op); break;
+    default:
+      op->sequence = ++sequence_;
+      if (op->code == Code::Barrier || op->code == Code::Close) begin_barrier(op, 0);
+      if (op->code == Code::Broadcast) begin_broadcast(op);
+      if (op->code == Code::Exchange) begin_exchange(op);
+      if (op->code == Code::AllReduce) begin_all_reduce(op);
+  }
+  part_done(op, -1);
+}
+
+void Engine::part_opened(const OpRef& op, int peer) {
+  if (!op) return;
+  ++op->parts;
+  ++op->open[peer];
+}
+
+void Engine::part_done(const OpRef& op, int peer) {
+  if (!op) return;
+  if (peer >= 0 && --op->open[peer] == 0) op->open.erase(peer);
+  if (--op->parts > 0 || op->state != Op::State::Pending) return;
+  if (op->next_phase) {
+    auto next = std::move(op->next_phase);
+    op->next_phase = nullptr;
+    op->parts = 1;
+    next();
+    part_done(op, -1);
+    return;
+  }
+  finish(op);
+}
+
+void Engine::finish(const OpRef& op) {
+  settle(op, Op::State::Done, "");
+}
+
+void Engine::fail(const OpRef& op, const std::string& error) {
+  posted_.erase(std::remove_if(posted_.begin(), posted_.end(), [&](const PostedRecv& recv) { return recv.op == op; }),
+                posted_.end());
+  if (op->detached || op->code == Code::Close) end_job(error, true);
+  settle(op, Op::State::Failed, error);
+}
+
+void Engine::settle(const OpRef& op, Op::State state, const std::string& error) {
+  active_.erase(std::remove(active_.begin(), active_.end(), op), active_.end());
+  bool notify = false;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (op->state != Op::State::Pending) return;
+    op->state = state;
+    op->error = error;
+    notify = op->notify;
+  }
+  if (op->code == Code::Close && state == Op::State::Done) {
+    closed_ = true;  // JavaScript hears of it when MPI is finalised
+    return;
+  }
+  settled_.notify_all();
+  if (notify) notify_(op->id);
+}
+
+void Engine::close_mpi() {
+  // Sends that are still under way (heart-beats, the barrier's own) end before the receives are taken back.
+  for (int i = 0; i < 1000 && !requests_.empty(); ++i) {
+    poll_slots();
+    poll_requests();
+    if (i > 100) usleep(100);
+  }
+  // The barrier cannot be watched over from this thread: a peer that dies in it must not keep this process.
+  auto finalised = std::make_shared<std::atomic<bool>>(false);
+  std::thread([finalised, limit = options_.peer_timeout] {
+    std::this_thread::sleep_for(std::chrono::duration<double>(limit));
+    if (!*finalised) _exit(1);
+  }).detach();
+  MPI_Barrier(data_);
+  for (MPI_Request& request : slot_requests_) {
+    if (request == MPI_REQUEST_NULL) continue;
+    MPI_Cancel(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+  MPI_Comm_free(&control_);
+  MPI_Comm_free(&data_);
+  MPI_Finalize();
+  *finalised = true;
+  std::lock_guard<std::mutex> lock(mutex_);
+  open_ = false;
+  settled_.notify_all();
+}
+
+void Engine::submit(const OpRef& op) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!op->detached) known_.emplace(op->id, op);
+    inbox_.push_back(op);
+  }
+  wake_.notify_one();
+}
+
+std::string Engine::wait(i64 id) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  const auto found = known_.find(id);
+  if (found == known_.end()) return "";
+  const OpRef op = found->second;
+  ++waiters_;
+  settled_.wait(lock, [&] { return op->state != Op::State::Pending && (op->code != Code::Close || !open_); });
+  --waiters_;
+  known_.erase(id);
+  return op->error;
+}
+
+bool Engine::is_done(i64 id) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = known_.find(id);
+  return found == known_.end() || found->second->state != Op::State::Pending;
+}
+
+void Engine::notify_when_done(i64 id) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = known_.find(id);
+    if (found != known_.end() && found->second->state == Op::State::Pending) {
+      found->second->notify = true;
+      return;
+    }
+  }
+  notify_(id);
+}
+
+void Engine::add_table(const Table& table, u64 key) {
+  {
+    std::lock_guard<std::mutex> lock(tables_mutex_);
+    tables_[key] = table;
+  }
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    new_tables_.push_back(key);
+  }
+  wake_.notify_one();
+}
+
+bool Engine::remove_table(u64 key) {
+  std::lock_guard<std::mutex> lock(tables_mutex_);
+  return tables_.erase(key) > 0;
+}
+
+}  // namespace skein_mpi

@@ -1,0 +1,194 @@
+// What goes wrong: peers that die, fall silent or do something else; and how a job ends when it must.
+//
+// A busy peer is not a dead one: its engine sends heart-beats while its JavaScript computes. A peer that is not heard for
+// `peer_timeout` seconds, or whose process is gone (seen at once on the same machine), ends the job: the reason with the
+// operation, tag and peer goes to stderr and to all ranks that can be reached, then MPI_Abort; if that does not return,
+// this process ends by itself. An operation that waits for living peers longer than `timeout` fails with an error instead.
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+#include "engine.h"
+
+namespace skein_mpi {
+
+namespace {
+
+volatile sig_atomic_t sigterm_came = 0;
+struct sigaction before_us {};
+
+void note_sigterm(int) { sigterm_came = 1; }
+
+void write_line(const std::string& text) {
+  const std::string line = text + "\n";
+  size_t at = 0;
+  while (at < line.size()) {
+    const ssize_t written = write(STDERR_FILENO, line.data() + at, line.size() - at);
+    if (written <= 0) return;
+    at += static_cast<size_t>(written);
+  }
+}
+
+std::string seconds_text(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.1f s", seconds);
+  return text;
+}
+
+}  // namespace
+
+// Launchers end the other ranks with SIGTERM when one dies. JavaScript cannot handle it inside a blocked call, so the
+// engine does and says who is missing; but not when the program handles SIGTERM itself.
+void Engine::watch_sigterm() {
+  struct sigaction now {};
+  sigaction(SIGTERM, nullptr, &now);
+  // Node's own handler, which only restores the terminal, is the one that resets itself.
+  const bool unused = now.sa_handler == SIG_DFL || (now.sa_flags & SA_RESETHAND) != 0;
+  if (!unused) return;
+  before_us = now;
+  struct sigaction ours {};
+  ours.sa_handler = note_sigterm;
+  ours.sa_flags = SA_RESTART;
+  sigaction(SIGTERM, &ours, nullptr);
+}
+
+void Engine::check_sigterm() {
+  if (sigterm_came == 0) return;
+  std::string reason = "ended by SIGTERM; waiting in " + waiting_for(-1);
+  for (int turn = 0; turn < 20; ++turn) {
+    const auto gone = [&] {
+      for (int i = 0; i < size_; ++i)
+        if (i != rank_ && is_gone(i)) return i;
+      return -1;
+    }();
+    if (gone >= 0) {
+      reason = name_of_peer(gone) + " is gone; waiting in " + waiting_for(gone);
+      break;
+    }
+    usleep(10000);
+  }
+  write_line("skein: rank " + std::to_string(rank_) + ": " + reason);
+  sigaction(SIGTERM, &before_us, nullptr);
+  kill(getpid(), SIGTERM);
+  sleep(2);
+  _exit(1);
+}
+
+void Engine::check_peers() {
+  const bool look = seconds_since(looked_) > 0.1;
+  if (look) looked_ = Clock::now();
+  const double interval = std::min(options_.peer_timeout / 5, 5.0);
+  for (int i = 0; i < size_; ++i) {
+    if (i == rank_) continue;
+    const Peer& peer = peers_[static_cast<size_t>(i)];
+    if (look && is_gone(i)) end_job(name_of_peer(i) + " is gone; waiting in " + waiting_for(i), true);
+    const double silent = seconds_since(peer.heard);
+    if (silent > options_.peer_timeout)
+      end_job(name_of_peer(i) + " has been silent for " + seconds_text(silent) + "; waiting in " + waiting_for(i), true);
+    if (seconds_since(peer.spoke) > interval) send_heartbeat(i);
+  }
+}
+
+void Engine::send_heartbeat(int peer) {
+  Peer& to = peers_[static_cast<size_t>(peer)];
+  if (to.heartbeat_open) return;
+  to.heartbeat_open = true;
+  Header header;
+  header.kind = Kind::Heartbeat;
+  send_header(peer, header, nullptr, 0, [this, peer] { peers_[static_cast<size_t>(peer)].heartbeat_open = false; });
+}
+
+// Only for processes this one can see; a process that has ended but was not waited for yet counts as gone.
+bool Engine::is_gone(int peer) const {
+  const Peer& other = peers_[static_cast<size_t>(peer)];
+  const std::string& machine = peers_[static_cast<size_t>(rank_)].machine;
+  if (machine.empty() || other.machine != machine) return false;
+  if (kill(static_cast<pid_t>(other.pid), 0) != 0 && errno == ESRCH) return true;
+  std::ifstream file("/proc/" + std::to_string(other.pid) + "/stat");
+  std::string line;
+  if (!std::getline(file, line)) return false;
+  const size_t end = line.rfind(')');
+  return end != std::string::npos && end + 2 < line.size() && line[end + 2] == 'Z';
+}
+
+std::string Engine::name_of_peer(int peer) const {
+  const Peer& other = peers_[static_cast<size_t>(peer)];
+  return "rank " + std::to_string(peer) + " (host " + other.host + ", process " + std::to_string(other.pid) + ")";
+}
+
+// The oldest operation that waits for this peer, else the oldest at all.
+std::string Engine::waiting_for(int peer) const {
+  for (const OpRef& op : active_)
+    if (op->open.count(peer) > 0) return op->describe();
+  return active_.empty() ? "nothing" : active_.front()->describe();
+}
+
+void Engine::check_timeouts() {
+  if (options_.timeout <= 0) return;
+  std::vector<OpRef> late;
+  for (const OpRef& op : active_)
+    if (seconds_since(op->started) > options_.timeout) late.push_back(op);
+  for (const OpRef& op : late) {
+    std::string who;
+    for (const auto& [peer, count] : op->open) {
+      if (peer == rank_) who += (who.empty() ? "" : "; ") + std::string("it waits for this rank itself") + unclaimed(peer);
+      else
+        who += (who.empty() ? "" : "; ") + name_of_peer(peer) + " is alive (heard " +
+               seconds_text(seconds_since(peers_[static_cast<size_t>(peer)].heard)) + " ago)" + unclaimed(peer);
+    }
+    fail(op, op->describe() + ": not complete after " + seconds_text(options_.timeout) + "; " + who);
+  }
+}
+
+void Engine::told_to_abort(int source, const std::string& reason) {
+  write_line("skein: rank " + std::to_string(rank_) + ": the job was ended by rank " + std::to_string(source) + ": " + reason);
+  _exit(1);
+}
+
+void Engine::end_job(const std::string& reason, bool tell_peers) {
+  if (ending_) _exit(1);  // telling the others failed as well
+  ending_ = true;
+  write_line("skein: rank " + std::to_string(rank_) + ": " + reason);
+  // Neither a peer that cannot be reached nor MPI_Abort may keep this process alive.
+  std::thread([] {
+    std::this_thread::sleep_for(std::chrono::seconds(3));
+    _exit(1);
+  }).detach();
+  if (tell_peers && size_ > 1) {
+    Header header;
+    header.kind = Kind::Abort;
+    const std::string text = reason.substr(0, static_cast<size_t>(kInlineBytes));
+    int open = 0;
+    for (int i = 0; i < size_; ++i) {
+      if (i == rank_ || is_gone(i)) continue;
+      ++open;
+      send_header(i, header, reinterpret_cast<const u8*>(text.data()), static_cast<i64>(text.size()), [&open] { --open; });
+    }
+    for (int turn = 0; turn < 30; ++turn) {
+      int count = 0;
+      // Only requests move: whatever else arrives must not start anything new.
+      if (open > 0) poll_requests();
+      MPI_Iprobe(MPI_ANY_SOURCE, 1, control_, &count, MPI_STATUS_IGNORE);  // drives progress
+      usleep(10000);
+    }
+  }
+  MPI_Abort(MPI_COMM_WORLD, 1);
+  _exit(1);
+}
+
+void Engine::abort(const std::string& reason) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    abort_reason_ = reason.empty() ? "abort without a reason" : reason;
+  }
+  wake_.notify_one();
+  std::this_thread::sleep_for(std::chrono::seconds(5));
+  _exit(1);
+}
+
+}  // namespace skein_mpi
