@@ -50,6 +50,11 @@ export class ConfigError extends SkeinError {
   readonly code = 'SKEIN_CONFIG';
 }
 
+/** Workers that do not understand each other or do not answer: other lengths, a tag nobody sends, a library not there. */
+export class CommError extends SkeinError {
+  readonly code = 'SKEIN_COMM';
+}
+
 /** A broken promise inside Skein. */
 export class InternalError extends SkeinError {
   readonly code = 'SKEIN_INTERNAL';

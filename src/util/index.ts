@@ -1,5 +1,6 @@
 /** Errors and random numbers. */
 export {
+  CommError,
   ConfigError,
   checkInteger,
   checkNumber,

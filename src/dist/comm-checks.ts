@@ -1,0 +1,78 @@
+/** Argument checks that all communicators share, so that a mistake reads the same on one worker and on many. */
+import { CommError, checkInteger, expected, ShapeError, ValueError } from '../util/errors.js';
+import type { CommArray, CommHandle, Communicator, ReduceArray, Reduction } from './communicator.js';
+import { reductions } from './communicator.js';
+
+/** The handle of an operation that needed nobody. */
+export const complete: CommHandle = { done: true, wait() {}, promise: () => Promise.resolve() };
+
+type Place = Pick<Communicator, 'rank' | 'size'>;
+
+export function checkPeer(where: string, name: string, { size }: Place, peer: number): number {
+  return checkInteger(where, name, peer, 0, size - 1);
+}
+
+export function checkTag(where: string, tag: number): number {
+  return checkInteger(where, 'tag', tag);
+}
+
+export function checkArray<T extends CommArray>(where: string, name: string, data: T): T {
+  if (!ArrayBuffer.isView(data) || data instanceof DataView)
+    throw new ValueError(expected(where, 'a typed array', name, data));
+  return data;
+}
+
+export function checkReduceArray(where: string, name: string, data: ReduceArray): ReduceArray {
+  if (!(data instanceof Float32Array || data instanceof Float64Array || data instanceof Int32Array))
+    throw new ValueError(expected(where, 'a Float32Array, Float64Array or Int32Array', name, data));
+  return data;
+}
+
+export function checkReduction(where: string, reduction: Reduction): number {
+  const code = reductions.indexOf(reduction);
+  if (code < 0) throw new ValueError(expected(where, `one of ${reductions.join(', ')}`, 'reduction', reduction));
+  return code;
+}
+
+/** One array for each rank. */
+export function checkParts(where: string, name: string, { size }: Place, parts: readonly CommArray[]): void {
+  if (parts.length !== size)
+    throw new ShapeError(expected(where, `one array for each of ${size} ranks`, name, parts.length));
+  for (const part of parts) checkArray(where, name, part);
+}
+
+export function checkTable(where: string, data: ReduceArray, width: number): void {
+  checkReduceArray(where, 'data', data);
+  checkInteger(where, 'width', width, 1);
+  if (data.length % width !== 0)
+    throw new ShapeError(expected(where, `whole rows of ${width} elements`, 'data', data));
+}
+
+/** Gives the width of the rows a request names. */
+export function checkRows(where: string, ids: Int32Array, rows: ReduceArray): number {
+  if (!(ids instanceof Int32Array)) throw new ValueError(expected(where, 'an Int32Array', 'ids', ids));
+  checkReduceArray(where, 'rows', rows);
+  if (ids.length === 0 ? rows.length > 0 : rows.length === 0 || rows.length % ids.length !== 0)
+    throw new ShapeError(expected(where, `${ids.length} rows`, 'rows', rows));
+  return ids.length === 0 ? 0 : rows.length / ids.length;
+}
+
+/** Sent and received pieces of a rank with itself must agree, for nobody else can notice. */
+export function checkOwnPart(where: string, rank: number, sent: CommArray, received: CommArray): void {
+  if (sent.byteLength !== received.byteLength)
+    throw new CommError(
+      `${where}: expected ${received.byteLength} bytes from rank ${rank}, got ${sent.byteLength}.`,
+    );
+}
+
+/** An empty array of the same element type and the given length. */
+export function sameType<T extends CommArray>(like: T, length: number): T {
+  return new (like.constructor as new (length: number) => T)(length);
+}
+
+/** Copies bytes between arrays of equal byte length, whatever their element types. */
+export function copyBytes(from: CommArray, into: CommArray): void {
+  new Uint8Array(into.buffer, into.byteOffset, into.byteLength).set(
+    new Uint8Array(from.buffer, from.byteOffset, from.byteLength),
+  );
+}

@@ -1,0 +1,55 @@
+/**
+ * Finds and loads the MPI addon, only when somebody asks for MPI; says what to install when it is not there.
+ * The addon is built with the others where MPI's headers are found (native/Makefile).
+ */
+import { createRequire } from 'node:module';
+import { CommError } from '../util/errors.js';
+import type { CommArray, ReduceArray } from './communicator.js';
+
+/** The addon's functions, as native/mpi/addon.cpp defines them. Operations give their number. */
+export interface MpiAddon {
+  open(
+    timeout: number,
+    peerTimeout: number,
+    chunkBytes: number,
+    maxSleepMicroseconds: number,
+    done: (id: number) => void,
+  ): readonly [rank: number, size: number, library: string];
+  send(to: number, tag: number, data: CommArray, buffered: boolean): number;
+  recv(from: number, tag: number, into: CommArray): number;
+  barrier(): number;
+  broadcast(root: number, data: CommArray): number;
+  exchange(sends: readonly CommArray[], recvs: readonly CommArray[]): number;
+  allReduce(data: ReduceArray, reduction: number): number;
+  rows(
+    kind: number,
+    owner: number,
+    table: string,
+    ids: Int32Array,
+    rows: ReduceArray,
+    width: number,
+  ): number;
+  /** Blocks; gives the text of an error or an empty text. The number is forgotten. */
+  wait(id: number): string;
+  isDone(id: number): boolean;
+  notifyWhenDone(id: number): void;
+  addTable(name: string, data: ReduceArray, width: number): void;
+  removeTable(name: string): void;
+  abort(reason: string): never;
+  close(): number;
+}
+
+export function loadMpi(): MpiAddon {
+  try {
+    return createRequire(import.meta.url)('../../build/mpi.node') as MpiAddon;
+  } catch (error) {
+    const cause = error instanceof Error ? error.message.split('\n')[0] : String(error);
+    throw new CommError(
+      `mpi: expected the addon build/mpi.node, got: ${cause}. Install an MPI library with its headers ` +
+        '(Debian, Ubuntu: apt-get install libopenmpi-dev openmpi-bin; Fedora: dnf install openmpi-devel; ' +
+        'macOS: brew install open-mpi), then run `npm rebuild skein` (in the repository: `npm run setup`).',
+      {},
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,275 @@
+/**
+ * Workers started by `mpirun`, `srun` or `skein run`. All the work is done by the engine's thread in native/mpi; this class
+ * checks arguments, keeps the arrays of unfinished operations alive, and turns errors into exceptions.
+ *
+ * A process that ends with an error before `close()` takes the job with it: the other ranks would wait for it otherwise.
+ */
+import { CommError, checkNumber, StateError } from '../util/errors.js';
+import {
+  checkArray,
+  checkOwnPart,
+  checkParts,
+  checkPeer,
+  checkReduceArray,
+  checkReduction,
+  checkRows,
+  checkTable,
+  checkTag,
+  complete,
+  sameType,
+} from './comm-checks.js';
+import type { CommArray, CommHandle, Communicator, ReduceArray, Reduction } from './communicator.js';
+import { loadMpi, type MpiAddon } from './load-mpi.js';
+
+export interface MpiOptions {
+  /** Seconds an operation may wait for living peers before it throws; 0: for ever. Default 1800. */
+  readonly timeout?: number;
+  /** Seconds without a sign of life after which a peer counts as dead and the job ends. Default 60. */
+  readonly peerTimeout?: number;
+  /** Longest piece given to MPI at once, in bytes. Default 2³⁰; MPI's counts end at 2³¹ − 1. */
+  readonly chunkBytes?: number;
+  /** Longest pause of an idle engine between two looks, in microseconds: latency against processor time. Default 500. */
+  readonly maxSleep?: number;
+}
+
+/** A full sweep of unfinished operations is due when this many have gathered. */
+const sweepAt = 256;
+
+class MpiHandle implements CommHandle {
+  #state: 'open' | 'done' | CommError = 'open';
+  #settle: (() => void) | null = null;
+  #promise: Promise<void> | null = null;
+
+  constructor(
+    readonly id: number,
+    readonly addon: MpiAddon,
+    readonly forget: (id: number) => void,
+  ) {}
+
+  get done(): boolean {
+    return this.#state !== 'open' || this.addon.isDone(this.id);
+  }
+
+  wait(): void {
+    if (this.#state === 'open') this.#finish(this.addon.wait(this.id));
+    if (this.#state instanceof CommError) throw this.#state;
+  }
+
+  async promise(): Promise<void> {
+    if (this.#state === 'open') {
+      this.#promise ??= new Promise<void>((resolve) => {
+        this.#settle = resolve;
+        this.addon.notifyWhenDone(this.id);
+      });
+      await this.#promise;
+    }
+    this.wait();
+  }
+
+  /** Takes the result of an operation that is complete. */
+  collect(): void {
+    if (this.#state === 'open') this.#finish(this.addon.wait(this.id));
+    this.#settle?.();
+  }
+
+  #finish(error: string): void {
+    this.#state = error === '' ? 'done' : new CommError(error);
+    // A failed operation may still be half under way: then its arrays must stay where they are.
+    if (error === '') this.forget(this.id);
+    this.#settle?.();
+  }
+}
+
+export class MpiCommunicator implements Communicator {
+  readonly kind = 'mpi';
+  readonly rank: number;
+  readonly size: number;
+  /** Name and version of the MPI library. */
+  readonly library: string;
+  readonly #addon: MpiAddon;
+  readonly #live = new Map<number, { readonly handle: MpiHandle; readonly arrays: readonly unknown[] }>();
+  readonly #tables = new Map<string, ReduceArray>();
+  #sweepAt = sweepAt;
+  #open = true;
+
+  constructor(options: MpiOptions = {}) {
+    const timeout = checkNumber('mpi', 'timeout', options.timeout ?? 1800, 0);
+    const peerTimeout = checkNumber('mpi', 'peerTimeout', options.peerTimeout ?? 60, 0.1);
+    const chunkBytes = checkNumber('mpi', 'chunkBytes', options.chunkBytes ?? 2 ** 30, 1, 2 ** 31 - 1);
+    const maxSleep = checkNumber('mpi', 'maxSleep', options.maxSleep ?? 500, 1, 1e5);
+    this.#addon = loadMpi();
+    const notified = (id: number) => this.#live.get(id)?.handle.collect();
+    const place = this.#addon.open(timeout, peerTimeout, chunkBytes, maxSleep, notified);
+    [this.rank, this.size, this.library] = place;
+    this.#guardExit();
+  }
+
+  send(to: number, data: CommArray, tag = 0): void {
+    this.#check();
+    checkPeer('send', 'to', this, to);
+    checkTag('send', tag);
+    this.#addon.send(to, tag, checkArray('send', 'data', data), true);
+  }
+
+  recv(from: number, into: CommArray, tag = 0): void {
+    this.irecv(from, into, tag).wait();
+  }
+
+  isend(to: number, data: CommArray, tag = 0): CommHandle {
+    this.#check();
+    checkPeer('isend', 'to', this, to);
+    checkTag('isend', tag);
+    return this.#track(this.#addon.send(to, tag, checkArray('isend', 'data', data), false), data);
+  }
+
+  irecv(from: number, into: CommArray, tag = 0): CommHandle {
+    this.#check();
+    checkPeer('recv', 'from', this, from);
+    checkTag('recv', tag);
+    return this.#track(this.#addon.recv(from, tag, checkArray('recv', 'into', into)), into);
+  }
+
+  allReduce(data: ReduceArray, reduction: Reduction = 'sum'): void {
+    this.allReduceAsync(data, reduction).wait();
+  }
+
+  allReduceAsync(data: ReduceArray, reduction: Reduction = 'sum'): CommHandle {
+    this.#check();
+    checkReduceArray('allReduce', 'data', data);
+    return this.#track(this.#addon.allReduce(data, checkReduction('allReduce', reduction)), data);
+  }
+
+  allGather<T extends CommArray>(data: T): T[] {
+    this.#check();
+    checkArray('allGather', 'data', data);
+    const lengths = this.#lengths(Array.from({ length: this.size }, () => data.length));
+    const gathered = lengths.map((length) => sameType(data, length));
+    this.exchange(
+      gathered.map(() => data),
+      gathered,
+    ).wait();
+    return gathered;
+  }
+
+  broadcast(data: CommArray, root = 0): void {
+    this.#check();
+    checkPeer('broadcast', 'root', this, root);
+    this.#track(this.#addon.broadcast(root, checkArray('broadcast', 'data', data)), data).wait();
+  }
+
+  allToAllv<T extends CommArray>(parts: readonly T[]): T[] {
+    this.#check();
+    checkParts('allToAllv', 'parts', this, parts);
+    const received = this.#lengths(parts.map((part) => part.length)).map((length) =>
+      sameType(parts[0], length),
+    );
+    this.exchange(parts, received).wait();
+    return received;
+  }
+
+  exchange(sends: readonly CommArray[], recvs: readonly CommArray[]): CommHandle {
+    this.#check();
+    checkParts('exchange', 'sends', this, sends);
+    checkParts('exchange', 'recvs', this, recvs);
+    checkOwnPart('exchange', this.rank, sends[this.rank], recvs[this.rank]);
+    return this.#track(this.#addon.exchange(sends, recvs), sends, recvs);
+  }
+
+  barrier(): void {
+    this.#check();
+    this.#track(this.#addon.barrier()).wait();
+  }
+
+  registerTable(name: string, data: ReduceArray, width: number): void {
+    this.#check();
+    checkTable('registerTable', data, width);
+    this.#addon.addTable(name, data, width);
+    this.#tables.set(name, data);
+  }
+
+  unregisterTable(name: string): void {
+    this.#addon.removeTable(name);
+    this.#tables.delete(name);
+  }
+
+  getRows(owner: number, name: string, ids: Int32Array, out: ReduceArray): CommHandle {
+    return this.#rows(0, 'getRows', owner, name, ids, out);
+  }
+
+  putRows(owner: number, name: string, ids: Int32Array, rows: ReduceArray): CommHandle {
+    return this.#rows(1, 'putRows', owner, name, ids, rows);
+  }
+
+  addRows(owner: number, name: string, ids: Int32Array, rows: ReduceArray): CommHandle {
+    return this.#rows(2, 'addRows', owner, name, ids, rows);
+  }
+
+  abort(reason: string): never {
+    this.#open = false;
+    return this.#addon.abort(reason);
+  }
+
+  close(): void {
+    if (!this.#open) return;
+    const handle = this.#track(this.#addon.close());
+    this.#open = false;
+    handle.wait();
+    this.#live.clear();
+    this.#tables.clear();
+  }
+
+  #check(): void {
+    if (!this.#open) throw new StateError('the communicator is closed');
+  }
+
+  /** Tells every rank how much it will get from this one; gives how much comes from each. */
+  #lengths(own: readonly number[]): number[] {
+    const lengths = new Float64Array(this.size);
+    const sends = own.map((length) => Float64Array.of(length));
+    this.exchange(
+      sends,
+      sends.map((_, rank) => lengths.subarray(rank, rank + 1)),
+    ).wait();
+    return Array.from(lengths);
+  }
+
+  #rows(
+    kind: number,
+    where: string,
+    owner: number,
+    name: string,
+    ids: Int32Array,
+    rows: ReduceArray,
+  ): CommHandle {
+    this.#check();
+    checkPeer(where, 'owner', this, owner);
+    const width = checkRows(where, ids, rows);
+    if (ids.length === 0) return complete;
+    return this.#track(this.#addon.rows(kind, owner, name, ids, rows, width), rows);
+  }
+
+  #track(id: number, ...arrays: readonly unknown[]): MpiHandle {
+    const handle = new MpiHandle(id, this.#addon, (done) => this.#live.delete(done));
+    this.#live.set(id, { handle, arrays });
+    if (this.#live.size >= this.#sweepAt) this.#sweep();
+    return handle;
+  }
+
+  /** Takes in operations that are complete though nobody waited for them, so that their arrays can go. */
+  #sweep(): void {
+    for (const { handle } of this.#live.values()) if (handle.done) handle.collect();
+    this.#sweepAt = Math.max(sweepAt, 2 * this.#live.size);
+  }
+
+  #guardExit(): void {
+    let cause = '';
+    process.on('uncaughtExceptionMonitor', (error: unknown) => {
+      cause = `: ${error instanceof Error ? error.message : String(error)}`;
+    });
+    process.on('exit', (code) => {
+      if (!this.#open) return;
+      if (code === 0) this.close();
+      else this.abort(`rank ${this.rank} ended with exit code ${code} before close()${cause}`);
+    });
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * The communicator that fits how this process was started: MPI when a launcher started several, one worker otherwise.
+ */
+import type { Communicator } from './communicator.js';
+import { MpiCommunicator, type MpiOptions } from './mpi-communicator.js';
+import { SelfCommunicator } from './self-communicator.js';
+
+/** What each launcher tells its processes: number of the process and number of processes. */
+const launchers = [
+  { name: 'mpirun', rank: 'OMPI_COMM_WORLD_RANK', size: 'OMPI_COMM_WORLD_SIZE' },
+  { name: 'srun', rank: 'SLURM_PROCID', size: 'SLURM_STEP_NUM_TASKS' },
+  { name: 'mpiexec', rank: 'PMI_RANK', size: 'PMI_SIZE' },
+] as const;
+
+export interface Launch {
+  readonly launcher: 'mpirun' | 'srun' | 'mpiexec';
+  readonly rank: number;
+  readonly size: number;
+}
+
+/** Who started this process as one of several, or null. */
+export function launchedBy(env: NodeJS.ProcessEnv = process.env): Launch | null {
+  for (const { name, rank, size } of launchers) {
+    const place = Number(env[rank] ?? Number.NaN);
+    const count = Number(env[size] ?? Number.NaN);
+    if (Number.isInteger(place) && Number.isInteger(count) && count > 0)
+      return { launcher: name, rank: place, size: count };
+  }
+  return null;
+}
+
+export interface OpenOptions extends MpiOptions {
+  /** `auto` (the default): `mpi` when a launcher started this process, else `self`. */
+  readonly kind?: 'auto' | 'self' | 'mpi';
+}
+
+export function openCommunicator({ kind = 'auto', ...options }: OpenOptions = {}): Communicator {
+  const mpi = kind === 'mpi' || (kind === 'auto' && launchedBy() !== null);
+  return mpi ? new MpiCommunicator(options) : new SelfCommunicator();
+}

@@ -1,0 +1,232 @@
+/**
+ * One worker and no library: every collective is the identity, a message to rank 0 waits in a queue, a table is read in
+ * place. A receive that nothing can ever satisfy is an error at once, for there is nobody who could still send.
+ */
+import { CommError, StateError } from '../util/errors.js';
+import {
+  checkArray,
+  checkOwnPart,
+  checkParts,
+  checkPeer,
+  checkReduceArray,
+  checkReduction,
+  checkRows,
+  checkTable,
+  checkTag,
+  complete,
+  copyBytes,
+} from './comm-checks.js';
+import type { CommArray, CommHandle, Communicator, ReduceArray, Reduction } from './communicator.js';
+
+/** A failure that shows when somebody waits, as it does with other communicators. */
+function failed(error: CommError): CommHandle {
+  return {
+    done: true,
+    wait() {
+      throw error;
+    },
+    promise: () => Promise.reject(error),
+  };
+}
+
+/** A receive without a message yet. */
+class PendingRecv implements CommHandle {
+  done = false;
+  error: CommError | null = null;
+  readonly #tag: number;
+  readonly #settle: (() => void)[] = [];
+
+  constructor(
+    readonly into: CommArray,
+    tag: number,
+  ) {
+    this.#tag = tag;
+  }
+
+  take(data: CommArray): boolean {
+    this.done = true;
+    if (data.byteLength === this.into.byteLength) copyBytes(data, this.into);
+    else this.error = lengthError(this.#tag, this.into, data);
+    for (const settle of this.#settle) settle();
+    return this.error === null;
+  }
+
+  wait(): void {
+    if (!this.done)
+      throw new CommError(
+        `recv (tag ${this.#tag}, from rank 0): expected a message, got none. This is the only rank, and it waits.`,
+      );
+    if (this.error !== null) throw this.error;
+  }
+
+  async promise(): Promise<void> {
+    if (!this.done) await new Promise<void>((resolve) => this.#settle.push(resolve));
+    if (this.error !== null) throw this.error;
+  }
+}
+
+function lengthError(tag: number, into: CommArray, data: CommArray): CommError {
+  return new CommError(
+    `recv (tag ${tag}, from rank 0): expected ${into.byteLength} bytes from rank 0, got ${data.byteLength}`,
+  );
+}
+
+export class SelfCommunicator implements Communicator {
+  readonly kind = 'self';
+  readonly rank = 0;
+  readonly size = 1;
+  readonly #messages = new Map<number, CommArray[]>();
+  readonly #pending = new Map<number, PendingRecv[]>();
+  readonly #tables = new Map<string, { readonly data: ReduceArray; readonly width: number }>();
+  #open = true;
+
+  send(to: number, data: CommArray, tag = 0): void {
+    this.#check();
+    checkPeer('send', 'to', this, to);
+    checkTag('send', tag);
+    const copy = checkArray('send', 'data', data).slice();
+    const waiting = this.#pending.get(tag)?.shift();
+    if (waiting?.take(copy) === true) return;
+    const queue = this.#messages.get(tag) ?? [];
+    queue.push(copy);
+    this.#messages.set(tag, queue);
+  }
+
+  isend(to: number, data: CommArray, tag = 0): CommHandle {
+    this.send(to, data, tag);
+    return complete;
+  }
+
+  recv(from: number, into: CommArray, tag = 0): void {
+    const handle = this.irecv(from, into, tag);
+    if (!handle.done) this.#pending.get(tag)?.pop();
+    handle.wait();
+  }
+
+  irecv(from: number, into: CommArray, tag = 0): CommHandle {
+    this.#check();
+    checkPeer('recv', 'from', this, from);
+    checkTag('recv', tag);
+    checkArray('recv', 'into', into);
+    const queue = this.#messages.get(tag);
+    const handle = new PendingRecv(into, tag);
+    if (queue === undefined || queue.length === 0) {
+      const pending = this.#pending.get(tag) ?? [];
+      pending.push(handle);
+      this.#pending.set(tag, pending);
+    } else if (handle.take(queue[0])) {
+      queue.shift();
+    }
+    return handle;
+  }
+
+  allReduce(data: ReduceArray, reduction: Reduction = 'sum'): void {
+    this.#check();
+    checkReduceArray('allReduce', 'data', data);
+    checkReduction('allReduce', reduction);
+  }
+
+  allReduceAsync(data: ReduceArray, reduction: Reduction = 'sum'): CommHandle {
+    this.allReduce(data, reduction);
+    return complete;
+  }
+
+  allGather<T extends CommArray>(data: T): T[] {
+    this.#check();
+    return [checkArray('allGather', 'data', data).slice() as T];
+  }
+
+  broadcast(data: CommArray, root = 0): void {
+    this.#check();
+    checkPeer('broadcast', 'root', this, root);
+    checkArray('broadcast', 'data', data);
+  }
+
+  allToAllv<T extends CommArray>(parts: readonly T[]): T[] {
+    this.#check();
+    checkParts('allToAllv', 'parts', this, parts);
+    return parts.map((part) => part.slice() as T);
+  }
+
+  exchange(sends: readonly CommArray[], recvs: readonly CommArray[]): CommHandle {
+    this.#check();
+    checkParts('exchange', 'sends', this, sends);
+    checkParts('exchange', 'recvs', this, recvs);
+    checkOwnPart('exchange', 0, sends[0], recvs[0]);
+    copyBytes(sends[0], recvs[0]);
+    return complete;
+  }
+
+  barrier(): void {
+    this.#check();
+  }
+
+  registerTable(name: string, data: ReduceArray, width: number): void {
+    this.#check();
+    checkTable('registerTable', data, width);
+    this.#tables.set(name, { data, width });
+  }
+
+  unregisterTable(name: string): void {
+    this.#tables.delete(name);
+  }
+
+  getRows(owner: number, name: string, ids: Int32Array, out: ReduceArray): CommHandle {
+    return this.#rows('getRows', owner, name, ids, out, (data, start, row, width) => {
+      for (let k = 0; k < width; k++) out[row + k] = data[start + k];
+    });
+  }
+
+  putRows(owner: number, name: string, ids: Int32Array, rows: ReduceArray): CommHandle {
+    return this.#rows('putRows', owner, name, ids, rows, (data, start, row, width) => {
+      for (let k = 0; k < width; k++) data[start + k] = rows[row + k];
+    });
+  }
+
+  addRows(owner: number, name: string, ids: Int32Array, rows: ReduceArray): CommHandle {
+    return this.#rows('addRows', owner, name, ids, rows, (data, start, row, width) => {
+      for (let k = 0; k < width; k++) data[start + k] += rows[row + k];
+    });
+  }
+
+  abort(reason: string): never {
+    process.stderr.write(`skein: rank 0: ${reason}\n`);
+    process.exit(1);
+  }
+
+  close(): void {
+    this.#open = false;
+  }
+
+  #check(): void {
+    if (!this.#open) throw new StateError('the communicator is closed');
+  }
+
+  #rows(
+    where: string,
+    owner: number,
+    name: string,
+    ids: Int32Array,
+    rows: ReduceArray,
+    apply: (data: ReduceArray, start: number, row: number, width: number) => void,
+  ): CommHandle {
+    this.#check();
+    checkPeer(where, 'owner', this, owner);
+    const width = checkRows(where, ids, rows);
+    const what = `${where} (table '${name}', ${ids.length} ids, rank 0)`;
+    const table = this.#tables.get(name);
+    if (table === undefined) return failed(new CommError(`${what}: no such table on this rank`));
+    if (ids.length > 0 && (width !== table.width || rows.constructor !== table.data.constructor))
+      return failed(
+        new CommError(`${what}: the table has rows of ${table.width} elements, or another type`),
+      );
+    const count = table.data.length / table.width;
+    const bad = ids.findIndex((id) => id < 0 || id >= count);
+    if (bad >= 0)
+      return failed(
+        new CommError(`${what}: expected ids from 0 to ${count - 1}, got ${ids[bad]} at position ${bad}`),
+      );
+    for (let i = 0; i < ids.length; i++) apply(table.data, ids[i] * width, i * width, width);
+    return complete;
+  }
+}

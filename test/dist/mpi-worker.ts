@@ -1,0 +1,92 @@
+/**
+ * One rank of the tests under mpirun. `contract` runs the table of cases and prints one JSON line for each; the other words
+ * are scenes that end badly (mpi-communicator.test.ts says how).
+ */
+import { MpiCommunicator } from 'skein/dist';
+import { communicatorContract } from './communicator-contract.js';
+
+const [scene = 'contract', settings = '{}'] = process.argv.slice(2);
+const comm = new MpiCommunicator({ timeout: 20, peerTimeout: 10, ...JSON.parse(settings) });
+
+const say = (fields: object) => process.stdout.write(`${JSON.stringify({ rank: comm.rank, ...fields })}\n`);
+
+const attempt = (f: () => void): string => {
+  try {
+    f();
+    return '';
+  } catch (error) {
+    return (error as Error).message;
+  }
+};
+
+/** Blocks JavaScript, as a long computation does. */
+const compute = (milliseconds: number) =>
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
+
+const scenes: Readonly<Record<string, () => void | Promise<void>>> = {
+  async contract() {
+    for (const { name, run } of communicatorContract) {
+      try {
+        await run(comm);
+        say({ name, error: '' });
+      } catch (error) {
+        say({ name, error: (error as Error).message });
+      }
+      comm.barrier();
+    }
+  },
+  'other-lengths'() {
+    say({ error: attempt(() => comm.allReduce(new Float32Array(comm.rank === 0 ? 3 : 4))) });
+    say({ error: attempt(() => (comm.rank === 0 ? comm.barrier() : comm.allReduce(new Float32Array(2)))) });
+  },
+  'unknown-tag'() {
+    comm.send(1 - comm.rank, new Float32Array(2), 98);
+    say({ error: attempt(() => comm.recv(1 - comm.rank, new Float32Array(2), 99)) });
+    const rest = new Float32Array(2);
+    comm.recv(1 - comm.rank, rest, 98);
+  },
+  'busy-peer'() {
+    if (comm.rank === 1) compute(3000);
+    comm.barrier();
+    say({ error: '' });
+  },
+  'rows-while-computing'() {
+    comm.registerTable('t', new Float32Array(100).fill(comm.rank), 10);
+    comm.barrier();
+    const start = performance.now();
+    if (comm.rank === 1) compute(2000);
+    else comm.getRows(1, 't', Int32Array.of(1), new Float32Array(10)).wait();
+    say({ error: '', milliseconds: performance.now() - start });
+    comm.barrier();
+  },
+  killed() {
+    comm.barrier();
+    say({ pid: process.pid });
+    if (comm.rank === 1) {
+      compute(300);
+      process.kill(process.pid, 'SIGKILL');
+    }
+    comm.recv(1, new Float32Array(1), 42);
+  },
+  stopped() {
+    comm.barrier();
+    if (comm.rank === 1) process.kill(process.pid, 'SIGSTOP');
+    comm.allReduce(new Float32Array(5000));
+  },
+  abort() {
+    comm.barrier();
+    if (comm.rank === comm.size - 1) comm.abort('the loss is not a number');
+    compute(20_000);
+  },
+  throws() {
+    comm.barrier();
+    if (comm.rank === 0) throw new Error('a mistake in the program');
+    comm.barrier();
+  },
+  forgets() {
+    comm.barrier();
+  },
+};
+
+await scenes[scene]();
+if (scene !== 'forgets') comm.close();
