@@ -157,10 +157,12 @@ void Engine::loop() {
     moved = poll_requests() || moved;
     const auto now = Clock::now();
     if (now - checked_ > std::chrono::milliseconds(20)) {
+      forgive_pause();
       checked_ = now;
       check_sigterm();
-      check_timeouts();
+      // Peers first: when one is dead, that is the reason, and not the operation that waited for it.
       check_peers();
+      check_timeouts();
     }
     if (moved) {
       busy_until = now + kSpin;

@@ -198,6 +198,7 @@ class Engine {
   void watch_sigterm();
   void check_sigterm();
   void check_peers();
+  void forgive_pause();
   void send_heartbeat(int peer);
   void told_to_abort(int source, const std::string& reason);
   void check_timeouts();

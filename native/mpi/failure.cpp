@@ -94,6 +94,15 @@ void Engine::check_peers() {
   }
 }
 
+// A process that was itself stopped (a debugger, a suspended machine) must not take its own silence for that of others.
+void Engine::forgive_pause() {
+  const double gap = checked_ == Clock::time_point{} ? 0 : seconds_since(checked_);
+  if (gap < 0.5) return;
+  const auto lost = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(gap));
+  for (Peer& peer : peers_) peer.heard += lost;
+  for (const OpRef& op : active_) op->started += lost;
+}
+
 void Engine::send_heartbeat(int peer) {
   Peer& to = peers_[static_cast<size_t>(peer)];
   if (to.heartbeat_open) return;
