@@ -1,0 +1,136 @@
+/**
+ * The MPI communicator under mpirun: the contract with 1 to 4 ranks, and jobs that end badly. A test launches real processes
+ * (mpi-worker.ts) and reads their lines. Skipped where mpirun or the addon is not there.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { communicatorContract } from './communicator-contract.js';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const hasMpi =
+  existsSync(`${root}/build/mpi.node`) && spawnSync('mpirun', ['--version'], { stdio: 'ignore' }).status === 0;
+const isOpenMpi = hasMpi && spawnSync('mpirun', ['--version'], { encoding: 'utf8' }).stdout.includes('Open MPI');
+const flags = isOpenMpi ? ['--allow-run-as-root', '--oversubscribe', '--mca', 'mpi_yield_when_idle', '1'] : [];
+
+interface Line {
+  readonly rank: number;
+  readonly name?: string;
+  readonly error?: string;
+  readonly milliseconds?: number;
+}
+
+interface Job {
+  readonly code: number | null;
+  readonly lines: readonly Line[];
+  readonly err: string;
+  readonly seconds: number;
+}
+
+function launch(ranks: number, scene: string, settings: object = {}): Promise<Job> {
+  const start = performance.now();
+  const worker = ['--import', 'tsx', 'test/dist/mpi-worker.ts', scene, JSON.stringify(settings)];
+  const child = spawn('mpirun', [...flags, '-n', String(ranks), process.execPath, ...worker], { cwd: root });
+  const limit = setTimeout(() => child.kill('SIGKILL'), 60_000);
+  let out = '';
+  let err = '';
+  child.stdout.on('data', (data) => {
+    out += data;
+  });
+  child.stderr.on('data', (data) => {
+    err += data;
+  });
+  return new Promise((resolve) => {
+    child.on('close', (code) => {
+      clearTimeout(limit);
+      const lines = out
+        .split('\n')
+        .filter((line) => line.startsWith('{'))
+        .map((line) => JSON.parse(line) as Line);
+      resolve({ code, lines, err, seconds: (performance.now() - start) / 1000 });
+    });
+  });
+}
+
+describe.skipIf(!hasMpi)('MPI', () => {
+  it.each([
+    [1, {}],
+    [2, {}],
+    [3, { chunkBytes: 10_007 }],
+    [4, {}],
+  ])(
+    'keeps the contract with %i ranks',
+    async (ranks, settings) => {
+      const { code, lines, err } = await launch(ranks, 'contract', settings);
+      expect(lines.filter(({ error }) => error !== '')).toEqual([]);
+      expect({ code, err }).toEqual({ code: 0, err: '' });
+      expect(lines.length).toBe(ranks * communicatorContract.length);
+    },
+    90_000,
+  );
+
+  it('names both sides when ranks call different collectives', async () => {
+    const { code, lines } = await launch(2, 'other-lengths');
+    expect(code).toBe(0);
+    expect(lines.length).toBe(4);
+    for (const { error } of lines) expect(error).toMatch(/\(collective \d\): expected the same call on all ranks/);
+    expect(lines.filter(({ error }) => error?.includes('got barrier from rank 0')).length).toBe(1);
+  }, 30_000);
+
+  it('gives up a receive nobody answers, and lists what did arrive', async () => {
+    const { code, lines } = await launch(2, 'unknown-tag', { timeout: 1 });
+    expect(code).toBe(0);
+    expect(lines.map(({ rank }) => rank).sort()).toEqual([0, 1]);
+    for (const { rank, error } of lines) {
+      expect(error).toContain(`recv (tag 99, from rank ${1 - rank}): not complete after 1.0 s`);
+      expect(error).toMatch(/is alive.*unclaimed messages from it: tag 98 \(8 bytes\)/);
+    }
+  }, 30_000);
+
+  it('does not take a busy peer for a dead one', async () => {
+    const { code, lines } = await launch(2, 'busy-peer', { peerTimeout: 1 });
+    expect({ code, ranks: lines.length }).toEqual({ code: 0, ranks: 2 });
+  }, 30_000);
+
+  it('answers row requests while JavaScript computes', async () => {
+    const { code, lines } = await launch(2, 'rows-while-computing');
+    expect(code).toBe(0);
+    expect(lines.find(({ rank }) => rank === 0)?.milliseconds).toBeLessThan(1000);
+  }, 30_000);
+
+  it('ends on all ranks when one is killed, and says who and in what', async () => {
+    const { code, err, seconds } = await launch(3, 'killed');
+    expect(code).not.toBe(0);
+    for (const rank of [0, 2])
+      expect(err).toMatch(
+        new RegExp(`skein: rank ${rank}: .*rank 1 \\(host .*is gone; waiting in recv \\(tag 42, from rank 1\\)`),
+      );
+    expect(seconds).toBeLessThan(20);
+  }, 60_000);
+
+  it('ends when a peer falls silent', async () => {
+    const { code, err } = await launch(2, 'stopped', { peerTimeout: 2 });
+    expect(code).not.toBe(0);
+    expect(err).toMatch(/rank 0: rank 1 .*has been silent for \d.*waiting in allReduce \(collective 2\)/);
+  }, 60_000);
+
+  it('tells all ranks the reason of an abort, also those that compute', async () => {
+    const { code, err, seconds } = await launch(3, 'abort');
+    expect(code).not.toBe(0);
+    expect(err).toContain('rank 2: the loss is not a number');
+    for (const rank of [0, 1])
+      expect(err).toContain(`rank ${rank}: the job was ended by rank 2: the loss is not a number`);
+    expect(seconds).toBeLessThan(18);
+  }, 60_000);
+
+  it('ends the job with the message of an exception', async () => {
+    const { code, err } = await launch(2, 'throws');
+    expect(code).not.toBe(0);
+    expect(err).toMatch(/rank 1: the job was ended by rank 0: .*before close\(\): a mistake in the program/);
+  }, 60_000);
+
+  it('closes at a good end when the program forgot to', async () => {
+    expect(await launch(2, 'forgets')).toMatchObject({ code: 0, err: '' });
+  }, 30_000);
+});
