@@ -14,6 +14,8 @@ function buildProgram(): Command {
     .description('Graph learning for TypeScript.')
     .version(version)
     .exitOverride()
+    // Lets `run` leave the options of the command it runs alone.
+    .enablePositionalOptions()
     .showHelpAfterError('(skein --help shows what there is)');
   for (const register of commands) register(program);
   return program;

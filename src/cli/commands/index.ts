@@ -8,6 +8,7 @@ import { register as predict } from './predict.js';
 import { register as preprocess } from './preprocess.js';
 import { register as query } from './query.js';
 import { register as quickstart } from './quickstart.js';
+import { register as run } from './run.js';
 import { register as serve } from './serve.js';
 import { register as train } from './train.js';
 
@@ -21,5 +22,6 @@ export const commands: readonly ((program: Command) => void)[] = [
   query,
   exportTables,
   serve,
+  run,
   info,
 ];

@@ -1,0 +1,132 @@
+/**
+ * The work of `skein run`: starts the ranks with the launcher that is there, passes signals on, gives its exit code.
+ *
+ * Inside a process that a launcher has already started (`srun skein run …`) it starts nothing and becomes that rank.
+ */
+import { type SpawnOptions, spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism, constants, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { launchedBy } from '../dist/index.js';
+import { CommError, ValueError } from '../util/errors.js';
+import { type LauncherKind, launchCommand } from './launch-command.js';
+
+export interface RunCommand {
+  readonly workers?: number;
+  readonly hosts?: string;
+  readonly launcher?: string;
+  readonly allOutput: boolean;
+}
+
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const;
+
+/** `names` are Skein's own commands: such a command line is run by this program. */
+export async function runCommand(
+  line: readonly string[],
+  options: RunCommand,
+  names: readonly string[],
+): Promise<void> {
+  const isOwn = names.includes(line[0]);
+  if (isOwn && line[0] === 'run')
+    throw new ValueError('run: expected a command that does something, got run.');
+  const started = launchedBy();
+  if (started !== null) {
+    if (options.workers !== undefined && options.workers !== started.size)
+      throw new ValueError(
+        `run: expected ${started.size} for -n, got ${options.workers}. ${started.launcher} has already started ${started.size}.`,
+      );
+    if (isOwn) {
+      const { run } = await import('./program.js');
+      process.exitCode = await run(line);
+    } else {
+      process.exitCode = await follow(line[0], line.slice(1), { stdio: inherited(), env: process.env });
+    }
+    return;
+  }
+  process.exitCode = await launch(isOwn ? ownCommand(line) : line, options);
+}
+
+async function launch(command: readonly string[], options: RunCommand): Promise<number> {
+  const { kind, program } = findLauncher(options.launcher);
+  const { workers = 1, hosts, allOutput } = options;
+  const errorFolder =
+    hosts === undefined && kind !== 'srun' ? mkdtempSync(join(tmpdir(), 'skein-run-')) : null;
+  try {
+    const { args, env } = launchCommand({
+      kind,
+      program,
+      ranks: workers,
+      ...(hosts === undefined ? {} : { hosts }),
+      output: allOutput ? 'all' : 'first',
+      isRoot: process.getuid?.() === 0,
+      cores: availableParallelism(),
+      errorFolder,
+      command,
+      env: process.env,
+    });
+    const code = await follow(program, args, { stdio: 'inherit', env: { ...process.env, ...env } });
+    if (code !== 0 && errorFolder !== null) tellErrors(errorFolder);
+    return code;
+  } finally {
+    if (errorFolder !== null) rmSync(errorFolder, { recursive: true, force: true });
+  }
+}
+
+/** This program again, as it was started: with the loader of TypeScript when it runs from sources. */
+function ownCommand(line: readonly string[]): string[] {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  const main = fileURLToPath(new URL(`./main.${extension}`, import.meta.url));
+  return [process.execPath, ...process.execArgv, main, ...line];
+}
+
+function findLauncher(wanted: string | undefined): { kind: LauncherKind; program: string } {
+  const programs = wanted === undefined ? ['mpirun', 'mpiexec', 'srun'] : [wanted];
+  for (const program of programs) {
+    const version = spawnSync(program, ['--version'], { encoding: 'utf8' });
+    if (version.error !== undefined) continue;
+    const text = `${version.stdout}${version.stderr}`;
+    if (/slurm/i.test(text)) return { kind: 'srun', program };
+    return { kind: /open ?mpi|open-mpi|openrte|prrte/i.test(text) ? 'openmpi' : 'mpich', program };
+  }
+  throw new CommError(
+    `run: expected ${programs.join(', ')} on the path, got none of them. Install an MPI library ` +
+      '(Debian, Ubuntu: apt-get install openmpi-bin libopenmpi-dev; Fedora: dnf install openmpi-devel; ' +
+      'macOS: brew install open-mpi) or name its launcher with --launcher.',
+  );
+}
+
+/** Starts a program, passes signals on to it and gives its exit code; 128 + number when a signal ended it. */
+function follow(program: string, args: readonly string[], options: SpawnOptions): Promise<number> {
+  const child = spawn(program, args, options);
+  const pass = (signal: NodeJS.Signals) => {
+    // A terminal sends Ctrl+C to all its programs; a second one would make mpirun kill without warning.
+    if (signal === 'SIGINT' && process.stdin.isTTY) return;
+    child.kill(signal);
+  };
+  for (const signal of signals) process.on(signal, pass);
+  return new Promise<number>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('exit', (code, signal) =>
+      resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])),
+    );
+  }).finally(() => {
+    for (const signal of signals) process.off(signal, pass);
+  });
+}
+
+/** Some launchers talk to their processes through an open file that they name. */
+function inherited(): SpawnOptions['stdio'] {
+  const file = Number(process.env.PMI_FD ?? 2);
+  return Array.from({ length: Math.max(3, file + 1) }, () => 'inherit' as const);
+}
+
+/** After a failure: what the hidden ranks had to say, the end of it. */
+function tellErrors(folder: string): void {
+  for (const name of readdirSync(folder).sort()) {
+    const text = readFileSync(join(folder, name), 'utf8').trimEnd();
+    if (text === '') continue;
+    const lines = text.split('\n').slice(-20);
+    process.stderr.write(`${name.replace('-', ' ')}:\n${lines.map((line) => `  ${line}`).join('\n')}\n`);
+  }
+}
