@@ -1,0 +1,76 @@
+/** `skein run` as a process: whose output is seen, exit codes, signals, and what it does inside a launcher. */
+import { spawn, spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const hasMpi = spawnSync('mpirun', ['--version'], { stdio: 'ignore' }).status === 0;
+const main = ['--import', 'tsx', 'src/cli/main.ts', 'run'];
+const rankOf = 'const rank = process.env.OMPI_COMM_WORLD_RANK ?? process.env.PMI_RANK;';
+
+function skeinRun(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  const done = spawnSync(process.execPath, [...main, ...args], {
+    cwd: root,
+    encoding: 'utf8',
+    env: { ...process.env, ...env },
+    timeout: 40_000,
+  });
+  return { code: done.status, out: done.stdout, err: done.stderr };
+}
+
+const script = (text: string) => ['--', process.execPath, '-e', `${rankOf} ${text}`];
+
+describe.skipIf(!hasMpi)('skein run', () => {
+  it('shows the output of rank 0 as it is, and of all when asked', () => {
+    const both = script('console.log("rank", rank); console.error("error of", rank)');
+    expect(skeinRun(['-n', '2', ...both])).toEqual({ code: 0, out: 'rank 0\n', err: 'error of 0\n' });
+    const { out } = skeinRun(['-n', '2', '--all-output', ...both]);
+    expect(out.split('\n').filter((text) => /rank [01]$/.test(text)).length).toBe(2);
+  }, 60_000);
+
+  it('gives the exit code, and the errors of hidden ranks', () => {
+    expect(skeinRun(['-n', '2', ...script('process.exit(3)')]).code).toBe(3);
+    const { code, err } = skeinRun(['-n', '2', ...script('if (rank === "1") throw new Error("the disk is full")')]);
+    expect(code).not.toBe(0);
+    expect(err).toMatch(/rank 1:[\s\S]*the disk is full/);
+  }, 60_000);
+
+  it("runs Skein's own commands by name, with their options", () => {
+    const { code, out } = skeinRun(['-n', '2', 'info', '--json']);
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ event: 'done' });
+  }, 60_000);
+
+  it('passes signals on', async () => {
+    const child = spawn(
+      process.execPath,
+      [...main, '-n', '2', ...script('console.log("ready"); setTimeout(() => {}, 60_000)')],
+      { cwd: root, stdio: ['ignore', 'pipe', 'ignore'] },
+    );
+    child.stdout.once('data', () => child.kill('SIGTERM'));
+    const code = await new Promise((resolve) => child.on('exit', resolve));
+    expect(code).not.toBe(0);
+  }, 60_000);
+});
+
+it('is one rank when a launcher has already started it', () => {
+  const slurm = { SLURM_PROCID: '1', SLURM_STEP_NUM_TASKS: '4' };
+  const { code, out } = skeinRun(['info', '--json'], slurm);
+  expect(code).toBe(0);
+  expect(JSON.parse(out)).toMatchObject({ event: 'done' });
+  const echo = ['--', process.execPath, '-e', 'console.log(process.env.SLURM_PROCID); process.exit(4)'];
+  expect(skeinRun(echo, slurm)).toEqual({ code: 4, out: '1\n', err: '' });
+  expect(skeinRun(['-n', '2', 'info'], slurm)).toMatchObject({ code: 2 });
+}, 30_000);
+
+it('says what to install when there is no launcher', () => {
+  const { code, err } = skeinRun(['--launcher', 'no-such-launcher', 'info']);
+  expect(code).toBe(2);
+  expect(err).toMatch(/expected no-such-launcher on the path.*apt-get install openmpi-bin/s);
+}, 30_000);
+
+it('refuses a command line without a command', () => {
+  expect(skeinRun(['-n', '2']).code).toBe(2);
+  expect(skeinRun(['-n', '0', 'info']).code).toBe(2);
+  expect(skeinRun(['run', 'info']).code).toBe(2);
+}, 30_000);
