@@ -21,7 +21,9 @@ function report(name: string, milliseconds: number, bytes: number): void {
   if (comm.rank > 0) return;
   const microseconds = Number((milliseconds * 1000).toFixed(1));
   const gigabytes = Number((bytes / milliseconds / 1e6).toFixed(2));
-  process.stdout.write(`${JSON.stringify({ case: name, ranks: comm.size, bytes, microseconds, 'GB/s': gigabytes })}\n`);
+  process.stdout.write(
+    `${JSON.stringify({ case: name, ranks: comm.size, bytes, microseconds, 'GB/s': gigabytes })}\n`,
+  );
 }
 
 for (const bytes of [4, 4096, 1 << 20, 1 << 26]) {

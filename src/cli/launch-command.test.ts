@@ -36,7 +36,8 @@ describe('the command line of a launcher', () => {
   });
 
   it('shares the cores of one machine, unless the user has', () => {
-    const threads = (changes: Partial<LaunchPlan>) => launchCommand({ ...plan, ...changes }).env.SKEIN_THREADS;
+    const threads = (changes: Partial<LaunchPlan>) =>
+      launchCommand({ ...plan, ...changes }).env.SKEIN_THREADS;
     expect(threads({ ranks: 3 })).toBe('5');
     expect(threads({ ranks: 32 })).toBe('1');
     expect(threads({ env: { SKEIN_THREADS: '4' } })).toBeUndefined();

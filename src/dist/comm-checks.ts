@@ -30,7 +30,8 @@ export function checkReduceArray(where: string, name: string, data: ReduceArray)
 
 export function checkReduction(where: string, reduction: Reduction): number {
   const code = reductions.indexOf(reduction);
-  if (code < 0) throw new ValueError(expected(where, `one of ${reductions.join(', ')}`, 'reduction', reduction));
+  if (code < 0)
+    throw new ValueError(expected(where, `one of ${reductions.join(', ')}`, 'reduction', reduction));
   return code;
 }
 

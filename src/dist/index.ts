@@ -7,6 +7,6 @@ export {
   type Reduction,
   reductions,
 } from './communicator.js';
-export { type Launch, launchedBy, type OpenOptions, openCommunicator } from './open-communicator.js';
 export { MpiCommunicator, type MpiOptions } from './mpi-communicator.js';
+export { type Launch, launchedBy, type OpenOptions, openCommunicator } from './open-communicator.js';
 export { SelfCommunicator } from './self-communicator.js';

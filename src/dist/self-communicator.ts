@@ -217,9 +217,7 @@ export class SelfCommunicator implements Communicator {
     const table = this.#tables.get(name);
     if (table === undefined) return failed(new CommError(`${what}: no such table on this rank`));
     if (ids.length > 0 && (width !== table.width || rows.constructor !== table.data.constructor))
-      return failed(
-        new CommError(`${what}: the table has rows of ${table.width} elements, or another type`),
-      );
+      return failed(new CommError(`${what}: the table has rows of ${table.width} elements, or another type`));
     const count = table.data.length / table.width;
     const bad = ids.findIndex((id) => id < 0 || id >= count);
     if (bad >= 0)

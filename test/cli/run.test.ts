@@ -30,7 +30,11 @@ describe.skipIf(!hasMpi)('skein run', () => {
 
   it('gives the exit code, and the errors of hidden ranks', () => {
     expect(skeinRun(['-n', '2', ...script('process.exit(3)')]).code).toBe(3);
-    const { code, err } = skeinRun(['-n', '2', ...script('if (rank === "1") throw new Error("the disk is full")')]);
+    const { code, err } = skeinRun([
+      '-n',
+      '2',
+      ...script('if (rank === "1") throw new Error("the disk is full")'),
+    ]);
     expect(code).not.toBe(0);
     expect(err).toMatch(/rank 1:[\s\S]*the disk is full/);
   }, 60_000);

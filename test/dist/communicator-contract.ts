@@ -52,7 +52,15 @@ const messages: CommCase[] = [
   {
     name: 'every element type and views into larger buffers',
     run(comm) {
-      const types = [Float32Array, Float64Array, Int32Array, Uint32Array, Uint16Array, Int16Array, Uint8Array];
+      const types = [
+        Float32Array,
+        Float64Array,
+        Int32Array,
+        Uint32Array,
+        Uint16Array,
+        Int16Array,
+        Uint8Array,
+      ];
       for (const [tag, type] of types.entries()) {
         const block: CommArray = new type(10).fill(1);
         comm.send(next(comm), block.subarray(2, 5), tag);
@@ -83,7 +91,9 @@ const messages: CommCase[] = [
       const sizes = [10, 100_000];
       const into = sizes.map((length) => new Float64Array(length));
       const recvs = into.map((array, tag) => comm.irecv(next(comm, -1), array, tag));
-      const sends = sizes.map((length, tag) => comm.isend(next(comm), new Float64Array(length).fill(tag + 1), tag));
+      const sends = sizes.map((length, tag) =>
+        comm.isend(next(comm), new Float64Array(length).fill(tag + 1), tag),
+      );
       await Promise.all([...recvs, ...sends].map((handle) => handle.promise()));
       for (const handle of [...recvs, ...sends]) {
         assert.equal(handle.done, true);
@@ -147,7 +157,9 @@ const collectives: CommCase[] = [
   {
     name: 'several reductions under way while JavaScript computes',
     async run(comm) {
-      const buckets = [10, 30_000, 5, 100_000].map((length, i) => new Float32Array(length).fill(comm.rank + i));
+      const buckets = [10, 30_000, 5, 100_000].map((length, i) =>
+        new Float32Array(length).fill(comm.rank + i),
+      );
       const handles = buckets.map((bucket) => comm.allReduceAsync(bucket));
       handles[2].wait();
       await handles[1].promise();
@@ -162,7 +174,8 @@ const collectives: CommCase[] = [
     run(comm) {
       const parts = comm.allGather(new Int32Array(comm.rank * 2000).fill(comm.rank));
       assert.equal(parts.length, comm.size);
-      for (const [rank, part] of parts.entries()) assert.deepEqual(part, new Int32Array(rank * 2000).fill(rank));
+      for (const [rank, part] of parts.entries())
+        assert.deepEqual(part, new Int32Array(rank * 2000).fill(rank));
     },
   },
   {
@@ -196,10 +209,12 @@ const collectives: CommCase[] = [
     run(comm) {
       const all = new Float32Array(comm.size * 4);
       const recvs = Array.from({ length: comm.size }, (_, q) => all.subarray(q * 4, q * 4 + 4));
-      comm.exchange(
-        recvs.map(() => filled(4, (i) => comm.rank + i)),
-        recvs,
-      ).wait();
+      comm
+        .exchange(
+          recvs.map(() => filled(4, (i) => comm.rank + i)),
+          recvs,
+        )
+        .wait();
       assert.deepEqual(
         all,
         filled(all.length, (i) => Math.floor(i / 4) + (i % 4)),
@@ -246,7 +261,9 @@ const tables: CommCase[] = [
       const handles = outs.map((out, owner) => comm.getRows(owner, 'wide', ids, out));
       for (const [owner, out] of outs.entries()) {
         handles[owner].wait();
-        assert.ok(out.every((value, i) => value === ids[Math.floor(i / width)] * width + (i % width) + owner));
+        assert.ok(
+          out.every((value, i) => value === ids[Math.floor(i / width)] * width + (i % width) + owner),
+        );
       }
       comm.barrier();
       comm.unregisterTable('wide');
@@ -290,4 +307,9 @@ const mistakes: CommCase[] = [
   },
 ];
 
-export const communicatorContract: readonly CommCase[] = [...messages, ...collectives, ...tables, ...mistakes];
+export const communicatorContract: readonly CommCase[] = [
+  ...messages,
+  ...collectives,
+  ...tables,
+  ...mistakes,
+];

@@ -10,9 +10,13 @@ import { communicatorContract } from './communicator-contract.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const hasMpi =
-  existsSync(`${root}/build/mpi.node`) && spawnSync('mpirun', ['--version'], { stdio: 'ignore' }).status === 0;
-const isOpenMpi = hasMpi && spawnSync('mpirun', ['--version'], { encoding: 'utf8' }).stdout.includes('Open MPI');
-const flags = isOpenMpi ? ['--allow-run-as-root', '--oversubscribe', '--mca', 'mpi_yield_when_idle', '1'] : [];
+  existsSync(`${root}/build/mpi.node`) &&
+  spawnSync('mpirun', ['--version'], { stdio: 'ignore' }).status === 0;
+const isOpenMpi =
+  hasMpi && spawnSync('mpirun', ['--version'], { encoding: 'utf8' }).stdout.includes('Open MPI');
+const flags = isOpenMpi
+  ? ['--allow-run-as-root', '--oversubscribe', '--mca', 'mpi_yield_when_idle', '1']
+  : [];
 
 interface Line {
   readonly rank: number;
@@ -74,7 +78,8 @@ describe.skipIf(!hasMpi)('MPI', () => {
     const { code, lines } = await launch(2, 'other-lengths');
     expect(code).toBe(0);
     expect(lines.length).toBe(4);
-    for (const { error } of lines) expect(error).toMatch(/\(collective \d\): expected the same call on all ranks/);
+    for (const { error } of lines)
+      expect(error).toMatch(/\(collective \d\): expected the same call on all ranks/);
     expect(lines.filter(({ error }) => error?.includes('got barrier from rank 0')).length).toBe(1);
   }, 30_000);
 
@@ -104,7 +109,9 @@ describe.skipIf(!hasMpi)('MPI', () => {
     expect(code).not.toBe(0);
     for (const rank of [0, 2])
       expect(err).toMatch(
-        new RegExp(`skein: rank ${rank}: .*rank 1 \\(host .*is gone; waiting in recv \\(tag 42, from rank 1\\)`),
+        new RegExp(
+          `skein: rank ${rank}: .*rank 1 \\(host .*is gone; waiting in recv \\(tag 42, from rank 1\\)`,
+        ),
       );
     expect(seconds).toBeLessThan(20);
   }, 60_000);

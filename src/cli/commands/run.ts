@@ -10,7 +10,10 @@ export function register(program: Command): void {
     .argument('<command...>', "a command of Skein's (train …), or any other program after --")
     .option('-n, --workers <n>', 'number of workers', positiveInteger)
     .option('--hosts <list>', 'machines and workers on each: a:2,b:2; default: this one')
-    .option('--launcher <program>', 'mpirun, mpiexec, srun or the path of one; default: the first that is there')
+    .option(
+      '--launcher <program>',
+      'mpirun, mpiexec, srun or the path of one; default: the first that is there',
+    )
     .option('--all-output', 'print the output of all workers, each line with its number', false)
     .passThroughOptions()
     .addHelpText(
