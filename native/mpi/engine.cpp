@@ -18,6 +18,7 @@ namespace skein_mpi {
 
 namespace {
 constexpr auto kSpin = std::chrono::microseconds(150);
+constexpr auto kUrgent = std::chrono::milliseconds(20);
 
 // MPI implementations load plugins that look for MPI's own symbols; Node loads addons with these hidden.
 void make_symbols_global() {
@@ -174,8 +175,9 @@ void Engine::loop() {
       continue;
     }
     std::unique_lock<std::mutex> lock(mutex_);
-    // While JavaScript waits the answer is urgent; while it computes, the core is better left to it.
-    const i64 longest = waiters_ > 0 ? std::min<i64>(50, options_.max_sleep_us) : options_.max_sleep_us;
+    // While JavaScript waits the answer is urgent; while it computes, or has waited long, the core is better left to others.
+    const bool urgent = waiters_ > 0 && now - busy_until < kUrgent;
+    const i64 longest = urgent ? std::min<i64>(50, options_.max_sleep_us) : options_.max_sleep_us;
     wake_.wait_for(lock, std::chrono::microseconds(std::min(sleep_us, longest)),
                    [&] { return !inbox_.empty() || !new_tables_.empty() || !abort_reason_.empty(); });
     sleep_us = std::min(sleep_us * 2, options_.max_sleep_us);
@@ -275,11 +277,15 @@ void Engine::settle(const OpRef& op, Op::State state, const std::string& error) 
 }
 
 void Engine::close_mpi() {
-  // Sends that are still under way (heart-beats, the barrier's own) end before the receives are taken back.
-  for (int i = 0; i < 1000 && !requests_.empty(); ++i) {
+  // All ranks have called close, so what is under way now ends soon or never.
+  for (int i = 0; i < 10000 && !requests_.empty(); ++i) {
     poll_slots();
     poll_requests();
     if (i > 100) usleep(100);
+  }
+  for (const OpRef& op : std::vector<OpRef>(active_)) {
+    if (op->code == Code::Recv) settle(op, Op::State::Failed, op->describe() + ": the communicator was closed");
+    else end_job("close: " + op->describe() + " was never completed", true);
   }
   // The barrier cannot be watched over from this thread: a peer that dies in it must not keep this process.
   auto finalised = std::make_shared<std::atomic<bool>>(false);

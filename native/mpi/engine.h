@@ -236,6 +236,7 @@ class Engine {
   std::vector<MPI_Request> requests_;
   std::vector<std::shared_ptr<Transfer>> transfers_;
   std::vector<int> ready_;
+  std::vector<MPI_Status> statuses_;
   std::deque<PostedRecv> posted_;
   std::deque<Arrival> arrivals_;
   std::deque<Arrival> parked_;  // row requests for tables that are not there yet

@@ -39,14 +39,14 @@ bool Engine::poll_requests() {
   if (requests_.empty()) return false;
   const int count = static_cast<int>(requests_.size());
   ready_.resize(requests_.size());
-  std::vector<MPI_Status> statuses(requests_.size());
+  statuses_.resize(requests_.size());
   int found = 0;
-  const int result = MPI_Testsome(count, requests_.data(), &found, ready_.data(), statuses.data());
+  const int result = MPI_Testsome(count, requests_.data(), &found, ready_.data(), statuses_.data());
   if (found == MPI_UNDEFINED || found == 0) return false;
   std::vector<std::shared_ptr<Transfer>> complete;
   for (int i = 0; i < found; ++i) {
     const std::shared_ptr<Transfer>& transfer = transfers_[static_cast<size_t>(ready_[i])];
-    if (result == MPI_ERR_IN_STATUS && statuses[static_cast<size_t>(i)].MPI_ERROR != MPI_SUCCESS)
+    if (result == MPI_ERR_IN_STATUS && statuses_[static_cast<size_t>(i)].MPI_ERROR != MPI_SUCCESS)
       end_job("a transfer with " + name_of_peer(transfer->peer) + " failed; waiting in " + waiting_for(transfer->peer), true);
     if (--transfer->open == 0) complete.push_back(transfer);
   }

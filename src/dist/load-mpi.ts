@@ -32,9 +32,10 @@ export interface MpiAddon {
   close(): number;
 }
 
-export function loadMpi(): MpiAddon {
+/** `path` is for tests. */
+export function loadMpi(path = '../../build/mpi.node'): MpiAddon {
   try {
-    return createRequire(import.meta.url)('../../build/mpi.node') as MpiAddon;
+    return createRequire(import.meta.url)(path) as MpiAddon;
   } catch (error) {
     const cause = error instanceof Error ? error.message.split('\n')[0] : String(error);
     throw new CommError(

@@ -71,6 +71,15 @@ const messages: CommCase[] = [
     },
   },
   {
+    name: 'arrays on shared memory',
+    run(comm) {
+      const data = new Int32Array(new SharedArrayBuffer(8)).fill(comm.rank);
+      comm.send(next(comm), data);
+      comm.recv(next(comm, -1), data);
+      assert.deepEqual(Array.from(data), [next(comm, -1), next(comm, -1)]);
+    },
+  },
+  {
     name: 'tags choose, and order is kept within a tag',
     run(comm) {
       const huge = 2 ** 40;

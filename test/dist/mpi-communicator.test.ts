@@ -2,8 +2,8 @@
  * The MPI communicator under mpirun: the contract with 1 to 4 ranks, and jobs that end badly. A test launches real processes
  * (mpi-worker.ts) and reads their lines. Skipped where mpirun or the addon is not there.
  */
-import { spawn, spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { communicatorContract } from './communicator-contract.js';
@@ -23,6 +23,7 @@ interface Line {
   readonly name?: string;
   readonly error?: string;
   readonly milliseconds?: number;
+  readonly pid?: number;
 }
 
 interface Job {
@@ -32,15 +33,26 @@ interface Job {
   readonly seconds: number;
 }
 
-function launch(ranks: number, scene: string, settings: object = {}): Promise<Job> {
+interface Watch {
+  /** Called with the lines so far whenever there are more. */
+  onLines(lines: readonly Line[], launcher: ChildProcess): void;
+}
+
+function launch(ranks: number, scene: string, settings: object = {}, watch?: Watch): Promise<Job> {
   const start = performance.now();
   const worker = ['--import', 'tsx', 'test/dist/mpi-worker.ts', scene, JSON.stringify(settings)];
   const child = spawn('mpirun', [...flags, '-n', String(ranks), process.execPath, ...worker], { cwd: root });
   const limit = setTimeout(() => child.kill('SIGKILL'), 60_000);
   let out = '';
   let err = '';
+  const lines = () =>
+    out
+      .split('\n')
+      .filter((line) => line.startsWith('{') && line.endsWith('}'))
+      .map((line) => JSON.parse(line) as Line);
   child.stdout.on('data', (data) => {
     out += data;
+    watch?.onLines(lines(), child);
   });
   child.stderr.on('data', (data) => {
     err += data;
@@ -48,13 +60,18 @@ function launch(ranks: number, scene: string, settings: object = {}): Promise<Jo
   return new Promise((resolve) => {
     child.on('close', (code) => {
       clearTimeout(limit);
-      const lines = out
-        .split('\n')
-        .filter((line) => line.startsWith('{'))
-        .map((line) => JSON.parse(line) as Line);
-      resolve({ code, lines, err, seconds: (performance.now() - start) / 1000 });
+      resolve({ code, lines: lines(), err, seconds: (performance.now() - start) / 1000 });
     });
   });
+}
+
+/** Whether a process has ended; one that nobody has waited for yet has. */
+function hasEnded(pid: number): boolean {
+  try {
+    return / Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\)/, ''));
+  } catch {
+    return true;
+  }
 }
 
 describe.skipIf(!hasMpi)('MPI', () => {
@@ -98,6 +115,18 @@ describe.skipIf(!hasMpi)('MPI', () => {
     expect({ code, ranks: lines.length }).toEqual({ code: 0, ranks: 2 });
   }, 30_000);
 
+  it('reduces while JavaScript computes', async () => {
+    const { code, lines } = await launch(2, 'overlap');
+    expect(code).toBe(0);
+    expect(lines.map(({ error }) => error)).toEqual(['', '']);
+  }, 30_000);
+
+  it('does not close over a long message that nobody received', async () => {
+    const { code, err } = await launch(2, 'never-received');
+    expect(code).not.toBe(0);
+    expect(err).toContain('rank 0: close: send (tag 5, to rank 1) was never completed');
+  }, 60_000);
+
   it('answers row requests while JavaScript computes', async () => {
     const { code, lines } = await launch(2, 'rows-while-computing');
     expect(code).toBe(0);
@@ -115,6 +144,33 @@ describe.skipIf(!hasMpi)('MPI', () => {
       );
     expect(seconds).toBeLessThan(20);
   }, 60_000);
+
+  it.skipIf(process.platform !== 'linux')(
+    'ends by itself when the launcher cannot',
+    async () => {
+      let ended = -1;
+      let stopped = false;
+      const onLines = async (lines: readonly Line[], launcher: ChildProcess) => {
+        if (lines.length < 2 || stopped) return;
+        stopped = true;
+        const pid = (rank: number) => lines.find((line) => line.rank === rank)?.pid ?? 0;
+        // The launcher sees nothing and can do nothing: neither reap the dead rank nor carry out MPI_Abort.
+        launcher.kill('SIGSTOP');
+        process.kill(pid(1), 'SIGKILL');
+        const start = performance.now();
+        while (!hasEnded(pid(0)) && performance.now() - start < 15_000)
+          await new Promise((resolve) => setTimeout(resolve, 50));
+        ended = hasEnded(pid(0)) ? performance.now() - start : Infinity;
+        launcher.kill('SIGCONT');
+      };
+      const { code, err } = await launch(2, 'orphans', {}, { onLines });
+      expect(code).not.toBe(0);
+      expect(ended).toBeGreaterThanOrEqual(0);
+      expect(ended).toBeLessThan(10_000);
+      expect(err).toMatch(/rank 0: rank 1 .*is gone; waiting in recv \(tag 42, from rank 1\)/);
+    },
+    60_000,
+  );
 
   it('ends when a peer falls silent', async () => {
     const { code, err } = await launch(2, 'stopped', { peerTimeout: 2 });

@@ -59,6 +59,22 @@ const scenes: Readonly<Record<string, () => void | Promise<void>>> = {
     say({ error: '', milliseconds: performance.now() - start });
     comm.barrier();
   },
+  overlap() {
+    const data = new Float32Array(1 << 20).fill(1);
+    const handle = comm.allReduceAsync(data);
+    compute(1500);
+    say({ error: handle.done ? '' : 'the reduction waited for JavaScript' });
+    handle.wait();
+  },
+  'never-received'() {
+    if (comm.rank === 0) comm.send(1, new Float32Array(100_000), 5);
+  },
+  orphans() {
+    comm.barrier();
+    say({ pid: process.pid });
+    if (comm.rank === 1) compute(60_000);
+    comm.recv(1, new Float32Array(1), 42);
+  },
   killed() {
     comm.barrier();
     say({ pid: process.pid });

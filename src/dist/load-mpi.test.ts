@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import { CommError } from '../util/errors.js';
+import { loadMpi } from './load-mpi.js';
+import { launchedBy } from './open-communicator.js';
+
+it('says what to install when the addon is not there', () => {
+  expect(() => loadMpi('../../build/no-such.node')).toThrow(CommError);
+  expect(() => loadMpi('../../build/no-such.node')).toThrow(
+    /expected the addon.*Cannot find module.*libopenmpi-dev openmpi-bin.*npm rebuild skein/,
+  );
+});
+
+it('knows the launchers by what they tell their processes', () => {
+  expect(launchedBy({})).toBeNull();
+  expect(launchedBy({ OMPI_COMM_WORLD_RANK: '1', OMPI_COMM_WORLD_SIZE: '4' })).toEqual({
+    launcher: 'mpirun',
+    rank: 1,
+    size: 4,
+  });
+  expect(launchedBy({ PMI_RANK: '0', PMI_SIZE: '2' })?.launcher).toBe('mpiexec');
+  // A batch script has a process number too, but is no step of srun's.
+  expect(launchedBy({ SLURM_PROCID: '0', SLURM_NTASKS: '8' })).toBeNull();
+});
