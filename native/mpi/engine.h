@@ -148,17 +148,20 @@ class Engine {
   bool is_open() const { return open_; }
 
  private:
-  // engine.cpp
-  void run();
+  // lifetime.cpp
   bool init_mpi();
   void exchange_addresses();
+  void close_mpi();
+
+  // engine.cpp
+  void run();
   void loop();
   bool take_inbox();
   void begin(const OpRef& op);
-  void finish(const OpRef& op);
+  void part_opened(const OpRef& op, int peer);
+  void part_done(const OpRef& op, int peer);
   void fail(const OpRef& op, const std::string& error);
   void settle(const OpRef& op, Op::State state, const std::string& error);
-  void close_mpi();
 
   // transport.cpp
   void open_slots();
@@ -174,8 +177,6 @@ class Engine {
   void match(Arrival arrival);
   bool accept(PostedRecv& recv, Arrival& arrival);
   void receive_payload(int source, const Header& header, u8* into, std::function<void()> done);
-  void part_opened(const OpRef& op, int peer);
-  void part_done(const OpRef& op, int peer);
   std::string unclaimed(int source) const;
 
   // collectives.cpp
@@ -196,6 +197,7 @@ class Engine {
 
   // failure.cpp
   void watch_sigterm();
+  void unwatch_sigterm();
   void check_sigterm();
   void check_peers();
   void forgive_pause();

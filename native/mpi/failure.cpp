@@ -57,6 +57,14 @@ void Engine::watch_sigterm() {
   sigaction(SIGTERM, &ours, nullptr);
 }
 
+// A process may go on after close(); then SIGTERM must end it again.
+void Engine::unwatch_sigterm() {
+  struct sigaction now {};
+  sigaction(SIGTERM, nullptr, &now);
+  if (now.sa_handler == note_sigterm) sigaction(SIGTERM, &before_us, nullptr);
+  if (sigterm_came != 0) kill(getpid(), SIGTERM);
+}
+
 void Engine::check_sigterm() {
   if (sigterm_came == 0) return;
   std::string reason = "ended by SIGTERM; waiting in " + waiting_for(-1);

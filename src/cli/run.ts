@@ -31,7 +31,8 @@ export async function runCommand(
   if (isOwn && line[0] === 'run')
     throw new ValueError('run: expected a command that does something, got run.');
   const started = launchedBy();
-  if (started !== null) {
+  // Slurm runs interactive shells as a step of one process: they may start more.
+  if (started !== null && (started.size > 1 || (options.workers ?? 1) === 1)) {
     if (options.workers !== undefined && options.workers !== started.size)
       throw new ValueError(
         `run: expected ${started.size} for -n, got ${options.workers}. ${started.launcher} has already started ${started.size}.`,

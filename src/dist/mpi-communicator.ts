@@ -205,6 +205,10 @@ export class MpiCommunicator implements Communicator {
   }
 
   abort(reason: string): never {
+    if (!this.#open) {
+      process.stderr.write(`skein: rank ${this.rank}: ${reason}\n`);
+      process.exit(1);
+    }
     this.#open = false;
     return this.#addon.abort(reason);
   }

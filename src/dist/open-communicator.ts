@@ -18,7 +18,7 @@ export interface Launch {
   readonly size: number;
 }
 
-/** Who started this process as one of several, or null. */
+/** Which launcher started this process, and its place; null without one. */
 export function launchedBy(env: NodeJS.ProcessEnv = process.env): Launch | null {
   for (const { name, rank, size } of launchers) {
     const place = Number(env[rank] ?? Number.NaN);
@@ -30,11 +30,11 @@ export function launchedBy(env: NodeJS.ProcessEnv = process.env): Launch | null 
 }
 
 export interface OpenOptions extends MpiOptions {
-  /** `auto` (the default): `mpi` when a launcher started this process, else `self`. */
+  /** `auto` (the default): `mpi` when a launcher started this process as one of several, else `self`. */
   readonly kind?: 'auto' | 'self' | 'mpi';
 }
 
 export function openCommunicator({ kind = 'auto', ...options }: OpenOptions = {}): Communicator {
-  const mpi = kind === 'mpi' || (kind === 'auto' && launchedBy() !== null);
+  const mpi = kind === 'mpi' || (kind === 'auto' && (launchedBy()?.size ?? 1) > 1);
   return mpi ? new MpiCommunicator(options) : new SelfCommunicator();
 }
