@@ -94,7 +94,7 @@ void Engine::begin_all_reduce(const OpRef& op) {
     std::vector<u8*> pieces(static_cast<size_t>(size_));
     for (int i = 0; i < size_; ++i) pieces[static_cast<size_t>(i)] = i == rank_ ? mine.data : self->scratch[static_cast<size_t>(i)].data();
     reduce_tree(pieces, mine.bytes / width, self->type, self->reduction);
-    if (rank_ != 0) std::memcpy(mine.data, pieces[0], static_cast<size_t>(mine.bytes));
+    if (rank_ != 0 && mine.bytes > 0) std::memcpy(mine.data, pieces[0], static_cast<size_t>(mine.bytes));
     self->scratch.clear();
     if (whole) return;
     for (int shift = 1; shift < size_; ++shift) collective_recv(self, (rank_ - shift + size_) % size_, 1, slice((rank_ - shift + size_) % size_));

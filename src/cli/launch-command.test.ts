@@ -17,7 +17,7 @@ const line = (changes: Partial<LaunchPlan>) => launchCommand({ ...plan, ...chang
 
 describe('the command line of a launcher', () => {
   it('has flags for root and for more ranks than cores only where they are needed', () => {
-    expect(line({})).toBe('-n 2 --bind-to none --quiet --tag-output node a.js');
+    expect(line({})).toBe('-n 2 --bind-to none --tag-output node a.js');
     expect(line({ isRoot: true })).toContain('--allow-run-as-root');
     expect(line({ ranks: 12 })).toContain('--oversubscribe');
     expect(line({ ranks: 12 })).not.toContain('mpi_yield_when_idle');
@@ -27,7 +27,7 @@ describe('the command line of a launcher', () => {
   it('names hosts in the words of each launcher', () => {
     const hosts = 'a:2,b:2';
     expect(line({ hosts, env: { SKEIN_DATA: '/d', HOME: '/h' } })).toBe(
-      '-n 2 --bind-to none --quiet --host a:2,b:2 -x SKEIN_DATA --tag-output node a.js',
+      '-n 2 --bind-to none --host a:2,b:2 -x SKEIN_DATA --tag-output node a.js',
     );
     expect(line({ hosts, kind: 'mpich' })).toBe('-n 2 -hosts a:2,b:2 -prepend-rank node a.js');
     expect(line({ hosts, kind: 'srun' })).toBe(
@@ -47,6 +47,6 @@ describe('the command line of a launcher', () => {
   it('wraps the command when only rank 0 may speak', () => {
     const { args } = launchCommand({ ...plan, output: 'first', errorFolder: '/tmp/x' });
     expect(args.slice(-4)).toEqual(['sh', '/tmp/x', 'node', 'a.js']);
-    expect(line({ output: 'first', ranks: 1 })).toBe('-n 1 --bind-to none --quiet node a.js');
+    expect(line({ output: 'first', ranks: 1 })).toBe('-n 1 --bind-to none node a.js');
   });
 });

@@ -55,7 +55,7 @@ function threadShare({ env, hosts, cores, ranks, kind }: LaunchPlan): Record<str
 }
 
 function openMpiFlags(plan: LaunchPlan, added: Readonly<Record<string, string>>): string[] {
-  const flags = ['-n', String(plan.ranks), '--bind-to', 'none', '--quiet'];
+  const flags = ['-n', String(plan.ranks), '--bind-to', 'none'];
   if (plan.isRoot) flags.push('--allow-run-as-root');
   if (plan.hosts !== undefined) {
     flags.push('--host', plan.hosts);
