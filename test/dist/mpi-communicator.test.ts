@@ -145,6 +145,29 @@ describe.skipIf(!hasMpi)('MPI', () => {
     expect(seconds).toBeLessThan(20);
   }, 60_000);
 
+  it.each([0, 130, 410])(
+    'ends on all ranks when one is killed %i ms into its work',
+    async (delay) => {
+      let waiting = true;
+      const onLines = (lines: readonly Line[]) => {
+        const pid = lines.find(({ rank }) => rank === 1)?.pid;
+        if (lines.length < 3 || pid === undefined || !waiting) return;
+        waiting = false;
+        setTimeout(() => process.kill(pid, 'SIGKILL'), delay);
+      };
+      const { code, err, seconds } = await launch(3, 'killed-at-work', {}, { onLines });
+      expect(code).not.toBe(0);
+      for (const rank of [0, 2])
+        expect(err).toMatch(
+          new RegExp(
+            `skein: rank ${rank}: .*rank 1 \\(host .*is gone; waiting in (allReduce|getRows)`,
+          ),
+        );
+      expect(seconds).toBeLessThan(20);
+    },
+    60_000,
+  );
+
   it.skipIf(process.platform !== 'linux')(
     'ends by itself when the launcher cannot',
     async () => {

@@ -75,6 +75,22 @@ const scenes: Readonly<Record<string, () => void | Promise<void>>> = {
     if (comm.rank === 1) compute(60_000);
     comm.recv(1, new Float32Array(1), 42);
   },
+  'killed-at-work'() {
+    const data = new Float32Array(50_000);
+    comm.registerTable('t', new Float32Array(64_000), 64);
+    comm.barrier();
+    say({ pid: process.pid });
+    for (;;) {
+      const rows = comm.getRows(
+        (comm.rank + 1) % comm.size,
+        't',
+        Int32Array.of(1, 2, 999),
+        new Float32Array(192),
+      );
+      comm.allReduce(data);
+      rows.wait();
+    }
+  },
   killed() {
     comm.barrier();
     say({ pid: process.pid });
