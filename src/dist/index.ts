@@ -6,7 +6,10 @@ export {
   type ReduceArray,
   type Reduction,
   reductions,
-} from './communicator.js';
-export { MpiCommunicator, type MpiOptions } from './mpi-communicator.js';
-export { type Launch, launchedBy, type OpenOptions, openCommunicator } from './open-communicator.js';
-export { SelfCommunicator } from './self-communicator.js';
+} from './comm/communicator.js';
+export { currentCommunicator, setCommunicator } from './comm/current.js';
+export { MpiCommunicator, type MpiOptions } from './comm/mpi-communicator.js';
+export { type Launch, launchedBy, type OpenOptions, openCommunicator } from './comm/open-communicator.js';
+export { SelfCommunicator } from './comm/self-communicator.js';
+export type { IdRange, PartitionBook } from './partition/partition-book.js';
+export type { NodeRange, PartitionData, ShardEdgesAndFeatures } from './partition/partition-data.js';

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { CommError } from '../util/errors.js';
+import { CommError } from '../../util/errors.js';
 import { loadMpi } from './load-mpi.js';
 import { launchedBy } from './open-communicator.js';
 
 it('says what to install when the addon is not there', () => {
-  expect(() => loadMpi('../../build/no-such.node')).toThrow(CommError);
-  expect(() => loadMpi('../../build/no-such.node')).toThrow(
+  expect(() => loadMpi('../../../build/no-such.node')).toThrow(CommError);
+  expect(() => loadMpi('../../../build/no-such.node')).toThrow(
     /expected the addon.*Cannot find module.*libopenmpi-dev openmpi-bin.*npm rebuild skein/,
   );
 });

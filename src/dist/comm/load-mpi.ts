@@ -3,7 +3,7 @@
  * The addon is built with the others where MPI's headers are found (native/Makefile).
  */
 import { createRequire } from 'node:module';
-import { CommError } from '../util/errors.js';
+import { CommError } from '../../util/errors.js';
 import type { CommArray, ReduceArray } from './communicator.js';
 
 /** The addon's functions, as native/mpi/addon.cpp defines them. Operations give their number. */
@@ -33,7 +33,7 @@ export interface MpiAddon {
 }
 
 /** `path` is for tests. */
-export function loadMpi(path = '../../build/mpi.node'): MpiAddon {
+export function loadMpi(path = '../../../build/mpi.node'): MpiAddon {
   try {
     return createRequire(import.meta.url)(path) as MpiAddon;
   } catch (error) {

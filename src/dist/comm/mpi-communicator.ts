@@ -4,7 +4,7 @@
  *
  * A process that ends with an error before `close()` takes the job with it: the other ranks would wait for it otherwise.
  */
-import { CommError, checkNumber, StateError } from '../util/errors.js';
+import { CommError, checkNumber, StateError } from '../../util/errors.js';
 import {
   checkArray,
   checkOwnPart,

@@ -1,5 +1,5 @@
 /** Argument checks that all communicators share, so that a mistake reads the same on one worker and on many. */
-import { CommError, checkInteger, expected, ShapeError, ValueError } from '../util/errors.js';
+import { CommError, checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
 import type { CommArray, CommHandle, Communicator, ReduceArray, Reduction } from './communicator.js';
 import { reductions } from './communicator.js';
 

@@ -2,7 +2,7 @@
  * One worker and no library: every collective is the identity, a message to rank 0 waits in a queue, a table is read in
  * place. A receive that nothing can ever satisfy is an error at once, for there is nobody who could still send.
  */
-import { CommError, StateError } from '../util/errors.js';
+import { CommError, StateError } from '../../util/errors.js';
 import {
   checkArray,
   checkOwnPart,
