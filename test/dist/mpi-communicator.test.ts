@@ -159,9 +159,7 @@ describe.skipIf(!hasMpi)('MPI', () => {
       expect(code).not.toBe(0);
       for (const rank of [0, 2])
         expect(err).toMatch(
-          new RegExp(
-            `skein: rank ${rank}: .*rank 1 \\(host .*is gone; waiting in (allReduce|getRows)`,
-          ),
+          new RegExp(`skein: rank ${rank}: .*rank 1 \\(host .*is gone; waiting in (allReduce|getRows)`),
         );
       expect(seconds).toBeLessThan(20);
     },
