@@ -125,6 +125,42 @@ const cases: readonly (readonly [
     ['degree_fraction', 'from 0 to 1', 'got 1.5'],
   ],
   [
+    'misspelt key of the workers',
+    plain,
+    ['distributed.pipeline_deph=2'],
+    ['distributed.pipeline_deph', 'a known key', 'Did you mean distributed.pipeline_depth?'],
+  ],
+  [
+    'unknown mode of the workers',
+    plain,
+    ['distributed.mode=sarr'],
+    ['distributed.mode', 'one of sar, sa, one_shot', 'Did you mean sar?'],
+  ],
+  [
+    'no partitions',
+    plain,
+    ['distributed.partitions=0'],
+    ['distributed.partitions', 'a whole number of at least 1', 'got 0'],
+  ],
+  [
+    'negative size of exchanges',
+    plain,
+    ['distributed.max_collective_size=-5'],
+    ['distributed.max_collective_size', 'a size such as 2G, 500M or a number of bytes, or 0', 'got -5'],
+  ],
+  [
+    'unknown compression',
+    plain,
+    ['distributed.compression=int4'],
+    ['distributed.compression', 'one of none, f16, bf16, int8', 'Did you mean int8?'],
+  ],
+  [
+    'more than all nodes shared',
+    plain,
+    ['distributed.temporal.shared_nodes=2'],
+    ['distributed.temporal.shared_nodes', 'a number from 0 to 1', 'got 2'],
+  ],
+  [
     'no negatives',
     plain,
     ['training.negative_sampling.negatives_per_positive=0'],

@@ -21,7 +21,7 @@ export interface DeriveContext {
 }
 
 export function derive(parsed: ParsedConfig, context: DeriveContext): SkeinConfig {
-  const { model, storage, training, evaluation } = parsed;
+  const { model, storage, training, evaluation, distributed } = parsed;
   const task = model.learning_task;
   return {
     model: deriveModel(model, context),
@@ -42,6 +42,7 @@ export function derive(parsed: ParsedConfig, context: DeriveContext): SkeinConfi
       negative_sampling: filteredMeansAll('evaluation', evaluation.negative_sampling, context),
       metrics: evaluation.metrics.length === 0 ? standardMetrics(task) : [...new Set(evaluation.metrics)],
     } satisfies EvaluationConfig,
+    distributed,
   };
 }
 

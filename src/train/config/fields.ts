@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { nearest } from '../../util/nearest.js';
+import { parseSize } from './size.js';
 
 /** What the documentation says about a key; kept in zod's registry beside the schema. */
 export interface FieldNote {
@@ -96,6 +97,20 @@ export function flag() {
 
 export function text(what = 'a text') {
   return worded(z.string(what), what);
+}
+
+/** A number of bytes of at least `min`, also written as 500M or 2G. */
+export function size(min = 1) {
+  const text = `a size such as 2G, 500M or a number of bytes${min === 0 ? ', or 0' : ''}`;
+  return worded(
+    z.union([z.string(), z.number()], text).transform((value, context) => {
+      const bytes = min === 0 && Number(value) === 0 ? 0 : parseSize(value);
+      if (bytes !== undefined) return bytes;
+      context.addIssue({ code: 'custom', message: text, input: value });
+      return z.NEVER;
+    }),
+    text,
+  );
 }
 
 /** One of `values`, in any case, or one of the `aliases` (written in lower case). */

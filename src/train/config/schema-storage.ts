@@ -2,9 +2,7 @@
  * Schema, defaults and documentation of the `storage` section. DEVICE_MEMORY means host memory here, and double means
  * float32; `resolveConfig` says so when a file asks for them.
  */
-import { z } from 'zod';
-import { choice, field, flag, integer, list, required, section, text, variants, worded } from './fields.js';
-import { parseSize } from './size.js';
+import { choice, field, flag, integer, list, required, section, size, text, variants } from './fields.js';
 
 const idType = () =>
   field(
@@ -80,18 +78,6 @@ const dataset = section({
   rel_feature_dim: count('width of the relation features'),
   num_classes: count('classes'),
 });
-
-const sizeText = 'a size such as 2G, 500M or a number of bytes';
-const size = () =>
-  worded(
-    z.union([z.string(), z.number()], sizeText).transform((value, context) => {
-      const bytes = parseSize(value);
-      if (bytes !== undefined) return bytes;
-      context.addIssue({ code: 'custom', message: sizeText, input: value });
-      return z.NEVER;
-    }),
-    sizeText,
-  );
 
 export const storageSchema = section({
   device_type: field(

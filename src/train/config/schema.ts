@@ -1,6 +1,7 @@
 /** The whole schema. What it accepts becomes a `SkeinConfig` in derive.ts, which fills in what depends on other keys. */
 import type { z } from 'zod';
 import { field, required, section } from './fields.js';
+import { distributedSection } from './schema-distributed.js';
 import { modelSchema } from './schema-model.js';
 import { storageSchema } from './schema-storage.js';
 import { evaluationSchema, trainingSchema } from './schema-training.js';
@@ -10,6 +11,10 @@ export const configSchema = section({
   storage: required(storageSchema, 'the input, and where data lives'),
   training: field(trainingSchema, {}, 'how it is trained'),
   evaluation: field(evaluationSchema, {}, 'how it is measured'),
+  distributed: field(distributedSection(), null, {
+    doc: 'how several workers share it; they are started by `skein run -n 4 train …`, and without a launcher there is one',
+    shown: 'the defaults, where there are several workers',
+  }),
 });
 
 /** A file that passed the schema. */

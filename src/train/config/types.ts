@@ -2,7 +2,7 @@
  * The resolved configuration: what training reads. Marius's snake_case keys with every default filled in, enumerations in
  * upper case, element types by their long name, sizes in bytes. Written by `resolveConfig`, checked there, never changed
  * afterwards. Keys that Marius does not have are marked "ours". The defaults and the meaning of every key stand in
- * schema-model.ts, schema-storage.ts and schema-training.ts, which also give docs/configuration.md.
+ * the schema-*.ts files, which also give docs/configuration.md.
  */
 export type LearningTask = 'LINK_PREDICTION' | 'NODE_CLASSIFICATION';
 export type Activation = 'NONE' | 'RELU' | 'SIGMOID';
@@ -307,11 +307,38 @@ export interface EvaluationConfig {
   readonly metrics: readonly string[];
 }
 
+/** Ours: how a run uses several workers. */
+export interface DistributedConfig {
+  readonly mode: 'sar' | 'sa' | 'one_shot';
+  readonly pipeline_depth: number;
+  /** Bytes; 0: no limit. */
+  readonly max_collective_size: number;
+  readonly compression: 'none' | 'f16' | 'bf16' | 'int8';
+  readonly partitions: number;
+  readonly partition_algorithm: 'metis' | 'ldg' | 'speed' | 'random';
+  /** Null: the graph is cut at the start. */
+  readonly partition_dir: string | null;
+  readonly cache_inputs: boolean;
+  readonly use_mfgs: boolean;
+  /** Seconds. */
+  readonly timeout: number;
+  readonly peer_timeout: number;
+  readonly temporal: {
+    readonly consistency: 'exact' | 'stale_cache' | 'local';
+    readonly cosine_threshold: number;
+    readonly max_skip: number;
+    /** Share of the nodes. */
+    readonly shared_nodes: number;
+  };
+}
+
 export interface SkeinConfig {
   readonly model: ModelConfig;
   readonly storage: StorageConfig;
   readonly training: TrainingConfig;
   readonly evaluation: EvaluationConfig;
+  /** Ours. Null: the file has no such section, and there is one worker unless a launcher says otherwise. */
+  readonly distributed: DistributedConfig | null;
 }
 
 /** The name that the source uses. */

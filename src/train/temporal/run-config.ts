@@ -16,7 +16,7 @@ import type { TemporalRunSections } from './types.js';
 
 /** Sections of TGL's model files. */
 const modelSections = ['sampling', 'memory', 'gnn', 'train'] as const;
-const ownSections = ['dataset', 'training', 'evaluation', 'labels', 'storage'] as const;
+const ownSections = ['dataset', 'training', 'evaluation', 'labels', 'storage', 'distributed'] as const;
 
 export interface TemporalRunConfig extends TemporalRunSections {
   readonly model: TemporalConfig;

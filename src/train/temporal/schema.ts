@@ -16,6 +16,7 @@ import {
   share,
   text,
 } from '../config/fields.js';
+import { distributedSection } from '../config/schema-distributed.js';
 
 const column = () =>
   z.preprocess((value) => (typeof value === 'number' ? String(value) : value), text('the name of a column'));
@@ -122,4 +123,5 @@ export const temporalRunSchema = section({
   evaluation: field(evaluation, {}, 'how it is judged'),
   labels: field(labels, {}, 'classification of the sources of events, where the stream has labels'),
   storage: field(storage, {}, 'where it is kept'),
+  distributed: field(distributedSection(), null, 'how several workers share it'),
 });

@@ -2,7 +2,7 @@
  * The resolved sections of a temporal run beside TGL's: what training reads, every default filled in. Written out, not
  * derived from the schema, so that the package's types need no other package's; the schema is checked against them.
  */
-import type { LogLevel } from '../config/index.js';
+import type { DistributedConfig, LogLevel } from '../config/index.js';
 
 export interface TemporalColumns {
   readonly src: string;
@@ -65,4 +65,6 @@ export interface TemporalRunSections {
   readonly evaluation: TemporalEvaluationSection;
   readonly labels: TemporalLabelsSection;
   readonly storage: { readonly model_dir: string | null; readonly log_level: LogLevel };
+  /** Null: the file has no such section, and there is one worker unless a launcher says otherwise. */
+  readonly distributed: DistributedConfig | null;
 }

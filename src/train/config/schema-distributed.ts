@@ -1,0 +1,90 @@
+/**
+ * Schema, defaults and documentation of the `distributed` section: how a run uses several workers. Files of link prediction,
+ * node classification and event streams have the same one. The number of workers is not in it: the launcher decides
+ * (`skein run -n 4`), so that a file stays the same on every machine.
+ */
+import { z } from 'zod';
+import { choice, field, flag, integer, number, section, size, text } from './fields.js';
+import type { DistributedConfig } from './types.js';
+
+const ours = (doc: string, shown?: string) => ({
+  doc,
+  ours: true,
+  ...(shown === undefined ? {} : { shown }),
+});
+
+const temporal = section({
+  consistency: field(
+    choice(['exact', 'stale_cache', 'local']),
+    'exact',
+    ours('memory of nodes on other workers: as of the last batch, as last sent, or not asked for'),
+  ),
+  cosine_threshold: field(
+    number(0, 2),
+    0.3,
+    ours('stale_cache: a row is sent when 1 - cos to the row last sent is above this'),
+  ),
+  max_skip: field(integer(0), 10, ours('stale_cache: a row that was not sent this many times is sent')),
+  shared_nodes: field(
+    number(0, 1),
+    0.1,
+    ours('stale_cache: share of the nodes, the busiest, that every worker has a copy of'),
+  ),
+});
+
+const distributedSchema = section({
+  mode: field(
+    choice(['sar', 'sa', 'one_shot'], { one_shot_aggregation: 'one_shot' }),
+    'sar',
+    ours(
+      'whole-graph layers: fetch rows again in backward, keep what was fetched, or fetch all rows at once; in this order memory rises and messages fall',
+    ),
+  ),
+  pipeline_depth: field(integer(0), 1, ours('shards fetched ahead')),
+  max_collective_size: field(size(0), 0, ours('longest single exchange, for example 64M; 0: no limit')),
+  compression: field(
+    choice(['none', 'f16', 'bf16', 'int8'], { float16: 'f16', bfloat16: 'bf16' }),
+    'none',
+    ours('how rows travel; all but none lose precision, and what is lost is sent with the next'),
+  ),
+  partitions: field(
+    integer(1),
+    8,
+    ours(
+      'into how many parts the graph is cut, a multiple of the workers: the same for any number of workers, so that results are',
+    ),
+  ),
+  partition_algorithm: field(
+    choice(['metis', 'ldg', 'speed', 'random']),
+    'metis',
+    ours('how the graph is cut'),
+  ),
+  partition_dir: field(
+    text('a directory of skein partition').nullable(),
+    null,
+    ours('partitions made before', 'cut at the start'),
+  ),
+  cache_inputs: field(flag(), true, ours('fetch rows of the input features once, not in every epoch')),
+  use_mfgs: field(flag(), false, ours('compute only what the labelled nodes need')),
+  timeout: field(
+    number(0),
+    1800,
+    ours('seconds that an operation waits for living workers before the job ends; 0: for ever'),
+  ),
+  peer_timeout: field(
+    number(0.1),
+    60,
+    ours('seconds without a sign of life after which a worker counts as dead and the job ends'),
+  ),
+  temporal: field(temporal, {}, ours('event streams')),
+});
+
+/** Null where a file has no such section; `{}` or true asks for its defaults. */
+export function distributedSection() {
+  return z.preprocess((value) => (value === true ? {} : value), distributedSchema.nullable());
+}
+
+/** The section where a file has none. */
+export function defaultDistributed(): DistributedConfig {
+  return distributedSchema.parse({});
+}
