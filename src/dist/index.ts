@@ -11,5 +11,4 @@ export { currentCommunicator, setCommunicator } from './comm/current.js';
 export { MpiCommunicator, type MpiOptions } from './comm/mpi-communicator.js';
 export { type Launch, launchedBy, type OpenOptions, openCommunicator } from './comm/open-communicator.js';
 export { SelfCommunicator } from './comm/self-communicator.js';
-export type { IdRange, PartitionBook } from './partition/partition-book.js';
-export type { NodeRange, PartitionData, ShardEdgesAndFeatures } from './partition/partition-data.js';
+export * from './partition/index.js';

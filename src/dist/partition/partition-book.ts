@@ -1,13 +1,36 @@
 /**
  * Where every node and edge of a partitioned graph is. Global ids are numbered partition by partition, and within a partition
  * type by type, so a few ranges say it all (DGL's `node_map` and `edge_map`).
+ *
+ * The book speaks of partitions, as they were cut. Workers take consecutive partitions: `workerParts` says which, and
+ * `workerNodes` gives the one range of ids that follows. Needs no memory that grows with the graph.
  */
+import { type Ids, Tensor } from '../../tensor/index.js';
+import { checkInteger, expected, ValueError } from '../../util/errors.js';
+import { IdSegments } from './id-segments.js';
+
+/** Ids start … end − 1. */
 export interface IdRange {
   readonly start: number;
   readonly end: number;
 }
 
-export interface PartitionBook {
+export interface PartitionBookOptions {
+  readonly nodeTypeNames: readonly string[];
+  /** 'src:relation:dst' */
+  readonly edgeTypeNames: readonly string[];
+  /** By type, then by partition. */
+  readonly nodeMap: readonly (readonly IdRange[])[];
+  readonly edgeMap: readonly (readonly IdRange[])[];
+}
+
+/** Ids within their types, and the types as places in the list of names. */
+export interface TypeIds {
+  readonly types: Int32Array;
+  readonly ids: Int32Array;
+}
+
+export class PartitionBook {
   readonly numParts: number;
   readonly nodeTypeNames: readonly string[];
   /** 'src:relation:dst' */
@@ -15,4 +38,112 @@ export interface PartitionBook {
   /** By type, then by partition. */
   readonly nodeMap: readonly (readonly IdRange[])[];
   readonly edgeMap: readonly (readonly IdRange[])[];
+  readonly #nodes: IdSegments;
+  readonly #edges: IdSegments;
+
+  constructor({ nodeTypeNames, edgeTypeNames, nodeMap, edgeMap }: PartitionBookOptions) {
+    this.numParts = checkInteger('PartitionBook', 'the number of partitions', nodeMap[0]?.length, 1);
+    this.nodeTypeNames = nodeTypeNames;
+    this.edgeTypeNames = edgeTypeNames;
+    this.#nodes = new IdSegments('nodeMap', nodeMap, nodeTypeNames, this.numParts);
+    this.#edges = new IdSegments('edgeMap', edgeMap, edgeTypeNames, this.numParts);
+    this.nodeMap = this.#nodes.ranges;
+    this.edgeMap = this.#edges.ranges;
+  }
+
+  /** Nodes of a type, or of all. */
+  numNodes(type?: string): number {
+    return this.#nodes.count(type === undefined ? undefined : this.nodeType(type));
+  }
+
+  numEdges(type?: string): number {
+    return this.#edges.count(type === undefined ? undefined : this.edgeType(type));
+  }
+
+  /** The partition of each node. */
+  partOf(ids: Ids): Int32Array {
+    return this.#nodes.partOf('PartitionBook.partOf', asArray(ids));
+  }
+
+  /** The partition of each edge: that of its destination. */
+  partOfEdges(ids: Ids): Int32Array {
+    return this.#edges.partOf('PartitionBook.partOfEdges', asArray(ids));
+  }
+
+  /** Global ids of nodes of one type. */
+  toGlobal(type: string, ids: Ids): Int32Array {
+    return this.#nodes.toGlobal('PartitionBook.toGlobal', this.nodeType(type), asArray(ids));
+  }
+
+  /** Types of nodes, and their ids within them. */
+  toTypeIds(ids: Ids): TypeIds {
+    return this.#nodes.toTypeIds('PartitionBook.toTypeIds', asArray(ids));
+  }
+
+  toGlobalEdges(type: string, ids: Ids): Int32Array {
+    return this.#edges.toGlobal('PartitionBook.toGlobalEdges', this.edgeType(type), asArray(ids));
+  }
+
+  toEdgeTypeIds(ids: Ids): TypeIds {
+    return this.#edges.toTypeIds('PartitionBook.toEdgeTypeIds', asArray(ids));
+  }
+
+  /** The place of a node type in `nodeTypeNames`. */
+  nodeType(name: string): number {
+    return placeOf('a node type', this.nodeTypeNames, name);
+  }
+
+  /** The place of an edge type in `edgeTypeNames`. */
+  edgeType(name: string): number {
+    return placeOf('an edge type', this.edgeTypeNames, name);
+  }
+
+  /** The nodes of partitions first … last − 1 (of one by default). */
+  nodeRange(first: number, last = first + 1): IdRange {
+    return this.#nodes.rangeOf(first, last);
+  }
+
+  edgeRange(first: number, last = first + 1): IdRange {
+    return this.#edges.rangeOf(first, last);
+  }
+
+  /** The partitions that a worker holds: consecutive ones, some workers one more than others. */
+  workerParts(worker: number, workers: number): IdRange {
+    const where = 'PartitionBook.workerParts';
+    checkInteger(where, 'workers', workers, 1);
+    checkInteger(where, 'worker', worker, 0, workers - 1);
+    if (workers > this.numParts)
+      throw new ValueError(
+        expected(
+          where,
+          `at most ${this.numParts} workers, as many as there are partitions,`,
+          'workers',
+          workers,
+          'Start fewer workers or cut the graph into more partitions.',
+        ),
+      );
+    const bound = (w: number): number => Math.floor((w * this.numParts) / workers);
+    return { start: bound(worker), end: bound(worker + 1) };
+  }
+
+  /** The nodes that a worker holds. */
+  workerNodes(worker: number, workers: number): IdRange {
+    const { start, end } = this.workerParts(worker, workers);
+    return this.nodeRange(start, end);
+  }
+
+  workerEdges(worker: number, workers: number): IdRange {
+    const { start, end } = this.workerParts(worker, workers);
+    return this.edgeRange(start, end);
+  }
+}
+
+function asArray(ids: Ids): ArrayLike<number> {
+  return ids instanceof Tensor ? ids.dataSync() : ids;
+}
+
+function placeOf(what: string, names: readonly string[], name: string): number {
+  const place = names.indexOf(name);
+  if (place >= 0) return place;
+  throw new ValueError(expected('PartitionBook', `one of ${names.join(', ')}`, what, name));
 }

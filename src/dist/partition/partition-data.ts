@@ -42,4 +42,8 @@ export interface PartitionData {
   /** 'src:relation:dst' */
   readonly edgeTypeNames: readonly string[];
   readonly partitionBook: PartitionBook;
+  /** The id that each node held here had before the graph was cut, within its type; where that is known. */
+  readonly originalNodeIds?: Int32Array;
+  /** The same of the edges held here, by their id from the first of this worker on. */
+  readonly originalEdgeIds?: Int32Array;
 }

@@ -1,0 +1,25 @@
+/** Graphs cut into partitions: how, in memory, in files. */
+export { nodeDatasetFields } from './dataset-fields.js';
+export type { CutStats } from './measure-cut.js';
+export {
+  type IdRange,
+  PartitionBook,
+  type PartitionBookOptions,
+  type TypeIds,
+} from './partition-book.js';
+export type { NodeRange, PartitionData, ShardEdgesAndFeatures } from './partition-data.js';
+export {
+  type CutBalance,
+  type GraphCutter,
+  type GraphPartition,
+  graphCutters,
+  type PartitionGraphOptions,
+  partitionGraph,
+} from './partition-graph.js';
+export {
+  type FeatureRows,
+  type PartitionDataOptions,
+  PartitionedGraph,
+  partitionData,
+} from './partitioned-graph.js';
+export { type SuffixKeyOptions, suffixKeyLookup } from './suffix-key-lookup.js';

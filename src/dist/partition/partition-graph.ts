@@ -1,0 +1,162 @@
+/**
+ * Ways to cut a graph for several workers. All give every node one partition and the same partitions for the same input.
+ *
+ * `metis`: few edges between partitions, which are balanced in all that `balance` names at once (multi-constraint METIS).
+ * `ldg`: linear deterministic greedy (Stanton and Kliot, KDD 2012), nodes in the order in which edges name them.
+ * `speed`: streaming with hubs that tie nobody down (SPEED); edges in the order of their ids stand for time.
+ * `random`: dealt out from a shuffled pack, the densest traffic there is. The last three balance nodes only.
+ */
+import {
+  Graph,
+  type HeteroGraph,
+  metisPartitionWeighted,
+  removeSelfLoops,
+  toUndirected,
+} from '../../graph/index.js';
+import { ldgNodes, randomNodes } from '../../temporal/partition/node-algorithms.js';
+import { streamPartition } from '../../temporal/partition/streaming.js';
+import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
+import { type FlatGraph, flatGraph } from './flat-graph.js';
+import { type CutStats, measureCut } from './measure-cut.js';
+
+export const graphCutters = ['metis', 'ldg', 'speed', 'random'] as const;
+export type GraphCutter = (typeof graphCutters)[number];
+
+/** What partitions shall have about equally many of. */
+export interface CutBalance {
+  /** Default true. */
+  readonly nodes?: boolean;
+  /** Edges, which a worker holds for the nodes that they lead to. */
+  readonly edges?: boolean;
+  /** Nodes with another value than 0: a mask of training nodes. */
+  readonly trainMask?: ArrayLike<number>;
+  /** Nodes of each type of a heterogeneous graph. */
+  readonly nodeTypes?: boolean;
+}
+
+export interface PartitionGraphOptions {
+  readonly parts: number;
+  /** Default metis. */
+  readonly algorithm?: GraphCutter;
+  readonly balance?: CutBalance;
+  readonly seed?: number;
+}
+
+export interface GraphPartition {
+  readonly algorithm: GraphCutter;
+  readonly numParts: number;
+  /** The partition of every node, those of one type after those of the other. */
+  readonly parts: Int32Array;
+  /** The same by type. */
+  readonly partsByType: Readonly<Record<string, Int32Array>>;
+  readonly stats: CutStats;
+}
+
+export function partitionGraph(graph: Graph | HeteroGraph, options: PartitionGraphOptions): GraphPartition {
+  const where = 'partitionGraph';
+  const flat = flatGraph(where, graph);
+  const { algorithm = 'metis', balance = {} } = options;
+  if (!graphCutters.includes(algorithm))
+    throw new ValueError(expected(where, `one of ${graphCutters.join(', ')}`, 'algorithm', algorithm));
+  const numParts = checkInteger(where, 'parts', options.parts, 1, Math.max(1, flat.numNodes));
+  const seed = checkInteger(where, 'seed', options.seed ?? 0, 0, 2 ** 31 - 1);
+  const weights = balanceWeights(where, flat, balance);
+  if (algorithm !== 'metis' && !isNodesOnly(balance))
+    throw new ValueError(
+      expected(where, 'nodes only', `balance with ${algorithm}`, named(balance), "Use algorithm 'metis'."),
+    );
+  const parts = cut(flat, numParts, { algorithm, seed, weights });
+  const byType = flat.nodeTypeNames.map((type, t) => [
+    type,
+    parts.subarray(flat.nodeOffsets[t], flat.nodeOffsets[t + 1]),
+  ]);
+  return {
+    algorithm,
+    numParts,
+    parts,
+    partsByType: Object.fromEntries(byType),
+    stats: measureCut(flat, parts, numParts, balance.trainMask),
+  };
+}
+
+interface CutOptions {
+  readonly algorithm: GraphCutter;
+  readonly seed: number;
+  readonly weights: readonly Int32Array[];
+}
+
+function cut(flat: FlatGraph, numParts: number, { algorithm, seed, weights }: CutOptions): Int32Array {
+  const { numNodes, src, dst } = flat;
+  if (numParts === 1) return new Int32Array(numNodes);
+  switch (algorithm) {
+    case 'metis':
+      return metisNodes(flat, numParts, seed, weights);
+    case 'ldg':
+      return ldgNodes({ numNodes, src, dst, time: new Float64Array(0) }, numParts);
+    case 'speed': {
+      const time = Float64Array.from({ length: src.length }, (_, i) => i);
+      return streamPartition({ numNodes, src, dst, time }, numParts, hotShare).master;
+    }
+    case 'random':
+      return randomNodes(numNodes, numParts, seed);
+  }
+}
+
+/** Nodes that `speed` takes for hubs. */
+const hotShare = 0.1;
+
+function metisNodes(
+  { numNodes, src, dst }: FlatGraph,
+  numParts: number,
+  seed: number,
+  weights: readonly Int32Array[],
+): Int32Array {
+  const graph = removeSelfLoops(toUndirected(Graph.fromEdges(src, dst, { numNodes })));
+  const { offsets, indices } = graph.adjacency;
+  const constraints = weights.length;
+  const nodeWeights = new Int32Array(numNodes * constraints);
+  weights.forEach((weight, c) => {
+    for (let v = 0; v < numNodes; v++) nodeWeights[v * constraints + c] = weight[v];
+  });
+  const edgeWeights = new Int32Array(indices.length).fill(1);
+  const adjacency = { offsets: offsets as Int32Array, indices, edgeWeights, nodeWeights, constraints };
+  return metisPartitionWeighted(adjacency, numParts, { seed }).parts;
+}
+
+function isNodesOnly({ nodes = true, edges, trainMask, nodeTypes }: CutBalance): boolean {
+  return nodes && edges !== true && trainMask === undefined && nodeTypes !== true;
+}
+
+function named(balance: CutBalance): string {
+  return Object.keys(balance).join(', ');
+}
+
+/** One weight per node for each thing to balance. A thing of which there is none would leave METIS nothing to divide by. */
+function balanceWeights(where: string, flat: FlatGraph, balance: CutBalance): Int32Array[] {
+  const { numNodes, dst, nodeOffsets, nodeTypeNames } = flat;
+  const { nodes = true, edges = false, trainMask, nodeTypes = false } = balance;
+  const all: Int32Array[] = [];
+  if (nodes) all.push(new Int32Array(numNodes).fill(1));
+  if (edges) {
+    const degrees = new Int32Array(numNodes);
+    for (const v of dst) degrees[v]++;
+    all.push(degrees);
+  }
+  if (trainMask !== undefined) {
+    if (trainMask.length !== numNodes)
+      throw new ShapeError(expected(where, `${numNodes} values`, 'balance.trainMask', trainMask.length));
+    all.push(Int32Array.from({ length: numNodes }, (_, v) => (trainMask[v] === 0 ? 0 : 1)));
+  }
+  if (nodeTypes && nodeTypeNames.length > 1) {
+    nodeTypeNames.forEach((_, t) => {
+      all.push(new Int32Array(numNodes).fill(1, nodeOffsets[t], nodeOffsets[t + 1]));
+    });
+  }
+  const useful = all.filter((weight) => weight.some((w) => w > 0));
+  if (useful.length === 0) return [new Int32Array(numNodes).fill(1)];
+  if (useful.length > 16)
+    throw new ValueError(
+      expected(where, 'at most 16 things to balance', 'balance', useful.length, 'Leave nodeTypes out.'),
+    );
+  return useful;
+}

@@ -1,0 +1,54 @@
+/** Rows of tensors of any element type, outside the tape: what cutting and joining partitions needs. */
+import { kernels } from '../../native/index.js';
+import { dtypes } from '../../tensor/dtype.js';
+import { formatShape, Tensor } from '../../tensor/index.js';
+import { sizeOf } from '../../tensor/shape.js';
+import { expected, ShapeError } from '../../util/errors.js';
+
+/** The rows of `x` in the order of `ids`, which must be valid. */
+export function takeRows(x: Tensor, ids: Int32Array): Tensor {
+  const y = Tensor.allocate(x.dtype, [ids.length, ...x.shape.slice(1)]);
+  kernels().gatherRows(x.dataSync(), ids, y.array, ids.length, rowElements(x) * dtypes[x.dtype].bytes);
+  return y;
+}
+
+/** Tensors below each other; `name` is how an error calls them. */
+export function concatRows(name: string, tensors: readonly Tensor[]): Tensor {
+  const [first] = tensors;
+  if (tensors.length === 1) return first;
+  const rest = formatShape(first.shape.slice(1));
+  for (const { dtype, shape } of tensors) {
+    if (dtype === first.dtype && formatShape(shape.slice(1)) === rest) continue;
+    throw new ShapeError(
+      expected(
+        'partition',
+        `${first.dtype} rows of shape ${rest} in every partition`,
+        name,
+        `${dtype} ${formatShape(shape)}`,
+      ),
+    );
+  }
+  const rows = tensors.reduce((sum, { shape }) => sum + shape[0], 0);
+  const all = Tensor.allocate(first.dtype, [rows, ...first.shape.slice(1)]);
+  let at = 0;
+  for (const tensor of tensors) {
+    all.array.set(tensor.dataSync(), at);
+    at += tensor.size;
+  }
+  return all;
+}
+
+export function concatInt32(arrays: readonly Int32Array[]): Int32Array {
+  if (arrays.length === 1) return arrays[0];
+  const all = new Int32Array(arrays.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const array of arrays) {
+    all.set(array, at);
+    at += array.length;
+  }
+  return all;
+}
+
+function rowElements(x: Tensor): number {
+  return sizeOf(x.shape.slice(1));
+}
