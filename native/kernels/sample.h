@@ -17,6 +17,11 @@ i64 sample_hop(const i32* offsets, const i32* indices, const u32* weights, const
                i64 drop, bool replace, const u32* key, i64 step, i64 tag, i32* map, i32* nodeIds, i64 numNodes,
                i32* localOffsets, i32* localIndices, i32* slots, i64 capacity);
 
+// One hop for nodes whose rows are a range of a larger graph's. Returns the number of edges, or -1 - (edges to make room for).
+i64 draw_neighbors(const i32* offsets, const u32* weights, const i32* nodes, i64 count, i64 firstNode, i64 fanout,
+                   i64 drop, bool replace, const u32* key, i64 step, i64 tag, i32* localOffsets, i32* slots,
+                   i64 capacity);
+
 // Walks of `length` moves, `walks` from each start; -1 after a node without neighbours.
 void random_walk(const i32* offsets, const i32* indices, const i32* sorted, const i32* starts, i64 count, i64 walks,
                  i64 length, i64 restart, i64 back, i64 near, i64 far, const u32* key, i64 step, i32* out);

@@ -1,4 +1,4 @@
-// sampleNeighbors and sampleHop: picks, then neighbours, then rows by first appearance.
+// sampleNeighbors and sampleHop: picks, then neighbours, then rows by first appearance; drawNeighbors: picks only.
 //
 // Nearly all time is waiting for memory, three times per edge: the row's offsets, the picked entry, the map from node to
 // row. So the frontier goes through in chunks, and each step fetches what the next step of that chunk reads while other
@@ -206,6 +206,25 @@ i64 sample_hop(const i32* offsets, const i32* indices, const u32* weights, const
   localOffsets[0] = 0;
   run_hop(hop, indices, frontier, count, 0, rows, {localOffsets + 1, localIndices, slots}, 0);
   return rows.count;
+}
+
+i64 draw_neighbors(const i32* offsets, const u32* weights, const i32* nodes, i64 count, i64 firstNode, i64 fanout,
+                   i64 drop, bool replace, const u32* key, i64 step, i64 tag, i32* localOffsets, i32* slots,
+                   i64 capacity) {
+  const Hop hop = {offsets, weights, draw_key(key, step, tag), fanout, static_cast<u32>(drop), replace,
+                   static_cast<i32>(firstNode)};
+  const i64 bound = most_edges(hop, nodes, count, capacity);
+  if (bound > capacity) return -1 - bound;
+  const SortingNetwork network(fanout > 0 && fanout <= kGroupFanout ? fanout : 1);
+  constexpr i64 chunk = 64;
+  i64 edge = 0;
+  localOffsets[0] = 0;
+  for (i64 begin = 0; begin < count; begin += chunk) {
+    const i64 end = begin + chunk < count ? begin + chunk : count;
+    for (i64 i = end; i < end + chunk && i < count; ++i) fetch(offsets + (nodes[i] - firstNode));
+    edge = pick_rows(hop, network, nodes, begin, end, localOffsets + 1, slots, edge);
+  }
+  return edge;
 }
 
 }  // namespace skein

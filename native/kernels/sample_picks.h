@@ -20,6 +20,7 @@ struct Hop {
   i64 fanout;  // negative: all
   u32 drop;    // not 0: each edge is left out when its word is below
   bool replace;
+  i32 first = 0;  // id of the node whose row is the first
 };
 
 // The words of one node in order, for node-by-node code.
@@ -190,7 +191,8 @@ inline i64 draw_dropout(const Hop& hop, i32 node, i32 start, i32 degree, i32* to
 inline i64 bound_edges(const Hop& hop, const i32* nodes, i64 count) {
   i64 total = 0;
   for (i64 i = 0; i < count; ++i) {
-    const i64 degree = hop.offsets[nodes[i] + 1] - hop.offsets[nodes[i]];
+    const i32* row = hop.offsets + (nodes[i] - hop.first);
+    const i64 degree = row[1] - row[0];
     if (hop.fanout < 0 || (!hop.replace && degree < hop.fanout)) total += degree;
     else total += degree == 0 ? 0 : hop.fanout;
   }
@@ -203,7 +205,8 @@ inline i64 pick_rows(const Hop& hop, const SortingNetwork& network, const i32* n
   Group group;
   const bool one_by_one = hop.weights != nullptr || hop.drop != 0;
   for (i64 i = begin; i < end; ++i) {
-    const i32 node = nodes[i], start = hop.offsets[node], degree = hop.offsets[node + 1] - start;
+    const i32* row = hop.offsets + (nodes[i] - hop.first);
+    const i32 node = nodes[i], start = row[0], degree = row[1] - start;
     i32* to = slots + edge;
     if (one_by_one) {
       edge += hop.drop != 0 ? draw_dropout(hop, node, start, degree, to) : draw_weighted(hop, node, start, degree, to);

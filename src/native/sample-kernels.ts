@@ -64,6 +64,27 @@ export interface SampleKernels {
     capacity: number,
   ): number;
   /**
+   * The slots that each of `nodes` takes, as in `sampleHop`, without looking at the neighbours. For a part of a graph: the
+   * rows are those of nodes firstNode, firstNode + 1, …, and draws follow from the nodes' ids, so a part draws what the
+   * whole graph would. Returns the number of edges, or −1 − (capacity needed) with nothing changed.
+   */
+  drawNeighbors(
+    offsets: Int32Array,
+    weights: Uint32Array | null,
+    nodes: Int32Array,
+    count: number,
+    firstNode: number,
+    fanout: number,
+    drop: number,
+    replace: boolean,
+    key: RandomKey,
+    step: number,
+    tag: number,
+    localOffsets: Int32Array,
+    slots: Int32Array,
+    capacity: number,
+  ): number;
+  /**
    * `walks` walks of `length` moves from each start: out [count, walks, length + 1], −1 once a node has no neighbours.
    * A move returns to the start when word 0 is below `restart`. With `sorted` (rows of `sortRows`) the walk is of second
    * order: a candidate is kept when word 2 is at most `back` (the node before), `near` (its neighbour) or `far`.

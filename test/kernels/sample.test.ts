@@ -146,6 +146,43 @@ describe.skipIf(nativeKernels === null)('sampling kernels: native = reference', 
     expect(run(native)).toEqual(run(referenceKernels));
   });
 
+  it.each([3, 40, -1])('drawNeighbors with fan-out %i: a part draws what the whole graph draws', (fanout) => {
+    const [first, end] = [120, 380];
+    const base = graph.offsets[first];
+    const part = graph.offsets.slice(first, end + 1).map((offset) => offset - base);
+    const nodes = Int32Array.from({ length: 90 }, (_, i) => first + ((i * 37) % (end - first)));
+    const key = Uint32Array.of(1, 2, 3, 4);
+    const run = (k: Kernels) => {
+      const offsets = new Int32Array(91);
+      const slots = new Int32Array(6000);
+      const call = (capacity: number) =>
+        k.drawNeighbors(
+          ...([part, null, nodes, 90, first, fanout, 0, false, key, 5, 258] as const),
+          ...([offsets, slots, capacity] as const),
+        );
+      return { short: call(10), edges: call(6000), offsets, slots };
+    };
+    const whole = [new Int32Array(91), new Int32Array(6000), new Int32Array(6000)];
+    referenceKernels.sampleHop(
+      ...([graph.offsets, graph.indices, null, nodes, 90, fanout, 0, false, key, 5, 258] as const),
+      ...([new Int32Array(500).fill(-1), new Int32Array(9000), 0, ...whole, 6000] as unknown as [
+        Int32Array,
+        Int32Array,
+        number,
+        Int32Array,
+        Int32Array,
+        Int32Array,
+        number,
+      ]),
+    );
+    for (const k of [native, referenceKernels]) {
+      const { short, edges, offsets, slots } = run(k);
+      expect(short).toBeLessThan(-10);
+      expect(offsets).toEqual(whole[0]);
+      expect(slots.slice(0, edges).map((slot) => slot + base)).toEqual(whole[2].slice(0, edges));
+    }
+  });
+
   const sorted = new Int32Array(graph.indices.length);
   referenceKernels.sortRows(graph.offsets, graph.indices, sorted, graph.numNodes);
 

@@ -12,6 +12,8 @@ export interface Hop {
   readonly fanout: number;
   readonly drop: number;
   readonly replace: boolean;
+  /** Id of the node whose row is the first. */
+  readonly first?: number;
 }
 
 /** The words of one node in order. */
@@ -52,7 +54,8 @@ export class NodeWords {
 export function boundEdges(hop: Hop, nodes: Int32Array, begin: number, end: number): number {
   let total = 0;
   for (let i = begin; i < end; i++) {
-    const degree = hop.offsets[nodes[i] + 1] - hop.offsets[nodes[i]];
+    const row = nodes[i] - (hop.first ?? 0);
+    const degree = hop.offsets[row + 1] - hop.offsets[row];
     if (hop.fanout < 0 || (!hop.replace && degree < hop.fanout)) total += degree;
     else if (degree > 0) total += hop.fanout;
   }
@@ -61,8 +64,9 @@ export function boundEdges(hop: Hop, nodes: Int32Array, begin: number, end: numb
 
 /** Writes the slots that `node` takes to slots[at …] and returns where they end. */
 export function drawSlots(hop: Hop, words: NodeWords, node: number, slots: Int32Array, at: number): number {
-  const start = hop.offsets[node];
-  const degree = hop.offsets[node + 1] - start;
+  const row = node - (hop.first ?? 0);
+  const start = hop.offsets[row];
+  const degree = hop.offsets[row + 1] - start;
   words.restart(node);
   if (hop.drop !== 0) {
     for (let i = 0; i < degree; i++) if (words.next() >= hop.drop) slots[at++] = start + i;

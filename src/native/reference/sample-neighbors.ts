@@ -1,4 +1,4 @@
-/** Neighbour sampling as plain loops: the definition of `sampleNeighbors` and `sampleHop` (see kernels.ts). */
+/** Neighbour sampling as plain loops: the definition of `sampleNeighbors`, `sampleHop`, `drawNeighbors` (see kernels.ts). */
 import type { RandomKey } from '../kernels.js';
 import { boundEdges, drawSlots, type Hop, NodeWords } from './node-draws.js';
 
@@ -109,4 +109,33 @@ export function sampleHop(
     localOffsets[i + 1] = edge;
   }
   return nodes;
+}
+
+export function drawNeighbors(
+  offsets: Int32Array,
+  weights: Uint32Array | null,
+  nodes: Int32Array,
+  count: number,
+  firstNode: number,
+  fanout: number,
+  drop: number,
+  replace: boolean,
+  key: RandomKey,
+  step: number,
+  tag: number,
+  localOffsets: Int32Array,
+  slots: Int32Array,
+  capacity: number,
+): number {
+  const hop: Hop = { offsets, weights, fanout, drop, replace, first: firstNode };
+  const bound = boundEdges(hop, nodes, 0, count);
+  if (bound > capacity) return -1 - bound;
+  const words = new NodeWords(key, step, tag);
+  let edge = 0;
+  localOffsets[0] = 0;
+  for (let i = 0; i < count; i++) {
+    edge = drawSlots(hop, words, nodes[i], slots, edge);
+    localOffsets[i + 1] = edge;
+  }
+  return edge;
 }
