@@ -12,3 +12,4 @@ export { MpiCommunicator, type MpiOptions } from './comm/mpi-communicator.js';
 export { type Launch, launchedBy, type OpenOptions, openCommunicator } from './comm/open-communicator.js';
 export { SelfCommunicator } from './comm/self-communicator.js';
 export * from './partition/index.js';
+export * from './stores/index.js';

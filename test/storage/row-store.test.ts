@@ -1,7 +1,6 @@
 /** One contract for every row store, then what each has of its own, under Marius's names too. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import {
   FileStore,
   FlatFile,
@@ -11,26 +10,21 @@ import {
   PartitionBufferStore,
   PartitionLayout,
   type RowArray,
-  type RowStore,
   type StoreType,
   TableFiles,
 } from 'skein/storage';
 import { FormatError, StateError } from 'skein/util';
 import { describe, expect, test } from 'vitest';
+import {
+  blank,
+  type OpenedStore,
+  rowStoreContract,
+  contractRows as rows,
+  contractWidth as width,
+} from './row-store-contract.js';
 import { column, scratchFolder, table45 } from './tables.js';
 
 const folder = scratchFolder();
-const rows = 23;
-const width = 3;
-
-const blank = (dtype: StoreType, n: number): RowArray =>
-  dtype === 'f64' ? new Float64Array(n) : dtype === 'i32' ? new Int32Array(n) : new Float32Array(n);
-
-/** Whole numbers below 2^8: exact in every type, bf16 included. */
-function values(dtype: StoreType, n: number, start = 0): RowArray {
-  return blank(dtype, n).map((_, i) => (start + i) % 61) as RowArray;
-}
-
 const raw = (dtype: StoreType, data: RowArray): Uint8Array => {
   if (dtype !== 'f16' && dtype !== 'bf16') return new Uint8Array(data.buffer);
   return new Uint8Array(new Uint16Array(data.length).buffer);
@@ -44,20 +38,18 @@ async function rawFile(dtype: StoreType, data: RowArray): Promise<string> {
   return path;
 }
 
-type Opened = RowStore & { load?(): Promise<void>; unload?(write?: boolean): Promise<void> };
-
-async function openStore(kind: string, dtype: StoreType): Promise<Opened> {
+async function openStore(kind: string, dtype: StoreType): Promise<OpenedStore> {
   const shape = { rows, width, dtype };
-  if (kind === 'memory') return new MemoryStore(blank(dtype, rows * width), shape) as unknown as Opened;
+  if (kind === 'memory') return new MemoryStore(blank(dtype, rows * width), shape) as unknown as OpenedStore;
   if (kind.startsWith('partition')) {
     const layout = new PartitionLayout(rows, 5);
     const columns = [column('x', width, { dtype: dtype as 'f32' })];
     const files = await TableFiles.create(await folder(), { layout, columns });
-    return new PartitionBufferStore(files, kind === 'partition, all' ? 5 : 2) as unknown as Opened;
+    return new PartitionBufferStore(files, kind === 'partition, all' ? 5 : 2) as unknown as OpenedStore;
   }
   const path = await rawFile(dtype, blank(dtype, rows * width));
   const Store = kind === 'file' ? FileStore : MemoryStore;
-  return new Store(path, shape) as unknown as Opened;
+  return new Store(path, shape) as unknown as OpenedStore;
 }
 
 const kinds: [string, StoreType][] = [
@@ -73,90 +65,8 @@ const kinds: [string, StoreType][] = [
 ];
 
 describe.each(kinds)('%s, %s', (kind, dtype) => {
-  test('keeps the contract of a row store', async () => {
-    const store = await openStore(kind, dtype);
-    await store.load?.();
-    expect([store.rows, store.width, store.dtype]).toEqual([rows, width, dtype]);
-    const all = values(dtype, rows * width);
-    await store.rangePut(0, all);
-    expect(await store.range(0, rows)).toEqual(all);
-    expect(await store.range(20, 3)).toEqual(all.slice(60));
-    expect((await store.range(23, 0)).length).toBe(0);
-    const ids = Int32Array.of(22, 0, 7, 0, 8);
-    await store.prefetch(ids);
-    expect([...(await store.gather(ids))]).toEqual(
-      [22, 0, 7, 0, 8].flatMap((id) => [...all.slice(id * 3, id * 3 + 3)]),
-    );
-    const out = blank(dtype, 15);
-    expect(await store.gather(ids, out)).toBe(out);
-    // Of equal ids the last one stays; equal ids add up.
-    await store.put(Int32Array.of(5, 9, 5), values(dtype, 9, 1));
-    expect([...(await store.gather(Int32Array.of(5, 9)))]).toEqual([7, 8, 9, 4, 5, 6]);
-    await store.add(Int32Array.of(9, 5, 9), values(dtype, 9, 1));
-    expect([...(await store.range(5, 1)), ...(await store.range(9, 1))]).toEqual([11, 13, 15, 12, 15, 18]);
-    expect((await store.gather(new Int32Array(0))).length).toBe(0);
-    await store.flush();
-    const kept = await store.range(0, rows);
-    await store.unload?.(true);
-    await store.load?.();
-    expect(await store.range(0, rows)).toEqual(kept);
-    await store.unload?.(false);
-  });
-
-  test('refuses ids, ranges and values that do not fit', async () => {
-    const store = await openStore(kind, dtype);
-    await store.load?.();
-    const three = blank(dtype, 3);
-    await expect(store.gather(Int32Array.of(0, 23))).rejects.toThrow('an id from 0 to 22 for ids[1], got 23');
-    await expect(store.gather([1] as unknown as Int32Array)).rejects.toThrow('an Int32Array for ids');
-    await expect(store.put(Int32Array.of(-1), three)).rejects.toThrow('for ids[0], got -1');
-    await expect(store.add(Int32Array.of(1, 2), three)).rejects.toThrow('expected 2 rows of 3 elements');
-    await expect(store.range(22, 2)).rejects.toThrow('expected rows within 0 to 22 for the range');
-    await expect(store.range(-1, 2)).rejects.toThrow('for the range');
-    await expect(store.rangePut(22, blank(dtype, 6))).rejects.toThrow('for the range');
-    await expect(store.rangePut(0, blank(dtype, 4))).rejects.toThrow('expected whole rows of 3 elements');
-    const other = dtype === 'f64' ? new Float32Array(3) : new Float64Array(3);
-    await expect(store.put(Int32Array.of(1), other)).rejects.toThrow('for values');
-    await store.unload?.(false);
-  });
-
-  test('agrees with plain arrays on any sequence of calls', async () => {
-    const calls = fc.array(
-      fc.record({
-        what: fc.constantFrom('gather', 'add', 'put'),
-        ids: fc.array(fc.nat(rows - 1), { maxLength: 12 }),
-        value: fc.integer({ min: 0, max: 3 }),
-      }),
-      { maxLength: 8 },
-    );
-    await fc.assert(
-      fc.asyncProperty(calls, async (list) => {
-        const store = await openStore(kind, dtype);
-        await store.load?.();
-        const model = blank(dtype, rows * width);
-        for (const { what, ids: chosen, value } of list) {
-          const ids = Int32Array.from(chosen);
-          const data = blank(dtype, ids.length * width).map((_, i) => value + (i % 2)) as RowArray;
-          const at = (i: number): number => ids[Math.floor(i / width)] * width + (i % width);
-          if (what === 'gather')
-            expect([...(await store.gather(ids))]).toEqual(Array.from(data, (_, i) => model[at(i)]));
-          else if (what === 'put') {
-            await store.put(ids, data);
-            data.forEach((x: number, i: number) => {
-              model[at(i)] = x;
-            });
-          } else {
-            await store.add(ids, data);
-            data.forEach((x: number, i: number) => {
-              model[at(i)] += x;
-            });
-          }
-        }
-        expect(await store.range(0, rows)).toEqual(model);
-        await store.unload?.(false);
-      }),
-      { numRuns: 10 },
-    );
+  test.each(rowStoreContract)('$name', async ({ run }) => {
+    await run(() => openStore(kind, dtype), dtype);
   });
 });
 

@@ -1,0 +1,84 @@
+/**
+ * Which worker owns which ids: ids are numbered so that every worker's are one range, and a list of ids is split into one
+ * list per owner that remembers the places its ids had.
+ */
+
+import { expected, ValueError } from '../../util/errors.js';
+import type { NodeRange } from '../partition/partition-data.js';
+
+/** The ids of a list that one worker owns. */
+export interface Route {
+  readonly owner: number;
+  /** Rows of the owner: ids counted from the start of its range. */
+  readonly rows: Int32Array;
+  /** Where these ids stood in the list, ascending. */
+  readonly places: Int32Array;
+}
+
+/** The ranges of all workers, checked: without gaps, from 0, in the order of ranks. */
+export class OwnerRanges {
+  readonly ranges: readonly NodeRange[];
+  /** Ids of all workers together. */
+  readonly total: number;
+  readonly #ends: Int32Array;
+
+  constructor(where: string, ranges: readonly NodeRange[]) {
+    let end = 0;
+    for (const [rank, range] of ranges.entries()) {
+      if (range.start !== end || range.end < range.start)
+        throw new ValueError(
+          expected(
+            where,
+            `a range that starts at ${end}`,
+            `ranges[${rank}]`,
+            `${range.start} … ${range.end}`,
+          ),
+        );
+      end = range.end;
+    }
+    this.ranges = ranges;
+    this.total = end;
+    this.#ends = Int32Array.from(ranges, (range) => range.end);
+  }
+
+  ownerOf(id: number): number {
+    const ends = this.#ends;
+    let low = 0;
+    for (let high = ends.length - 1; low < high; ) {
+      const middle = (low + high) >>> 1;
+      if (id < ends[middle]) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+
+  /** One route for each worker that owns some of `ids`, in the order of ranks. */
+  split(ids: Int32Array): Route[] {
+    const owners = new Int32Array(ids.length);
+    const counts = new Int32Array(this.ranges.length);
+    let { start, end } = this.ranges[0] ?? { start: 0, end: 0 };
+    let owner = 0;
+    for (let i = 0; i < ids.length; i++) {
+      // Neighbouring ids mostly have the same owner.
+      if (ids[i] < start || ids[i] >= end) {
+        owner = this.ownerOf(ids[i]);
+        ({ start, end } = this.ranges[owner]);
+      }
+      owners[i] = owner;
+      counts[owner]++;
+    }
+    const all = Array.from(counts, (count, rank) => ({
+      owner: rank,
+      rows: new Int32Array(count),
+      places: new Int32Array(count),
+    }));
+    const filled = new Int32Array(counts.length);
+    for (let i = 0; i < ids.length; i++) {
+      const rank = owners[i];
+      const at = filled[rank]++;
+      all[rank].rows[at] = ids[i] - this.ranges[rank].start;
+      all[rank].places[at] = i;
+    }
+    return all.filter(({ rows }) => rows.length > 0);
+  }
+}

@@ -1,0 +1,24 @@
+/** Tables that lie with many workers: one worker here, several under mpirun. */
+import { SelfCommunicator } from 'skein/dist';
+import { describe, expect, it } from 'vitest';
+import { hasMpi, launch } from './mpi-launch.js';
+import { storesCases } from './stores-cases.js';
+
+describe('one worker', () => {
+  it.each(storesCases)('$name', async ({ run }) => {
+    await run(new SelfCommunicator());
+  });
+});
+
+describe.skipIf(!hasMpi)('MPI', () => {
+  it.each([2, 3])(
+    '%i ranks',
+    async (ranks) => {
+      const { code, lines, err } = await launch(ranks, ['case-worker.ts', 'stores-cases.js', 'storesCases']);
+      expect(lines.filter(({ error }) => error !== '')).toEqual([]);
+      expect({ code, err }).toEqual({ code: 0, err: '' });
+      expect(lines.length).toBe(ranks * storesCases.length);
+    },
+    90_000,
+  );
+});
