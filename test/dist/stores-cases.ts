@@ -64,8 +64,7 @@ const own: CommCase[] = [
     async run(comm) {
       const store = open(comm, 'f32', `det-${opened++}`, { deterministic: true });
       const ids = (rank: number) => Int32Array.from({ length: 60 }, (_, i) => (i * (7 + rank) + rank) % 23);
-      for (let round = 0; round < 3; round++)
-        await store.add(ids(comm.rank), rough(comm.rank + round, 180));
+      for (let round = 0; round < 3; round++) await store.add(ids(comm.rank), rough(comm.rank + round, 180));
       comm.barrier();
       const want = new Float32Array(23 * 3);
       for (let round = 0; round < 3; round++)
