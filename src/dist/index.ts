@@ -11,5 +11,6 @@ export { currentCommunicator, setCommunicator } from './comm/current.js';
 export { MpiCommunicator, type MpiOptions } from './comm/mpi-communicator.js';
 export { type Launch, launchedBy, type OpenOptions, openCommunicator } from './comm/open-communicator.js';
 export { SelfCommunicator } from './comm/self-communicator.js';
+export { isAgreed, WorkerGroup, type WorkerGroupOptions } from './group/worker-group.js';
 export * from './partition/index.js';
 export * from './stores/index.js';

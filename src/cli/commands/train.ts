@@ -20,19 +20,44 @@ export function register(program: Command): void {
 
 async function train(path: string, options: TrainOptions): Promise<void> {
   const { trainTarget } = await import('../train-target.js');
-  const { loadConfig, loadTemporalConfig, Output, trainRun, trainTemporalRun } = await import(
-    '../../train/index.js'
-  );
-  const output = new Output({ json: options.json });
-  const { file, source, overrides, temporal } = trainTarget(path, options.set);
+  const { launchedBy } = await import('../../dist/index.js');
+  const { endTogether } = await import('../end-together.js');
+  const {
+    loadConfig,
+    loadTemporalConfig,
+    Output,
+    openWorkers,
+    outputOf,
+    trainRun,
+    trainTemporalRun,
+    withWorkers,
+  } = await import('../../train/index.js');
+  const read = () => {
+    const { file, source, overrides, temporal } = trainTarget(path, options.set);
+    if (temporal) {
+      const { config, warnings } = loadTemporalConfig(file, overrides);
+      return { source, warnings, temporal: withWorkers(config), usual: null };
+    }
+    const { config, warnings } = loadConfig(file, overrides);
+    return { source, warnings, temporal: null, usual: withWorkers(config) };
+  };
+  /** Workers need their time-outs before they can speak. What is wrong with the file is said by rank 0, below. */
+  const section = () => {
+    try {
+      const { temporal, usual } = read();
+      return (temporal ?? usual)?.distributed ?? null;
+    } catch {
+      return null;
+    }
+  };
+  const group = openWorkers(launchedBy() === null ? null : section());
+  const output = outputOf(group, new Output({ json: options.json }));
   const { profile } = options;
-  if (temporal) {
-    const { config, warnings } = loadTemporalConfig(file, overrides);
+  await endTogether(group, options.json, async () => {
+    // The seed may be drawn: all take that of rank 0.
+    const { source, warnings, temporal, usual } = await group.onRoot(read);
     for (const warning of warnings) output.warn(warning);
-    await trainTemporalRun({ config, output, source, profile });
-    return;
-  }
-  const { config, warnings } = loadConfig(file, overrides);
-  for (const warning of warnings) output.warn(warning);
-  await trainRun({ config, output, source, profile });
+    if (temporal !== null) await trainTemporalRun({ config: temporal, output, source, profile, group });
+    else if (usual !== null) await trainRun({ config: usual, output, source, profile, group });
+  });
 }

@@ -2,13 +2,13 @@
  * The communicator that functions use when none is given: a program opens one at its start and seldom another.
  */
 import type { Communicator } from './communicator.js';
-import { openCommunicator } from './open-communicator.js';
+import { type OpenOptions, openCommunicator } from './open-communicator.js';
 
 let current: Communicator | null = null;
 
-/** The communicator last given to `setCommunicator`; without one, it is opened as `openCommunicator()` does. */
-export function currentCommunicator(): Communicator {
-  current ??= openCommunicator();
+/** The communicator last given to `setCommunicator`; without one, it is opened as `openCommunicator(options)` does. */
+export function currentCommunicator(options: OpenOptions = {}): Communicator {
+  current ??= openCommunicator(options);
   return current;
 }
 

@@ -5,6 +5,7 @@
  */
 import { existsSync } from 'node:fs';
 import type { PreparedDataset } from '../../data/index.js';
+import type { WorkerGroup } from '../../dist/index.js';
 import { manualSeed } from '../../tensor/index.js';
 import { StateError } from '../../util/errors.js';
 import type { GraphBatcher } from '../batch/graph-batcher.js';
@@ -53,6 +54,8 @@ export interface TrainRunOptions {
   readonly output?: Output;
   /** Write a trace of the stages. */
   readonly profile?: boolean;
+  /** The workers; all call this. Default: those that a launcher started. */
+  readonly group?: WorkerGroup;
 }
 
 export interface TrainRunResult {

@@ -40,3 +40,4 @@ export {
   type RunSettings,
 } from './run-directory.js';
 export { type TraceSpan, TraceWriter } from './trace.js';
+export { agreedWish, openWorkers, outputOf, type Wish, withWorkers } from './workers.js';

@@ -39,6 +39,12 @@ export class Output {
     this.#stderr = stderr;
   }
 
+  /** Says nothing: what all workers but the first have. */
+  static silent(json = false): Output {
+    const nowhere: TextSink = { write: () => true };
+    return new Output({ json, stdout: nowhere, stderr: nowhere });
+  }
+
   /** A line for people. */
   text(line = ''): void {
     (this.json ? this.#stderr : this.#stdout).write(`${line}\n`);

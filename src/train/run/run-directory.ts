@@ -5,8 +5,12 @@
  * Nothing is written outside it. A finished run, and one with checkpoints, is opened again only to resume; a directory
  * that is not a run's is left alone. One process at a time works in it. The configuration of a run that goes on is replaced
  * only when its owner has found that it may go on: see `writeConfig`.
+ *
+ * With several workers rank 0 owns the directory: it alone writes log, metrics and configuration. The others know where it
+ * is, may put files of their own into it, and add to the log only what went wrong with them.
  */
 import {
+  appendFileSync,
   closeSync,
   existsSync,
   ftruncateSync,
@@ -19,6 +23,7 @@ import {
 } from 'node:fs';
 import { basename, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { crc32 } from 'node:zlib';
+import type { WorkerGroup } from '../../dist/index.js';
 import { storageError, writeFileAtomic } from '../../storage/atomic-file.js';
 import { FormatError, StateError, StorageError, ValueError } from '../../util/errors.js';
 import { type LogLevel, renderConfig, type SkeinConfig } from '../config/index.js';
@@ -33,6 +38,8 @@ export interface RunOptions {
   readonly datasetDir?: string;
   /** Go on in a directory that has a run. Default: training.resume_training. */
   readonly resume?: boolean;
+  /** The workers of the run; all open it. Default: this process alone. */
+  readonly group?: WorkerGroup;
 }
 
 /** What a run's directory needs to know of its configuration. */
@@ -47,6 +54,8 @@ export interface RunSettings {
   readonly resolved: (path: string) => string;
   /** The text of the configuration file. Default: the resolved configuration. */
   readonly source?: string;
+  /** The workers of the run; all open it. Default: this process alone. */
+  readonly group?: WorkerGroup;
 }
 
 const levels: readonly LogLevel[] = ['error', 'warn', 'info', 'debug', 'trace'];
@@ -70,14 +79,21 @@ export class RunDirectory {
   readonly #level: number;
   readonly #release: () => void;
   readonly #config: { readonly given: string; readonly resolved: string };
-  #log: number;
-  #metrics: number;
+  /** Whether it writes: the other workers' do not. */
+  readonly #owner: boolean;
+  readonly #rank: number;
+  #log = -1;
+  #metrics = -1;
 
-  private constructor(path: string, resumed: boolean, { level, source, resolved }: RunSettings) {
+  private constructor(path: string, resumed: boolean, { level, source, resolved, group }: RunSettings) {
     this.path = path;
     this.resumed = resumed;
     this.#config = { given: source ?? resolved(path), resolved: resolved(path) };
     this.#level = levels.indexOf(level);
+    this.#rank = group?.rank ?? 0;
+    this.#owner = this.#rank === 0;
+    this.#release = () => {};
+    if (!this.#owner) return;
     this.#release = lockRun(join(path, 'run.lock'));
     if (!resumed)
       for (const name of ['metrics.jsonl', 'log.txt', 'done.json']) rmSync(join(path, name), { force: true });
@@ -87,7 +103,7 @@ export class RunDirectory {
   }
 
   /** Makes or reopens the directory that the configuration asks for; see `openAt`. */
-  static async open({ config, source, datasetDir, resume }: RunOptions): Promise<RunDirectory> {
+  static async open({ config, source, datasetDir, resume, group }: RunOptions): Promise<RunDirectory> {
     const { model_dir: directory, log_level: level, dataset } = config.storage;
     return RunDirectory.openAt({
       directory,
@@ -96,6 +112,7 @@ export class RunDirectory {
       resume: resume ?? config.training.resume_training,
       resolved: (path) => renderConfig({ ...config, storage: { ...config.storage, model_dir: path } }),
       ...(source === undefined ? {} : { source }),
+      ...(group === undefined ? {} : { group }),
     });
   }
 
@@ -104,6 +121,17 @@ export class RunDirectory {
    * that was there before keeps the one that it has until `writeConfig`.
    */
   static async openAt(settings: RunSettings): Promise<RunDirectory> {
+    const { group } = settings;
+    if (group === undefined) return RunDirectory.#openOwn(settings);
+    let own: RunDirectory | null = null;
+    const { path, resumed } = await group.onRoot(async () => {
+      own = await RunDirectory.#openOwn(settings);
+      return { path: own.path, resumed: own.resumed };
+    });
+    return own ?? new RunDirectory(path, resumed, settings);
+  }
+
+  static async #openOwn(settings: RunSettings): Promise<RunDirectory> {
     const { directory, parent, resume } = settings;
     let path: string;
     if (directory === null) {
@@ -130,6 +158,7 @@ export class RunDirectory {
 
   /** Writes the configuration. A run that goes on calls this once its checkpoint is known to belong to it. */
   async writeConfig(): Promise<void> {
+    if (!this.#owner) return;
     // A run that goes on is not finished.
     rmSync(this.file('done.json'), { force: true });
     const text = new TextEncoder();
@@ -157,11 +186,26 @@ export class RunDirectory {
   log(level: LogLevel, message: string): void {
     if (levels.indexOf(level) > this.#level) return;
     const lines = message.split('\n').join('\n    ');
+    if (!this.#owner) {
+      if (level === 'error') this.#logFailure(lines);
+      return;
+    }
     this.#write(this.#log, 'log.txt', `${new Date().toISOString()} ${level.padEnd(5)} ${lines}\n`);
+  }
+
+  /** What went wrong here is told, whatever becomes of rank 0. A line is added at once, so lines do not mix. */
+  #logFailure(lines: string): void {
+    const line = `${new Date().toISOString()} error rank ${this.#rank}: ${lines}\n`;
+    try {
+      appendFileSync(this.file('log.txt'), line);
+    } catch {
+      // The run ends with its own reason anyway.
+    }
   }
 
   /** A line of metrics.jsonl, with the time. */
   record(fields: MetricsRecord): void {
+    if (!this.#owner) return;
     this.#write(this.#metrics, 'metrics.jsonl', jsonLine({ time: new Date().toISOString(), ...fields }));
   }
 
@@ -183,6 +227,7 @@ export class RunDirectory {
 
   /** Drops the records that do not hold any more: a resumed run makes those after its checkpoint again. */
   async keepMetrics(keep: (record: MetricsRecord) => boolean): Promise<void> {
+    if (!this.#owner) return;
     const lines = this.readMetrics().filter(keep).map(jsonLine);
     closeSync(this.#metrics);
     await writeFileAtomic(this.file('metrics.jsonl'), new TextEncoder().encode(lines.join('')));
@@ -191,6 +236,7 @@ export class RunDirectory {
 
   /** Marks the run as finished, with its outcome. */
   async finish(outcome: MetricsRecord): Promise<void> {
+    if (!this.#owner) return;
     await writeFileAtomic(this.file('done.json'), new TextEncoder().encode(jsonLine(outcome)));
   }
 

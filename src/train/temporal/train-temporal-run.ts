@@ -7,6 +7,7 @@
  */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import type { WorkerGroup } from '../../dist/index.js';
 import { LinkMetrics, type TemporalPart } from '../../temporal/index.js';
 import { StateError } from '../../util/errors.js';
 import type { Metrics } from '../loop/evaluator.js';
@@ -41,6 +42,8 @@ export interface TemporalRunOptions {
   readonly output?: Output;
   /** Write a trace of the stages. */
   readonly profile?: boolean;
+  /** The workers; all call this. Default: those that a launcher started. */
+  readonly group?: WorkerGroup;
 }
 
 export interface TemporalRunResult {

@@ -1,0 +1,75 @@
+/** One rank of worker-group.test.ts: `agree` says what each rank sees, `fail` has one rank throw while the others wait. */
+import { writeFileSync } from 'node:fs';
+import { isAgreed, type WorkerGroup } from 'skein/dist';
+import { agreedWish, Output, openWorkers, outputOf, RunDirectory } from 'skein/train';
+import { ConfigError } from 'skein/util';
+
+const [scene, directory] = process.argv.slice(2);
+const group: WorkerGroup = openWorkers(null);
+const { rank } = group;
+
+const openRun = () =>
+  RunDirectory.openAt({
+    directory,
+    parent: '.',
+    level: 'info',
+    resume: false,
+    resolved: (path) => `path: ${path}\n`,
+    group,
+  });
+
+async function failure(work: () => Promise<unknown>): Promise<object> {
+  try {
+    await work();
+    return { error: null };
+  } catch (error) {
+    const { name, message } = error as Error;
+    const { code, details } = error as ConfigError;
+    return { name, message, code, details, agreed: isAgreed(error), mine: error instanceof ConfigError };
+  }
+}
+
+async function agree(): Promise<object> {
+  const wrong = (): never => {
+    throw new ConfigError('config: expected a, got b.', { key: 'a' });
+  };
+  using run = await openRun();
+  run.log('info', `a line of rank ${rank}`);
+  run.log('error', `trouble of rank ${rank}`);
+  run.record({ event: 'epoch', rank });
+  outputOf(group, new Output({ json: true })).event('told', { rank });
+  await run.finish({ rank });
+  group.comm.barrier();
+  return {
+    rank,
+    value: group.agree({ from: rank, list: Int32Array.of(rank), none: undefined, far: Infinity }),
+    gathered: group.gather({ rank, text: 'x'.repeat(rank) }),
+    sum: group.sum([rank, 1]),
+    any: [group.any(rank === 1), group.any(false), group.all(true), group.all(rank !== 1)],
+    wishes: [
+      agreedWish(group, 'go'),
+      agreedWish(group, rank === 1 ? 'save' : 'go'),
+      agreedWish(group, rank === 2 ? 'stop' : rank === 0 ? 'save' : 'go'),
+    ],
+    onRoot: await group.onRoot(() => rank + 10),
+    rootFails: await failure(() => group.onRoot(wrong)),
+    oneFails: await failure(() => group.everywhere(() => (rank === 1 ? wrong() : rank))),
+    everywhere: await group.everywhere(() => rank),
+    path: run.path,
+  };
+}
+
+async function fail(): Promise<object> {
+  using run = await openRun();
+  return group.run(
+    async () => {
+      if (rank === 1) throw new Error('the disk of rank 1 is full');
+      group.comm.barrier();
+      return {};
+    },
+    (error) => run.log('error', (error as Error).message),
+  );
+}
+
+const told = await (scene === 'agree' ? agree() : fail());
+writeFileSync(`${directory}.rank${rank}.json`, JSON.stringify(told));
