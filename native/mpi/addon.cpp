@@ -157,12 +157,13 @@ napi_value exchange(napi_env env, napi_callback_info info) {
   return submit(env, op);
 }
 
-// allReduce(array, operation)
+// allReduce(array, operation, channel)
 napi_value all_reduce(napi_env env, napi_callback_info info) {
   const Arguments args(env, info);
   auto op = make(Code::AllReduce);
   op->data = piece_of(env, args.values[0], &op->type);
   op->reduction = static_cast<Reduction>(args.integer(1));
+  op->channel = args.integer(2);
   return submit(env, op);
 }
 

@@ -17,7 +17,7 @@ Header Engine::collective_header(const OpRef& op, int phase) const {
   header.code = op->code;
   header.type = op->type;
   header.reduction = static_cast<u8>(op->reduction);
-  header.tag = op->sequence * 256 + phase;
+  header.tag = (op->sequence * kChannels + op->channel) * 256 + phase;
   header.detail = op->code == Code::AllReduce ? op->data.bytes : op->code == Code::Broadcast ? op->peer : 0;
   return header;
 }

@@ -36,7 +36,8 @@ std::string Op::describe() const {
     case Code::PutRows:
     case Code::AddRows:
       return text + " (table '" + table_name + "', " + std::to_string(ids.size()) + " ids, rank " + std::to_string(peer) + ")";
-    default: return text + " (collective " + std::to_string(sequence) + ")";
+    default:
+      return text + " (collective " + std::to_string(sequence) + (channel > 0 ? " of channel " + std::to_string(channel) : "") + ")";
   }
 }
 
@@ -137,7 +138,7 @@ void Engine::begin(const OpRef& op) {
     case Code::PutRows:
     case Code::AddRows: begin_rows(op); break;
     default:
-      op->sequence = ++sequence_;
+      op->sequence = ++sequence_[op->channel];
       if (op->code == Code::Barrier || op->code == Code::Close) begin_barrier(op, 0);
       if (op->code == Code::Broadcast) begin_broadcast(op);
       if (op->code == Code::Exchange) begin_exchange(op);

@@ -51,6 +51,7 @@ struct Op {
   i64 tag = 0;
   Type type = Type::Byte;
   Reduction reduction = Reduction::Sum;
+  int channel = 0;  // collectives of one channel are called in the same order on all ranks
   Piece data;
   bool detached = false;            // a buffered send: nobody waits for it, `owned` holds the data
   std::vector<Piece> sends, recvs;  // Exchange: one piece for each rank
@@ -242,7 +243,7 @@ class Engine {
   std::deque<PostedRecv> posted_;
   std::deque<Arrival> arrivals_;
   std::deque<Arrival> parked_;  // row requests for tables that are not there yet
-  i64 sequence_ = 0;
+  i64 sequence_[kChannels] = {};
   i64 next_request_ = 0;
   bool closed_ = false, ending_ = false;
   Clock::time_point checked_{}, looked_{};

@@ -49,6 +49,7 @@ struct Header {
 constexpr i64 kSlotBytes = 4096;
 constexpr i64 kInlineBytes = kSlotBytes - static_cast<i64>(sizeof(Header));
 constexpr int kSlots = 32;
+constexpr int kChannels = 4;
 constexpr int kPayloadTags = 32768;  // MPI guarantees tags up to 32767
 
 }  // namespace skein_mpi

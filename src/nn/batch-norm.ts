@@ -5,19 +5,9 @@
  * as in PyTorch; in evaluation the running ones are used, as constants.
  */
 
-import {
-  add,
-  batchNorm,
-  type ColumnStats,
-  columnStats,
-  formatShape,
-  isGradEnabled,
-  mul,
-  noGrad,
-  sub,
-  type Tensor,
-} from '../tensor/index.js';
+import { batchNorm, columnStats, formatShape, type Tensor } from '../tensor/index.js';
 import { checkNumber, expected, ShapeError, ValueError } from '../util/errors.js';
+import { normByStats, trackStats } from './batch-norm-stats.js';
 import { checkFloatDType, checkSizes, newBuffer, newParameter, type ParameterOptions } from './factory.js';
 import * as init from './init.js';
 import { Module } from './module.js';
@@ -65,7 +55,7 @@ export class BatchNorm1d extends Module {
       throw new ShapeError(expected('BatchNorm1d', `shape [N, ${this.features}]`, 'x', formatShape(x.shape)));
     }
     if (!this.training && this.runningMean !== null && this.runningVar !== null) {
-      return this.#byRunningStats(x, { mean: this.runningMean, variance: this.runningVar });
+      return normByStats(x, { mean: this.runningMean, variance: this.runningVar }, this);
     }
     if (x.shape[0] < 2) {
       throw new ValueError(
@@ -79,40 +69,11 @@ export class BatchNorm1d extends Module {
       );
     }
     const stats = columnStats(x);
-    if (this.training) this.#track(stats, x.shape[0]);
+    if (this.training) trackStats(this, stats, x.shape[0]);
     return batchNorm(x, stats, this.weight, this.bias, this.eps);
-  }
-
-  #track({ mean, variance }: ColumnStats, rows: number): void {
-    const { runningMean, runningVar, numBatchesTracked } = this;
-    if (runningMean === null || runningVar === null || numBatchesTracked === null) return;
-    const batches = ++numBatchesTracked.array[0];
-    const share = this.momentum ?? 1 / batches;
-    move(runningMean, mean, share, 1);
-    move(runningVar, variance, share, rows / (rows - 1));
-    numBatchesTracked.storage.version++;
-  }
-
-  #byRunningStats(x: Tensor, stats: ColumnStats): Tensor {
-    const { weight, bias, eps } = this;
-    if (!isGradEnabled() || !(x.requiresGrad || weight?.requiresGrad || bias?.requiresGrad)) {
-      return noGrad(() => batchNorm(x, stats, weight, bias, eps));
-    }
-    const rstd = noGrad(() => add(stats.variance, eps).pow(-0.5));
-    const centred = sub(x, stats.mean);
-    if (weight === null || bias === null) return mul(centred, rstd);
-    return add(mul(centred, mul(weight, rstd)), bias);
   }
 
   protected override describe(): string {
     return `${this.features}, eps ${this.eps}, momentum ${this.momentum}`;
   }
-}
-
-/** running = (1 − share)·running + share·factor·batch, in f64 before it is stored. */
-function move(running: Tensor, batch: Tensor, share: number, factor: number): void {
-  const target = running.floats;
-  const source = batch.floats;
-  for (let i = 0; i < target.length; i++) target[i] = (1 - share) * target[i] + share * (factor * source[i]);
-  running.storage.version++;
 }

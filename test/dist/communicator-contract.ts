@@ -179,6 +179,19 @@ const collectives: CommCase[] = [
     },
   },
   {
+    name: 'reductions of two channels, called in another order on each rank',
+    run(comm) {
+      const own = new Float32Array(5000).fill(comm.rank);
+      const other = new Float32Array(3).fill(1);
+      const calls = [() => comm.allReduceAsync(own), () => comm.allReduceAsync(other, 'sum', 1)];
+      if (comm.rank % 2 === 1) calls.reverse();
+      for (const handle of calls.map((call) => call())) handle.wait();
+      assert.ok(own.every((value) => value === (comm.size * (comm.size - 1)) / 2));
+      assert.ok(other.every((value) => value === comm.size));
+      assert.throws(() => comm.allReduceAsync(other, 'sum', 4), /from 0 to 3 for channel/);
+    },
+  },
+  {
     name: 'allGather of different lengths',
     run(comm) {
       const parts = comm.allGather(new Int32Array(comm.rank * 2000).fill(comm.rank));

@@ -2,67 +2,19 @@
  * The MPI communicator under mpirun: the contract with 1 to 4 ranks, and jobs that end badly. A test launches real processes
  * (mpi-worker.ts) and reads their lines. Skipped where mpirun or the addon is not there.
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import type { ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { communicatorContract } from './communicator-contract.js';
+import { hasMpi, type Job, type LaunchOptions, type Line, launch as launchWorker } from './mpi-launch.js';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const hasMpi =
-  existsSync(`${root}/build/mpi.node`) &&
-  spawnSync('mpirun', ['--version'], { stdio: 'ignore' }).status === 0;
-const isOpenMpi =
-  hasMpi && spawnSync('mpirun', ['--version'], { encoding: 'utf8' }).stdout.includes('Open MPI');
-const flags = isOpenMpi
-  ? ['--allow-run-as-root', '--oversubscribe', '--mca', 'mpi_yield_when_idle', '1']
-  : [];
-
-interface Line {
-  readonly rank: number;
-  readonly name?: string;
-  readonly error?: string;
-  readonly milliseconds?: number;
-  readonly pid?: number;
-}
-
-interface Job {
-  readonly code: number | null;
-  readonly lines: readonly Line[];
-  readonly err: string;
-  readonly seconds: number;
-}
-
-interface Watch {
-  /** Called with the lines so far whenever there are more. */
-  onLines(lines: readonly Line[], launcher: ChildProcess): void;
-}
-
-function launch(ranks: number, scene: string, settings: object = {}, watch?: Watch): Promise<Job> {
-  const start = performance.now();
-  const worker = ['--import', 'tsx', 'test/dist/mpi-worker.ts', scene, JSON.stringify(settings)];
-  const child = spawn('mpirun', [...flags, '-n', String(ranks), process.execPath, ...worker], { cwd: root });
-  const limit = setTimeout(() => child.kill('SIGKILL'), 60_000);
-  let out = '';
-  let err = '';
-  const lines = () =>
-    out
-      .split('\n')
-      .filter((line) => line.startsWith('{') && line.endsWith('}'))
-      .map((line) => JSON.parse(line) as Line);
-  child.stdout.on('data', (data) => {
-    out += data;
-    watch?.onLines(lines(), child);
-  });
-  child.stderr.on('data', (data) => {
-    err += data;
-  });
-  return new Promise((resolve) => {
-    child.on('close', (code) => {
-      clearTimeout(limit);
-      resolve({ code, lines: lines(), err, seconds: (performance.now() - start) / 1000 });
-    });
-  });
+function launch(
+  ranks: number,
+  scene: string,
+  settings: object = {},
+  options: LaunchOptions = {},
+): Promise<Job> {
+  return launchWorker(ranks, ['mpi-worker.ts', scene, JSON.stringify(settings)], options);
 }
 
 /** Whether a process has ended; one that nobody has waited for yet has. */

@@ -35,6 +35,10 @@ export function checkReduction(where: string, reduction: Reduction): number {
   return code;
 }
 
+export function checkChannel(where: string, channel: number): number {
+  return checkInteger(where, 'channel', channel, 0, 3);
+}
+
 /** One array for each rank. */
 export function checkParts(where: string, name: string, { size }: Place, parts: readonly CommArray[]): void {
   if (parts.length !== size)

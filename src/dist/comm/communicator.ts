@@ -54,8 +54,12 @@ export interface Communicator {
 
   /** Combines the arrays of all ranks, in place. */
   allReduce(data: ReduceArray, reduction?: Reduction): void;
-  /** The same under way: start a bucket of gradients as soon as it is complete, wait before the optimiser's step. */
-  allReduceAsync(data: ReduceArray, reduction?: Reduction): CommHandle;
+  /**
+   * The same under way: start a bucket of gradients as soon as it is complete, wait before the optimiser's step.
+   * Reductions of one `channel` (0 to 3) are called in the same order on all ranks, those of different channels in any;
+   * all other collectives are of channel 0.
+   */
+  allReduceAsync(data: ReduceArray, reduction?: Reduction, channel?: number): CommHandle;
   /** The arrays of all ranks, which may differ in length. */
   allGather<T extends CommArray>(data: T): T[];
   /** Copies `data` of the root into `data` of all others. */

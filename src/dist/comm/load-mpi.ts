@@ -20,7 +20,7 @@ export interface MpiAddon {
   barrier(): number;
   broadcast(root: number, data: CommArray): number;
   exchange(sends: readonly CommArray[], recvs: readonly CommArray[]): number;
-  allReduce(data: ReduceArray, reduction: number): number;
+  allReduce(data: ReduceArray, reduction: number, channel: number): number;
   rows(kind: number, owner: number, table: string, ids: Int32Array, rows: ReduceArray, width: number): number;
   /** Blocks; gives the text of an error or an empty text. The number is forgotten. */
   wait(id: number): string;

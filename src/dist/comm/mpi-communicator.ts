@@ -7,6 +7,7 @@
 import { CommError, checkNumber, StateError } from '../../util/errors.js';
 import {
   checkArray,
+  checkChannel,
   checkOwnPart,
   checkParts,
   checkPeer,
@@ -133,10 +134,11 @@ export class MpiCommunicator implements Communicator {
     this.allReduceAsync(data, reduction).wait();
   }
 
-  allReduceAsync(data: ReduceArray, reduction: Reduction = 'sum'): CommHandle {
+  allReduceAsync(data: ReduceArray, reduction: Reduction = 'sum', channel = 0): CommHandle {
     this.#check();
     checkReduceArray('allReduce', 'data', data);
-    return this.#track(this.#addon.allReduce(data, checkReduction('allReduce', reduction)), data);
+    const code = checkReduction('allReduce', reduction);
+    return this.#track(this.#addon.allReduce(data, code, checkChannel('allReduce', channel)), data);
   }
 
   allGather<T extends CommArray>(data: T): T[] {

@@ -5,6 +5,7 @@
 import { CommError, StateError } from '../../util/errors.js';
 import {
   checkArray,
+  checkChannel,
   checkOwnPart,
   checkParts,
   checkPeer,
@@ -126,7 +127,8 @@ export class SelfCommunicator implements Communicator {
     checkReduction('allReduce', reduction);
   }
 
-  allReduceAsync(data: ReduceArray, reduction: Reduction = 'sum'): CommHandle {
+  allReduceAsync(data: ReduceArray, reduction: Reduction = 'sum', channel = 0): CommHandle {
+    checkChannel('allReduce', channel);
     this.allReduce(data, reduction);
     return complete;
   }

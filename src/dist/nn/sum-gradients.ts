@@ -1,0 +1,89 @@
+/**
+ * The steps of which sums of gradients over ranks are made: who has which gradient, dense ones packed into an array,
+ * sparse rows one after the other.
+ */
+import type { FloatArray } from '../../native/index.js';
+import { SparseRows, Tensor, unscoped } from '../../tensor/index.js';
+import type { Communicator } from '../comm/communicator.js';
+
+/** What some rank has for parameter i; the same on all ranks. */
+export interface GradientFlags {
+  dense(i: number): boolean;
+  sparse(i: number): boolean;
+  /** Added to after its bucket had left. */
+  late(i: number): boolean;
+}
+
+/** Collective: tells all ranks which gradients there are. */
+export function agree(
+  comm: Communicator,
+  parameters: readonly Tensor[],
+  isLate: (p: Tensor) => boolean,
+  channel: number,
+): GradientFlags {
+  const flags = new Int32Array(3 * parameters.length);
+  for (const [i, p] of parameters.entries()) {
+    flags[3 * i] = p.ownGrad === null ? 0 : 1;
+    flags[3 * i + 1] = p.sparseGrad === null ? 0 : 1;
+    flags[3 * i + 2] = isLate(p) ? 1 : 0;
+  }
+  comm.allReduceAsync(flags, 'max', channel).wait();
+  return {
+    dense: (i) => flags[3 * i] === 1,
+    sparse: (i) => flags[3 * i + 1] === 1,
+    late: (i) => flags[3 * i + 2] === 1,
+  };
+}
+
+/** Waits for a sum and makes it the gradient of the wanted parameters; the others keep what they have. */
+export type FinishSum = (wanted: (p: Tensor) => boolean) => void;
+
+/** Collective: starts the sum of the gradients of parameters of one dtype; null counts as 0. */
+export function sumDense(comm: Communicator, parameters: readonly Tensor[], channel: number): FinishSum {
+  const total = parameters.reduce((sum, p) => sum + p.size, 0);
+  const bucket = unscoped(() => Tensor.allocate(parameters[0].dtype, [total]));
+  const places = placesIn(bucket.floats, parameters);
+  for (const [i, p] of parameters.entries()) {
+    if (p.ownGrad !== null) places[i].set(p.ownGrad.floats);
+    else places[i].fill(0);
+    p.sparseGrad?.addTo(places[i]);
+  }
+  const handle = comm.allReduceAsync(bucket.floats, 'sum', channel);
+  return (wanted) => {
+    handle.wait();
+    for (const [i, p] of parameters.entries()) if (wanted(p)) setGradient(p, places[i]);
+    bucket.dispose();
+  };
+}
+
+function placesIn(all: FloatArray, parameters: readonly Tensor[]): FloatArray[] {
+  let at = 0;
+  return parameters.map((p) => {
+    at += p.size;
+    return all.subarray(at - p.size, at);
+  });
+}
+
+function setGradient(p: Tensor, values: FloatArray): void {
+  let gradient = p.ownGrad;
+  if (gradient === null) {
+    gradient = unscoped(() => Tensor.allocate(p.dtype, p.shape));
+    p.setOwnGrad(gradient);
+  }
+  gradient.floats.set(values);
+  gradient.storage.version++;
+  p.sparseGrad = null;
+}
+
+/** Collective: the gradient rows of all ranks in rank order, each id once. */
+export function sumSparse(comm: Communicator, p: Tensor): void {
+  const own = p.sparseGrad?.coalesce() ?? new SparseRows(p.shape, new Int32Array(0), emptyLike(p));
+  const ids = comm.allGather(own.ids);
+  const rows = comm.allGather(own.rows);
+  const parts = ids.map((list, rank) => new SparseRows(p.shape, list, rows[rank]));
+  p.sparseGrad = parts.reduce((sum, part) => sum.concat(part)).coalesce();
+}
+
+function emptyLike(p: Tensor): FloatArray {
+  return p.dtype === 'f64' ? new Float64Array(0) : new Float32Array(0);
+}

@@ -1,0 +1,57 @@
+/**
+ * What every batch normalisation does with running statistics, whether a batch is on one worker or on several: moving them
+ * towards the batch, and normalising by them as constants.
+ */
+import {
+  add,
+  batchNorm,
+  type ColumnStats,
+  isGradEnabled,
+  mul,
+  noGrad,
+  sub,
+  type Tensor,
+} from '../tensor/index.js';
+
+export interface RunningStats {
+  readonly momentum: number | null;
+  readonly runningMean: Tensor | null;
+  readonly runningVar: Tensor | null;
+  readonly numBatchesTracked: Tensor | null;
+}
+
+/** Moves running statistics towards those of a batch of `rows` rows, the variance towards the unbiased one. */
+export function trackStats(running: RunningStats, { mean, variance }: ColumnStats, rows: number): void {
+  const { runningMean, runningVar, numBatchesTracked } = running;
+  if (runningMean === null || runningVar === null || numBatchesTracked === null) return;
+  const batches = ++numBatchesTracked.array[0];
+  const share = running.momentum ?? 1 / batches;
+  move(runningMean, mean, share, 1);
+  move(runningVar, variance, share, rows / (rows - 1));
+  numBatchesTracked.storage.version++;
+}
+
+export interface Affine {
+  readonly weight: Tensor | null;
+  readonly bias: Tensor | null;
+  readonly eps: number;
+}
+
+/** Normalises by statistics that are constants: no gradient flows through them. */
+export function normByStats(x: Tensor, stats: ColumnStats, { weight, bias, eps }: Affine): Tensor {
+  if (!isGradEnabled() || !(x.requiresGrad || weight?.requiresGrad || bias?.requiresGrad)) {
+    return noGrad(() => batchNorm(x, stats, weight, bias, eps));
+  }
+  const rstd = noGrad(() => add(stats.variance, eps).pow(-0.5));
+  const centred = sub(x, stats.mean);
+  if (weight === null || bias === null) return mul(centred, rstd);
+  return add(mul(centred, mul(weight, rstd)), bias);
+}
+
+/** running = (1 − share)·running + share·factor·batch, in f64 before it is stored. */
+function move(running: Tensor, batch: Tensor, share: number, factor: number): void {
+  const target = running.floats;
+  const source = batch.floats;
+  for (let i = 0; i < target.length; i++) target[i] = (1 - share) * target[i] + share * (factor * source[i]);
+  running.storage.version++;
+}

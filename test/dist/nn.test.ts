@@ -1,0 +1,24 @@
+/** Gradients, parameters and batch norm over workers: one worker here, several under mpirun. */
+import { SelfCommunicator } from 'skein/dist';
+import { describe, expect, it } from 'vitest';
+import { hasMpi, launch } from './mpi-launch.js';
+import { nnCases } from './nn-cases.js';
+
+describe('one worker', () => {
+  it.each(nnCases)('$name', async ({ run }) => {
+    await run(new SelfCommunicator());
+  });
+});
+
+describe.skipIf(!hasMpi)('MPI', () => {
+  it.each([2, 3, 4])(
+    '%i ranks',
+    async (ranks) => {
+      const { code, lines, err } = await launch(ranks, ['case-worker.ts', 'nn-cases.js', 'nnCases']);
+      expect(lines.filter(({ error }) => error !== '')).toEqual([]);
+      expect({ code, err }).toEqual({ code: 0, err: '' });
+      expect(lines.length).toBe(ranks * nnCases.length);
+    },
+    90_000,
+  );
+});
