@@ -49,18 +49,24 @@ export function checkMail(where: string, sizes: StateSizes, delta: MailDelta, nu
   return { mailNodes, mail, mailTime, mailEvents };
 }
 
-/** Refuses rows that would turn a node's clock back. */
-export function checkClock(where: string, state: StateArrays, slots: number, delta: PlainDelta): void {
+/** Refuses rows that would turn a node's clock back. @param nameOf the id by which the message names a node. */
+export function checkClock(
+  where: string,
+  state: StateArrays,
+  slots: number,
+  delta: PlainDelta,
+  nameOf: (node: number) => number = (node) => node,
+): void {
   const { nodes, memoryTime, mailNodes, mailTime } = delta;
   for (let i = 0; i < nodes.length; i++) {
     const stored = state.memoryTime[nodes[i]];
-    if (memoryTime[i] < stored) throw turnedBack(where, 'memory', nodes[i], memoryTime[i], stored);
+    if (memoryTime[i] < stored) throw turnedBack(where, 'memory', nameOf(nodes[i]), memoryTime[i], stored);
   }
   for (let i = 0; i < mailNodes.length; i++) {
     const node = mailNodes[i];
     if (state.count[node] === 0) continue;
     const stored = state.mailTime[latestSlot(state, slots, node)];
-    if (mailTime[i] < stored) throw turnedBack(where, 'mail', node, mailTime[i], stored);
+    if (mailTime[i] < stored) throw turnedBack(where, 'mail', nameOf(node), mailTime[i], stored);
   }
 }
 

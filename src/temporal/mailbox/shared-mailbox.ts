@@ -4,16 +4,15 @@
  * A commit is checked first and applied as a whole or not at all. Of several rows for one node the one of the greatest
  * (time, event) counts, whatever their order; a time before the stored one is refused. Gradients end here: what is
  * stored has none, what is read has none. Mail is [own memory ‖ the other end's memory]; the features of its event are
- * looked up by event row. Distributed writing and replicas of shared nodes are not its business.
+ * looked up by event row. Where the rows lie is the store's business: here, or with several workers (src/dist/temporal),
+ * which then make the same calls.
  *
  * After the mailbox of StarryGL and TGL (Zhou et al.: "TGL", VLDB 2022), with the clock rule of TGN (Rossi et al., 2020).
  */
-import { kernels } from '../../native/index.js';
-import { type Ids, Tensor, zeros } from '../../tensor/index.js';
+import { type Ids, type Tensor, zeros } from '../../tensor/index.js';
 import { checkIds } from '../../tensor/ops/common.js';
 import { checkInteger, checkNumber, expected, StateError, ValueError } from '../../util/errors.js';
 import {
-  checkClock,
   checkMail,
   checkMemory,
   checkNodes,
@@ -21,21 +20,16 @@ import {
   type MemoryDelta,
   type PlainDelta,
 } from './check-delta.js';
-import { mailFeatures, readWholeMail, withFeatures } from './mail-features.js';
+import { LocalStore } from './local-store.js';
+import { mailFeatures, withFeatures } from './mail-features.js';
 import { type MailBoxShape, type MemoryParam, mailBoxShape } from './memory-param.js';
 import { LatestFinder } from './merge.js';
 import { type MailEvents, makeMail } from './messages.js';
 import type { MailBoxRows, StateDelta } from './rows.js';
 import { checkSnapshot, joinDeltas, type MailBoxSnapshot, takeSnapshot } from './snapshot.js';
-import {
-  allocateState,
-  bytesPerNode,
-  resetState,
-  type StateArrays,
-  type StateSizes,
-  stateNames,
-} from './state.js';
-import { StateWriter } from './state-writer.js';
+import { bytesPerNode, type StateSizes } from './state.js';
+import type { StateStore, StoreFactory, WholeFeatures } from './state-store.js';
+import { latestMemory } from './update-memory.js';
 
 export interface MailBoxOptions {
   readonly numNodes: number;
@@ -49,6 +43,8 @@ export interface MailBoxOptions {
   readonly dtype?: 'f32' | 'f64';
   /** Time of nodes that nothing happened to (0); earlier events are refused. */
   readonly startTime?: number;
+  /** Where the rows lie; in this process by default. */
+  readonly store?: StoreFactory;
 }
 
 /** Mail with the features of its events. */
@@ -66,10 +62,10 @@ export class SharedMailBox {
   readonly sharedNodes: Int32Array;
   readonly #edgeFeatures: () => Float32Array | null;
   readonly #finder = new LatestFinder();
-  readonly #writer: StateWriter;
+  readonly #store: StateStore;
   #sizes: StateSizes;
-  #capacity: number;
-  #state: StateArrays;
+  /** What `check` was given last: its commit follows. */
+  #checked: { readonly delta: StateDelta; readonly plain: PlainDelta } | null = null;
   #pending: PlainDelta[] = [];
   #version = 0;
 
@@ -87,9 +83,7 @@ export class SharedMailBox {
     this.#sizes = { numNodes, width, slots, meanWidth, dtype, startTime };
     this.sharedNodes = checkIds(where, 'sharedNodes', options.sharedNodes ?? [], numNodes).slice();
     this.#edgeFeatures = options.edgeFeatures ?? (() => null);
-    this.#capacity = numNodes;
-    this.#state = allocateState(this.#sizes, numNodes);
-    this.#writer = new StateWriter(this.#finder, combine);
+    this.#store = options.store?.(this.#sizes, combine) ?? new LocalStore(this.#sizes, combine);
   }
 
   get numNodes(): number {
@@ -99,6 +93,11 @@ export class SharedMailBox {
   /** Bytes of what is known of all nodes. */
   get bytes(): number {
     return this.numNodes * bytesPerNode(this.#sizes);
+  }
+
+  /** Bytes that this process holds: all of them, or a worker's part. */
+  get localBytes(): number {
+    return this.#store.bytes;
   }
 
   /** Commits since the beginning; restored with a snapshot, so that a reader can tell whether its rows are current. */
@@ -113,24 +112,17 @@ export class SharedMailBox {
 
   /** Forgets everything, also what waits; the beginning of an epoch. */
   reset(): void {
-    resetState(this.#state, this.#sizes.startTime);
+    this.#store.reset();
     this.#pending = [];
+    this.#checked = null;
     this.#version++;
   }
 
   /** Makes room for new nodes, which start empty. */
   grow(numNodes: number): void {
     checkInteger('grow', 'numNodes', numNodes, this.numNodes, 2 ** 31 - 2);
-    const sizes = { ...this.#sizes, numNodes };
-    if (numNodes > this.#capacity) {
-      // Nothing is changed before there is room for everything.
-      const capacity = Math.max(numNodes, Math.min(2 * this.#capacity, 2 ** 31 - 2));
-      const grown = allocateState(sizes, capacity);
-      for (const name of stateNames) (grown[name] as Float64Array).set(this.#state[name] as Float64Array);
-      this.#capacity = capacity;
-      this.#state = grown;
-    }
-    this.#sizes = sizes;
+    this.#store.grow(numNodes);
+    this.#sizes = { ...this.#sizes, numNodes };
   }
 
   // --- reading -------------------------------------------------------------------------------------------------------
@@ -140,43 +132,16 @@ export class SharedMailBox {
    * @param whole read mails together with the features of their events where a node has one mail (`wholeMail`).
    */
   read(ids: Int32Array, whole = false): MailBoxRows {
-    if (!(ids instanceof Int32Array)) throw new ValueError(expected('read', 'an Int32Array', 'ids', ids));
-    checkNodes('read', 'ids', ids, this.numNodes);
-    const n = ids.length;
-    const state = this.#state;
-    const { width, slots, dtype, meanWidth } = this.#sizes;
-    const gather = kernels().gatherRows;
-    const memory = Tensor.allocate(dtype, [n, width]);
-    const mailEvents = new Int32Array(n * slots);
-    gather(state.mailEvents, ids, mailEvents, n, slots * 4);
-    const features = whole && slots === 1 && meanWidth === 0 ? this.#edgeFeatures() : null;
-    const wholeMail =
-      features instanceof Float32Array && dtype === 'f32' && this.dimEdgeFeat > 0
-        ? readWholeMail(state.mail, ids, features, mailEvents, 2 * width, this.dimEdgeFeat)
-        : null;
-    const mail =
-      wholeMail?.rows.view([n, 2 * width], wholeMail.rows.strides) ??
-      Tensor.allocate(dtype, [n, slots * 2 * width]);
-    const rows = {
-      nodes: ids.slice(),
-      memory,
-      memoryTime: new Float64Array(n),
-      mail,
-      mailEvents,
-      mailTime: new Float64Array(n * slots),
-      mailCount: new Int32Array(n),
-    };
-    const elementBytes = memory.floats.BYTES_PER_ELEMENT;
-    gather(state.memory, ids, memory.floats, n, width * elementBytes);
-    gather(state.memoryTime, ids, rows.memoryTime, n, 8);
-    gather(state.mailTime, ids, rows.mailTime, n, slots * 8);
-    gather(state.count, ids, rows.mailCount, n, 4);
-    if (wholeMail !== null) return { ...rows, wholeMail };
-    gather(state.mail, ids, mail.floats, n, slots * 2 * width * elementBytes);
-    if (meanWidth === 0) return rows;
-    const means = Tensor.allocate(dtype, [n * slots, meanWidth]);
-    gather(state.mailFeatures, ids, means.floats, n, slots * meanWidth * elementBytes);
-    return { ...rows, mailFeatures: means };
+    return this.readEach([ids], whole)[0];
+  }
+
+  /** The same for several lists: with several workers, in one exchange. */
+  readEach(lists: readonly Int32Array[], whole = false): MailBoxRows[] {
+    for (const ids of lists) {
+      if (!(ids instanceof Int32Array)) throw new ValueError(expected('read', 'an Int32Array', 'ids', ids));
+      checkNodes('read', 'ids', ids, this.numNodes);
+    }
+    return this.#store.read(lists, whole ? this.#wholeFeatures() : null);
   }
 
   /** Features of the events of `rows`' mails [n·K, E], zeros where no mail lies; null when events have none. */
@@ -200,18 +165,7 @@ export class SharedMailBox {
   /** Every node once, with the row of its greatest (time, event). */
   getUpdateMemory(ids: Int32Array, memory: Tensor, times: Float64Array, events?: Int32Array): MemoryDelta {
     const all = { nodes: ids, memory, memoryTime: times, memoryEvents: events ?? unknownEvents(ids) };
-    const checked = checkMemory('getUpdateMemory', this.#sizes, all);
-    const { nodes, rows } = this.#finder.find(ids, times, all.memoryEvents);
-    const picked = Tensor.allocate(memory.dtype, [rows.length, this.shape.width]);
-    const rowBytes = this.shape.width * checked.memory.BYTES_PER_ELEMENT;
-    kernels().gatherRows(checked.memory, rows, picked.floats, rows.length, rowBytes);
-    const memoryTime = new Float64Array(rows.length);
-    const memoryEvents = new Int32Array(rows.length);
-    for (let i = 0; i < rows.length; i++) {
-      memoryTime[i] = times[rows[i]];
-      memoryEvents[i] = all.memoryEvents[rows[i]];
-    }
-    return { nodes, memory: picked, memoryTime, memoryEvents };
+    return latestMemory('getUpdateMemory', this.#sizes, this.#finder, all);
   }
 
   /** The mail of a batch of events; with `mail_combine: mean` all of it, otherwise the latest of every node. */
@@ -224,12 +178,15 @@ export class SharedMailBox {
 
   /** Applies a change as a whole, or throws and leaves everything as it was. */
   commit(delta: StateDelta): void {
-    this.#apply('commit', this.#check('commit', delta));
+    const checked = this.#checked?.delta === delta ? this.#checked.plain : null;
+    this.#apply('commit', checked ?? this.#check('commit', delta));
   }
 
-  /** Throws what `commit` would throw, and changes nothing. */
+  /** Throws what `commit` would throw, and changes nothing; the change must stay as it is until it is committed. */
   check(delta: StateDelta): void {
-    checkClock('commit', this.#state, this.shape.slots, this.#check('commit', delta));
+    const plain = this.#check('commit', delta);
+    this.#store.check('commit', plain);
+    this.#checked = { delta, plain };
   }
 
   /** Commits memory alone. */
@@ -258,9 +215,11 @@ export class SharedMailBox {
 
   /** Applies all that waits as one commit, so the order of arrival plays no part. When it is refused it waits on. */
   drain(): void {
-    if (this.#pending.length === 0) return;
-    this.#apply('drain', joinDeltas(this.#pending, this.#sizes.dtype));
-    this.#pending = [];
+    if (this.#pending.length > 0 || this.#store.collective) {
+      this.#apply('drain', joinDeltas(this.#pending, this.#sizes.dtype));
+      this.#pending = [];
+    }
+    this.#store.settle();
   }
 
   /** Drops what waits. */
@@ -271,18 +230,17 @@ export class SharedMailBox {
   // --- checkpoints ---------------------------------------------------------------------------------------------------
 
   snapshot(): MailBoxSnapshot {
-    const pending = joinDeltas(this.#pending, this.#sizes.dtype);
-    return takeSnapshot(this.#state, this.#sizes, this.#version, pending);
+    const pending = this.#store.gatherPending(joinDeltas(this.#pending, this.#sizes.dtype));
+    return takeSnapshot(this.#store.copy(), this.#sizes, this.#version, pending);
   }
 
   /** Becomes what the snapshot was taken of; one that does not fit is refused and changes nothing. */
   restore(snapshot: MailBoxSnapshot): void {
-    const pending = checkSnapshot(snapshot, this.#state, this.#sizes, this.#knownEvents());
-    // Room beyond numNodes must be empty for nodes to come.
-    resetState(this.#state, this.#sizes.startTime);
-    for (const name of stateNames)
-      (this.#state[name] as Float64Array).set(snapshot.arrays[name] as Float64Array);
-    this.#pending = pending.nodes.length + pending.mailNodes.length > 0 ? [pending] : [];
+    const pending = checkSnapshot(snapshot, this.#sizes, this.#knownEvents());
+    this.#store.load(snapshot.arrays);
+    const waits = pending.nodes.length + pending.mailNodes.length > 0 && this.#store.takesPending;
+    this.#pending = waits ? [pending] : [];
+    this.#checked = null;
     this.#version = snapshot.version;
   }
 
@@ -337,19 +295,28 @@ export class SharedMailBox {
     return features === null ? Infinity : Math.floor(features.length / this.dimEdgeFeat);
   }
 
+  /** Features that can lie beside mails: those of one mail per node. */
+  #wholeFeatures(): WholeFeatures | null {
+    const { slots, meanWidth, dtype } = this.#sizes;
+    if (slots !== 1 || meanWidth > 0 || dtype !== 'f32' || this.dimEdgeFeat === 0) return null;
+    const features = this.#edgeFeatures();
+    return features instanceof Float32Array ? { features, width: this.dimEdgeFeat } : null;
+  }
+
   #queue(delta: PlainDelta): void {
     this.#pending.push(joinDeltas([delta], this.#sizes.dtype));
   }
 
   #apply(where: string, delta: PlainDelta): void {
-    checkClock(where, this.#state, this.shape.slots, delta);
-    const needed = this.#sizes.meanWidth > 0 && delta.mailNodes.length > 0;
+    const { meanWidth } = this.#sizes;
+    const needed = meanWidth > 0 && (delta.mailNodes.length > 0 || this.#store.collective);
     const features = needed ? this.#edgeFeatures() : null;
-    if (needed && features === null) {
+    if (needed && features === null && delta.mailNodes.length > 0) {
       const advice = 'The mean of mails needs the features of their events.';
       throw new StateError(expected(where, 'features of events', 'edgeFeatures', null, advice));
     }
-    this.#writer.write(this.#state, this.#sizes, delta, features);
+    this.#checked = null;
+    this.#store.write(where, delta, features);
     this.#version++;
   }
 }

@@ -2,7 +2,7 @@
 import { type FloatArray, kernels, type TypedArray } from '../../native/index.js';
 import { expected, FormatError } from '../../util/errors.js';
 import type { PlainDelta } from './check-delta.js';
-import { copyState, type StateArrays, type StateSizes, stateNames, stateWidths } from './state.js';
+import { type StateName, type StateSizes, stateNames, stateType, stateWidths } from './state.js';
 
 export interface MailBoxSnapshot {
   /** Number of commits so far. */
@@ -19,24 +19,20 @@ const pendingNames = [
   ...(['mailNodes', 'mail', 'mailTime', 'mailEvents'] as const),
 ] as const;
 
+/** @param copied the arrays of all nodes; kept. */
 export function takeSnapshot(
-  state: StateArrays,
+  copied: Readonly<Record<StateName, TypedArray>>,
   sizes: StateSizes,
   version: number,
   pending: PlainDelta,
 ): MailBoxSnapshot {
-  const arrays: Record<string, TypedArray> = copyState(state, sizes);
+  const arrays: Record<string, TypedArray> = { ...copied };
   for (const name of pendingNames) arrays[`pending.${name}`] = pending[name].slice();
   return { version, numNodes: sizes.numNodes, width: sizes.width, slots: sizes.slots, arrays };
 }
 
 /** Refuses a snapshot that does not fit before anything is changed; returns what waits in it. */
-export function checkSnapshot(
-  snapshot: MailBoxSnapshot,
-  state: StateArrays,
-  sizes: StateSizes,
-  numEvents: number,
-): PlainDelta {
+export function checkSnapshot(snapshot: MailBoxSnapshot, sizes: StateSizes, numEvents: number): PlainDelta {
   const where = 'restore';
   if (typeof snapshot !== 'object' || snapshot === null || typeof snapshot.arrays !== 'object')
     throw new FormatError(expected(where, 'what snapshot() returned', 'snapshot', snapshot));
@@ -52,9 +48,9 @@ export function checkSnapshot(
     throw new FormatError(expected(where, 'a number of commits', 'version', snapshot.version));
   const widths = stateWidths(sizes);
   for (const name of stateNames) {
-    checkArray(snapshot, name, state[name].constructor, sizes.numNodes * widths[name]);
+    checkArray(snapshot, name, stateType(sizes, name), sizes.numNodes * widths[name]);
   }
-  const floats = state.memory.constructor;
+  const floats = stateType(sizes, 'memory');
   const rows = snapshot.arrays['pending.nodes']?.length ?? 0;
   const mails = snapshot.arrays['pending.mailNodes']?.length ?? 0;
   const lengths = { nodes: rows, memory: rows * sizes.width, memoryTime: rows, memoryEvents: rows };

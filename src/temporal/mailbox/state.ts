@@ -56,6 +56,16 @@ export const stateNames = [
   ...(['mailFeatures', 'cursor', 'count'] as const),
 ] as const satisfies readonly StateName[];
 
+/** The class of an array. */
+export function stateType(
+  { dtype }: StateSizes,
+  name: StateName,
+): Float32ArrayConstructor | Float64ArrayConstructor | Int32ArrayConstructor {
+  if (name === 'memory' || name === 'mail' || name === 'mailFeatures')
+    return dtype === 'f64' ? Float64Array : Float32Array;
+  return name === 'memoryTime' || name === 'mailTime' ? Float64Array : Int32Array;
+}
+
 /** Bytes of everything that is known of one node. */
 export function bytesPerNode(sizes: StateSizes): number {
   const { memory, mail, mailFeatures, mailTime, mailEvents } = stateWidths(sizes);

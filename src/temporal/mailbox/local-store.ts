@@ -1,0 +1,91 @@
+/** The rows of a mailbox in the memory of this process. */
+import type { TypedArray } from '../../native/index.js';
+import { checkClock, type PlainDelta } from './check-delta.js';
+import { LatestFinder } from './merge.js';
+import { readRows } from './read-rows.js';
+import type { MailBoxRows } from './rows.js';
+import {
+  allocateState,
+  bytesPerNode,
+  copyState,
+  resetState,
+  type StateArrays,
+  type StateName,
+  type StateSizes,
+  stateNames,
+} from './state.js';
+import type { StateStore, WholeFeatures } from './state-store.js';
+import { StateWriter } from './state-writer.js';
+
+export class LocalStore implements StateStore {
+  readonly collective = false;
+  readonly takesPending = true;
+  readonly #writer: StateWriter;
+  readonly #nameOf: (node: number) => number;
+  #sizes: StateSizes;
+  #capacity: number;
+  #state: StateArrays;
+
+  /** @param nameOf the id by which messages name a node. */
+  constructor(
+    sizes: StateSizes,
+    combine: 'last' | 'mean',
+    nameOf: (node: number) => number = (node) => node,
+  ) {
+    this.#sizes = sizes;
+    this.#capacity = sizes.numNodes;
+    this.#state = allocateState(sizes, sizes.numNodes);
+    this.#writer = new StateWriter(new LatestFinder(), combine);
+    this.#nameOf = nameOf;
+  }
+
+  get bytes(): number {
+    return this.#sizes.numNodes * bytesPerNode(this.#sizes);
+  }
+
+  reset(): void {
+    resetState(this.#state, this.#sizes.startTime);
+  }
+
+  grow(numNodes: number): void {
+    const sizes = { ...this.#sizes, numNodes };
+    if (numNodes > this.#capacity) {
+      // Nothing is changed before there is room for everything.
+      const capacity = Math.max(numNodes, Math.min(2 * this.#capacity, 2 ** 31 - 2));
+      const grown = allocateState(sizes, capacity);
+      for (const name of stateNames) (grown[name] as Float64Array).set(this.#state[name] as Float64Array);
+      this.#capacity = capacity;
+      this.#state = grown;
+    }
+    this.#sizes = sizes;
+  }
+
+  read(lists: readonly Int32Array[], whole: WholeFeatures | null): MailBoxRows[] {
+    return lists.map((ids) => readRows(this.#state, this.#sizes, ids, ids.slice(), whole));
+  }
+
+  check(where: string, delta: PlainDelta): void {
+    checkClock(where, this.#state, this.#sizes.slots, delta, this.#nameOf);
+  }
+
+  write(where: string, delta: PlainDelta, features: Float32Array | null): void {
+    this.check(where, delta);
+    this.#writer.write(this.#state, this.#sizes, delta, features);
+  }
+
+  settle(): void {}
+
+  copy(): Record<StateName, TypedArray> {
+    return copyState(this.#state, this.#sizes);
+  }
+
+  load(arrays: Readonly<Record<string, TypedArray>>): void {
+    // Room beyond numNodes must be empty for nodes to come.
+    this.reset();
+    for (const name of stateNames) (this.#state[name] as Float64Array).set(arrays[name] as Float64Array);
+  }
+
+  gatherPending(delta: PlainDelta): PlainDelta {
+    return delta;
+  }
+}
