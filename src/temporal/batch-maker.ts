@@ -22,6 +22,13 @@ export interface Roots {
   readonly times: Float64Array;
 }
 
+/** Pairs with their roots and what was sampled for these. */
+export interface SampledPairs {
+  readonly pairs: Pairs;
+  readonly roots: Roots;
+  readonly sample: TemporalSample;
+}
+
 export class BatchMaker {
   readonly #graph: TemporalGraph;
   readonly #mailbox: SharedMailBox | null;
@@ -70,12 +77,28 @@ export class BatchMaker {
 
   /** The batch, with the state as it is now. */
   make(pairs: Pairs, roots: Roots, sample: TemporalSample): TemporalBatch {
+    return this.makeEach([{ pairs, roots, sample }])[0];
+  }
+
+  /** Several batches, all with the state as it is now. */
+  makeEach(all: readonly SampledPairs[]): TemporalBatch[] {
+    const found = all.map(({ roots, sample }) => {
+      // A model that samples nothing asks about its roots alone.
+      const last = sample.snapshots.map((window) => window[window.length - 1]?.srcNodes ?? roots.nodes);
+      return this.#index.unique(last);
+    });
+    const lists = found.map(({ nodes }) => nodes);
+    const states = this.#mailbox?.readEach(lists, true) ?? null;
+    return all.map((one, i) => ({ ...this.#stateless(one, found[i]), state: states?.[i] ?? null }));
+  }
+
+  #stateless(
+    { pairs, roots, sample }: SampledPairs,
+    { nodes, positions }: ReturnType<NodeIndex['unique']>,
+  ): Omit<TemporalBatch, 'state'> {
     const graph = this.#graph;
     const count = pairs.src.length;
     const { hops, snapshots } = sample;
-    // A model that samples nothing asks about its roots alone.
-    const last = snapshots.map((window) => window[window.length - 1]?.srcNodes ?? roots.nodes);
-    const { nodes, positions } = this.#index.unique(last);
     return {
       ...pairs,
       ...{ hops, snapshots, nodes, nodeOfRow: positions },
@@ -84,7 +107,6 @@ export class BatchMaker {
       srcRoots: range(0, count),
       dstRoots: range(count, 2 * count),
       negRoots: range(2 * count, roots.nodes.length),
-      state: this.#mailbox?.read(nodes, true) ?? null,
       // A stream that has not begun has no rows, but its events will have a width.
       edgeFeatures: graph.features ?? (graph.featureWidth > 0 ? new Float32Array(0) : null),
       featureWidth: graph.featureWidth,

@@ -15,9 +15,9 @@ export { type Latency, type OnlineOptions, OnlineScorer } from './online.js';
 export * from './partition/index.js';
 export {
   type StepOptimizer,
-  type StepResult,
   type TemporalModel,
   TemporalRuntime,
   type TemporalRuntimeOptions,
 } from './runtime.js';
+export type { EventBatch, StepResult, TemporalBatches, TemporalSteps } from './steps.js';
 export * from './updaters/index.js';

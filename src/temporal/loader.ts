@@ -10,13 +10,14 @@
  * for await (const batch of loader.epoch(0)) runtime.train(batch);
  */
 import type { TemporalGraph } from '../graph/index.js';
-import type { TemporalNeighborSampler, TemporalSample } from '../sample/index.js';
+import type { TemporalNeighborSampler } from '../sample/index.js';
 import { expected, ValueError } from '../util/errors.js';
 import type { TemporalBatch } from './batch.js';
-import { BatchMaker, type Pairs, type Roots, range } from './batch-maker.js';
+import { BatchMaker, type Pairs, type Roots, range, type SampledPairs } from './batch-maker.js';
 import { type BatchRowsOptions, batchBoundaries } from './batch-rows.js';
 import type { SharedMailBox } from './mailbox/index.js';
 import { disposeRows } from './mailbox/rows.js';
+import type { TemporalBatches } from './steps.js';
 
 /** Draws what did not happen: `amount` nodes for each of the events. */
 export interface NegativeSource {
@@ -37,13 +38,7 @@ export interface TemporalLoaderOptions extends BatchRowsOptions {
   readonly recycle?: boolean;
 }
 
-interface Pending {
-  readonly pairs: Pairs;
-  readonly roots: Roots;
-  readonly sample: TemporalSample;
-}
-
-export class TemporalLoader {
+export class TemporalLoader implements TemporalBatches<TemporalBatch> {
   readonly graph: TemporalGraph;
   readonly #options: TemporalLoaderOptions;
   readonly #rows: Int32Array | null;
@@ -78,7 +73,7 @@ export class TemporalLoader {
     const count = boundaries.length - 1;
     let next = from < count ? this.#start(boundaries, epoch, from) : null;
     for (let step = from; next !== null; step++) {
-      const now: Promise<Pending> = next;
+      const now: Promise<SampledPairs> = next;
       next = step + 1 < count ? this.#start(boundaries, epoch, step + 1) : null;
       // Failures of the one ahead are met when its turn comes; until then they are not unhandled.
       next?.catch(() => undefined);
@@ -96,7 +91,7 @@ export class TemporalLoader {
   }
 
   /** Sampling begins before this returns. */
-  async #start(boundaries: Int32Array, epoch: number, step: number): Promise<Pending> {
+  async #start(boundaries: Int32Array, epoch: number, step: number): Promise<SampledPairs> {
     const [begin, end] = [boundaries[step], boundaries[step + 1]];
     const { pairs, roots } = this.#prepare(this.#rows?.slice(begin, end) ?? range(begin, end), epoch);
     return { pairs, roots, sample: await this.#options.sampler.sampleAsync(roots, { epoch, step }) };

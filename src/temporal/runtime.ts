@@ -8,14 +8,21 @@
  * nothing.
  */
 
-import { kernels } from '../native/index.js';
-import { bceWithLogits, clipGradNorm, type Module } from '../nn/index.js';
-import { add, backward, full, gatherRows, noGrad, scope, type Tensor } from '../tensor/index.js';
-import { expected, StateError } from '../util/errors.js';
+import { clipGradNorm, type Module } from '../nn/index.js';
+import { backward, gatherRows, noGrad, scope, type Tensor } from '../tensor/index.js';
+import { StateError } from '../util/errors.js';
 import type { TemporalBatch } from './batch.js';
 import type { SharedMailBox } from './mailbox/index.js';
 import type { StateDelta } from './mailbox/rows.js';
 import type { TemporalOutput } from './models/output.js';
+import {
+  finiteScores,
+  type MailOptions,
+  pairLoss,
+  type StepResult,
+  stateDelta,
+  type TemporalSteps,
+} from './steps.js';
 
 /** Embeds the roots of a batch, says what their memory has become, and scores pairs of them. */
 export interface TemporalModel extends Module {
@@ -47,21 +54,12 @@ export interface TemporalRuntimeOptions {
   readonly useDstEmb?: boolean;
 }
 
-export interface StepResult {
-  /** Mean over events; 0 where nothing was scored. */
-  readonly loss: number;
-  /** Logits of the events [B]. */
-  readonly positive: Float32Array;
-  /** Logits of their negatives [B·q]. */
-  readonly negative: Float32Array;
-}
-
-export class TemporalRuntime {
+export class TemporalRuntime implements TemporalSteps<TemporalBatch> {
   readonly model: TemporalModel;
   readonly mailbox: SharedMailBox | null;
   readonly #optimizer: StepOptimizer | null;
   readonly #maxGradNorm: number;
-  readonly #mailOptions: { readonly useSrcEmb: boolean; readonly useDstEmb: boolean };
+  readonly #mailOptions: MailOptions;
 
   constructor(options: TemporalRuntimeOptions) {
     this.model = options.model;
@@ -80,12 +78,9 @@ export class TemporalRuntime {
       );
     return scope(() => {
       const out = this.#mode(true).model.forward(batch);
-      const { positive, negative } = this.model.score(out, batch);
-      const loss = add(
-        bceWithLogits(positive, like(positive, 1)),
-        bceWithLogits(negative, like(negative, 0)),
-      );
-      const step = result(loss, positive, negative);
+      const scores = this.model.score(out, batch);
+      const loss = pairLoss(scores);
+      const step = finiteScores(loss, scores);
       const delta = this.mailbox === null ? null : this.#delta(batch, out);
       // What will be refused must not have moved the parameters.
       if (delta !== null) this.mailbox?.check(delta);
@@ -130,8 +125,7 @@ export class TemporalRuntime {
     return noGrad(() =>
       scope(() => {
         const out = this.#mode(false).model.forward(batch);
-        const { positive, negative } = this.model.score(out, batch);
-        const step = result(null, positive, negative);
+        const step = finiteScores(null, this.model.score(out, batch));
         if (commit) this.#commit(batch, out);
         return step;
       }),
@@ -149,53 +143,7 @@ export class TemporalRuntime {
     this.mailbox.commit(this.#delta(batch, out));
   }
 
-  /** What the events of the batch change: memory of their ends, and the mail they leave. */
   #delta(batch: TemporalBatch, out: TemporalOutput): StateDelta {
-    const mailbox = this.mailbox as SharedMailBox;
-    const { srcRoots, dstRoots, src, dst, times, eventRows, hops } = batch;
-    const ends = both(srcRoots, dstRoots);
-    return noGrad(() => {
-      const memory = out.stateOf(ends);
-      const change = mailbox.getUpdateMemory(
-        both(src, dst),
-        memory,
-        out.timeOf(ends),
-        both(eventRows, eventRows),
-      );
-      const mail = mailbox.getUpdateMail({
-        ...{ src, dst, times, eventRows, memory, srcRoots, dstRoots },
-        hop: hops[0] ?? null,
-        embeddings: out.mailEmbeddings,
-        ...this.#mailOptions,
-      });
-      return { ...change, ...mail };
-    });
+    return stateDelta(this.mailbox as SharedMailBox, batch, out, this.#mailOptions);
   }
-}
-
-function both(a: Int32Array, b: Int32Array): Int32Array {
-  const joined = new Int32Array(a.length + b.length);
-  joined.set(a);
-  joined.set(b, a.length);
-  return joined;
-}
-
-function like(scores: Tensor, value: number): Tensor {
-  return full(scores.shape, value, { dtype: scores.dtype as 'f32' });
-}
-
-/** Refused when it is not finite: neither parameters nor state may learn from such a step. */
-function result(loss: Tensor | null, positive: Tensor, negative: Tensor): StepResult {
-  const copy = (t: Tensor, name: string): Float32Array => {
-    const scores = Float32Array.from(t.dataSync() as Float32Array);
-    if (kernels().allFinite(scores, scores.length) === 1) return scores;
-    const at = scores.findIndex((value) => !Number.isFinite(value));
-    const advice =
-      'Lower the learning rate or clip gradients; parameters and state are as before this batch.';
-    throw new StateError(
-      expected('TemporalRuntime', 'finite scores', `the ${name} score ${at}`, scores[at], advice),
-    );
-  };
-  const step = { positive: copy(positive, 'positive'), negative: copy(negative, 'negative') };
-  return { loss: loss === null ? 0 : loss.item(), ...step };
 }

@@ -90,6 +90,10 @@ export class SharedMailBox {
     return this.#sizes.numNodes;
   }
 
+  get dtype(): 'f32' | 'f64' {
+    return this.#sizes.dtype;
+  }
+
   /** Bytes of what is known of all nodes. */
   get bytes(): number {
     return this.numNodes * bytesPerNode(this.#sizes);

@@ -1,0 +1,184 @@
+/**
+ * The rows of a mailbox shared out among workers: each node's lie with its owner. Reading asks the owners for all rows of a
+ * step at once; a change is cut to one row per node, each row goes to its owner and nowhere else, and the owner merges what
+ * came by the greatest (time, event). So what is read and what is stored has the bits that one worker would have.
+ *
+ * All calls are collective. A change that an owner refuses ends that worker with the reason, and so the job.
+ */
+import { kernels, type TypedArray } from '../../native/index.js';
+import type { PlainDelta } from '../../temporal/mailbox/check-delta.js';
+import { LocalStore } from '../../temporal/mailbox/local-store.js';
+import { LatestFinder } from '../../temporal/mailbox/merge.js';
+import { type ReadArrays, readRows } from '../../temporal/mailbox/read-rows.js';
+import { disposeRows, type MailBoxRows } from '../../temporal/mailbox/rows.js';
+import {
+  type StateName,
+  type StateSizes,
+  stateNames,
+  stateType,
+  stateWidths,
+} from '../../temporal/mailbox/state.js';
+import type { StateStore, WholeFeatures } from '../../temporal/mailbox/state-store.js';
+import { NodeIndex } from '../../temporal/node-index.js';
+import type { CommHandle, Communicator } from '../comm/communicator.js';
+import type { NodeOwners } from './node-owners.js';
+import { latestRows, routeDelta } from './route-delta.js';
+import { exchangeOffsets, gatherAll, startRows } from './row-exchange.js';
+
+/** Rows that left this worker since the beginning, without those it owns itself. */
+export interface StoreTraffic {
+  /** Rows that other workers asked for. */
+  readonly readRows: number;
+  readonly memoryRows: number;
+  readonly mailRows: number;
+}
+
+export interface DistributedStoreOptions {
+  readonly comm: Communicator;
+  readonly owners: NodeOwners;
+}
+
+export class DistributedStore implements StateStore {
+  readonly collective = true;
+  readonly #comm: Communicator;
+  readonly #owners: NodeOwners;
+  readonly #combine: 'last' | 'mean';
+  readonly #local: LocalStore;
+  readonly #index: NodeIndex;
+  readonly #finder = new LatestFinder();
+  #sizes: StateSizes;
+  #routed: { readonly delta: PlainDelta; readonly own: PlainDelta } | null = null;
+  #traffic = { readRows: 0, memoryRows: 0, mailRows: 0 };
+
+  constructor(sizes: StateSizes, combine: 'last' | 'mean', { comm, owners }: DistributedStoreOptions) {
+    this.#comm = comm;
+    this.#owners = owners;
+    this.#combine = combine;
+    this.#sizes = sizes;
+    this.#index = new NodeIndex(sizes.numNodes);
+    const own = { ...sizes, numNodes: owners.count(comm.rank) };
+    this.#local = new LocalStore(own, combine, (row) => owners.nodesOf(comm.rank)[row]);
+  }
+
+  get bytes(): number {
+    return this.#local.bytes;
+  }
+
+  get takesPending(): boolean {
+    return this.#comm.rank === 0;
+  }
+
+  get traffic(): StoreTraffic {
+    return { ...this.#traffic };
+  }
+
+  reset(): void {
+    this.#local.reset();
+    this.#routed = null;
+  }
+
+  grow(numNodes: number): void {
+    this.#owners.grow(numNodes);
+    this.#local.grow(this.#owners.count(this.#comm.rank));
+    this.#sizes = { ...this.#sizes, numNodes };
+  }
+
+  read(lists: readonly Int32Array[], whole: WholeFeatures | null): MailBoxRows[] {
+    const { nodes, positions } = this.#index.unique(lists);
+    const { rows, offsets, places } = this.#owners.split(nodes);
+    const arrays = this.#fetch(rows, offsets);
+    return lists.map((ids, i) => {
+      const at = positions[i].map((position) => places[position]);
+      return readRows(arrays, this.#sizes, at, ids.slice(), whole);
+    });
+  }
+
+  check(where: string, delta: PlainDelta): void {
+    const own = this.#route(delta);
+    this.#local.check(where, own);
+    this.#routed = { delta, own };
+  }
+
+  write(where: string, delta: PlainDelta, features: Float32Array | null): void {
+    const own = this.#routed?.delta === delta ? this.#routed.own : this.#route(delta);
+    this.#routed = null;
+    this.#local.write(where, own, features);
+  }
+
+  settle(): void {}
+
+  copy(): Record<StateName, TypedArray> {
+    const own = this.#local.copy();
+    const widths = stateWidths(this.#sizes);
+    const workers = Array.from({ length: this.#comm.size }, (_, q) => this.#owners.nodesOf(q));
+    const entries = stateNames.map((name) => {
+      const all = new (stateType(this.#sizes, name))(this.#sizes.numNodes * widths[name]);
+      const rowBytes = widths[name] * all.BYTES_PER_ELEMENT;
+      const parts = this.#comm.allGather(own[name] as Float32Array);
+      for (const [q, nodes] of workers.entries())
+        if (rowBytes > 0) kernels().putRows(parts[q], nodes, all, nodes.length, rowBytes);
+      return [name, all];
+    });
+    return Object.fromEntries(entries) as Record<StateName, TypedArray>;
+  }
+
+  load(arrays: Readonly<Record<string, TypedArray>>): void {
+    const nodes = this.#owners.nodesOf(this.#comm.rank);
+    const widths = stateWidths(this.#sizes);
+    const own = stateNames.map((name) => {
+      const rows = new (stateType(this.#sizes, name))(nodes.length * widths[name]);
+      const rowBytes = widths[name] * rows.BYTES_PER_ELEMENT;
+      if (rowBytes > 0) kernels().gatherRows(arrays[name], nodes, rows, nodes.length, rowBytes);
+      return [name, rows];
+    });
+    this.#local.load(Object.fromEntries(own));
+    this.#routed = null;
+  }
+
+  gatherPending(delta: PlainDelta): PlainDelta {
+    const names = Object.keys(delta) as (keyof PlainDelta)[];
+    const entries = names.map((name) => [name, gatherAll(this.#comm, delta[name] as Float32Array)]);
+    return Object.fromEntries(entries) as PlainDelta;
+  }
+
+  /** Rows of the owners' arrays, in the order asked for. */
+  #fetch(rows: Int32Array, offsets: Int32Array): ReadArrays {
+    const comm = this.#comm;
+    const [asked] = exchangeOffsets(comm, [offsets]);
+    const ids = startRows(comm, { rows, offsets, width: 1 }, asked);
+    ids.handle.wait();
+    this.#traffic.readRows += ids.into.length - (asked[comm.rank + 1] - asked[comm.rank]);
+    const [read] = this.#local.read([ids.into], null);
+    const widths = stateWidths(this.#sizes);
+    const handles: CommHandle[] = [];
+    const send = <T extends TypedArray>(name: StateName, from: T): T => {
+      const out = { rows: from as unknown as Float32Array, offsets: asked, width: widths[name] };
+      const { into, handle } = startRows(comm, out, offsets);
+      handles.push(handle);
+      return into as unknown as T;
+    };
+    const arrays: ReadArrays = {
+      memory: send('memory', read.memory.floats),
+      memoryTime: send('memoryTime', read.memoryTime),
+      mail: send('mail', read.mail.floats),
+      mailTime: send('mailTime', read.mailTime),
+      mailEvents: send('mailEvents', read.mailEvents),
+      count: send('count', read.mailCount),
+      mailFeatures:
+        read.mailFeatures === undefined
+          ? new Float32Array(0)
+          : send('mailFeatures', read.mailFeatures.floats),
+    };
+    for (const handle of handles) handle.wait();
+    disposeRows(read);
+    return arrays;
+  }
+
+  #route(delta: PlainDelta): PlainDelta {
+    const latest = this.#combine === 'last' ? latestRows(delta, this.#finder) : delta;
+    const { own, memoryRows, mailRows } = routeDelta(this.#comm, this.#owners, this.#sizes.width, latest);
+    this.#traffic.memoryRows += memoryRows;
+    this.#traffic.mailRows += mailRows;
+    return own;
+  }
+}

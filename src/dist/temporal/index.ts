@@ -1,0 +1,6 @@
+/** Event streams on several workers: memory and mail with their owners, parts of batches, steps. */
+export { DistributedStore, type DistributedStoreOptions, type StoreTraffic } from './distributed-store.js';
+export { type Division, defaultChunks, divideByOwner, divideByPlace } from './division.js';
+export { NodeOwners, type OwnedRows } from './node-owners.js';
+export { type WorkerBatch, WorkerLoader, type WorkerLoaderOptions } from './worker-loader.js';
+export { WorkerRuntime, type WorkerRuntimeOptions } from './worker-runtime.js';

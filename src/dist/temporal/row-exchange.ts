@@ -1,0 +1,65 @@
+/**
+ * Rows of several arrays between all workers: numbers of rows first, then every array as one exchange, all under way at
+ * once. Nothing is packed: pieces leave from the arrays they lie in and arrive where they stay, in the order of ranks.
+ * A worker without rows joins with empty pieces.
+ */
+
+import { sameType } from '../comm/comm-checks.js';
+import type { CommArray, CommHandle, Communicator } from '../comm/communicator.js';
+
+/** Rows for each worker: those of worker q begin at `offsets[q]`. */
+export interface Outgoing<T extends CommArray> {
+  readonly rows: T;
+  readonly offsets: Int32Array;
+  /** Elements of a row. */
+  readonly width: number;
+}
+
+/** Offsets of the rows that come from each worker, for several lists of rows at once. */
+export function exchangeOffsets(comm: Communicator, lists: readonly Int32Array[]): Int32Array[] {
+  const { size } = comm;
+  const sends = Array.from({ length: size }, (_, q) =>
+    Int32Array.from(lists, (offsets) => offsets[q + 1] - offsets[q]),
+  );
+  const counts = sends.map((send) => new Int32Array(send.length));
+  comm.exchange(sends, counts).wait();
+  return lists.map((_, i) => {
+    const offsets = new Int32Array(size + 1);
+    for (let q = 0; q < size; q++) offsets[q + 1] = offsets[q] + counts[q][i];
+    return offsets;
+  });
+}
+
+/** Starts sending; `into` gets the rows that come, `incoming` says how many from each worker. */
+export function startRows<T extends CommArray>(
+  comm: Communicator,
+  { rows, offsets, width }: Outgoing<T>,
+  incoming: Int32Array,
+): { readonly into: T; readonly handle: CommHandle } {
+  const into = sameType(rows, incoming[comm.size] * width);
+  const handle = comm.exchange(pieces(rows, offsets, width), pieces(into, incoming, width));
+  return { into, handle };
+}
+
+/** The piece of each worker. */
+function pieces<T extends CommArray>(rows: T, offsets: Int32Array, width: number): T[] {
+  return Array.from(
+    { length: offsets.length - 1 },
+    (_, q) => rows.subarray(offsets[q] * width, offsets[q + 1] * width) as T,
+  );
+}
+
+/** The arrays of all workers, one after the other. */
+export function gatherAll<T extends CommArray>(comm: Communicator, data: T): T {
+  const parts = comm.allGather(data);
+  const all = sameType(
+    data,
+    parts.reduce((sum, part) => sum + part.length, 0),
+  );
+  let at = 0;
+  for (const part of parts) {
+    all.set(part as never, at);
+    at += part.length;
+  }
+  return all;
+}

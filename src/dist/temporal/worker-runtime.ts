@@ -1,0 +1,187 @@
+/**
+ * Steps of a temporal model on several workers. The order is that of `TemporalRuntime`: state from before the batch → scores
+ * → loss and gradients of each part → gradients of all parts → step → the change of all parts is committed. Every worker has
+ * the whole model and ends each step with the same parameters.
+ *
+ * What is random in a part (dropout) depends on (seed, epoch, step, part) alone; the shared generator stays where it was.
+ * So with a division by place the number of workers plays no part in any bit.
+ */
+import { clipGradNorm } from '../../nn/index.js';
+import type {
+  SharedMailBox,
+  StepResult,
+  TemporalBatch,
+  TemporalModel,
+  TemporalSteps,
+} from '../../temporal/index.js';
+import type { PlainDelta } from '../../temporal/mailbox/check-delta.js';
+import type { StateDelta } from '../../temporal/mailbox/rows.js';
+import { joinDeltas } from '../../temporal/mailbox/snapshot.js';
+import type { TemporalOutput } from '../../temporal/models/output.js';
+import type { TemporalRuntimeOptions } from '../../temporal/runtime.js';
+import { finiteScores, type MailOptions, pairLoss, stateDelta } from '../../temporal/steps.js';
+import {
+  backward,
+  fromTypedArray,
+  gatherRows,
+  mul,
+  noGrad,
+  randomState,
+  scope,
+  setRandomState,
+} from '../../tensor/index.js';
+import { StateError } from '../../util/errors.js';
+import { Random } from '../../util/philox.js';
+import type { Communicator } from '../comm/communicator.js';
+import { gatherByPosition } from './gather-scores.js';
+import { GradientTree } from './gradient-tree.js';
+import type { WorkerBatch } from './worker-loader.js';
+
+export interface WorkerRuntimeOptions extends TemporalRuntimeOptions {
+  readonly comm: Communicator;
+  readonly seed?: number;
+}
+
+export class WorkerRuntime implements TemporalSteps<WorkerBatch> {
+  readonly model: TemporalModel;
+  readonly mailbox: SharedMailBox | null;
+  readonly #options: WorkerRuntimeOptions;
+  readonly #mail: MailOptions;
+  readonly #tree: GradientTree;
+  readonly #random: Random;
+
+  constructor(options: WorkerRuntimeOptions) {
+    this.model = options.model;
+    this.mailbox = options.mailbox;
+    this.#options = options;
+    this.#mail = { useSrcEmb: options.useSrcEmb ?? false, useDstEmb: options.useDstEmb ?? false };
+    this.#tree = new GradientTree(options.comm, this.model.parameters(), 1);
+    this.#random = new Random(options.seed ?? 0, dropoutStream);
+  }
+
+  /** Learns from a batch, then commits it. The loss is the mean over the events of all workers. */
+  train(batch: WorkerBatch): { readonly loss: number } {
+    const { optimizer, maxGradNorm = 0, comm } = this.#options;
+    if (optimizer === undefined || optimizer === null)
+      throw new StateError(
+        'WorkerRuntime.train: expected an optimizer, got none. Pass one to the constructor.',
+      );
+    this.#mode(true);
+    const changes: PlainDelta[] = [];
+    const before = randomState();
+    const draws = this.#random.split(batch.epoch).split(batch.step);
+    const branches = batch.parts.map((part, i) =>
+      part === null
+        ? null
+        : (): number[] => {
+            setRandomState(draws.split(comm.rank * batch.division.partsEach + i).state());
+            return [this.#learn(part, part.eventRows.length / batch.eventRows.length, changes)];
+          },
+    );
+    const { sum, handle } = this.#tree.start(branches);
+    setRandomState(before);
+    return scope(() => {
+      const delta = this.mailbox === null ? null : this.#join(this.mailbox, changes);
+      // What will be refused must not have moved the parameters.
+      if (delta !== null) this.mailbox?.check(delta);
+      handle.wait();
+      const [loss] = this.#tree.apply(sum);
+      if (maxGradNorm > 0) clipGradNorm(this.model.parameters(), maxGradNorm);
+      optimizer.step();
+      if (delta !== null) this.mailbox?.commit(delta);
+      return { loss };
+    });
+  }
+
+  /** Scores a batch without learning, then commits it; all workers get the scores of all its events. */
+  evaluate(batch: WorkerBatch): StepResult {
+    const results: StepResult[] = [];
+    this.#forward(batch, (part, out) => results.push(finiteScores(null, this.model.score(out, part))));
+    const gather = (rows: readonly Float32Array[], width: number): Float32Array =>
+      gatherByPosition(this.#options.comm, batch, rows, width);
+    return {
+      loss: 0,
+      positive: gather(
+        results.map(({ positive }) => positive),
+        1,
+      ),
+      negative: gather(
+        results.map(({ negative }) => negative),
+        batch.amount,
+      ),
+    };
+  }
+
+  /** Takes events into memory and mail without scoring them. */
+  observe(batch: WorkerBatch): void {
+    if (this.mailbox !== null) this.#forward(batch, () => undefined);
+  }
+
+  /** Embeddings of the sources of a batch, each at the time of its event, row by row [B·d]; then commits it. */
+  embed(batch: WorkerBatch): Float32Array {
+    const rows: Float32Array[] = [];
+    let width = 0;
+    this.#forward(batch, (part, out) => {
+      width = out.embeddings.shape[1];
+      rows.push(Float32Array.from(gatherRows(out.embeddings, part.srcRoots).dataSync() as Float32Array));
+    });
+    // A worker without events does not know the width.
+    const most = Int32Array.of(width);
+    this.#options.comm.allReduce(most, 'max');
+    return gatherByPosition(this.#options.comm, batch, rows, most[0]);
+  }
+
+  /** Leaves the gradients of a part at the parameters; returns its share of the loss. */
+  #learn(part: TemporalBatch, share: number, changes: PlainDelta[]): number {
+    return scope(() => {
+      const out = this.model.forward(part);
+      const scores = this.model.score(out, part);
+      const loss = mul(pairLoss(scores), share);
+      const step = finiteScores(loss, scores);
+      if (this.mailbox !== null) changes.push(this.#change(this.mailbox, part, out));
+      this.#options.optimizer?.zeroGrad();
+      backward(loss);
+      return step.loss;
+    });
+  }
+
+  #forward(batch: WorkerBatch, use: (part: TemporalBatch, out: TemporalOutput) => void): void {
+    this.#mode(false);
+    const changes: PlainDelta[] = [];
+    noGrad(() => {
+      for (const part of batch.parts)
+        if (part !== null)
+          scope(() => {
+            const out = this.model.forward(part);
+            use(part, out);
+            if (this.mailbox !== null) changes.push(this.#change(this.mailbox, part, out));
+          });
+      scope(() => {
+        if (this.mailbox !== null) this.mailbox.commit(this.#join(this.mailbox, changes));
+      });
+    });
+  }
+
+  /** A copy of what the part changes, which outlives its tensors. */
+  #change(mailbox: SharedMailBox, part: TemporalBatch, out: TemporalOutput): PlainDelta {
+    const delta = stateDelta(mailbox, part, out, this.#mail);
+    const plain = { ...delta, memory: delta.memory.floats, mail: delta.mail.floats };
+    return joinDeltas([plain], delta.memory.dtype as 'f32');
+  }
+
+  #join({ shape: { width }, dtype }: SharedMailBox, changes: readonly PlainDelta[]): StateDelta {
+    const all = joinDeltas(changes, dtype);
+    return {
+      ...all,
+      memory: fromTypedArray(all.memory, [all.nodes.length, width]),
+      mail: fromTypedArray(all.mail, [all.mailNodes.length, 2 * width]),
+    };
+  }
+
+  #mode(training: boolean): void {
+    if (this.model.training !== training) this.model.train(training);
+  }
+}
+
+/** Keeps these draws apart from others with the same seed. */
+const dropoutStream = 0x64726f70;
