@@ -168,7 +168,7 @@ function parseCheckpoint(text: string | undefined): SavedCheckpoint {
 }
 
 /** Adds the path to errors about content. */
-function inFile<T>(path: string, read: () => T): T {
+export function inFile<T>(path: string, read: () => T): T {
   try {
     return read();
   } catch (error) {

@@ -1,5 +1,13 @@
 /** Graphs cut into partitions: how, in memory, in files. */
 export { nodeDatasetFields } from './dataset-fields.js';
+export {
+  describePartitions,
+  isPartitionDirectory,
+  type LoadPartitionOptions,
+  loadDglPartitionData,
+  loadPartitionData,
+  type PartitionDirectory,
+} from './load-partition-data.js';
 export type { CutStats } from './measure-cut.js';
 export {
   type IdRange,
@@ -7,7 +15,9 @@ export {
   type PartitionBookOptions,
   type TypeIds,
 } from './partition-book.js';
+export type { PartitionContent } from './partition-content.js';
 export type { NodeRange, PartitionData, ShardEdgesAndFeatures } from './partition-data.js';
+export { type WritePartitionsOptions, type WrittenPartitions, writePartitions } from './partition-files.js';
 export {
   type CutBalance,
   type GraphCutter,

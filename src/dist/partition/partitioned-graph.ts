@@ -14,6 +14,7 @@ import { kernels } from '../../native/index.js';
 import { fromTypedArray, Tensor } from '../../tensor/index.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { type FlatGraph, flatGraph } from './flat-graph.js';
+import { type CutStats, measureCut } from './measure-cut.js';
 import { type IdRange, PartitionBook } from './partition-book.js';
 import { joinPartitions, type PartitionContent } from './partition-content.js';
 import type { PartitionData } from './partition-data.js';
@@ -68,6 +69,7 @@ export class PartitionedGraph {
   readonly originalNodeIds: Int32Array;
   readonly originalEdgeIds: Int32Array;
   readonly #graph: FlatGraph;
+  readonly #parts: Int32Array;
   /** New ids by place in the flat graph. */
   readonly #newNodes: Int32Array;
   readonly #newEdges: Int32Array;
@@ -85,6 +87,7 @@ export class PartitionedGraph {
     edgeFeatures: Readonly<Record<string, FeatureRows>>,
   ) {
     this.#graph = graph;
+    this.#parts = parts;
     this.numParts = numParts;
     const { nodeTypeNames, edgeTypeNames, nodeOffsets, edgeOffsets, dst } = graph;
     const nodes = numbered(parts, nodeOffsets, numParts);
@@ -113,6 +116,11 @@ export class PartitionedGraph {
   globalEdgeIds(type = this.book.edgeTypeNames[0]): Int32Array {
     const t = this.book.edgeType(type);
     return this.#newEdges.subarray(this.#graph.edgeOffsets[t], this.#graph.edgeOffsets[t + 1]);
+  }
+
+  /** What the cut costs and how even it is. */
+  stats(): CutStats {
+    return measureCut(this.#graph, this.#parts, this.numParts);
   }
 
   /** What worker `rank` of `workers` gets; as many workers as partitions by default. */

@@ -1,0 +1,178 @@
+/**
+ * Partitions from a directory: which files, which format, which of them this worker takes.
+ *
+ * @example
+ * const data = await loadPartitionData('partitions/cora.json'); // this rank of the communicator in use
+ */
+import { readdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { storageError } from '../../storage/atomic-file.js';
+import { inFile } from '../../storage/safetensors-file.js';
+import { checkInteger, expected, SkeinError, StateError, ValueError } from '../../util/errors.js';
+import { currentCommunicator } from '../comm/current.js';
+import { readDglPartition } from './dgl/dgl-partition.js';
+import { complain, fileBeside, isObject, type Manifest, parseManifest, readJson } from './manifest.js';
+import { joinPartitions, type PartitionContent, type WorkerPlace } from './partition-content.js';
+import type { PartitionData } from './partition-data.js';
+import { partitionFiles, partitionFormat, readPartition } from './partition-files.js';
+
+/** Which worker loads: a rank of the communicator (of that in use by default), or one by number. */
+export interface LoadPartitionOptions {
+  readonly comm?: { readonly rank: number; readonly size: number };
+  readonly rank?: number;
+  /** As many as there are partitions, unless given. */
+  readonly workers?: number;
+}
+
+/** Loads what a worker holds, from our files or from DGL's. `path` is the JSON, or a directory with one. */
+export async function loadPartitionData(
+  path: string,
+  options: LoadPartitionOptions = {},
+): Promise<PartitionData> {
+  const manifest = await openManifest(path);
+  const { book } = manifest;
+  const place = placeOf('loadPartitionData', options, book.numParts);
+  const { start, end } = book.workerParts(place.rank, place.workers);
+  const contents: PartitionContent[] = [];
+  const files = isOwn(manifest) ? partitionFiles(manifest) : null;
+  for (let part = start; part < end; part++) {
+    contents.push(
+      files === null
+        ? await readDglPartition(manifest, part)
+        : await readPartition(manifest, files[part], part),
+    );
+  }
+  return inFile(manifest.path, () => joinPartitions(book, contents, place));
+}
+
+/**
+ * Loads a partition that DGL wrote, as `sar.load_dgl_partition_data`. `place` is the partition, or the worker. The device is
+ * there for programs that name one; data are always on the host.
+ */
+export async function loadDglPartitionData(
+  path: string,
+  place: number | LoadPartitionOptions = {},
+  device: 'cpu' = 'cpu',
+): Promise<PartitionData> {
+  if (device !== 'cpu')
+    throw new ValueError(
+      expected('loadDglPartitionData', 'cpu', 'device', device, 'Move tensors afterwards.'),
+    );
+  const json = await manifestPath(path);
+  if ((await readJson(json))['format'] === partitionFormat)
+    throw complain(
+      json,
+      'the file',
+      "DGL's description of partitions",
+      'one of Skein',
+      'Use loadPartitionData.',
+    );
+  return loadPartitionData(json, typeof place === 'number' ? { rank: place } : place);
+}
+
+function placeOf(where: string, options: LoadPartitionOptions, numParts: number): WorkerPlace {
+  if (options.rank !== undefined) {
+    const workers = checkInteger(where, 'workers', options.workers ?? numParts, 1);
+    return { rank: checkInteger(where, 'rank', options.rank, 0, workers - 1), workers };
+  }
+  if (options.workers !== undefined)
+    throw new ValueError(expected(where, 'a rank', 'rank', undefined, 'Give rank and workers, or comm.'));
+  const { rank, size } = options.comm ?? currentCommunicator();
+  return { rank, workers: size };
+}
+
+/** Whether a path holds partitions, without reading more than the JSON. */
+export async function isPartitionDirectory(path: string): Promise<boolean> {
+  try {
+    await openManifest(path);
+    return true;
+  } catch (error) {
+    if (error instanceof SkeinError) return false;
+    throw error;
+  }
+}
+
+export interface PartitionDirectory {
+  readonly path: string;
+  readonly format: 'skein' | 'dgl';
+  readonly name: string;
+  readonly method: string;
+  readonly numParts: number;
+  readonly nodes: Readonly<Record<string, number>>;
+  readonly edges: Readonly<Record<string, number>>;
+  readonly parts: readonly { readonly nodes: number; readonly edges: number; readonly bytes: number }[];
+  /** Edges between partitions and rows that each fetches; null where the files do not say. */
+  readonly cutEdges: number | null;
+  readonly halo: readonly number[] | null;
+}
+
+/** What a partition directory says of itself; of its other files only the size is looked at. */
+export async function describePartitions(path: string): Promise<PartitionDirectory> {
+  const manifest = await openManifest(path);
+  const { book, json } = manifest;
+  const own = isOwn(manifest);
+  const { cut_edges: cutEdges, halo } = json;
+  const parts = Array.from({ length: book.numParts }, async (_, p) => {
+    const [nodes, edges] = [book.nodeRange(p), book.edgeRange(p)];
+    const files = own ? [partitionFiles(manifest)[p].path] : dglFiles(manifest, p);
+    const sizes = await Promise.all(files.map(sizeOf));
+    const bytes = sizes.reduce((sum, size) => sum + size, 0);
+    return { nodes: nodes.end - nodes.start, edges: edges.end - edges.start, bytes };
+  });
+  return {
+    path: manifest.path,
+    format: own ? 'skein' : 'dgl',
+    name: manifest.name,
+    method: manifest.method,
+    numParts: book.numParts,
+    nodes: Object.fromEntries(book.nodeTypeNames.map((type) => [type, book.numNodes(type)])),
+    edges: Object.fromEntries(book.edgeTypeNames.map((type) => [type, book.numEdges(type)])),
+    parts: await Promise.all(parts),
+    cutEdges: typeof cutEdges === 'number' ? cutEdges : null,
+    halo: Array.isArray(halo) && halo.length === book.numParts ? (halo as number[]) : null,
+  };
+}
+
+function dglFiles({ path, json }: Manifest, part: number): string[] {
+  const entry = json[`part-${part}`];
+  if (!isObject(entry)) throw complain(path, `part-${part}`, 'names of files', entry);
+  return Object.entries(entry)
+    .filter(([key]) => ['part_graph', 'node_feats', 'edge_feats'].includes(key))
+    .map(([key, value]) => fileBeside(dirname(path), path, `part-${part}.${key}`, value));
+}
+
+async function sizeOf(path: string): Promise<number> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    throw storageError('read', path, error);
+  }
+}
+
+function isOwn({ json }: Manifest): boolean {
+  return json['format'] === partitionFormat;
+}
+
+async function openManifest(path: string): Promise<Manifest> {
+  const file = await manifestPath(path);
+  const json = await readJson(file);
+  const { format } = json;
+  if (format !== undefined && format !== partitionFormat)
+    throw complain(file, 'format', partitionFormat, format, 'This JSON describes something else.');
+  if (format === undefined && !isObject(json['part-0']))
+    throw complain(file, 'the file', 'a description of partitions', 'other JSON');
+  return parseManifest(file, json);
+}
+
+async function manifestPath(path: string): Promise<string> {
+  try {
+    if (!(await stat(path)).isDirectory()) return path;
+    const names = (await readdir(path)).filter((name) => name.endsWith('.json')).sort();
+    if (names.length === 1) return join(path, names[0]);
+    throw new StateError(
+      `loadPartitionData: expected one JSON in ${path}, got ${names.length === 0 ? 'none' : names.join(', ')}. Name the file.`,
+    );
+  } catch (error) {
+    throw error instanceof SkeinError ? error : storageError('read', path, error);
+  }
+}
