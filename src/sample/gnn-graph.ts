@@ -9,8 +9,10 @@
  */
 import { Block, type BlockParent } from '../graph/index.js';
 import { kernels } from '../native/index.js';
+import { slice, type Tensor } from '../tensor/index.js';
 import { StateError } from '../util/errors.js';
 import type { HopEdges } from './hop-runner.js';
+import type { LayerGraph } from './layer-graph.js';
 import { type EdgeList, MariusGraph } from './marius-graph.js';
 import type { SamplingGraph } from './sampling-graph.js';
 
@@ -51,7 +53,7 @@ interface Side {
   mapping: Int32Array | null;
 }
 
-export class GNNGraph extends MariusGraph {
+export class GNNGraph extends MariusGraph implements LayerGraph {
   /** Global ids of the rows that are left. */
   nodeIds: Int32Array;
   /** Where each hop starts, the farthest first, and the number of rows. */
@@ -83,6 +85,10 @@ export class GNNGraph extends MariusGraph {
     return this.hopOffsets.length - 2;
   }
 
+  get numRows(): number {
+    return this.nodeIds.length;
+  }
+
   get numTargets(): number {
     return this.nodeIds.length - this.hopOffsets[this.hopOffsets.length - 2];
   }
@@ -90,6 +96,12 @@ export class GNNGraph extends MariusGraph {
   /** First row that the current layer computes. */
   getLayerOffset(): number {
     return this.hopOffsets[1];
+  }
+
+  /** Rows of farther hops come first and drop out. */
+  computedRows(x: Tensor): Tensor {
+    const count = this.nodeIds.length - this.getLayerOffset();
+    return x.shape[0] === count ? x : slice(x, x.shape[0] - count);
   }
 
   /** Where the edges of each computed row start. */

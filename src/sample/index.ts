@@ -15,6 +15,7 @@ export {
   type HeteroNeighborSamplerOptions,
   type HeteroSeeds,
 } from './hetero-neighbor-sampler.js';
+export type { LayerGraph } from './layer-graph.js';
 export {
   LayeredNeighborSampler,
   type LayeredNeighborSamplerOptions,

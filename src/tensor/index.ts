@@ -22,11 +22,12 @@ export {
   tensor,
   zeros,
 } from './create.js';
+export { type DryRun, dryRun } from './dry-run.js';
 export type { DType, FloatDType } from './dtype.js';
 export { enableGrad, isGradEnabled, noGrad, setCheckFinite } from './grad-mode.js';
 export { defineMultiOp, defineOp, type MultiOpDefinition, type OpDefinition } from './op.js';
 export * from './ops/index.js';
-export { emptyPool, type PoolStats, poolStats } from './pool.js';
+export { emptyPool, type PoolStats, poolStats, resetPeak } from './pool.js';
 export { defaultRandom, manualSeed, randomState, setRandomState } from './random.js';
 export type { RowRange } from './row-range.js';
 export {

@@ -15,6 +15,8 @@ export interface Block {
   /** Offset of the first aligned byte. */
   readonly offset: number;
   readonly bytes: number;
+  /** How many of them were asked for. */
+  used: number;
   /** The array last made over this block. A loop asks for the same arrays again, and making one costs as much as a kernel call. */
   array: TypedArray | null;
 }
@@ -24,6 +26,8 @@ const free = new Map<number, Block[]>();
 let idleBytes = 0;
 let idleLimit = 4 * 2 ** 30;
 let allocations = 0;
+let liveBytes = 0;
+let peakBytes = 0;
 
 /**
  * Size classes: eight to an octave, so that at most an eighth of a block is unused while tensors of similar size still
@@ -38,18 +42,22 @@ function sizeClass(bytes: number): number {
 
 export function allocateBlock(bytes: number): Block {
   const size = sizeClass(bytes);
+  liveBytes += bytes;
+  if (liveBytes > peakBytes) peakBytes = liveBytes;
   const recycled = free.get(size)?.pop();
   if (recycled !== undefined) {
     idleBytes -= size;
+    recycled.used = bytes;
     return recycled;
   }
   allocations++;
   const buffer = new ArrayBuffer(size + alignment);
   const offset = (alignment - prepareBlock(new Uint8Array(buffer))) % alignment;
-  return { buffer, offset, bytes: size, array: null };
+  return { buffer, offset, bytes: size, used: bytes, array: null };
 }
 
 export function recycleBlock(block: Block): void {
+  liveBytes -= block.used;
   // A buffer that user code transferred away is empty and of no use.
   if (idleBytes + block.bytes > idleLimit || block.buffer.byteLength === 0) return;
   const list = free.get(block.bytes);
@@ -63,10 +71,19 @@ export interface PoolStats {
   readonly idleBytes: number;
   /** Blocks ever taken from the system: flat in a loop that recycles. */
   readonly allocations: number;
+  /** Bytes of tensors that nobody has released; those that were merely forgotten count as well. */
+  readonly liveBytes: number;
+  /** The largest `liveBytes` since the start, or since `resetPeak`. */
+  readonly peakBytes: number;
 }
 
 export function poolStats(): PoolStats {
-  return { idleBytes, allocations };
+  return { idleBytes, allocations, liveBytes, peakBytes };
+}
+
+/** Lets `peakBytes` begin anew from what lives now. */
+export function resetPeak(): void {
+  peakBytes = liveBytes;
 }
 
 /** Lets all idle memory go; `limit` sets how many idle bytes may be kept from now on (4 GiB at first). */

@@ -37,7 +37,17 @@ const notOperations = new Set([
     'isGradEnabled',
     'noGrad',
   ],
-  ...['setCheckFinite', 'defineMultiOp', 'defineOp', 'emptyPool', 'poolStats', 'defaultRandom', 'manualSeed'],
+  ...[
+    'setCheckFinite',
+    'defineMultiOp',
+    'defineOp',
+    'emptyPool',
+    'poolStats',
+    'resetPeak',
+    'dryRun',
+    'defaultRandom',
+    'manualSeed',
+  ],
   ...[
     'randomState',
     'setRandomState',

@@ -18,6 +18,7 @@ import {
   formatShape,
   fromTypedArray,
   type Ids,
+  mul,
   reshape,
   sigmoid,
   Tensor,
@@ -50,8 +51,12 @@ export abstract class LossFunction {
   /** The loss of positive [B] and negative scores [B, n]: a scalar. */
   abstract forward(positive: Tensor, negative: Tensor): Tensor;
 
-  /** The loss of class scores [N, C] and labels: a scalar. */
-  classes(_logits: Tensor, _labels: Ids): Tensor {
+  /**
+   * The loss of class scores [N, C] and labels: a scalar.
+   *
+   * @param rows what MEAN divides by when these rows are a part of the batch, which others share.
+   */
+  classes(_logits: Tensor, _labels: Ids, _rows?: number): Tensor {
     throw new StateError(
       `${this.constructor.name}: expected a loss for classes, got one for edges only. Use CROSS_ENTROPY.`,
     );
@@ -59,6 +64,11 @@ export abstract class LossFunction {
 
   protected get how(): { reduction: 'sum' | 'mean' } {
     return { reduction: this.reduction === 'SUM' ? 'sum' : 'mean' };
+  }
+
+  /** From the sum over some rows to what they add to the loss of all. */
+  protected share(sum: Tensor, count: number): Tensor {
+    return this.reduction === 'SUM' ? sum : mul(sum, 1 / count);
   }
 
   /** Throws unless the scores are [B] and [B, n] of one batch. */
@@ -90,8 +100,9 @@ export class CrossEntropyLoss extends LossFunction {
     return softmaxCrossEntropyNegatives(positive, negative, this.how);
   }
 
-  override classes(logits: Tensor, labels: Ids): Tensor {
-    return crossEntropy(logits, labels, this.how);
+  override classes(logits: Tensor, labels: Ids, rows?: number): Tensor {
+    if (rows === undefined) return crossEntropy(logits, labels, this.how);
+    return this.share(crossEntropy(logits, labels, { reduction: 'sum' }), rows);
   }
 }
 
@@ -127,14 +138,16 @@ abstract class ElementLoss extends LossFunction {
     return this.elements(scores, fromTypedArray(labels.fill(1, 0, edges)), this.how);
   }
 
-  override classes(logits: Tensor, labels: Ids): Tensor {
+  override classes(logits: Tensor, labels: Ids, ofRows?: number): Tensor {
     const [rows, count] = logits.shape;
     const ids = checkIds(this.constructor.name, 'labels', labels, count);
     if (ids.length !== rows)
       throw new ShapeError(expected(this.constructor.name, `${rows} labels`, 'labels', ids.length));
     const target = logits.dtype === 'f64' ? new Float64Array(logits.size) : new Float32Array(logits.size);
     for (const [row, id] of ids.entries()) target[row * count + id] = 1;
-    return this.elements(logits, fromTypedArray(target, [rows, count]), this.how);
+    const targets = fromTypedArray(target, [rows, count]);
+    if (ofRows === undefined) return this.elements(logits, targets, this.how);
+    return this.share(this.elements(logits, targets, { reduction: 'sum' }), ofRows * count);
   }
 }
 

@@ -6,7 +6,7 @@
  * all of it is resident). `srcRows`, `dstRows` and the rows of negatives index the encoded nodes of this batch.
  */
 import type { NegativeMask } from '../../gnn/index.js';
-import type { GNNGraph, SampleTime } from '../../sample/index.js';
+import type { GNNGraph, LayerGraph, SampleTime } from '../../sample/index.js';
 import { fromTypedArray, gatherRows, reshape, type Tensor, unscoped } from '../../tensor/index.js';
 import { expected, StateError, ValueError } from '../../util/errors.js';
 import type { IdLists } from './filter-index.js';
@@ -66,6 +66,8 @@ export class Batch {
   uniqueNodeFeatures: Tensor | null = null;
   uniqueNodeLabels: Int32Array | null = null;
   gnnGraph: GNNGraph | null = null;
+  /** What the encoder follows in place of a sample: the batch's nodes in a graph spread over workers. */
+  shardedGraph: LayerGraph | null = null;
   /** What the encoder made of the nodes: one row per target. */
   encodedUniques: Tensor | null = null;
 

@@ -6,6 +6,7 @@
  * read when their turn comes, so that what a batch sees of earlier updates is decided by the trainer and not by timing.
  * Before a swap of partitions all batches in flight must have been finished.
  */
+import type { GNNGraph } from '../../sample/index.js';
 import { checkInteger, expected, StateError, ValueError } from '../../util/errors.js';
 import { Batch, type Negatives } from './batch.js';
 import type { GraphModelStorage } from './graph-model-storage.js';
@@ -305,7 +306,7 @@ export class GraphBatcher {
     batch.uniqueNodeIndices = graph.nodeIds;
   }
 
-  #hideTargets(batch: Batch, graph: NonNullable<Batch['gnnGraph']>): void {
+  #hideTargets(batch: Batch, graph: GNNGraph): void {
     const { src, dst } = batch;
     if (src === null || dst === null) return;
     const hidden = new Map<number, Set<number>>();

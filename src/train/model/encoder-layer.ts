@@ -6,7 +6,7 @@
  */
 import { GATConv, GCNConv, RGCNConv, SAGEConv } from '../../gnn/index.js';
 import { init, Linear, Module, parameter } from '../../nn/index.js';
-import type { GNNGraph } from '../../sample/index.js';
+import type { LayerGraph } from '../../sample/index.js';
 import { add, concat, relu, sigmoid, slice, type Tensor, unscoped, zeros } from '../../tensor/index.js';
 import { InternalError } from '../../util/errors.js';
 import type { Random } from '../../util/philox.js';
@@ -134,7 +134,7 @@ export class GnnLayer extends EncoderLayer {
       unscoped(() => initialize(weight, config.init, context.random, matrixFans(weight)));
   }
 
-  override forward(graph: GNNGraph, x: Tensor): Tensor {
+  override forward(graph: LayerGraph, x: Tensor): Tensor {
     const block = graph.block();
     if (this.conv instanceof RGCNConv) {
       const relations = graph.blockRelations() ?? new Int32Array(block.numEdges);

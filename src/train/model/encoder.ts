@@ -6,7 +6,7 @@
  * neighbourhoods of several hops. With all neighbours it gives what the batches give.
  */
 import { Module } from '../../nn/index.js';
-import type { GNNGraph } from '../../sample/index.js';
+import type { LayerGraph } from '../../sample/index.js';
 import { fromTypedArray, gatherRows, noGrad, scope, slice, type Tensor } from '../../tensor/index.js';
 import { expected, StateError, ValueError } from '../../util/errors.js';
 import type { Random } from '../../util/philox.js';
@@ -37,7 +37,7 @@ export interface EncodedNodes {
 
 export abstract class Encoder extends Module {
   /** One row per target of the graph, or per input without one. Inputs are a featurizer's result, or both kinds of rows. */
-  abstract override forward(inputs: Tensor | NodeInputs, gnnGraph: GNNGraph | null, train: boolean): Tensor;
+  abstract override forward(inputs: Tensor | NodeInputs, gnnGraph: LayerGraph | null, train: boolean): Tensor;
 
   /** Encodes all nodes in batches and leaves the result in the storage, for evaluation. */
   async encodeFullGraph(
@@ -117,20 +117,20 @@ export class GeneralEncoder extends Encoder {
     );
   }
 
-  override forward(given: Tensor | NodeInputs, gnnGraph: GNNGraph | null, train: boolean): Tensor {
+  override forward(given: Tensor | NodeInputs, gnnGraph: LayerGraph | null, train: boolean): Tensor {
     this.train(train);
     const inputs = 'embeddings' in given ? given : { embeddings: given, features: null };
     gnnGraph?.performMap();
     let outputs: Tensor[] = [];
     for (const stage of this.stages) {
       const graph = hasGnn(stage) ? needGraph(gnnGraph) : null;
-      const rows = graph === null ? null : graph.nodeIds.length - graph.getLayerOffset();
       const before = outputs;
       outputs = stage.map((layer, j) => {
         if (layer instanceof GnnLayer) return layer.forward(needGraph(graph), before[j]);
         if (layer instanceof InputLayer) {
-          const count = rows ?? before[0]?.shape[0] ?? gnnGraph?.nodeIds.length ?? null;
-          return layer.forward(lastRows(sourceOf(layer, inputs), count));
+          const rows = sourceOf(layer, inputs);
+          if (graph !== null) return layer.forward(graph.computedRows(rows));
+          return layer.forward(lastRows(rows, before[0]?.shape[0] ?? gnnGraph?.numRows ?? null));
         }
         return apply(layer, before);
       });
@@ -232,7 +232,7 @@ function sourceOf(layer: InputLayer, inputs: NodeInputs): Tensor {
   return rows;
 }
 
-function needGraph(graph: GNNGraph | null): GNNGraph {
+function needGraph<G extends LayerGraph>(graph: G | null): G {
   if (graph === null)
     throw new StateError('GeneralEncoder: expected a sampled graph for its GNN layers, got none.');
   return graph;

@@ -86,10 +86,11 @@ export abstract class Model extends Module {
   /** Rows of the batch's targets. */
   encode(batch: Batch, train: boolean): Tensor {
     const { uniqueNodeEmbeddings: embeddings, uniqueNodeFeatures: features } = batch;
-    batch.gnnGraph?.performMap();
+    const graph = batch.shardedGraph ?? batch.gnnGraph;
+    graph?.performMap();
     const inputs =
       this.featurizer === null ? { embeddings, features } : this.featurizer.forward(features, embeddings);
-    return this.encoder.forward(inputs, batch.gnnGraph, train);
+    return this.encoder.forward(inputs, graph, train);
   }
 
   /** Saves parameters and optimiser, with anything else that survives JSON. */

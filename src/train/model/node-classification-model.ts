@@ -2,8 +2,9 @@
  * Node classification: the encoder's result has one column per class, and each node's label is its target. Nodes without
  * a label (−1) count for nothing.
  */
+import { gatherGrads, type WorkerGroup } from '../../dist/index.js';
 import type { LossFunction, Regularizer } from '../../gnn/index.js';
-import { add, noGrad, scope, type Tensor } from '../../tensor/index.js';
+import { add, gatherRows, noGrad, scope, type Tensor } from '../../tensor/index.js';
 import { StateError } from '../../util/errors.js';
 import type { Batch } from '../batch/batch.js';
 import { NodeClassificationReporter } from '../run/index.js';
@@ -16,6 +17,8 @@ export class NodeClassificationModel extends Model {
   /** A penalty on the trained embeddings of the batch's nodes. */
   readonly regularizer: Regularizer | null;
   readonly reporter: NodeClassificationReporter;
+  /** The workers that share every batch; null: all of it is here. */
+  workers: WorkerGroup | null = null;
 
   constructor(
     encoder: Encoder,
@@ -41,6 +44,7 @@ export class NodeClassificationModel extends Model {
 
   protected override trainBatch(batch: Batch): number {
     const labels = labelsOf(batch);
+    if (this.workers !== null) return this.#trainShared(batch, labels, this.workers);
     return scope(() => {
       this.encoderOptimizer?.zeroGrad();
       batch.uniqueNodeEmbeddings?.zeroGrad();
@@ -51,6 +55,26 @@ export class NodeClassificationModel extends Model {
       this.step();
       batch.status = 'ComputedGradients';
       return loss.item();
+    });
+  }
+
+  /** A step whose nodes lie on several workers: each adds its share of the loss and of the gradients. */
+  #trainShared(batch: Batch, labels: Int32Array, workers: WorkerGroup): number {
+    return scope(() => {
+      this.encoderOptimizer?.zeroGrad();
+      const known = Int32Array.from(labels.keys()).filter((row) => labels[row] >= 0);
+      const logits = gatherRows(this.forward(batch, true), known);
+      const loss = this.lossFunction.classes(
+        logits,
+        known.map((row) => labels[row]),
+        batch.batchSize,
+      );
+      // A worker without labelled nodes goes through backward too: others wait for its part.
+      loss.backward();
+      gatherGrads(this, { comm: workers.comm });
+      this.step();
+      batch.status = 'ComputedGradients';
+      return workers.sum([loss.item()])[0];
     });
   }
 
@@ -65,6 +89,7 @@ export class NodeClassificationModel extends Model {
   }
 
   override finishEvaluation(): Readonly<Record<string, number>> {
+    if (this.workers !== null) this.reporter.gather(this.workers);
     return this.reporter.results();
   }
 

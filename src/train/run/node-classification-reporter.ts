@@ -1,4 +1,5 @@
 /** Labels beside predicted classes, and metrics of them. Rows labelled -1 count for nothing. */
+import type { WorkerGroup } from '../../dist/index.js';
 import type { Tensor } from '../../tensor/index.js';
 import { expected, ShapeError, ValueError } from '../../util/errors.js';
 import { ClassificationMetric, metricByName } from './metric.js';
@@ -45,6 +46,16 @@ export class NodeClassificationReporter extends Reporter<ClassificationMetric> {
     this.#labels.push(right);
     this.#predictions.push(classes);
     this.#size += right.length;
+  }
+
+  /** Collective: takes in the results of all workers, in their order. */
+  gather(group: WorkerGroup): void {
+    const own = {
+      labels: joined(this.#labels, this.#size),
+      predictions: joined(this.#predictions, this.#size),
+    };
+    this.clear();
+    for (const { labels, predictions } of group.gather(own)) this.addResult(labels, predictions);
   }
 
   override results(): MetricValues {
