@@ -249,6 +249,8 @@ class Engine {
   Clock::time_point checked_{}, looked_{};
 };
 
+// Ends the launcher of this process some seconds from now if it is still there then; returns at once.
+void leave_launcher_watch();
 double seconds_since(Clock::time_point then);
 const char* name_of(Code code);
 i64 element_bytes(Type type);

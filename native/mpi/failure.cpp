@@ -164,6 +164,7 @@ void Engine::check_timeouts() {
 
 void Engine::told_to_abort(int source, const std::string& reason) {
   write_line("skein: rank " + std::to_string(rank_) + ": the job was ended by rank " + std::to_string(source) + ": " + reason);
+  leave_launcher_watch();
   _exit(1);
 }
 
@@ -171,6 +172,7 @@ void Engine::end_job(const std::string& reason, bool tell_peers) {
   if (ending_) _exit(1);  // telling the others failed as well
   ending_ = true;
   write_line("skein: rank " + std::to_string(rank_) + ": " + reason);
+  leave_launcher_watch();
   // Neither a peer that cannot be reached nor MPI_Abort may keep this process alive.
   std::thread([] {
     std::this_thread::sleep_for(std::chrono::seconds(3));

@@ -2,6 +2,7 @@
  * One rank of the tests under mpirun. `contract` runs the table of cases and prints one JSON line for each; the other words
  * are scenes that end badly (mpi-communicator.test.ts says how).
  */
+import { hostname } from 'node:os';
 import { MpiCommunicator } from 'skein/dist';
 import { communicatorContract } from './communicator-contract.js';
 
@@ -34,6 +35,9 @@ const scenes: Readonly<Record<string, () => void | Promise<void>>> = {
       }
       comm.barrier();
     }
+  },
+  where() {
+    say({ host: hostname() });
   },
   'other-lengths'() {
     say({ error: attempt(() => comm.allReduce(new Float32Array(comm.rank === 0 ? 3 : 4))) });
