@@ -14,5 +14,6 @@ export { SelfCommunicator } from './comm/self-communicator.js';
 export { isAgreed, WorkerGroup, type WorkerGroupOptions } from './group/worker-group.js';
 export * from './nn/index.js';
 export * from './partition/index.js';
+export * from './sampling/index.js';
 export * from './stores/index.js';
 export * from './temporal/index.js';

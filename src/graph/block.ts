@@ -15,6 +15,8 @@ import { LocalGraph } from './local-graph.js';
 export interface BlockParent {
   /** Degrees for symmetric normalisation. */
   normDegrees(selfLoops: boolean): { readonly src: Float64Array };
+  /** The same for some nodes only, where the degrees of all are not at hand. */
+  normDegreesOf?(ids: Int32Array, selfLoops: boolean): Float64Array;
 }
 
 export interface BlockOptions {
@@ -130,6 +132,8 @@ export class Block extends LocalGraph {
   /** Without a parent, a source that is no destination here counts as having degree 1. */
   normDegrees(selfLoops: boolean): { readonly src: Float64Array; readonly dst: Float64Array } {
     const dst = this.weightedInDegrees(selfLoops);
+    const known = this.srcIds === null ? undefined : this.parent?.normDegreesOf?.(this.srcIds, selfLoops);
+    if (known !== undefined) return { src: known, dst };
     const src = new Float64Array(this.numSrcNodes).fill(1);
     if (this.parent !== null && this.srcIds !== null) {
       const whole = this.parent.normDegrees(selfLoops).src;

@@ -5,8 +5,7 @@
  * are prefixes of one structure: the block of the last layer holds the edges of the seeds, the one before those of the
  * seeds and the first hop, and so on. A node found in an early hop keeps the neighbours it drew then in all layers.
  */
-import { Block } from '../graph/index.js';
-import type { SamplingGraph } from './sampling-graph.js';
+import { Block, type BlockParent } from '../graph/index.js';
 
 /** One layer's edges as PyTorch Geometric writes them: `row` sources, `col` destinations, size = [sources, destinations]. */
 export interface Adj {
@@ -30,6 +29,13 @@ export interface BatchParts {
   readonly edgesPerHop: readonly number[];
 }
 
+/** What knows the edges behind the slots of a batch. */
+export interface SampledFrom {
+  edgeIds(slots: Int32Array): Int32Array;
+  weightsOf(slots: Int32Array): Float32Array | null;
+  readonly graph: BlockParent;
+}
+
 export class Batch {
   /** Global ids of the rows, seeds first, then by hop in order of appearance. */
   readonly nodeIds: Int32Array;
@@ -41,12 +47,12 @@ export class Batch {
   readonly nodesPerHop: readonly number[];
   readonly edgesPerHop: readonly number[];
   readonly #parts: BatchParts;
-  readonly #graph: SamplingGraph;
+  readonly #graph: SampledFrom;
   #blocks: readonly Block[] | null = null;
   #edgeIds: Int32Array | null = null;
 
   /** @internal Made by samplers. */
-  constructor(parts: BatchParts, graph: SamplingGraph) {
+  constructor(parts: BatchParts, graph: SampledFrom) {
     this.nodeIds = parts.nodeIds;
     this.seedRows = parts.seedRows;
     this.trees = parts.trees;

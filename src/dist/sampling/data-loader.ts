@@ -1,0 +1,155 @@
+/**
+ * Batches of a partitioned graph (as SAR's `DataLoader`): every worker goes through its own seeds, and all yield equally
+ * many batches, for sampling and the exchange of gradients are done together.
+ *
+ * A worker with fewer batches than the others either goes through its seeds again (`uneven: 'repeat'`, as SAR) or deals
+ * them out over all batches, each seed once (`'spread'`). One without seeds yields empty batches: blocks without rows, to
+ * be put through forward, backward and `gatherGrads` like others. All workers leave a loop at the same batch.
+ *
+ * Features of the next batches are on their way while one is in use. Batch `step` of worker r draws as step
+ * `step · workers + r` of one machine does, so that workers draw independently.
+ *
+ * @example
+ * const loader = new DataLoader(graph, trainIds, sampler, { batchSize: 1000, shuffle: true });
+ * for (const blocks of loader) output = model.forward(blocks, blocks[0].srcdata.features);
+ */
+import type { Block } from '../../graph/index.js';
+import { kernels } from '../../native/index.js';
+import { checkFlag } from '../../sample/checks.js';
+import { DrawKeys, purposes } from '../../sample/sampler.js';
+import type { Ids } from '../../tensor/index.js';
+import { checkIds } from '../../tensor/ops/common.js';
+import { checkInteger, expected, ValueError } from '../../util/errors.js';
+import type { DistGraph } from './dist-graph.js';
+import type { DistNeighborSampler, Sampleable, SampleUnderWay } from './dist-neighbor-sampler.js';
+import { clusterSeeds } from './optimized-batches.js';
+
+export const unevenRules = ['repeat', 'spread'] as const;
+
+export interface DataLoaderOptions {
+  /** Seeds per batch and worker. */
+  readonly batchSize: number;
+  /** Leave out a last batch with fewer seeds. */
+  readonly dropLast?: boolean;
+  /** Another order in every epoch (default false, as SAR). */
+  readonly shuffle?: boolean;
+  /** What a worker with fewer seeds does (default 'repeat'). */
+  readonly uneven?: (typeof unevenRules)[number];
+  /** Batches of seeds that share neighbours, found once by METIS; of about `batchSize` seeds (default false). */
+  readonly precomputeOptimizedBatches?: boolean;
+  /** Batches whose features are fetched ahead (default 1). */
+  readonly prefetch?: number;
+  /** Dispose a batch's features when the next batch is asked for (default true). */
+  readonly reuse?: boolean;
+  readonly seed?: number;
+}
+
+const name = 'DataLoader';
+
+export class DataLoader implements Iterable<readonly Block[]> {
+  /** Batches of an epoch, the same on all workers. */
+  readonly length: number;
+  readonly #graph: DistGraph;
+  readonly #sampler: DistNeighborSampler;
+  readonly #seeds: Int32Array;
+  readonly #batchSize: number;
+  readonly #dropLast: boolean;
+  readonly #shuffle: boolean;
+  readonly #uneven: (typeof unevenRules)[number];
+  readonly #prefetch: number;
+  readonly #reuse: boolean;
+  readonly #order: DrawKeys;
+  readonly #clusters: readonly Int32Array[] | null;
+  #epoch = 0;
+
+  /** Collective. `seedNodes`: global ids of this worker's seeds. */
+  constructor(graph: Sampleable, seedNodes: Ids, sampler: DistNeighborSampler, options: DataLoaderOptions) {
+    this.#graph = graph.samplingGraph;
+    this.#sampler = sampler;
+    this.#seeds = checkIds(name, 'seedNodes', seedNodes, this.#graph.numNodes).slice();
+    this.#batchSize = checkInteger(name, 'batchSize', options.batchSize, 1);
+    this.#shuffle = checkFlag(name, 'shuffle', options.shuffle, false);
+    this.#uneven = options.uneven ?? 'repeat';
+    if (!unevenRules.includes(this.#uneven))
+      throw new ValueError(expected(name, unevenRules.join(' or '), 'uneven', this.#uneven));
+    this.#prefetch = checkInteger(name, 'prefetch', options.prefetch ?? 1, 0, 64);
+    this.#reuse = checkFlag(name, 'reuse', options.reuse, true);
+    const { comm } = this.#graph;
+    this.#order = new DrawKeys(name, options.seed ?? 0, purposes.order);
+    const batches = this.#seeds.length / this.#batchSize;
+    this.#dropLast = checkFlag(name, 'dropLast', options.dropLast, false);
+    const most = Int32Array.of(this.#dropLast ? Math.floor(batches) : Math.ceil(batches));
+    comm.allReduce(most, 'max');
+    this.length = most[0];
+    const optimized = checkFlag(
+      name,
+      'precomputeOptimizedBatches',
+      options.precomputeOptimizedBatches,
+      false,
+    );
+    this.#clusters = optimized
+      ? clusterSeeds(this.#graph, this.#seeds, this.length, options.seed ?? 0)
+      : null;
+  }
+
+  /** The batches of the next epoch: the first loop is epoch 0. */
+  [Symbol.iterator](): Iterator<readonly Block[], void, void> {
+    return this.epoch(this.#epoch++);
+  }
+
+  /** The batches of epoch `epoch`. All workers ask for the same one. */
+  *epoch(epoch: number): Generator<readonly Block[], void, void> {
+    checkInteger(name, 'epoch', epoch);
+    const seeds = this.#batches(epoch);
+    const { rank, size } = this.#graph.comm;
+    const ahead: SampleUnderWay[] = [];
+    let next = 0;
+    const fill = (count: number): void => {
+      for (; next < this.length && ahead.length < count; next++)
+        ahead.push(this.#sampler.start(this.#graph, seeds(next), { epoch, step: next * size + rank }));
+    };
+    let current: SampleUnderWay | null = null;
+    try {
+      for (let step = 0; step < this.length; step++) {
+        fill(1);
+        current = ahead.shift() as SampleUnderWay;
+        fill(this.#prefetch);
+        yield current.finish();
+        if (this.#reuse) current.recycle();
+      }
+    } finally {
+      for (const left of ahead) left.recycle();
+    }
+  }
+
+  /** The seeds of each batch of an epoch. */
+  #batches(epoch: number): (step: number) => Int32Array {
+    const { key } = this.#order.at({ epoch, step: 0 });
+    const clusters = this.#clusters;
+    if (clusters !== null) {
+      const order = this.#shuffle ? permutation(clusters.length, key) : null;
+      return (step) => clusters[order === null ? step : order[step]];
+    }
+    const n = this.#seeds.length;
+    if (n === 0) return () => this.#seeds;
+    let seeds = this.#seeds;
+    if (this.#shuffle) {
+      const order = permutation(n, key);
+      seeds = seeds.map((_, i) => this.#seeds[order[i]]);
+    }
+    if (this.#uneven === 'spread' && n < this.length * this.#batchSize) {
+      const bound = (step: number) => Math.floor((step * n) / this.length);
+      return (step) => seeds.subarray(bound(step), bound(step + 1));
+    }
+    // Behind the last seed, the seeds are gone through again in whole rounds of batches.
+    const whole = n / this.#batchSize;
+    const round = Math.max(1, this.#dropLast ? Math.floor(whole) : Math.ceil(whole));
+    return (step) => seeds.subarray((step % round) * this.#batchSize, ((step % round) + 1) * this.#batchSize);
+  }
+}
+
+function permutation(count: number, key: Uint32Array): Int32Array {
+  const order = new Int32Array(count);
+  kernels().randomPermutation(order, count, key);
+  return order;
+}

@@ -1,0 +1,189 @@
+/**
+ * One hop of sampling over many workers: nodes go to their owners, who draw, and everything about the drawn edges comes
+ * back in one message.
+ *
+ * Request: [epoch, step, nodes …]; the requester's moment travels along, so workers may be at different steps. Reply: [how
+ * many edges of each node …, sources …, edge ids …, weights …, each field's rows …], bit by bit in 32-bit words. Two
+ * all-to-alls of unknown lengths per hop; none when the edges of all asked nodes are here.
+ */
+import { kernels } from '../../native/index.js';
+import { checkEdgeCount } from '../../sample/checks.js';
+import type { DrawKeys, SampleTime } from '../../sample/sampler.js';
+import { copyBytes } from '../comm/comm-checks.js';
+import { iota } from './arrays.js';
+import type { DistGraph } from './dist-graph.js';
+import type { EdgeField, EdgePart } from './edge-part.js';
+
+/** How edges are drawn and what is wanted of them; the same on all workers. */
+export interface HopDraw {
+  readonly keys: DrawKeys;
+  readonly fanout: number;
+  readonly hop: number;
+  readonly replace: boolean;
+  readonly prob: string | null;
+  readonly fields: readonly EdgeField[];
+}
+
+/** Drawn edges by the place of their destination in the list of nodes. */
+export interface HopResult {
+  readonly offsets: Int32Array;
+  /** Global ids. */
+  readonly sources: Int32Array;
+  readonly edgeIds: Int32Array;
+  readonly weights: Float32Array | null;
+  /** Rows of fields, as 32-bit words. */
+  readonly fields: readonly Int32Array[];
+}
+
+const where = 'DistNeighborSampler';
+
+/** Draws for nodes whose edges are in `part`: the reply, packed. */
+function answer(part: EdgePart, draw: HopDraw, nodes: Int32Array, at: SampleTime): Int32Array {
+  const graph = part.drawn(draw.prob);
+  const { key, step } = draw.keys.at(at);
+  const count = nodes.length;
+  const offsets = new Int32Array(count + 1);
+  let slots = new Int32Array(Math.max(1, draw.fanout < 0 ? 16 * count : draw.fanout * count));
+  const call = () =>
+    kernels().drawNeighbors(
+      ...([graph.offsets, graph.sums, nodes, count, part.firstNode, draw.fanout, 0, draw.replace] as const),
+      ...([key, step, draw.hop, offsets, slots, slots.length] as const),
+    );
+  let edges = call();
+  if (edges < 0) {
+    slots = new Int32Array(checkEdgeCount(where, -1 - edges));
+    edges = call();
+  }
+  return pack(part, draw, offsets, slots.subarray(0, edges));
+}
+
+function wordsPerEdge(weighted: boolean, fields: readonly EdgeField[]): number {
+  return 2 + (weighted ? 1 : 0) + fields.reduce((sum, { width }) => sum + width, 0);
+}
+
+function pack(part: EdgePart, draw: HopDraw, offsets: Int32Array, slots: Int32Array): Int32Array {
+  const count = offsets.length - 1;
+  const edges = slots.length;
+  const words = wordsPerEdge(part.weights !== null, draw.fields);
+  const packed = new Int32Array(checkEdgeCount(where, count + edges * words));
+  for (let i = 0; i < count; i++) packed[i] = offsets[i + 1] - offsets[i];
+  let at = count;
+  const add = (values: Int32Array | Float32Array, width: number) => {
+    kernels().gatherRows(values, slots, packed.subarray(at, at + edges * width), edges, 4 * width);
+    at += edges * width;
+  };
+  add(part.indices, 1);
+  add(part.edgeIds, 1);
+  if (part.weights !== null) add(part.weights, 1);
+  for (const { name, width } of draw.fields) add(fieldOf(part, name), width);
+  return packed;
+}
+
+function fieldOf(part: EdgePart, name: string): Int32Array | Float32Array {
+  const field = part.fields.find((other) => other.name === name);
+  return (field as EdgeField).values;
+}
+
+/** Draws for `nodes`, whose owners are all asked at once. Collective unless the graph is hybrid. */
+export function exchangeHop(graph: DistGraph, draw: HopDraw, nodes: Int32Array, at: SampleTime): HopResult {
+  const { comm, edges: part, ranges } = graph;
+  if (graph.hybrid || comm.size === 1)
+    return unpack(graph, draw, nodes.length, [whole(answer(part, draw, nodes, at), nodes.length)]);
+  const routes = ranges.split(nodes);
+  const requests = Array.from({ length: comm.size }, () => new Int32Array(0));
+  for (const { owner, rows } of routes) {
+    if (owner === comm.rank) continue;
+    const request = new Int32Array(2 + rows.length);
+    request[0] = at.epoch ?? 0;
+    request[1] = at.step;
+    for (let i = 0; i < rows.length; i++) request[2 + i] = rows[i] + ranges.ranges[owner].start;
+    requests[owner] = request;
+  }
+  const replies = comm.allToAllv(requests).map((request) => {
+    if (request.length === 0) return request;
+    return answer(part, draw, request.subarray(2), { epoch: request[0], step: request[1] >>> 0 });
+  });
+  const received = comm.allToAllv(replies);
+  const parts = routes.map(({ owner, rows, places }) => {
+    const own = () =>
+      answer(
+        part,
+        draw,
+        rows.map((row) => row + ranges.ranges[owner].start),
+        at,
+      );
+    return { packed: owner === comm.rank ? own() : received[owner], places };
+  });
+  return unpack(graph, draw, nodes.length, parts);
+}
+
+/** Draws for nodes whose edges are here. */
+export function drawHere(graph: DistGraph, draw: HopDraw, nodes: Int32Array, at: SampleTime): HopResult {
+  const packed = answer(graph.edges, draw, nodes, at);
+  return unpack(graph, draw, nodes.length, [whole(packed, nodes.length)]);
+}
+
+/** A reply, and the places of its nodes in the list that was asked for. */
+interface Reply {
+  readonly packed: Int32Array;
+  readonly places: Int32Array;
+}
+
+function whole(packed: Int32Array, count: number): Reply {
+  return { packed, places: iota(count) };
+}
+
+/** Puts the edges of all replies into the order of the nodes. */
+function unpack(
+  { edges: part }: DistGraph,
+  draw: HopDraw,
+  count: number,
+  replies: readonly Reply[],
+): HopResult {
+  const offsets = new Int32Array(count + 1);
+  for (const { packed, places } of replies)
+    for (let i = 0; i < places.length; i++) offsets[places[i] + 1] = packed[i];
+  for (let i = 0; i < count; i++) offsets[i + 1] += offsets[i];
+  const edges = checkEdgeCount(where, offsets[count]);
+  const weighted = part.weights !== null;
+  const widths = [1, 1, ...(weighted ? [1] : []), ...draw.fields.map(({ width }) => width)];
+  const columns = widths.map((width) => new Int32Array(edges * width));
+  for (const { packed, places } of replies) {
+    const here = replyEdges(packed, places.length);
+    let at = places.length;
+    for (const [c, width] of widths.entries()) {
+      scatterRuns(packed.subarray(at, at + here * width), packed, places, offsets, columns[c], width);
+      at += here * width;
+    }
+  }
+  const [sources, edgeIds, ...rest] = columns;
+  let weights: Float32Array | null = null;
+  if (weighted) {
+    weights = new Float32Array(edges);
+    copyBytes(rest.shift() as Int32Array, weights);
+  }
+  return { offsets, sources, edgeIds, weights, fields: rest };
+}
+
+function replyEdges(packed: Int32Array, count: number): number {
+  let edges = 0;
+  for (let i = 0; i < count; i++) edges += packed[i];
+  return edges;
+}
+
+/** Copies each node's run of rows to where its edges belong. */
+function scatterRuns(
+  rows: Int32Array,
+  counts: Int32Array,
+  places: Int32Array,
+  offsets: Int32Array,
+  out: Int32Array,
+  width: number,
+): void {
+  let from = 0;
+  for (let i = 0; i < places.length; i++) {
+    const run = counts[i] * width;
+    let to = offsets[places[i]] * width;
+    for (const end = from + run; from < end; ) out[to++] = rows[from++];
+  }
+}

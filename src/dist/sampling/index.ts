@@ -1,0 +1,11 @@
+/** Sampling-based training on partitioned graphs. */
+export { DataLoader, type DataLoaderOptions } from './data-loader.js';
+export { type DistFeaturesOptions, distFeatures } from './dist-features.js';
+export { DistGraph, type DistGraphOptions, type NodeTable } from './dist-graph.js';
+export {
+  DistNeighborSampler,
+  type DistNeighborSamplerOptions,
+  type NodeFeatureSource,
+  type Sampleable,
+  SampleUnderWay,
+} from './dist-neighbor-sampler.js';

@@ -1,0 +1,32 @@
+/** Sampling on partitioned graphs: one worker here, several under mpirun. */
+import { SelfCommunicator } from 'skein/dist';
+import { describe, expect, it } from 'vitest';
+import { loaderCases } from './loader-cases.js';
+import { hasMpi, launch } from './mpi-launch.js';
+import { samplingCases } from './sampling-cases.js';
+
+const tables = { samplingCases, loaderCases };
+
+describe('one worker', () => {
+  it.each([...samplingCases, ...loaderCases])('$name', async ({ run }) => {
+    await run(new SelfCommunicator());
+  });
+});
+
+describe.skipIf(!hasMpi)('MPI', () => {
+  it.each([
+    [2, 'samplingCases', 'sampling-cases.js'],
+    [3, 'samplingCases', 'sampling-cases.js'],
+    [2, 'loaderCases', 'loader-cases.js'],
+    [4, 'loaderCases', 'loader-cases.js'],
+  ] as const)(
+    '%i ranks, %s',
+    async (ranks, name, file) => {
+      const { code, lines, err } = await launch(ranks, ['case-worker.ts', file, name]);
+      expect(lines.filter(({ error }) => error !== '')).toEqual([]);
+      expect({ code, err }).toEqual({ code: 0, err: '' });
+      expect(lines.length).toBe(ranks * tables[name].length);
+    },
+    90_000,
+  );
+});
