@@ -15,5 +15,6 @@ export { isAgreed, WorkerGroup, type WorkerGroupOptions } from './group/worker-g
 export * from './nn/index.js';
 export * from './partition/index.js';
 export * from './sampling/index.js';
+export * from './shards/index.js';
 export * from './stores/index.js';
 export * from './temporal/index.js';

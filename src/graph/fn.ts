@@ -40,6 +40,19 @@ export interface EdgeBatch {
   readonly src: Frame;
   readonly dst: Frame;
   readonly data: Frame;
+  /** On a graph spread over workers, which part of the edges these are. */
+  readonly sarShardInfo?: ShardInfo;
+}
+
+/** One shard of a graph spread over workers. */
+export interface ShardInfo {
+  /** The worker that owns the sources. */
+  readonly shardIdx: number;
+  readonly numSrc: number;
+  /** Rows of the destinations that have an edge here. */
+  readonly dstRows: Int32Array;
+  /** Places of the edges in the order by destination. */
+  readonly slots: Int32Array;
 }
 
 /** A message computed by user code; it returns named tensors with one row per edge. */

@@ -10,6 +10,7 @@ export {
   type Operand,
   type Reduce,
   type ReduceName,
+  type ShardInfo,
   type Target,
   type UserMessage,
 } from './fn.js';

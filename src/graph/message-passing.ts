@@ -14,11 +14,7 @@ export function updateAll(graph: MessageGraph, message: Message | UserMessage, r
   checkReduce(reduce);
   if (typeof message === 'function') {
     const messages = runUserMessage(graph, message);
-    const chosen = messages[reduce.message];
-    if (chosen === undefined) {
-      const names = Object.keys(messages).join(', ') || 'nothing';
-      throw new ValueError(expected('updateAll', `a message "${reduce.message}"`, 'the function', names));
-    }
+    const chosen = messages[chosenMessage(Object.keys(messages), reduce)];
     graph.dstdata[reduce.out] = graph.aggregateEdges(graph.toSlots(chosen), reduce.op);
     return;
   }
@@ -156,7 +152,14 @@ function runUserMessage(graph: MessageGraph, message: UserMessage): Record<strin
   return result as Record<string, Tensor>;
 }
 
-function checkReduce(reduce: Reduce): void {
+/** The name of the message that a reduction takes, if the function made it. */
+export function chosenMessage(made: readonly string[], reduce: Reduce): string {
+  if (made.includes(reduce.message)) return reduce.message;
+  const names = made.join(', ') || 'nothing';
+  throw new ValueError(expected('updateAll', `a message "${reduce.message}"`, 'the function', names));
+}
+
+export function checkReduce(reduce: Reduce): void {
   if (!['sum', 'mean', 'max', 'min'].includes(reduce?.op)) {
     throw new ValueError(
       expected('updateAll', 'fn.sum, fn.mean, fn.max or fn.min', 'reduce', reduce?.op ?? reduce),

@@ -54,6 +54,20 @@ export function grad(
   return keys.map((key) => captured.get(key) ?? null);
 }
 
+/**
+ * The gradients of several roots' weighted sum for each leaf, outside every `grad` and without running hooks: for rules that
+ * compute a part of the tape again inside their backward. @internal
+ */
+export function gradientsOf(
+  roots: readonly Tensor[],
+  gradients: readonly Tensor[],
+  leaves: readonly Tensor[],
+): (Tensor | null)[] {
+  const captured: Captured = new Map(leaves.map((leaf) => [leaf, null]));
+  run(roots, gradients, captured, false, false);
+  return leaves.map((leaf) => captured.get(leaf) ?? null);
+}
+
 function captureKey(edge: Edge, index: number): string | Tensor {
   if (edge === null) throw new InternalError('a tensor without an edge cannot be captured');
   return edge instanceof TapeNode ? `${edge.id}:${index}` : edge;
@@ -67,9 +81,12 @@ class Pass {
   /** Sums made here, which may be added to in place. */
   readonly #owned = new Set<Tensor>();
   readonly #captured: Captured | null;
+  /** Whether hooks of leaves run: not inside a rule, whose results will pass them later. */
+  readonly #hooks: boolean;
 
-  constructor(captured: Captured | null) {
+  constructor(captured: Captured | null, hooks: boolean) {
     this.#captured = captured;
+    this.#hooks = hooks;
   }
 
   /** All nodes below the roots, newest first; counts the uses of each leaf. */
@@ -127,13 +144,14 @@ class Pass {
     if (gradient instanceof RowRange) gradient = densify(gradient);
     if (leaf.hooks !== null || this.#captured !== null) {
       if (gradient instanceof SparseRows) gradient = densify(gradient);
-      for (const hook of [...(leaf.hooks ?? [])]) gradient = hooked(hook, gradient as Tensor);
+      for (const hook of this.#hooks ? [...(leaf.hooks ?? [])] : [])
+        gradient = hooked(hook, gradient as Tensor);
       // Hooks may keep what they saw or returned: go on with a handle of our own, which `exclusive` copies.
       gradient = (gradient as Tensor).alias();
     }
     if (this.#captured !== null) this.#captured.set(leaf, exclusive(gradient as Tensor));
     else storeLeafGradient(leaf, gradient, leaf.hooks !== null);
-    for (const hook of [...(leaf.leafHooks ?? [])]) hook(leaf);
+    if (this.#hooks) for (const hook of [...(leaf.leafHooks ?? [])]) hook(leaf);
   }
 
   /** Runs one node and sends its results on. */
@@ -208,9 +226,10 @@ function run(
   gradients: readonly (Tensor | undefined)[],
   captured: Captured | null,
   retain: boolean,
+  hooks = true,
 ): void {
   noGrad(() => {
-    const pass = new Pass(captured);
+    const pass = new Pass(captured, hooks);
     const edges = roots.map((root) => {
       if (!root.requiresGrad) {
         throw new StateError(

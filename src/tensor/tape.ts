@@ -68,6 +68,11 @@ const unrecorded: OpContext = { recording: false, needs: () => false, save: () =
 
 let nextId = 0;
 
+/** Nodes recorded from now on have at least this id. @internal */
+export function tapePosition(): number {
+  return nextId;
+}
+
 /** A recorded operation: also the context that its forward fills and its backward reads. */
 export class TapeNode implements OpContext, BackwardContext {
   /** Grows with time: an input's node has a smaller id than the node that uses it. */

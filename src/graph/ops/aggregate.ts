@@ -145,28 +145,39 @@ export function weightColumns(row: Shape, weight: Shape): number | null {
   return sizeOf(weight.slice(0, used));
 }
 
-/** @see MessageGraph.aggregate; `self` is the place of the destinations among the sources. */
-export function aggregate(
-  adjacency: Adjacency,
+/** Options of an aggregation with their defaults, checked. */
+export interface CheckedAggregate {
+  readonly reduce: ReduceName;
+  readonly weight: Tensor | null;
+  readonly columns: number;
+  readonly srcScale: FloatArray | null;
+  readonly dstScale: FloatArray | null;
+  /** Where a destination's own row is among the sources, relative to it; null when it does not count. */
+  readonly self: number | null;
+}
+
+/** Refuses what does not fit a graph of these sizes. */
+export function checkAggregate(
+  counts: { readonly numSrc: number; readonly numDst: number; readonly numEdges: number },
   x: Tensor,
   options: AggregateOptions,
   selfOffset: number | null,
-): Tensor {
+): CheckedAggregate {
   const { reduce = 'sum', weight = null, srcScale = null, dstScale = null, self = false } = options;
   checkSameFloat('aggregate', { x, weight });
   if (!Object.hasOwn(reduceCode, reduce))
     throw new ValueError(expected('aggregate', 'sum, mean, max or min', 'reduce', reduce));
-  checkRows('aggregate', 'x', x, adjacency.numSrc, 'source');
+  checkRows('aggregate', 'x', x, counts.numSrc, 'source');
   const extreme = reduce === 'max' || reduce === 'min';
   if (extreme && (self || srcScale !== null || dstScale !== null))
     throw new ValueError(`aggregate: scales and self need reduce 'sum' or 'mean', got '${reduce}'.`);
-  checkScale('srcScale', srcScale, x, adjacency.numSrc, 'source');
-  checkScale('dstScale', dstScale, x, adjacency.numDst, 'destination');
+  checkScale('srcScale', srcScale, x, counts.numSrc, 'source');
+  checkScale('dstScale', dstScale, x, counts.numDst, 'destination');
   if (self && selfOffset === null)
     throw new ValueError('aggregate: self needs destinations that are among the sources.');
   let columns = 1;
   if (weight !== null) {
-    checkRows('aggregate', 'weight', weight, adjacency.numEdges, 'edge');
+    checkRows('aggregate', 'weight', weight, counts.numEdges, 'edge');
     const fit = weightColumns(x.shape.slice(1), weight.shape.slice(1));
     if (fit === null) {
       const want = `one weight per edge, or leading axes as in x ${formatShape(x.shape)}`;
@@ -174,14 +185,18 @@ export function aggregate(
     }
     columns = fit;
   }
-  return aggregateOp(weight === null ? [x] : [x, weight], {
-    adjacency,
-    reduce,
-    columns,
-    srcScale,
-    dstScale,
-    self: self ? selfOffset : null,
-  });
+  return { reduce, weight, columns, srcScale, dstScale, self: self ? selfOffset : null };
+}
+
+/** @see MessageGraph.aggregate; `selfOffset` is the place of the destinations among the sources. */
+export function aggregate(
+  adjacency: Adjacency,
+  x: Tensor,
+  options: AggregateOptions,
+  selfOffset: number | null,
+): Tensor {
+  const { weight, ...rest } = checkAggregate(adjacency, x, options, selfOffset);
+  return aggregateOp(weight === null ? [x] : [x, weight], { adjacency, ...rest });
 }
 
 function checkScale(name: string, scale: FloatArray | null, x: Tensor, count: number, kind: string): void {

@@ -105,6 +105,28 @@ function valueGradient(gy: Tensor, attention: FloatArray, adjacency: Adjacency, 
   return gValue;
 }
 
+/** Refuses what does not fit a graph of these sizes; gives the inputs of the operation. */
+export function checkAttention(
+  counts: { readonly numSrc: number; readonly numDst: number; readonly numEdges: number },
+  value: Tensor,
+  srcScore: Tensor,
+  dstScore: Tensor,
+  { slope = 0.2, edgeScore = null, dropout = 0 }: AttentionOptions,
+): { readonly inputs: Tensor[]; readonly slope: number; readonly drop: number } {
+  checkSameFloat('attention', { value, srcScore, dstScore, edgeScore });
+  checkRank('attention', 'value', value, 3);
+  checkRows('attention', 'value', value, counts.numSrc, 'source');
+  const heads = value.shape[1];
+  checkShapeIs('attention', 'srcScore', srcScore, [counts.numSrc, heads]);
+  checkShapeIs('attention', 'dstScore', dstScore, [counts.numDst, heads]);
+  if (edgeScore !== null) checkShapeIs('attention', 'edgeScore', edgeScore, [counts.numEdges, heads]);
+  checkNumber('attention', 'slope', slope);
+  checkNumber('attention', 'dropout', dropout, 0, 1);
+  const inputs = [value, srcScore, dstScore];
+  if (edgeScore !== null) inputs.push(edgeScore);
+  return { inputs, slope, drop: dropout };
+}
+
 export function attention(
   adjacency: Adjacency,
   value: Tensor,
@@ -112,19 +134,8 @@ export function attention(
   dstScore: Tensor,
   options: AttentionOptions,
 ): Tensor {
-  const { slope = 0.2, edgeScore = null, dropout = 0 } = options;
-  checkSameFloat('attention', { value, srcScore, dstScore, edgeScore });
-  checkRank('attention', 'value', value, 3);
-  checkRows('attention', 'value', value, adjacency.numSrc, 'source');
-  const heads = value.shape[1];
-  checkShapeIs('attention', 'srcScore', srcScore, [adjacency.numSrc, heads]);
-  checkShapeIs('attention', 'dstScore', dstScore, [adjacency.numDst, heads]);
-  if (edgeScore !== null) checkShapeIs('attention', 'edgeScore', edgeScore, [adjacency.numEdges, heads]);
-  checkNumber('attention', 'slope', slope);
-  checkNumber('attention', 'dropout', dropout, 0, 1);
+  const { inputs, slope, drop } = checkAttention(adjacency, value, srcScore, dstScore, options);
   const random = defaultRandom();
-  const key = dropout === 0 ? null : random.split(random.reserve(1)).key;
-  const inputs = [value, srcScore, dstScore];
-  if (edgeScore !== null) inputs.push(edgeScore);
-  return attentionOp(inputs, { adjacency, slope, key, drop: dropout });
+  const key = drop === 0 ? null : random.split(random.reserve(1)).key;
+  return attentionOp(inputs, { adjacency, slope, key, drop });
 }

@@ -39,6 +39,11 @@ const spreadOp = builtinOp<SpreadAttributes>({
   },
 });
 
+/** y[i] = x[ids[i]]; `places` are the i of each row of x, asked for when a gradient is wanted. */
+export function spreadRows(x: Tensor, ids: Int32Array, places: SpreadAttributes['places']): Tensor {
+  return spreadOp([x], { ids, places });
+}
+
 export function srcToEdges(adjacency: Adjacency, x: Tensor): Tensor {
   checkRows('srcToEdges', 'x', x, adjacency.numSrc, 'source');
   return spreadOp([x], {

@@ -71,11 +71,22 @@ function weighted(
   return y;
 }
 
-export function dotScores(adjacency: Adjacency, src: Tensor, dst: Tensor): Tensor {
+/** Sizes of a graph that arguments must fit. */
+interface Counts {
+  readonly numSrc: number;
+  readonly numDst: number;
+  readonly numEdges: number;
+}
+
+export function checkDotScores({ numSrc, numDst }: Counts, src: Tensor, dst: Tensor): void {
   checkSameFloat('dotScores', { src, dst });
   checkRank('dotScores', 'src', src, 3);
-  checkRows('dotScores', 'src', src, adjacency.numSrc, 'source');
-  checkShapeIs('dotScores', 'dst', dst, [adjacency.numDst, src.shape[1], src.shape[2]]);
+  checkRows('dotScores', 'src', src, numSrc, 'source');
+  checkShapeIs('dotScores', 'dst', dst, [numDst, src.shape[1], src.shape[2]]);
+}
+
+export function dotScores(adjacency: Adjacency, src: Tensor, dst: Tensor): Tensor {
+  checkDotScores(adjacency, src, dst);
   return dotScoresOp([src, dst], { adjacency });
 }
 
@@ -149,6 +160,22 @@ const additiveScoresOp = builtinOp<AdditiveAttributes>({
   },
 });
 
+export function checkAdditiveScores(
+  { numSrc, numDst, numEdges }: Counts,
+  src: Tensor,
+  dst: Tensor,
+  a: Tensor,
+  edge: Tensor | null,
+): void {
+  checkSameFloat('additiveScores', { src, dst, a, edge });
+  checkRank('additiveScores', 'src', src, 3);
+  checkRows('additiveScores', 'src', src, numSrc, 'source');
+  const [, heads, size] = src.shape;
+  checkShapeIs('additiveScores', 'dst', dst, [numDst, heads, size]);
+  checkShapeIs('additiveScores', 'a', a, [heads, size]);
+  if (edge !== null) checkShapeIs('additiveScores', 'edge', edge, [numEdges, heads, size]);
+}
+
 export function additiveScores(
   adjacency: Adjacency,
   src: Tensor,
@@ -157,13 +184,7 @@ export function additiveScores(
   edge: Tensor | null,
   slope: number,
 ): Tensor {
-  checkSameFloat('additiveScores', { src, dst, a, edge });
-  checkRank('additiveScores', 'src', src, 3);
-  checkRows('additiveScores', 'src', src, adjacency.numSrc, 'source');
-  const [, heads, size] = src.shape;
-  checkShapeIs('additiveScores', 'dst', dst, [adjacency.numDst, heads, size]);
-  checkShapeIs('additiveScores', 'a', a, [heads, size]);
-  if (edge !== null) checkShapeIs('additiveScores', 'edge', edge, [adjacency.numEdges, heads, size]);
+  checkAdditiveScores(adjacency, src, dst, a, edge);
   return additiveScoresOp(edge === null ? [src, dst, a] : [src, dst, a, edge], { adjacency, slope });
 }
 

@@ -20,6 +20,8 @@ export interface SpmmArguments {
   readonly arg?: Int32Array | null;
   /** Row r + self of x counts as well; null: no. */
   readonly self?: number | null;
+  /** Add to y (sum and mean). */
+  readonly accumulate?: boolean;
 }
 
 export function spmm(a: SpmmArguments): void {
@@ -41,7 +43,7 @@ export function spmm(a: SpmmArguments): void {
     a.columns ?? 1,
     self !== null,
     self ?? 0,
-    false,
+    a.accumulate ?? false,
   );
 }
 

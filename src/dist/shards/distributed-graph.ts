@@ -1,0 +1,233 @@
+/**
+ * A worker's part of a graph spread over workers: its own nodes, all edges into them, and a link to the rows of sources that
+ * other workers own. What needs only edges and destinations is as on one machine; what needs rows of sources is left to
+ * `GraphShardManager` (shard after shard) and `DistributedBlock` (all at once).
+ *
+ * `adjacency` has the rows used here as sources: own rows first, then those of other workers. Tensors of sources that
+ * callers give and get have own rows only. Edges keep the order of their global ids, so slots are as on one machine.
+ */
+
+import { makeFrame } from '../../graph/frame.js';
+import { Adjacency, type Frame, LocalGraph } from '../../graph/index.js';
+import type { FloatArray } from '../../native/index.js';
+import { expected, StateError, ValueError } from '../../util/errors.js';
+import type { NodeRange } from '../partition/partition-data.js';
+import { type RowLink, type Traffic, trafficOf } from './row-link.js';
+
+/** What a distributed graph is made of. */
+export interface DistributedEdges {
+  readonly link: RowLink;
+  /** Sources are the rows used here, destinations own rows. */
+  readonly adjacency: Adjacency;
+  /** Global ids of the rows used here. */
+  readonly usedIds: Int32Array;
+  /** Global ids of the destinations. */
+  readonly dstIds: Int32Array;
+  /** The ids this worker owns. */
+  readonly tgtNodeRange: NodeRange;
+  /** Own row at which the destinations begin; null when they are other nodes. */
+  readonly dstOffset: number | null;
+  /** By slot. */
+  readonly weights: Float32Array | null;
+  readonly addedLoops?: Int32Array | null;
+  /** Weighted in-degrees of own sources in the whole graph, where this is a part of it. */
+  readonly wholeDegrees?: ((selfLoops: boolean) => Float64Array) | null;
+  readonly frames?: { readonly src: Frame; readonly dst: Frame } | null;
+}
+
+/** Scales of sources that were sent round already. */
+const spreads = new WeakMap<FloatArray, WeakMap<RowLink, FloatArray>>();
+
+export abstract class DistributedGraph extends LocalGraph {
+  readonly link: RowLink;
+  readonly tgtNodeRange: NodeRange;
+  /** Global ids of the rows used here: own sources, then those of other workers. */
+  readonly usedIds: Int32Array;
+  /** Global ids of the destinations. */
+  readonly seeds: Int32Array;
+  readonly #edges: DistributedEdges;
+  #outDegrees: Int32Array | null = null;
+  #looped: this | null = null;
+
+  constructor(edges: DistributedEdges) {
+    const { link, adjacency, dstOffset } = edges;
+    super(adjacency, dstOffset, edges.weights, edges.frames ?? ownFrames(edges), edges.addedLoops ?? null);
+    this.#edges = edges;
+    this.link = link;
+    this.tgtNodeRange = edges.tgtNodeRange;
+    this.usedIds = edges.usedIds;
+    this.seeds = edges.dstIds;
+  }
+
+  override get numSrcNodes(): number {
+    return this.link.numOwn;
+  }
+
+  /** Global ids of the sources that this worker owns, in the order of rows. */
+  get inputNodes(): Int32Array {
+    return this.usedIds.subarray(0, this.link.numOwn);
+  }
+
+  /** Global ids of the destinations. */
+  get dstIds(): Int32Array {
+    return this.seeds;
+  }
+
+  /** Global source id of each slot. */
+  slotSources(): Int32Array {
+    const { usedIds } = this;
+    return this.adjacency.indices.map((row) => usedIds[row]);
+  }
+
+  /** What graphs of this communicator have exchanged so far. */
+  traffic(): Traffic {
+    return trafficOf(this.link.comm);
+  }
+
+  /** Graphs live in main memory: 'cpu' gives the graph itself. */
+  to(device: string): this {
+    if (device === 'cpu') return this;
+    throw new ValueError(expected(this.constructor.name, "'cpu'", 'device', device));
+  }
+
+  /** Collective on the first call: other workers hold some of the edges out of own sources. */
+  override outDegrees(): Int32Array {
+    if (this.#outDegrees !== null) return this.#outDegrees;
+    const { comm, indicesRequiredFromMe, sizesExpectedFromOthers, starts, numOwn } = this.link;
+    const used = this.adjacency.outDegrees();
+    const parts = comm.allToAllv(
+      sizesExpectedFromOthers.map((count, q) =>
+        used.slice(starts[q], starts[q] + (q === comm.rank ? 0 : count)),
+      ),
+    );
+    const degrees = used.slice(0, numOwn);
+    for (const [q, counts] of parts.entries())
+      for (let i = 0; i < counts.length; i++) degrees[indicesRequiredFromMe[q][i]] += counts[i];
+    this.#outDegrees = degrees;
+    return degrees;
+  }
+
+  normDegrees(selfLoops: boolean): { readonly src: Float64Array; readonly dst: Float64Array } {
+    const dst = this.weightedInDegrees(selfLoops);
+    const whole = this.#edges.wholeDegrees ?? null;
+    if (whole !== null) return { src: whole(selfLoops), dst };
+    if (this.numSrcNodes === this.numDstNodes && this.dstOffset === 0) return { src: dst, dst };
+    throw new StateError('normDegrees: between two node types sources have no in-degrees here.');
+  }
+
+  withSelfLoops(): this {
+    if (this.#looped === null) this.#looped = this.#addLoops();
+    return this.#looped;
+  }
+
+  #addLoops(): this {
+    const { dstOffset, adjacency, weights } = this;
+    if (dstOffset === null)
+      throw new StateError('withSelfLoops: the destinations are not among the sources here.');
+    const { offsets, indices, numDst } = adjacency;
+    const missing: number[] = [];
+    for (let v = 0; v < numDst; v++) {
+      let loop = false;
+      for (let p = offsets[v]; p < offsets[v + 1]; p++) if (indices[p] === v + dstOffset) loop = true;
+      if (!loop) missing.push(v);
+    }
+    if (missing.length === 0) return this;
+    const { src, dst } = adjacency.edges();
+    const added = Int32Array.from(missing);
+    const looped = Adjacency.fromEdges(
+      joined(
+        src,
+        added.map((v) => v + dstOffset),
+      ),
+      joined(dst, added),
+      adjacency.numSrc,
+      numDst,
+    );
+    let slotWeights: Float32Array | null = null;
+    if (weights !== null) {
+      const byEdge = new Float32Array(looped.numEdges).fill(1);
+      for (let slot = 0; slot < weights.length; slot++)
+        byEdge[adjacency.edgeIds?.[slot] ?? slot] = weights[slot];
+      slotWeights = byEdge.map((_, slot) => byEdge[looped.edgeIds?.[slot] ?? slot]);
+    }
+    return this.rebuilt({
+      ...this.#edges,
+      adjacency: looped,
+      weights: slotWeights,
+      addedLoops: added,
+      frames: null,
+    });
+  }
+
+  /**
+   * The same edges and sources with other destinations: destination d has the edges of slots order[offsets[d]] …
+   * order[offsets[d+1] − 1].
+   */
+  regrouped(offsets: Int32Array, order: Int32Array): this {
+    const { indices, numSrc } = this.adjacency;
+    const adjacency = Adjacency.trusted(
+      offsets,
+      order.map((slot) => indices[slot]),
+      numSrc,
+    );
+    const numDst = offsets.length - 1;
+    return this.rebuilt({
+      ...this.#edges,
+      adjacency,
+      dstIds: new Int32Array(numDst),
+      dstOffset: null,
+      weights: null,
+      addedLoops: null,
+      wholeDegrees: null,
+      frames: null,
+    });
+  }
+
+  /** Factors of own rows, and those that other workers have for theirs; collective when `own` is new. */
+  protected spread(own: FloatArray): FloatArray {
+    const { link } = this;
+    let byLink = spreads.get(own);
+    if (byLink === undefined) {
+      byLink = new WeakMap();
+      spreads.set(own, byLink);
+    }
+    let used = byLink.get(link);
+    if (used === undefined) {
+      used = spreadScales(link, own);
+      byLink.set(link, used);
+    }
+    return used;
+  }
+
+  /** A graph of this class from other edges. */
+  protected abstract rebuilt(edges: DistributedEdges): this;
+}
+
+function ownFrames({ link, adjacency, dstOffset }: DistributedEdges): { src: Frame; dst: Frame } {
+  const src = makeFrame('srcdata', link.numOwn);
+  const whole = dstOffset === 0 && adjacency.numDst === link.numOwn;
+  return { src, dst: whole ? src : makeFrame('dstdata', adjacency.numDst) };
+}
+
+function spreadScales(link: RowLink, own: FloatArray): FloatArray {
+  const make = (length: number): FloatArray =>
+    own instanceof Float32Array ? new Float32Array(length) : new Float64Array(length);
+  const parts = link.comm.allToAllv(
+    link.indicesRequiredFromMe.map((ids) => {
+      const part = make(ids.length);
+      for (let i = 0; i < ids.length; i++) part[i] = own[ids[i]];
+      return part;
+    }),
+  );
+  const used = make(link.numUsed);
+  used.set(own);
+  for (const [q, part] of parts.entries()) if (q !== link.comm.rank) used.set(part, link.starts[q]);
+  return used;
+}
+
+function joined(a: Int32Array, b: Int32Array): Int32Array {
+  const all = new Int32Array(a.length + b.length);
+  all.set(a);
+  all.set(b, a.length);
+  return all;
+}

@@ -1,0 +1,146 @@
+/**
+ * A worker's part of a graph as N shards, one for each worker that owns sources. Message passing goes from shard to shard:
+ * rows of one worker at a time are fetched, used and dropped, so memory per worker falls with the number of workers however
+ * dense the graph is. In backward they are fetched again ('sar') or were kept ('sa').
+ *
+ * A `MessageGraph`: layers take it in place of a graph on one machine. All its operations are collective: every worker
+ * calls the same ones in the same order.
+ */
+import type { AggregateOptions, AttentionOptions, Message, Reduce, UserMessage } from '../../graph/index.js';
+import { applyEdges, checkReduce, chosenMessage, updateAll } from '../../graph/message-passing.js';
+import type { Tensor } from '../../tensor/index.js';
+import { StateError } from '../../util/errors.js';
+import { DistributedBlock } from './distributed-block.js';
+import { type DistributedEdges, DistributedGraph } from './distributed-graph.js';
+import { cutShards, type GraphShard } from './graph-shard.js';
+import { aggregate } from './ops/aggregate.js';
+import { attention } from './ops/attention.js';
+import { srcToEdges } from './ops/edge-rows.js';
+import type { MessageTarget } from './ops/message-run.js';
+import { additiveScores, dotScores } from './ops/scores.js';
+import { shardMessages } from './ops/shard-messages.js';
+import type { ShardMode } from './shard-rows.js';
+import type { ShardingOptions } from './sharding-options.js';
+
+export class GraphShardManager extends DistributedGraph implements MessageTarget {
+  readonly mode: ShardMode;
+  readonly pipelineDepth: number;
+  readonly options: Required<ShardingOptions>;
+  readonly #edges: DistributedEdges;
+  #shards: readonly GraphShard[] | null = null;
+  #deleted = false;
+
+  /** @internal Use `constructFullGraph` or `constructMfgs`. */
+  constructor(edges: DistributedEdges, options: Required<ShardingOptions>) {
+    super(edges);
+    this.options = options;
+    this.mode = options.mode;
+    this.pipelineDepth = options.pipelineDepth;
+    this.#edges = edges;
+  }
+
+  /** By the worker that owns the sources; cut on first use. */
+  get shards(): readonly GraphShard[] {
+    if (this.#deleted) {
+      throw new StateError(
+        'GraphShardManager: its shards were given to getFullPartitionGraph(). Use that graph, or pass deleteShardData = false.',
+      );
+    }
+    if (this.#shards === null) {
+      const { link, adjacency, usedIds, dstIds } = this.#edges;
+      const { sizesExpectedFromOthers, starts, numOwn, comm } = link;
+      const counts = sizesExpectedFromOthers.map((count, q) => (q === comm.rank ? numOwn : count));
+      this.#shards = cutShards(adjacency, starts, counts, {
+        src: (owner) => usedIds.subarray(starts[owner], starts[owner] + counts[owner]),
+        dst: () => dstIds,
+      });
+    }
+    return this.#shards;
+  }
+
+  get numDst(): number {
+    return this.adjacency.numDst;
+  }
+
+  get edgeIds(): Int32Array | null {
+    return this.adjacency.edgeIds;
+  }
+
+  /** For each worker, which of this worker's rows it needs. */
+  get indicesRequiredFromMe(): readonly Int32Array[] {
+    return this.link.indicesRequiredFromMe;
+  }
+
+  /** How many rows come from each worker. */
+  get sizesExpectedFromOthers(): readonly number[] {
+    return this.link.sizesExpectedFromOthers;
+  }
+
+  meanScale(dtype: 'f32' | 'f64', extra: number): Float32Array | Float64Array {
+    return this.adjacency.meanScale(dtype, extra);
+  }
+
+  /** One graph of all edges into own nodes, which fetches rows of all workers at once. This one is of no use afterwards unless told otherwise. */
+  getFullPartitionGraph(deleteShardData = true): DistributedBlock {
+    const frames = { src: this.srcdata, dst: this.dstdata };
+    const block = new DistributedBlock({ ...this.#edges, frames }, this.options);
+    for (const [name, t] of Object.entries(this.edata)) block.edata[name] = t;
+    if (deleteShardData) {
+      this.#shards = null;
+      this.#deleted = true;
+    }
+    return block;
+  }
+
+  override aggregate(x: Tensor, options: AggregateOptions = {}): Tensor {
+    return aggregate(this, x, options, {
+      selfOffset: this.dstOffset,
+      spread: (own) => this.spread(own),
+      meanScale: (dtype, extra) => this.meanScale(dtype, extra),
+    });
+  }
+
+  override srcToEdges(x: Tensor): Tensor {
+    return srcToEdges(this, x);
+  }
+
+  override dotScores(src: Tensor, dst: Tensor): Tensor {
+    return dotScores(this, src, dst);
+  }
+
+  override additiveScores(src: Tensor, dst: Tensor, a: Tensor, edge: Tensor | null, slope: number): Tensor {
+    return additiveScores(this, src, dst, a, edge, slope);
+  }
+
+  override attention(
+    value: Tensor,
+    srcScore: Tensor,
+    dstScore: Tensor,
+    options: AttentionOptions = {},
+  ): Tensor {
+    return attention(this, value, srcScore, dstScore, options);
+  }
+
+  override updateAll(message: Message | UserMessage, reduce: Reduce): void {
+    if (typeof message !== 'function') {
+      updateAll(this, message, reduce);
+      return;
+    }
+    checkReduce(reduce);
+    const choose = (names: readonly string[]): readonly string[] => [chosenMessage(names, reduce)];
+    this.dstdata[reduce.out] = shardMessages(this, message, choose, reduce.op)[reduce.message];
+  }
+
+  override applyEdges(message: Message | UserMessage): void {
+    if (typeof message !== 'function') {
+      applyEdges(this, message);
+      return;
+    }
+    const rows = shardMessages(this, message, (names) => names, null);
+    for (const [name, bySlot] of Object.entries(rows)) this.edata[name] = this.toEdgeIds(bySlot);
+  }
+
+  protected override rebuilt(edges: DistributedEdges): this {
+    return new GraphShardManager(edges, this.options) as this;
+  }
+}

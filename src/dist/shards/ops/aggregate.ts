@@ -1,0 +1,248 @@
+/**
+ * Neighbour aggregation over shards. Sums add up shard by shard; the gradient of the sources needs no source values, so
+ * nothing is fetched in backward unless the weights want a gradient. Max and min keep the winning slot of each entry, the
+ * lowest of equals over all shards.
+ */
+
+import type { AggregateOptions, ReduceName } from '../../../graph/index.js';
+import { checkAggregate } from '../../../graph/ops/aggregate.js';
+import { spmm } from '../../../graph/ops/spmm.js';
+import { type FloatArray, kernels } from '../../../native/index.js';
+import { Tensor } from '../../../tensor/index.js';
+import { builtinOp } from '../../../tensor/op.js';
+import { packed } from '../../../tensor/ops/common.js';
+import { sizeOf } from '../../../tensor/shape.js';
+import type { GraphShard } from '../graph-shard.js';
+import { forEachShard } from '../shard-rounds.js';
+import { addShard, fillSlots, keptRows, RowKeeper, type ShardedGraph, shardScale } from '../shard-rows.js';
+import { contiguous } from './contiguous.js';
+import { mergeExtreme } from './merge.js';
+
+interface Attributes {
+  readonly graph: ShardedGraph;
+  readonly reduce: ReduceName;
+  readonly columns: number;
+  /** Of all rows used here. */
+  readonly srcScale: FloatArray | null;
+  /** Including what a mean divides by. */
+  readonly dstScale: FloatArray | null;
+  readonly self: number | null;
+}
+
+const aggregateOp = builtinOp<Attributes>({
+  name: 'aggregate (shards)',
+  forward(ctx, [given, weight], attributes) {
+    const { graph, reduce } = attributes;
+    const x = contiguous(given);
+    const y = Tensor.allocate(x.dtype, [graph.numDst, ...x.shape.slice(1)]);
+    const w = weight === undefined ? null : packed(weight);
+    const keeper = new RowKeeper(graph, ctx.needs(1));
+    let arg: Tensor | null = null;
+    if (reduce === 'max' || reduce === 'min') arg = extremes(x, w, y, attributes, keeper);
+    else sums(x, w, y, attributes, keeper);
+    const kept: Tensor[] = [];
+    if (weight !== undefined) kept.push(weight);
+    if (ctx.needs(1)) kept.push(x);
+    if (arg !== null) kept.push(arg);
+    ctx.save(...kept, ...keeper.rows);
+    keeper.dispose();
+    arg?.dispose();
+    if (x !== given) x.dispose();
+    return y;
+  },
+  backward(ctx, gy, attributes) {
+    const { graph, reduce } = attributes;
+    const { saved } = ctx;
+    const weight = ctx.hasInput(1) ? saved[0] : null;
+    const x = ctx.needs(1) ? saved[1] : null;
+    const at = (weight === null ? 0 : 1) + (x === null ? 0 : 1);
+    const extreme = reduce === 'max' || reduce === 'min';
+    const arg = extreme ? (saved[at].array as Int32Array) : null;
+    const g = contiguous(gy);
+    const gx = ctx.needs(0) ? Tensor.allocate(gy.dtype, [graph.link.numOwn, ...gy.shape.slice(1)]) : null;
+    const gw = weight !== null && x !== null ? Tensor.allocate(weight.dtype, weight.shape) : null;
+    const w = weight === null ? null : packed(weight);
+    forEachShard(graph, {
+      fields: x === null ? [] : [x],
+      kept: x === null ? undefined : keptRows(graph, saved.slice(at + (extreme ? 1 : 0)), 1),
+      gradients: gx === null ? [] : [gx],
+      visit(shard, rows, gradients) {
+        if (gx !== null) sourceGradient(shard, g, w, arg, gradients[0], attributes);
+        if (gw !== null) weightGradient(shard, rows[0], g, arg, gw, attributes);
+        return undefined;
+      },
+    });
+    return ctx.hasInput(1) ? [gx, gw] : [gx];
+  },
+});
+
+function sums(x: Tensor, w: FloatArray | null, y: Tensor, attributes: Attributes, keeper: RowKeeper): void {
+  const { graph, columns, srcScale, dstScale, self } = attributes;
+  const { rank } = graph.link.comm;
+  const width = sizeOf(x.shape.slice(1));
+  forEachShard(graph, {
+    fields: [x],
+    visit(shard, rows) {
+      const sum = {
+        x: rows[0].floats,
+        xRows: shard.numSrc,
+        width,
+        slots: w === null ? null : shard.slots,
+        weight: w,
+        columns,
+        xScale: shardScale(graph, shard, srcScale),
+        yScale: dstScale,
+      };
+      if (shard.owner !== rank) {
+        addShard(shard, y, sum);
+      } else {
+        // The first to come: it writes all of y.
+        const { indices } = shard;
+        spmm({ ...sum, y: y.floats, offsets: shard.allOffsets(), indices, self });
+      }
+      return keeper.keep(shard, rows);
+    },
+  });
+}
+
+function extremes(
+  x: Tensor,
+  w: FloatArray | null,
+  y: Tensor,
+  { graph, reduce, columns }: Attributes,
+  keeper: RowKeeper,
+): Tensor {
+  const { rank } = graph.link.comm;
+  const width = sizeOf(x.shape.slice(1));
+  const arg = Tensor.allocate('i32', y.shape);
+  const slotsWon = arg.array as Int32Array;
+  forEachShard(graph, {
+    fields: [x],
+    visit(shard, rows) {
+      const { indices, slots, numSrc, numTouched, dstRows } = shard;
+      const entries = { reduce, x: rows[0].floats, xRows: numSrc, width, indices, slots, weight: w, columns };
+      if (shard.owner === rank) {
+        spmm({ ...entries, y: y.floats, arg: slotsWon, offsets: shard.allOffsets() });
+      } else {
+        const part = Tensor.allocate(y.dtype, [numTouched, width]);
+        const argPart = Tensor.allocate('i32', [numTouched, width]);
+        const won = argPart.array as Int32Array;
+        spmm({ ...entries, y: part.floats, arg: won, offsets: shard.offsets });
+        mergeExtreme(reduce === 'max', y.floats, slotsWon, part.floats, won, dstRows, numTouched, width);
+        part.dispose();
+        argPart.dispose();
+      }
+      return keeper.keep(shard, rows);
+    },
+  });
+  return arg;
+}
+
+function sourceGradient(
+  shard: GraphShard,
+  g: Tensor,
+  w: FloatArray | null,
+  arg: Int32Array | null,
+  gx: Tensor,
+  { graph, columns, srcScale, dstScale, self }: Attributes,
+): void {
+  const { offsets, dst } = shard.out();
+  const width = sizeOf(g.shape.slice(1));
+  if (arg !== null) {
+    const slots = shard.outSlots();
+    const { numSrc } = shard;
+    kernels().spmmArgBackward(g.floats, w, arg, offsets, dst, slots, gx.floats, numSrc, width, columns);
+    return;
+  }
+  const own = shard.owner === graph.link.comm.rank;
+  spmm({
+    x: g.floats,
+    xRows: graph.numDst,
+    y: gx.floats,
+    width,
+    offsets,
+    indices: dst,
+    slots: w === null ? null : shard.outSlots(),
+    weight: w,
+    columns,
+    xScale: dstScale,
+    yScale: shardScale(graph, shard, srcScale),
+    self: own && self !== null ? -self : null,
+  });
+}
+
+function weightGradient(
+  shard: GraphShard,
+  x: Tensor,
+  g: Tensor,
+  arg: Int32Array | null,
+  gw: Tensor,
+  { graph, columns, srcScale, dstScale }: Attributes,
+): void {
+  const width = sizeOf(g.shape.slice(1));
+  const own = arg === null ? null : shardArg(shard, arg, width);
+  const xScale = shardScale(graph, shard, srcScale);
+  const offsets = shard.allOffsets();
+  fillSlots(shard, gw, (rows) => {
+    const { indices, numDst } = shard;
+    kernels().sddmm(
+      x.floats,
+      g.floats,
+      xScale,
+      dstScale,
+      own,
+      offsets,
+      indices,
+      rows.floats,
+      numDst,
+      width,
+      columns,
+    );
+  });
+}
+
+/** Winning slots as places in a shard; −1 where the winner is in another. */
+function shardArg(shard: GraphShard, arg: Int32Array, width: number): Int32Array {
+  const { slots, offsets, dstRows, numTouched } = shard;
+  const own = new Int32Array(arg.length).fill(-1);
+  for (let i = 0; i < numTouched; i++) {
+    const row = dstRows === null ? i : dstRows[i];
+    for (let f = row * width; f < (row + 1) * width; f++) {
+      for (let p = offsets[i]; p < offsets[i + 1]; p++) if (slots[p] === arg[f]) own[f] = p;
+    }
+  }
+  return own;
+}
+
+/** @see MessageGraph.aggregate; `spread` gives factors of own rows to all rows used, `meanScale` what a mean multiplies by. */
+export function aggregate(
+  graph: ShardedGraph,
+  x: Tensor,
+  options: AggregateOptions,
+  place: {
+    readonly selfOffset: number | null;
+    spread(own: FloatArray): FloatArray;
+    meanScale(dtype: 'f32' | 'f64', extra: number): FloatArray;
+  },
+): Tensor {
+  const counts = { numSrc: graph.link.numOwn, numDst: graph.numDst, numEdges: graph.numEdges };
+  const { reduce, weight, srcScale, dstScale, self, columns } = checkAggregate(
+    counts,
+    x,
+    options,
+    place.selfOffset,
+  );
+  let scale = dstScale;
+  if (reduce === 'mean') {
+    const mean = place.meanScale(x.dtype as 'f32' | 'f64', self === null ? 0 : 1);
+    scale = dstScale === null ? mean : mean.map((m, v) => m * dstScale[v]);
+  }
+  return aggregateOp(weight === null ? [x] : [x, weight], {
+    graph,
+    reduce,
+    columns,
+    srcScale: srcScale === null ? null : place.spread(srcScale),
+    dstScale: scale,
+    self,
+  });
+}

@@ -1,0 +1,197 @@
+/**
+ * Graph attention over shards in one pass: each shard's attention is joined to that of the shards before it by its share of
+ * the softmax (online softmax), so no score of an edge is kept. Rows and scores of sources travel in one message. Backward
+ * fetches them once more and sends both gradients back in one message.
+ */
+import type { AttentionOptions } from '../../../graph/index.js';
+import { checkAttention } from '../../../graph/ops/attention.js';
+import { identity, spmm } from '../../../graph/ops/spmm.js';
+import { kernels, type RandomKey } from '../../../native/index.js';
+import { defaultRandom, Tensor } from '../../../tensor/index.js';
+import { builtinOp } from '../../../tensor/op.js';
+import { zerosLike } from '../../../tensor/ops/common.js';
+import type { GraphShard } from '../graph-shard.js';
+import { forEachShard } from '../shard-rounds.js';
+import {
+  addShard,
+  fillSlots,
+  keptRows,
+  RowKeeper,
+  release,
+  type ShardedGraph,
+  shardSlots,
+} from '../shard-rows.js';
+import { contiguous } from './contiguous.js';
+import { mergeAttention } from './merge.js';
+
+interface AttentionAttributes {
+  readonly graph: ShardedGraph;
+  readonly slope: number;
+  /** The mask of each shard. */
+  readonly keys: readonly (RandomKey | null)[];
+  readonly drop: number;
+}
+
+const attentionOp = builtinOp<AttentionAttributes>({
+  name: 'attention (shards)',
+  forward(ctx, inputs, attributes) {
+    const { graph } = attributes;
+    const given = inputs.map(contiguous);
+    const [value, srcScore, dstScore, edgeScore] = given;
+    const [, heads, size] = value.shape;
+    const y = zerosLike(value.dtype, [graph.numDst, heads, size]);
+    const lse = Tensor.allocate(value.dtype, [graph.numDst, heads]);
+    lse.floats.fill(-Infinity);
+    const keeper = new RowKeeper(graph, ctx.recording);
+    forEachShard(graph, {
+      fields: [value, srcScore],
+      visit(shard, rows) {
+        if (shard.numEdges > 0) joinShard(shard, rows, dstScore, edgeScore ?? null, y, lse, attributes);
+        return keeper.keep(shard, rows);
+      },
+    });
+    // As the kernel has it where a destination has no edges.
+    const sums = lse.floats;
+    for (let i = 0; i < sums.length; i++) if (sums[i] === -Infinity) sums[i] = 0;
+    ctx.save(...given, y, lse, ...keeper.rows);
+    keeper.dispose();
+    lse.dispose();
+    return y;
+  },
+  backward(ctx, gy, attributes) {
+    const { graph } = attributes;
+    const inputs = ctx.hasInput(3) ? 4 : 3;
+    const { saved } = ctx;
+    const [value, srcScore, dstScore] = saved;
+    const edgeScore = inputs === 4 ? saved[3] : null;
+    const [y, lse, ...kept] = saved.slice(inputs);
+    const g = contiguous(gy);
+    const gValue = Tensor.allocate(value.dtype, value.shape);
+    const gSrc = Tensor.allocate(srcScore.dtype, srcScore.shape);
+    const gDst = zerosLike(dstScore.dtype, dstScore.shape);
+    const gEdge = edgeScore === null ? null : Tensor.allocate(edgeScore.dtype, edgeScore.shape);
+    const given = { dstScore, edgeScore, y, lse, g };
+    forEachShard(graph, {
+      fields: [value, srcScore],
+      kept: keptRows(graph, kept, 2),
+      gradients: [gValue, gSrc],
+      visit(shard, rows, gradients) {
+        shardGradients(shard, rows, given, gradients, gDst, gEdge, attributes);
+        return undefined;
+      },
+    });
+    return gEdge === null ? [gValue, gSrc, gDst] : [gValue, gSrc, gDst, gEdge];
+  },
+});
+
+function joinShard(
+  shard: GraphShard,
+  [value, srcScore]: readonly Tensor[],
+  dstScore: Tensor,
+  edgeScore: Tensor | null,
+  y: Tensor,
+  lse: Tensor,
+  { slope, keys, drop }: AttentionAttributes,
+): void {
+  const [, heads, size] = value.shape;
+  const { dstRows, offsets, indices, numTouched, owner } = shard;
+  const own = edgeScore === null ? null : shardSlots(shard, edgeScore);
+  const er = dstRows === null ? dstScore : Tensor.allocate(dstScore.dtype, [numTouched, heads]);
+  if (dstRows !== null) {
+    const bytes = heads * dstScore.floats.BYTES_PER_ELEMENT;
+    kernels().gatherRows(dstScore.array, dstRows, er.array, numTouched, bytes);
+  }
+  const part = Tensor.allocate(y.dtype, [numTouched, heads, size]);
+  const lsePart = Tensor.allocate(y.dtype, [numTouched, heads]);
+  kernels().gatAttention(
+    value.floats,
+    srcScore.floats,
+    er.floats,
+    own?.floats ?? null,
+    offsets,
+    indices,
+    keys[owner],
+    drop,
+    part.floats,
+    lsePart.floats,
+    numTouched,
+    heads,
+    size,
+    slope,
+  );
+  mergeAttention(y.floats, lse.floats, part.floats, lsePart.floats, dstRows, numTouched, heads, size);
+  for (const t of [part, lsePart]) t.dispose();
+  release(own, edgeScore);
+  release(er, dstScore);
+}
+
+function shardGradients(
+  shard: GraphShard,
+  [value, srcScore]: readonly Tensor[],
+  given: Record<'dstScore' | 'y' | 'lse' | 'g', Tensor> & { readonly edgeScore: Tensor | null },
+  [gValue, gSrc]: readonly Tensor[],
+  gDst: Tensor,
+  gEdge: Tensor | null,
+  { slope, keys, drop }: AttentionAttributes,
+): void {
+  const { dstScore, edgeScore, y, lse, g } = given;
+  const [, heads, size] = value.shape;
+  const { indices, numDst, numEdges, owner } = shard;
+  const own = edgeScore === null ? null : shardSlots(shard, edgeScore);
+  const attention = Tensor.allocate(value.dtype, [numEdges, heads]);
+  const gScore = Tensor.allocate(value.dtype, [numEdges, heads]);
+  kernels().gatAttentionBackward(
+    value.floats,
+    srcScore.floats,
+    dstScore.floats,
+    own?.floats ?? null,
+    y.floats,
+    lse.floats,
+    g.floats,
+    shard.allOffsets(),
+    indices,
+    keys[owner],
+    drop,
+    attention.floats,
+    gScore.floats,
+    numDst,
+    heads,
+    size,
+    slope,
+  );
+  const { offsets, dst, slots } = shard.out();
+  const scores = { x: gScore.floats, xRows: numEdges, width: heads };
+  spmm({ ...scores, offsets, indices: slots, y: gSrc.floats });
+  addShard(shard, gDst, scores, identity(numEdges));
+  spmm({
+    x: g.floats,
+    xRows: numDst,
+    y: gValue.floats,
+    width: heads * size,
+    offsets,
+    indices: dst,
+    slots,
+    weight: attention.floats,
+    columns: heads,
+  });
+  if (gEdge !== null) fillSlots(shard, gEdge, (rows) => rows.floats.set(gScore.floats));
+  for (const t of [attention, gScore]) t.dispose();
+  release(own, edgeScore);
+}
+
+export function attention(
+  graph: ShardedGraph,
+  value: Tensor,
+  srcScore: Tensor,
+  dstScore: Tensor,
+  options: AttentionOptions,
+): Tensor {
+  const { rank, size } = graph.link.comm;
+  const counts = { numSrc: graph.link.numOwn, numDst: graph.numDst, numEdges: graph.numEdges };
+  const { inputs, slope, drop } = checkAttention(counts, value, srcScore, dstScore, options);
+  const random = defaultRandom();
+  const base = drop === 0 ? null : random.split(random.reserve(1));
+  // A stream for every shard of every worker, so that workers with equal seeds drop different edges.
+  const keys = graph.shards.map(({ owner }) => base?.split(rank * size + owner).key ?? null);
+  return attentionOp(inputs, { graph, slope, keys, drop });
+}

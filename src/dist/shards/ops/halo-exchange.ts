@@ -1,0 +1,142 @@
+/**
+ * The rows that other workers own, fetched all at once: x [own rows, …] to [rows used here, …]. Backward sends the gradients
+ * of fetched rows to their owners, who add them in rank order.
+ */
+
+import { checkRows } from '../../../graph/ops/aggregate.js';
+import { kernels } from '../../../native/index.js';
+import { isGradEnabled, Tensor } from '../../../tensor/index.js';
+import { builtinOp } from '../../../tensor/op.js';
+import { sizeOf } from '../../../tensor/shape.js';
+import type { CommArray, CommHandle } from '../../comm/communicator.js';
+import type { RowLink } from '../row-link.js';
+import { rowBytes } from '../shard-rows.js';
+import { contiguous } from './contiguous.js';
+
+interface Attributes {
+  readonly link: RowLink;
+  readonly maxBytes: number;
+  /** Called when backward has run: what was fetched belongs to a tape that is gone. */
+  readonly done: () => void;
+}
+
+const haloExchangeOp = builtinOp<Attributes>({
+  name: 'haloExchange',
+  forward(_ctx, [given], { link, maxBytes }) {
+    const x = contiguous(given);
+    const used = Tensor.allocate(x.dtype, [link.numUsed, ...x.shape.slice(1)]);
+    used.floats.set(x.floats);
+    const width = sizeOf(x.shape.slice(1));
+    const halo = (q: number, from: number, to: number): CommArray =>
+      used.floats.subarray((link.starts[q] + from) * width, (link.starts[q] + to) * width);
+    exchangeRows(link, rowBytes(x), maxBytes, {
+      sends: link.indicesRequiredFromMe.map((ids) => ids.length),
+      recvs: link.sizesExpectedFromOthers,
+      send(q, from, to) {
+        const ids = link.indicesRequiredFromMe[q].subarray(from, to);
+        const rows = Tensor.allocate(x.dtype, [ids.length, width]);
+        kernels().gatherRows(x.array, ids, rows.array, ids.length, rowBytes(x));
+        return { array: rows.floats, dispose: () => rows.dispose() };
+      },
+      recv: (q, from, to) => ({ array: halo(q, from, to), take: () => {} }),
+    });
+    return used;
+  },
+  backward(_ctx, gy, { link, maxBytes, done }) {
+    done();
+    const g = contiguous(gy);
+    const width = sizeOf(g.shape.slice(1));
+    const gx = Tensor.allocate(g.dtype, [link.numOwn, ...g.shape.slice(1)]);
+    gx.floats.set(g.floats.subarray(0, link.numOwn * width));
+    exchangeRows(link, rowBytes(g), maxBytes, {
+      sends: link.sizesExpectedFromOthers,
+      recvs: link.indicesRequiredFromMe.map((ids) => ids.length),
+      send(q, from, to) {
+        const start = link.starts[q];
+        return { array: g.floats.subarray((start + from) * width, (start + to) * width), dispose: () => {} };
+      },
+      recv(q, from, to) {
+        const ids = link.indicesRequiredFromMe[q].subarray(from, to);
+        const rows = Tensor.allocate(g.dtype, [ids.length, width]);
+        const take = (): void => {
+          kernels().scatterAddRows(ids, rows.floats, gx.floats, ids.length, link.numOwn, width);
+          rows.dispose();
+        };
+        return { array: rows.floats, take };
+      },
+    });
+    return [gx];
+  },
+});
+
+interface Exchange {
+  /** Rows to and from each worker. */
+  readonly sends: readonly number[];
+  readonly recvs: readonly number[];
+  send(q: number, from: number, to: number): { readonly array: CommArray; dispose(): void };
+  recv(q: number, from: number, to: number): { readonly array: CommArray; take(): void };
+}
+
+/** All pairs at once; with `maxBytes`, in steps of so many rows that all messages of a step together stay below it. */
+function exchangeRows(link: RowLink, bytesPerRow: number, maxBytes: number, rows: Exchange): void {
+  const { comm } = link;
+  const tag = link.nextTag();
+  const most = Math.max(0, ...rows.sends, ...rows.recvs);
+  // The same for all pairs, so that both ends cut alike without asking.
+  const step = maxBytes === 0 ? most : Math.max(1, Math.floor(maxBytes / (2 * comm.size * bytesPerRow)));
+  for (let at = 0; at < most; at += step) {
+    const pending: { handle: CommHandle; end: () => void }[] = [];
+    for (let q = 0; q < comm.size; q++) {
+      const to = Math.min(rows.recvs[q], at + step);
+      if (q === comm.rank || to <= at) continue;
+      const { array, take } = rows.recv(q, at, to);
+      pending.push({ handle: comm.irecv(q, array, tag), end: take });
+      link.countReceived(array.byteLength);
+    }
+    for (let q = 0; q < comm.size; q++) {
+      const to = Math.min(rows.sends[q], at + step);
+      if (q === comm.rank || to <= at) continue;
+      const { array, dispose } = rows.send(q, at, to);
+      pending.push({ handle: comm.isend(q, array, tag), end: dispose });
+      link.countSent(array.byteLength);
+    }
+    for (const { handle } of pending) handle.wait();
+    for (const { end } of pending) end();
+    link.countRound();
+  }
+}
+
+interface Fetched {
+  readonly rows: Tensor;
+  readonly version: number;
+}
+
+/** What was fetched for tensors that are still in use. */
+export class HaloCache {
+  readonly #link: RowLink;
+  readonly #maxBytes: number;
+  readonly #fetched = new WeakMap<Tensor, Fetched>();
+
+  constructor(link: RowLink, maxBytes: number) {
+    this.#link = link;
+    this.#maxBytes = maxBytes;
+  }
+
+  fetch(x: Tensor): Tensor {
+    checkRows('fetch', 'x', x, this.#link.numOwn, 'source');
+    if (this.#link.comm.size === 1) return x;
+    const known = this.#fetched.get(x);
+    if (known !== undefined && this.#serves(known, x)) return known.rows;
+    const done = (): void => {
+      this.#fetched.delete(x);
+    };
+    const rows = haloExchangeOp([x], { link: this.#link, maxBytes: this.#maxBytes, done });
+    this.#fetched.set(x, { rows, version: x.storage.version });
+    return rows;
+  }
+
+  #serves({ rows, version }: Fetched, x: Tensor): boolean {
+    const recorded = rows.requiresGrad || !x.requiresGrad || !isGradEnabled();
+    return recorded && !rows.isDisposed && version === x.storage.version;
+  }
+}

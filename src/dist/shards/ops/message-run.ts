@@ -1,0 +1,164 @@
+/**
+ * Message functions of the user on the edges of one shard. A first run, on the worker's own shard, shows which fields the
+ * function reads, what it returns and which parameters it uses.
+ */
+import type { EdgeBatch, Frame, UserMessage } from '../../../graph/index.js';
+import { spreadRows } from '../../../graph/ops/edge-rows.js';
+import { identity } from '../../../graph/ops/spmm.js';
+import { kernels } from '../../../native/index.js';
+import { enableGrad, formatShape, isGradEnabled, scope, Tensor } from '../../../tensor/index.js';
+import { type Edge, TapeNode, tapePosition } from '../../../tensor/tape.js';
+import { expected, ShapeError, StateError, ValueError } from '../../../util/errors.js';
+import type { GraphShard } from '../graph-shard.js';
+import { rowBytes, type ShardedGraph } from '../shard-rows.js';
+import { contiguous } from './contiguous.js';
+
+export interface MessageTarget extends ShardedGraph {
+  readonly srcdata: Frame;
+  readonly dstdata: Frame;
+  readonly edata: Frame;
+  /** Edge ids by slot; null when they are the same. */
+  readonly edgeIds: Int32Array | null;
+  meanScale(dtype: 'f32' | 'f64', extra: number): Float32Array | Float64Array;
+}
+
+type Side = 'src' | 'dst' | 'data';
+
+/** A tensor of a frame that the function reads. */
+export interface Field {
+  readonly side: Side;
+  readonly name: string;
+  readonly tensor: Tensor;
+}
+
+export interface Seen {
+  readonly fields: readonly Field[];
+  readonly parameters: readonly Tensor[];
+  /** Results on the own shard, outside the tape. */
+  readonly results: Readonly<Record<string, Tensor>>;
+}
+
+/** Runs the function; `read` gives the rows of a field, one per source, destination or edge of the shard. */
+function run(
+  shard: GraphShard,
+  message: UserMessage,
+  read: (side: Side, name: string) => Tensor,
+): Record<string, Tensor> {
+  const frame = (side: Side): Frame => {
+    const made = new Map<string, Tensor>();
+    return new Proxy<Frame>(
+      {},
+      {
+        get(_target, name) {
+          if (typeof name !== 'string') return undefined;
+          let rows = made.get(name);
+          if (rows === undefined) {
+            rows = alongEdges(shard, side, read(side, name));
+            made.set(name, rows);
+          }
+          return rows;
+        },
+      },
+    );
+  };
+  const edges: EdgeBatch = {
+    src: frame('src'),
+    dst: frame('dst'),
+    data: frame('data'),
+    sarShardInfo: shard.shardInfo,
+  };
+  const results: unknown = message(edges);
+  if (typeof results !== 'object' || results === null)
+    throw new ValueError(expected('message function', 'an object of named tensors', 'its result', results));
+  for (const [name, t] of Object.entries(results)) {
+    if (!(t instanceof Tensor) || t.rank === 0 || t.shape[0] !== shard.numEdges) {
+      const got = t instanceof Tensor ? `shape ${formatShape(t.shape)}` : t;
+      throw new ShapeError(expected('message function', `${shard.numEdges} rows (one per edge)`, name, got));
+    }
+  }
+  return results as Record<string, Tensor>;
+}
+
+function alongEdges(shard: GraphShard, side: Side, rows: Tensor): Tensor {
+  if (side === 'data') return rows;
+  if (side === 'dst')
+    return spreadRows(rows, shard.destinations(), () => ({
+      offsets: shard.allOffsets(),
+      indices: identity(shard.numEdges),
+    }));
+  return spreadRows(rows, shard.indices, () => {
+    const { offsets, slots } = shard.out();
+    return { offsets, indices: slots };
+  });
+}
+
+/** The function on one shard, with the rows of its fields. */
+export function runOnShard(
+  shard: GraphShard,
+  message: UserMessage,
+  fields: readonly Field[],
+  rows: readonly Tensor[],
+): Record<string, Tensor> {
+  return run(shard, message, (side, name) => {
+    const at = fields.findIndex((field) => field.side === side && field.name === name);
+    if (at >= 0) return rows[at];
+    throw new ValueError(
+      `message function: reads ${side}.${name} on some shards only. Read the same fields whatever the edges are.`,
+    );
+  });
+}
+
+/** Edge ids of a shard's edges. */
+export function shardEdgeIds({ edgeIds }: MessageTarget, shard: GraphShard): Int32Array {
+  return edgeIds === null ? shard.slots : shard.slots.map((slot) => edgeIds[slot]);
+}
+
+/** Rows of edge data for the edges of a shard. */
+export function shardEdgeRows(graph: MessageTarget, shard: GraphShard, t: Tensor): Tensor {
+  const rows = Tensor.allocate(t.dtype, [shard.numEdges, ...t.shape.slice(1)]);
+  const ids = shardEdgeIds(graph, shard);
+  kernels().gatherRows(contiguous(t).array, ids, rows.array, shard.numEdges, rowBytes(t));
+  return rows;
+}
+
+/** Runs the function on the own shard and sees what it reads, outside the tape. */
+export function lookAtMessage(graph: MessageTarget, message: UserMessage): Seen {
+  const own = graph.shards[graph.link.comm.rank];
+  const frames = { src: graph.srcdata, dst: graph.dstdata, data: graph.edata };
+  const fields: Field[] = [];
+  const read = (side: Side, name: string): Tensor => {
+    const tensor = frames[side][name];
+    fields.push({ side, name, tensor });
+    return side === 'data' ? shardEdgeRows(graph, own, tensor) : tensor.view(tensor.shape, tensor.strides);
+  };
+  const start = tapePosition();
+  return scope(() => {
+    // Recorded where it matters, because only the tape tells which parameters a function uses.
+    const made = isGradEnabled() ? enableGrad(() => run(own, message, read)) : run(own, message, read);
+    const used = parametersOf(Object.values(made), start);
+    const results = Object.entries(made).map(([name, t]) => [name, contiguous(t.detach())] as const);
+    const parameters = new Set([...(message.parameters?.() ?? []), ...used]);
+    return { fields, parameters: [...parameters], results: Object.fromEntries(results) };
+  });
+}
+
+/** The leaves that results depend on; lets go of what was recorded for them. */
+function parametersOf(results: readonly Tensor[], start: number): Tensor[] {
+  const leaves = new Set<Tensor>();
+  const nodes = new Set<TapeNode>();
+  const stack: Edge[] = results.map((t) => t.node ?? (t.requiresGrad ? t : null));
+  while (stack.length > 0) {
+    const edge = stack.pop() ?? null;
+    if (edge instanceof Tensor) leaves.add(edge);
+    if (!(edge instanceof TapeNode) || nodes.has(edge)) continue;
+    if (edge.id < start) {
+      throw new StateError(
+        'message function: uses a computed tensor that is not a field. Put it into srcdata, dstdata or edata first.',
+      );
+    }
+    nodes.add(edge);
+    stack.push(...edge.edges);
+  }
+  for (const node of nodes) node.release();
+  return [...leaves];
+}

@@ -1,0 +1,65 @@
+/**
+ * Rows of several tensors in one block of memory, tensor after tensor, so that they travel in one message and are still
+ * contiguous for kernels.
+ */
+import { kernels } from '../../native/index.js';
+import { dtypes } from '../../tensor/dtype.js';
+import { type Shape, Tensor } from '../../tensor/index.js';
+import { sizeOf } from '../../tensor/shape.js';
+import { InternalError } from '../../util/errors.js';
+import type { CommArray } from '../comm/communicator.js';
+
+export class PackedRows {
+  /** One for each field: [rows, …]. */
+  readonly fields: readonly Tensor[];
+  readonly #block: Tensor;
+
+  constructor(block: Tensor, fields: readonly Tensor[]) {
+    this.#block = block;
+    this.fields = fields;
+  }
+
+  /** Uninitialised rows, shaped as those of `like`, which are of one dtype. */
+  static allocate(rows: number, like: readonly Tensor[]): PackedRows {
+    const dtype = like[0].dtype;
+    const widths = like.map((t) => sizeOf(t.shape.slice(1)));
+    if (like.some((t) => t.dtype !== dtype)) throw new InternalError('packed rows of several dtypes');
+    const block = Tensor.allocate(dtype, [rows * widths.reduce((sum, width) => sum + width, 0)]);
+    let at = 0;
+    const fields = like.map((t, i) => {
+      const shape: Shape = [rows, ...t.shape.slice(1)];
+      const field = block.view(shape, undefined, at);
+      at += rows * widths[i];
+      return field;
+    });
+    return new PackedRows(block, fields);
+  }
+
+  /** Rows `ids` of contiguous tensors. */
+  static gather(tensors: readonly Tensor[], ids: Int32Array): PackedRows {
+    const rows = PackedRows.allocate(ids.length, tensors);
+    for (const [i, t] of tensors.entries()) {
+      const rowBytes = sizeOf(t.shape.slice(1)) * dtypes[t.dtype].bytes;
+      kernels().gatherRows(t.array, ids, rows.fields[i].array, ids.length, rowBytes);
+    }
+    return rows;
+  }
+
+  get array(): CommArray {
+    return this.#block.array as CommArray;
+  }
+
+  get bytes(): number {
+    return this.#block.array.byteLength;
+  }
+
+  dispose(): void {
+    for (const field of this.fields) field.dispose();
+    this.#block.dispose();
+  }
+
+  /** Leaves the fields, which then hold the memory by themselves. */
+  disposeBlock(): void {
+    this.#block.dispose();
+  }
+}

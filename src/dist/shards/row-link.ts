@@ -1,0 +1,119 @@
+/**
+ * Which rows workers need of each other: the fixed part of every exchange of a graph. Made once, with one exchange of ids;
+ * afterwards only rows travel, in the order of these lists.
+ *
+ * Rows that a worker uses are numbered: its own first, then those of each other worker in rank order (its *halo*). The
+ * link also counts what is sent, and numbers the operations so that messages of two operations are never taken for each other.
+ */
+import type { Communicator } from '../comm/communicator.js';
+
+export interface Traffic {
+  readonly bytesSent: number;
+  readonly bytesReceived: number;
+  /** Messages sent. */
+  readonly messages: number;
+  /** Steps in which rows or gradients went round; a one-shot exchange is one. */
+  readonly rounds: number;
+}
+
+interface Counters {
+  operations: number;
+  bytesSent: number;
+  bytesReceived: number;
+  messages: number;
+  rounds: number;
+}
+
+/** Tags below are free for programs. */
+const firstTag = 2 ** 40;
+
+/** By communicator, not by graph: all graphs of a program share its message tags. */
+const counters = new WeakMap<Communicator, Counters>();
+
+function countersOf(comm: Communicator): Counters {
+  let found = counters.get(comm);
+  if (found === undefined) {
+    found = { operations: 0, bytesSent: 0, bytesReceived: 0, messages: 0, rounds: 0 };
+    counters.set(comm, found);
+  }
+  return found;
+}
+
+/** What graphs on `comm` have exchanged so far. */
+export function trafficOf(comm: Communicator): Traffic {
+  const { bytesSent, bytesReceived, messages, rounds } = countersOf(comm);
+  return { bytesSent, bytesReceived, messages, rounds };
+}
+
+export class RowLink {
+  readonly comm: Communicator;
+  /** Source rows this worker owns. */
+  readonly numOwn: number;
+  /** For each worker, which of this worker's rows it needs; ascending, none for this worker itself. */
+  readonly indicesRequiredFromMe: readonly Int32Array[];
+  /** How many rows come from each worker. */
+  readonly sizesExpectedFromOthers: readonly number[];
+  /** Where the rows of each worker begin among those used here; those of this worker at 0. */
+  readonly starts: readonly number[];
+  /** Own rows and halo. */
+  readonly numUsed: number;
+  readonly #counters: Counters;
+
+  constructor(
+    comm: Communicator,
+    numOwn: number,
+    indicesRequiredFromMe: readonly Int32Array[],
+    sizesExpectedFromOthers: readonly number[],
+  ) {
+    this.comm = comm;
+    this.numOwn = numOwn;
+    this.indicesRequiredFromMe = indicesRequiredFromMe;
+    this.sizesExpectedFromOthers = sizesExpectedFromOthers;
+    let used = numOwn;
+    this.starts = sizesExpectedFromOthers.map((count, worker) => {
+      if (worker === comm.rank) return 0;
+      used += count;
+      return used - count;
+    });
+    this.numUsed = used;
+    this.#counters = countersOf(comm);
+  }
+
+  /**
+   * Collective. `needed[q]` are the ids wanted of worker q, ascending and unique; `rowOf` finds the own row of an id.
+   */
+  static connect(
+    comm: Communicator,
+    numOwn: number,
+    needed: readonly Int32Array[],
+    rowOf: (id: number) => number,
+  ): RowLink {
+    const asked = comm.allToAllv(
+      needed.map((ids, worker) => (worker === comm.rank ? new Int32Array(0) : ids)),
+    );
+    return new RowLink(
+      comm,
+      numOwn,
+      asked.map((ids) => ids.map(rowOf)),
+      needed.map((ids, worker) => (worker === comm.rank ? 0 : ids.length)),
+    );
+  }
+
+  /** The tag of the next operation, the same on all workers; the one after it is free as well. */
+  nextTag(): number {
+    return firstTag + 2 * this.#counters.operations++;
+  }
+
+  countRound(): void {
+    this.#counters.rounds++;
+  }
+
+  countSent(bytes: number): void {
+    this.#counters.bytesSent += bytes;
+    this.#counters.messages++;
+  }
+
+  countReceived(bytes: number): void {
+    this.#counters.bytesReceived += bytes;
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * Pieces that the operations on shards share: edge rows between the manager's slots and a shard's own, rows that are kept
+ * for backward, and sums into the destinations.
+ */
+
+import { type SpmmArguments, spmm } from '../../graph/ops/spmm.js';
+import { type FloatArray, kernels } from '../../native/index.js';
+import { dtypes } from '../../tensor/dtype.js';
+import { Tensor } from '../../tensor/index.js';
+import { sizeOf } from '../../tensor/shape.js';
+import type { GraphShard } from './graph-shard.js';
+import type { Sharded } from './shard-rounds.js';
+
+/** 'sar' fetches source rows again in backward, 'sa' keeps them. */
+export type ShardMode = 'sar' | 'sa';
+
+export interface ShardedGraph extends Sharded {
+  readonly mode: ShardMode;
+  readonly numDst: number;
+  readonly numEdges: number;
+}
+
+/** Rows of a manager's edge tensor for the edges of a shard; the tensor itself when they are all. */
+export function shardSlots(shard: GraphShard, t: Tensor): Tensor {
+  if (shard.numEdges === t.shape[0]) return t;
+  const rows = Tensor.allocate(t.dtype, [shard.numEdges, ...t.shape.slice(1)]);
+  kernels().gatherRows(t.array, shard.slots, rows.array, shard.numEdges, rowBytes(t));
+  return rows;
+}
+
+/** Fills rows of a manager's edge tensor: `compute` gets memory for the edges of the shard. */
+export function fillSlots(shard: GraphShard, into: Tensor, compute: (rows: Tensor) => void): void {
+  if (shard.numEdges === into.shape[0]) {
+    compute(into);
+    return;
+  }
+  const rows = Tensor.allocate(into.dtype, [shard.numEdges, ...into.shape.slice(1)]);
+  compute(rows);
+  kernels().putRows(rows.array, shard.slots, into.array, shard.numEdges, rowBytes(into));
+  rows.dispose();
+}
+
+export function rowBytes(t: Tensor): number {
+  return sizeOf(t.shape.slice(1)) * dtypes[t.dtype].bytes;
+}
+
+/** Disposes what was made for a shard: `made` unless it is `source` itself. */
+export function release(made: Tensor | null | undefined, source?: Tensor | null): void {
+  if (made !== null && made !== undefined && made !== source) made.dispose();
+}
+
+/** The shards of other workers that have edges, in the order of rounds. */
+function remoteOwners({ link, shards }: Sharded): number[] {
+  const { rank, size } = link.comm;
+  const owners: number[] = [];
+  for (let round = 1; round < size; round++) {
+    const owner = (rank - round + size) % size;
+    if (shards[owner].numSrc > 0) owners.push(owner);
+  }
+  return owners;
+}
+
+/** Finds the rows of each shard among saved tensors: `fields` for every remote shard in the order of rounds. */
+export function keptRows(
+  graph: ShardedGraph,
+  saved: readonly Tensor[],
+  fields: number,
+): ((owner: number) => readonly Tensor[]) | undefined {
+  if (graph.mode === 'sar') return undefined;
+  const owners = remoteOwners(graph);
+  return (owner) => {
+    const at = owners.indexOf(owner) * fields;
+    return saved.slice(at, at + fields);
+  };
+}
+
+/** Rows to hand to `save` in mode 'sa'. */
+export class RowKeeper {
+  readonly rows: Tensor[] = [];
+  readonly #rank: number;
+  readonly #active: boolean;
+
+  /** @param wanted whether backward will need rows at all. */
+  constructor(graph: ShardedGraph, wanted: boolean) {
+    this.#rank = graph.link.comm.rank;
+    this.#active = wanted && graph.mode === 'sa';
+  }
+
+  /** For the end of a visit. */
+  keep(shard: GraphShard, rows: readonly Tensor[]): 'keep' | undefined {
+    if (!this.#active || shard.owner === this.#rank) return undefined;
+    this.rows.push(...rows);
+    return 'keep';
+  }
+
+  /** After `save`: the tape holds the memory. */
+  dispose(): void {
+    for (const t of this.rows) t.dispose();
+  }
+}
+
+/** Factors of a shard's sources, from those of all rows used here. */
+export function shardScale({ link }: Sharded, shard: GraphShard, used: FloatArray | null): FloatArray | null {
+  if (used === null) return null;
+  const start = link.starts[shard.owner];
+  return used.subarray(start, start + shard.numSrc);
+}
+
+/** y[v] += Σ over a shard's edges into v; all sums go through here, so that a shard with few destinations touches few. */
+export function addShard(
+  shard: GraphShard,
+  y: Tensor,
+  sum: Omit<SpmmArguments, 'y' | 'offsets' | 'indices' | 'accumulate'>,
+  indices: Int32Array = shard.indices,
+): void {
+  const { dstRows, offsets, numTouched, numDst } = shard;
+  if (dstRows === null || 2 * numTouched > numDst) {
+    spmm({ ...sum, y: y.floats, offsets: shard.allOffsets(), indices, accumulate: true });
+    return;
+  }
+  const part = Tensor.allocate(y.dtype, [numTouched, sum.width]);
+  const scale = sum.yScale ?? null;
+  const yScale = scale === null ? null : gathered(scale, dstRows);
+  spmm({ ...sum, y: part.floats, yScale, offsets, indices });
+  kernels().scatterAddRows(dstRows, part.floats, y.floats, numTouched, numDst, sum.width);
+  part.dispose();
+}
+
+function gathered(values: FloatArray, ids: Int32Array): FloatArray {
+  const out = values instanceof Float32Array ? new Float32Array(ids.length) : new Float64Array(ids.length);
+  for (let i = 0; i < ids.length; i++) out[i] = values[ids[i]];
+  return out;
+}
