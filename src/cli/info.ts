@@ -1,7 +1,8 @@
-/** The work of `skein info <path>`: says what a run, a checkpoint, a prepared dataset or a file of events is. */
+/** The work of `skein info <path>`: says what a run, a checkpoint, a prepared dataset, partitions or a file of events are. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { PreparedDataset, readTemporal, type TemporalData } from '../data/index.js';
+import { describePartitions, isPartitionDirectory } from '../dist/index.js';
 import {
   describeRun,
   describeTemporalRun,
@@ -14,6 +15,7 @@ import {
   streamOptionsOf,
 } from '../train/index.js';
 import { StateError, ValueError } from '../util/errors.js';
+import { printPartitions } from './partition.js';
 
 /** `overrides` are keys of the configuration, which say how a file of events is read. */
 export async function infoCommand(
@@ -31,10 +33,14 @@ export async function infoCommand(
   else if (existsSync(join(directory, 'dataset.yaml'))) await printDataset(directory, output);
   else if (existsSync(join(directory, 'model.safetensors')) && isRunDirectory(dirname(directory)))
     await printCheckpoint(directory, output);
-  else if (hasEvents(directory)) await printEvents(directory, output, overrides);
+  else if (await isPartitionDirectory(directory)) {
+    const partitions = await describePartitions(directory);
+    printPartitions(partitions, output);
+    output.event('done', { kind: 'partitions', ...partitions });
+  } else if (hasEvents(directory)) await printEvents(directory, output, overrides);
   else
     throw new StateError(
-      `info: expected the directory of a run, a checkpoint or a prepared dataset, or a file of events, got ${directory}. It has no full_config.yaml, no dataset.yaml and no file of events (.csv, .txt, .tsv).`,
+      `info: expected the directory of a run, a checkpoint, a prepared dataset or partitions, or a file of events, got ${directory}. It has no full_config.yaml, no dataset.yaml, no description of partitions and no file of events (.csv, .txt, .tsv).`,
     );
 }
 

@@ -4,6 +4,7 @@ import { register as config } from './config.js';
 import { register as evaluate } from './eval.js';
 import { register as exportTables } from './export.js';
 import { register as info } from './info.js';
+import { register as partition } from './partition.js';
 import { register as predict } from './predict.js';
 import { register as preprocess } from './preprocess.js';
 import { register as query } from './query.js';
@@ -15,6 +16,7 @@ import { register as train } from './train.js';
 export const commands: readonly ((program: Command) => void)[] = [
   quickstart,
   preprocess,
+  partition,
   config,
   train,
   evaluate,

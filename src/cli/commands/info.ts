@@ -10,11 +10,11 @@ export function register(program: Command): void {
   const command = program
     .command('info')
     .description(
-      'show the version and the kernels in use; of a run, a prepared dataset or events what they hold',
+      'show the version and the kernels in use; of a run, a prepared dataset, partitions or events what they hold',
     )
     .argument(
       '[directory]',
-      'the directory of a run, a checkpoint or a prepared dataset, or a file of events',
+      'the directory of a run, a checkpoint, a prepared dataset or partitions, or a file of events',
     );
   overrideOption(jsonOption(command)).action(async (directory: string | undefined, options: InfoOptions) => {
     const strange = options.set.find((key) => directory === undefined || !key.startsWith('dataset.'));

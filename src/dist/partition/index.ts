@@ -1,5 +1,4 @@
 /** Graphs cut into partitions: how, in memory, in files. */
-export { nodeDatasetFields } from './dataset-fields.js';
 export {
   describePartitions,
   isPartitionDirectory,
@@ -26,6 +25,12 @@ export {
   type PartitionGraphOptions,
   partitionGraph,
 } from './partition-graph.js';
+export {
+  nodeDatasetFields,
+  type PartitionSource,
+  partitionSource,
+  preparedSource,
+} from './partition-source.js';
 export {
   type FeatureRows,
   type PartitionDataOptions,

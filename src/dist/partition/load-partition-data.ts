@@ -5,10 +5,10 @@
  * const data = await loadPartitionData('partitions/cora.json'); // this rank of the communicator in use
  */
 import { readdir, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { storageError } from '../../storage/atomic-file.js';
 import { inFile } from '../../storage/safetensors-file.js';
-import { checkInteger, expected, SkeinError, StateError, ValueError } from '../../util/errors.js';
+import { checkInteger, expected, StateError, ValueError } from '../../util/errors.js';
 import { currentCommunicator } from '../comm/current.js';
 import { readDglPartition } from './dgl/dgl-partition.js';
 import { complain, fileBeside, isObject, type Manifest, parseManifest, readJson } from './manifest.js';
@@ -81,15 +81,17 @@ function placeOf(where: string, options: LoadPartitionOptions, numParts: number)
   return { rank, workers: size };
 }
 
-/** Whether a path holds partitions, without reading more than the JSON. */
+/** Whether a path is a description of partitions or a directory with one, damaged or not; looks at JSON only. */
 export async function isPartitionDirectory(path: string): Promise<boolean> {
-  try {
-    await openManifest(path);
-    return true;
-  } catch (error) {
-    if (error instanceof SkeinError) return false;
-    throw error;
+  for (const file of await jsonFiles(path).catch(() => [])) {
+    const json = await readJson(file).catch(() => null);
+    if (
+      json?.['format'] === partitionFormat ||
+      (json?.['num_parts'] !== undefined && isObject(json['part-0']))
+    )
+      return true;
   }
+  return false;
 }
 
 export interface PartitionDirectory {
@@ -165,14 +167,20 @@ async function openManifest(path: string): Promise<Manifest> {
 }
 
 async function manifestPath(path: string): Promise<string> {
+  const files = await jsonFiles(path);
+  if (files.length === 1) return files[0];
+  throw new StateError(
+    `loadPartitionData: expected one JSON in ${path}, got ${files.length === 0 ? 'none' : files.map((file) => basename(file)).join(', ')}. Name the file.`,
+  );
+}
+
+/** The file itself, or those of a directory. */
+async function jsonFiles(path: string): Promise<string[]> {
   try {
-    if (!(await stat(path)).isDirectory()) return path;
+    if (!(await stat(path)).isDirectory()) return [path];
     const names = (await readdir(path)).filter((name) => name.endsWith('.json')).sort();
-    if (names.length === 1) return join(path, names[0]);
-    throw new StateError(
-      `loadPartitionData: expected one JSON in ${path}, got ${names.length === 0 ? 'none' : names.join(', ')}. Name the file.`,
-    );
+    return names.map((name) => join(path, name));
   } catch (error) {
-    throw error instanceof SkeinError ? error : storageError('read', path, error);
+    throw storageError('read', path, error);
   }
 }

@@ -1,0 +1,105 @@
+/** `skein partition` and `skein info` on what it writes: names, files and prepared datasets, flags, refusals. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { preprocess } from '../data/index.js';
+import { loadPartitionData } from '../dist/index.js';
+import { run } from './program.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'skein-partition-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const at = (name: string): string => join(folder, name);
+
+let out = '';
+let err = '';
+beforeEach(() => {
+  out = err = '';
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    out += text;
+    return true;
+  });
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    err += text;
+    return true;
+  });
+});
+afterEach(() => vi.restoreAllMocks());
+
+type Event = Readonly<Record<string, unknown>>;
+
+async function done(...args: string[]): Promise<Event> {
+  out = err = '';
+  const code = await run([...args, '--json']);
+  expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' });
+  return JSON.parse(out.trim().split('\n').at(-1) as string) as Event;
+}
+
+async function refused(...args: string[]): Promise<string> {
+  out = err = '';
+  expect(await run(args)).toBe(2);
+  return err;
+}
+
+describe('skein partition', () => {
+  it('cuts a known dataset, prints what it costs, and info reads it', async () => {
+    const output = at('karate');
+    const args = ['partition', 'karate-club', '--num-partitions', '3', '--output', output];
+    const made = await done(...args, '--balance', 'edges', '--bidirected', '--add-self-loops');
+    expect(made).toMatchObject({ event: 'done', kind: 'partitions', name: 'karate-club', numParts: 3 });
+    expect(made['nodes']).toEqual({ _N: 34 });
+    expect(made['edges']).toEqual({ '_N:_E:_N': 156 + 34 });
+    expect(err).toMatch(/cut +\d+ edges \(\d+\.\d %\)/);
+    expect(err).toMatch(/part 2 +\d+ nodes, \d+ edges, \d+ rows to fetch, /);
+    const seen = await done('info', output);
+    expect(seen).toMatchObject({ kind: 'partitions', halo: made['halo'], cutEdges: made['cutEdges'] });
+    const data = await loadPartitionData(output, { rank: 1, workers: 2 });
+    expect(Object.keys(data.nodeFeatures).sort()).toEqual(['_N/features', '_N/labels']);
+  });
+
+  it('gives the same files again', async () => {
+    const cut = async (name: string): Promise<unknown> => {
+      const args = ['--num-partitions', '2', '--algorithm', 'random', '--seed', '4', '--output', at(name)];
+      await done('partition', 'karate-club', ...args);
+      return JSON.parse(readFileSync(join(at(name), 'karate-club.json'), 'utf8')).parts;
+    };
+    expect(await cut('once')).toEqual(await cut('twice'));
+  });
+
+  it('cuts a file of edges and a prepared dataset', async () => {
+    const edges = at('ring.csv');
+    writeFileSync(edges, Array.from({ length: 20 }, (_, i) => `${i},${(i + 1) % 20}`).join('\n'));
+    const ring = await done('partition', edges, '--num-partitions', '2', '--output', at('ring'));
+    expect(ring).toMatchObject({ name: 'ring', cutEdges: 2 });
+    await preprocess({ outputDir: at('prepared'), edges: [edges], noRemapIds: true, numNodes: 20 });
+    const args = ['--num-partitions', '4', '--output', at('from-prepared'), '--algorithm', 'ldg'];
+    const prepared = await done('partition', at('prepared'), ...args);
+    expect(prepared).toMatchObject({ name: 'prepared', nodes: { _N: 20 }, edges: { '_N:_E:_N': 20 } });
+  });
+
+  it('refuses what it cannot do, by name', async () => {
+    const to = ['--num-partitions', '2', '--output', at('no')];
+    expect(await refused('partition', 'coraa', ...to)).toMatch(
+      /a known dataset.*got "coraa".*cora, citeseer/s,
+    );
+    expect(await refused('partition', 'karate-club', ...to, '--algorithm', 'metiss')).toMatch(/metis, ldg/);
+    expect(await refused('partition', 'karate-club', ...to, '--balance', 'edge')).toMatch(/got "edge"/);
+    expect(await refused('partition', 'karate-club', ...to, '--balance', 'train_mask')).toMatch(
+      /Leave it out/,
+    );
+    const many = ['--num-partitions', '35', '--output', at('no')];
+    expect(await refused('partition', 'karate-club', ...many)).toMatch(/from 1 to 34 for parts/);
+    expect(await refused('partition', 'karate-club', '--output', at('no'))).toMatch(/num-partitions/);
+    writeFileSync(at('facts.csv'), 'a,likes,b\nb,likes,c\nc,knows,a\n');
+    const columns = { source: 0, edgeType: 1, target: 2 };
+    await preprocess({ outputDir: at('facts'), edges: [at('facts.csv')], ...columns });
+    expect(await refused('partition', at('facts'), ...to, '--bidirected')).toMatch(/the field relation/);
+  });
+
+  it('lets info name the damage of a directory', async () => {
+    await done('partition', 'karate-club', '--num-partitions', '2', '--output', at('damaged'));
+    const json = join(at('damaged'), 'karate-club.json');
+    writeFileSync(json, readFileSync(json, 'utf8').replace('"num_nodes": 34', '"num_nodes": 35'));
+    expect(await refused('info', at('damaged'))).toMatch(/karate-club.json: expected 34.*num_nodes, got 35/);
+  });
+});

@@ -1,0 +1,142 @@
+/** The work of `skein partition`: a graph from a name or a file, cut and written; what the cut costs to the terminal. */
+import { existsSync, statSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { type DatasetName, datasetNames, loadDataset, PreparedDataset, readEdgeList } from '../data/index.js';
+import {
+  type CutBalance,
+  describePartitions,
+  type GraphCutter,
+  type PartitionDirectory,
+  type PartitionSource,
+  partitionData,
+  partitionGraph,
+  partitionSource,
+  preparedSource,
+  writePartitions,
+} from '../dist/index.js';
+import { addSelfLoops, Graph, removeSelfLoops, toUndirected } from '../graph/index.js';
+import { formatBytes } from '../storage/index.js';
+import { Tensor } from '../tensor/index.js';
+import { Output } from '../train/run/output.js';
+import { expected, ValueError } from '../util/errors.js';
+
+export interface PartitionCommand {
+  readonly numPartitions: number;
+  readonly output: string;
+  readonly algorithm: string;
+  readonly balance: string;
+  readonly dropSelfLoops: boolean;
+  readonly bidirected: boolean;
+  readonly addSelfLoops: boolean;
+  readonly name?: string;
+  readonly seed: number;
+  readonly json: boolean;
+}
+
+export async function partitionCommand(target: string, command: PartitionCommand): Promise<void> {
+  const output = new Output({ json: command.json });
+  const start = performance.now();
+  const source = changed(await loadSource(target), command);
+  const { graph, nodeFeatures, edgeFeatures } = source;
+  const name = command.name ?? source.name.replaceAll(/[^\w.-]/g, '_');
+  const trainMask = nodeFeatures['train_mask'];
+  const algorithm = command.algorithm as GraphCutter;
+  const cut = partitionGraph(graph, {
+    parts: command.numPartitions,
+    algorithm,
+    balance: balanceOf(command.balance, trainMask instanceof Tensor ? trainMask : null),
+    seed: command.seed,
+  });
+  const split = partitionData(graph, cut, { nodeFeatures, edgeFeatures });
+  const { path } = await writePartitions(resolve(command.output), split, { name, method: algorithm });
+  const seconds = Math.round(performance.now() - start) / 1000;
+  const directory = await describePartitions(path);
+  printPartitions(directory, output);
+  const { nodeBalance, edgeBalance, trainBalance } = cut.stats;
+  output.text(
+    `balance     nodes ${ratio(nodeBalance)}, edges ${ratio(edgeBalance)}${trainBalance === null ? '' : `, training nodes ${ratio(trainBalance)}`} (largest over mean)`,
+  );
+  output.event('done', { kind: 'partitions', ...directory, nodeBalance, edgeBalance, trainBalance, seconds });
+}
+
+/** What a partition directory holds, for people; `skein info` prints it too. */
+export function printPartitions(directory: PartitionDirectory, output: Output): void {
+  const { path, format, name, method, numParts, nodes, edges, parts, cutEdges, halo } = directory;
+  const total = (counts: Readonly<Record<string, number>>): number =>
+    Object.values(counts).reduce((sum, n) => sum + n, 0);
+  const types = (counts: Readonly<Record<string, number>>): string =>
+    Object.keys(counts).length === 1
+      ? ''
+      : ` (${Object.entries(counts)
+          .map(([type, n]) => `${type} ${count(n)}`)
+          .join(', ')})`;
+  output.text(`partitions ${path}${format === 'dgl' ? ' (written by DGL)' : ''}`);
+  output.text(`graph       ${name}, cut by ${method === '' ? 'an unknown way' : method} into ${numParts}`);
+  output.text(`nodes       ${count(total(nodes))}${types(nodes)}`);
+  output.text(`edges       ${count(total(edges))}${types(edges)}`);
+  if (cutEdges !== null) output.text(`cut         ${count(cutEdges)} edges${share(cutEdges, total(edges))}`);
+  parts.forEach((part, p) => {
+    const rows = halo === null ? '' : `, ${count(halo[p])} rows to fetch`;
+    output.text(
+      `part ${String(p).padEnd(6)} ${count(part.nodes)} nodes, ${count(part.edges)} edges${rows}, ${formatBytes(part.bytes)}`,
+    );
+  });
+}
+
+const count = (value: number): string => value.toLocaleString('en');
+const ratio = (value: number): string => value.toFixed(3);
+const share = (some: number, all: number): string =>
+  all === 0 ? '' : ` (${((100 * some) / all).toFixed(1)} %)`;
+
+async function loadSource(target: string): Promise<PartitionSource> {
+  if ((datasetNames as readonly string[]).includes(target))
+    return partitionSource(await loadDataset(target as DatasetName));
+  const path = resolve(target);
+  const name = basename(path).replace(/(\.\w+)+$/, '');
+  if (existsSync(join(path, 'dataset.yaml'))) return preparedSource(name, await PreparedDataset.open(path));
+  if (!existsSync(path) || statSync(path).isDirectory())
+    throw new ValueError(
+      expected(
+        'partition',
+        'a known dataset, a prepared dataset or a file of edges',
+        'graph',
+        target,
+        `Known: ${datasetNames.join(', ')}.`,
+      ),
+    );
+  const { edges, weight } = await readEdgeList(path);
+  const { src, dst, numNodes } = edges;
+  const options = weight === null ? { numNodes } : { numNodes, edgeWeight: weight };
+  return { name, graph: Graph.fromEdges(src, dst, options), nodeFeatures: {}, edgeFeatures: {} };
+}
+
+function changed(source: PartitionSource, command: PartitionCommand): PartitionSource {
+  const flags = { dropSelfLoops: removeSelfLoops, bidirected: toUndirected, addSelfLoops } as const;
+  let { graph } = source;
+  for (const [flag, change] of Object.entries(flags)) {
+    if (!command[flag as keyof typeof flags]) continue;
+    const fields = Object.keys(source.edgeFeatures);
+    if (fields.length > 0)
+      throw new ValueError(
+        `partition: expected a graph whose edges have no data beside flags that change edges, got the field ${fields[0]}. Leave out --drop-self-loops, --bidirected and --add-self-loops.`,
+      );
+    graph = change(graph);
+  }
+  return { ...source, graph };
+}
+
+function balanceOf(list: string, trainMask: Tensor | null): CutBalance {
+  const words = list.split(',').filter((word) => word !== '');
+  const strange = words.find((word) => !['nodes', 'edges', 'train_mask'].includes(word));
+  if (strange !== undefined)
+    throw new ValueError(expected('partition', 'nodes, edges or train_mask', '--balance', strange));
+  const wanted = words.includes('train_mask');
+  if (wanted && trainMask === null)
+    throw new ValueError(
+      expected('partition', 'a dataset with training nodes', '--balance', 'train_mask', 'Leave it out.'),
+    );
+  return {
+    ...(words.includes('edges') ? { edges: true } : {}),
+    ...(wanted && trainMask !== null ? { trainMask: trainMask.dataSync() } : {}),
+  };
+}
