@@ -24,7 +24,7 @@ export interface Dialect {
 type Kind = 'int' | 'uint' | 'float';
 const kindCodes = { int: 0, uint: 1, float: 2 } as const;
 
-export class Writer {
+class Writer {
   readonly #chunks: Uint8Array[] = [];
   length = 0;
 

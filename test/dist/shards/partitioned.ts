@@ -2,7 +2,7 @@
  * For tests: what each worker would hold of a graph, made in memory from the part of each node, and the way between rows of
  * workers and those of the whole graph.
  */
-import type { PartitionData, ShardEdgesAndFeatures } from 'skein/dist';
+import { PartitionBook, type PartitionData, type ShardEdgesAndFeatures } from 'skein/dist';
 import type { Graph, HeteroGraph } from 'skein/graph';
 import { fromTypedArray, type Tensor, zeros } from 'skein/tensor';
 
@@ -104,7 +104,7 @@ function partition(
     nodeTypes: types.length === 1 ? null : Int32Array.from(ownTypes),
     nodeTypeNames: types,
     edgeTypeNames: names,
-    partitionBook: { numParts: size, nodeTypeNames: types, edgeTypeNames: names, nodeMap, edgeMap },
+    partitionBook: new PartitionBook({ nodeTypeNames: types, edgeTypeNames: names, nodeMap, edgeMap }),
   };
   return { pd, nodes: own, edges };
 }
