@@ -7,6 +7,7 @@
 #include <atomic>
 #include <string>
 
+#include "arguments.h"
 #include "engine.h"
 
 namespace {
@@ -17,84 +18,13 @@ Engine* engine = nullptr;
 napi_threadsafe_function notifier = nullptr;
 int notifications = 0;  // on the JavaScript thread only
 std::atomic<i64> next_id{0};
-
-struct Arguments {
-  napi_env env;
-  size_t count = 8;
-  napi_value values[8];
-
-  Arguments(napi_env e, napi_callback_info info) : env(e) { napi_get_cb_info(env, info, &count, values, nullptr, nullptr); }
-
-  double number(size_t at) const {
-    double value = 0;
-    napi_get_value_double(env, values[at], &value);
-    return value;
-  }
-  int integer(size_t at) const { return static_cast<int>(number(at)); }
-  i64 whole(size_t at) const { return static_cast<i64>(number(at)); }
-  std::string text(size_t at) const {
-    size_t length = 0;
-    napi_get_value_string_utf8(env, values[at], nullptr, 0, &length);
-    std::string value(length + 1, '\0');
-    napi_get_value_string_utf8(env, values[at], value.data(), value.size(), &length);
-    value.resize(length);
-    return value;
-  }
-};
-
-i64 width_of(napi_typedarray_type type) {
-  switch (type) {
-    case napi_float64_array:
-    case napi_bigint64_array:
-    case napi_biguint64_array: return 8;
-    case napi_float32_array:
-    case napi_int32_array:
-    case napi_uint32_array: return 4;
-    case napi_int16_array:
-    case napi_uint16_array: return 2;
-    default: return 1;
-  }
-}
-
-Piece piece_of(napi_env env, napi_value value, Type* element = nullptr) {
-  napi_typedarray_type type = napi_uint8_array;
-  size_t length = 0;
-  void* data = nullptr;
-  if (napi_get_typedarray_info(env, value, &type, &length, &data, nullptr, nullptr) != napi_ok) return {};
-  if (element != nullptr)
-    *element = type == napi_float32_array ? Type::F32 : type == napi_float64_array ? Type::F64 : type == napi_int32_array ? Type::I32 : Type::Byte;
-  return {static_cast<u8*>(data), static_cast<i64>(length) * width_of(type)};
-}
-
-std::vector<Piece> pieces_of(napi_env env, napi_value list) {
-  u32 length = 0;
-  napi_get_array_length(env, list, &length);
-  std::vector<Piece> pieces(length);
-  for (u32 i = 0; i < length; ++i) {
-    napi_value item;
-    napi_get_element(env, list, i, &item);
-    pieces[i] = piece_of(env, item);
-  }
-  return pieces;
-}
+std::vector<napi_ref> window_buffers;
 
 // FNV-1a: ranks name tables by text, messages by this.
 u64 key_of(const std::string& name) {
   u64 hash = 14695981039346656037ULL;
   for (const char c : name) hash = (hash ^ static_cast<u8>(c)) * 1099511628211ULL;
   return hash;
-}
-
-napi_value to_number(napi_env env, double number) {
-  napi_value value = nullptr;
-  napi_create_double(env, number, &value);
-  return value;
-}
-
-napi_value to_text(napi_env env, const std::string& text) {
-  napi_value value = nullptr;
-  napi_create_string_utf8(env, text.data(), text.size(), &value);
-  return value;
 }
 
 napi_value submit(napi_env env, const OpRef& op) {
@@ -138,7 +68,18 @@ napi_value recv(napi_env env, napi_callback_info info) {
 }
 
 napi_value barrier(napi_env env, napi_callback_info) { return submit(env, make(Code::Barrier)); }
-napi_value close(napi_env env, napi_callback_info) { return submit(env, make(Code::Close)); }
+
+// The memory of windows goes with MPI: arrays on it become empty before that.
+napi_value close(napi_env env, napi_callback_info) {
+  for (napi_ref reference : window_buffers) {
+    napi_value buffer = nullptr;
+    napi_get_reference_value(env, reference, &buffer);
+    if (buffer != nullptr) napi_detach_arraybuffer(env, buffer);
+    napi_delete_reference(env, reference);
+  }
+  window_buffers.clear();
+  return submit(env, make(Code::Close));
+}
 
 // broadcast(root, array)
 napi_value broadcast(napi_env env, napi_callback_info info) {
@@ -223,6 +164,28 @@ napi_value remove_table(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+// allocateTable(name, rows, width, type): an operation; afterwards tableMemory(name, bytes) gives its ArrayBuffer
+napi_value allocate_table(napi_env env, napi_callback_info info) {
+  const Arguments args(env, info);
+  auto op = make(Code::Window);
+  op->table_name = args.text(0);
+  op->table = key_of(op->table_name);
+  op->data.bytes = args.whole(1);
+  op->width = args.whole(2);
+  op->type = static_cast<Type>(args.integer(3));
+  return submit(env, op);
+}
+
+napi_value table_memory(napi_env env, napi_callback_info info) {
+  const Arguments args(env, info);
+  napi_value buffer = nullptr;
+  napi_create_external_arraybuffer(env, engine->window_data(key_of(args.text(0))), static_cast<size_t>(args.whole(1)), nullptr, nullptr, &buffer);
+  napi_ref reference = nullptr;
+  napi_create_reference(env, buffer, 1, &reference);
+  window_buffers.push_back(reference);
+  return buffer;
+}
+
 napi_value abort_job(napi_env env, napi_callback_info info) { engine->abort(Arguments(env, info).text(0)); }
 
 // The last resort, when JavaScript ended without its exit handlers (see mpi-communicator.ts).
@@ -230,7 +193,7 @@ void at_end(void*) {
   if (engine != nullptr && engine->is_open()) engine->abort("the program ended before close()");
 }
 
-// open(timeout, peerTimeout, chunkBytes, maxSleepMicroseconds, callback): [rank, size, library]
+// open(timeout, peerTimeout, chunkBytes, maxSleepMicroseconds, callback, oneSided): [rank, size, library, no windows because]
 napi_value open(napi_env env, napi_callback_info info) {
   const Arguments args(env, info);
   if (engine != nullptr) {
@@ -242,6 +205,7 @@ napi_value open(napi_env env, napi_callback_info info) {
   options.peer_timeout = args.number(1);
   options.chunk_bytes = args.whole(2);
   options.max_sleep_us = args.whole(3);
+  napi_get_value_bool(env, args.values[5], &options.one_sided);
   napi_create_threadsafe_function(env, args.values[4], nullptr, to_text(env, "skein-mpi"), 0, 1, nullptr, nullptr, nullptr, call_back, &notifier);
   napi_unref_threadsafe_function(env, notifier);
   engine = new Engine(options, [](i64 id) {
@@ -254,10 +218,11 @@ napi_value open(napi_env env, napi_callback_info info) {
   }
   napi_add_env_cleanup_hook(env, at_end, nullptr);
   napi_value result = nullptr;
-  napi_create_array_with_length(env, 3, &result);
+  napi_create_array_with_length(env, 4, &result);
   napi_set_element(env, result, 0, to_number(env, engine->rank()));
   napi_set_element(env, result, 1, to_number(env, engine->size()));
   napi_set_element(env, result, 2, to_text(env, engine->library()));
+  napi_set_element(env, result, 3, to_text(env, engine->no_windows()));
   return result;
 }
 
@@ -274,6 +239,7 @@ NAPI_MODULE_INIT() {
                    {"wait", wait},           {"isDone", is_done},
                    {"notifyWhenDone", notify_when_done}, {"addTable", add_table},
                    {"removeTable", remove_table}, {"abort", abort_job},
+                   {"allocateTable", allocate_table}, {"tableMemory", table_memory},
                    {"close", close}};
   for (const auto& function : functions) {
     napi_value value;

@@ -19,6 +19,7 @@ Header Engine::collective_header(const OpRef& op, int phase) const {
   header.reduction = static_cast<u8>(op->reduction);
   header.tag = (op->sequence * kChannels + op->channel) * 256 + phase;
   header.detail = op->code == Code::AllReduce ? op->data.bytes : op->code == Code::Broadcast ? op->peer : 0;
+  if (op->code == Code::Window) header.detail = static_cast<i64>(op->table ^ static_cast<u64>(op->width));
   return header;
 }
 
@@ -34,7 +35,11 @@ void Engine::collective_recv(const OpRef& op, int peer, int phase, Piece piece) 
 // Dissemination: after round k every rank knows of 2^(k+1) ranks that they have come.
 void Engine::begin_barrier(const OpRef& op, int phase) {
   const i64 step = i64{1} << phase;
-  if (step >= size_) return;
+  if (step >= size_) {
+    // Windows are made by MPI itself, in a call that blocks: all ranks are here now, so it is a short one.
+    if (op->code == Code::Window) make_window(op);
+    return;
+  }
   op->next_phase = [this, op = std::weak_ptr<Op>(op), phase] { begin_barrier(op.lock(), phase + 1); };
   collective_recv(op, static_cast<int>((rank_ - step + size_) % size_), phase, {});
   collective_send(op, static_cast<int>((rank_ + step) % size_), phase, {});

@@ -19,7 +19,7 @@ double seconds_since(Clock::time_point then) { return std::chrono::duration<doub
 
 const char* name_of(Code code) {
   static const char* names[] = {"send",      "recv",    "barrier", "broadcast", "exchange",
-                                "allReduce", "getRows", "putRows", "addRows",   "close"};
+                                "allReduce", "getRows", "putRows", "addRows",   "close",   "allocateTable"};
   return names[static_cast<int>(code)];
 }
 
@@ -139,7 +139,7 @@ void Engine::begin(const OpRef& op) {
     case Code::AddRows: begin_rows(op); break;
     default:
       op->sequence = ++sequence_[op->channel];
-      if (op->code == Code::Barrier || op->code == Code::Close) begin_barrier(op, 0);
+      if (op->code == Code::Barrier || op->code == Code::Close || op->code == Code::Window) begin_barrier(op, 0);
       if (op->code == Code::Broadcast) begin_broadcast(op);
       if (op->code == Code::Exchange) begin_exchange(op);
       if (op->code == Code::AllReduce) begin_all_reduce(op);

@@ -34,6 +34,7 @@ struct Options {
   double peer_timeout = 60;  // seconds without a sign of life after which a peer counts as dead
   i64 chunk_bytes = i64{1} << 30;
   i64 max_sleep_us = 500;
+  bool one_sided = false;  // try whether ranks can read each other's windows
 };
 
 struct Piece {
@@ -88,6 +89,15 @@ struct Table {
   i64 row_bytes() const;
 };
 
+// A table in memory that MPI has made, which all ranks can read without its owner's help.
+struct Window {
+  MPI_Win handle = MPI_WIN_NULL;
+  u8* data = nullptr;
+  std::vector<i64> rows;  // on each rank
+  i64 width = 0;
+  Type type = Type::F32;
+};
+
 // A message that has arrived (its header, at least) before anybody asked for it, or a row request being received.
 struct Arrival {
   Header header;
@@ -136,6 +146,8 @@ class Engine {
   int rank() const { return rank_; }
   int size() const { return size_; }
   const std::string& library() const { return library_; }
+  // Why windows are not used; empty when they are.
+  const std::string& no_windows() const { return no_windows_; }
 
   void submit(const OpRef& op);
   // Blocks until the operation is done; gives its error or an empty text, and forgets it.
@@ -145,6 +157,8 @@ class Engine {
   void notify_when_done(i64 id);
   void add_table(const Table& table, u64 key);
   bool remove_table(u64 key);
+  // The memory of a window, once the operation that made it is done; JavaScript makes windows one at a time.
+  u8* window_data(u64 key) const;
   [[noreturn]] void abort(const std::string& reason);
   bool is_open() const { return open_; }
 
@@ -196,6 +210,13 @@ class Engine {
   std::string apply_rows(const Table& table, Code code, const i32* ids, i64 count, u8* rows) const;
   void serve_parked(u64 key);
 
+  // windows.cpp
+  void probe_windows();
+  void make_window(const OpRef& op);
+  bool get_by_window(const OpRef& op);
+  void free_windows();
+  bool all_agree(bool good) const;
+
   // failure.cpp
   void watch_sigterm();
   void unwatch_sigterm();
@@ -214,7 +235,7 @@ class Engine {
   Notify notify_;
   std::thread thread_;
   int rank_ = 0, size_ = 1;
-  std::string library_;
+  std::string library_, no_windows_;
   MPI_Comm control_ = MPI_COMM_NULL, data_ = MPI_COMM_NULL;
   std::atomic<bool> open_{false};
 
@@ -230,6 +251,8 @@ class Engine {
   std::unordered_map<u64, Table> tables_;
   bool started_ = false;
   std::string start_error_;
+
+  std::map<u64, Window> windows_;  // in the order of keys, which is the same on all ranks
 
   std::vector<OpRef> active_;
   std::vector<Peer> peers_;

@@ -57,6 +57,7 @@ bool Engine::init_mpi() {
   MPI_Comm_rank(control_, &rank_);
   MPI_Comm_size(control_, &size_);
   exchange_addresses();
+  probe_windows();
   open_slots();
   watch_sigterm();
   return true;
@@ -109,6 +110,7 @@ void Engine::close_mpi() {
     MPI_Cancel(&request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
+  free_windows();
   MPI_Comm_free(&control_);
   MPI_Comm_free(&data_);
   MPI_Finalize();

@@ -23,6 +23,7 @@ void Engine::begin_rows(const OpRef& op) {
     if (!error.empty()) fail(op, op->describe() + ": " + error);
     return;
   }
+  if (op->code == Code::GetRows && get_by_window(op)) return;
   Header header;
   header.kind = Kind::RowRequest;
   header.code = op->code;

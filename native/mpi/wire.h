@@ -21,7 +21,7 @@ enum class Kind : u8 { Message, RowRequest, Heartbeat, Abort };
 // Messages of different spaces never match each other, whatever their tags.
 enum class Space : u8 { User, Collective, Reply };
 
-enum class Code : u8 { Send, Recv, Barrier, Broadcast, Exchange, AllReduce, GetRows, PutRows, AddRows, Close };
+enum class Code : u8 { Send, Recv, Barrier, Broadcast, Exchange, AllReduce, GetRows, PutRows, AddRows, Close, Window };
 
 enum class Type : u8 { F32, F64, I32, Byte };
 enum class Reduction : u8 { Sum, Max, Min };

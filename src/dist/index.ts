@@ -1,11 +1,14 @@
 /** Training on several workers: what they say to each other. Needs Node; MPI only where it is asked for. */
 export {
+  type Capabilities,
   type CommArray,
   type CommHandle,
   type Communicator,
   type ReduceArray,
   type Reduction,
   reductions,
+  type TableArrays,
+  type TableShape,
 } from './comm/communicator.js';
 export { currentCommunicator, setCommunicator } from './comm/current.js';
 export { MpiCommunicator, type MpiOptions } from './comm/mpi-communicator.js';

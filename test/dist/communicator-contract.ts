@@ -292,6 +292,41 @@ const tables: CommCase[] = [
     },
   },
   {
+    name: 'allocated tables: zeros, other lengths on each rank, all kinds of requests',
+    run(comm) {
+      const rows = 100 * comm.rank + 3;
+      const table = comm.allocateTable('allocated', { rows, width: 5, dtype: 'f64' });
+      assert.deepEqual(table, new Float64Array(5 * rows));
+      assert.throws(() => comm.allocateTable('allocated', { rows, width: 5, dtype: 'f64' }), /a new name/);
+      for (let i = 0; i < table.length; i++) table[i] = comm.rank * 10_000 + i;
+      comm.barrier();
+      for (let owner = 0; owner < comm.size; owner++) {
+        const ids = Int32Array.of(100 * owner + 2, 0, 100 * owner + 2, 1);
+        const out = new Float64Array(20);
+        comm.getRows(owner, 'allocated', ids, out).wait();
+        assert.ok(out.every((v, i) => v === owner * 10_000 + ids[Math.floor(i / 5)] * 5 + (i % 5)));
+        const range = /getRows \(table 'allocated'.*expected ids from 0 to \d+, got -1 at position 0/;
+        assert.throws(
+          () => comm.getRows(owner, 'allocated', Int32Array.of(-1), new Float64Array(5)).wait(),
+          range,
+        );
+        assert.throws(
+          () => comm.getRows(owner, 'allocated', Int32Array.of(0), new Float32Array(5)).wait(),
+          /5 elements, or another type/,
+        );
+      }
+      comm.barrier();
+      const owner = next(comm);
+      comm.addRows(owner, 'allocated', Int32Array.of(1), new Float64Array(5).fill(0.5)).wait();
+      comm.putRows(owner, 'allocated', Int32Array.of(2), new Float64Array(5).fill(7)).wait();
+      comm.barrier();
+      assert.deepEqual(table.slice(5, 6), Float64Array.of(comm.rank * 10_000 + 5.5));
+      assert.deepEqual(table.slice(10, 15), new Float64Array(5).fill(7));
+      const empty = comm.allocateTable('empty', { rows: 0, width: 2, dtype: 'i32' });
+      assert.equal(empty.length, 0);
+    },
+  },
+  {
     name: 'a wrong id or width names itself, and nothing is written',
     run(comm) {
       const table = new Float32Array(8);

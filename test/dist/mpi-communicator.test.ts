@@ -31,9 +31,10 @@ describe.skipIf(!hasMpi)('MPI', () => {
     [1, {}],
     [2, {}],
     [3, { chunkBytes: 10_007 }],
-    [4, {}],
+    [4, { oneSided: true }],
+    [2, { oneSided: true, chunkBytes: 1009 }],
   ])(
-    'keeps the contract with %i ranks',
+    'keeps the contract with %i ranks, %o',
     async (ranks, settings) => {
       const { code, lines, err } = await launch(ranks, 'contract', settings);
       expect(lines.filter(({ error }) => error !== '')).toEqual([]);

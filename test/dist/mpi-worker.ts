@@ -36,6 +36,12 @@ const scenes: Readonly<Record<string, () => void | Promise<void>>> = {
       comm.barrier();
     }
   },
+  'one-sided'() {
+    const table = comm.allocateTable('t', { rows: 2, width: 2, dtype: 'f32' });
+    say({ ...comm.capabilities });
+    comm.close();
+    say({ lengthAfterClose: table.length });
+  },
   where() {
     say({ host: hostname() });
   },

@@ -151,6 +151,14 @@ describe.skipIf(reason !== '')(`two hosts${reason === '' ? '' : ` (skipped: ${re
     expect(places.map(({ host }) => host)).toEqual(['alpha', 'alpha', 'beta', 'beta']);
   });
 
+  it('agrees on all ranks whether windows can be used, and works in any case', async () => {
+    const job = skeinRun(...worker('mpi-worker.ts', 'one-sided', '{"oneSided":true}'));
+    expect((await job.ended).code).toBe(0);
+    const answers = linesOf(job.out()).filter(({ oneSided }) => oneSided !== undefined);
+    expect(answers.length).toBe(4);
+    expect(new Set(answers.map(({ oneSided, oneSidedNote }) => `${oneSided} ${oneSidedNote}`)).size).toBe(1);
+  });
+
   it('trains as on one host', async () => {
     const job = skeinRun(...worker('case-worker.ts', 'nn-cases.js', 'nnCases'));
     const { code, err } = await job.ended;
@@ -172,11 +180,11 @@ describe.skipIf(reason !== '')(`two hosts${reason === '' ? '' : ` (skipped: ${re
     ip('-n', alpha.space, 'link', 'set', alpha.link, 'down');
     const cut = performance.now();
     const { code } = await job.ended;
-    await until(() => hosts.every((host) => pidsOn(host).length === 0), 20);
+    await until(() => hosts.every((host) => pidsOn(host).length === 0), 30);
     const seconds = (performance.now() - cut) / 1000;
     expect(code).not.toBe(0);
     expect(hosts.map((host) => pidsOn(host))).toEqual([[], []]);
-    expect(seconds).toBeLessThan(20);
+    expect(seconds).toBeLessThan(30);
     for (let rank = 0; rank < 4; rank++) {
       const text = readFileSync(`${errors}${rank}`, 'utf8');
       const [missing, host] = rank < 2 ? ['[23]', 'beta'] : ['[01]', 'alpha'];

@@ -1,6 +1,14 @@
 /** Argument checks that all communicators share, so that a mistake reads the same on one worker and on many. */
 import { CommError, checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
-import type { CommArray, CommHandle, Communicator, ReduceArray, Reduction } from './communicator.js';
+import type {
+  CommArray,
+  CommHandle,
+  Communicator,
+  ReduceArray,
+  Reduction,
+  TableArrays,
+  TableShape,
+} from './communicator.js';
 import { reductions } from './communicator.js';
 
 /** The handle of an operation that needed nobody. */
@@ -51,6 +59,21 @@ export function checkTable(where: string, data: ReduceArray, width: number): voi
   checkInteger(where, 'width', width, 1);
   if (data.length % width !== 0)
     throw new ShapeError(expected(where, `whole rows of ${width} elements`, 'data', data));
+}
+
+const tableTypes = { f32: Float32Array, f64: Float64Array, i32: Int32Array } as const;
+
+/** The constructor of a table's array. */
+export function checkTableShape<D extends keyof TableArrays>(where: string, shape: TableShape<D>) {
+  checkInteger(where, 'rows', shape.rows, 0);
+  checkInteger(where, 'width', shape.width, 1);
+  if (!Object.hasOwn(tableTypes, shape.dtype))
+    throw new ValueError(expected(where, 'f32, f64 or i32', 'dtype', shape.dtype));
+  return {
+    bytes: shape.rows * shape.width * tableTypes[shape.dtype].BYTES_PER_ELEMENT,
+    code: Object.keys(tableTypes).indexOf(shape.dtype),
+    make: (memory: ArrayBuffer) => new tableTypes[shape.dtype](memory) as TableArrays[D],
+  };
 }
 
 /** Gives the width of the rows a request names. */

@@ -28,6 +28,28 @@ export type ReduceArray = Float32Array | Float64Array | Int32Array;
 export const reductions = ['sum', 'max', 'min'] as const;
 export type Reduction = (typeof reductions)[number];
 
+/** What a table may hold. */
+export interface TableArrays {
+  readonly f32: Float32Array;
+  readonly f64: Float64Array;
+  readonly i32: Int32Array;
+}
+
+export interface TableShape<D extends keyof TableArrays> {
+  /** Rows of this rank; ranks may have different numbers of them. */
+  readonly rows: number;
+  readonly width: number;
+  readonly dtype: D;
+}
+
+/** What this communicator can do beyond the contract. */
+export interface Capabilities {
+  /** Whether rows of tables made by `allocateTable` are read without their owner's help. */
+  readonly oneSided: boolean;
+  /** Why not; empty when they are. */
+  readonly oneSidedNote: string;
+}
+
 /** An operation under way. */
 export interface CommHandle {
   readonly done: boolean;
@@ -43,6 +65,7 @@ export interface Communicator {
   readonly rank: number;
   /** Number of workers. */
   readonly size: number;
+  readonly capabilities: Capabilities;
 
   /** Buffered: takes a copy and returns, so two ranks may both send first. A copy of a long message lives until it is received. */
   send(to: number, data: CommArray, tag?: number): void;
@@ -76,6 +99,11 @@ export interface Communicator {
    */
   registerTable(name: string, data: ReduceArray, width: number): void;
   unregisterTable(name: string): void;
+  /**
+   * Collective. A registered table of zeros, in memory that other ranks can read by themselves where
+   * `capabilities.oneSided`; it lives until `close()`, after which the array is empty.
+   */
+  allocateTable<D extends keyof TableArrays>(name: string, shape: TableShape<D>): TableArrays[D];
   /** Reads rows `ids` of the owner's table into `out` (ids.length × width). */
   getRows(owner: number, name: string, ids: Int32Array, out: ReduceArray): CommHandle;
   /** Overwrites rows of the owner's table. A repeated id keeps its last row. */

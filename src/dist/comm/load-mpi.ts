@@ -14,7 +14,8 @@ export interface MpiAddon {
     chunkBytes: number,
     maxSleepMicroseconds: number,
     done: (id: number) => void,
-  ): readonly [rank: number, size: number, library: string];
+    oneSided: boolean,
+  ): readonly [rank: number, size: number, library: string, noWindows: string];
   send(to: number, tag: number, data: CommArray, buffered: boolean): number;
   recv(from: number, tag: number, into: CommArray): number;
   barrier(): number;
@@ -28,6 +29,9 @@ export interface MpiAddon {
   notifyWhenDone(id: number): void;
   addTable(name: string, data: ReduceArray, width: number): void;
   removeTable(name: string): void;
+  /** An operation; `type` is 0 for f32, 1 for f64, 2 for i32. */
+  allocateTable(name: string, bytes: number, width: number, type: number): number;
+  tableMemory(name: string, bytes: number): ArrayBuffer;
   abort(reason: string): never;
   close(): number;
 }

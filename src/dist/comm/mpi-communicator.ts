@@ -15,11 +15,21 @@ import {
   checkReduction,
   checkRows,
   checkTable,
+  checkTableShape,
   checkTag,
   complete,
   sameType,
 } from './comm-checks.js';
-import type { CommArray, CommHandle, Communicator, ReduceArray, Reduction } from './communicator.js';
+import type {
+  Capabilities,
+  CommArray,
+  CommHandle,
+  Communicator,
+  ReduceArray,
+  Reduction,
+  TableArrays,
+  TableShape,
+} from './communicator.js';
 import { loadMpi, type MpiAddon } from './load-mpi.js';
 
 export interface MpiOptions {
@@ -31,6 +41,8 @@ export interface MpiOptions {
   readonly chunkBytes?: number;
   /** Longest pause of an idle engine between two looks, in microseconds: latency against processor time. Default 500. */
   readonly maxSleep?: number;
+  /** Try whether MPI lets ranks read tables of `allocateTable` by themselves (see `capabilities`). Default false. */
+  readonly oneSided?: boolean;
 }
 
 /** A full sweep of unfinished operations is due when this many have gathered. */
@@ -87,6 +99,7 @@ export class MpiCommunicator implements Communicator {
   readonly size: number;
   /** Name and version of the MPI library. */
   readonly library: string;
+  readonly capabilities: Capabilities;
   readonly #addon: MpiAddon;
   readonly #live = new Map<number, { readonly handle: MpiHandle; readonly arrays: readonly unknown[] }>();
   readonly #tables = new Map<string, ReduceArray>();
@@ -100,8 +113,16 @@ export class MpiCommunicator implements Communicator {
     const maxSleep = checkNumber('mpi', 'maxSleep', options.maxSleep ?? 500, 1, 1e5);
     this.#addon = loadMpi();
     const notified = (id: number) => this.#live.get(id)?.handle.collect();
-    const place = this.#addon.open(timeout, peerTimeout, chunkBytes, maxSleep, notified);
+    const place = this.#addon.open(
+      timeout,
+      peerTimeout,
+      chunkBytes,
+      maxSleep,
+      notified,
+      options.oneSided === true,
+    );
     [this.rank, this.size, this.library] = place;
+    this.capabilities = { oneSided: place[3] === '', oneSidedNote: place[3] };
     this.#guardExit();
   }
 
@@ -192,6 +213,17 @@ export class MpiCommunicator implements Communicator {
   unregisterTable(name: string): void {
     this.#addon.removeTable(name);
     this.#tables.delete(name);
+  }
+
+  allocateTable<D extends keyof TableArrays>(name: string, shape: TableShape<D>): TableArrays[D] {
+    this.#check();
+    const { bytes, code, make } = checkTableShape('allocateTable', shape);
+    if (this.#tables.has(name)) throw new StateError(`allocateTable: expected a new name, got '${name}'.`);
+    const byMpi = this.capabilities.oneSided;
+    if (byMpi) this.#track(this.#addon.allocateTable(name, bytes, shape.width, code)).wait();
+    const data = make(byMpi && bytes > 0 ? this.#addon.tableMemory(name, bytes) : new ArrayBuffer(bytes));
+    this.registerTable(name, data, shape.width);
+    return data;
   }
 
   getRows(owner: number, name: string, ids: Int32Array, out: ReduceArray): CommHandle {

@@ -13,11 +13,20 @@ import {
   checkReduction,
   checkRows,
   checkTable,
+  checkTableShape,
   checkTag,
   complete,
   copyBytes,
 } from './comm-checks.js';
-import type { CommArray, CommHandle, Communicator, ReduceArray, Reduction } from './communicator.js';
+import type {
+  CommArray,
+  CommHandle,
+  Communicator,
+  ReduceArray,
+  Reduction,
+  TableArrays,
+  TableShape,
+} from './communicator.js';
 
 /** A failure that shows when somebody waits, as it does with other communicators. */
 function failed(error: CommError): CommHandle {
@@ -76,6 +85,7 @@ export class SelfCommunicator implements Communicator {
   readonly kind = 'self';
   readonly rank = 0;
   readonly size = 1;
+  readonly capabilities = { oneSided: false, oneSidedNote: 'there is one worker' };
   readonly #messages = new Map<number, CommArray[]>();
   readonly #pending = new Map<number, PendingRecv[]>();
   readonly #tables = new Map<string, { readonly data: ReduceArray; readonly width: number }>();
@@ -171,6 +181,14 @@ export class SelfCommunicator implements Communicator {
 
   unregisterTable(name: string): void {
     this.#tables.delete(name);
+  }
+
+  allocateTable<D extends keyof TableArrays>(name: string, shape: TableShape<D>): TableArrays[D] {
+    const { bytes, make } = checkTableShape('allocateTable', shape);
+    if (this.#tables.has(name)) throw new StateError(`allocateTable: expected a new name, got '${name}'.`);
+    const data = make(new ArrayBuffer(bytes));
+    this.registerTable(name, data, shape.width);
+    return data;
   }
 
   getRows(owner: number, name: string, ids: Int32Array, out: ReduceArray): CommHandle {
