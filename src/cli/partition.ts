@@ -46,6 +46,7 @@ export async function partitionCommand(target: string, command: PartitionCommand
     algorithm,
     balance: balanceOf(command.balance, trainMask instanceof Tensor ? trainMask : null),
     seed: command.seed,
+    ...(edgeFeatures['time'] instanceof Tensor ? { time: edgeFeatures['time'].dataSync() } : {}),
   });
   const split = partitionData(graph, cut, { nodeFeatures, edgeFeatures });
   const { path } = await writePartitions(resolve(command.output), split, { name, method: algorithm });

@@ -72,6 +72,18 @@ describe('what methods are for', () => {
     expect(cutEdges('speed')).toBeLessThan(cutEdges('random'));
   });
 
+  it('speed goes by time where there is one', () => {
+    const { src, dst } = randomGraph().edges();
+    const graph = Graph.fromEdges(src, dst, { numNodes: 200 });
+    const turned = Graph.fromEdges(src.slice().reverse(), dst.slice().reverse(), { numNodes: 200 });
+    const time = Array.from(src, (_, e) => src.length - 1 - e);
+    const cut = (of: Graph, times?: number[]) =>
+      partitionGraph(of, { parts: 3, algorithm: 'speed', ...(times && { time: times }) }).parts;
+    expect(cut(turned, time)).toEqual(cut(graph));
+    expect(cut(turned)).not.toEqual(cut(graph));
+    expect(() => cut(graph, [1])).toThrow(/900 times/);
+  });
+
   it('metis balances edges, training nodes and types at once', () => {
     const graph = randomHetero();
     const trainMask = Uint8Array.from({ length: graph.numNodes() }, (_, v) => (v % 3 === 0 ? 1 : 0));

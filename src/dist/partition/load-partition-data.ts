@@ -112,18 +112,18 @@ export interface PartitionDirectory {
 export async function describePartitions(path: string): Promise<PartitionDirectory> {
   const manifest = await openManifest(path);
   const { book, json } = manifest;
-  const own = isOwn(manifest);
+  const own = isOwn(manifest) ? partitionFiles(manifest) : null;
   const { cut_edges: cutEdges, halo } = json;
   const parts = Array.from({ length: book.numParts }, async (_, p) => {
     const [nodes, edges] = [book.nodeRange(p), book.edgeRange(p)];
-    const files = own ? [partitionFiles(manifest)[p].path] : dglFiles(manifest, p);
+    const files = own === null ? dglFiles(manifest, p) : [own[p].path];
     const sizes = await Promise.all(files.map(sizeOf));
     const bytes = sizes.reduce((sum, size) => sum + size, 0);
     return { nodes: nodes.end - nodes.start, edges: edges.end - edges.start, bytes };
   });
   return {
     path: manifest.path,
-    format: own ? 'skein' : 'dgl',
+    format: own === null ? 'dgl' : 'skein',
     name: manifest.name,
     method: manifest.method,
     numParts: book.numParts,
