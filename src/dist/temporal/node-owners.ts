@@ -30,6 +30,14 @@ export class NodeOwners {
     this.#number(0);
   }
 
+  /** Nodes dealt out in turn: neighbours in number, often alike busy, are spread. */
+  static inTurn(numNodes: number, size: number): NodeOwners {
+    return new NodeOwners(
+      Int32Array.from({ length: numNodes }, (_, v) => v % size),
+      size,
+    );
+  }
+
   /** Consecutive nodes to each worker, as many to each as possible. */
   static ranges(numNodes: number, size: number): NodeOwners {
     const owners = Int32Array.from({ length: numNodes }, (_, v) => Math.floor((v * size) / numNodes));

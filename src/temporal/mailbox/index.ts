@@ -5,4 +5,5 @@ export type { MailEvents } from './messages.js';
 export type { MailBoxRows, StateDelta } from './rows.js';
 export { type MailBoxOptions, type MailRows, SharedMailBox } from './shared-mailbox.js';
 export type { MailBoxSnapshot } from './snapshot.js';
+export type { StateStore, StoreFactory, WholeFeatures } from './state-store.js';
 export { type SyncCounts, SyncFilter, type SyncFilterOptions } from './sync-filter.js';

@@ -1,6 +1,7 @@
 /** Runs of temporal models. */
-export { assembleTemporal, type TemporalAssembly } from './assemble.js';
+export { assembleTemporal, type PlainAssembly, type TemporalAssembly } from './assemble.js';
 export { describeTemporalRun } from './describe-temporal-run.js';
+export { judgePart } from './judge-part.js';
 export { type JudgedRun, judgeTemporalRun } from './judge-run.js';
 export {
   judgeLabels,
@@ -29,7 +30,6 @@ export { embedSources, judgeRunLabels, type RunLabels } from './run-labels.js';
 export { streamOptionsOf } from './stream-options.js';
 export { temporalTemplate } from './temporal-template.js';
 export {
-  judgePart,
   type TemporalRunOptions,
   type TemporalRunResult,
   trainTemporalRun,

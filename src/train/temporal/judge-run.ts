@@ -5,8 +5,8 @@
  */
 import { StateError } from '../../util/errors.js';
 import type { Metrics } from '../loop/evaluator.js';
+import { judgePart } from './judge-part.js';
 import type { OpenedTemporalRun } from './open-temporal-run.js';
-import { judgePart } from './train-temporal-run.js';
 
 export interface JudgedRun {
   readonly metrics: Metrics;

@@ -5,7 +5,7 @@ import type { TemporalGraph } from '../../graph/index.js';
 import { OnlineScorer } from '../../temporal/index.js';
 import { StateError } from '../../util/errors.js';
 import { checkRunConfig } from '../run/index.js';
-import { assembleTemporal, samplerOf, type TemporalAssembly } from './assemble.js';
+import { assembleTemporal, type PlainAssembly, samplerOf } from './assemble.js';
 import { checkTemporalRecord } from './check-record.js';
 import { type OpenedStream, openStream } from './open-stream.js';
 import { isTemporalConfig, loadTemporalConfig, type TemporalRunConfig } from './run-config.js';
@@ -23,7 +23,7 @@ export interface OpenedTemporalRun {
   readonly checkpoint: string;
   readonly config: TemporalRunConfig;
   readonly stream: OpenedStream;
-  readonly parts: TemporalAssembly;
+  readonly parts: PlainAssembly;
   readonly record: TemporalRecord;
 }
 

@@ -2,10 +2,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadModel, saveModel } from '../../storage/index.js';
-import { TemporalLoader, type TemporalRuntime } from '../../temporal/index.js';
 import { StateError } from '../../util/errors.js';
 import type { Metrics } from '../loop/evaluator.js';
-import { samplerOf, type TemporalAssembly } from './assemble.js';
+import type { TemporalAssembly } from './assemble.js';
 import { countClasses, judgeLabels, type LabelledEvents, labelEpochs, newHead } from './label-head.js';
 import type { OpenedStream } from './open-stream.js';
 import type { OpenedTemporalRun } from './open-temporal-run.js';
@@ -24,16 +23,15 @@ export interface RunLabels {
  * the event, row by row. Once `stop` says so it ends early, with rows of zeros for the rest.
  */
 export async function embedSources(
-  runtime: TemporalRuntime,
-  loader: TemporalLoader,
+  { runtime, mailbox, wholeStream: loader }: TemporalAssembly,
   stop: () => boolean = () => false,
 ): Promise<Float32Array> {
-  runtime.mailbox?.reset();
+  mailbox?.reset();
   let all = new Float32Array(0);
   let done = 0;
   for await (const batch of loader.epoch(0)) {
     const rows = runtime.embed(batch);
-    if (all.length === 0) all = new Float32Array((rows.length / batch.src.length) * loader.numEvents);
+    if (all.length === 0) all = new Float32Array((rows.length / batch.eventRows.length) * loader.numEvents);
     all.set(rows, done);
     done += rows.length;
     await eventLoop();
@@ -46,19 +44,19 @@ export async function embedSources(
 const eventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /**
- * Trains the classifier that `labels` asks for and keeps it in the run's directory; memory is left at the stream's end.
+ * Trains the classifier that `labels` asks for and keeps it in the run's directory, where one is given; memory is left at the stream's end.
  * Null when `stop` ended it, which is asked after every batch; nothing is kept then.
  */
 export async function trainRunLabels(
   config: TemporalRunConfig,
   stream: OpenedStream,
   parts: TemporalAssembly,
-  directory: string,
+  directory: string | null,
   stop: () => boolean = () => false,
 ): Promise<RunLabels | null> {
   checkLabels(config, stream);
   const { epochs, batch_size, lr, dim_hidden, dropout, patience } = config.labels;
-  const events = await labelledEvents(config, stream, parts, stop);
+  const events = await labelledEvents(stream, parts, stop);
   if (stop()) return null;
   const steps = labelEpochs(events, {
     ...{ epochs, lr, dropout, batchSize: batch_size, seed: config.training.random_seed },
@@ -72,7 +70,7 @@ export async function trainRunLabels(
     step = steps.next();
   }
   const { head, epoch, validation, test } = step.value;
-  await saveModel(join(directory, headFile), head);
+  if (directory !== null) await saveModel(join(directory, headFile), head);
   return { epoch, validation, test };
 }
 
@@ -89,7 +87,7 @@ export async function judgeRunLabels(
     dropout,
   });
   await loadModel(path, head);
-  return judgeLabels(head, await labelledEvents(config, stream, parts), part);
+  return judgeLabels(head, await labelledEvents(stream, parts), part);
 }
 
 /** Refuses a run that asks for a classifier of labels which its stream does not have. */
@@ -101,21 +99,14 @@ export function checkLabels({ labels }: TemporalRunConfig, { data }: OpenedStrea
 }
 
 async function labelledEvents(
-  config: TemporalRunConfig,
-  { graph, data, split }: OpenedStream,
-  { runtime, mailbox, model }: TemporalAssembly,
+  { data, split }: OpenedStream,
+  parts: TemporalAssembly,
   stop?: () => boolean,
 ): Promise<LabelledEvents> {
-  const loader = new TemporalLoader(graph, {
-    ...{ mailbox, sampler: samplerOf(config, graph) },
-    batchSize: config.model.train.batch_size,
-    tieGroups: config.training.tie_groups,
-    recycle: true,
-  });
   const { trainEnd, validationEnd } = split;
   return {
-    embeddings: await embedSources(runtime, loader, stop),
-    width: model.dimOut,
+    embeddings: await embedSources(parts, stop),
+    width: parts.model.dimOut,
     labels: data.labels as Float32Array,
     ...{ trainEnd, validationEnd },
   };

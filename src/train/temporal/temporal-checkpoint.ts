@@ -5,6 +5,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { WorkerGroup } from '../../dist/index.js';
 import type { Adam } from '../../nn/index.js';
 import { loadCheckpoint, loadCheckpointState, saveCheckpoint } from '../../storage/index.js';
 import type { GeneralModel, MailBoxSnapshot, SharedMailBox } from '../../temporal/index.js';
@@ -50,11 +51,15 @@ export class TemporalCheckpoints {
   readonly #directory: string;
   readonly #parts: { readonly model: GeneralModel; readonly optimizer: Adam };
   readonly #mailbox: SharedMailBox | null;
+  readonly #group: WorkerGroup | null;
 
+  /** @param group the workers whose state it is; the first of them writes, all read. */
   constructor(
     directory: string,
     { model, optimizer, mailbox }: { model: GeneralModel; optimizer: Adam; mailbox: SharedMailBox | null },
+    group: WorkerGroup | null = null,
   ) {
+    this.#group = group;
     this.#directory = directory;
     this.#parts = { model, optimizer };
     this.#mailbox = mailbox;
@@ -75,15 +80,22 @@ export class TemporalCheckpoints {
       ...rest,
       mailbox: snapshot === null ? null : (mailbox as Omit<MailBoxSnapshot, 'arrays'>),
     };
-    for (const name of names) {
-      const folder = join(this.#directory, name);
-      await mkdir(folder, { recursive: true });
-      await saveCheckpoint(join(folder, temporalModelFile), { ...this.#parts, state }, record);
-    }
+    const write = async (): Promise<void> => {
+      for (const name of names) {
+        const folder = join(this.#directory, name);
+        await mkdir(folder, { recursive: true });
+        await saveCheckpoint(join(folder, temporalModelFile), { ...this.#parts, state }, record);
+      }
+    };
+    await (this.#group === null ? write() : this.#group.onRoot(write));
   }
 
   /** Becomes what the checkpoint was saved of. */
-  async restore(name: string): Promise<TemporalRecord> {
+  restore(name: string): Promise<TemporalRecord> {
+    return this.#group === null ? this.#restore(name) : this.#group.everywhere(() => this.#restore(name));
+  }
+
+  async #restore(name: string): Promise<TemporalRecord> {
     const path = join(this.#directory, name, temporalModelFile);
     const { state } = await loadCheckpointState(path);
     const record = await loadCheckpoint<TemporalRecord>(path, this.#parts);

@@ -8,22 +8,29 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { WorkerGroup } from '../../dist/index.js';
-import { LinkMetrics, type TemporalPart } from '../../temporal/index.js';
+import type { TemporalPart } from '../../temporal/index.js';
 import { StateError } from '../../util/errors.js';
 import type { Metrics } from '../loop/evaluator.js';
 import { StageTimings } from '../loop/timings.js';
 import {
+  agreedWish,
   Interrupt,
   metricCell,
   Output,
+  openWorkers,
+  outputOf,
   ProgressReporter,
   peakRssMb,
   RunDirectory,
   resumeCommand,
   TraceWriter,
+  type Wish,
+  withWorkers,
 } from '../run/index.js';
 import { assembleTemporal, type TemporalAssembly } from './assemble.js';
+import { assembleWorkers } from './assemble-workers.js';
 import { batchesOf, checkTemporalRecord, modelShape } from './check-record.js';
+import { judgePart } from './judge-part.js';
 import { type OpenedStream, openStream } from './open-stream.js';
 import { ranksMatter, renderTemporalConfig, type TemporalRunConfig } from './run-config.js';
 import { checkLabels, type RunLabels, trainRunLabels } from './run-labels.js';
@@ -56,9 +63,10 @@ export interface TemporalRunResult {
 }
 
 export async function trainTemporalRun(options: TemporalRunOptions): Promise<TemporalRunResult> {
-  const { config, output = new Output(), source } = options;
-  const stream = await openStream(config);
-  checkLabels(config, stream);
+  const config = withWorkers(options.config);
+  const { source, group = openWorkers(config.distributed) } = options;
+  const output = outputOf(group, options.output ?? new Output());
+  const stream = await openTogether(config, group);
   for (const warning of streamWarnings(config, stream)) output.warn(warning);
   using run = await RunDirectory.openAt({
     directory: config.storage.model_dir,
@@ -66,6 +74,7 @@ export async function trainTemporalRun(options: TemporalRunOptions): Promise<Tem
     parent: 'runs',
     resume: config.training.resume_training,
     resolved: (path) => renderTemporalConfig(anywhere(config, path)),
+    group,
     ...(source === undefined ? {} : { source }),
   });
   const { graph, rows } = stream;
@@ -74,7 +83,11 @@ export async function trainTemporalRun(options: TemporalRunOptions): Promise<Tem
     dataset: { name: stream.data.name, num_nodes: graph.numNodes, num_events: graph.numEvents },
     events: { train: rows.train.length, validation: rows.validation.length, test: rows.test.length },
   });
-  const session = new TemporalSession(options, output, run, stream);
+  const parts = await group.everywhere(() =>
+    config.distributed === null ? assembleTemporal(config, stream) : assembleWorkers(config, stream, group),
+  );
+  const profile = options.profile === true && group.isRoot;
+  const session = new TemporalSession({ config, output, run, stream, parts, group, profile });
   try {
     return await session.train();
   } catch (error) {
@@ -85,13 +98,38 @@ export async function trainTemporalRun(options: TemporalRunOptions): Promise<Tem
   }
 }
 
+/** The stream, read by every worker; the first before the others, for it may have to be prepared. */
+async function openTogether(config: TemporalRunConfig, group: WorkerGroup): Promise<OpenedStream> {
+  const open = async (): Promise<OpenedStream> => {
+    const stream = await openStream(config);
+    checkLabels(config, stream);
+    return stream;
+  };
+  let first: OpenedStream | null = null;
+  await group.onRoot(async () => {
+    first = await open();
+  });
+  return group.everywhere(() => first ?? open());
+}
+
 /** The configuration as it can be read from any working directory. */
 function anywhere({ dataset, storage, ...rest }: TemporalRunConfig, directory: string): TemporalRunConfig {
   const path = dataset.path === '' ? '' : resolve(dataset.path);
   return { ...rest, dataset: { ...dataset, path }, storage: { ...storage, model_dir: directory } };
 }
 
+interface SessionParts {
+  readonly config: TemporalRunConfig;
+  readonly output: Output;
+  readonly run: RunDirectory;
+  readonly stream: OpenedStream;
+  readonly parts: TemporalAssembly;
+  readonly group: WorkerGroup;
+  readonly profile: boolean;
+}
+
 class TemporalSession {
+  readonly #group: WorkerGroup;
   readonly #config: TemporalRunConfig;
   readonly #output: Output;
   readonly #run: RunDirectory;
@@ -114,14 +152,15 @@ class TemporalSession {
   #seconds = 0;
   #lastSave = performance.now();
 
-  constructor(options: TemporalRunOptions, output: Output, run: RunDirectory, stream: OpenedStream) {
-    this.#config = options.config;
+  constructor({ config, output, run, stream, parts, group, profile }: SessionParts) {
+    this.#group = group;
+    this.#config = config;
     this.#output = output;
     this.#run = run;
     this.#stream = stream;
-    this.#parts = assembleTemporal(options.config, stream);
-    this.#checkpoints = new TemporalCheckpoints(run.path, this.#parts);
-    this.#trace = options.profile === true ? new TraceWriter(run.file('trace.json')) : null;
+    this.#parts = parts;
+    this.#checkpoints = new TemporalCheckpoints(run.path, parts, group);
+    this.#trace = profile ? new TraceWriter(run.file('trace.json')) : null;
     const trace = this.#trace;
     this.#timings = new StageTimings(trace === null ? null : (span) => trace.add(span));
     this.#interrupt = new Interrupt({
@@ -130,7 +169,7 @@ class TemporalSession {
     });
     this.#progress = new ProgressReporter({
       itemName: 'events',
-      logsPerEpoch: output.json ? 0 : options.config.training.logs_per_epoch,
+      logsPerEpoch: output.json || !group.isRoot ? 0 : config.training.logs_per_epoch,
       onLine: (line) => run.log('info', line),
     });
   }
@@ -150,6 +189,7 @@ class TemporalSession {
     const epochs = model.train.epoch;
     while (this.#epoch < epochs && !this.#isStale) {
       if (!(await this.#trainEpoch())) return this.#interrupted();
+      this.#parts.mailbox?.drain();
       const last = this.#epoch >= epochs;
       if (this.#epoch % evaluation.epochs_per_eval === 0 || last) await this.#validate();
       if (this.#isStale) this.#output.note(`No better ap in ${this.#stale} evaluations: training ends.`);
@@ -165,9 +205,12 @@ class TemporalSession {
   }
 
   async #resume(): Promise<void> {
-    const latest = await latestTemporal(this.#run.path);
+    const latest = await this.#group.onRoot(async () => {
+      const found = await latestTemporal(this.#run.path);
+      if (found !== null) checkTemporalRecord(this.#run.path, found.record, this.#config, this.#stream);
+      return found;
+    });
     if (latest === null) return;
-    checkTemporalRecord(this.#run.path, latest.record, this.#config, this.#stream);
     const { position, best, judged, stale, events, loss, validation } = await this.#checkpoints.restore(
       latest.name,
     );
@@ -193,8 +236,7 @@ class TemporalSession {
 
   /** Forgets the best epoch where it cannot be compared with any more, or is gone. */
   #checkBest(judged: string): void {
-    const gone =
-      this.#config.training.checkpoint.save_best && !existsSync(this.#run.file('best', temporalModelFile));
+    const gone = this.#config.training.checkpoint.save_best && !this.#has('best', temporalModelFile);
     if (judged === judgedBy(this.#config) && !gone) return;
     this.#best = null;
     this.#stale = 0;
@@ -205,10 +247,14 @@ class TemporalSession {
     );
   }
 
+  /** Whether the run has a file: what the first worker sees. */
+  #has(...path: readonly string[]): boolean {
+    return this.#group.agree(existsSync(this.#run.file(...path)));
+  }
+
   /** False when a signal ended it. */
   async #trainEpoch(): Promise<boolean> {
     const { runtime, mailbox, loaders } = this.#parts;
-    const { checkpoint } = this.#config.training;
     const loader = loaders.train;
     if (this.#step === 0) {
       mailbox?.reset();
@@ -230,18 +276,26 @@ class TemporalSession {
       this.#events += batch.eventRows.length;
       this.#loss += loss * batch.eventRows.length;
       this.#progress.addResult(batch.eventRows.length, loss * batch.eventRows.length);
-      if (this.#interrupt.requested) {
+      const wish = agreedWish(this.#group, this.#wish());
+      if (wish === 'stop') {
         await batches.return?.(undefined);
         return false;
       }
-      const minutes = (performance.now() - this.#lastSave) / 60_000;
-      const due = checkpoint.interval_batches > 0 && this.#step % checkpoint.interval_batches === 0;
-      if (due || (checkpoint.minutes > 0 && minutes >= checkpoint.minutes)) await this.#save(['last']);
+      if (wish === 'save') await this.#save(['last']);
       if (this.#step % 8 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
     this.#progress.stop();
     this.#epochDone((performance.now() - started) / 1000, this.#events - before);
     return true;
+  }
+
+  /** What this worker wants after a batch; the clocks of workers differ, so they agree on it. */
+  #wish(): Wish {
+    if (this.#interrupt.requested) return 'stop';
+    const { minutes, interval_batches: interval } = this.#config.training.checkpoint;
+    const passed = (performance.now() - this.#lastSave) / 60_000;
+    const due = interval > 0 && this.#step % interval === 0;
+    return due || (minutes > 0 && passed >= minutes) ? 'save' : 'go';
   }
 
   #epochDone(seconds: number, events: number): void {
@@ -338,8 +392,7 @@ class TemporalSession {
   async #finish(): Promise<TemporalRunResult> {
     const best = this.#config.training.checkpoint.save_best ? this.#best : null;
     // More epochs, later, must go on from here: not from the best one, and not from where a run was once cut off.
-    if ((best !== null && best.epoch !== this.#epoch) || existsSync(this.#run.file('last')))
-      await this.#save(['last']);
+    if ((best !== null && best.epoch !== this.#epoch) || this.#has('last')) await this.#save(['last']);
     if (best !== null) {
       await this.#checkpoints.restore('best');
       this.#say(`test with the model of epoch ${best.epoch}`);
@@ -370,8 +423,9 @@ class TemporalSession {
 
   async #labels(): Promise<RunLabels | 'stopped' | null> {
     if (this.#config.labels.epochs === 0) return null;
-    const stop = (): boolean => this.#interrupt.requested;
-    const labels = await trainRunLabels(this.#config, this.#stream, this.#parts, this.#run.path, stop);
+    const stop = (): boolean => this.#group.any(this.#interrupt.requested);
+    const directory = this.#group.isRoot ? this.#run.path : null;
+    const labels = await trainRunLabels(this.#config, this.#stream, this.#parts, directory, stop);
     if (labels === null) return 'stopped';
     for (const part of ['validation', 'test'] as const) {
       this.#run.record({ event: 'eval', set: `${part} labels`, epoch: labels.epoch, ...labels[part] });
@@ -401,22 +455,4 @@ function named(prefix: string, metrics: Metrics): Metrics {
 /** Under which negatives an epoch is the best. */
 function judgedBy({ evaluation: { negatives, amount } }: TemporalRunConfig): string {
   return JSON.stringify({ negatives, amount });
-}
-
-/** Metrics of a part; memory and mail go on through it. */
-export async function judgePart(
-  { runtime, loaders }: TemporalAssembly,
-  part: TemporalPart,
-  isNew: Uint8Array,
-): Promise<Metrics> {
-  const metrics = new LinkMetrics();
-  for await (const batch of loaders[part].epoch(0)) {
-    const { positive, negative } = runtime.evaluate(batch);
-    metrics.add(
-      positive,
-      negative,
-      Array.from(batch.eventRows, (row) => isNew[row]),
-    );
-  }
-  return metrics.result();
 }
