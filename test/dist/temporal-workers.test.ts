@@ -2,21 +2,12 @@
  * Event streams on several workers: with a division by place every bit is the same for 1, 2, 4 and 8 workers, under mpirun.
  * Checks 13 and 14 of the notes on temporal systems; the plain runtime is the oracle for scores. Skipped without MPI.
  */
-import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { SelfCommunicator } from 'skein/dist';
 import { afterAll, describe, expect, it } from 'vitest';
 import { families, makeEvents, makeRig, scoresOf } from '../temporal/stream.js';
+import { hasMpi, launch } from './launch.js';
 import { temporalCases, workerRig } from './temporal-cases.js';
 import { mailboxCases } from './temporal-mailbox-cases.js';
-
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const version = spawnSync('mpirun', ['--version'], { encoding: 'utf8' });
-const hasMpi = existsSync(`${root}/build/mpi.node`) && version.status === 0;
-const flags = version.stdout?.includes('Open MPI')
-  ? ['--allow-run-as-root', '--oversubscribe', '--mca', 'mpi_yield_when_idle', '1']
-  : [];
 
 const cases = [...temporalCases, ...mailboxCases];
 const comm = new SelfCommunicator();
@@ -55,14 +46,10 @@ describe('one worker', () => {
 describe.skipIf(!hasMpi)('several workers', () => {
   it.each([2, 4, 8])(
     '%i have the bits of one',
-    (ranks) => {
-      const worker = ['--import', 'tsx', 'test/dist/temporal-worker.ts'];
-      const job = spawnSync('mpirun', [...flags, '-n', String(ranks), process.execPath, ...worker], {
-        ...{ cwd: root, encoding: 'utf8', timeout: 240_000 },
-        env: { ...process.env, SKEIN_THREADS: '1' },
-      });
-      expect({ code: job.status, err: job.stderr }).toEqual({ code: 0, err: '' });
-      const lines = job.stdout
+    async (ranks) => {
+      const { code, err, out } = await launch(ranks, 'test/dist/temporal-worker.ts', [], { limit: 240 });
+      expect({ code, err }).toEqual({ code: 0, err: '' });
+      const lines = out
         .split('\n')
         .filter((line) => line.startsWith('{'))
         .map((line) => JSON.parse(line) as { rank: number; name: string; outcome: string });

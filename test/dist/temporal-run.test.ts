@@ -1,0 +1,127 @@
+/**
+ * Runs of event streams on several workers: 1, 2 and 4 end with the same bytes and metrics; a run that was cut off by a
+ * signal, or by the death of one rank, goes on with any number of them to the bytes of the run that was left alone.
+ */
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { RunDirectory } from 'skein/train';
+import { afterAll, describe, expect, it } from 'vitest';
+import {
+  jodieText,
+  judgement,
+  type ModelName,
+  temporalRun,
+  writeTemporalConfig,
+} from '../train/temporal-files.js';
+import { hasMpi, type Job, launch } from './launch.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'skein-temporal-workers-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const events = join(folder, 'events.csv');
+writeFileSync(events, jodieText(400));
+
+const often = '--training.checkpoint.interval_batches=3';
+/** What a launcher brings with it. */
+const section = '--distributed=true';
+const long = ['--train.epoch=10', '--train.batch_size=8'];
+const resume = '--training.resume_training=true';
+
+interface Prepared {
+  readonly file: string;
+  readonly at: string;
+}
+
+function prepare(model: ModelName, name: string): Prepared {
+  const at = join(folder, `${model}-${name}`);
+  return { file: writeTemporalConfig(`${at}.yaml`, model, events, at), at };
+}
+
+interface Cut {
+  /** After so many checkpoints. */
+  readonly after: number;
+  readonly with: (launcher: number, ranks: readonly number[]) => void;
+}
+
+async function train(
+  { file }: Prepared,
+  ranks: number,
+  settings: readonly string[],
+  cut?: Cut,
+): Promise<Job> {
+  let done = false;
+  return launch(ranks, 'src/cli/main.ts', ['train', file, '--json', often, ...settings], {
+    onOutput(out, { pid }) {
+      if (cut === undefined || done || pid === undefined) return;
+      if ((out.match(/"event":"checkpoint"/g)?.length ?? 0) < cut.after) return;
+      done = true;
+      cut.with(pid, childrenOf(pid));
+    },
+  });
+}
+
+function childrenOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
+}
+
+/** Bytes of the final model and of the best, and how the run was judged. */
+function outcome({ at }: Prepared): unknown {
+  const sum = (name: string): string =>
+    createHash('sha256')
+      .update(readFileSync(join(at, name, 'model.safetensors')))
+      .digest('hex');
+  return { model: sum(''), best: sum('best'), ...(judgement(at) as object) };
+}
+
+describe.skipIf(!hasMpi)('runs', () => {
+  it.each(['tgn', 'apan'] as const)(
+    'of %s have the same bytes with 1, 2 and 4 workers, and with one that no launcher started',
+    async (model) => {
+      const alone = prepare(model, 'alone');
+      await temporalRun(alone.file, [often, section]);
+      for (const ranks of [1, 2, 4]) {
+        const given = prepare(model, `whole-${ranks}`);
+        const { code, err } = await train(given, ranks, []);
+        expect({ code, err: err.replace(/Saved in .*\n|^.*(epoch|validation|test) .*\n/gm, '') }).toEqual({
+          ...{ code: 0, err: '' },
+        });
+        expect(outcome(given)).toEqual(outcome(alone));
+      }
+    },
+    120_000,
+  );
+
+  it.each([
+    ['SIGTERM', 2, 4],
+    ['SIGKILL of one rank', 2, 2],
+    ['SIGKILL of one rank', 4, 2],
+  ] as const)(
+    'ended by %s with %i workers go on with %i to the same bytes',
+    async (how, ranks, then) => {
+      const given = prepare('tgn', `${how}-${ranks}-${then}`.replaceAll(' ', '-'));
+      const { code, err } = await train(given, ranks, long, {
+        after: 5,
+        with: (launcher, [, victim]) =>
+          how === 'SIGTERM' ? process.kill(launcher, 'SIGTERM') : process.kill(victim, 'SIGKILL'),
+      });
+      if (how !== 'SIGTERM') {
+        expect(code).not.toBe(0);
+        expect(err).toMatch(/rank \d.* is gone/);
+      }
+      expect(RunDirectory.isFinished(given.at)).toBe(false);
+      expect((await train(given, then, [...long, resume])).code).toBe(0);
+      const whole = prepare('tgn', `${how}-${ranks}-whole`.replaceAll(' ', '-'));
+      await temporalRun(whole.file, [often, section, ...long]);
+      expect(outcome(given)).toEqual(outcome(whole));
+    },
+    120_000,
+  );
+
+  it('with a number of workers that does not divide the chunks is refused by one sentence', async () => {
+    const { code, err } = await train(prepare('tgn', 'three'), 3, []);
+    expect(code).not.toBe(0);
+    expect(err).toContain('expected a divisor of 8 for the number of workers, got 3. Use 1, 2, 4, 8 workers');
+    expect(err.match(/expected a divisor/g)?.length).toBe(1);
+  }, 60_000);
+});
