@@ -11,6 +11,7 @@ import { makeFrame } from '../../graph/frame.js';
 import { Adjacency, type Frame, LocalGraph } from '../../graph/index.js';
 import type { FloatArray } from '../../native/index.js';
 import { expected, StateError, ValueError } from '../../util/errors.js';
+import type { Communicator } from '../comm/communicator.js';
 import type { NodeRange } from '../partition/partition-data.js';
 import { type RowLink, type Traffic, trafficOf } from './row-link.js';
 
@@ -197,6 +198,11 @@ export abstract class DistributedGraph extends LocalGraph {
       byLink.set(link, used);
     }
     return used;
+  }
+
+  /** The same edges with another communicator of as many workers. @internal */
+  withComm(comm: Communicator): this {
+    return this.rebuilt({ ...this.#edges, link: this.link.withComm(comm), frames: null });
   }
 
   /** A graph of this class from other edges. */

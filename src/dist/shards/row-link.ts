@@ -99,6 +99,11 @@ export class RowLink {
     );
   }
 
+  /** The same rows with another communicator. */
+  withComm(comm: Communicator): RowLink {
+    return new RowLink(comm, this.numOwn, this.indicesRequiredFromMe, this.sizesExpectedFromOthers);
+  }
+
   /** The tag of the next operation, the same on all workers; the one after it is free as well. */
   nextTag(): number {
     return firstTag + 2 * this.#counters.operations++;
