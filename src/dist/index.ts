@@ -14,7 +14,7 @@ export { currentCommunicator, setCommunicator } from './comm/current.js';
 export { MpiCommunicator, type MpiOptions } from './comm/mpi-communicator.js';
 export { type Launch, launchedBy, type OpenOptions, openCommunicator } from './comm/open-communicator.js';
 export { SelfCommunicator } from './comm/self-communicator.js';
-export { isAgreed, WorkerGroup, type WorkerGroupOptions } from './group/worker-group.js';
+export { agreedError, isAgreed, WorkerGroup, type WorkerGroupOptions } from './group/worker-group.js';
 export * from './nn/index.js';
 export * from './partition/index.js';
 export * from './sampling/index.js';

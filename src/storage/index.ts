@@ -19,6 +19,7 @@ export {
   type PartitionBufferStoreOptions,
 } from './partition-buffer-store.js';
 export { PartitionLayout } from './partition-layout.js';
+export { recutTable } from './recut-table.js';
 export {
   type RowAdagradOptions,
   type RowAdamOptions,
@@ -41,5 +42,12 @@ export {
   saveModel,
   saveTensors,
 } from './safetensors-file.js';
-export { type ColumnInit, type CreateTableOptions, TableFiles, type TableOptions } from './table-files.js';
+export {
+  type ColumnInit,
+  type CreateTableOptions,
+  type OwnVersions,
+  type PartitionRange,
+  TableFiles,
+  type TableOptions,
+} from './table-files.js';
 export type { ColumnType, FileVersion, TableColumn, TableManifest } from './table-manifest.js';

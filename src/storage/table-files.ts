@@ -6,7 +6,9 @@
  * leaves every saved manifest whole. Files that nothing refers to are written over (version-folder.ts). Every file has a
  * checksum, verified whenever it is read.
  *
- * Only `sync` makes data survive a power cut: call it before a manifest is saved. One process at a time.
+ * Only `sync` makes data survive a power cut: call it before a manifest is saved. One process at a time writes a partition:
+ * several share a table when each has partitions of its `own` and they tell each other what they wrote (`ownVersions`,
+ * `takeVersions`); then one of them removes what is not needed, while the others write nothing.
  */
 import { mkdir, readdir, rename, stat, truncate, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -55,6 +57,19 @@ export type ColumnInit = (piece: {
 export interface TableOptions {
   /** `auto` passes by the page cache where it can, `buffered` never does. */
   readonly io?: IoMode;
+  /** The partitions that this process writes. Default: all. */
+  readonly own?: PartitionRange;
+}
+
+/** Partitions first … end − 1. */
+export interface PartitionRange {
+  readonly first: number;
+  readonly end: number;
+}
+
+/** The files of some partitions as one process has written them, by kind. */
+export interface OwnVersions extends Readonly<Record<FileKind, readonly FileVersion[]>> {
+  readonly first: number;
 }
 
 export interface CreateTableOptions extends TableOptions {
@@ -62,6 +77,8 @@ export interface CreateTableOptions extends TableOptions {
   readonly columns: readonly TableColumn[];
   /** What is not filled is zero. */
   readonly init?: ColumnInit;
+  /** A table in the same folder, whose files stay. */
+  readonly beside?: TableManifest;
 }
 
 const stagingBytes = 2 ** 24;
@@ -80,6 +97,7 @@ export class TableFiles {
   readonly #io: DirectIo;
   readonly #entries: Readonly<Record<FileKind, Entry[]>>;
   readonly #versions: VersionFolder;
+  readonly #own: PartitionRange;
   readonly #unsynced = new Set<string>();
   #staging: Uint8Array | null = null;
   /** Transfers through the staging memory take turns. */
@@ -99,7 +117,9 @@ export class TableFiles {
     this.columns = columns.map((column) => ({ ...column }));
     this.#io = new DirectIo(options.io ?? 'auto');
     this.#entries = { writable: [], fixed: [] };
-    this.#versions = new VersionFolder(folder, layout.partitions);
+    // Spares have no owner: processes that share a folder must not have any.
+    this.#versions = new VersionFolder(folder, options.own === undefined ? layout.partitions : 0);
+    this.#own = options.own ?? { first: 0, end: layout.partitions };
   }
 
   /** A new table in a folder that holds none. */
@@ -114,23 +134,32 @@ export class TableFiles {
       const name = `column ${column.name} of one partition`;
       throw new ValueError(expected('TableFiles.create', what, name, bytes, advice));
     }
-    await mkdir(folder, { recursive: true }).catch((error: unknown) => {
-      throw storageError('write', folder, error);
-    });
-    const present = (await readdir(folder)).find((name) => versionInName(name) >= 0);
-    if (present !== undefined) {
-      const advice = 'Open it with its manifest, or choose another folder.';
-      throw new StorageError(
-        expected('TableFiles.create', 'a folder without a table', folder, present, advice),
-      );
-    }
+    // Whoever shares the folder may have begun already.
+    if (options.own === undefined && options.beside === undefined) await TableFiles.prepare(folder);
     const table = new TableFiles(folder, layout, columns, options);
+    if (options.beside !== undefined) {
+      await table.#versions.adopt();
+      table.#versions.pin(manifestFiles(options.beside));
+    }
     for (let k = 0; k < layout.partitions; k++) {
       for (const kind of fileKinds) {
         if (columnsOf(columns, kind).length > 0) await table.#createPartition(kind, k, options.init);
       }
     }
     return table;
+  }
+
+  /** Makes the folder of a new table; one that holds a table is refused. */
+  static async prepare(folder: string): Promise<void> {
+    await mkdir(folder, { recursive: true }).catch((error: unknown) => {
+      throw storageError('write', folder, error);
+    });
+    const present = (await readdir(folder)).find((name) => versionInName(name) >= 0);
+    if (present === undefined) return;
+    const advice = 'Open it with its manifest, or choose another folder.';
+    throw new StorageError(
+      expected('TableFiles.create', 'a folder without a table', folder, present, advice),
+    );
   }
 
   /** The table that a manifest describes. */
@@ -253,6 +282,20 @@ export class TableFiles {
     return manifest;
   }
 
+  /** What this process has written, for those that share the table. */
+  ownVersions(): OwnVersions {
+    const { first, end } = this.#own;
+    const { writable, fixed } = this.manifest();
+    return { first, writable: writable.slice(first, end), fixed: fixed.slice(first, end) };
+  }
+
+  /** Takes over what another process has written. */
+  takeVersions(written: OwnVersions): void {
+    for (const kind of fileKinds)
+      for (const [i, { version, crc32 }] of written[kind].entries())
+        this.#entries[kind][written.first + i] = { version, crc32 };
+  }
+
   /** Makes the present versions durable: they survive a power cut. */
   async sync(): Promise<void> {
     const current = new Set(manifestFiles(this.#entries));
@@ -277,6 +320,7 @@ export class TableFiles {
 
   async #createPartition(kind: FileKind, k: number, init: ColumnInit | undefined): Promise<void> {
     this.#entries[kind].push({ version: 0, crc32: 0 });
+    if (k < this.#own.first || k >= this.#own.end) return;
     const first = this.layout.start(k);
     const rows = this.layout.rowsOf(k);
     await this.#inTurn((staging) =>

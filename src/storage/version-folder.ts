@@ -30,8 +30,9 @@ export class VersionFolder {
     const names = await readdir(this.folder).catch((error: unknown) => {
       throw storageError('read', this.folder, error);
     });
-    this.#spares = names.filter((name) => name.startsWith('spare-'));
-    this.#nextSpare = 1 + Math.max(0, ...this.#spares.map((name) => Number.parseInt(name.slice(6), 10) || 0));
+    const spares = names.filter((name) => name.startsWith('spare-'));
+    this.#spares = this.#maxSpares === 0 ? [] : spares;
+    this.#nextSpare = 1 + Math.max(0, ...spares.map((name) => Number.parseInt(name.slice(6), 10) || 0));
     this.#nextVersion = 1 + Math.max(0, ...names.map(versionInName));
   }
 

@@ -139,6 +139,12 @@ export class WorkerGroup {
   }
 }
 
+/** Marks an error that every rank throws by itself, because all have computed the same. */
+export function agreedError<E extends Error>(error: E): E {
+  agreed.add(error);
+  return error;
+}
+
 /** Whether every rank has thrown this error: then the program can end in order. */
 export function isAgreed(error: unknown): boolean {
   return typeof error === 'object' && error !== null && agreed.has(error);

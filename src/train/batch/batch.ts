@@ -9,6 +9,7 @@ import type { NegativeMask } from '../../gnn/index.js';
 import type { GNNGraph, LayerGraph, SampleTime } from '../../sample/index.js';
 import { fromTypedArray, gatherRows, reshape, type Tensor, unscoped } from '../../tensor/index.js';
 import { expected, StateError, ValueError } from '../../util/errors.js';
+import type { BatchShare } from './batch-share.js';
 import type { IdLists } from './filter-index.js';
 import type { Tile } from './node-table.js';
 
@@ -55,6 +56,8 @@ export class Batch {
   relations: Int32Array | null = null;
   srcNegatives: Negatives | null = null;
   dstNegatives: Negatives | null = null;
+  /** Set when other workers have the rest of the batch: edges and negatives are this worker's alone. */
+  share: BatchShare | null = null;
   /** Nodes of a node-classification batch. */
   rootNodes: Int32Array | null = null;
   /** Set when the batch is ranked against all nodes instead of sampled negatives. */

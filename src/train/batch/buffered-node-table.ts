@@ -13,7 +13,7 @@ import {
   type TableManifest,
 } from '../../storage/index.js';
 import { StateError } from '../../util/errors.js';
-import type { LocalRange, NodeTable, Tile } from './node-table.js';
+import type { LocalRange, RunTable, Tile } from './node-table.js';
 
 export const embeddingColumn = 'embeddings';
 export const featureColumn = 'features';
@@ -23,7 +23,7 @@ export type Features = { readonly values: Float32Array; readonly width: number }
 
 const name = 'BufferedNodeTable';
 
-export class BufferedNodeTable implements NodeTable {
+export class BufferedNodeTable implements RunTable {
   readonly buffer: PartitionBuffer;
   readonly optimizer: RowOptimizer | null;
   readonly embeddingDim: number;
@@ -126,6 +126,10 @@ export class BufferedNodeTable implements NodeTable {
   /** What a checkpoint must keep so that the table can be had back as it is now. */
   async checkpoint(): Promise<TableManifest> {
     return this.buffer.checkpoint();
+  }
+
+  async removeUnreferenced(keep: readonly TableManifest[]): Promise<void> {
+    await this.buffer.files.removeUnreferenced(keep);
   }
 
   /** Writes of evicted partitions must be over before their files are read. */

@@ -9,6 +9,7 @@
 import type { GNNGraph } from '../../sample/index.js';
 import { checkInteger, expected, StateError, ValueError } from '../../util/errors.js';
 import { Batch, type Negatives } from './batch.js';
+import { type Place, takeShare } from './batch-share.js';
 import type { GraphModelStorage } from './graph-model-storage.js';
 import type { NegativeSampler } from './negative-sampler.js';
 import type { NeighborSampler } from './neighbor-sampler.js';
@@ -25,6 +26,8 @@ export interface GraphBatcherOptions {
   readonly filtered?: boolean;
   /** Take the edges of a batch out of the sampled neighbourhood (default true). */
   readonly hideTargets?: boolean;
+  /** One of several workers that share every batch of edges; all have the same batches. Default: the only one. */
+  readonly place?: Place;
 }
 
 /** Where in the data training is; enough to go on from there. */
@@ -248,6 +251,11 @@ export class GraphBatcher {
     batch.relations = edges.relations ?? null;
     batch.batchSize = edges.src.length;
     this.#draw(batch, this.#negatives);
+    takeShare(batch, this.#place);
+  }
+
+  get #place(): Place {
+    return this.#options.place ?? { rank: 0, size: 1 };
   }
 
   #draw(batch: Batch, sampler: NegativeSampler | null): void {
@@ -277,6 +285,7 @@ export class GraphBatcher {
       const sampler = this.#options.evaluationNegativeSampler ?? null;
       if (sampler !== null) this.#draw(batch, sampler);
       else await this.#rankAgainstAll(batch);
+      takeShare(batch, this.#place);
     }
     const neighbours = this.ofNodes ? this.evaluationNeighborSampler : null;
     await this.#findNodes(batch, neighbours);
@@ -307,7 +316,7 @@ export class GraphBatcher {
   }
 
   #hideTargets(batch: Batch, graph: GNNGraph): void {
-    const { src, dst } = batch;
+    const [src, dst] = [batch.share?.allSrc ?? batch.src, batch.share?.allDst ?? batch.dst];
     if (src === null || dst === null) return;
     const hidden = new Map<number, Set<number>>();
     for (let i = 0; i < src.length; i++) {

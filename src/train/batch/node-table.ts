@@ -2,9 +2,12 @@
  * Rows of all nodes: trained embeddings with their optimiser's state, and fixed features. Training works on the resident
  * part by local ids; evaluation reads any row, or all in tiles.
  *
- * `MemoryNodeTable` keeps everything in arrays; `BufferedNodeTable` keeps some partitions of files.
+ * `MemoryNodeTable` keeps everything in arrays; `BufferedNodeTable` keeps some partitions of files; `DistributedNodeTable`
+ * keeps a part and asks other workers for the rest.
  */
+
 import { asyncKernels, kernels } from '../../native/index.js';
+import type { RowOptimizer, TableManifest } from '../../storage/index.js';
 import { checkInteger, expected, ShapeError, StateError } from '../../util/errors.js';
 
 /** Rows start … start + count − 1 of all nodes. */
@@ -50,6 +53,15 @@ export interface NodeTable {
   embeddingTiles(): AsyncIterable<Tile>;
   /** Waits for writes and, if asked, writes what changed. */
   unload(write: boolean): Promise<void>;
+}
+
+/** A table in the files of a run. */
+export interface RunTable extends NodeTable {
+  readonly optimizer: RowOptimizer | null;
+  /** What a checkpoint must keep so that the table can be had back as it is now. */
+  checkpoint(): Promise<TableManifest>;
+  /** Removes what neither the table nor one of the checkpoints needs. */
+  removeUnreferenced(keep: readonly TableManifest[]): Promise<void>;
 }
 
 /** Changes rows and their state by gradients; one call per batch. */

@@ -8,7 +8,7 @@ import { totalmem } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { ConfigError } from '../../util/errors.js';
 import { formatSize, type SkeinConfig } from '../config/index.js';
-import { bufferConfig } from './initialize-storage.js';
+import { bufferConfig } from './initialize-table.js';
 import { batchBytes, tableRowBytes } from './memory-budget.js';
 
 export async function checkResources(

@@ -8,13 +8,14 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { copyFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { WorkerGroup } from '../../dist/index.js';
 import { writeFileAtomic } from '../../storage/atomic-file.js';
 import { loadTensors, type RowOptimizerState, type TableManifest } from '../../storage/index.js';
 import { randomState, setRandomState } from '../../tensor/index.js';
 import { FormatError, StateError } from '../../util/errors.js';
 import type { RandomState } from '../../util/philox.js';
-import type { BufferedNodeTable } from '../batch/buffered-node-table.js';
 import type { BatcherPosition } from '../batch/graph-batcher.js';
+import type { RunTable } from '../batch/node-table.js';
 import type { Model } from '../model/model.js';
 import type { RunIdentity } from './run-identity.js';
 
@@ -60,12 +61,15 @@ export function tableFolder(directory: string): string {
 export class Checkpoints {
   readonly directory: string;
   readonly #model: Model;
-  readonly #table: BufferedNodeTable;
+  readonly #table: RunTable;
+  readonly #group: WorkerGroup;
 
-  constructor(directory: string, model: Model, table: BufferedNodeTable) {
+  /** Collective, with several workers: all save and restore, and rank 0 writes what is not a part of the table. */
+  constructor(directory: string, model: Model, table: RunTable, group: WorkerGroup) {
     this.directory = directory;
     this.#model = model;
     this.#table = table;
+    this.#group = group;
   }
 
   /** Saves under each of the names ('' is the run itself); earlier ones of these names are replaced. */
@@ -81,12 +85,14 @@ export class Checkpoints {
       random: randomState(),
       ...rest,
     };
-    for (const name of names) {
-      const folder = join(this.directory, name);
-      await mkdir(folder, { recursive: true });
-      await this.#model.save(folder, record);
-    }
-    await this.#table.buffer.files.removeUnreferenced(await this.#manifests());
+    await this.#group.onRoot(async () => {
+      for (const name of names) {
+        const folder = join(this.directory, name);
+        await mkdir(folder, { recursive: true });
+        await this.#model.save(folder, record);
+      }
+    });
+    await this.#table.removeUnreferenced(await this.#group.onRoot(() => this.#manifests()));
   }
 
   /** Puts model, optimisers and random numbers back; the table was opened with the record's manifest. */

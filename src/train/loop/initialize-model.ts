@@ -18,6 +18,7 @@ import type { LayerSampling } from '../../sample/index.js';
 import type { Tensor } from '../../tensor/index.js';
 import { ConfigError } from '../../util/errors.js';
 import { Random } from '../../util/philox.js';
+import type { Place } from '../batch/batch-share.js';
 import { GraphBatcher } from '../batch/graph-batcher.js';
 import type { GraphModelStorage } from '../batch/graph-model-storage.js';
 import { RandomNegativeSampler } from '../batch/negative-sampler.js';
@@ -37,7 +38,7 @@ import { LinkPredictionModel } from '../model/link-prediction-model.js';
 import type { Model } from '../model/model.js';
 import { NodeClassificationModel } from '../model/node-classification-model.js';
 import { LinkPredictionReporter, NodeClassificationReporter } from '../run/index.js';
-import { seedStreams } from './initialize-storage.js';
+import { seedStreams } from './initialize-table.js';
 
 /** The numbers of a dataset that a model depends on. */
 export interface ModelSizes {
@@ -128,7 +129,12 @@ function ownOptimizers(
   return own;
 }
 
-export function initializeBatcher(config: SkeinConfig, storage: GraphModelStorage): GraphBatcher {
+/** `place`: which of several workers; they share every batch of edges. */
+export function initializeBatcher(
+  config: SkeinConfig,
+  storage: GraphModelStorage,
+  place: Place = { rank: 0, size: 1 },
+): GraphBatcher {
   const seed = config.model.random_seed;
   const order = { seed, shuffle: config.storage.shuffle_input };
   const { encoder } = config.model;
@@ -163,6 +169,7 @@ export function initializeBatcher(config: SkeinConfig, storage: GraphModelStorag
       evaluationNegativeSampler:
         !links || againstAll ? null : newNegatives(storage, evaluationSampling, seed),
       filtered: evaluationSampling.filtered,
+      place,
     },
   );
 }

@@ -5,7 +5,7 @@
 import type { PreparedStats } from '../../data/index.js';
 import { type MemoryPlan, planMemory } from '../../storage/index.js';
 import type { PartitionBufferConfig, SkeinConfig } from '../config/index.js';
-import { usesFeatures } from './initialize-storage.js';
+import { usesFeatures } from './initialize-table.js';
 
 const stateColumns = { SGD: 0, ADAGRAD: 1, ADAM: 2 } as const;
 const elementBytes = { float32: 4, float16: 2, bfloat16: 2 } as const;

@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { catalogueName, type OnPrepareProgress, PreparedDataset, prepareDataset } from '../../data/index.js';
 import { ConfigError } from '../../util/errors.js';
 import type { SkeinConfig } from '../config/index.js';
-import { bufferConfig } from './initialize-storage.js';
+import { bufferConfig } from './initialize-table.js';
 
 /** Where datasets of the catalogue are prepared: below the working directory, apart from downloaded files. */
 const preparedRoot = join('data', 'prepared');

@@ -5,15 +5,19 @@
  */
 import { existsSync } from 'node:fs';
 import type { PreparedDataset } from '../../data/index.js';
-import type { WorkerGroup } from '../../dist/index.js';
+import { agreedError, isAgreed, type WorkerGroup } from '../../dist/index.js';
 import { manualSeed } from '../../tensor/index.js';
-import { StateError } from '../../util/errors.js';
+import { ConfigError, StateError } from '../../util/errors.js';
 import type { GraphBatcher } from '../batch/graph-batcher.js';
+import type { RunTable } from '../batch/node-table.js';
 import { checkAgainstDataset, learningRateFactor, type SkeinConfig } from '../config/index.js';
 import type { Model } from '../model/model.js';
 import {
+  agreedWish,
   Interrupt,
   Output,
+  openWorkers,
+  outputOf,
   ProgressReporter,
   peakRssMb,
   RunDirectory,
@@ -33,7 +37,7 @@ import {
 import { comparesEmbeddings, encodeAllNodes, saveEncodedNodes } from './encoded-nodes.js';
 import { type Evaluator, type Metrics, PipelineEvaluator, SynchronousEvaluator } from './evaluator.js';
 import { initializeBatcher, initializeModel } from './initialize-model.js';
-import { type InitializedStorage, initializeStorage } from './initialize-storage.js';
+import { type InitializedStorage, initializeSharedStorage } from './initialize-storage.js';
 import { withMemoryBudget } from './memory-budget.js';
 import { locatedConfig, openDataset } from './open-dataset.js';
 import { checkIdentity, runIdentity } from './run-identity.js';
@@ -68,49 +72,83 @@ export interface TrainRunResult {
   readonly itemsPerSecond: number;
 }
 
+/** Collective, with several workers: all call it, rank 0 writes the run's directory and reports. */
 export async function trainRun(given: TrainRunOptions): Promise<TrainRunResult> {
-  const { output = new Output() } = given;
-  const started = await withSeedOfRun(given.config);
-  const dataset = await openDataset(started, (progress) => output.event('prepare', { ...progress }));
+  const { group = openWorkers(given.config.distributed) } = given;
+  const output = outputOf(group, given.output ?? new Output());
+  const work = (): Promise<TrainRunResult> => trainTogether({ ...given, group, output });
+  // Whoever gives the group also ends the job when one of its workers fails.
+  return given.group === undefined ? group.run(work) : work();
+}
+
+async function trainTogether(given: SessionOptions): Promise<TrainRunResult> {
+  const { group, output } = given;
+  const agreed = group.agree(given.config);
+  checkWorkers(agreed, group.size);
+  const started = await group.onRoot(() => withSeedOfRun(agreed));
+  const dataset = await openForAll(started, group, output);
   const { config, plan } = withMemoryBudget(started, dataset.stats);
-  const options = { ...given, config, output };
+  checkWorkers(config, group.size);
   for (const warning of checkAgainstDataset(config, dataset.stats)) output.warn(warning);
   if (plan !== null) output.note(plan.report);
-  await checkResources(config, dataset.stats.num_nodes, config.storage.model_dir ?? dataset.directory);
-  using run = await RunDirectory.open({
-    config: locatedConfig(config, dataset),
-    datasetDir: dataset.directory,
-    ...(options.source === undefined ? {} : { source: options.source }),
-  });
-  output.event('config', { directory: run.path, dataset: dataset.stats });
-  const session = new Session(options, run, dataset);
-  let stored: InitializedStorage | null = null;
+  using run = await openDirectory({ ...given, config }, group, dataset);
+  const workers = group.size === 1 ? {} : { workers: group.size };
+  output.event('config', { directory: run.path, dataset: dataset.stats, ...workers });
+  const session = new Session({ ...given, config }, run, dataset);
   try {
-    const resumeFrom = await session.resumePoint();
-    if (resumeFrom !== null)
-      checkIdentity(run.path, resumeFrom.record.identity, runIdentity(config, dataset));
-    stored = await initializeStorage(config, dataset, {
-      tableDirectory: tableFolder(run.path),
-      manifest: resumeFrom?.record.table ?? null,
-    });
-    manualSeed(config.model.random_seed);
-    const model = initializeModel(config, {
-      numRelations: stored.storage.numRelations,
-      numClasses: Math.max(0, dataset.stats.num_classes),
-    });
-    return await session.train(
-      stored,
-      model,
-      initializeBatcher(config, stored.storage),
-      resumeFrom?.name ?? null,
-    );
+    return await session.start();
   } catch (error) {
-    run.log('error', error instanceof Error ? error.message : String(error));
+    // An error of all is told once.
+    if (group.isRoot || !isAgreed(error))
+      run.log('error', error instanceof Error ? error.message : String(error));
     throw error;
   } finally {
-    session.close();
-    await stored?.table.unload(false);
+    await session.close();
   }
+}
+
+/** What several workers cannot do is refused, by name, before anything is made. */
+function checkWorkers({ model, storage }: SkeinConfig, workers: number): void {
+  if (workers === 1) return;
+  for (const name of ['embeddings', 'features'] as const)
+    if (storage[name].type === 'PARTITION_BUFFER')
+      throw agreedError(
+        new ConfigError(
+          `storage.${name}.type: expected HOST_MEMORY with ${workers} workers, got PARTITION_BUFFER. Workers hold the table together, each a part of it in memory; take more workers, or one.`,
+        ),
+      );
+  if (model.learning_task === 'NODE_CLASSIFICATION')
+    throw agreedError(
+      new ConfigError(
+        `model.learning_task: expected LINK_PREDICTION with ${workers} workers, got NODE_CLASSIFICATION. Set training.full_batch: true, or train with one worker.`,
+      ),
+    );
+}
+
+/** Rank 0 prepares a dataset on first use; then all open it. */
+async function openForAll(config: SkeinConfig, group: WorkerGroup, output: Output): Promise<PreparedDataset> {
+  let first: PreparedDataset | null = null;
+  await group.onRoot(async () => {
+    first = await openDataset(config, (progress) => output.event('prepare', { ...progress }));
+  });
+  return group.everywhere(() => first ?? openDataset(config));
+}
+
+async function openDirectory(
+  { config, source }: TrainRunOptions,
+  group: WorkerGroup,
+  dataset: PreparedDataset,
+): Promise<RunDirectory> {
+  const { num_nodes: nodes } = dataset.stats;
+  await group.onRoot(() =>
+    checkResources(config, Math.ceil(nodes / group.size), config.storage.model_dir ?? dataset.directory),
+  );
+  return RunDirectory.open({
+    config: locatedConfig(config, dataset),
+    datasetDir: dataset.directory,
+    group,
+    ...(source === undefined ? {} : { source }),
+  });
 }
 
 const noProgress: EpochProgress = { batches: 0, items: 0, loss: 0 };
@@ -124,7 +162,13 @@ async function withSeedOfRun(config: SkeinConfig): Promise<SkeinConfig> {
   return { ...config, model: { ...config.model, random_seed: latest.record.seed } };
 }
 
+interface SessionOptions extends TrainRunOptions {
+  readonly output: Output;
+  readonly group: WorkerGroup;
+}
+
 class Session {
+  readonly #group: WorkerGroup;
   readonly #config: SkeinConfig;
   readonly #output: Output;
   readonly #run: RunDirectory;
@@ -144,17 +188,19 @@ class Session {
   #seconds = 0;
   #lastSave = performance.now();
   #progressOfEpoch: EpochProgress = noProgress;
+  #stored: InitializedStorage<RunTable> | null = null;
 
   constructor(
-    { config, output, profile }: TrainRunOptions & { readonly output: Output },
+    { config, output, profile, group }: SessionOptions,
     run: RunDirectory,
     dataset: PreparedDataset,
   ) {
+    this.#group = group;
     this.#config = config;
     this.#dataset = dataset;
     this.#output = output;
     this.#run = run;
-    this.#trace = profile === true ? new TraceWriter(run.file('trace.json')) : null;
+    this.#trace = profile === true && group.isRoot ? new TraceWriter(run.file('trace.json')) : null;
     const trace = this.#trace;
     this.#timings = new StageTimings(trace === null ? null : (span) => trace.add(span));
     this.#interrupt = new Interrupt({
@@ -163,19 +209,45 @@ class Session {
     });
     this.#progress = new ProgressReporter({
       itemName: config.model.learning_task === 'LINK_PREDICTION' ? 'edges' : 'nodes',
-      logsPerEpoch: output.json ? 0 : config.training.logs_per_epoch,
+      logsPerEpoch: output.json || !group.isRoot ? 0 : config.training.logs_per_epoch,
       onLine: (line) => run.log('info', line),
     });
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#interrupt[Symbol.dispose]();
     this.#progress.stop();
     this.#trace?.close();
+    await this.#stored?.table.unload(false);
+  }
+
+  async start(): Promise<TrainRunResult> {
+    const config = this.#config;
+    const group = this.#group;
+    const dataset = this.#dataset;
+    const resumeFrom = await group.onRoot(async () => {
+      const found = await this.#resumePoint();
+      if (found !== null) checkIdentity(this.#run.path, found.record.identity, runIdentity(config, dataset));
+      return found;
+    });
+    const stored = await initializeSharedStorage(config, dataset, {
+      tableDirectory: tableFolder(this.#run.path),
+      manifest: resumeFrom?.record.table ?? null,
+      group,
+    });
+    this.#stored = stored;
+    manualSeed(config.model.random_seed);
+    const model = initializeModel(config, {
+      numRelations: stored.storage.numRelations,
+      numClasses: Math.max(0, dataset.stats.num_classes),
+    });
+    if (group.size > 1) model.workers = group;
+    const batcher = initializeBatcher(config, stored.storage, group);
+    return this.#train(stored, model, batcher, resumeFrom?.name ?? null);
   }
 
   /** The checkpoint to go on from; null for a new run. */
-  async resumePoint(): Promise<{ readonly name: string; readonly record: CheckpointRecord } | null> {
+  async #resumePoint(): Promise<{ readonly name: string; readonly record: CheckpointRecord } | null> {
     const { resume_from_checkpoint: from } = this.#config.training;
     if (this.#run.resumed) {
       const latest = await latestCheckpoint(this.#run.path);
@@ -190,14 +262,14 @@ class Session {
     return { name: 'last', record: await adoptCheckpoint(from, this.#run.path) };
   }
 
-  async train(
-    { table }: InitializedStorage,
+  async #train(
+    { table }: InitializedStorage<RunTable>,
     model: Model,
     batcher: GraphBatcher,
     resume: string | null,
   ): Promise<TrainRunResult> {
     const { training, evaluation } = this.#config;
-    const checkpoints = new Checkpoints(this.#run.path, model, table);
+    const checkpoints = new Checkpoints(this.#run.path, model, table, this.#group);
     if (resume !== null) await this.#restore(checkpoints, resume, batcher);
     if (this.#run.resumed) await this.#run.writeConfig();
     const epochs = this.#firstEpoch + training.num_epochs;
@@ -248,7 +320,9 @@ class Session {
 
   #evaluator(batcher: GraphBatcher, model: Model): Evaluator {
     const { sync } = this.#config.evaluation.pipeline;
-    return sync ? new SynchronousEvaluator(batcher, model) : new PipelineEvaluator(batcher, model);
+    return sync || this.#group.size > 1
+      ? new SynchronousEvaluator(batcher, model)
+      : new PipelineEvaluator(batcher, model);
   }
 
   #trainer(batcher: GraphBatcher, model: Model, checkpoints: Checkpoints): Trainer {
@@ -260,16 +334,18 @@ class Session {
         this.#progressOfEpoch = { batches, items, loss };
       },
       decide: () => {
-        if (this.#interrupt.requested) return 'stop';
         const due =
           checkpoint.interval_batches > 0 && batcher.position.step % checkpoint.interval_batches === 0;
         const minutes = (performance.now() - this.#lastSave) / 60_000;
-        return due || (checkpoint.minutes > 0 && minutes >= checkpoint.minutes) ? 'save' : 'go';
+        const save = due || (checkpoint.minutes > 0 && minutes >= checkpoint.minutes);
+        return agreedWish(this.#group, this.#interrupt.requested ? 'stop' : save ? 'save' : 'go');
       },
       onSave: () => this.#save(checkpoints, batcher, ['last']),
       onEpoch: (progress) => this.#epochDone(progress),
     };
-    return pipeline.sync
+    if (!pipeline.sync && this.#group.size > 1)
+      this.#output.warn('training.pipeline.sync: false has no effect with several workers.');
+    return pipeline.sync || this.#group.size > 1
       ? new SynchronousTrainer(batcher, model, options)
       : new PipelineTrainer(batcher, model, { ...options, stalenessBound: pipeline.staleness_bound });
   }
@@ -387,7 +463,7 @@ class Session {
     evaluator: Evaluator,
   ): Promise<TrainRunResult> {
     const { training, model } = this.#config;
-    const last = existsSync(this.#run.file('last')) ? ['last'] : [];
+    const last = this.#group.agree(existsSync(this.#run.file('last'))) ? ['last'] : [];
     if (training.save_model) await this.#save(checkpoints, batcher, ['', ...last]);
     const started = performance.now();
     const test = await this.#timings.timeAsync('evaluate', () => evaluator.evaluate(false));
@@ -406,6 +482,7 @@ class Session {
       [perSecond]: itemsPerSecond,
       seconds: this.#seconds,
       peak_rss_mb: peakRssMb(),
+      ...(this.#group.size === 1 ? {} : { workers: this.#group.size }),
     };
     await this.#run.finish(outcome);
     this.#output.text(`Saved in ${this.#run.path}`);
@@ -423,7 +500,7 @@ class Session {
     // Where the encoder passes embeddings on, the table has them already.
     if (!this.#config.storage.export_encoded_nodes || comparesEmbeddings(model)) return;
     const encoded = await this.#timings.timeAsync('evaluate', () => encodeAllNodes({ model, batcher }));
-    await saveEncodedNodes(this.#run.path, encoded, this.#dataset);
+    await this.#group.onRoot(() => saveEncodedNodes(this.#run.path, encoded, this.#dataset));
     batcher.graphStorage.setEncodedNodes(null);
     batcher.setTrainSet();
   }

@@ -7,6 +7,7 @@
  * sampled and rows are read on other threads while the model computes. All batches are finished before partitions are
  * swapped, at the end of an epoch, and before a hook may stop or save.
  */
+import { agreedError } from '../../dist/index.js';
 import { checkInteger, StateError } from '../../util/errors.js';
 import type { Batch } from '../batch/batch.js';
 import type { GraphBatcher } from '../batch/graph-batcher.js';
@@ -140,8 +141,10 @@ export abstract class Trainer {
     const loss = (this.options.timings ?? noTimings).time('compute', () => this.model.train(batch));
     if (!Number.isFinite(loss)) {
       const { epoch, step } = batch.at;
-      throw new StateError(
-        `training: expected a finite loss, got ${loss} in epoch ${epoch + 1}, batch ${step + 1}. Lower the learning rates, or look for values that are not finite in the features.`,
+      throw agreedError(
+        new StateError(
+          `training: expected a finite loss, got ${loss} in epoch ${epoch + 1}, batch ${step + 1}. Lower the learning rates, or look for values that are not finite in the features.`,
+        ),
       );
     }
     batch.accumulateGradients();

@@ -3,6 +3,7 @@
  * step of evaluation. Subclasses say what a batch's result is.
  */
 import { join } from 'node:path';
+import { gatherGrads, type WorkerGroup } from '../../dist/index.js';
 import { Module } from '../../nn/index.js';
 import { loadCheckpoint, saveCheckpoint } from '../../storage/index.js';
 import type { Tensor } from '../../tensor/index.js';
@@ -22,6 +23,8 @@ export abstract class Model extends Module {
   encoderOptimizer: OptimizerSet | null = null;
   /** Where `save` and `load` go unless told otherwise. */
   directory: string | null = null;
+  /** Workers that share every batch, each with the same parameters; null: there is one. */
+  workers: WorkerGroup | null = null;
   /** Whether parameters would not be moved; found out once. */
   #untrained: boolean | null = null;
 
@@ -70,8 +73,9 @@ export abstract class Model extends Module {
   /** Whether a batch's loss is a mean over its edges or nodes, not their sum. */
   abstract readonly lossIsMean: boolean;
 
-  /** Applies the gradients of the dense parameters. */
+  /** Applies the gradients of the dense parameters, summed over workers. */
   step(): void {
+    if (this.workers !== null) gatherGrads(this, { comm: this.workers.comm });
     if (this.encoderOptimizer === null) {
       this.#untrained ??= this.parameters().length > 0;
       if (this.#untrained)

@@ -34,6 +34,11 @@ export async function rankAgainstAll(
 /** Counts of each direction that the decoder scores. */
 export async function countAgainstAll(decoder: EdgeDecoder, batch: Batch): Promise<EdgeCounts[]> {
   const evaluation = needEvaluation(batch);
+  if (batch.src?.length === 0) {
+    // A worker without edges of this batch still takes part in what tiles need.
+    for await (const _tile of evaluation.tiles());
+    return [];
+  }
   const own = decoder.forward !== EdgeDecoder.prototype.forward;
   const rankings = own ? ownRankings(decoder, batch, evaluation) : rankingsOf(decoder, batch, evaluation);
   for await (const tile of evaluation.tiles())

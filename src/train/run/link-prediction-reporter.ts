@@ -4,6 +4,7 @@
  * The rank of an edge is 1 + the wrong ones that score higher + a share of those that score the same: none (OPTIMISTIC),
  * half (REALISTIC) or all (PESSIMISTIC, as Marius counts).
  */
+import type { WorkerGroup } from '../../dist/index.js';
 import type { Tensor } from '../../tensor/index.js';
 import { describe, expected, ShapeError, ValueError } from '../../util/errors.js';
 import type { TieRule } from '../config/index.js';
@@ -130,6 +131,26 @@ export class LinkPredictionReporter extends Reporter<RankingMetric> {
       this.#directions[at] = direction === undefined ? 0 : direction === 'tail' ? 1 : 2;
     }
     this.#size += count;
+  }
+
+  /** Collective: the results of all workers, those of rank 0 first, become everybody's. */
+  shareResults(group: WorkerGroup): void {
+    const size = this.#size;
+    const parts = group.gather({
+      ranks: this.#ranks.slice(0, size),
+      candidates: this.#candidates.slice(0, size),
+      relations: this.#relations.slice(0, size),
+      directions: this.#directions.slice(0, size),
+    });
+    this.#reserve(parts.reduce((sum, { ranks }) => sum + ranks.length, 0));
+    this.#size = 0;
+    for (const { ranks, candidates, relations, directions } of parts) {
+      this.#ranks.set(ranks, this.#size);
+      this.#candidates.set(candidates, this.#size);
+      this.#relations.set(relations, this.#size);
+      this.#directions.set(directions, this.#size);
+      this.#size += ranks.length;
+    }
   }
 
   override results(): MetricValues {

@@ -1,0 +1,276 @@
+/**
+ * The node table of a run: its columns, its first values, and its files, for one process or for several workers together.
+ *
+ * A table is filled from (seed, row, column) alone, so its first values do not depend on how it is partitioned.
+ */
+import { open } from 'node:fs/promises';
+import type { PreparedDataset } from '../../data/index.js';
+import type { WorkerGroup } from '../../dist/index.js';
+import { kernels } from '../../native/index.js';
+import {
+  type ColumnInit,
+  FileStore,
+  PartitionBuffer,
+  PartitionLayout,
+  type RowOptimizer,
+  recutTable,
+  rowAdagrad,
+  rowAdam,
+  rowSGD,
+  type TableColumn,
+  TableFiles,
+  type TableManifest,
+} from '../../storage/index.js';
+import { ConfigError, FormatError } from '../../util/errors.js';
+import { Random } from '../../util/philox.js';
+import {
+  BufferedNodeTable,
+  embeddingColumn,
+  type Features,
+  featureColumn,
+} from '../batch/buffered-node-table.js';
+import { DistributedNodeTable, ownPartitions } from '../batch/distributed-node-table.js';
+import type { RunTable } from '../batch/node-table.js';
+import type { InitConfig, OptimizerConfig, PartitionBufferConfig, SkeinConfig } from '../config/index.js';
+
+/** Independent uses of the seed; apart from those of samplers. */
+export const seedStreams = { table: 32, model: 33 } as const;
+
+export interface TableOptions {
+  /** Where its files go. */
+  readonly tableDirectory: string;
+  /** The table as a checkpoint has it; without, a new one is made. */
+  readonly manifest?: TableManifest | null;
+}
+
+/** The buffer's options when some table is buffered. Embeddings and features share one buffer. */
+export function bufferConfig(config: SkeinConfig): PartitionBufferConfig['options'] | null {
+  const { embeddings, features } = config.storage;
+  if (embeddings.type === 'PARTITION_BUFFER' && config.model.encoder.embedding_dim > 0)
+    return embeddings.options;
+  return features.type === 'PARTITION_BUFFER' ? features.options : null;
+}
+
+interface TablePlan {
+  readonly columns: TableColumn[];
+  readonly optimizer: RowOptimizer | null;
+  readonly init: ColumnInit;
+  /** Features by global id that are not a column of the table. */
+  readonly features: () => Promise<Features | null>;
+}
+
+function planTable(config: SkeinConfig, dataset: PreparedDataset): TablePlan {
+  const width = config.model.encoder.embedding_dim;
+  const featureFile = usesFeatures(config) ? dataset.featuresFile() : null;
+  const featuresBuffered = featureFile !== null && config.storage.features.type === 'PARTITION_BUFFER';
+  const optimizer = width > 0 ? newRowOptimizer(config.model.sparse_optimizer) : null;
+  const columns: TableColumn[] = [];
+  if (width > 0 && optimizer !== null) {
+    const dtype = ({ float32: 'f32', float16: 'f16', bfloat16: 'bf16' } as const)[
+      config.storage.embeddings.options.dtype
+    ];
+    columns.push(...optimizer.columns(embeddingColumn, width, dtype));
+  }
+  if (featuresBuffered || columns.length === 0) {
+    const featureWidth = featureFile?.width ?? 1;
+    columns.push({ name: featureColumn, width: featureWidth, dtype: 'f32', writable: false });
+  }
+  const init = tableInit(config, dataset.stats.num_nodes, optimizer, featureFile?.path ?? null);
+  const keepFeatures = featureFile !== null && !columns.some((c) => c.name === featureColumn);
+  const features = async (): Promise<Features | null> =>
+    keepFeatures ? openFeatures(featureFile, config.storage.features.type === 'FLAT_FILE') : null;
+  return { columns, optimizer, init, features };
+}
+
+export async function nodeTable(
+  config: SkeinConfig,
+  dataset: PreparedDataset,
+  options: TableOptions,
+): Promise<BufferedNodeTable> {
+  const buffered = bufferConfig(config);
+  const { columns, optimizer, init, features } = planTable(config, dataset);
+  const partitions = buffered?.num_partitions ?? comfortablePartitions(dataset.stats.num_nodes, columns);
+  const layout = new PartitionLayout(dataset.stats.num_nodes, partitions);
+  const { manifest } = options;
+  const files =
+    manifest === undefined || manifest === null
+      ? await TableFiles.create(options.tableDirectory, { layout, columns, init })
+      : await TableFiles.open(options.tableDirectory, manifest);
+  checkColumns(options.tableDirectory, files.columns, columns);
+  checkPartitions(options.tableDirectory, files.layout.partitions, buffered);
+  const buffer = new PartitionBuffer(files, buffered?.buffer_capacity ?? files.layout.partitions, {
+    prefetch: buffered?.prefetching ?? false,
+  });
+  return new BufferedNodeTable(buffer, optimizer, await features());
+}
+
+/**
+ * The table of several workers. Its partitions are as many as `distributed.partitions` says, so that any number of workers
+ * up to that can go on with it; a table with fewer, as one worker makes it, is cut anew first.
+ */
+export async function sharedTable(
+  config: SkeinConfig,
+  dataset: PreparedDataset,
+  options: TableOptions,
+  group: WorkerGroup,
+): Promise<RunTable> {
+  const { tableDirectory: folder } = options;
+  const { columns, optimizer, init, features } = planTable(config, dataset);
+  if (optimizer === null) {
+    // Nothing of it is trained: rank 0 makes it, all read it.
+    const manifest = await group.onRoot(async () => (await nodeTable(config, dataset, options)).checkpoint());
+    return group.everywhere(() => nodeTable(config, dataset, { ...options, manifest }));
+  }
+  const { num_nodes: rows } = dataset.stats;
+  const asked = config.distributed?.partitions ?? group.size;
+  const least = Math.max(group.size, comfortablePartitions(rows, columns));
+  const partitions = Math.min(rows, asked >= least ? asked : least * Math.ceil(asked / least));
+  const manifest = await group.onRoot(async () => {
+    const saved = options.manifest ?? null;
+    if (saved === null) await TableFiles.prepare(folder);
+    else if (saved.partitions < group.size) return recutTable(folder, saved, partitions);
+    return saved;
+  });
+  const own = ownPartitions(manifest?.partitions ?? partitions, group.rank, group.size);
+  const layout = new PartitionLayout(rows, partitions);
+  return group.everywhere(async () => {
+    const files =
+      manifest === null
+        ? await TableFiles.create(folder, { layout, columns, init, own })
+        : await TableFiles.open(folder, manifest, { own });
+    checkColumns(folder, files.columns, columns);
+    return new DistributedNodeTable(files, group, optimizer, await features());
+  });
+}
+
+async function openFeatures(
+  file: { readonly path: string; readonly rows: number; readonly width: number },
+  onDisk: boolean,
+): Promise<Features> {
+  const { path, rows, width } = file;
+  if (!onDisk) return { values: await readFloats(path, 0, rows * width), width };
+  const store = new FileStore(path, { rows, width });
+  await store.load();
+  return store;
+}
+
+/** A run keeps its partitions: its table and its edges are cut by them. */
+function checkPartitions(path: string, got: number, wanted: PartitionBufferConfig['options'] | null): void {
+  if (wanted === null || wanted.num_partitions === got || wanted.num_partitions === 1) return;
+  throw new ConfigError(
+    `storage.embeddings.options.num_partitions: expected ${got}, as the table in ${path} has, got ${wanted.num_partitions}. A run keeps its partitions.`,
+  );
+}
+
+/** Files of at most half a GiB: a partition's column must fit one typed array, and small files are rewritten faster. */
+function comfortablePartitions(rows: number, columns: readonly TableColumn[]): number {
+  const rowBytes = columns.reduce((sum, { width, dtype }) => sum + width * (dtype === 'f32' ? 4 : 2), 0);
+  return Math.min(rows, Math.max(1, Math.ceil((rows * rowBytes) / 2 ** 29)));
+}
+
+function checkColumns(path: string, got: readonly TableColumn[], wanted: readonly TableColumn[]): void {
+  const describe = (columns: readonly TableColumn[]) =>
+    columns.map((c) => `${c.name} (${c.width} × ${c.dtype})`).join(', ');
+  if (describe(got) !== describe(wanted))
+    throw new FormatError(
+      `${path}: expected a table of ${describe(wanted)}, got ${describe(got)}. The configuration does not fit this run; use the one it was started with.`,
+      { path },
+    );
+}
+
+export function usesFeatures(config: SkeinConfig): boolean {
+  return config.model.encoder.layers.some((stage) => stage.some((layer) => layer.type === 'FEATURE'));
+}
+
+function newRowOptimizer(config: OptimizerConfig): RowOptimizer {
+  switch (config.type) {
+    case 'SGD':
+      return rowSGD({ learningRate: config.options.learning_rate });
+    case 'ADAGRAD': {
+      const { learning_rate, eps, init_value, lr_decay, weight_decay } = config.options;
+      return rowAdagrad({
+        learningRate: learning_rate,
+        eps,
+        initialValue: init_value,
+        learningRateDecay: lr_decay,
+        weightDecay: weight_decay,
+      });
+    }
+    case 'ADAM': {
+      const { learning_rate, beta_1, beta_2, eps, weight_decay, amsgrad } = config.options;
+      if (amsgrad)
+        throw new ConfigError(
+          'model.sparse_optimizer.options.amsgrad: expected false for the node table, got true. It is there for dense_optimizer only.',
+        );
+      return rowAdam({
+        learningRate: learning_rate,
+        betas: [beta_1, beta_2],
+        eps,
+        weightDecay: weight_decay,
+      });
+    }
+  }
+}
+
+function tableInit(
+  config: SkeinConfig,
+  numNodes: number,
+  optimizer: RowOptimizer | null,
+  featurePath: string | null,
+): ColumnInit {
+  const random = new Random(config.model.random_seed, seedStreams.table);
+  const layers = config.model.encoder.layers.flat().filter((layer) => layer.type === 'EMBEDDING');
+  return async (piece) => {
+    const { column, start, rows, values } = piece;
+    if (column.name === featureColumn) {
+      if (featurePath !== null)
+        values.set(await readFloats(featurePath, start * column.width, rows * column.width));
+      return;
+    }
+    if (column.name !== embeddingColumn) {
+      await optimizer?.init(piece);
+      return;
+    }
+    let offset = 0;
+    for (const [i, layer] of layers.entries()) {
+      const width = layer.output_dim;
+      const part = new Float32Array(rows * width);
+      fill(part, layer.init, start * width, numNodes + column.width, random.split(i));
+      for (let r = 0; r < rows; r++)
+        values.set(part.subarray(r * width, (r + 1) * width), r * column.width + offset);
+      offset += width;
+    }
+  };
+}
+
+/** Values first … of the sequence that fills the whole table. */
+function fill(out: Float32Array, init: InitConfig, first: number, fanSum: number, random: Random): void {
+  const uniform = (bound: number): void =>
+    kernels().randomUniform(out, out.length, -bound, bound, random.key, first);
+  const normal = (mean: number, std: number): void =>
+    kernels().randomNormal(out, out.length, mean, std, random.key, 4 * first);
+  if (init.type === 'GLOROT_UNIFORM') uniform(Math.sqrt(6 / fanSum));
+  else if (init.type === 'UNIFORM') uniform(init.options.scale_factor);
+  else if (init.type === 'GLOROT_NORMAL') normal(0, Math.sqrt(2 / fanSum));
+  else if (init.type === 'NORMAL') normal(init.options.mean, init.options.std);
+  else if (init.type === 'CONSTANT') out.fill(init.options.constant);
+  else if (init.type === 'ONES') out.fill(1);
+}
+
+async function readFloats(path: string, first: number, count: number): Promise<Float32Array> {
+  const values = new Float32Array(count);
+  const bytes = new Uint8Array(values.buffer);
+  const handle = await open(path, 'r');
+  try {
+    for (let done = 0; done < bytes.length; ) {
+      const length = Math.min(bytes.length - done, 2 ** 30);
+      const { bytesRead } = await handle.read(bytes, done, length, first * 4 + done);
+      if (bytesRead === 0)
+        throw new FormatError(`${path}: expected ${count * 4} bytes from ${first * 4}, got ${done}.`);
+      done += bytesRead;
+    }
+  } finally {
+    await handle.close();
+  }
+  return values;
+}
