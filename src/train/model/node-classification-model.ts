@@ -2,7 +2,7 @@
  * Node classification: the encoder's result has one column per class, and each node's label is its target. Nodes without
  * a label (−1) count for nothing.
  */
-import { gatherGrads, type WorkerGroup } from '../../dist/index.js';
+import type { WorkerGroup } from '../../dist/index.js';
 import type { LossFunction, Regularizer } from '../../gnn/index.js';
 import { add, gatherRows, noGrad, scope, type Tensor } from '../../tensor/index.js';
 import { StateError } from '../../util/errors.js';
@@ -17,8 +17,6 @@ export class NodeClassificationModel extends Model {
   /** A penalty on the trained embeddings of the batch's nodes. */
   readonly regularizer: Regularizer | null;
   readonly reporter: NodeClassificationReporter;
-  /** The workers that share every batch; null: all of it is here. */
-  workers: WorkerGroup | null = null;
 
   constructor(
     encoder: Encoder,
@@ -71,7 +69,6 @@ export class NodeClassificationModel extends Model {
       );
       // A worker without labelled nodes goes through backward too: others wait for its part.
       loss.backward();
-      gatherGrads(this, { comm: workers.comm });
       this.step();
       batch.status = 'ComputedGradients';
       return workers.sum([loss.item()])[0];
