@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { SelfCommunicator, WorkerGroup } from 'skein/dist';
 import { agreedWish } from 'skein/train';
 import { afterAll, describe, expect, it } from 'vitest';
-import { hasMpi, launch } from './launch.js';
+import { hasMpi, launch } from './mpi-launch.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-group-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-const worker = 'test/dist/worker-group-worker.ts';
+const worker = 'worker-group-worker.ts';
 
 it('one worker agrees with itself, without a copy', async () => {
   const group = new WorkerGroup({ comm: new SelfCommunicator() });
@@ -34,7 +34,7 @@ it('one worker agrees with itself, without a copy', async () => {
 describe.skipIf(!hasMpi)('three workers', () => {
   it('see the same, and one directory is written by rank 0', async () => {
     const directory = join(folder, 'agree');
-    const { code, out, err } = await launch(3, worker, ['agree', directory]);
+    const { code, lines, err } = await launch(3, [worker, 'agree', directory]);
     expect({ code, err }).toEqual({ code: 0, err: '' });
     const error = {
       name: 'ConfigError',
@@ -59,7 +59,7 @@ describe.skipIf(!hasMpi)('three workers', () => {
         path: directory,
       });
     }
-    expect(out).toBe('{"event":"told","rank":0}\n');
+    expect(lines).toEqual([{ event: 'told', rank: 0 }]);
     const log = readFileSync(join(directory, 'log.txt'), 'utf8');
     expect(log).toContain('info  a line of rank 0');
     expect(log).toContain('error trouble of rank 0');
@@ -72,7 +72,7 @@ describe.skipIf(!hasMpi)('three workers', () => {
 
   it('end with the error of one, which is in the log', async () => {
     const directory = join(folder, 'fail');
-    const { code, err, seconds } = await launch(3, worker, ['fail', directory]);
+    const { code, err, seconds } = await launch(3, [worker, 'fail', directory]);
     expect(code).not.toBe(0);
     expect(err).toContain('skein: rank 1: the disk of rank 1 is full');
     expect(err).toContain('skein: rank 0: the job was ended by rank 1: the disk of rank 1 is full');

@@ -1,0 +1,23 @@
+/**
+ * One rank of the tests of training on several workers: trains the configurations of a file one after the other. Rank 0
+ * writes what it saw into `<file>.out`.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { Output, openWorkers, type SkeinConfig, trainRun } from 'skein/train';
+
+const [path] = process.argv.slice(2);
+const configs = JSON.parse(readFileSync(path, 'utf8')) as SkeinConfig[];
+const group = openWorkers(configs[0].distributed);
+const told: object[] = [];
+await group.run(async () => {
+  for (const config of configs) {
+    const events: Record<string, unknown>[] = [];
+    const stdout = { write: (text: string) => events.push(JSON.parse(text)) };
+    const output = new Output({ json: true, stdout, stderr: { write: () => true } });
+    const { directory, test, validation } = await trainRun({ config, output, group });
+    const losses = events.filter(({ event }) => event === 'epoch').map(({ loss }) => loss);
+    told.push({ directory, test, validation, losses, events: events.length });
+  }
+});
+if (group.isRoot) writeFileSync(`${path}.out`, JSON.stringify(told));
+else if (told.some((run) => (run as { events: number }).events > 0)) throw new Error('only rank 0 reports');
