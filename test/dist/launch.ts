@@ -1,0 +1,57 @@
+/** Starts workers under mpirun for tests; `hasMpi` says whether that is possible here. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const version = spawnSync('mpirun', ['--version'], { encoding: 'utf8' });
+export const hasMpi = existsSync(`${root}/build/mpi.node`) && version.status === 0;
+
+const flags = (version.stdout ?? '').includes('Open MPI')
+  ? ['--allow-run-as-root', '--oversubscribe', '--mca', 'mpi_yield_when_idle', '1']
+  : [];
+
+export interface Job {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+  readonly seconds: number;
+}
+
+export interface LaunchOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Seconds until all is killed. */
+  readonly limit?: number;
+  readonly onOutput?: (out: string, launcher: ChildProcess) => void;
+}
+
+/** Runs a TypeScript file with its arguments on `ranks` workers, one thread each. */
+export function launch(
+  ranks: number,
+  file: string,
+  args: readonly string[],
+  { env = {}, limit = 120, onOutput }: LaunchOptions = {},
+): Promise<Job> {
+  const start = performance.now();
+  const command = [process.execPath, '--import', 'tsx', file, ...args];
+  const child = spawn('mpirun', [...flags, '-n', String(ranks), ...command], {
+    cwd: root,
+    env: { ...process.env, SKEIN_THREADS: '1', ...env },
+  });
+  const timer = setTimeout(() => child.kill('SIGKILL'), limit * 1000);
+  let out = '';
+  let err = '';
+  child.stdout.on('data', (data) => {
+    out += data;
+    onOutput?.(out, child);
+  });
+  child.stderr.on('data', (data) => {
+    err += data;
+  });
+  return new Promise((resolve) => {
+    child.on('close', (code) => {
+      clearTimeout(timer);
+      resolve({ code, out, err, seconds: (performance.now() - start) / 1000 });
+    });
+  });
+}
