@@ -7,6 +7,7 @@
 #include "bind.h"
 #include "kernels.h"
 #include "op_codes.h"
+#include "system.h"
 
 #ifndef SKEIN_LEVEL
 #define SKEIN_LEVEL "portable"
@@ -150,5 +151,7 @@ NAPI_MODULE_INIT() {
   set_string(env, exports, "bestLevel", best_level());
   set_function(env, exports, "setThreads", set_threads_js);
   set_function(env, exports, "prepareBlock", prepare_block_js);
+  set_function(env, exports, "releaseBlock", release_block_js);
+  set_function(env, exports, "lockFile", lock_file_js);
   return exports;
 }

@@ -19,5 +19,6 @@ export * from './nn/index.js';
 export * from './partition/index.js';
 export * from './sampling/index.js';
 export * from './shards/index.js';
+export * from './single-node/index.js';
 export * from './stores/index.js';
 export * from './temporal/index.js';

@@ -2,7 +2,7 @@
  * The kernels that compute: the native addon when it loads, otherwise the TypeScript twins with the same results
  * within tolerance. Chosen once, when this module loads.
  */
-import { checkInteger, ValueError } from '../util/errors.js';
+import { checkInteger, StateError, ValueError } from '../util/errors.js';
 import type { AsyncKernels, Kernels } from './kernels.js';
 import { type Level, loadAddon } from './load.js';
 import { reference } from './reference/index.js';
@@ -84,6 +84,23 @@ export function setThreads(count: number): void {
  */
 export function prepareBlock(block: Uint8Array, alignment = 64): number {
   return (loaded.addon?.prepareBlock(block) ?? 0) % alignment;
+}
+
+/**
+ * Gives the memory of an array back to the system while the array lives on: its contents are lost, and the memory is there
+ * again when somebody writes to it. Returns how many bytes were given back; 0 where that cannot be done.
+ */
+export function releaseBlock(block: Uint8Array): number {
+  return loaded.addon?.releaseBlock(block) ?? 0;
+}
+
+/** Waits until no other process holds the lock on an open file, and holds it; or gives it up. */
+export function lockFile(file: number, lock: boolean): void {
+  if (loaded.addon === null)
+    throw new StateError(
+      `lockFile: locks between processes need the addon, which is not in use: ${loaded.reason}`,
+    );
+  loaded.addon.lockFile(file, lock);
 }
 
 function initialThreads(): number {

@@ -3,11 +3,13 @@ export {
   asyncKernels,
   getThreads,
   kernels,
+  lockFile,
   type NativeStatus,
   nativeKernels,
   nativeStatus,
   prepareBlock,
   referenceKernels,
+  releaseBlock,
   setThreads,
   withKernels,
 } from './active.js';

@@ -32,6 +32,10 @@ export interface Addon {
   setThreads(count: number): void;
   /** Takes a new block of memory into use and returns its address modulo 4096. */
   prepareBlock(block: Uint8Array): number;
+  /** Gives memory back while its array lives on; contents are lost. Returns how many bytes. */
+  releaseBlock(block: Uint8Array): number;
+  /** Waits for the only lock on an open file, or gives it up. */
+  lockFile(file: number, lock: boolean): void;
 }
 
 export type LoadResult =

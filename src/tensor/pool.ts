@@ -15,7 +15,7 @@ export interface Block {
   /** Offset of the first aligned byte. */
   readonly offset: number;
   readonly bytes: number;
-  /** How many of them were asked for. */
+  /** How many of them were asked for; 0 while the block waits for reuse. */
   used: number;
   /** The array last made over this block. A loop asks for the same arrays again, and making one costs as much as a kernel call. */
   array: TypedArray | null;
@@ -28,6 +28,8 @@ let idleLimit = 4 * 2 ** 30;
 let allocations = 0;
 let liveBytes = 0;
 let peakBytes = 0;
+/** All blocks that are somewhere, when somebody wants to know; without keeping them alive. */
+let watched: Set<WeakRef<Block>> | null = null;
 
 /**
  * Size classes: eight to an octave, so that at most an eighth of a block is unused while tensors of similar size still
@@ -53,11 +55,14 @@ export function allocateBlock(bytes: number): Block {
   allocations++;
   const buffer = new ArrayBuffer(size + alignment);
   const offset = (alignment - prepareBlock(new Uint8Array(buffer))) % alignment;
-  return { buffer, offset, bytes: size, used: bytes, array: null };
+  const block: Block = { buffer, offset, bytes: size, used: bytes, array: null };
+  watched?.add(new WeakRef(block));
+  return block;
 }
 
 export function recycleBlock(block: Block): void {
   liveBytes -= block.used;
+  block.used = 0;
   // A buffer that user code transferred away is empty and of no use.
   if (idleBytes + block.bytes > idleLimit || block.buffer.byteLength === 0) return;
   const list = free.get(block.bytes);
@@ -92,4 +97,24 @@ export function emptyPool(limit: number = idleLimit): void {
   free.clear();
   idleBytes = 0;
   idleLimit = limit;
+}
+
+/** From now on `watchedBlocks` knows the memory of tensors; false forgets it. */
+export function watchBlocks(on: boolean): void {
+  watched = on ? (watched ?? new Set()) : null;
+  if (watched === null) return;
+  for (const list of free.values()) for (const block of list) watched.add(new WeakRef(block));
+}
+
+/** The memory of tensors made since `watchBlocks`, and what waits for reuse (`live` false: its contents are nobody's). */
+export function watchedBlocks(): { readonly bytes: Uint8Array; readonly live: boolean }[] {
+  const all: { bytes: Uint8Array; live: boolean }[] = [];
+  for (const reference of watched ?? []) {
+    const block = reference.deref();
+    if (block === undefined || block.buffer.byteLength === 0) watched?.delete(reference);
+    else if (block.used > 0)
+      all.push({ bytes: new Uint8Array(block.buffer, block.offset, block.used), live: true });
+    else all.push({ bytes: new Uint8Array(block.buffer), live: false });
+  }
+  return all;
 }

@@ -1,0 +1,11 @@
+// Functions of the addon that are no kernels.
+#pragma once
+
+#include <node_api.h>
+
+namespace skein {
+
+napi_value release_block_js(napi_env env, napi_callback_info info);
+napi_value lock_file_js(napi_env env, napi_callback_info info);
+
+}  // namespace skein

@@ -1,0 +1,8 @@
+/** Many workers on a machine whose memory holds the state of few. */
+export { FileLock, LocalLock, type Lock } from './lock.js';
+export {
+  PartitionDataManager,
+  type PartitionDataManagerOptions,
+  type SpillStats,
+} from './partition-data-manager.js';
+export { enterSingleNode, spillingCommunicator } from './spilling-communicator.js';
