@@ -172,7 +172,7 @@ const others: CommCase[] = [
     async run(comm) {
       const split = splitGraph(comm);
       const graph = distGraph(comm, split);
-      const tables = distFeatures(graph, { cacheRows: 10 });
+      const tables = distFeatures(graph, { names: ['features', 'labels'], cacheRows: 10 });
       assert.deepEqual(Object.keys(tables), ['features', 'labels']);
       const ids = Int32Array.from({ length: 240 }, (_, i) => 239 - i);
       const rows = await tables.labels.store.gather(ids);

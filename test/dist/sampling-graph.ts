@@ -27,7 +27,7 @@ export interface Split {
   readonly end: number;
 }
 
-export const numNodes = 240;
+const numNodes = 240;
 export const width = 5;
 export const classes = 4;
 
@@ -55,7 +55,11 @@ export function splitGraph(
   const graph = Graph.fromEdges(src, dst, { numNodes, ...given });
   const cut = partitionGraph(graph, { parts: options.parts ?? size, algorithm: 'random', seed: 3 });
   const split = partitionData(graph, cut, {
-    nodeFeatures: { features: fromTypedArray(rows, [numNodes, width]), labels: fromTypedArray(labelOf) },
+    nodeFeatures: {
+      features: fromTypedArray(rows, [numNodes, width]),
+      labels: fromTypedArray(labelOf),
+      ...masks(),
+    },
     edgeFeatures: { e: fromTypedArray(perEdge, [numEdges, 2]), chance: fromTypedArray(chance) },
   });
   const newId = split.globalNodeIds();
@@ -77,6 +81,13 @@ export function splitGraph(
     ownFeatures: fromTypedArray(byId.slice(start * width, end * width), [end - start, width]),
     ownLabels: fromTypedArray(labels.slice(start, end)),
   };
+}
+
+/** Every second node trains, the others validate and test. */
+function masks(): Record<string, Tensor> {
+  const mask = (rest: number) =>
+    fromTypedArray(Uint8Array.from({ length: numNodes }, (_, v) => ((v % 4) >> 1 === rest >> 1 ? 1 : 0)));
+  return { train_mask: mask(0), val_mask: mask(2), test_mask: mask(3) };
 }
 
 /** The chance of each edge by global id, as `splitGraph` gives it. */

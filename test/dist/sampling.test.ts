@@ -4,11 +4,12 @@ import { describe, expect, it } from 'vitest';
 import { loaderCases } from './loader-cases.js';
 import { hasMpi, launch } from './mpi-launch.js';
 import { samplingCases } from './sampling-cases.js';
+import { sourceCases } from './source-cases.js';
 
-const tables = { samplingCases, loaderCases };
+const tables = { samplingCases, loaderCases, sourceCases };
 
 describe('one worker', () => {
-  it.each([...samplingCases, ...loaderCases])('$name', async ({ run }) => {
+  it.each([...samplingCases, ...loaderCases, ...sourceCases])('$name', async ({ run }) => {
     await run(new SelfCommunicator());
   });
 });
@@ -19,6 +20,8 @@ describe.skipIf(!hasMpi)('MPI', () => {
     [3, 'samplingCases', 'sampling-cases.js'],
     [2, 'loaderCases', 'loader-cases.js'],
     [4, 'loaderCases', 'loader-cases.js'],
+    [2, 'sourceCases', 'source-cases.js'],
+    [3, 'sourceCases', 'source-cases.js'],
   ] as const)(
     '%i ranks, %s',
     async (ranks, name, file) => {

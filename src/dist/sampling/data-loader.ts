@@ -20,8 +20,9 @@ import { DrawKeys, purposes } from '../../sample/sampler.js';
 import type { Ids } from '../../tensor/index.js';
 import { checkIds } from '../../tensor/ops/common.js';
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
+import { type Sampleable, samplingGraph } from './convert-dist-graph.js';
 import type { DistGraph } from './dist-graph.js';
-import type { DistNeighborSampler, Sampleable, SampleUnderWay } from './dist-neighbor-sampler.js';
+import type { DistNeighborSampler, SampleUnderWay } from './dist-neighbor-sampler.js';
 import { clusterSeeds } from './optimized-batches.js';
 
 export const unevenRules = ['repeat', 'spread'] as const;
@@ -64,7 +65,7 @@ export class DataLoader implements Iterable<readonly Block[]> {
 
   /** Collective. `seedNodes`: global ids of this worker's seeds. */
   constructor(graph: Sampleable, seedNodes: Ids, sampler: DistNeighborSampler, options: DataLoaderOptions) {
-    this.#graph = graph.samplingGraph;
+    this.#graph = samplingGraph(graph);
     this.#sampler = sampler;
     this.#seeds = checkIds(name, 'seedNodes', seedNodes, this.#graph.numNodes).slice();
     this.#batchSize = checkInteger(name, 'batchSize', options.batchSize, 1);

@@ -113,11 +113,6 @@ export class DistGraph implements BlockParent {
     return this.partitionData.allShardEdges.reduce((sum, { src }) => sum + src.length, 0);
   }
 
-  /** Itself: what samplers ask of any graph they are given. */
-  get samplingGraph(): DistGraph {
-    return this;
-  }
-
   /**
    * Makes the rows of this worker's nodes readable by all. All workers open the same tables in the same order. Rows may be
    * f32, f64 or i32; masks of u8 become i32.

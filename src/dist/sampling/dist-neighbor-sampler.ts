@@ -24,15 +24,11 @@ import { expected, ValueError } from '../../util/errors.js';
 import { copyBytes } from '../comm/comm-checks.js';
 import type { CommHandle, ReduceArray } from '../comm/communicator.js';
 import { iota, joined } from './arrays.js';
+import { type Sampleable, samplingGraph } from './convert-dist-graph.js';
 import type { DistGraph, NodeTable } from './dist-graph.js';
 import type { EdgeField } from './edge-part.js';
 import { drawHere, exchangeHop, type HopDraw, type HopResult } from './hop-exchange.js';
 import { IdRows } from './id-rows.js';
-
-/** A graph that can be sampled: a `DistGraph`, or what can be turned into one. */
-export interface Sampleable {
-  readonly samplingGraph: DistGraph;
-}
 
 /** Rows of this worker's nodes, or a table that is open already (`distFeatures`). */
 export type NodeFeatureSource = Tensor | NodeTable;
@@ -77,7 +73,8 @@ export class DistNeighborSampler {
   }
 
   /** Samples, and starts to fetch features; `finish` waits for them. */
-  start({ samplingGraph: graph }: Sampleable, seeds: Ids, at: SampleTime = { step: 0 }): SampleUnderWay {
+  start(whole: Sampleable, seeds: Ids, at: SampleTime = { step: 0 }): SampleUnderWay {
+    const graph = samplingGraph(whole);
     const ids = checkIds(name, 'seeds', seeds, graph.numNodes);
     const { start, end } = graph.nodeRange;
     const foreign = ids.find((id) => id < start || id >= end);

@@ -30,7 +30,7 @@ export interface EdgeField extends Schema {
 
 /** The field of `PartitionData` that holds the weights of messages, and the name of edge types in blocks. */
 const weightField = 'weight';
-export const edgeTypeField = '_TYPE';
+const edgeTypeField = '_TYPE';
 
 const where = 'DistGraph';
 

@@ -5,6 +5,9 @@ import { expected, ShapeError, ValueError } from '../../util/errors.js';
 import type { Communicator } from '../comm/communicator.js';
 import { currentCommunicator } from '../comm/current.js';
 import type { PartitionData } from '../partition/partition-data.js';
+import type { Lock } from '../single-node/lock.js';
+import type { PartitionDataManager } from '../single-node/partition-data-manager.js';
+import { enterSingleNode } from '../single-node/spilling-communicator.js';
 import { connectEdges } from './connect-edges.js';
 import { GraphShardManager } from './graph-shard-manager.js';
 import { relationEdges } from './relation-edges.js';
@@ -15,6 +18,13 @@ export interface FullGraphOptions extends ShardingOptions {
   readonly comm?: Communicator;
   /** The edge feature that holds edge weights, by its name without the type; without it all weights are 1. */
   readonly edgeWeight?: string;
+  /**
+   * Training on one machine: from here on only the holder of the manager's lock computes, and what the others know is on
+   * disk while they wait. All communication goes through the current communicator then.
+   */
+  readonly partitionDataManager?: PartitionDataManager;
+  /** The manager's lock, and no other. */
+  readonly lock?: Lock;
 }
 
 /**
@@ -26,7 +36,7 @@ export interface FullGraphOptions extends ShardingOptions {
  */
 export function constructFullGraph(pd: PartitionData, options: FullGraphOptions = {}): GraphShardManager {
   const where = 'constructFullGraph';
-  const { comm = currentCommunicator() } = options;
+  const comm = workerOf(where, options);
   const checked = checkShardingOptions(where, options);
   checkWorkers(where, pd, comm);
   if (pd.nodeTypeNames.length !== 1 || pd.edgeTypeNames.length !== 1) {
@@ -46,7 +56,38 @@ export function constructFullGraph(pd: PartitionData, options: FullGraphOptions 
     checked,
   );
   for (const [name, rows] of Object.entries(edges.features)) graph.edata[name] = rows;
+  rememberSource(graph, pd, options);
   return graph;
+}
+
+/** The communicator to use; with a manager, the one that hands the machine over while it waits. */
+function workerOf(where: string, options: FullGraphOptions): Communicator {
+  const { comm = currentCommunicator(), partitionDataManager: manager, lock } = options;
+  if (lock !== undefined && lock !== manager?.lock)
+    throw new ValueError(expected(where, 'the lock of partitionDataManager', 'lock', 'another one'));
+  return manager === undefined ? comm : enterSingleNode(comm, manager);
+}
+
+const sources = new WeakMap<GraphShardManager, PartitionData>();
+
+/** What a graph was made from; undefined for one that is not the whole graph. @internal */
+export function sourceOf(graph: GraphShardManager): PartitionData | undefined {
+  return sources.get(graph);
+}
+
+function rememberSource(graph: GraphShardManager, pd: PartitionData, options: FullGraphOptions): void {
+  sources.set(graph, pd);
+  const { partitionDataManager: manager } = options;
+  if (manager === undefined) return;
+  const { offsets, indices, edgeIds } = graph.adjacency;
+  const arrays = { offsets: offsets as Int32Array, indices, edgeIds, usedIds: graph.usedIds };
+  for (const [key, values] of Object.entries(arrays))
+    if (values !== null) manager.register(`graph/${key}`, values);
+  for (const shard of graph.shards)
+    for (const key of ['offsets', 'indices', 'slots', 'dstRows'] as const) {
+      const values = shard[key];
+      if (values !== null) manager.register(`shard-${shard.owner}/graph-${key}`, values);
+    }
 }
 
 /** Refuses data that another number of workers was meant for. */

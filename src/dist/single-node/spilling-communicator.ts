@@ -15,6 +15,7 @@ const waiting: ReadonlySet<string> = new Set([
   'allGather',
   'broadcast',
   'allToAllv',
+  'allocateTable',
   'barrier',
   'close',
 ]);
@@ -69,7 +70,11 @@ class Spilling {
   #call(method: string, args: readonly unknown[], call: () => unknown): unknown {
     if (method === 'registerTable') this.#tables.set(args[0], buffersOf(args));
     if (method === 'unregisterTable') this.#tables.delete(args[0]);
-    if (waiting.has(method)) return this.#aside(buffersOf(args), call);
+    if (waiting.has(method)) {
+      const result = this.#aside(buffersOf(args), call);
+      if (method === 'allocateTable') this.#tables.set(args[0], buffersOf([result]));
+      return result;
+    }
     const result = call();
     return isHandle(result) ? this.#handle(result, buffersOf(args)) : result;
   }

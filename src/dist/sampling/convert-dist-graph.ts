@@ -1,0 +1,45 @@
+/**
+ * The two faces of a partitioned graph: one that is sampled, one that passes messages along all edges. Both come from the
+ * same `PartitionData`, so either can be had from the other; both ways are collective.
+ */
+import { expected, ValueError } from '../../util/errors.js';
+import { constructFullGraph, sourceOf } from '../shards/construct-full-graph.js';
+import { GraphShardManager } from '../shards/graph-shard-manager.js';
+import type { ShardingOptions } from '../shards/sharding-options.js';
+import { DistGraph } from './dist-graph.js';
+
+/** A graph that can be sampled: a `DistGraph`, or what `constructFullGraph` made. */
+export type Sampleable = DistGraph | GraphShardManager;
+
+/**
+ * The whole graph for distributed inference after training on samples. Parameters are equal on all workers already, so
+ * the model is used as it is. Weights of edges stay weights.
+ *
+ * @example
+ * const graph = convertDistGraph(g).to('cpu');
+ * const y = noGrad(() => model.fullGraphInference(graph, ownFeatures)); // a row for each node of this worker
+ */
+export function convertDistGraph(graph: DistGraph, options: ShardingOptions = {}): GraphShardManager {
+  if (!(graph instanceof DistGraph))
+    throw new ValueError(expected('convertDistGraph', 'a DistGraph', 'graph', graph));
+  const weighted = graph.edges.weights === null ? {} : { edgeWeight: 'weight' };
+  return constructFullGraph(graph.partitionData, { comm: graph.comm, ...weighted, ...options });
+}
+
+const sampled = new WeakMap<GraphShardManager, DistGraph>();
+
+/** The graph that samplers see; made on first use, which is collective then. */
+export function samplingGraph(graph: Sampleable): DistGraph {
+  if (graph instanceof DistGraph) return graph;
+  const pd = graph instanceof GraphShardManager ? sourceOf(graph) : undefined;
+  if (pd === undefined)
+    throw new ValueError(
+      expected('DistNeighborSampler', 'a DistGraph or the graph of constructFullGraph', 'graph', graph),
+    );
+  let made = sampled.get(graph);
+  if (made === undefined) {
+    made = DistGraph.fromPartitionData(pd, { comm: graph.link.comm });
+    sampled.set(graph, made);
+  }
+  return made;
+}
