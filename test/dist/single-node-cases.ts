@@ -78,7 +78,10 @@ export const singleNodeCases: readonly CommCase[] = [
       manager.precallFunc();
       assert.ok(manager.isAway && !manager.lock.held);
       if (process.platform === 'linux') {
-        assert.ok(before - residentBytes() > 28 * 2 ** 20, `resident: ${before} → ${residentBytes()}`);
+        const gone = before - residentBytes();
+        // What was given back is known exactly; the process as a whole also grows by some megabytes of the engine's heap.
+        assert.ok(manager.stats.lastReleased > 31.9 * 2 ** 20, `released: ${manager.stats.lastReleased}`);
+        assert.ok(gone > 22 * 2 ** 20, `resident: ${gone} fewer`);
         // Pages at the ends may be shared with other memory, so they stay.
         assert.equal(features[2_000_777], 0);
       }
