@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { type LaunchPlan, launchCommand } from './launch-command.js';
 
@@ -13,7 +14,11 @@ const plan: LaunchPlan = {
   env: {},
 };
 
-const line = (changes: Partial<LaunchPlan>) => launchCommand({ ...plan, ...changes }).args.join(' ');
+/** Without the shell script around the command. */
+const line = (changes: Partial<LaunchPlan>) =>
+  launchCommand({ ...plan, ...changes })
+    .args.join(' ')
+    .replace(/sh -c [\s\S]* sh \S* (?=node)/, '');
 
 describe('the command line of a launcher', () => {
   it('has flags for root and for more ranks than cores only where they are needed', () => {
@@ -42,6 +47,42 @@ describe('the command line of a launcher', () => {
     expect(threads({ ranks: 32 })).toBe('1');
     expect(threads({ env: { SKEIN_THREADS: '4' } })).toBeUndefined();
     expect(threads({ hosts: 'a,b' })).toBeUndefined();
+  });
+
+  it('knows from its surroundings that ranks will be on other machines', () => {
+    const env = { SLURM_JOB_NUM_NODES: '2', SKEIN_DATA: '/d' };
+    expect(line({ env, ranks: 64 })).toBe('-n 64 --bind-to none -x SKEIN_DATA --tag-output node a.js');
+    expect(launchCommand({ ...plan, env }).env).toEqual({});
+    expect(launchCommand({ ...plan, env: { SLURM_JOB_NUM_NODES: '1' } }).env).toEqual({ SKEIN_THREADS: '8' });
+    const hostfile = { OMPI_MCA_orte_default_hostfile: '/etc/mpi/hostfile' };
+    expect(line({ env: hostfile, ranks: 64 })).not.toContain('--oversubscribe');
+  });
+
+  describe('the script around a command on other machines', () => {
+    const threadsOf = (env: Record<string, string>, output: 'all' | 'first' = 'all') => {
+      const command = ['sh', '-c', 'echo "$SKEIN_THREADS"'];
+      const { args } = launchCommand({ ...plan, hosts: 'a:2', output, command, errorFolder: '/nowhere' });
+      const start = args.indexOf('sh');
+      const { stdout, status } = spawnSync(args[start], args.slice(start + 1), {
+        env: { PATH: process.env.PATH, ...env },
+        encoding: 'utf8',
+      });
+      return `${status} ${stdout}`.trim();
+    };
+    const cores = Number(spawnSync('nproc', { encoding: 'utf8' }).stdout);
+
+    it('shares out the cores of the machine it runs on', () => {
+      expect(threadsOf({ OMPI_COMM_WORLD_LOCAL_SIZE: '1' })).toBe(`0 ${cores}`);
+      expect(threadsOf({ OMPI_COMM_WORLD_LOCAL_SIZE: '1000' })).toBe('0 1');
+      expect(threadsOf({ MPI_LOCALNRANKS: '1', SKEIN_THREADS: '3' })).toBe('0 3');
+      expect(threadsOf({ SLURM_CPUS_PER_TASK: '7' })).toBe('0 7');
+      expect(threadsOf({})).toBe('0');
+    });
+
+    it('does without the folder for errors where there is none', () => {
+      expect(threadsOf({ PMI_RANK: '1', SKEIN_THREADS: '3' }, 'first')).toBe('0');
+      expect(threadsOf({ PMI_RANK: '0', SKEIN_THREADS: '3' }, 'first')).toBe('0 3');
+    });
   });
 
   it('wraps the command when only rank 0 may speak', () => {

@@ -29,44 +29,76 @@ export interface LaunchCommand {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Runs a command with the output of rank 0 only. `exec` keeps one process for each rank, so signals reach the right one. */
+/** On other machines only the rank itself can see how many cores there are and with how many ranks it shares them. */
+const shareScript = [
+  'for local in "$OMPI_COMM_WORLD_LOCAL_SIZE" "$MPI_LOCALNRANKS"; do [ -n "$local" ] && break; done',
+  'threads=$SLURM_CPUS_PER_TASK',
+  '[ -z "$threads" ] && [ -n "$local" ] && threads=$(($(nproc || getconf _NPROCESSORS_ONLN) / local))',
+  'if [ -z "$SKEIN_THREADS" ] && [ -n "$threads" ]; then',
+  '  [ "$threads" -lt 1 ] && threads=1',
+  '  export SKEIN_THREADS=$threads',
+  'fi',
+];
+
+/** Runs a command with the output of rank 0 only; errors of the others go to a folder if this machine has it. */
 const quietScript = [
   // The first of these that is set.
   'for rank in "$OMPI_COMM_WORLD_RANK" "$PMI_RANK" "$SLURM_PROCID" 0; do [ -n "$rank" ] && break; done',
-  'folder=$1; shift',
   'if [ "$rank" = 0 ]; then exec "$@"; fi',
-  'if [ -n "$folder" ]; then exec "$@" >/dev/null 2>"$folder/rank-$rank"; fi',
+  'if [ -n "$folder" ] && [ -d "$folder" ]; then exec "$@" >/dev/null 2>"$folder/rank-$rank"; fi',
   'exec "$@" >/dev/null',
-].join('\n');
+];
+
+/** What schedulers and settings of MPI say about hosts; ranks may then be on other machines without `--hosts`. */
+const hostLists = [
+  'OMPI_MCA_orte_default_hostfile',
+  'PRTE_MCA_prte_default_hostfile',
+  'HYDRA_HOST_FILE',
+  'PBS_NODEFILE',
+  'PE_HOSTFILE',
+  'LSB_HOSTS',
+];
+
+function isSpread({ env, hosts, kind }: LaunchPlan): boolean {
+  const nodes = Number(env.SLURM_JOB_NUM_NODES ?? env.SLURM_NNODES ?? 1);
+  return (
+    hosts !== undefined || kind === 'srun' || nodes > 1 || hostLists.some((name) => env[name] !== undefined)
+  );
+}
 
 export function launchCommand(plan: LaunchPlan): LaunchCommand {
   const { kind, ranks, output, errorFolder, command } = plan;
-  const quiet = output === 'first' && ranks > 1;
-  const inner = quiet ? ['sh', '-c', quietScript, 'sh', errorFolder ?? '', ...command] : [...command];
   const env = threadShare(plan);
   const flags = { openmpi: openMpiFlags, mpich: mpichFlags, srun: srunFlags }[kind](plan, env);
-  return { program: plan.program, args: [...flags, ...inner], env };
+  // `exec` keeps one process for each rank, so that signals reach the right one.
+  const script = [
+    ...(isSpread(plan) ? shareScript : []),
+    ...(output === 'first' && ranks > 1 ? quietScript : isSpread(plan) ? ['exec "$@"'] : []),
+  ];
+  const shell = ['sh', '-c', ['folder=$1; shift', ...script].join('\n'), 'sh', errorFolder ?? ''];
+  return { program: plan.program, args: [...flags, ...(script.length > 0 ? shell : []), ...command], env };
 }
 
 /** On one machine the ranks share its cores. */
-function threadShare({ env, hosts, cores, ranks, kind }: LaunchPlan): Record<string, string> {
-  if (env.SKEIN_THREADS !== undefined || hosts !== undefined || kind === 'srun') return {};
+function threadShare(plan: LaunchPlan): Record<string, string> {
+  const { env, cores, ranks } = plan;
+  if (env.SKEIN_THREADS !== undefined || isSpread(plan)) return {};
   return { SKEIN_THREADS: String(Math.max(1, Math.floor(cores / ranks))) };
 }
 
 function openMpiFlags(plan: LaunchPlan, added: Readonly<Record<string, string>>): string[] {
   const flags = ['-n', String(plan.ranks), '--bind-to', 'none'];
   if (plan.isRoot) flags.push('--allow-run-as-root');
-  if (plan.hosts !== undefined) {
-    flags.push('--host', plan.hosts);
+  if (plan.hosts !== undefined) flags.push('--host', plan.hosts);
+  if (isSpread(plan)) {
     // Other machines get no environment but what is named.
     const named = Object.keys({ ...plan.env, ...added }).filter((name) => /^(SKEIN|OMP)_/.test(name));
     for (const name of named) flags.push('-x', name);
-  } else if (plan.ranks > plan.cores / 2) {
+  } else {
     // Open MPI counts cores, we count hardware threads: at half of them its slots may be used up.
-    flags.push('--oversubscribe');
+    if (plan.ranks > plan.cores / 2) flags.push('--oversubscribe');
+    if (plan.ranks > plan.cores) flags.push('--mca', 'mpi_yield_when_idle', '1');
   }
-  if (plan.hosts === undefined && plan.ranks > plan.cores) flags.push('--mca', 'mpi_yield_when_idle', '1');
   if (plan.output === 'all') flags.push('--tag-output');
   return flags;
 }

@@ -50,7 +50,7 @@ export async function runCommand(
 
 async function launch(command: readonly string[], options: RunCommand): Promise<number> {
   const { kind, program } = findLauncher(options.launcher);
-  const { workers = 1, hosts, allOutput } = options;
+  const { hosts, allOutput, workers = countSlots(hosts) } = options;
   const errorFolder =
     hosts === undefined && kind !== 'srun' ? mkdtempSync(join(tmpdir(), 'skein-run-')) : null;
   try {
@@ -72,6 +72,13 @@ async function launch(command: readonly string[], options: RunCommand): Promise<
   } finally {
     if (errorFolder !== null) rmSync(errorFolder, { recursive: true, force: true });
   }
+}
+
+/** Workers that a list of hosts has room for: `a:2,b` is 3. */
+function countSlots(hosts: string | undefined): number {
+  if (hosts === undefined) return 1;
+  const slots = hosts.split(',').map((host) => Number(/:(\d+)$/.exec(host)?.[1] ?? 1));
+  return slots.reduce((sum, count) => sum + count, 0);
 }
 
 /** This program again, as it was started: with the loader of TypeScript when it runs from sources. */

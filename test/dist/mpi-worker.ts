@@ -42,6 +42,17 @@ const scenes: Readonly<Record<string, () => void | Promise<void>>> = {
     comm.close();
     say({ lengthAfterClose: table.length });
   },
+  large() {
+    const bytes = 2 ** 31 + 12;
+    const data = new Uint8Array(bytes);
+    const places = [0, 2 ** 31, bytes - 1];
+    if (comm.rank === 0) for (const [i, place] of places.entries()) data[place] = 5 + i;
+    comm.broadcast(data);
+    const seen = places.map((place) => data[place]);
+    const floats = new Float32Array(data.buffer).fill(comm.rank + 1);
+    comm.allReduce(floats);
+    say({ seen, sums: [0, floats.length >> 1, floats.length - 1].map((i) => floats[i]) });
+  },
   where() {
     say({ host: hostname() });
   },

@@ -62,7 +62,7 @@ interface Job {
 /** `skein run` on the first host, with two workers on each. */
 function skeinRun(...command: readonly string[]): Job {
   const list = hosts.map(({ address }) => `${address}:2`).join(',');
-  const line = [process.execPath, '--import', 'tsx', 'src/cli/main.ts', 'run', '-n', '4', '--hosts', list];
+  const line = [process.execPath, '--import', 'tsx', 'src/cli/main.ts', 'run', '--hosts', list];
   const whole = [...line, '--all-output', '--', ...command].map((word) => `'${word}'`).join(' ');
   const [program, ...args] = enter(alpha.space).split(' ');
   const child = spawn(program, [...args, 'sh', '-c', `hostname ${alpha.name}; exec ${whole}`], {

@@ -8,8 +8,15 @@ export function register(program: Command): void {
     .command('run')
     .description('run a command on several workers, with mpirun, mpiexec or srun')
     .argument('<command...>', "a command of Skein's (train …), or any other program after --")
-    .option('-n, --workers <n>', 'number of workers', positiveInteger)
-    .option('--hosts <list>', 'machines and workers on each: a:2,b:2; default: this one')
+    .option(
+      '-n, --workers <n>',
+      'number of workers; default: as many as --hosts names, else 1',
+      positiveInteger,
+    )
+    .option(
+      '--hosts <list>',
+      'machines and workers on each: a:2,b:2; default: what a scheduler gives, else this one',
+    )
     .option(
       '--launcher <program>',
       'mpirun, mpiexec, srun or the path of one; default: the first that is there',
@@ -21,7 +28,8 @@ export function register(program: Command): void {
       `
 skein run -n 4 train config.yaml          the same command on 4 workers
 skein run -n 2 -- node program.js         any program that opens a communicator
-srun -n 4 skein run train config.yaml     under Slurm; so does sbatch with skein run -n 4 …`,
+skein run --hosts a:2,b:2 train …         2 workers on each of two machines
+srun -n 4 skein run train config.yaml     under Slurm; or skein run -n 4 … in a batch script`,
     )
     .action(async (line: string[], options: RunCommand) => {
       const names = program.commands.map((command) => command.name());
