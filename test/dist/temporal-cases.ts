@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import {
   type Communicator,
   DistributedStore,
+  type Division,
   divideByPlace,
   NodeOwners,
   WorkerLoader,
@@ -14,7 +15,13 @@ import {
 import { TemporalGraph } from 'skein/graph';
 import { Adam } from 'skein/nn';
 import { TemporalNeighborSampler } from 'skein/sample';
-import { GeneralModel, partitionTemporal, SharedMailBox, TemporalNegatives } from 'skein/temporal';
+import {
+  GeneralModel,
+  partitionTemporal,
+  SharedMailBox,
+  type StoreFactory,
+  TemporalNegatives,
+} from 'skein/temporal';
 import { manualSeed, randomState } from 'skein/tensor';
 import { families, makeEvents, numNodes, numUsers } from '../temporal/stream.js';
 
@@ -29,7 +36,7 @@ export const digestBox = (mailbox: SharedMailBox | null): string =>
   mailbox === null ? 'none' : digest(...Object.values(mailbox.snapshot().arrays));
 
 /** Models with dropout: masks must not depend on the number of workers either. */
-const dropping = Object.entries(families).map(
+export const dropping = Object.entries(families).map(
   ([name, file]) => [name, file.replace('epoch: ', 'dropout: 0.2, att_dropout: 0.2, epoch: ')] as const,
 );
 
@@ -48,6 +55,9 @@ export interface WorkerRigOptions {
   readonly batchSize?: number;
   readonly count?: number;
   readonly chunks?: number;
+  /** Where state lies, and who computes what; by default with owners, and chunks by place. */
+  readonly store?: StoreFactory;
+  readonly division?: Division;
 }
 
 export function workerRig(comm: Communicator, file: string, options: WorkerRigOptions = {}): WorkerRig {
@@ -62,7 +72,8 @@ export function workerRig(comm: Communicator, file: string, options: WorkerRigOp
       : new SharedMailBox({
           ...{ numNodes, memoryParam: memory, dimEdgeFeat: graph.featureWidth },
           edgeFeatures: () => graph.features,
-          store: (sizes, combine) => new DistributedStore(sizes, combine, { comm, owners }),
+          store:
+            options.store ?? ((sizes, combine) => new DistributedStore(sizes, combine, { comm, owners })),
         });
   const optimizer = new Adam(model.parameters(), { lr: 0.01 });
   const runtime = new WorkerRuntime({
@@ -73,7 +84,7 @@ export function workerRig(comm: Communicator, file: string, options: WorkerRigOp
   const negatives = new TemporalNegatives(graph, { pool, seed: 3, amount: 2 });
   const loader = (chunks: number): WorkerLoader =>
     new WorkerLoader(graph, {
-      ...{ comm, mailbox, division: divideByPlace(chunks, comm.size) },
+      ...{ comm, mailbox, division: options.division ?? divideByPlace(chunks, comm.size) },
       sampler: new TemporalNeighborSampler(graph, {
         ...{ fanouts: sampling.neighbor, strategy: sampling.strategy, propTime: sampling.prop_time, seed: 1 },
       }),
@@ -94,7 +105,7 @@ export function workerRig(comm: Communicator, file: string, options: WorkerRigOp
 }
 
 /** Two epochs of training, then the stream once more without learning. */
-async function trainAndJudge(rig: WorkerRig): Promise<string> {
+export async function trainAndJudge(rig: WorkerRig): Promise<string> {
   const before = JSON.stringify(randomState());
   const losses: number[] = [];
   for (let epoch = 0; epoch < 2; epoch++) {

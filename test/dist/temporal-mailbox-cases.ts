@@ -32,11 +32,11 @@ function makeBox(comm: Communicator, owners = NodeOwners.ranges(numNodes, comm.s
   return { box, store: store as DistributedStore };
 }
 
-const ids = (...nodes: number[]): Int32Array => Int32Array.from(nodes);
+export const ids = (...nodes: number[]): Int32Array => Int32Array.from(nodes);
 const every = Int32Array.from({ length: numNodes }, (_, v) => v);
 
 /** Memory [value, value] and mail [value + 10 …] of each node, at one time. */
-function deltaOf(
+export function deltaOf(
   nodes: Int32Array,
   value: (node: number, i: number) => number,
   time: (i: number) => number,
@@ -82,7 +82,7 @@ function dealt(delta: StateDelta, order: readonly number[], comm: Communicator):
   };
 }
 
-const nothing = (): StateDelta =>
+export const nothing = (): StateDelta =>
   deltaOf(
     ids(),
     () => 0,

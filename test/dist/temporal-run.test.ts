@@ -118,6 +118,24 @@ describe.skipIf(!hasMpi)('runs', () => {
     120_000,
   );
 
+  it.each(['stale_cache', 'local'])(
+    'with %s repeat themselves, also when one rank was killed',
+    async (consistency) => {
+      const settings = [...long, `--distributed.temporal.consistency=${consistency}`];
+      const whole = prepare('tgn', `${consistency}-whole`);
+      expect((await train(whole, 2, settings)).code).toBe(0);
+      const given = prepare('tgn', consistency);
+      const kill = {
+        after: 5,
+        with: (_: number, [, victim]: readonly number[]) => process.kill(victim, 'SIGKILL'),
+      };
+      expect((await train(given, 2, settings, kill)).code).not.toBe(0);
+      expect((await train(given, 2, [...settings, resume])).code).toBe(0);
+      expect(outcome(given)).toEqual(outcome(whole));
+    },
+    120_000,
+  );
+
   it('with a number of workers that does not divide the chunks is refused by one sentence', async () => {
     const { code, err } = await train(prepare('tgn', 'three'), 3, []);
     expect(code).not.toBe(0);

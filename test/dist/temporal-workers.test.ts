@@ -8,8 +8,9 @@ import { families, makeEvents, makeRig, scoresOf } from '../temporal/stream.js';
 import { hasMpi, launch } from './launch.js';
 import { temporalCases, workerRig } from './temporal-cases.js';
 import { mailboxCases } from './temporal-mailbox-cases.js';
+import { replicaCases } from './temporal-replica-cases.js';
 
-const cases = [...temporalCases, ...mailboxCases];
+const cases = [...temporalCases, ...mailboxCases, ...replicaCases];
 const comm = new SelfCommunicator();
 const alone = new Map<string, string>();
 

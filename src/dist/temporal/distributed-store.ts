@@ -5,25 +5,21 @@
  *
  * All calls are collective. A change that an owner refuses ends that worker with the reason, and so the job.
  */
-import { kernels, type TypedArray } from '../../native/index.js';
+import type { TypedArray } from '../../native/index.js';
 import type { PlainDelta } from '../../temporal/mailbox/check-delta.js';
 import { LocalStore } from '../../temporal/mailbox/local-store.js';
 import { LatestFinder } from '../../temporal/mailbox/merge.js';
+import { latestRows } from '../../temporal/mailbox/pick-delta.js';
 import { type ReadArrays, readRows } from '../../temporal/mailbox/read-rows.js';
 import { disposeRows, type MailBoxRows } from '../../temporal/mailbox/rows.js';
-import {
-  type StateName,
-  type StateSizes,
-  stateNames,
-  stateType,
-  stateWidths,
-} from '../../temporal/mailbox/state.js';
+import { type StateName, type StateSizes, stateWidths } from '../../temporal/mailbox/state.js';
 import type { StateStore, WholeFeatures } from '../../temporal/mailbox/state-store.js';
 import { NodeIndex } from '../../temporal/node-index.js';
 import type { CommHandle, Communicator } from '../comm/communicator.js';
 import type { NodeOwners } from './node-owners.js';
-import { latestRows, routeDelta } from './route-delta.js';
-import { exchangeOffsets, gatherAll, startRows } from './row-exchange.js';
+import { gatherDelta, gatherOwned, pickNodes } from './owned-arrays.js';
+import { routeDelta } from './route-delta.js';
+import { exchangeOffsets, startRows } from './row-exchange.js';
 
 /** Rows that left this worker since the beginning, without those it owns itself. */
 export interface StoreTraffic {
@@ -108,37 +104,16 @@ export class DistributedStore implements StateStore {
   settle(): void {}
 
   copy(): Record<StateName, TypedArray> {
-    const own = this.#local.copy();
-    const widths = stateWidths(this.#sizes);
-    const workers = Array.from({ length: this.#comm.size }, (_, q) => this.#owners.nodesOf(q));
-    const entries = stateNames.map((name) => {
-      const all = new (stateType(this.#sizes, name))(this.#sizes.numNodes * widths[name]);
-      const rowBytes = widths[name] * all.BYTES_PER_ELEMENT;
-      const parts = this.#comm.allGather(own[name] as Float32Array);
-      for (const [q, nodes] of workers.entries())
-        if (rowBytes > 0) kernels().putRows(parts[q], nodes, all, nodes.length, rowBytes);
-      return [name, all];
-    });
-    return Object.fromEntries(entries) as Record<StateName, TypedArray>;
+    return gatherOwned(this.#comm, this.#owners, this.#sizes, this.#local.copy());
   }
 
   load(arrays: Readonly<Record<string, TypedArray>>): void {
-    const nodes = this.#owners.nodesOf(this.#comm.rank);
-    const widths = stateWidths(this.#sizes);
-    const own = stateNames.map((name) => {
-      const rows = new (stateType(this.#sizes, name))(nodes.length * widths[name]);
-      const rowBytes = widths[name] * rows.BYTES_PER_ELEMENT;
-      if (rowBytes > 0) kernels().gatherRows(arrays[name], nodes, rows, nodes.length, rowBytes);
-      return [name, rows];
-    });
-    this.#local.load(Object.fromEntries(own));
+    this.#local.load(pickNodes(this.#sizes, arrays, this.#owners.nodesOf(this.#comm.rank)));
     this.#routed = null;
   }
 
   gatherPending(delta: PlainDelta): PlainDelta {
-    const names = Object.keys(delta) as (keyof PlainDelta)[];
-    const entries = names.map((name) => [name, gatherAll(this.#comm, delta[name] as Float32Array)]);
-    return Object.fromEntries(entries) as PlainDelta;
+    return gatherDelta(this.#comm, delta);
   }
 
   /** Rows of the owners' arrays, in the order asked for. */

@@ -2,9 +2,8 @@
  * Every row of a change to the owner of its node, once. Two phases: numbers of rows, then the rows. What arrives is in the
  * order of ranks, with rows of the owner's arrays in place of nodes; the outcome of the merge does not depend on it.
  */
-import { type FloatArray, kernels, type TypedArray } from '../../native/index.js';
+import { kernels, type TypedArray } from '../../native/index.js';
 import type { PlainDelta } from '../../temporal/mailbox/check-delta.js';
-import type { LatestFinder } from '../../temporal/mailbox/merge.js';
 import type { CommHandle, Communicator } from '../comm/communicator.js';
 import type { NodeOwners, OwnedRows } from './node-owners.js';
 import { exchangeOffsets, startRows } from './row-exchange.js';
@@ -57,35 +56,6 @@ export function routeDelta(
   const away = ({ offsets, rows }: OwnedRows): number =>
     rows.length - (offsets[comm.rank + 1] - offsets[comm.rank]);
   return { own, memoryRows: away(memory), mailRows: away(mail) };
-}
-
-/** The rows of a change that count: of every node the one of the greatest (time, event). */
-export function latestRows(delta: PlainDelta, finder: LatestFinder): PlainDelta {
-  const memory = finder.find(delta.nodes, delta.memoryTime, delta.memoryEvents).rows;
-  const mail = finder.find(delta.mailNodes, delta.mailTime, delta.mailEvents).rows;
-  return pickDelta(delta, memory, mail);
-}
-
-/** Some rows of a change. */
-function pickDelta(delta: PlainDelta, memory: Int32Array, mail: Int32Array): PlainDelta {
-  const width = (rows: FloatArray, ids: Int32Array): number =>
-    ids.length === 0 ? 0 : rows.length / ids.length;
-  return {
-    nodes: picked(delta.nodes, memory, 1),
-    memory: picked(delta.memory, memory, width(delta.memory, delta.nodes)),
-    memoryTime: picked(delta.memoryTime, memory, 1),
-    memoryEvents: picked(delta.memoryEvents, memory, 1),
-    mailNodes: picked(delta.mailNodes, mail, 1),
-    mail: picked(delta.mail, mail, width(delta.mail, delta.mailNodes)),
-    mailTime: picked(delta.mailTime, mail, 1),
-    mailEvents: picked(delta.mailEvents, mail, 1),
-  };
-}
-
-function picked<T extends TypedArray>(rows: T, ids: Int32Array, width: number): T {
-  const out = new (rows.constructor as new (length: number) => T)(ids.length * width);
-  if (out.length > 0) kernels().gatherRows(rows, ids, out, ids.length, width * rows.BYTES_PER_ELEMENT);
-  return out;
 }
 
 /** Row i goes to `places[i]`. */

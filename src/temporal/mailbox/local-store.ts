@@ -1,7 +1,8 @@
 /** The rows of a mailbox in the memory of this process. */
 import type { TypedArray } from '../../native/index.js';
-import { checkClock, type PlainDelta } from './check-delta.js';
+import { checkClock, latestSlot, type PlainDelta } from './check-delta.js';
 import { LatestFinder } from './merge.js';
+import { pickDelta } from './pick-delta.js';
 import { readRows } from './read-rows.js';
 import type { MailBoxRows } from './rows.js';
 import {
@@ -71,6 +72,21 @@ export class LocalStore implements StateStore {
   write(where: string, delta: PlainDelta, features: Float32Array | null): void {
     this.check(where, delta);
     this.#writer.write(this.#state, this.#sizes, delta, features);
+  }
+
+  /** The rows of a change that are not earlier than what is there. */
+  current(delta: PlainDelta): PlainDelta {
+    const state = this.#state;
+    const { slots } = this.#sizes;
+    const { nodes, memoryTime, mailNodes, mailTime } = delta;
+    const rowsWhere = (ids: Int32Array, keep: (row: number) => boolean): Int32Array =>
+      Int32Array.from(ids.keys()).filter(keep);
+    const memory = rowsWhere(nodes, (row) => memoryTime[row] >= state.memoryTime[nodes[row]]);
+    const mail = rowsWhere(mailNodes, (row) => {
+      const node = mailNodes[row];
+      return state.count[node] === 0 || mailTime[row] >= state.mailTime[latestSlot(state, slots, node)];
+    });
+    return pickDelta(delta, memory, mail);
   }
 
   settle(): void {}

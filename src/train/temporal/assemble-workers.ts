@@ -1,19 +1,30 @@
 /**
  * The same for one of several workers. `exact`: batches are cut into a fixed number of chunks, so that every bit is the same
  * for any number of workers that divides it; judging needs no chunks, since a score depends on its own rows alone.
+ * `stale_cache` and `local` trade that for fewer messages: events go to the worker that has their state.
  */
 import {
+  type Communicator,
   DistributedStore,
   type Division,
   defaultChunks,
+  divideByOwner,
   divideByPlace,
   NodeOwners,
+  ReplicaStore,
+  SeparateStore,
   type WorkerBatch,
   type WorkerGroup,
   WorkerLoader,
   WorkerRuntime,
 } from '../../dist/index.js';
-import type { StoreFactory, TemporalPart } from '../../temporal/index.js';
+import {
+  type PartitionAlgorithm,
+  partitionTemporal,
+  type StoreFactory,
+  type TemporalPart,
+} from '../../temporal/index.js';
+import { type DistributedConfig, defaultDistributed } from '../config/index.js';
 import { partsOf, type TemporalAssembly } from './assemble.js';
 import type { OpenedStream } from './open-stream.js';
 import type { TemporalRunConfig } from './run-config.js';
@@ -30,7 +41,7 @@ export function assembleWorkers(
   stream: OpenedStream,
   { comm }: WorkerGroup,
 ): TemporalAssembly<WorkerBatch> {
-  const sharing = exactSharing(stream, comm);
+  const sharing = sharingOf(config, stream, comm);
   const { model, mailbox, optimizer, runtimeOptions, loaderOptions } = partsOf(config, stream, sharing.store);
   const loader = (part: TemporalPart | null): WorkerLoader => {
     const { graph, ...options } = loaderOptions(part);
@@ -48,11 +59,63 @@ export function assembleWorkers(
   };
 }
 
-function exactSharing({ graph }: OpenedStream, comm: WorkerGroup['comm']): Sharing {
+function sharingOf({ distributed }: TemporalRunConfig, stream: OpenedStream, comm: Communicator): Sharing {
+  const { temporal, partition_algorithm } = distributed ?? defaultDistributed();
+  switch (temporal.consistency) {
+    case 'exact':
+      return exactSharing(stream, comm);
+    case 'stale_cache':
+      return staleSharing(stream, comm, temporal);
+    case 'local':
+      return localSharing(stream, comm, partition_algorithm);
+  }
+}
+
+function exactSharing({ graph }: OpenedStream, comm: Communicator): Sharing {
   const owners = NodeOwners.inTurn(graph.numNodes, comm.size);
   return {
     train: divideByPlace(defaultChunks, comm.size),
     judge: divideByPlace(comm.size, comm.size),
     store: (sizes, combine) => new DistributedStore(sizes, combine, { comm, owners }),
   };
+}
+
+/** The busiest nodes are on every worker, so that most events need no row of another. */
+function staleSharing(
+  stream: OpenedStream,
+  comm: Communicator,
+  { cosine_threshold, max_skip, shared_nodes }: DistributedConfig['temporal'],
+): Sharing {
+  const { owners, division, sharedNodes } = byParts(stream, comm, 'speed', shared_nodes);
+  const settings = { sharedNodes, minDistance: cosine_threshold, maxSkip: max_skip };
+  return {
+    ...{ train: division, judge: division },
+    store: (sizes, combine) => new ReplicaStore(sizes, combine, { comm, owners, ...settings }),
+  };
+}
+
+function localSharing(
+  stream: OpenedStream,
+  comm: Communicator,
+  algorithm: DistributedConfig['partition_algorithm'],
+): Sharing {
+  const { owners, division } = byParts(stream, comm, algorithm === 'metis' ? 'metis_for_tgnn' : algorithm, 0);
+  return {
+    ...{ train: division, judge: division },
+    store: (sizes, combine) => new SeparateStore(sizes, combine, { comm, owners }),
+  };
+}
+
+/** Events and nodes by parts of the training events, which every worker makes for itself: they are the same. */
+function byParts(
+  { graph, split }: OpenedStream,
+  comm: Communicator,
+  algo: PartitionAlgorithm,
+  hotRatio: number,
+) {
+  const { master, edgeOwner, sharedNodes } = partitionTemporal(graph, {
+    ...{ algo, hotRatio, numParts: comm.size, trainEnd: split.trainEnd },
+  });
+  const owners = NodeOwners.ofParts(master, comm.size, comm.size);
+  return { owners, sharedNodes, division: divideByOwner((row) => edgeOwner[row]) };
 }

@@ -1,0 +1,66 @@
+/** The arrays of a mailbox from and to its owners, whole: for snapshots, which are the same for any number of workers. */
+import { kernels, type TypedArray } from '../../native/index.js';
+import type { PlainDelta } from '../../temporal/mailbox/check-delta.js';
+import {
+  type StateName,
+  type StateSizes,
+  stateNames,
+  stateType,
+  stateWidths,
+} from '../../temporal/mailbox/state.js';
+import type { Communicator } from '../comm/communicator.js';
+import type { NodeOwners } from './node-owners.js';
+import { gatherAll } from './row-exchange.js';
+
+export type NamedArrays = Record<StateName, TypedArray>;
+
+/** The rows of all nodes, from those that each worker owns, on every worker. */
+export function gatherOwned(
+  comm: Communicator,
+  owners: NodeOwners,
+  sizes: StateSizes,
+  own: Readonly<NamedArrays>,
+): NamedArrays {
+  const workers = Array.from({ length: comm.size }, (_, q) => owners.nodesOf(q));
+  return eachArray(sizes, (name, width) => {
+    const all = new (stateType(sizes, name))(sizes.numNodes * width);
+    const parts = comm.allGather(own[name] as Float32Array);
+    for (const [q, nodes] of workers.entries()) putNodes(all, parts[q], nodes, width);
+    return all;
+  });
+}
+
+/** The rows of some nodes. */
+export function pickNodes(
+  sizes: StateSizes,
+  arrays: Readonly<Record<string, TypedArray>>,
+  nodes: Int32Array,
+): NamedArrays {
+  return eachArray(sizes, (name, width) => {
+    const rows = new (stateType(sizes, name))(nodes.length * width);
+    if (rows.length > 0)
+      kernels().gatherRows(arrays[name], nodes, rows, nodes.length, width * rows.BYTES_PER_ELEMENT);
+    return rows;
+  });
+}
+
+/** Writes rows of some nodes into arrays of all. */
+export function putNodes(all: TypedArray, rows: TypedArray, nodes: Int32Array, width: number): void {
+  if (rows.length > 0) kernels().putRows(rows, nodes, all, nodes.length, width * all.BYTES_PER_ELEMENT);
+}
+
+/** Makes every array, given its name and the elements of a row. */
+export function eachArray(
+  sizes: StateSizes,
+  make: (name: StateName, width: number) => TypedArray,
+): NamedArrays {
+  const widths = stateWidths(sizes);
+  return Object.fromEntries(stateNames.map((name) => [name, make(name, widths[name])])) as NamedArrays;
+}
+
+/** The changes of all workers as one, in the order of ranks. */
+export function gatherDelta(comm: Communicator, delta: PlainDelta): PlainDelta {
+  const names = Object.keys(delta) as (keyof PlainDelta)[];
+  const entries = names.map((name) => [name, gatherAll(comm, delta[name] as Float32Array)]);
+  return Object.fromEntries(entries) as PlainDelta;
+}

@@ -1,0 +1,218 @@
+/**
+ * Rows with their owners, but the busiest nodes (shared ones) on every worker: a worker reads and changes its replica of
+ * them at once and tells the others only of changes that `SyncFilter` finds worth it. What is told travels while the next
+ * batch is computed and is taken in after it, at the same step in every run: results repeat, but they depend on the
+ * number of workers, and replicas may differ by any amount until `settle`.
+ *
+ * `settle` makes all replicas equal: of each node the replica with the greatest (time, event) of memory, then of mail, is
+ * that of all, its owner's in particular. The opt-in stale mode; after Hotspot Memory Sharing (MemShare, PVLDB 18(9), 2025).
+ */
+import type { TypedArray } from '../../native/index.js';
+import { type SyncCounts, SyncFilter } from '../../temporal/index.js';
+import type { PlainDelta } from '../../temporal/mailbox/check-delta.js';
+import { LocalStore } from '../../temporal/mailbox/local-store.js';
+import { LatestFinder } from '../../temporal/mailbox/merge.js';
+import { latestRows, pickDelta } from '../../temporal/mailbox/pick-delta.js';
+import { readRows } from '../../temporal/mailbox/read-rows.js';
+import { disposeRows, type MailBoxRows } from '../../temporal/mailbox/rows.js';
+import { type StateName, type StateSizes, stateWidths } from '../../temporal/mailbox/state.js';
+import type { StateStore, WholeFeatures } from '../../temporal/mailbox/state-store.js';
+import { NodeIndex } from '../../temporal/node-index.js';
+import { fromTypedArray } from '../../tensor/index.js';
+import type { Communicator } from '../comm/communicator.js';
+import { DistributedStore, type DistributedStoreOptions } from './distributed-store.js';
+import { joinRead } from './join-read.js';
+import { latestReplicas } from './latest-replicas.js';
+import { type News, sendNews } from './news.js';
+import { gatherDelta, type NamedArrays, pickNodes, putNodes } from './owned-arrays.js';
+
+export interface ReplicaStoreOptions extends DistributedStoreOptions {
+  /** Nodes with a replica on every worker, each once. */
+  readonly sharedNodes: Int32Array;
+  /** As in `SyncFilter`. */
+  readonly minDistance?: number;
+  readonly maxSkip?: number;
+}
+
+/** A change in two: of shared nodes, by their place among these, and of others. */
+interface Halves {
+  readonly shared: PlainDelta;
+  readonly others: PlainDelta;
+}
+
+export class ReplicaStore implements StateStore {
+  readonly collective = true;
+  readonly #comm: Communicator;
+  readonly #owned: DistributedStore;
+  readonly #shared: Int32Array;
+  readonly #places: Int32Array;
+  readonly #replicas: LocalStore;
+  readonly #filter: SyncFilter;
+  readonly #combine: 'last' | 'mean';
+  readonly #finder = new LatestFinder();
+  readonly #index: NodeIndex;
+  #sizes: StateSizes;
+  #halves: (Halves & { readonly delta: PlainDelta }) | null = null;
+  #news: News | null = null;
+  /** Of events, as last given: news that come at the end need them as well. */
+  #features: Float32Array | null = null;
+
+  constructor(sizes: StateSizes, combine: 'last' | 'mean', options: ReplicaStoreOptions) {
+    const { comm, sharedNodes, minDistance, maxSkip } = options;
+    this.#comm = comm;
+    this.#sizes = sizes;
+    this.#combine = combine;
+    this.#owned = new DistributedStore(sizes, combine, options);
+    this.#shared = sharedNodes.slice();
+    this.#places = new Int32Array(sizes.numNodes).fill(-1);
+    for (const [place, node] of sharedNodes.entries()) this.#places[node] = place;
+    const own = { ...sizes, numNodes: sharedNodes.length };
+    this.#replicas = new LocalStore(own, combine, (place) => sharedNodes[place]);
+    this.#index = new NodeIndex(sizes.numNodes);
+    this.#filter = new SyncFilter({
+      ...{ numNodes: own.numNodes, sharedNodes: sharedNodes.map((_, place) => place), width: sizes.width },
+      ...(minDistance === undefined ? {} : { minDistance }),
+      ...(maxSkip === undefined ? {} : { maxSkip }),
+    });
+  }
+
+  get bytes(): number {
+    return this.#owned.bytes + this.#replicas.bytes;
+  }
+
+  get takesPending(): boolean {
+    return this.#comm.rank === 0;
+  }
+
+  /** Changes of shared nodes that this worker told the others, or kept to itself. */
+  get counts(): SyncCounts {
+    return this.#filter.counts;
+  }
+
+  get traffic(): DistributedStore['traffic'] {
+    return this.#owned.traffic;
+  }
+
+  reset(): void {
+    this.#news?.wait();
+    this.#news = null;
+    this.#halves = null;
+    this.#owned.reset();
+    this.#replicas.reset();
+    this.#filter.reset();
+  }
+
+  /** New nodes are nobody's replicas. */
+  grow(numNodes: number): void {
+    this.#owned.grow(numNodes);
+    this.#sizes = { ...this.#sizes, numNodes };
+  }
+
+  read(lists: readonly Int32Array[], whole: WholeFeatures | null): MailBoxRows[] {
+    const { nodes, positions } = this.#index.unique(lists);
+    const isShared = (node: number): boolean => this.#place(node) >= 0;
+    const others = nodes.filter((node) => !isShared(node));
+    const [theirs] = this.#owned.read([others], null);
+    const [replicas] = this.#replicas.read([nodes.filter(isShared).map((node) => this.#place(node))], null);
+    const arrays = joinRead(theirs, replicas);
+    for (const rows of [theirs, replicas]) disposeRows(rows);
+    let next = 0;
+    let nextShared = others.length;
+    const at = nodes.map((node) => (isShared(node) ? nextShared++ : next++));
+    return lists.map((ids, i) => {
+      const rows = positions[i].map((position) => at[position]);
+      return readRows(arrays, this.#sizes, rows, ids.slice(), whole);
+    });
+  }
+
+  check(where: string, delta: PlainDelta): void {
+    const halves = this.#split(delta);
+    this.#replicas.check(where, this.#replicas.current(halves.shared));
+    this.#owned.check(where, halves.others);
+    this.#halves = { ...halves, delta };
+  }
+
+  write(where: string, delta: PlainDelta, features: Float32Array | null): void {
+    const { shared, others } = this.#halves?.delta === delta ? this.#halves : this.#split(delta);
+    this.#halves = null;
+    this.#features = features;
+    this.#takeNews();
+    this.#owned.write(where, others, features);
+    this.#replicas.write(where, this.#replicas.current(shared), features);
+    this.#news = sendNews(this.#comm, this.#sizes.width, this.#worthTelling(shared));
+  }
+
+  settle(): void {
+    this.#takeNews();
+    const replicas = this.#replicas.copy();
+    const sizes = { ...this.#sizes, numNodes: this.#shared.length };
+    this.#setReplicas(latestReplicas(this.#comm, sizes, replicas));
+  }
+
+  copy(): Record<StateName, TypedArray> {
+    this.settle();
+    const all = this.#owned.copy();
+    const replicas = this.#replicas.copy();
+    const widths = stateWidths(this.#sizes);
+    for (const name of Object.keys(all) as StateName[])
+      putNodes(all[name], replicas[name], this.#shared, widths[name]);
+    return all;
+  }
+
+  load(arrays: Readonly<Record<string, TypedArray>>): void {
+    this.#news?.wait();
+    this.#news = null;
+    this.#halves = null;
+    this.#owned.load(arrays);
+    this.#setReplicas(pickNodes(this.#sizes, arrays, this.#shared));
+  }
+
+  gatherPending(delta: PlainDelta): PlainDelta {
+    return gatherDelta(this.#comm, delta);
+  }
+
+  /** All workers have these, so that each knows what the others know. */
+  #setReplicas(arrays: NamedArrays): void {
+    this.#replicas.load(arrays);
+    const memory = Float32Array.from(arrays.memory as Float32Array);
+    const places = this.#shared.map((_, place) => place);
+    this.#filter.markSent(places, fromTypedArray(memory, [places.length, this.#sizes.width]));
+  }
+
+  #place(node: number): number {
+    return node < this.#places.length ? this.#places[node] : -1;
+  }
+
+  #split(delta: PlainDelta): Halves {
+    const latest = this.#combine === 'last' ? latestRows(delta, this.#finder) : delta;
+    const rows = (ids: Int32Array, shared: boolean): Int32Array =>
+      Int32Array.from(ids.keys()).filter((row) => this.#place(ids[row]) >= 0 === shared);
+    const { nodes, mailNodes } = latest;
+    const shared = pickDelta(latest, rows(nodes, true), rows(mailNodes, true));
+    const toPlaces = (ids: Int32Array): Int32Array => ids.map((node) => this.#place(node));
+    return {
+      shared: { ...shared, nodes: toPlaces(shared.nodes), mailNodes: toPlaces(shared.mailNodes) },
+      others: pickDelta(latest, rows(nodes, false), rows(mailNodes, false)),
+    };
+  }
+
+  /** What came from the other workers since the last change. What was overtaken here meanwhile is dropped. */
+  #takeNews(): void {
+    const news = this.#news;
+    this.#news = null;
+    if (news === null) return;
+    this.#replicas.write('refresh', this.#replicas.current(news.wait()), this.#features);
+  }
+
+  /** Rows that the filter lets through, with their nodes' mail; mail without a change of memory always is. */
+  #worthTelling(shared: PlainDelta): PlainDelta {
+    const merged = latestRows(shared, this.#finder);
+    const memory = fromTypedArray(Float32Array.from(merged.memory), [merged.nodes.length, this.#sizes.width]);
+    const told = this.#filter.select(merged.nodes, memory);
+    const kept = new Set(merged.nodes);
+    for (const row of told) kept.delete(merged.nodes[row]);
+    const rowsOf = (ids: Int32Array): Int32Array =>
+      Int32Array.from(ids.keys()).filter((row) => !kept.has(ids[row]));
+    return pickDelta(shared, rowsOf(shared.nodes), rowsOf(shared.mailNodes));
+  }
+}
