@@ -7,8 +7,9 @@
  * weights, degrees.
  */
 import type { Offsets } from '../native/index.js';
-import { checkInteger, expected, ValueError } from '../util/errors.js';
+import { checkInteger, expected, StateError, ValueError } from '../util/errors.js';
 import { Adjacency, checkNodeIds } from './adjacency.js';
+import { type Graph, regroup } from './graph.js';
 import { LocalGraph } from './local-graph.js';
 
 /** The graph that a block was cut from. */
@@ -77,15 +78,28 @@ export class Block extends LocalGraph {
   }
 
   /** The edge of the parent graph behind each edge here. */
-  get parentEdgeIds(): Int32Array | null {
+  override get parentEdgeIds(): Int32Array | null {
     if (typeof this.#parentEdgeIds === 'function') this.#parentEdgeIds = this.#parentEdgeIds();
     return this.#parentEdgeIds;
   }
 
   /** Global ids of the destinations. */
-  get dstIds(): Int32Array | null {
+  override get dstIds(): Int32Array | null {
     const start = this.dstOffset ?? 0;
     return this.srcIds === null ? null : this.srcIds.subarray(start, start + this.numDstNodes);
+  }
+
+  override slotSources(): Int32Array {
+    const { srcIds } = this;
+    if (srcIds === null)
+      throw new StateError(
+        'slotSources: a block without srcIds has no nodes to look up. Give the layer features.',
+      );
+    return this.adjacency.indices.map((row) => srcIds[row]);
+  }
+
+  regrouped(offsets: Int32Array, order: Int32Array): Graph {
+    return regroup(this.adjacency, offsets, order);
   }
 
   withSelfLoops(): Block {

@@ -6,7 +6,7 @@
  * g.ndata.h = x;
  * g.updateAll(fn.copyU('h', 'm'), fn.mean('m', 'h'));
  */
-import type { Offsets } from '../native/index.js';
+import { kernels, type Offsets } from '../native/index.js';
 import { type Ids, Tensor } from '../tensor/index.js';
 import { toInt32 } from '../tensor/ops/common.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../util/errors.js';
@@ -120,10 +120,21 @@ export class Graph extends LocalGraph {
     return this.#looped;
   }
 
+  regrouped(offsets: Int32Array, order: Int32Array): Graph {
+    return regroup(this.adjacency, offsets, order);
+  }
+
   normDegrees(selfLoops: boolean): { readonly src: Float64Array; readonly dst: Float64Array } {
     const degrees = this.weightedInDegrees(selfLoops);
     return { src: degrees, dst: degrees };
   }
+}
+
+/** @see MessageGraph.regrouped */
+export function regroup({ indices, numSrc }: Adjacency, offsets: Int32Array, order: Int32Array): Graph {
+  const sources = new Int32Array(order.length);
+  kernels().gatherRows(indices, order, sources, order.length, 4);
+  return new Graph(Adjacency.trusted(offsets, sources, numSrc), true);
 }
 
 function sharedFrames(nodes: number, frames: Frames | null): Frames {

@@ -15,6 +15,7 @@ import { checkInteger, expected, ValueError } from '../util/errors.js';
 import type { Message, Reduce, ReduceName, UserMessage } from './fn.js';
 import { type Frame, makeFrame, withFramesRestored } from './frame.js';
 import { Graph, type GraphOptions } from './graph.js';
+import type { MessageGraph } from './message-graph.js';
 
 /** Source type, relation, destination type. */
 export type EdgeType = readonly [string, string, string];
@@ -122,22 +123,35 @@ export class HeteroGraph {
     steps: Readonly<Record<string, readonly [Message | UserMessage, Reduce]>>,
     across: ReduceName = 'sum',
   ): void {
-    const results = new Map<string, { type: string; field: string; tensors: Tensor[] }>();
-    for (const [name, [message, reduce]] of Object.entries(steps)) {
-      const type = this.canonical(name);
-      const graph = this.relation(type);
-      const result = graph.localScope(() => {
-        graph.updateAll(message, reduce);
-        return graph.dstdata[reduce.out];
-      });
-      const key = `${type[2]}\n${reduce.out}`;
-      const entry = results.get(key) ?? { type: type[2], field: reduce.out, tensors: [] };
-      entry.tensors.push(result);
-      results.set(key, entry);
+    multiUpdateAll(this, steps, across);
+  }
+
+  /** Nodes of a type that can be sources, and destinations: all of them. */
+  numSrcNodes(type: string): number {
+    return this.numNodes(type);
+  }
+
+  numDstNodes(type: string): number {
+    return this.numNodes(type);
+  }
+
+  /**
+   * All edges of several types into one node type as one graph, whose sources are those of each type in turn. Edge ids
+   * follow each other in the same order.
+   */
+  joined(types: readonly EdgeTypeName[]): Graph {
+    const src: Int32Array[] = [];
+    const dst: Int32Array[] = [];
+    let sources = 0;
+    for (const type of types) {
+      const edges = this.relation(type).edges();
+      const start = sources;
+      src.push(edges.src.map((node) => node + start));
+      dst.push(edges.dst);
+      sources += this.numNodes(this.canonical(type)[0]);
     }
-    for (const { type, field, tensors } of results.values()) {
-      this.nodes(type)[field] = combine(tensors, across);
-    }
+    const sides = { numSrc: sources, numDst: this.numNodes(this.canonical(types[0])[2]) };
+    return Graph.fromEdges(joinIds(src), joinIds(dst), sides);
   }
 
   /** With the relation `rev_<name>` in the other direction for every edge type. */
@@ -185,6 +199,44 @@ export class HeteroGraph {
     const graph = Graph.fromEdges(src, dst, { numNodes: nodes });
     return { graph, nodeType, edgeType, nodeOffsets: offsets };
   }
+}
+
+/** Graphs by edge type whose results meet in node types. */
+export interface Relations {
+  canonical(type: EdgeTypeName): EdgeType;
+  relation(type: EdgeTypeName): MessageGraph;
+}
+
+/** @see HeteroGraph.multiUpdateAll */
+export function multiUpdateAll(
+  graph: Relations,
+  steps: Readonly<Record<string, readonly [Message | UserMessage, Reduce]>>,
+  across: ReduceName,
+): void {
+  const results = new Map<string, { into: Frame; field: string; tensors: Tensor[] }>();
+  for (const [name, [message, reduce]] of Object.entries(steps)) {
+    const type = graph.canonical(name);
+    const relation = graph.relation(type);
+    const result = relation.localScope(() => {
+      relation.updateAll(message, reduce);
+      return relation.dstdata[reduce.out];
+    });
+    const key = `${type[2]}\n${reduce.out}`;
+    const entry = results.get(key) ?? { into: relation.dstdata, field: reduce.out, tensors: [] };
+    entry.tensors.push(result);
+    results.set(key, entry);
+  }
+  for (const { into, field, tensors } of results.values()) into[field] = combine(tensors, across);
+}
+
+function joinIds(parts: readonly Int32Array[]): Int32Array {
+  const all = new Int32Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
 }
 
 /** The one of `types` that a triple or a relation's name stands for. */

@@ -177,6 +177,19 @@ export abstract class LocalGraph implements MessageGraph {
     return this.toString();
   }
 
+  get dstIds(): Int32Array | null {
+    return null;
+  }
+
+  get parentEdgeIds(): Int32Array | null {
+    return null;
+  }
+
+  slotSources(): Int32Array {
+    return this.adjacency.indices;
+  }
+
+  abstract regrouped(offsets: Int32Array, order: Int32Array): LocalGraph;
   abstract withSelfLoops(): LocalGraph;
   abstract normDegrees(selfLoops: boolean): { readonly src: Float64Array; readonly dst: Float64Array };
 

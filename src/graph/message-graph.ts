@@ -92,4 +92,15 @@ export interface MessageGraph {
   slotWeights(dtype: 'f32' | 'f64'): Tensor | null;
   /** Whether some edge is a self loop. */
   hasSelfLoops(): boolean;
+  /** The edge of the whole graph behind each edge here, by edge id; null when this is no part of one. */
+  readonly parentEdgeIds: Int32Array | null;
+  /** The ids of the destinations in the whole graph that this is a part of; null when they are 0, 1, 2, … or not known. */
+  readonly dstIds: Int32Array | null;
+  /** The id of each slot's source in the whole graph that this is a part of. */
+  slotSources(): Int32Array;
+  /**
+   * The same edges and sources with other destinations: destination d gets the edges in slots order[offsets[d]] …
+   * order[offsets[d+1] − 1], which become its slots.
+   */
+  regrouped(offsets: Int32Array, order: Int32Array): MessageGraph;
 }

@@ -1,17 +1,25 @@
-/** From a worker's `PartitionData` to the graph that layers take. */
-import { Adjacency } from '../../graph/index.js';
-import type { Tensor } from '../../tensor/index.js';
-import { expected, ShapeError, ValueError } from '../../util/errors.js';
+/** From a worker's `PartitionData` to the graphs that layers take. */
+import { makeFrame } from '../../graph/frame.js';
+import type { Frame } from '../../graph/index.js';
+import { expected, ValueError } from '../../util/errors.js';
 import type { Communicator } from '../comm/communicator.js';
 import { currentCommunicator } from '../comm/current.js';
 import type { PartitionData } from '../partition/partition-data.js';
 import type { Lock } from '../single-node/lock.js';
 import type { PartitionDataManager } from '../single-node/partition-data-manager.js';
 import { enterSingleNode } from '../single-node/spilling-communicator.js';
-import { connectEdges } from './connect-edges.js';
 import { GraphShardManager } from './graph-shard-manager.js';
+import { HeteroGraphShardManager } from './hetero-graph-shard-manager.js';
 import { relationEdges } from './relation-edges.js';
 import { checkShardingOptions, type ShardingOptions } from './sharding-options.js';
+import {
+  checkWorkers,
+  edgeWeights,
+  ownNodes,
+  type Sides,
+  tripleOf,
+  workerRelation,
+} from './worker-relation.js';
 
 export interface FullGraphOptions extends ShardingOptions {
   /** The current communicator by default. */
@@ -36,32 +44,72 @@ export interface FullGraphOptions extends ShardingOptions {
  */
 export function constructFullGraph(pd: PartitionData, options: FullGraphOptions = {}): GraphShardManager {
   const where = 'constructFullGraph';
+  checkOneType(where, pd, 'constructHeteroGraph');
+  const [type] = pd.nodeTypeNames;
+  const ids = ownNodes(pd)[type];
   const comm = workerOf(where, options);
-  const checked = checkShardingOptions(where, options);
-  checkWorkers(where, pd, comm);
-  if (pd.nodeTypeNames.length !== 1 || pd.edgeTypeNames.length !== 1) {
-    const got = `${pd.nodeTypeNames.length} and ${pd.edgeTypeNames.length}`;
-    const hint = 'Use constructHeteroGraph.';
-    throw new ValueError(expected(where, 'one node type and one edge type', 'partitionData', got, hint));
-  }
-  const range = pd.nodeRanges[comm.rank];
-  const own = Int32Array.from({ length: range.end - range.start }, (_, row) => range.start + row);
-  const edges = relationEdges(pd, 0);
-  const { link, sources, usedIds } = connectEdges(comm, pd.nodeRanges, edges.src, own);
-  const dst = edges.dst.map((id) => id - range.start);
-  const adjacency = Adjacency.fromEdges(sources, dst, link.numUsed, own.length);
-  const weights = edgeWeights(where, edges.features, adjacency, options.edgeWeight);
-  const graph = new GraphShardManager(
-    { link, adjacency, usedIds, dstIds: own, tgtNodeRange: range, dstOffset: 0, weights },
-    checked,
-  );
-  for (const [name, rows] of Object.entries(edges.features)) graph.edata[name] = rows;
+  const sides = { src: ids, dst: ids, dstOffset: 0, frames: null };
+  const graph = fullRelation(where, comm, pd, 0, sides, options);
   rememberSource(graph, pd, options);
   return graph;
 }
 
+/**
+ * The whole graph of several node or edge types, for this worker. Collective.
+ *
+ * @example
+ * const graph = constructHeteroGraph(partitionData);
+ * const { paper } = new HeteroConv(layers).forward(graph, { author, paper });
+ */
+export function constructHeteroGraph(
+  pd: PartitionData,
+  options: FullGraphOptions = {},
+): HeteroGraphShardManager {
+  const where = 'constructHeteroGraph';
+  const comm = workerOf(where, options);
+  const nodes = ownNodes(pd);
+  const frames: Record<string, Frame> = {};
+  for (const type of pd.nodeTypeNames) frames[type] = makeFrame(`nodes('${type}')`, nodes[type].length);
+  const relations = pd.edgeTypeNames.map((name, t) => {
+    const type = tripleOf(name);
+    const [src, , dst] = type;
+    const dstOffset = src === dst ? 0 : null;
+    const sides = {
+      src: nodes[src],
+      dst: nodes[dst],
+      dstOffset,
+      frames: { src: frames[src], dst: frames[dst] },
+    };
+    return [type, fullRelation(where, comm, pd, t, sides, options)] as const;
+  });
+  return new HeteroGraphShardManager({
+    relations,
+    src: { ids: nodes, frames },
+    dst: { ids: nodes, frames },
+    partitionBook: pd.partitionBook,
+    nodeRanges: pd.nodeRanges,
+  });
+}
+
+function fullRelation(
+  where: string,
+  comm: Communicator,
+  pd: PartitionData,
+  type: number,
+  sides: Sides,
+  options: FullGraphOptions,
+): GraphShardManager {
+  const checked = checkShardingOptions(where, options);
+  checkWorkers(where, pd, comm);
+  const edges = relationEdges(pd, type);
+  const weights = edgeWeights(where, edges, options.edgeWeight);
+  const graph = new GraphShardManager(workerRelation(comm, pd, edges, sides, weights), checked);
+  for (const [name, rows] of Object.entries(edges.features)) graph.edata[name] = rows;
+  return graph;
+}
+
 /** The communicator to use; with a manager, the one that hands the machine over while it waits. */
-function workerOf(where: string, options: FullGraphOptions): Communicator {
+export function workerOf(where: string, options: FullGraphOptions): Communicator {
   const { comm = currentCommunicator(), partitionDataManager: manager, lock } = options;
   if (lock !== undefined && lock !== manager?.lock)
     throw new ValueError(expected(where, 'the lock of partitionDataManager', 'lock', 'another one'));
@@ -90,33 +138,9 @@ function rememberSource(graph: GraphShardManager, pd: PartitionData, options: Fu
     }
 }
 
-/** Refuses data that another number of workers was meant for. */
-export function checkWorkers(where: string, pd: PartitionData, comm: Communicator): void {
-  if (pd.nodeRanges.length !== comm.size) {
-    throw new ValueError(
-      expected(where, `data for ${comm.size} workers`, 'partitionData', pd.nodeRanges.length),
-    );
-  }
-  if (pd.rank !== comm.rank)
-    throw new ValueError(
-      expected(where, `data of worker ${comm.rank}`, 'partitionData', `that of ${pd.rank}`),
-    );
-}
-
-/** The named feature as weights by slot. */
-export function edgeWeights(
-  where: string,
-  features: Readonly<Record<string, Tensor>>,
-  adjacency: Adjacency,
-  name: string | undefined,
-): Float32Array | null {
-  if (name === undefined) return null;
-  if (!Object.hasOwn(features, name)) {
-    const known = Object.keys(features).join(', ') || 'none';
-    throw new ValueError(expected(where, `an edge feature (there are: ${known})`, 'edgeWeight', name));
-  }
-  const values = features[name].dataSync();
-  if (values.length !== adjacency.numEdges)
-    throw new ShapeError(expected(where, `${adjacency.numEdges} weights`, `feature ${name}`, values.length));
-  return Float32Array.from({ length: values.length }, (_, slot) => values[adjacency.edgeIds?.[slot] ?? slot]);
+export function checkOneType(where: string, pd: PartitionData, other: string): void {
+  if (pd.nodeTypeNames.length === 1 && pd.edgeTypeNames.length === 1) return;
+  const got = `${pd.nodeTypeNames.length} and ${pd.edgeTypeNames.length}`;
+  const want = 'one node type and one edge type';
+  throw new ValueError(expected(where, want, 'partitionData', got, `Use ${other}.`));
 }

@@ -13,7 +13,7 @@ import type { FloatArray } from '../../native/index.js';
 import { expected, StateError, ValueError } from '../../util/errors.js';
 import type { Communicator } from '../comm/communicator.js';
 import type { NodeRange } from '../partition/partition-data.js';
-import { type RowLink, type Traffic, trafficOf } from './row-link.js';
+import { joinLinks, type RowLink, type Traffic, trafficOf } from './row-link.js';
 
 /** What a distributed graph is made of. */
 export interface DistributedEdges {
@@ -24,6 +24,8 @@ export interface DistributedEdges {
   readonly usedIds: Int32Array;
   /** Global ids of the destinations. */
   readonly dstIds: Int32Array;
+  /** The edge of the worker's whole part behind each edge, where this is less than it. */
+  readonly parentEdgeIds?: Int32Array | null;
   /** The ids this worker owns. */
   readonly tgtNodeRange: NodeRange;
   /** Own row at which the destinations begin; null when they are other nodes. */
@@ -70,12 +72,22 @@ export abstract class DistributedGraph extends LocalGraph {
   }
 
   /** Global ids of the destinations. */
-  get dstIds(): Int32Array {
+  override get dstIds(): Int32Array {
     return this.seeds;
   }
 
+  override get parentEdgeIds(): Int32Array | null {
+    return this.#edges.parentEdgeIds ?? null;
+  }
+
+  /** Nodes of this worker, where sources and destinations are the same. */
+  get numNodes(): number {
+    if (this.numSrcNodes === this.numDstNodes && this.dstOffset === 0) return this.numDstNodes;
+    throw new StateError('numNodes: sources and destinations differ here. Use numSrcNodes and numDstNodes.');
+  }
+
   /** Global source id of each slot. */
-  slotSources(): Int32Array {
+  override slotSources(): Int32Array {
     const { usedIds } = this;
     return this.adjacency.indices.map((row) => usedIds[row]);
   }
@@ -156,6 +168,7 @@ export abstract class DistributedGraph extends LocalGraph {
       adjacency: looped,
       weights: slotWeights,
       addedLoops: added,
+      parentEdgeIds: null,
       frames: null,
     });
   }
@@ -180,6 +193,39 @@ export abstract class DistributedGraph extends LocalGraph {
       weights: null,
       addedLoops: null,
       wholeDegrees: null,
+      parentEdgeIds: null,
+      frames: null,
+    });
+  }
+
+  /**
+   * All edges of several relations into the same destinations as one graph, whose sources are those of each relation in turn.
+   * Edge ids follow each other in the same order.
+   */
+  joinedWith(others: readonly this[]): this {
+    const all: readonly DistributedGraph[] = [this, ...others];
+    const { link, places } = joinLinks(all.map((graph) => graph.link));
+    const edges = all.map((graph) => graph.adjacency.edges());
+    const src = edges.map((list, i) => list.src.map((row) => places[i][row]));
+    const usedIds = new Int32Array(link.numUsed);
+    for (const [i, graph] of all.entries())
+      for (const [row, place] of places[i].entries()) usedIds[place] = graph.usedIds[row];
+    const adjacency = Adjacency.fromEdges(
+      joined(...src),
+      joined(...edges.map(({ dst }) => dst)),
+      link.numUsed,
+      this.numDstNodes,
+    );
+    return this.rebuilt({
+      ...this.#edges,
+      link,
+      adjacency,
+      usedIds,
+      dstOffset: null,
+      weights: null,
+      addedLoops: null,
+      wholeDegrees: null,
+      parentEdgeIds: null,
       frames: null,
     });
   }
@@ -231,9 +277,12 @@ function spreadScales(link: RowLink, own: FloatArray): FloatArray {
   return used;
 }
 
-function joined(a: Int32Array, b: Int32Array): Int32Array {
-  const all = new Int32Array(a.length + b.length);
-  all.set(a);
-  all.set(b, a.length);
+function joined(...parts: readonly Int32Array[]): Int32Array {
+  const all = new Int32Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
   return all;
 }

@@ -122,3 +122,38 @@ export class RowLink {
     this.#counters.bytesReceived += bytes;
   }
 }
+
+/**
+ * One link for the rows of several, own rows of each in turn. `places` says where every row used by each is among those used
+ * by all. No exchange: both ends join their lists alike.
+ */
+export function joinLinks(links: readonly RowLink[]): { link: RowLink; places: Int32Array[] } {
+  const { comm } = links[0];
+  const ownStarts: number[] = [];
+  let numOwn = 0;
+  for (const each of links) {
+    ownStarts.push(numOwn);
+    numOwn += each.numOwn;
+  }
+  const workers = links[0].sizesExpectedFromOthers.map((_, q) => q);
+  const required = workers.map((q) => {
+    const rows = new Int32Array(links.reduce((sum, each) => sum + each.indicesRequiredFromMe[q].length, 0));
+    let at = 0;
+    for (const [i, each] of links.entries())
+      for (const row of each.indicesRequiredFromMe[q]) rows[at++] = row + ownStarts[i];
+    return rows;
+  });
+  const sizes = workers.map((q) => links.reduce((sum, each) => sum + each.sizesExpectedFromOthers[q], 0));
+  const link = new RowLink(comm, numOwn, required, sizes);
+  const next = [...link.starts];
+  const places = links.map((each, i) => {
+    const rows = new Int32Array(each.numUsed);
+    for (let row = 0; row < each.numOwn; row++) rows[row] = ownStarts[i] + row;
+    for (const q of workers) {
+      if (q === comm.rank) continue;
+      for (let k = 0; k < each.sizesExpectedFromOthers[q]; k++) rows[each.starts[q] + k] = next[q]++;
+    }
+    return rows;
+  });
+  return { link, places };
+}

@@ -120,7 +120,7 @@ export class RGCNConv extends Module {
 
   #transform(x: Tensor, groups: RelationGroups): Tensor {
     const { blocks, reduce } = this;
-    const means = aggregate(groups.toPairs, x, { reduce }, null);
+    const means = groups.toPairs.aggregate(x, { reduce });
     const mapped =
       blocks === 1
         ? groupedMatmul(means, this.#matrices(), groups.relationOffsets)
@@ -156,33 +156,34 @@ export class RGCNConv extends Module {
   /** Without features: sums of rows of the weights. */
   #lookUp(graph: MessageGraph, groups: RelationGroups): Tensor {
     const { comp, weight, inFeatures, outFeatures, relations } = this;
-    const ids = this.#checkNodes(graph);
+    this.#checkNodes(graph);
     const dtype = weight.dtype as FloatDType;
     const factors = this.reduce === 'mean' ? groups.meanWeights(dtype) : null;
     if (comp === null) {
       const table = reshape(weight, [relations * inFeatures, outFeatures]);
-      return aggregate(this.#tableEdges(graph, groups, ids), table, { weight: factors }, null);
+      return aggregate(this.#tableEdges(graph, groups), table, { weight: factors }, null);
     }
     // An edge takes one row of each basis, with a coefficient: no R × N × out table.
     const bases = comp.shape[1];
     const perEdge = gatherRows(comp, groups.slotRelations);
     const mix = factors === null ? perEdge : mul(perEdge, reshape(factors, [graph.numEdges, 1]));
     const table = reshape(weight, [bases * inFeatures, outFeatures]);
-    const edges = this.#tableEdges(graph, groups, ids);
+    const edges = this.#tableEdges(graph, groups);
     return aggregate(edges, table, { weight: reshape(mix, [edges.numEdges]) }, null);
   }
 
   /** Edges from rows of the weights: of its relation for every edge, or one of every basis. */
-  #tableEdges(graph: MessageGraph, groups: RelationGroups, ids: Int32Array | null): Adjacency {
+  #tableEdges(graph: MessageGraph, groups: RelationGroups): Adjacency {
     const { inFeatures, comp } = this;
     const bases = comp === null ? 0 : comp.shape[1];
     const known = lookups.get(groups);
     if (known?.bases === bases && known.nodes === inFeatures) return known.edges;
-    const { offsets, indices } = adjacencyOf('RGCNConv', graph);
+    const { offsets } = adjacencyOf('RGCNConv', graph);
+    const nodes = graph.slotSources();
     const each = Math.max(1, bases);
-    const places = new Int32Array(each * indices.length);
-    for (let slot = 0; slot < indices.length; slot++) {
-      const node = ids === null ? indices[slot] : ids[indices[slot]];
+    const places = new Int32Array(each * nodes.length);
+    for (let slot = 0; slot < nodes.length; slot++) {
+      const node = nodes[slot];
       if (bases === 0) places[slot] = groups.slotRelations[slot] * inFeatures + node;
       for (let b = 0; b < bases; b++) places[slot * bases + b] = b * inFeatures + node;
     }
@@ -193,12 +194,12 @@ export class RGCNConv extends Module {
   }
 
   #rootRows(graph: MessageGraph, root: Tensor): Tensor {
-    const ids = globalIds('RGCNConv', graph, 'dst');
+    const ids = globalIds('RGCNConv', graph);
     return ids === null ? graph.dstRows(root) : gatherRows(root, ids);
   }
 
-  /** Global ids of the sources, after checking that the layer was made for so many nodes and can number its table. */
-  #checkNodes(graph: MessageGraph): Int32Array | null {
+  /** Checks that the layer was made for so many nodes and can number its table. */
+  #checkNodes(graph: MessageGraph): void {
     const { inFeatures } = this;
     if (this.blocks !== 1)
       throw new ValueError('RGCNConv: expected features with blocks, got none. Use bases, or an Embedding.');
@@ -207,12 +208,10 @@ export class RGCNConv extends Module {
       throw new ValueError(
         `RGCNConv: ${rows} rows for ${graph.numEdges} edges are too many to number. Give features.`,
       );
-    const ids = globalIds('RGCNConv', graph, 'src');
-    if (ids === null && graph.numSrcNodes !== inFeatures) {
+    if (globalIds('RGCNConv', graph) === null && graph.numSrcNodes !== inFeatures) {
       const want = `a graph of ${inFeatures} nodes (inFeatures) without features`;
       throw new ValueError(expected('RGCNConv', want, 'graph', `${graph.numSrcNodes} nodes`));
     }
-    return ids;
   }
 
   protected override describe(): string {

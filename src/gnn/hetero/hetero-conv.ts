@@ -80,7 +80,7 @@ export class HeteroConv extends Module {
 }
 
 /** In a block, the rows that are computed are the first of those that come in. */
-function firstRows(rows: Tensor, count: number): Tensor {
+export function firstRows(rows: Tensor, count: number): Tensor {
   return rows.shape[0] > count ? slice(rows, 0, count) : rows;
 }
 

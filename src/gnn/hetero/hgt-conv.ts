@@ -8,7 +8,7 @@
  *
  * The edges of all types into a node type are one graph, whose sources are the rows of each type's sources in turn.
  */
-import { Graph, type HeteroGraph } from '../../graph/index.js';
+import type { MessageGraph } from '../../graph/index.js';
 import { newParameter, randomOf } from '../../nn/factory.js';
 import { init, Linear, Module, type ParameterOptions } from '../../nn/index.js';
 import {
@@ -27,7 +27,7 @@ import {
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
 import { glorotParameter, splitHeads } from '../conv/shared.js';
 import { checkInput } from '../input.js';
-import type { TypedRows } from './hetero-conv.js';
+import { firstRows, type RelationGraphs, type TypedRows } from './hetero-conv.js';
 
 export interface HGTConvOptions extends ParameterOptions {
   /** 1 by default. */
@@ -42,14 +42,22 @@ export interface HGTTypes {
   readonly edgeTypes: readonly string[];
 }
 
+/** A heterogeneous graph, on one machine or spread over several. */
+export interface JoinableRelations extends RelationGraphs {
+  numSrcNodes(type: string): number;
+  numDstNodes(type: string): number;
+  /** The edges of several types into one node type as one graph; sources are those of each type in turn. */
+  joined(types: readonly string[]): MessageGraph;
+}
+
 /** The edges of all types into one node type. */
 interface JointEdges {
-  readonly graph: Graph;
+  readonly graph: MessageGraph;
   /** Edge types in the order of their sources. */
   readonly types: readonly string[];
 }
 
-const kept = new WeakMap<HeteroGraph, Map<string, JointEdges>>();
+const kept = new WeakMap<JoinableRelations, Map<string, JointEdges>>();
 
 /**
  * x: a tensor per node type → [N, out] per node type that some edge type reaches.
@@ -99,7 +107,7 @@ export class HGTConv extends Module {
     this.skip = table(reached, () => ones([1]));
   }
 
-  forward(graph: HeteroGraph, x: TypedRows): Record<string, Tensor> {
+  forward(graph: JoinableRelations, x: TypedRows): Record<string, Tensor> {
     const projected = table(Object.keys(this.kqvLin), (type) => this.#kqv(graph, x, type));
     return table(Object.keys(this.outLin), (type) => {
       const joint = this.#joint(graph, type);
@@ -112,17 +120,20 @@ export class HGTConv extends Module {
         rows.map(({ v }) => v),
         0,
       );
-      const weight = joint.graph.edgeSoftmax(joint.graph.dotScores(key, projected[type].q));
+      // In a part of a graph, the rows that are computed are the first of those that come in.
+      const count = graph.numDstNodes(type);
+      const weight = joint.graph.edgeSoftmax(joint.graph.dotScores(key, firstRows(projected[type].q, count)));
       const mixed = joint.graph.aggregate(value, { weight });
       const y = this.outLin[type].forward(gelu(reshape(mixed, [mixed.shape[0], this.outFeatures])));
       if (x[type].shape[1] !== this.outFeatures) return y;
-      return add(x[type], mul(sigmoid(this.skip[type]), sub(y, x[type])));
+      const own = firstRows(x[type], count);
+      return add(own, mul(sigmoid(this.skip[type]), sub(y, own)));
     });
   }
 
-  #kqv(graph: HeteroGraph, x: TypedRows, type: string): { k: Tensor; q: Tensor; v: Tensor } {
+  #kqv(graph: JoinableRelations, x: TypedRows, type: string): { k: Tensor; q: Tensor; v: Tensor } {
     const lin = this.kqvLin[type];
-    checkInput('HGTConv', `x.${type}`, x[type], graph.numNodes(type), lin.inFeatures);
+    checkInput('HGTConv', `x.${type}`, x[type], graph.numSrcNodes(type), lin.inFeatures);
     const all = lin.forward(x[type]);
     const part = (i: number): Tensor =>
       splitHeads(slice(all, i * this.outFeatures, (i + 1) * this.outFeatures, 1), this.heads);
@@ -136,7 +147,7 @@ export class HGTConv extends Module {
     return { k: perHead(from.k, mul(this.kRel[type], p)), v: perHead(from.v, this.vRel[type]) };
   }
 
-  #joint(graph: HeteroGraph, dstType: string): JointEdges {
+  #joint(graph: JoinableRelations, dstType: string): JointEdges {
     const key = `${dstType}\n${this.edgeTypes.join('\n')}`;
     let byType = kept.get(graph);
     if (byType === undefined) {
@@ -145,7 +156,8 @@ export class HGTConv extends Module {
     }
     let joint = byType.get(key);
     if (joint === undefined) {
-      joint = joinEdges(graph, dstType, this.edgeTypes);
+      const types = this.edgeTypes.filter((each) => graph.canonical(each)[2] === dstType);
+      joint = { graph: graph.joined(types), types };
       byType.set(key, joint);
     }
     return joint;
@@ -159,23 +171,6 @@ export class HGTConv extends Module {
 /** x [N, heads, D] times a matrix [D, D] for each head. */
 function perHead(x: Tensor, matrices: Tensor): Tensor {
   return permute(matmul(permute(x, [1, 0, 2]), matrices), [1, 0, 2]);
-}
-
-function joinEdges(graph: HeteroGraph, dstType: string, edgeTypes: readonly string[]): JointEdges {
-  const types = edgeTypes.filter((type) => graph.canonical(type)[2] === dstType);
-  const src: number[] = [];
-  const dst: number[] = [];
-  let sources = 0;
-  for (const type of types) {
-    const edges = graph.relation(type).edges();
-    for (let e = 0; e < edges.src.length; e++) {
-      src.push(edges.src[e] + sources);
-      dst.push(edges.dst[e]);
-    }
-    sources += graph.numNodes(graph.canonical(type)[0]);
-  }
-  const sides = { numSrc: sources, numDst: graph.numNodes(dstType) };
-  return { graph: Graph.fromEdges(Int32Array.from(src), Int32Array.from(dst), sides), types };
 }
 
 function table<T>(keys: readonly string[], make: (key: string) => T): Record<string, T> {

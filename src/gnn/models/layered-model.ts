@@ -6,7 +6,7 @@
  * A model runs on a whole graph, on a list of blocks (one per layer, the outermost first), or layer by layer
  * (`forwardLayer`, `readout`), as `inferLayerwise` does. Data of edges belong to the whole graph: a block picks its own.
  */
-import { Block, type MessageGraph } from '../../graph/index.js';
+import type { MessageGraph } from '../../graph/index.js';
 import {
   type ActivationName,
   activation,
@@ -155,8 +155,8 @@ export abstract class LayeredModel<L extends Module = Module> extends Module {
 
 /** The rows of a block's own edges. */
 function edgesOf(graph: MessageGraph, data: EdgeData): EdgeData {
-  if (data === null || !(graph instanceof Block) || graph.parentEdgeIds === null) return data;
   const ids = graph.parentEdgeIds;
+  if (data === null || ids === null) return data;
   return data instanceof Tensor ? gatherRows(data, ids) : ids.map((id) => data[id]);
 }
 

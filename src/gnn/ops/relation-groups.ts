@@ -11,7 +11,7 @@ import { expected, ShapeError, StateError, ValueError } from '../../util/errors.
 /** A *pair* is a relation and a destination that some edge connects; pairs are sorted by relation, then destination. */
 export interface RelationGroups {
   /** The graph's nodes as sources, pairs as destinations. */
-  readonly toPairs: Adjacency;
+  readonly toPairs: MessageGraph;
   /** Pairs as sources, the graph's nodes as destinations. */
   readonly fromPairs: Adjacency;
   /** Pairs of relation r: relationOffsets[r] … relationOffsets[r+1]−1. */
@@ -22,7 +22,7 @@ export interface RelationGroups {
   meanWeights(dtype: FloatDType): Tensor;
 }
 
-const kept = new WeakMap<Adjacency, WeakMap<Int32Array, RelationGroups>>();
+const kept = new WeakMap<MessageGraph, WeakMap<Int32Array, RelationGroups>>();
 
 /** @param edgeType the relation of each edge, by edge id. */
 export function relationGroups(
@@ -37,14 +37,14 @@ export function relationGroups(
     throw new ShapeError(
       expected(layer, `${graph.numEdges} relations (one per edge)`, 'edgeType', types.length),
     );
-  let byTypes = kept.get(adjacency);
+  let byTypes = kept.get(graph);
   if (byTypes === undefined) {
     byTypes = new WeakMap();
-    kept.set(adjacency, byTypes);
+    kept.set(graph, byTypes);
   }
   let groups = byTypes.get(types);
   if (groups === undefined || groups.relationOffsets.length !== relations + 1) {
-    groups = makeGroups(adjacency, types, relations);
+    groups = makeGroups(graph, adjacency, types, relations);
     byTypes.set(types, groups);
   }
   return groups;
@@ -55,16 +55,19 @@ export function adjacencyOf(layer: string, graph: MessageGraph): Adjacency {
   throw new ValueError(expected(layer, 'a graph in this process', 'graph', graph));
 }
 
-/** The ids of the sources (or destinations) in the whole graph; null when they are 0, 1, 2, … */
-export function globalIds(layer: string, graph: MessageGraph, side: 'src' | 'dst'): Int32Array | null {
-  if (!(graph instanceof Block)) return null;
-  const ids = side === 'src' ? graph.srcIds : graph.dstIds;
-  if (ids !== null) return ids;
+/** The ids of the destinations in the whole graph; null when they are 0, 1, 2, … */
+export function globalIds(layer: string, graph: MessageGraph): Int32Array | null {
+  if (graph.dstIds !== null || !(graph instanceof Block)) return graph.dstIds;
   throw new StateError(`${layer}: a block without srcIds has no nodes to look up. Give the layer features.`);
 }
 
-function makeGroups(adjacency: Adjacency, types: Int32Array, relations: number): RelationGroups {
-  const { numEdges, numDst, numSrc, indices, edgeIds } = adjacency;
+function makeGroups(
+  graph: MessageGraph,
+  adjacency: Adjacency,
+  types: Int32Array,
+  relations: number,
+): RelationGroups {
+  const { numEdges, numDst, edgeIds } = adjacency;
   const slotRelations = edgeIds === null ? types : gathered(types, edgeIds);
   // Slots are sorted by destination, so a stable sort by relation leaves them sorted by both.
   const slots = new Int32Array(numEdges);
@@ -91,7 +94,7 @@ function makeGroups(adjacency: Adjacency, types: Int32Array, relations: number):
   const offsets = pairOffsets.slice(0, pairs + 1);
   const weights = new Map<FloatDType, Tensor>();
   return {
-    toPairs: Adjacency.trusted(offsets, gathered(indices, slots), numSrc),
+    toPairs: graph.regrouped(offsets, slots),
     fromPairs: Adjacency.trusted(dstOffsets, byDst, pairs),
     relationOffsets,
     slotRelations,
