@@ -1,0 +1,25 @@
+/**
+ * Graphs spread over workers against one machine: every operation and layer in every mode, results and all gradients, with 1 to 8
+ * workers. One job runs a whole table; what differs is printed by its workers.
+ */
+import { describe, expect, it } from 'vitest';
+import { hasMpi, launch } from './launch.js';
+
+const workers = [
+  { what: 'operations', file: 'ops-worker.ts', cases: 800 },
+  { what: 'layers', file: 'layers-worker.ts', cases: 800 },
+  { what: 'layers for several types', file: 'hetero-worker.ts', cases: 48 },
+];
+
+describe.skipIf(!hasMpi).each(workers)('$what on shards', ({ file, cases }) => {
+  it.each([1, 2, 3, 4, 8])(
+    'equal those on one machine with %i workers',
+    async (ranks) => {
+      const { code, lines, err } = await launch(ranks, file);
+      expect(lines.filter(({ problem }) => problem !== undefined)).toEqual([]);
+      expect({ code, err }).toEqual({ code: 0, err: '' });
+      expect(lines.filter(({ done }) => (done as number) >= cases).length).toBe(ranks);
+    },
+    180_000,
+  );
+});
