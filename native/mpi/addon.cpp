@@ -186,6 +186,11 @@ napi_value table_memory(napi_env env, napi_callback_info info) {
   return buffer;
 }
 
+napi_value set_journal(napi_env env, napi_callback_info info) {
+  engine->set_journal(Arguments(env, info).text(0));
+  return nullptr;
+}
+
 napi_value abort_job(napi_env env, napi_callback_info info) { engine->abort(Arguments(env, info).text(0)); }
 
 // The last resort, when JavaScript ended without its exit handlers (see mpi-communicator.ts).
@@ -239,6 +244,7 @@ NAPI_MODULE_INIT() {
                    {"wait", wait},           {"isDone", is_done},
                    {"notifyWhenDone", notify_when_done}, {"addTable", add_table},
                    {"removeTable", remove_table}, {"abort", abort_job},
+                   {"setJournal", set_journal},
                    {"allocateTable", allocate_table}, {"tableMemory", table_memory},
                    {"close", close}};
   for (const auto& function : functions) {

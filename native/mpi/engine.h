@@ -159,6 +159,8 @@ class Engine {
   bool remove_table(u64 key);
   // The memory of a window, once the operation that made it is done; JavaScript makes windows one at a time.
   u8* window_data(u64 key) const;
+  // Where the reason is written down too when the job ends: a file that is there; empty for none.
+  void set_journal(const std::string& path);
   [[noreturn]] void abort(const std::string& reason);
   bool is_open() const { return open_; }
 

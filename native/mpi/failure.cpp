@@ -4,7 +4,10 @@
 // `peer_timeout` seconds, or whose process is gone (seen at once on the same machine), ends the job: the reason with the
 // operation, tag and peer goes to stderr and to all ranks that can be reached, then MPI_Abort; if that does not return,
 // this process ends by itself. An operation that waits for living peers longer than `timeout` fails with an error instead.
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +15,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <mutex>
 
 #include "engine.h"
 
@@ -24,14 +28,36 @@ struct sigaction before_us {};
 
 void note_sigterm(int) { sigterm_came = 1; }
 
-void write_line(const std::string& text) {
-  const std::string line = text + "\n";
+// A file that the reason goes to as well; written by JavaScript's thread before anything fails.
+std::mutex journal_mutex;
+std::string journal_path;
+
+void write_text(int file, const std::string& text) {
   size_t at = 0;
-  while (at < line.size()) {
-    const ssize_t written = write(STDERR_FILENO, line.data() + at, line.size() - at);
+  while (at < text.size()) {
+    const ssize_t written = write(file, text.data() + at, text.size() - at);
     if (written <= 0) return;
     at += static_cast<size_t>(written);
   }
+}
+
+void write_line(const std::string& text) { write_text(STDERR_FILENO, text + "\n"); }
+
+// One line in the form of a run's log.txt, added at once so that lines of several ranks do not mix.
+void write_journal(int rank, const std::string& text) {
+  std::lock_guard<std::mutex> lock(journal_mutex);
+  if (journal_path.empty()) return;
+  const int file = open(journal_path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (file < 0) return;
+  timeval now{};
+  gettimeofday(&now, nullptr);
+  struct tm parts {};
+  gmtime_r(&now.tv_sec, &parts);
+  char date[32], time[48];
+  strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &parts);
+  std::snprintf(time, sizeof(time), "%s.%03dZ", date, static_cast<int>(now.tv_usec / 1000));
+  write_text(file, std::string(time) + " error rank " + std::to_string(rank) + ": " + text + "\n");
+  close(file);
 }
 
 std::string seconds_text(double seconds) {
@@ -41,6 +67,11 @@ std::string seconds_text(double seconds) {
 }
 
 }  // namespace
+
+void Engine::set_journal(const std::string& path) {
+  std::lock_guard<std::mutex> lock(journal_mutex);
+  journal_path = path;
+}
 
 // Launchers end the other ranks with SIGTERM when one dies. JavaScript cannot handle it inside a blocked call, so the
 // engine does and says who is missing; but not when the program handles SIGTERM itself.
@@ -81,6 +112,7 @@ void Engine::check_sigterm() {
     usleep(10000);
   }
   write_line("skein: rank " + std::to_string(rank_) + ": " + reason);
+  write_journal(rank_, reason);
   sigaction(SIGTERM, &before_us, nullptr);
   kill(getpid(), SIGTERM);
   sleep(2);
@@ -172,6 +204,8 @@ void Engine::end_job(const std::string& reason, bool tell_peers) {
   if (ending_) _exit(1);  // telling the others failed as well
   ending_ = true;
   write_line("skein: rank " + std::to_string(rank_) + ": " + reason);
+  // Ranks that are told the reason do not write it down again.
+  write_journal(rank_, reason);
   leave_launcher_watch();
   // Neither a peer that cannot be reached nor MPI_Abort may keep this process alive.
   std::thread([] {

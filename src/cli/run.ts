@@ -41,14 +41,15 @@ export async function runCommand(
       const { run } = await import('./program.js');
       process.exitCode = await run(line);
     } else {
-      process.exitCode = await follow(line[0], line.slice(1), { stdio: inherited(), env: process.env });
+      const env = process.env;
+      process.exitCode = await follow(line[0], line.slice(1), { stdio: inherited(), env }, asItIs);
     }
     return;
   }
-  process.exitCode = await launch(isOwn ? ownCommand(line) : line, options);
+  process.exitCode = await launch(isOwn ? ownCommand(line) : line, options, isOwn);
 }
 
-async function launch(command: readonly string[], options: RunCommand): Promise<number> {
+async function launch(command: readonly string[], options: RunCommand, isOwn: boolean): Promise<number> {
   const { kind, program } = findLauncher(options.launcher);
   const { hosts, allOutput, workers = countSlots(hosts) } = options;
   const errorFolder =
@@ -66,7 +67,17 @@ async function launch(command: readonly string[], options: RunCommand): Promise<
       command,
       env: process.env,
     });
-    const code = await follow(program, args, { stdio: 'inherit', env: { ...process.env, ...env } });
+    const all = { ...process.env, ...env };
+    const code =
+      isOwn && kind !== 'srun'
+        ? // Not in the terminal's group: Ctrl+C must not reach the launcher.
+          await follow(
+            program,
+            args,
+            { stdio: ['ignore', 'inherit', 'inherit'], env: all, detached: true },
+            asWish(),
+          )
+        : await follow(program, args, { stdio: 'inherit', env: all }, asItIs);
     if (code !== 0 && errorFolder !== null) tellErrors(errorFolder);
     return code;
   } finally {
@@ -104,13 +115,37 @@ function findLauncher(wanted: string | undefined): { kind: LauncherKind; program
   );
 }
 
+/** What a signal to this process becomes for its child; null: nothing. */
+type Translate = (signal: NodeJS.Signals) => NodeJS.Signals | null;
+
+/** A terminal sends Ctrl+C to all its programs; a second one would make mpirun kill without warning. */
+const asItIs: Translate = (signal) => (signal === 'SIGINT' && process.stdin.isTTY ? null : signal);
+
+/**
+ * Launchers answer SIGINT and SIGTERM by killing their ranks within a second or two: too short for a checkpoint. SIGUSR2 they
+ * pass on, and training takes it for the wish to stop. A second signal means at once.
+ */
+function asWish(): Translate {
+  let asked = false;
+  return (signal) => {
+    if (signal !== 'SIGINT' && signal !== 'SIGTERM') return signal;
+    if (asked) return 'SIGTERM';
+    asked = true;
+    return 'SIGUSR2';
+  };
+}
+
 /** Starts a program, passes signals on to it and gives its exit code; 128 + number when a signal ended it. */
-function follow(program: string, args: readonly string[], options: SpawnOptions): Promise<number> {
+function follow(
+  program: string,
+  args: readonly string[],
+  options: SpawnOptions,
+  translate: Translate,
+): Promise<number> {
   const child = spawn(program, args, options);
   const pass = (signal: NodeJS.Signals) => {
-    // A terminal sends Ctrl+C to all its programs; a second one would make mpirun kill without warning.
-    if (signal === 'SIGINT' && process.stdin.isTTY) return;
-    child.kill(signal);
+    const passed = translate(signal);
+    if (passed !== null) child.kill(passed);
   };
   for (const signal of signals) process.on(signal, pass);
   return new Promise<number>((resolve, reject) => {

@@ -111,6 +111,11 @@ export interface Communicator {
   /** Adds to rows of the owner's table. Requests of several ranks are added in the order of arrival. */
   addRows(owner: number, name: string, ids: Int32Array, rows: ReduceArray): CommHandle;
 
+  /**
+   * Says where this rank writes the reason down, beside stderr, when the job ends with one: a line is added to a file that
+   * is there, such as a run's log. Null: nowhere.
+   */
+  journal(path: string | null): void;
   /** Ends the job on all ranks; the reason is printed by each. */
   abort(reason: string): never;
   /** Collective. Waits for all ranks; nothing can be sent afterwards. */

@@ -32,6 +32,8 @@ export interface MpiAddon {
   /** An operation; `type` is 0 for f32, 1 for f64, 2 for i32. */
   allocateTable(name: string, bytes: number, width: number, type: number): number;
   tableMemory(name: string, bytes: number): ArrayBuffer;
+  /** A file that the reason goes to when the job ends; '' for none. */
+  setJournal(path: string): void;
   abort(reason: string): never;
   close(): number;
 }

@@ -238,6 +238,10 @@ export class MpiCommunicator implements Communicator {
     return this.#rows(2, 'addRows', owner, name, ids, rows);
   }
 
+  journal(path: string | null): void {
+    if (this.#open) this.#addon.setJournal(path ?? '');
+  }
+
   abort(reason: string): never {
     if (!this.#open) {
       process.stderr.write(`skein: rank ${this.rank}: ${reason}\n`);

@@ -209,6 +209,9 @@ export class SelfCommunicator implements Communicator {
     });
   }
 
+  /** One worker ends by its own error, which whoever keeps the file sees. */
+  journal(): void {}
+
   abort(reason: string): never {
     process.stderr.write(`skein: rank 0: ${reason}\n`);
     process.exit(1);

@@ -328,7 +328,7 @@ export class TrainingSession {
     await this.#save(checkpoints, batcher, ['last']);
     const directory = this.#run.path;
     this.#output.text(
-      `Stopped in epoch ${batcher.position.epoch + 1}. Go on with: ${resumeCommand(directory)}`,
+      `Stopped in epoch ${batcher.position.epoch + 1}. Go on with: ${resumeCommand(directory, this.#group.size)}`,
     );
     const rate = this.#items / Math.max(this.#seconds, 1e-9);
     this.#output.event('done', { interrupted: true, directory, epochs: batcher.position.epoch });

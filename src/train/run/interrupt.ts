@@ -1,6 +1,8 @@
 /**
- * Ctrl+C: the first asks to finish and save, the second ends the process at once. SIGTERM counts as the first.
+ * Ctrl+C: the first asks to finish and save, the second ends the process at once. SIGTERM counts as the first. Under a
+ * launcher so does SIGUSR2: that one reaches workers as it is, others make launchers end them.
  */
+import { launchedBy } from '../../dist/index.js';
 
 export type StopSignal = 'SIGINT' | 'SIGTERM';
 
@@ -33,6 +35,7 @@ export class Interrupt implements Disposable {
     this.#exit = exit;
     process.on('SIGINT', this.#listener);
     process.on('SIGTERM', this.#listener);
+    if (launchedBy() !== null) process.on('SIGUSR2', this.#listener);
   }
 
   /** Whether somebody asked to stop. */
@@ -43,5 +46,6 @@ export class Interrupt implements Disposable {
   [Symbol.dispose](): void {
     process.off('SIGINT', this.#listener);
     process.off('SIGTERM', this.#listener);
+    process.off('SIGUSR2', this.#listener);
   }
 }

@@ -1,7 +1,9 @@
 /** The command that goes on with a run, as it can be typed: told to whoever stopped one. */
 
-export function resumeCommand(directory: string): string {
+/** `workers`: how many trained it; any other number can go on too. */
+export function resumeCommand(directory: string, workers = 1): string {
   const plain = /^[\w./:@%+,=-]+$/.test(directory);
   const shown = plain ? directory : `'${directory.replaceAll("'", "'\\''")}'`;
-  return `skein train ${shown} --training.resume_training=true`;
+  const launch = workers === 1 ? '' : `run -n ${workers} `;
+  return `skein ${launch}train ${shown} --training.resume_training=true`;
 }

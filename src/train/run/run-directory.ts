@@ -23,7 +23,7 @@ import {
 } from 'node:fs';
 import { basename, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { crc32 } from 'node:zlib';
-import type { WorkerGroup } from '../../dist/index.js';
+import type { Communicator, WorkerGroup } from '../../dist/index.js';
 import { storageError, writeFileAtomic } from '../../storage/atomic-file.js';
 import { FormatError, StateError, StorageError, ValueError } from '../../util/errors.js';
 import { type LogLevel, renderConfig, type SkeinConfig } from '../config/index.js';
@@ -82,6 +82,8 @@ export class RunDirectory {
   /** Whether it writes: the other workers' do not. */
   readonly #owner: boolean;
   readonly #rank: number;
+  /** Writes into log.txt why a job of several workers ended, when this process cannot any more. */
+  readonly #comm: Communicator | null;
   #log = -1;
   #metrics = -1;
 
@@ -91,6 +93,7 @@ export class RunDirectory {
     this.#config = { given: source ?? resolved(path), resolved: resolved(path) };
     this.#level = levels.indexOf(level);
     this.#rank = group?.rank ?? 0;
+    this.#comm = group?.comm ?? null;
     this.#owner = this.#rank === 0;
     this.#release = () => {};
     if (!this.#owner) return;
@@ -128,7 +131,9 @@ export class RunDirectory {
       own = await RunDirectory.#openOwn(settings);
       return { path: own.path, resumed: own.resumed };
     });
-    return own ?? new RunDirectory(path, resumed, settings);
+    const run = own ?? new RunDirectory(path, resumed, settings);
+    group.comm.journal(run.file('log.txt'));
+    return run;
   }
 
   static async #openOwn(settings: RunSettings): Promise<RunDirectory> {
@@ -242,6 +247,7 @@ export class RunDirectory {
 
   /** Closes the files; the directory may then be opened again. */
   close(): void {
+    this.#comm?.journal(null);
     if (this.#log < 0) return;
     closeSync(this.#log);
     closeSync(this.#metrics);
