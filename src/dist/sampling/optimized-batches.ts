@@ -1,7 +1,8 @@
 /**
  * Batches of seeds that share neighbours: METIS cuts the graph of this worker's nodes into as many clusters as there are
- * batches, each with about equally many seeds and edges, and the seeds of a cluster are a batch. Fewer nodes are sampled
- * and fewer rows fetched than for seeds drawn at random; batches are the same in every epoch, only their order changes.
+ * batches, each with about equally many seeds and edges, and the seeds of a cluster are a batch. Where a graph has
+ * communities, fewer nodes are sampled and fewer rows fetched than for seeds drawn at random; where it has none (R-MAT)
+ * nothing is gained. Batches are the same in every epoch, only their order changes.
  */
 import { Graph, metisPartitionWeighted, removeSelfLoops, toUndirected } from '../../graph/index.js';
 import type { DistGraph } from './dist-graph.js';
