@@ -28,12 +28,15 @@ export interface SarJob {
   readonly algorithm: 'metis' | 'random';
   readonly epochs: number;
   readonly depth: number;
+  /** Chance of R-MAT's upper left quadrant; .25: every edge is as likely as any, so partitions need nearly all rows of each other. */
+  readonly skew: number;
 }
 
 const job = JSON.parse(process.argv[2]) as SarJob;
 const [inputs, classes] = [128, 40];
 const comm = openCommunicator();
-const whole = rmat(job.nodes, { numEdges: job.edges, shuffle: true, seed: 7 });
+const rest = (1 - job.skew) / (job.skew > 0.25 ? 2.26 : 3);
+const whole = rmat(job.nodes, { numEdges: job.edges, a: job.skew, b: rest, c: rest, shuffle: true, seed: 7 });
 const cut = partitionGraph(whole, { parts: comm.size, algorithm: job.algorithm, seed: 1 });
 const data = partitionData(whole, cut).forWorker(comm.rank, comm.size);
 const manager = constructFullGraph(data, {

@@ -2,12 +2,13 @@
  * Link prediction on several workers learns what one worker learns: the same batches, losses that differ by rounding, the
  * same metrics; the same number of workers gives the same bytes; and a run goes on with any number of workers.
  */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SkeinConfig } from 'skein/train';
 import { describe, expect, it } from 'vitest';
-import { learned, randomRows, run, scratch, tinyConfig, writeDataset } from '../train/tiny.js';
-import { hasMpi, launch } from './mpi-launch.js';
+import { learned, randomRows, scratch, tinyConfig, writeDataset } from '../train/tiny.js';
+import { hasMpi } from './mpi-launch.js';
+import { expectClose, trainAlone, train as trainOn } from './train-runs.js';
 
 const folder = scratch();
 const rows = randomRows(61, 400, 4);
@@ -109,33 +110,8 @@ function config(name: string, directory: string, more: object = {}): SkeinConfig
   };
 }
 
-interface Told {
-  readonly directory: string;
-  readonly losses: readonly number[];
-  readonly test: Readonly<Record<string, number>>;
-  readonly validation: Readonly<Record<string, number>>;
-}
-
-/** Trains on that many workers, under one launcher. */
-async function train(workers: number, configs: readonly SkeinConfig[]): Promise<Told[]> {
-  const path = `${folder()}.json`;
-  writeFileSync(path, JSON.stringify(configs));
-  const { code, err } = await launch(workers, ['link-prediction-worker.ts', path], { limit: 280 });
-  expect({ code, err }).toEqual({ code: 0, err: '' });
-  return JSON.parse(readFileSync(`${path}.out`, 'utf8')) as Told[];
-}
-
-const alone = async (configs: readonly SkeinConfig[]): Promise<Told[]> => {
-  const told: Told[] = [];
-  for (const one of configs) told.push(await run(one));
-  return told;
-};
-
-function expectClose(a: readonly number[], b: readonly number[], tolerance: number): void {
-  expect(a.length).toBe(b.length);
-  for (const [i, x] of a.entries())
-    expect(Math.abs(x - b[i]) / Math.max(1e-3, Math.abs(b[i]))).toBeLessThan(tolerance);
-}
+const train = (workers: number, configs: readonly SkeinConfig[]) =>
+  trainOn(workers, configs, `${folder()}.json`);
 
 const numbers = (text: unknown): Float32Array =>
   new Float32Array(Uint8Array.from(Buffer.from(String(text), 'hex')).buffer);
@@ -144,7 +120,7 @@ describe.skipIf(!hasMpi)('on several workers', () => {
   it.each([2, 3, 4])(
     'with %i, every case has the losses and metrics of one',
     async (workers) => {
-      const one = await alone(names.map((name) => config(name, folder())));
+      const one = await trainAlone(names.map((name) => config(name, folder())));
       const many = await train(
         workers,
         names.map((name) => config(name, folder())),
@@ -184,10 +160,10 @@ describe.skipIf(!hasMpi)('on several workers', () => {
     const [same] = await train(2, [config(name, cut, epochs(3, true))]);
     expect(same.losses).toEqual(w.losses.slice(1));
     expect(await learned(cut)).toEqual(await learned(whole));
-    const [one] = await alone([config(name, toOne, epochs(3, true))]);
+    const [one] = await trainAlone([config(name, toOne, epochs(3, true))]);
     expectClose(one.losses, w.losses.slice(1), 1e-4);
     const [fromOne, four] = [folder(), toFour];
-    await alone([config(name, fromOne, epochs(1))]);
+    await trainAlone([config(name, fromOne, epochs(1))]);
     const later = await train(4, [
       config(name, four, epochs(3, true)),
       config(name, fromOne, epochs(3, true)),

@@ -8,6 +8,7 @@ import { agreedError, isAgreed, type WorkerGroup } from '../../dist/index.js';
 import { ConfigError } from '../../util/errors.js';
 import { checkAgainstDataset, type SkeinConfig } from '../config/index.js';
 import { Output, openWorkers, outputOf, RunDirectory } from '../run/index.js';
+import { checkSharded, isSharded } from '../sharded/open-shards.js';
 import { checkResources } from './check-resources.js';
 import { latestCheckpoint } from './checkpoint.js';
 import type { Metrics } from './evaluator.js';
@@ -73,8 +74,10 @@ async function trainTogether(given: SessionOptions): Promise<TrainRunResult> {
 }
 
 /** What several workers cannot do is refused, by name, before anything is made. */
-function checkWorkers({ model, storage }: SkeinConfig, workers: number): void {
-  if (workers === 1) return;
+function checkWorkers(config: SkeinConfig, workers: number): void {
+  if (isSharded(config)) checkSharded(config);
+  if (workers === 1 || isSharded(config)) return;
+  const { model, storage } = config;
   for (const name of ['embeddings', 'features'] as const)
     if (storage[name].type === 'PARTITION_BUFFER')
       throw agreedError(

@@ -9,7 +9,7 @@ import { manualSeed } from '../../tensor/index.js';
 import { StateError } from '../../util/errors.js';
 import type { GraphBatcher } from '../batch/graph-batcher.js';
 import type { RunTable } from '../batch/node-table.js';
-import { learningRateFactor, type SkeinConfig } from '../config/index.js';
+import { type DistributedConfig, learningRateFactor, type SkeinConfig } from '../config/index.js';
 import type { Model } from '../model/model.js';
 import {
   agreedWish,
@@ -21,6 +21,11 @@ import {
   resumeCommand,
   TraceWriter,
 } from '../run/index.js';
+import { cutDataset } from '../sharded/cut-dataset.js';
+import { isSharded, openShards } from '../sharded/open-shards.js';
+import { planStep } from '../sharded/plan-run.js';
+import { RootTable } from '../sharded/root-table.js';
+import type { ShardedBatcher } from '../sharded/sharded-batcher.js';
 import {
   adoptCheckpoint,
   type BestResult,
@@ -33,7 +38,8 @@ import {
 import { comparesEmbeddings, encodeAllNodes, saveEncodedNodes } from './encoded-nodes.js';
 import { type Evaluator, type Metrics, PipelineEvaluator, SynchronousEvaluator } from './evaluator.js';
 import { initializeBatcher, initializeModel } from './initialize-model.js';
-import { type InitializedStorage, initializeSharedStorage } from './initialize-storage.js';
+import { initializeSharedStorage } from './initialize-storage.js';
+import { nodeTable } from './initialize-table.js';
 import { checkIdentity, runIdentity } from './run-identity.js';
 import { StageTimings } from './timings.js';
 import type { TrainRunOptions, TrainRunResult } from './train-run.js';
@@ -73,7 +79,7 @@ export class TrainingSession {
   #seconds = 0;
   #lastSave = performance.now();
   #progressOfEpoch: EpochProgress = noProgress;
-  #stored: InitializedStorage<RunTable> | null = null;
+  #table: RunTable | null = null;
 
   constructor(
     { config, output, profile, group }: SessionOptions,
@@ -103,7 +109,7 @@ export class TrainingSession {
     this.#interrupt[Symbol.dispose]();
     this.#progress.stop();
     this.#trace?.close();
-    await this.#stored?.table.unload(false);
+    await this.#table?.unload(false);
   }
 
   async start(): Promise<TrainRunResult> {
@@ -115,20 +121,43 @@ export class TrainingSession {
       if (found !== null) checkIdentity(this.#run.path, found.record.identity, runIdentity(config, dataset));
       return found;
     });
-    const stored = await initializeSharedStorage(config, dataset, {
+    const sharded = isSharded(config);
+    const places = {
       tableDirectory: tableFolder(this.#run.path),
       manifest: resumeFrom?.record.table ?? null,
-      group,
-    });
-    this.#stored = stored;
+    };
+    this.#table = sharded ? await RootTable.open(group, () => nodeTable(config, dataset, places)) : null;
+    const stored = sharded ? null : await initializeSharedStorage(config, dataset, { ...places, group });
+    this.#table ??= stored?.table ?? null;
     manualSeed(config.model.random_seed);
-    const model = initializeModel(config, {
-      numRelations: stored.storage.numRelations,
-      numClasses: Math.max(0, dataset.stats.num_classes),
-    });
-    if (group.size > 1) model.workers = group;
-    const batcher = initializeBatcher(config, stored.storage, group);
-    return this.#train(stored, model, batcher, resumeFrom?.name ?? null);
+    const makeModel = (): Model =>
+      initializeModel(config, {
+        numRelations: dataset.hasRelations ? dataset.stats.num_relations : 0,
+        numClasses: Math.max(0, dataset.stats.num_classes),
+      });
+    const model = makeModel();
+    if (group.size > 1 || sharded) model.workers = group;
+    const batcher =
+      stored === null ? await this.#shards(makeModel) : initializeBatcher(config, stored.storage, group);
+    return this.#train(this.#table as RunTable, model, batcher, resumeFrom?.name ?? null);
+  }
+
+  /** Batches on the whole graph, which is cut where nobody has done it yet; says what a step will need. */
+  async #shards(makeModel: () => Model): Promise<ShardedBatcher> {
+    const group = this.#group;
+    const distributed = this.#config.distributed as DistributedConfig;
+    const path = await group.onRoot(
+      () =>
+        distributed.partition_dir ??
+        cutDataset(this.#config, distributed, this.#dataset, this.#run.file('partitions')),
+    );
+    const batcher = await openShards(this.#config, distributed, path, group);
+    const planned = planStep(batcher.sets.train, group, makeModel) / 2 ** 20;
+    const workers = group.size === 1 ? 'one worker' : `${group.size} workers`;
+    const plan = `plan: ${planned.toFixed(1)} MB of tensors a worker at the worst moment (${distributed.mode}, ${workers})`;
+    this.#output.event('plan', { mode: distributed.mode, workers: group.size, peak_tensor_mb: planned });
+    this.#say(plan);
+    return batcher;
   }
 
   /** The checkpoint to go on from; null for a new run. */
@@ -148,7 +177,7 @@ export class TrainingSession {
   }
 
   async #train(
-    { table }: InitializedStorage<RunTable>,
+    table: RunTable,
     model: Model,
     batcher: GraphBatcher,
     resume: string | null,

@@ -5,7 +5,7 @@
  * Features are one tensor for all steps, so that a graph that caches what it fetched of a constant recognises it.
  */
 import type { WorkerGroup } from '../../dist/index.js';
-import type { LayerGraph } from '../../sample/index.js';
+import type { SampleTime } from '../../sample/index.js';
 import type { Tensor } from '../../tensor/index.js';
 import { Batch } from '../batch/batch.js';
 import type { SplitName } from '../batch/edge-splits.js';
@@ -13,11 +13,12 @@ import { type BatcherPosition, GraphBatcher } from '../batch/graph-batcher.js';
 import { GraphModelStorage } from '../batch/graph-model-storage.js';
 import { MemoryNodeTable } from '../batch/node-table.js';
 import { RandomNodeSampler } from '../batch/samplers.js';
+import { type ShardedLayer, ShardedLayers } from './sharded-layers.js';
 
 /** What a step on one split computes from. */
 export interface ShardedSet {
-  /** A graph that starts at its first layer. */
-  readonly layers: () => LayerGraph;
+  /** The first to run first. */
+  readonly layers: readonly ShardedLayer[];
   /** One row for each source of the first layer. */
   readonly features: Tensor;
   /** For each target of the last layer its class, −1 for those that do not count. */
@@ -36,9 +37,19 @@ class ShardedBatch extends Batch {
   }
 }
 
+export function shardedBatch(set: ShardedSet, train: boolean, at: Required<SampleTime>): Batch {
+  const batch = new ShardedBatch(train);
+  batch.at = at;
+  batch.batchSize = set.count;
+  batch.shardedGraph = new ShardedLayers(set.layers);
+  batch.uniqueNodeLabels = set.labels;
+  batch.uniqueNodeFeatures = set.features;
+  return batch;
+}
+
 export class ShardedBatcher extends GraphBatcher {
   readonly group: WorkerGroup;
-  readonly #sets: ShardedSets;
+  readonly sets: ShardedSets;
   #place: BatcherPosition = { epoch: 0, state: 0, step: 0, cursor: 0 };
   #evaluated = false;
 
@@ -53,7 +64,7 @@ export class ShardedBatcher extends GraphBatcher {
     });
     super(storage, new RandomNodeSampler(storage, { seed: 0, shuffle: false }));
     this.group = group;
-    this.#sets = sets;
+    this.sets = sets;
   }
 
   override get position(): BatcherPosition {
@@ -75,7 +86,7 @@ export class ShardedBatcher extends GraphBatcher {
   }
 
   get #set(): ShardedSet {
-    return this.#sets[this.graphStorage.activeSet];
+    return this.sets[this.graphStorage.activeSet];
   }
 
   get #training(): boolean {
@@ -101,21 +112,16 @@ export class ShardedBatcher extends GraphBatcher {
   override async unloadStorage(): Promise<void> {}
 
   override async prepareBatch(): Promise<Batch> {
-    const { layers, labels, count } = this.#set;
-    const batch = new ShardedBatch(this.#training);
     const { epoch, step } = this.#place;
-    batch.at = { epoch, step };
-    batch.batchSize = count;
-    batch.shardedGraph = layers();
-    batch.uniqueNodeLabels = labels;
+    const batch = shardedBatch(this.#set, this.#training, { epoch, step });
+    const { count } = this.#set;
     if (this.#training) this.#place = { ...this.#place, step: step + 1, cursor: count };
     else this.#evaluated = true;
     return batch;
   }
 
-  override async loadParameters(batch: Batch): Promise<void> {
-    batch.uniqueNodeFeatures = this.#set.features;
-  }
+  /** They are there already. */
+  override async loadParameters(): Promise<void> {}
 
   override async nextEpoch(): Promise<void> {
     this.#place = { epoch: this.#place.epoch + 1, state: 0, step: 0, cursor: 0 };

@@ -1,0 +1,95 @@
+/**
+ * Cuts a prepared dataset of classified nodes into partitions, as files beside the run: every worker then reads its own and
+ * no worker the whole. The number of partitions is the configuration's, not that of the workers, so nodes have the same
+ * numbers however many workers there are.
+ */
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { PreparedDataset } from '../../data/index.js';
+import { type FeatureRows, partitionData, partitionGraph, writePartitions } from '../../dist/index.js';
+import { Graph } from '../../graph/index.js';
+import { fromTypedArray } from '../../tensor/index.js';
+import { ConfigError } from '../../util/errors.js';
+import type { DistributedConfig, SkeinConfig } from '../config/index.js';
+
+const name = 'graph';
+
+/** Fields of partitions, under the names that SAR's examples use. */
+export const fields = {
+  features: 'features',
+  labels: 'labels',
+  masks: { train: 'train_mask', validation: 'val_mask', test: 'test_mask' },
+  relation: 'relation',
+} as const;
+
+/** The JSON of the partitions; they are made when they are not there. For one process. */
+export async function cutDataset(
+  config: SkeinConfig,
+  distributed: DistributedConfig,
+  dataset: PreparedDataset,
+  directory: string,
+): Promise<string> {
+  const path = join(directory, `${name}.json`);
+  if (existsSync(path)) return path;
+  const graph = await wholeGraph(config, dataset);
+  const nodeFeatures = await nodeFields(dataset);
+  const { partition_algorithm: algorithm } = distributed;
+  const parts = Math.min(distributed.partitions, dataset.stats.num_nodes);
+  const trainMask = (nodeFeatures[fields.masks.train] as { dataSync(): Uint8Array }).dataSync();
+  const cut = partitionGraph(graph, {
+    parts,
+    algorithm,
+    seed: config.model.random_seed,
+    balance: algorithm === 'metis' ? { nodes: true, edges: true, trainMask } : {},
+  });
+  const split = partitionData(graph, cut, { nodeFeatures });
+  const { path: written } = await writePartitions(directory, split, { name, method: algorithm });
+  return written;
+}
+
+/** All edges in the directions that the encoder follows; those taken against their direction have relations of their own. */
+async function wholeGraph(config: SkeinConfig, dataset: PreparedDataset): Promise<Graph> {
+  const { use_incoming_nbrs: incoming, use_outgoing_nbrs: outgoing } = config.model.encoder;
+  const rows = await dataset.readEdges('train');
+  const columns = dataset.numColumns;
+  const count = rows.length / columns;
+  const total = count * ((incoming ? 1 : 0) + (outgoing ? 1 : 0));
+  const [src, dst, relation] = [new Int32Array(total), new Int32Array(total), new Int32Array(total)];
+  let at = 0;
+  for (const forward of [true, false]) {
+    if (forward ? !incoming : !outgoing) continue;
+    const shift = forward ? 0 : dataset.stats.num_relations;
+    for (let e = 0; e < count; e++, at++) {
+      const [from, to] = [rows[e * columns], rows[(e + 1) * columns - 1]];
+      src[at] = forward ? from : to;
+      dst[at] = forward ? to : from;
+      if (columns === 3) relation[at] = rows[e * columns + 1] + shift;
+    }
+  }
+  const graph = Graph.fromEdges(src, dst, { numNodes: dataset.stats.num_nodes });
+  if (columns === 3) graph.edata[fields.relation] = fromTypedArray(relation);
+  return graph;
+}
+
+async function nodeFields(dataset: PreparedDataset): Promise<Record<string, FeatureRows>> {
+  const { num_nodes: numNodes } = dataset.stats;
+  const file = dataset.featuresFile();
+  const labels = await dataset.readLabels();
+  if (file === null || labels === null)
+    throw new ConfigError(
+      `storage.dataset: expected nodes with features and labels, got a dataset without ${file === null ? 'features' : 'labels'}. Training on the whole graph with several workers needs both.`,
+    );
+  const bytes = await readFile(file.path);
+  const values = new Float32Array(bytes.buffer, bytes.byteOffset, numNodes * file.width);
+  const result: Record<string, FeatureRows> = {
+    [fields.features]: fromTypedArray(values, [numNodes, file.width]),
+    [fields.labels]: fromTypedArray(labels),
+  };
+  for (const [split, field] of Object.entries(fields.masks)) {
+    const mask = new Uint8Array(numNodes);
+    for (const v of (await dataset.readNodes(split as keyof typeof fields.masks)) ?? []) mask[v] = 1;
+    result[field] = fromTypedArray(mask);
+  }
+  return result;
+}

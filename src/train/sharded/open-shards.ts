@@ -1,0 +1,155 @@
+/**
+ * From a configuration and partitions to the batches of a run on the whole graph, which is spread over workers.
+ */
+import {
+  agreedError,
+  constructFullGraph,
+  constructMfgs,
+  type DistributedGraph,
+  type GraphShardManager,
+  loadPartitionData,
+  type PartitionData,
+  suffixKeyLookup,
+  type WorkerGroup,
+} from '../../dist/index.js';
+import { gatherRows, type Tensor, unscoped } from '../../tensor/index.js';
+import { ConfigError } from '../../util/errors.js';
+import type { SplitName } from '../batch/edge-splits.js';
+import type { DistributedConfig, SkeinConfig } from '../config/index.js';
+import { fields } from './cut-dataset.js';
+import { ShardedBatcher, type ShardedSet } from './sharded-batcher.js';
+import type { ShardedLayer } from './sharded-layers.js';
+
+const splits = Object.keys(fields.masks) as SplitName[];
+
+/** Whether a run trains on the whole graph, spread over workers. */
+export function isSharded(config: SkeinConfig): boolean {
+  return (
+    config.distributed !== null &&
+    config.training.full_batch &&
+    config.model.learning_task === 'NODE_CLASSIFICATION'
+  );
+}
+
+/** What such a run cannot do is refused by name. */
+export function checkSharded({ model, storage }: SkeinConfig): void {
+  const refuse = (key: string, wanted: string, got: string): never => {
+    const advice = 'Training on the whole graph with several workers is like that.';
+    throw agreedError(new ConfigError(`${key}: expected ${wanted}, got ${got}. ${advice}`));
+  };
+  if (model.encoder.embedding_dim > 0)
+    refuse('model.encoder.layers', 'features as the only input (no EMBEDDING layer)', 'embeddings');
+  if (storage.features.type !== 'HOST_MEMORY')
+    refuse('storage.features.type', 'HOST_MEMORY', storage.features.type);
+  const { train_neighbor_sampling: rules } = model.encoder;
+  const sampled = rules.find(({ type }) => type !== 'ALL');
+  if (sampled !== undefined) refuse('model.encoder.train_neighbor_sampling', 'ALL neighbours', sampled.type);
+}
+
+/** Collective. `path` is the JSON of the partitions, or their directory. */
+export async function openShards(
+  config: SkeinConfig,
+  distributed: DistributedConfig,
+  path: string,
+  group: WorkerGroup,
+): Promise<ShardedBatcher> {
+  const data = await group.everywhere(() => loadPartitionData(path, { comm: group.comm }));
+  const numLayers = config.model.encoder.layers.filter((stage) =>
+    stage.some(({ type }) => type === 'GNN'),
+  ).length;
+  const known = knownNodes(data);
+  const counts = group.sum(splits.map((split) => known.masks[split].reduce((sum, flag) => sum + flag, 0)));
+  const graphs = new GraphsOfSplits(data, distributed, group, numLayers);
+  const sets = splits.map((split, i) => [split, graphs.set(known, split, counts[i])] as const);
+  return new ShardedBatcher(group, Object.fromEntries(sets) as Record<SplitName, ShardedSet>);
+}
+
+interface KnownNodes {
+  readonly features: Tensor;
+  readonly labels: Int32Array;
+  readonly masks: Readonly<Record<SplitName, Uint8Array>>;
+}
+
+function knownNodes(data: PartitionData): KnownNodes {
+  const field = (name: string): Tensor => {
+    const found = suffixKeyLookup(data, name);
+    const { start, end } = data.nodeRanges[data.rank];
+    if (found.shape[0] === end - start) return found;
+    throw new ConfigError(
+      `distributed.partition_dir: expected partitions of one node type with the field ${name}, got ${Object.keys(data.nodeFeatures).join(', ')}. Make them with "skein partition".`,
+    );
+  };
+  const mask = (split: SplitName): Uint8Array => Uint8Array.from(field(fields.masks[split]).dataSync());
+  return {
+    features: unscoped(() => field(fields.features)),
+    labels: Int32Array.from(field(fields.labels).dataSync()),
+    masks: { train: mask('train'), validation: mask('validation'), test: mask('test') },
+  };
+}
+
+/** One graph for all splits, or message-flow graphs of each. */
+class GraphsOfSplits {
+  readonly #data: PartitionData;
+  readonly #distributed: DistributedConfig;
+  readonly #group: WorkerGroup;
+  readonly #numLayers: number;
+  #whole: readonly ShardedLayer[] | null = null;
+
+  constructor(data: PartitionData, distributed: DistributedConfig, group: WorkerGroup, numLayers: number) {
+    this.#data = data;
+    this.#distributed = distributed;
+    this.#group = group;
+    this.#numLayers = numLayers;
+  }
+
+  /** Collective. @param count labelled nodes of the split on all workers. */
+  set(known: KnownNodes, split: SplitName, count: number): ShardedSet {
+    const { features, masks } = known;
+    const labels = known.labels.map((label, row) => (masks[split][row] === 0 ? -1 : label));
+    if (!this.#distributed.use_mfgs) {
+      const layers = this.#wholeLayers();
+      return { layers, features, labels, count };
+    }
+    const { start } = this.#data.nodeRanges[this.#data.rank];
+    const rows = Int32Array.from(labels.keys()).filter((row) => masks[split][row] !== 0);
+    const seeds = rows.map((row) => row + start);
+    const options = this.#options();
+    const graphs = constructMfgs(this.#data, seeds, this.#numLayers, true, options);
+    const layers = graphs.map((graph) => this.#layer(graph));
+    const inputs = (graphs[0]?.inputNodes ?? seeds).map((id) => id - start);
+    return {
+      layers,
+      features: unscoped(() => gatherRows(features, inputs)),
+      labels: rows.map((row) => known.labels[row]),
+      count,
+    };
+  }
+
+  #wholeLayers(): readonly ShardedLayer[] {
+    if (this.#whole === null) {
+      const layer = this.#layer(constructFullGraph(this.#data, this.#options()));
+      this.#whole = Array.from({ length: this.#numLayers }, () => layer);
+    }
+    return this.#whole;
+  }
+
+  #layer(manager: GraphShardManager): ShardedLayer {
+    const graph: DistributedGraph =
+      this.#distributed.mode === 'one_shot' ? manager.getFullPartitionGraph() : manager;
+    const { edata } = graph;
+    const relations = fields.relation in edata ? Int32Array.from(edata[fields.relation].dataSync()) : null;
+    return { graph, relations };
+  }
+
+  #options() {
+    const { mode, pipeline_depth, max_collective_size, compression, cache_inputs } = this.#distributed;
+    return {
+      comm: this.#group.comm,
+      mode: mode === 'one_shot' ? ('sar' as const) : mode,
+      pipelineDepth: pipeline_depth,
+      maxCollectiveSize: max_collective_size,
+      compression,
+      cacheInputs: cache_inputs,
+    };
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * Node classification on the whole graph, spread over workers, learns what one process learns with the whole graph: the
+ * same losses at every epoch up to rounding, for every kind of layer and every way to fetch rows; and a run goes on with
+ * any number of workers, or as an ordinary run of one process.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { resolveConfig, type SkeinConfig } from 'skein/train';
+import { describe, expect, it } from 'vitest';
+import { learned, randomRows, run, scratch, writeDataset } from '../train/tiny.js';
+import { hasMpi } from './mpi-launch.js';
+import { expectClose, trainAlone, train as trainOn } from './train-runs.js';
+
+const folder = scratch();
+const numNodes = 90;
+const ids = (from: number, to: number) => Int32Array.from({ length: to - from }, (_, i) => from + i);
+const nodeData = {
+  numNodes,
+  numClasses: 3,
+  labels: Int32Array.from({ length: numNodes }, (_, i) => (i * 7) % 3),
+  // So few training nodes that some workers have none.
+  nodes: { train: ids(4, 9), validation: ids(20, 50), test: ids(50, 90) },
+  features: { width: 6, values: Float32Array.from({ length: numNodes * 6 }, (_, i) => Math.sin(i * 1.7)) },
+};
+// Nodes 84 … 89 have no edges.
+const plain = writeDataset(folder(), { ...nodeData, train: randomRows(84, 300, 0) });
+const typed = writeDataset(folder(), { ...nodeData, numRelations: 3, train: randomRows(84, 300, 3) });
+
+const gnn = (options: object, output_dim: number) => [
+  { type: 'GNN', options, output_dim, activation: output_dim === 3 ? 'NONE' : 'RELU', bias: true },
+];
+const encoder = (options: object, ...middle: object[][]) => ({
+  layers: [[{ type: 'FEATURE', output_dim: 6 }], gnn(options, 8), ...middle, gnn(options, 3)],
+});
+
+/** Dataset, encoder, and what is said about workers. */
+const cases: Readonly<Record<string, readonly [string, object, object]>> = {
+  'GCN, sar': [plain, encoder({ type: 'GCN' }), {}],
+  'GCN, all edges against their direction': [
+    plain,
+    { ...encoder({ type: 'GCN' }), use_incoming_nbrs: false },
+    { pipeline_depth: 0 },
+  ],
+  'SAGE, three layers, sa': [
+    plain,
+    encoder({ type: 'GRAPH_SAGE', aggregator: 'MEAN' }, gnn({ type: 'GRAPH_SAGE', aggregator: 'MEAN' }, 5)),
+    { mode: 'sa' },
+  ],
+  'SAGE with the mean of all, one shot, random cut': [
+    plain,
+    encoder({ type: 'GRAPH_SAGE', aggregator: 'GCN' }),
+    { mode: 'one_shot', partition_algorithm: 'random' },
+  ],
+  'GAT, sar, deeper pipeline': [
+    plain,
+    encoder({ type: 'GAT', num_heads: 2, average_heads: true }),
+    { pipeline_depth: 3 },
+  ],
+  'RGCN with relations both ways, sar': [typed, encoder({ type: 'RGCN' }), {}],
+  'GCN on message-flow graphs': [plain, encoder({ type: 'GCN' }), { use_mfgs: true }],
+  'GAT on message-flow graphs, one shot': [
+    plain,
+    encoder({ type: 'GAT', num_heads: 2, average_heads: true }),
+    { use_mfgs: true, mode: 'one_shot' },
+  ],
+};
+const names = Object.keys(cases);
+
+function config(name: string, more: { workers?: boolean; training?: object } = {}): SkeinConfig {
+  const [dataset, layers, workers] = cases[name];
+  return resolveConfig({
+    model: {
+      random_seed: 3,
+      learning_task: 'NODE_CLASSIFICATION',
+      encoder: layers,
+      decoder: { type: 'NODE' },
+      loss: { type: 'CROSS_ENTROPY', options: { reduction: 'MEAN' } },
+      dense_optimizer: { type: 'ADAM', options: { learning_rate: 0.02 } },
+    },
+    storage: { dataset: { dataset_dir: dataset }, model_dir: folder() },
+    training: { num_epochs: 4, full_batch: true, save_model: true, ...more.training },
+    ...(more.workers === false ? {} : { distributed: { partitions: 8, ...workers } }),
+  }).config;
+}
+
+const at = (given: SkeinConfig, directory: string): SkeinConfig => ({
+  ...given,
+  storage: { ...given.storage, model_dir: directory },
+});
+const train = (workers: number, configs: readonly SkeinConfig[]) =>
+  trainOn(workers, configs, `${folder()}.json`);
+
+describe.skipIf(!hasMpi)('the whole graph on several workers', () => {
+  it.each([1, 2, 4])(
+    'with %i, every case has the losses and metrics of one process',
+    async (workers) => {
+      const one = await trainAlone(names.map((name) => config(name, { workers: false })));
+      const many = await train(
+        workers,
+        names.map((name) => config(name)),
+      );
+      for (const [i, name] of names.entries()) {
+        expect(one[i].losses.length, name).toBe(4);
+        for (const [epoch, loss] of many[i].losses.entries())
+          expect(Math.abs(loss - one[i].losses[epoch]), `${name}, epoch ${epoch + 1}`).toBeLessThan(1e-5);
+        expect(many[i].test, name).toEqual(one[i].test);
+        expect(existsSync(join(many[i].directory, 'run.lock'))).toBe(false);
+      }
+    },
+    300_000,
+  );
+
+  it('goes on: the same number to the same bytes, any other number and one process within rounding', async () => {
+    const epochs = (num_epochs: number, resume_training = false) => ({
+      training: { num_epochs, resume_training },
+    });
+    const [name] = names;
+    const cut = Array.from({ length: 3 }, () => config(name, epochs(2)));
+    const [whole] = await train(2, [config(name, epochs(5)), ...cut]);
+    const paths = cut.map(({ storage }) => storage.model_dir as string);
+    const [same] = await train(2, [at(config(name, epochs(5, true)), paths[0])]);
+    expect(same.losses).toEqual(whole.losses.slice(2));
+    expect(await learned(paths[0])).toEqual(await learned(whole.directory));
+    const [four] = await train(4, [at(config(name, epochs(5, true)), paths[1])]);
+    expectClose(four.losses, whole.losses.slice(2), 1e-5);
+    const alone = await run(at(config(name, { ...epochs(5, true), workers: false }), paths[2]));
+    expectClose(alone.losses, whole.losses.slice(2), 1e-5);
+    expect(readFileSync(join(paths[1], 'log.txt'), 'utf8')).toContain('plan: ');
+  }, 300_000);
+
+  it('says what it cannot do', async () => {
+    const refused = (more: object) => run({ ...config(names[0]), ...more } as SkeinConfig);
+    const given = config(names[0]);
+    await expect(
+      refused({
+        storage: { ...given.storage, features: { type: 'FLAT_FILE', options: {} } },
+      }),
+    ).rejects.toThrow('storage.features.type: expected HOST_MEMORY, got FLAT_FILE');
+  });
+});
