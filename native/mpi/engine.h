@@ -23,6 +23,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "bytes.h"
 #include "wire.h"
 
 namespace skein_mpi {
@@ -60,14 +61,14 @@ struct Op {
   std::string table_name;
   std::vector<i32> ids;
   i64 width = 0;
-  std::vector<u8> owned;
+  Bytes owned;
 
   // The engine's own. `open` counts unfinished messages by peer, so that a time-out can name who is waited for.
   std::map<int, int> open;
   int parts = 0;
   i64 sequence = 0;
   std::function<void()> next_phase;
-  std::vector<std::vector<u8>> scratch;
+  std::vector<Bytes> scratch;
   Clock::time_point started{};
 
   // Guarded by the engine's mutex.
@@ -102,7 +103,7 @@ struct Window {
 struct Arrival {
   Header header;
   int source = 0;
-  std::vector<u8> body;      // inline payload
+  Bytes body;      // inline payload
   const u8* local = nullptr; // a message to this rank itself: the sender's buffer
   OpRef local_sender;
 };
@@ -120,7 +121,7 @@ struct PostedRecv {
 struct Transfer {
   int open = 0;
   int peer = 0;
-  std::vector<u8> owned;
+  Bytes owned;
   std::function<void()> done;
 };
 
@@ -186,9 +187,9 @@ class Engine {
   bool poll_requests();
   void track(int status, MPI_Request request, const std::shared_ptr<Transfer>& transfer);
   void send_header(int peer, Header header, const u8* body, i64 bytes, std::function<void()> done);
-  void send_message(const OpRef& op, int peer, Header header, const u8* data, i64 bytes, std::vector<u8> owned = {});
-  void send_long(int peer, Header header, const u8* data, i64 bytes, std::vector<u8> owned, std::function<void()> done);
-  void send_to_self(const OpRef& op, Header header, const u8* data, i64 bytes, std::vector<u8> owned);
+  void send_message(const OpRef& op, int peer, Header header, const u8* data, i64 bytes, Bytes owned = {});
+  void send_long(int peer, Header header, const u8* data, i64 bytes, Bytes owned, std::function<void()> done);
+  void send_to_self(const OpRef& op, Header header, const u8* data, i64 bytes, Bytes owned);
   void post_recv(const OpRef& op, int source, Space space, i64 tag, Piece into, i64 detail = 0);
   void arrived(int source, const u8* slot, i64 bytes);
   void match(Arrival arrival);
@@ -208,7 +209,7 @@ class Engine {
   // row_requests.cpp
   void begin_rows(const OpRef& op);
   void row_request_arrived(Arrival arrival);
-  void serve(int source, const Header& header, std::vector<u8> body);
+  void serve(int source, const Header& header, Bytes body);
   std::string apply_rows(const Table& table, Code code, const i32* ids, i64 count, u8* rows) const;
   void serve_parked(u64 key);
 
@@ -258,7 +259,7 @@ class Engine {
 
   std::vector<OpRef> active_;
   std::vector<Peer> peers_;
-  std::vector<std::vector<u8>> slots_;
+  std::vector<Bytes> slots_;
   std::vector<MPI_Request> slot_requests_;
   int slot_head_ = 0;
   std::vector<MPI_Request> requests_;

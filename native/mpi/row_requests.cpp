@@ -34,7 +34,7 @@ void Engine::begin_rows(const OpRef& op) {
   header.width = op->width;
   const bool get = op->code == Code::GetRows;
   const i64 row_bytes = get ? 0 : op->data.bytes;
-  std::vector<u8> body(static_cast<size_t>(id_bytes + row_bytes));
+  Bytes body(static_cast<size_t>(id_bytes + row_bytes));
   if (id_bytes > 0) std::memcpy(body.data(), op->ids.data(), static_cast<size_t>(id_bytes));
   if (row_bytes > 0) std::memcpy(body.data() + id_bytes, op->data.data, static_cast<size_t>(row_bytes));
   post_recv(op, op->peer, Space::Reply, header.tag, get ? op->data : Piece{});
@@ -50,16 +50,16 @@ void Engine::row_request_arrived(Arrival arrival) {
     serve(source, header, std::move(arrival.body));
     return;
   }
-  auto body = std::make_shared<std::vector<u8>>(static_cast<size_t>(header.bytes));
+  auto body = std::make_shared<Bytes>(static_cast<size_t>(header.bytes));
   receive_payload(source, header, body->data(), [this, source, header, body] { serve(source, header, std::move(*body)); });
 }
 
-void Engine::serve(int source, const Header& header, std::vector<u8> body) {
+void Engine::serve(int source, const Header& header, Bytes body) {
   Header reply;
   reply.space = Space::Reply;
   reply.tag = header.tag;
   const i64 id_bytes = header.detail * static_cast<i64>(sizeof(i32));
-  std::vector<u8> rows;
+  Bytes rows;
   std::string error;
   {
     std::lock_guard<std::mutex> lock(tables_mutex_);

@@ -11,7 +11,7 @@
 namespace skein_mpi {
 
 void Engine::open_slots() {
-  slots_.assign(kSlots, std::vector<u8>(static_cast<size_t>(kSlotBytes)));
+  slots_.assign(kSlots, Bytes(static_cast<size_t>(kSlotBytes)));
   slot_requests_.assign(kSlots, MPI_REQUEST_NULL);
   for (int i = 0; i < kSlots; ++i)
     MPI_Irecv(slots_[i].data(), static_cast<int>(kSlotBytes), MPI_BYTE, MPI_ANY_SOURCE, 0, control_, &slot_requests_[i]);
@@ -84,7 +84,7 @@ void Engine::send_header(int peer, Header header, const u8* body, i64 bytes, std
   track(status, request, transfer);
 }
 
-void Engine::send_long(int peer, Header header, const u8* data, i64 bytes, std::vector<u8> owned, std::function<void()> done) {
+void Engine::send_long(int peer, Header header, const u8* data, i64 bytes, Bytes owned, std::function<void()> done) {
   Peer& to = peers_[static_cast<size_t>(peer)];
   // Payload tags go round; half a turn under way would let two payloads meet.
   if (++to.open_payloads > kPayloadTags / 2)
@@ -108,7 +108,7 @@ void Engine::send_long(int peer, Header header, const u8* data, i64 bytes, std::
   }
 }
 
-void Engine::send_message(const OpRef& op, int peer, Header header, const u8* data, i64 bytes, std::vector<u8> owned) {
+void Engine::send_message(const OpRef& op, int peer, Header header, const u8* data, i64 bytes, Bytes owned) {
   header.bytes = bytes;
   part_opened(op, peer);
   if (peer == rank_) {
@@ -121,7 +121,7 @@ void Engine::send_message(const OpRef& op, int peer, Header header, const u8* da
   }
 }
 
-void Engine::send_to_self(const OpRef& op, Header header, const u8* data, i64 bytes, std::vector<u8> owned) {
+void Engine::send_to_self(const OpRef& op, Header header, const u8* data, i64 bytes, Bytes owned) {
   Arrival arrival;
   arrival.header = header;
   arrival.source = rank_;

@@ -42,8 +42,9 @@ void Engine::probe_windows() {
   const bool locked = MPI_Win_lock_all(MPI_MODE_NOCHECK, window) == MPI_SUCCESS;
   const bool read = locked && MPI_Rget(&got, sizeof(i32), MPI_BYTE, next, 0, sizeof(i32), MPI_BYTE, window, &request) == MPI_SUCCESS &&
                     MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS && got == next;
+  if (!all_agree(read)) no_windows_ = "reading through a window failed";
   // Only with one copy of the memory do readers see what JavaScript writes.
-  if (!all_agree(read && found != 0 && *model == MPI_WIN_UNIFIED)) no_windows_ = "reading through a window failed";
+  if (!all_agree(found != 0 && *model == MPI_WIN_UNIFIED)) no_windows_ = "windows of this library have a copy of the memory";
   if (locked) MPI_Win_unlock_all(window);
   MPI_Win_free(&window);
 }
