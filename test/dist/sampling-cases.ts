@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import {
   type Communicator,
+  convertDistGraph,
+  convertDistHeteroGraph,
   type DistGraph,
   DistNeighborSampler,
   type DistNeighborSamplerOptions,
@@ -17,6 +19,12 @@ import type { CommCase } from './communicator-contract.js';
 import { chances, counting, distGraph, type Split, splitGraph, width } from './sampling-graph.js';
 
 const array = (t: Tensor) => Array.from(t.dataSync() as ArrayLike<number>);
+
+const sumOver = (comm: Communicator, own: number): number => {
+  const sum = Float64Array.of(own);
+  comm.allReduce(sum);
+  return sum[0];
+};
 
 /** Seeds of this worker, some of them twice. */
 function seedsOf({ first, end }: Split, count: number, step = 0): Int32Array {
@@ -240,6 +248,36 @@ const others: CommCase[] = [
           ),
         );
       }
+      const converted = convertDistHeteroGraph(graph);
+      assert.deepEqual([...converted.nodeTypes], [...cut.book.nodeTypeNames]);
+      assert.deepEqual(
+        converted.edgeTypes.map((type) => type.join(':')),
+        [...cut.book.edgeTypeNames],
+      );
+      assert.deepEqual([converted.numNodesGlobal(), converted.numEdgesGlobal()], [50, 150]);
+      assert.deepEqual(sumOver(comm, converted.numEdges()), graph.numEdges);
+      assert.throws(() => convertDistGraph(graph), /constructHeteroGraph/);
+      comm.barrier();
+      graph.close();
+    },
+  },
+  {
+    name: 'convertDistGraph: as many shards as workers, all nodes and edges, weights as they were',
+    run(comm) {
+      const split = splitGraph(comm);
+      const graph = distGraph(comm, split);
+      const converted = convertDistGraph(graph);
+      assert.equal(converted.shards.length, comm.size);
+      assert.equal(sumOver(comm, converted.numDstNodes), graph.numNodes);
+      assert.equal(sumOver(comm, converted.numEdges), graph.numEdges);
+      assert.deepEqual(converted.inDegrees(), split.whole.inDegrees().slice(split.first, split.end));
+      const { dst } = split.whole.normDegrees(true);
+      assert.deepEqual(converted.normDegrees(true).dst, dst.slice(split.first, split.end));
+      assert.throws(() => convertDistGraph(split.whole as unknown as DistGraph), /expected a DistGraph/);
+      assert.throws(
+        () => new DistNeighborSampler([2]).sample(split.whole as unknown as DistGraph, [0]),
+        /a DistGraph or the graph of constructFullGraph/,
+      );
       comm.barrier();
       graph.close();
     },

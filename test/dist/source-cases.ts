@@ -23,6 +23,7 @@ import {
 } from 'skein/dist';
 import { SAGEConv } from 'skein/gnn';
 import type { MessageGraph } from 'skein/graph';
+import { nativeStatus } from 'skein/native';
 import { Adam, Module } from 'skein/nn';
 import { crossEntropyTotal, gatherRows, manualSeed, noGrad, relu, type Tensor } from 'skein/tensor';
 import type { CommCase } from './communicator-contract.js';
@@ -126,7 +127,7 @@ const close = (got: ArrayLike<number>, want: ArrayLike<number>) => {
     assert.ok(Math.abs(got[i] - want[i]) <= 1e-5 * Math.max(1, Math.abs(want[i])), `${got[i]} ≠ ${want[i]}`);
 };
 
-export const sourceCases: readonly CommCase[] = [
+const all: readonly CommCase[] = [
   {
     name: 'Sampling-based training',
     run(comm) {
@@ -230,6 +231,11 @@ export const sourceCases: readonly CommCase[] = [
     },
   },
 ];
+
+/** Locks between processes are the addon's. */
+export const sourceCases = all.filter(
+  ({ name }) => nativeStatus().backend === 'native' || name !== 'Single-node training',
+);
 
 /** Losses of a few full-graph epochs; communication goes through whatever is current. */
 function fullGraphLosses(

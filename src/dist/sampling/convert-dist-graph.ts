@@ -3,8 +3,9 @@
  * same `PartitionData`, so either can be had from the other; both ways are collective.
  */
 import { expected, ValueError } from '../../util/errors.js';
-import { constructFullGraph, sourceOf } from '../shards/construct-full-graph.js';
+import { constructFullGraph, constructHeteroGraph, sourceOf } from '../shards/construct-full-graph.js';
 import { GraphShardManager } from '../shards/graph-shard-manager.js';
+import type { HeteroGraphShardManager } from '../shards/hetero-graph-shard-manager.js';
 import type { ShardingOptions } from '../shards/sharding-options.js';
 import { DistGraph } from './dist-graph.js';
 
@@ -20,10 +21,22 @@ export type Sampleable = DistGraph | GraphShardManager;
  * const y = noGrad(() => model.fullGraphInference(graph, ownFeatures)); // a row for each node of this worker
  */
 export function convertDistGraph(graph: DistGraph, options: ShardingOptions = {}): GraphShardManager {
-  if (!(graph instanceof DistGraph))
-    throw new ValueError(expected('convertDistGraph', 'a DistGraph', 'graph', graph));
+  checkDistGraph('convertDistGraph', graph);
   const weighted = graph.edges.weights === null ? {} : { edgeWeight: 'weight' };
   return constructFullGraph(graph.partitionData, { comm: graph.comm, ...weighted, ...options });
+}
+
+/** The same for a graph of several node or edge types. Edge features, weights too, become `edata`. */
+export function convertDistHeteroGraph(
+  graph: DistGraph,
+  options: ShardingOptions = {},
+): HeteroGraphShardManager {
+  checkDistGraph('convertDistHeteroGraph', graph);
+  return constructHeteroGraph(graph.partitionData, { comm: graph.comm, ...options });
+}
+
+function checkDistGraph(where: string, graph: DistGraph): void {
+  if (!(graph instanceof DistGraph)) throw new ValueError(expected(where, 'a DistGraph', 'graph', graph));
 }
 
 const sampled = new WeakMap<GraphShardManager, DistGraph>();

@@ -1,5 +1,5 @@
 /** Sampling-based training on partitioned graphs. */
-export { convertDistGraph, type Sampleable } from './convert-dist-graph.js';
+export { convertDistGraph, convertDistHeteroGraph, type Sampleable } from './convert-dist-graph.js';
 export { DataLoader, type DataLoaderOptions } from './data-loader.js';
 export { type DistFeaturesOptions, distFeatures } from './dist-features.js';
 export { DistGraph, type DistGraphOptions, type NodeTable } from './dist-graph.js';
