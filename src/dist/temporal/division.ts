@@ -17,14 +17,11 @@ export interface Division {
   positions(eventRows: Int32Array, worker: number): Int32Array[];
 }
 
-/** Number of chunks of a global batch: numbers of workers that divide it give the same bits. */
-export const defaultChunks = 8;
-
 /** Consecutive chunks, the same number to each of `size` workers. */
 export function divideByPlace(chunks: number, size: number): Division {
   checkInteger('divideByPlace', 'chunks', chunks, 1);
   if (chunks % size !== 0) {
-    const advice = `Use ${divisors(chunks).join(', ')} workers, or consistency local or stale_cache.`;
+    const advice = `Use ${divisors(chunks).join(', ')} workers, other chunks, or consistency local or stale_cache.`;
     throw new ValueError(
       expected('temporal training', `a divisor of ${chunks}`, 'the number of workers', size, advice),
     );

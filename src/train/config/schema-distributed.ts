@@ -19,6 +19,13 @@ const temporal = section({
     'exact',
     ours('memory of nodes on other workers: as of the last batch, as last sent, or not asked for'),
   ),
+  chunks: field(
+    integer(1),
+    8,
+    ours(
+      'exact: parts of a batch, a power of two, in which gradients are formed: any number of workers that divides it gives the same bits; fewer are faster',
+    ),
+  ),
   cosine_threshold: field(
     number(0, 2),
     0.3,

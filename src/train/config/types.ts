@@ -325,6 +325,8 @@ export interface DistributedConfig {
   readonly peer_timeout: number;
   readonly temporal: {
     readonly consistency: 'exact' | 'stale_cache' | 'local';
+    /** A power of two. */
+    readonly chunks: number;
     readonly cosine_threshold: number;
     readonly max_skip: number;
     /** Share of the nodes. */

@@ -7,7 +7,6 @@ import {
   type Communicator,
   DistributedStore,
   type Division,
-  defaultChunks,
   divideByOwner,
   divideByPlace,
   NodeOwners,
@@ -24,6 +23,7 @@ import {
   type StoreFactory,
   type TemporalPart,
 } from '../../temporal/index.js';
+import { ConfigError, expected } from '../../util/errors.js';
 import { type DistributedConfig, defaultDistributed } from '../config/index.js';
 import { partsOf, type TemporalAssembly } from './assemble.js';
 import type { OpenedStream } from './open-stream.js';
@@ -63,7 +63,7 @@ function sharingOf({ distributed }: TemporalRunConfig, stream: OpenedStream, com
   const { temporal, partition_algorithm } = distributed ?? defaultDistributed();
   switch (temporal.consistency) {
     case 'exact':
-      return exactSharing(stream, comm);
+      return exactSharing(stream, comm, temporal.chunks);
     case 'stale_cache':
       return staleSharing(stream, comm, temporal);
     case 'local':
@@ -71,10 +71,15 @@ function sharingOf({ distributed }: TemporalRunConfig, stream: OpenedStream, com
   }
 }
 
-function exactSharing({ graph }: OpenedStream, comm: Communicator): Sharing {
+function exactSharing({ graph }: OpenedStream, comm: Communicator, chunks: number): Sharing {
+  // Gradients are added in a tree that branches in two.
+  if (2 ** Math.round(Math.log2(chunks)) !== chunks)
+    throw new ConfigError(
+      expected('train', 'a power of two', 'distributed.temporal.chunks', chunks, 'Use 1, 2, 4, 8 or 16.'),
+    );
   const owners = NodeOwners.inTurn(graph.numNodes, comm.size);
   return {
-    train: divideByPlace(defaultChunks, comm.size),
+    train: divideByPlace(chunks, comm.size),
     judge: divideByPlace(comm.size, comm.size),
     store: (sizes, combine) => new DistributedStore(sizes, combine, { comm, owners }),
   };

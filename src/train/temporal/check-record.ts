@@ -11,10 +11,14 @@ export function modelShape({ model: { sampling, memory, gnn } }: TemporalRunConf
 }
 
 /** How its epochs are cut into batches and what is drawn for them. */
-export function batchesOf({ model: { train }, training }: TemporalRunConfig): string {
+export function batchesOf({ model: { train }, training, distributed }: TemporalRunConfig): string {
   const { batch_size, reorder } = train;
   const { random_seed, negatives, tie_groups } = training;
-  return JSON.stringify({ train: { batch_size, reorder }, training: { random_seed, negatives, tie_groups } });
+  const all = { train: { batch_size, reorder }, training: { random_seed, negatives, tie_groups } };
+  if (distributed === null) return JSON.stringify(all);
+  // The number of workers is not among them: with exact it plays no part.
+  const { consistency, chunks } = distributed.temporal;
+  return JSON.stringify({ ...all, distributed: { temporal: { consistency, chunks } } });
 }
 
 /** Refuses a checkpoint of another stream or model, and one from amid an epoch of other batches. */

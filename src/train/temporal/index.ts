@@ -1,5 +1,6 @@
 /** Runs of temporal models. */
 export { assembleTemporal, type PlainAssembly, type TemporalAssembly } from './assemble.js';
+export { assembleWorkers } from './assemble-workers.js';
 export { describeTemporalRun } from './describe-temporal-run.js';
 export { judgePart } from './judge-part.js';
 export { type JudgedRun, judgeTemporalRun } from './judge-run.js';
