@@ -33,6 +33,17 @@ const encoder = (options: object, ...middle: object[][]) => ({
   layers: [[{ type: 'FEATURE', output_dim: 6 }], gnn(options, 8), ...middle, gnn(options, 3)],
 });
 
+const task = (layers: object) => ({
+  model: {
+    random_seed: 3,
+    learning_task: 'NODE_CLASSIFICATION',
+    encoder: layers,
+    decoder: { type: 'NODE' },
+    loss: { type: 'CROSS_ENTROPY', options: { reduction: 'MEAN' } },
+    dense_optimizer: { type: 'ADAM', options: { learning_rate: 0.02 } },
+  },
+});
+
 /** Dataset, encoder, and what is said about workers. */
 const cases: Readonly<Record<string, readonly [string, object, object]>> = {
   'GCN, sar': [plain, encoder({ type: 'GCN' }), {}],
@@ -66,17 +77,31 @@ const cases: Readonly<Record<string, readonly [string, object, object]>> = {
 };
 const names = Object.keys(cases);
 
+/** Batches of sampled neighbourhoods, which workers share: encoders, and how many nodes a batch has. */
+const sampledCases: Readonly<Record<string, readonly [object, number]>> = {
+  'SAGE on features': [encoder({ type: 'GRAPH_SAGE', aggregator: 'MEAN' }), 5],
+  'fewer nodes in a batch than workers': [encoder({ type: 'GRAPH_SAGE', aggregator: 'MEAN' }), 3],
+  'GCN on trained embeddings': [
+    { layers: [[{ type: 'EMBEDDING', output_dim: 4 }], gnn({ type: 'GCN' }, 8), gnn({ type: 'GCN' }, 3)] },
+    2,
+  ],
+};
+
+function sampled(name: string): SkeinConfig {
+  const [layers, batch] = sampledCases[name];
+  const neighbours = { type: 'UNIFORM', options: { max_neighbors: 3 } };
+  return resolveConfig({
+    ...task({ ...layers, train_neighbor_sampling: [neighbours, neighbours] }),
+    storage: { dataset: { dataset_dir: plain }, model_dir: folder() },
+    training: { num_epochs: 3, batch_size: batch, save_model: true },
+    evaluation: { batch_size: 7 },
+  }).config;
+}
+
 function config(name: string, more: { workers?: boolean; training?: object } = {}): SkeinConfig {
   const [dataset, layers, workers] = cases[name];
   return resolveConfig({
-    model: {
-      random_seed: 3,
-      learning_task: 'NODE_CLASSIFICATION',
-      encoder: layers,
-      decoder: { type: 'NODE' },
-      loss: { type: 'CROSS_ENTROPY', options: { reduction: 'MEAN' } },
-      dense_optimizer: { type: 'ADAM', options: { learning_rate: 0.02 } },
-    },
+    ...task(layers),
     storage: { dataset: { dataset_dir: dataset }, model_dir: folder() },
     training: { num_epochs: 4, full_batch: true, save_model: true, ...more.training },
     ...(more.workers === false ? {} : { distributed: { partitions: 8, ...workers } }),
@@ -109,6 +134,17 @@ describe.skipIf(!hasMpi)('the whole graph on several workers', () => {
     },
     300_000,
   );
+
+  it('shares batches of sampled neighbourhoods: losses and metrics of one process', async () => {
+    const all = Object.keys(sampledCases);
+    const one = await trainAlone(all.map(sampled));
+    const many = await train(4, all.map(sampled));
+    for (const [i, name] of all.entries()) {
+      expect(one[i].losses.length, name).toBe(3);
+      expectClose(many[i].losses, one[i].losses, 2e-5);
+      expect(many[i].test, name).toEqual(one[i].test);
+    }
+  }, 300_000);
 
   it('goes on: the same number to the same bytes, any other number and one process within rounding', async () => {
     const epochs = (num_epochs: number, resume_training = false) => ({

@@ -1,5 +1,5 @@
 /**
- * A worker's share of a batch of edges. The batch is drawn whole by every worker, with the counters of its number in the
+ * A worker's share of a batch of edges, or of nodes. The batch is drawn whole by every worker, with the counters of its number in the
  * epoch, so that it is the same for any number of workers; then each keeps consecutive edges and the negatives of their
  * chunks. Chunks that are cut in two become pieces of their own, because a decoder takes chunks of equal length.
  */
@@ -30,6 +30,12 @@ export interface BatchShare {
 export interface Place {
   readonly rank: number;
   readonly size: number;
+}
+
+/** This worker's part of the nodes of a batch: consecutive ones, none when there are fewer than workers. */
+export function ownNodes(nodes: Int32Array, { rank, size }: Place): Int32Array {
+  const bound = (worker: number) => Math.floor((worker * nodes.length) / size);
+  return size === 1 ? nodes : nodes.slice(bound(rank), bound(rank + 1));
 }
 
 /** Leaves this worker's edges and negatives in the batch; the size of the batch stays that of the whole. */

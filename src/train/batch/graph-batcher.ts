@@ -9,7 +9,7 @@
 import type { GNNGraph } from '../../sample/index.js';
 import { checkInteger, expected, StateError, ValueError } from '../../util/errors.js';
 import { Batch, type Negatives } from './batch.js';
-import { type Place, takeShare } from './batch-share.js';
+import { ownNodes, type Place, takeShare } from './batch-share.js';
 import type { GraphModelStorage } from './graph-model-storage.js';
 import type { NegativeSampler } from './negative-sampler.js';
 import type { NeighborSampler } from './neighbor-sampler.js';
@@ -26,7 +26,7 @@ export interface GraphBatcherOptions {
   readonly filtered?: boolean;
   /** Take the edges of a batch out of the sampled neighbourhood (default true). */
   readonly hideTargets?: boolean;
-  /** One of several workers that share every batch of edges; all have the same batches. Default: the only one. */
+  /** One of several workers that share every batch; all have the same batches. Default: the only one. */
   readonly place?: Place;
 }
 
@@ -238,7 +238,8 @@ export class GraphBatcher {
     batch.batchSize = Math.min(this.batchSize, this.#active() - cursor);
     this.#position = { ...this.#position, step: step + 1, cursor: cursor + batch.batchSize };
     this.#inFlight++;
-    if (this.#sampler instanceof NodeSampler) batch.rootNodes = this.#sampler.getNodes(batch);
+    if (this.#sampler instanceof NodeSampler)
+      batch.rootNodes = ownNodes(this.#sampler.getNodes(batch), this.#place);
     else this.#fillEdges(batch, this.#sampler);
     await this.#findNodes(batch, this.neighborSampler);
     return batch;
@@ -276,7 +277,10 @@ export class GraphBatcher {
     this.#evaluated = end;
     const split = graphStorage.split(set);
     if (this.ofNodes)
-      batch.rootNodes = (graphStorage.splitNodes(set) as Int32Array).slice(batch.startIndex, end);
+      batch.rootNodes = ownNodes(
+        (graphStorage.splitNodes(set) as Int32Array).slice(batch.startIndex, end),
+        this.#place,
+      );
     else if (split !== null) {
       const edges = await split.read(batch.startIndex, end);
       batch.src = edges.src;

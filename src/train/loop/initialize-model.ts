@@ -129,7 +129,7 @@ function ownOptimizers(
   return own;
 }
 
-/** `place`: which of several workers; they share every batch of edges. */
+/** `place`: which of several workers; they share every batch. */
 export function initializeBatcher(
   config: SkeinConfig,
   storage: GraphModelStorage,

@@ -85,10 +85,10 @@ function checkWorkers(config: SkeinConfig, workers: number): void {
           `storage.${name}.type: expected HOST_MEMORY with ${workers} workers, got PARTITION_BUFFER. Workers hold the table together, each a part of it in memory; take more workers, or one.`,
         ),
       );
-  if (model.learning_task === 'NODE_CLASSIFICATION')
+  if (model.learning_task === 'NODE_CLASSIFICATION' && model.regularizer.type !== 'NONE')
     throw agreedError(
       new ConfigError(
-        `model.learning_task: expected LINK_PREDICTION with ${workers} workers, got NODE_CLASSIFICATION. Set training.full_batch: true, or train with one worker.`,
+        `model.regularizer.type: expected NONE for NODE_CLASSIFICATION with ${workers} workers, got ${model.regularizer.type}. A node that several workers use would count several times; use weight_decay, or one worker.`,
       ),
     );
 }

@@ -60,23 +60,26 @@ export class NodeClassificationModel extends Model {
   #trainShared(batch: Batch, labels: Int32Array, workers: WorkerGroup): number {
     return scope(() => {
       this.encoderOptimizer?.zeroGrad();
-      const known = Int32Array.from(labels.keys()).filter((row) => labels[row] >= 0);
-      const logits = gatherRows(this.forward(batch, true), known);
-      const loss = this.lossFunction.classes(
-        logits,
-        known.map((row) => labels[row]),
-        batch.batchSize,
-      );
-      // A worker without labelled nodes goes through backward too: others wait for its part.
-      loss.backward();
+      batch.uniqueNodeEmbeddings?.zeroGrad();
+      // On a graph that is spread over workers one without labelled nodes goes through backward too: others wait for it.
+      const loss = isIdle(batch, labels) ? null : this.#ownLoss(batch, labels);
+      loss?.backward();
       this.step();
       batch.status = 'ComputedGradients';
-      return workers.sum([loss.item()])[0];
+      return workers.sum([loss?.item() ?? 0])[0];
     });
+  }
+
+  #ownLoss(batch: Batch, labels: Int32Array): Tensor {
+    const known = Int32Array.from(labels.keys()).filter((row) => labels[row] >= 0);
+    const logits = gatherRows(this.forward(batch, true), known);
+    const classes = known.map((row) => labels[row]);
+    return this.lossFunction.classes(logits, classes, batch.batchSize);
   }
 
   override async evaluate(batch: Batch): Promise<void> {
     const labels = labelsOf(batch);
+    if (isIdle(batch, labels)) return;
     noGrad(() => scope(() => this.reporter.addResult(labels, this.forward(batch, false))));
   }
 
@@ -92,6 +95,11 @@ export class NodeClassificationModel extends Model {
 
   /** Batches sample what they need. */
   override async encodeForEvaluation(): Promise<void> {}
+}
+
+/** Whether a worker has nothing to do in a batch, as where there are more workers than nodes. */
+function isIdle({ shardedGraph }: Batch, labels: Int32Array): boolean {
+  return labels.length === 0 && shardedGraph === null;
 }
 
 function labelsOf(batch: Batch): Int32Array {
