@@ -71,6 +71,8 @@ function skeinRun(...command: readonly string[]): Job {
       ...process.env,
       SKEIN_THREADS: '1',
       OMPI_MCA_plm_rsh_agent: join(folder, 'remote-shell'),
+      // What a killed launcher leaves behind goes with the folder.
+      OMPI_MCA_orte_tmpdir_base: folder,
       OMPI_MCA_btl: 'tcp,self',
       OMPI_MCA_btl_tcp_if_include: '10.77.0.0/24',
       OMPI_MCA_oob_tcp_if_include: '10.77.0.0/24',
