@@ -15,8 +15,9 @@ export interface BatchPiece {
 }
 
 export interface BatchShare {
-  /** Edges of the whole batch. */
+  /** Edges of the whole batch, and the first of this share. */
   readonly total: number;
+  readonly from: number;
   /** Chunks of the whole batch, and the first that this share has. */
   readonly totalChunks: number;
   readonly firstChunk: number;
@@ -38,6 +39,17 @@ export function ownNodes(nodes: Int32Array, { rank, size }: Place): Int32Array {
   return size === 1 ? nodes : nodes.slice(bound(rank), bound(rank + 1));
 }
 
+/** Where results of a share stand among those of all: batch by batch, destinations replaced before sources. */
+export function resultPlace(
+  batch: Batch,
+  direction: 'tail' | 'head',
+  first = 0,
+): { readonly place?: number } {
+  if (batch.share === null) return {};
+  const { total, from } = batch.share;
+  return { place: 2 * batch.startIndex + (direction === 'tail' ? 0 : total) + from + first };
+}
+
 /** Leaves this worker's edges and negatives in the batch; the size of the batch stays that of the whole. */
 export function takeShare(batch: Batch, { rank, size }: Place): void {
   const { src, dst } = batch;
@@ -55,7 +67,7 @@ export function takeShare(batch: Batch, { rank, size }: Place): void {
     firstChunk: Math.floor(start / perChunk) - firstChunk,
     chunks: Math.ceil(end / perChunk) - Math.floor(start / perChunk),
   }));
-  batch.share = { total, totalChunks, firstChunk, pieces, allSrc: src, allDst: dst };
+  batch.share = { total, from, totalChunks, firstChunk, pieces, allSrc: src, allDst: dst };
   batch.src = src.slice(from, to);
   batch.dst = dst.slice(from, to);
   batch.relations = batch.relations?.slice(from, to) ?? null;

@@ -14,7 +14,7 @@ import { add, mul, noGrad, scope, type Tensor } from '../../tensor/index.js';
 import { StateError } from '../../util/errors.js';
 import { Random } from '../../util/philox.js';
 import type { Batch, Negatives } from '../batch/batch.js';
-import { type BatchPiece, type BatchShare, maskBetween } from '../batch/batch-share.js';
+import { type BatchPiece, type BatchShare, maskBetween, resultPlace } from '../batch/batch-share.js';
 import type { GraphBatcher } from '../batch/graph-batcher.js';
 import { LinkPredictionReporter } from '../run/index.js';
 import { type Encoder, GeneralEncoder } from './encoder.js';
@@ -116,10 +116,13 @@ export class LinkPredictionModel extends Model {
         scope(() => {
           const [rhsPos, rhsNeg, lhsPos, lhsNeg] = this.#scores(batch, false, piece);
           const relations = between(batch.relations, piece) ?? undefined;
-          const details = relations === undefined ? {} : { relations };
-          if (rhsNeg !== null) this.reporter.addResult(rhsPos, rhsNeg, { ...details, direction: 'tail' });
-          if (lhsPos !== null && lhsNeg !== null)
-            this.reporter.addResult(lhsPos, lhsNeg, { ...details, direction: 'head' });
+          const details = (direction: 'tail' | 'head') => ({
+            direction,
+            ...(relations === undefined ? {} : { relations }),
+            ...resultPlace(batch, direction, piece?.from),
+          });
+          if (rhsNeg !== null) this.reporter.addResult(rhsPos, rhsNeg, details('tail'));
+          if (lhsPos !== null && lhsNeg !== null) this.reporter.addResult(lhsPos, lhsNeg, details('head'));
           batch.encodedUniques = null;
         }),
       );

@@ -6,6 +6,7 @@ import { type DecoderInput, EdgeDecoder, RankCounter, type RankCounts } from '..
 import { fromTypedArray, gatherRows, noGrad, scope, slice, type Tensor } from '../../tensor/index.js';
 import { StateError } from '../../util/errors.js';
 import type { Batch, EvaluationData } from '../batch/batch.js';
+import { resultPlace } from '../batch/batch-share.js';
 import type { IdLists } from '../batch/filter-index.js';
 import type { LinkPredictionReporter } from '../run/index.js';
 
@@ -27,6 +28,7 @@ export async function rankAgainstAll(
     reporter.addCounts(greater, equal, candidates, {
       direction,
       ...(relations === null ? {} : { relations }),
+      ...resultPlace(batch, direction),
     });
   }
 }

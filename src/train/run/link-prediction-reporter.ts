@@ -20,6 +20,8 @@ export interface RankDetails {
   readonly relations?: ArrayLike<number>;
   /** Which end was replaced: the destination (tail) or the source (head). */
   readonly direction?: 'tail' | 'head';
+  /** Where the first of them stands among the results of all workers; default: after those so far. */
+  readonly place?: number;
 }
 
 export interface LinkPredictionReporterOptions {
@@ -40,6 +42,8 @@ export class LinkPredictionReporter extends Reporter<RankingMetric> {
   #relations = new Int32Array(1024);
   /** 0 unknown, 1 tail, 2 head. */
   #directions = new Uint8Array(1024);
+  /** Ascending in the order that one worker has. */
+  #places = new Float64Array(1024);
   #size = 0;
 
   constructor({ ties = 'REALISTIC', metrics = standard }: LinkPredictionReporterOptions = {}) {
@@ -115,7 +119,7 @@ export class LinkPredictionReporter extends Reporter<RankingMetric> {
     greater: ArrayLike<number>,
     equal: ArrayLike<number>,
     candidates: ArrayLike<number> | number,
-    { relations, direction }: RankDetails = {},
+    { relations, direction, place = this.#size }: RankDetails = {},
   ): void {
     const count = greater.length;
     for (const [name, values] of Object.entries({ equal, candidates, relations }))
@@ -129,27 +133,33 @@ export class LinkPredictionReporter extends Reporter<RankingMetric> {
       this.#candidates[at] = typeof candidates === 'number' ? candidates : candidates[i];
       this.#relations[at] = relations === undefined ? -1 : relations[i];
       this.#directions[at] = direction === undefined ? 0 : direction === 'tail' ? 1 : 2;
+      this.#places[at] = place + i;
     }
     this.#size += count;
   }
 
-  /** Collective: the results of all workers, those of rank 0 first, become everybody's. */
+  /** Collective: the results of all workers become everybody's, in the order that one worker has: metrics have its bits. */
   shareResults(group: WorkerGroup): void {
-    const size = this.#size;
-    const parts = group.gather({
-      ranks: this.#ranks.slice(0, size),
-      candidates: this.#candidates.slice(0, size),
-      relations: this.#relations.slice(0, size),
-      directions: this.#directions.slice(0, size),
-    });
-    this.#reserve(parts.reduce((sum, { ranks }) => sum + ranks.length, 0));
-    this.#size = 0;
-    for (const { ranks, candidates, relations, directions } of parts) {
-      this.#ranks.set(ranks, this.#size);
-      this.#candidates.set(candidates, this.#size);
-      this.#relations.set(relations, this.#size);
-      this.#directions.set(directions, this.#size);
-      this.#size += ranks.length;
+    const own = (values: Float64Array | Int32Array | Uint8Array) => values.slice(0, this.#size);
+    const parts = group.gather([
+      own(this.#places),
+      own(this.#ranks),
+      own(this.#candidates),
+      own(this.#relations),
+      own(this.#directions),
+    ]);
+    const [places, ranks, candidates, relations, directions] = [0, 1, 2, 3, 4].map((k) =>
+      parts.flatMap((part) => Array.from(part[k])),
+    );
+    this.#reserve(places.length);
+    this.#size = places.length;
+    const order = Float64Array.from(places.keys()).sort((a, b) => places[a] - places[b]);
+    for (const [at, i] of order.entries()) {
+      this.#places[at] = places[i];
+      this.#ranks[at] = ranks[i];
+      this.#candidates[at] = candidates[i];
+      this.#relations[at] = relations[i];
+      this.#directions[at] = directions[i];
     }
   }
 
@@ -207,6 +217,7 @@ export class LinkPredictionReporter extends Reporter<RankingMetric> {
     this.#candidates = grown(this.#candidates, new Float64Array(length));
     this.#relations = grown(this.#relations, new Int32Array(length));
     this.#directions = grown(this.#directions, new Uint8Array(length));
+    this.#places = grown(this.#places, new Float64Array(length));
   }
 }
 
