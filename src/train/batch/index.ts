@@ -1,6 +1,8 @@
 /** Batches: what is trained on, where it comes from, and how its updates go back. */
 export { Batch, type BatchStatus, type EvaluationData, type Negatives } from './batch.js';
+export type { BatchPiece, BatchShare, Place } from './batch-share.js';
 export { BufferedNodeTable } from './buffered-node-table.js';
+export { DistributedNodeTable } from './distributed-node-table.js';
 export { type EdgeSplit, FileEdges, MemoryEdges, type SplitName } from './edge-splits.js';
 export { FilterIndex, type IdLists } from './filter-index.js';
 export {
@@ -22,6 +24,7 @@ export {
   type MemoryNodeTableParts,
   type NodeTable,
   type RowUpdate,
+  type RunTable,
   type Tile,
 } from './node-table.js';
 export {

@@ -8,7 +8,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { copyFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { WorkerGroup } from '../../dist/index.js';
+import { SelfCommunicator, WorkerGroup } from '../../dist/index.js';
 import { writeFileAtomic } from '../../storage/atomic-file.js';
 import { loadTensors, type RowOptimizerState, type TableManifest } from '../../storage/index.js';
 import { randomState, setRandomState } from '../../tensor/index.js';
@@ -65,7 +65,12 @@ export class Checkpoints {
   readonly #group: WorkerGroup;
 
   /** Collective, with several workers: all save and restore, and rank 0 writes what is not a part of the table. */
-  constructor(directory: string, model: Model, table: RunTable, group: WorkerGroup) {
+  constructor(
+    directory: string,
+    model: Model,
+    table: RunTable,
+    group = new WorkerGroup({ comm: new SelfCommunicator() }),
+  ) {
     this.directory = directory;
     this.#model = model;
     this.#table = table;

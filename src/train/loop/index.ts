@@ -8,6 +8,7 @@ export { initializeBatcher, initializeModel, type ModelSizes } from './initializ
 export {
   type InitializedStorage,
   type InitializeStorageOptions,
+  initializeSharedStorage,
   initializeStorage,
 } from './initialize-storage.js';
 export { openDataset } from './open-dataset.js';
