@@ -1,4 +1,5 @@
 /** From global source ids to rows used here, and the link that brings them: the only exchange of ids a graph needs. */
+import { kernels } from '../../native/index.js';
 import type { Communicator } from '../comm/communicator.js';
 import type { NodeRange } from '../partition/partition-data.js';
 import { RowLink } from './row-link.js';
@@ -25,34 +26,41 @@ export function connectEdges(
   const mine = nodeRanges[comm.rank];
   const ownRow = new Int32Array(mine.end - mine.start).fill(-1);
   for (let row = 0; row < own.length; row++) ownRow[own[row] - mine.start] = row;
-  // Of each worker's nodes: −1 not needed, else the row among those that it sends.
-  const places = nodeRanges.map(({ start, end }, q) =>
-    q === comm.rank ? ownRow : new Int32Array(end - start).fill(-1),
-  );
-  const owners = new Int32Array(src.length);
-  for (let e = 0; e < src.length; e++) {
-    const q = ownerOf(nodeRanges, src[e]);
-    owners[e] = q;
-    if (q !== comm.rank) places[q][src[e] - nodeRanges[q].start] = 0;
-  }
-  const needed = places.map((place, q) => {
-    if (q === comm.rank) return new Int32Array(0);
-    const ids: number[] = [];
-    for (let i = 0; i < place.length; i++) {
-      if (place[i] < 0) continue;
-      place[i] = ids.length;
-      ids.push(nodeRanges[q].start + i);
-    }
-    return Int32Array.from(ids);
+  const owners = src.map((id) => ownerOf(nodeRanges, id));
+  const bounds = new Int32Array(nodeRanges.length + 1);
+  const order = new Int32Array(src.length);
+  kernels().groupByKey(owners, bounds, order, src.length, nodeRanges.length);
+  // One worker's nodes at a time: marks for all of them would be as long as the whole graph.
+  const rows = new Int32Array(src.length);
+  const needed = nodeRanges.map((range, q) => {
+    const edges = order.subarray(bounds[q], bounds[q + 1]);
+    if (q !== comm.rank) return findRows(src, edges, range, rows);
+    for (const e of edges) rows[e] = ownRow[src[e] - mine.start];
+    return new Int32Array(0);
   });
   const link = RowLink.connect(comm, own.length, needed, (id) => ownRow[id - mine.start]);
   const usedIds = new Int32Array(link.numUsed);
   usedIds.set(own);
   for (const [q, ids] of needed.entries()) if (q !== comm.rank) usedIds.set(ids, link.starts[q]);
-  const sources = src.map(
-    (id, e) => link.starts[owners[e]] + places[owners[e]][id - nodeRanges[owners[e]].start],
-  );
+  const sources = rows.map((row, e) => link.starts[owners[e]] + row);
   return { link, sources, usedIds };
+}
+
+/** The different sources of some edges, ascending; `rows` gets the place of each edge's source among them. */
+function findRows(
+  src: Int32Array,
+  edges: Int32Array,
+  { start, end }: NodeRange,
+  rows: Int32Array,
+): Int32Array {
+  const places = new Int32Array(end - start);
+  for (const e of edges) places[src[e] - start] = 1;
+  let count = 0;
+  for (let i = 0; i < places.length; i++) if (places[i] > 0) places[i] = ++count;
+  const ids = new Int32Array(count);
+  for (let i = 0; i < places.length; i++) if (places[i] > 0) ids[places[i] - 1] = start + i;
+  for (const e of edges) rows[e] = places[src[e] - start] - 1;
+  return ids;
 }
 
 /** Which worker's range an id is in; ranges ascend. */
