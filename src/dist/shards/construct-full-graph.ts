@@ -99,7 +99,7 @@ function fullRelation(
   sides: Sides,
   options: FullGraphOptions,
 ): GraphShardManager {
-  const checked = checkShardingOptions(where, options);
+  const checked = checkShardingOptions(where, options, pd);
   checkWorkers(where, pd, comm);
   const edges = relationEdges(pd, type);
   const weights = edgeWeights(where, edges, options.edgeWeight);
@@ -131,10 +131,10 @@ function rememberSource(graph: GraphShardManager, pd: PartitionData, options: Fu
   const arrays = { offsets: offsets as Int32Array, indices, edgeIds, usedIds: graph.usedIds };
   for (const [key, values] of Object.entries(arrays))
     if (values !== null) manager.register(`graph/${key}`, values);
-  for (const shard of graph.shards)
+  for (const shard of [graph.own, ...graph.pieces])
     for (const key of ['offsets', 'indices', 'slots', 'dstRows'] as const) {
       const values = shard[key];
-      if (values !== null) manager.register(`shard-${shard.owner}/graph-${key}`, values);
+      if (values !== null) manager.register(`shard-${shard.owner}-${shard.start}/graph-${key}`, values);
     }
 }
 

@@ -94,7 +94,7 @@ function layers(
   options: FullGraphOptions,
 ): Layer[] {
   const comm = workerOf(where, options);
-  const sharding = checkShardingOptions(where, options);
+  const sharding = checkShardingOptions(where, options, pd);
   checkWorkers(where, pd, comm);
   checkInteger(where, 'nLayers', nLayers, 1);
   const { start, end } = pd.nodeRanges[comm.rank];

@@ -12,7 +12,7 @@ import type { Tensor } from '../../tensor/index.js';
 import { StateError } from '../../util/errors.js';
 import { DistributedBlock } from './distributed-block.js';
 import { type DistributedEdges, DistributedGraph } from './distributed-graph.js';
-import { cutShards, type GraphShard } from './graph-shard.js';
+import { cutShards, type GraphShard, type SourceSegment } from './graph-shard.js';
 import { aggregate } from './ops/aggregate.js';
 import { attention } from './ops/attention.js';
 import { srcToEdges } from './ops/edge-rows.js';
@@ -20,7 +20,15 @@ import type { MessageTarget } from './ops/message-run.js';
 import { additiveScores, dotScores } from './ops/scores.js';
 import { shardMessages } from './ops/shard-messages.js';
 import type { ShardMode } from './shard-rows.js';
+import { makeSteps, type Step } from './shard-schedule.js';
 import type { ShardingOptions } from './sharding-options.js';
+
+/** Cut on first use, because one-shot graphs need none of it. */
+interface Parts {
+  readonly own: GraphShard;
+  readonly pieces: readonly GraphShard[];
+  readonly steps: readonly Step[];
+}
 
 export class GraphShardManager extends DistributedGraph implements MessageTarget {
   readonly mode: ShardMode;
@@ -28,6 +36,7 @@ export class GraphShardManager extends DistributedGraph implements MessageTarget
   readonly options: Required<ShardingOptions>;
   readonly #edges: DistributedEdges;
   #shards: readonly GraphShard[] | null = null;
+  #made: Parts | null = null;
   #deleted = false;
 
   /** @internal Use `constructFullGraph` or `constructMfgs`. */
@@ -39,23 +48,65 @@ export class GraphShardManager extends DistributedGraph implements MessageTarget
     this.#edges = edges;
   }
 
-  /** By the worker that owns the sources; cut on first use. */
+  /** One for each worker that owns sources. Operations use them in pieces where they are large. */
   get shards(): readonly GraphShard[] {
-    if (this.#deleted) {
-      throw new StateError(
-        'GraphShardManager: its shards were given to getFullPartitionGraph(). Use that graph, or pass deleteShardData = false.',
-      );
-    }
-    if (this.#shards === null) {
-      const { link, adjacency, usedIds, dstIds } = this.#edges;
-      const { sizesExpectedFromOthers, starts, numOwn, comm } = link;
-      const counts = sizesExpectedFromOthers.map((count, q) => (q === comm.rank ? numOwn : count));
-      this.#shards = cutShards(adjacency, starts, counts, {
-        src: (owner) => usedIds.subarray(starts[owner], starts[owner] + counts[owner]),
-        dst: () => dstIds,
-      });
-    }
+    this.#checkLive();
+    const { starts, sizesExpectedFromOthers, numOwn, comm } = this.link;
+    this.#shards ??= this.#cut(
+      starts.map((start, owner) => ({
+        owner,
+        start,
+        count: owner === comm.rank ? numOwn : sizesExpectedFromOthers[owner],
+      })),
+    );
     return this.#shards;
+  }
+
+  /** The edges from own nodes. */
+  get own(): GraphShard {
+    return this.#parts().own;
+  }
+
+  /** The edges from other workers' nodes, in the pieces in which rows are fetched. */
+  get pieces(): readonly GraphShard[] {
+    return this.#parts().pieces;
+  }
+
+  get steps(): readonly Step[] {
+    return this.#parts().steps;
+  }
+
+  #parts(): Parts {
+    this.#checkLive();
+    if (this.#made !== null) return this.#made;
+    const { link, options } = this;
+    const steps = makeSteps(link, options.windowRows);
+    const segments = steps.flatMap(({ recv }) =>
+      recv === null
+        ? []
+        : [
+            {
+              owner: recv.worker,
+              start: link.starts[recv.worker] + recv.start,
+              count: recv.end - recv.start,
+            },
+          ],
+    );
+    // Own rows last, so that pieces are numbered in the order of steps.
+    const cut = this.#cut([...segments, { owner: link.comm.rank, start: 0, count: link.numOwn }]);
+    this.#made = { steps, pieces: cut.slice(0, -1), own: cut[cut.length - 1] };
+    return this.#made;
+  }
+
+  #cut(segments: readonly SourceSegment[]): GraphShard[] {
+    return cutShards(this.adjacency, segments, this.usedIds, this.seeds);
+  }
+
+  #checkLive(): void {
+    if (!this.#deleted) return;
+    throw new StateError(
+      'GraphShardManager: its shards were given to getFullPartitionGraph(). Use that graph, or pass deleteShardData = false.',
+    );
   }
 
   get numDst(): number {
@@ -87,6 +138,7 @@ export class GraphShardManager extends DistributedGraph implements MessageTarget
     for (const [name, t] of Object.entries(this.edata)) block.edata[name] = t;
     if (deleteShardData) {
       this.#shards = null;
+      this.#made = null;
       this.#deleted = true;
     }
     return block;

@@ -1,6 +1,6 @@
 /**
- * The edges from one worker's nodes to another's, compact: sources are rows of the list that travels (`uniqueSrcNodes`),
- * destinations the rows that have an edge here.
+ * The edges from one worker's nodes (or some of them) to another's, compact: sources are rows of the list that travels
+ * (`uniqueSrcNodes`), destinations the rows that have an edge here.
  *
  * Of the worker's own shard the sources are all its rows, so that it needs no copy of them. Edges are by destination; `slots`
  * says where each is among all edges of the manager, and ascends.
@@ -19,6 +19,10 @@ export interface ShardOutEdges {
 export class GraphShard {
   /** The worker that owns the sources. */
   readonly owner: number;
+  /** Where its sources begin among all rows used here. */
+  readonly start: number;
+  /** Its place in the list it was made for. */
+  readonly index: number;
   readonly numSrc: number;
   /** Destinations of the manager, with or without edges here. */
   readonly numDst: number;
@@ -37,14 +41,16 @@ export class GraphShard {
   #destinations: Int32Array | null = null;
 
   constructor(
-    owner: number,
+    segment: SourceSegment,
+    index: number,
     numDst: number,
     edges: { offsets: Int32Array; indices: Int32Array; dstRows: Int32Array | null; slots: Int32Array },
-    numSrc: number,
     ids: { src: () => Int32Array; dst: () => Int32Array },
   ) {
-    this.owner = owner;
-    this.numSrc = numSrc;
+    this.owner = segment.owner;
+    this.start = segment.start;
+    this.numSrc = segment.count;
+    this.index = index;
     this.numDst = numDst;
     this.offsets = edges.offsets;
     this.indices = edges.indices;
@@ -130,30 +136,35 @@ export class GraphShard {
   }
 }
 
-/** The ids behind rows, looked up when somebody asks. */
-interface Ids {
-  readonly src: (owner: number) => Int32Array;
-  readonly dst: () => Int32Array;
+/** Rows used here, of one worker. */
+export interface SourceSegment {
+  readonly owner: number;
+  readonly start: number;
+  readonly count: number;
 }
 
-/** One shard for each worker: the edges of `whole` whose sources are rows starts[q] … of worker q, `counts[q]` of them. */
+/**
+ * One shard for each segment of sources; segments do not overlap and cover all. `usedIds` are the ids behind rows, `dstIds` those
+ * of destinations.
+ */
 export function cutShards(
   whole: Adjacency,
-  starts: readonly number[],
-  counts: readonly number[],
-  ids: Ids,
+  segments: readonly SourceSegment[],
+  usedIds: Int32Array,
+  dstIds: Int32Array,
 ): GraphShard[] {
   const { indices, numDst, numSrc, numEdges } = whole;
-  const ownerOfRow = new Int32Array(numSrc);
-  for (const [owner, start] of starts.entries()) ownerOfRow.fill(owner, start, start + counts[owner]);
-  const owners = new Int32Array(numEdges);
-  kernels().gatherRows(ownerOfRow, indices, owners, numEdges, 4);
-  const bounds = new Int32Array(starts.length + 1);
+  const segmentOfRow = new Int32Array(numSrc);
+  for (const [index, { start, count }] of segments.entries()) segmentOfRow.fill(index, start, start + count);
+  const keys = new Int32Array(numEdges);
+  kernels().gatherRows(segmentOfRow, indices, keys, numEdges, 4);
+  const bounds = new Int32Array(segments.length + 1);
   const order = new Int32Array(numEdges);
-  kernels().groupByKey(owners, bounds, order, numEdges, starts.length);
+  kernels().groupByKey(keys, bounds, order, numEdges, segments.length);
   const destinations = whole.destinations();
-  return starts.map((start, owner) => {
-    const slots = order.slice(bounds[owner], bounds[owner + 1]);
+  return segments.map((segment, index) => {
+    const { start, count } = segment;
+    const slots = order.slice(bounds[index], bounds[index + 1]);
     const sources = new Int32Array(slots.length);
     const touched = new Int32Array(Math.min(slots.length, numDst));
     const offsets = new Int32Array(touched.length + 1);
@@ -166,6 +177,7 @@ export function cutShards(
     }
     const dstRows = rows === numDst ? null : touched.slice(0, rows);
     const compact = { offsets: offsets.slice(0, rows + 1), indices: sources, dstRows, slots };
-    return new GraphShard(owner, numDst, compact, counts[owner], { src: () => ids.src(owner), dst: ids.dst });
+    const ids = { src: () => usedIds.subarray(start, start + count), dst: () => dstIds };
+    return new GraphShard(segment, index, numDst, compact, ids);
   });
 }

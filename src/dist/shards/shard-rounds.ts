@@ -1,12 +1,13 @@
 /**
- * The loop over shards that all operations on a partitioned graph are made of. In round r a worker receives rows from worker
- * rank − r and sends its own to worker rank + r; round 0 is its own shard, on rows in place. What a shard contributes to the
+ * The loop over shards that all operations on a partitioned graph are made of: the worker's own shard first, on rows in
+ * place, then those of other workers in pieces, in the order of `shard-schedule.ts`. What a piece contributes to the
  * gradients of its sources goes back the same way.
  *
- * At most `depth` rounds are under way beyond the one that is computed, in both directions, so the memory of rows and
- * gradients in flight is bounded. No barriers: a worker waits only for the rows it is about to use, for gradients `depth`
- * rounds old, and for room to send. Sums are in round order, so the same number of workers gives the same bits. All workers
- * run the same operations in the same order; each has a tag of its own.
+ * At most `pipelineDepth` steps are under way beyond the one that is computed, in both directions, so the memory of rows and
+ * gradients in flight is bounded. No barriers: a worker waits only for the rows it is about to use, for gradients
+ * `pipelineDepth` steps old, and for room to send. Steps have one order on all workers, so somebody can always go on. Sums are
+ * in that order too, so the same number of workers gives the same bits. All workers run the same operations in the same
+ * order; each has a tag of its own.
  */
 import { kernels } from '../../native/index.js';
 import type { Tensor } from '../../tensor/index.js';
@@ -15,21 +16,26 @@ import type { CommHandle } from '../comm/communicator.js';
 import type { GraphShard } from './graph-shard.js';
 import { PackedRows } from './packed-rows.js';
 import type { RowLink } from './row-link.js';
+import type { RowsOf, Step } from './shard-schedule.js';
 
-/** Shards by the worker that owns their sources. */
+/** Edges in pieces. */
 export interface Sharded {
   readonly link: RowLink;
-  readonly shards: readonly GraphShard[];
-  /** Rounds under way ahead of the one that is computed. */
+  /** Edges from own nodes. */
+  readonly own: GraphShard;
+  readonly steps: readonly Step[];
+  /** Edges from other workers' nodes: one for each step that receives rows, in their order. */
+  readonly pieces: readonly GraphShard[];
+  /** Steps under way ahead of the one that is computed. */
   readonly pipelineDepth: number;
 }
 
 export interface ShardWork {
   /** Contiguous tensors of one dtype, a row for each source owned here; none: no rows are fetched. */
   readonly fields: readonly Tensor[];
-  /** Rows of remote shards that are here already, by owner; then nothing is fetched. */
-  readonly kept?: ((owner: number) => readonly Tensor[]) | undefined;
-  /** Gradients of sources to fill, for own rows: what visits of remote shards give is added in round order. */
+  /** Rows of pieces that are here already; then nothing is fetched. */
+  readonly kept?: ((piece: GraphShard) => readonly Tensor[]) | undefined;
+  /** Gradients of sources to fill, for own rows: what visits of pieces give is added in the order of steps. */
   readonly gradients?: readonly Tensor[];
   /**
    * Computes one shard: the rows of its sources for each field; `gradients` must be written completely. The rows are
@@ -47,34 +53,29 @@ interface Pending {
 class Outbox {
   readonly #link: RowLink;
   readonly #tag: number;
-  readonly #limit: number;
   readonly #pending: Pending[] = [];
 
-  constructor(link: RowLink, tag: number, limit: number) {
+  constructor(link: RowLink, tag: number) {
     this.#link = link;
     this.#tag = tag;
-    this.#limit = limit;
   }
 
-  send(to: number, make: () => PackedRows): void {
-    while (this.#pending.length >= this.#limit) this.#settleOldest();
-    const rows = make();
+  /** Waits until at most `most` messages are in use. */
+  settle(most: number): void {
+    while (this.#pending.length > most) {
+      const { handle, rows } = this.#pending.shift() as Pending;
+      handle.wait();
+      rows.dispose();
+    }
+  }
+
+  send(to: number, rows: PackedRows): void {
     this.#pending.push({ handle: this.#link.comm.isend(to, rows.array, this.#tag), rows });
     this.#link.countSent(rows.bytes);
   }
-
-  finish(): void {
-    while (this.#pending.length > 0) this.#settleOldest();
-  }
-
-  #settleOldest(): void {
-    const { handle, rows } = this.#pending.shift() as Pending;
-    handle.wait();
-    rows.dispose();
-  }
 }
 
-/** Messages on their way here, by round. */
+/** Messages on their way here, by step. */
 class Inbox {
   readonly #link: RowLink;
   readonly #tag: number;
@@ -100,86 +101,92 @@ class Inbox {
   }
 }
 
-/** Rows of the sources, round by round. */
+/** Rows of the sources, step by step. */
 class Fetch {
-  readonly #link: RowLink;
+  readonly #graph: Sharded;
   readonly #fields: readonly Tensor[];
   readonly #outbox: Outbox;
   readonly #inbox: Inbox;
   #staged = 0;
 
-  constructor(link: RowLink, fields: readonly Tensor[], depth: number, tag: number) {
-    this.#link = link;
+  constructor(graph: Sharded, fields: readonly Tensor[], tag: number) {
+    this.#graph = graph;
     this.#fields = fields;
-    this.#outbox = new Outbox(link, tag, depth + 1);
-    this.#inbox = new Inbox(link, tag);
+    this.#outbox = new Outbox(graph.link, tag);
+    this.#inbox = new Inbox(graph.link, tag);
   }
 
-  /** Starts all rounds up to `last`. */
-  stage(last: number): void {
-    const { comm, indicesRequiredFromMe, sizesExpectedFromOthers } = this.#link;
-    while (this.#staged < Math.min(last, comm.size - 1)) {
-      const round = ++this.#staged;
-      const from = (comm.rank - round + comm.size) % comm.size;
-      const to = (comm.rank + round) % comm.size;
-      const count = sizesExpectedFromOthers[from];
-      if (count > 0) this.#inbox.post(round, from, PackedRows.allocate(count, this.#fields));
-      const wanted = indicesRequiredFromMe[to];
-      if (wanted.length > 0) this.#outbox.send(to, () => PackedRows.gather(this.#fields, wanted));
-      this.#link.countRound();
+  /** Starts steps until so many have been started. */
+  stage(count: number): void {
+    const { link, steps, pipelineDepth } = this.#graph;
+    while (this.#staged < Math.min(count, steps.length)) {
+      const at = this.#staged++;
+      const { recv, send, first } = steps[at];
+      if (recv !== null)
+        this.#inbox.post(at, recv.worker, PackedRows.allocate(recv.end - recv.start, this.#fields));
+      if (send !== null) {
+        this.#outbox.settle(Math.max(0, pipelineDepth - 1));
+        this.#outbox.send(send.worker, PackedRows.gather(this.#fields, rowsToSend(link, send)));
+      }
+      if (first) link.countRound();
     }
   }
 
-  take(round: number): PackedRows | null {
-    return this.#inbox.take(round);
+  take(at: number): PackedRows | null {
+    return this.#inbox.take(at);
   }
 
   finish(): void {
-    this.#outbox.finish();
+    this.#outbox.settle(0);
   }
 }
 
 /** Gradients of rows that were fetched, on their way back to the owners. */
 class Return {
-  readonly #link: RowLink;
+  readonly #graph: Sharded;
   readonly #into: readonly Tensor[];
-  readonly #depth: number;
   readonly #outbox: Outbox;
   readonly #inbox: Inbox;
   #added = 0;
 
-  constructor(link: RowLink, into: readonly Tensor[], depth: number, tag: number) {
-    this.#link = link;
+  constructor(graph: Sharded, into: readonly Tensor[], tag: number) {
+    this.#graph = graph;
     this.#into = into;
-    this.#depth = depth;
-    this.#outbox = new Outbox(link, tag, depth + 1);
-    this.#inbox = new Inbox(link, tag);
+    this.#outbox = new Outbox(graph.link, tag);
+    this.#inbox = new Inbox(graph.link, tag);
   }
 
-  /** Sends the gradients of a round and adds what has come in from rounds `depth` before it. */
-  round(round: number, rows: PackedRows | null): void {
-    const { comm, indicesRequiredFromMe } = this.#link;
-    const to = (comm.rank - round + comm.size) % comm.size;
-    const from = (comm.rank + round) % comm.size;
-    const count = indicesRequiredFromMe[from].length;
-    if (count > 0) this.#inbox.post(round, from, PackedRows.allocate(count, this.#into));
-    if (rows !== null) this.#outbox.send(to, () => rows);
-    this.#link.countRound();
-    this.#add(round - this.#depth);
+  /** Memory for the gradients of a piece, once few enough are on their way. */
+  allocate(piece: GraphShard): PackedRows {
+    this.#outbox.settle(this.#graph.pipelineDepth);
+    return PackedRows.allocate(piece.numSrc, this.#into);
+  }
+
+  /** Sends the gradients of a step and adds those of `pipelineDepth` steps before. */
+  step(at: number, rows: PackedRows | null): void {
+    const { link, steps, pipelineDepth } = this.#graph;
+    const { recv, send, first } = steps[at];
+    this.#add(Math.min(at, at - pipelineDepth + 1));
+    if (send !== null)
+      this.#inbox.post(at, send.worker, PackedRows.allocate(send.end - send.start, this.#into));
+    if (recv !== null && rows !== null) this.#outbox.send(recv.worker, rows);
+    if (first) link.countRound();
+    if (pipelineDepth === 0) this.#add(at + 1);
   }
 
   finish(): void {
-    this.#add(this.#link.comm.size - 1);
-    this.#outbox.finish();
+    this.#add(this.#graph.steps.length);
+    this.#outbox.settle(0);
   }
 
-  #add(last: number): void {
-    const { comm, indicesRequiredFromMe } = this.#link;
-    while (this.#added < last) {
-      const round = ++this.#added;
-      const rows = this.#inbox.take(round);
-      if (rows === null) continue;
-      const ids = indicesRequiredFromMe[(comm.rank + round) % comm.size];
+  #add(count: number): void {
+    const { link, steps } = this.#graph;
+    while (this.#added < count) {
+      const at = this.#added++;
+      const rows = this.#inbox.take(at);
+      const { send } = steps[at];
+      if (rows === null || send === null) continue;
+      const ids = rowsToSend(link, send);
       for (const [i, t] of this.#into.entries()) {
         const width = sizeOf(t.shape.slice(1));
         kernels().scatterAddRows(ids, rows.fields[i].floats, t.floats, ids.length, t.shape[0], width);
@@ -189,29 +196,34 @@ class Return {
   }
 }
 
-/** Visits the own shard, then those of the other workers in the order of rounds; shards without edges are left out. */
-export function forEachShard({ link, shards, pipelineDepth }: Sharded, work: ShardWork): void {
-  const { rank, size } = link.comm;
+function rowsToSend(link: RowLink, { worker, start, end }: RowsOf): Int32Array {
+  return link.indicesRequiredFromMe[worker].subarray(start, end);
+}
+
+/** Visits the own shard, then the pieces of the others. */
+export function forEachShard(graph: Sharded, work: ShardWork): void {
+  const { link, own, pieces, steps, pipelineDepth } = graph;
   const { fields, kept } = work;
   const gradients = work.gradients ?? [];
   const tag = link.nextTag();
-  const fetch = fields.length > 0 && kept === undefined ? new Fetch(link, fields, pipelineDepth, tag) : null;
-  const back = gradients.length > 0 ? new Return(link, gradients, pipelineDepth, tag + 1) : null;
+  const fetch = fields.length > 0 && kept === undefined ? new Fetch(graph, fields, tag) : null;
+  const back = gradients.length > 0 ? new Return(graph, gradients, tag + 1) : null;
   fetch?.stage(pipelineDepth);
-  work.visit(shards[rank], fields, gradients);
-  for (let round = 1; round < size; round++) {
-    fetch?.stage(round + pipelineDepth);
-    const shard = shards[(rank - round + size) % size];
-    const rows = fetch?.take(round) ?? null;
+  work.visit(own, fields, gradients);
+  let next = 0;
+  for (const [at, { recv }] of steps.entries()) {
+    fetch?.stage(at + 1 + pipelineDepth);
     let sent: PackedRows | null = null;
-    if (shard.numSrc > 0) {
-      if (back !== null) sent = PackedRows.allocate(shard.numSrc, gradients);
-      const given = rows?.fields ?? kept?.(shard.owner) ?? [];
-      const keep = work.visit(shard, given, sent?.fields ?? []);
+    if (recv !== null) {
+      const piece = pieces[next++];
+      const rows = fetch?.take(at) ?? null;
+      sent = back?.allocate(piece) ?? null;
+      const given = rows?.fields ?? kept?.(piece) ?? [];
+      const keep = work.visit(piece, given, sent?.fields ?? []);
       if (keep === 'keep') rows?.disposeBlock();
       else rows?.dispose();
     }
-    back?.round(round, sent);
+    back?.step(at, sent);
   }
   fetch?.finish();
   back?.finish();

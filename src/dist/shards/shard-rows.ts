@@ -49,46 +49,31 @@ export function release(made: Tensor | null | undefined, source?: Tensor | null)
   if (made !== null && made !== undefined && made !== source) made.dispose();
 }
 
-/** The shards of other workers that have edges, in the order of rounds. */
-function remoteOwners({ link, shards }: Sharded): number[] {
-  const { rank, size } = link.comm;
-  const owners: number[] = [];
-  for (let round = 1; round < size; round++) {
-    const owner = (rank - round + size) % size;
-    if (shards[owner].numSrc > 0) owners.push(owner);
-  }
-  return owners;
-}
-
-/** Finds the rows of each shard among saved tensors: `fields` for every remote shard in the order of rounds. */
+/** Finds the rows of each piece among saved tensors: `fields` for every one in turn. */
 export function keptRows(
   graph: ShardedGraph,
   saved: readonly Tensor[],
   fields: number,
-): ((owner: number) => readonly Tensor[]) | undefined {
+): ((piece: GraphShard) => readonly Tensor[]) | undefined {
   if (graph.mode === 'sar') return undefined;
-  const owners = remoteOwners(graph);
-  return (owner) => {
-    const at = owners.indexOf(owner) * fields;
-    return saved.slice(at, at + fields);
-  };
+  return ({ index }) => saved.slice(index * fields, (index + 1) * fields);
 }
 
 /** Rows to hand to `save` in mode 'sa'. */
 export class RowKeeper {
   readonly rows: Tensor[] = [];
-  readonly #rank: number;
+  readonly #own: GraphShard;
   readonly #active: boolean;
 
   /** @param wanted whether backward will need rows at all. */
   constructor(graph: ShardedGraph, wanted: boolean) {
-    this.#rank = graph.link.comm.rank;
+    this.#own = graph.own;
     this.#active = wanted && graph.mode === 'sa';
   }
 
   /** For the end of a visit. */
   keep(shard: GraphShard, rows: readonly Tensor[]): 'keep' | undefined {
-    if (!this.#active || shard.owner === this.#rank) return undefined;
+    if (!this.#active || shard === this.#own) return undefined;
     this.rows.push(...rows);
     return 'keep';
   }
@@ -100,10 +85,8 @@ export class RowKeeper {
 }
 
 /** Factors of a shard's sources, from those of all rows used here. */
-export function shardScale({ link }: Sharded, shard: GraphShard, used: FloatArray | null): FloatArray | null {
-  if (used === null) return null;
-  const start = link.starts[shard.owner];
-  return used.subarray(start, start + shard.numSrc);
+export function shardScale({ start, numSrc }: GraphShard, used: FloatArray | null): FloatArray | null {
+  return used === null ? null : used.subarray(start, start + numSrc);
 }
 
 /** y[v] += Σ over a shard's edges into v; all sums go through here, so that a shard with few destinations touches few. */

@@ -1,23 +1,36 @@
 /** How distributed graphs fetch rows; the same on all workers. */
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
+import type { PartitionData } from '../partition/partition-data.js';
 import type { ShardMode } from './shard-rows.js';
+
+/** Shorter messages cost more than the memory they save. */
+const leastWindow = 4096;
 
 export interface ShardingOptions {
   /** 'sar' (the default) fetches source rows again in backward where it needs them, 'sa' keeps them. */
   readonly mode?: ShardMode;
-  /** Rounds fetched ahead of the one that is computed; 1 by default. More hides latency, and takes memory for as many shards. */
+  /** Pieces fetched ahead of the one that is computed; 1 by default. More hides latency, and takes memory for as many. */
   readonly pipelineDepth?: number;
+  /** Rows of a piece: a quarter of the largest worker's nodes by default, at least 4096. Fewer take less memory and more messages. */
+  readonly windowRows?: number;
   /** Bytes that a one-shot exchange has under way at once; 0 (the default): all. */
   readonly maxCollectiveSize?: number;
 }
 
-export function checkShardingOptions(where: string, options: ShardingOptions): Required<ShardingOptions> {
+export function checkShardingOptions(
+  where: string,
+  options: ShardingOptions,
+  { nodeRanges }: PartitionData,
+): Required<ShardingOptions> {
+  const largest = nodeRanges.reduce((most, { start, end }) => Math.max(most, end - start), 0);
   const { mode = 'sar', pipelineDepth = 1, maxCollectiveSize = 0 } = options;
+  const { windowRows = Math.max(leastWindow, Math.ceil(largest / 4)) } = options;
   if (mode !== 'sar' && mode !== 'sa') {
     const hint = 'For one-shot exchange use getFullPartitionGraph().';
     throw new ValueError(expected(where, "'sar' or 'sa'", 'mode', mode, hint));
   }
   checkInteger(where, 'pipelineDepth', pipelineDepth, 0);
+  checkInteger(where, 'windowRows', windowRows, 1);
   checkInteger(where, 'maxCollectiveSize', maxCollectiveSize, 0);
-  return { mode, pipelineDepth, maxCollectiveSize };
+  return { mode, pipelineDepth, windowRows, maxCollectiveSize };
 }

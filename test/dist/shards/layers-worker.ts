@@ -111,7 +111,7 @@ function modes(
   });
   const mfgs = (mode: 'sar' | 'sa') => constructMfgs(pd, ids, 2, true, { comm, mode, ...weight });
   return {
-    sar: () => whole(constructFullGraph(pd, { comm, pipelineDepth: 0, ...weight })),
+    sar: () => whole(constructFullGraph(pd, { comm, pipelineDepth: 0, windowRows: 2, ...weight })),
     sa: () => whole(constructFullGraph(pd, { comm, mode: 'sa', ...weight })),
     'one-shot': () => whole(constructFullGraph(pd, { comm, ...weight }).getFullPartitionGraph()),
     'mfg sar': () => blocks(mfgs('sar')),

@@ -31,8 +31,9 @@ for (const [scene, { graph, parts }] of scenes.entries()) {
   const weight = graph.edgeWeight === null ? {} : { edgeWeight: 'weight' };
   const depth = scene % 3;
   const modes: Readonly<Record<string, () => DistributedGraph>> = {
-    sar: () => constructFullGraph(pd, { comm, mode: 'sar', pipelineDepth: depth, ...weight }),
-    sa: () => constructFullGraph(pd, { comm, mode: 'sa', pipelineDepth: 2 - depth, ...weight }),
+    sar: () => constructFullGraph(pd, { comm, mode: 'sar', pipelineDepth: depth, windowRows: 3, ...weight }),
+    sa: () =>
+      constructFullGraph(pd, { comm, mode: 'sa', pipelineDepth: 2 - depth, windowRows: 5, ...weight }),
     'one-shot': () => constructFullGraph(pd, { comm, ...weight }).getFullPartitionGraph(),
     'one-shot in pieces': () =>
       constructFullGraph(pd, { comm, maxCollectiveSize: 200, ...weight }).getFullPartitionGraph(),

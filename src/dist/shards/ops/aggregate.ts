@@ -78,7 +78,6 @@ const aggregateOp = builtinOp<Attributes>({
 
 function sums(x: Tensor, w: FloatArray | null, y: Tensor, attributes: Attributes, keeper: RowKeeper): void {
   const { graph, columns, srcScale, dstScale, self } = attributes;
-  const { rank } = graph.link.comm;
   const width = sizeOf(x.shape.slice(1));
   forEachShard(graph, {
     fields: [x],
@@ -90,10 +89,10 @@ function sums(x: Tensor, w: FloatArray | null, y: Tensor, attributes: Attributes
         slots: w === null ? null : shard.slots,
         weight: w,
         columns,
-        xScale: shardScale(graph, shard, srcScale),
+        xScale: shardScale(shard, srcScale),
         yScale: dstScale,
       };
-      if (shard.owner !== rank) {
+      if (shard !== graph.own) {
         addShard(shard, y, sum);
       } else {
         // The first to come: it writes all of y.
@@ -112,7 +111,6 @@ function extremes(
   { graph, reduce, columns }: Attributes,
   keeper: RowKeeper,
 ): Tensor {
-  const { rank } = graph.link.comm;
   const width = sizeOf(x.shape.slice(1));
   const arg = Tensor.allocate('i32', y.shape);
   const slotsWon = arg.array as Int32Array;
@@ -121,7 +119,7 @@ function extremes(
     visit(shard, rows) {
       const { indices, slots, numSrc, numTouched, dstRows } = shard;
       const entries = { reduce, x: rows[0].floats, xRows: numSrc, width, indices, slots, weight: w, columns };
-      if (shard.owner === rank) {
+      if (shard === graph.own) {
         spmm({ ...entries, y: y.floats, arg: slotsWon, offsets: shard.allOffsets() });
       } else {
         const part = Tensor.allocate(y.dtype, [numTouched, width]);
@@ -154,7 +152,6 @@ function sourceGradient(
     kernels().spmmArgBackward(g.floats, w, arg, offsets, dst, slots, gx.floats, numSrc, width, columns);
     return;
   }
-  const own = shard.owner === graph.link.comm.rank;
   spmm({
     x: g.floats,
     xRows: graph.numDst,
@@ -166,8 +163,8 @@ function sourceGradient(
     weight: w,
     columns,
     xScale: dstScale,
-    yScale: shardScale(graph, shard, srcScale),
-    self: own && self !== null ? -self : null,
+    yScale: shardScale(shard, srcScale),
+    self: shard === graph.own && self !== null ? -self : null,
   });
 }
 
@@ -177,11 +174,11 @@ function weightGradient(
   g: Tensor,
   arg: Int32Array | null,
   gw: Tensor,
-  { graph, columns, srcScale, dstScale }: Attributes,
+  { columns, srcScale, dstScale }: Attributes,
 ): void {
   const width = sizeOf(g.shape.slice(1));
   const own = arg === null ? null : shardArg(shard, arg, width);
-  const xScale = shardScale(graph, shard, srcScale);
+  const xScale = shardScale(shard, srcScale);
   const offsets = shard.allOffsets();
   fillSlots(shard, gw, (rows) => {
     const { indices, numDst } = shard;

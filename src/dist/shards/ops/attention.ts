@@ -10,6 +10,7 @@ import { kernels, type RandomKey } from '../../../native/index.js';
 import { defaultRandom, Tensor } from '../../../tensor/index.js';
 import { builtinOp } from '../../../tensor/op.js';
 import { zerosLike } from '../../../tensor/ops/common.js';
+import type { Random } from '../../../util/index.js';
 import type { GraphShard } from '../graph-shard.js';
 import { forEachShard } from '../shard-rounds.js';
 import {
@@ -27,8 +28,8 @@ import { mergeAttention } from './merge.js';
 interface AttentionAttributes {
   readonly graph: ShardedGraph;
   readonly slope: number;
-  /** The mask of each shard. */
-  readonly keys: readonly (RandomKey | null)[];
+  /** Where the masks of dropout come from; null without. */
+  readonly base: Random | null;
   readonly drop: number;
 }
 
@@ -84,6 +85,11 @@ const attentionOp = builtinOp<AttentionAttributes>({
   },
 });
 
+/** The mask of a shard, the same in forward and backward. */
+function maskKey(base: Random | null, { owner, start }: GraphShard): RandomKey | null {
+  return base?.split(owner).split(start).key ?? null;
+}
+
 function joinShard(
   shard: GraphShard,
   [value, srcScore]: readonly Tensor[],
@@ -91,10 +97,10 @@ function joinShard(
   edgeScore: Tensor | null,
   y: Tensor,
   lse: Tensor,
-  { slope, keys, drop }: AttentionAttributes,
+  { slope, base, drop }: AttentionAttributes,
 ): void {
   const [, heads, size] = value.shape;
-  const { dstRows, offsets, indices, numTouched, owner } = shard;
+  const { dstRows, offsets, indices, numTouched } = shard;
   const own = edgeScore === null ? null : shardSlots(shard, edgeScore);
   const er = dstRows === null ? dstScore : Tensor.allocate(dstScore.dtype, [numTouched, heads]);
   if (dstRows !== null) {
@@ -110,7 +116,7 @@ function joinShard(
     own?.floats ?? null,
     offsets,
     indices,
-    keys[owner],
+    maskKey(base, shard),
     drop,
     part.floats,
     lsePart.floats,
@@ -132,11 +138,11 @@ function shardGradients(
   [gValue, gSrc]: readonly Tensor[],
   gDst: Tensor,
   gEdge: Tensor | null,
-  { slope, keys, drop }: AttentionAttributes,
+  { slope, base, drop }: AttentionAttributes,
 ): void {
   const { dstScore, edgeScore, y, lse, g } = given;
   const [, heads, size] = value.shape;
-  const { indices, numDst, numEdges, owner } = shard;
+  const { indices, numDst, numEdges } = shard;
   const own = edgeScore === null ? null : shardSlots(shard, edgeScore);
   const attention = Tensor.allocate(value.dtype, [numEdges, heads]);
   const gScore = Tensor.allocate(value.dtype, [numEdges, heads]);
@@ -150,7 +156,7 @@ function shardGradients(
     g.floats,
     shard.allOffsets(),
     indices,
-    keys[owner],
+    maskKey(base, shard),
     drop,
     attention.floats,
     gScore.floats,
@@ -186,12 +192,10 @@ export function attention(
   dstScore: Tensor,
   options: AttentionOptions,
 ): Tensor {
-  const { rank, size } = graph.link.comm;
   const counts = { numSrc: graph.link.numOwn, numDst: graph.numDst, numEdges: graph.numEdges };
   const { inputs, slope, drop } = checkAttention(counts, value, srcScore, dstScore, options);
   const random = defaultRandom();
-  const base = drop === 0 ? null : random.split(random.reserve(1));
-  // A stream for every shard of every worker, so that workers with equal seeds drop different edges.
-  const keys = graph.shards.map(({ owner }) => base?.split(rank * size + owner).key ?? null);
-  return attentionOp(inputs, { graph, slope, keys, drop });
+  // A stream for every worker, so that those with equal seeds drop different edges.
+  const base = drop === 0 ? null : random.split(random.reserve(1)).split(graph.link.comm.rank);
+  return attentionOp(inputs, { graph, slope, base, drop });
 }

@@ -123,7 +123,7 @@ export function shardEdgeRows(graph: MessageTarget, shard: GraphShard, t: Tensor
 
 /** Runs the function on the own shard and sees what it reads, outside the tape. */
 export function lookAtMessage(graph: MessageTarget, message: UserMessage): Seen {
-  const own = graph.shards[graph.link.comm.rank];
+  const { own } = graph;
   const frames = { src: graph.srcdata, dst: graph.dstdata, data: graph.edata };
   const fields: Field[] = [];
   const read = (side: Side, name: string): Tensor => {

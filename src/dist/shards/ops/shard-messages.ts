@@ -40,7 +40,7 @@ interface Attributes {
   /** Messages of the own shard, made already. */
   readonly own: readonly Tensor[];
   /** Where the shared generator stood before each shard, so that a second run draws the same. */
-  readonly random: Map<number, ReturnType<typeof randomState>>;
+  readonly random: Map<GraphShard, ReturnType<typeof randomState>>;
 }
 
 /** Inputs are the tensors of the fields, then the parameters. */
@@ -53,11 +53,11 @@ const messagesOp = defineMultiOp<Attributes>({
     forEachShard(graph, {
       fields: tensors.filter((_, i) => fields[i].side === 'src'),
       visit(shard, rows) {
-        if (shard.owner === graph.link.comm.rank) {
+        if (shard === graph.own) {
           for (const [i, result] of results.entries()) result.join(shard, own[i]);
           return undefined;
         }
-        random.set(shard.owner, randomState());
+        random.set(shard, randomState());
         scope(() => {
           const made = runOnShard(shard, message, fields, shardRows(graph, shard, fields, tensors, rows));
           for (const [i, name] of names.entries()) results[i].join(shard, contiguous(made[name]));
@@ -125,7 +125,7 @@ function shardGradients(
   const rows = shardRows(graph, shard, fields, tensors, sources);
   const leaves = rows.map((t, i) => t.view(t.shape, t.strides).setRequiresGrad(ctx.needs(i)));
   const now = randomState();
-  const before = random.get(shard.owner);
+  const before = random.get(shard);
   if (before !== undefined) setRandomState(before);
   const made = enableGrad(() => runOnShard(shard, message, fields, leaves));
   setRandomState(now);
@@ -180,7 +180,7 @@ export function shardMessages(
   choose: (names: readonly string[]) => readonly string[],
   reduce: ReduceName | null,
 ): Record<string, Tensor> {
-  const random = new Map([[graph.link.comm.rank, randomState()]]);
+  const random = new Map([[graph.own, randomState()]]);
   const { fields, parameters, results } = lookAtMessage(graph, message);
   const names = choose(Object.keys(results));
   const own = names.map((name) => results[name]);
