@@ -25,6 +25,7 @@
 #include "binary.h"
 #include "elementwise.h"
 #include "layout.h"
+#include "merge_parts.h"
 #include "reduce.h"
 #include "score.h"
 #include "sample.h"

@@ -115,6 +115,34 @@ export interface GraphKernels {
     width: number,
     slope: number,
   ): void;
+  /**
+   * Joins extremes over more entries (row i of part) into row rows[i] of y: part wins where it is larger (smaller), where it is
+   * NaN and y is not, and of equals where its slot is lower; arg −1 says that there is no value yet. Rows are unique; null: row i.
+   */
+  mergeExtreme(
+    max: boolean,
+    y: FloatArray,
+    arg: Int32Array,
+    part: FloatArray,
+    argPart: Int32Array,
+    rows: Int32Array | null,
+    count: number,
+    width: number,
+  ): void;
+  /**
+   * Joins attention over more entries (row i of part, with its lse) into row rows[i] of y [*, heads, width] and lse, which is −∞
+   * where there were none yet: the result is attention over all of them. Rows are unique; null: row i.
+   */
+  mergeAttention(
+    y: FloatArray,
+    lse: FloatArray,
+    part: FloatArray,
+    lsePart: FloatArray,
+    rows: Int32Array | null,
+    count: number,
+    heads: number,
+    width: number,
+  ): void;
   /** out[p, h] = Σ a[h, d] · leakyRelu(xl[u, h, d] + xr[r, h, d] + ee[p, h, d]) over d < width. */
   gatv2Scores(
     xl: FloatArray,

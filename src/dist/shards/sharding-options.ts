@@ -4,14 +4,14 @@ import type { PartitionData } from '../partition/partition-data.js';
 import type { ShardMode } from './shard-rows.js';
 
 /** Shorter messages cost more than the memory they save. */
-const leastWindow = 4096;
+const leastWindow = 1024;
 
 export interface ShardingOptions {
   /** 'sar' (the default) fetches source rows again in backward where it needs them, 'sa' keeps them. */
   readonly mode?: ShardMode;
   /** Pieces fetched ahead of the one that is computed; 1 by default. More hides latency, and takes memory for as many. */
   readonly pipelineDepth?: number;
-  /** Rows of a piece: a quarter of the largest worker's nodes by default, at least 4096. Fewer take less memory and more messages. */
+  /** Rows of a piece: a quarter of the largest worker's nodes by default, at least 1024. Fewer take less memory and more messages. */
   readonly windowRows?: number;
   /** Bytes that a one-shot exchange has under way at once; 0 (the default): all. */
   readonly maxCollectiveSize?: number;

@@ -16,7 +16,6 @@ import type { GraphShard } from '../graph-shard.js';
 import { forEachShard } from '../shard-rounds.js';
 import { addShard, fillSlots, keptRows, RowKeeper, type ShardedGraph, shardScale } from '../shard-rows.js';
 import { contiguous } from './contiguous.js';
-import { mergeExtreme } from './merge.js';
 
 interface Attributes {
   readonly graph: ShardedGraph;
@@ -126,7 +125,16 @@ function extremes(
         const argPart = Tensor.allocate('i32', [numTouched, width]);
         const won = argPart.array as Int32Array;
         spmm({ ...entries, y: part.floats, arg: won, offsets: shard.offsets });
-        mergeExtreme(reduce === 'max', y.floats, slotsWon, part.floats, won, dstRows, numTouched, width);
+        kernels().mergeExtreme(
+          reduce === 'max',
+          y.floats,
+          slotsWon,
+          part.floats,
+          won,
+          dstRows,
+          numTouched,
+          width,
+        );
         part.dispose();
         argPart.dispose();
       }

@@ -6,7 +6,7 @@
 import type { AttentionOptions } from '../../../graph/index.js';
 import { checkAttention } from '../../../graph/ops/attention.js';
 import { identity, spmm } from '../../../graph/ops/spmm.js';
-import { kernels, type RandomKey } from '../../../native/index.js';
+import { type FloatArray, kernels, type RandomKey } from '../../../native/index.js';
 import { defaultRandom, Tensor } from '../../../tensor/index.js';
 import { builtinOp } from '../../../tensor/op.js';
 import { zerosLike } from '../../../tensor/ops/common.js';
@@ -23,7 +23,6 @@ import {
   shardSlots,
 } from '../shard-rows.js';
 import { contiguous } from './contiguous.js';
-import { mergeAttention } from './merge.js';
 
 interface AttentionAttributes {
   readonly graph: ShardedGraph;
@@ -40,14 +39,14 @@ const attentionOp = builtinOp<AttentionAttributes>({
     const given = inputs.map(contiguous);
     const [value, srcScore, dstScore, edgeScore] = given;
     const [, heads, size] = value.shape;
-    const y = zerosLike(value.dtype, [graph.numDst, heads, size]);
+    const y = Tensor.allocate(value.dtype, [graph.numDst, heads, size]);
     const lse = Tensor.allocate(value.dtype, [graph.numDst, heads]);
-    lse.floats.fill(-Infinity);
     const keeper = new RowKeeper(graph, ctx.recording);
     forEachShard(graph, {
       fields: [value, srcScore],
       visit(shard, rows) {
-        if (shard.numEdges > 0) joinShard(shard, rows, dstScore, edgeScore ?? null, y, lse, attributes);
+        if (shard === graph.own) ownShard(shard, rows, dstScore, edgeScore ?? null, y, lse, attributes);
+        else joinShard(shard, rows, dstScore, edgeScore ?? null, y, lse, attributes);
         return keeper.keep(shard, rows);
       },
     });
@@ -90,45 +89,98 @@ function maskKey(base: Random | null, { owner, start }: GraphShard): RandomKey |
   return base?.split(owner).split(start).key ?? null;
 }
 
-function joinShard(
+/** The first to come writes all of y. */
+function ownShard(
   shard: GraphShard,
-  [value, srcScore]: readonly Tensor[],
+  rows: readonly Tensor[],
   dstScore: Tensor,
   edgeScore: Tensor | null,
   y: Tensor,
   lse: Tensor,
-  { slope, base, drop }: AttentionAttributes,
+  attributes: AttentionAttributes,
 ): void {
-  const [, heads, size] = value.shape;
-  const { dstRows, offsets, indices, numTouched } = shard;
+  const own = edgeScore === null ? null : shardSlots(shard, edgeScore);
+  const offsets = shard.allOffsets();
+  attend(shard, rows, dstScore.floats, own, offsets, y.floats, lse.floats, attributes);
+  const heads = y.shape[1];
+  for (let v = 0; v < shard.numDst; v++)
+    if (offsets[v] === offsets[v + 1]) lse.floats.fill(-Infinity, v * heads, (v + 1) * heads);
+  release(own, edgeScore);
+}
+
+/** Destinations of a piece in as many parts, because each needs memory for their results. */
+const parts = 8;
+
+function joinShard(
+  shard: GraphShard,
+  rows: readonly Tensor[],
+  dstScore: Tensor,
+  edgeScore: Tensor | null,
+  y: Tensor,
+  lse: Tensor,
+  attributes: AttentionAttributes,
+): void {
+  const [, heads, size] = y.shape;
+  const { dstRows, offsets, numTouched } = shard;
   const own = edgeScore === null ? null : shardSlots(shard, edgeScore);
   const er = dstRows === null ? dstScore : Tensor.allocate(dstScore.dtype, [numTouched, heads]);
   if (dstRows !== null) {
     const bytes = heads * dstScore.floats.BYTES_PER_ELEMENT;
     kernels().gatherRows(dstScore.array, dstRows, er.array, numTouched, bytes);
   }
-  const part = Tensor.allocate(y.dtype, [numTouched, heads, size]);
-  const lsePart = Tensor.allocate(y.dtype, [numTouched, heads]);
+  const step = Math.max(256, Math.ceil(numTouched / parts));
+  const part = Tensor.allocate(y.dtype, [Math.min(step, numTouched), heads, size]);
+  const lsePart = Tensor.allocate(y.dtype, [Math.min(step, numTouched), heads]);
+  for (let from = 0; from < numTouched; from += step) {
+    const count = Math.min(step, numTouched - from);
+    const block = offsets.subarray(from, from + count + 1);
+    attend(
+      shard,
+      rows,
+      er.floats.subarray(from * heads),
+      own,
+      block,
+      part.floats,
+      lsePart.floats,
+      attributes,
+    );
+    const into = dstRows === null ? identity(numTouched) : dstRows;
+    const places = into.subarray(from, from + count);
+    kernels().mergeAttention(y.floats, lse.floats, part.floats, lsePart.floats, places, count, heads, size);
+  }
+  for (const t of [part, lsePart]) t.dispose();
+  release(own, edgeScore);
+  release(er, dstScore);
+}
+
+/** Attention of as many destinations as `offsets` names, over edges of one shard. */
+function attend(
+  shard: GraphShard,
+  [value, srcScore]: readonly Tensor[],
+  dstScore: FloatArray,
+  edgeScore: Tensor | null,
+  offsets: Int32Array,
+  y: FloatArray,
+  lse: FloatArray,
+  { slope, base, drop }: AttentionAttributes,
+): void {
+  const [, heads, size] = value.shape;
   kernels().gatAttention(
     value.floats,
     srcScore.floats,
-    er.floats,
-    own?.floats ?? null,
+    dstScore,
+    edgeScore?.floats ?? null,
     offsets,
-    indices,
+    shard.indices,
     maskKey(base, shard),
     drop,
-    part.floats,
-    lsePart.floats,
-    numTouched,
+    y,
+    lse,
+    offsets.length - 1,
     heads,
     size,
     slope,
   );
-  mergeAttention(y.floats, lse.floats, part.floats, lsePart.floats, dstRows, numTouched, heads, size);
-  for (const t of [part, lsePart]) t.dispose();
-  release(own, edgeScore);
-  release(er, dstScore);
 }
 
 function shardGradients(

@@ -10,7 +10,6 @@ import { zerosLike } from '../../../tensor/ops/common.js';
 import { sizeOf } from '../../../tensor/shape.js';
 import type { GraphShard } from '../graph-shard.js';
 import { addShard, fillSlots, rowBytes, shardSlots } from '../shard-rows.js';
-import { mergeExtreme } from './merge.js';
 import type { MessageTarget } from './message-run.js';
 
 export class MessageResult {
@@ -49,7 +48,7 @@ export class MessageResult {
       const entries = { reduce: this.#reduce, offsets, indices: identity(shard.numEdges), slots };
       spmm({ ...rows, ...entries, y: part.floats, arg: won });
       const max = this.#reduce === 'max';
-      mergeExtreme(max, y.floats, all, part.floats, won, dstRows, numTouched, width);
+      kernels().mergeExtreme(max, y.floats, all, part.floats, won, dstRows, numTouched, width);
       part.dispose();
       argPart.dispose();
     }

@@ -1,13 +1,6 @@
-/**
- * Results of shards become results of the whole: the larger (smaller) of two extremes, and two attentions over disjoint
- * sets of edges. A part has rows only for destinations with edges in its shard, so no row of it is empty.
- */
-import type { FloatArray } from '../../../native/index.js';
+/** Results over disjoint sets of edges become results over all of them. */
+import type { FloatArray } from '../types.js';
 
-/**
- * y[rows[i]], arg[rows[i]] take part[i] where it wins: NaN wins over numbers, of equals the lower slot. An arg of −1 says
- * that there is no value yet. `rows` null: row i.
- */
 export function mergeExtreme(
   max: boolean,
   y: FloatArray,
@@ -37,10 +30,6 @@ export function mergeExtreme(
   }
 }
 
-/**
- * Joins attention over more edges into y [*, heads, width] and lse [*, heads] = log Σ exp(score), −∞ where there were none
- * yet: the result is attention over all of them. `rows` null: row i.
- */
 export function mergeAttention(
   y: FloatArray,
   lse: FloatArray,
