@@ -92,6 +92,9 @@ describe.skipIf(!hasMpi)('skein run -n 2 train', () => {
     expect(buffered.err).toContain(
       'storage.embeddings.type: expected HOST_MEMORY with 2 workers, got PARTITION_BUFFER',
     );
+    const other = await skein([...line, '--storage.dataset.num_nodes=7']);
+    expect({ code: other.code, events: other.events.length }).toEqual({ code: 2, events: 1 });
+    expect(other.err.match(/expected the 40 of the dataset for storage.dataset.num_nodes/g)?.length).toBe(1);
     expect(existsSync(at)).toBe(false);
   }, 120_000);
 

@@ -81,10 +81,18 @@ export class WorkerGroup {
 
   /** Sums over ranks, in a fixed order: the same bits everywhere. */
   sum(values: readonly number[]): number[] {
-    if (this.size === 1) return [...values];
+    return this.startSum(values)();
+  }
+
+  /** The same under way: started now, waited for when the result is called for. */
+  startSum(values: readonly number[]): () => number[] {
+    if (this.size === 1) return () => [...values];
     const all = Float64Array.from(values);
-    this.comm.allReduce(all);
-    return Array.from(all);
+    const handle = this.comm.allReduceAsync(all);
+    return () => {
+      handle.wait();
+      return Array.from(all);
+    };
   }
 
   /** Does something on the root alone; its result, or its error, is that of all ranks. No collectives inside. */

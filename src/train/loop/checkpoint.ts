@@ -102,8 +102,11 @@ export class Checkpoints {
 
   /** Puts model, optimisers and random numbers back; the table was opened with the record's manifest. */
   async restore(name: string): Promise<CheckpointRecord> {
-    const record = await this.#model.load<CheckpointRecord>(join(this.directory, name));
-    if (record.rowOptimizer !== null) this.#table.optimizer?.restore(record.rowOptimizer);
+    const record = await this.#group.everywhere(async () => {
+      const saved = await this.#model.load<CheckpointRecord>(join(this.directory, name));
+      if (saved.rowOptimizer !== null) this.#table.optimizer?.restore(saved.rowOptimizer);
+      return saved;
+    });
     setRandomState(record.random);
     return record;
   }

@@ -5,7 +5,7 @@
  */
 import { open } from 'node:fs/promises';
 import type { PreparedDataset } from '../../data/index.js';
-import type { WorkerGroup } from '../../dist/index.js';
+import { agreedError, type WorkerGroup } from '../../dist/index.js';
 import { kernels } from '../../native/index.js';
 import {
   type ColumnInit,
@@ -122,6 +122,12 @@ export async function sharedTable(
     return group.everywhere(() => nodeTable(config, dataset, { ...options, manifest }));
   }
   const { num_nodes: rows } = dataset.stats;
+  if (rows < group.size)
+    throw agreedError(
+      new ConfigError(
+        `run: expected at most ${rows} workers for ${rows} nodes, got ${group.size}. Take fewer.`,
+      ),
+    );
   const asked = config.distributed?.partitions ?? group.size;
   const least = Math.max(group.size, comfortablePartitions(rows, columns));
   const partitions = Math.min(rows, asked >= least ? asked : least * Math.ceil(asked / least));

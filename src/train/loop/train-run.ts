@@ -53,9 +53,12 @@ async function trainTogether(given: SessionOptions): Promise<TrainRunResult> {
   checkWorkers(agreed, group.size);
   const started = await group.onRoot(() => withSeedOfRun(agreed));
   const dataset = await openForAll(started, group, output);
-  const { config, plan } = withMemoryBudget(started, dataset.stats);
+  // The budget is that of a process, which has its part of the table.
+  const part = { ...dataset.stats, num_nodes: Math.ceil(dataset.stats.num_nodes / group.size) };
+  const { config, plan } = await group.everywhere(() => withMemoryBudget(started, part));
   checkWorkers(config, group.size);
-  for (const warning of checkAgainstDataset(config, dataset.stats)) output.warn(warning);
+  const warnings = await group.onRoot(() => checkAgainstDataset(config, dataset.stats));
+  for (const warning of warnings) output.warn(warning);
   if (plan !== null) output.note(plan.report);
   using run = await openDirectory({ ...given, config }, group, dataset);
   const workers = group.size === 1 ? {} : { workers: group.size };

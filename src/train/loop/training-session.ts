@@ -135,7 +135,7 @@ export class TrainingSession {
         numRelations: dataset.hasRelations ? dataset.stats.num_relations : 0,
         numClasses: Math.max(0, dataset.stats.num_classes),
       });
-    const model = makeModel();
+    const model = await group.everywhere(makeModel);
     if (group.size > 1 || sharded) model.workers = group;
     const batcher =
       stored === null ? await this.#shards(makeModel) : initializeBatcher(config, stored.storage, group);

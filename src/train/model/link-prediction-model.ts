@@ -74,10 +74,11 @@ export class LinkPredictionModel extends Model {
       batch.uniqueNodeEmbeddings?.zeroGrad();
       const loss = this.#loss(batch);
       loss?.backward();
+      const own = loss?.item() ?? 0;
+      const whole = this.workers?.startSum([own]);
       this.step();
       batch.status = 'ComputedGradients';
-      const own = loss?.item() ?? 0;
-      return this.workers === null ? own : this.workers.sum([own])[0];
+      return whole?.()[0] ?? own;
     });
   }
 
