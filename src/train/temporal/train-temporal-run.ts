@@ -384,7 +384,7 @@ class TemporalSession {
 
   #stopped(where: string, test: Metrics): TemporalRunResult {
     const directory = this.#run.path;
-    this.#output.text(`Stopped ${where}. Go on with: ${resumeCommand(directory)}`);
+    this.#output.text(`Stopped ${where}. Go on with: ${resumeCommand(directory, this.#group.size)}`);
     this.#output.event('done', { interrupted: true, directory, epochs: this.#epoch });
     return this.#result(true, test);
   }
