@@ -9,7 +9,7 @@ interface TrainOptions extends JsonOptions, OverrideOptions {
 export function register(program: Command): void {
   const command = program
     .command('train')
-    .description('train the model of a configuration file')
+    .description('train the model of a configuration file; on several workers: skein run -n 4 train …')
     .argument(
       '<config|run>',
       'a YAML file with Marius\'s keys ("skein config <dataset>" prints one to start from), or with those of TGL; the directory of a run, with --training.resume_training=true, goes on with it',
