@@ -23,3 +23,16 @@ describe.skipIf(!hasMpi).each(workers)('$what on shards', ({ file, cases }) => {
     180_000,
   );
 });
+
+describe.skipIf(!hasMpi)('graphs on shards', () => {
+  it.each([1, 2, 3, 4, 8])(
+    'are what they promise with %i workers',
+    async (ranks) => {
+      const { code, lines, err } = await launch(ranks, 'graph-worker.ts');
+      expect(lines.filter(({ problem }) => problem !== '')).toEqual([]);
+      expect({ code, err }).toEqual({ code: 0, err: '' });
+      expect(lines.length).toBeGreaterThanOrEqual(ranks * 12);
+    },
+    180_000,
+  );
+});
