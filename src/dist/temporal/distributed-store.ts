@@ -80,6 +80,8 @@ export class DistributedStore implements StateStore {
   }
 
   read(lists: readonly Int32Array[], whole: WholeFeatures | null): MailBoxRows[] {
+    // Of one worker the rows are the nodes.
+    if (this.#comm.size === 1) return this.#local.read(lists, whole);
     const { nodes, positions } = this.#index.unique(lists);
     const { rows, offsets, places } = this.#owners.split(nodes);
     const arrays = this.#fetch(rows, offsets);
@@ -150,6 +152,7 @@ export class DistributedStore implements StateStore {
   }
 
   #route(delta: PlainDelta): PlainDelta {
+    if (this.#comm.size === 1) return delta;
     const latest = this.#combine === 'last' ? latestRows(delta, this.#finder) : delta;
     const { own, memoryRows, mailRows } = routeDelta(this.#comm, this.#owners, this.#sizes.width, latest);
     this.#traffic.memoryRows += memoryRows;
