@@ -10,6 +10,7 @@
 import { makeFrame } from '../../graph/frame.js';
 import { Adjacency, type Frame, LocalGraph } from '../../graph/index.js';
 import type { FloatArray } from '../../native/index.js';
+import type { Tensor } from '../../tensor/index.js';
 import { expected, StateError, ValueError } from '../../util/errors.js';
 import type { Communicator } from '../comm/communicator.js';
 import type { NodeRange } from '../partition/partition-data.js';
@@ -101,6 +102,21 @@ export abstract class DistributedGraph extends LocalGraph {
   to(device: string): this {
     if (device === 'cpu') return this;
     throw new ValueError(expected(this.constructor.name, "'cpu'", 'device', device));
+  }
+
+  /**
+   * Keeps the rows that other workers have for `x`, which nothing changes, from their first fetch on: input features need not
+   * travel in every epoch. On all workers alike. Takes memory for all of them.
+   */
+  cacheInputs(x: Tensor): this {
+    this.link.inputs.add(x);
+    return this;
+  }
+
+  /** Lets go of what `cacheInputs` kept. */
+  uncacheInputs(x: Tensor): this {
+    this.link.inputs.remove(x);
+    return this;
   }
 
   /** Collective on the first call: other workers hold some of the edges out of own sources. */

@@ -134,7 +134,9 @@ export class GraphShardManager extends DistributedGraph implements MessageTarget
   /** One graph of all edges into own nodes, which fetches rows of all workers at once. This one is of no use afterwards unless told otherwise. */
   getFullPartitionGraph(deleteShardData = true): DistributedBlock {
     const frames = { src: this.srcdata, dst: this.dstdata };
-    const block = new DistributedBlock({ ...this.#edges, frames }, this.options);
+    // A link of its own, because it keeps rows of inputs in another form.
+    const link = this.link.withComm(this.link.comm);
+    const block = new DistributedBlock({ ...this.#edges, link, frames }, this.options);
     for (const [name, t] of Object.entries(this.edata)) block.edata[name] = t;
     if (deleteShardData) {
       this.#shards = null;

@@ -6,6 +6,7 @@
  * link also counts what is sent, and numbers the operations so that messages of two operations are never taken for each other.
  */
 import type { Communicator } from '../comm/communicator.js';
+import { InputCache } from './input-cache.js';
 
 export interface Traffic {
   readonly bytesSent: number;
@@ -57,6 +58,8 @@ export class RowLink {
   readonly starts: readonly number[];
   /** Own rows and halo. */
   readonly numUsed: number;
+  /** Rows of other workers that are kept. */
+  readonly inputs = new InputCache();
   readonly #counters: Counters;
 
   constructor(

@@ -204,9 +204,13 @@ function rowsToSend(link: RowLink, { worker, start, end }: RowsOf): Int32Array {
 export function forEachShard(graph: Sharded, work: ShardWork): void {
   const { link, own, pieces, steps, pipelineDepth } = graph;
   const { fields, kept } = work;
+  const input = fields.length === 1 && kept === undefined && link.inputs.has(fields[0]) ? fields[0] : null;
+  const known = input === null ? null : link.inputs.rowsOf(input);
+  const fetched: Tensor[] = [];
   const gradients = work.gradients ?? [];
   const tag = link.nextTag();
-  const fetch = fields.length > 0 && kept === undefined ? new Fetch(graph, fields, tag) : null;
+  const fetch =
+    fields.length > 0 && kept === undefined && known === null ? new Fetch(graph, fields, tag) : null;
   const back = gradients.length > 0 ? new Return(graph, gradients, tag + 1) : null;
   fetch?.stage(pipelineDepth);
   work.visit(own, fields, gradients);
@@ -218,13 +222,18 @@ export function forEachShard(graph: Sharded, work: ShardWork): void {
       const piece = pieces[next++];
       const rows = fetch?.take(at) ?? null;
       sent = back?.allocate(piece) ?? null;
-      const given = rows?.fields ?? kept?.(piece) ?? [];
+      // A handle of their own for visits that keep rows.
+      const cached = known === null ? null : [known[piece.index].alias()];
+      const given = rows?.fields ?? cached ?? kept?.(piece) ?? [];
+      if (input !== null && known === null) fetched.push(given[0].alias());
       const keep = work.visit(piece, given, sent?.fields ?? []);
       if (keep === 'keep') rows?.disposeBlock();
-      else rows?.dispose();
+      else for (const t of [rows, ...(cached ?? [])]) t?.dispose();
     }
     back?.step(at, sent);
   }
   fetch?.finish();
   back?.finish();
+  if (input !== null && known === null) link.inputs.keep(input, fetched);
+  for (const t of fetched) t.dispose();
 }

@@ -271,6 +271,40 @@ const cases: Readonly<Record<string, () => void>> = {
       once,
     );
   },
+  'rows of cached inputs travel once, until the inputs change'() {
+    for (const graph of [
+      constructFullGraph(pd, { comm, windowRows: 5 }),
+      constructFullGraph(pd, { comm, mode: 'sa' }),
+      constructFullGraph(pd, { comm }).getFullPartitionGraph(),
+    ]) {
+      manualSeed(rank);
+      const x = randn([graph.numSrcNodes, 4]);
+      const w = ones([graph.numEdges]).setRequiresGrad();
+      graph.cacheInputs(x);
+      const epoch = (): [number, Float32Array[]] => {
+        const before = graph.traffic().bytesSent;
+        const y = scope(() => {
+          const out = graph.withSelfLoops().aggregate(x, { reduce: 'max' });
+          backward(sum(graph.aggregate(x, { weight: w })));
+          const values = [out, graph.aggregate(x), w.grad as Tensor].map((t) =>
+            t.dataSync<Float32Array>().slice(),
+          );
+          w.zeroGrad();
+          return values;
+        });
+        return [total(graph.traffic().bytesSent - before), y];
+      };
+      const [first, want] = epoch();
+      const halo = graph.link.sizesExpectedFromOthers.reduce((a, b) => a + b, 0);
+      assert.equal(first, total(halo * 16) * (graph.withSelfLoops().link === graph.link ? 1 : 2));
+      const [again, got] = epoch();
+      assert.equal(again, 0);
+      assert.deepEqual(got, want);
+      x.assign(mul(x, 2));
+      assert.ok(epoch()[0] > 0 || size === 1 || total(halo) === 0);
+      graph.uncacheInputs(x);
+    }
+  },
   'R-GCN without features looks rows up by global id'() {
     const type = Int32Array.from({ length: whole.numEdges }, (_, e) => e % 3);
     const order = Int32Array.from(comm.allGather(own).flatMap((ids) => [...ids]));

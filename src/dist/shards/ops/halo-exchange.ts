@@ -125,12 +125,15 @@ export class HaloCache {
   fetch(x: Tensor): Tensor {
     checkRows('fetch', 'x', x, this.#link.numOwn, 'source');
     if (this.#link.comm.size === 1) return x;
+    const [kept] = this.#link.inputs.rowsOf(x) ?? [];
+    if (kept !== undefined && !x.requiresGrad) return kept.view(kept.shape);
     const known = this.#fetched.get(x);
     if (known !== undefined && this.#serves(known, x)) return known.rows;
     const done = (): void => {
       this.#fetched.delete(x);
     };
     const rows = haloExchangeOp([x], { link: this.#link, maxBytes: this.#maxBytes, done });
+    if (!x.requiresGrad) this.#link.inputs.keep(x, [rows]);
     this.#fetched.set(x, { rows, version: x.storage.version });
     return rows;
   }
