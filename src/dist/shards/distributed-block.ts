@@ -12,7 +12,7 @@ import { additiveScores, dotScores } from '../../graph/ops/scores.js';
 import type { Tensor } from '../../tensor/index.js';
 import { type DistributedEdges, DistributedGraph } from './distributed-graph.js';
 import { HaloCache } from './ops/halo-exchange.js';
-import type { ShardingOptions } from './sharding-options.js';
+import { type ShardingOptions, useCodec } from './sharding-options.js';
 
 export class DistributedBlock extends DistributedGraph {
   readonly options: Required<ShardingOptions>;
@@ -22,6 +22,7 @@ export class DistributedBlock extends DistributedGraph {
   constructor(edges: DistributedEdges, options: Required<ShardingOptions>) {
     super(edges);
     this.options = options;
+    useCodec(this.link, options);
     this.#halo = new HaloCache(edges.link, options.maxCollectiveSize);
   }
 

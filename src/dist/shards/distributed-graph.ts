@@ -113,6 +113,11 @@ export abstract class DistributedGraph extends LocalGraph {
     return this;
   }
 
+  /** With compression: a step of training begins, so what rounding lost of gradients in the step before is added now. */
+  beginStep(): void {
+    this.link.codec?.beginStep();
+  }
+
   /** Lets go of what `cacheInputs` kept. */
   uncacheInputs(x: Tensor): this {
     this.link.inputs.remove(x);

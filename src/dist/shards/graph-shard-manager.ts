@@ -21,7 +21,7 @@ import { additiveScores, dotScores } from './ops/scores.js';
 import { shardMessages } from './ops/shard-messages.js';
 import type { ShardMode } from './shard-rows.js';
 import { makeSteps, type Step } from './shard-schedule.js';
-import type { ShardingOptions } from './sharding-options.js';
+import { type ShardingOptions, useCodec } from './sharding-options.js';
 
 /** Cut on first use, because one-shot graphs need none of it. */
 interface Parts {
@@ -46,6 +46,7 @@ export class GraphShardManager extends DistributedGraph implements MessageTarget
     this.mode = options.mode;
     this.pipelineDepth = options.pipelineDepth;
     this.#edges = edges;
+    useCodec(this.link, options);
   }
 
   /** One for each worker that owns sources. Operations use them in pieces where they are large. */

@@ -7,6 +7,7 @@ export { GraphShard, type ShardOutEdges } from './graph-shard.js';
 export { GraphShardManager } from './graph-shard-manager.js';
 export { HeteroDistributedGraph, HeteroGraphShardManager } from './hetero-graph-shard-manager.js';
 export { type MemoryPlan, planMemory, planMemoryOf } from './plan-memory.js';
+export { type Compression, compressions, RowCodec } from './row-codec.js';
 export { RowLink, type Traffic, trafficOf } from './row-link.js';
 export type { ShardMode } from './shard-rows.js';
 export type { ShardingOptions } from './sharding-options.js';

@@ -49,10 +49,6 @@ export class PackedRows {
     return this.#block.array as CommArray;
   }
 
-  get bytes(): number {
-    return this.#block.array.byteLength;
-  }
-
   dispose(): void {
     for (const field of this.fields) field.dispose();
     this.#block.dispose();

@@ -7,6 +7,7 @@
  */
 import type { Communicator } from '../comm/communicator.js';
 import { InputCache } from './input-cache.js';
+import type { RowCodec } from './row-codec.js';
 
 export interface Traffic {
   readonly bytesSent: number;
@@ -58,6 +59,8 @@ export class RowLink {
   readonly starts: readonly number[];
   /** Own rows and halo. */
   readonly numUsed: number;
+  /** How rows are encoded on their way; null: as they are. */
+  codec: RowCodec | null = null;
   /** Rows of other workers that are kept. */
   readonly inputs = new InputCache();
   readonly #counters: Counters;
@@ -104,7 +107,9 @@ export class RowLink {
 
   /** The same rows with another communicator. */
   withComm(comm: Communicator): RowLink {
-    return new RowLink(comm, this.numOwn, this.indicesRequiredFromMe, this.sizesExpectedFromOthers);
+    const link = new RowLink(comm, this.numOwn, this.indicesRequiredFromMe, this.sizesExpectedFromOthers);
+    link.codec = this.codec;
+    return link;
   }
 
   /** The tag of the next operation, the same on all workers; the one after it is free as well. */
@@ -148,6 +153,7 @@ export function joinLinks(links: readonly RowLink[]): { link: RowLink; places: I
   });
   const sizes = workers.map((q) => links.reduce((sum, each) => sum + each.sizesExpectedFromOthers[q], 0));
   const link = new RowLink(comm, numOwn, required, sizes);
+  link.codec = links[0].codec;
   const next = [...link.starts];
   const places = links.map((each, i) => {
     const rows = new Int32Array(each.numUsed);

@@ -17,6 +17,7 @@ import type { GraphShard } from './graph-shard.js';
 import { PackedRows } from './packed-rows.js';
 import type { RowLink } from './row-link.js';
 import type { RowsOf, Step } from './shard-schedule.js';
+import { type Incoming, incoming, type Outgoing, outgoing } from './wire-rows.js';
 
 /** Edges in pieces. */
 export interface Sharded {
@@ -44,16 +45,11 @@ export interface ShardWork {
   visit(shard: GraphShard, rows: readonly Tensor[], gradients: readonly Tensor[]): 'keep' | undefined;
 }
 
-interface Pending {
-  readonly handle: CommHandle;
-  readonly rows: PackedRows;
-}
-
 /** Messages sent whose memory is still in use. */
 class Outbox {
   readonly #link: RowLink;
   readonly #tag: number;
-  readonly #pending: Pending[] = [];
+  readonly #pending: { readonly handle: CommHandle; readonly message: Outgoing }[] = [];
 
   constructor(link: RowLink, tag: number) {
     this.#link = link;
@@ -63,15 +59,18 @@ class Outbox {
   /** Waits until at most `most` messages are in use. */
   settle(most: number): void {
     while (this.#pending.length > most) {
-      const { handle, rows } = this.#pending.shift() as Pending;
+      const [{ handle, message }] = this.#pending.splice(0, 1);
       handle.wait();
-      rows.dispose();
+      message.dispose();
     }
   }
 
-  send(to: number, rows: PackedRows): void {
-    this.#pending.push({ handle: this.#link.comm.isend(to, rows.array, this.#tag), rows });
-    this.#link.countSent(rows.bytes);
+  /** Takes the rows over. */
+  send(to: number, rows: PackedRows, place: string | null = null): void {
+    const { comm, codec } = this.#link;
+    const message = outgoing(codec, rows, place);
+    this.#pending.push({ handle: comm.isend(to, message.array, this.#tag), message });
+    this.#link.countSent(message.array.byteLength);
   }
 }
 
@@ -79,25 +78,28 @@ class Outbox {
 class Inbox {
   readonly #link: RowLink;
   readonly #tag: number;
-  readonly #pending = new Map<number, Pending>();
+  readonly #pending = new Map<number, { readonly handle: CommHandle; readonly message: Incoming }>();
 
   constructor(link: RowLink, tag: number) {
     this.#link = link;
     this.#tag = tag;
   }
 
-  post(round: number, from: number, rows: PackedRows): void {
-    this.#pending.set(round, { handle: this.#link.comm.irecv(from, rows.array, this.#tag), rows });
-    this.#link.countReceived(rows.bytes);
+  /** Expects rows shaped as those of `like`. */
+  post(at: number, { worker, start, end }: RowsOf, like: readonly Tensor[]): void {
+    const { comm, codec } = this.#link;
+    const message = incoming(codec, end - start, like);
+    this.#pending.set(at, { handle: comm.irecv(worker, message.array, this.#tag), message });
+    this.#link.countReceived(message.array.byteLength);
   }
 
-  /** Waits; null when the round has no message. */
-  take(round: number): PackedRows | null {
-    const pending = this.#pending.get(round);
+  /** Waits; null when the step has no message. */
+  take(at: number): PackedRows | null {
+    const pending = this.#pending.get(at);
     if (pending === undefined) return null;
-    this.#pending.delete(round);
+    this.#pending.delete(at);
     pending.handle.wait();
-    return pending.rows;
+    return pending.message.open();
   }
 }
 
@@ -122,8 +124,7 @@ class Fetch {
     while (this.#staged < Math.min(count, steps.length)) {
       const at = this.#staged++;
       const { recv, send, first } = steps[at];
-      if (recv !== null)
-        this.#inbox.post(at, recv.worker, PackedRows.allocate(recv.end - recv.start, this.#fields));
+      if (recv !== null) this.#inbox.post(at, recv, this.#fields);
       if (send !== null) {
         this.#outbox.settle(Math.max(0, pipelineDepth - 1));
         this.#outbox.send(send.worker, PackedRows.gather(this.#fields, rowsToSend(link, send)));
@@ -147,11 +148,14 @@ class Return {
   readonly #into: readonly Tensor[];
   readonly #outbox: Outbox;
   readonly #inbox: Inbox;
+  /** What rounding loses of gradients is made good in the next step. */
+  readonly #place: string | null;
   #added = 0;
 
   constructor(graph: Sharded, into: readonly Tensor[], tag: number) {
     this.#graph = graph;
     this.#into = into;
+    this.#place = graph.link.codec?.nextPlace() ?? null;
     this.#outbox = new Outbox(graph.link, tag);
     this.#inbox = new Inbox(graph.link, tag);
   }
@@ -167,9 +171,11 @@ class Return {
     const { link, steps, pipelineDepth } = this.#graph;
     const { recv, send, first } = steps[at];
     this.#add(Math.min(at, at - pipelineDepth + 1));
-    if (send !== null)
-      this.#inbox.post(at, send.worker, PackedRows.allocate(send.end - send.start, this.#into));
-    if (recv !== null && rows !== null) this.#outbox.send(recv.worker, rows);
+    if (send !== null) this.#inbox.post(at, send, this.#into);
+    if (recv !== null && rows !== null) {
+      const place = this.#place === null ? null : `${this.#place}/${recv.worker}/${recv.start}`;
+      this.#outbox.send(recv.worker, rows, place);
+    }
     if (first) link.countRound();
     if (pipelineDepth === 0) this.#add(at + 1);
   }

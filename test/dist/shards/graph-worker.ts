@@ -305,6 +305,46 @@ const cases: Readonly<Record<string, () => void>> = {
       graph.uncacheInputs(x);
     }
   },
+  'compressed rows are near and smaller, and feedback keeps sums of gradients'() {
+    for (const [compression, bytes, near] of [
+      ['f16', 2, 1e-3],
+      ['bf16', 2, 1e-2],
+      ['int8', 1, 2e-2],
+    ] as const) {
+      const make = () => constructFullGraph(pd, { comm, compression, windowRows: 6 });
+      const plain = constructFullGraph(pd, { comm });
+      for (const graph of [make(), make().getFullPartitionGraph()]) {
+        manualSeed(rank);
+        const x = randn([graph.numSrcNodes, 8]).setRequiresGrad();
+        const factors = randn([graph.numDstNodes, 8]);
+        const gradient = (on: DistributedGraph): Float32Array => {
+          x.zeroGrad();
+          backward(sum(mul(on.aggregate(x), factors)));
+          return (x.grad as Tensor).dataSync<Float32Array>().slice();
+        };
+        const before = graph.traffic().bytesSent;
+        const y = noGrad(() => graph.aggregate(x)).dataSync<Float32Array>();
+        const halo = graph.link.sizesExpectedFromOthers.reduce((a, b) => a + b, 0);
+        const scales = compression === 'int8' ? 4 : 0;
+        const sent = total(graph.traffic().bytesSent - before);
+        assert.ok(
+          sent >= total(halo * (8 * bytes + scales)) && sent <= total(halo * (8 * bytes + scales)) + 4 * 60,
+        );
+        assert.ok(difference(y, noGrad(() => plain.aggregate(x)).dataSync<Float32Array>()) < near);
+        const want = gradient(plain);
+        const steps = 40;
+        const sums = new Float64Array(want.length);
+        for (let step = 0; step < steps; step++) {
+          graph.beginStep();
+          const got = gradient(graph);
+          assert.ok(difference(got, want) < 2 * near);
+          for (let i = 0; i < got.length; i++) sums[i] += got[i];
+        }
+        const mean = Float32Array.from(sums, (value) => value / steps);
+        assert.ok(difference(mean, want) <= (2 * near) / steps + 1e-6);
+      }
+    }
+  },
   'R-GCN without features looks rows up by global id'() {
     const type = Int32Array.from({ length: whole.numEdges }, (_, e) => e % 3);
     const order = Int32Array.from(comm.allGather(own).flatMap((ids) => [...ids]));

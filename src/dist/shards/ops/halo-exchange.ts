@@ -4,13 +4,15 @@
  */
 
 import { checkRows } from '../../../graph/ops/aggregate.js';
-import { kernels } from '../../../native/index.js';
+import { type FloatArray, kernels } from '../../../native/index.js';
 import { isGradEnabled, Tensor } from '../../../tensor/index.js';
 import { builtinOp } from '../../../tensor/op.js';
 import { sizeOf } from '../../../tensor/shape.js';
 import type { CommArray, CommHandle } from '../../comm/communicator.js';
+import { PackedRows } from '../packed-rows.js';
 import type { RowLink } from '../row-link.js';
 import { rowBytes } from '../shard-rows.js';
+import { incoming, outgoing } from '../wire-rows.js';
 import { contiguous } from './contiguous.js';
 
 interface Attributes {
@@ -27,24 +29,33 @@ const haloExchangeOp = builtinOp<Attributes>({
     const used = Tensor.allocate(x.dtype, [link.numUsed, ...x.shape.slice(1)]);
     used.floats.set(x.floats);
     const width = sizeOf(x.shape.slice(1));
-    const halo = (q: number, from: number, to: number): CommArray =>
+    const halo = (q: number, from: number, to: number): FloatArray =>
       used.floats.subarray((link.starts[q] + from) * width, (link.starts[q] + to) * width);
     exchangeRows(link, rowBytes(x), maxBytes, {
       sends: link.indicesRequiredFromMe.map((ids) => ids.length),
       recvs: link.sizesExpectedFromOthers,
       send(q, from, to) {
         const ids = link.indicesRequiredFromMe[q].subarray(from, to);
-        const rows = Tensor.allocate(x.dtype, [ids.length, width]);
-        kernels().gatherRows(x.array, ids, rows.array, ids.length, rowBytes(x));
-        return { array: rows.floats, dispose: () => rows.dispose() };
+        return outgoing(link.codec, PackedRows.gather([x], ids), null);
       },
-      recv: (q, from, to) => ({ array: halo(q, from, to), take: () => {} }),
+      recv(q, from, to) {
+        const place = halo(q, from, to);
+        if (link.codec === null) return { array: place, take: () => {} };
+        const { array, open } = incoming(link.codec, to - from, [x]);
+        const take = (): void => {
+          const rows = open();
+          place.set(rows.fields[0].floats);
+          rows.dispose();
+        };
+        return { array, take };
+      },
     });
     return used;
   },
   backward(_ctx, gy, { link, maxBytes, done }) {
     done();
     const g = contiguous(gy);
+    const place = link.codec?.nextPlace() ?? null;
     const width = sizeOf(g.shape.slice(1));
     const gx = Tensor.allocate(g.dtype, [link.numOwn, ...g.shape.slice(1)]);
     gx.floats.set(g.floats.subarray(0, link.numOwn * width));
@@ -53,16 +64,22 @@ const haloExchangeOp = builtinOp<Attributes>({
       recvs: link.indicesRequiredFromMe.map((ids) => ids.length),
       send(q, from, to) {
         const start = link.starts[q];
-        return { array: g.floats.subarray((start + from) * width, (start + to) * width), dispose: () => {} };
+        const array = g.floats.subarray((start + from) * width, (start + to) * width);
+        if (link.codec === null) return { array, dispose: () => {} };
+        const rows = PackedRows.allocate(to - from, [g]);
+        rows.fields[0].floats.set(array);
+        return outgoing(link.codec, rows, place === null ? null : `${place}/${q}/${from}`);
       },
       recv(q, from, to) {
         const ids = link.indicesRequiredFromMe[q].subarray(from, to);
-        const rows = Tensor.allocate(g.dtype, [ids.length, width]);
+        const { array, open } = incoming(link.codec, ids.length, [g]);
         const take = (): void => {
-          kernels().scatterAddRows(ids, rows.floats, gx.floats, ids.length, link.numOwn, width);
+          const rows = open();
+          const [{ floats }] = rows.fields;
+          kernels().scatterAddRows(ids, floats, gx.floats, ids.length, link.numOwn, width);
           rows.dispose();
         };
-        return { array: rows.floats, take };
+        return { array, take };
       },
     });
     return [gx];
@@ -96,9 +113,9 @@ function exchangeRows(link: RowLink, bytesPerRow: number, maxBytes: number, rows
     for (let q = 0; q < comm.size; q++) {
       const to = Math.min(rows.sends[q], at + step);
       if (q === comm.rank || to <= at) continue;
-      const { array, dispose } = rows.send(q, at, to);
-      pending.push({ handle: comm.isend(q, array, tag), end: dispose });
-      link.countSent(array.byteLength);
+      const message = rows.send(q, at, to);
+      pending.push({ handle: comm.isend(q, message.array, tag), end: () => message.dispose() });
+      link.countSent(message.array.byteLength);
     }
     for (const { handle } of pending) handle.wait();
     for (const { end } of pending) end();
