@@ -2,6 +2,8 @@
 import { philoxWords } from '../../util/philox.js';
 import type { FloatArray, Offsets, RandomKey } from '../types.js';
 
+export { mergeAttention, mergeExtreme } from './merge-parts.js';
+
 export function gatAttention(
   z: FloatArray,
   el: FloatArray,

@@ -17,7 +17,6 @@ import * as graphSoftmax from './graph-softmax.js';
 import * as graphSpmm from './graph-spmm.js';
 import * as layout from './layout.js';
 import * as loss from './loss.js';
-import * as mergeParts from './merge-parts.js';
 import * as norm from './norm.js';
 import * as optim from './optim.js';
 import * as random from './random.js';
@@ -39,7 +38,6 @@ export const reference: Kernels = {
   ...argScatter,
   ...softmax,
   ...loss,
-  ...mergeParts,
   ...dropout,
   ...norm,
   ...rows,
