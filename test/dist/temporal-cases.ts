@@ -35,8 +35,22 @@ function digest(...arrays: readonly ArrayBufferView[]): string {
 export const digestBox = (mailbox: SharedMailBox | null): string =>
   mailbox === null ? 'none' : digest(...Object.values(mailbox.snapshot().arrays));
 
+/** The rest of the family: memory that is scored while attention writes mail, and windows of time. */
+const more = {
+  dyrep: `
+sampling: [{ layer: 1, neighbor: [4], strategy: uniform }]
+memory: [{ type: node, dim_out: 8, dim_time: 6, memory_update: rnn, mailbox_size: 1 }]
+gnn: [{ arch: transformer_attention, layer: 1, att_head: 2, dim_time: 6, dim_out: 8, use_dst_emb: true, dyrep: true }]
+train: [{ epoch: 1, batch_size: 10 }]`,
+  dysat: `
+sampling: [{ layer: 2, neighbor: [3, 3], strategy: uniform, prop_time: true, history: 3, duration: 20 }]
+memory: [{ type: none }]
+gnn: [{ arch: transformer_attention, layer: 2, att_head: 2, dim_time: 0, dim_out: 8, combine: rnn }]
+train: [{ epoch: 1, batch_size: 10 }]`,
+};
+
 /** Models with dropout: masks must not depend on the number of workers either. */
-export const dropping = Object.entries(families).map(
+export const dropping = Object.entries({ ...families, ...more }).map(
   ([name, file]) => [name, file.replace('epoch: ', 'dropout: 0.2, att_dropout: 0.2, epoch: ')] as const,
 );
 
@@ -87,6 +101,7 @@ export function workerRig(comm: Communicator, file: string, options: WorkerRigOp
       ...{ comm, mailbox, division: options.division ?? divideByPlace(chunks, comm.size) },
       sampler: new TemporalNeighborSampler(graph, {
         ...{ fanouts: sampling.neighbor, strategy: sampling.strategy, propTime: sampling.prop_time, seed: 1 },
+        ...(sampling.history > 1 ? { history: sampling.history, duration: sampling.duration } : {}),
       }),
       negatives: { amount: 2, draw: (rows, { epoch }) => negatives.drawFor(rows, { epoch }) },
       batchSize: options.batchSize ?? 20,
