@@ -48,18 +48,22 @@ function sanitizerEnv() {
 function phases(full) {
   const short = [
     { name: 'default suite', args: [] },
-    { name: 'reference kernels (SKEIN_NATIVE=0)', args: full ? [] : opTests, env: { SKEIN_NATIVE: '0' } },
+    { name: 'reference kernels (SKEIN_NATIVE=0)', args: opTests, env: { SKEIN_NATIVE: '0' } },
   ];
   if (!full) return short;
   const long = ['--config', 'vitest.full.config.ts'];
+  // What workers say to each other does not depend on the kernels' level or on threads, and takes long.
+  const alone = ['--exclude', 'test/dist/**'];
   return [
-    ...short,
+    short[0],
+    { ...short[1], args: alone },
+    { name: 'all numbers of workers', args: ['test/dist'], env: { SKEIN_TEST_WORKERS: 'all' } },
     ...levels().map((level) => ({
       name: `kernels of level ${level}`,
-      args: [],
+      args: alone,
       env: { SKEIN_NATIVE: level },
     })),
-    ...['1', '4'].map((count) => ({ name: `threads: ${count}`, args: [], env: { SKEIN_THREADS: count } })),
+    ...['1', '4'].map((count) => ({ name: `threads: ${count}`, args: alone, env: { SKEIN_THREADS: count } })),
     {
       name: 'long suites (test/full)',
       args: [...long, 'test/full'],

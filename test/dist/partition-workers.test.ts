@@ -3,6 +3,7 @@ import { SelfCommunicator } from 'skein/dist';
 import { describe, expect, it } from 'vitest';
 import { hasMpi, launch } from './mpi-launch.js';
 import { partitionCases } from './partition-cases.js';
+import { workerCounts } from './worker-counts.js';
 
 describe('one worker', () => {
   it.each(partitionCases)('$name', async ({ run }) => {
@@ -11,7 +12,7 @@ describe('one worker', () => {
 });
 
 describe.skipIf(!hasMpi)('MPI', () => {
-  it.each([2, 3])(
+  it.each(workerCounts([3], [2]))(
     '%i ranks',
     async (ranks) => {
       const command = ['case-worker.ts', 'partition-cases.js', 'partitionCases'];

@@ -4,6 +4,7 @@ import { nativeStatus } from 'skein/native';
 import { describe, expect, it } from 'vitest';
 import { hasMpi, launch } from './mpi-launch.js';
 import { singleNodeCases } from './single-node-cases.js';
+import { workerCounts } from './worker-counts.js';
 
 /** Locks between processes and memory given back are the addon's. */
 const hasAddon = nativeStatus().backend === 'native';
@@ -15,7 +16,7 @@ describe.skipIf(!hasAddon)('one worker', () => {
 });
 
 describe.skipIf(!hasMpi || !hasAddon)('MPI', () => {
-  it.each([2, 3])(
+  it.each(workerCounts([2], [3]))(
     '%i ranks',
     async (ranks) => {
       const table = ['case-worker.ts', 'single-node-cases.js', 'singleNodeCases'];

@@ -3,6 +3,7 @@ import { SelfCommunicator } from 'skein/dist';
 import { describe, expect, it } from 'vitest';
 import { hasMpi, launch } from './mpi-launch.js';
 import { storesCases } from './stores-cases.js';
+import { workerCounts } from './worker-counts.js';
 
 describe('one worker', () => {
   it.each(storesCases)('$name', async ({ run }) => {
@@ -11,7 +12,7 @@ describe('one worker', () => {
 });
 
 describe.skipIf(!hasMpi)('MPI', () => {
-  it.each([2, 3])(
+  it.each(workerCounts([3], [2]))(
     '%i ranks',
     async (ranks) => {
       const { code, lines, err } = await launch(ranks, ['case-worker.ts', 'stores-cases.js', 'storesCases']);

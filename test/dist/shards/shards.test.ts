@@ -3,6 +3,7 @@
  * workers. One job runs a whole table; what differs is printed by its workers.
  */
 import { describe, expect, it } from 'vitest';
+import { workerCounts } from '../worker-counts.js';
 import { hasMpi, launch } from './launch.js';
 
 const workers = [
@@ -12,7 +13,7 @@ const workers = [
 ];
 
 describe.skipIf(!hasMpi).each(workers)('$what on shards', ({ file, cases }) => {
-  it.each([1, 2, 3, 4, 8])(
+  it.each(workerCounts([1, 3], [2, 4, 8]))(
     'equal those on one machine with %i workers',
     async (ranks) => {
       const { code, lines, err } = await launch(ranks, file);
@@ -25,7 +26,7 @@ describe.skipIf(!hasMpi).each(workers)('$what on shards', ({ file, cases }) => {
 });
 
 describe.skipIf(!hasMpi)('graphs on shards', () => {
-  it.each([1, 2, 3, 4, 8])(
+  it.each(workerCounts([1, 3], [2, 4, 8]))(
     'are what they promise with %i workers',
     async (ranks) => {
       const { code, lines, err } = await launch(ranks, 'graph-worker.ts');
