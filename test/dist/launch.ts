@@ -7,7 +7,9 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const version = spawnSync('mpirun', ['--version'], { encoding: 'utf8' });
 export const hasMpi = existsSync(`${root}/build/mpi.node`) && version.status === 0;
 
-const flags = (version.stdout ?? '').includes('Open MPI')
+const isOpenMpi = hasMpi && version.stdout.includes('Open MPI');
+
+const flags = isOpenMpi
   ? ['--allow-run-as-root', '--oversubscribe', '--mca', 'mpi_yield_when_idle', '1']
   : [];
 
@@ -19,7 +21,7 @@ export interface Job {
 }
 
 export interface LaunchOptions {
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env?: NodeJS.ProcessEnv;
   /** Seconds until all is killed. */
   readonly limit?: number;
   readonly onOutput?: (out: string, launcher: ChildProcess) => void;

@@ -1,19 +1,10 @@
 /**
  * Starts test workers under mpirun and reads the JSON lines they print. A test that needs it says `describe.skipIf(!hasMpi)`.
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import type { ChildProcess } from 'node:child_process';
+import { launch as launchFile } from './launch.js';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-export const hasMpi =
-  existsSync(`${root}/build/mpi.node`) &&
-  spawnSync('mpirun', ['--version'], { stdio: 'ignore' }).status === 0;
-const isOpenMpi =
-  hasMpi && spawnSync('mpirun', ['--version'], { encoding: 'utf8' }).stdout.includes('Open MPI');
-const flags = isOpenMpi
-  ? ['--allow-run-as-root', '--oversubscribe', '--mca', 'mpi_yield_when_idle', '1']
-  : [];
+export { hasMpi } from './launch.js';
 
 export interface Line {
   readonly rank: number;
@@ -39,33 +30,24 @@ export interface LaunchOptions {
 }
 
 /** `command` is a worker of this folder and its arguments. */
-export function launch(ranks: number, command: readonly string[], options: LaunchOptions = {}): Promise<Job> {
-  const start = performance.now();
+export async function launch(
+  ranks: number,
+  command: readonly string[],
+  options: LaunchOptions = {},
+): Promise<Job> {
   const [worker, ...args] = command;
-  const program = [process.execPath, '--import', 'tsx', `test/dist/${worker}`, ...args];
-  const child = spawn('mpirun', [...flags, '-n', String(ranks), ...program], {
-    cwd: root,
-    env: { ...process.env, SKEIN_THREADS: '1', ...options.env },
+  const { onLines, limit = 60, env = {} } = options;
+  const { code, out, err, seconds } = await launchFile(ranks, `test/dist/${worker}`, args, {
+    limit,
+    env,
+    ...(onLines === undefined ? {} : { onOutput: (text, child) => onLines(linesOf(text), child) }),
   });
-  const limit = setTimeout(() => child.kill('SIGKILL'), (options.limit ?? 60) * 1000);
-  let out = '';
-  let err = '';
-  const lines = () =>
-    out
-      .split('\n')
-      .filter((line) => line.startsWith('{') && line.endsWith('}'))
-      .map((line) => JSON.parse(line) as Line);
-  child.stdout.on('data', (data) => {
-    out += data;
-    options.onLines?.(lines(), child);
-  });
-  child.stderr.on('data', (data) => {
-    err += data;
-  });
-  return new Promise((resolve) => {
-    child.on('close', (code) => {
-      clearTimeout(limit);
-      resolve({ code, lines: lines(), err, seconds: (performance.now() - start) / 1000 });
-    });
-  });
+  return { code, lines: linesOf(out), err, seconds };
+}
+
+function linesOf(out: string): Line[] {
+  return out
+    .split('\n')
+    .filter((line) => line.startsWith('{') && line.endsWith('}'))
+    .map((line) => JSON.parse(line) as Line);
 }
