@@ -25,14 +25,19 @@ describe.skipIf(!hasMpi).each(workers)('$what on shards', ({ file, cases }) => {
   );
 });
 
-describe.skipIf(!hasMpi)('graphs on shards', () => {
+const suites = [
+  { what: 'graphs on shards', file: 'graph-worker.ts', cases: 14 },
+  { what: 'programs of the guide', file: 'source-worker.ts', cases: 7 },
+];
+
+describe.skipIf(!hasMpi).each(suites)('$what', ({ file, cases }) => {
   it.each(workerCounts([1, 3], [2, 4, 8]))(
-    'are what they promise with %i workers',
+    'are as promised with %i workers',
     async (ranks) => {
-      const { code, lines, err } = await launch(ranks, 'graph-worker.ts');
+      const { code, lines, err } = await launch(ranks, file);
       expect(lines.filter(({ problem }) => problem !== '')).toEqual([]);
       expect({ code, err }).toEqual({ code: 0, err: '' });
-      expect(lines.length).toBeGreaterThanOrEqual(ranks * 12);
+      expect(lines.length).toBe(ranks * cases);
     },
     180_000,
   );
