@@ -68,6 +68,11 @@ const cases: Readonly<Record<string, readonly [string, object, object]>> = {
     encoder({ type: 'GAT', num_heads: 2, average_heads: true }),
     { pipeline_depth: 3 },
   ],
+  'SAGE whose inputs are fetched once': [
+    plain,
+    encoder({ type: 'GRAPH_SAGE', aggregator: 'MEAN' }),
+    { cache_inputs: true },
+  ],
   'RGCN with relations both ways, sar': [typed, encoder({ type: 'RGCN' }), {}],
   'GCN on message-flow graphs': [plain, encoder({ type: 'GCN' }), { use_mfgs: true }],
   'GAT on message-flow graphs, one shot': [
@@ -163,6 +168,18 @@ describe.skipIf(!hasMpi)('the whole graph on several workers', () => {
     const alone = await run(at(config(name, { ...epochs(5, true), workers: false }), paths[2]));
     expectClose(alone.losses, whole.losses.slice(2), 1e-5);
     expect(readFileSync(join(paths[1], 'log.txt'), 'utf8')).toContain('plan: ');
+  }, 300_000);
+
+  it('learns with rows that lose precision on their way', async () => {
+    const given = ['f16', 'int8'].map((compression) => {
+      const made = config(names[2]);
+      return { ...made, distributed: { ...made.distributed, compression } } as SkeinConfig;
+    });
+    const [exact, half, bytes] = await train(2, [config(names[2]), ...given]);
+    // Gradients of four steps with an error of 2^-11 (f16) and 2^-8 (int8) of a row's largest value.
+    expectClose(half.losses, exact.losses, 2e-3);
+    expectClose(bytes.losses, exact.losses, 2e-2);
+    expect(half.losses).not.toEqual(exact.losses);
   }, 300_000);
 
   it('says what it cannot do', async () => {

@@ -7,7 +7,7 @@
  */
 import type { Communicator } from '../comm/communicator.js';
 import { InputCache } from './input-cache.js';
-import type { RowCodec } from './row-codec.js';
+import { RowCodec } from './row-codec.js';
 
 export interface Traffic {
   readonly bytesSent: number;
@@ -108,7 +108,8 @@ export class RowLink {
   /** The same rows with another communicator. */
   withComm(comm: Communicator): RowLink {
     const link = new RowLink(comm, this.numOwn, this.indicesRequiredFromMe, this.sizesExpectedFromOthers);
-    link.codec = this.codec;
+    // What rounding lost belongs to the messages of one communicator.
+    link.codec = this.codec === null ? null : new RowCodec(this.codec.kind);
     return link;
   }
 

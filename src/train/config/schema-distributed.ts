@@ -71,7 +71,11 @@ const distributedSchema = section({
     null,
     ours('partitions made before', 'cut at the start'),
   ),
-  cache_inputs: field(flag(), true, ours('fetch rows of the input features once, not in every epoch')),
+  cache_inputs: field(
+    flag(),
+    false,
+    ours('fetch rows of the input features once, not in every epoch; takes memory for all of them'),
+  ),
   use_mfgs: field(flag(), false, ours('compute only what the labelled nodes need')),
   timeout: field(
     number(0),

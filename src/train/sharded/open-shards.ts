@@ -6,6 +6,7 @@ import {
   constructFullGraph,
   constructMfgs,
   type DistributedGraph,
+  type FullGraphOptions,
   type GraphShardManager,
   loadPartitionData,
   type PartitionData,
@@ -108,7 +109,7 @@ class GraphsOfSplits {
     const labels = known.labels.map((label, row) => (masks[split][row] === 0 ? -1 : label));
     if (!this.#distributed.use_mfgs) {
       const layers = this.#wholeLayers();
-      return { layers, features, labels, count };
+      return this.#withInputs({ layers, features, labels, count });
     }
     const { start } = this.#data.nodeRanges[this.#data.rank];
     const rows = Int32Array.from(labels.keys()).filter((row) => masks[split][row] !== 0);
@@ -117,12 +118,18 @@ class GraphsOfSplits {
     const graphs = constructMfgs(this.#data, seeds, this.#numLayers, true, options);
     const layers = graphs.map((graph) => this.#layer(graph));
     const inputs = (graphs[0]?.inputNodes ?? seeds).map((id) => id - start);
-    return {
+    return this.#withInputs({
       layers,
       features: unscoped(() => gatherRows(features, inputs)),
       labels: rows.map((row) => known.labels[row]),
       count,
-    };
+    });
+  }
+
+  #withInputs(set: Omit<ShardedSet, 'cached'>): ShardedSet {
+    const { cache_inputs: cached } = this.#distributed;
+    if (cached) set.layers[0]?.graph.cacheInputs(set.features);
+    return { ...set, cached };
   }
 
   #wholeLayers(): readonly ShardedLayer[] {
@@ -141,15 +148,14 @@ class GraphsOfSplits {
     return { graph, relations };
   }
 
-  #options() {
-    const { mode, pipeline_depth, max_collective_size, compression, cache_inputs } = this.#distributed;
+  #options(): FullGraphOptions {
+    const { mode, pipeline_depth, max_collective_size, compression } = this.#distributed;
     return {
       comm: this.#group.comm,
       mode: mode === 'one_shot' ? ('sar' as const) : mode,
       pipelineDepth: pipeline_depth,
       maxCollectiveSize: max_collective_size,
       compression,
-      cacheInputs: cache_inputs,
     };
   }
 }

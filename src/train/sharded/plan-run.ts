@@ -1,5 +1,5 @@
 /** What a step of training on the whole graph will need, said before the first one. */
-import { type DistributedGraph, planMemoryOf, WorkerGroup } from '../../dist/index.js';
+import { planMemoryOf, WorkerGroup } from '../../dist/index.js';
 import { randomState, setRandomState } from '../../tensor/index.js';
 import type { Model } from '../model/model.js';
 import { type ShardedSet, shardedBatch } from './sharded-batcher.js';
@@ -7,10 +7,11 @@ import { type ShardedSet, shardedBatch } from './sharded-batcher.js';
 /** Collective. The largest peak of all workers in bytes; `makeModel` makes one that is thrown away. */
 export function planStep(set: ShardedSet, group: WorkerGroup, makeModel: () => Model): number {
   const random = randomState();
-  const graphs = set.layers.map(({ graph }) => graph as DistributedGraph);
+  const graphs = set.layers.map(({ graph }) => graph);
   const { peakBytes } = planMemoryOf(graphs, (planned, comm) => {
     const model = makeModel();
     model.workers = new WorkerGroup({ comm });
+    if (set.cached) planned[0]?.cacheInputs(set.features);
     const layers = set.layers.map((layer, i) => ({ ...layer, graph: planned[i] }));
     // The second step has the optimiser's state beside it.
     for (let step = 0; step < 2; step++) {
@@ -18,6 +19,7 @@ export function planStep(set: ShardedSet, group: WorkerGroup, makeModel: () => M
       model.train(batch);
       batch.clear();
     }
+    planned[0]?.uncacheInputs(set.features);
   });
   setRandomState(random);
   return group.highest(peakBytes);

@@ -25,6 +25,8 @@ export interface ShardedSet {
   readonly labels: Int32Array;
   /** Nodes that count, of all workers. */
   readonly count: number;
+  /** Whether the first graph keeps the rows of features that it fetches. */
+  readonly cached: boolean;
 }
 
 export type ShardedSets = Readonly<Record<SplitName, ShardedSet>>;
@@ -40,6 +42,8 @@ class ShardedBatch extends Batch {
 export function shardedBatch(set: ShardedSet, train: boolean, at: Required<SampleTime>): Batch {
   const batch = new ShardedBatch(train);
   batch.at = at;
+  // Rows that travel compressed carry what rounding lost of the gradients of the step before.
+  if (train) for (const { graph } of set.layers) graph.beginStep();
   batch.batchSize = set.count;
   batch.shardedGraph = new ShardedLayers(set.layers);
   batch.uniqueNodeLabels = set.labels;
