@@ -22,7 +22,7 @@ const line = (changes: Partial<LaunchPlan>) =>
 
 describe('the command line of a launcher', () => {
   it('has flags for root and for more ranks than cores only where they are needed', () => {
-    expect(line({})).toBe('-n 2 --bind-to none --tag-output node a.js');
+    expect(line({})).toBe('-n 2 --bind-to none --quiet --tag-output node a.js');
     expect(line({ isRoot: true })).toContain('--allow-run-as-root');
     expect(line({ ranks: 12 })).toContain('--oversubscribe');
     expect(line({ ranks: 12 })).not.toContain('mpi_yield_when_idle');
@@ -88,6 +88,6 @@ describe('the command line of a launcher', () => {
   it('wraps the command when only rank 0 may speak', () => {
     const { args } = launchCommand({ ...plan, output: 'first', errorFolder: '/tmp/x' });
     expect(args.slice(-4)).toEqual(['sh', '/tmp/x', 'node', 'a.js']);
-    expect(line({ output: 'first', ranks: 1 })).toBe('-n 1 --bind-to none node a.js');
+    expect(line({ output: 'first', ranks: 1 })).toBe('-n 1 --bind-to none --quiet node a.js');
   });
 });

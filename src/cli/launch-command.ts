@@ -88,6 +88,8 @@ function threadShare(plan: LaunchPlan): Record<string, string> {
 
 function openMpiFlags(plan: LaunchPlan, added: Readonly<Record<string, string>>): string[] {
   const flags = ['-n', String(plan.ranks), '--bind-to', 'none'];
+  // A page of text after every error hides the error. Across machines its advice on what is wrong with them is needed.
+  if (!isSpread(plan)) flags.push('--quiet');
   if (plan.isRoot) flags.push('--allow-run-as-root');
   if (plan.hosts !== undefined) flags.push('--host', plan.hosts);
   if (isSpread(plan)) {

@@ -6,6 +6,7 @@ import {
   type CutBalance,
   describePartitions,
   type GraphCutter,
+  isPartitionDirectory,
   type PartitionDirectory,
   type PartitionSource,
   partitionData,
@@ -17,7 +18,10 @@ import {
 import { addSelfLoops, Graph, removeSelfLoops, toUndirected } from '../graph/index.js';
 import { formatBytes } from '../storage/index.js';
 import { Tensor } from '../tensor/index.js';
+import { loadConfig } from '../train/config/index.js';
+import { openDataset } from '../train/loop/open-dataset.js';
 import { Output } from '../train/run/output.js';
+import { cutDataset } from '../train/sharded/cut-dataset.js';
 import { expected, ValueError } from '../util/errors.js';
 
 export interface PartitionCommand {
@@ -36,6 +40,10 @@ export interface PartitionCommand {
 export async function partitionCommand(target: string, command: PartitionCommand): Promise<void> {
   const output = new Output({ json: command.json });
   const start = performance.now();
+  if (/\.ya?ml$/.test(target)) {
+    printPartitions(await partitionsOfRun(target, command), output);
+    return;
+  }
   const source = changed(await loadSource(target), command);
   const { graph, nodeFeatures, edgeFeatures } = source;
   const name = command.name ?? source.name.replaceAll(/[^\w.-]/g, '_');
@@ -58,6 +66,29 @@ export async function partitionCommand(target: string, command: PartitionCommand
     `balance     nodes ${ratio(nodeBalance)}, edges ${ratio(edgeBalance)}${trainBalance === null ? '' : `, training nodes ${ratio(trainBalance)}`} (largest over mean)`,
   );
   output.event('done', { kind: 'partitions', ...directory, nodeBalance, edgeBalance, trainBalance, seconds });
+}
+
+/** The graph that a training run would cut at its start, cut beforehand: for `distributed.partition_dir`. */
+async function partitionsOfRun(path: string, command: PartitionCommand): Promise<PartitionDirectory> {
+  const { dropSelfLoops, bidirected, addSelfLoops: loops, balance, name } = command;
+  if (dropSelfLoops || bidirected || loops || balance !== '' || name !== undefined)
+    throw new ValueError(
+      'partition: expected --num-partitions, --algorithm and --output beside a configuration, got other options. The graph is the one that the run trains on.',
+    );
+  const { config } = loadConfig(path);
+  const directory = resolve(command.output);
+  if (await isPartitionDirectory(directory))
+    throw new ValueError(`partition: expected a directory without partitions, got ${directory}.`);
+  const json = await cutDataset(
+    config,
+    {
+      partitions: command.numPartitions,
+      partition_algorithm: command.algorithm as GraphCutter,
+    },
+    await openDataset(config),
+    directory,
+  );
+  return describePartitions(json);
 }
 
 /** What a partition directory holds, for people; `skein info` prints it too. */

@@ -462,7 +462,7 @@ describe('info', () => {
     expect(await last('info', at('events.txt'))).toMatchObject(events);
     mkdirSync(at('nothing'));
     expect(await refused('info', at('nothing'))).toMatch(
-      /no full_config\.yaml, no dataset\.yaml and no file of events/,
+      /no full_config\.yaml, no dataset\.yaml, no description of partitions and no file of events/,
     );
   });
 });

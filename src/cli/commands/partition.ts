@@ -7,7 +7,10 @@ export function register(program: Command): void {
   const command = program
     .command('partition')
     .description('cut a graph into partitions for several workers')
-    .argument('<graph>', 'a known dataset such as cora, a prepared dataset, or a file of edges')
+    .argument(
+      '<graph>',
+      'a known dataset such as cora, a prepared dataset, a file of edges, or a configuration: the graph its run trains on',
+    )
     .requiredOption(
       '--num-partitions <n>',
       'partitions to make; as many workers or fewer can use them',

@@ -18,7 +18,7 @@ export type Sampleable = DistGraph | GraphShardManager;
  *
  * @example
  * const graph = convertDistGraph(g).to('cpu');
- * const y = noGrad(() => model.fullGraphInference(graph, ownFeatures)); // a row for each node of this worker
+ * const y = noGrad(() => model.forward(graph, ownFeatures)); // a row for each node of this worker
  */
 export function convertDistGraph(graph: DistGraph, options: ShardingOptions = {}): GraphShardManager {
   checkDistGraph('convertDistGraph', graph);

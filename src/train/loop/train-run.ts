@@ -8,6 +8,7 @@ import { agreedError, isAgreed, type WorkerGroup } from '../../dist/index.js';
 import { ConfigError } from '../../util/errors.js';
 import { checkAgainstDataset, type SkeinConfig } from '../config/index.js';
 import { Output, openWorkers, outputOf, RunDirectory } from '../run/index.js';
+import { checkPartitions } from '../sharded/cut-dataset.js';
 import { checkSharded, isSharded } from '../sharded/open-shards.js';
 import { checkResources } from './check-resources.js';
 import { latestCheckpoint } from './checkpoint.js';
@@ -60,6 +61,9 @@ async function trainTogether(given: SessionOptions): Promise<TrainRunResult> {
   const warnings = await group.onRoot(() => checkAgainstDataset(config, dataset.stats));
   for (const warning of warnings) output.warn(warning);
   if (plan !== null) output.note(plan.report);
+  const { partition_dir: partitions = null } = config.distributed ?? {};
+  if (isSharded(config) && partitions !== null)
+    await group.onRoot(() => checkPartitions(partitions, config, dataset, group.size));
   using run = await openDirectory({ ...given, config }, group, dataset);
   const workers = group.size === 1 ? {} : { workers: group.size };
   output.event('config', { directory: run.path, dataset: dataset.stats, ...workers });
@@ -78,7 +82,7 @@ async function trainTogether(given: SessionOptions): Promise<TrainRunResult> {
 
 /** What several workers cannot do is refused, by name, before anything is made. */
 function checkWorkers(config: SkeinConfig, workers: number): void {
-  if (isSharded(config)) checkSharded(config);
+  if (isSharded(config)) checkSharded(config, workers);
   if (workers === 1 || isSharded(config)) return;
   const { model, storage } = config;
   for (const name of ['embeddings', 'features'] as const)

@@ -7,7 +7,13 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PreparedDataset } from '../../data/index.js';
-import { type FeatureRows, partitionData, partitionGraph, writePartitions } from '../../dist/index.js';
+import {
+  describePartitions,
+  type FeatureRows,
+  partitionData,
+  partitionGraph,
+  writePartitions,
+} from '../../dist/index.js';
 import { Graph } from '../../graph/index.js';
 import { fromTypedArray } from '../../tensor/index.js';
 import { ConfigError } from '../../util/errors.js';
@@ -23,10 +29,45 @@ export const fields = {
   relation: 'relation',
 } as const;
 
+/** Edges of the graph that a run passes messages on: those of the dataset, in each direction that the encoder follows. */
+export function numMessageEdges(config: SkeinConfig, dataset: PreparedDataset): number {
+  const { use_incoming_nbrs: incoming, use_outgoing_nbrs: outgoing } = config.model.encoder;
+  const { rows } = dataset.edgeFile('train') ?? { rows: 0 };
+  return rows * ((incoming ? 1 : 0) + (outgoing ? 1 : 0));
+}
+
+/**
+ * Refuses partitions that are not of this run's graph, or too few. Looks at their description only; features are looked at
+ * when they are read.
+ */
+export async function checkPartitions(
+  path: string,
+  config: SkeinConfig,
+  dataset: PreparedDataset,
+  workers: number,
+): Promise<void> {
+  const { nodes, edges, numParts } = await describePartitions(path);
+  const total = (counts: Readonly<Record<string, number>>) =>
+    Object.values(counts).reduce((sum, count) => sum + count, 0);
+  const refuse = (expectation: string, got: string): never => {
+    const advice =
+      'Make them with "skein partition <this configuration> --output <directory>", which cuts the graph as the run would.';
+    throw new ConfigError(
+      `distributed.partition_dir: expected ${expectation}, got ${got} in ${path}. ${advice}`,
+    );
+  };
+  if (numParts < workers) refuse(`at least ${workers} partitions for ${workers} workers`, `${numParts}`);
+  const { num_nodes: numNodes } = dataset.stats;
+  if (total(nodes) !== numNodes) refuse(`the ${numNodes} nodes of ${dataset.directory}`, `${total(nodes)}`);
+  const wanted = numMessageEdges(config, dataset);
+  if (total(edges) !== wanted)
+    refuse(`the ${wanted} edges that the encoder follows (both directions count)`, `${total(edges)}`);
+}
+
 /** The JSON of the partitions; they are made when they are not there. For one process. */
 export async function cutDataset(
   config: SkeinConfig,
-  distributed: DistributedConfig,
+  distributed: Pick<DistributedConfig, 'partitions' | 'partition_algorithm'>,
   dataset: PreparedDataset,
   directory: string,
 ): Promise<string> {

@@ -33,7 +33,7 @@ export function isSharded(config: SkeinConfig): boolean {
 }
 
 /** What such a run cannot do is refused by name. */
-export function checkSharded({ model, storage }: SkeinConfig): void {
+export function checkSharded({ model, storage, distributed }: SkeinConfig, workers: number): void {
   const refuse = (key: string, wanted: string, got: string): never => {
     const advice = 'Training on the whole graph with several workers is like that.';
     throw agreedError(new ConfigError(`${key}: expected ${wanted}, got ${got}. ${advice}`));
@@ -42,6 +42,9 @@ export function checkSharded({ model, storage }: SkeinConfig): void {
     refuse('model.encoder.layers', 'features as the only input (no EMBEDDING layer)', 'embeddings');
   if (storage.features.type !== 'HOST_MEMORY')
     refuse('storage.features.type', 'HOST_MEMORY', storage.features.type);
+  const { partitions, partition_dir: made } = distributed as DistributedConfig;
+  if (made === null && partitions < workers)
+    refuse('distributed.partitions', `at least ${workers}, the number of workers`, String(partitions));
   const { train_neighbor_sampling: rules } = model.encoder;
   const sampled = rules.find(({ type }) => type !== 'ALL');
   if (sampled !== undefined) refuse('model.encoder.train_neighbor_sampling', 'ALL neighbours', sampled.type);
@@ -53,12 +56,13 @@ export async function openShards(
   distributed: DistributedConfig,
   path: string,
   group: WorkerGroup,
+  featureWidth: number,
 ): Promise<ShardedBatcher> {
   const data = await group.everywhere(() => loadPartitionData(path, { comm: group.comm }));
   const numLayers = config.model.encoder.layers.filter((stage) =>
     stage.some(({ type }) => type === 'GNN'),
   ).length;
-  const known = knownNodes(data);
+  const known = await group.everywhere(() => knownNodes(data, featureWidth));
   const counts = group.sum(splits.map((split) => known.masks[split].reduce((sum, flag) => sum + flag, 0)));
   const graphs = new GraphsOfSplits(data, distributed, group, numLayers);
   const sets = splits.map((split, i) => [split, graphs.set(known, split, counts[i])] as const);
@@ -71,18 +75,24 @@ interface KnownNodes {
   readonly masks: Readonly<Record<SplitName, Uint8Array>>;
 }
 
-function knownNodes(data: PartitionData): KnownNodes {
+function knownNodes(data: PartitionData, width: number): KnownNodes {
   const field = (name: string): Tensor => {
     const found = suffixKeyLookup(data, name);
     const { start, end } = data.nodeRanges[data.rank];
-    if (found.shape[0] === end - start) return found;
+    if (data.nodeTypeNames.length === 1 && found.shape[0] === end - start) return found;
+    const known = Object.keys(data.nodeFeatures).join(', ') || 'none';
     throw new ConfigError(
-      `distributed.partition_dir: expected partitions of one node type with the field ${name}, got ${Object.keys(data.nodeFeatures).join(', ')}. Make them with "skein partition".`,
+      `distributed.partition_dir: expected partitions of one node type with the field ${name}, got ${data.nodeTypeNames.length} with these fields: ${known}. Make them with "skein partition <this configuration>".`,
     );
   };
+  const features = field(fields.features);
+  if (features.rank !== 2 || features.shape[1] !== width)
+    throw new ConfigError(
+      `distributed.partition_dir: expected ${width} features a node, as the dataset has, got shape ${features.shape.join(' × ')}.`,
+    );
   const mask = (split: SplitName): Uint8Array => Uint8Array.from(field(fields.masks[split]).dataSync());
   return {
-    features: unscoped(() => field(fields.features)),
+    features: unscoped(() => features),
     labels: Int32Array.from(field(fields.labels).dataSync()),
     masks: { train: mask('train'), validation: mask('validation'), test: mask('test') },
   };

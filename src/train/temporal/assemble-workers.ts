@@ -71,12 +71,20 @@ function sharingOf({ distributed }: TemporalRunConfig, stream: OpenedStream, com
   }
 }
 
-function exactSharing({ graph }: OpenedStream, comm: Communicator, chunks: number): Sharing {
+/** Refuses chunks that workers cannot share, before anything is made. */
+export function checkChunks({ distributed }: TemporalRunConfig, workers: number): void {
+  const { consistency, chunks } = (distributed ?? defaultDistributed()).temporal;
+  if (consistency !== 'exact') return;
+  const refuse = (what: string, advice: string): never => {
+    throw new ConfigError(expected('train', what, 'distributed.temporal.chunks', chunks, advice));
+  };
   // Gradients are added in a tree that branches in two.
-  if (2 ** Math.round(Math.log2(chunks)) !== chunks)
-    throw new ConfigError(
-      expected('train', 'a power of two', 'distributed.temporal.chunks', chunks, 'Use 1, 2, 4, 8 or 16.'),
-    );
+  if (2 ** Math.round(Math.log2(chunks)) !== chunks) refuse('a power of two', 'Use 1, 2, 4, 8 or 16.');
+  if (chunks % workers !== 0)
+    refuse(`a multiple of the ${workers} workers`, 'Take 1, 2, 4 or 8 workers; chunks are a power of two.');
+}
+
+function exactSharing({ graph }: OpenedStream, comm: Communicator, chunks: number): Sharing {
   const owners = NodeOwners.inTurn(graph.numNodes, comm.size);
   return {
     train: divideByPlace(chunks, comm.size),

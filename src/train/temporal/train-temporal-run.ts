@@ -28,7 +28,7 @@ import {
   withWorkers,
 } from '../run/index.js';
 import { assembleTemporal, type TemporalAssembly } from './assemble.js';
-import { assembleWorkers } from './assemble-workers.js';
+import { assembleWorkers, checkChunks } from './assemble-workers.js';
 import { batchesOf, checkTemporalRecord, modelShape } from './check-record.js';
 import { judgePart } from './judge-part.js';
 import { type OpenedStream, openStream } from './open-stream.js';
@@ -66,6 +66,7 @@ export async function trainTemporalRun(options: TemporalRunOptions): Promise<Tem
   const config = withWorkers(options.config);
   const { source, group = openWorkers(config.distributed) } = options;
   const output = outputOf(group, options.output ?? new Output());
+  if (config.distributed !== null) await group.everywhere(() => checkChunks(config, group.size));
   const stream = await openTogether(config, group);
   for (const warning of streamWarnings(config, stream)) output.warn(warning);
   using run = await RunDirectory.openAt({
