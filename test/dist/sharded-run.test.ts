@@ -5,6 +5,8 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { stochasticBlockModel } from 'skein/data';
+import { partitionData, writePartitions } from 'skein/dist';
 import { resolveConfig, type SkeinConfig } from 'skein/train';
 import { describe, expect, it } from 'vitest';
 import { learned, randomRows, run, scratch, writeDataset } from '../train/tiny.js';
@@ -190,5 +192,42 @@ describe.skipIf(!hasMpi)('the whole graph on several workers', () => {
         storage: { ...given.storage, features: { type: 'FLAT_FILE', options: {} } },
       }),
     ).rejects.toThrow('storage.features.type: expected HOST_MEMORY, got FLAT_FILE');
+  });
+
+  it('refuses partitions that are not of its graph, and makes nothing', async () => {
+    const dir = folder();
+    const other = partitionData(
+      stochasticBlockModel([50, 40], {
+        probabilities: [
+          [0.1, 0.1],
+          [0.1, 0.1],
+        ],
+      }).graph,
+      {
+        parts: new Int32Array(numNodes),
+        numParts: 2,
+      },
+    );
+    await writePartitions(dir, other);
+    const given = config(names[0]);
+    const distributed = { ...given.distributed, partition_dir: dir } as SkeinConfig['distributed'];
+    await expect(run({ ...given, distributed })).rejects.toThrow(
+      /distributed\.partition_dir: expected the 600 edges that the encoder follows/,
+    );
+    expect(existsSync(given.storage.model_dir as string)).toBe(false);
+    await expect(
+      run({ ...given, distributed: { ...distributed, partition_dir: join(dir, 'none') } } as SkeinConfig),
+    ).rejects.toThrow(/none/);
+    expect(existsSync(given.storage.model_dir as string)).toBe(false);
+  });
+
+  it('keeps the partitions of a run', async () => {
+    const given = config(names[0], { training: { num_epochs: 1 } });
+    await run(given);
+    const training = { ...given.training, num_epochs: 2, resume_training: true };
+    const distributed = { ...given.distributed, partitions: 5 } as SkeinConfig['distributed'];
+    await expect(run({ ...given, training, distributed })).rejects.toThrow(
+      /distributed\.partitions: expected 8, as .* has, got 5/,
+    );
   });
 });

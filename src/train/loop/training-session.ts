@@ -151,13 +151,8 @@ export class TrainingSession {
         distributed.partition_dir ??
         cutDataset(this.#config, distributed, this.#dataset, this.#run.file('partitions')),
     );
-    const batcher = await openShards(
-      this.#config,
-      distributed,
-      path,
-      group,
-      this.#dataset.stats.node_feature_dim,
-    );
+    const { node_feature_dim: width, num_classes: classes } = this.#dataset.stats;
+    const batcher = await openShards(this.#config, distributed, path, group, { width, classes });
     const planned = planStep(batcher.sets.train, group, makeModel) / 2 ** 20;
     const workers = group.size === 1 ? 'one worker' : `${group.size} workers`;
     const plan = `plan: ${planned.toFixed(1)} MB of tensors a worker at the worst moment (${distributed.mode}, ${workers})`;

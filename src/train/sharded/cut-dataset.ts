@@ -72,11 +72,17 @@ export async function cutDataset(
   directory: string,
 ): Promise<string> {
   const path = join(directory, `${name}.json`);
-  if (existsSync(path)) return path;
+  const parts = Math.min(distributed.partitions, dataset.stats.num_nodes);
+  if (existsSync(path)) {
+    const { numParts } = await describePartitions(path);
+    if (numParts === parts) return path;
+    throw new ConfigError(
+      `distributed.partitions: expected ${numParts}, as ${directory} has, got ${distributed.partitions}. A run keeps its partitions.`,
+    );
+  }
   const graph = await wholeGraph(config, dataset);
   const nodeFeatures = await nodeFields(dataset);
   const { partition_algorithm: algorithm } = distributed;
-  const parts = Math.min(distributed.partitions, dataset.stats.num_nodes);
   const trainMask = (nodeFeatures[fields.masks.train] as { dataSync(): Uint8Array }).dataSync();
   const cut = partitionGraph(graph, {
     parts,

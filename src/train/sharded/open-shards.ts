@@ -56,17 +56,29 @@ export async function openShards(
   distributed: DistributedConfig,
   path: string,
   group: WorkerGroup,
-  featureWidth: number,
+  sizes: NodeSizes,
 ): Promise<ShardedBatcher> {
   const data = await group.everywhere(() => loadPartitionData(path, { comm: group.comm }));
   const numLayers = config.model.encoder.layers.filter((stage) =>
     stage.some(({ type }) => type === 'GNN'),
   ).length;
-  const known = await group.everywhere(() => knownNodes(data, featureWidth));
+  const known = await group.everywhere(() => knownNodes(data, sizes));
   const counts = group.sum(splits.map((split) => known.masks[split].reduce((sum, flag) => sum + flag, 0)));
+  if (counts[splits.indexOf('train')] === 0)
+    throw agreedError(
+      new ConfigError(
+        `${path}: expected nodes to train on, got none. Look at train_mask and labels of the partitions.`,
+      ),
+    );
   const graphs = new GraphsOfSplits(data, distributed, group, numLayers);
   const sets = splits.map((split, i) => [split, graphs.set(known, split, counts[i])] as const);
   return new ShardedBatcher(group, Object.fromEntries(sets) as Record<SplitName, ShardedSet>);
+}
+
+/** What the dataset says of its nodes. */
+interface NodeSizes {
+  readonly width: number;
+  readonly classes: number;
 }
 
 interface KnownNodes {
@@ -75,7 +87,7 @@ interface KnownNodes {
   readonly masks: Readonly<Record<SplitName, Uint8Array>>;
 }
 
-function knownNodes(data: PartitionData, width: number): KnownNodes {
+function knownNodes(data: PartitionData, { width, classes }: NodeSizes): KnownNodes {
   const field = (name: string): Tensor => {
     const found = suffixKeyLookup(data, name);
     const { start, end } = data.nodeRanges[data.rank];
@@ -90,10 +102,20 @@ function knownNodes(data: PartitionData, width: number): KnownNodes {
     throw new ConfigError(
       `distributed.partition_dir: expected ${width} features a node, as the dataset has, got shape ${features.shape.join(' × ')}.`,
     );
-  const mask = (split: SplitName): Uint8Array => Uint8Array.from(field(fields.masks[split]).dataSync());
+  const labels = Int32Array.from(field(fields.labels).dataSync());
+  const wrong = labels.findIndex((label) => label < -1 || label >= classes);
+  if (wrong >= 0)
+    throw new ConfigError(
+      `distributed.partition_dir: expected classes from 0 to ${classes - 1}, or -1 for none, as the dataset has, got ${labels[wrong]} for node ${data.nodeRanges[data.rank].start + wrong} of the partitions.`,
+    );
+  // A mask counts labelled nodes only, as in one process.
+  const mask = (split: SplitName): Uint8Array => {
+    const flags = field(fields.masks[split]).dataSync();
+    return Uint8Array.from(labels, (label, row) => (flags[row] !== 0 && label >= 0 ? 1 : 0));
+  };
   return {
     features: unscoped(() => features),
-    labels: Int32Array.from(field(fields.labels).dataSync()),
+    labels,
     masks: { train: mask('train'), validation: mask('validation'), test: mask('test') },
   };
 }
