@@ -96,6 +96,20 @@ describe('skein partition', () => {
     expect(await refused('partition', at('facts'), ...to, '--bidirected')).toMatch(/the field relation/);
   });
 
+  it('names the output that it cannot write', async () => {
+    writeFileSync(at('occupied'), '');
+    const into = (output: string) =>
+      refused('partition', 'karate-club', '--num-partitions', '2', '--output', output);
+    for (const output of [at('occupied'), join(at('occupied'), 'deep', 'er')])
+      expect(await into(output)).toMatch(/write: expected to write .*occupied.*, got ENOTDIR\. A part of/);
+    // Nobody may make folders here, not even root; Node's own mkdir never comes back.
+    if (process.platform === 'linux')
+      expect(await into('/proc/no/such')).toMatch(
+        /write: expected to write \/proc\/no\/such, got ENOENT\. Look/,
+      );
+    expect(await into(at('x'.repeat(300)))).toMatch(/got ENAMETOOLONG\. Choose a shorter name/);
+  });
+
   it('lets info name the damage of a directory', async () => {
     await done('partition', 'karate-club', '--num-partitions', '2', '--output', at('damaged'));
     const json = join(at('damaged'), 'karate-club.json');

@@ -13,7 +13,7 @@ import type { Graph } from '../graph/index.js';
 import { asyncKernels, kernels } from '../native/index.js';
 import type { Ids } from '../tensor/index.js';
 import { checkIds } from '../tensor/ops/common.js';
-import { checkInteger, checkNumber, expected, ValueError } from '../util/errors.js';
+import { checkNumber, expected, ValueError } from '../util/errors.js';
 import { Batch } from './batch.js';
 import { checkFlag, checkOneType, checkOptions } from './checks.js';
 import { type HopSettings, NeighborWorkspace } from './neighbor-workspace.js';
@@ -107,7 +107,13 @@ export function checkFanouts(where: string, fanouts: readonly number[]): Int32Ar
     throw new ValueError(expected(where, 'a list of numbers', 'fanouts', fanouts));
   if (fanouts.length > 255)
     throw new ValueError(expected(where, 'at most 255 hops', 'fanouts', `${fanouts.length} hops`));
-  return Int32Array.from(fanouts, (k, hop) => checkInteger(where, `fanouts[${hop}]`, k, -1, 2 ** 31 - 1));
+  return Int32Array.from(fanouts, (k, hop) => {
+    if (Number.isInteger(k) && k >= -1 && k < 2 ** 31) return k;
+    const advice = 'Give the neighbours per node of this hop; -1 takes all.';
+    throw new ValueError(
+      expected(where, `a whole number from -1 to ${2 ** 31 - 1}`, `fanouts[${hop}]`, k, advice),
+    );
+  });
 }
 
 function dropWords(options: NeighborSamplerOptions): Uint32Array | null {

@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import { open, rename, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { StorageError } from '../util/errors.js';
+import { SkeinError, StorageError } from '../util/errors.js';
 
 /** One read or write call of the system takes at most 2 GiB. */
 const chunk = 2 ** 30;
@@ -76,6 +76,8 @@ const advice: Readonly<Record<string, string>> = {
   EROFS: 'The file system is read-only; choose another place.',
   EISDIR: 'This is a folder; name a file in it.',
   ENOTDIR: 'A part of the path is a file, not a folder.',
+  ENAMETOOLONG: 'Choose a shorter name.',
+  ELOOP: 'Its symbolic links lead round in a circle.',
   ENOSPC: 'The disk is full; free some space. The file that was there before is untouched.',
 };
 
@@ -88,6 +90,15 @@ export function storageError(verb: 'read' | 'write', path: string, error: unknow
     { path, code },
     { cause: error },
   );
+}
+
+/** Runs what reads or writes `path`; what the system refuses becomes a `StorageError`. */
+export function storing<T>(verb: 'read' | 'write', path: string, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    throw error instanceof SkeinError ? error : storageError(verb, path, error);
+  }
 }
 
 export function codeOf(error: unknown): string {

@@ -1,7 +1,7 @@
 /** DGL's partition directories: every variant gives what memory gives, and every way a file can be wrong names its byte. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import {
   describePartitions,
@@ -186,6 +186,9 @@ describe('a file that is wrong', () => {
       writeFileSync(path, text);
     };
     await tryJson((json) => (json['part-0']['part_graph'] = '../graph.dgl'), /part-0.part_graph/);
+    symlinkSync(folder(), join(dirname(path), 'out'));
+    writeFileSync(join(dirname(path), 'out', 'graph.dgl'), '');
+    await tryJson((json) => (json['part-0']['part_graph'] = 'out/graph.dgl'), /part_graph.*a symbolic link/);
     await tryJson((json) => {
       json['part-0'] = { part_graph_graphbolt: 'part0/fused_csc_sampling_graph.pt' };
     }, /without use_graphbolt/);

@@ -1,5 +1,14 @@
 /** Our partition directories: what is written is read, by any number of workers, and damage is refused by its place. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -135,6 +144,28 @@ describe('damage', () => {
     await expect(load(json)).rejects.toThrow(new RegExp(`at byte ${good.length}.*longer`));
     rmSync(file);
     await expect(load(json)).rejects.toThrow(StorageError);
+  });
+
+  it('is not looked for behind links that lead out of the directory', async () => {
+    const { json, file } = await written();
+    const outside = join(root, 'outside');
+    mkdirSync(outside);
+    renameSync(file, join(outside, 'part'));
+    symlinkSync(join(outside, 'part'), file);
+    const refusal =
+      /expected a file below the directory of the JSON for parts\[0\]\.file, got .*a symbolic link/;
+    await expect(load(json)).rejects.toThrow(refusal);
+    await expect(describePartitions(directory)).rejects.toThrow(refusal);
+    // One that stays inside does no harm, and neither does one that leads to the directory as a whole.
+    rmSync(file);
+    renameSync(join(outside, 'part'), join(directory, 'moved'));
+    symlinkSync('moved', file);
+    const link = join(outside, 'link');
+    symlinkSync(directory, link);
+    expect((await loadPartitionData(link, { rank: 0, workers: 2 })).rank).toBe(0);
+    renameSync(json, join(outside, 'graph.json'));
+    symlinkSync(join(outside, 'graph.json'), json);
+    await expect(load(directory)).rejects.toThrow(/for the file, got "graph.json, a symbolic link/);
   });
 
   it('of the JSON is named by file and key', async () => {

@@ -294,6 +294,15 @@ const others: CommCase[] = [
           () => plain.sample(graph, [(split.end + 1) % 240]),
           /expected nodes of this worker \(\d+ … \d+\) for seeds/,
         );
+      assert.throws(
+        () => new DistNeighborSampler([]),
+        /expected at least one hop for fanouts, got \[\]\. Give/,
+      );
+      for (const k of [1.5, Number.NaN, -2, 2 ** 31, '3' as unknown as number])
+        assert.throws(
+          () => new DistNeighborSampler([2, k]),
+          /a whole number from -1 to \d+ for fanouts\[1\], got .*-1 takes all/,
+        );
       const wrong = (options: DistNeighborSamplerOptions) =>
         new DistNeighborSampler([2], options).sample(graph, seedsOf(split, 1));
       assert.throws(() => wrong({ copyEdata: ['f'] }), /got "?f"?\. There are: chance, e/);

@@ -168,7 +168,9 @@ async function openManifest(path: string): Promise<Manifest> {
 
 async function manifestPath(path: string): Promise<string> {
   const files = await jsonFiles(path);
-  if (files.length === 1) return files[0];
+  // A file that was named may lie anywhere; one that was found in a directory must be in it.
+  if (files.length === 1)
+    return files[0] === path ? path : fileBeside(path, files[0], 'the file', basename(files[0]));
   throw new StateError(
     `loadPartitionData: expected one JSON in ${path}, got ${files.length === 0 ? 'none' : files.map((file) => basename(file)).join(', ')}. Name the file.`,
   );

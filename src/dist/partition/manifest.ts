@@ -2,9 +2,10 @@
  * The JSON that describes a partition directory: what is common to our own files and DGL's (counts, ranges of ids, types), read
  * from text that nobody vouches for. Every complaint names the file and the key.
  */
+import { realpathSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
-import { isAbsolute, join, normalize } from 'node:path';
-import { storageError } from '../../storage/atomic-file.js';
+import { isAbsolute, join, normalize, relative, sep } from 'node:path';
+import { codeOf, storageError } from '../../storage/atomic-file.js';
 import { inFile } from '../../storage/safetensors-file.js';
 import { describe, FormatError, SkeinError } from '../../util/errors.js';
 import { onlyEdgeType, onlyNodeType } from './flat-graph.js';
@@ -83,14 +84,39 @@ export function wholeNumber(path: string, key: string, value: unknown, min: numb
   throw complain(path, key, `a whole number from ${min} to ${max}`, value);
 }
 
-/** A path of the manifest below its own directory. */
+/** A path of the manifest below its own directory, links included. One that is not there is for the reader to miss. */
 export function fileBeside(folder: string, path: string, key: string, value: unknown): string {
   if (typeof value !== 'string' || value === '' || value.includes('\0'))
     throw complain(path, key, 'the name of a file', value);
   const clean = normalize(value.replaceAll('\\', '/'));
   if (isAbsolute(clean) || /^[A-Za-z]:/.test(clean) || clean.split(/[\\/]/)[0] === '..')
     throw complain(path, key, 'a file below the directory of the JSON', value);
-  return join(folder, clean);
+  const file = join(folder, clean);
+  const real = realPath(file);
+  if (real !== null && isOutside(realPath(folder) ?? folder, real))
+    throw complain(
+      path,
+      key,
+      'a file below the directory of the JSON',
+      `${value}, a symbolic link out of it`,
+      'Put the file itself there.',
+    );
+  return file;
+}
+
+/** Where a path leads; null where nothing is. */
+function realPath(path: string): string | null {
+  try {
+    return realpathSync.native(path);
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error))) return null;
+    throw storageError('read', path, error);
+  }
+}
+
+function isOutside(folder: string, file: string): boolean {
+  const way = relative(folder, file);
+  return isAbsolute(way) || way.split(sep)[0] === '..';
 }
 
 function checkTotal(path: string, key: string, value: unknown, total: number): void {

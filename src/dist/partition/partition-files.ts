@@ -5,9 +5,10 @@
  * new one. The JSON has a checksum of every block of every file: damage is found before anything is built of it, and named
  * by its place. Loading never follows a path out of the directory.
  */
-import { mkdir, readdir, unlink } from 'node:fs/promises';
+import { readdir, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { readWholeFile, writeFileAtomic } from '../../storage/atomic-file.js';
+import { makeFolder } from '../../storage/make-folder.js';
 import { inFile } from '../../storage/safetensors-file.js';
 import { decodeSafetensors, encodeSafetensors, fromTypedArray, type Tensor } from '../../tensor/index.js';
 import { crc32 } from '../../util/crc32.js';
@@ -46,7 +47,7 @@ export async function writePartitions(
   const { name = 'graph', method = 'given' } = options;
   if (!/^\w[\w.-]*$/.test(name))
     throw new ValueError(expected('writePartitions', 'letters, digits, _, - and .', 'name', name));
-  await mkdir(directory, { recursive: true });
+  makeFolder(directory);
   const files: JsonObject[] = [];
   for (let part = 0; part < split.numParts; part++) {
     const bytes = encodeContent(split.content(part));

@@ -62,6 +62,10 @@ export class DistNeighborSampler {
 
   constructor(fanouts: readonly number[], options: DistNeighborSamplerOptions = {}) {
     this.fanouts = Array.from(checkFanouts(name, fanouts));
+    if (this.fanouts.length === 0)
+      throw new ValueError(
+        expected(name, 'at least one hop', 'fanouts', fanouts, 'Give a number for each layer of the model.'),
+      );
     this.#options = options;
     this.#replace = checkFlag(name, 'replace', options.replace, false);
     this.#keys = new DrawKeys(name, options.seed ?? 0, purposes.neighbors);

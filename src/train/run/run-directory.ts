@@ -25,6 +25,7 @@ import { basename, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { Communicator, WorkerGroup } from '../../dist/index.js';
 import { storageError, writeFileAtomic } from '../../storage/atomic-file.js';
+import { makeFolder } from '../../storage/make-folder.js';
 import { FormatError, StateError, StorageError, ValueError } from '../../util/errors.js';
 import { type LogLevel, renderConfig, type SkeinConfig } from '../config/index.js';
 import { jsonLine } from './output.js';
@@ -257,15 +258,6 @@ export class RunDirectory {
 
   [Symbol.dispose](): void {
     this.close();
-  }
-}
-
-/** Not recursive over what exists: on odd file systems that never returns. */
-function makeFolder(path: string): void {
-  try {
-    if (!existsSync(path)) mkdirSync(path, { recursive: true });
-  } catch (error) {
-    throw storageError('write', path, error);
   }
 }
 
