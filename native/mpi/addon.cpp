@@ -69,8 +69,11 @@ napi_value recv(napi_env env, napi_callback_info info) {
 
 napi_value barrier(napi_env env, napi_callback_info) { return submit(env, make(Code::Barrier)); }
 
-// The memory of windows goes with MPI: arrays on it become empty before that.
-napi_value close(napi_env env, napi_callback_info) {
+// close(atExit). The memory of windows goes with MPI: arrays on it become empty before that.
+napi_value close(napi_env env, napi_callback_info info) {
+  const Arguments args(env, info);
+  auto op = make(Code::Close);
+  napi_get_value_bool(env, args.values[0], &op->at_exit);
   for (napi_ref reference : window_buffers) {
     napi_value buffer = nullptr;
     napi_get_reference_value(env, reference, &buffer);
@@ -78,7 +81,7 @@ napi_value close(napi_env env, napi_callback_info) {
     napi_delete_reference(env, reference);
   }
   window_buffers.clear();
-  return submit(env, make(Code::Close));
+  return submit(env, op);
 }
 
 // broadcast(root, array)

@@ -18,9 +18,38 @@ Header Engine::collective_header(const OpRef& op, int phase) const {
   header.type = op->type;
   header.reduction = static_cast<u8>(op->reduction);
   header.tag = (op->sequence * kChannels + op->channel) * 256 + phase;
-  header.detail = op->code == Code::AllReduce ? op->data.bytes : op->code == Code::Broadcast ? op->peer : 0;
-  if (op->code == Code::Window) header.detail = static_cast<i64>(op->table ^ static_cast<u64>(op->width));
+  if (op->code == Code::AllReduce || op->code == Code::Broadcast) header.width = op->data.bytes;
+  if (op->code == Code::Broadcast) header.detail = op->peer;
+  if (op->code == Code::Window) {
+    header.table = op->table;
+    header.width = op->width;
+  }
   return header;
+}
+
+// What a peer called otherwise than this rank, in words; empty when it is the same call.
+std::string Engine::other_call(const OpRef& op, const Header& there, int source) const {
+  static const char* types[] = {"f32", "f64", "i32", "bytes"};
+  static const char* reductions[] = {"sum", "max", "min"};
+  const Header here = collective_header(op, 0);
+  if (there.code != here.code) {
+    if (there.code != Code::Close) return name_of(there.code);
+    return peers_[static_cast<size_t>(source)].left ? "the end of its program" : "close";
+  }
+  std::string text;
+  auto differs = [&text](const std::string& what, const std::string& a, const std::string& b) {
+    if (a != b) text += (text.empty() ? "" : ", ") + what + " (" + a + " there, " + b + " here)";
+  };
+  differs("another element type", types[static_cast<int>(there.type)], types[static_cast<int>(here.type)]);
+  differs("another operation", reductions[there.reduction], reductions[here.reduction]);
+  differs("another root", "rank " + std::to_string(there.detail), "rank " + std::to_string(here.detail));
+  if (here.code == Code::Window) {
+    differs("another width", std::to_string(there.width), std::to_string(here.width));
+    if (there.table != here.table) text += (text.empty() ? "" : ", ") + std::string("another name of the table");
+  } else {
+    differs("another length", std::to_string(there.width) + " bytes", std::to_string(here.width) + " bytes");
+  }
+  return text.empty() ? "" : std::string(name_of(there.code)) + " with " + text;
 }
 
 void Engine::collective_send(const OpRef& op, int peer, int phase, Piece piece) {
@@ -28,8 +57,7 @@ void Engine::collective_send(const OpRef& op, int peer, int phase, Piece piece) 
 }
 
 void Engine::collective_recv(const OpRef& op, int peer, int phase, Piece piece) {
-  const Header header = collective_header(op, phase);
-  post_recv(op, peer, Space::Collective, header.tag, piece, header.detail);
+  post_recv(op, peer, Space::Collective, collective_header(op, phase).tag, piece);
 }
 
 // Dissemination: after round k every rank knows of 2^(k+1) ranks that they have come.
@@ -45,8 +73,18 @@ void Engine::begin_barrier(const OpRef& op, int phase) {
   collective_send(op, static_cast<int>((rank_ + step) % size_), phase, {});
 }
 
-// Binomial tree below the root.
+// All tell all what they called before any data move: with different roots a tree has ranks that wait for nobody, or for
+// each other. One round of short messages.
 void Engine::begin_broadcast(const OpRef& op) {
+  if (size_ == 1) return;
+  op->next_phase = [this, weak = std::weak_ptr<Op>(op)] { pass_broadcast(weak.lock()); };
+  for (int shift = 1; shift < size_; ++shift) collective_send(op, (rank_ + shift) % size_, 0, {});
+  for (int shift = 1; shift < size_ && op->state == Op::State::Pending; ++shift)
+    collective_recv(op, (rank_ - shift + size_) % size_, 0, {});
+}
+
+// Binomial tree below the root.
+void Engine::pass_broadcast(const OpRef& op) {
   const int root = op->peer;
   const int place = (rank_ - root + size_) % size_;
   int step = 1;
@@ -54,13 +92,13 @@ void Engine::begin_broadcast(const OpRef& op) {
   auto pass_on = [this, weak = std::weak_ptr<Op>(op), place, root, step] {
     const OpRef self = weak.lock();
     for (int below = step >> 1; below > 0; below >>= 1)
-      if (place + below < size_) collective_send(self, (place + below + root) % size_, 0, self->data);
+      if (place + below < size_) collective_send(self, (place + below + root) % size_, 1, self->data);
   };
   if (place == 0) {
     pass_on();
   } else {
     op->next_phase = pass_on;
-    collective_recv(op, (place - step + root) % size_, 0, op->data);
+    collective_recv(op, (place - step + root) % size_, 1, op->data);
   }
 }
 

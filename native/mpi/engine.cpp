@@ -23,6 +23,14 @@ const char* name_of(Code code) {
   return names[static_cast<int>(code)];
 }
 
+std::string short_name(const std::string& name) {
+  constexpr size_t kLongest = 60;
+  if (name.size() <= kLongest) return name;
+  size_t end = kLongest;
+  while (end > 0 && (static_cast<u8>(name[end]) & 0xC0) == 0x80) --end;  // not within a character
+  return name.substr(0, end) + "…";
+}
+
 i64 element_bytes(Type type) { return type == Type::F64 ? 8 : type == Type::Byte ? 1 : 4; }
 
 i64 Table::row_bytes() const { return width * element_bytes(type); }
@@ -35,8 +43,9 @@ std::string Op::describe() const {
     case Code::GetRows:
     case Code::PutRows:
     case Code::AddRows:
-      return text + " (table '" + table_name + "', " + std::to_string(ids.size()) + " ids, rank " + std::to_string(peer) + ")";
+      return text + " (table '" + short_name(table_name) + "', " + std::to_string(ids.size()) + " ids, rank " + std::to_string(peer) + ")";
     default:
+      if (at_exit) text += " at the end of the program";
       return text + " (collective " + std::to_string(sequence) + (channel > 0 ? " of channel " + std::to_string(channel) : "") + ")";
   }
 }
@@ -139,6 +148,7 @@ void Engine::begin(const OpRef& op) {
     case Code::AddRows: begin_rows(op); break;
     default:
       op->sequence = ++sequence_[op->channel];
+      if (op->at_exit) tell_leaving();
       if (op->code == Code::Barrier || op->code == Code::Close || op->code == Code::Window) begin_barrier(op, 0);
       if (op->code == Code::Broadcast) begin_broadcast(op);
       if (op->code == Code::Exchange) begin_exchange(op);

@@ -55,6 +55,7 @@ struct Op {
   Reduction reduction = Reduction::Sum;
   int channel = 0;  // collectives of one channel are called in the same order on all ranks
   Piece data;
+  bool at_exit = false;             // Close: because the program has ended
   bool detached = false;            // a buffered send: nobody waits for it, `owned` holds the data
   std::vector<Piece> sends, recvs;  // Exchange: one piece for each rank
   u64 table = 0;
@@ -114,7 +115,6 @@ struct PostedRecv {
   Space space = Space::User;
   i64 tag = 0;
   Piece into;
-  i64 detail = 0;
 };
 
 // A set of MPI requests with one thing to do when all are complete.
@@ -128,6 +128,7 @@ struct Transfer {
 struct Peer {
   Clock::time_point heard{}, spoke{};
   bool heartbeat_open = false;
+  bool left = false;  // its program has ended
   i32 next_payload_tag = 0;
   int open_payloads = 0;
   i64 pid = 0;
@@ -190,7 +191,7 @@ class Engine {
   void send_message(const OpRef& op, int peer, Header header, const u8* data, i64 bytes, Bytes owned = {});
   void send_long(int peer, Header header, const u8* data, i64 bytes, Bytes owned, std::function<void()> done);
   void send_to_self(const OpRef& op, Header header, const u8* data, i64 bytes, Bytes owned);
-  void post_recv(const OpRef& op, int source, Space space, i64 tag, Piece into, i64 detail = 0);
+  void post_recv(const OpRef& op, int source, Space space, i64 tag, Piece into);
   void arrived(int source, const u8* slot, i64 bytes);
   void match(Arrival arrival);
   bool accept(PostedRecv& recv, Arrival& arrival);
@@ -202,7 +203,9 @@ class Engine {
   void collective_send(const OpRef& op, int peer, int phase, Piece piece);
   void collective_recv(const OpRef& op, int peer, int phase, Piece piece);
   void begin_barrier(const OpRef& op, int phase);
+  std::string other_call(const OpRef& op, const Header& there, int source) const;
   void begin_broadcast(const OpRef& op);
+  void pass_broadcast(const OpRef& op);
   void begin_exchange(const OpRef& op);
   void begin_all_reduce(const OpRef& op);
 
@@ -227,6 +230,9 @@ class Engine {
   void check_peers();
   void forgive_pause();
   void send_heartbeat(int peer);
+  void tell_leaving();
+  void peer_left(int peer);
+  std::string left_text(int peer) const;
   void told_to_abort(int source, const std::string& reason);
   void check_timeouts();
   bool is_gone(int peer) const;
@@ -279,6 +285,8 @@ class Engine {
 void leave_launcher_watch();
 double seconds_since(Clock::time_point then);
 const char* name_of(Code code);
+// A table's name for an error text.
+std::string short_name(const std::string& name);
 i64 element_bytes(Type type);
 // Combines the pieces (one for each rank, in rank order) in a fixed tree; the result is in pieces[0].
 void reduce_tree(std::vector<u8*>& pieces, i64 count, Type type, Reduction reduction);

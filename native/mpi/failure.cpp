@@ -187,11 +187,32 @@ void Engine::check_timeouts() {
     for (const auto& [peer, count] : op->open) {
       if (peer == rank_) who += (who.empty() ? "" : "; ") + std::string("it waits for this rank itself") + unclaimed(peer);
       else
-        who += (who.empty() ? "" : "; ") + name_of_peer(peer) + " is alive (heard " +
+        who += (who.empty() ? "" : "; ") + name_of_peer(peer) +
+               (peers_[static_cast<size_t>(peer)].left ? ", whose program has ended, is alive (heard " : " is alive (heard ") +
                seconds_text(seconds_since(peers_[static_cast<size_t>(peer)].heard)) + " ago)" + unclaimed(peer);
     }
     fail(op, op->describe() + ": not complete after " + seconds_text(options_.timeout) + "; " + who);
   }
+}
+
+// Messages of one rank arrive in order, so nothing that this one sent before is still to come.
+void Engine::tell_leaving() {
+  Header header;
+  header.kind = Kind::Leaving;
+  for (int i = 0; i < size_; ++i)
+    if (i != rank_) send_header(i, header, nullptr, 0, nullptr);
+}
+
+void Engine::peer_left(int peer) {
+  peers_[static_cast<size_t>(peer)].left = true;
+  std::vector<OpRef> hopeless;
+  for (const PostedRecv& recv : posted_)
+    if (recv.source == peer && recv.space == Space::User) hopeless.push_back(recv.op);
+  for (const OpRef& op : hopeless) fail(op, op->describe() + left_text(peer));
+}
+
+std::string Engine::left_text(int peer) const {
+  return ": the program of " + name_of_peer(peer) + " has ended, no message comes from it any more" + unclaimed(peer);
 }
 
 void Engine::told_to_abort(int source, const std::string& reason) {

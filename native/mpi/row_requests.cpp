@@ -83,7 +83,7 @@ void Engine::serve(int source, const Header& header, Bytes body) {
       error = apply_rows(table, header.code, ids, header.detail, body.data() + id_bytes);
     }
     if (!error.empty())
-      error = std::string(name_of(header.code)) + " (table '" + table.name + "', rank " + std::to_string(rank_) + "): " + error;
+      error = std::string(name_of(header.code)) + " (table '" + short_name(table.name) + "', rank " + std::to_string(rank_) + "): " + error;
   }
   if (!error.empty()) {
     reply.failed = 1;

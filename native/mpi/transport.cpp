@@ -139,14 +139,18 @@ void Engine::send_to_self(const OpRef& op, Header header, const u8* data, i64 by
   part_done(op, rank_);
 }
 
-void Engine::post_recv(const OpRef& op, int source, Space space, i64 tag, Piece into, i64 detail) {
+void Engine::post_recv(const OpRef& op, int source, Space space, i64 tag, Piece into) {
   part_opened(op, source);
-  PostedRecv recv{op, source, space, tag, into, detail};
+  PostedRecv recv{op, source, space, tag, into};
   for (auto it = arrivals_.begin(); it != arrivals_.end(); ++it) {
     if (it->source != source || it->header.space != space || it->header.tag != tag) continue;
     Arrival arrival = std::move(*it);
     const auto place = arrivals_.erase(it);
     if (!accept(recv, arrival)) arrivals_.insert(place, std::move(arrival));
+    return;
+  }
+  if (space == Space::User && peers_[static_cast<size_t>(source)].left) {
+    fail(op, op->describe() + left_text(source));
     return;
   }
   posted_.push_back(std::move(recv));
@@ -160,6 +164,7 @@ void Engine::arrived(int source, const u8* slot, i64 bytes) {
   if (bytes < static_cast<i64>(sizeof(Header)) || arrival.header.magic != kMagic)
     end_job(name_of_peer(source) + " speaks another language: all ranks must run the same version of Skein", true);
   if (arrival.header.kind == Kind::Heartbeat) return;
+  if (arrival.header.kind == Kind::Leaving) return peer_left(source);
   const u8* body = slot + sizeof(Header);
   arrival.body.assign(body, slot + bytes);
   if (arrival.header.kind == Kind::Abort) told_to_abort(source, std::string(arrival.body.begin(), arrival.body.end()));
@@ -186,14 +191,9 @@ bool Engine::accept(PostedRecv& recv, Arrival& arrival) {
     fail(op, std::string(arrival.body.begin(), arrival.body.end()));
     return true;
   }
-  if (recv.space == Space::Collective &&
-      (header.code != op->code || header.type != op->type || header.detail != recv.detail ||
-       header.reduction != static_cast<u8>(op->reduction))) {
-    const bool same = header.code == op->code;
-    fail(op, op->describe() + ": expected the same call on all ranks, got " + name_of(header.code) +
-                 (same ? " with another length, type, root or operation" : "") + " from rank " +
-                 std::to_string(arrival.source) + " (detail " + std::to_string(header.detail) + " there, " +
-                 std::to_string(recv.detail) + " here)");
+  const std::string other = recv.space == Space::Collective ? other_call(op, header, arrival.source) : "";
+  if (!other.empty()) {
+    fail(op, op->describe() + ": expected the same call on all ranks, got " + other + " from rank " + std::to_string(arrival.source));
     return false;
   }
   if (header.bytes != recv.into.bytes) {

@@ -16,7 +16,8 @@ using u8 = std::uint8_t;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-enum class Kind : u8 { Message, RowRequest, Heartbeat, Abort };
+// Leaving: the sender's program has ended, and its engine only waits to close.
+enum class Kind : u8 { Message, RowRequest, Heartbeat, Abort, Leaving };
 
 // Messages of different spaces never match each other, whatever their tags.
 enum class Space : u8 { User, Collective, Reply };
@@ -26,7 +27,7 @@ enum class Code : u8 { Send, Recv, Barrier, Broadcast, Exchange, AllReduce, GetR
 enum class Type : u8 { F32, F64, I32, Byte };
 enum class Reduction : u8 { Sum, Max, Min };
 
-constexpr u32 kMagic = 0x534b4e31;  // "SKN1"
+constexpr u32 kMagic = 0x534b4e32;  // "SKN2"
 
 struct Header {
   u32 magic = kMagic;
@@ -41,9 +42,9 @@ struct Header {
   i32 payload_tag = 0;  // MPI tag of the payload when it does not come with the header
   i64 tag = 0;
   i64 bytes = 0;        // length of the payload
-  i64 detail = 0;       // collectives: total length, or the root; row requests: number of ids
-  u64 table = 0;        // row requests: hash of the table's name
-  i64 width = 0;        // row requests: elements of a row
+  i64 detail = 0;       // broadcast: the root; row requests: number of ids
+  u64 table = 0;        // row requests, windows: hash of the table's name
+  i64 width = 0;        // row requests, windows: elements of a row; broadcast, reductions: total length in bytes
 };
 
 constexpr i64 kSlotBytes = 4096;

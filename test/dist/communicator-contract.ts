@@ -327,6 +327,22 @@ const tables: CommCase[] = [
     },
   },
   {
+    name: 'a name stands for one table until it is given back; long names are cut in errors',
+    run(comm) {
+      const long = 'n'.repeat(500);
+      const table = new Float32Array(4);
+      comm.registerTable(long, table, 2);
+      comm.registerTable(long, table, 2);
+      const text = /expected a new name, got 'n{60}…', .* Call unregisterTable first/;
+      assert.throws(() => comm.registerTable(long, new Float32Array(4), 2), text);
+      const wrong = comm.getRows(comm.rank, long, Int32Array.of(9), new Float32Array(2));
+      assert.throws(() => wrong.wait(), /table 'n{60}…', 1 ids/);
+      comm.unregisterTable(long);
+      comm.registerTable(long, new Float32Array(6), 2);
+      comm.unregisterTable(long);
+    },
+  },
+  {
     name: 'a wrong id or width names itself, and nothing is written',
     run(comm) {
       const table = new Float32Array(8);

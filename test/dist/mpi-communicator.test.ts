@@ -53,6 +53,49 @@ describe.skipIf(!hasMpi)('MPI', () => {
     expect(lines.filter(({ error }) => error?.includes('got barrier from rank 0')).length).toBe(1);
   }, 30_000);
 
+  it('says in words what differs between calls', async () => {
+    const { code, lines } = await launch(2, 'other-operations');
+    expect(code).toBe(0);
+    const of = (rank: number) => lines.filter((line) => line.rank === rank).map(({ error }) => error);
+    expect(of(0)[0]).toMatch(/got allReduce with another operation \(max there, sum here\) from rank 1$/);
+    expect(of(1)[1]).toMatch(/got allReduce with another element type \(f64 there, i32 here\) from rank 0$/);
+  }, 30_000);
+
+  it.each([2, 3])(
+    'refuses a broadcast with different roots or lengths on all of %i ranks',
+    async (ranks) => {
+      const { code, lines } = await launch(ranks, 'other-roots');
+      expect({ code, lines: lines.length }).toEqual({ code: 0, lines: 3 * ranks });
+      for (let rank = 0; rank < ranks; rank++) {
+        const [roots, lengths, later] = lines.filter((line) => line.rank === rank).map(({ error }) => error);
+        expect(roots).toMatch(/broadcast with another root \(rank \d there, rank \d here\) from rank \d$/);
+        expect(lengths).toMatch(/another length \((8 bytes there, 12|12 bytes there, 8) bytes here\)/);
+        expect(later).toBe('');
+      }
+    },
+    30_000,
+  );
+
+  it('is opened once in a process, and says what to do instead', async () => {
+    const { code, lines } = await launch(2, 'opens-twice');
+    expect({ code, lines: lines.length }).toEqual({ code: 0, lines: 6 });
+    const [current, second, closed] = lines.filter(({ rank }) => rank === 0).map(({ error }) => error);
+    expect(current).toBe('');
+    expect(second).toMatch(/one communicator per process.*Use currentCommunicator\(\)/);
+    expect(closed).toMatch(/MPI cannot start again/);
+  }, 30_000);
+
+  it.each(['ends-in-collective', 'ends-before-message'])(
+    'says that a program has ended while others wait for it: %s',
+    async (scene) => {
+      const { code, err, seconds } = await launch(3, scene);
+      expect(code).not.toBe(0);
+      expect(err).toMatch(/got the end of its program from rank 1|at the end of the program|has ended/);
+      expect(seconds).toBeLessThan(15);
+    },
+    60_000,
+  );
+
   it('gives up a receive nobody answers, and lists what did arrive', async () => {
     const { code, lines } = await launch(2, 'unknown-tag', { timeout: 1 });
     expect(code).toBe(0);

@@ -3,7 +3,7 @@
  * are scenes that end badly (mpi-communicator.test.ts says how).
  */
 import { hostname } from 'node:os';
-import { MpiCommunicator } from 'skein/dist';
+import { currentCommunicator, MpiCommunicator, openCommunicator } from 'skein/dist';
 import { communicatorContract } from './communicator-contract.js';
 
 const [scene = 'contract', settings = '{}'] = process.argv.slice(2);
@@ -59,6 +59,35 @@ const scenes: Readonly<Record<string, () => void | Promise<void>>> = {
   'other-lengths'() {
     say({ error: attempt(() => comm.allReduce(new Float32Array(comm.rank === 0 ? 3 : 4))) });
     say({ error: attempt(() => (comm.rank === 0 ? comm.barrier() : comm.allReduce(new Float32Array(2)))) });
+  },
+  'other-roots'() {
+    const roots = [0, 1 % comm.size, 0];
+    say({ error: attempt(() => comm.broadcast(new Float32Array(2), roots[comm.rank])) });
+    say({ error: attempt(() => comm.broadcast(new Float32Array(2 + (comm.rank % 2)))) });
+    const sum = Float32Array.of(1);
+    comm.allReduce(sum);
+    say({ error: sum[0] === comm.size ? '' : 'a later collective is disturbed' });
+  },
+  'other-operations'() {
+    say({ error: attempt(() => comm.allReduce(new Float32Array(2), comm.rank === 0 ? 'sum' : 'max')) });
+    const other = comm.rank === 0 ? new Float64Array(1) : new Int32Array(2);
+    say({ error: attempt(() => comm.allReduce(other)) });
+  },
+  'opens-twice'() {
+    say({ error: currentCommunicator() === comm ? '' : 'another current communicator' });
+    say({ error: attempt(() => openCommunicator({ kind: 'mpi' })) });
+    comm.close();
+    say({ error: attempt(() => openCommunicator({ kind: 'mpi' })) });
+  },
+  'ends-in-collective'() {
+    comm.barrier();
+    if (comm.rank === 1) process.exit(0);
+    comm.allReduce(new Float32Array(2));
+  },
+  'ends-before-message'() {
+    comm.barrier();
+    if (comm.rank === 1) process.exit(0);
+    comm.recv(1, new Float32Array(1), 7);
   },
   'unknown-tag'() {
     comm.send(1 - comm.rank, new Float32Array(2), 98);

@@ -1,5 +1,5 @@
 /** Argument checks that all communicators share, so that a mistake reads the same on one worker and on many. */
-import { CommError, checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
+import { CommError, checkInteger, expected, ShapeError, StateError, ValueError } from '../../util/errors.js';
 import type {
   CommArray,
   CommHandle,
@@ -102,5 +102,19 @@ export function sameType<T extends CommArray>(like: T, length: number): T {
 export function copyBytes(from: CommArray, into: CommArray): void {
   new Uint8Array(into.buffer, into.byteOffset, into.byteLength).set(
     new Uint8Array(from.buffer, from.byteOffset, from.byteLength),
+  );
+}
+
+/** A table's name for an error text. */
+export function shortName(name: string): string {
+  return name.length > 60 ? `${Array.from(name).slice(0, 60).join('')}…` : name;
+}
+
+/** Refuses a name that stands for another array: readers on other ranks would not notice the change. */
+export function checkNewTable(name: string, known: ReduceArray | undefined, data: ReduceArray): void {
+  if (known === undefined || known === data) return;
+  throw new StateError(
+    `registerTable: expected a new name, got '${shortName(name)}', which is the name of another table. ` +
+      'Call unregisterTable first.',
   );
 }

@@ -4,7 +4,7 @@
  *
  * Rules all implementations keep (test/dist/communicator-contract.ts):
  * - Collectives (`allReduce`, `allGather`, `broadcast`, `allToAllv`, `exchange`, `barrier`, `close`) are called by all ranks
- *   in the same order; a rank that calls another one, or with other lengths, is an error and not a hang.
+ *   in the same order; a rank that calls another one, or with other lengths or another root, is an error and not a hang.
  * - `allReduce` gives the same bits on all ranks and in every run: element i is ((x0 + x1) + (x2 + x3)) + …, a fixed tree
  *   over ranks, never the order of arrival. Bits depend on the number of ranks.
  * - Messages between two ranks with the same tag arrive in the order of sending. Tags are whole numbers from 0.
@@ -96,6 +96,7 @@ export interface Communicator {
   /**
    * Lets other ranks read and write rows of `data` while this rank computes. Not collective: a request for a table that
    * its owner has not registered yet waits for it. A row that JavaScript changes meanwhile may be read half old.
+   * A name stands for one array until `unregisterTable`.
    */
   registerTable(name: string, data: ReduceArray, width: number): void;
   unregisterTable(name: string): void;

@@ -2,13 +2,17 @@
  * The communicator that functions use when none is given: a program opens one at its start and seldom another.
  */
 import type { Communicator } from './communicator.js';
+import { openedMpi } from './mpi-communicator.js';
 import { type OpenOptions, openCommunicator } from './open-communicator.js';
 
 let current: Communicator | null = null;
 
-/** The communicator last given to `setCommunicator`; without one, it is opened as `openCommunicator(options)` does. */
+/**
+ * The communicator last given to `setCommunicator`; without one, that which MPI has opened in this process; else it is
+ * opened as `openCommunicator(options)` does.
+ */
 export function currentCommunicator(options: OpenOptions = {}): Communicator {
-  current ??= openCommunicator(options);
+  current ??= openedMpi() ?? openCommunicator(options);
   return current;
 }
 

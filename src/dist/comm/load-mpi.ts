@@ -35,7 +35,8 @@ export interface MpiAddon {
   /** A file that the reason goes to when the job ends; '' for none. */
   setJournal(path: string): void;
   abort(reason: string): never;
-  close(): number;
+  /** `atExit`: because the program has ended; peers that wait for this rank are told. */
+  close(atExit: boolean): number;
 }
 
 /** `path` is for tests. */

@@ -8,6 +8,7 @@ import { CommError, checkNumber, StateError } from '../../util/errors.js';
 import {
   checkArray,
   checkChannel,
+  checkNewTable,
   checkOwnPart,
   checkParts,
   checkPeer,
@@ -19,6 +20,7 @@ import {
   checkTag,
   complete,
   sameType,
+  shortName,
 } from './comm-checks.js';
 import type {
   Capabilities,
@@ -47,6 +49,14 @@ export interface MpiOptions {
 
 /** A full sweep of unfinished operations is due when this many have gathered. */
 const sweepAt = 256;
+
+/** MPI starts once in the life of a process, so there is one of these at most. */
+let opened: MpiCommunicator | null = null;
+
+/** The communicator of this process under a launcher, while it is open; else null. */
+export function openedMpi(): MpiCommunicator | null {
+  return opened?.isOpen === true ? opened : null;
+}
 
 class MpiHandle implements CommHandle {
   #state: 'open' | 'done' | CommError = 'open';
@@ -111,6 +121,14 @@ export class MpiCommunicator implements Communicator {
     const peerTimeout = checkNumber('mpi', 'peerTimeout', options.peerTimeout ?? 60, 0.1);
     const chunkBytes = checkNumber('mpi', 'chunkBytes', options.chunkBytes ?? 2 ** 30, 1, 2 ** 31 - 1);
     const maxSleep = checkNumber('mpi', 'maxSleep', options.maxSleep ?? 500, 1, 1e5);
+    if (opened !== null) {
+      const advice = opened.isOpen
+        ? 'Use currentCommunicator(), or hand the first one on.'
+        : 'It is closed, and MPI cannot start again: close() is the last thing a program does.';
+      throw new CommError(
+        `openCommunicator: expected one communicator per process, got another while this process has one. ${advice}`,
+      );
+    }
     this.#addon = loadMpi();
     const notified = (id: number) => this.#live.get(id)?.handle.collect();
     const place = this.#addon.open(
@@ -123,7 +141,13 @@ export class MpiCommunicator implements Communicator {
     );
     [this.rank, this.size, this.library] = place;
     this.capabilities = { oneSided: place[3] === '', oneSidedNote: place[3] };
+    opened = this;
     this.#guardExit();
+  }
+
+  /** False after `close()`. */
+  get isOpen(): boolean {
+    return this.#open;
   }
 
   send(to: number, data: CommArray, tag = 0): void {
@@ -206,6 +230,7 @@ export class MpiCommunicator implements Communicator {
   registerTable(name: string, data: ReduceArray, width: number): void {
     this.#check();
     checkTable('registerTable', data, width);
+    checkNewTable(name, this.#tables.get(name), data);
     this.#addon.addTable(name, data, width);
     this.#tables.set(name, data);
   }
@@ -218,7 +243,8 @@ export class MpiCommunicator implements Communicator {
   allocateTable<D extends keyof TableArrays>(name: string, shape: TableShape<D>): TableArrays[D] {
     this.#check();
     const { bytes, code, make } = checkTableShape('allocateTable', shape);
-    if (this.#tables.has(name)) throw new StateError(`allocateTable: expected a new name, got '${name}'.`);
+    if (this.#tables.has(name))
+      throw new StateError(`allocateTable: expected a new name, got '${shortName(name)}'.`);
     const byMpi = this.capabilities.oneSided;
     if (byMpi) this.#track(this.#addon.allocateTable(name, bytes, shape.width, code)).wait();
     const data = make(byMpi && bytes > 0 ? this.#addon.tableMemory(name, bytes) : new ArrayBuffer(bytes));
@@ -252,8 +278,12 @@ export class MpiCommunicator implements Communicator {
   }
 
   close(): void {
+    this.#close(false);
+  }
+
+  #close(atExit: boolean): void {
     if (!this.#open) return;
-    const handle = this.#track(this.#addon.close());
+    const handle = this.#track(this.#addon.close(atExit));
     this.#open = false;
     handle.wait();
     this.#live.clear();
@@ -310,7 +340,7 @@ export class MpiCommunicator implements Communicator {
     });
     process.on('exit', (code) => {
       if (!this.#open) return;
-      if (code === 0) this.close();
+      if (code === 0) this.#close(true);
       else this.abort(`rank ${this.rank} ended with exit code ${code} before close()${cause}`);
     });
   }

@@ -34,6 +34,7 @@ export interface OpenOptions extends MpiOptions {
   readonly kind?: 'auto' | 'self' | 'mpi';
 }
 
+/** Under a launcher once in the life of a process; `currentCommunicator()` gives the same one again. */
 export function openCommunicator({ kind = 'auto', ...options }: OpenOptions = {}): Communicator {
   const mpi = kind === 'mpi' || (kind === 'auto' && (launchedBy()?.size ?? 1) > 1);
   return mpi ? new MpiCommunicator(options) : new SelfCommunicator();

@@ -6,6 +6,7 @@ import { CommError, StateError } from '../../util/errors.js';
 import {
   checkArray,
   checkChannel,
+  checkNewTable,
   checkOwnPart,
   checkParts,
   checkPeer,
@@ -17,6 +18,7 @@ import {
   checkTag,
   complete,
   copyBytes,
+  shortName,
 } from './comm-checks.js';
 import type {
   CommArray,
@@ -176,6 +178,7 @@ export class SelfCommunicator implements Communicator {
   registerTable(name: string, data: ReduceArray, width: number): void {
     this.#check();
     checkTable('registerTable', data, width);
+    checkNewTable(name, this.#tables.get(name)?.data, data);
     this.#tables.set(name, { data, width });
   }
 
@@ -185,7 +188,8 @@ export class SelfCommunicator implements Communicator {
 
   allocateTable<D extends keyof TableArrays>(name: string, shape: TableShape<D>): TableArrays[D] {
     const { bytes, make } = checkTableShape('allocateTable', shape);
-    if (this.#tables.has(name)) throw new StateError(`allocateTable: expected a new name, got '${name}'.`);
+    if (this.#tables.has(name))
+      throw new StateError(`allocateTable: expected a new name, got '${shortName(name)}'.`);
     const data = make(new ArrayBuffer(bytes));
     this.registerTable(name, data, shape.width);
     return data;
@@ -236,7 +240,7 @@ export class SelfCommunicator implements Communicator {
     this.#check();
     checkPeer(where, 'owner', this, owner);
     const width = checkRows(where, ids, rows);
-    const what = `${where} (table '${name}', ${ids.length} ids, rank 0)`;
+    const what = `${where} (table '${shortName(name)}', ${ids.length} ids, rank 0)`;
     const table = this.#tables.get(name);
     if (table === undefined) return failed(new CommError(`${what}: no such table on this rank`));
     if (ids.length > 0 && (width !== table.width || rows.constructor !== table.data.constructor))

@@ -68,7 +68,6 @@ class Spilling {
   }
 
   #call(method: string, args: readonly unknown[], call: () => unknown): unknown {
-    if (method === 'registerTable') this.#tables.set(args[0], buffersOf(args));
     if (method === 'unregisterTable') this.#tables.delete(args[0]);
     if (waiting.has(method)) {
       const result = this.#aside(buffersOf(args), call);
@@ -76,6 +75,7 @@ class Spilling {
       return result;
     }
     const result = call();
+    if (method === 'registerTable') this.#tables.set(args[0], buffersOf(args));
     return isHandle(result) ? this.#handle(result, buffersOf(args)) : result;
   }
 
