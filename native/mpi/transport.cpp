@@ -192,6 +192,11 @@ bool Engine::accept(PostedRecv& recv, Arrival& arrival) {
     return true;
   }
   const std::string other = recv.space == Space::Collective ? other_call(op, header, arrival.source) : "";
+  if (!other.empty() && op->at_exit) {
+    fail(op, "the program of rank " + std::to_string(rank_) + " has ended without close() while rank " + std::to_string(arrival.source) +
+                 " waits for it in " + other + " (collective " + std::to_string(op->sequence) + ")");
+    return false;
+  }
   if (!other.empty()) {
     fail(op, op->describe() + ": expected the same call on all ranks, got " + other + " from rank " + std::to_string(arrival.source));
     return false;

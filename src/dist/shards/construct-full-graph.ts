@@ -8,6 +8,7 @@ import type { PartitionData } from '../partition/partition-data.js';
 import type { Lock } from '../single-node/lock.js';
 import type { PartitionDataManager } from '../single-node/partition-data-manager.js';
 import { enterSingleNode } from '../single-node/spilling-communicator.js';
+import { checkAgreement } from './check-agreement.js';
 import { GraphShardManager } from './graph-shard-manager.js';
 import { HeteroGraphShardManager } from './hetero-graph-shard-manager.js';
 import { relationEdges } from './relation-edges.js';
@@ -46,10 +47,11 @@ export function constructFullGraph(pd: PartitionData, options: FullGraphOptions 
   const where = 'constructFullGraph';
   checkOneType(where, pd, 'constructHeteroGraph');
   const [type] = pd.nodeTypeNames;
-  const ids = ownNodes(pd)[type];
   const comm = workerOf(where, options);
+  const sharding = checkTogether(where, comm, pd, options);
+  const ids = ownNodes(pd)[type];
   const sides = { src: ids, dst: ids, dstOffset: 0, frames: null };
-  const graph = fullRelation(where, comm, pd, 0, sides, options);
+  const graph = fullRelation(where, comm, pd, 0, sides, options, sharding);
   rememberSource(graph, pd, options);
   return graph;
 }
@@ -67,6 +69,7 @@ export function constructHeteroGraph(
 ): HeteroGraphShardManager {
   const where = 'constructHeteroGraph';
   const comm = workerOf(where, options);
+  const sharding = checkTogether(where, comm, pd, options);
   const nodes = ownNodes(pd);
   const frames: Record<string, Frame> = {};
   for (const type of pd.nodeTypeNames) frames[type] = makeFrame(`nodes('${type}')`, nodes[type].length);
@@ -80,7 +83,7 @@ export function constructHeteroGraph(
       dstOffset,
       frames: { src: frames[src], dst: frames[dst] },
     };
-    return [type, fullRelation(where, comm, pd, t, sides, options)] as const;
+    return [type, fullRelation(where, comm, pd, t, sides, options, sharding)] as const;
   });
   return new HeteroGraphShardManager({
     relations,
@@ -91,6 +94,20 @@ export function constructHeteroGraph(
   });
 }
 
+/** Collective. The options with defaults, after all that can be wrong with them and the data on some worker. */
+export function checkTogether(
+  where: string,
+  comm: Communicator,
+  pd: PartitionData,
+  options: FullGraphOptions,
+  more: Readonly<Record<string, unknown>> = {},
+): Required<ShardingOptions> {
+  const checked = checkShardingOptions(where, options, pd);
+  checkAgreement(where, comm, pd, checked, { edgeWeight: options.edgeWeight, ...more });
+  checkWorkers(where, pd, comm);
+  return checked;
+}
+
 function fullRelation(
   where: string,
   comm: Communicator,
@@ -98,12 +115,11 @@ function fullRelation(
   type: number,
   sides: Sides,
   options: FullGraphOptions,
+  sharding: Required<ShardingOptions>,
 ): GraphShardManager {
-  const checked = checkShardingOptions(where, options, pd);
-  checkWorkers(where, pd, comm);
   const edges = relationEdges(pd, type);
   const weights = edgeWeights(where, edges, options.edgeWeight);
-  const graph = new GraphShardManager(workerRelation(comm, pd, edges, sides, weights), checked);
+  const graph = new GraphShardManager(workerRelation(comm, pd, edges, sides, weights), sharding);
   for (const [name, rows] of Object.entries(edges.features)) graph.edata[name] = rows;
   return graph;
 }

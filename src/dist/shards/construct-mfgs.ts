@@ -14,13 +14,12 @@ import { checkInteger } from '../../util/errors.js';
 import type { Communicator } from '../comm/communicator.js';
 import type { PartitionData } from '../partition/partition-data.js';
 import { ownerOf } from './connect-edges.js';
-import { checkOneType, type FullGraphOptions, workerOf } from './construct-full-graph.js';
+import { checkOneType, checkTogether, type FullGraphOptions, workerOf } from './construct-full-graph.js';
 import { GraphShardManager } from './graph-shard-manager.js';
 import { HeteroGraphShardManager } from './hetero-graph-shard-manager.js';
 import { type RelationEdges, relationEdges } from './relation-edges.js';
-import { checkShardingOptions } from './sharding-options.js';
+import type { ShardingOptions } from './sharding-options.js';
 import {
-  checkWorkers,
   edgeWeights,
   inDegreesOf,
   pickEdges,
@@ -94,9 +93,8 @@ function layers(
   options: FullGraphOptions,
 ): Layer[] {
   const comm = workerOf(where, options);
-  const sharding = checkShardingOptions(where, options, pd);
-  checkWorkers(where, pd, comm);
   checkInteger(where, 'nLayers', nLayers, 1);
+  const sharding = checkTogether(where, comm, pd, options, { nLayers, keepSeedNodes: keep });
   const { start, end } = pd.nodeRanges[comm.rank];
   const seeds = checkIds(where, 'seedNodesGlobal', seedNodesGlobal, end, start);
   const wholes = pd.edgeTypeNames.map((name, t): Whole => {
@@ -134,7 +132,7 @@ function layerRelation(
   { type, edges, weights, degrees }: Whole,
   places: Int32Array,
   { src, dst, keep }: { readonly src: Nodes; readonly dst: Nodes; readonly keep: boolean },
-  sharding: ReturnType<typeof checkShardingOptions>,
+  sharding: Required<ShardingOptions>,
 ): GraphShardManager {
   const [from, , to] = type;
   const { start } = pd.nodeRanges[comm.rank];

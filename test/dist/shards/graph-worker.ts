@@ -189,6 +189,35 @@ const cases: Readonly<Record<string, () => void>> = {
     assert.throws(() => graph.shards, /deleteShardData = false/);
     assert.match(String(block), /DistributedBlock\(\d+ nodes/);
   },
+  'ranks that mean different graphs or options are refused on all of them'() {
+    if (size === 1) return;
+    const odd = rank === size - 1;
+    const told = (what: string): RegExp =>
+      new RegExp(`expected the same graph and options on all ranks, got .*${what}.* on rank ${size - 1}`);
+    const shards = { windowRows: 4, compression: 'f16', maxCollectiveSize: 64, mode: 'sa' } as const;
+    for (const [name, value] of Object.entries(shards)) {
+      const options = odd ? { comm, [name]: value } : { comm };
+      assert.throws(() => constructFullGraph(pd, options), told(`${name} .* on rank 0 and "?${value}"?`));
+      assert.throws(() => constructMfgs(pd, Int32Array.of(), 2, true, options), told(name));
+      assert.throws(() => constructHeteroGraph(hetero.pd, options), told(name));
+    }
+    const other = partitionGraph(mixedGraph(61, 390, true), partsOf('random', 61, size), size, rank).pd;
+    assert.throws(() => constructFullGraph(odd ? other : pd, { comm }), told('node ranges'));
+    const sameNodes = partitionGraph(mixedGraph(60, 390, true), partsOf('random', 60, size), size, rank).pd;
+    assert.throws(() => constructFullGraph(odd ? sameNodes : pd, { comm }), told('edge ranges'));
+    const renamed = { ...pd, nodeTypeNames: ['other'] };
+    assert.throws(() => constructFullGraph(odd ? renamed : pd, { comm }), told('node types'));
+    assert.throws(
+      () => constructFullGraph({ ...pd, rank: 0 }, { comm }),
+      told('data of "this rank" on rank 0'),
+    );
+    const fewer = { ...pd, nodeRanges: pd.nodeRanges.slice(1) };
+    assert.throws(() => constructFullGraph(odd ? fewer : pd, { comm }), told('node ranges'));
+    assert.throws(() => constructMfgs(pd, Int32Array.of(), odd ? 3 : 2, true, { comm }), told('nLayers 2'));
+    const weighted = odd ? { comm, edgeWeight: 'weight' } : { comm };
+    assert.throws(() => constructFullGraph(pd, weighted), told('edgeWeight none'));
+    constructFullGraph(pd, { comm, pipelineDepth: odd ? 0 : 2 }).aggregate(ones([own.length, 2]));
+  },
   'a message function sees which shard it runs on, and needs no declaration of parameters'() {
     const graph = constructFullGraph(pd, { comm });
     const w = ones([1]).setRequiresGrad();
