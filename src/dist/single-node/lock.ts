@@ -2,10 +2,12 @@
  * Who may compute when several workers share one machine's memory. The holder does; the others wait in `acquire`, which
  * blocks the thread. Their communication goes on, for it has threads of its own.
  */
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { lockFile } from '../../native/index.js';
-import { StateError } from '../../util/errors.js';
+import { storageError, storing } from '../../storage/atomic-file.js';
+import { makeFolder } from '../../storage/make-folder.js';
+import { expected, SkeinError, StateError, ValueError } from '../../util/errors.js';
 
 export interface Lock {
   readonly held: boolean;
@@ -42,6 +44,8 @@ export class FileLock implements Lock {
   #file: number | null = null;
 
   constructor(path: string) {
+    if (typeof path !== 'string' || path === '' || path.includes('\0'))
+      throw new ValueError(expected('FileLock', 'the name of a file', 'path', path));
     this.path = path;
   }
 
@@ -51,13 +55,13 @@ export class FileLock implements Lock {
 
   acquire(): void {
     if (this.#file !== null) throw new StateError(`Lock: ${this.path} acquired twice. Release it first.`);
-    mkdirSync(dirname(this.path), { recursive: true });
-    const file = openSync(this.path, 'a');
+    makeFolder(dirname(this.path));
+    const file = storing('write', this.path, () => openSync(this.path, 'a'));
     try {
       lockFile(file, true);
     } catch (error) {
       closeSync(file);
-      throw error;
+      throw error instanceof SkeinError ? error : storageError('write', this.path, error);
     }
     this.#file = file;
   }

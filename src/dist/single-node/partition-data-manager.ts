@@ -5,7 +5,8 @@
  * A worker that has to wait for another writes the memory of its tensors to its folder, gives the pages back to the system and
  * releases the lock; afterwards it takes the lock and reads everything back to the same places. Arrays stay where they
  * are, so no other code notices. Partition data, masks, labels and features are written once and must not change; tensors
- * made after the manager are written each time. Memory that communication is using at that moment stays.
+ * made after the manager are written each time. Memory that communication is using at that moment stays. The folder is
+ * this manager's alone while it lives; files of others in it are left alone.
  *
  * @example
  * const manager = new PartitionDataManager(rank, lock, { folder: '/scratch/partition_rank_' });
@@ -13,9 +14,10 @@
  * manager.features = suffixKeyLookup(manager.partitionData, 'features');
  * const graph = constructFullGraph(manager.partitionData, { partitionDataManager: manager, lock });
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { releaseBlock } from '../../native/index.js';
+import { storing } from '../../storage/atomic-file.js';
+import { inFile } from '../../storage/safetensors-file.js';
 import { Tensor } from '../../tensor/index.js';
 import { watchBlocks, watchedBlocks } from '../../tensor/pool.js';
 import { decodeSafetensors, encodeSafetensors } from '../../tensor/safetensors.js';
@@ -24,9 +26,10 @@ import type { CommHandle } from '../comm/communicator.js';
 import type { PartitionData } from '../partition/partition-data.js';
 import type { Lock } from './lock.js';
 import { type Piece, readPieces, writePieces } from './spill-file.js';
+import { WorkerFolder } from './worker-folder.js';
 
 export interface PartitionDataManagerOptions {
-  /** Path that the rank is put behind (default 'partition_rank_'). */
+  /** Path that the rank is put behind (default 'partition_rank_'); one job at a time can use it. */
   readonly folder?: string;
   /** Arrays of fewer bytes stay in memory (default 65,536). */
   readonly minBytes?: number;
@@ -57,6 +60,7 @@ export class PartitionDataManager {
   labels: Values | null = null;
   features: Values | null = null;
   readonly #minBytes: number;
+  readonly #files: WorkerFolder;
   readonly #registered = new Map<string, Values>();
   /** What the file of things that do not change holds. */
   #constant: readonly Piece[] = [];
@@ -71,7 +75,7 @@ export class PartitionDataManager {
     this.lock = lock;
     this.folder = `${options.folder ?? 'partition_rank_'}${rank}`;
     this.#minBytes = checkInteger(name, 'minBytes', options.minBytes ?? 65_536);
-    mkdirSync(this.folder, { recursive: true });
+    this.#files = new WorkerFolder(name, this.folder, ['partition', 'tensors']);
     watchBlocks(true);
     // Before the communicator's own end, which waits for workers that may need the lock.
     process.prependListener('exit', this.#atExit);
@@ -79,6 +83,7 @@ export class PartitionDataManager {
 
   readonly #atExit = (): void => {
     if (this.lock.held) this.lock.release();
+    this.#files.abandon();
   };
 
   get stats(): SpillStats {
@@ -111,6 +116,7 @@ export class PartitionDataManager {
   /** Writes all state to disk and gives its memory back. Nothing of it may be read or written until `load`. */
   save(busy: ReadonlySet<ArrayBufferLike> = new Set()): void {
     if (this.#away !== null) throw new StateError(`${name}: saved twice. Call load() first.`);
+    this.#files.checkOpen();
     const large = ({ bytes }: Piece) => bytes.length >= this.#minBytes;
     const constant = this.#constantPieces().filter(large);
     const known = new Set<ArrayBufferLike>(constant.map(({ bytes }) => bytes.buffer));
@@ -120,7 +126,7 @@ export class PartitionDataManager {
       .map(({ bytes }, i): Piece => ({ name: `tensor-${i}`, bytes }))
       .filter(large);
     this.#writeConstant(constant);
-    this.#stats.bytesWritten += writePieces(this.#path('tensors'), changing);
+    this.#stats.bytesWritten += writePieces(this.#files.file('tensors'), changing);
     const free = constant.filter(({ bytes }) => !busy.has(bytes.buffer));
     let released = 0;
     for (const { bytes } of [...free, ...changing, ...blocks.filter(({ live }) => !live)])
@@ -135,62 +141,55 @@ export class PartitionDataManager {
   load(): void {
     if (this.#away === null) return;
     const { constant, changing } = this.#away;
-    this.#stats.bytesRead += readPieces(this.#path('tensors'), changing);
+    this.#stats.bytesRead += readPieces(this.#files.file('tensors'), changing);
     // Those that were in use at the time never left; reading them again does no harm, for they do not change.
-    if (constant.length > 0) this.#stats.bytesRead += readPieces(this.#path('partition'), this.#constant);
+    if (constant.length > 0)
+      this.#stats.bytesRead += readPieces(this.#files.file('partition'), this.#constant);
     this.#away = null;
   }
 
-  /** Ends it all: state comes back, files go, the lock is free for others. */
+  /** Ends it all: state comes back, own files go, and the folder if it is empty; lock and folder are free for others. */
   delete(): void {
     this.load();
-    watchBlocks(false);
-    process.removeListener('exit', this.#atExit);
-    this.removeFiles();
-    rmSync(this.folder, { recursive: true, force: true });
-    if (this.lock.held) this.lock.release();
+    try {
+      this.#constant = [];
+      this.#files.close();
+      watchBlocks(false);
+      process.removeListener('exit', this.#atExit);
+    } finally {
+      if (this.lock.held) this.lock.release();
+    }
   }
 
   /** A tensor under a name of its own, in a file of its own. */
   saveTensor(label: string, tensor: Tensor): string {
-    const path = this.#path(label);
-    writeFileSync(path, encodeSafetensors({ [label]: tensor }));
-    return path;
+    return this.#files.save(label, encodeSafetensors({ [label]: tensor }));
   }
 
+  /** What this manager saved; files that others left are not looked at. */
   loadTensor(label: string): Tensor {
+    this.#files.checkLabel(label);
     if (!this.doesFileExist(label)) {
-      const known = this.#names().join(', ') || 'none';
+      const known = this.#files.labels.join(', ') || 'none';
       throw new ValueError(
         expected(`${name}.loadTensor`, 'a saved name', 'label', label, `There are: ${known}.`),
       );
     }
-    return decodeSafetensors(new Uint8Array(readFileSync(this.#path(label)))).tensors[label];
+    const path = this.#files.file(label);
+    const bytes = storing('read', path, () => new Uint8Array(readFileSync(path)));
+    return inFile(path, () => decodeSafetensors(bytes).tensors[label]);
   }
 
   doesFileExist(label: string): boolean {
-    return existsSync(this.#path(label));
+    return this.#files.has(label);
   }
 
   /** Removes the files of this worker, not its folder. Refused while state is there only. */
   removeFiles(): void {
     if (this.#away !== null)
       throw new StateError(`${name}: these files are the only copy of the state now. Call load() first.`);
-    for (const label of this.#names()) rmSync(this.#path(label), { force: true });
     this.#constant = [];
-  }
-
-  #names(): string[] {
-    const ending = '.safetensors';
-    return readdirSync(this.folder)
-      .filter((file) => file.endsWith(ending))
-      .map((file) => file.slice(0, -ending.length));
-  }
-
-  #path(label: string): string {
-    if (!/^[\w.-]+$/.test(label))
-      throw new ValueError(expected(name, 'a name of letters, digits, _, . and -', 'label', label));
-    return join(this.folder, `${label}.safetensors`);
+    this.#files.clear();
   }
 
   /** Everything that does not change, each array once. */
@@ -227,7 +226,9 @@ export class PartitionDataManager {
       pieces.length === this.#constant.length &&
       pieces.every(({ bytes }, i) => isSameView(bytes, this.#constant[i].bytes));
     if (same) return;
-    this.#stats.bytesWritten += writePieces(this.#path('partition'), pieces);
+    // Should writing fail, the file holds neither the old nor the new.
+    this.#constant = [];
+    this.#stats.bytesWritten += writePieces(this.#files.file('partition'), pieces);
     this.#constant = pieces;
   }
 }

@@ -3,6 +3,7 @@
  * in between. Every piece is a tensor of bytes; any reader of safetensors can list them.
  */
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
+import { storing } from '../../storage/atomic-file.js';
 import { StorageError } from '../../util/errors.js';
 
 export interface Piece {
@@ -26,7 +27,7 @@ export function writePieces(path: string, pieces: readonly Piece[]): number {
   const header = new Uint8Array(start).fill(0x20);
   new DataView(header.buffer).setBigUint64(0, BigInt(start - 8), true);
   header.set(text, 8);
-  const file = openSync(path, 'w');
+  const file = storing('write', path, () => openSync(path, 'w'));
   try {
     transfer(path, file, header, 0, writeSync);
     let at = start;
@@ -42,7 +43,7 @@ export function writePieces(path: string, pieces: readonly Piece[]): number {
 
 /** Reads the pieces that `writePieces` wrote, in the same order and of the same lengths; returns how many bytes. */
 export function readPieces(path: string, pieces: readonly Piece[]): number {
-  const file = openSync(path, 'r');
+  const file = storing('read', path, () => openSync(path, 'r'));
   try {
     const length = new Uint8Array(8);
     transfer(path, file, length, 0, readSync);
@@ -65,7 +66,10 @@ function transfer(
   move: (file: number, bytes: Uint8Array, offset: number, length: number, position: number) => number,
 ): void {
   for (let done = 0; done < bytes.length; ) {
-    const moved = move(file, bytes, done, Math.min(bytes.length - done, mostAtOnce), position + done);
+    const length = Math.min(bytes.length - done, mostAtOnce);
+    const moved = storing(move === readSync ? 'read' : 'write', path, () =>
+      move(file, bytes, done, length, position + done),
+    );
     if (moved === 0)
       throw new StorageError(
         `spill: expected ${bytes.length} bytes at ${position} of ${path}, got ${done}. Has another program changed the file?`,

@@ -26,10 +26,10 @@ import { crc32 } from 'node:zlib';
 import type { Communicator, WorkerGroup } from '../../dist/index.js';
 import { storageError, writeFileAtomic } from '../../storage/atomic-file.js';
 import { makeFolder } from '../../storage/make-folder.js';
+import { lockForProcess } from '../../storage/process-lock.js';
 import { FormatError, StateError, StorageError, ValueError } from '../../util/errors.js';
 import { type LogLevel, renderConfig, type SkeinConfig } from '../config/index.js';
 import { jsonLine } from './output.js';
-import { lockRun } from './run-lock.js';
 
 export interface RunOptions {
   readonly config: SkeinConfig;
@@ -98,7 +98,7 @@ export class RunDirectory {
     this.#owner = this.#rank === 0;
     this.#release = () => {};
     if (!this.#owner) return;
-    this.#release = lockRun(join(path, 'run.lock'));
+    this.#release = lockRun(path);
     if (!resumed)
       for (const name of ['metrics.jsonl', 'log.txt', 'done.json']) rmSync(join(path, name), { force: true });
     this.#log = openSync(join(path, 'log.txt'), 'a');
@@ -259,6 +259,19 @@ export class RunDirectory {
   [Symbol.dispose](): void {
     this.close();
   }
+}
+
+/** Two processes would write over each other's checkpoints. */
+function lockRun(path: string): () => void {
+  const lock = join(path, 'run.lock');
+  return lockForProcess(
+    lock,
+    (pid) =>
+      new StateError(
+        `run: expected a directory that no process works in, got ${path} of process ${pid}. Wait for it, or choose another storage.model_dir.`,
+        { path: lock },
+      ),
+  ).release;
 }
 
 /** Text with a last line that tells whether it is whole: a configuration that lost keys would fall back on defaults. */
