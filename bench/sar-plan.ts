@@ -3,7 +3,7 @@
  * part of a graph of ogbn-papers100M's size (111M nodes, 3.2G edges both ways; edges drawn at random, which is the worst
  * cut) is made, and a step of training is planned on it. Nothing of the step's data exists.
  *
- * Options: --nodes, --edges, --models sage,gat, --scale (a part of the graph: .1 keeps shapes and takes a tenth of the memory here).
+ * Options: --nodes, --edges, --models sage,gat,narrow (GAT with heads of 32), --scale (a part of the graph: .1 keeps shapes and takes a tenth of the memory here).
  */
 import { parseArgs } from 'node:util';
 import {
@@ -25,7 +25,7 @@ import { Random } from 'skein/util';
 const { values } = parseArgs({
   options: {
     workers: { type: 'string', default: '32,64,128' },
-    models: { type: 'string', default: 'sage,gat' },
+    models: { type: 'string', default: 'sage,gat,narrow' },
     nodes: { type: 'string', default: '111059956' },
     edges: { type: 'string', default: '3228124712' },
     scale: { type: 'string', default: '1' },
@@ -89,6 +89,8 @@ function partOf(workers: number, nodes: number, edges: number): PartitionData {
 const makers: Readonly<Record<string, () => GraphSAGE | GAT>> = {
   sage: () => new GraphSAGE([inputs, 256, 256, classes], { norm: 'batch' }),
   gat: () => new GAT([inputs, 128, 128, classes], { heads: 4, outHeads: 4, norm: 'batch' }),
+  // 128 in all.
+  narrow: () => new GAT([inputs, 32, 32, classes], { heads: 4, outHeads: 4, norm: 'batch' }),
 };
 
 function step(model: GraphSAGE | GAT, graph: MessageGraph, x: Tensor, comm: Communicator): void {
@@ -108,7 +110,6 @@ for (const workers of values.workers.split(',').map(Number)) {
   const own = Math.floor(nodes / workers);
   const graph = constructFullGraph(partOf(workers, nodes, edges), { comm: standIn(workers, own) });
   const halo = graph.link.sizesExpectedFromOthers.reduce((sum, count) => sum + count, 0);
-  const structure = process.memoryUsage().arrayBuffers;
   for (const model of values.models.split(',')) {
     const { peakBytes } = planMemory(graph, (planned, comm) => {
       step(makers[model](), planned, zeros([own, inputs]), comm);
@@ -120,13 +121,12 @@ for (const workers of values.workers.split(',').map(Number)) {
       rows: own / scale,
       halo: halo / scale,
       planned_gb: gb(peakBytes),
-      structure_gb: gb(structure),
     };
     if (values.json) console.log(JSON.stringify(result));
     else
       console.log(
         `${model.padEnd(5)} N ${String(workers).padStart(3)}  ${result.planned_gb.toFixed(1)} GB of tensors, ` +
-          `${result.structure_gb.toFixed(1)} GB of edges and lists; ${(result.halo / result.rows).toFixed(1)} rows fetched for each own`,
+          `${(result.halo / result.rows).toFixed(1)} rows fetched for each own`,
       );
   }
 }
