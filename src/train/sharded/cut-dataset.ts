@@ -30,7 +30,7 @@ export const fields = {
 } as const;
 
 /** Edges of the graph that a run passes messages on: those of the dataset, in each direction that the encoder follows. */
-export function numMessageEdges(config: SkeinConfig, dataset: PreparedDataset): number {
+function numMessageEdges(config: SkeinConfig, dataset: PreparedDataset): number {
   const { use_incoming_nbrs: incoming, use_outgoing_nbrs: outgoing } = config.model.encoder;
   const { rows } = dataset.edgeFile('train') ?? { rows: 0 };
   return rows * ((incoming ? 1 : 0) + (outgoing ? 1 : 0));
