@@ -37,7 +37,8 @@ const [inputs, classes] = [128, 40];
 const comm = openCommunicator();
 const rest = (1 - job.skew) / (job.skew > 0.25 ? 2.26 : 3);
 const whole = rmat(job.nodes, { numEdges: job.edges, a: job.skew, b: rest, c: rest, shuffle: true, seed: 7 });
-const cut = partitionGraph(whole, { parts: comm.size, algorithm: job.algorithm, seed: 1 });
+const balance = job.algorithm === 'metis' ? { edges: true } : {};
+const cut = partitionGraph(whole, { parts: comm.size, algorithm: job.algorithm, balance, seed: 1 });
 const data = partitionData(whole, cut).forWorker(comm.rank, comm.size);
 const manager = constructFullGraph(data, {
   comm,
