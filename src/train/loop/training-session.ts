@@ -186,6 +186,8 @@ export class TrainingSession {
     const { training, evaluation } = this.#config;
     const checkpoints = new Checkpoints(this.#run.path, model, table, this.#group);
     if (resume !== null) await this.#restore(checkpoints, resume, batcher);
+    // Cut off before its first checkpoint: it begins anew, and so do its metrics.
+    else if (this.#run.resumed) await this.#run.keepMetrics(() => false);
     if (this.#run.resumed) await this.#run.writeConfig();
     const epochs = this.#firstEpoch + training.num_epochs;
     const evaluator = this.#evaluator(batcher, model);

@@ -211,7 +211,11 @@ class TemporalSession {
       if (found !== null) checkTemporalRecord(this.#run.path, found.record, this.#config, this.#stream);
       return found;
     });
-    if (latest === null) return;
+    if (latest === null) {
+      // Cut off before its first checkpoint: it begins anew, and so do its metrics.
+      await this.#run.keepMetrics(() => false);
+      return;
+    }
     const { position, best, judged, stale, events, loss, validation } = await this.#checkpoints.restore(
       latest.name,
     );
