@@ -177,6 +177,8 @@ describe.skipIf(!hasMpi)('MPI', () => {
         if (lines.length < 2 || stopped) return;
         stopped = true;
         const pid = (rank: number) => lines.find((line) => line.rank === rank)?.pid ?? 0;
+        // A rank says its process before it waits; what it waits in is a part of the message.
+        await new Promise((resolve) => setTimeout(resolve, 1000));
         // The launcher sees nothing and can do nothing: neither reap the dead rank nor carry out MPI_Abort.
         launcher.kill('SIGSTOP');
         process.kill(pid(1), 'SIGKILL');
