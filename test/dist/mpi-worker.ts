@@ -145,7 +145,7 @@ const scenes: Readonly<Record<string, () => void | Promise<void>>> = {
     comm.barrier();
     say({ pid: process.pid });
     if (comm.rank === 1) {
-      compute(300);
+      compute(1000);
       process.kill(process.pid, 'SIGKILL');
     }
     comm.recv(1, new Float32Array(1), 42);
