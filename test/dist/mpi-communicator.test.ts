@@ -2,8 +2,9 @@
  * The MPI communicator under mpirun: the contract with 1 to 4 ranks, and jobs that end badly. A test launches real processes
  * (mpi-worker.ts) and reads their lines. Skipped where mpirun or the addon is not there.
  */
-import type { ChildProcess } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { type ChildProcess, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { communicatorContract } from './communicator-contract.js';
 import { hasMpi, type Job, type LaunchOptions, type Line, launch as launchWorker } from './mpi-launch.js';
@@ -25,6 +26,18 @@ function hasEnded(pid: number): boolean {
     return true;
   }
 }
+
+/** Where there is an addon and MPI's compiler wrapper, set-up has what it needs. */
+const canCompile =
+  existsSync(fileURLToPath(new URL('../../build/skein-portable.node', import.meta.url))) &&
+  spawnSync('mpicc', ['--version'], { stdio: 'ignore' }).status === 0;
+
+it.skipIf(!canCompile)(
+  'is built where MPI can be compiled against, so that tests are not left out unnoticed',
+  () => {
+    expect(hasMpi).toBe(true);
+  },
+);
 
 describe.skipIf(!hasMpi)('MPI', () => {
   it.each([
