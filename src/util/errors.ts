@@ -55,6 +55,14 @@ export class CommError extends SkeinError {
   readonly code = 'SKEIN_COMM';
 }
 
+/**
+ * A graphics processor that is not there, was lost, has no memory left or refused work. `details.reason` is one of
+ * `no-adapter`, `lost`, `memory`, `limit`, `validation`.
+ */
+export class DeviceError extends SkeinError {
+  readonly code = 'SKEIN_DEVICE';
+}
+
 /** A broken promise inside Skein. */
 export class InternalError extends SkeinError {
   readonly code = 'SKEIN_INTERNAL';

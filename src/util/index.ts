@@ -4,6 +4,7 @@ export {
   ConfigError,
   checkInteger,
   checkNumber,
+  DeviceError,
   DTypeError,
   describe,
   expected,

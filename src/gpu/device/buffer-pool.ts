@@ -1,0 +1,101 @@
+/**
+ * Recycles device memory by size class, because making a buffer costs as much as a small kernel. Blocks come back dirty.
+ */
+import { DeviceError } from '../../util/errors.js';
+import { type GpuBufferLike, type GpuDeviceLike, usage } from './webgpu-api.js';
+
+/** What a device has handed out. */
+export interface GpuMemory {
+  readonly liveBuffers: number;
+  readonly liveBytes: number;
+  readonly idleBytes: number;
+  readonly peakBytes: number;
+}
+
+const storageUsage = usage.storage | usage.copySrc | usage.copyDst;
+
+/** Eight classes to an octave: at most an eighth is wasted. */
+function sizeClass(bytes: number): number {
+  if (bytes <= 256) return 256;
+  const octave = 2 ** Math.floor(Math.log2(bytes - 1));
+  const step = Math.max(256, octave / 8);
+  return Math.ceil(bytes / step) * step;
+}
+
+export class BufferPool {
+  readonly #device: GpuDeviceLike;
+  readonly #maxBytes: number;
+  readonly #budget: number;
+  readonly #idle = new Map<string, GpuBufferLike[]>();
+  #liveBuffers = 0;
+  #liveBytes = 0;
+  #idleBytes = 0;
+  #peakBytes = 0;
+
+  /** @param budget bytes that may be in use and idle together. */
+  constructor(device: GpuDeviceLike, maxBytes: number, budget: number) {
+    this.#device = device;
+    this.#maxBytes = maxBytes;
+    this.#budget = budget;
+  }
+
+  get memory(): GpuMemory {
+    return {
+      liveBuffers: this.#liveBuffers,
+      liveBytes: this.#liveBytes,
+      idleBytes: this.#idleBytes,
+      peakBytes: this.#peakBytes,
+    };
+  }
+
+  /** @param extra usage bits beside storage and copies. */
+  take(
+    bytes: number,
+    label: string,
+    extra: number,
+  ): { raw: GpuBufferLike; giveBack(raw: GpuBufferLike): void } {
+    const size = Math.min(sizeClass(bytes), Math.max(this.#maxBytes - (this.#maxBytes % 4), 4));
+    if (bytes > size)
+      throw new DeviceError(
+        `device memory: expected at most ${this.#maxBytes} bytes in one buffer (the device's limit), got ${bytes} for ${label}. ` +
+          'Use a smaller batch or table, or keep it on the CPU.',
+        { reason: 'limit', bytes, limit: this.#maxBytes },
+      );
+    const key = `${extra}:${size}`;
+    const idle = this.#idle.get(key)?.pop();
+    if (idle === undefined) this.#makeRoom(size, label);
+    else this.#idleBytes -= size;
+    const raw = idle ?? this.#device.createBuffer({ label, size, usage: storageUsage | extra });
+    this.#liveBuffers++;
+    this.#liveBytes += size;
+    this.#peakBytes = Math.max(this.#peakBytes, this.#liveBytes);
+    return { raw, giveBack: (buffer) => this.#giveBack(key, buffer, size) };
+  }
+
+  #giveBack(key: string, raw: GpuBufferLike, size: number): void {
+    this.#liveBuffers--;
+    this.#liveBytes -= size;
+    this.#idleBytes += size;
+    const list = this.#idle.get(key);
+    if (list === undefined) this.#idle.set(key, [raw]);
+    else list.push(raw);
+  }
+
+  #makeRoom(size: number, label: string): void {
+    if (this.#liveBytes + this.#idleBytes + size <= this.#budget) return;
+    this.trim();
+    if (this.#liveBytes + size <= this.#budget) return;
+    throw new DeviceError(
+      `device memory: expected room for ${size} bytes (${label}), but ${this.#liveBytes} of the budget of ${this.#budget} bytes are in use. ` +
+        'Release what is no longer needed, use smaller batches or caches, or raise memoryBudget.',
+      { reason: 'memory', bytes: size, inUse: this.#liveBytes, budget: this.#budget },
+    );
+  }
+
+  /** Gives idle memory back to the system. */
+  trim(): void {
+    for (const list of this.#idle.values()) for (const raw of list) raw.destroy();
+    this.#idle.clear();
+    this.#idleBytes = 0;
+  }
+}

@@ -1,0 +1,21 @@
+/** Graphics processors: devices and their memory. */
+export { GpuBuffer } from './device/gpu-buffer.js';
+export {
+  GpuDevice,
+  type GpuGroups,
+  type GpuLimits,
+  type GpuRange,
+  type GpuStats,
+} from './device/gpu-device.js';
+export { adoptGpuDevice, type OpenGpuOptions, openGpuDevice } from './device/open-device.js';
+export {
+  type Access,
+  allPrograms,
+  bindings,
+  defineProgram,
+  f32Bits,
+  flatIndex,
+  type GpuProgram,
+  grid,
+} from './device/program.js';
+export type { GpuAdapterInfo, GpuBufferLike, GpuDeviceLike, GpuLike } from './device/webgpu-api.js';
