@@ -1,6 +1,6 @@
 /** Options that commands share, and what turns their text into values. */
 import { type Command, InvalidArgumentError } from 'commander';
-import { parseSize } from '../train/config/size.js';
+import { parseByteCount } from '../util/size.js';
 
 export function wholeNumber(text: string): number {
   const value = Number(text);
@@ -10,7 +10,7 @@ export function wholeNumber(text: string): number {
 }
 
 export function byteSize(text: string): number {
-  const bytes = parseSize(text);
+  const bytes = parseByteCount(text);
   if (bytes === undefined) throw new InvalidArgumentError('Expected a size such as 500M or 2G.');
   return bytes;
 }

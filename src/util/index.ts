@@ -1,4 +1,4 @@
-/** Errors and random numbers. */
+/** Errors, random numbers, sizes. */
 export {
   CommError,
   ConfigError,
@@ -17,3 +17,4 @@ export {
   ValueError,
 } from './errors.js';
 export { Random, type RandomState } from './philox.js';
+export { formatSize, parseByteCount, parseSize } from './size.js';

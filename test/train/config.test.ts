@@ -7,10 +7,8 @@ import {
   checkAgainstDataset,
   configTemplate,
   datasetFacts,
-  formatSize,
   learningRateFactor,
   loadConfig,
-  parseSize,
   renderConfig,
   resolveConfig,
 } from 'skein/train';
@@ -230,19 +228,6 @@ describe('templates', () => {
   it('name the nearest dataset', async () => {
     await expect(datasetFacts('fb15k-23')).rejects.toThrow(/Did you mean fb15k-237/);
   });
-});
-
-it('sizes', () => {
-  expect(['2G', '1.5 GiB', '500m', '1kb', '10', 7].map(parseSize)).toEqual([
-    2 ** 31,
-    1.5 * 2 ** 30,
-    500 * 2 ** 20,
-    1024,
-    10,
-    7,
-  ]);
-  expect(['', 'x', '-1', '2 Q', 0, 1.5, Number.NaN].map(parseSize)).toEqual(Array(7).fill(undefined));
-  expect([1, 1536, 2 ** 31].map(formatSize)).toEqual(['1 B', '1.5 KiB', '2 GiB']);
 });
 
 it('learning rates over time', () => {

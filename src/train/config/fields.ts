@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { nearest } from '../../util/nearest.js';
-import { parseSize } from './size.js';
+import { parseByteCount } from '../../util/size.js';
 
 /** What the documentation says about a key; kept in zod's registry beside the schema. */
 export interface FieldNote {
@@ -104,7 +104,7 @@ export function size(min = 1) {
   const text = `a size such as 2G, 500M or a number of bytes${min === 0 ? ', or 0' : ''}`;
   return worded(
     z.union([z.string(), z.number()], text).transform((value, context) => {
-      const bytes = min === 0 && Number(value) === 0 ? 0 : parseSize(value);
+      const bytes = min === 0 && Number(value) === 0 ? 0 : parseByteCount(value);
       if (bytes !== undefined) return bytes;
       context.addIssue({ code: 'custom', message: text, input: value });
       return z.NEVER;

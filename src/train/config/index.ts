@@ -5,6 +5,5 @@ export { type LoadedConfig, loadConfig, resolveConfig } from './load.js';
 export { renderConfig } from './render.js';
 export { learningRateFactor } from './schedule.js';
 export { defaultDistributed } from './schema-distributed.js';
-export { formatSize, parseSize } from './size.js';
 export { configTemplate, type TemplateOptions } from './template.js';
 export type * from './types.js';

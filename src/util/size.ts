@@ -1,0 +1,57 @@
+/**
+ * Sizes as people write them: `0.1G`, `200M`, `1.5 GiB`. Units are powers of 1024, in any case, with or without `B` or `iB`.
+ *
+ * Two readers share one grammar. `parseSize` is for budgets of caches and devices, where a mistake fills a device or leaves
+ * it empty without a word: text needs a unit, so "10" is refused (10 bytes or 10 gigabytes?), and so are terabytes. A number
+ * is a count of bytes. `parseByteCount` is for configuration files and command lines, where plain bytes and terabytes are usual.
+ */
+import { expected, ValueError } from './errors.js';
+
+const units: Readonly<Record<string, number>> = { '': 1, k: 2 ** 10, m: 2 ** 20, g: 2 ** 30, t: 2 ** 40 };
+const grammar = /^\s*(\d+(?:\.\d*)?|\.\d+)\s*([kmgt]?)(?:i?b)?\s*$/i;
+
+/** Number and unit of a text; undefined when it is no size. */
+function readSize(text: string): { readonly bytes: number; readonly unit: string } | undefined {
+  const match = grammar.exec(text);
+  if (match === null) return undefined;
+  const unit = match[2].toLowerCase();
+  const bytes = Math.floor(Number(match[1]) * units[unit]);
+  return Number.isSafeInteger(bytes) ? { bytes, unit } : undefined;
+}
+
+/**
+ * Bytes of a budget: "0.1G" is 107374182, 12.7 is 12, 0 is 0.
+ *
+ * @param where who asks, for the error message
+ */
+export function parseSize(value: string | number, where = 'parseSize', name = 'the size'): number {
+  if (typeof value === 'number' && value >= 0 && Math.floor(value) <= Number.MAX_SAFE_INTEGER)
+    return Math.floor(value);
+  const size = typeof value === 'string' ? readSize(value) : undefined;
+  if (size !== undefined && size.unit !== '' && size.unit !== 't') return size.bytes;
+  const what = 'a text such as "0.1G", "200M" or "64K", or a number of bytes of at least 0,';
+  throw new ValueError(
+    expected(
+      where,
+      what,
+      name,
+      value,
+      'Units are K, M and G (powers of 1024); text without a unit is refused.',
+    ),
+  );
+}
+
+/** Bytes of at least 1, also written as plain digits or with T; undefined when it is no such size. */
+export function parseByteCount(value: string | number): number | undefined {
+  if (typeof value === 'number') return Number.isSafeInteger(value) && value > 0 ? value : undefined;
+  const bytes = readSize(value)?.bytes ?? 0;
+  return bytes > 0 ? bytes : undefined;
+}
+
+/** `1.5 GiB`; exact to three digits, for people. */
+export function formatSize(bytes: number): string {
+  const names = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let power = 0;
+  while (power < names.length - 1 && Math.abs(bytes) >= 1024 ** (power + 1)) power++;
+  return `${power === 0 ? bytes : Number((bytes / 1024 ** power).toPrecision(3))} ${names[power]}`;
+}
