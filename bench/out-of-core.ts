@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { prepareGraph, rmatEdges } from 'skein/data';
-import { parseSize } from 'skein/train';
+import { parseByteCount } from 'skein/util';
 
 const { values } = parseArgs({
   options: {
@@ -115,7 +115,7 @@ say(`in memory: ${Math.round(whole.edges_per_second)} edges/s, ${whole.peak_rss_
 const limited = train(
   'limited',
   [`--storage.memory_budget=${values.budget}`],
-  parseSize(values.limit) ?? null,
+  parseByteCount(values.limit) ?? null,
 );
 say(limited.plan);
 say(`limited: ${Math.round(limited.edges_per_second)} edges/s, ${limited.peak_rss_mb} MB`);

@@ -15,6 +15,17 @@ export {
   type HeteroNeighborSamplerOptions,
   type HeteroSeeds,
 } from './hetero-neighbor-sampler.js';
+export {
+  type DrawGraph,
+  degreeHotness,
+  type HotnessOptions,
+  type HotnessPolicy,
+  hotness,
+  hotnessPolicies,
+  hottest,
+  presampleHotness,
+  pushHotness,
+} from './hotness.js';
 export type { LayerGraph } from './layer-graph.js';
 export {
   LayeredNeighborSampler,

@@ -7,7 +7,8 @@ import { statfs } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { ConfigError } from '../../util/errors.js';
-import { formatSize, type SkeinConfig } from '../config/index.js';
+import { formatSize } from '../../util/size.js';
+import type { SkeinConfig } from '../config/index.js';
 import { bufferConfig } from './initialize-table.js';
 import { batchBytes, tableRowBytes } from './memory-budget.js';
 

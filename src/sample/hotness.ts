@@ -1,0 +1,171 @@
+/**
+ * How often each node will be asked for while batches are sampled: what decides which rows of a feature table are kept near.
+ *
+ * All scores follow the direction that is really sampled. The graph is given by the node that draws: `indices` of row v are
+ * the nodes that v may draw. So a node is hot when many rows *name* it; how many neighbours it has itself says nothing about
+ * that on a directed graph (row degree, as torch-quiver uses it, is no better there than chance).
+ *
+ * - push: the probability to be in a batch, pushed along the edges hop by hop from P₀ = batch size / number of seeds. A node
+ *   draws once per batch, in the hop after it was found, so that only what a hop adds is pushed on. Needs no random numbers
+ *   and one pass over the edges per hop.
+ * - degree: how many edges lead to a node. Needs to know nothing of the batches.
+ * - presample: how often a node was in some sampled batches.
+ */
+import { Graph } from '../graph/index.js';
+import { checkInteger, expected, ShapeError, ValueError } from '../util/errors.js';
+import { Random } from '../util/philox.js';
+import { checkFanouts, NeighborSampler } from './neighbor-sampler.js';
+
+/** Who may draw whom: row v draws among indices[indptr[v]] … indices[indptr[v + 1] − 1]. */
+export interface DrawGraph {
+  readonly indptr: Int32Array | Uint32Array | Float64Array;
+  readonly indices: Int32Array | Uint32Array;
+}
+
+export const hotnessPolicies = ['push', 'degree', 'presample'] as const;
+export type HotnessPolicy = (typeof hotnessPolicies)[number];
+
+export interface HotnessOptions {
+  /** Default push. */
+  readonly policy?: HotnessPolicy;
+  /** Neighbours per node and hop, the hop next to the seeds first; −1 = all. Default [25, 10]. */
+  readonly fanouts?: readonly number[];
+  /** Neighbours are drawn with replacement. */
+  readonly replace?: boolean;
+  /** Nodes that batches start from, each once per epoch. Default: all. */
+  readonly seeds?: Int32Array | Uint32Array;
+  /** Default 1024. */
+  readonly batchSize?: number;
+  /** Batches that `presample` draws. Default 20. */
+  readonly batches?: number;
+  /** Of the random numbers of `presample`. */
+  readonly seed?: number;
+}
+
+const where = 'hotness';
+
+/** A score for every node; only their order matters. */
+export function hotness(graph: DrawGraph, options: HotnessOptions = {}): Float64Array {
+  const policy = options.policy ?? 'push';
+  if (policy === 'push') return pushHotness(graph, options);
+  if (policy === 'degree') return degreeHotness(graph);
+  if (policy === 'presample') return presampleHotness(graph, options);
+  throw new ValueError(expected(where, hotnessPolicies.join(', '), 'policy', policy));
+}
+
+/** The probability of each node to be in a batch. */
+export function pushHotness(graph: DrawGraph, options: HotnessOptions = {}): Float64Array {
+  const { indptr, indices } = graph;
+  const n = numNodesOf(graph);
+  const fanouts = checkFanouts(where, options.fanouts ?? [25, 10]);
+  const probability = startProbability(n, options);
+  // Found in the hop before: these draw now.
+  let found = probability.slice();
+  const logs = new Float64Array(n);
+  for (const k of fanouts) {
+    logs.fill(0);
+    for (let v = 0; v < n; v++) {
+      const begin = indptr[v];
+      const end = indptr[v + 1];
+      if (found[v] === 0 || begin === end) continue;
+      const miss = Math.log1p(-found[v] * chanceOfOne(end - begin, k, options.replace === true));
+      for (let e = begin; e < end; e++) logs[indices[e]] += miss;
+    }
+    const next = new Float64Array(n);
+    for (let u = 0; u < n; u++) {
+      if (logs[u] === 0) continue;
+      next[u] = (1 - probability[u]) * -Math.expm1(logs[u]);
+      probability[u] = Math.min(1, probability[u] + next[u]);
+    }
+    found = next;
+  }
+  return probability;
+}
+
+/** The number of edges along which a node can be drawn. */
+export function degreeHotness(graph: DrawGraph): Float64Array {
+  const counts = new Float64Array(numNodesOf(graph));
+  for (const u of graph.indices) counts[u]++;
+  return counts;
+}
+
+/** In how many of some sampled batches each node was. */
+export function presampleHotness(graph: DrawGraph, options: HotnessOptions = {}): Float64Array {
+  const n = numNodesOf(graph);
+  const batches = checkInteger(where, 'batches', options.batches ?? 20, 1);
+  const batchSize = checkInteger(where, 'batchSize', options.batchSize ?? 1024, 1);
+  const seeds = options.seeds ?? Int32Array.from({ length: n }, (_, v) => v);
+  const order = Int32Array.from(seeds);
+  const sampler = new NeighborSampler(drawnGraph(graph), {
+    fanouts: options.fanouts ?? [25, 10],
+    replace: options.replace ?? false,
+    seed: options.seed ?? 0,
+  });
+  const counts = new Float64Array(n);
+  const perEpoch = Math.max(1, Math.ceil(order.length / batchSize));
+  for (let step = 0; step < batches; step++) {
+    const at = step % perEpoch;
+    if (at === 0) shuffle(order, new Random(options.seed ?? 0).split(step));
+    const batch = sampler.sample(order.subarray(at * batchSize, (at + 1) * batchSize), { step });
+    for (const v of batch.nodeIds) counts[v]++;
+  }
+  return counts;
+}
+
+/** The `count` nodes of the highest scores, ascending by id; of equal scores the lowest ids. */
+export function hottest(scores: ArrayLike<number>, count: number): Int32Array {
+  const n = scores.length;
+  const chosen = new Int32Array(Math.min(checkInteger(where, 'count', count), n));
+  if (chosen.length === n) return chosen.map((_, v) => v);
+  if (chosen.length === 0) return chosen;
+  const sorted = Float64Array.from(scores).sort();
+  if (Number.isNaN(sorted[n - 1])) throw new ValueError(expected(where, 'numbers', 'scores', 'NaN'));
+  const least = sorted[n - chosen.length];
+  let ties = chosen.length;
+  for (let i = n - 1; i >= 0 && sorted[i] > least; i--) ties--;
+  let next = 0;
+  for (let v = 0; v < n; v++) {
+    if (scores[v] > least || (scores[v] === least && ties-- > 0)) chosen[next++] = v;
+  }
+  return chosen;
+}
+
+function startProbability(n: number, options: HotnessOptions): Float64Array {
+  const batchSize = checkInteger(where, 'batchSize', options.batchSize ?? 1024, 1);
+  const { seeds } = options;
+  if (seeds === undefined) return new Float64Array(n).fill(Math.min(1, batchSize / n));
+  const probability = new Float64Array(n);
+  for (const v of seeds) {
+    if (v < 0 || v >= n) throw new ValueError(expected(where, `ids from 0 to ${n - 1}`, 'seeds', v));
+    probability[v] = Math.min(1, batchSize / seeds.length);
+  }
+  return probability;
+}
+
+/** The chance that a node which draws k of its `degree` edges draws a given one. */
+function chanceOfOne(degree: number, k: number, replace: boolean): number {
+  if (k < 0) return 1;
+  return replace ? 1 - (1 - 1 / degree) ** k : Math.min(1, k / degree);
+}
+
+function numNodesOf({ indptr, indices }: DrawGraph): number {
+  const n = (indptr?.length ?? 0) - 1;
+  if (n < 0 || indptr[0] !== 0 || indptr[n] !== indices?.length)
+    throw new ShapeError(
+      expected(where, 'row boundaries that end at the number of indices', 'graph', indptr?.[n]),
+    );
+  return n;
+}
+
+/** The graph whose incoming edges are the ones to draw. */
+function drawnGraph({ indptr, indices }: DrawGraph): Graph {
+  const offsets = indptr instanceof Uint32Array ? Int32Array.from(indptr) : indptr;
+  return Graph.fromCsc(offsets, indices instanceof Int32Array ? indices : Int32Array.from(indices));
+}
+
+function shuffle(order: Int32Array, random: Random): void {
+  for (let i = order.length - 1; i > 0; i--) {
+    const j = random.nextInt(i + 1);
+    [order[i], order[j]] = [order[j], order[i]];
+  }
+}
