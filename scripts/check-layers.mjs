@@ -10,10 +10,20 @@ import { root } from './steps.mjs';
 
 /** Folders of src/ in order: each may import from those before it. */
 const layers = [
-  ...['util', 'native', 'tensor', 'nn', 'graph', 'storage', 'sample', 'gnn', 'temporal', 'data', 'gpu'],
-  ...['interop', 'dist', 'train', 'server', 'cli'],
+  ...['util', 'native', 'tensor', 'nn', 'graph', 'storage', 'sample', 'gnn', 'temporal', 'data', 'interop'],
+  ...['gpu', 'dist', 'train', 'server', 'cli'],
 ];
-const browserFolders = new Set(['util', 'tensor', 'nn', 'graph', 'sample', 'gnn', 'temporal', 'gpu']);
+const browserFolders = new Set([
+  'util',
+  'tensor',
+  'nn',
+  'graph',
+  'sample',
+  'gnn',
+  'temporal',
+  'interop',
+  'gpu',
+]);
 const consumers = ['test', 'bench', 'examples'];
 const scanned = ['src', ...consumers, 'scripts', 'native', 'web'];
 

@@ -56,8 +56,9 @@ export class CommError extends SkeinError {
 }
 
 /**
- * A graphics processor that is not there, was lost, has no memory left or refused work. `details.reason` is one of
- * `no-adapter`, `lost`, `memory`, `limit`, `validation`.
+ * A graphics processor that is not there, was lost, has no memory left or refused work, or memory on another device
+ * than an operation needs. `details.reason` is one of `no-adapter`, `lost`, `memory`, `limit`, `validation`,
+ * `wrong-device`.
  */
 export class DeviceError extends SkeinError {
   readonly code = 'SKEIN_DEVICE';

@@ -1,0 +1,77 @@
+/**
+ * As much of WebGPU's buffer and device as hand-over needs, by shape: a `GPUDevice` of a browser, of the `webgpu` package
+ * or of another library fits. Spelt out here so that a program without WebGPU's types can use Skein's.
+ */
+
+export interface GpuBufferLike {
+  readonly size: number;
+  readonly usage: number;
+  destroy(): void;
+  mapAsync(mode: number, offset?: number, size?: number): Promise<unknown>;
+  getMappedRange(offset?: number, size?: number): ArrayBuffer;
+  unmap(): void;
+}
+
+export interface GpuBufferDescriptorLike {
+  size: number;
+  usage: number;
+  mappedAtCreation?: boolean;
+  label?: string;
+}
+
+export interface GpuCommandEncoderLike {
+  copyBufferToBuffer(
+    source: GpuBufferLike,
+    sourceOffset: number,
+    destination: GpuBufferLike,
+    destinationOffset: number,
+    size: number,
+  ): void;
+  finish(): object;
+}
+
+export interface GpuDeviceLike {
+  readonly queue: { submit(commands: object[]): void };
+  createBuffer(descriptor: GpuBufferDescriptorLike): GpuBufferLike;
+  createCommandEncoder(): GpuCommandEncoderLike;
+}
+
+/** WebGPU's usage bits, as its specification numbers them. */
+export const gpuUsage = { mapRead: 1, mapWrite: 2, copySrc: 4, copyDst: 8, storage: 128 } as const;
+
+/** WebGPU copies whole groups of four bytes. */
+export function copySize(bytes: number): number {
+  return Math.ceil(bytes / 4) * 4;
+}
+
+/** `bytes` bytes of a buffer from `offset` (a multiple of 4) on, copied to the host. */
+export async function readGpuBuffer(
+  device: GpuDeviceLike,
+  buffer: GpuBufferLike,
+  offset: number,
+  bytes: number,
+): Promise<ArrayBuffer> {
+  if (bytes === 0) return new ArrayBuffer(0);
+  const size = copySize(bytes);
+  const staging = device.createBuffer({ size, usage: gpuUsage.mapRead | gpuUsage.copyDst });
+  try {
+    const encoder = device.createCommandEncoder();
+    encoder.copyBufferToBuffer(buffer, offset, staging, 0, size);
+    device.queue.submit([encoder.finish()]);
+    await staging.mapAsync(gpuUsage.mapRead, 0, size);
+    return staging.getMappedRange(0, size).slice(0, bytes);
+  } finally {
+    staging.destroy();
+  }
+}
+
+/** A new storage buffer with the bytes of `data` in it (at least 4 bytes: empty buffers cannot be bound). */
+export function makeGpuBuffer(device: GpuDeviceLike, data: ArrayBufferView): GpuBufferLike {
+  const size = Math.max(4, copySize(data.byteLength));
+  const usage = gpuUsage.storage | gpuUsage.copySrc | gpuUsage.copyDst;
+  const buffer = device.createBuffer({ size, usage, mappedAtCreation: true });
+  const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  new Uint8Array(buffer.getMappedRange(0, size)).set(bytes);
+  buffer.unmap();
+  return buffer;
+}

@@ -1,0 +1,319 @@
+/**
+ * `TensorView`: what passes between Skein and other libraries. Shape, element type and place of some memory, and who
+ * gives it back. JavaScript has no DLPack, so this is ours; the adapters beside this file turn it into the tensors of
+ * each library and back.
+ *
+ * Ownership. A view either owns its memory (it was made with `onRelease`, or from a Tensor, whose memory it then holds)
+ * or borrows it. `release()` ends the use of the view and, when it owns the memory, gives it back; the second call does
+ * nothing, any other use afterwards throws. No adapter takes a view over: whoever made it releases it. A tensor of another
+ * library that was made without a copy borrows the memory: dispose it first, release the view after.
+ */
+import type { TypedArray } from '../native/index.js';
+import type { DType } from '../tensor/dtype.js';
+import { fromTypedArray } from '../tensor/index.js';
+import { checkShape, contiguousStrides, formatShape, isContiguous, sizeOf } from '../tensor/shape.js';
+import type { Tensor } from '../tensor/tensor.js';
+import { checkInteger, DeviceError, DTypeError, expected, ShapeError, StateError } from '../util/errors.js';
+import {
+  copySize,
+  type GpuBufferLike,
+  type GpuDeviceLike,
+  makeGpuBuffer,
+  readGpuBuffer,
+} from './gpu-like.js';
+import { checkViewDType, type ViewArray, type ViewDType, viewDTypeOf, viewDTypes } from './view-dtype.js';
+
+export type ViewDevice =
+  | { readonly type: 'cpu' }
+  | { readonly type: 'webgpu'; readonly gpuDevice: GpuDeviceLike };
+
+export interface TypedViewOptions {
+  /** Needed for f16, bf16 and bool, which a typed array does not say by itself. */
+  readonly dtype?: ViewDType;
+  /** Elements to skip for one step along each axis; row-major without. */
+  readonly strides?: readonly number[];
+  /** Bytes from the start of the array to the first element. */
+  readonly byteOffset?: number;
+  /** Gives the memory back; called once, by `release()`. Without it the view borrows. */
+  readonly onRelease?: () => void;
+}
+
+export interface GpuViewOptions {
+  readonly shape: readonly number[];
+  readonly dtype: ViewDType;
+  /** Bytes from the start of the buffer to the first element; a multiple of 4. */
+  readonly byteOffset?: number;
+  /** Gives the buffer back; called once, by `release()`. Without it the view borrows. */
+  readonly onRelease?: () => void;
+}
+
+interface Parts {
+  readonly shape: readonly number[];
+  readonly dtype: ViewDType;
+  readonly strides: readonly number[] | undefined;
+  readonly byteOffset: number;
+  readonly device: ViewDevice;
+  readonly data: ViewArray | GpuBufferLike;
+  readonly onRelease: (() => void) | undefined;
+}
+
+const cpu: ViewDevice = { type: 'cpu' };
+const live = { cpu: 0, webgpu: 0 };
+
+/** How many views that own memory are not released yet, by device: flat over a loop that leaks nothing. */
+export function liveViews(): { readonly cpu: number; readonly webgpu: number } {
+  return { ...live };
+}
+
+export class TensorView implements Disposable {
+  readonly shape: readonly number[];
+  readonly dtype: ViewDType;
+  /** In elements; undefined for row-major order without gaps. On a GPU always undefined. */
+  readonly strides: readonly number[] | undefined;
+  /** Bytes from the start of `data` to the first element. */
+  readonly byteOffset: number;
+  readonly device: ViewDevice;
+  /** Number of elements. */
+  readonly size: number;
+  /** `release()` gives memory back. */
+  readonly isOwner: boolean;
+  #data: ViewArray | GpuBufferLike | null;
+  #onRelease: (() => void) | undefined;
+
+  private constructor(parts: Parts) {
+    this.shape = parts.shape;
+    this.dtype = parts.dtype;
+    this.strides = parts.strides;
+    this.byteOffset = parts.byteOffset;
+    this.device = parts.device;
+    this.size = sizeOf(parts.shape);
+    this.isOwner = parts.onRelease !== undefined;
+    this.#data = parts.data;
+    this.#onRelease = parts.onRelease;
+    if (this.isOwner) live[this.device.type]++;
+  }
+
+  /** Over the memory of a tensor on the CPU, without a copy. Holds that memory: disposing the tensor does not free it. */
+  static fromTensor(tensor: Tensor): TensorView {
+    const held = tensor.alias();
+    const { bytes } = viewDTypes[tensor.dtype];
+    return new TensorView({
+      shape: tensor.shape,
+      dtype: tensor.dtype,
+      strides: tensor.isContiguous ? undefined : tensor.strides,
+      byteOffset: tensor.isContiguous ? 0 : tensor.offset * bytes,
+      device: cpu,
+      data: tensor.isContiguous ? held.array : held.storage.data,
+      onRelease: () => held.dispose(),
+    });
+  }
+
+  /** Over a typed array, without a copy. */
+  static fromTyped(
+    data: ViewArray,
+    shape: readonly number[] = [data.length],
+    options: TypedViewOptions = {},
+  ): TensorView {
+    const where = 'TensorView.fromTyped';
+    const dtype =
+      options.dtype === undefined ? viewDTypeOf(where, data) : checkViewDType(where, options.dtype);
+    const { array, bytes } = viewDTypes[dtype];
+    if (!(data instanceof array))
+      throw new DTypeError(expected(where, `${array.name} for dtype ${dtype}`, 'data', data));
+    const checked = checkShape(where, shape);
+    const byteOffset = checkInteger(where, 'byteOffset', options.byteOffset ?? 0);
+    if (byteOffset % bytes !== 0)
+      throw new ShapeError(expected(where, `a multiple of ${bytes}`, 'byteOffset', byteOffset));
+    const strides = checkStrides(where, checked, options.strides);
+    const needed = byteOffset / bytes + extent(checked, strides);
+    const exact = strides === undefined && options.byteOffset === undefined;
+    if (exact ? data.length !== needed : data.length < needed) {
+      const what = `${exact ? '' : 'at least '}${needed} elements for shape ${formatShape(checked)}`;
+      throw new ShapeError(expected(where, what, 'data', `${data.length} elements`));
+    }
+    return new TensorView({
+      shape: checked,
+      dtype,
+      strides,
+      byteOffset,
+      device: cpu,
+      data,
+      onRelease: options.onRelease,
+    });
+  }
+
+  /** Over a buffer of a GPU, without a copy. Its rows lie one after the other. */
+  static fromGpuBuffer(buffer: GpuBufferLike, gpuDevice: GpuDeviceLike, options: GpuViewOptions): TensorView {
+    const where = 'TensorView.fromGpuBuffer';
+    const dtype = checkViewDType(where, options.dtype);
+    const shape = checkShape(where, options.shape);
+    const byteOffset = checkInteger(where, 'byteOffset', options.byteOffset ?? 0);
+    if (byteOffset % 4 !== 0)
+      throw new ShapeError(expected(where, 'a multiple of 4', 'byteOffset', byteOffset));
+    const needed = byteOffset + copySize(sizeOf(shape) * viewDTypes[dtype].bytes);
+    if (buffer.size < needed) {
+      const what = `at least ${needed} bytes for ${dtype} of shape ${formatShape(shape)}`;
+      throw new ShapeError(expected(where, what, 'buffer', `${buffer.size} bytes`));
+    }
+    const device: ViewDevice = { type: 'webgpu', gpuDevice };
+    return new TensorView({
+      ...{ shape, dtype, byteOffset, device, data: buffer },
+      strides: undefined,
+      onRelease: options.onRelease,
+    });
+  }
+
+  /** The memory itself: a typed array on the CPU, a buffer on a GPU. */
+  get data(): ViewArray | GpuBufferLike {
+    if (this.#data === null) {
+      throw new StateError(
+        `TensorView: expected a live view, got one of shape ${formatShape(this.shape)} that was released. ` +
+          'Release a view after its last use, and after tensors of other libraries that share its memory.',
+      );
+    }
+    return this.#data;
+  }
+
+  /** Bytes of the elements, without gaps. */
+  get byteLength(): number {
+    return this.size * viewDTypes[this.dtype].bytes;
+  }
+
+  get isReleased(): boolean {
+    return this.#data === null;
+  }
+
+  /** Ends the use of the view and gives memory back that it owns. Calling it again does nothing. */
+  release(): void {
+    if (this.#data === null) return;
+    this.#data = null;
+    const onRelease = this.#onRelease;
+    this.#onRelease = undefined;
+    if (onRelease === undefined) return;
+    live[this.device.type]--;
+    onRelease();
+  }
+
+  [Symbol.dispose](): void {
+    this.release();
+  }
+
+  /** The elements in row-major order: the memory itself where that is their order, otherwise a copy. CPU only. */
+  toTyped(): ViewArray {
+    const data = this.data;
+    if (this.device.type !== 'cpu') {
+      throw new DeviceError(
+        expected('toTyped', 'a view on the CPU', 'this', 'one on a GPU', 'Use `await view.read()`.'),
+        { reason: 'wrong-device' },
+      );
+    }
+    const array = data as ViewArray;
+    const { bytes, array: kind } = viewDTypes[this.dtype];
+    const start = this.byteOffset / bytes;
+    if (this.strides !== undefined) return gatherStrided(array, kind, bytes, start, this.shape, this.strides);
+    if (start === 0 && array.length === this.size) return array;
+    return array.subarray(start, start + this.size);
+  }
+
+  /** The elements in row-major order in memory of their own, from whatever device they are on. */
+  async read(): Promise<ViewArray> {
+    const data = this.data;
+    if (this.device.type === 'cpu') {
+      const array = this.toTyped();
+      // Over a plain ArrayBuffer also where the view lies in a shared one, which many libraries refuse.
+      const { array: kind, bytes } = viewDTypes[this.dtype];
+      const copy = new kind(new ArrayBuffer(array.length * bytes), 0, array.length);
+      copy.set(array as never);
+      return copy;
+    }
+    const { array: kind } = viewDTypes[this.dtype];
+    const bytes = await readGpuBuffer(
+      this.device.gpuDevice,
+      data as GpuBufferLike,
+      this.byteOffset,
+      this.byteLength,
+    );
+    return new kind(bytes, 0, this.size);
+  }
+
+  /** A view of its own memory on the CPU with the same elements. */
+  async toHost(): Promise<TensorView> {
+    return TensorView.fromTyped(await this.read(), this.shape, { dtype: this.dtype });
+  }
+
+  /** A view of its own buffer on a GPU with the same elements; releasing it destroys the buffer. CPU views only. */
+  toGpu(gpuDevice: GpuDeviceLike): TensorView {
+    const buffer = makeGpuBuffer(gpuDevice, this.toTyped());
+    const { shape, dtype } = this;
+    return TensorView.fromGpuBuffer(buffer, gpuDevice, { shape, dtype, onRelease: () => buffer.destroy() });
+  }
+
+  /**
+   * A Skein tensor with these elements: a copy, or with `{ copy: false }` the memory itself, which must then outlive the
+   * tensor. CPU views only; bool becomes u8, and u32 and i64, which tensors do not have, are refused.
+   */
+  toTensor(options: { readonly copy?: boolean } = {}): Tensor {
+    const array = this.toTyped();
+    const dtype = this.dtype === 'bool' ? 'u8' : this.dtype;
+    if (dtype === 'u32' || dtype === 'i64') {
+      throw new DTypeError(
+        expected(
+          'toTensor',
+          'f32, f64, i32, u8, bool, f16 or bf16',
+          'dtype',
+          dtype,
+          'Convert ids to i32 first.',
+        ),
+      );
+    }
+    const own = options.copy === false ? array : array.slice();
+    return fromTypedArray(own as TypedArray, this.shape, { dtype: dtype satisfies DType });
+  }
+}
+
+function checkStrides(
+  where: string,
+  shape: readonly number[],
+  strides: readonly number[] | undefined,
+): readonly number[] | undefined {
+  if (strides === undefined) return undefined;
+  if (strides.length !== shape.length || strides.some((step) => !Number.isSafeInteger(step) || step < 0)) {
+    throw new ShapeError(
+      expected(where, `${shape.length} whole steps of at least 0`, 'strides', [...strides]),
+    );
+  }
+  return isContiguous(shape, strides) ? undefined : [...strides];
+}
+
+/** Elements from the first to the last one, both included. */
+function extent(shape: readonly number[], strides: readonly number[] | undefined): number {
+  if (sizeOf(shape) === 0) return 0;
+  const steps = strides ?? contiguousStrides(shape);
+  let last = 0;
+  for (const [axis, size] of shape.entries()) last += (size - 1) * steps[axis];
+  return last + 1;
+}
+
+function gatherStrided(
+  data: ViewArray,
+  kind: (typeof viewDTypes)[ViewDType]['array'],
+  bytes: number,
+  start: number,
+  shape: readonly number[],
+  strides: readonly number[],
+): ViewArray {
+  const size = sizeOf(shape);
+  const out = new kind(new ArrayBuffer(size * bytes), 0, size);
+  const index = new Array<number>(shape.length).fill(0);
+  let position = start;
+  for (let i = 0; i < size; i++) {
+    out[i] = data[position];
+    for (let axis = shape.length - 1; axis >= 0; axis--) {
+      position += strides[axis];
+      if (++index[axis] < shape[axis]) break;
+      position -= strides[axis] * shape[axis];
+      index[axis] = 0;
+    }
+  }
+  return out;
+}
