@@ -1,0 +1,4 @@
+/** All conformance cases, in the order of their groups. A new case file is added here and runs in Node and in the browser. */
+import type { GpuCase } from './case.js';
+
+export const allCases: readonly GpuCase[] = [];
