@@ -1,5 +1,6 @@
 /**
- * Finds and installs what the native part takes from the operating system: a compiler, make, METIS, MPI.
+ * Finds and installs what the native part takes from the operating system: a compiler, make, METIS, MPI; and what the tests
+ * of graphics processors take: Chromium, whose SwiftShader driver also serves Node, and the loader of Vulkan drivers.
  *
  * On Debian and Ubuntu missing packages are installed with apt-get; elsewhere the command to run is printed. Compiler and
  * make are required; a missing library only switches off the part that uses it, so failing to install it is a warning.
@@ -21,6 +22,13 @@ function need(packages, present, part) {
   return { apt, dnf, pacman, apk, present, part, required: part === undefined };
 }
 
+const graphicsTests = 'tests of graphics processors';
+const hasChromium = () =>
+  process.platform !== 'linux' || hasCommand('chromium') || hasCommand('google-chrome');
+const triplet = { x64: 'x86_64', arm64: 'aarch64' }[process.arch];
+const libraryFolders = ['/usr/lib', '/usr/lib64', '/usr/local/lib', `/usr/lib/${triplet}-linux-gnu`];
+const hasVulkan = () => process.platform !== 'linux' || hasFile(libraryFolders, ['libvulkan.so.1']);
+
 const needs = [
   need('make make make make', hasTool('make')),
   need('g++ gcc-c++ gcc g++', hasTool('compiler')),
@@ -35,6 +43,8 @@ const needs = [
     'distributed training',
   ),
   need('openmpi-bin openmpi openmpi openmpi', () => hasCommand('mpirun'), 'distributed training'),
+  need('chromium chromium chromium chromium', hasChromium, graphicsTests),
+  need('libvulkan1 vulkan-loader vulkan-icd-loader vulkan-loader', hasVulkan, graphicsTests),
 ];
 
 const hints = { dnf: 'sudo dnf install', pacman: 'sudo pacman -S', apk: 'sudo apk add' };

@@ -1,6 +1,7 @@
 /**
  * Runs the tests in phases and adds up their counts. `--full` adds the long phases: every kernel level, several thread
- * counts, the suites of test/full, the address sanitizer, and the packed package in an empty project.
+ * counts, the suites of test/full, the address sanitizer, and the packed package in an empty project. `--gpu` runs the tests
+ * of graphics processors alone.
  *
  * Counts come from vitest's JSON report, written beside its usual output; they go to .cache/test-summary.json and, alone,
  * to the last line: `N passed, N failed`. A file that does not load and a crashed run count as failures.
@@ -45,15 +46,17 @@ function sanitizerEnv() {
 }
 
 /** A phase: its name, vitest's arguments, and what differs in its environment. */
-function phases(full) {
+function phases(full, graphics) {
+  if (graphics) return [{ name: 'graphics processors (test/gpu)', args: ['test/gpu'] }];
   const short = [
     { name: 'default suite', args: [] },
     { name: 'reference kernels (SKEIN_NATIVE=0)', args: opTests, env: { SKEIN_NATIVE: '0' } },
   ];
   if (!full) return short;
   const long = ['--config', 'vitest.full.config.ts'];
-  // What workers say to each other does not depend on the kernels' level or on threads, and takes long.
-  const alone = ['--exclude', 'test/dist/**'];
+  // What workers say to each other and what graphics processors compute does not depend on the kernels' level or on
+  // threads, and takes long.
+  const alone = ['--exclude', 'test/dist/**', '--exclude', 'test/gpu/**'];
   return [
     short[0],
     { ...short[1], args: alone },
@@ -121,7 +124,7 @@ const describe = ({ passed, failed, skipped }) =>
 mkdirSync(cache, { recursive: true });
 const summaryFile = join(cache, 'test-summary.json');
 rmSync(summaryFile, { force: true });
-const results = phases(process.argv.includes('--full'))
+const results = phases(process.argv.includes('--full'), process.argv.includes('--gpu'))
   .filter((phase) => !phase.skip)
   .map(runPhase);
 const sum = (key) => results.reduce((total, result) => total + result[key], 0);

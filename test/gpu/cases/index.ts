@@ -1,4 +1,5 @@
 /** All conformance cases, in the order of their groups. A new case file is added here and runs in Node and in the browser. */
 import type { GpuCase } from './case.js';
+import { cases as device } from './device.js';
 
-export const allCases: readonly GpuCase[] = [];
+export const allCases: readonly GpuCase[] = [...device];
