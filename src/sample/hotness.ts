@@ -112,24 +112,6 @@ export function presampleHotness(graph: DrawGraph, options: HotnessOptions = {})
   return counts;
 }
 
-/** The `count` nodes of the highest scores, ascending by id; of equal scores the lowest ids. */
-export function hottest(scores: ArrayLike<number>, count: number): Int32Array {
-  const n = scores.length;
-  const chosen = new Int32Array(Math.min(checkInteger(where, 'count', count), n));
-  if (chosen.length === n) return chosen.map((_, v) => v);
-  if (chosen.length === 0) return chosen;
-  const sorted = Float64Array.from(scores).sort();
-  if (Number.isNaN(sorted[n - 1])) throw new ValueError(expected(where, 'numbers', 'scores', 'NaN'));
-  const least = sorted[n - chosen.length];
-  let ties = chosen.length;
-  for (let i = n - 1; i >= 0 && sorted[i] > least; i--) ties--;
-  let next = 0;
-  for (let v = 0; v < n; v++) {
-    if (scores[v] > least || (scores[v] === least && ties-- > 0)) chosen[next++] = v;
-  }
-  return chosen;
-}
-
 function startProbability(n: number, options: HotnessOptions): Float64Array {
   const batchSize = checkInteger(where, 'batchSize', options.batchSize ?? 1024, 1);
   const { seeds } = options;

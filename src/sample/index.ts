@@ -1,4 +1,6 @@
 /** Samplers, batches and loaders. */
+
+export { hottest } from '../util/hottest.js';
 export { type Adj, Batch } from './batch.js';
 export { type ClusterBatch, ClusterSampler, type ClusterSamplerOptions } from './cluster-sampler.js';
 export {
@@ -22,7 +24,6 @@ export {
   type HotnessPolicy,
   hotness,
   hotnessPolicies,
-  hottest,
   presampleHotness,
   pushHotness,
 } from './hotness.js';

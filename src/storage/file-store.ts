@@ -6,6 +6,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { kernels, storageCode } from '../native/index.js';
 import { FormatError, StateError } from '../util/errors.js';
 import { storageError } from './atomic-file.js';
+import { placesById } from './id-order.js';
 import type { StoreShape } from './memory-store.js';
 import { readPartitionSizes, reordered, shuffledOrder, sortedOrder } from './row-order.js';
 import {
@@ -83,7 +84,7 @@ export class FileStore<T extends RowArray = Float32Array> implements RowStore<T>
     checkIds('gather', ids, this.#rows);
     const result = out ?? (makeRows(this.dtype, ids.length * this.width) as T);
     checkValues('gather', this, result, ids.length);
-    const order = Int32Array.from(ids.keys()).sort((a, b) => ids[a] - ids[b]);
+    const order = placesById(ids);
     await this.#inRuns(ids, order, gapBytes, async (first, last, positions) => {
       const rows = await this.range(first, last - first + 1);
       for (const i of positions) {
@@ -111,7 +112,7 @@ export class FileStore<T extends RowArray = Float32Array> implements RowStore<T>
     checkIds('put', ids, this.#rows);
     checkValues('put', this, values, ids.length);
     // By id, then by position: of equal ids the last is written over the others in its run.
-    const order = Int32Array.from(ids.keys()).sort((a, b) => ids[a] - ids[b] || a - b);
+    const order = placesById(ids);
     await this.#inRuns(ids, order, 0, async (first, last, positions) => {
       const rows = makeRows(this.dtype, (last - first + 1) * this.width) as T;
       for (const i of positions) {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import {
   FileStore,
   FlatFile,
+  HotColdStore,
   InMemory,
   MemoryStore,
   PartitionBufferStorage,
@@ -47,6 +48,14 @@ async function openStore(kind: string, dtype: StoreType): Promise<OpenedStore> {
     const files = await TableFiles.create(await folder(), { layout, columns });
     return new PartitionBufferStore(files, kind === 'partition, all' ? 5 : 2) as unknown as OpenedStore;
   }
+  if (kind.startsWith('hot')) {
+    const cold = await openStore(kind.endsWith('file') ? 'file' : 'memory', dtype);
+    const scores = Array.from({ length: rows }, (_, id) => (id * 7) % rows);
+    const rowBytes = width * blank(dtype, 0).BYTES_PER_ELEMENT;
+    if (kind.includes('fixed'))
+      return new HotColdStore(cold, { size: 8 * rowBytes, scores, dynamicShare: 0.5 });
+    return new HotColdStore(cold, { size: 3 * rowBytes });
+  }
   const path = await rawFile(dtype, blank(dtype, rows * width));
   const Store = kind === 'file' ? FileStore : MemoryStore;
   return new Store(path, shape) as unknown as OpenedStore;
@@ -57,6 +66,9 @@ const kinds: [string, StoreType][] = [
     ['memory', dtype],
     ['memory with a file', dtype],
     ['file', dtype],
+    ['hot rows over memory', dtype],
+    ['hot rows over a file', dtype],
+    ['hot, some fixed, over a file', dtype],
   ]),
   ...(['f32', 'f16', 'bf16'] as const).flatMap((dtype): [string, StoreType][] => [
     ['partition', dtype],
