@@ -5,8 +5,9 @@ import { root, run } from './steps.mjs';
 
 const folder = join(root, 'examples');
 const names = existsSync(folder)
-  ? readdirSync(folder)
-      .filter((file) => file.endsWith('.ts'))
+  ? readdirSync(folder, { recursive: true })
+      .map((file) => file.replaceAll('\\', '/'))
+      .filter((file) => file.endsWith('.ts') && !file.startsWith('shared/'))
       .map((file) => file.slice(0, -3))
       .sort()
   : [];
@@ -24,7 +25,7 @@ function summary(example) {
 
 if (name === undefined) {
   console.log('Run one with `npm run example -- <name>`:');
-  for (const example of names) console.log(`  ${example.padEnd(20)} ${summary(example)}`);
+  for (const example of names) console.log(`  ${example.padEnd(26)} ${summary(example)}`);
 } else if (!names.includes(name)) {
   console.error(`example: expected one of ${names.join(', ') || '(none)'} for <name>, got ${name}.`);
   process.exitCode = 2;

@@ -6,6 +6,8 @@ export interface ExampleRun {
   readonly seed: number;
   onEpoch(record: EpochRecord): void;
   done(result: NodeClassifierResult): void;
+  /** The last line of an example with results of its own: as text, or all of them as JSON. */
+  finish<Results extends object>(results: Results, text: (results: Results) => string): void;
 }
 
 const usage = 'usage: npm run example -- <name> [--seed <whole number>] [--json]';
@@ -65,6 +67,9 @@ export function startExample(every = 20): ExampleRun {
         console.log(
           `test accuracy ${(100 * test.accuracy).toFixed(1)} % (best of ${epochs} epochs: ${bestEpoch}, ${seconds.toFixed(1)} s)`,
         );
+    },
+    finish(results, text) {
+      console.log(json ? JSON.stringify({ event: 'done', ...results, seed }) : text(results));
     },
   };
 }

@@ -5,6 +5,7 @@ export type {
   GpuCommandEncoderLike,
   GpuDeviceLike,
 } from './gpu-like.js';
+export { exportOnnx, type OnnxOptions } from './onnx/export-onnx.js';
 export {
   type GpuViewOptions,
   liveViews,

@@ -1,0 +1,131 @@
+/**
+ * Graph layers as ONNX operations, each as its class in src/gnn/conv computes it in evaluation. x [Ns, in] → [Nd, out].
+ *
+ * Features come as one tensor: destinations are among the sources. Symmetric normalisation needs the degrees of the whole
+ * graph, so GCN and its relatives are not translated for blocks.
+ */
+import { APPNP, GATConv, GATv2Conv, GCNConv, GINConv, GraphConv, SAGEConv, SGConv } from '../../gnn/index.js';
+import type { Linear, Module } from '../../nn/index.js';
+import { Tensor } from '../../tensor/index.js';
+import { ValueError } from '../../util/errors.js';
+import { gat, gatv2 } from './attention.js';
+import { linear, translateLayer } from './layers.js';
+import type { Messages } from './messages.js';
+import type { OnnxGraph, Value } from './onnx-graph.js';
+
+/** What a translation writes to, and the edges it sends along. */
+export interface ConvContext {
+  readonly g: OnnxGraph;
+  readonly messages: Messages;
+}
+
+/** Null for a module that is no graph layer known here. */
+export function tryTranslateConv(context: ConvContext, layer: Module, x: Value): Value | null {
+  if (layer instanceof GCNConv) return gcn(context, layer, x);
+  if (layer instanceof SAGEConv) return sage(context, layer, x);
+  if (layer instanceof GATConv) return gat(context, layer, x);
+  if (layer instanceof GATv2Conv) return gatv2(context, layer, x);
+  if (layer instanceof GINConv) return gin(context, layer, x);
+  if (layer instanceof GraphConv) return graphConv(context, layer, x);
+  if (layer instanceof SGConv) return sgc(context, layer, x);
+  return layer instanceof APPNP ? appnp(context, layer, x) : null;
+}
+
+function refuseBlocks(messages: Messages, layer: string): void {
+  if (messages.isBlock)
+    throw new ValueError(
+      `exportOnnx: expected no ${layer} in a model on blocks, got one. It needs degrees of the whole graph; export it without blocks.`,
+      { module: layer },
+    );
+}
+
+function plusBias(g: OnnxGraph, y: Value, bias: Tensor | null): Value {
+  return bias === null ? y : g.node('Add', [y, g.parameter(bias)]);
+}
+
+/** The narrower side is sent along the edges, as the layers do. */
+function mapAndSend(
+  g: OnnxGraph,
+  lin: Linear,
+  x: Value,
+  send: (x: Value) => Value,
+  bias: Tensor | null,
+): Value {
+  const narrows = lin.outFeatures < lin.inFeatures;
+  const y = narrows ? send(linear(g, x, lin.weight, null)) : linear(g, send(x), lin.weight, null);
+  return plusBias(g, y, bias);
+}
+
+function gcn({ g, messages }: ConvContext, layer: GCNConv, x: Value): Value {
+  refuseBlocks(messages, 'GCNConv');
+  return mapAndSend(g, layer.lin, x, (rows) => messages.propagate(rows, layer.selfLoops), layer.bias);
+}
+
+function sgc({ g, messages }: ConvContext, layer: SGConv, x: Value): Value {
+  refuseBlocks(messages, 'SGConv');
+  const send = (rows: Value): Value => {
+    let y = rows;
+    for (let hop = 0; hop < layer.hops; hop++) y = messages.propagate(y, layer.selfLoops);
+    return y;
+  };
+  return mapAndSend(g, layer.lin, x, send, layer.lin.bias);
+}
+
+function appnp({ g, messages }: ConvContext, layer: APPNP, x: Value): Value {
+  refuseBlocks(messages, 'APPNP');
+  const start = g.node('Mul', [x, g.scalar(layer.alpha)]);
+  let z = x;
+  for (let step = 0; step < layer.steps; step++) {
+    const spread = g.node('Mul', [messages.propagate(z, layer.selfLoops), g.scalar(1 - layer.alpha)]);
+    z = g.node('Add', [spread, start]);
+  }
+  return z;
+}
+
+function sage(context: ConvContext, layer: SAGEConv, x: Value): Value {
+  const { g, messages } = context;
+  const { linL, linR, lin, aggregator } = layer;
+  const sent = lin === null ? x : g.node('Relu', [translateLayer(g, lin, x)]);
+  const neighbours =
+    aggregator === 'max' || aggregator === 'pool'
+      ? linear(g, messages.aggregate(sent, 'max'), linL.weight, linL.bias)
+      : mapAndSend(
+          g,
+          linL,
+          sent,
+          (rows) => (aggregator === 'gcn' ? meanWithSelf(context, rows) : messages.aggregate(rows, 'mean')),
+          linL.bias,
+        );
+  const y =
+    linR === null
+      ? neighbours
+      : g.node('Add', [neighbours, linear(g, messages.dstRows(x), linR.weight, null)]);
+  return layer.normalize ? unitRows(g, y) : y;
+}
+
+function meanWithSelf({ g, messages }: ConvContext, x: Value): Value {
+  const total = messages.sum(messages.fromSrc(x), 2, messages.dstRows(x));
+  return g.node('Div', [total, g.node('Add', [messages.counts(), g.scalar(1)])]);
+}
+
+function unitRows(g: OnnxGraph, y: Value): Value {
+  const squares = g.node('ReduceSum', [g.node('Mul', [y, y]), g.integers([1])], { keepdims: { int: 1 } });
+  return g.node('Div', [y, g.node('Sqrt', [g.node('Max', [squares, g.scalar(1e-24)])])]);
+}
+
+function graphConv({ g, messages }: ConvContext, layer: GraphConv, x: Value): Value {
+  const { linRel, linRoot, reduce } = layer;
+  const send = (rows: Value): Value => messages.aggregate(rows, reduce, messages.weight);
+  const neighbours =
+    reduce === 'max'
+      ? linear(g, send(x), linRel.weight, linRel.bias)
+      : mapAndSend(g, linRel, x, send, linRel.bias);
+  return g.node('Add', [neighbours, linear(g, messages.dstRows(x), linRoot.weight, linRoot.bias)]);
+}
+
+function gin({ g, messages }: ConvContext, layer: GINConv, x: Value): Value {
+  const eps = layer.eps instanceof Tensor ? Number(layer.eps.dataSync()[0]) : layer.eps;
+  const own = messages.dstRows(x);
+  const start = eps === 0 ? own : g.node('Mul', [own, g.scalar(1 + eps)]);
+  return translateLayer(g, layer.nn, messages.sum(messages.fromSrc(x), 2, start));
+}

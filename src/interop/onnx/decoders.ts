@@ -1,0 +1,70 @@
+/**
+ * Edge decoders as ONNX operations. Inputs src and dst [edges, dim] are embeddings, relation [edges] int64 where the
+ * decoder has relations. Results: `score` guesses destinations; `inverse_score` guesses sources, where it has its own
+ * table of relations.
+ */
+import {
+  ComplexHadamardOperator,
+  DotCompare,
+  type EdgeDecoder,
+  HadamardOperator,
+  L2Compare,
+  NoOp,
+  RotationOperator,
+  TranslationOperator,
+} from '../../gnn/index.js';
+import type { Tensor } from '../../tensor/index.js';
+import { unsupported } from './layers.js';
+import type { OnnxGraph, Value } from './onnx-graph.js';
+
+export function translateDecoder(g: OnnxGraph, decoder: EdgeDecoder): void {
+  const src = g.input('src', 'f32', ['edges', decoder.dim]);
+  const dst = g.input('dst', 'f32', ['edges', decoder.dim]);
+  g.output('score', score(g, decoder, decoder.relations, src, dst), ['edges']);
+  if (decoder.inverseRelations !== null)
+    g.output('inverse_score', score(g, decoder, decoder.inverseRelations, dst, src), ['edges']);
+}
+
+function score(g: OnnxGraph, decoder: EdgeDecoder, table: Tensor | null, from: Value, to: Value): Value {
+  const relation = table === null ? null : g.input('relation', 'i64', ['edges']);
+  const rows = table === null || relation === null ? null : g.node('Gather', [g.parameter(table), relation]);
+  return compare(g, decoder, operate(g, decoder, from, rows), to);
+}
+
+function operate(g: OnnxGraph, decoder: EdgeDecoder, x: Value, relations: Value | null): Value {
+  const { operator } = decoder;
+  if (relations === null || operator instanceof NoOp) return x;
+  if (operator instanceof HadamardOperator) return g.node('Mul', [x, relations]);
+  if (operator instanceof TranslationOperator) return g.node('Add', [x, relations]);
+  const half = decoder.dim / 2;
+  if (operator instanceof RotationOperator)
+    return complexProduct(g, halves(g, x, half), [g.node('Cos', [relations]), g.node('Sin', [relations])]);
+  if (operator instanceof ComplexHadamardOperator)
+    return complexProduct(g, halves(g, x, half), halves(g, relations, half));
+  throw unsupported(decoder);
+}
+
+/** Real parts, then imaginary parts. */
+function halves(g: OnnxGraph, x: Value, half: number): [real: Value, imaginary: Value] {
+  const part = (from: number): Value =>
+    g.node('Slice', [x, g.integers([from]), g.integers([from + half]), g.integers([1])]);
+  return [part(0), part(half)];
+}
+
+function complexProduct(g: OnnxGraph, [a, b]: readonly Value[], [c, d]: readonly Value[]): Value {
+  const mul = (x: Value, y: Value): Value => g.node('Mul', [x, y]);
+  const real = g.node('Sub', [mul(a, c), mul(b, d)]);
+  const imaginary = g.node('Add', [mul(a, d), mul(b, c)]);
+  return g.node('Concat', [real, imaginary], { axis: { int: 1 } });
+}
+
+function compare(g: OnnxGraph, decoder: EdgeDecoder, a: Value, b: Value): Value {
+  const sum = (x: Value): Value => g.node('ReduceSum', [x, g.integers([1])], { keepdims: { int: 0 } });
+  if (decoder.comparator instanceof DotCompare) return sum(g.node('Mul', [a, b]));
+  if (decoder.comparator instanceof L2Compare) {
+    const difference = g.node('Sub', [a, b]);
+    const squares = g.node('Max', [sum(g.node('Mul', [difference, difference])), g.scalar(1e-8)]);
+    return g.node('Neg', [g.node('Sqrt', [squares])]);
+  }
+  throw unsupported(decoder);
+}

@@ -1,0 +1,108 @@
+/**
+ * Layers from one tensor to one tensor as ONNX operations, as they compute in evaluation: dropout does nothing, batch
+ * normalisation uses its running statistics.
+ */
+import {
+  BatchNorm1d,
+  Dropout,
+  ELU,
+  GELU,
+  Identity,
+  LayerNorm,
+  LeakyReLU,
+  Linear,
+  MLP,
+  type Module,
+  ReLU,
+  Sequential,
+  Sigmoid,
+  Softplus,
+  Tanh,
+} from '../../nn/index.js';
+import type { Tensor } from '../../tensor/index.js';
+import { ValueError } from '../../util/errors.js';
+import type { OnnxGraph, Value } from './onnx-graph.js';
+
+/** x of two axes → the layer's result. */
+export function translateLayer(g: OnnxGraph, layer: Module, x: Value): Value {
+  const y = tryTranslateLayer(g, layer, x);
+  if (y !== null) return y;
+  throw unsupported(layer);
+}
+
+/** Null for a module that is no such layer. */
+export function tryTranslateLayer(g: OnnxGraph, layer: Module, x: Value): Value | null {
+  if (layer instanceof Linear) return linear(g, x, layer.weight, layer.bias);
+  if (layer instanceof Dropout || layer instanceof Identity) return x;
+  if (layer instanceof BatchNorm1d) return batchNorm(g, layer, x);
+  if (layer instanceof LayerNorm) return layerNorm(g, layer, x);
+  if (layer instanceof MLP) return mlp(g, layer, x);
+  if (layer instanceof Sequential)
+    return layer.layers.reduce((value, each) => translateLayer(g, each, value), x);
+  return activation(g, layer, x);
+}
+
+export function unsupported(module: Module): ValueError {
+  const name = module.constructor.name;
+  return new ValueError(
+    `exportOnnx: expected a model or layer that ONNX export knows, got ${name}. See docs/onnx.md for those it knows.`,
+    { module: name },
+  );
+}
+
+/** x·Wᵀ + b; x [N, in], weight [out, in]. */
+export function linear(g: OnnxGraph, x: Value, weight: Tensor, bias: Tensor | null): Value {
+  const inputs = [x, g.parameter(weight), ...(bias === null ? [] : [g.parameter(bias)])];
+  return g.node('Gemm', inputs, { transB: { int: 1 } });
+}
+
+function activation(g: OnnxGraph, layer: Module, x: Value): Value | null {
+  if (layer instanceof ReLU) return g.node('Relu', [x]);
+  if (layer instanceof LeakyReLU) return g.node('LeakyRelu', [x], { alpha: { float: layer.slope } });
+  if (layer instanceof ELU) return g.node('Elu', [x], { alpha: { float: layer.alpha } });
+  if (layer instanceof GELU) return gelu(g, x);
+  if (layer instanceof Sigmoid) return g.node('Sigmoid', [x]);
+  if (layer instanceof Tanh) return g.node('Tanh', [x]);
+  return layer instanceof Softplus ? g.node('Softplus', [x]) : null;
+}
+
+/** x·Φ(x) by the error function: the operation Gelu is newer than our opset. */
+function gelu(g: OnnxGraph, x: Value): Value {
+  const erf = g.node('Erf', [g.node('Mul', [x, g.scalar(Math.SQRT1_2)])]);
+  const half = g.node('Mul', [x, g.scalar(0.5)]);
+  return g.node('Mul', [half, g.node('Add', [erf, g.scalar(1)])]);
+}
+
+function batchNorm(g: OnnxGraph, layer: BatchNorm1d, x: Value): Value {
+  const { runningMean, runningVar, features } = layer;
+  if (runningMean === null || runningVar === null)
+    throw new ValueError(
+      'exportOnnx: expected running statistics for BatchNorm1d, got none. Without them its result depends on the batch; train it with trackRunningStats.',
+    );
+  const inputs = [
+    ...[x, orFill(g, layer.weight, features, 1), orFill(g, layer.bias, features, 0)],
+    ...[g.parameter(runningMean), g.parameter(runningVar)],
+  ];
+  return g.node('BatchNormalization', inputs, { epsilon: { float: layer.eps } });
+}
+
+function layerNorm(g: OnnxGraph, layer: LayerNorm, x: Value): Value {
+  const scale = orFill(g, layer.weight, layer.features, 1);
+  const inputs = [x, scale, ...(layer.bias === null ? [] : [g.parameter(layer.bias)])];
+  return g.node('LayerNormalization', inputs, { axis: { int: -1 }, epsilon: { float: layer.eps } });
+}
+
+function orFill(g: OnnxGraph, tensor: Tensor | null, size: number, value: number): Value {
+  if (tensor !== null) return g.parameter(tensor);
+  return g.floats(new Float32Array(size).fill(value), [size], `filled_${size}_${value}`);
+}
+
+function mlp(g: OnnxGraph, model: MLP, x: Value): Value {
+  const last = model.linears.length - 1;
+  return model.linears.reduce((value, lin, i) => {
+    const y = translateLayer(g, lin, value);
+    if (i === last) return y;
+    const normed = model.norms.length > 0 ? translateLayer(g, model.norms[i], y) : y;
+    return translateLayer(g, model.activation, normed);
+  }, x);
+}

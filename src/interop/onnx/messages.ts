@@ -1,0 +1,207 @@
+/**
+ * Message passing as ONNX operations: rows of sources gathered for every edge, reduced into destinations by scattering.
+ *
+ * Edges come as edge_index [2, E] (sources, destinations), in any order, with repeats. On a whole graph sources and
+ * destinations are the same nodes; on a block the destinations are the first `num_dst` of its sources. Self loops that
+ * layers add are not edges here: they enter as a dense term for the nodes without one, so no shape depends on data.
+ *
+ * Scattering is by ScatterElements, which runtimes do in order. ScatterND needs less memory, but onnxruntime runs it in
+ * parallel and its sums of equal ids then differ from run to run; on one thread it is safe.
+ */
+import type { OnnxGraph, Value } from './onnx-graph.js';
+
+/** The smallest f32 that is finite: where maxima start. */
+const lowest = -3.4028234663852886e38;
+
+export type ScatterKind = 'elements' | 'nd';
+
+export interface EdgeInputs {
+  /** edge_index [2, E]. */
+  readonly index: Value;
+  /** Rows of the sources, as a list of one number. */
+  readonly numSrc: Value;
+  /** The same of the destinations; null on a whole graph. */
+  readonly numDst: Value | null;
+  /** [E], or null when all are 1. */
+  readonly weight: Value | null;
+  /** [E, D], or null. */
+  readonly features: Value | null;
+  readonly scatter: ScatterKind;
+}
+
+/** Self loops of the nodes that have none: their share of a softmax or a sum. */
+export interface LoopTerm {
+  /** [Nd, H] */
+  readonly score: Value;
+  /** [Nd, H, D] */
+  readonly value: Value;
+}
+
+export class Messages {
+  readonly src: Value;
+  readonly dst: Value;
+  readonly isBlock: boolean;
+  /** Destinations, as a list of one number. */
+  readonly numDst: Value;
+  readonly #g: OnnxGraph;
+  readonly #edges: EdgeInputs;
+  readonly #made = new Map<string, Value>();
+
+  constructor(g: OnnxGraph, edges: EdgeInputs) {
+    this.#g = g;
+    this.#edges = edges;
+    this.isBlock = edges.numDst !== null;
+    this.numDst = edges.numDst ?? edges.numSrc;
+    this.src = g.node('Gather', [edges.index, g.integers(0)]);
+    this.dst = g.node('Gather', [edges.index, g.integers(1)]);
+  }
+
+  /** Features of the edges, [E, D]. */
+  get features(): Value | null {
+    return this.#edges.features;
+  }
+
+  /** Weights of the edges as a column, [E, 1]. */
+  get weight(): Value | null {
+    const { weight } = this.#edges;
+    if (weight === null) return null;
+    return this.#once('weight', (g) => g.node('Unsqueeze', [weight, g.integers([1])]));
+  }
+
+  /** The rows of a source-side tensor that belong to the destinations. */
+  dstRows(x: Value): Value {
+    if (!this.isBlock) return x;
+    const g = this.#g;
+    return g.node('Slice', [x, g.integers([0]), this.numDst, g.integers([0])]);
+  }
+
+  fromSrc(x: Value): Value {
+    return this.#g.node('Gather', [x, this.src]);
+  }
+
+  fromDst(x: Value): Value {
+    return this.#g.node('Gather', [x, this.dst]);
+  }
+
+  /** Sums of edge rows by destination, [E, …] of `rank` axes → [Nd, …], on top of `start` if there is one. */
+  sum(rows: Value, rank: number, start: Value | null = null): Value {
+    return this.#scatter(rows, rank, 'add', start ?? this.#filled(rows, 0));
+  }
+
+  /** Maxima of edge rows by destination, at least those of `start`; the lowest float where there is no edge. */
+  max(rows: Value, rank: number, start: Value | null = null): Value {
+    return this.#scatter(rows, rank, 'max', start ?? this.#filled(rows, lowest));
+  }
+
+  /** Edges into each destination, [Nd, 1]. */
+  counts(): Value {
+    return this.#once('counts', () => this.sum(this.#ones(), 2));
+  }
+
+  /** 1 for destinations without a self loop, else 0: [Nd, 1]. */
+  missingLoops(): Value {
+    return this.#once('missing', (g) => {
+      const isLoop = g.node('Cast', [g.node('Equal', [this.src, this.dst])], { to: { int: 1 } });
+      const rows = g.node('Unsqueeze', [isLoop, g.integers([1])]);
+      return g.node('Sub', [g.scalar(1), this.max(rows, 2, this.#filled(rows, 0))]);
+    });
+  }
+
+  /** Sums, means or maxima of source rows over the edges, [Ns, F] → [Nd, F]; 0 where there is no edge. */
+  aggregate(x: Value, reduce: 'sum' | 'mean' | 'max', weight: Value | null = null): Value {
+    const g = this.#g;
+    const sent = this.fromSrc(x);
+    const rows = weight === null ? sent : g.node('Mul', [sent, weight]);
+    if (reduce === 'max') {
+      const some = g.node('Greater', [this.counts(), g.scalar(0)]);
+      return g.node('Where', [some, this.max(rows, 2), g.scalar(0)]);
+    }
+    const total = this.sum(rows, 2);
+    if (reduce === 'sum') return total;
+    return g.node('Div', [total, g.node('Max', [this.counts(), g.scalar(1)])]);
+  }
+
+  /** Â x with symmetric normalisation, as `propagate` does on a whole graph. */
+  propagate(x: Value, selfLoops: boolean): Value {
+    const g = this.#g;
+    const scale = this.#inverseRoots(selfLoops);
+    const scaled = g.node('Mul', [x, scale]);
+    const sent = this.fromSrc(scaled);
+    const rows = this.weight === null ? sent : g.node('Mul', [sent, this.weight]);
+    const start = selfLoops ? g.node('Mul', [scaled, this.missingLoops()]) : null;
+    return g.node('Mul', [this.sum(rows, 2, start), scale]);
+  }
+
+  /**
+   * Σ over the edges into v of softmax(score) · value: scores [E, H], values [E, H, D] → [Nd, H, D]; 0 where there is no
+   * edge. `loop` counts for destinations without a self loop.
+   */
+  softmaxSum(scores: Value, values: Value, loop: LoopTerm | null): Value {
+    const g = this.#g;
+    const missing = loop === null ? null : g.node('Greater', [this.missingLoops(), g.scalar(0)]);
+    const start = loop === null ? null : g.node('Where', [missing, loop.score, g.scalar(lowest)]);
+    const most = this.max(scores, 2, start);
+    const shares = g.node('Exp', [g.node('Sub', [scores, this.fromDst(most)])]);
+    const own =
+      loop === null
+        ? null
+        : g.node('Where', [missing, g.node('Exp', [g.node('Sub', [loop.score, most])]), g.scalar(0)]);
+    const wide = (share: Value): Value => g.node('Unsqueeze', [share, g.integers([2])]);
+    const ownValue = loop === null || own === null ? null : g.node('Mul', [wide(own), loop.value]);
+    const total = this.sum(g.node('Mul', [wide(shares), values]), 3, ownValue);
+    // The largest share is 1, so only destinations without edges have a smaller sum.
+    const sum = g.node('Max', [this.sum(shares, 2, own), g.scalar(1e-30)]);
+    return g.node('Div', [total, wide(sum)]);
+  }
+
+  /** d^(−½) of the weighted in-degrees, 0 where that is not positive: [Nd, 1]. */
+  #inverseRoots(selfLoops: boolean): Value {
+    return this.#once(`roots ${selfLoops}`, (g) => {
+      const start = selfLoops ? this.missingLoops() : null;
+      const degrees = this.sum(this.weight ?? this.#ones(), 2, start);
+      const root = g.node('Sqrt', [g.node('Max', [degrees, g.scalar(1e-30)])]);
+      const some = g.node('Greater', [degrees, g.scalar(0)]);
+      return g.node('Where', [some, g.node('Reciprocal', [root]), g.scalar(0)]);
+    });
+  }
+
+  /** [E, 1] */
+  #ones(): Value {
+    return this.#once('ones', (g) => {
+      const edges = g.node('Concat', [g.node('Shape', [this.dst]), g.integers([1])], { axis: { int: 0 } });
+      return g.node('ConstantOfShape', [edges], { value: { fill: 1 } });
+    });
+  }
+
+  /** [Nd, …] with the inner axes of edge rows. */
+  #filled(rows: Value, value: number): Value {
+    const g = this.#g;
+    const inner = g.node('Shape', [rows], { start: { int: 1 } });
+    const shape = g.node('Concat', [this.numDst, inner], { axis: { int: 0 } });
+    return g.node('ConstantOfShape', [shape], { value: { fill: value } });
+  }
+
+  #scatter(rows: Value, rank: number, reduction: 'add' | 'max', start: Value): Value {
+    const g = this.#g;
+    const attributes = { reduction: { text: reduction } };
+    if (this.#edges.scatter === 'nd') return g.node('ScatterND', [start, this.#ids(2), rows], attributes);
+    const ids = g.node('Expand', [this.#ids(rank), g.node('Shape', [rows])]);
+    return g.node('ScatterElements', [start, ids, rows], { ...attributes, axis: { int: 0 } });
+  }
+
+  /** Destinations as [E, 1, …] of `rank` axes. */
+  #ids(rank: number): Value {
+    return this.#once(`ids ${rank}`, (g) =>
+      g.node('Reshape', [this.dst, g.integers([-1, ...new Array<number>(rank - 1).fill(1)])]),
+    );
+  }
+
+  #once(key: string, make: (g: OnnxGraph) => Value): Value {
+    let value = this.#made.get(key);
+    if (value === undefined) {
+      value = make(this.#g);
+      this.#made.set(key, value);
+    }
+    return value;
+  }
+}

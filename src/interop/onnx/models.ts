@@ -1,0 +1,63 @@
+/**
+ * Whole models as ONNX operations: `LayeredModel` with residuals, normalisation, activations and jumping knowledge, a
+ * single graph layer, or layers without a graph.
+ */
+import { GAT, GCN, GIN, GraphSAGE, type LayeredModel } from '../../gnn/index.js';
+import type { Module } from '../../nn/index.js';
+import { tryTranslateConv } from './conv.js';
+import { linear, translateLayer, unsupported } from './layers.js';
+import type { Messages } from './messages.js';
+import type { OnnxGraph, Value } from './onnx-graph.js';
+
+/** The models of layers that are known; others may compute in ways of their own. */
+export function isLayered(model: Module): model is LayeredModel {
+  return model instanceof GCN || model instanceof GraphSAGE || model instanceof GAT || model instanceof GIN;
+}
+
+/** A graph layer that must be known. */
+function translateConv(g: OnnxGraph, messages: Messages, layer: Module, x: Value): Value {
+  const y = tryTranslateConv({ g, messages }, layer, x);
+  if (y === null) throw unsupported(layer);
+  return y;
+}
+
+/** @param messages gives the edges of each layer: the same on a whole graph. */
+export function translateLayered(
+  g: OnnxGraph,
+  model: LayeredModel,
+  messages: (layer: number) => Messages,
+  x: Value,
+): Value {
+  let known: Value[] = [];
+  let h = x;
+  for (const [i, layer] of model.layers.entries()) {
+    const edges = messages(i);
+    const y = translateConv(g, edges, layer, h);
+    const last = model.jump === null && i === model.layers.length - 1;
+    h = last ? y : finishHidden(g, model, i, edges, h, y);
+    known = [...known.map((value) => edges.dstRows(value)), h];
+  }
+  if (model.jump === null || model.lin === null) return h;
+  const joined =
+    model.jump.mode === 'cat' ? g.node('Concat', known, { axis: { int: 1 } }) : g.node('Max', known);
+  return translateLayer(g, model.lin, joined);
+}
+
+/** Residual, normalisation, activation. */
+function finishHidden(
+  g: OnnxGraph,
+  model: LayeredModel,
+  i: number,
+  edges: Messages,
+  x: Value,
+  y: Value,
+): Value {
+  let summed = y;
+  if (model.residual) {
+    const own = edges.dstRows(x);
+    const lin = model.shortcuts[i];
+    summed = g.node('Add', [y, lin === null ? own : linear(g, own, lin.weight, lin.bias)]);
+  }
+  const normed = model.norms.length === 0 ? summed : translateLayer(g, model.norms[i], summed);
+  return translateLayer(g, model.activation, normed);
+}
