@@ -1,5 +1,6 @@
 /** All conformance cases, in the order of their groups. A new case file is added here and runs in Node and in the browser. */
 import type { GpuCase } from './case.js';
 import { cases as device } from './device.js';
+import { cases as programs } from './programs.js';
 
-export const allCases: readonly GpuCase[] = [...device];
+export const allCases: readonly GpuCase[] = [...device, ...programs];
