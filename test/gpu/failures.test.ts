@@ -1,0 +1,103 @@
+/** What happens when a device is missing, goes away or is full: an error with a name, and nothing left behind. */
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { type GpuDevice, openGpuDevice } from 'skein/gpu';
+import { DeviceError } from 'skein/util';
+import { afterEach, describe, expect, it } from 'vitest';
+
+const opened: GpuDevice[] = [];
+async function open(options: Parameters<typeof openGpuDevice>[0] = {}): Promise<GpuDevice> {
+  const gpu = await openGpuDevice(options);
+  opened.push(gpu);
+  return gpu;
+}
+afterEach(() => {
+  for (const gpu of opened.splice(0)) gpu.destroy();
+});
+
+/** The reason that an error of the device gives. */
+async function reasonOf(action: () => unknown): Promise<unknown> {
+  try {
+    await action();
+  } catch (error) {
+    expect(error).toBeInstanceOf(DeviceError);
+    return (error as DeviceError).details.reason;
+  }
+  return 'nothing was thrown';
+}
+
+describe('a device that is lost', () => {
+  it('rejects reads under way and everything after, by name', async () => {
+    const gpu = await open();
+    const buffer = gpu.bufferOf(new Uint32Array(1000).fill(7), 'data');
+    const reading = gpu.read(buffer);
+    // Not through Skein: as if the driver had reset.
+    gpu.raw.destroy();
+    expect(await reasonOf(() => reading)).toBe('lost');
+    expect(await gpu.lost).toMatch(/./);
+    expect(gpu.isLost).toBe(true);
+    expect(await reasonOf(() => gpu.buffer(4, 'x'))).toBe('lost');
+    expect(await reasonOf(() => gpu.write(buffer, new Uint32Array(1)))).toBe('lost');
+    expect(await reasonOf(() => gpu.read(buffer))).toBe('lost');
+    expect(await reasonOf(() => gpu.finish())).toBe('lost');
+    buffer.release();
+  });
+
+  it('leaves other devices alone, and a new one can be opened', async () => {
+    const [first, second] = [await open(), await open()];
+    const kept = second.bufferOf(new Uint32Array([1, 2, 3]), 'kept');
+    first.raw.destroy();
+    await first.lost;
+    expect([...new Uint32Array(await second.read(kept))]).toEqual([1, 2, 3]);
+    kept.release();
+    const third = await open();
+    const again = third.bufferOf(new Uint32Array([4]), 'again');
+    expect([...new Uint32Array(await third.read(again))]).toEqual([4]);
+    again.release();
+  });
+});
+
+describe('a device that is full', () => {
+  it('refuses by name, and goes on after a release', async () => {
+    const gpu = await open({ memoryBudget: 10_000 });
+    const held = gpu.buffer(8000, 'held');
+    expect(await reasonOf(() => gpu.buffer(8000, 'more'))).toBe('memory');
+    held.release();
+    gpu.buffer(8000, 'more').release();
+    expect(gpu.stats()).toMatchObject({ liveBuffers: 0, liveBytes: 0 });
+  });
+
+  it('names the limit that one piece of memory exceeds', async () => {
+    const gpu = await open({
+      limits: { maxBufferSize: 268_435_456, maxStorageBufferBindingSize: 134_217_728 },
+    });
+    expect(await reasonOf(() => gpu.buffer(134_217_732, 'table'))).toBe('limit');
+  });
+});
+
+/** Runs without-adapter.ts with an environment in which WebGPU finds nothing. */
+function runWithout(env: Readonly<Record<string, string>>): unknown {
+  const program = fileURLToPath(new URL('./without-adapter.ts', import.meta.url));
+  const done = spawnSync(process.execPath, ['--import', 'tsx', program], {
+    ...{ env: { ...process.env, ...env }, encoding: 'utf8', timeout: 60_000 },
+  });
+  if (done.status !== 0) throw new Error(`without-adapter.ts ended with ${done.status}:\n${done.stderr}`);
+  return JSON.parse(done.stdout);
+}
+
+describe('no adapter', () => {
+  it.each([
+    ['the driver named does not exist', { VK_ICD_FILENAMES: '/nonexistent/icd.json' }],
+    ['SKEIN_GPU=0', { SKEIN_GPU: '0' }],
+  ])(
+    '%s: an error that says what to install',
+    (_, env) => {
+      expect(runWithout(env)).toMatchObject({
+        name: 'DeviceError',
+        reason: 'no-adapter',
+        message: expect.stringMatching(/libvulkan1.*or use the CPU/),
+      });
+    },
+    60_000,
+  );
+});
