@@ -6,7 +6,7 @@ import { bundleForBrowser } from './browser/bundle.js';
 import { browserCases } from './browser/cases.js';
 import { openTestPage, type TestPage } from './browser/chromium.js';
 
-const parts = ['util', 'native', 'tensor', 'nn', 'graph', 'sample', 'gnn', 'temporal', 'gpu'];
+const parts = ['util', 'native', 'tensor', 'nn', 'graph', 'sample', 'gnn', 'temporal', 'interop', 'gpu'];
 
 describe('bundles for the browser', () => {
   it.each(parts)('skein/%s takes in no module of Node and no folder that needs one', async (part) => {
