@@ -15,6 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { createContext, runInContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -135,6 +136,30 @@ describe('with a compiler', () => {
     ]);
     expect(tsc.out).toBe('');
     expect(tsc.code).toBe(0);
+  });
+
+  test('a bundler for browsers takes it in, with what only runs for its effects', () => {
+    const parts = ['util', 'native', 'tensor', 'nn', 'graph', 'sample', 'gnn', 'temporal', 'interop', 'gpu'];
+    const lines = parts.map((part) => `export * as ${part} from 'skein/${part}';\n`);
+    writeFileSync(join(project, 'parts.js'), lines.join(''));
+    writeFileSync(
+      join(project, 'page.js'),
+      "import * as parts from './parts.js';\nglobalThis.count = Object.keys(parts).length;\n" +
+        'globalThis.sum = parts.tensor.tensor([1, 2]).add(1).sum().item();\n',
+    );
+    const options = [
+      '--bundle',
+      '--format=iife',
+      '--platform=browser',
+      '--target=es2022',
+      '--outfile=out.js',
+    ];
+    const args = ['page.js', '--log-level=error', '--log-override:empty-import-meta=silent', ...options];
+    expect(run(project, join(root, 'node_modules/.bin/esbuild'), args)).toMatchObject({ code: 0, err: '' });
+    // A context of the language alone: no process, no require.
+    const page = createContext({});
+    runInContext(readFileSync(join(project, 'out.js'), 'utf8'), page);
+    expect(page).toMatchObject({ count: parts.length, sum: 5 });
   });
 
   test('the README example runs', () => {
