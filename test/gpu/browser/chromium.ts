@@ -70,19 +70,40 @@ async function load(browser: Browser, port: number): Promise<Page> {
   return page;
 }
 
+/** Chromium with WebGPU: on what it finds, or on its own software adapter where a driver is there that it cannot use. */
+async function launch(port: number): Promise<{ browser: Browser; page: Page }> {
+  for (const more of [[], ['--use-webgpu-adapter=swiftshader']]) {
+    const args = [...flags, ...more];
+    const browser = await chromium.launch({ executablePath: findChromium(), headless: true, args });
+    try {
+      const page = await load(browser, port);
+      if ((await page.evaluate('navigator.gpu?.requestAdapter().then(Boolean)')) === true)
+        return { browser, page };
+    } catch (error) {
+      await browser.close();
+      throw error;
+    }
+    await browser.close();
+  }
+  throw new Error(
+    'browser tests: expected Chromium to have a WebGPU adapter, it has none, not even a software one.',
+  );
+}
+
 /** Starts Chromium with a page that runs `script`. */
 export async function openTestPage(script: string): Promise<TestPage> {
   const server = await serve(script);
-  const browser = await chromium.launch({ executablePath: findChromium(), headless: true, args: flags });
-  const close = async () => {
-    await browser.close();
-    server.close();
-  };
   try {
-    const page = await load(browser, (server.address() as AddressInfo).port);
-    return { run: (index) => page.evaluate(`skeinPage.run(${index})`), close };
+    const { browser, page } = await launch((server.address() as AddressInfo).port);
+    return {
+      run: (index) => page.evaluate(`skeinPage.run(${index})`),
+      async close() {
+        await browser.close();
+        server.close();
+      },
+    };
   } catch (error) {
-    await close();
+    server.close();
     throw error;
   }
 }
