@@ -19,3 +19,4 @@ export {
   grid,
 } from './device/program.js';
 export type { GpuAdapterInfo, GpuBufferLike, GpuDeviceLike, GpuLike } from './device/webgpu-api.js';
+export { enableWebGpu, WebGpuTensorDevice } from './tensor/tensor-device.js';

@@ -7,8 +7,11 @@
  *
  * A class is either abstract or final: write a new layer by extending `Module`, or wrap one; do not extend a layer.
  */
+import { type DeviceLike, findDevice } from '../tensor/device.js';
 import { Tensor } from '../tensor/index.js';
+import { fetchInPlace, moveInPlace } from '../tensor/move.js';
 import { formatShape } from '../tensor/shape.js';
+import { StateError } from '../util/errors.js';
 import { isBuffer, isParameter } from './parameter.js';
 import { type LoadOptions, type LoadResult, loadNamed } from './state-dict.js';
 
@@ -82,6 +85,25 @@ export abstract class Module {
   /** Forgets the gradients of all parameters. */
   zeroGrad(): void {
     for (const p of this.parameters()) p.zeroGrad();
+  }
+
+  /** Moves parameters and buffers to a device, in place and without their gradients; back to memory with `cpu`. */
+  to(device: DeviceLike): this {
+    const target = findDevice('Module.to', device);
+    for (const [, t] of this.#tensors(isState)) {
+      if (target !== null) moveInPlace(t, target);
+      else if (t.device !== null)
+        throw new StateError(
+          `Module.to: values on ${t.device.name} must be awaited. Use \`await module.cpu()\`.`,
+        );
+    }
+    return this;
+  }
+
+  /** Moves parameters and buffers to memory, in place. */
+  async cpu(): Promise<this> {
+    for (const [, t] of this.#tensors(isState)) await fetchInPlace(t);
+    return this;
   }
 
   /**

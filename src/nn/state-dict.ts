@@ -4,6 +4,7 @@
 import { kernels } from '../native/index.js';
 import { type DType, dtypes } from '../tensor/dtype.js';
 import { fromTypedArray, Tensor } from '../tensor/index.js';
+import { writeValues } from '../tensor/move.js';
 import { formatShape, sameShape } from '../tensor/shape.js';
 import { ShapeError, StateError } from '../util/errors.js';
 
@@ -78,10 +79,12 @@ function converts(from: DType, to: DType): boolean {
 
 /** Writes the values of one tensor over those of another of the same shape, converting floats. */
 export function copyValues(source: Tensor, target: Tensor): void {
+  if (source.dtype === target.dtype) {
+    writeValues(source, target);
+    return;
+  }
   const values = source.dataSync();
-  if (source.dtype === target.dtype) target.array.set(values);
-  else
-    kernels().cast(values, dtypes[source.dtype].code, target.array, dtypes[target.dtype].code, target.size);
+  kernels().cast(values, dtypes[source.dtype].code, target.array, dtypes[target.dtype].code, target.size);
   target.storage.version++;
 }
 

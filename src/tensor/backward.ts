@@ -7,6 +7,7 @@
  */
 import { kernels } from '../native/index.js';
 import { DTypeError, describe, expected, InternalError, ShapeError, StateError } from '../util/errors.js';
+import { commonDevice, onDevice } from './device.js';
 import { isCheckingFinite, noGrad } from './grad-mode.js';
 import { copyInto, materialize } from './ops/common.js';
 import { RowRange } from './row-range.js';
@@ -228,7 +229,8 @@ function run(
   retain: boolean,
   hooks = true,
 ): void {
-  noGrad(() => {
+  // Values cannot move between devices within a pass, so all of it is where the roots are.
+  const walk = (): void => {
     const pass = new Pass(captured, hooks);
     const edges = roots.map((root) => {
       if (!root.requiresGrad) {
@@ -242,7 +244,8 @@ function run(
     const nodes = pass.collect(edges);
     for (const [i, edge] of edges.entries()) pass.deliver(edge, roots[i].outputIndex, starts[i]);
     for (const node of nodes) pass.visit(node, retain);
-  });
+  };
+  noGrad(() => onDevice(commonDevice('backward', roots), walk));
 }
 
 function rootGradient(root: Tensor, given: Tensor | undefined): Tensor {
@@ -259,7 +262,7 @@ function rootGradient(root: Tensor, given: Tensor | undefined): Tensor {
       );
     }
     const one = Tensor.allocate(root.dtype, root.shape);
-    one.array[0] = 1;
+    kernels().fill(one.floats, 1, 1);
     return one;
   }
   if (!sameShape(given.shape, root.shape)) {

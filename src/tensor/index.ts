@@ -22,6 +22,13 @@ export {
   tensor,
   zeros,
 } from './create.js';
+export {
+  type DeviceArray,
+  type DeviceLike,
+  registerDevice,
+  type TensorDevice,
+  unregisterDevice,
+} from './device.js';
 export { type DryRun, dryRun } from './dry-run.js';
 export type { DType, FloatDType } from './dtype.js';
 export { enableGrad, isGradEnabled, noGrad, setCheckFinite } from './grad-mode.js';

@@ -4,14 +4,16 @@
 
 import { DTypeError, expected, StateError } from '../util/errors.js';
 import { type BackwardOptions, backward } from './backward.js';
+import type { DeviceLike } from './device.js';
 import type { DType } from './dtype.js';
+import { cpu, to, writeValues } from './move.js';
 import * as binary from './ops/binary.js';
 import { checkShapeIs, type TensorLike } from './ops/common.js';
 import * as layout from './ops/layout.js';
 import { matmul } from './ops/matmul.js';
 import * as reduce from './ops/reduce.js';
 import { gatherRows } from './ops/rows.js';
-import { cast, clamp } from './ops/select.js';
+import { clamp } from './ops/select.js';
 import { logSoftmax, softmax } from './ops/softmax.js';
 import * as unary from './ops/unary.js';
 import { keep } from './scope.js';
@@ -56,8 +58,13 @@ declare module './tensor.js' {
     contiguous: Rest<typeof layout.contiguous>;
     clone: Rest<typeof layout.clone>;
     gatherRows: Rest<typeof gatherRows>;
-    /** The same values in another dtype. */
-    to(dtype: DType): Tensor;
+    /**
+     * The same values in another dtype, or on another device: `cpu`, `webgpu`, or a device. Moving to a device copies at
+     * once; moving back must be awaited (`await t.data()` or `await t.cpu()`).
+     */
+    to(target: DType | DeviceLike): Tensor;
+    /** A copy in memory. */
+    cpu(): Promise<Tensor>;
     /** The transpose of a matrix (a view). */
     readonly T: Tensor;
     /** Adds d(this)/d(leaf) to `grad` of every leaf; `gradient` may be left out for a scalar. */
@@ -95,7 +102,7 @@ const functions = {
     argmax: reduce.argmax,
     argmin: reduce.argmin,
   },
-  ...{ softmax, logSoftmax, clamp, gatherRows, to: cast, backward },
+  ...{ softmax, logSoftmax, clamp, gatherRows, to, backward },
   ...{ reshape: layout.reshape, transpose: layout.transpose, permute: layout.permute, slice: layout.slice },
   ...{ squeeze: layout.squeeze, unsqueeze: layout.unsqueeze, expand: layout.expand },
   ...{ contiguous: layout.contiguous, clone: layout.clone },
@@ -136,9 +143,12 @@ Tensor.prototype.assign = function assign(this: Tensor, source: Tensor) {
     throw new StateError(
       'assign: expected a contiguous tensor, got a strided view. Assign to the tensor it shows.',
     );
-  this.array.set(source.dataSync());
-  this.storage.version++;
+  writeValues(source, this);
   return this;
+};
+
+Tensor.prototype.cpu = function copyToMemory(this: Tensor) {
+  return cpu(this);
 };
 
 Tensor.prototype.registerHook = function registerHook(hook: GradientHook): () => void {

@@ -8,6 +8,7 @@
  */
 import { type FloatArray, kernels } from '../native/index.js';
 import { describe, InternalError, StateError, ValueError } from '../util/errors.js';
+import { commonDevice, currentDevice, onDevice } from './device.js';
 import { type DType, isFloat } from './dtype.js';
 import { isCheckingFinite, isGradEnabled, setRecording } from './grad-mode.js';
 import type { RowRange } from './row-range.js';
@@ -227,7 +228,11 @@ export function applyRule<A>(
   const before = setRecording(false);
   let result: Tensor | readonly Tensor[];
   try {
-    result = rule.forward(node ?? unrecorded, inputs, attributes);
+    const device = commonDevice(rule.name, inputs);
+    result =
+      device === currentDevice()
+        ? rule.forward(node ?? unrecorded, inputs, attributes)
+        : onDevice(device, () => rule.forward(node ?? unrecorded, inputs, attributes));
   } finally {
     setRecording(before);
   }
@@ -255,8 +260,8 @@ function finish(
 }
 
 export function checkFinite(t: Tensor, name: string): void {
-  if (!isFloat(t.dtype) || !t.isContiguous || kernels().allFinite(t.array as FloatArray, t.size) === 1)
-    return;
+  if (!isFloat(t.dtype) || !t.isContiguous || t.device !== null) return;
+  if (kernels().allFinite(t.array as FloatArray, t.size) === 1) return;
   const at = (t.array as FloatArray).findIndex((v) => !Number.isFinite(v));
   throw new ValueError(
     `${name}: produced ${t.array[at]} at position ${at} of a result of shape ${formatShape(t.shape)}. ` +

@@ -7,6 +7,7 @@
  */
 import type { FloatArray, TypedArray } from '../native/index.js';
 import { DTypeError, describe, expected, ShapeError, StateError } from '../util/errors.js';
+import { currentDevice, type DeviceArray, type TensorDevice } from './device.js';
 import { type DType, dtypes, isFloat } from './dtype.js';
 import { formatTensor } from './print.js';
 import { register, Scoped } from './scope.js';
@@ -53,14 +54,19 @@ export class Tensor extends Scoped {
   }
 
   /** Uninitialised tensor. @internal */
-  static allocate(dtype: DType, shape: Shape): Tensor {
+  static allocate(dtype: DType, shape: Shape, device: TensorDevice | null = currentDevice()): Tensor {
     const size = sizeOf(shape);
     if (size > maxElements) {
       throw new ShapeError(
         expected('tensor', `at most ${maxElements} elements`, 'the shape of a result', formatShape(shape)),
       );
     }
-    return new Tensor(Storage.allocate(dtype, size), dtype, shape);
+    return new Tensor(Storage.allocate(dtype, size, device), dtype, shape);
+  }
+
+  /** The device that holds the elements; null is the CPU. */
+  get device(): TensorDevice | null {
+    return this.storage.device;
   }
 
   /** Elements to skip for one step along each axis. */
@@ -129,12 +135,19 @@ export class Tensor extends Scoped {
    * tensor use `assign`, which the tape notices.
    */
   dataSync<A extends TypedArray = TypedArray>(): A {
+    this.#refuseDevice('dataSync');
     return (this.isContiguous ? this.array : gatherStrided(this)) as A;
   }
 
   /** The elements, on whatever device they are. */
   async data(): Promise<TypedArray> {
-    return this.dataSync();
+    const { device } = this;
+    if (device === null) return this.dataSync();
+    if (!this.isContiguous)
+      throw new StateError(
+        'data: expected a contiguous tensor on a device, got a view. Use contiguous() first.',
+      );
+    return device.download(this.array as unknown as DeviceArray);
   }
 
   /** The value of a tensor with one element. */
@@ -142,6 +155,7 @@ export class Tensor extends Scoped {
     if (this.size !== 1)
       throw new ShapeError(expected('item', 'a tensor with one element', 'this', formatShape(this.shape)));
     this.#refuseStored('item');
+    this.#refuseDevice('item');
     return this.storage.data[this.offset];
   }
 
@@ -156,9 +170,17 @@ export class Tensor extends Scoped {
   }
 
   override toString(): string {
-    return this.isDisposed
-      ? `Tensor(disposed, ${formatShape(this.shape)}, ${this.dtype})`
-      : formatTensor(this);
+    const kind = `${formatShape(this.shape)}, ${this.dtype}`;
+    if (this.isDisposed) return `Tensor(disposed, ${kind})`;
+    return this.device === null ? formatTensor(this) : `Tensor(${kind}, on ${this.device.name})`;
+  }
+
+  #refuseDevice(where: string): void {
+    const { device } = this;
+    if (device === null) return;
+    throw new StateError(
+      `${where}: expected a tensor in memory, got one on ${device.name}, whose values must be awaited. Use \`await t.data()\`.`,
+    );
   }
 
   #refuseStored(where: string): void {
@@ -257,6 +279,13 @@ export class Tensor extends Scoped {
   }
 
   // --- life ----------------------------------------------------------------------------------------------------------
+
+  /** Takes over the memory of another tensor of the same shape: how a parameter changes its device. @internal */
+  adopt(source: Tensor): void {
+    this.#storage?.release();
+    this.#storage = source.storage.retain();
+    this.#array = null;
+  }
 
   /** Gives the memory back. Views and recorded operations that still need it keep it alive. */
   dispose(): void {

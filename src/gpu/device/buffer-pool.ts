@@ -22,11 +22,21 @@ function sizeClass(bytes: number): number {
   return Math.ceil(bytes / step) * step;
 }
 
+/** Memory that waits for its next use; recorded work may still read it, so a host write must wait for `usedIn`. */
+interface Idle {
+  readonly raw: GpuBufferLike;
+  readonly usedIn: number;
+}
+
+export interface Taken extends Idle {
+  giveBack(raw: GpuBufferLike, usedIn: number): void;
+}
+
 export class BufferPool {
   readonly #device: GpuDeviceLike;
   readonly #maxBytes: number;
   readonly #budget: number;
-  readonly #idle = new Map<string, GpuBufferLike[]>();
+  readonly #idle = new Map<string, Idle[]>();
   #liveBuffers = 0;
   #liveBytes = 0;
   #idleBytes = 0;
@@ -49,11 +59,7 @@ export class BufferPool {
   }
 
   /** @param extra usage bits beside storage and copies. */
-  take(
-    bytes: number,
-    label: string,
-    extra: number,
-  ): { raw: GpuBufferLike; giveBack(raw: GpuBufferLike): void } {
+  take(bytes: number, label: string, extra: number): Taken {
     const size = Math.min(sizeClass(bytes), Math.max(this.#maxBytes - (this.#maxBytes % 4), 4));
     if (bytes > size)
       throw new DeviceError(
@@ -65,20 +71,24 @@ export class BufferPool {
     const idle = this.#idle.get(key)?.pop();
     if (idle === undefined) this.#makeRoom(size, label);
     else this.#idleBytes -= size;
-    const raw = idle ?? this.#device.createBuffer({ label, size, usage: storageUsage | extra });
+    const raw = idle?.raw ?? this.#device.createBuffer({ label, size, usage: storageUsage | extra });
     this.#liveBuffers++;
     this.#liveBytes += size;
     this.#peakBytes = Math.max(this.#peakBytes, this.#liveBytes);
-    return { raw, giveBack: (buffer) => this.#giveBack(key, buffer, size) };
+    return {
+      raw,
+      usedIn: idle?.usedIn ?? 0,
+      giveBack: (buffer, usedIn) => this.#giveBack(key, { raw: buffer, usedIn }, size),
+    };
   }
 
-  #giveBack(key: string, raw: GpuBufferLike, size: number): void {
+  #giveBack(key: string, idle: Idle, size: number): void {
     this.#liveBuffers--;
     this.#liveBytes -= size;
     this.#idleBytes += size;
     const list = this.#idle.get(key);
-    if (list === undefined) this.#idle.set(key, [raw]);
-    else list.push(raw);
+    if (list === undefined) this.#idle.set(key, [idle]);
+    else list.push(idle);
   }
 
   #makeRoom(size: number, label: string): void {
@@ -94,7 +104,7 @@ export class BufferPool {
 
   /** Gives idle memory back to the system. */
   trim(): void {
-    for (const list of this.#idle.values()) for (const raw of list) raw.destroy();
+    for (const list of this.#idle.values()) for (const { raw } of list) raw.destroy();
     this.#idle.clear();
     this.#idleBytes = 0;
   }

@@ -3,6 +3,7 @@
  * Nothing here relies on a finaliser.
  */
 import { StateError } from '../../util/errors.js';
+import type { Taken } from './buffer-pool.js';
 import type { GpuBufferLike } from './webgpu-api.js';
 
 export class GpuBuffer {
@@ -10,16 +11,17 @@ export class GpuBuffer {
   readonly bytes: number;
   readonly label: string;
   /** The number of the submission that used it last: a write from the host must come after it. @internal */
-  usedIn = 0;
+  usedIn: number;
   #raw: GpuBufferLike | null;
-  readonly #giveBack: (raw: GpuBufferLike) => void;
+  readonly #giveBack: Taken['giveBack'];
 
   /** @internal Use `GpuDevice.buffer`. */
-  constructor(raw: GpuBufferLike, bytes: number, label: string, giveBack: (raw: GpuBufferLike) => void) {
-    this.#raw = raw;
+  constructor(taken: Taken, bytes: number, label: string) {
+    this.#raw = taken.raw;
+    this.usedIn = taken.usedIn;
     this.bytes = bytes;
     this.label = label;
-    this.#giveBack = giveBack;
+    this.#giveBack = taken.giveBack;
   }
 
   /** The GPUBuffer, for hand-over to other libraries on the same device. */
@@ -40,6 +42,6 @@ export class GpuBuffer {
     const raw = this.#raw;
     if (raw === null) return;
     this.#raw = null;
-    this.#giveBack(raw);
+    this.#giveBack(raw, this.usedIn);
   }
 }

@@ -52,6 +52,17 @@ describe('GpuDevice', () => {
     y.release();
   });
 
+  it('orders host writes to recycled memory after the work that read it before', async () => {
+    const y = gpu.bufferOf(new Float32Array(64), 'y');
+    for (let i = 0; i < 20; i++) {
+      const x = gpu.bufferOf(new Float32Array(64).fill(i), 'x');
+      gpu.run(scaleAdd, [x, y], [64, f32Bits(1)], 1);
+      x.release();
+    }
+    expect(new Float32Array(await gpu.read(y))[7]).toBe(190);
+    y.release();
+  });
+
   it('takes shared memory and odd lengths', async () => {
     const shared = new Uint8Array(new SharedArrayBuffer(7));
     shared.set([1, 2, 3, 4, 5, 6, 7]);

@@ -102,8 +102,8 @@ export class GpuDevice {
   buffer(bytes: number, label: string, options: { readonly indirect?: boolean } = {}): GpuBuffer {
     this.#failures.check();
     const rounded = Math.max(4, Math.ceil(bytes / 4) * 4);
-    const { raw, giveBack } = this.#pool.take(rounded, label, options.indirect === true ? usage.indirect : 0);
-    return new GpuBuffer(raw, rounded, label, giveBack);
+    const taken = this.#pool.take(rounded, label, options.indirect === true ? usage.indirect : 0);
+    return new GpuBuffer(taken, rounded, label);
   }
 
   /** Memory with the content of an array. */
@@ -226,6 +226,7 @@ export class GpuDevice {
     const encoder = this.#encode();
     let at = 0;
     for (const [i, { buffer, offset = 0 }] of ranges.entries()) {
+      buffer.usedIn = this.#serial;
       if (sizes[i] > 0) encoder.copyBufferToBuffer(buffer.raw, offset, staging, at, sizes[i]);
       at += sizes[i];
     }

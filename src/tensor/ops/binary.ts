@@ -11,6 +11,7 @@ import {
   kernels,
 } from '../../native/index.js';
 import { DTypeError, expected, ValueError } from '../../util/errors.js';
+import { commonDevice, onDevice } from '../device.js';
 import { type DType, isFloat } from '../dtype.js';
 import { builtinOp } from '../op.js';
 import { broadcastShapes, broadcastStrides, type Shape, sameShape } from '../shape.js';
@@ -136,8 +137,8 @@ function makeBinary(op: BinaryOp): (a: TensorLike, b: TensorLike) => Tensor {
 export function operands(op: string, a: TensorLike, b: TensorLike): [Tensor, Tensor] {
   if (typeof a === 'number' && typeof b === 'number')
     throw new ValueError(expected(op, 'at least one tensor', 'the operands', 'two numbers'));
-  const x = typeof a === 'number' ? scalar(a, checkTensor(op, 'b', b).dtype) : checkTensor(op, 'a', a);
-  const y = typeof b === 'number' ? scalar(b, x.dtype) : checkTensor(op, 'b', b);
+  const x = typeof a === 'number' ? scalarLike(a, checkTensor(op, 'b', b)) : checkTensor(op, 'a', a);
+  const y = typeof b === 'number' ? scalarLike(b, x) : checkTensor(op, 'b', b);
   if (x.dtype !== y.dtype) {
     throw new DTypeError(
       expected(op, `${x.dtype} (as a)`, 'the dtype of b', y.dtype, 'Convert one of them with cast().'),
@@ -153,8 +154,15 @@ export function scalar(value: number, dtype: DType): Tensor {
     throw new DTypeError(expected('scalar', 'a whole number beside an i32 tensor', 'the number', value));
   }
   const t = Tensor.allocate(dtype, []);
-  t.array[0] = value;
+  if (t.device !== null) kernels().fill(t.floats, 1, value);
+  else t.array[0] = value;
   return t;
+}
+
+/** A number as a tensor beside another: of its dtype and on its device. */
+export function scalarLike(value: number, like: TensorLike): Tensor {
+  const { dtype, device } = like as Tensor;
+  return onDevice(device, () => scalar(value, dtype));
 }
 
 export const add: (a: TensorLike, b: TensorLike) => Tensor = makeBinary('add');
@@ -186,7 +194,10 @@ function cast01(flags: Tensor, dtype: DType): Tensor {
 }
 
 function makeCompare(op: CompareOp): (a: TensorLike, b: TensorLike) => Tensor {
-  return (a, b) => compareRaw(op, ...operands(op, a, b));
+  return (a, b) => {
+    const [x, y] = operands(op, a, b);
+    return onDevice(commonDevice(op, [x, y]), () => compareRaw(op, x, y));
+  };
 }
 
 /** Comparisons give a u8 tensor of 0 and 1 and are not differentiable. */

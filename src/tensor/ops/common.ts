@@ -3,6 +3,7 @@
  */
 import { type FloatArray, kernels } from '../../native/index.js';
 import { DTypeError, expected, ShapeError, ValueError } from '../../util/errors.js';
+import { onDevice } from '../device.js';
 import { type DType, dtypes, type FloatDType, isFloat } from '../dtype.js';
 import { isGradEnabled } from '../grad-mode.js';
 import { contiguousStrides, formatShape, type Shape, sameShape } from '../shape.js';
@@ -122,9 +123,11 @@ export function packed(t: Tensor): FloatArray {
 
 /** A contiguous copy. */
 export function materialize(t: Tensor): Tensor {
-  const out = Tensor.allocate(t.dtype, t.shape);
-  copyInto(t, out, contiguousStrides(t.shape), 0);
-  return out;
+  return onDevice(t.device, () => {
+    const out = Tensor.allocate(t.dtype, t.shape);
+    copyInto(t, out, contiguousStrides(t.shape), 0);
+    return out;
+  });
 }
 
 /** Copies `src` to the elements of `dst` that the strides and offset select. */
@@ -137,7 +140,7 @@ export function copyInto(src: Tensor, dst: Tensor, dstStrides: Shape, dstOffset:
 
 export function zerosLike(dtype: DType, shape: Shape): Tensor {
   const out = Tensor.allocate(dtype, shape);
-  if (isFloat(dtype)) kernels().fill(out.floats, out.size, 0);
+  if (isFloat(dtype) || out.device !== null) kernels().fill(out.floats, out.size, 0);
   else out.array.fill(0);
   return out;
 }

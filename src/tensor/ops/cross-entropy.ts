@@ -7,6 +7,7 @@ import { type FloatArray, kernels } from '../../native/index.js';
 import { checkNumber, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { builtinOp } from '../op.js';
 import { Tensor } from '../tensor.js';
+import { mul } from './binary.js';
 import {
   checkIds,
   checkRank,
@@ -17,6 +18,7 @@ import {
   packed,
   toInt32,
 } from './common.js';
+import { sum } from './reduce.js';
 import type { Ids } from './rows.js';
 
 const crossEntropyOp = builtinOp<{ readonly labels: Int32Array }>({
@@ -91,12 +93,24 @@ export function crossEntropyTotal(
     checkShapeIs('crossEntropy', 'weights', weights, [ids.length]);
   }
   checkNumber('crossEntropy', 'factor', factor);
+  if (logits.device !== null) return totalOnDevice(logits, ids, weights, factor);
   // Forward is the last to read labels and weights, so the caller may change them afterwards.
   return crossEntropyTotalOp([logits], {
     labels: ids,
     weights: weights === undefined ? null : packed(weights),
     factor,
   });
+}
+
+/** A device cannot hand a number to the host in passing, so the total is made of steps that stay there. */
+function totalOnDevice(
+  logits: Tensor,
+  labels: Int32Array,
+  weights: Tensor | undefined,
+  factor: number,
+): Tensor {
+  const rows = crossEntropyOp([logits], { labels: lastingIds(labels, logits) });
+  return mul(sum(weights === undefined ? rows : mul(rows, weights)), factor);
 }
 
 function checkLabels(logits: Tensor, labels: Ids): Int32Array {

@@ -3,10 +3,11 @@
  */
 import { kernels, type ReduceOp, reduceCode } from '../../native/index.js';
 import { expected, ShapeError } from '../../util/errors.js';
+import { onDevice } from '../device.js';
 import { builtinOp } from '../op.js';
 import { checkAxis, formatShape, type Shape, sizeOf } from '../shape.js';
 import { Tensor } from '../tensor.js';
-import { add, div, eq, mul, scalar, sub } from './binary.js';
+import { add, div, eq, mul, sub } from './binary.js';
 import { checkFloat, packed } from './common.js';
 import { expand, reshape } from './layout.js';
 import { cast } from './select.js';
@@ -82,7 +83,7 @@ export function sum(x: Tensor, axes?: Axes, options: ReduceOptions = {}): Tensor
 export function mean(x: Tensor, axes?: Axes, options: ReduceOptions = {}): Tensor {
   checkFloat('mean', 'x', x);
   const count = sizeOf(resolveAxes('mean', axes, x.rank).map((axis) => x.shape[axis]));
-  return mul(sum(x, axes, options), scalar(1 / count, x.dtype));
+  return mul(sum(x, axes, options), 1 / count);
 }
 
 /** Variance over the axes; `correction` 1 (the default) is the unbiased estimate, 0 divides by the count. */
@@ -180,12 +181,14 @@ function argExtremum(name: string, op: ReduceOp, x: Tensor, axis: number): Tenso
   const { outer, mid, inner } = blockOf(x.shape, which, which);
   if (mid === 0)
     throw new ShapeError(expected(name, 'at least one element', `axis ${which}`, formatShape(x.shape)));
-  const index = Tensor.allocate(
-    'i32',
-    x.shape.filter((_, i) => i !== which),
-  );
-  kernels().argReduce(reduceCode[op], packed(x), index.array as Int32Array, outer, mid, inner);
-  return index;
+  return onDevice(x.device, () => {
+    const index = Tensor.allocate(
+      'i32',
+      x.shape.filter((_, i) => i !== which),
+    );
+    kernels().argReduce(reduceCode[op], packed(x), index.array as Int32Array, outer, mid, inner);
+    return index;
+  });
 }
 
 /** Position of the largest element along an axis (i32); the first of equals. */

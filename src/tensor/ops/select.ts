@@ -3,6 +3,7 @@
  */
 import { kernels } from '../../native/index.js';
 import { DTypeError, expected, ValueError } from '../../util/errors.js';
+import { onDevice } from '../device.js';
 import { checkDType, type DType, dtypes, isFloat } from '../dtype.js';
 import { builtinOp } from '../op.js';
 import { broadcastShapes, type Shape } from '../shape.js';
@@ -86,10 +87,12 @@ const castOp = builtinOp<{ readonly from: DType; readonly to: DType }>({
 });
 
 function converted(x: Tensor, dtype: DType): Tensor {
-  const y = Tensor.allocate(dtype, x.shape);
-  const source = x.isContiguous ? x : materialize(x);
-  kernels().cast(source.array, dtypes[x.dtype].code, y.array, dtypes[dtype].code, y.size);
-  return y;
+  return onDevice(x.device, () => {
+    const y = Tensor.allocate(dtype, x.shape);
+    const source = x.isContiguous ? x : materialize(x);
+    kernels().cast(source.array, dtypes[x.dtype].code, y.array, dtypes[dtype].code, y.size);
+    return y;
+  });
 }
 
 /** The same values in another dtype: to integers by truncation and saturation, to f16/bf16 by rounding. */

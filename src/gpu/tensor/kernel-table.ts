@@ -1,0 +1,23 @@
+/**
+ * The kernels of the graphics processor under the names of the CPU's. What is missing says so when it is called.
+ */
+import { type Kernels, referenceKernels } from '../../native/index.js';
+import { DeviceError } from '../../util/errors.js';
+import type { Compute } from './compute.js';
+import { elementwiseKernels } from './kernels/elementwise.js';
+import { layoutKernels } from './kernels/layout.js';
+
+export function kernelTable(compute: Compute): Kernels {
+  const table: Partial<Kernels> = { ...elementwiseKernels(compute), ...layoutKernels(compute) };
+  const absent = Object.keys(referenceKernels).filter((name) => !Object.hasOwn(table, name));
+  const refusals = absent.map((name) => [
+    name,
+    () => {
+      throw new DeviceError(
+        `webgpu: the graphics processor has no kernel ${name} yet. Compute this part on the CPU (await t.cpu()).`,
+        { reason: 'no-kernel', kernel: name },
+      );
+    },
+  ]);
+  return { ...Object.fromEntries(refusals), ...table } as Kernels;
+}

@@ -1,0 +1,79 @@
+/**
+ * The graphics processor as a place for tensors: `t.to('webgpu')`.
+ *
+ * f32 computes, i32 holds ids, u8 holds flags; f64 and the storing types stay on the CPU. Results agree with the CPU's to
+ * rounding: sums are formed in another order, and the driver's exp and log are its own.
+ */
+import type { TypedArray } from '../../native/index.js';
+import {
+  type DeviceArray,
+  type DType,
+  registerDevice,
+  type TensorDevice,
+  unregisterDevice,
+} from '../../tensor/index.js';
+import { DTypeError, expected } from '../../util/errors.js';
+import type { GpuDevice } from '../device/gpu-device.js';
+import { type OpenGpuOptions, openGpuDevice } from '../device/open-device.js';
+import { Compute, toWords } from './compute.js';
+import { type ElementType, onGpu } from './gpu-array.js';
+import { kernelTable } from './kernel-table.js';
+
+const elementTypes: Partial<Record<DType, ElementType>> = { f32: 'f32', i32: 'i32', u8: 'u32' };
+
+export class WebGpuTensorDevice implements TensorDevice {
+  readonly name = 'webgpu';
+  readonly gpu: GpuDevice;
+  readonly kernels: TensorDevice['kernels'];
+  readonly #compute: Compute;
+
+  constructor(gpu: GpuDevice) {
+    this.gpu = gpu;
+    this.#compute = new Compute(gpu);
+    this.kernels = kernelTable(this.#compute);
+  }
+
+  allocate(dtype: DType, elements: number): DeviceArray {
+    const type = elementTypes[dtype];
+    if (type === undefined)
+      throw new DTypeError(
+        expected('webgpu', 'f32, i32 or u8', 'dtype', dtype, 'Convert it on the CPU first: cast(t, "f32").'),
+      );
+    return this.#compute.allocate(type, elements);
+  }
+
+  upload(array: DeviceArray, data: TypedArray): void {
+    const { buffer, offset } = onGpu(array);
+    this.gpu.write(buffer, toWords(data), offset * 4);
+  }
+
+  async download(array: DeviceArray): Promise<TypedArray> {
+    const { buffer, offset, length, type } = onGpu(array);
+    const bytes = await this.gpu.read(buffer, length * 4, offset * 4);
+    if (type === 'f32') return new Float32Array(bytes);
+    return type === 'i32' ? new Int32Array(bytes) : Uint8Array.from(new Uint32Array(bytes));
+  }
+
+  /** Ends the use for tensors; the device itself stays open. */
+  release(): void {
+    unregisterDevice(this);
+    this.#compute.clearStructures();
+  }
+}
+
+/**
+ * Makes `webgpu` a device for tensors and modules.
+ *
+ * @param device one that is open already; without it one is opened.
+ * @example
+ * await enableWebGpu();
+ * const model = new GCN(sizes).to('webgpu');
+ * const x = features.to('webgpu');
+ */
+export async function enableWebGpu(device?: GpuDevice | OpenGpuOptions): Promise<WebGpuTensorDevice> {
+  const isOpen = device !== undefined && 'raw' in device;
+  const gpu = isOpen ? device : await openGpuDevice(device);
+  const tensors = new WebGpuTensorDevice(gpu);
+  registerDevice(tensors);
+  return tensors;
+}
