@@ -1,7 +1,7 @@
 /**
  * Runs the tests in phases and adds up their counts. `--full` adds the long phases: every kernel level, several thread
  * counts, the suites of test/full, the address sanitizer, and the packed package in an empty project. `--gpu` runs the tests
- * of graphics processors alone.
+ * of graphics processors alone, `--phase=word` only the phases with that word in their name.
  *
  * Counts come from vitest's JSON report, written beside its usual output; they go to .cache/test-summary.json and, alone,
  * to the last line: `N passed, N failed`. A file that does not load and a crashed run count as failures.
@@ -124,8 +124,9 @@ const describe = ({ passed, failed, skipped }) =>
 mkdirSync(cache, { recursive: true });
 const summaryFile = join(cache, 'test-summary.json');
 rmSync(summaryFile, { force: true });
+const only = process.argv.find((word) => word.startsWith('--phase='))?.slice('--phase='.length) ?? '';
 const results = phases(process.argv.includes('--full'), process.argv.includes('--gpu'))
-  .filter((phase) => !phase.skip)
+  .filter((phase) => !phase.skip && phase.name.includes(only))
   .map(runPhase);
 const sum = (key) => results.reduce((total, result) => total + result[key], 0);
 const summary = { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped'), phases: results };
