@@ -37,7 +37,7 @@ export interface GpuDeviceLike {
 }
 
 /** WebGPU's usage bits, as its specification numbers them. */
-export const gpuUsage = { mapRead: 1, mapWrite: 2, copySrc: 4, copyDst: 8, storage: 128 } as const;
+const gpuUsage = { mapRead: 1, mapWrite: 2, copySrc: 4, copyDst: 8, storage: 128 } as const;
 
 /** WebGPU copies whole groups of four bytes. */
 export function copySize(bytes: number): number {

@@ -79,6 +79,7 @@ export class TensorView implements Disposable {
   readonly isOwner: boolean;
   #data: ViewArray | GpuBufferLike | null;
   #onRelease: (() => void) | undefined;
+  #checks: (() => void)[] | null = null;
 
   private constructor(parts: Parts) {
     this.shape = parts.shape;
@@ -183,9 +184,21 @@ export class TensorView implements Disposable {
     return this.#data === null;
   }
 
+  /**
+   * Runs before memory that this view owns is given back; what it throws keeps the view alive. Adapters use it to refuse
+   * a release while a tensor of another library still lies on the memory. @internal
+   */
+  beforeRelease(check: () => void): void {
+    if (this.#onRelease === undefined) return;
+    this.#checks ??= [];
+    this.#checks.push(check);
+  }
+
   /** Ends the use of the view and gives memory back that it owns. Calling it again does nothing. */
   release(): void {
     if (this.#data === null) return;
+    for (const check of this.#checks ?? []) check();
+    this.#checks = null;
     this.#data = null;
     const onRelease = this.#onRelease;
     this.#onRelease = undefined;

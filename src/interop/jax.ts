@@ -1,0 +1,162 @@
+/**
+ * Hand-over to and from jax-js, which the caller passes in.
+ *
+ * jax-js takes in memory only by copying: host memory into its own, and on a GPU from buffer to buffer of one device (it
+ * cannot be given a buffer). So a view may be released as soon as `toJax` has returned. On the way back a GPU array is
+ * not copied. jax-js counts references and functions use theirs up; nothing here does.
+ */
+import type { Tensor } from '../tensor/tensor.js';
+import { DTypeError, expected, StateError } from '../util/errors.js';
+import { convertArray } from './convert.js';
+import { copySize, type GpuBufferLike, type GpuDeviceLike } from './gpu-like.js';
+import {
+  type ConvertOptions,
+  checkPeer,
+  hostElements,
+  noSuchType,
+  ownPlainArray,
+  sourceView,
+  wrongDevice,
+} from './peer.js';
+import { TensorView } from './tensor-view.js';
+import { type ViewArray, type ViewDType, viewDTypes } from './view-dtype.js';
+
+/** An array of jax-js. */
+export interface JaxArrayLike {
+  readonly shape: number[];
+  readonly dtype: string;
+  readonly device: string;
+  readonly ref: this;
+  readonly refCount: number;
+  dataSync(): object;
+  // A GPUBuffer; not named, so that the types of WebGPU are not needed.
+  gpuBufferSync(): object;
+  dispose(): void;
+}
+
+/** The module `@jax-js/jax`. */
+export interface JaxLike<T extends JaxArrayLike = JaxArrayLike> {
+  readonly numpy: {
+    // Parameters are `never` so that any version's own types fit; the adapters know what they pass.
+    array(values: never, options: never): T;
+    zeros(shape: number[], options: never): T;
+  };
+  defaultDevice(): string;
+  getWebGPUDevice(): object;
+}
+
+export interface ToJaxOptions extends ConvertOptions {
+  /** The jax-js device of the array; without it, jax-js's default for a view on the host, webgpu for one on a GPU. */
+  readonly device?: 'cpu' | 'wasm' | 'webgpu' | 'webgl';
+}
+
+const jaxDTypes: Readonly<Partial<Record<ViewDType, string>>> = {
+  f32: 'float32',
+  f64: 'float64',
+  f16: 'float16',
+  i32: 'int32',
+  u32: 'uint32',
+  bool: 'bool',
+};
+const supported = Object.keys(jaxDTypes) as ViewDType[];
+
+/** Float16Array, where the platform has it: jax-js needs it for f16, and to tell f64 apart. */
+function halfArray(): (new (buffer: ArrayBufferLike, offset: number, length: number) => object) | undefined {
+  return (globalThis as { Float16Array?: never }).Float16Array;
+}
+
+/**
+ * An array of jax-js with a copy of the elements of a view or a Tensor. The view may be released at once.
+ *
+ * @throws DTypeError for types that jax-js does not have (f16 and f64 also where the platform has no Float16Array),
+ * DeviceError for a view on another GPU device.
+ * @example
+ * const x = toJax(jax, view);
+ * view.release();
+ */
+export function toJax<T extends JaxArrayLike>(
+  jax: JaxLike<T>,
+  source: TensorView | Tensor,
+  options: ToJaxOptions = {},
+): T {
+  checkPeer('toJax', 'jax-js', jax, ['defaultDevice', 'getWebGPUDevice']);
+  const view = sourceView('toJax', source);
+  if (view.device.type === 'webgpu') return copyOnDevice(jax, view, view.device.gpuDevice);
+  const usable = halfArray() === undefined ? supported.filter((t) => t !== 'f64' && t !== 'f16') : supported;
+  const elements = hostElements('toJax', 'jax-js', view, usable, options);
+  const dtype = jaxDTypes[elements.dtype];
+  const device = options.device === undefined ? {} : { device: options.device };
+  if (view.size === 0) return jax.numpy.zeros([...view.shape], { dtype, ...device } as never);
+  let values: object = elements.array;
+  // On a GPU the queue takes the bytes: they must not lie in memory shared between threads.
+  if (!(elements.array.buffer instanceof ArrayBuffer)) values = ownPlainArray(elements.array);
+  if (elements.dtype === 'bool') values = convertArray('toJax', elements.array, 'bool', 'i32');
+  const half = halfArray();
+  if (elements.dtype === 'f16' && half !== undefined) {
+    const bits = values as Uint16Array;
+    values = new half(bits.buffer, bits.byteOffset, bits.length);
+  }
+  return jax.numpy.array(values as never, { shape: [...view.shape], dtype, ...device } as never);
+}
+
+/**
+ * A view of an array of jax-js, which stays usable. On a GPU it lies on the array's own buffer, kept alive until the
+ * release, and must only be read; elsewhere it is a copy.
+ */
+export function fromJax<T extends JaxArrayLike>(jax: JaxLike<T>, array: T): TensorView {
+  checkPeer('fromJax', 'jax-js', jax, ['defaultDevice', 'getWebGPUDevice']);
+  if (array.refCount <= 0)
+    throw new StateError(
+      'fromJax: expected a live array of jax-js, got one without references. Pass on `array.ref` where it is used up.',
+    );
+  const dtype = supported.find((name) => jaxDTypes[name] === array.dtype);
+  if (dtype === undefined) throw noSuchType('fromJax', 'Skein', array.dtype);
+  const shape = [...array.shape];
+  if (array.device === 'webgpu' && dtype !== 'bool') {
+    const buffer = array.ref.gpuBufferSync() as GpuBufferLike;
+    const held = array.ref;
+    const device = jax.getWebGPUDevice() as GpuDeviceLike;
+    return TensorView.fromGpuBuffer(buffer, device, { shape, dtype, onRelease: () => held.dispose() });
+  }
+  if (array.device === 'webgpu' || array.device === 'webgl')
+    throw wrongDevice(
+      'fromJax',
+      'numbers on the CPU or on WebGPU',
+      `${array.dtype} on ${array.device}`,
+      'Use `await array.ref.data()`.',
+    );
+  return TensorView.fromTyped(plainArray(array.ref.dataSync() as ViewArray, dtype), shape, { dtype });
+}
+
+function copyOnDevice<T extends JaxArrayLike>(
+  jax: JaxLike<T>,
+  view: TensorView,
+  gpuDevice: GpuDeviceLike,
+): T {
+  const source = view.data as GpuBufferLike;
+  const device = jax.getWebGPUDevice() as GpuDeviceLike;
+  if (device !== gpuDevice)
+    throw wrongDevice(
+      'toJax',
+      "a view on jax-js's device",
+      'one on another device',
+      'Open the device that jax-js uses, jax.getWebGPUDevice(), or use `await view.toHost()`.',
+    );
+  const dtype = jaxDTypes[view.dtype];
+  if (dtype === undefined || view.dtype === 'bool' || view.dtype === 'f64')
+    throw new DTypeError(expected('toJax', 'f32, f16, i32 or u32', 'dtype of a view on a GPU', view.dtype));
+  const array = jax.numpy.zeros([...view.shape], { dtype, device: 'webgpu' } as never);
+  if (view.size === 0) return array;
+  const target = array.ref.gpuBufferSync() as GpuBufferLike;
+  const encoder = device.createCommandEncoder();
+  encoder.copyBufferToBuffer(source, view.byteOffset, target, 0, copySize(view.byteLength));
+  device.queue.submit([encoder.finish()]);
+  return array;
+}
+
+/** jax-js keeps bool as 32-bit numbers and f16 as Float16Array; views have bytes and bits. */
+function plainArray(array: ViewArray, dtype: ViewDType): ViewArray {
+  if (dtype === 'bool') return Uint8Array.from(array as Int32Array, (flag) => (flag === 0 ? 0 : 1));
+  const { array: kind } = viewDTypes[dtype];
+  return array instanceof kind ? array : new kind(array.buffer, array.byteOffset, array.length);
+}

@@ -1,0 +1,208 @@
+/**
+ * Hand-over to and from TensorFlow.js, which the caller passes in.
+ *
+ * cpu: the tensor lies on the view's memory. wasm: TensorFlow.js copies into its own memory. webgpu: the tensor lies on the
+ * view's buffer when both are on one device; other back ends get a copy, because they read host memory only when a tensor
+ * is first used. Two habits of its WebGPU back end are dealt with here: it reads a whole buffer whatever the shape, so a
+ * buffer with spare bytes is cut to size on the device; and it queues work, so a release sends that queue off first.
+ */
+import type { Tensor } from '../tensor/tensor.js';
+import { StateError } from '../util/errors.js';
+import type { GpuBufferLike, GpuDeviceLike } from './gpu-like.js';
+import {
+  type ConvertOptions,
+  checkPeer,
+  hostElements,
+  noSuchType,
+  ownPlainArray,
+  sourceView,
+  wrongDevice,
+} from './peer.js';
+import { TensorView } from './tensor-view.js';
+import type { ViewDType } from './view-dtype.js';
+
+/** A tensor of TensorFlow.js. */
+export interface TfjsTensorLike {
+  readonly shape: number[];
+  readonly dtype: string;
+  readonly dataId: object;
+  readonly isDisposed: boolean;
+  dataSync(): object;
+  data(): Promise<object>;
+  dataToGPU(): object;
+  clone(): TfjsTensorLike;
+  dispose(): void;
+}
+
+/** The module `@tensorflow/tfjs-core` (or `@tensorflow/tfjs`). */
+export interface TfjsLike<T extends TfjsTensorLike = TfjsTensorLike> {
+  // Parameters are `never` so that any version's own types fit; the adapters know what they pass.
+  tensor(values: never, shape: never, dtype: never): T;
+  getBackend(): string;
+  backend(): object;
+  keep(tensor: never): object;
+  slice(tensor: never, begin: never, size: never): object;
+  reshape(tensor: never, shape: never): object;
+}
+
+/** What is used of a back end beside its name. */
+interface TfjsBackend {
+  readonly device?: GpuDeviceLike;
+  refCount?(dataId: object): number;
+  ensureCommandEncoderReady?(): void;
+  endComputePassEncoder?(): void;
+  submitQueue?(): void;
+}
+
+const tfjsDTypes: Readonly<Partial<Record<ViewDType, string>>> = {
+  f32: 'float32',
+  i32: 'int32',
+  bool: 'bool',
+};
+const supported = Object.keys(tfjsDTypes) as ViewDType[];
+const ours: Readonly<Record<string, ViewDType>> = { float32: 'f32', int32: 'i32', bool: 'bool' };
+const needed = ['tensor', 'getBackend', 'backend', 'keep', 'slice', 'reshape'];
+
+/**
+ * A tensor of TensorFlow.js's current back end with the elements of a view (or a copy of a Tensor's).
+ *
+ * Dispose the tensor before releasing the view: a release while the tensor lies on memory that the view owns is refused.
+ *
+ * @throws DTypeError for types that TensorFlow.js does not have, DeviceError for a view on another GPU device.
+ * @example
+ * const x = toTfjs(tf, view);
+ * const y = model.predict(x);
+ * x.dispose();
+ * view.release();
+ */
+export function toTfjs<T extends TfjsTensorLike>(
+  tf: TfjsLike<T>,
+  source: TensorView | Tensor,
+  options: ConvertOptions = {},
+): T {
+  checkPeer('toTfjs', 'TensorFlow.js', tf, needed);
+  const view = sourceView('toTfjs', source);
+  if (view.device.type === 'webgpu') return gpuTensor(tf, view, view.device.gpuDevice);
+  const { array, dtype, isCopy } = hostElements('toTfjs', 'TensorFlow.js', view, supported, options);
+  const name = tf.getBackend();
+  const shares = name === 'cpu' && !isCopy;
+  const values = shares || isCopy || name === 'wasm' ? array : ownPlainArray(array);
+  const tensor = makeTensor(tf, values, view.shape, tfjsDTypes[dtype]);
+  if (shares) view.beforeRelease(() => refuseInUse(tf.backend() as TfjsBackend, tensor));
+  return tensor;
+}
+
+/** As `toTfjs`, and for a view on whatever device: one on another GPU than TensorFlow.js's goes through host memory. */
+export async function copyToTfjs<T extends TfjsTensorLike>(
+  tf: TfjsLike<T>,
+  source: TensorView | Tensor,
+  options: ConvertOptions = {},
+): Promise<T> {
+  const view = sourceView('copyToTfjs', source);
+  return toTfjs(tf, await view.toHost(), options);
+}
+
+/**
+ * A view of a tensor of TensorFlow.js's current back end. cpu: over the tensor's own memory, which the view keeps alive
+ * until its release; wasm: a copy; webgpu: a copy on the device, freed by the release.
+ */
+export function fromTfjs<T extends TfjsTensorLike>(tf: TfjsLike<T>, tensor: T): TensorView {
+  checkPeer('fromTfjs', 'TensorFlow.js', tf, needed);
+  if (tensor.isDisposed)
+    throw new StateError('fromTfjs: expected a live tensor of TensorFlow.js, got one that was disposed.');
+  const dtype = ours[tensor.dtype];
+  if (dtype === undefined) throw noSuchType('fromTfjs', 'Skein', tensor.dtype);
+  const backend = tf.backend() as TfjsBackend;
+  const shape = [...tensor.shape];
+  if (backend.device !== undefined && dtype !== 'bool') {
+    const data = gpuData(tensor);
+    if (data !== null) {
+      const { buffer, tensorRef } = data;
+      const onRelease = () => tensorRef.dispose();
+      return TensorView.fromGpuBuffer(buffer, backend.device, { shape, dtype, onRelease });
+    }
+  }
+  const array = tensor.dataSync() as Float32Array | Int32Array | Uint8Array;
+  if (tf.getBackend() !== 'cpu') return TensorView.fromTyped(array.slice(), shape, { dtype });
+  // A second handle, which no tidy() ends: the memory lives until the release.
+  const held = tf.keep(tensor.clone() as never) as T;
+  return TensorView.fromTyped(array, shape, { dtype, onRelease: () => held.dispose() });
+}
+
+function makeTensor<T extends TfjsTensorLike>(
+  tf: TfjsLike<T>,
+  values: object,
+  shape: readonly number[],
+  dtype: string | undefined,
+): T {
+  return tf.tensor(values as never, [...shape] as never, dtype as never);
+}
+
+function gpuTensor<T extends TfjsTensorLike>(tf: TfjsLike<T>, view: TensorView, gpuDevice: GpuDeviceLike): T {
+  const buffer = view.data as GpuBufferLike;
+  const backend = tf.backend() as TfjsBackend;
+  if (backend.device !== gpuDevice) {
+    const got =
+      backend.device === undefined ? `one on a GPU (back end ${tf.getBackend()})` : 'one on another device';
+    const advice =
+      'Open the device that TensorFlow.js uses, tf.backend().device, or use `await copyToTfjs(tf, view)`.';
+    throw wrongDevice('toTfjs', "a view on TensorFlow.js's device", got, advice);
+  }
+  const dtype = tfjsDTypes[view.dtype];
+  if (dtype === undefined || dtype === 'bool')
+    throw noSuchType('toTfjs', 'TensorFlow.js on a GPU', view.dtype);
+  if (view.size === 0) return makeTensor(tf, new Float32Array(0), view.shape, dtype);
+  if (view.byteOffset === 0 && buffer.size === view.byteLength) {
+    const tensor = makeTensor(tf, { buffer, zeroCopy: true }, view.shape, dtype);
+    view.beforeRelease(() => refuseInUse(backend, tensor));
+    return tensor;
+  }
+  return cutToSize(tf, backend, view, buffer, dtype);
+}
+
+/** A tensor of its own with the view's part of a larger buffer, copied on the device. */
+function cutToSize<T extends TfjsTensorLike>(
+  tf: TfjsLike<T>,
+  backend: TfjsBackend,
+  view: TensorView,
+  buffer: GpuBufferLike,
+  dtype: string,
+): T {
+  const whole = makeTensor(tf, { buffer, zeroCopy: true }, [Math.floor(buffer.size / 4)], dtype);
+  const part = tf.slice(whole as never, [view.byteOffset / 4] as never, [view.size] as never) as T;
+  const tensor = tf.reshape(part as never, [...view.shape] as never) as T;
+  part.dispose();
+  whole.dispose();
+  sendQueued(backend);
+  return tensor;
+}
+
+/** Throws while `tensor` or a reshaped copy of it is in use; otherwise sends off the work that still reads the memory. */
+function refuseInUse(backend: TfjsBackend, tensor: TfjsTensorLike): void {
+  if (!tensor.isDisposed || (backend.refCount?.(tensor.dataId) ?? 0) > 0) {
+    throw new StateError(
+      `release: expected that tensors of TensorFlow.js on the view's memory were disposed, got a live one of shape [${tensor.shape}]. ` +
+        'Dispose it first, then release the view.',
+    );
+  }
+  sendQueued(backend);
+}
+
+/** TensorFlow.js records work on a GPU and sends it off later: before somebody else writes to its inputs, it must go. */
+function sendQueued(backend: TfjsBackend): void {
+  if (backend.submitQueue === undefined) return;
+  backend.ensureCommandEncoderReady?.();
+  backend.endComputePassEncoder?.();
+  backend.submitQueue();
+}
+
+/** The tensor's buffer, or null where its values are still on the host. */
+function gpuData(tensor: TfjsTensorLike): { buffer: GpuBufferLike; tensorRef: TfjsTensorLike } | null {
+  try {
+    const data = tensor.dataToGPU() as { buffer?: GpuBufferLike; tensorRef: TfjsTensorLike };
+    return data.buffer === undefined ? null : { buffer: data.buffer, tensorRef: data.tensorRef };
+  } catch (error) {
+    if (error instanceof Error && /on CPU/.test(error.message)) return null;
+    throw error;
+  }
+}
