@@ -19,4 +19,5 @@ export {
   grid,
 } from './device/program.js';
 export type { GpuAdapterInfo, GpuBufferLike, GpuDeviceLike, GpuLike } from './device/webgpu-api.js';
+export { GradientAverage, type GradientAverageOptions, gradientMemory } from './multi/gradient-average.js';
 export { enableWebGpu, WebGpuTensorDevice } from './tensor/tensor-device.js';
