@@ -11,7 +11,7 @@ export type WebGpuResult =
   | { readonly gpu: unknown; readonly reason: null }
   | { readonly gpu: null; readonly reason: string };
 
-const pinned = new Map<string, unknown>();
+const pinned = new Map<string, Promise<WebGpuResult>>();
 
 const driverFolders = ['/usr/share/vulkan/icd.d', '/etc/vulkan/icd.d', '/usr/local/share/vulkan/icd.d'];
 const softwareDrivers = [
@@ -26,22 +26,33 @@ export async function loadWebGpu(flags: readonly string[]): Promise<WebGpuResult
   if (builtin === undefined) return { gpu: null, reason: 'this is not Node.js' };
   if (process.platform === 'linux') process.env.XDG_RUNTIME_DIR ??= builtin('node:os').tmpdir();
   if (!hasDriver()) useSoftwareDriver();
-  const key = `${process.env.VK_ICD_FILENAMES ?? ''} ${flags.join(' ')}`;
-  const known = pinned.get(key);
-  if (known !== undefined) return { gpu: known, reason: null };
+  const key = `${namedDriver()} ${flags.join(' ')}`;
+  // Kept as a promise: two callers at once must not make two, of which one would be forgotten and collected.
+  let result = pinned.get(key);
+  if (result === undefined) {
+    result = createGpu(flags);
+    pinned.set(key, result);
+  }
+  return result;
+}
+
+async function createGpu(flags: readonly string[]): Promise<WebGpuResult> {
   // The name is a variable so that bundlers for browsers leave it alone.
   const name = 'webgpu';
   try {
     const { create } = (await import(/* @vite-ignore */ name)) as {
       create(flags: readonly string[]): unknown;
     };
-    const gpu = create(flags);
-    pinned.set(key, gpu);
-    return { gpu, reason: null };
+    return { gpu: create(flags), reason: null };
   } catch (error) {
     const cause = error instanceof Error ? error.message.split('\n')[0] : String(error);
     return { gpu: null, reason: `the npm package webgpu could not be loaded (${cause}): npm install webgpu` };
   }
+}
+
+/** Which driver the Vulkan loader will take, as far as the environment says. */
+export function namedDriver(): string {
+  return globalThis.process?.env?.VK_ICD_FILENAMES ?? '';
 }
 
 /**

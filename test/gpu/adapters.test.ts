@@ -5,6 +5,15 @@ import { describe, expect, it } from 'vitest';
 import './cases/index.js';
 import { cases } from './cases/programs.js';
 
+// First in the file: the driver is chosen when a process opens its first device.
+it('several callers open devices at the same time', async () => {
+  const devices = await Promise.all([openGpuDevice(), openGpuDevice(), openGpuDevice()]);
+  const data = new Uint32Array([1, 2, 3]);
+  const reads = devices.map((gpu) => gpu.read(gpu.bufferOf(data, 'data')));
+  for (const read of await Promise.all(reads)) expect([...new Uint32Array(read)]).toEqual([...data]);
+  for (const gpu of devices) gpu.destroy();
+});
+
 describe('null back end', () => {
   it.each(cases.map((one) => [one.name, one] as const))('%s', async (_, one) => {
     const gpu = await openGpuDevice({ backend: 'null' });

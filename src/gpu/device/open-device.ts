@@ -4,7 +4,7 @@
  * A device is asked for with the adapter's own limits, because the defaults (128 MiB a binding) are far below what
  * hardware offers. `SKEIN_GPU=0` says that there is none.
  */
-import { loadWebGpu, useSoftwareDriver } from '../../native/webgpu.js';
+import { loadWebGpu, namedDriver, useSoftwareDriver } from '../../native/webgpu.js';
 import { checkNumber, DeviceError, expected, ValueError } from '../../util/errors.js';
 import { GpuDevice } from './gpu-device.js';
 import type { GpuAdapterInfo, GpuAdapterLike, GpuDeviceLike, GpuLike } from './webgpu-api.js';
@@ -71,9 +71,15 @@ export function adoptGpuDevice(device: unknown, info: Partial<GpuAdapterInfo> = 
 async function findAdapter(options: OpenGpuOptions): Promise<GpuAdapterLike> {
   const preference = options.powerPreference;
   const wish = preference === undefined ? {} : { powerPreference: preference };
+  const driver = namedDriver();
   let adapter = await (options.gpu ?? (await findGpu(options))).requestAdapter(wish);
-  // Drivers without their hardware find nothing; then a software one will do.
-  if (adapter === null && options.gpu === undefined && isNode() && useSoftwareDriver())
+  // Drivers without their hardware find nothing; then a software one will do. A caller at the same time may have named it.
+  if (
+    adapter === null &&
+    options.gpu === undefined &&
+    isNode() &&
+    (useSoftwareDriver() || namedDriver() !== driver)
+  )
     adapter = await (await findGpu(options)).requestAdapter(wish);
   if (adapter === null) throw noAdapter('WebGPU is there, but it found no adapter');
   return adapter;
