@@ -47,7 +47,8 @@ function sanitizerEnv() {
 
 /** A phase: its name, vitest's arguments, and what differs in its environment. */
 function phases(full, graphics) {
-  if (graphics) return [{ name: 'graphics processors (test/gpu)', args: ['test/gpu'] }];
+  if (graphics)
+    return [{ name: 'graphics processors and hand-over', args: ['src/gpu', 'test/gpu', 'test/interop'] }];
   const short = [
     { name: 'default suite', args: [] },
     { name: 'reference kernels (SKEIN_NATIVE=0)', args: opTests, env: { SKEIN_NATIVE: '0' } },
@@ -56,7 +57,8 @@ function phases(full, graphics) {
   const long = ['--config', 'vitest.full.config.ts'];
   // What workers say to each other and what graphics processors compute does not depend on the kernels' level or on
   // threads, and takes long.
-  const alone = ['--exclude', 'test/dist/**', '--exclude', 'test/gpu/**'];
+  const apart = ['test/dist/**', 'test/gpu/**', 'test/interop/**', 'src/gpu/**'];
+  const alone = apart.flatMap((pattern) => ['--exclude', pattern]);
   return [
     short[0],
     { ...short[1], args: alone },

@@ -12,6 +12,7 @@ import { makeEvents, makeRig } from '../../temporal/stream.js';
 import { equal, ok } from '../cases/assert.js';
 import type { GpuCase } from '../cases/case.js';
 import { allCases } from '../cases/index.js';
+import { handOverCases } from './hand-over.js';
 
 const numNodes = 60;
 const labels = Int32Array.from({ length: numNodes }, (_, v) => v % 2);
@@ -95,4 +96,4 @@ const partCases: readonly GpuCase[] = [
   { group: 'browser', name: 'trains a temporal model with memory', run: trainsTemporal },
 ];
 
-export const browserCases: readonly GpuCase[] = [...partCases, ...allCases];
+export const browserCases: readonly GpuCase[] = [...partCases, ...handOverCases, ...allCases];
