@@ -5,10 +5,17 @@ import { type Kernels, referenceKernels } from '../../native/index.js';
 import { DeviceError } from '../../util/errors.js';
 import type { Compute } from './compute.js';
 import { elementwiseKernels } from './kernels/elementwise.js';
+import { gemmKernels } from './kernels/gemm.js';
 import { layoutKernels } from './kernels/layout.js';
+import { reduceKernels } from './kernels/reduce.js';
 
 export function kernelTable(compute: Compute): Kernels {
-  const table: Partial<Kernels> = { ...elementwiseKernels(compute), ...layoutKernels(compute) };
+  const table: Partial<Kernels> = {
+    ...elementwiseKernels(compute),
+    ...layoutKernels(compute),
+    ...gemmKernels(compute),
+    ...reduceKernels(compute),
+  };
   const absent = Object.keys(referenceKernels).filter((name) => !Object.hasOwn(table, name));
   const refusals = absent.map((name) => [
     name,

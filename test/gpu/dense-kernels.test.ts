@@ -1,0 +1,178 @@
+/**
+ * Kernels of the graphics processor against their twins where the operations' case tables do not reach: sizes that take
+ * several tiles, parts or workgroups, in every layout, and twice with the same bits.
+ */
+import { enableWebGpu, type GpuDevice, openGpuDevice, type WebGpuTensorDevice } from 'skein/gpu';
+import { type Kernels, reduceCode, referenceKernels, type TypedArray } from 'skein/native';
+import { Random } from 'skein/util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+let gpu: GpuDevice;
+let device: WebGpuTensorDevice;
+beforeAll(async () => {
+  gpu = await openGpuDevice();
+  device = await enableWebGpu(gpu);
+});
+afterAll(() => {
+  device.release();
+  gpu.destroy();
+});
+
+const random = new Random(11);
+
+function floats(n: number): Float32Array {
+  return Float32Array.from({ length: n }, () => random.nextFloat() * 2 - 1);
+}
+
+/** Runs a kernel on both sides; `out` names the arguments that it writes. Returns the device's values. */
+async function both(
+  name: keyof Kernels,
+  args: readonly unknown[],
+  out: readonly number[],
+): Promise<TypedArray[]> {
+  const isDevice = (value: unknown): value is TypedArray =>
+    value instanceof Float32Array || value instanceof Uint8Array;
+  const memory = new Map<unknown, ReturnType<WebGpuTensorDevice['allocate']>>();
+  const held = args.map((value, i) => {
+    if (!isDevice(value) && !out.includes(i)) return value;
+    const data = value as TypedArray;
+    const array = device.allocate(
+      data instanceof Float32Array ? 'f32' : data instanceof Int32Array ? 'i32' : 'u8',
+      data.length,
+    );
+    device.upload(array, data);
+    memory.set(i, array);
+    return array;
+  });
+  (device.kernels[name] as (...a: unknown[]) => void)(...held);
+  const results = await Promise.all(out.map((i) => device.download(memory.get(i) as never)));
+  for (const array of memory.values()) array.release();
+  (referenceKernels[name] as (...a: unknown[]) => void)(...args);
+  for (const [k, i] of out.entries()) expect(worst(results[k], args[i] as TypedArray)).toBeLessThan(1e-4);
+  return results;
+}
+
+/** Largest difference relative to max(1, |wanted|). */
+function worst(actual: TypedArray, wanted: TypedArray): number {
+  let largest = actual.length === wanted.length ? 0 : Infinity;
+  for (let i = 0; i < wanted.length; i++) {
+    if (Object.is(actual[i], wanted[i])) continue;
+    const error = Math.abs(actual[i] - wanted[i]) / Math.max(1, Math.abs(wanted[i]));
+    largest = error <= largest ? largest : error;
+  }
+  return largest;
+}
+
+describe('gemm on webgpu', () => {
+  const sizes = [
+    [130, 70, 33],
+    [300, 7, 40],
+    [5, 200, 21],
+    [3, 4, 5],
+    [65, 65, 0],
+  ];
+  const layouts = [false, true].flatMap((a) => [false, true].map((b) => [a, b] as const));
+  for (const [m, n, k] of sizes) {
+    it.each(layouts)(`${m}×${n}×${k}, transposed %s %s`, async (transA, transB) => {
+      for (const accumulate of [false, true]) {
+        const bias = accumulate ? null : floats(n);
+        const args = [floats(m * k), floats(k * n), bias, floats(m * n), m, n, k, transA, transB, accumulate];
+        await both('gemm', args, [3]);
+      }
+    });
+  }
+
+  it('cuts a long sum into parts, with equal bits every time', async () => {
+    const [m, n, k] = [9, 33, 3001];
+    const args = [floats(m * k), floats(k * n), floats(n), floats(m * n), m, n, k, true, false, true];
+    const copy = args.map((value) => (value instanceof Float32Array ? value.slice() : value));
+    const [first] = await both('gemm', args, [3]);
+    const [second] = await both('gemm', copy, [3]);
+    expect(second).toEqual(first);
+  });
+
+  it('keeps a row independent of the others', async () => {
+    const [m, n, k] = [200, 40, 50];
+    const a = floats(m * k);
+    const b = floats(k * n);
+    const [all] = await both(
+      'gemm',
+      [a, b, null, new Float32Array(m * n), m, n, k, false, false, false],
+      [3],
+    );
+    const some = a.slice(0, 3 * k);
+    const [few] = await both(
+      'gemm',
+      [some, b, null, new Float32Array(3 * n), 3, n, k, false, false, false],
+      [3],
+    );
+    expect(few).toEqual(all.slice(0, 3 * n));
+  });
+
+  it('batches', async () => {
+    for (const [transA, transB] of layouts) {
+      const args = [
+        floats(7 * 20 * 9),
+        floats(7 * 9 * 18),
+        floats(7 * 20 * 18),
+        7,
+        20,
+        18,
+        9,
+        transA,
+        transB,
+        false,
+      ];
+      await both('gemmBatched', args, [2]);
+    }
+  });
+
+  it('pairs, forward and backward', async () => {
+    const [m, n, k1, k2] = [700, 10, 12, 5];
+    const [a1, a2] = [floats(m * k1), floats(m * k2)];
+    const y = floats(m * n);
+    await both('gemmPair', [a1, floats(n * k1), k1, a2, floats(n * k2), k2, floats(n), y, m, n, true], [7]);
+    for (const passed of [y, null]) {
+      const out = [new Float32Array(n * k1), new Float32Array(n * k2), new Float32Array(n)];
+      await both(
+        'gemmPairBackward',
+        [floats(m * n), passed, a1, out[0], k1, a2, out[1], k2, out[2], m, n],
+        [3, 6, 8],
+      );
+    }
+  });
+});
+
+describe('reductions on webgpu', () => {
+  const shapes = [
+    [1, 9000, 1],
+    [3, 5000, 1],
+    [1, 3000, 5],
+    [2, 700, 3],
+    [70, 65, 300],
+    [2, 0, 3],
+  ];
+  it.each(shapes)('[%i, %i, %i]', async (outer, mid, inner) => {
+    const x = floats(outer * mid * inner);
+    for (const op of Object.values(reduceCode)) {
+      if (mid === 0 && op >= reduceCode.max) continue;
+      await both('reduce', [op, x, new Float32Array(outer * inner), outer, mid, inner], [2]);
+      if (mid === 0 || op < reduceCode.max) continue;
+      const [index] = await both('argReduce', [op, x, new Int32Array(outer * inner), outer, mid, inner], [2]);
+      await both('argScatter', [floats(outer * inner), index, x.slice(), outer, mid, inner], [2]);
+    }
+  });
+
+  it('lets NaN win, the first of equals too', async () => {
+    const x = new Float32Array(600).fill(2);
+    await both('argReduce', [reduceCode.max, x, new Int32Array(1), 1, 600, 1], [2]);
+    x[300] = NaN;
+    x[400] = NaN;
+    for (const op of [reduceCode.max, reduceCode.min]) {
+      await both('reduce', [op, x, new Float32Array(1), 1, 600, 1], [2]);
+      await both('argReduce', [op, x, new Int32Array(1), 1, 600, 1], [2]);
+      await both('reduce', [op, x, new Float32Array(2), 1, 300, 2], [2]);
+      await both('argReduce', [op, x, new Int32Array(12), 2, 50, 6], [2]);
+    }
+  });
+});
