@@ -176,3 +176,78 @@ describe('reductions on webgpu', () => {
     }
   });
 });
+
+describe('rows on webgpu', () => {
+  const ids = (n: number, rows: number): Int32Array =>
+    Int32Array.from({ length: n }, () => random.nextInt(rows));
+
+  it('gathers, puts and leaves room beside', async () => {
+    const some = ids(40, 9);
+    const x = floats(9 * 5);
+    await both('gatherRows', [x, some, new Float32Array(40 * 5), 40, 20], [2]);
+    await both('gatherRows', [new Uint8Array(9 * 5).fill(3), some, new Uint8Array(40 * 5), 40, 5], [2]);
+    some[3] = -1;
+    await both('gatherRowsBeside', [x, some, floats(40 * 7), 40, 20, 28], [2]);
+    await both('putRows', [floats(3 * 5), Int32Array.of(8, 0, 4), x, 3, 20], [2]);
+  });
+
+  it.each([
+    [50, 20, 3],
+    [30, 100000, 2],
+    [3000, 4, 5],
+    [0, 4, 5],
+  ])('adds %i rows to %i of width %i', async (n, rows, width) => {
+    const some = ids(n, rows);
+    const src = floats(n * width);
+    const [first] = await both('scatterAddRows', [some, src, floats(rows * width), n, rows, width], [2]);
+    expect(first.length).toBe(rows * width);
+    await both('sumRows', [some, src, floats(rows * width), n, rows, width], [2]);
+  });
+
+  it('reduces long and empty segments', async () => {
+    const offsets = Int32Array.of(0, 0, 2000, 2003, 2003, 2100);
+    const x = floats(2100 * 3);
+    for (const op of Object.values(reduceCode)) {
+      const arg = op < reduceCode.max ? null : new Int32Array(15);
+      await both('segmentReduce', [op, x, offsets, floats(15), arg, 5, 3], arg === null ? [3] : [3, 4]);
+      const gradient = [op, floats(15), offsets, arg, floats(2100 * 3), 5, 3];
+      await both('segmentReduceBackward', gradient, arg === null ? [4] : [3, 4]);
+    }
+  });
+});
+
+describe('optimiser steps on webgpu', () => {
+  const n = 300;
+  const positive = (): Float32Array => floats(n).map(Math.abs);
+  const ids = Int32Array.from({ length: 20 }, (_, i) => (i * 7) % 60);
+
+  it('sgd', async () => {
+    for (const [nesterov, first] of [
+      [false, true],
+      [false, false],
+      [true, false],
+    ])
+      await both(
+        'sgdStep',
+        [floats(n), floats(n), floats(n), n, 0.1, 0.9, 0.2, 0.01, nesterov, first],
+        [0, 2],
+      );
+    await both('sgdStep', [floats(n), floats(n), null, n, 0.1, 0, 0, 0.01, false, true], [0]);
+    await both('sgdStepRows', [floats(n), ids, floats(100), floats(n), 20, 5, 0.1, 0.9, 0.01], [0, 3]);
+  });
+
+  it('adagrad', async () => {
+    await both('adagradStep', [floats(n), floats(n), positive(), n, 0.1, 1e-8, 0.01], [0, 2]);
+    await both('adagradStepRows', [floats(n), ids, floats(100), positive(), 20, 5, 0.1, 1e-8, 0.01], [0, 3]);
+  });
+
+  it.each([true, false])('adam, decoupled %s', async (decoupled) => {
+    const rest = [0.1, 0.9, 0.999, 1e-8, 0.01, decoupled, 0.271, 0.002997];
+    await both('adamStep', [floats(n), floats(n), floats(n), positive(), n, ...rest], [0, 2, 3]);
+    await both(
+      'adamStepRows',
+      [floats(n), ids, floats(100), floats(n), positive(), 20, 5, ...rest],
+      [0, 3, 4],
+    );
+  });
+});

@@ -7,7 +7,10 @@ import type { Compute } from './compute.js';
 import { elementwiseKernels } from './kernels/elementwise.js';
 import { gemmKernels } from './kernels/gemm.js';
 import { layoutKernels } from './kernels/layout.js';
+import { optimKernels } from './kernels/optim.js';
 import { reduceKernels } from './kernels/reduce.js';
+import { rowKernels } from './kernels/rows.js';
+import { segmentKernels } from './kernels/segment.js';
 
 export function kernelTable(compute: Compute): Kernels {
   const table: Partial<Kernels> = {
@@ -15,6 +18,9 @@ export function kernelTable(compute: Compute): Kernels {
     ...layoutKernels(compute),
     ...gemmKernels(compute),
     ...reduceKernels(compute),
+    ...rowKernels(compute),
+    ...segmentKernels(compute),
+    ...optimKernels(compute),
   };
   const absent = Object.keys(referenceKernels).filter((name) => !Object.hasOwn(table, name));
   const refusals = absent.map((name) => [
