@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OpCase } from '../ops/case.js';
 import { elementwiseCases } from '../ops/cases/elementwise.js';
 import { networkCases } from '../ops/cases/network.js';
+import { scoringCases } from '../ops/cases/scoring.js';
 import { structureCases } from '../ops/cases/structure.js';
 import { evaluate, makeInputs, worstError } from '../ops/check.js';
 
@@ -61,7 +62,7 @@ async function compare(spec: OpCase, strided: boolean): Promise<void> {
   }
 }
 
-const cases = [...elementwiseCases, ...structureCases, ...networkCases];
+const cases = [...elementwiseCases, ...structureCases, ...networkCases, ...scoringCases];
 const names = [...new Set(cases.map((c) => c.op))];
 const byOp = names.map((op) => [op, cases.filter((c) => c.op === op)] as const);
 

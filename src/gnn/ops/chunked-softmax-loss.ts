@@ -3,7 +3,7 @@
  * scores are dot products. The gradients are made in the same pass over the scores, while these are in the cache, and
  * handed out by backward; a second backward pass through the same graph computes them again.
  */
-import { type FloatArray, kernels, reduceCode } from '../../native/index.js';
+import { binaryCode, kernels, reduceCode } from '../../native/index.js';
 import { formatShape, Tensor } from '../../tensor/index.js';
 import { builtinOp } from '../../tensor/op.js';
 import { checkIds, checkSameFloat, checkShapeIs, packed, zerosLike } from '../../tensor/ops/common.js';
@@ -48,7 +48,7 @@ const chunkedSoftmaxLossOp = builtinOp<Attributes>({
   forward(ctx, inputs, attributes) {
     const made = ctx.recording ? gradientsFor(inputs, ctx.needs(0)) : null;
     const total = Tensor.allocate(inputs[0].dtype, []);
-    total.floats[0] = run(inputs, attributes, made);
+    run(inputs, attributes, made, total);
     attributes.ready = made;
     ctx.save(...inputs);
     return total;
@@ -58,12 +58,11 @@ const chunkedSoftmaxLossOp = builtinOp<Attributes>({
     attributes.ready = null;
     if (gradients === null || gradients.some((t) => t?.isDisposed)) {
       gradients = gradientsFor(ctx.saved, ctx.needs(0));
-      run(ctx.saved, attributes, gradients);
+      run(ctx.saved, attributes, gradients, Tensor.allocate(gy.dtype, []));
     }
-    const factor = packed(gy)[0];
     return gradients.map((g, i) => {
       if (g === null || !ctx.needs(i)) return null;
-      if (factor !== 1) kernels().scale(g.floats, g.size, factor);
+      scaleBy(g, gy);
       return g;
     });
   },
@@ -75,11 +74,16 @@ function gradientsFor([rows, ...others]: readonly Tensor[], needsRows: boolean):
   return [needsRows ? zerosLike(rows.dtype, rows.shape) : null, ...made];
 }
 
-/** The reduced loss of all sides; fills `made` when it is there. */
-function run(inputs: readonly Tensor[], { sides, chunks, mean }: Attributes, made: Gradients | null): number {
+/** The reduced loss of all sides into `total`; fills `made` when it is there. */
+function run(
+  inputs: readonly Tensor[],
+  { sides, chunks, mean }: Attributes,
+  made: Gradients | null,
+  total: Tensor,
+): void {
   const rows = packed(inputs[0]);
   const [rowCount, width] = inputs[0].shape;
-  let total = 0;
+  const parts: LossPart[] = [];
   for (const [i, { negatives, mask }] of sides.entries()) {
     const [query, target] = inputs.slice(1 + 2 * i);
     const edges = query.shape[0];
@@ -103,16 +107,54 @@ function run(inputs: readonly Tensor[], { sides, chunks, mean }: Attributes, mad
       negatives.length / chunks,
       scale,
     );
-    total += scale * sumOf(losses.floats, edges);
-    losses.dispose();
+    parts.push({ losses, scale });
   }
-  return total;
+  addUp(parts, total);
+  for (const { losses } of parts) losses.dispose();
 }
 
-export function sumOf(values: FloatArray, n: number): number {
-  const out = values instanceof Float32Array ? new Float32Array(1) : new Float64Array(1);
-  kernels().reduce(reduceCode.sum, values, out, 1, n, 1);
-  return out[0];
+/** Losses of edges, and what they count. */
+interface LossPart {
+  readonly losses: Tensor;
+  readonly scale: number;
+}
+
+/** total = Σ scale · Σ losses. */
+export function addUp(parts: readonly LossPart[], total: Tensor): void {
+  if (total.device !== null) {
+    addUpOnDevice(parts, total);
+    return;
+  }
+  let sum = 0;
+  for (const { losses, scale } of parts) {
+    const out = losses.dtype === 'f32' ? new Float32Array(1) : new Float64Array(1);
+    kernels().reduce(reduceCode.sum, losses.floats, out, 1, losses.size, 1);
+    sum += scale * out[0];
+  }
+  total.floats[0] = sum;
+}
+
+/** The same without looking at a value. */
+function addUpOnDevice(parts: readonly LossPart[], total: Tensor): void {
+  kernels().fill(total.floats, 1, 0);
+  for (const { losses, scale } of parts) {
+    const sum = Tensor.allocate(total.dtype, []);
+    if (losses.size === 0) kernels().fill(sum.floats, 1, 0);
+    else kernels().reduce(reduceCode.sum, losses.floats, sum.floats, 1, losses.size, 1);
+    kernels().axpy(scale, sum.floats, total.floats, 1);
+    sum.dispose();
+  }
+}
+
+/** Multiplies a gradient that forward made by the loss's own, in place. */
+export function scaleBy(g: Tensor, gy: Tensor): void {
+  if (g.device !== null) {
+    const once = Int32Array.of(1, g.size, 1, 0);
+    kernels().binary(binaryCode.mul, g.floats, packed(gy), g.floats, g.size, once);
+    return;
+  }
+  const factor = packed(gy)[0];
+  if (factor !== 1) kernels().scale(g.floats, g.size, factor);
 }
 
 /** The loss of all edges of one direction: query [B, d], target [B, d], rows [U, d] → a scalar. */

@@ -9,11 +9,12 @@ import { builtinOp } from '../../tensor/op.js';
 import { checkIds, checkSameFloat, checkShapeIs, packed } from '../../tensor/ops/common.js';
 import { expected, ShapeError } from '../../util/errors.js';
 import {
+  addUp,
   type ChunkedLossOptions,
   checkMask,
   isMean,
   type NegativeMask,
-  sumOf,
+  scaleBy,
 } from './chunked-softmax-loss.js';
 import { checkMatrix, checkNegatives } from './scores.js';
 
@@ -70,9 +71,7 @@ const edgeSoftmaxLossOp = builtinOp<Attributes>({
       const needs = ctx.saved.map((_, i) => ctx.needs(i));
       made = run(ctx.saved, attributes, needs, Tensor.allocate(gy.dtype, []));
     }
-    const factor = packed(gy)[0];
-    for (const g of [made?.rows, ...(made?.relations ?? [])])
-      if (g && factor !== 1) kernels().scale(g.floats, g.size, factor);
+    for (const g of [made?.rows, ...(made?.relations ?? [])]) if (g) scaleBy(g, gy);
     const tables = ctx.saved.slice(1).map((table, side) => {
       const g = made?.relations[side] ?? null;
       return g === null ? null : rowsOfTable(table, attributes.relations as Int32Array, g);
@@ -143,7 +142,7 @@ function run(
     );
     at += counts[i];
   }
-  total.floats[0] = scale * sumOf(losses.floats, sides.length * edges);
+  addUp([{ losses, scale }], total);
   losses.dispose();
   if (gRead === null) return null;
   const gRows = needs?.[0] ? Tensor.allocate(rows.dtype, rows.shape) : null;

@@ -11,6 +11,8 @@ import { optimKernels } from './kernels/optim.js';
 import { reduceKernels } from './kernels/reduce.js';
 import { rowKernels } from './kernels/rows.js';
 import { segmentKernels } from './kernels/segment.js';
+import { scoreKernels } from './kernels/scores.js';
+import { softmaxLossKernels } from './kernels/softmax-loss.js';
 
 export function kernelTable(compute: Compute): Kernels {
   const table: Partial<Kernels> = {
@@ -21,6 +23,8 @@ export function kernelTable(compute: Compute): Kernels {
     ...rowKernels(compute),
     ...segmentKernels(compute),
     ...optimKernels(compute),
+    ...scoreKernels(compute),
+    ...softmaxLossKernels(compute),
   };
   const absent = Object.keys(referenceKernels).filter((name) => !Object.hasOwn(table, name));
   const refusals = absent.map((name) => [
