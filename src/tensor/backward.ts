@@ -197,7 +197,7 @@ class Pass {
   }
 
   #sumAny(a: Gradient, b: Gradient): Gradient {
-    if (a instanceof SparseRows && b instanceof SparseRows) return a.concat(b);
+    if (a instanceof SparseRows && b instanceof SparseRows) return joined(a, b);
     return this.#sum(densify(a), b);
   }
 
@@ -210,6 +210,7 @@ class Pass {
     }
     if (b instanceof SparseRows) {
       b.addTo(total.floats);
+      b.dispose();
       return total;
     }
     const rows = b instanceof Tensor ? b : b.rows;
@@ -339,9 +340,10 @@ function storeLeafGradient(leaf: Tensor, gradient: Tensor | SparseRows, seenByUs
   if (gradient instanceof SparseRows) {
     if (before !== null) {
       gradient.addTo(before.floats);
+      gradient.dispose();
       before.storage.version++;
     } else {
-      leaf.sparseGrad = leaf.sparseGrad === null ? gradient : leaf.sparseGrad.concat(gradient);
+      leaf.sparseGrad = leaf.sparseGrad === null ? gradient : joined(leaf.sparseGrad, gradient);
     }
     return;
   }
@@ -349,6 +351,7 @@ function storeLeafGradient(leaf: Tensor, gradient: Tensor | SparseRows, seenByUs
     const total = exclusive(gradient);
     total.kept = true;
     leaf.sparseGrad?.addTo(total.floats);
+    leaf.sparseGrad?.dispose();
     leaf.sparseGrad = null;
     leaf.setOwnGrad(total, seenByUser);
     return;
@@ -375,6 +378,7 @@ function densify(gradient: Gradient): Tensor {
   kernels().fill(dense.floats, dense.size, 0);
   if (gradient instanceof SparseRows) {
     gradient.addTo(dense.floats);
+    gradient.dispose();
     return dense;
   }
   const strides = contiguousStrides(shape);
@@ -383,7 +387,15 @@ function densify(gradient: Gradient): Tensor {
   return dense;
 }
 
+/** Both, one after the other, in place of the two. */
+function joined(a: SparseRows, b: SparseRows): SparseRows {
+  const both = a.concat(b);
+  a.dispose();
+  b.dispose();
+  return both;
+}
+
 function discard(gradient: Gradient | null): void {
-  if (gradient instanceof Tensor) gradient.dispose();
+  if (gradient instanceof Tensor || gradient instanceof SparseRows) gradient.dispose();
   else if (gradient instanceof RowRange) gradient.rows.dispose();
 }

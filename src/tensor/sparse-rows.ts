@@ -1,10 +1,12 @@
 /**
  * A gradient that is zero except in some rows: what a row lookup produces. Ids may repeat until `coalesce`.
  *
- * Ids are checked whenever rows are added up by them, because the arrays are open to the user and kernels trust ids.
+ * Ids are checked whenever rows are added up by them, because the arrays are open to the user and kernels trust ids. On a
+ * device the rows are its memory, which whoever holds the gradient last gives back with `dispose`; ids are always here.
  */
 import { type FloatArray, kernels } from '../native/index.js';
 import { expected, ShapeError, ValueError } from '../util/errors.js';
+import { type DeviceArray, onDevice, type TensorDevice } from './device.js';
 import type { FloatDType } from './dtype.js';
 import type { Shape } from './shape.js';
 
@@ -12,21 +14,24 @@ export class SparseRows {
   /** Shape of the dense gradient this stands for; the first axis is indexed by `ids`. */
   readonly shape: Shape;
   readonly ids: Int32Array;
-  /** One row per id, `width` values each. */
+  /** One row per id, `width` values each; on a device only its kernels can read them. */
   readonly rows: FloatArray;
   readonly width: number;
+  /** null: the CPU. */
+  readonly device: TensorDevice | null;
 
-  constructor(shape: Shape, ids: Int32Array, rows: FloatArray) {
+  constructor(shape: Shape, ids: Int32Array, rows: FloatArray, device: TensorDevice | null = null) {
     if (!Array.isArray(shape) || shape.length === 0)
       throw new ShapeError(expected('SparseRows', 'at least one axis', 'shape', shape));
     if (!(ids instanceof Int32Array))
       throw new ValueError(expected('SparseRows', 'an Int32Array', 'ids', ids));
-    if (!(rows instanceof Float32Array) && !(rows instanceof Float64Array)) {
+    if (device === null && !(rows instanceof Float32Array) && !(rows instanceof Float64Array)) {
       throw new ValueError(expected('SparseRows', 'a Float32Array or Float64Array', 'rows', rows));
     }
     this.shape = shape;
     this.ids = ids;
     this.rows = rows;
+    this.device = device;
     this.width = shape.slice(1).reduce((product, d) => product * d, 1);
     if (rows.length !== ids.length * this.width) {
       throw new ShapeError(
@@ -41,25 +46,28 @@ export class SparseRows {
     this.#checkIds();
   }
 
+  /** With a copy of the first values of `source`, in memory of its own. @internal */
+  static copying(shape: Shape, ids: Int32Array, source: FloatArray, device: TensorDevice | null): SparseRows {
+    const width = shape.slice(1).reduce((product, d) => product * d, 1);
+    const rows = allocate(device, source, ids.length * width);
+    copy(device, source, rows, ids.length * width);
+    return new SparseRows(shape, ids, rows, device);
+  }
+
   get dtype(): FloatDType {
-    return this.rows instanceof Float32Array ? 'f32' : 'f64';
+    return this.rows instanceof Float64Array ? 'f64' : 'f32';
   }
 
   /** The same gradient with ascending ids, each once. */
   coalesce(): SparseRows {
     this.#checkIds();
+    const { device, width } = this;
     const ids = new Int32Array(this.ids.length);
-    const rows = sameKind(this.rows, this.rows.length);
-    const count = kernels().coalesceRows(
-      this.ids,
-      this.rows,
-      ids,
-      rows,
-      this.ids.length,
-      this.shape[0],
-      this.width,
+    const rows = allocate(device, this.rows, this.rows.length);
+    const count = onDevice(device, () =>
+      kernels().coalesceRows(this.ids, this.rows, ids, rows, this.ids.length, this.shape[0], width),
     );
-    return new SparseRows(this.shape, ids.subarray(0, count), rows.subarray(0, count * this.width));
+    return new SparseRows(this.shape, ids.subarray(0, count), rows.subarray(0, count * width), device);
   }
 
   /** Both gradients, one after the other. */
@@ -67,20 +75,28 @@ export class SparseRows {
     const ids = new Int32Array(this.ids.length + other.ids.length);
     ids.set(this.ids);
     ids.set(other.ids, this.ids.length);
-    const rows = sameKind(this.rows, this.rows.length + other.rows.length);
-    rows.set(this.rows);
-    rows.set(other.rows, this.rows.length);
-    return new SparseRows(this.shape, ids, rows);
+    const [own, theirs] = [this.rows.length, other.rows.length];
+    const rows = allocate(this.device, this.rows, own + theirs);
+    copy(this.device, this.rows, rows, own);
+    copy(this.device, other.rows, rows.subarray(own), theirs);
+    return new SparseRows(this.shape, ids, rows, this.device);
   }
 
   /** Adds the rows to a dense gradient. */
   addTo(dense: FloatArray): void {
     this.#checkIds();
-    kernels().scatterAddRows(this.ids, this.rows, dense, this.ids.length, this.shape[0], this.width);
+    onDevice(this.device, () =>
+      kernels().scatterAddRows(this.ids, this.rows, dense, this.ids.length, this.shape[0], this.width),
+    );
+  }
+
+  /** Gives memory of a device back; on the CPU nothing happens. */
+  dispose(): void {
+    if (this.device !== null) (this.rows as unknown as DeviceArray).release();
   }
 
   #checkIds(): void {
-    const bad = kernels().findOutOfRange(this.ids, this.ids.length, 0, this.shape[0]);
+    const bad = onDevice(null, () => kernels().findOutOfRange(this.ids, this.ids.length, 0, this.shape[0]));
     if (bad < 0) return;
     throw new ValueError(
       expected(
@@ -93,6 +109,13 @@ export class SparseRows {
   }
 }
 
-function sameKind(like: FloatArray, length: number): FloatArray {
-  return like instanceof Float32Array ? new Float32Array(length) : new Float64Array(length);
+function allocate(device: TensorDevice | null, like: FloatArray, length: number): FloatArray {
+  if (device !== null) return device.allocate('f32', length) as unknown as FloatArray;
+  return like instanceof Float64Array ? new Float64Array(length) : new Float32Array(length);
+}
+
+function copy(device: TensorDevice | null, from: FloatArray, to: FloatArray, length: number): void {
+  if (device === null) to.set(from.length === length ? from : from.subarray(0, length));
+  else if (length > 0)
+    onDevice(device, () => kernels().copyStrided(from, to, 4, Int32Array.of(1, length, 1, 1)));
 }

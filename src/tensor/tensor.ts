@@ -275,7 +275,8 @@ export class Tensor extends Scoped {
     if (this.#grad !== null && !this.#gradSeen) this.#grad.dispose();
     this.#grad = null;
     this.#gradSeen = false;
-    this.sparseGrad = null;
+    this.#sparseGrad?.dispose();
+    this.#sparseGrad = null;
   }
 
   // --- life ----------------------------------------------------------------------------------------------------------

@@ -94,7 +94,7 @@ function rowsOfTable(table: Tensor, relations: Int32Array, g: Tensor): SparseRow
     table.shape[0],
     width,
   );
-  const sparse = new SparseRows(table.shape, ids.slice(0, distinct), sums.floats.slice(0, distinct * width));
+  const sparse = SparseRows.copying(table.shape, ids.slice(0, distinct), sums.floats, g.device);
   sums.dispose();
   g.dispose();
   return sparse;

@@ -4,14 +4,15 @@
 import { type Kernels, referenceKernels } from '../../native/index.js';
 import { DeviceError } from '../../util/errors.js';
 import type { Compute } from './compute.js';
+import { coalesceKernels } from './kernels/coalesce-rows.js';
 import { elementwiseKernels } from './kernels/elementwise.js';
 import { gemmKernels } from './kernels/gemm.js';
 import { layoutKernels } from './kernels/layout.js';
 import { optimKernels } from './kernels/optim.js';
 import { reduceKernels } from './kernels/reduce.js';
 import { rowKernels } from './kernels/rows.js';
-import { segmentKernels } from './kernels/segment.js';
 import { scoreKernels } from './kernels/scores.js';
+import { segmentKernels } from './kernels/segment.js';
 import { softmaxLossKernels } from './kernels/softmax-loss.js';
 
 export function kernelTable(compute: Compute): Kernels {
@@ -23,6 +24,7 @@ export function kernelTable(compute: Compute): Kernels {
     ...rowKernels(compute),
     ...segmentKernels(compute),
     ...optimKernels(compute),
+    ...coalesceKernels(compute),
     ...scoreKernels(compute),
     ...softmaxLossKernels(compute),
   };

@@ -59,7 +59,9 @@ interface HeldGradient {
 /** The gradient of a parameter as memory that may be written; none when it has no gradient. */
 function gradientOf(p: Tensor): HeldGradient[] {
   if (p.sparseGrad !== null) {
-    p.sparseGrad = p.sparseGrad.coalesce();
+    const before = p.sparseGrad;
+    p.sparseGrad = before.coalesce();
+    before.dispose();
     return [{ values: p.sparseGrad.rows, changed: () => {} }];
   }
   let dense = p.ownGrad;

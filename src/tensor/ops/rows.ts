@@ -2,7 +2,7 @@
  * Rows by id: lookup and its transpose, and reductions over consecutive rows. All deterministic: contributions to one
  * row are added in their order.
  */
-import { type FloatArray, kernels, type ReduceOp, reduceCode } from '../../native/index.js';
+import { kernels, type ReduceOp, reduceCode } from '../../native/index.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { dtypes } from '../dtype.js';
 import { builtinOp } from '../op.js';
@@ -42,7 +42,7 @@ const gatherRowsOp = builtinOp<GatherAttributes>({
   backward(ctx, gy, { ids, from, sparse }) {
     const g = packed(gy);
     // The rows outlive this pass inside the leaf's gradient, so they need memory that no scope recycles.
-    if (sparse && ctx.isLeaf(0)) return [new SparseRows(from, ids, g.slice() as FloatArray)];
+    if (sparse && ctx.isLeaf(0)) return [SparseRows.copying(from, ids, g, gy.device)];
     const gx = zerosLike(gy.dtype, from);
     kernels().scatterAddRows(ids, g, gx.floats, ids.length, from[0], sizeOf(from.slice(1)));
     return [gx];

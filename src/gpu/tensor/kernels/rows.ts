@@ -86,7 +86,8 @@ const clearRows = tensorProgram({
   body: 'dst[p.dst_at + i] = 0.0;',
 });
 
-function scatterAdd(
+/** dst[ids[i], :] += src[i, :], in ascending i; `ids` are in memory. */
+export function scatterAdd(
   c: Compute,
   where: string,
   ids: unknown,

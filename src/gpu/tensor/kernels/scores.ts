@@ -5,11 +5,11 @@
  * No sum is made with atomics: every element has one invocation that adds in ascending order. Gradients of rows that
  * several negatives name are first made for each negative, then added up by row in an order that the host works out.
  */
-import { type Kernels, nativeKernels, referenceKernels } from '../../../native/index.js';
+import type { Kernels } from '../../../native/index.js';
 import type { Compute } from '../compute.js';
-import type { GpuArray } from '../gpu-array.js';
 import { withTemporaries } from '../temporaries.js';
 import { tensorProgram } from '../tensor-program.js';
+import { scatterAdd } from './rows.js';
 
 /** One element's part of a score, the score, and its slope along the first of the two values; swapped for the second. */
 const scoreHelpers = /* wgsl */ `
@@ -166,34 +166,6 @@ const chunkedReadGradient = tensorProgram({
   out[p.out_at + i] = total;`,
 });
 
-const addByRow = tensorProgram({
-  name: 'addByRow',
-  arrays: ['read u32 offsets', 'read u32 order', 'read f32 x', 'write f32 y'],
-  params: ['n u32', 'width u32'],
-  body: /* wgsl */ `
-  let row = i / p.width;
-  var total = y[p.y_at + i];
-  for (var k = offsets[p.offsets_at + row]; k < offsets[p.offsets_at + row + 1u]; k++) {
-    total += x[p.x_at + order[p.order_at + k] * p.width + i % p.width];
-  }
-  y[p.y_at + i] = total;`,
-});
-
-/** y[ids[i], :] += x[i, :], in ascending i. */
-export function addRowsByIds(
-  c: Compute,
-  ids: Int32Array,
-  x: GpuArray,
-  y: unknown,
-  rows: number,
-  width: number,
-): void {
-  const offsets = new Int32Array(rows + 1);
-  const order = new Int32Array(ids.length);
-  (nativeKernels ?? referenceKernels).groupByKey(ids, offsets, order, ids.length, rows);
-  c.launch(addByRow, [offsets, order, x, y], [rows * width, width], rows * width);
-}
-
 /** out[i, j] = score(query[i], rows[negatives[c·n + j]]) with c the chunk of i. */
 export function scoreChunks(
   c: Compute,
@@ -252,7 +224,7 @@ export function scoreKernels(c: Compute): Partial<Kernels> {
         const read = chunks * n * width;
         const gRead = take.floats(read);
         c.launch(chunkedReadGradient, [...inputs, gRead], [read, op, width, size, n, edges], read);
-        addRowsByIds(c, negatives, gRead, gRows, rowCount, width);
+        scatterAdd(c, 'chunkedScores', negatives, gRead, gRows, chunks * n, rowCount, width);
       });
     },
   };

@@ -11,7 +11,8 @@ import type { Compute } from '../compute.js';
 import { type GpuArray, onGpu } from '../gpu-array.js';
 import { type Temporaries, withTemporaries } from '../temporaries.js';
 import { tensorProgram } from '../tensor-program.js';
-import { addRowsByIds, scoreChunks } from './scores.js';
+import { scatterAdd } from './rows.js';
+import { scoreChunks } from './scores.js';
 
 const invocations = 64;
 
@@ -290,7 +291,8 @@ function chunkedSoftmaxLoss(c: Compute): Kernels['chunkedSoftmaxLoss'] {
       if (gQuery === null || gTarget === null) return;
       const gRead = gRows === null ? null : take.floats(chunks * n * width);
       gradientsOfScores(c, shares, [query, target, rows, ids], gQuery, gTarget, gRead, sizes);
-      if (gRead !== null) addRowsByIds(c, negatives, gRead, gRows, rowCount, width);
+      if (gRead === null) return;
+      scatterAdd(c, 'chunkedSoftmaxLoss', negatives, gRead, gRows, chunks * n, rowCount, width);
     });
   };
 }
