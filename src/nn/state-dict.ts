@@ -3,7 +3,7 @@
  */
 import { kernels } from '../native/index.js';
 import { type DType, dtypes } from '../tensor/dtype.js';
-import { fromTypedArray, Tensor } from '../tensor/index.js';
+import { fromTypedArray, Tensor, unscoped } from '../tensor/index.js';
 import { writeValues } from '../tensor/move.js';
 import { formatShape, sameShape } from '../tensor/shape.js';
 import { ShapeError, StateError } from '../util/errors.js';
@@ -57,12 +57,17 @@ export function loadNamed(
     );
   }
   // Read all before writing any: a source may be disposed, or share memory with another target.
-  const values = [...sources].map(
-    ([target, source]) => [target, source.dataSync().slice(), source.dtype] as const,
-  );
-  for (const [target, data, dtype] of values)
-    copyValues(fromTypedArray(data, target.shape, { dtype }), target);
+  const copies = [...sources].map(([target, source]) => [target, unscoped(() => copyOf(source))] as const);
+  for (const [target, copy] of copies) {
+    copyValues(copy, target);
+    copy.dispose();
+  }
   return { missing, unexpected };
+}
+
+function copyOf(source: Tensor): Tensor {
+  if (source.device !== null) return source.detach().clone();
+  return fromTypedArray(source.dataSync().slice(), source.shape, { dtype: source.dtype });
 }
 
 function misfit(name: string, target: Tensor, source: unknown): string[] {

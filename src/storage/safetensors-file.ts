@@ -2,7 +2,7 @@
  * Tensors, models and checkpoints in safetensors files. Files are replaced atomically and hold data only: loading one never
  * runs code.
  *
- * Values are copied when a save is called, so training may go on while the file is written.
+ * Values are copied when a save is called, so training may go on while the file is written; those on a device are fetched.
  */
 
 import type { LoadOptions, LoadResult, Module, OptimizerState } from '../nn/index.js';
@@ -22,7 +22,15 @@ export async function saveTensors(
   tensors: Readonly<Record<string, Tensor>>,
   metadata: SafetensorsMetadata = {},
 ): Promise<void> {
-  await writeFileAtomic(checkPath(path), encodeSafetensors(tensors, metadata));
+  const isHere = Object.values(tensors).every((t) => t.device === null);
+  const values = isHere ? tensors : await inMemory(tensors);
+  await writeFileAtomic(checkPath(path), encodeSafetensors(values, metadata));
+}
+
+/** Copies in memory; all reads start at once, so that they see one moment. */
+async function inMemory(tensors: Readonly<Record<string, Tensor>>): Promise<Record<string, Tensor>> {
+  const fetched = Object.entries(tensors).map(async ([name, t]) => [name, await t.cpu()] as const);
+  return Object.fromEntries(await Promise.all(fetched));
 }
 
 /** The tensors of a file and its metadata. */
@@ -91,6 +99,8 @@ export async function saveCheckpoint(
   for (const [name, t] of Object.entries(state)) tensors.push([`state.${name}`, t]);
   const text = JSON.stringify({ version: 1, optimizer: optimizerState, extra });
   await saveTensors(path, Object.fromEntries(tensors), { [checkpointKey]: text });
+  // These handles of model and optimiser hold memory of their device.
+  for (const [name, t] of tensors) if (!name.startsWith('state.') && t.device !== null) t.dispose();
 }
 
 /** Loads what `saveCheckpoint` saved, and returns its `extra`. */
@@ -122,6 +132,8 @@ export async function loadCheckpoint<T = unknown>(
     // Both or neither: a model must not go on with another run's optimiser.
     model.loadStateDict(Object.fromEntries(before));
     throw error;
+  } finally {
+    for (const [, t] of before) t.dispose();
   }
   return saved.extra as T;
 }

@@ -9,7 +9,7 @@
  */
 import { type FloatArray, kernels } from '../../native/index.js';
 import type { SparseRows, Tensor } from '../../tensor/index.js';
-import { checkNumber, expected, ValueError } from '../../util/errors.js';
+import { checkNumber, DeviceError, expected, ValueError } from '../../util/errors.js';
 import { type BaseOptions, Optimizer, type OptimizerInput, type ParameterState } from './optimizer.js';
 
 export interface AdamOptions extends BaseOptions {
@@ -48,6 +48,7 @@ abstract class AdamBase extends Optimizer<AdamOptions> {
     const c1 = 1 - b1 ** state.step;
     const c2 = 1 - b2 ** state.step;
     if (o.amsgrad) {
+      refuseDevice(p);
       const most = this.stateOf(p, state, 'maxMeanSquare');
       for (let i = 0; i < g.length; i++)
         amsgradStep(p.floats, g, i, i, m, v, most, o, this.decoupled, c1, c2);
@@ -63,6 +64,7 @@ abstract class AdamBase extends Optimizer<AdamOptions> {
     const c1 = 1 - b1 ** state.step;
     const c2 = 1 - b2 ** state.step;
     if (o.amsgrad) {
+      refuseDevice(p);
       const most = this.stateOf(p, state, 'maxMeanSquare');
       for (const [r, id] of g.ids.entries()) {
         for (let j = 0; j < g.width; j++) {
@@ -90,6 +92,14 @@ abstract class AdamBase extends Optimizer<AdamOptions> {
       c2,
     );
   }
+}
+
+function refuseDevice(p: Tensor): void {
+  if (p.device === null) return;
+  throw new DeviceError(
+    `Adam: expected parameters in memory for amsgrad, got one on ${p.device.name}. Set amsgrad: false.`,
+    { reason: 'no-kernel' },
+  );
 }
 
 /** One element: position `at` of the parameter and its state, `from` of the gradient. */

@@ -3,11 +3,15 @@
  *
  * Subclasses give the defaults, the check of their options and the update of one parameter from a dense gradient or from
  * gradient rows (`sparseGrad`, coalesced). Values change in place; the tape refuses to differentiate through a graph
- * recorded before a step. A gradient of NaN is not looked for.
+ * recorded before a step. A gradient of NaN is not looked for. State lies where its parameter is: that of a parameter that
+ * has moved to a device follows it at the next step.
  */
-import type { FloatArray } from '../../native/index.js';
-import { type SparseRows, Tensor, unscoped, zeros } from '../../tensor/index.js';
-import { checkNumber, expected, StateError, ValueError } from '../../util/errors.js';
+import { type FloatArray, kernels } from '../../native/index.js';
+import { onDevice } from '../../tensor/device.js';
+import { type SparseRows, Tensor, unscoped } from '../../tensor/index.js';
+import { fetchInPlace, moveInPlace } from '../../tensor/move.js';
+import { packed } from '../../tensor/ops/common.js';
+import { checkNumber, DeviceError, expected, StateError, ValueError } from '../../util/errors.js';
 import { loadState, type OptimizerState, saveState } from './state.js';
 
 /** What every optimiser has; `lr` may be changed between steps. */
@@ -114,11 +118,17 @@ export abstract class Optimizer<O extends BaseOptions> {
       this.#states.set(p, state);
     }
     state.step++;
-    if (dense === null) {
-      this.updateRows(p, (p.sparseGrad as SparseRows).coalesce(), state, group);
-    } else {
-      this.updateDense(p, dense.dataSync() as FloatArray, state, group);
-    }
+    const own = state;
+    onDevice(p.device, () => {
+      if (dense !== null) {
+        const values = p.device === null ? (dense.dataSync() as FloatArray) : packed(dense);
+        this.updateDense(p, values, own, group);
+        return;
+      }
+      const rows = (p.sparseGrad as SparseRows).coalesce();
+      this.updateRows(p, rows, own, group);
+      rows.dispose();
+    });
     p.storage.version++;
   }
 
@@ -126,11 +136,27 @@ export abstract class Optimizer<O extends BaseOptions> {
   protected stateOf(p: Tensor, state: ParameterState, name: string, initial = 0): FloatArray {
     let t = state.tensors.get(name);
     if (t === undefined) {
-      t = unscoped(() => zeros(p.shape, { dtype: p.dtype }));
-      if (initial !== 0) t.floats.fill(initial);
+      t = unscoped(() => Tensor.allocate(p.dtype, p.shape, p.device));
+      kernels().fill(t.floats, t.size, initial);
       state.tensors.set(name, t);
     }
+    if (t.device !== p.device) this.#follow(t, p);
     return t.floats;
+  }
+
+  #follow(t: Tensor, p: Tensor): void {
+    if (p.device !== null && t.device === null) moveInPlace(t, p.device);
+    else
+      throw new DeviceError(
+        `${this.name}.step: expected its state where the parameter is (${p.device?.name ?? 'cpu'}), got it on ${t.device?.name}. Fetch it with \`await optimizer.cpu()\`.`,
+        { reason: 'wait' },
+      );
+  }
+
+  /** Fetches the state from a device, after `await module.cpu()`. */
+  async cpu(): Promise<this> {
+    for (const { tensors } of this.#states.values()) for (const t of tensors.values()) await fetchInPlace(t);
+    return this;
   }
 
   /** Forgets the gradients of all parameters. */

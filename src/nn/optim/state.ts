@@ -2,7 +2,7 @@
  * An optimiser's state as data: numbers that survive JSON, and tensors by name. Checked whole before it is applied.
  */
 
-import { Tensor, unscoped, zeros } from '../../tensor/index.js';
+import { Tensor, unscoped } from '../../tensor/index.js';
 import { formatShape, sameShape } from '../../tensor/shape.js';
 import { checkInteger, expected, ShapeError, StateError } from '../../util/errors.js';
 import { copyValues } from '../state-dict.js';
@@ -101,9 +101,9 @@ function knownOptions(group: AnyGroup, saved: Readonly<Record<string, unknown>>)
   return Object.fromEntries(names.map((key) => [key, saved[key]]));
 }
 
-/** A copy outside any scope, with the dtype of `like`. */
+/** A copy outside any scope, with the dtype of `like` and where that is. */
 function copyOf(source: Tensor, like: Tensor = source): Tensor {
-  const copy = unscoped(() => zeros(source.shape, { dtype: like.dtype }));
+  const copy = unscoped(() => Tensor.allocate(like.dtype, source.shape, like.device));
   copyValues(source, copy);
   return copy;
 }
