@@ -109,7 +109,8 @@ export class SparseMatrix {
   dropout(p: number): SparseMatrix {
     checkNumber('SparseMatrix.dropout', 'p', p, 0, 1);
     if (p === 0) return this;
-    const values = dropout(fromTypedArray(this.values), p, defaultRandom()).dataSync<Float32Array>();
+    // A copy: the tensor's memory is used again when a scope ends, while backward still needs the values.
+    const values = dropout(fromTypedArray(this.values), p, defaultRandom()).dataSync<Float32Array>().slice();
     return new SparseMatrix(this.adjacency, values);
   }
 

@@ -11,12 +11,15 @@ import {
 import {
   fromArray,
   fromTypedArray,
+  grad,
   leakyRelu,
   manualSeed,
   mul,
+  ones,
   rand,
   scope,
   type Tensor,
+  zeros,
 } from 'skein/tensor';
 import { ValueError } from 'skein/util';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -295,6 +298,18 @@ describe('SparseMatrix', () => {
     const zeros = values.filter((v) => v === 0).length;
     expect(Math.abs(zeros / 20000 - 0.25)).toBeLessThan(0.02);
     expect(values.every((v) => v === 0 || Math.abs(v - 4 / 3) < 1e-6)).toBe(true);
+  });
+
+  it('keeps what was dropped for the gradient when a scope ends', () => {
+    const wide = SparseMatrix.fromDense(fromTypedArray(new Float32Array(20000).fill(1), [20, 1000]));
+    const gradientOf = (run: (fn: () => Tensor) => Tensor): number[] => {
+      manualSeed(5);
+      const w = ones([1000, 2]).setRequiresGrad();
+      const y = run(() => wide.dropout(0.5).matmul(w));
+      for (let i = 0; i < 20; i++) zeros([20000]);
+      return [...(grad(y.sum(), [w])[0] as Tensor).dataSync()];
+    };
+    expect(gradientOf(scope)).toEqual(gradientOf((fn) => fn()));
   });
 
   it('refuses what does not fit', () => {
