@@ -12,6 +12,7 @@ import { type FloatDType, type Tensor, unscoped } from '../tensor/index.js';
 interface Normalisation {
   /** The graph to pass messages on: with explicit self loops where some exist already. */
   readonly graph: MessageGraph;
+  /** In memory. */
   readonly weight: Tensor | null;
   readonly srcScale: FloatArray;
   readonly dstScale: FloatArray;
@@ -24,7 +25,12 @@ const kept = new WeakMap<MessageGraph, Map<string, Normalisation>>();
 /** Â x with symmetric normalisation: x [Ns, F] to [Nd, F]. */
 export function propagate(graph: MessageGraph, x: Tensor, selfLoops = true): Tensor {
   const norm = normalisation(graph, x.dtype as FloatDType, selfLoops);
-  const { weight, srcScale, dstScale, self } = norm;
+  const { srcScale, dstScale, self } = norm;
+  const { device } = x;
+  const weight =
+    norm.weight === null || device === null
+      ? norm.weight
+      : norm.graph.slotWeights(x.dtype as FloatDType, device);
   return norm.graph.aggregate(x, { weight, srcScale, dstScale, self });
 }
 

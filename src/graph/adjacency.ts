@@ -3,9 +3,11 @@
  *
  * A *slot* is the place of an edge in the order by destination. Edges of one destination keep the order in which they
  * were given, so the lowest slot is the lowest edge id. Multi-edges, self loops and isolated nodes are kept. Never
- * changes after it is made; what is derived from it (CSR, degrees) is computed once and kept.
+ * changes after it is made; what is derived from it (CSR, degrees) is computed once and kept. All of it is in memory, and
+ * made by the CPU, even when features are on a device: its kernels keep copies of what they walk.
  */
 import { type FloatArray, kernels, type Offsets } from '../native/index.js';
+import { onDevice } from '../tensor/device.js';
 import { checkInteger, expected, ValueError } from '../util/errors.js';
 
 /** Edges by source: `indices` are destinations, `slots` the places of the same edges by destination. */
@@ -95,7 +97,11 @@ export class Adjacency {
 
   /** The same edges by source, sorted on first use. */
   out(): OutEdges {
-    if (this.#out !== null) return this.#out;
+    this.#out ??= onDevice(null, () => this.#bySource());
+    return this.#out;
+  }
+
+  #bySource(): OutEdges {
     const { numEdges, numSrc, indices } = this;
     if (numEdges >= idLimit)
       throw new ValueError(`Graph: edges by source need fewer than ${idLimit} edges, got ${numEdges}.`);
@@ -104,8 +110,7 @@ export class Adjacency {
     kernels().groupByKey(indices, offsets, slots, numEdges, numSrc);
     const destinations = new Int32Array(numEdges);
     kernels().gatherRows(this.destinations(), slots, destinations, numEdges, 4);
-    this.#out = { offsets, indices: destinations, slots };
-    return this.#out;
+    return { offsets, indices: destinations, slots };
   }
 
   /** The destination of each slot. */
@@ -176,15 +181,17 @@ export class Adjacency {
     if (slots === null) return { src: this.indices.slice(), dst: dst.slice() };
     const n = this.numEdges;
     const result = { src: new Int32Array(n), dst: new Int32Array(n) };
-    kernels().gatherRows(this.indices, slots, result.src, n, 4);
-    kernels().gatherRows(dst, slots, result.dst, n, 4);
+    onDevice(null, () => {
+      kernels().gatherRows(this.indices, slots, result.src, n, 4);
+      kernels().gatherRows(dst, slots, result.dst, n, 4);
+    });
     return result;
   }
 }
 
 /** Refuses ids outside [0, count), naming the first. */
 export function checkNodeIds(where: string, name: string, ids: Int32Array, count: number): void {
-  const bad = kernels().findOutOfRange(ids, ids.length, 0, count);
+  const bad = onDevice(null, () => kernels().findOutOfRange(ids, ids.length, 0, count));
   if (bad < 0) return;
   const range = count === 0 ? 'no ids (there are no nodes)' : `ids from 0 to ${count - 1}`;
   throw new ValueError(expected(where, range, name, `${ids[bad]} at position ${bad}`), {

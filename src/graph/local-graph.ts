@@ -2,7 +2,8 @@
  * A graph whose nodes and edges are in this process: what `Graph` and `Block` share. Structure is an `Adjacency`, data are
  * frames, and message passing goes through the kernels in `ops/`.
  */
-import { fromTypedArray, slice, type Tensor } from '../tensor/index.js';
+import { deviceConstant } from '../tensor/device-constants.js';
+import { fromTypedArray, slice, type Tensor, type TensorDevice } from '../tensor/index.js';
 import { StateError } from '../util/errors.js';
 import type { Adjacency } from './adjacency.js';
 import type { Message, Reduce, ReduceName, UserMessage } from './fn.js';
@@ -139,8 +140,9 @@ export abstract class LocalGraph implements MessageGraph {
     return attention(this.adjacency, value, srcScore, dstScore, options);
   }
 
-  slotWeights(dtype: 'f32' | 'f64'): Tensor | null {
+  slotWeights(dtype: 'f32' | 'f64', device: TensorDevice | null = null): Tensor | null {
     if (this.weights === null) return null;
+    if (device !== null) return deviceConstant(device, this.weights);
     return fromTypedArray(dtype === 'f32' ? this.weights : Float64Array.from(this.weights));
   }
 

@@ -8,7 +8,7 @@
  * convert.
  */
 import type { FloatArray } from '../native/index.js';
-import type { Tensor } from '../tensor/index.js';
+import type { Tensor, TensorDevice } from '../tensor/index.js';
 import type { Message, Reduce, ReduceName, UserMessage } from './fn.js';
 import type { Frame } from './frame.js';
 
@@ -89,7 +89,7 @@ export interface MessageGraph {
    */
   normDegrees(selfLoops: boolean): { readonly src: Float64Array; readonly dst: Float64Array };
   /** Weights of the edges in slot order, as a constant tensor; null when all are 1. */
-  slotWeights(dtype: 'f32' | 'f64'): Tensor | null;
+  slotWeights(dtype: 'f32' | 'f64', device?: TensorDevice | null): Tensor | null;
   /** Whether some edge is a self loop. */
   hasSelfLoops(): boolean;
   /** The edge of the whole graph behind each edge here, by edge id; null when this is no part of one. */

@@ -2,6 +2,7 @@
  * A matrix that is mostly zero, by rows (CSR): bag-of-words features of nodes. It stays sparse through the first layer,
  * where x·W becomes an aggregation of rows of W. Constant: no gradient with respect to its values.
  */
+import { deviceConstant } from '../tensor/device-constants.js';
 import {
   defaultRandom,
   dropout,
@@ -24,8 +25,11 @@ export class SparseMatrix {
   /** One value per stored entry. */
   readonly values: Float32Array;
   #tensor: Tensor | null = null;
+  /** Used for many steps, so that a device may keep the values. */
+  readonly #lasting: boolean;
 
-  private constructor(adjacency: Adjacency, values: Float32Array) {
+  private constructor(adjacency: Adjacency, values: Float32Array, lasting = true) {
+    this.#lasting = lasting;
     this.adjacency = adjacency;
     this.values = values;
     this.shape = [adjacency.numDst, adjacency.numSrc];
@@ -100,9 +104,16 @@ export class SparseMatrix {
       const got = `shape [${dense.shape.join(', ')}]`;
       throw new ShapeError(expected('SparseMatrix.matmul', `[${this.columns}, F]`, 'the other matrix', got));
     }
+    return aggregate(this.adjacency, dense, { weight: this.#weights(dense) }, null);
+  }
+
+  /** The values where `dense` is, and of its dtype. */
+  #weights({ device, dtype }: Tensor): Tensor {
+    if (device !== null)
+      return this.#lasting ? deviceConstant(device, this.values) : fromTypedArray(this.values).to(device);
+    if (dtype === 'f64') return fromTypedArray(Float64Array.from(this.values));
     this.#tensor ??= unscoped(() => fromTypedArray(this.values));
-    const weight = dense.dtype === 'f64' ? fromTypedArray(Float64Array.from(this.values)) : this.#tensor;
-    return aggregate(this.adjacency, dense, { weight }, null);
+    return this.#tensor;
   }
 
   /** Each stored value 0 with probability p, otherwise divided by 1 − p: dropout, which leaves zeros as they are. */
@@ -111,7 +122,7 @@ export class SparseMatrix {
     if (p === 0) return this;
     // A copy: the tensor's memory is used again when a scope ends, while backward still needs the values.
     const values = dropout(fromTypedArray(this.values), p, defaultRandom()).dataSync<Float32Array>().slice();
-    return new SparseMatrix(this.adjacency, values);
+    return new SparseMatrix(this.adjacency, values, false);
   }
 
   /** The given rows, in that order. */
@@ -130,7 +141,7 @@ export class SparseMatrix {
       newIndices.set(indices.subarray(from, to), newOffsets[i]);
       values.set(this.values.subarray(from, to), newOffsets[i]);
     }
-    return new SparseMatrix(Adjacency.trusted(newOffsets, newIndices, this.columns), values);
+    return new SparseMatrix(Adjacency.trusted(newOffsets, newIndices, this.columns), values, false);
   }
 
   /** The same entries with other values, in the order of `values`. */

@@ -15,6 +15,8 @@ export type Argument = unknown;
 /** Structures that are kept on the device: at most so many, and so many bytes. */
 const maxStructures = 64;
 const maxStructureBytes = 2 ** 29;
+/** The newest are never let go: one kernel uses several, and fetching the last must not take the first away. */
+const minStructures = 8;
 
 export class Compute {
   readonly gpu: GpuDevice;
@@ -79,8 +81,9 @@ export class Compute {
     this.#structures.set(data, array);
     this.#structureBytes += data.length * 4;
     for (const [old, held] of this.#structures) {
-      const fits = this.#structures.size <= maxStructures && this.#structureBytes <= maxStructureBytes;
-      if (fits || old === data) break;
+      const { size } = this.#structures;
+      if (size <= minStructures || (size <= maxStructures && this.#structureBytes <= maxStructureBytes))
+        break;
       this.#forget(old, held);
     }
     return array;

@@ -7,6 +7,10 @@ import type { Compute } from './compute.js';
 import { coalesceKernels } from './kernels/coalesce-rows.js';
 import { elementwiseKernels } from './kernels/elementwise.js';
 import { gemmKernels } from './kernels/gemm.js';
+import { graphAttentionKernels } from './kernels/graph-attention.js';
+import { graphGatv2Kernels } from './kernels/graph-gatv2.js';
+import { graphSoftmaxKernels } from './kernels/graph-softmax.js';
+import { graphSpmmKernels } from './kernels/graph-spmm.js';
 import { layoutKernels } from './kernels/layout.js';
 import { optimKernels } from './kernels/optim.js';
 import { reduceKernels } from './kernels/reduce.js';
@@ -27,6 +31,10 @@ export function kernelTable(compute: Compute): Kernels {
     ...coalesceKernels(compute),
     ...scoreKernels(compute),
     ...softmaxLossKernels(compute),
+    ...graphSpmmKernels(compute),
+    ...graphSoftmaxKernels(compute),
+    ...graphAttentionKernels(compute),
+    ...graphGatv2Kernels(compute),
   };
   const absent = Object.keys(referenceKernels).filter((name) => !Object.hasOwn(table, name));
   const refusals = absent.map((name) => [

@@ -5,6 +5,7 @@
  * rounding: sums are formed in another order, and the driver's exp and log are its own.
  */
 import type { TypedArray } from '../../native/index.js';
+import { releaseConstants } from '../../tensor/device-constants.js';
 import {
   type DeviceArray,
   type DType,
@@ -57,6 +58,7 @@ export class WebGpuTensorDevice implements TensorDevice {
   /** Ends the use for tensors; the device itself stays open. */
   release(): void {
     unregisterDevice(this);
+    releaseConstants(this);
     this.#compute.clearStructures();
   }
 }

@@ -3,7 +3,7 @@
  * same kernel over the edges by source (for x) and inner products of both ends (for weights).
  */
 import { type FloatArray, kernels, reduceCode } from '../../native/index.js';
-import { formatShape, type Shape, Tensor } from '../../tensor/index.js';
+import { type FloatDType, formatShape, type Shape, Tensor } from '../../tensor/index.js';
 import { builtinOp } from '../../tensor/op.js';
 import { checkFloat, checkSameFloat, packed } from '../../tensor/ops/common.js';
 import { sizeOf } from '../../tensor/shape.js';
@@ -88,7 +88,7 @@ function sourceGradient(
     kernels().spmmArgBackward(gy, w, arg, offsets, indices, slots, gx.floats, numSrc, width, columns);
     return gx;
   }
-  const scale = reduce === 'mean' ? meanScale(adjacency, gy, dstScale, self) : dstScale;
+  const scale = reduce === 'mean' ? meanScale(adjacency, dtype, dstScale, self) : dstScale;
   spmm({
     x: gy,
     xRows: numDst,
@@ -115,7 +115,7 @@ function weightGradient(
   { adjacency, reduce, columns, srcScale, dstScale, self }: AggregateAttributes,
 ): Tensor {
   const gw = Tensor.allocate(weight.dtype, weight.shape);
-  const scale = reduce === 'mean' ? meanScale(adjacency, gy, dstScale, self) : dstScale;
+  const scale = reduce === 'mean' ? meanScale(adjacency, weight.dtype, dstScale, self) : dstScale;
   const { offsets, indices, numDst } = adjacency;
   kernels().sddmm(packed(x), gy, srcScale, scale, arg, offsets, indices, gw.floats, numDst, width, columns);
   return gw;
@@ -124,11 +124,11 @@ function weightGradient(
 /** What each destination's gradient is multiplied by for a mean. */
 function meanScale(
   adjacency: Adjacency,
-  like: FloatArray,
+  dtype: Tensor['dtype'],
   dstScale: FloatArray | null,
   self: number | null,
 ): FloatArray {
-  const mean = adjacency.meanScale(like instanceof Float32Array ? 'f32' : 'f64', self === null ? 0 : 1);
+  const mean = adjacency.meanScale(dtype as FloatDType, self === null ? 0 : 1);
   return dstScale === null ? mean : mean.map((m, v) => m * dstScale[v]);
 }
 
