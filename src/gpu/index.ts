@@ -20,4 +20,5 @@ export {
 } from './device/program.js';
 export type { GpuAdapterInfo, GpuBufferLike, GpuDeviceLike, GpuLike } from './device/webgpu-api.js';
 export { GradientAverage, type GradientAverageOptions, gradientMemory } from './multi/gradient-average.js';
+export * from './sampling/index.js';
 export { enableWebGpu, WebGpuTensorDevice } from './tensor/tensor-device.js';

@@ -2,5 +2,8 @@
 import type { GpuCase } from './case.js';
 import { cases as device } from './device.js';
 import { cases as programs } from './programs.js';
+import { cases as draws } from './sampling-draws.js';
+import { cases as limits } from './sampling-limits.js';
+import { cases as vectors } from './sampling-vectors.js';
 
-export const allCases: readonly GpuCase[] = [...device, ...programs];
+export const allCases: readonly GpuCase[] = [...vectors, ...draws, ...limits, ...device, ...programs];

@@ -6,6 +6,8 @@ import type { GpuCase } from './case.js';
 /** Records one dispatch with memory enough for any fixed-size binding; mistakes come at `finish`. */
 async function compile(gpu: GpuDevice, program: GpuProgram): Promise<void> {
   const buffers = program.buffers.map((_, i) => gpu.buffer(1024, `${program.name} ${i}`));
+  // What other cases left there could keep a loop going for ever.
+  for (const buffer of buffers) gpu.clear(buffer);
   try {
     gpu.run(program, buffers, new Array<number>(program.params).fill(0), 1);
     await gpu.finish();

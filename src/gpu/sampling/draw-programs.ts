@@ -1,0 +1,127 @@
+/**
+ * The draws of a hop: one invocation per row writes the slots that the row takes, in ascending order. Rows that take all
+ * their edges are left to `expandRows`, which has one invocation per edge: a row of a million edges keeps nobody waiting.
+ */
+import { bindings, defineProgram, type GpuProgram } from '../device/program.js';
+import {
+  dropoutWgsl,
+  fewPicks,
+  fewUniformWgsl,
+  fewWeightedWgsl,
+  manyUniformWgsl,
+  manyWeightedWgsl,
+} from './draw-wgsl.js';
+import {
+  type DrawMode,
+  drawModes,
+  groupSize,
+  hopParamsWgsl,
+  hopParamWords,
+  hopStateWgsl,
+  perItem,
+  takeAll,
+} from './hop-wgsl.js';
+import { philoxWgsl } from './philox-wgsl.js';
+
+/** Whether a row takes all its edges as they are. */
+const copiesWgsl = /* wgsl */ `
+fn copies(degree: u32) -> bool {
+  if (p.mode != ${drawModes.uniform}u) { return false; }
+  return p.fanout == ${takeAll}u || (p.replace == 0u && degree <= p.fanout);
+}
+`;
+
+type Extra = 'table' | 'sums' | null;
+
+function drawProgram(name: string, body: string, extra: Extra): GpuProgram {
+  const buffers = [
+    'read array<u32> state',
+    'read array<u32> offsets',
+    'read array<vec4<u32>> frontier',
+    'write array<u32> slots',
+  ];
+  if (extra === 'table') buffers.push('write array<u32> table');
+  if (extra === 'sums') buffers.push('read array<u32> sums');
+  // Sums come in pieces of whole rows; each run serves the rows of its piece.
+  const inPiece = extra === 'sums' ? 'if (row.x - p.first >= p.count) { return; }' : '';
+  return defineProgram({
+    name: `sampling.draw.${name}`,
+    buffers: buffers.map((text) => (text.startsWith('read') ? 'read' : 'write')),
+    params: hopParamWords,
+    workgroup: groupSize,
+    code: /* wgsl */ `
+${hopParamsWgsl}
+${bindings(true, buffers)}
+${hopStateWgsl}
+${philoxWgsl}
+${copiesWgsl}
+${body}
+${perItem}
+  if (rowBegin() + i >= rowEnd()) { return; }
+  let row = frontier[i];
+  if (row.z == 0u || copies(row.y)) { return; }
+  ${inPiece}
+  restartWords(row.w);
+  drawRow(offsets[rowBegin() + i], row);
+}`,
+  });
+}
+
+const programs = {
+  uniform: [
+    drawProgram('fewUniform', fewUniformWgsl, null),
+    drawProgram('manyUniform', manyUniformWgsl, 'table'),
+  ],
+  weighted: [
+    drawProgram('fewWeighted', fewWeightedWgsl, 'sums'),
+    drawProgram('manyWeighted', manyWeightedWgsl, 'sums'),
+  ],
+  dropout: [drawProgram('dropout', dropoutWgsl, null)],
+} as const;
+
+/** The program for a hop, and what it needs beside state, offsets, frontier and slots. */
+export function drawProgramFor(
+  mode: DrawMode,
+  fanout: number,
+): { readonly program: GpuProgram; readonly extra: Extra } {
+  const many = fanout !== takeAll && fanout > fewPicks;
+  if (mode === 'uniform')
+    return many
+      ? { program: programs.uniform[1], extra: 'table' }
+      : { program: programs.uniform[0], extra: null };
+  if (mode === 'weighted') return { program: programs.weighted[many ? 1 : 0], extra: 'sums' };
+  return { program: programs.dropout[0], extra: null };
+}
+
+/** The row of every edge, and the slots of rows that take all. Buffers: state, offsets, frontier, slots, columns. */
+export const expandRows = defineProgram({
+  name: 'sampling.expandRows',
+  buffers: ['read', 'read', 'read', 'write', 'write'],
+  params: hopParamWords,
+  workgroup: groupSize,
+  code: /* wgsl */ `
+${hopParamsWgsl}
+${bindings(true, [
+  'read array<u32> state',
+  'read array<u32> offsets',
+  'read array<vec4<u32>> frontier',
+  'write array<u32> slots',
+  'write array<u32> columns',
+])}
+${hopStateWgsl}
+${copiesWgsl}
+${perItem}
+  let e = edgeBegin() + i;
+  if (e >= edgeEnd()) { return; }
+  // The last row that starts at or before e; rows without edges start where the next one does.
+  var low = rowBegin();
+  var high = rowEnd();
+  while (high - low > 1u) {
+    let middle = (low + high) >> 1u;
+    if (offsets[middle] <= e) { low = middle; } else { high = middle; }
+  }
+  columns[e] = low;
+  let row = frontier[low - rowBegin()];
+  if (copies(row.y)) { slots[e] = row.x + e - offsets[low]; }
+}`,
+});

@@ -1,0 +1,79 @@
+/** Reads a drawn batch back: the counts first, then as much as there is; small batches in one trip. */
+import type { BatchParts } from '../../sample/batch.js';
+import type { GpuDevice, GpuRange } from '../device/gpu-device.js';
+import type { HopBuffers } from './hop-buffers.js';
+import { edgeState } from './hop-wgsl.js';
+
+/** Rows that the seeds and each hop added, and edges of each hop. */
+export interface HopCounts {
+  readonly nodesPerHop: readonly number[];
+  readonly edgesPerHop: readonly number[];
+}
+
+/** Up to so many bytes, reading all that was reserved costs less than another trip. */
+const oneTrip = 1 << 20;
+
+export async function readCounts(device: GpuDevice, buffers: HopBuffers, hops: number): Promise<HopCounts> {
+  return countsOf(new Uint32Array(await device.read(buffers.state)), hops);
+}
+
+export async function readBatch(
+  device: GpuDevice,
+  buffers: HopBuffers,
+  hops: number,
+  seedRows: Int32Array,
+  known: HopCounts | null = null,
+): Promise<BatchParts> {
+  const { nodes, edges } = buffers.room;
+  const { state } = buffers;
+  let counts = known;
+  if (counts === null && 8 * nodes + 8 * edges <= oneTrip) {
+    const ranges = [{ buffer: state, bytes: state.bytes }, ...arrayRanges(buffers, nodes, nodes, edges)];
+    const [words, ...arrays] = await device.readAll(ranges);
+    return partsOf(countsOf(new Uint32Array(words), hops), arrays, seedRows);
+  }
+  counts ??= await readCounts(device, buffers, hops);
+  const { numNodes, destinations, numEdges } = totals(counts);
+  const arrays = await device.readAll(arrayRanges(buffers, numNodes, destinations, numEdges));
+  return partsOf(counts, arrays, seedRows);
+}
+
+function arrayRanges(buffers: HopBuffers, nodes: number, destinations: number, edges: number): GpuRange[] {
+  const { nodeIds, offsets, rows, slots } = buffers;
+  return [
+    { buffer: nodeIds, bytes: 4 * nodes },
+    { buffer: offsets, bytes: 4 * (destinations + 1) },
+    { buffer: rows, bytes: 4 * edges },
+    { buffer: slots, bytes: 4 * edges },
+  ];
+}
+
+function countsOf(state: Uint32Array, hops: number): HopCounts {
+  const nodesPerHop = [state[0]];
+  const edgesPerHop: number[] = [];
+  for (let h = 0; h < hops; h++) {
+    nodesPerHop.push(state[h + 1] - state[h]);
+    edgesPerHop.push(state[edgeState + h + 1] - state[edgeState + h]);
+  }
+  return { nodesPerHop, edgesPerHop };
+}
+
+function totals({ nodesPerHop, edgesPerHop }: HopCounts) {
+  const numNodes = nodesPerHop.reduce((a, b) => a + b, 0);
+  const numEdges = edgesPerHop.reduce((a, b) => a + b, 0);
+  const hops = edgesPerHop.length;
+  return { numNodes, numEdges, destinations: hops === 0 ? 0 : numNodes - nodesPerHop[hops] };
+}
+
+function partsOf(counts: HopCounts, arrays: readonly ArrayBuffer[], seedRows: Int32Array): BatchParts {
+  const { numNodes, destinations, numEdges } = totals(counts);
+  const take = (i: number, length: number) => new Int32Array(arrays[i].slice(0, 4 * length));
+  const offsets = take(1, destinations + 1);
+  // Without rows that draw, nobody wrote the first.
+  offsets[0] = 0;
+  return {
+    ...{ nodeIds: take(0, numNodes), seedRows, trees: null, offsets },
+    ...{ indices: take(2, numEdges), slots: take(3, numEdges) },
+    ...counts,
+  };
+}
