@@ -17,6 +17,7 @@
 #include "cells.h"
 #include "optim.h"
 #include "rows.h"
+#include "rows_read.h"
 #include "segment.h"
 #include "time_encode.h"
 #include "loss.h"

@@ -258,6 +258,19 @@ export interface Kernels
   ): void;
   /** dst[ids[i], :] = src[i, :]; rows of `rowBytes` bytes, any element type; ids are unique. */
   putRows(src: TypedArray, ids: Int32Array, dst: TypedArray, n: number, rowBytes: number): void;
+  /**
+   * out[places[i], :] = row ids[i] of an open file (its descriptor), ids ascending; rows closer than `gapBytes` in one transfer.
+   * Many transfers are under way at a time. A file that was opened for direct transfers needs the addon.
+   */
+  readRows(
+    file: number,
+    ids: Int32Array,
+    places: Int32Array,
+    out: TypedArray,
+    n: number,
+    rowBytes: number,
+    gapBytes: number,
+  ): void;
   /** dst[ids[i], :] += src[i, :], added in ascending i for every destination; dst has `rows` rows. */
   scatterAddRows(
     ids: Int32Array,

@@ -84,7 +84,7 @@ const advice: Readonly<Record<string, string>> = {
 export function storageError(verb: 'read' | 'write', path: string, error: unknown): StorageError {
   const code = codeOf(error);
   const what = advice[code] ?? 'The cause is attached.';
-  const reason = code === '' ? String(error) : code;
+  const reason = code === '' || code.startsWith('SKEIN') ? String(error) : code;
   return new StorageError(
     `${verb}: expected to ${verb} ${path}, got ${reason}. ${what}`,
     { path, code },

@@ -1,12 +1,14 @@
 /**
- * Rows in a file of raw values, read and written where they lie. For tables that are visited rarely or in long ranges:
- * neighbouring rows are moved in one transfer, but a random row costs a system call.
+ * Rows in a file of raw values, read and written where they lie: neighbouring rows in one transfer, many transfers at a time.
+ * A random row still costs a disk access; HotColdStore keeps the ones that are asked for often.
  */
+import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { kernels, storageCode } from '../native/index.js';
+import { asyncKernels, kernels, nativeStatus, storageCode } from '../native/index.js';
 import { FormatError, StateError } from '../util/errors.js';
 import { storageError } from './atomic-file.js';
 import { placesById } from './id-order.js';
+import type { IoMode } from './io-mode.js';
 import type { StoreShape } from './memory-store.js';
 import { readPartitionSizes, reordered, shuffledOrder, sortedOrder } from './row-order.js';
 import {
@@ -24,8 +26,16 @@ import {
 /** Rows closer than this are read in one transfer. */
 const gapBytes = 2 ** 14;
 const runBytes = 2 ** 20;
-/** Transfers under way at a time: as many as Node has threads for files. */
+/** Writes under way at a time: as many as Node has threads for files. */
 const parallel = 4;
+
+export interface FileStoreOptions {
+  /**
+   * `auto` reads single rows past the page cache where the system allows it: for tables larger than memory, whose hot rows
+   * somebody keeps (HotColdStore). Default `buffered`.
+   */
+  readonly io?: IoMode;
+}
 
 export class FileStore<T extends RowArray = Float32Array> implements RowStore<T> {
   readonly path: string;
@@ -34,10 +44,15 @@ export class FileStore<T extends RowArray = Float32Array> implements RowStore<T>
   readonly #rowBytes: number;
   #rows: number;
   #file: FileHandle | null = null;
+  /** For single rows: the same file, opened for direct transfers where that was asked for and works. */
+  #rowFile: FileHandle | null = null;
+  readonly #io: IoMode;
+  #reading: Promise<unknown> = Promise.resolve();
   #sizes: Float64Array | null = null;
 
-  constructor(path: string, shape: StoreShape) {
+  constructor(path: string, shape: StoreShape, options: FileStoreOptions = {}) {
     this.path = path;
+    this.#io = options.io ?? 'buffered';
     this.#rows = shape.rows;
     this.width = shape.width;
     this.dtype = shape.dtype ?? 'f32';
@@ -62,6 +77,12 @@ export class FileStore<T extends RowArray = Float32Array> implements RowStore<T>
       throw new FormatError(`read: expected ${want} bytes in ${this.path}, got ${size}. ${advice}`);
     }
     this.#file = file;
+    this.#rowFile = this.#io === 'auto' ? await openDirect(this.path) : null;
+  }
+
+  /** Whether rows are read past the page cache. */
+  get isDirect(): boolean {
+    return this.#rowFile !== null;
   }
 
   /** Everything written so far is durable. */
@@ -75,9 +96,12 @@ export class FileStore<T extends RowArray = Float32Array> implements RowStore<T>
 
   async unload(write = false): Promise<void> {
     if (write) await this.flush();
-    const file = this.#file;
+    const files = [this.#file, this.#rowFile];
     this.#file = null;
-    await file?.close();
+    this.#rowFile = null;
+    // The addon reads by descriptor, which must not be another file's meanwhile.
+    await this.#reading;
+    for (const file of files) await file?.close();
   }
 
   async gather(ids: Int32Array, out?: T): Promise<T> {
@@ -85,13 +109,13 @@ export class FileStore<T extends RowArray = Float32Array> implements RowStore<T>
     const result = out ?? (makeRows(this.dtype, ids.length * this.width) as T);
     checkValues('gather', this, result, ids.length);
     const order = placesById(ids);
-    await this.#inRuns(ids, order, gapBytes, async (first, last, positions) => {
-      const rows = await this.range(first, last - first + 1);
-      for (const i of positions) {
-        const from = (ids[i] - first) * this.width;
-        result.set(rows.subarray(from, from + this.width), i * this.width);
-      }
+    const sorted = new Int32Array(ids.length);
+    for (let i = 0; i < order.length; i++) sorted[i] = ids[order[i]];
+    const raw = this.#isHalf ? new Uint16Array(result.length) : result;
+    await this.#reads(async (file) => {
+      await asyncKernels.readRows(file.fd, sorted, order, raw, ids.length, this.#rowBytes, gapBytes);
     });
+    if (this.#isHalf) kernels().cast(raw, storageCode[this.dtype], result, storageCode.f32, raw.length);
     return result;
   }
 
@@ -126,7 +150,7 @@ export class FileStore<T extends RowArray = Float32Array> implements RowStore<T>
     checkRange('range', start, count, this.#rows);
     const file = this.#opened();
     const length = count * this.width;
-    const half = this.dtype === 'f16' || this.dtype === 'bf16';
+    const half = this.#isHalf;
     const raw = half ? new Uint16Array(length) : makeRows(this.dtype, length);
     const bytes = new Uint8Array(raw.buffer);
     for (let done = 0; done < bytes.length; ) {
@@ -243,8 +267,38 @@ export class FileStore<T extends RowArray = Float32Array> implements RowStore<T>
     await Promise.all(Array.from({ length: Math.min(parallel, runs.length) }, worker));
   }
 
+  get #isHalf(): boolean {
+    return this.dtype === 'f16' || this.dtype === 'bf16';
+  }
+
+  async #reads(read: (file: FileHandle) => Promise<void>): Promise<void> {
+    const reading = read(this.#rowFile ?? this.#opened());
+    const before = this.#reading;
+    this.#reading = reading.catch(() => {}).then(() => before);
+    await reading.catch((error: unknown) => {
+      throw storageError('read', this.path, error);
+    });
+  }
+
   #opened(): FileHandle {
     if (this.#file === null) throw new StateError(`FileStore: ${this.path} is not open. Call load() first.`);
     return this.#file;
+  }
+}
+
+/** The file for transfers past the page cache; null where the system, or a missing addon, does not allow them. */
+async function openDirect(path: string): Promise<FileHandle | null> {
+  if (nativeStatus().backend !== 'native' || !Number.isInteger(constants.O_DIRECT)) return null;
+  const file = await open(path, constants.O_RDONLY | constants.O_DIRECT).catch(() => null);
+  if (file === null) return null;
+  // Some file systems accept the flag and refuse the first transfer.
+  const { size } = await file.stat();
+  try {
+    const one = Int32Array.of(0);
+    if (size >= 4096) await asyncKernels.readRows(file.fd, one, one, new Uint8Array(4096), 1, 4096, 0);
+    return file;
+  } catch {
+    await file.close();
+    return null;
   }
 }

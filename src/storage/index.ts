@@ -4,7 +4,7 @@
  */
 export type { DecodedTensors, SafetensorsMetadata } from '../tensor/safetensors.js';
 export type { ColumnBlock } from './column-block.js';
-export { FileStore, FileStore as FlatFile } from './file-store.js';
+export { FileStore, FileStore as FlatFile, type FileStoreOptions } from './file-store.js';
 export { type ColdStore, type HotColdOptions, type HotColdStats, HotColdStore } from './hot-cold-store.js';
 export { formatBytes, type MemoryPlan, type MemoryPlanOptions, planMemory } from './memory-plan.js';
 export { MemoryStore, MemoryStore as InMemory, type StoreShape } from './memory-store.js';

@@ -57,6 +57,7 @@ async function openStore(kind: string, dtype: StoreType): Promise<OpenedStore> {
     return new HotColdStore(cold, { size: 3 * rowBytes });
   }
   const path = await rawFile(dtype, blank(dtype, rows * width));
+  if (kind === 'file, direct') return new FileStore(path, shape, { io: 'auto' }) as unknown as OpenedStore;
   const Store = kind === 'file' ? FileStore : MemoryStore;
   return new Store(path, shape) as unknown as OpenedStore;
 }
@@ -66,6 +67,7 @@ const kinds: [string, StoreType][] = [
     ['memory', dtype],
     ['memory with a file', dtype],
     ['file', dtype],
+    ['file, direct', dtype],
     ['hot rows over memory', dtype],
     ['hot rows over a file', dtype],
     ['hot, some fixed, over a file', dtype],
