@@ -1,4 +1,7 @@
 /** Datasets: readers of the usual files, a catalogue by name, generators, splits. Needs Node. */
+
+export { parseNpy } from '../tensor/npy.js';
+export type { NumpyArray, NumpyData } from '../tensor/numpy-array.js';
 export {
   type CatalogueEntry,
   type CatalogueFile,
@@ -21,9 +24,8 @@ export type { Column, EdgeListOptions } from './formats/edge-list-layout.js';
 export * from './formats/entity-classification.js';
 export { MatFile, readMat } from './formats/matlab.js';
 export { readNTriples } from './formats/n-triples.js';
-export { parseNpy, readNpy } from './formats/npy.js';
+export { readNpy } from './formats/npy.js';
 export { NpzFile, readNpz } from './formats/npz.js';
-export type { NumpyArray, NumpyData } from './formats/numpy-array.js';
 export { type OgbOptions, readOgb } from './formats/ogb.js';
 export { parsePickle } from './formats/pickle.js';
 export { PickleArray, PickleCsr, type PickleValue } from './formats/pickle-objects.js';

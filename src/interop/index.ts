@@ -1,5 +1,13 @@
 /** Hand-over to and from other learning libraries, which are passed in, never imported. */
 export { edgeIndexView } from './edge-index.js';
+export { type ArrowTableOptions, fromArrow, parseArrow, tensorsFromArrow } from './formats/arrow.js';
+export { type ArrowGraphOptions, graphFromArrow } from './formats/arrow-graph.js';
+export type { ArrowColumn, ArrowData, ArrowModule, ArrowTable, ArrowType } from './formats/arrow-like.js';
+export { viewIds } from './formats/ids.js';
+export { type ParseOptions, parseNpy, writeNpy } from './formats/npy.js';
+export { type ParseNpzOptions, parseNpz, type WriteNpzOptions, writeNpz } from './formats/npz.js';
+export { parseSafetensors, type SafetensorsViews, writeSafetensors } from './formats/safetensors.js';
+export { toArrow, writeArrow } from './formats/to-arrow.js';
 export type {
   GpuBufferDescriptorLike,
   GpuBufferLike,

@@ -6,11 +6,12 @@ import { FormatError } from '../util/errors.js';
 import { formatShape, maxElements, sizeOf } from './shape.js';
 
 /** Bytes per element of the types that are read. */
-const widths: Readonly<Record<string, number>> = {
+export const widths: Readonly<Record<string, number>> = {
   F64: 8,
   I64: 8,
   F32: 4,
   I32: 4,
+  U32: 4,
   F16: 2,
   BF16: 2,
   U8: 1,

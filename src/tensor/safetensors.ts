@@ -3,14 +3,15 @@
  * The header gives dtype, shape and byte range of each tensor, and `__metadata__` with strings.
  *
  * A CRC-32 of the data is written as metadata `skein.crc32` and checked when present, so files of other programs are read
- * too. Everything in a header is checked before it is used; what is wrong is named with its byte offset. BOOL is read as
- * u8, I64 as i32 when every value fits; other types are refused. Written little-endian, as every platform of Node is.
+ * too. Everything in a header is checked before it is used; what is wrong is named with its byte offset. As tensors, BOOL
+ * is read as u8, I64 and U32 as i32 when every value fits; other types are refused. Written little-endian, as every platform
+ * of Node is. `joinSafetensors` and `splitSafetensors` do the same for bytes of any of the format's types.
  */
 import { crc32 } from '../util/crc32.js';
 import { expected, FormatError, ValueError } from '../util/errors.js';
 import { fromTypedArray } from './create.js';
 import { type DType, dtypes } from './dtype.js';
-import { maxHeader, readHeader, type TensorEntry } from './safetensors-header.js';
+import { maxHeader, readHeader, widths } from './safetensors-header.js';
 import { Tensor } from './tensor.js';
 
 const crcKey = 'skein.crc32';
@@ -30,26 +31,46 @@ const tags: Readonly<Record<DType, string>> = {
 
 export type SafetensorsMetadata = Readonly<Record<string, string>>;
 
+/** A tensor as the format has it. */
+export interface NamedBytes {
+  readonly name: string;
+  /** Element type in the format's words, such as F32. */
+  readonly tag: string;
+  readonly shape: readonly number[];
+  readonly bytes: Uint8Array;
+}
+
 /** A snapshot of the tensors as one file's bytes. */
 export function encodeSafetensors(
   tensors: Readonly<Record<string, Tensor>>,
   metadata: SafetensorsMetadata = {},
 ): Uint8Array {
   const where = 'encodeSafetensors';
-  checkMetadata(where, metadata);
   const named = Object.entries(tensors).map(([name, t]) => {
     if (!(t instanceof Tensor)) throw new ValueError(expected(where, 'a tensor', name, t));
-    if (name === '__metadata__') throw new ValueError(expected(where, 'another name', 'a tensor', name));
     const data = t.dataSync();
-    return { name, t, bytes: new Uint8Array(data.buffer, data.byteOffset, data.byteLength) };
+    const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+    return { name, tag: tags[t.dtype], shape: t.shape, bytes };
   });
+  return joinSafetensors(where, named, metadata);
+}
+
+/** The file's bytes for tensors given as bytes; `where` names the caller in messages. */
+export function joinSafetensors(
+  where: string,
+  tensors: readonly NamedBytes[],
+  metadata: SafetensorsMetadata,
+): Uint8Array {
+  checkMetadata(where, metadata);
+  for (const { name } of tensors)
+    if (name === '__metadata__') throw new ValueError(expected(where, 'another name', 'a tensor', name));
   // Wide elements first: then each starts at a multiple of its own size, and readers need not copy.
-  named.sort((a, b) => dtypes[b.t.dtype].bytes - dtypes[a.t.dtype].bytes || (a.name < b.name ? -1 : 1));
+  const named = [...tensors].sort((a, b) => widths[b.tag] - widths[a.tag] || (a.name < b.name ? -1 : 1));
   let end = 0;
-  const entries = named.map(({ name, t, bytes }) => {
+  const entries = named.map(({ name, tag, shape, bytes }) => {
     const begin = end;
     end += bytes.length;
-    return [name, { dtype: tags[t.dtype], shape: t.shape, data_offsets: [begin, end] }] as const;
+    return [name, { dtype: tag, shape, data_offsets: [begin, end] }] as const;
   });
   const allMetadata = { ...metadata, [writerKey]: '1', [crcKey]: noStamp };
   const text = JSON.stringify(Object.fromEntries([['__metadata__', allMetadata], ...entries]));
@@ -120,8 +141,17 @@ export interface DecodedTensors {
  * leave those alone afterwards.
  */
 export function decodeSafetensors(bytes: Uint8Array): DecodedTensors {
-  if (!(bytes instanceof Uint8Array))
-    throw new ValueError(expected('decodeSafetensors', 'a Uint8Array', 'bytes', bytes));
+  const { named, metadata } = splitSafetensors('decodeSafetensors', bytes);
+  const tensors = named.map((each) => [each.name, readTensor(bytes, each)] as const);
+  return { tensors: Object.fromEntries(tensors), metadata };
+}
+
+/** The tensors in a file's bytes as parts of those bytes, in the order of their data. */
+export function splitSafetensors(
+  where: string,
+  bytes: Uint8Array,
+): { readonly named: readonly NamedBytes[]; readonly metadata: SafetensorsMetadata } {
+  if (!(bytes instanceof Uint8Array)) throw new ValueError(expected(where, 'a Uint8Array', 'bytes', bytes));
   const { entries, metadata, dataStart } = readHeader(bytes);
   const data = bytes.subarray(dataStart);
   const { [crcKey]: stamp, [writerKey]: writer, ...rest } = metadata;
@@ -132,17 +162,18 @@ export function decodeSafetensors(bytes: Uint8Array): DecodedTensors {
       { byteOffset: 8 },
     );
   }
-  const tensors = entries.map((entry) => [entry.name, readTensor(data, dataStart, entry)] as const);
-  return { tensors: Object.fromEntries(tensors), metadata: rest };
+  const named = entries.map(({ name, tag, shape, begin, end }) => ({
+    ...{ name, tag, shape },
+    bytes: data.subarray(begin, end),
+  }));
+  return { named, metadata: rest };
 }
 
-function readTensor(
-  data: Uint8Array,
-  dataStart: number,
-  { name, tag, shape, begin, end }: TensorEntry,
-): Tensor {
-  const bytes = data.subarray(begin, end);
-  if (tag === 'I64') return fromTypedArray(narrow(bytes, name, dataStart + begin), shape);
+function readTensor(file: Uint8Array, { name, tag, shape, bytes }: NamedBytes): Tensor {
+  if (tag === 'I64' || tag === 'U32') {
+    const offset = bytes.byteOffset - file.byteOffset;
+    return fromTypedArray(narrow(bytes, tag, name, offset), shape);
+  }
   const dtype = tag === 'BOOL' ? 'u8' : (Object.keys(tags) as DType[]).find((key) => tags[key] === tag);
   const { array, bytes: width } = dtypes[dtype as DType];
   const aligned = bytes.byteOffset % width === 0 ? bytes : bytes.slice();
@@ -151,16 +182,17 @@ function readTensor(
   });
 }
 
-function narrow(bytes: Uint8Array, name: string, offset: number): Int32Array {
+function narrow(bytes: Uint8Array, tag: 'I64' | 'U32', name: string, offset: number): Int32Array {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const out = new Int32Array(bytes.length / 8);
+  const width = widths[tag];
+  const out = new Int32Array(bytes.length / width);
   for (let i = 0; i < out.length; i++) {
-    const value = view.getBigInt64(8 * i, true);
+    const value = tag === 'I64' ? view.getBigInt64(8 * i, true) : BigInt(view.getUint32(4 * i, true));
     out[i] = Number(value);
     if (BigInt(out[i]) !== value) {
       throw new FormatError(
-        `safetensors: expected integers of 32 bits for ${name}, got ${value} at byte ${offset + 8 * i}. Save it as F64.`,
-        { byteOffset: offset + 8 * i, name },
+        `safetensors: expected integers of 32 bits for ${name}, got ${value} at byte ${offset + width * i}. Save it as F64.`,
+        { byteOffset: offset + width * i, name },
       );
     }
   }

@@ -8,10 +8,10 @@
 import { kMaxLength } from 'node:buffer';
 import { inflateSync } from 'node:zlib';
 import { readWholeFile } from '../../storage/atomic-file.js';
+import { decodeNumpyArray, type NumpyArray, type NumpyType } from '../../tensor/numpy-array.js';
 import { FormatError } from '../../util/errors.js';
 import { makeCsr } from '../check.js';
 import type { CsrArrays } from '../node-data.js';
-import { decodeNumpyArray, type NumpyArray, type NumpyType } from './numpy-array.js';
 
 /** Storage types of elements, by their number. */
 const storage: Readonly<Record<number, string>> = {

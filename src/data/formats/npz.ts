@@ -3,9 +3,9 @@
  */
 
 import { readWholeFile } from '../../storage/atomic-file.js';
+import { parseNpy } from '../../tensor/npy.js';
+import type { NumpyArray } from '../../tensor/numpy-array.js';
 import { FormatError } from '../../util/errors.js';
-import { parseNpy } from './npy.js';
-import type { NumpyArray } from './numpy-array.js';
 import { readZip, type ZipMember } from './zip.js';
 
 export class NpzFile {

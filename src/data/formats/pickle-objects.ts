@@ -5,8 +5,14 @@
  * Read: NumPy arrays and scalars, scipy CSR matrices, defaultdict, the outline of PyTorch tensors, and the helpers through
  * which old protocols write them (copyreg._reconstructor, _codecs.encode). Lists and tuples are arrays, dictionaries Maps.
  */
+
+import {
+  decodeNumpyArray,
+  type NumpyArray,
+  type NumpyType,
+  parseNumpyType,
+} from '../../tensor/numpy-array.js';
 import { FormatError } from '../../util/errors.js';
-import { decodeNumpyArray, type NumpyArray, type NumpyType, parseNumpyType } from './numpy-array.js';
 
 export type PickleValue =
   | null

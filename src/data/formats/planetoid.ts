@@ -8,11 +8,11 @@
  */
 import { join } from 'node:path';
 import { readWholeFile } from '../../storage/atomic-file.js';
+import type { NumpyArray } from '../../tensor/numpy-array.js';
 import { checkedIds, makeCsr, mismatch } from '../check.js';
 import { type EdgeArrays, symmetricEdges } from '../edges.js';
 import type { CsrArrays, NodeData } from '../node-data.js';
 import { readNumberColumns } from './numeric-csv.js';
-import type { NumpyArray } from './numpy-array.js';
 import { parsePickle } from './pickle.js';
 import { PickleArray, PickleCsr } from './pickle-objects.js';
 

@@ -5,8 +5,13 @@
  * Refused: files of older versions, several tensors (state dicts), elements that are complex or quantised.
  */
 import { readWholeFile } from '../../storage/atomic-file.js';
+import {
+  decodeNumpyArray,
+  type NumpyArray,
+  numpyTypeBytes,
+  parseNumpyType,
+} from '../../tensor/numpy-array.js';
 import { FormatError } from '../../util/errors.js';
-import { decodeNumpyArray, type NumpyArray, numpyTypeBytes, parseNumpyType } from './numpy-array.js';
 import { parsePickle } from './pickle.js';
 import { PickleTensor } from './pickle-objects.js';
 import { readZip } from './zip.js';

@@ -9,6 +9,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { makeNpyHeader } from '../../tensor/npy.js';
 import { checkInteger, expected, ShapeError, StorageError, ValueError } from '../../util/errors.js';
 import { sqlPath, sqlText, withDuckDb } from '../formats/duckdb.js';
 import { bytesOf, FileWriter, sealFile } from './binary-file.js';
@@ -88,7 +89,8 @@ export async function exportTable(options: ExportOptions): Promise<string[]> {
 
 const writers: Readonly<Record<ExportFormat, (options: ExportOptions, path: string) => Promise<void>>> = {
   csv: (options, path) => writeCsv(options, path, options.delimiter ?? ',', true),
-  npy: (options, path) => writeBinary(options, path, npyHeader(options.rows)),
+  npy: (options, path) =>
+    writeBinary(options, path, makeNpyHeader('<f4', [options.rows.rows, options.rows.width])),
   safetensors: (options, path) =>
     writeBinary(options, path, safetensorsHeader(options.rows, options.tensor ?? 'embeddings')),
   parquet: writeParquet,
@@ -161,18 +163,6 @@ async function writeBinary(options: ExportOptions, path: string, header: Uint8Ar
   } finally {
     file.close();
   }
-}
-
-/** Version 1, padded so that elements start at a multiple of 64. */
-function npyHeader({ rows, width }: RowProvider): Uint8Array {
-  const text = `{'descr': '<f4', 'fortran_order': False, 'shape': (${rows}, ${width}), }`;
-  const length = Math.ceil((10 + text.length + 1) / 64) * 64 - 10;
-  const bytes = Buffer.alloc(10 + length, ' ');
-  bytes.write('\x93NUMPY\x01\x00', 'latin1');
-  bytes.writeUInt16LE(length, 8);
-  bytes.write(text, 10);
-  bytes[bytes.length - 1] = 10;
-  return bytes;
 }
 
 function safetensorsHeader({ rows, width }: RowProvider, name: string): Uint8Array {

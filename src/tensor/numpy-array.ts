@@ -1,11 +1,12 @@
 /**
  * NumPy's element types as typed arrays: what npy files and pickled arrays share.
  *
- * Any byte order is read; Fortran order becomes C order. 64-bit integers come as Float64Array and are refused beyond
+ * Any byte order is read; Fortran order becomes C order (`checkNumpyBytes`, `plainNumpyBytes`). As numbers
+ * (`decodeNumpyArray`): 64-bit integers come as Float64Array and are refused beyond
  * ±2^53, half floats as Float32Array, booleans as Uint8Array (0 or 1), fixed-width text as strings. Complex numbers,
  * dates, records and Python objects are refused.
  */
-import { FormatError } from '../../util/errors.js';
+import { FormatError } from '../util/errors.js';
 
 export type NumpyData =
   | Float32Array
@@ -59,6 +60,26 @@ export function decodeNumpyArray(
   bytes: Uint8Array,
   fortranOrder: boolean,
 ): NumpyArray {
+  const count = checkNumpyBytes(where, type, shape, bytes);
+  const dtype = `${type.kind}${type.size}`;
+  if (type.kind === 'S' || type.kind === 'U') {
+    const ordered = fortranOrder ? toRowMajor(bytes, numpyTypeBytes(type), shape) : bytes;
+    return { dtype, shape, data: decodeText(where, type, ordered, count) };
+  }
+  return {
+    dtype,
+    shape,
+    data: decodeNumbers(where, type, plainNumpyBytes(type, shape, bytes, fortranOrder)),
+  };
+}
+
+/** Refuses bytes that are not exactly the elements of an array; gives how many elements there are. */
+export function checkNumpyBytes(
+  where: string,
+  type: NumpyType,
+  shape: readonly number[],
+  bytes: Uint8Array,
+): number {
   const count = shape.reduce((product, side) => product * side, 1);
   const needed = count * numpyTypeBytes(type);
   if ((needed === 0 && count > 0) || shape.length > mostAxes) {
@@ -75,17 +96,23 @@ export function decodeNumpyArray(
       { path: where },
     );
   }
-  const flat = decodeElements(where, type, bytes, count);
-  const data = fortranOrder && shape.length > 1 ? fromFortran(flat, shape) : flat;
-  return { dtype: `${type.kind}${type.size}`, shape, data };
+  return count;
 }
 
-function decodeElements(where: string, type: NumpyType, bytes: Uint8Array, count: number): NumpyData {
-  if (type.kind === 'S' || type.kind === 'U') return decodeText(where, type, bytes, count);
-  // A copy of its own: aligned, swapped in place if need be, and it keeps no large file alive.
-  const own = new Uint8Array(bytes);
+/** The elements in C order, little-endian, aligned, in memory of their own: it keeps no large file alive. */
+export function plainNumpyBytes(
+  type: NumpyType,
+  shape: readonly number[],
+  bytes: Uint8Array,
+  fortranOrder: boolean,
+): Uint8Array<ArrayBuffer> {
+  const own = fortranOrder ? toRowMajor(bytes, type.size, shape) : new Uint8Array(bytes);
   if (!type.littleEndian) swapBytes(own, type.size);
-  const buffer = own.buffer;
+  return own;
+}
+
+function decodeNumbers(where: string, type: NumpyType, own: Uint8Array<ArrayBuffer>): NumpyData {
+  const { buffer } = own;
   switch (`${type.kind}${type.size}`) {
     case 'f4':
       return new Float32Array(buffer);
@@ -170,16 +197,25 @@ function decodeText(where: string, type: NumpyType, bytes: Uint8Array, count: nu
   });
 }
 
-function fromFortran(data: NumpyData, shape: readonly number[]): NumpyData {
-  const out = data.slice() as (string | number)[];
+/** Elements of `size` bytes from Fortran order to C order, in memory of their own. */
+function toRowMajor(bytes: Uint8Array, size: number, shape: readonly number[]): Uint8Array<ArrayBuffer> {
+  const out = new Uint8Array(bytes);
+  if (shape.length < 2) return out;
   const position = new Array<number>(shape.length).fill(0);
-  const strides = shape.map((_, axis) => shape.slice(0, axis).reduce((product, side) => product * side, 1));
-  for (let i = 0; i < out.length; i++) {
-    out[i] = data[position.reduce((sum, p, axis) => sum + p * strides[axis], 0)];
+  const strides: number[] = [];
+  shape.reduce((step, side, axis) => {
+    strides[axis] = step;
+    return step * side;
+  }, size);
+  let from = 0;
+  for (let to = 0; to < out.length; to += size) {
+    for (let b = 0; b < size; b++) out[to + b] = bytes[from + b];
     for (let axis = shape.length - 1; axis >= 0; axis--) {
+      from += strides[axis];
       if (++position[axis] < shape[axis]) break;
+      from -= strides[axis] * shape[axis];
       position[axis] = 0;
     }
   }
-  return out as unknown as NumpyData;
+  return out;
 }

@@ -1,0 +1,172 @@
+/**
+ * Arrow columns and tensor views. The library is passed in (`import * as arrow from 'apache-arrow'`); reading needs only
+ * its objects, of any copy of it.
+ *
+ * A column of numbers without nulls in one chunk is a view of its memory; several chunks are joined by one copy. A column
+ * of FixedSizeList is a matrix [rows, width]. int8, int16 and uint16 become i32, Boolean is unpacked to bytes. Columns with
+ * nulls, text, dates, dictionaries and lists of several lengths are refused by name. bf16 is not among Arrow's types.
+ */
+import { DTypeError, describe, expected, FormatError, ShapeError, ValueError } from '../../util/errors.js';
+import { TensorView } from '../tensor-view.js';
+import { type ViewArray, type ViewDType, viewDTypes } from '../view-dtype.js';
+import type { ArrowColumn, ArrowData, ArrowModule, ArrowTable, ArrowType } from './arrow-like.js';
+
+/** Arrow's numbers of its types. */
+const typeIds = { int: 2, float: 3, bool: 6, fixedSizeList: 16 } as const;
+
+export interface ArrowTableOptions {
+  /** Only these columns; all by default. */
+  readonly columns?: readonly string[];
+}
+
+/**
+ * A column as a view: [rows], or [rows, width] for fixed-size lists. It may share the column's memory.
+ *
+ * @example
+ * const x = fromArrow(table.getChild('features')).toTensor();
+ */
+export function fromArrow(column: ArrowColumn | null, name = 'column'): TensorView {
+  const where = 'fromArrow';
+  if (column === null || !Array.isArray(column?.data) || typeof column.length !== 'number')
+    throw new ValueError(expected(where, 'a column of an Arrow table', name, column));
+  refuseNulls(name, column);
+  const { type } = column;
+  if (type.typeId !== typeIds.fixedSizeList) {
+    const { array, dtype } = joinChunks(name, type, column.data);
+    return TensorView.fromTyped(array, [column.length], { dtype });
+  }
+  const width = type.listSize as number;
+  const inner = column.data.map((data) => innerData(name, data, width));
+  const child = type.children?.[0]?.type;
+  if (child === undefined) throw unreadable(name, type);
+  const { array, dtype } = joinChunks(name, child, inner);
+  return TensorView.fromTyped(array, [column.length, width], { dtype });
+}
+
+/** The columns of a table as views by name. */
+export function tensorsFromArrow(
+  table: ArrowTable,
+  options: ArrowTableOptions = {},
+): Record<string, TensorView> {
+  const where = 'tensorsFromArrow';
+  if (typeof table?.getChild !== 'function' || !Array.isArray(table.schema?.fields))
+    throw new ValueError(expected(where, 'an Arrow table', 'table', table));
+  const there = table.schema.fields.map(({ name }) => name);
+  const twice = there.find((name, i) => there.indexOf(name) !== i);
+  if (twice !== undefined) throw new FormatError(`${where}: expected each column once, got ${twice} again.`);
+  const views = (options.columns ?? there).map(
+    (name) => [name, fromArrow(columnOf(table, name), name)] as const,
+  );
+  return Object.fromEntries(views);
+}
+
+/** The columns in the bytes of an Arrow file or stream (IPC, Feather version 2). */
+export function parseArrow(
+  arrow: Pick<ArrowModule, 'tableFromIPC'>,
+  bytes: Uint8Array,
+  options: ArrowTableOptions = {},
+): Record<string, TensorView> {
+  const where = 'parseArrow';
+  if (!(bytes instanceof Uint8Array)) throw new ValueError(expected(where, 'a Uint8Array', 'bytes', bytes));
+  let table: ArrowTable;
+  try {
+    table = arrow.tableFromIPC(bytes as never);
+  } catch (error) {
+    throw new FormatError(
+      `${where}: expected an Arrow file or stream, got ${(error as Error).message}.`,
+      {},
+      {
+        cause: error,
+      },
+    );
+  }
+  return tensorsFromArrow(table, options);
+}
+
+/** @internal The column of that name, or an error that lists those there are. */
+export function columnOf(table: ArrowTable, name: string): ArrowColumn {
+  const column = table.getChild(name);
+  if (column !== null) return column;
+  const there = table.schema.fields.map((field) => field.name).join(', ') || 'none';
+  throw new FormatError(`fromArrow: expected a column ${name}, got ${there}.`, { column: name });
+}
+
+function refuseNulls(name: string, { nullCount, length }: { nullCount: number; length: number }): void {
+  if (nullCount > 0)
+    throw new FormatError(
+      `fromArrow: expected no nulls for ${name}, got ${nullCount} among ${length} rows. Fill or drop them first.`,
+      { column: name },
+    );
+}
+
+/** The elements of a chunk of fixed-size lists. */
+function innerData(name: string, data: ArrowData, width: number): ArrowData {
+  const child = data.children?.[0];
+  if (child === undefined || child.length < data.length * width)
+    throw new FormatError(
+      `fromArrow: expected ${data.length * width} elements in the lists of ${name}, got fewer.`,
+    );
+  refuseNulls(name, child);
+  return { ...pick(child), length: data.length * width };
+}
+
+/** Getters of a class instance are not copied by a spread. */
+function pick({ type, length, offset, nullCount, values, children }: ArrowData): ArrowData {
+  return { type, length, offset, nullCount, values, ...(children === undefined ? {} : { children }) };
+}
+
+function joinChunks(
+  name: string,
+  type: ArrowType,
+  chunks: readonly ArrowData[],
+): { array: ViewArray; dtype: ViewDType } {
+  const dtype = dtypeOf(name, type);
+  const arrays = chunks.map((chunk) => elementsOf(name, type, dtype, chunk));
+  if (arrays.length === 1) return { array: arrays[0], dtype };
+  const { array: kind, bytes } = viewDTypes[dtype];
+  const total = arrays.reduce((sum, { length }) => sum + length, 0);
+  const joined = new kind(new ArrayBuffer(total * bytes), 0, total);
+  let at = 0;
+  for (const part of arrays) {
+    joined.set(part as never, at);
+    at += part.length;
+  }
+  return { array: joined, dtype };
+}
+
+function dtypeOf(name: string, type: ArrowType): ViewDType {
+  if (type.typeId === typeIds.bool) return 'bool';
+  if (type.typeId === typeIds.float)
+    return (['f16', 'f32', 'f64'] as const)[type.precision ?? -1] ?? refuse(name, type);
+  if (type.typeId !== typeIds.int) return refuse(name, type);
+  if (type.bitWidth === 64) return type.isSigned === true ? 'i64' : refuse(name, type);
+  if (type.bitWidth === 32) return type.isSigned === true ? 'i32' : 'u32';
+  return type.bitWidth === 8 && type.isSigned === false ? 'u8' : 'i32';
+}
+
+function refuse(name: string, type: ArrowType): never {
+  throw unreadable(name, type);
+}
+
+function unreadable(name: string, type: ArrowType): DTypeError {
+  const advice = 'Leave it out with `columns`, or cast it where the table is made.';
+  const what = 'a column of numbers or of fixed-size lists of numbers';
+  return new DTypeError(expected('fromArrow', what, name, String(type), advice), { column: name });
+}
+
+/** The elements of one chunk: its memory, where the type is one of views. */
+function elementsOf(name: string, type: ArrowType, dtype: ViewDType, data: ArrowData): ViewArray {
+  const { values, length, offset } = data;
+  if (!ArrayBuffer.isView(values)) {
+    if (length === 0) return new viewDTypes[dtype].array(new ArrayBuffer(0), 0, 0);
+    throw new FormatError(`fromArrow: expected memory for ${name}, got ${describe(values)}.`);
+  }
+  if (dtype === 'bool') {
+    const bits = values as Uint8Array;
+    return Uint8Array.from({ length }, (_, i) => (bits[(offset + i) >> 3] >> ((offset + i) & 7)) & 1);
+  }
+  const own = (values as ViewArray).subarray(0, length);
+  if (own.length !== length)
+    throw new ShapeError(expected('fromArrow', `${length} elements`, name, `${own.length}`));
+  return dtype === 'i32' && type.bitWidth !== 32 ? Int32Array.from(own as Int32Array) : own;
+}

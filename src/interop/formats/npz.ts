@@ -1,0 +1,99 @@
+/**
+ * .npz bytes and tensor views by name: zip archives of .npy members. Checksums are verified; what an archive may take when
+ * decompressed is bounded before anything is.
+ */
+import { checkInteger, expected, FormatError, ValueError } from '../../util/errors.js';
+import { makeZip, type ZipEntry, zipEntries } from '../../util/zip.js';
+import type { TensorView } from '../tensor-view.js';
+import { deflateRaw, inflateRaw } from './inflate.js';
+import { type ParseOptions, parseNpy, writeNpy } from './npy.js';
+
+export interface ParseNpzOptions extends ParseOptions {
+  /** Bytes that all arrays together may take; 4 GiB by default. */
+  readonly maxBytes?: number;
+  /** Only these; all by default. */
+  readonly arrays?: readonly string[];
+}
+
+/**
+ * The arrays in the bytes of an .npz file. Members that are not compressed may share their memory.
+ *
+ * @example
+ * const { row, col } = await parseNpz(await readFile('edges.npz'), { arrays: ['row', 'col'] });
+ */
+export async function parseNpz(
+  bytes: Uint8Array,
+  options: ParseNpzOptions = {},
+): Promise<Record<string, TensorView>> {
+  const where = options.name ?? 'parseNpz';
+  if (!(bytes instanceof Uint8Array)) throw new ValueError(expected(where, 'a Uint8Array', 'bytes', bytes));
+  const maxBytes = checkInteger(where, 'maxBytes', options.maxBytes ?? 2 ** 32);
+  const members = chosen(where, bytes, options.arrays);
+  const total = [...members.values()].reduce((sum, { size }) => sum + size, 0);
+  if (total > maxBytes)
+    throw new FormatError(
+      `${where}: expected at most ${maxBytes} bytes of arrays, got ${total}. Raise maxBytes if you trust the file.`,
+      { path: where },
+    );
+  const views: [string, TensorView][] = [];
+  for (const [name, member] of members)
+    views.push([name, parseNpy(await read(member), { name: `${where}:${member.name}` })]);
+  return Object.fromEntries(views);
+}
+
+export interface WriteNpzOptions {
+  /** Deflate the arrays; they are stored as they are by default. */
+  readonly compress?: boolean;
+}
+
+/** The bytes of an .npz file with these arrays; views on the CPU. */
+export async function writeNpz(
+  views: Readonly<Record<string, TensorView>>,
+  options: WriteNpzOptions = {},
+): Promise<Uint8Array> {
+  const entries = Object.entries(views).map(([name, view]) => ({
+    name: `${name}.npy`,
+    data: writeNpy(view),
+  }));
+  if (options.compress !== true) return makeZip(entries);
+  return makeZip(
+    await Promise.all(entries.map(async (entry) => ({ ...entry, deflated: await deflateRaw(entry.data) }))),
+  );
+}
+
+function chosen(where: string, bytes: Uint8Array, wanted?: readonly string[]): Map<string, ZipEntry> {
+  const members = new Map<string, ZipEntry>();
+  for (const entry of zipEntries(bytes, where)) {
+    const name = entry.name.replace(/\.npy$/, '');
+    if (members.has(name))
+      throw new FormatError(`${where}: expected each array once, got ${name} again.`, {
+        path: where,
+        array: name,
+      });
+    members.set(name, entry);
+  }
+  if (wanted === undefined) return members;
+  return new Map(
+    wanted.map((name) => {
+      const entry = members.get(name);
+      if (entry !== undefined) return [name, entry];
+      const there = [...members.keys()].join(', ') || 'none';
+      throw new FormatError(`${where}: expected an array ${name}, got ${there}.`, {
+        path: where,
+        array: name,
+      });
+    }),
+  );
+}
+
+async function read(entry: ZipEntry): Promise<Uint8Array> {
+  const { bytes, isDeflated } = entry.packed();
+  if (!isDeflated) return entry.verified(bytes);
+  let data: Uint8Array;
+  try {
+    data = await inflateRaw(bytes, entry.size);
+  } catch (error) {
+    throw entry.problem(`expected deflated data for ${entry.name}, got ${(error as Error).message}`, error);
+  }
+  return entry.verified(data);
+}
