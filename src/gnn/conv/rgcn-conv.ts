@@ -158,7 +158,7 @@ export class RGCNConv extends Module {
     const { comp, weight, inFeatures, outFeatures, relations } = this;
     this.#checkNodes(graph);
     const dtype = weight.dtype as FloatDType;
-    const factors = this.reduce === 'mean' ? groups.meanWeights(dtype) : null;
+    const factors = this.reduce === 'mean' ? groups.meanWeights(dtype, weight.device) : null;
     if (comp === null) {
       const table = reshape(weight, [relations * inFeatures, outFeatures]);
       return aggregate(this.#tableEdges(graph, groups), table, { weight: factors }, null);

@@ -4,7 +4,15 @@
  */
 import { Adjacency, Block, LocalGraph, type MessageGraph } from '../../graph/index.js';
 import { kernels } from '../../native/index.js';
-import { type FloatDType, fromTypedArray, type Ids, type Tensor, unscoped } from '../../tensor/index.js';
+import { deviceConstant } from '../../tensor/device-constants.js';
+import {
+  type FloatDType,
+  fromTypedArray,
+  type Ids,
+  type Tensor,
+  type TensorDevice,
+  unscoped,
+} from '../../tensor/index.js';
 import { checkIds } from '../../tensor/ops/common.js';
 import { expected, ShapeError, StateError, ValueError } from '../../util/errors.js';
 
@@ -18,8 +26,8 @@ export interface RelationGroups {
   readonly relationOffsets: Int32Array;
   /** By slot of the graph. */
   readonly slotRelations: Int32Array;
-  /** 1 / edges of the slot's pair, as a constant tensor [E]. */
-  meanWeights(dtype: FloatDType): Tensor;
+  /** 1 / edges of the slot's pair, as a constant tensor [E] on a device (null: in memory). */
+  meanWeights(dtype: FloatDType, device: TensorDevice | null): Tensor;
 }
 
 const kept = new WeakMap<MessageGraph, WeakMap<Int32Array, RelationGroups>>();
@@ -98,13 +106,13 @@ function makeGroups(
     fromPairs: Adjacency.trusted(dstOffsets, byDst, pairs),
     relationOffsets,
     slotRelations,
-    meanWeights(dtype) {
+    meanWeights(dtype, device) {
       let weight = weights.get(dtype);
       if (weight === undefined) {
         weight = meanWeights(offsets, slots, dtype);
         weights.set(dtype, weight);
       }
-      return weight;
+      return device === null ? weight : deviceConstant(device, weight.dataSync());
     },
   };
 }
