@@ -25,5 +25,12 @@ export {
   type TypedViewOptions,
   type ViewDevice,
 } from './tensor-view.js';
-export { copyToTfjs, fromTfjs, type TfjsLike, type TfjsTensorLike, toTfjs } from './tfjs.js';
+export {
+  copyToTfjs,
+  fromTfjs,
+  type TfjsLike,
+  type TfjsTensorLike,
+  type ToTfjsOptions,
+  toTfjs,
+} from './tfjs.js';
 export type { ViewArray, ViewDType } from './view-dtype.js';

@@ -185,11 +185,12 @@ export class TensorView implements Disposable {
   }
 
   /**
-   * Runs before memory that this view owns is given back; what it throws keeps the view alive. Adapters use it to refuse
-   * a release while a tensor of another library still lies on the memory. @internal
+   * Runs before the memory is given back; what it throws keeps the view alive. Adapters use it to refuse a release while a
+   * tensor of another library still lies on the memory. Arrays that are only borrowed need no such care, because the
+   * collector keeps them; a buffer on a GPU goes back to somebody else. @internal
    */
   beforeRelease(check: () => void): void {
-    if (this.#onRelease === undefined) return;
+    if (this.#onRelease === undefined && this.device.type === 'cpu') return;
     this.#checks ??= [];
     this.#checks.push(check);
   }

@@ -21,6 +21,14 @@ import {
 import { TensorView } from './tensor-view.js';
 import type { ViewDType } from './view-dtype.js';
 
+export interface ToTfjsOptions extends ConvertOptions {
+  /**
+   * Let a tensor lie on a GPU buffer that is larger than its elements, as buffers out of a pool are, instead of cutting it
+   * to size. For tensors to compute with: reading such a tensor itself also gives what lies behind its elements.
+   */
+  readonly spare?: boolean;
+}
+
 /** A tensor of TensorFlow.js. */
 export interface TfjsTensorLike {
   readonly shape: number[];
@@ -78,11 +86,11 @@ const needed = ['tensor', 'getBackend', 'backend', 'keep', 'slice', 'reshape'];
 export function toTfjs<T extends TfjsTensorLike>(
   tf: TfjsLike<T>,
   source: TensorView | Tensor,
-  options: ConvertOptions = {},
+  options: ToTfjsOptions = {},
 ): T {
   checkPeer('toTfjs', 'TensorFlow.js', tf, needed);
   const view = sourceView('toTfjs', source);
-  if (view.device.type === 'webgpu') return gpuTensor(tf, view, view.device.gpuDevice);
+  if (view.device.type === 'webgpu') return gpuTensor(tf, view, view.device.gpuDevice, options);
   const { array, dtype, isCopy } = hostElements('toTfjs', 'TensorFlow.js', view, supported, options);
   const name = tf.getBackend();
   const shares = name === 'cpu' && !isCopy;
@@ -138,7 +146,12 @@ function makeTensor<T extends TfjsTensorLike>(
   return tf.tensor(values as never, [...shape] as never, dtype as never);
 }
 
-function gpuTensor<T extends TfjsTensorLike>(tf: TfjsLike<T>, view: TensorView, gpuDevice: GpuDeviceLike): T {
+function gpuTensor<T extends TfjsTensorLike>(
+  tf: TfjsLike<T>,
+  view: TensorView,
+  gpuDevice: GpuDeviceLike,
+  options: ToTfjsOptions,
+): T {
   const buffer = view.data as GpuBufferLike;
   const backend = tf.backend() as TfjsBackend;
   if (backend.device !== gpuDevice) {
@@ -152,7 +165,7 @@ function gpuTensor<T extends TfjsTensorLike>(tf: TfjsLike<T>, view: TensorView, 
   if (dtype === undefined || dtype === 'bool')
     throw noSuchType('toTfjs', 'TensorFlow.js on a GPU', view.dtype);
   if (view.size === 0) return makeTensor(tf, new Float32Array(0), view.shape, dtype);
-  if (view.byteOffset === 0 && buffer.size === view.byteLength) {
+  if (view.byteOffset === 0 && (options.spare === true || buffer.size === view.byteLength)) {
     const tensor = makeTensor(tf, { buffer, zeroCopy: true }, view.shape, dtype);
     view.beforeRelease(() => refuseInUse(backend, tensor));
     return tensor;

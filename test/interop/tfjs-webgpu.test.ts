@@ -77,6 +77,22 @@ describe('to TensorFlow.js', () => {
     none.release();
   });
 
+  test('or shared as it is, when asked: then only for computing', async () => {
+    const large = TensorView.fromTyped(new Float32Array([1, 2, 3, 4, 90])).toGpu(device);
+    const borrowed = TensorView.fromGpuBuffer(large.data as GpuBufferLike, device, {
+      shape: [4],
+      dtype: 'f32',
+    });
+    const tensor = toTfjs(tf, borrowed, { spare: true });
+    device.queue.writeBuffer(large.data as GpuBufferLike, 0, new Float32Array([10]));
+    const sum = tf.sum(tensor);
+    expect(() => borrowed.release()).toThrow(/Dispose it first/);
+    tensor.dispose();
+    borrowed.release();
+    large.release();
+    expect(await values(sum)).toEqual([19]);
+  });
+
   test('a view on the host is copied, so it may go at once', async () => {
     const data = new Float32Array([1, 2]);
     const tensor = toTfjs(tf, TensorView.fromTyped(data));

@@ -1,0 +1,29 @@
+/** What tests that look for leaks count: memory of the process after a collection, and what is alive. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+/** Resident bytes after a full collection. */
+export function residentBytes(): number {
+  collect();
+  return process.memoryUsage().rss;
+}
+
+export interface FlatRun {
+  readonly batches: number;
+  /** Batches after which the first count is taken: pools and caches are filled by then. */
+  readonly warmUp: number;
+  batch(index: number): void | Promise<void>;
+  alive(): object;
+}
+
+/** Runs all batches; what was alive after the warm-up and at the end, and how far the process has grown between. */
+export async function runFlat(run: FlatRun): Promise<{ first: object; last: object; grownBytes: number }> {
+  for (let i = 0; i < run.warmUp; i++) await run.batch(i);
+  const first = run.alive();
+  const resident = residentBytes();
+  for (let i = run.warmUp; i < run.batches; i++) await run.batch(i);
+  return { first, last: run.alive(), grownBytes: residentBytes() - resident };
+}
