@@ -76,7 +76,8 @@ function phases(full, graphics) {
     },
     {
       name: 'address and undefined-behaviour sanitizers',
-      args: ['--root', join(cache, 'sanitize'), 'test/kernels', ...opTests],
+      // Checked memory takes many times as long.
+      args: ['--root', join(cache, 'sanitize'), '--testTimeout=300000', 'test/kernels', ...opTests],
       prepare: prepareSanitizer,
       env: sanitizerEnv,
       skip: process.platform !== 'linux',

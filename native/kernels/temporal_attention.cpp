@@ -67,7 +67,7 @@ void temporal_attention(const T* query, const T* h, const i32* neighbors, const 
         softmax_edges<k.value>(raw + begin * heads, alpha + begin * heads, buffers.common.data(), end - begin, heads,
                                static_cast<T>(scale), static_cast<T>(slope));
       });
-      std::memcpy(shares, alpha + begin * heads, static_cast<std::size_t>(n) * sizeof(T));
+      std::copy_n(alpha + begin * heads, n, shares);
       mask.apply(i, n, shares);
       std::fill_n(buffers.sums.data(), heads * padded, T(0));
       for_tiles(begin, end, true, load, [&](i64 from, i64 to) {
@@ -181,7 +181,7 @@ void temporal_attention_backward(const T* gy, const T* query, const T* h, const 
         rows.put_heads(buffers.sums.data(), i, num_dst, heads, g_query);
       }
       if (g_neighbors == nullptr && !times) continue;
-      std::memcpy(shares, alpha + begin * heads, static_cast<std::size_t>(n) * sizeof(T));
+      std::copy_n(alpha + begin * heads, n, shares);
       mask.apply(i, n, shares);
       const RowGradients<T> mixed{g - begin * heads, q, shares - begin * heads, out, padded, heads};
       for (i64 p = begin; p < end && g_neighbors != nullptr; ++p) {
