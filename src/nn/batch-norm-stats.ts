@@ -6,12 +6,17 @@ import {
   add,
   batchNorm,
   type ColumnStats,
+  cast,
   isGradEnabled,
   mul,
   noGrad,
+  reciprocal,
+  scope,
   sub,
   type Tensor,
+  type TensorLike,
 } from '../tensor/index.js';
+import { writeValues } from '../tensor/move.js';
 
 export interface RunningStats {
   readonly momentum: number | null;
@@ -24,11 +29,27 @@ export interface RunningStats {
 export function trackStats(running: RunningStats, { mean, variance }: ColumnStats, rows: number): void {
   const { runningMean, runningVar, numBatchesTracked } = running;
   if (runningMean === null || runningVar === null || numBatchesTracked === null) return;
+  const unbiased = rows / (rows - 1);
+  if (numBatchesTracked.device !== null) {
+    const update = (): void => {
+      writeValues(add(numBatchesTracked, 1), numBatchesTracked);
+      const share = running.momentum ?? reciprocal(cast(numBatchesTracked, mean.dtype));
+      moveOnDevice(runningMean, mean, share, 1);
+      moveOnDevice(runningVar, variance, share, unbiased);
+    };
+    noGrad(() => scope(update));
+    return;
+  }
   const batches = ++numBatchesTracked.array[0];
   const share = running.momentum ?? 1 / batches;
   move(runningMean, mean, share, 1);
-  move(runningVar, variance, share, rows / (rows - 1));
+  move(runningVar, variance, share, unbiased);
   numBatchesTracked.storage.version++;
+}
+
+/** running += share·(factor·batch − running), where values cannot be looked at. */
+function moveOnDevice(running: Tensor, batch: Tensor, share: TensorLike, factor: number): void {
+  writeValues(add(running, mul(sub(mul(batch, factor), running), share)), running);
 }
 
 export interface Affine {

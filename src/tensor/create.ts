@@ -1,9 +1,12 @@
 /**
  * Making tensors: from numbers, from typed arrays without a copy, filled, random.
+ *
+ * All are made in memory, also inside an operation on a device; `full` and its kin are made where the operation runs.
  */
 import { kernels, type TypedArray } from '../native/index.js';
 import { checkInteger, checkNumber, DTypeError, expected, ShapeError, ValueError } from '../util/errors.js';
 import type { Random } from '../util/philox.js';
+import { onDevice } from './device.js';
 import { checkDType, type DType, dtypeOfArray, dtypes, isFloat } from './dtype.js';
 import { defaultRandom } from './random.js';
 import { checkShape, formatShape, sizeOf } from './shape.js';
@@ -33,7 +36,7 @@ export function fromArray(values: NestedArray, options: CreateOptions = {}): Ten
   for (let v: unknown = values; Array.isArray(v) && shape.length < maxRank; v = v[0]) shape.push(v.length);
   if (shape.length === maxRank)
     throw new ShapeError(expected('fromArray', `fewer than ${maxRank} axes`, 'values', 'deeper nesting'));
-  const t = Tensor.allocate(dtype, checkShape('fromArray', shape));
+  const t = Tensor.allocate(dtype, checkShape('fromArray', shape), null);
   let position = 0;
   const fill = (value: unknown, axis: number): void => {
     if (axis === shape.length) {
@@ -125,7 +128,7 @@ function computing(where: string, dtype: DType): DType {
 /** Every element `value`. */
 export function full(shape: readonly number[], value: number, options: CreateOptions = {}): Tensor {
   const t = Tensor.allocate(checkDType('full', options.dtype ?? 'f32'), checkShape('full', shape));
-  if (isFloat(t.dtype)) kernels().fill(t.floats, t.size, value);
+  if (isFloat(t.dtype) || t.device !== null) kernels().fill(t.floats, t.size, value);
   else if (t.dtype === 'i32' || t.dtype === 'u8' || value === 0) t.array.fill(value);
   else throw new DTypeError(expected('full', 'a computing dtype for a value other than 0', 'dtype', t.dtype));
   return finish(t, options);
@@ -143,7 +146,7 @@ export function ones(shape: readonly number[], options: CreateOptions = {}): Ten
 export function eye(n: number, options: CreateOptions = {}): Tensor {
   checkInteger('eye', 'n', n);
   computing('eye', options.dtype ?? 'f32');
-  const t = zeros([n, n], { ...options, requiresGrad: false });
+  const t = onDevice(null, () => zeros([n, n], { ...options, requiresGrad: false }));
   for (let i = 0; i < n; i++) t.array[i * n + i] = 1;
   return finish(t, options);
 }
@@ -153,7 +156,7 @@ export function arange(start: number, end: number, step = 1, options: CreateOpti
   for (const [name, value] of Object.entries({ start, end, step })) checkNumber('arange', name, value);
   if (step === 0) throw new ValueError(expected('arange', 'a step other than 0', 'step', step));
   const count = Math.max(0, Math.ceil((end - start) / step));
-  const t = Tensor.allocate(computing('arange', options.dtype ?? 'i32'), [count]);
+  const t = Tensor.allocate(computing('arange', options.dtype ?? 'i32'), [count], null);
   for (let i = 0; i < t.size; i++) t.array[i] = start + i * step;
   return finish(t, options);
 }
@@ -171,7 +174,7 @@ function randomFloats(
   const dtype = options.dtype ?? 'f32';
   if (!isFloat(dtype)) throw new DTypeError(expected(where, 'f32 or f64', 'dtype', dtype));
   return {
-    t: Tensor.allocate(dtype, checkShape(where, shape)),
+    t: Tensor.allocate(dtype, checkShape(where, shape), null),
     random: options.random ?? defaultRandom(),
   };
 }
@@ -185,7 +188,8 @@ export function rand(
   const lo = checkNumber('rand', 'lo', options.lo ?? 0);
   const hi = checkNumber('rand', 'hi', options.hi ?? 1);
   const words = t.dtype === 'f64' ? 2 * t.size : t.size;
-  kernels().randomUniform(t.floats, t.size, lo, hi, random.key, random.reserve(words));
+  const start = random.reserve(words);
+  onDevice(null, () => kernels().randomUniform(t.floats, t.size, lo, hi, random.key, start));
   return finish(t, options);
 }
 
@@ -197,7 +201,8 @@ export function randn(
   const { t, random } = randomFloats('randn', shape, options);
   const mean = checkNumber('randn', 'mean', options.mean ?? 0);
   const std = checkNumber('randn', 'std', options.std ?? 1, 0);
-  kernels().randomNormal(t.floats, t.size, mean, std, random.key, random.reserve(4 * t.size));
+  const start = random.reserve(4 * t.size);
+  onDevice(null, () => kernels().randomNormal(t.floats, t.size, mean, std, random.key, start));
   return finish(t, options);
 }
 
@@ -210,9 +215,10 @@ export function randint(
 ): Tensor {
   checkInteger('randint', 'lo', lo, -(2 ** 31), 2 ** 31 - 1);
   checkInteger('randint', 'hi', hi, lo + 1, 2 ** 31 - 1);
-  const t = Tensor.allocate('i32', checkShape('randint', shape));
+  const t = Tensor.allocate('i32', checkShape('randint', shape), null);
   const random = options.random ?? defaultRandom();
-  kernels().randomIntegers(t.array as Int32Array, t.size, lo, hi, random.key, random.reserve(t.size));
+  const start = random.reserve(t.size);
+  onDevice(null, () => kernels().randomIntegers(t.array as Int32Array, t.size, lo, hi, random.key, start));
   return t;
 }
 
@@ -223,17 +229,19 @@ export function bernoulli(
   options: { readonly random?: Random } = {},
 ): Tensor {
   checkNumber('bernoulli', 'p', p, 0, 1);
-  const t = Tensor.allocate('u8', checkShape('bernoulli', shape));
+  const t = Tensor.allocate('u8', checkShape('bernoulli', shape), null);
   const random = options.random ?? defaultRandom();
-  kernels().randomBernoulli(t.array as Uint8Array, t.size, p, random.key, random.reserve(t.size));
+  const start = random.reserve(t.size);
+  onDevice(null, () => kernels().randomBernoulli(t.array as Uint8Array, t.size, p, random.key, start));
   return t;
 }
 
 /** A random order of 0 … n−1 (i32). */
 export function randperm(n: number, options: { readonly random?: Random } = {}): Tensor {
   checkInteger('randperm', 'n', n, 0, 2 ** 31 - 1);
-  const t = Tensor.allocate('i32', [n]);
+  const t = Tensor.allocate('i32', [n], null);
   const random = options.random ?? defaultRandom();
-  kernels().randomPermutation(t.array as Int32Array, n, random.split(random.reserve(1)).key);
+  const { key } = random.split(random.reserve(1));
+  onDevice(null, () => kernels().randomPermutation(t.array as Int32Array, n, key));
   return t;
 }

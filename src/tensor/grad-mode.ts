@@ -43,7 +43,10 @@ function withRecording<T>(where: string, flag: boolean, fn: () => T): T {
   }
 }
 
-/** True when every operation's result is checked for NaN and infinity (`SKEIN_CHECK=1` or `setCheckFinite`). */
+/**
+ * True when every operation's result is checked for NaN and infinity (`SKEIN_CHECK=1` or `setCheckFinite`). Results on a
+ * device are not: their values cannot be looked at in passing.
+ */
 export function isCheckingFinite(): boolean {
   return checking;
 }

@@ -5,9 +5,9 @@
  * methods by `methods.ts`; differentiation is in `tape.ts`. Functions never consume their arguments; a disposed tensor
  * throws when used.
  */
-import type { FloatArray, TypedArray } from '../native/index.js';
+import { type FloatArray, kernels, type TypedArray } from '../native/index.js';
 import { DTypeError, describe, expected, ShapeError, StateError } from '../util/errors.js';
-import { currentDevice, type DeviceArray, type TensorDevice } from './device.js';
+import { commonDevice, currentDevice, type DeviceArray, onDevice, type TensorDevice } from './device.js';
 import { type DType, dtypes, isFloat } from './dtype.js';
 import { formatTensor } from './print.js';
 import { register, Scoped } from './scope.js';
@@ -232,13 +232,11 @@ export class Tensor extends Scoped {
           expected('grad', `${this.dtype} of shape ${formatShape(this.shape)}`, 'the gradient', got),
         );
       }
+      commonDevice('grad', [this, value]);
     }
     this.#gradSeen = true;
     // Later passes add to it in place, so it must not be a strided view.
-    this.#grad =
-      value === null || value.isContiguous
-        ? value
-        : new Tensor(Storage.wrap(gatherStrided(value)), value.dtype, value.shape);
+    this.#grad = value === null || value.isContiguous ? value : packedCopy(value);
   }
 
   /** Gradient as rows, when the only use of a leaf was a row lookup that asked for it. */
@@ -308,6 +306,17 @@ function memoryGone(shape: Shape): StateError {
 }
 
 export type NestedArray = number | NestedArray[];
+
+/** A strided tensor in row-major order, where it is. */
+function packedCopy(t: Tensor): Tensor {
+  if (t.device === null) return new Tensor(Storage.wrap(gatherStrided(t)), t.dtype, t.shape);
+  return onDevice(t.device, () => {
+    const copy = Tensor.allocate(t.dtype, t.shape);
+    const dims = Int32Array.of(t.rank, ...t.shape, ...t.strides, ...contiguousStrides(t.shape));
+    kernels().copyStrided(t.base, copy.array, dtypes[t.dtype].bytes, dims);
+    return copy;
+  });
+}
 
 /** Row-major copy of a strided tensor, one element at a time: for reading, not for computing. */
 function gatherStrided(t: Tensor): TypedArray {

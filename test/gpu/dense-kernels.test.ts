@@ -251,3 +251,53 @@ describe('optimiser steps on webgpu', () => {
     );
   });
 });
+
+describe('rows of many lengths on webgpu', () => {
+  // One lane, 32 lanes and a workgroup for a row.
+  it.each([
+    [300, 5],
+    [40, 100],
+    [3, 3000],
+    [2, 1025],
+  ])('[%i, %i]', async (rows, cols) => {
+    const n = rows * cols;
+    const x = floats(n);
+    const g = floats(n);
+    for (const name of ['softmax', 'logSoftmax'] as const) {
+      const [y] = await both(name, [x, new Float32Array(n), rows, cols], [1]);
+      await both(`${name}Backward`, [y, g, new Float32Array(n), rows, cols], [2]);
+    }
+    const labels = Int32Array.from({ length: rows }, (_, r) => (r === 1 ? -1 : random.nextInt(cols)));
+    const lse = new Float32Array(rows);
+    await both('crossEntropy', [x, labels, floats(rows), lse, rows, cols], [2, 3]);
+    await both('crossEntropyBackward', [x, labels, lse, floats(rows), new Float32Array(n), rows, cols], [4]);
+    const [mean, rstd, gamma] = [new Float32Array(rows), new Float32Array(rows), floats(cols)];
+    await both('layerNorm', [x, gamma, floats(cols), floats(n), mean, rstd, rows, cols, 1e-5], [3, 4, 5]);
+    const gradients = [floats(n), floats(cols), floats(cols)];
+    await both('layerNormBackward', [x, g, gamma, mean, rstd, ...gradients, rows, cols], [5, 6, 7]);
+  });
+
+  it('normalises tall batches', async () => {
+    const [rows, cols] = [3000, 7];
+    const x = floats(rows * cols).map((v) => 5 + v);
+    const [mean, variance, gamma] = [floats(cols), floats(cols), floats(cols)];
+    await both('columnStats', [x, mean, variance, rows, cols], [1, 2]);
+    const rstd = variance.map((v) => 1 / Math.sqrt(v));
+    await both('batchNorm', [x, mean, rstd, gamma, null, floats(rows * cols), rows, cols], [5]);
+    const gradients = [floats(rows * cols), floats(cols), floats(cols)];
+    await both(
+      'batchNormBackward',
+      [x, floats(rows * cols), mean, rstd, gamma, ...gradients, rows, cols],
+      [5, 6, 7],
+    );
+  });
+
+  it('drops the same elements as the CPU', async () => {
+    for (const p of [0.1, 0.5, 1]) {
+      const x = floats(1003);
+      const y = new Float32Array(1003);
+      const [values] = await both('dropout', [x, y, 1003, p, new Random(5).split(3).key], [1]);
+      expect(values).toEqual(y);
+    }
+  });
+});

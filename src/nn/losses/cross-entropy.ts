@@ -18,11 +18,11 @@ import { DTypeError, expected, ShapeError, ValueError } from '../../util/errors.
 import { checkReduction, type LossOptions, reduceLoss } from './reduction.js';
 
 export interface CrossEntropyOptions extends LossOptions {
-  /** A weight of at least 0 for each class; the mean then divides by the sum of the weights of the labels. */
+  /** A weight of at least 0 for each class, in memory; the mean then divides by the sum of the weights of the labels. */
   readonly weight?: Tensor | readonly number[];
   /** Rows with this label count for nothing; −1 always does. */
   readonly ignoreIndex?: number;
-  /** Rows to count: 1 or true. Labels of other rows are not looked at. */
+  /** Rows to count: 1 or true, in memory. Labels of other rows are not looked at. */
   readonly mask?: Tensor | Uint8Array | readonly boolean[];
 }
 
@@ -43,7 +43,7 @@ export function crossEntropy(logits: Tensor, labels: Ids, options: CrossEntropyO
   const weights = factors === null ? undefined : fromTypedArray(factors);
   if (reduction === 'none') {
     const losses = crossEntropyRows(logits, ids);
-    return weights === undefined ? losses : mul(losses, weights);
+    return weights === undefined ? losses : mul(losses, weights.to(logits.device ?? 'cpu'));
   }
   if (reduction === 'sum') return crossEntropyTotal(logits, ids, { weights });
   let total = 0;

@@ -63,6 +63,8 @@ export function bceLoss(probabilities: Tensor, target: Tensor, options: LossOpti
       expected('bceLoss', 'a constant', 'target', 'a tensor that requires a gradient', 'Use detach().'),
     );
   for (const [name, t] of Object.entries({ probabilities, target })) {
+    // Values on a device cannot be looked at in passing.
+    if (t.device !== null) continue;
     const lo = extreme('min', t);
     const hi = extreme('max', t);
     if (t.size > 0 && !(lo >= 0 && hi <= 1))

@@ -1,9 +1,24 @@
 /**
  * Bounds on gradients, applied in place between backward and step.
+ *
+ * On a device nothing is read back: `clipGradNormTensor` gives the norm as a tensor, which may be awaited when it is wanted.
  */
-import { type FloatArray, kernels } from '../../native/index.js';
-import { type Tensor, unscoped } from '../../tensor/index.js';
-import { checkNumber, ValueError } from '../../util/errors.js';
+import { binaryCode, type FloatArray, kernels, unaryCode } from '../../native/index.js';
+import { commonDevice, onDevice, type TensorDevice } from '../../tensor/device.js';
+import { dtypes } from '../../tensor/dtype.js';
+import {
+  add,
+  div,
+  fromTypedArray,
+  minimum,
+  noGrad,
+  scope,
+  sqrt,
+  sum,
+  Tensor,
+  unscoped,
+} from '../../tensor/index.js';
+import { checkNumber, StateError, ValueError } from '../../util/errors.js';
 
 export interface ClipOptions {
   /** Throw when the norm is NaN or infinite (the default) instead of spoiling every gradient with it. */
@@ -12,11 +27,17 @@ export interface ClipOptions {
 
 /**
  * Scales all gradients together so that their common Euclidean norm is at most maxNorm; returns the norm before.
- * Gradient rows are coalesced first.
+ * Gradient rows are coalesced first. For parameters in memory; on a device use `clipGradNormTensor`.
  */
 export function clipGradNorm(params: Iterable<Tensor>, maxNorm: number, options: ClipOptions = {}): number {
   checkNumber('clipGradNorm', 'maxNorm', maxNorm, 0);
-  const gradients = [...params].flatMap(gradientOf);
+  const list = [...params];
+  const device = deviceOf(list);
+  if (device !== null)
+    throw new StateError(
+      `clipGradNorm: expected parameters in memory, got parameters on ${device.name}, where a norm cannot be had as a number in passing. Use clipGradNormTensor.`,
+    );
+  const gradients = list.flatMap(gradientOf);
   let squares = 0;
   for (const [i, { values }] of gradients.entries()) {
     squares += kernels().sumSquares(values, values.length);
@@ -39,16 +60,70 @@ export function clipGradNorm(params: Iterable<Tensor>, maxNorm: number, options:
   return norm;
 }
 
+/**
+ * `clipGradNorm` with the norm before as a scalar tensor, for parameters on any one device: nothing waits for it. A norm that
+ * is not finite cannot be noticed here and makes all gradients NaN.
+ *
+ * @example
+ * const norm = clipGradNormTensor(model.parameters(), 1);
+ * optimizer.step();
+ * console.log((await norm.data())[0]);
+ */
+export function clipGradNormTensor(params: Iterable<Tensor>, maxNorm: number): Tensor {
+  checkNumber('clipGradNormTensor', 'maxNorm', maxNorm, 0);
+  const list = [...params];
+  const device = deviceOf(list);
+  if (device === null) {
+    const norm = clipGradNorm(list, maxNorm, { errorIfNonFinite: false });
+    return fromTypedArray(Float32Array.of(norm), []);
+  }
+  const gradients = list.flatMap(gradientOf);
+  if (gradients.length === 0) return fromTypedArray(new Float32Array(1), []);
+  return noGrad(() =>
+    scope(() =>
+      onDevice(device, () => {
+        const norm = sqrt(gradients.map(sumOfSquares).reduce((total, part) => add(total, part)));
+        const factor = minimum(div(maxNorm, add(norm, 1e-6)), 1);
+        for (const { values, changed } of gradients) {
+          const n = values.length;
+          const stretched = Int32Array.of(1, n, 1, 0);
+          kernels().binary(binaryCode.mul, values, factor.floats, values, n, stretched);
+          changed();
+        }
+        return norm;
+      }),
+    ),
+  );
+}
+
+function sumOfSquares({ values }: HeldGradient): Tensor {
+  const n = values.length;
+  const squares = Tensor.allocate('f32', [n]);
+  kernels().unary(unaryCode.square, values, squares.floats, n, 0);
+  return sum(squares);
+}
+
 /** Cuts every element of every gradient to [−limit, limit]. */
 export function clipGradValue(params: Iterable<Tensor>, limit: number): void {
   checkNumber('clipGradValue', 'limit', limit, 0);
-  for (const { values, changed } of [...params].flatMap(gradientOf)) {
-    const cut =
-      values instanceof Float32Array ? new Float32Array(values.length) : new Float64Array(values.length);
-    kernels().clamp(values, cut, values.length, -limit, limit);
-    values.set(cut);
+  const list = [...params];
+  const device = deviceOf(list);
+  for (const { values, changed } of list.flatMap(gradientOf)) {
+    const n = values.length;
+    onDevice(device, () =>
+      scope(() => {
+        const cut = Tensor.allocate(values instanceof Float64Array ? 'f64' : 'f32', [n]);
+        kernels().clamp(values, cut.floats, n, -limit, limit);
+        kernels().copyStrided(cut.array, values, dtypes[cut.dtype].bytes, Int32Array.of(1, n, 1, 1));
+      }),
+    );
     changed();
   }
+}
+
+/** The one device of the parameters. */
+function deviceOf(params: readonly Tensor[]): TensorDevice | null {
+  return params.length === 0 ? null : commonDevice('clipGrad', params);
 }
 
 interface HeldGradient {

@@ -1,7 +1,7 @@
 /** Optimisers, learning-rate schedules and gradient clipping. */
 export { Adagrad, type AdagradOptions } from './adagrad.js';
 export { Adam, type AdamOptions, AdamW } from './adam.js';
-export { type ClipOptions, clipGradNorm, clipGradValue } from './clip.js';
+export { type ClipOptions, clipGradNorm, clipGradNormTensor, clipGradValue } from './clip.js';
 export {
   type BaseOptions,
   type Group,

@@ -3,10 +3,11 @@
  */
 import { type FloatArray, kernels } from '../../native/index.js';
 import { expected, ShapeError } from '../../util/errors.js';
+import { dtypes } from '../dtype.js';
 import { builtinOp } from '../op.js';
 import { formatShape } from '../shape.js';
 import { Tensor } from '../tensor.js';
-import { checkIds, checkRank, checkSameFloat, checkShapeIs, packed } from './common.js';
+import { checkIds, checkRank, checkSameFloat, checkShapeIs, packed, zerosLike } from './common.js';
 
 const gruGatesOp = builtinOp<{ readonly kept: Int32Array | null }>({
   name: 'gruGates',
@@ -15,7 +16,7 @@ const gruGatesOp = builtinOp<{ readonly kept: Int32Array | null }>({
     const out = Tensor.allocate(h.dtype, h.shape);
     const gates = Tensor.allocate(h.dtype, [batch, 4 * hidden]);
     kernels().gruCell(packed(gi), packed(gh), packed(h), out.floats, gates.floats, batch, hidden);
-    if (kept !== null) copyRows(packed(h), out.floats, kept, hidden);
+    if (kept !== null) copyRows(packed(h), out, kept);
     ctx.save(h, gates);
     return out;
   },
@@ -36,16 +37,21 @@ const gruGatesOp = builtinOp<{ readonly kept: Int32Array | null }>({
       hidden,
     );
     if (kept !== null) {
-      for (const g of [dgi.floats, dgh.floats])
-        for (const row of kept) g.fill(0, row * 3 * hidden, (row + 1) * 3 * hidden);
-      if (dh !== null) copyRows(packed(gy), dh.floats, kept, hidden);
+      const nothing = zerosLike(h.dtype, [kept.length, 3 * hidden]);
+      for (const g of [dgi, dgh]) kernels().putRows(nothing.array, kept, g.array, kept.length, rowBytes(g));
+      if (dh !== null) copyRows(packed(gy), dh, kept);
     }
     return [dgi, dgh, dh];
   },
 });
 
-function copyRows(from: FloatArray, to: FloatArray, rows: Int32Array, width: number): void {
-  for (const row of rows) to.set(from.subarray(row * width, (row + 1) * width), row * width);
+const rowBytes = (t: Tensor): number => t.shape[1] * dtypes[t.dtype].bytes;
+
+/** The named rows of `from` (a matrix of the shape of `to`) over those of `to`. */
+function copyRows(from: FloatArray, to: Tensor, rows: Int32Array): void {
+  const picked = Tensor.allocate(to.dtype, [rows.length, to.shape[1]]);
+  kernels().gatherRows(from, rows, picked.array, rows.length, rowBytes(to));
+  kernels().putRows(picked.array, rows, to.array, rows.length, rowBytes(to));
 }
 
 /**

@@ -5,6 +5,8 @@
  */
 import { type FloatArray, kernels } from '../../native/index.js';
 import { checkNumber, expected, ShapeError, ValueError } from '../../util/errors.js';
+import type { TensorDevice } from '../device.js';
+import { to } from '../move.js';
 import { builtinOp } from '../op.js';
 import { Tensor } from '../tensor.js';
 import { mul } from './binary.js';
@@ -110,7 +112,9 @@ function totalOnDevice(
   factor: number,
 ): Tensor {
   const rows = crossEntropyOp([logits], { labels: lastingIds(labels, logits) });
-  return mul(sum(weights === undefined ? rows : mul(rows, weights)), factor);
+  if (weights === undefined) return mul(sum(rows), factor);
+  const here = weights.requiresGrad ? weights : to(weights, logits.device as TensorDevice);
+  return mul(sum(mul(rows, here)), factor);
 }
 
 function checkLabels(logits: Tensor, labels: Ids): Int32Array {

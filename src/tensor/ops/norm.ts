@@ -3,10 +3,14 @@
  */
 import { kernels } from '../../native/index.js';
 import { checkNumber, expected, ShapeError } from '../../util/errors.js';
+import { onDevice } from '../device.js';
+import { noGrad } from '../grad-mode.js';
 import { builtinOp } from '../op.js';
 import { formatShape, sizeOf } from '../shape.js';
 import { Tensor } from '../tensor.js';
+import { add } from './binary.js';
 import { checkRank, checkSameFloat, checkShapeIs, packed } from './common.js';
+import { reciprocal, sqrt } from './unary.js';
 
 const layerNormOp = builtinOp<{ readonly eps: number }>({
   name: 'layerNorm',
@@ -110,10 +114,12 @@ export function columnStats(x: Tensor): ColumnStats {
   const [rows, cols] = x.shape;
   if (rows === 0)
     throw new ShapeError(expected('columnStats', 'at least one row', 'x', formatShape(x.shape)));
-  const mean = Tensor.allocate(x.dtype, [cols]);
-  const variance = Tensor.allocate(x.dtype, [cols]);
-  kernels().columnStats(packed(x), mean.floats, variance.floats, rows, cols);
-  return { mean, variance };
+  return onDevice(x.device, () => {
+    const mean = Tensor.allocate(x.dtype, [cols]);
+    const variance = Tensor.allocate(x.dtype, [cols]);
+    kernels().columnStats(packed(x), mean.floats, variance.floats, rows, cols);
+    return { mean, variance };
+  });
 }
 
 /**
@@ -133,10 +139,7 @@ export function batchNorm(
   const width = [x.shape[1]];
   checkShapeIs('batchNorm', 'stats.mean', stats.mean, width);
   checkShapeIs('batchNorm', 'stats.variance', stats.variance, width);
-  const rstd = Tensor.allocate(x.dtype, width);
-  const variances = packed(stats.variance);
-  for (let i = 0; i < width[0]; i++) rstd.floats[i] = 1 / Math.sqrt(variances[i] + eps);
-  const attributes = { mean: stats.mean, rstd };
+  const attributes = { mean: stats.mean, rstd: inverseDeviation(stats.variance, eps) };
   if (gamma === null || beta === null) {
     if (gamma !== beta)
       throw new ShapeError(expected('batchNorm', 'both or neither', 'gamma and beta', 'one of them'));
@@ -145,4 +148,13 @@ export function batchNorm(
   checkShapeIs('batchNorm', 'gamma', gamma, width);
   checkShapeIs('batchNorm', 'beta', beta, width);
   return batchNormOp([x, gamma, beta], attributes);
+}
+
+/** 1 / √(variance + eps), in double before it is stored where the processor allows. */
+function inverseDeviation(variance: Tensor, eps: number): Tensor {
+  if (variance.device !== null) return noGrad(() => reciprocal(sqrt(add(variance, eps))));
+  const rstd = Tensor.allocate(variance.dtype, variance.shape, null);
+  const variances = packed(variance);
+  for (let i = 0; i < rstd.size; i++) rstd.floats[i] = 1 / Math.sqrt(variances[i] + eps);
+  return rstd;
 }

@@ -1,0 +1,38 @@
+/** Dropout with the random words of the CPU: the mask is the same bit for bit. */
+import type { Kernels } from '../../../native/index.js';
+import { philoxFunctions } from '../../wgsl/philox.js';
+import type { Compute } from '../compute.js';
+import { tensorProgram } from '../tensor-program.js';
+
+/** One invocation for each block of four words. */
+const dropout = tensorProgram({
+  name: 'dropout',
+  arrays: ['read f32 x', 'write f32 y'],
+  params: [
+    ...['n u32', 'size u32', 'k0 u32', 'k1 u32', 's0 u32', 's1 u32'],
+    ...['threshold u32', 'none u32', 'factor f32'],
+  ],
+  helpers: philoxFunctions,
+  body: /* wgsl */ `
+  let words = philox(vec4<u32>(i, 0u, p.s0, p.s1), vec2<u32>(p.k0, p.k1));
+  for (var lane = 0u; lane < 4u; lane++) {
+    let at = 4u * i + lane;
+    if (at >= p.size) { return; }
+    var value = 0.0;
+    if (p.none == 0u && words[lane] >= p.threshold) { value = x[p.x_at + at] * p.factor; }
+    y[p.y_at + at] = value;
+  }`,
+});
+
+export function dropoutKernels(c: Compute): Partial<Kernels> {
+  return {
+    dropout(x, y, n, probability, key) {
+      // Words are whole numbers, so that those at or above the exact bound are those at or above the next whole one.
+      const threshold = Math.ceil(probability * 2 ** 32);
+      const none = threshold >= 2 ** 32;
+      const blocks = Math.ceil(n / 4);
+      const params = [blocks, n, ...key, none ? 0 : threshold, none, none ? 0 : 1 / (1 - probability)];
+      c.launch(dropout, [x, y], params, blocks);
+    },
+  };
+}
