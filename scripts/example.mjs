@@ -7,7 +7,7 @@ const folder = join(root, 'examples');
 const names = existsSync(folder)
   ? readdirSync(folder, { recursive: true })
       .map((file) => file.replaceAll('\\', '/'))
-      .filter((file) => file.endsWith('.ts') && !file.startsWith('shared/'))
+      .filter((file) => file.endsWith('.ts') && !/^shared\/|\/page\.ts$/.test(file))
       .map((file) => file.slice(0, -3))
       .sort()
   : [];

@@ -1,10 +1,11 @@
 /**
  * The package in a browser: what a bundler takes in for each part, and the conformance cases in a page of headless Chromium.
  */
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundleForBrowser } from './browser/bundle.js';
 import { browserCases } from './browser/cases.js';
-import { openTestPage, type TestPage } from './browser/chromium.js';
+import { type OpenPage, openPage } from './browser/chromium.js';
 
 const parts = ['util', 'native', 'tensor', 'nn', 'graph', 'sample', 'gnn', 'temporal', 'interop', 'gpu'];
 
@@ -18,17 +19,32 @@ describe('bundles for the browser', () => {
 });
 
 describe('headless Chromium', () => {
-  let page: TestPage;
+  let page: OpenPage;
   beforeAll(async () => {
     const { code } = await bundleForBrowser(`import './test/gpu/browser/page.ts';`);
-    page = await openTestPage(code);
+    const html = '<!doctype html><title>Skein</title><script type="module" src="page.js"></script>';
+    page = await openPage({ html, script: code });
   }, 60_000);
   afterAll(() => page?.close());
 
   it.each(browserCases.map(({ group, name }, index) => [`${group}: ${name}`, index] as const))(
     '%s',
     async (_, index) => {
-      expect(await page.run(index)).toBeNull();
+      expect(await page.evaluate(`skeinPage.run(${index})`)).toBeNull();
     },
   );
 });
+
+it('examples/browser trains in the page and says how well', async () => {
+  const { code } = await bundleForBrowser(`import './examples/browser/page.ts';`);
+  const html = readFileSync(new URL('../../examples/browser/index.html', import.meta.url), 'utf8');
+  const page = await openPage({ html, script: code });
+  try {
+    const log = async () => String(await page.evaluate('document.querySelector("#log").textContent'));
+    await expect.poll(log, { timeout: 50_000, interval: 200 }).toContain('accuracy');
+    expect(await log()).toMatch(/^Sampling on (?!the CPU)/);
+    expect(Number((await log()).match(/not seen: ([\d.]+) %/)?.[1])).toBeGreaterThan(90);
+  } finally {
+    await page.close();
+  }
+}, 60_000);

@@ -29,9 +29,15 @@ const flags = [
   '--disable-sync',
 ];
 
-export interface TestPage {
-  /** Runs case `index` in the page; the message of its failure, or null. */
-  run(index: number): Promise<string | null>;
+/** What is served: a page, and the script that it loads from `page.js`. */
+export interface PageFiles {
+  readonly html: string;
+  readonly script: string;
+}
+
+export interface OpenPage {
+  /** The value of an expression in the page; a promise is awaited. */
+  evaluate(expression: string): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -44,8 +50,7 @@ function findChromium(): string {
   return found;
 }
 
-async function serve(script: string): Promise<Server> {
-  const html = '<!doctype html><title>Skein</title><script type="module" src="/page.js"></script>';
+async function serve({ html, script }: PageFiles): Promise<Server> {
   const server = createServer((request, response) => {
     const isScript = request.url === '/page.js';
     response.writeHead(request.url === '/' || isScript ? 200 : 404, {
@@ -59,14 +64,13 @@ async function serve(script: string): Promise<Server> {
   return server;
 }
 
-/** A page whose script says nothing else than what `skeinPage` offers; errors of loading it are thrown here. */
+/** A loaded page; errors of its script are thrown here. */
 async function load(browser: Browser, port: number): Promise<Page> {
   const page = await browser.newPage();
   const errors: string[] = [];
   page.on('pageerror', (error) => errors.push(error.stack ?? error.message));
   await page.goto(`http://127.0.0.1:${port}/`);
-  const ready = await page.evaluate('typeof skeinPage === "object"');
-  if (ready !== true) throw new Error(`browser tests: the page's script did not load: ${errors.join('\n')}`);
+  if (errors.length > 0) throw new Error(`browser tests: the page's script failed: ${errors.join('\n')}`);
   return page;
 }
 
@@ -90,13 +94,13 @@ async function launch(port: number): Promise<{ browser: Browser; page: Page }> {
   );
 }
 
-/** Starts Chromium with a page that runs `script`. */
-export async function openTestPage(script: string): Promise<TestPage> {
-  const server = await serve(script);
+/** Starts Chromium with a page. */
+export async function openPage(files: PageFiles): Promise<OpenPage> {
+  const server = await serve(files);
   try {
     const { browser, page } = await launch((server.address() as AddressInfo).port);
     return {
-      run: (index) => page.evaluate(`skeinPage.run(${index})`),
+      evaluate: (expression) => page.evaluate(expression),
       async close() {
         await browser.close();
         server.close();

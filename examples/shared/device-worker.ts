@@ -1,0 +1,123 @@
+/**
+ * The worker of gpu/two-devices: its own device, its own copy of the model, and its share of every batch. Graph and features lie
+ * in memory that all workers share; gradients are averaged there.
+ */
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { gnn, manualSeed, nn, scope } from 'skein';
+import { GPUSampler, GradientAverage, openGpuDevice } from 'skein/gpu';
+import { fromTypedArray, gatherRows, mul } from 'skein/tensor';
+import { Random } from 'skein/util';
+
+/** Everything a worker is told. */
+export interface DeviceTask {
+  readonly rank: number;
+  /** Every batch is cut into so many shares, whatever the number of devices. */
+  readonly numShares: number;
+  /** The shares that this worker takes. */
+  readonly shares: readonly number[];
+  readonly gradients: SharedArrayBuffer;
+  readonly indptr: Int32Array;
+  readonly indices: Int32Array;
+  readonly features: Float32Array;
+  readonly labels: Int32Array;
+  readonly train: Int32Array;
+  readonly sizes: readonly number[];
+  readonly fanouts: readonly number[];
+  readonly batchSize: number;
+  readonly epochs: number;
+  readonly seed: number;
+}
+
+export interface DeviceResult {
+  readonly rank: number;
+  readonly losses: readonly number[];
+  readonly parameters: readonly Float32Array[];
+}
+
+/** The model as every worker starts it. */
+export function makeModel(sizes: readonly number[], seed: number): gnn.GraphSAGE {
+  manualSeed(seed);
+  return new gnn.GraphSAGE(sizes);
+}
+
+/** Shares are contiguous; their sizes differ by one at most. */
+function cut(batch: Int32Array, numShares: number, share: number): Int32Array {
+  const at = (i: number): number => Math.floor((batch.length * i) / numShares);
+  return batch.subarray(at(share), at(share + 1));
+}
+
+async function train(task: DeviceTask): Promise<DeviceResult> {
+  const { rank, labels, batchSize } = task;
+  const gpu = await openGpuDevice();
+  const csr = { indptr: task.indptr, indices: task.indices };
+  const sampler = new GPUSampler(gpu, csr, { sizes: task.fanouts, seed: task.seed });
+  const features = fromTypedArray(task.features, [labels.length, task.sizes[0]]);
+  const model = makeModel(task.sizes, task.seed);
+  const optimizer = new nn.Adam(model.parameters(), { lr: 0.01 });
+  const average = new GradientAverage(task.gradients, { rank, parameters: model.parameters() });
+  const losses: number[] = [];
+  try {
+    for (let epoch = 0; epoch < task.epochs; epoch++) {
+      const order = shuffled(task.train, task.seed + epoch);
+      for (let start = 0; start < order.length; start += batchSize) {
+        const batch = order.subarray(start, start + batchSize);
+        const shares = task.shares.map((share) => cut(batch, task.numShares, share));
+        const size = shares.reduce((sum, seeds) => sum + seeds.length, 0);
+        let loss = 0;
+        optimizer.zeroGrad();
+        for (const [i, seeds] of shares.entries()) {
+          if (seeds.length === 0) continue;
+          const { blocks, nodeIds } = await sampler.sampleAsync(seeds, {
+            epoch,
+            step: start + task.shares[i],
+          });
+          loss += scope(() => {
+            const logits = model.forward(blocks, gatherRows(features, nodeIds));
+            const targets = seeds.map((v) => labels[v]);
+            const value = mul(nn.crossEntropy(logits, targets), seeds.length / size);
+            value.backward();
+            return value.item();
+          });
+        }
+        await average.step(size);
+        optimizer.step();
+        losses.push(loss);
+      }
+    }
+  } catch (error) {
+    average.fail();
+    throw error;
+  } finally {
+    sampler.release();
+    gpu.destroy();
+  }
+  const parameters = model.parameters().map((value) => Float32Array.from(value.dataSync()));
+  return { rank, losses, parameters };
+}
+
+/** The same order on every worker. */
+function shuffled(ids: Int32Array, seed: number): Int32Array {
+  const order = ids.slice();
+  const random = new Random(seed);
+  for (let i = order.length - 1; i > 0; i--) {
+    const j = random.nextInt(i + 1);
+    [order[i], order[j]] = [order[j], order[i]];
+  }
+  return order;
+}
+
+/** Starts a worker on this file; its result, or its error. */
+export function startDeviceWorker(task: DeviceTask): Promise<DeviceResult> {
+  // A worker does not know the loader of TypeScript, so it is registered there first.
+  const start = `import('tsx/esm/api').then(({ register }) => (register(), import(${JSON.stringify(import.meta.url)})))`;
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(start, { eval: true, workerData: task });
+    worker.once('message', resolve);
+    worker.once('error', reject);
+    worker.once('exit', (code) =>
+      reject(new Error(`the worker of rank ${task.rank} ended with code ${code}.`)),
+    );
+  });
+}
+
+if (!isMainThread) parentPort?.postMessage(await train(workerData as DeviceTask));
