@@ -1,30 +1,8 @@
 /** What happens when a device is missing, goes away or is full: an error with a name, and nothing left behind. */
-import { spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { type GpuDevice, openGpuDevice } from 'skein/gpu';
-import { DeviceError } from 'skein/util';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { deviceOpener, reasonOf, runWithoutAdapter } from './devices.js';
 
-const opened: GpuDevice[] = [];
-async function open(options: Parameters<typeof openGpuDevice>[0] = {}): Promise<GpuDevice> {
-  const gpu = await openGpuDevice(options);
-  opened.push(gpu);
-  return gpu;
-}
-afterEach(() => {
-  for (const gpu of opened.splice(0)) gpu.destroy();
-});
-
-/** The reason that an error of the device gives. */
-async function reasonOf(action: () => unknown): Promise<unknown> {
-  try {
-    await action();
-  } catch (error) {
-    expect(error).toBeInstanceOf(DeviceError);
-    return (error as DeviceError).details.reason;
-  }
-  return 'nothing was thrown';
-}
+const open = deviceOpener();
 
 describe('a device that is lost', () => {
   it('rejects reads under way and everything after, by name', async () => {
@@ -75,16 +53,6 @@ describe('a device that is full', () => {
   });
 });
 
-/** Runs without-adapter.ts with an environment in which WebGPU finds nothing. */
-function runWithout(env: Readonly<Record<string, string>>): unknown {
-  const program = fileURLToPath(new URL('./without-adapter.ts', import.meta.url));
-  const done = spawnSync(process.execPath, ['--import', 'tsx', program], {
-    ...{ env: { ...process.env, ...env }, encoding: 'utf8', timeout: 60_000 },
-  });
-  if (done.status !== 0) throw new Error(`without-adapter.ts ended with ${done.status}:\n${done.stderr}`);
-  return JSON.parse(done.stdout);
-}
-
 describe('no adapter', () => {
   it.each([
     ['the driver named does not exist', { VK_ICD_FILENAMES: '/nonexistent/icd.json' }],
@@ -92,7 +60,7 @@ describe('no adapter', () => {
   ])(
     '%s: an error that says what to install',
     (_, env) => {
-      expect(runWithout(env)).toMatchObject({
+      expect(runWithoutAdapter(env)).toMatchObject({
         name: 'DeviceError',
         reason: 'no-adapter',
         message: expect.stringMatching(/libvulkan1.*or use the CPU/),

@@ -1,0 +1,40 @@
+/** Devices for tests: opened at will and ended after each test, their errors by reason, and programs that find none. */
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { type GpuDevice, type OpenGpuOptions, openGpuDevice } from 'skein/gpu';
+import { DeviceError } from 'skein/util';
+import { afterEach, expect } from 'vitest';
+
+/** A way to open devices that are destroyed after the test; a process with a live device does not end. */
+export function deviceOpener(): (options?: OpenGpuOptions) => Promise<GpuDevice> {
+  const opened: GpuDevice[] = [];
+  afterEach(() => {
+    for (const gpu of opened.splice(0)) gpu.destroy();
+  });
+  return async (options = {}) => {
+    const gpu = await openGpuDevice(options);
+    opened.push(gpu);
+    return gpu;
+  };
+}
+
+/** The reason that an error of the device gives. */
+export async function reasonOf(action: () => unknown): Promise<unknown> {
+  try {
+    await action();
+  } catch (error) {
+    expect(error).toBeInstanceOf(DeviceError);
+    return (error as DeviceError).details.reason;
+  }
+  return 'nothing was thrown';
+}
+
+/** What without-adapter.ts prints in an environment in which WebGPU finds nothing. */
+export function runWithoutAdapter(env: Readonly<Record<string, string>>): Record<string, unknown> {
+  const program = fileURLToPath(new URL('./without-adapter.ts', import.meta.url));
+  const done = spawnSync(process.execPath, ['--import', 'tsx', program], {
+    ...{ env: { ...process.env, ...env }, encoding: 'utf8', timeout: 60_000 },
+  });
+  if (done.status !== 0) throw new Error(`without-adapter.ts ended with ${done.status}:\n${done.stderr}`);
+  return JSON.parse(done.stdout);
+}
