@@ -13,6 +13,7 @@ import { equal, ok } from '../cases/assert.js';
 import type { GpuCase } from '../cases/case.js';
 import { allCases } from '../cases/index.js';
 import { handOverCases } from './hand-over.js';
+import { trainingCases } from './train-on-device.js';
 
 const numNodes = 60;
 const labels = Int32Array.from({ length: numNodes }, (_, v) => v % 2);
@@ -96,4 +97,9 @@ const partCases: readonly GpuCase[] = [
   { group: 'browser', name: 'trains a temporal model with memory', run: trainsTemporal },
 ];
 
-export const browserCases: readonly GpuCase[] = [...partCases, ...handOverCases, ...allCases];
+export const browserCases: readonly GpuCase[] = [
+  ...partCases,
+  ...handOverCases,
+  ...trainingCases,
+  ...allCases,
+];
