@@ -53,7 +53,12 @@ export class HopBuffers implements SampledBuffers {
     this.#kind = kind;
     this.state = device.buffer(4 * stateWords, 'counts of a batch');
     this.grid = device.buffer(gridBytes, 'workgroups', { indirect: true });
-    this.reserve(room);
+    try {
+      this.reserve(room);
+    } catch (error) {
+      this.releaseAll();
+      throw error;
+    }
   }
 
   get room(): HopRoom {
@@ -83,15 +88,15 @@ export class HopBuffers implements SampledBuffers {
     };
   }
 
-  /** Gives back all but the results. */
+  /** Gives back all but the results; what a full device did not grant is not there. */
   releaseWork(): void {
-    for (const buffer of [this.ids, this.places, this.frontier, this.tiles, this.grid]) buffer.release();
+    for (const buffer of [this.ids, this.places, this.frontier, this.tiles, this.grid]) buffer?.release();
   }
 
   releaseAll(): void {
     this.releaseWork();
     this.state.release();
-    for (const name of [...perNode, ...perEdge]) this[name].release();
+    for (const name of [...perNode, ...perEdge]) this[name]?.release();
   }
 
   #replaceEdgeWork(edges: number): void {

@@ -1,33 +1,33 @@
-/** Every WGSL program of the package compiles and fits its layout. Nothing is computed: the null back end will do. */
-import { allPrograms, type GpuDevice, type GpuProgram } from 'skein/gpu';
+/**
+ * Every WGSL program of the package is accepted. Here by the compiler of the implementation, which browsers and Node.js do not
+ * share; that programs fit their layouts is tested on the null back end, where that takes no time.
+ */
+import { allPrograms, type GpuDevice } from 'skein/gpu';
 import { ok } from './assert.js';
 import type { GpuCase } from './case.js';
 
-/** Records one dispatch with memory enough for any fixed-size binding; mistakes come at `finish`. */
-async function compile(gpu: GpuDevice, program: GpuProgram): Promise<void> {
-  const buffers = program.buffers.map((_, i) => gpu.buffer(1024, `${program.name} ${i}`));
-  // What other cases left there could keep a loop going for ever.
-  for (const buffer of buffers) gpu.clear(buffer);
-  try {
-    gpu.run(program, buffers, new Array<number>(program.params).fill(0), 1);
-    await gpu.finish();
-  } finally {
-    for (const buffer of buffers) buffer.release();
-  }
+interface Compiler {
+  createShaderModule(text: { readonly code: string }): {
+    getCompilationInfo(): Promise<{
+      readonly messages: Iterable<{
+        readonly type: string;
+        readonly message: string;
+        readonly lineNum: number;
+      }>;
+    }>;
+  };
 }
 
-async function compilesAll(gpu: GpuDevice): Promise<void> {
+async function acceptsAll(gpu: GpuDevice): Promise<void> {
   const failures: string[] = [];
-  for (const program of allPrograms()) {
-    try {
-      await compile(gpu, program);
-    } catch (error) {
-      failures.push(`${program.name}: ${error instanceof Error ? error.message : String(error)}`);
-    }
+  const compiler = gpu.raw as unknown as Compiler;
+  for (const { name, code } of allPrograms()) {
+    const { messages } = await compiler.createShaderModule({ code }).getCompilationInfo();
+    for (const { type, message, lineNum } of messages)
+      if (type === 'error') failures.push(`${name}, line ${lineNum}: ${message}`);
   }
+  ok(allPrograms().length > 0, 'there are programs');
   ok(failures.length === 0, `all programs compile:\n${failures.join('\n')}`);
 }
 
-export const cases: readonly GpuCase[] = [
-  { group: 'Q', name: 'every program compiles and fits its layout', run: compilesAll },
-];
+export const cases: readonly GpuCase[] = [{ group: 'Q', name: 'every program compiles', run: acceptsAll }];
