@@ -1,32 +1,11 @@
 /**
- * Philox4x32-10 in WGSL, with the bits of `util/philox.ts` and of the C++ kernels: draw d of node v is word d & 3 of the
- * block (v, d >> 2, tag ^ key[2], step ^ key[3]). WGSL has no 64-bit integers, so products are made from 16-bit halves.
+ * The sampler's random words in WGSL: draw d of node v is word d & 3 of Philox's block (v, d >> 2, tag ^ key[2], step ^ key[3]),
+ * as on the CPU.
  */
+import { philoxFunctions } from '../wgsl/philox.js';
+
 export const philoxWgsl = /* wgsl */ `
-fn mulHigh(a: u32, b: u32) -> u32 {
-  let aLow = a & 0xffffu;
-  let aHigh = a >> 16u;
-  let bLow = b & 0xffffu;
-  let bHigh = b >> 16u;
-  let middle = aHigh * bLow + ((aLow * bLow) >> 16u);
-  let middleLow = aLow * bHigh + (middle & 0xffffu);
-  return aHigh * bHigh + (middle >> 16u) + (middleLow >> 16u);
-}
-
-fn philox(counter: vec4<u32>, start: vec2<u32>) -> vec4<u32> {
-  var c = counter;
-  var k = start;
-  for (var round = 0u; round < 10u; round++) {
-    let high0 = mulHigh(0xd2511f53u, c.x);
-    let low0 = 0xd2511f53u * c.x;
-    let high1 = mulHigh(0xcd9e8d57u, c.z);
-    let low1 = 0xcd9e8d57u * c.z;
-    c = vec4<u32>(high1 ^ c.y ^ k.x, low1, high0 ^ c.w ^ k.y, low0);
-    k = k + vec2<u32>(0x9e3779b9u, 0xbb67ae85u);
-  }
-  return c;
-}
-
+${philoxFunctions}
 var<private> wordsNode: u32;
 var<private> wordsDrawn: u32;
 var<private> wordsBlock: vec4<u32>;

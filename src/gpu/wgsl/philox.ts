@@ -1,6 +1,6 @@
 /**
- * Philox4x32-10 in WGSL, with the bits of `util/philox.ts` and of the C++ kernels: `philox(counter, key)` gives four words.
- * WGSL has no 64-bit integers, so products are made from 16-bit halves.
+ * Philox4x32-10 in WGSL, with the bits of `util/philox.ts` and of the C++ kernels: `philox(counter, key)` gives four words,
+ * `randomWord(key, w)` one of a key's sequence. WGSL has no 64-bit integers, so products are made from 16-bit halves.
  */
 export const philoxFunctions = /* wgsl */ `
 fn mulHigh(a: u32, b: u32) -> u32 {
@@ -25,5 +25,10 @@ fn philox(counter: vec4<u32>, start: vec2<u32>) -> vec4<u32> {
     k = k + vec2<u32>(0x9e3779b9u, 0xbb67ae85u);
   }
   return c;
+}
+
+// Word w of the sequence of key (seedLow, seedHigh, streamLow, streamHigh), w below 2^32.
+fn randomWord(key: vec4<u32>, w: u32) -> u32 {
+  return philox(vec4<u32>(w >> 2u, 0u, key.z, key.w), key.xy)[w & 3u];
 }
 `;

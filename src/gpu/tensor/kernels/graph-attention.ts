@@ -4,8 +4,8 @@
  * weight is the same as on the CPU.
  */
 import type { Kernels, RandomKey } from '../../../native/index.js';
+import { philoxFunctions } from '../../wgsl/philox.js';
 import type { Compute } from '../compute.js';
-import { philoxWgsl } from '../philox-wgsl.js';
 import { tensorProgram } from '../tensor-program.js';
 import { softmaxStats } from './graph-softmax.js';
 import { sumRows } from './graph-spmm.js';
@@ -15,7 +15,7 @@ const maskParams = ['key0 u32', 'key1 u32', 'key2 u32', 'key3 u32', 'drops u32',
 
 /** WGSL: what entry i is multiplied by. drops: 0 nothing, 1 by random words below `least`, 2 everything. */
 const maskOf = /* wgsl */ `
-${philoxWgsl}
+${philoxFunctions}
 fn maskOf(i: u32) -> f32 {
   if (p.drops == 0u) { return 1.0; }
   if (p.drops == 2u || randomWord(vec4<u32>(p.key0, p.key1, p.key2, p.key3), i) < p.least) { return 0.0; }
