@@ -80,7 +80,9 @@ describe('ids', () => {
       Uint32Array.of(0, 2 ** 31),
     ];
     for (const values of wide)
-      expect(() => viewIds(TensorView.fromTyped(values), 'row')).toThrow(/^row: .* fits i32 for element 1, got/);
+      expect(() => viewIds(TensorView.fromTyped(values), 'row')).toThrow(
+        /^row: .* fits i32 for element 1, got/,
+      );
     expect(() => viewIds(TensorView.fromTyped(Float32Array.of(1)))).toThrow(
       /i32, i64, u32 or u8 for ids, got "f32"/,
     );
