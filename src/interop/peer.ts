@@ -24,6 +24,13 @@ export interface HostElements {
 /** The view of an argument; a Tensor stands for a copy of its elements, so that no memory is shared by accident. */
 export function sourceView(where: string, source: unknown): TensorView {
   if (source instanceof TensorView) return source;
+  if (source instanceof Tensor && source.device !== null)
+    throw wrongDevice(
+      where,
+      'a tensor on the CPU',
+      `one on ${source.device.name}`,
+      'Pass a view of it, TensorView.fromTensor(t), and release it afterwards.',
+    );
   if (source instanceof Tensor)
     return TensorView.fromTyped(source.dataSync().slice(), source.shape, { dtype: source.dtype });
   throw new ValueError(expected(where, 'a TensorView or a Tensor', 'source', source));
@@ -50,7 +57,7 @@ export function noSuchType(where: string, peer: string, dtype: string, target?: 
 }
 
 export function wrongDevice(where: string, what: string, got: string, advice: string): DeviceError {
-  return new DeviceError(`${where}: expected ${what} for view, got ${got}. ${advice}`, {
+  return new DeviceError(`${where}: expected ${what} for source, got ${got}. ${advice}`, {
     reason: 'wrong-device',
   });
 }

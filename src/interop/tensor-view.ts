@@ -9,6 +9,7 @@
  * library that was made without a copy borrows the memory: dispose it first, release the view after.
  */
 import type { TypedArray } from '../native/index.js';
+import type { DeviceArray } from '../tensor/device.js';
 import type { DType } from '../tensor/dtype.js';
 import { fromTypedArray } from '../tensor/index.js';
 import { checkShape, contiguousStrides, formatShape, isContiguous, sizeOf } from '../tensor/shape.js';
@@ -94,8 +95,9 @@ export class TensorView implements Disposable {
     if (this.isOwner) live[this.device.type]++;
   }
 
-  /** Over the memory of a tensor on the CPU, without a copy. Holds that memory: disposing the tensor does not free it. */
+  /** Over the memory of a tensor, without a copy. Holds that memory: disposing the tensor does not free it. */
   static fromTensor(tensor: Tensor): TensorView {
+    if (tensor.device !== null) return deviceView(tensor);
     const held = tensor.alias();
     const { bytes } = viewDTypes[tensor.dtype];
     return new TensorView({
@@ -283,6 +285,29 @@ export class TensorView implements Disposable {
     const own = options.copy === false ? array : array.slice();
     return fromTypedArray(own as TypedArray, this.shape, { dtype: dtype satisfies DType });
   }
+}
+
+/** A view of a tensor on a GPU. */
+function deviceView(tensor: Tensor): TensorView {
+  const where = 'TensorView.fromTensor';
+  const { device, dtype, shape } = tensor;
+  if (device?.share === undefined)
+    throw new DeviceError(expected(where, 'a tensor on the CPU or on WebGPU', 'tensor', device?.name), {
+      reason: 'wrong-device',
+    });
+  // Flags have four bytes each on a GPU, which no other library would expect.
+  if (dtype !== 'f32' && dtype !== 'i32')
+    throw new DTypeError(expected(where, 'f32 or i32', 'a tensor on a GPU', dtype));
+  if (!tensor.isContiguous)
+    throw new ShapeError(
+      expected(where, 'a contiguous tensor', 'a tensor on a GPU', 'a strided one', 'Use contiguous() first.'),
+    );
+  const held = tensor.alias();
+  const { buffer, gpuDevice, byteOffset } = device.share(held.array as unknown as DeviceArray);
+  return TensorView.fromGpuBuffer(buffer as GpuBufferLike, gpuDevice as GpuDeviceLike, {
+    ...{ shape, dtype, byteOffset },
+    onRelease: () => held.dispose(),
+  });
 }
 
 function checkStrides(

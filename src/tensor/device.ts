@@ -25,6 +25,15 @@ export interface TensorDevice {
   allocate(dtype: DType, elements: number): DeviceArray;
   upload(array: DeviceArray, data: TypedArray): void;
   download(array: DeviceArray): Promise<TypedArray>;
+  /** The memory behind an array, with all queued work on it sent off, for other libraries on the same GPU. */
+  share?(array: DeviceArray): SharedMemory;
+}
+
+/** A `GPUBuffer` and the `GPUDevice` it belongs to, named by neither so that nothing here knows WebGPU. */
+export interface SharedMemory {
+  readonly buffer: object;
+  readonly gpuDevice: object;
+  readonly byteOffset: number;
 }
 
 let current: TensorDevice | null = null;

@@ -1,6 +1,8 @@
 /** TensorFlow.js on a GPU: one buffer for both libraries, cut to size where it is larger, and order of release. */
 import * as tf from '@tensorflow/tfjs-core';
 import '@tensorflow/tfjs-backend-cpu';
+import { fromArray } from 'skein';
+import { adoptGpuDevice, enableWebGpu } from 'skein/gpu';
 import {
   copyToTfjs,
   fromTfjs,
@@ -129,6 +131,33 @@ describe('to TensorFlow.js', () => {
     const half = TensorView.fromTyped(new Uint16Array(4), [4], { dtype: 'f16' }).toGpu(device);
     expect(() => toTfjs(tf, half)).toThrow(DTypeError);
     half.release();
+  });
+});
+
+describe('tensors of Skein on the same device', () => {
+  test('share their memory with TensorFlow.js, and give it back', async () => {
+    const gpu = adoptGpuDevice(device);
+    const tensors = await enableWebGpu(gpu);
+    const ours = fromArray([
+      [1, 2],
+      [3, 4],
+    ]).to('webgpu');
+    expect(() => toTfjs(tf, ours)).toThrow(DeviceError);
+    expect(() => TensorView.fromTensor(ours.transpose())).toThrow(/contiguous/);
+    // The first product leaves working memory behind that later ones use again.
+    ours.matmul(ours).dispose();
+    const before = gpu.stats().liveBuffers;
+    const product = ours.matmul(ours);
+    const view = TensorView.fromTensor(product);
+    product.dispose();
+    const given = toTfjs(tf, view, { spare: true });
+    const sum = tf.sum(given);
+    given.dispose();
+    view.release();
+    expect(await values(sum)).toEqual([54]);
+    expect(gpu.stats().liveBuffers).toBe(before);
+    ours.dispose();
+    tensors.release();
   });
 });
 

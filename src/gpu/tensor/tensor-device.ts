@@ -5,6 +5,7 @@
  * rounding: sums are formed in another order, and the driver's exp and log are its own.
  */
 import type { TypedArray } from '../../native/index.js';
+import type { SharedMemory } from '../../tensor/device.js';
 import { releaseConstants } from '../../tensor/device-constants.js';
 import {
   type DeviceArray,
@@ -53,6 +54,12 @@ export class WebGpuTensorDevice implements TensorDevice {
     const bytes = await this.gpu.read(buffer, length * 4, offset * 4);
     if (type === 'f32') return new Float32Array(bytes);
     return type === 'i32' ? new Int32Array(bytes) : Uint8Array.from(new Uint32Array(bytes));
+  }
+
+  share(array: DeviceArray): SharedMemory {
+    const { buffer, offset } = onGpu(array);
+    this.gpu.flush();
+    return { buffer: buffer.raw, gpuDevice: this.gpu.raw, byteOffset: offset * 4 };
   }
 
   /** Ends the use for tensors; the device itself stays open. */
