@@ -34,7 +34,8 @@ const openers: readonly ((directory: string) => Promise<NamedTable[]>)[] = [open
 
 export async function exportCommand(directory: string, command: ExportCommand): Promise<void> {
   const output = new Output({ json: command.json });
-  const format = formatNamed(command.format);
+  const wantsModel = command.format.toLowerCase() === 'onnx';
+  const format = wantsModel ? null : formatNamed(command.format);
   for (const kind of command.what ?? [])
     if (!Object.hasOwn(kinds, kind))
       throw new ValueError(
@@ -43,6 +44,11 @@ export async function exportCommand(directory: string, command: ExportCommand): 
   if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true)
     throw new StorageError(`export: expected a directory, got ${directory}.`, { path: directory });
   const temporal = isTemporalRun(directory);
+  if (format === null) {
+    if (temporal)
+      throw new ValueError(`export: expected another format for the temporal run ${directory}, got onnx.`);
+    return (await import('./export-onnx.js')).exportRunOnnx(directory, command);
+  }
   if (temporal) checkTemporalTables(directory, command);
   const tables: NamedTable[] = temporal ? [await memoryTable(directory)] : [];
   if (tables.length === 0) for (const open of openers) tables.push(...(await open(directory)));
@@ -80,7 +86,9 @@ function formatNamed(text: string): ExportFormat {
   // Marius's third format is the numbers alone; .npy is these with a header.
   const format = exportFormats.find((known) => known === (lower === 'binary' ? 'npy' : lower));
   if (format === undefined)
-    throw new ValueError(`export: expected one of ${exportFormats.join(', ')} for --format, got ${text}.`);
+    throw new ValueError(
+      `export: expected one of ${exportFormats.join(', ')}, onnx for --format, got ${text}.`,
+    );
   return format;
 }
 

@@ -11,6 +11,7 @@ export {
   type GeneralEncoderOptions,
   type NodeInputs,
 } from './model/encoder.js';
+export { exportEncoderOnnx } from './model/encoder-onnx.js';
 export { ConcatFeaturizer, Featurizer, LinearFeaturizer } from './model/featurizer.js';
 export { LinkPredictionModel } from './model/link-prediction-model.js';
 export { Model } from './model/model.js';

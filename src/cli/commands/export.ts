@@ -8,7 +8,11 @@ export function register(program: Command): void {
     .command('export')
     .description('write embeddings with raw ids for other programs')
     .argument('<directory>', 'the directory of a run or a checkpoint, or a prepared directory with features')
-    .option('-f, --format <name>', 'csv, npy, parquet or safetensors (binary means npy)', 'csv')
+    .option(
+      '-f, --format <name>',
+      'csv, npy, parquet or safetensors (binary means npy); onnx for the model itself',
+      'csv',
+    )
     .option('--delim <text>', 'between columns of csv', ',')
     .option('--output-dir <dir>', 'where the files go; by default the directory itself')
     .option(

@@ -9,7 +9,7 @@ import type { Linear, Module } from '../../nn/index.js';
 import { Tensor } from '../../tensor/index.js';
 import { ValueError } from '../../util/errors.js';
 import { gat, gatv2 } from './attention.js';
-import { linear, translateLayer } from './layers.js';
+import { linear, translateLayer, unitRows } from './layers.js';
 import type { Messages } from './messages.js';
 import type { OnnxGraph, Value } from './onnx-graph.js';
 
@@ -106,11 +106,6 @@ function sage(context: ConvContext, layer: SAGEConv, x: Value): Value {
 function meanWithSelf({ g, messages }: ConvContext, x: Value): Value {
   const total = messages.sum(messages.fromSrc(x), 2, messages.dstRows(x));
   return g.node('Div', [total, g.node('Add', [messages.counts(), g.scalar(1)])]);
-}
-
-function unitRows(g: OnnxGraph, y: Value): Value {
-  const squares = g.node('ReduceSum', [g.node('Mul', [y, y]), g.integers([1])], { keepdims: { int: 1 } });
-  return g.node('Div', [y, g.node('Sqrt', [g.node('Max', [squares, g.scalar(1e-24)])])]);
 }
 
 function graphConv({ g, messages }: ConvContext, layer: GraphConv, x: Value): Value {

@@ -5,16 +5,18 @@
  */
 import {
   ComplexHadamardOperator,
+  CosineCompare,
   DotCompare,
   type EdgeDecoder,
   HadamardOperator,
+  L1Compare,
   L2Compare,
   NoOp,
   RotationOperator,
   TranslationOperator,
 } from '../../gnn/index.js';
 import type { Tensor } from '../../tensor/index.js';
-import { unsupported } from './layers.js';
+import { unitRows, unsupported } from './layers.js';
 import type { OnnxGraph, Value } from './onnx-graph.js';
 
 export function translateDecoder(g: OnnxGraph, decoder: EdgeDecoder): void {
@@ -60,11 +62,15 @@ function complexProduct(g: OnnxGraph, [a, b]: readonly Value[], [c, d]: readonly
 
 function compare(g: OnnxGraph, decoder: EdgeDecoder, a: Value, b: Value): Value {
   const sum = (x: Value): Value => g.node('ReduceSum', [x, g.integers([1])], { keepdims: { int: 0 } });
-  if (decoder.comparator instanceof DotCompare) return sum(g.node('Mul', [a, b]));
-  if (decoder.comparator instanceof L2Compare) {
-    const difference = g.node('Sub', [a, b]);
-    const squares = g.node('Max', [sum(g.node('Mul', [difference, difference])), g.scalar(1e-8)]);
+  const difference = (): Value => g.node('Sub', [a, b]);
+  const { comparator } = decoder;
+  if (comparator instanceof DotCompare) return sum(g.node('Mul', [a, b]));
+  if (comparator instanceof L1Compare) return g.node('Neg', [sum(g.node('Abs', [difference()]))]);
+  if (comparator instanceof L2Compare) {
+    const apart = difference();
+    const squares = g.node('Max', [sum(g.node('Mul', [apart, apart])), g.scalar(1e-8)]);
     return g.node('Neg', [g.node('Sqrt', [squares])]);
   }
+  if (comparator instanceof CosineCompare) return sum(g.node('Mul', [unitRows(g, a), unitRows(g, b)]));
   throw unsupported(decoder);
 }

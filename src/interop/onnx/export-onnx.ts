@@ -47,6 +47,11 @@ export function exportOnnx(model: Module, options: OnnxOptions = {}): Uint8Array
   const g = new OnnxGraph(namesOf(model));
   if (model instanceof EdgeDecoder) translateDecoder(g, model);
   else translate(g, model, options);
+  return finishModel(g, model, options);
+}
+
+/** The bytes of what was written to `g` for a model, with its names. */
+export function finishModel(g: OnnxGraph, model: Module, options: OnnxOptions): Uint8Array {
   const name = options.name ?? model.constructor.name;
   const metadata = {
     'skein.version': skeinVersion,
@@ -65,7 +70,7 @@ function checkOptions({ scatter = 'elements', metadata = {} }: OnnxOptions): voi
 }
 
 /** Names of parameters and buffers as in the state dictionary. */
-function namesOf(model: Module): Map<Tensor, string> {
+export function namesOf(model: Module): Map<Tensor, string> {
   const named = [...model.namedParameters(), ...model.namedBuffers()];
   return new Map(named.map(([name, tensor]) => [tensor, name]));
 }

@@ -56,6 +56,12 @@ export function linear(g: OnnxGraph, x: Value, weight: Tensor, bias: Tensor | nu
   return g.node('Gemm', inputs, { transB: { int: 1 } });
 }
 
+/** Rows divided by their length, or by 1e-12 if that is larger. */
+export function unitRows(g: OnnxGraph, y: Value): Value {
+  const squares = g.node('ReduceSum', [g.node('Mul', [y, y]), g.integers([1])], { keepdims: { int: 1 } });
+  return g.node('Div', [y, g.node('Sqrt', [g.node('Max', [squares, g.scalar(1e-24)])])]);
+}
+
 function activation(g: OnnxGraph, layer: Module, x: Value): Value | null {
   if (layer instanceof ReLU) return g.node('Relu', [x]);
   if (layer instanceof LeakyReLU) return g.node('LeakyRelu', [x], { alpha: { float: layer.slope } });

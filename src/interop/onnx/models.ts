@@ -15,7 +15,7 @@ export function isLayered(model: Module): model is LayeredModel {
 }
 
 /** A graph layer that must be known. */
-function translateConv(g: OnnxGraph, messages: Messages, layer: Module, x: Value): Value {
+export function translateConv(g: OnnxGraph, messages: Messages, layer: Module, x: Value): Value {
   const y = tryTranslateConv({ g, messages }, layer, x);
   if (y === null) throw unsupported(layer);
   return y;

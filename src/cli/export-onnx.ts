@@ -1,0 +1,55 @@
+/**
+ * The work of `skein export --format onnx`: the model of a run for onnxruntime. A node classification run gives
+ * model.onnx; a link prediction run decoder.onnx, and encoder.onnx unless nodes are compared by their embeddings.
+ */
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { exportOnnx } from '../interop/index.js';
+import { writeFileAtomic } from '../storage/atomic-file.js';
+import {
+  comparesEmbeddings,
+  exportEncoderOnnx,
+  LinkPredictionModel,
+  Output,
+  openRun,
+} from '../train/index.js';
+import { StorageError, ValueError } from '../util/errors.js';
+import type { ExportCommand } from './export.js';
+
+export async function exportRunOnnx(directory: string, command: ExportCommand): Promise<void> {
+  const output = new Output({ json: command.json });
+  if (command.what !== undefined || command.tables !== undefined)
+    throw new ValueError(
+      'export: expected neither --what nor --tables with --format onnx, got one. The model is exported; for its tables use another format.',
+    );
+  const folder = command.outputDir ?? directory;
+  const files: string[] = [];
+  for (const [name, bytes] of await modelFiles(directory)) {
+    const path = join(folder, name);
+    if (existsSync(path) && !command.overwrite)
+      throw new StorageError(
+        `export: expected a new file, got ${path}, which is there. Choose another --output-dir or use --overwrite.`,
+        { path },
+      );
+    await mkdir(folder, { recursive: true });
+    await writeFileAtomic(path, bytes);
+    output.text(`${name}: ${bytes.length} bytes in ${path}`);
+    output.event('export', { model: name, bytes: bytes.length, files: [path] });
+    files.push(path);
+  }
+  output.event('done', { files });
+}
+
+async function modelFiles(directory: string): Promise<[string, Uint8Array][]> {
+  const run = await openRun(directory, { command: 'export' });
+  try {
+    const { model, config } = run;
+    const encoder = (): Uint8Array => exportEncoderOnnx(model, config.model.encoder);
+    if (!(model instanceof LinkPredictionModel)) return [['model.onnx', encoder()]];
+    const decoder: [string, Uint8Array] = ['decoder.onnx', exportOnnx(model.decoder)];
+    return comparesEmbeddings(model) ? [decoder] : [['encoder.onnx', encoder()], decoder];
+  } finally {
+    await run.close();
+  }
+}
