@@ -19,6 +19,7 @@ export {
   grid,
 } from './device/program.js';
 export type { GpuAdapterInfo, GpuBufferLike, GpuDeviceLike, GpuLike } from './device/webgpu-api.js';
+export * from './feature/index.js';
 export { GradientAverage, type GradientAverageOptions, gradientMemory } from './multi/gradient-average.js';
 export * from './sampling/index.js';
 export { enableWebGpu, WebGpuTensorDevice } from './tensor/tensor-device.js';

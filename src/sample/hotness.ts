@@ -11,7 +11,7 @@
  * - degree: how many edges lead to a node. Needs to know nothing of the batches.
  * - presample: how often a node was in some sampled batches.
  */
-import { Graph } from '../graph/index.js';
+import { Graph, SparseMatrix } from '../graph/index.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../util/errors.js';
 import { Random } from '../util/philox.js';
 import { checkFanouts, NeighborSampler } from './neighbor-sampler.js';
@@ -20,6 +20,12 @@ import { checkFanouts, NeighborSampler } from './neighbor-sampler.js';
 export interface DrawGraph {
   readonly indptr: Int32Array | Uint32Array | Float64Array;
   readonly indices: Int32Array | Uint32Array;
+}
+
+/** A graph as rows that draw: the sources of a node's incoming edges, or the columns of a matrix. */
+export function drawGraphOf(graph: Graph | SparseMatrix | DrawGraph): DrawGraph {
+  if (!(graph instanceof Graph || graph instanceof SparseMatrix)) return graph;
+  return { indptr: graph.adjacency.offsets, indices: graph.adjacency.indices };
 }
 
 export const hotnessPolicies = ['push', 'degree', 'presample'] as const;

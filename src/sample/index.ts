@@ -20,6 +20,7 @@ export {
 export {
   type DrawGraph,
   degreeHotness,
+  drawGraphOf,
   type HotnessOptions,
   type HotnessPolicy,
   hotness,

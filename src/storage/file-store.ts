@@ -7,7 +7,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { asyncKernels, kernels, nativeStatus, storageCode } from '../native/index.js';
 import { FormatError, StateError } from '../util/errors.js';
 import { storageError } from './atomic-file.js';
-import { placesById } from './id-order.js';
+import { placesById } from '../util/id-order.js';
 import type { IoMode } from './io-mode.js';
 import type { StoreShape } from './memory-store.js';
 import { readPartitionSizes, reordered, shuffledOrder, sortedOrder } from './row-order.js';

@@ -16,7 +16,7 @@ import { checkNumber, expected, ShapeError, StateError, ValueError } from '../ut
 import { hottest } from '../util/hottest.js';
 import { parseSize } from '../util/size.js';
 import { HotRows } from './hot-rows.js';
-import { distinctIds } from './id-order.js';
+import { distinctIds } from '../util/id-order.js';
 import {
   checkIds,
   checkRange,

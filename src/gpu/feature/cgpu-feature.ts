@@ -1,0 +1,334 @@
+/**
+ * A feature table whose hot rows lie on a graphics processor and whose cold rows stay on the host: in memory, in a file, with
+ * other workers. WebGPU cannot read host memory from a program, so cold rows are copied through mapped staging memory.
+ *
+ * The size is a budget of device memory for rows. Most of it holds the rows that are likely to be asked for, the rest rows
+ * that come and go. Any budget gives the same rows; it decides what they cost. Without a device everything stays on the host.
+ *
+ * @example
+ * const feature = new CGPUFeature(csr, gpu, '0.1G', { fanouts: [25, 10], seeds: trainIds });
+ * await feature.fromCpuTensor(x);
+ * const { allNode } = await sampler.sample(seeds);
+ * const rows = await feature.get(allNode);
+ * // …
+ * rows.release();
+ */
+import { TensorView } from '../../interop/index.js';
+import { Tensor } from '../../tensor/index.js';
+import {
+  checkInteger,
+  checkNumber,
+  expected,
+  ShapeError,
+  StateError,
+  ValueError,
+} from '../../util/errors.js';
+import { hottest } from '../../util/hottest.js';
+import { parseSize } from '../../util/size.js';
+import { GpuBuffer } from '../device/gpu-buffer.js';
+import { GpuDevice } from '../device/gpu-device.js';
+import { type ColdRows, coldRows, type FeatureArray, type FeatureSource, featureArray } from './cold-rows.js';
+import { DeviceCache, distinctOf, type IdBuffer } from './device-cache.js';
+import { RowLayout } from './device-rows.js';
+import { FeatureBlock } from './feature-block.js';
+import { type FeatureGraph, featureScores, type ScoreOptions } from './feature-scores.js';
+
+export interface CGPUFeatureOptions extends ScoreOptions {
+  /** Part of the budget for rows that come and go (default 0.1; 1 without a graph and scores). */
+  readonly dynamicShare?: number;
+  /** Is told what part of the data is cached, when it is known. */
+  readonly onLog?: (line: string) => void;
+  /** Bytes of the pieces of device memory. By default what the device can bind. */
+  readonly pieceBytes?: number;
+  /** Bytes of cold rows that are moved at a time (default 32 MiB). */
+  readonly stagingBytes?: number;
+}
+
+/** Nodes of a sample that was left on a device. */
+export interface DeviceNodes {
+  readonly nodeBuffer: GpuBuffer;
+  readonly numNodes: number;
+}
+
+/** Ids on the host, or on the same device (a view of i32 or u32, or a sample). */
+export type FeatureIds = Int32Array | Uint32Array | readonly number[] | Tensor | TensorView | DeviceNodes;
+
+export interface FeatureStats {
+  /** Rows that were asked for and found on the device, and those that were not. */
+  readonly hits: number;
+  readonly misses: number;
+  /** misses / (hits + misses); 0 before the first. */
+  readonly missRate: number;
+  /** Different rows read on the host. */
+  readonly coldRows: number;
+  readonly fixedRows: number;
+  /** Rows that come and go: how many there are, and room for how many. */
+  readonly dynamicRows: number;
+  readonly dynamicCapacity: number;
+}
+
+const name = 'CGPUFeature';
+
+export class CGPUFeature {
+  readonly device: GpuDevice | null;
+  readonly #csr: FeatureGraph | null;
+  readonly #bytes: number;
+  readonly #options: CGPUFeatureOptions;
+  #cold: ColdRows | null = null;
+  #cache: DeviceCache | null = null;
+  #hostMisses = 0;
+  #log = '';
+
+  /**
+   * @param csr the graph that is sampled; null when nothing is known about what will be asked for
+   * @param device null keeps all rows on the host
+   * @param size device memory for rows, such as "0.1G" or a number of bytes
+   */
+  constructor(
+    csr: FeatureGraph | null,
+    device: GpuDevice | null,
+    size: string | number = 0,
+    options: CGPUFeatureOptions = {},
+  ) {
+    if (device !== null && !(device instanceof GpuDevice)) {
+      const advice = 'Open one with `await openGpuDevice()`.';
+      throw new ValueError(expected(name, 'a GpuDevice or null', 'device', device, advice));
+    }
+    this.device = device;
+    this.#csr = csr;
+    this.#bytes = parseSize(size, name, 'size');
+    this.#options = options;
+  }
+
+  /**
+   * Takes the table over: chooses the hot rows and copies them to the device. Cold rows are not copied: later changes of the
+   * memory are seen for them only, so change rows with `update`.
+   */
+  async fromCpuTensor(x: FeatureSource): Promise<this> {
+    return this.fromColdRows(coldRows(x));
+  }
+
+  /** @internal As `fromCpuTensor`, with the rows that stay already chosen where given. */
+  async fromColdRows(
+    cold: ColdRows,
+    chosen?: { readonly fixed: Int32Array; readonly moving: number },
+  ): Promise<this> {
+    this.release();
+    const { device } = this;
+    if (device !== null) {
+      const { fixed, moving } = chosen ?? this.choose(cold);
+      const { limits } = device;
+      const bindable = Math.min(limits.maxBufferSize, limits.maxStorageBufferBindingSize);
+      const pieceBytes = Math.min(
+        checkInteger(name, 'pieceBytes', this.#options.pieceBytes ?? bindable, 4),
+        bindable - (bindable % 4),
+      );
+      const stagingBytes = checkInteger(name, 'stagingBytes', this.#options.stagingBytes ?? 2 ** 25, 1);
+      this.#cache = await DeviceCache.open(device, cold, {
+        ...{ fixed, moving, pieceBytes },
+        stagingBytes: Math.min(stagingBytes, pieceBytes),
+      });
+    }
+    this.#cold = cold;
+    this.#log = `${Number((100 * this.cachedRatio).toFixed(2))}% data cached`;
+    this.#options.onLog?.(this.#log);
+    return this;
+  }
+
+  /** @internal Which rows stay and how many come and go, for the budget. */
+  choose(cold: ColdRows): { fixed: Int32Array; moving: number } {
+    const { dynamicShare, onLog, pieceBytes, stagingBytes, ...scoring } = this.#options;
+    const rows = Math.min(
+      cold.rows,
+      Math.floor(this.#bytes / Math.max(4, new RowLayout(cold.rowBytes).stride)),
+    );
+    if (rows === 0) return { fixed: new Int32Array(0), moving: 0 };
+    const scores =
+      rows === cold.rows ? new Float64Array(rows) : featureScores(name, this.#csr, cold.rows, scoring);
+    if (scores === null) return { fixed: new Int32Array(0), moving: rows };
+    const share = checkNumber(name, 'dynamicShare', dynamicShare ?? 0.1, 0, 1);
+    const moving = rows === cold.rows ? 0 : Math.floor(rows * share);
+    return { fixed: hottest(scores, rows - moving), moving };
+  }
+
+  /** [rows, width] */
+  get shape(): readonly [number, number] {
+    const { rows, width } = this.#table();
+    return [rows, width];
+  }
+
+  /** Number of axes: 2. */
+  dim(): number {
+    return this.shape.length;
+  }
+
+  /** Length of one axis. */
+  size(axis: number): number {
+    return this.shape[checkInteger(name, 'axis', axis, 0, 1)];
+  }
+
+  /** Part of the rows that there is device memory for, up to 1. */
+  get cachedRatio(): number {
+    const places = this.#cache?.places;
+    if (places === undefined) return 0;
+    return (
+      (places.fixed.length + places.sieve.capacity) / Math.max(1, this.#cold?.rows ?? places.fixed.length)
+    );
+  }
+
+  /** What part of the data is cached, in words. */
+  get log(): string {
+    return this.#log;
+  }
+
+  /** Rows that stay on the device, ascending. */
+  get hotIds(): Int32Array {
+    return this.#cache?.places.fixed ?? new Int32Array(0);
+  }
+
+  /** Rank of every row: the rows that stay on the device first, then the others, each in the order of ids. */
+  get order(): Int32Array {
+    const order = new Int32Array(this.#table().rows).fill(-1);
+    let next = 0;
+    for (const id of this.hotIds) order[id] = next++;
+    for (let id = 0; id < order.length; id++) if (order[id] < 0) order[id] = next++;
+    return order;
+  }
+
+  get stats(): FeatureStats {
+    const cache = this.#cache;
+    const hits = cache?.hits ?? 0;
+    const misses = cache?.misses ?? this.#hostMisses;
+    return {
+      hits,
+      misses,
+      missRate: hits + misses === 0 ? 0 : misses / (hits + misses),
+      coldRows: cache?.coldRows ?? this.#hostMisses,
+      fixedRows: cache?.places.fixed.length ?? 0,
+      dynamicRows: cache?.places.sieve.size ?? 0,
+      dynamicCapacity: cache?.places.sieve.capacity ?? 0,
+    };
+  }
+
+  /** The rows of `ids`, which may repeat, as one matrix. Release it when it is no longer needed. */
+  async get(ids: FeatureIds): Promise<FeatureBlock> {
+    const cold = this.#table();
+    const cache = this.#cache;
+    const onDevice = cache === null ? null : this.#deviceIds(ids, cache);
+    if (cache !== null && onDevice !== null) {
+      const { length } = onDevice.ids;
+      try {
+        const buffer = length === 0 ? null : await cache.gatherOnDevice(onDevice.ids);
+        if (buffer !== null) return new FeatureBlock(buffer, cache.device, [length, cold.width], cold.dtype);
+        return await this.get(await readIds(cache.device, onDevice.ids));
+      } finally {
+        onDevice.done();
+      }
+    }
+    const list = this.#hostIds(ids, cold.rows);
+    const shape = [list.length, cold.width] as const;
+    if (cache !== null) return new FeatureBlock(await cache.gather(list), cache.device, shape, cold.dtype);
+    this.#hostMisses += list.length;
+    const rows = featureArray(cold.dtype, list.length * cold.width);
+    await cold.read(list, new Uint8Array(rows.buffer), cold.rowBytes);
+    return new FeatureBlock(rows, null, shape, cold.dtype);
+  }
+
+  /** Overwrites rows, on the host and on the device; of equal ids the last stays. */
+  async update(
+    ids: Int32Array | Uint32Array | readonly number[],
+    rows: FeatureArray | Tensor,
+  ): Promise<void> {
+    const cold = this.#table();
+    const list = this.#hostIds(ids, cold.rows);
+    const values = (rows instanceof Tensor ? rows.dataSync() : rows) as FeatureArray;
+    if (
+      values.constructor !== featureArray(cold.dtype, 0).constructor ||
+      values.length !== list.length * cold.width
+    )
+      throw new ShapeError(
+        expected('update', `${list.length} rows of ${cold.width} elements (${cold.dtype})`, 'rows', values),
+      );
+    const cache = this.#cache;
+    if (cache === null) return cold.write(list, values);
+    const { distinct, fresh } = lastRows(list, values, cold);
+    const write = async (): Promise<void> => {
+      await cold.write(list, values);
+      if (cold.rounds) await cold.read(distinct, fresh, new RowLayout(cold.rowBytes).stride);
+    };
+    await cache.update(write, distinct, fresh);
+  }
+
+  /** Copies rows that somebody else has changed on the host to the device, where they are there. */
+  async refresh(ids: Int32Array): Promise<void> {
+    const cold = this.#table();
+    const { stride } = new RowLayout(cold.rowBytes);
+    const { distinct } = distinctOf(this.#hostIds(ids, cold.rows));
+    const held = distinct.filter((id) => (this.#cache?.places.placeOf(id) ?? -1) >= 0);
+    if (held.length === 0) return;
+    const rows = new Uint8Array(held.length * stride);
+    await this.#cache?.update(() => cold.read(held, rows, stride), held, rows);
+  }
+
+  /** Gives the device memory back; the store can take another table. */
+  release(): void {
+    this.#cache?.release();
+    this.#cache = null;
+    this.#cold = null;
+  }
+
+  [Symbol.dispose](): void {
+    this.release();
+  }
+
+  #table(): ColdRows {
+    if (this.#cold === null)
+      throw new StateError(`${name}: expected a table, got none. Call \`await fromCpuTensor(x)\` first.`);
+    return this.#cold;
+  }
+
+  #hostIds(ids: FeatureIds, rows: number): Int32Array {
+    const given = ids instanceof Tensor ? ids.dataSync() : ids;
+    if (!Array.isArray(given) && !(given instanceof Int32Array) && !(given instanceof Uint32Array)) {
+      const what = this.device === null ? 'ids on the host' : 'ids on the host or on the same device';
+      throw new ValueError(expected(name, what, 'ids', ids));
+    }
+    for (let i = 0; i < given.length; i++) {
+      if (!Number.isInteger(given[i]) || given[i] < 0 || given[i] >= rows)
+        throw new ValueError(expected(name, `an id from 0 to ${rows - 1}`, `ids[${i}]`, given[i]));
+    }
+    return given instanceof Int32Array ? given.slice() : Int32Array.from(given);
+  }
+
+  /** Ids that are on the device of the cache; null when they are on the host. */
+  #deviceIds(ids: FeatureIds, { device }: DeviceCache): { ids: IdBuffer; done(): void } | null {
+    if (ids instanceof TensorView && ids.device.type === 'webgpu') {
+      if (ids.device.gpuDevice !== (device.raw as unknown) || (ids.dtype !== 'i32' && ids.dtype !== 'u32'))
+        throw new ValueError(
+          expected(name, 'ids of i32 or u32 on the device of this store', 'ids', ids.dtype),
+        );
+      // A copy, because a binding cannot start anywhere and the view may be released before the work is done.
+      const buffer = device.buffer(4 * ids.size, 'ids');
+      device.copyFrom(ids.data as GpuBuffer['raw'], ids.byteOffset, buffer, 0, 4 * ids.size);
+      return { ids: { buffer, start: 0, length: ids.size }, done: () => buffer.release() };
+    }
+    const { nodeBuffer, numNodes } = ids as Partial<DeviceNodes>;
+    if (!(nodeBuffer instanceof GpuBuffer) || numNodes === undefined) return null;
+    return { ids: { buffer: nodeBuffer, start: 0, length: numNodes }, done: () => {} };
+  }
+}
+
+async function readIds(device: GpuDevice, { buffer, length }: IdBuffer): Promise<Int32Array> {
+  return length === 0 ? new Int32Array(0) : new Int32Array(await device.read(buffer, 4 * length));
+}
+
+/** Of every id the last row, laid out as on the device. */
+function lastRows(ids: Int32Array, values: FeatureArray, cold: ColdRows) {
+  const { stride, bytes } = new RowLayout(cold.rowBytes);
+  const { distinct, index } = distinctOf(ids);
+  const from = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+  const fresh = new Uint8Array(distinct.length * stride);
+  for (let i = 0; i < ids.length; i++)
+    fresh.set(from.subarray(i * bytes, (i + 1) * bytes), index[i] * stride);
+  return { distinct, fresh };
+}

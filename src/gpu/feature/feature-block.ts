@@ -1,0 +1,76 @@
+/**
+ * Rows of a feature table as one matrix, on a device or, where there is none, in host memory. Whoever asked for it releases it.
+ */
+import { TensorView } from '../../interop/index.js';
+import { StateError } from '../../util/errors.js';
+import type { GpuBuffer } from '../device/gpu-buffer.js';
+import type { GpuDevice } from '../device/gpu-device.js';
+import { type FeatureArray, type FeatureType, featureArray } from './cold-rows.js';
+
+export class FeatureBlock implements Disposable {
+  /** [rows, width] */
+  readonly shape: readonly [number, number];
+  readonly dtype: FeatureType;
+  readonly device: GpuDevice | null;
+  readonly #memory: GpuBuffer | FeatureArray;
+  #released = false;
+
+  /** @internal Made by feature stores. */
+  constructor(
+    memory: GpuBuffer | FeatureArray,
+    device: GpuDevice | null,
+    shape: readonly [number, number],
+    dtype: FeatureType,
+  ) {
+    this.#memory = memory;
+    this.device = device;
+    this.shape = shape;
+    this.dtype = dtype;
+  }
+
+  get byteLength(): number {
+    return this.shape[0] * this.shape[1] * featureArray(this.dtype, 0).BYTES_PER_ELEMENT;
+  }
+
+  get isReleased(): boolean {
+    return this.#released;
+  }
+
+  /** The device memory, for programs of Skein; null on the host. */
+  get buffer(): GpuBuffer | null {
+    this.#check();
+    return this.device === null ? null : (this.#memory as GpuBuffer);
+  }
+
+  /** For other libraries, without a copy. Borrows: release it, then this. */
+  view(): TensorView {
+    this.#check();
+    const { shape, dtype, device } = this;
+    if (device === null) return TensorView.fromTyped(this.#memory as FeatureArray, shape, { dtype });
+    return TensorView.fromGpuBuffer((this.#memory as GpuBuffer).raw, device.raw, { shape, dtype });
+  }
+
+  /** The same rows in host memory. */
+  async toHost(): Promise<FeatureArray> {
+    this.#check();
+    if (this.device === null) return this.#memory as FeatureArray;
+    const bytes = await this.device.read(this.#memory as GpuBuffer, this.byteLength);
+    return featureArray(this.dtype, this.shape[0] * this.shape[1], bytes);
+  }
+
+  /** Gives the memory back. Repeating it does nothing. */
+  release(): void {
+    if (this.#released) return;
+    this.#released = true;
+    if (this.device !== null) (this.#memory as GpuBuffer).release();
+  }
+
+  [Symbol.dispose](): void {
+    this.release();
+  }
+
+  #check(): void {
+    if (!this.#released) return;
+    throw new StateError(`FeatureBlock: expected rows in use, got [${this.shape}] after release().`);
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * Programs of the feature cache. Rows lie on the device in whole 32-bit words each, in pieces that a binding can hold; the rows
+ * of a result lie one after the other without gaps, whatever the element size. A *place* numbers the rows of all pieces.
+ *
+ * One pass of a gather serves one piece and leaves rows of other pieces alone. Rows of whole words are copied word by word;
+ * others are put together byte by byte, each word by one invocation.
+ */
+import { bindings, defineProgram, flatIndex } from '../device/program.js';
+
+/** No place: the row is not on the device. */
+export const nowhere = 0xffffffff;
+export const groupSize = 256;
+
+const head = /* wgsl */ `
+${flatIndex}
+@compute @workgroup_size(${groupSize})
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  let t = flatIndex(id, groups, ${groupSize}u);`;
+
+/** out[row] = piece[places[k] − first] for places of this piece; row = rows[k], or k when `listed` is 0. */
+export const gatherWords = defineProgram({
+  name: 'feature.gatherWords',
+  buffers: ['read', 'read', 'read', 'write'],
+  params: 5,
+  workgroup: groupSize,
+  code: /* wgsl */ `
+struct Params { n: u32, words: u32, first: u32, count: u32, listed: u32 }
+${bindings(true, ['read array<u32> places', 'read array<u32> rows', 'read array<u32> piece', 'write array<u32> out'])}
+${head}
+  if (t >= p.n * p.words) { return; }
+  let k = t / p.words;
+  let at = places[k] - p.first;
+  if (places[k] < p.first || at >= p.count) { return; }
+  let c = t - k * p.words;
+  var row = k;
+  if (p.listed == 1u) { row = rows[k]; }
+  out[row * p.words + c] = piece[at * p.words + c];
+}`,
+});
+
+/** The same for all n rows of the result, when rows are not whole words: invocation t makes word t. */
+export const gatherBytes = defineProgram({
+  name: 'feature.gatherBytes',
+  buffers: ['read', 'read', 'write'],
+  params: 5,
+  workgroup: groupSize,
+  code: /* wgsl */ `
+struct Params { n: u32, words: u32, first: u32, count: u32, bytes: u32 }
+${bindings(true, ['read array<u32> places', 'read array<u32> piece', 'write array<u32> out'])}
+${head}
+  let end = p.n * p.bytes;
+  if (t * 4u >= end) { return; }
+  var word = out[t];
+  for (var b = 0u; b < 4u; b++) {
+    let position = t * 4u + b;
+    if (position >= end) { break; }
+    let row = position / p.bytes;
+    let at = places[row] - p.first;
+    if (places[row] < p.first || at >= p.count) { continue; }
+    let c = position - row * p.bytes;
+    let value = (piece[at * p.words + c / 4u] >> (8u * (c % 4u))) & 0xffu;
+    word = (word & ~(0xffu << (8u * b))) | (value << (8u * b));
+  }
+  out[t] = word;
+}`,
+});
+
+/** piece[places[k] − first] = rows[positions[k]] for places of this piece. Places are different. */
+export const storeRows = defineProgram({
+  name: 'feature.storeRows',
+  buffers: ['read', 'read', 'read', 'write'],
+  params: 4,
+  workgroup: groupSize,
+  code: /* wgsl */ `
+struct Params { n: u32, words: u32, first: u32, count: u32 }
+${bindings(true, [
+  'read array<u32> places',
+  'read array<u32> positions',
+  'read array<u32> rows',
+  'write array<u32> piece',
+])}
+${head}
+  if (t >= p.n * p.words) { return; }
+  let k = t / p.words;
+  let at = places[k] - p.first;
+  if (places[k] < p.first || at >= p.count) { return; }
+  let c = t - k * p.words;
+  piece[at * p.words + c] = rows[positions[k] * p.words + c];
+}`,
+});
+
+/** values[index[k]] = fresh[k]. Indices are different. */
+export const setWords = defineProgram({
+  name: 'feature.setWords',
+  buffers: ['read', 'read', 'write'],
+  params: 1,
+  workgroup: groupSize,
+  code: /* wgsl */ `
+struct Params { n: u32 }
+${bindings(true, ['read array<u32> index', 'read array<u32> fresh', 'write array<u32> values'])}
+${head}
+  if (t >= p.n) { return; }
+  values[index[t]] = fresh[t];
+}`,
+});
+
+/**
+ * Looks ids up: places of rows that are on the device, a list of the others (in any order: the host sorts them), marks for
+ * rows that come and go, and the first id that is out of range.
+ * state: [number of misses, position of the first bad id].
+ */
+export const locate = defineProgram({
+  name: 'feature.locate',
+  buffers: ['read', 'read', 'write', 'write', 'write', 'write', 'write'],
+  params: 4,
+  workgroup: groupSize,
+  code: /* wgsl */ `
+struct Params { n: u32, numRows: u32, firstMoving: u32, start: u32 }
+${bindings(true, [
+  'read array<u32> ids',
+  'read array<u32> placeOf',
+  'write array<u32> places',
+  'write array<atomic<u32>> state',
+  'write array<u32> missedIds',
+  'write array<u32> missedRows',
+  'write array<atomic<u32>> marks',
+])}
+${head}
+  if (t >= p.n) { return; }
+  let row = ids[p.start + t];
+  if (row >= p.numRows) {
+    atomicMin(&state[1], t);
+    places[t] = ${nowhere}u;
+    return;
+  }
+  let place = placeOf[row];
+  places[t] = place;
+  if (place == ${nowhere}u) {
+    let k = atomicAdd(&state[0], 1u);
+    missedIds[k] = row;
+    missedRows[k] = t;
+  } else if (place >= p.firstMoving) {
+    let slot = place - p.firstMoving;
+    atomicOr(&marks[slot / 32u], 1u << (slot % 32u));
+  }
+}`,
+});

@@ -1,0 +1,11 @@
+/** Feature tables with their hot rows on a graphics processor. */
+export {
+  CGPUFeature,
+  type CGPUFeatureOptions,
+  type DeviceNodes,
+  type FeatureIds,
+  type FeatureStats,
+} from './cgpu-feature.js';
+export type { FeatureArray, FeatureMatrix, FeatureSource, FeatureType } from './cold-rows.js';
+export { FeatureBlock } from './feature-block.js';
+export type { FeatureGraph, ScoreOptions } from './feature-scores.js';
