@@ -20,7 +20,6 @@ import * as loss from './loss.js';
 import * as norm from './norm.js';
 import * as optim from './optim.js';
 import * as random from './random.js';
-import * as readRows from './read-rows.js';
 import * as reduce from './reduce.js';
 import * as rows from './rows.js';
 import * as sampleNeighbors from './sample-neighbors.js';
@@ -42,7 +41,6 @@ export const reference: Kernels = {
   ...dropout,
   ...norm,
   ...rows,
-  ...readRows,
   ...segment,
   ...crc,
   ...graphOrder,

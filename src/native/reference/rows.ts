@@ -1,6 +1,8 @@
 /** Rows by id: twins of `native/kernels/rows_*.cpp`. */
 import type { FloatArray, TypedArray } from '../types.js';
 
+export { readRows } from './read-rows.js';
+
 export function gatherRows(x: TypedArray, ids: Int32Array, y: TypedArray, n: number, rowBytes: number): void {
   const from = new Uint8Array(x.buffer, x.byteOffset, x.byteLength);
   const to = new Uint8Array(y.buffer, y.byteOffset, y.byteLength);
