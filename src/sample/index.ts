@@ -43,7 +43,13 @@ export {
 } from './marius-graph.js';
 export { NegativeSampler, type NegativeSamplerOptions } from './negative-sampler.js';
 export { NeighborSampler, type NeighborSamplerOptions } from './neighbor-sampler.js';
-export { type FeatureSource, LoadedBatch, NodeLoader, type NodeLoaderOptions } from './node-loader.js';
+export {
+  type BatchSampler,
+  type FeatureSource,
+  LoadedBatch,
+  NodeLoader,
+  type NodeLoaderOptions,
+} from './node-loader.js';
 export { RandomWalkSampler, type RandomWalkSamplerOptions, Walks } from './random-walk-sampler.js';
 export type { Sampler, SampleTime } from './sampler.js';
 export type { Direction, SampleWeights } from './sampling-graph.js';

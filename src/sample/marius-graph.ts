@@ -66,6 +66,11 @@ export class MariusGraph {
     return this.#graph;
   }
 
+  /** The seed of its draws. */
+  get seed(): number {
+    return this.#seed;
+  }
+
   /** The relation of each edge, by edge id; null without relations. */
   get relations(): Int32Array | null {
     return this.#relations;
@@ -151,7 +156,7 @@ export class MariusGraph {
   ): NodeNeighbors {
     const side = this.#side(incoming);
     const ids = checkIds(`${name}.getNeighborsForNodeIds`, 'nodeIds', nodeIds, side.numNodes);
-    const rule = toRule(strategy, maxNeighborsSize, rate);
+    const rule = neighborRule(strategy, maxNeighborsSize, rate);
     const time = new DrawKeys(name, this.#seed, purposes.neighbors).at(at);
     const rows = new NodeRows(side.numNodes);
     const hop = runHops(sampleHop(name, side, ids, rule, time, hopTag(0, incoming ? 0 : 1), rows));
@@ -181,7 +186,8 @@ export class MariusGraph {
   }
 }
 
-function toRule(strategy: NeighborSamplingStrategy, max: number, rate: number): HopRule {
+/** How `getNeighborsForNodeIds` draws. @internal */
+export function neighborRule(strategy: NeighborSamplingStrategy, max: number, rate: number): HopRule {
   const where = `${name}.getNeighborsForNodeIds`;
   if (strategy === 'ALL') return { fanout: -1, drop: 0, replace: false };
   if (strategy === 'UNIFORM')

@@ -26,6 +26,9 @@ export type FeatureSource =
   | SparseMatrix
   | ((nodeIds: Int32Array) => Tensor | SparseMatrix | Promise<Tensor | SparseMatrix>);
 
+/** What a loader needs of a sampler, on whatever engine. */
+export type BatchSampler = Pick<Sampler<Ids, Batch>, 'sampleAsync'>;
+
 export interface NodeLoaderOptions {
   /** The nodes of an epoch. */
   readonly seeds: Ids;
@@ -108,7 +111,7 @@ type Rows<F> = F extends SparseMatrix
     : Tensor;
 
 export class NodeLoader<F extends FeatureSource = Tensor> {
-  readonly #sampler: Sampler<Ids, Batch>;
+  readonly #sampler: BatchSampler;
   readonly #seeds: Int32Array;
   readonly #features: FeatureSource | null;
   readonly #labels: Int32Array | null;
@@ -122,7 +125,7 @@ export class NodeLoader<F extends FeatureSource = Tensor> {
   /** Batches of an epoch. */
   readonly length: number;
 
-  constructor(sampler: Sampler<Ids, Batch>, options: NodeLoaderOptions & { readonly features?: F }) {
+  constructor(sampler: BatchSampler, options: NodeLoaderOptions & { readonly features?: F }) {
     if (typeof sampler?.sampleAsync !== 'function')
       throw new ValueError(expected(name, 'a sampler (with sampleAsync)', 'sampler', sampler));
     checkOptions(name, options);

@@ -1,28 +1,38 @@
 /**
  * The edges of one layer in host memory, as PyTorch Geometric and GammaGL write them, ready for other learning libraries.
  *
- * Edge e leads from node `row[e]` to node `col[e]` of the batch; `size` = [sources, destinations]. `row` and `col` lie one
- * after the other in one array, so that their [2, E] form is no copy.
+ * Edge e leads from node `row[e]` to node `col[e]` of the batch. Both lie one after the other in one array, so that their
+ * [2, E] form is no copy.
+ *
+ * @example
+ * const { edgeIndex, size } = adj.toTfjs(tf);
  */
 import { TensorView } from '../../interop/index.js';
+import { AdjHandOver, type AdjViews } from './adj-hand-over.js';
 
-export class Adj {
+export class Adj extends AdjHandOver {
+  /** Source row of each edge. */
   readonly row: Int32Array;
+  /** Destination row of each edge. */
   readonly col: Int32Array;
   /** The edge of the graph behind each edge. */
   readonly eId: Int32Array;
-  readonly size: readonly [number, number];
-  readonly #both: Int32Array;
+  override readonly size: readonly [number, number];
+  readonly #views: AdjViews;
 
   constructor(row: Int32Array, col: Int32Array, eId: Int32Array, size: readonly [number, number]) {
+    super();
     const both = new Int32Array(2 * row.length);
     both.set(row);
     both.set(col, row.length);
-    this.#both = both;
     this.row = both.subarray(0, row.length);
     this.col = both.subarray(row.length);
     this.eId = eId;
     this.size = size;
+    this.#views = {
+      edgeIndex: TensorView.fromTyped(both, [2, row.length]),
+      eId: TensorView.fromTyped(eId),
+    };
   }
 
   get numEdges(): number {
@@ -31,6 +41,16 @@ export class Adj {
 
   /** [2, E]: sources, then destinations. */
   get edgeIndex(): TensorView {
-    return TensorView.fromTyped(this.#both, [2, this.numEdges]);
+    return this.#views.edgeIndex;
+  }
+
+  /** Ends the use of `edgeIndex`; the arrays are the collector's. */
+  override release(): void {
+    this.#views.edgeIndex.release();
+    this.#views.eId.release();
+  }
+
+  protected override views(): AdjViews {
+    return this.#views;
   }
 }

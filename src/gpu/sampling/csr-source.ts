@@ -30,7 +30,13 @@ export interface SourceOptions {
   readonly weights?: SampleWeights;
 }
 
-export function samplingSource(where: string, csr: CsrLike, options: SourceOptions = {}): SamplingGraph {
+export function samplingSource(
+  where: string,
+  csr: CsrLike | SamplingGraph,
+  options: SourceOptions = {},
+): SamplingGraph {
+  // Several samplers over one graph share what was derived from it.
+  if (csr instanceof SamplingGraph) return csr;
   if (csr instanceof Graph)
     return new SamplingGraph(where, checkOneType(where, csr), options.direction, options.weights);
   if (options.direction !== undefined && options.direction !== 'in')
@@ -38,7 +44,9 @@ export function samplingSource(where: string, csr: CsrLike, options: SourceOptio
   return new SamplingGraph(where, asGraph(where, csr), 'in', options.weights);
 }
 
-function asGraph(where: string, csr: SparseMatrix | CsrArrays): Graph {
+/** The graph whose incoming edges are the rows. */
+export function asGraph(where: string, csr: CsrLike): Graph {
+  if (csr instanceof Graph) return csr;
   if (csr instanceof SparseMatrix) {
     if (csr.rows !== csr.columns)
       throw new ShapeError(expected(where, 'a square matrix', 'csr', `shape [${csr.shape.join(', ')}]`));

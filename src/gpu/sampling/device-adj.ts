@@ -3,6 +3,7 @@ import { TensorView } from '../../interop/index.js';
 import type { GpuBuffer } from '../device/gpu-buffer.js';
 import type { GpuDevice } from '../device/gpu-device.js';
 import type { Adj } from './adj.js';
+import { AdjHandOver, type AdjViews } from './adj-hand-over.js';
 
 /** @internal */
 export interface DeviceAdjParts {
@@ -16,9 +17,8 @@ export interface DeviceAdjParts {
   readonly toHost: () => Promise<Adj>;
 }
 
-export class DeviceAdj {
-  /** [sources, destinations] */
-  readonly size: readonly [number, number];
+export class DeviceAdj extends AdjHandOver {
+  override readonly size: readonly [number, number];
   readonly numEdges: number;
   readonly #parts: DeviceAdjParts;
   readonly #views = new Map<string, TensorView>();
@@ -26,6 +26,7 @@ export class DeviceAdj {
 
   /** @internal Made by samplers. */
   constructor(parts: DeviceAdjParts) {
+    super();
     this.#parts = parts;
     this.size = parts.size;
     this.numEdges = parts.numEdges;
@@ -57,10 +58,14 @@ export class DeviceAdj {
   }
 
   /** Ends the use of the views. Repeating it does nothing. */
-  release(): void {
+  override release(): void {
     for (const view of this.#views.values()) view.release();
     this.#joined?.release();
     this.#joined = null;
+  }
+
+  protected override views(): AdjViews {
+    return this;
   }
 
   #view(name: string, buffer: () => GpuBuffer, shape: readonly number[]): TensorView {

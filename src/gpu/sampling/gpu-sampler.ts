@@ -21,6 +21,7 @@ import { type CsrLike, distinctSeeds, type SourceOptions, samplingSource } from 
 import { DeviceGraph } from './device-graph.js';
 import { DeviceSample } from './device-sample.js';
 import { HostSample } from './host-sample.js';
+import type { GraphSampler } from './host-sampler.js';
 import { chooseTable } from './node-table.js';
 import { readBatch, readCounts } from './read-batch.js';
 import type { TableKind } from './reindex-programs.js';
@@ -43,7 +44,7 @@ export interface GPUSamplerOptions extends SourceOptions {
 
 const name = 'GPUSampler';
 
-export class GPUSampler {
+export class GPUSampler implements GraphSampler {
   readonly device: GpuDevice;
   readonly #source: SamplingGraph;
   readonly #graph: DeviceGraph;
@@ -55,7 +56,8 @@ export class GPUSampler {
   #nextStep = 0;
   #released = false;
 
-  constructor(device: GpuDevice, csr: CsrLike, options: GPUSamplerOptions = {}) {
+  /** A `SamplingGraph` in place of `csr` is for samplers that share one. */
+  constructor(device: GpuDevice, csr: CsrLike | SamplingGraph, options: GPUSamplerOptions = {}) {
     if (!(device instanceof GpuDevice)) {
       const advice = 'Open one with `await openGpuDevice()`.';
       throw new ValueError(expected(name, 'a GpuDevice', 'device', device, advice));

@@ -1,9 +1,22 @@
 /** Sampling on graphics processors. */
 export { Adj } from './adj.js';
+export type { PeerAdj } from './adj-hand-over.js';
 export type { CsrArrays, CsrLike, SourceOptions } from './csr-source.js';
 export type { DeviceAdj } from './device-adj.js';
 export type { DeviceSample } from './device-sample.js';
+export { GpuMariusGraph } from './gpu-marius-graph.js';
 export { GPUSampler, type GPUSamplerOptions } from './gpu-sampler.js';
 export type { HostSample } from './host-sample.js';
+export { type GraphSampler, HostSampler } from './host-sampler.js';
+export {
+  type Engine,
+  type EngineLoad,
+  type MixedBatch,
+  MixedGraphSampler,
+  type MixedGraphSamplerOptions,
+  type MixedMode,
+} from './mixed-graph-sampler.js';
+export { MultiGPUSampler, type SharedSampler } from './multi-gpu-sampler.js';
+export { type AdaptiveSampler, type OpenSamplerOptions, openSampler } from './open-sampler.js';
 export { type Reindexed, reindexIds } from './reindex.js';
 export { hashId, type TableKind } from './reindex-programs.js';

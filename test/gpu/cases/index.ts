@@ -6,6 +6,7 @@ import { cases as features } from './features.js';
 import { cases as programs } from './programs.js';
 import { cases as draws } from './sampling-draws.js';
 import { cases as limits } from './sampling-limits.js';
+import { cases as samplers } from './sampling-samplers.js';
 import { cases as vectors } from './sampling-vectors.js';
 import { cases as sizes } from './sizes.js';
 
@@ -13,6 +14,7 @@ export const allCases: readonly GpuCase[] = [
   ...vectors,
   ...draws,
   ...limits,
+  ...samplers,
   ...device,
   ...programs,
   ...sizes,

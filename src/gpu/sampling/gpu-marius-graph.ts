@@ -1,0 +1,144 @@
+/**
+ * `MariusGraph.getNeighborsForNodeIds` on a device: same arguments, same edges in the same order.
+ *
+ * The graph is uploaded as it is when a direction is first asked for; later changes of the `MariusGraph` are not seen.
+ *
+ * @example
+ * const onDevice = new GpuMariusGraph(gpu, graph);
+ * const { edges, offsets } = await onDevice.getNeighborsForNodeIds(ids, true, 'UNIFORM', 10);
+ */
+import { checkEdgeCount } from '../../sample/checks.js';
+import { hopTag } from '../../sample/hop-runner.js';
+import {
+  MariusGraph,
+  type NeighborSamplingStrategy,
+  type NodeNeighbors,
+  neighborRule,
+} from '../../sample/marius-graph.js';
+import { DrawKeys, purposes, type SampleTime } from '../../sample/sampler.js';
+import { SamplingGraph } from '../../sample/sampling-graph.js';
+import { checkIds } from '../../tensor/ops/common.js';
+import { expected, ValueError } from '../../util/errors.js';
+import type { GpuBuffer } from '../device/gpu-buffer.js';
+import type { GpuDevice } from '../device/gpu-device.js';
+import { DeviceGraph, type GraphPiece } from './device-graph.js';
+import { HopBounds } from './hop-bounds.js';
+import { HopBuffers } from './hop-buffers.js';
+import { HopRecorder } from './hop-recorder.js';
+import { type HopParams, stateWords, takeAll } from './hop-wgsl.js';
+
+interface Side {
+  readonly graph: DeviceGraph;
+  readonly bounds: HopBounds;
+  /** By slot. */
+  readonly relations: readonly GraphPiece[] | null;
+}
+
+const name = 'GpuMariusGraph';
+const where = `${name}.getNeighborsForNodeIds`;
+
+export class GpuMariusGraph {
+  readonly #device: GpuDevice;
+  readonly #graph: MariusGraph;
+  readonly #pieceBytes: number | undefined;
+  readonly #keys: DrawKeys;
+  readonly #sides = new Map<'in' | 'out', Side>();
+
+  /** @param options.pieceBytes bytes of the pieces that the graph is cut into; by default what the device can bind. */
+  constructor(device: GpuDevice, graph: MariusGraph, options: { readonly pieceBytes?: number } = {}) {
+    if (!(graph instanceof MariusGraph))
+      throw new ValueError(expected(name, 'a MariusGraph', 'graph', graph));
+    this.#device = device;
+    this.#graph = graph;
+    this.#pieceBytes = options.pieceBytes;
+    this.#keys = new DrawKeys(name, graph.seed, purposes.neighbors);
+  }
+
+  /** One hop: all edges of the nodes, at most `max` of each drawn without repetition, or each kept with chance 1 − rate. */
+  async getNeighborsForNodeIds(
+    nodeIds: Int32Array,
+    incoming: boolean,
+    strategy: NeighborSamplingStrategy = 'ALL',
+    maxNeighborsSize = -1,
+    rate = 0,
+    at?: SampleTime,
+  ): Promise<NodeNeighbors> {
+    const side = this.#side(incoming ? 'in' : 'out');
+    const ids = checkIds(where, 'nodeIds', nodeIds, side.graph.source.numNodes);
+    const { fanout, drop } = neighborRule(strategy, maxNeighborsSize, rate);
+    const bound = side.bounds.ofNodes(ids, fanout, false);
+    checkEdgeCount(where, bound.edges);
+    const hop: HopParams = {
+      ...{ hop: 0, fanout: fanout < 0 ? takeAll : fanout, drop, replace: false },
+      ...{ mode: drop === 0 ? 'uniform' : 'dropout', tag: hopTag(0, incoming ? 0 : 1) },
+      ...this.#keys.at(at),
+    };
+    const room = { nodes: ids.length, edges: bound.edges, frontier: ids.length };
+    const buffers = new HopBuffers(this.#device, 'hash', room);
+    try {
+      this.#draw(side, hop, buffers, ids);
+      return await this.#read(side, buffers, incoming);
+    } finally {
+      buffers.releaseAll();
+    }
+  }
+
+  /** Gives the device memory back. */
+  release(): void {
+    for (const { graph } of this.#sides.values()) graph.release();
+    this.#sides.clear();
+  }
+
+  /** Records the hop: neighbours go to `ids`, the nodes that drew them to `rows`, relations to `places`. */
+  #draw(side: Side, hop: HopParams, buffers: HopBuffers, ids: Int32Array): void {
+    const { state, nodeIds, slots, columns, rows } = buffers;
+    const counts = new Uint32Array(stateWords);
+    counts[0] = ids.length;
+    this.#device.write(state, counts);
+    this.#device.write(nodeIds, ids);
+    const { edges } = buffers.room;
+    const recorder = new HopRecorder(this.#device, side.graph);
+    recorder.count(hop, buffers, ids.length);
+    recorder.draw(hop, buffers, { rows: ids.length, edges });
+    const drawing = [{ first: 0, count: ids.length, buffer: nodeIds }];
+    recorder.fetch(hop, state, slots, side.graph.indices, buffers.ids, edges);
+    recorder.fetch(hop, state, columns, drawing, rows, edges);
+    if (side.relations !== null) recorder.fetch(hop, state, slots, side.relations, buffers.places, edges);
+    this.#device.flush();
+  }
+
+  async #read(side: Side, buffers: HopBuffers, incoming: boolean): Promise<NodeNeighbors> {
+    const { nodes, edges } = buffers.room;
+    const range = (buffer: GpuBuffer, count: number) => ({ buffer, bytes: 4 * count });
+    const ranges = [range(buffers.offsets, nodes + 1), range(buffers.ids, edges), range(buffers.rows, edges)];
+    if (side.relations !== null) ranges.push(range(buffers.places, edges));
+    const [offsets, ...arrays] = (await this.#device.readAll(ranges)).map((data) => new Int32Array(data));
+    // Nobody writes the first where no node draws.
+    offsets[0] = 0;
+    const [neighbors, drawing, relations = null] = arrays.map((array) => array.slice(0, offsets[nodes]));
+    const ends = incoming ? { src: neighbors, dst: drawing } : { src: drawing, dst: neighbors };
+    return { edges: { ...ends, relations }, offsets: offsets.slice(0, nodes) };
+  }
+
+  #side(direction: 'in' | 'out'): Side {
+    let side = this.#sides.get(direction);
+    if (side === undefined) {
+      const source = new SamplingGraph(name, this.#graph.graph, direction);
+      const graph = new DeviceGraph(name, this.#device, source, this.#pieceBytes);
+      const bounds = new HopBounds(source.offsets, source.indices.length);
+      side = { graph, bounds, relations: this.#uploadRelations(source, graph) };
+      this.#sides.set(direction, side);
+    }
+    return side;
+  }
+
+  #uploadRelations(source: SamplingGraph, graph: DeviceGraph): readonly GraphPiece[] | null {
+    const { relations } = this.#graph;
+    if (relations === null) return null;
+    const ids = source.edgeIds(Int32Array.from({ length: source.indices.length }, (_, slot) => slot));
+    return graph.upload(
+      ids.map((id) => relations[id]),
+      'relations',
+    );
+  }
+}

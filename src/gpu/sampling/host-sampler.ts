@@ -1,0 +1,56 @@
+/** The CPU's neighbour sampler with the face of `GPUSampler`, for where there is no device. Same batches, bit for bit. */
+import type { Graph } from '../../graph/index.js';
+import type { Batch } from '../../sample/batch.js';
+import { NeighborSampler, type NeighborSamplerOptions } from '../../sample/neighbor-sampler.js';
+import type { SampleTime } from '../../sample/sampler.js';
+import type { Ids } from '../../tensor/index.js';
+import { StateError } from '../../util/errors.js';
+import { asGraph, type CsrLike } from './csr-source.js';
+import type { GPUSamplerOptions } from './gpu-sampler.js';
+import { HostSample } from './host-sample.js';
+
+const name = 'HostSampler';
+
+/** What samplers on any engine offer. */
+export interface GraphSampler {
+  readonly numNodes: number;
+  setSize(sizes: readonly number[]): this;
+  sample(seeds: Ids, at?: SampleTime): Promise<HostSample>;
+  sampleAsync(seeds: Ids, at?: SampleTime): Promise<Batch>;
+  release(): void;
+}
+
+export class HostSampler implements GraphSampler {
+  readonly #graph: Graph;
+  readonly #rules: Omit<NeighborSamplerOptions, 'fanouts'>;
+  #sampler: NeighborSampler | null = null;
+  #nextStep = 0;
+
+  constructor(csr: CsrLike, options: GPUSamplerOptions = {}) {
+    this.#graph = asGraph(name, csr);
+    const { sizes, dropout = 0, table: _, pieceBytes: __, reserveEdges: ___, ...rules } = options;
+    this.#rules = dropout === 0 ? rules : { ...rules, strategy: 'dropout', rate: dropout };
+    if (sizes !== undefined) this.setSize(sizes);
+  }
+
+  get numNodes(): number {
+    return this.#graph.numNodes;
+  }
+
+  setSize(sizes: readonly number[]): this {
+    this.#sampler = new NeighborSampler(this.#graph, { ...this.#rules, fanouts: sizes });
+    return this;
+  }
+
+  async sample(seeds: Ids, at?: SampleTime): Promise<HostSample> {
+    return new HostSample(await this.sampleAsync(seeds, at));
+  }
+
+  async sampleAsync(seeds: Ids, at?: SampleTime): Promise<Batch> {
+    if (this.#sampler === null) throw new StateError(`${name}: expected setSize() before sampling.`);
+    return this.#sampler.sampleAsync(seeds, at ?? { step: this.#nextStep++ });
+  }
+
+  /** Nothing to give back; for the sake of the interface. */
+  release(): void {}
+}

@@ -1,0 +1,191 @@
+/**
+ * Sampling on the CPU's threads and on a device together. Each batch goes where it is expected to be done first, by its
+ * predicted work and by how long both took for theirs so far. Results come in the order of the jobs, all of them, and the
+ * same as from any one engine: batch i of an epoch is drawn at step i.
+ *
+ * An error ends the iteration at the batch it belongs to. Leaving the loop early waits for the batches under way.
+ *
+ * @example
+ * const sampler = new MixedGraphSampler(gpu, graph, { sizes: [25, 10], seed: 1 });
+ * for await (const { index, sample } of sampler.epoch(batchesOfSeeds)) train(index, sample);
+ */
+import { checkFanouts } from '../../sample/neighbor-sampler.js';
+import type { Ids } from '../../tensor/index.js';
+import { toInt32 } from '../../tensor/ops/common.js';
+import { checkInteger, expected, ValueError } from '../../util/errors.js';
+import type { GpuDevice } from '../device/gpu-device.js';
+import { type CsrLike, samplingSource } from './csr-source.js';
+import { GPUSampler, type GPUSamplerOptions } from './gpu-sampler.js';
+import type { HostSample } from './host-sample.js';
+import { HostSampler } from './host-sampler.js';
+import { WorkEstimate } from './work-estimate.js';
+
+export const mixedModes = ['mixed', 'gpu', 'cpu'] as const;
+export type MixedMode = (typeof mixedModes)[number];
+export type Engine = 'gpu' | 'cpu';
+
+export interface MixedGraphSamplerOptions extends GPUSamplerOptions {
+  /** Neighbours per node and hop. */
+  readonly sizes: readonly number[];
+  /** Which engines sample (default 'mixed'). */
+  readonly mode?: MixedMode;
+  /** Batches that the CPU samples at a time (default 2). */
+  readonly workers?: number;
+}
+
+/** A sampled job. */
+export interface MixedBatch {
+  /** Its place among the jobs. */
+  readonly index: number;
+  readonly seeds: Int32Array;
+  /** What sampled it; the sample does not depend on it. */
+  readonly engine: Engine;
+  readonly sample: HostSample;
+}
+
+/** What an engine has done, and what it is expected to take. */
+export interface EngineLoad {
+  readonly batches: number;
+  /** Predicted work of these batches. */
+  readonly work: number;
+  /** Running average; null before the first. */
+  readonly msPerWork: number | null;
+}
+
+const name = 'MixedGraphSampler';
+/** Batches that a device is given at a time: one to draw, one to read. */
+const deviceSlots = 2;
+/** Beyond any time: an engine that is still at its first batch gets more only after those that are known. */
+const untried = 1e15;
+/** Weight of the newest batch in the running average. */
+const newest = 0.3;
+
+class EngineQueue {
+  readonly slots: number;
+  readonly #sample: (seeds: Int32Array, epoch: number, step: number) => Promise<HostSample>;
+  #pending = 0;
+  #batches = 0;
+  #work = 0;
+  #msPerWork: number | null = null;
+
+  constructor(
+    slots: number,
+    sample: (seeds: Int32Array, epoch: number, step: number) => Promise<HostSample>,
+  ) {
+    this.slots = slots;
+    this.#sample = sample;
+  }
+
+  get load(): EngineLoad {
+    return { batches: this.#batches, work: this.#work, msPerWork: this.#msPerWork };
+  }
+
+  /** When a batch of this work would be done, in ms from now. An engine that was never tried comes first. */
+  finish(work: number): number {
+    if (this.#msPerWork === null) return this.#pending === 0 ? 0 : untried + this.#pending / this.slots;
+    return ((this.#pending + work) * this.#msPerWork) / this.slots;
+  }
+
+  async run(seeds: Int32Array, work: number, epoch: number, step: number): Promise<HostSample> {
+    this.#pending += work;
+    const shared = this.#pending;
+    const start = performance.now();
+    try {
+      const sample = await this.#sample(seeds, epoch, step);
+      // Batches that were waiting with it took part of the time.
+      const ms = ((performance.now() - start) * this.slots) / Math.max(shared, work * this.slots);
+      this.#msPerWork = this.#msPerWork === null ? ms : (1 - newest) * this.#msPerWork + newest * ms;
+      this.#batches++;
+      this.#work += work;
+      return sample;
+    } finally {
+      this.#pending -= work;
+    }
+  }
+}
+
+export class MixedGraphSampler {
+  readonly mode: MixedMode;
+  readonly #gpu: GPUSampler | null;
+  readonly #queues: ReadonlyMap<Engine, EngineQueue>;
+  readonly #estimate: WorkEstimate;
+
+  /** @param device null where only the CPU samples. */
+  constructor(device: GpuDevice | null, csr: CsrLike, options: MixedGraphSamplerOptions) {
+    const { mode = 'mixed', workers = 2, ...rules } = options;
+    if (!mixedModes.includes(mode)) throw new ValueError(expected(name, mixedModes.join(', '), 'mode', mode));
+    const slots = checkInteger(name, 'workers', workers, 1, 64);
+    if (device === null && mode !== 'cpu')
+      throw new ValueError(expected(name, "mode 'cpu' without a device", 'mode', mode));
+    this.mode = mode;
+    const fanouts = checkFanouts(name, rules.sizes);
+    const queues = new Map<Engine, EngineQueue>();
+    const source = samplingSource(name, csr, rules);
+    this.#gpu = device === null || mode === 'cpu' ? null : new GPUSampler(device, source, rules);
+    const { offsets } = source;
+    this.#estimate = new WorkEstimate(offsets, fanouts);
+    const gpu = this.#gpu;
+    if (gpu !== null)
+      queues.set('gpu', new EngineQueue(deviceSlots, (ids, epoch, step) => gpu.sample(ids, { epoch, step })));
+    if (mode !== 'gpu') {
+      const host = new HostSampler(csr, rules);
+      queues.set('cpu', new EngineQueue(slots, (ids, epoch, step) => host.sample(ids, { epoch, step })));
+    }
+    this.#queues = queues;
+  }
+
+  /** How the work was shared so far. */
+  get loads(): Readonly<Partial<Record<Engine, EngineLoad>>> {
+    return Object.fromEntries([...this.#queues].map(([engine, queue]) => [engine, queue.load]));
+  }
+
+  /** Samples all jobs, each a list of seeds; results in their order. */
+  async *epoch(jobs: Iterable<Ids>, epoch = 0): AsyncGenerator<MixedBatch, void, void> {
+    checkInteger(name, 'epoch', epoch);
+    const source = jobs[Symbol.iterator]();
+    const ahead: Promise<MixedBatch>[] = [];
+    const most = [...this.#queues.values()].reduce((sum, { slots }) => sum + slots, 0);
+    let next = 0;
+    let done = false;
+    try {
+      for (;;) {
+        while (!done && ahead.length < most) {
+          const job = source.next();
+          if (job.done === true) done = true;
+          else ahead.push(this.#start(job.value, epoch, next++));
+        }
+        const first = ahead.shift();
+        if (first === undefined) return;
+        yield await first;
+      }
+    } finally {
+      await Promise.allSettled(ahead);
+    }
+  }
+
+  /** Gives the device memory back. */
+  release(): void {
+    this.#gpu?.release();
+  }
+
+  #start(seeds: Ids, epoch: number, index: number): Promise<MixedBatch> {
+    const started = this.#route(seeds, epoch, index);
+    // Its error is reported when its turn comes; until then nobody listens.
+    started.catch(() => {});
+    return started;
+  }
+
+  async #route(given: Ids, epoch: number, index: number): Promise<MixedBatch> {
+    const seeds = toInt32(name, 'seeds', given).slice();
+    const work = this.#estimate.of(seeds);
+    const [engine, queue] = this.#fastest(work);
+    return { index, seeds, engine, sample: await queue.run(seeds, work, epoch, index) };
+  }
+
+  #fastest(work: number): [Engine, EngineQueue] {
+    const [first, ...others] = [...this.#queues];
+    let best = first;
+    for (const other of others) if (other[1].finish(work) < best[1].finish(work)) best = other;
+    return best;
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * One sampler per device over one host copy of the graph. Batches do not depend on the device: `sample(seeds, rank, at)`
+ * gives the same for every rank.
+ *
+ * Devices of one process are given as a list. With one worker thread per device, the main thread calls `share()` and posts
+ * the result; each worker makes its own from it, on its own device. The graph lies in shared memory and is not copied.
+ *
+ * @example
+ * const sampler = new MultiGPUSampler([first, second], graph, { seed: 1 }).setSize([25, 10]);
+ * const { allNode, adjs } = await sampler.sample(seeds, rank);
+ * // with workers:
+ * worker.postMessage(sampler.share());
+ * // in the worker:
+ * const own = MultiGPUSampler.fromShared(message, await openGpuDevice());
+ */
+import { Graph } from '../../graph/index.js';
+import type { Batch } from '../../sample/batch.js';
+import { checkFanouts } from '../../sample/neighbor-sampler.js';
+import type { SampleTime } from '../../sample/sampler.js';
+import type { SampleWeights } from '../../sample/sampling-graph.js';
+import { type Ids, Tensor } from '../../tensor/index.js';
+import { checkInteger, expected, ValueError } from '../../util/errors.js';
+import type { GpuDevice } from '../device/gpu-device.js';
+import { asGraph, type CsrLike, samplingSource } from './csr-source.js';
+import type { DeviceSample } from './device-sample.js';
+import { GPUSampler, type GPUSamplerOptions } from './gpu-sampler.js';
+import type { HostSample } from './host-sample.js';
+
+/** What other threads need to make the same sampler. Arrays lie in shared memory. */
+export interface SharedSampler {
+  readonly offsets: Int32Array;
+  readonly indices: Int32Array;
+  readonly edgeIds: Int32Array | null;
+  /** Weights of messages by edge id. */
+  readonly edgeWeight: Float32Array | null;
+  /** Weights of draws by edge id. */
+  readonly weights: Float32Array | readonly number[] | null;
+  readonly options: Omit<GPUSamplerOptions, 'weights'>;
+}
+
+const name = 'MultiGPUSampler';
+
+export class MultiGPUSampler {
+  readonly #samplers: readonly GPUSampler[];
+  readonly #graph: Graph;
+  readonly #options: GPUSamplerOptions;
+  #sizes: readonly number[] | null = null;
+  /** The next step of each rank, for calls that name none. */
+  readonly #nextStep: number[];
+
+  constructor(devices: GpuDevice | readonly GpuDevice[], csr: CsrLike, options: GPUSamplerOptions = {}) {
+    const list = Array.isArray(devices) ? devices : [devices];
+    if (list.length === 0) throw new ValueError(expected(name, 'at least one device', 'devices', list));
+    this.#graph = asGraph(name, csr);
+    this.#options = options;
+    const source = samplingSource(name, csr, options);
+    this.#samplers = list.map((device) => new GPUSampler(device, source, options));
+    this.#nextStep = list.map(() => 0);
+    this.#sizes = options.sizes ?? null;
+  }
+
+  /** The sampler of `share()` in another thread, on devices of its own. */
+  static fromShared(given: SharedSampler, devices: GpuDevice | readonly GpuDevice[]): MultiGPUSampler {
+    const { offsets, indices, edgeIds, edgeWeight, weights, options } = given;
+    const graph = Graph.fromCsc(offsets, indices, {
+      ...(edgeIds === null ? {} : { edgeIds }),
+      ...(edgeWeight === null ? {} : { edgeWeight }),
+      share: true,
+    });
+    return new MultiGPUSampler(devices, graph, weights === null ? options : { ...options, weights });
+  }
+
+  get numDevices(): number {
+    return this.#samplers.length;
+  }
+
+  get numNodes(): number {
+    return this.#graph.numNodes;
+  }
+
+  /** Neighbours per node and hop, the hop next to the seeds first; −1 = all. */
+  setSize(sizes: readonly number[]): this {
+    this.#sizes = [...checkFanouts(name, sizes)];
+    for (const sampler of this.#samplers) sampler.setSize(sizes);
+    return this;
+  }
+
+  /** Samples on device `rank`. Without `at`, each call of a rank is its next step: ranks with other seeds stay in step. */
+  sample(seeds: Ids, rank = 0, at?: SampleTime): Promise<HostSample> {
+    return this.#of(rank).sample(seeds, this.#time(rank, at));
+  }
+
+  sampleAsync(seeds: Ids, rank = 0, at?: SampleTime): Promise<Batch> {
+    return this.#of(rank).sampleAsync(seeds, this.#time(rank, at));
+  }
+
+  sampleOnDevice(seeds: Ids, rank = 0, at?: SampleTime): Promise<DeviceSample> {
+    return this.#of(rank).sampleOnDevice(seeds, this.#time(rank, at));
+  }
+
+  /** The graph in shared memory and the options, to be posted to workers. */
+  share(): SharedSampler {
+    const { adjacency, edgeWeight } = this.#graph;
+    const { offsets, indices, edgeIds } = adjacency;
+    const { weights, sizes: _, ...options } = this.#options;
+    return {
+      offsets: sharedInts(offsets),
+      indices: sharedInts(indices),
+      edgeIds: edgeIds === null ? null : sharedInts(edgeIds),
+      edgeWeight: edgeWeight === null ? null : sharedFloats(edgeWeight),
+      weights: weights === undefined ? null : sharedWeights(weights, edgeWeight),
+      options: this.#sizes === null ? options : { ...options, sizes: this.#sizes },
+    };
+  }
+
+  /** Gives the memory of all devices back. */
+  release(): void {
+    for (const sampler of this.#samplers) sampler.release();
+  }
+
+  #of(rank: number): GPUSampler {
+    return this.#samplers[checkInteger(name, 'rank', rank, 0, this.#samplers.length - 1)];
+  }
+
+  #time(rank: number, at: SampleTime | undefined): SampleTime {
+    return at ?? { step: this.#nextStep[rank]++ };
+  }
+}
+
+/** Floats in shared memory; other numbers are posted as they are, because rounding them would change draws. */
+function sharedWeights(
+  weights: SampleWeights,
+  edgeWeight: Float32Array | null,
+): Float32Array | readonly number[] {
+  const given = weights === 'edgeWeight' ? edgeWeight : weights;
+  const values: ArrayLike<number> = given instanceof Tensor ? given.dataSync() : (given ?? []);
+  return values instanceof Float32Array ? sharedFloats(values) : Array.from(values);
+}
+
+function sharedInts(array: ArrayLike<number>): Int32Array {
+  if (array instanceof Int32Array && !(array.buffer instanceof ArrayBuffer)) return array;
+  const copy = new Int32Array(new SharedArrayBuffer(4 * array.length));
+  copy.set(array);
+  return copy;
+}
+
+function sharedFloats(array: ArrayLike<number>): Float32Array {
+  if (array instanceof Float32Array && !(array.buffer instanceof ArrayBuffer)) return array;
+  const copy = new Float32Array(new SharedArrayBuffer(4 * array.length));
+  copy.set(array);
+  return copy;
+}
