@@ -4,9 +4,9 @@
  *   npm run example -- interop/onnx-inference [--seed 3] [--json]
  */
 import * as ort from 'onnxruntime-web';
-import { classificationMetrics, gnn, manualSeed, noGrad, SparseMatrix, trainNodeClassifier } from 'skein';
+import { classificationMetrics, gnn, manualSeed, noGrad, trainNodeClassifier } from 'skein';
 import { normalizeFeatures } from 'skein/data';
-import { exportOnnx } from 'skein/interop';
+import { exportOnnx, onnxInputs, toOrt } from 'skein/interop';
 import { loadPapers } from '../shared/cora-or-generated.js';
 import { startExample } from '../shared/report.js';
 
@@ -30,16 +30,14 @@ const own = noGrad(() => model.forward(data.graph, features)).dataSync() as Floa
 const bytes = exportOnnx(model, { metadata: { dataset: name } });
 ort.env.wasm.numThreads = 1;
 const session = await ort.InferenceSession.create(bytes, { executionProviders: ['wasm'] });
-const dense = features instanceof SparseMatrix ? features.toDense() : features;
-const { src, dst } = data.graph.edges();
+const inputs = onnxInputs(data.graph, features);
 const start = performance.now();
-const { y } = await session.run({
-  x: new ort.Tensor('float32', dense.dataSync() as Float32Array, [...dense.shape]),
-  edge_index: new ort.Tensor('int64', BigInt64Array.from([...src, ...dst], BigInt), [2, src.length]),
-});
+const feeds = Object.entries(inputs).map(([input, view]) => [input, toOrt(ort, view)]);
+const { y } = await session.run(Object.fromEntries(feeds));
 const seconds = (performance.now() - start) / 1000;
 const theirs = y.data as Float32Array;
 await session.release();
+for (const view of Object.values(inputs)) view.release();
 
 const accuracy = (logits: Float32Array): number => {
   const { test } = data.splits;

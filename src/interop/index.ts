@@ -16,6 +16,7 @@ export type {
 } from './gpu-like.js';
 export { fromJax, type JaxArrayLike, type JaxLike, type ToJaxOptions, toJax } from './jax.js';
 export { exportOnnx, type OnnxOptions } from './onnx/export-onnx.js';
+export { type OnnxInputOptions, onnxInputs } from './onnx/onnx-inputs.js';
 export { fromOrt, type OrtLike, type OrtTensorLike, type ToOrtOptions, toOrt } from './ort.js';
 export type { ConvertOptions } from './peer.js';
 export {

@@ -1,7 +1,21 @@
 /** ONNX export beyond whole models on whole graphs: layers, blocks, decoders, empty graphs, and what it refuses. */
 import { readFileSync } from 'node:fs';
-import { Block, fromTypedArray, Graph, gnn, manualSeed, nn, noGrad, randn, type Tensor } from 'skein';
-import { exportOnnx } from 'skein/interop';
+import * as ort from 'onnxruntime-web';
+import {
+  Block,
+  fromTypedArray,
+  Graph,
+  gatherRows,
+  gnn,
+  manualSeed,
+  NeighborSampler,
+  nn,
+  noGrad,
+  randn,
+  type Tensor,
+} from 'skein';
+import { rmat } from 'skein/data';
+import { exportOnnx, onnxInputs, toOrt } from 'skein/interop';
 import { Random } from 'skein/util';
 import { describe, expect, it } from 'vitest';
 import { edgeIndex, fromTensor, ids, largestDifference, runOnnx } from './onnx-session.js';
@@ -98,6 +112,28 @@ describe('models on blocks', () => {
       expect(largestDifference(y.data, want.dataSync() as ArrayLike<number>)).toBeLessThan(tolerance);
     });
   }
+
+  it('GraphSAGE on what the sampler gives', async () => {
+    manualSeed(8);
+    const graph = rmat(200, { numEdges: 1500, seed: 3 });
+    const features = randn([200, 6]);
+    const batch = new NeighborSampler(graph, { fanouts: [4, 3] }).sample([5, 9, 100, 199], {
+      epoch: 0,
+      step: 1,
+    });
+    const model = new gnn.GraphSAGE(sizes).eval();
+    const x = gatherRows(features, batch.nodeIds);
+    const want = noGrad(() => model.forward(batch.blocks, x));
+    const inputs = onnxInputs(batch.blocks, x);
+    const feeds = Object.entries(inputs).map(([name, view]) => [name, toOrt(ort, view)]);
+    const { y } = await runOnnx(exportOnnx(model, { blocks: true }), Object.fromEntries(feeds));
+    expect(y.dims).toEqual([4, 5]);
+    expect(largestDifference(y.data, want.dataSync() as ArrayLike<number>)).toBeLessThan(tolerance);
+    const offset = Block.fromCsc(Int32Array.of(0, 1), Int32Array.of(0), 2, { dstOffset: 1 });
+    expect(() => onnxInputs([offset], x)).toThrow(
+      /destinations come first for graphs\[0\], got "them from row 1"/,
+    );
+  });
 
   it('refuses layers that need the whole graph, and data of edges', () => {
     expect(() => exportOnnx(new gnn.GCN(sizes), { blocks: true })).toThrow(/no GCNConv in a model on blocks/);

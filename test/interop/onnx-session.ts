@@ -34,7 +34,7 @@ export async function runOnnx(
     logSeverityLevel: 4,
   });
   try {
-    const results = await session.run(feeds);
+    const results = await session.run(feeds, { logSeverityLevel: 4 });
     return Object.fromEntries(
       Object.entries(results).map(([name, t]) => [name, { data: t.data as Float32Array, dims: t.dims }]),
     );

@@ -1,9 +1,10 @@
 /** Exported models compute in onnxruntime what they compute here, on graphs with everything that graphs can have. */
+import * as ort from 'onnxruntime-web';
 import { Graph, gnn, manualSeed, nn, noGrad, randn, type Tensor } from 'skein';
-import { exportOnnx, type OnnxOptions } from 'skein/interop';
+import { exportOnnx, type OnnxOptions, onnxInputs, toOrt } from 'skein/interop';
 import { Random } from 'skein/util';
 import { describe, expect, it } from 'vitest';
-import { edgeIndex, type floats, fromTensor, largestDifference, runOnnx } from './onnx-session.js';
+import { largestDifference, runOnnx } from './onnx-session.js';
 
 const tolerance = 1e-4;
 const features = 6;
@@ -121,20 +122,14 @@ async function compare({ make, options = {}, edgeDim }: Case, graph: Graph, seed
   const x = randn([graph.numNodes, features]);
   const edges = edgeDim === undefined ? null : randn([graph.numEdges, edgeDim]);
   const want = noGrad(() => (edges === null ? model.forward(graph, x) : model.forward(graph, x, edges)));
-  const feeds = {
-    x: fromTensor(x),
-    edge_index: edgeIndex(graph),
-    ...(edges === null ? {} : { edge_attr: fromTensor(edges) }),
-    ...(options.edgeWeight === true ? { edge_weight: weightsOf(graph) } : {}),
-  };
+  const inputs = onnxInputs(graph, x, {
+    edgeWeight: options.edgeWeight === true,
+    ...(edges === null ? {} : { edgeAttr: edges }),
+  });
+  const feeds = Object.fromEntries(Object.entries(inputs).map(([name, view]) => [name, toOrt(ort, view)]));
   const { y } = await runOnnx(exportOnnx(model, options), feeds);
   expect(y.dims).toEqual(want.shape);
   return largestDifference(y.data, want.dataSync() as ArrayLike<number>);
-}
-
-function weightsOf(graph: Graph): ReturnType<typeof floats> {
-  const slots = graph.slotWeights('f32') as Tensor;
-  return fromTensor(graph.toEdgeIds(slots));
 }
 
 describe('models in onnxruntime equal the models here', () => {

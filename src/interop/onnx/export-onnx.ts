@@ -10,7 +10,7 @@ import { EdgeDecoder, GATConv, GATv2Conv } from '../../gnn/index.js';
 import type { Module } from '../../nn/index.js';
 import { Module as ModuleClass } from '../../nn/index.js';
 import type { Tensor } from '../../tensor/index.js';
-import { expected, ValueError } from '../../util/errors.js';
+import { expected, StateError, ValueError } from '../../util/errors.js';
 import { skeinVersion } from '../../util/version.js';
 import { tryTranslateConv } from './conv.js';
 import { translateDecoder } from './decoders.js';
@@ -72,6 +72,11 @@ function checkOptions({ scatter = 'elements', metadata = {} }: OnnxOptions): voi
 /** Names of parameters and buffers as in the state dictionary. */
 export function namesOf(model: Module): Map<Tensor, string> {
   const named = [...model.namedParameters(), ...model.namedBuffers()];
+  const away = named.find(([, { device }]) => device !== null)?.[1].device?.name;
+  if (away !== undefined)
+    throw new StateError(
+      `exportOnnx: expected a model in memory, got one on ${away}. Use \`await model.cpu()\` first.`,
+    );
   return new Map(named.map(([name, tensor]) => [tensor, name]));
 }
 

@@ -5,8 +5,8 @@
  * destinations are the same nodes; on a block the destinations are the first `num_dst` of its sources. Self loops that
  * layers add are not edges here: they enter as a dense term for the nodes without one, so no shape depends on data.
  *
- * Scattering is by ScatterElements, which runtimes do in order. ScatterND needs less memory, but onnxruntime runs it in
- * parallel and its sums of equal ids then differ from run to run; on one thread it is safe.
+ * Scattering is by ScatterElements, which onnxruntime does in order. ScatterND is faster and needs less memory, but
+ * onnxruntime runs it in parallel without care for equal ids, so sums are wrong on several threads; on one it is safe.
  */
 import type { OnnxGraph, Value } from './onnx-graph.js';
 
