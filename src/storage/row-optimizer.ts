@@ -43,6 +43,14 @@ export interface RowOptimizer {
     gradient: Float32Array,
     column?: string,
   ): Promise<void>;
+  /** The same on arrays that are no buffer's, such as those of a device, with the kernels in use. */
+  stepArrays(
+    values: Float32Array,
+    states: readonly Float32Array[],
+    ids: Int32Array,
+    gradient: Float32Array,
+    width: number,
+  ): void;
   state(): RowOptimizerState;
   restore(state: RowOptimizerState): void;
 }
@@ -131,6 +139,17 @@ abstract class BaseRowOptimizer implements RowOptimizer {
     [values, ...states].forEach((rows, i) => {
       buffer.rows.put(localIds, rows, used[i]);
     });
+  }
+
+  stepArrays(
+    values: Float32Array,
+    states: readonly Float32Array[],
+    ids: Int32Array,
+    gradient: Float32Array,
+    width: number,
+  ): void {
+    this.steps++;
+    void this.update(kernels(), values, states, ids, gradient, width);
   }
 
   state(): RowOptimizerState {

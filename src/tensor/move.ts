@@ -56,6 +56,11 @@ export async function cpu(x: Tensor): Promise<Tensor> {
   }
 }
 
+/** A constant where another tensor is. @internal */
+export function beside(constant: Tensor, other: Tensor): Tensor {
+  return toDevice(constant, other.device);
+}
+
 /** Writes the values of `source` over those of `target` (same shape and dtype), wherever both are. */
 export function writeValues(source: Tensor, target: Tensor): void {
   const { device } = target;

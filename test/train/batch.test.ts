@@ -1,7 +1,7 @@
 /** Batch: what it starts with, what each step of its life leaves in it, and that `clear` forgets all of it. */
 import { mul, sum } from 'skein/tensor';
 import { Batch } from 'skein/train';
-import { ValueError } from 'skein/util';
+import { DeviceError, ValueError } from 'skein/util';
 import { describe, expect, test } from 'vitest';
 
 /** Two edges 7 → 3 and 3 → 9, with two chunks of two negatives each. */
@@ -53,7 +53,7 @@ describe('localSample', () => {
 });
 
 describe('life cycle', () => {
-  test('each step changes the status', () => {
+  test('each step changes the status', async () => {
     const batch = edges();
     const rows = new Float32Array(6 * 3).map((_, i) => i);
     batch.setEmbeddings(rows, 3);
@@ -72,7 +72,7 @@ describe('life cycle', () => {
     expect([...(batch.dstNegEmbeddings?.dataSync() ?? [])].slice(6)).toEqual([3, 4, 5, 15, 16, 17]);
     batch.accumulateGradients();
     expect(batch.status).toBe('AccumulatedGradients');
-    batch.embeddingsToHost();
+    await batch.embeddingsToHost();
     expect(batch.status).toBe('TransferredToHost');
     batch.clear();
     expect(batch.status).toBe('Done');
@@ -85,7 +85,9 @@ describe('life cycle', () => {
   });
 
   test('a device that is not there is refused', () => {
-    expect(() => new Batch(true).embeddingsToDevice(0)).toThrow(ValueError);
+    expect(() => new Batch(true).embeddingsToDevice(3)).toThrow(ValueError);
+    expect(() => new Batch(true).embeddingsToDevice(0)).toThrow(DeviceError);
+    expect(() => new Batch(true).embeddingsToDevice('webgpu')).toThrow(/enableWebGpu/);
   });
 
   test('prepareBatch needs rows', () => {

@@ -2,12 +2,24 @@
  * One step's data: edges or nodes, negatives, sampled neighbours, parameters of all nodes involved, and later their
  * gradients. It is filled by `GraphBatcher`, used by `Model`, and cleared when its updates are applied.
  *
+ * `embeddingsToDevice` puts rows where the model computes, `embeddingsToHost` brings loss and gradients back: the only
+ * step that waits for a device. Row numbers and labels stay here; kernels take them along.
+ *
  * Ids of edges, negatives and `uniqueNodeIndices` are rows of the resident part of the node table (the global ids when
  * all of it is resident). `srcRows`, `dstRows` and the rows of negatives index the encoded nodes of this batch.
  */
 import type { NegativeMask } from '../../gnn/index.js';
 import type { GNNGraph, LayerGraph, SampleTime } from '../../sample/index.js';
-import { fromTypedArray, gatherRows, reshape, type Tensor, unscoped } from '../../tensor/index.js';
+import { findDevice } from '../../tensor/device.js';
+import {
+  type DeviceLike,
+  fromTypedArray,
+  gatherRows,
+  reshape,
+  type Tensor,
+  type TensorDevice,
+  unscoped,
+} from '../../tensor/index.js';
 import { expected, StateError, ValueError } from '../../util/errors.js';
 import type { BatchShare } from './batch-share.js';
 import type { IdLists } from './filter-index.js';
@@ -42,7 +54,7 @@ export interface EvaluationData {
 export class Batch {
   /** Whether the batch is trained on or evaluated. */
   readonly train: boolean;
-  /** −1 is this machine's processor. */
+  /** −1 is this machine's processor, 0 the graphics processor. */
   deviceId = -1;
   status: BatchStatus = 'Waiting';
   /** Which batch of which epoch; decides what samplers draw. */
@@ -86,11 +98,18 @@ export class Batch {
   srcNegEmbeddings: Tensor | null = null;
   dstNegEmbeddings: Tensor | null = null;
 
-  /** Gradient of `uniqueNodeEmbeddings`, after `accumulateGradients`. */
+  /** The loss of the step; on a device known after `embeddingsToHost`. */
+  loss: number | null = null;
+  /** The same as the device has it, until it is read. */
+  lossOnDevice: Tensor | null = null;
+  /** Gradient of `uniqueNodeEmbeddings`, after `accumulateGradients`; on a device after `embeddingsToHost`. */
   uniqueNodeGradients: Float32Array | null = null;
   /** What Adagrad with a state of zeros would add to the rows and to their state; only when a learning rate was given. */
   uniqueNodeUpdates: Float32Array | null = null;
   uniqueNodeStateUpdates: Float32Array | null = null;
+  /** Gradients stay on the device, because the table is there too: `embeddingsToHost` then reads the loss alone. */
+  keepsGradients = false;
+  #asked: { readonly learningRate: number; readonly state: Float32Array | null } | null = null;
 
   constructor(train: boolean) {
     this.train = train;
@@ -132,13 +151,30 @@ export class Batch {
     this.status = 'AccumulatedIndices';
   }
 
-  /** Hands the data to a device; −1, this machine's processor, is the only one here. */
-  embeddingsToDevice(deviceId = -1): void {
-    if (deviceId !== -1) {
-      const advice = 'Devices of other kinds hold features (see skein/gpu); models compute on the processor.';
-      throw new ValueError(expected('Batch.embeddingsToDevice', '-1', 'deviceId', deviceId, advice));
+  /**
+   * Hands the rows to a device: −1 is this machine's processor, 0 or `webgpu` the graphics processor.
+   *
+   * @example
+   * batch.embeddingsToDevice('webgpu');
+   */
+  embeddingsToDevice(to: number | DeviceLike = -1): void {
+    if (typeof to === 'number' && to !== -1 && to !== 0)
+      throw new ValueError(
+        expected(
+          'Batch.embeddingsToDevice',
+          '-1 (cpu) or 0 (webgpu)',
+          'deviceId',
+          to,
+          'There is one device.',
+        ),
+      );
+    const device =
+      to === -1 ? null : findDevice('Batch.embeddingsToDevice', typeof to === 'number' ? 'webgpu' : to);
+    this.deviceId = device === null ? -1 : 0;
+    if (device !== null) {
+      this.uniqueNodeEmbeddings = moved(this.uniqueNodeEmbeddings, device);
+      this.uniqueNodeFeatures = moved(this.uniqueNodeFeatures, device);
     }
-    this.deviceId = deviceId;
     this.status = 'TransferredToDevice';
   }
 
@@ -175,23 +211,39 @@ export class Batch {
   accumulateGradients(learningRate?: number, state: Float32Array | null = null): void {
     const embeddings = this.uniqueNodeEmbeddings;
     if (embeddings === null) return;
-    const gradient = embeddings.grad;
-    const values =
-      gradient === null ? new Float32Array(embeddings.size) : (gradient.dataSync() as Float32Array);
-    this.uniqueNodeGradients = values;
-    if (learningRate !== undefined) {
-      const squares = values.map((g) => g * g);
-      this.uniqueNodeStateUpdates = squares;
-      this.uniqueNodeUpdates = values.map(
-        (g, i) => (-learningRate * g) / (Math.sqrt((state?.[i] ?? 0) + squares[i]) + 1e-10),
-      );
-    }
     this.status = 'AccumulatedGradients';
+    this.#asked = learningRate === undefined ? null : { learningRate, state };
+    if (embeddings.device !== null) return;
+    const gradient = embeddings.grad;
+    this.#setGradients(
+      gradient === null ? new Float32Array(embeddings.size) : (gradient.dataSync() as Float32Array),
+    );
   }
 
-  /** Brings updates back from the device. */
-  embeddingsToHost(): void {
+  #setGradients(values: Float32Array): void {
+    this.uniqueNodeGradients = values;
+    if (this.#asked === null) return;
+    const { learningRate, state } = this.#asked;
+    const squares = values.map((g) => g * g);
+    this.uniqueNodeStateUpdates = squares;
+    this.uniqueNodeUpdates = values.map(
+      (g, i) => (-learningRate * g) / (Math.sqrt((state?.[i] ?? 0) + squares[i]) + 1e-10),
+    );
+  }
+
+  /** Brings the loss and the gradients back from the device. */
+  async embeddingsToHost(): Promise<void> {
+    const [loss, rows] = [this.lossOnDevice, this.uniqueNodeEmbeddings];
     this.status = 'TransferredToHost';
+    const fetchRows = rows !== null && rows.device !== null && this.train && !this.keepsGradients;
+    if (loss === null && !fetchRows) return;
+    // Both reads start before either is awaited.
+    const values = Promise.all([loss?.data(), fetchRows ? rows.grad?.data() : undefined]);
+    const [value, gradient] = await values;
+    if (value !== undefined) this.loss = value[0];
+    loss?.dispose();
+    this.lossOnDevice = null;
+    if (fetchRows) this.#setGradients((gradient as Float32Array | undefined) ?? new Float32Array(rows.size));
   }
 
   /** Makes a tensor of rows that were read for this batch; embeddings are what the loss is differentiated by. */
@@ -201,18 +253,37 @@ export class Batch {
     this.status = 'LoadedEmbeddings';
   }
 
+  /** The same for rows that a table on a device gathered there; their gradient stays there too. */
+  takeEmbeddings(rows: Tensor): void {
+    this.uniqueNodeEmbeddings = this.train ? rows.setRequiresGrad() : rows;
+    this.deviceId = 0;
+    this.keepsGradients = true;
+    this.status = 'LoadedEmbeddings';
+  }
+
   setFeatures(values: Float32Array, width: number): void {
     this.uniqueNodeFeatures = unscoped(() => fromTypedArray(values, [values.length / width, width]));
   }
 
   /** Forgets all data. */
   clear(): void {
+    // In memory somebody may still read the gradient; a device's is counted.
+    if (this.deviceId !== -1) this.uniqueNodeEmbeddings?.ownGrad?.dispose();
     this.uniqueNodeEmbeddings?.dispose();
     this.uniqueNodeFeatures?.dispose();
+    this.lossOnDevice?.dispose();
     const empty = new Batch(this.train);
     const { at, deviceId } = this;
     Object.assign(this, empty, { at, deviceId, status: 'Done' });
   }
+}
+
+/** The rows on a device, in place of those that were not; what is there already stays. */
+function moved(rows: Tensor | null, device: TensorDevice): Tensor | null {
+  if (rows === null) return null;
+  const there = unscoped(() => rows.to(device));
+  if (there !== rows) rows.dispose();
+  return there;
 }
 
 /** A map that knows no node, for all ids of the lists. */

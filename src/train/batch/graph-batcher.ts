@@ -7,6 +7,7 @@
  * Before a swap of partitions all batches in flight must have been finished.
  */
 import type { GNNGraph } from '../../sample/index.js';
+import type { TensorDevice } from '../../tensor/index.js';
 import { checkInteger, expected, StateError, ValueError } from '../../util/errors.js';
 import { Batch, type Negatives } from './batch.js';
 import { ownNodes, type Place, takeShare } from './batch-share.js';
@@ -174,7 +175,8 @@ export class GraphBatcher {
     const { table } = this.graphStorage;
     const ids = batch.uniqueNodeIndices as Int32Array;
     if (batch.train) {
-      if (table.embeddingDim > 0) {
+      // Those on a device are gathered there, when the batch is.
+      if (table.embeddingDim > 0 && !table.deviceRows) {
         const rows = new Float32Array(ids.length * table.embeddingDim);
         if (elsewhere) await table.gatherEmbeddingsAsync(ids, rows);
         else table.gatherEmbeddings(ids, rows);
@@ -196,17 +198,33 @@ export class GraphBatcher {
     if (table.featureDim > 0) batch.setFeatures(await table.readFeatures(ids), table.featureDim);
   }
 
-  /** Loads parameters that live on a device. All live in main memory here, so they are read again when asked for. */
-  async loadGPUParameters(batch: Batch, encoded = false): Promise<void> {
-    if (!encoded) return this.loadParameters(batch);
-    const { rows, width } = await this.graphStorage.readEncoded(batch.uniqueNodeIndices as Int32Array);
-    batch.setEmbeddings(rows, width);
+  /** Whether the table's embeddings live on this device. */
+  holdsParameters(device: TensorDevice | null): boolean {
+    return device !== null && this.graphStorage.table.deviceRows?.device === device;
   }
 
-  /** Applies the batch's gradients to the store. `gpu` asks for parameters on a device only: there are none. */
+  /** Loads parameters that live on a device, as they are now; those that do not are read again. */
+  async loadGPUParameters(batch: Batch, encoded = false): Promise<void> {
+    const ids = batch.uniqueNodeIndices as Int32Array;
+    const { deviceRows } = this.graphStorage.table;
+    if (encoded) {
+      const { rows, width } = await this.graphStorage.readEncoded(ids);
+      batch.setEmbeddings(rows, width);
+    } else if (deviceRows && batch.train) batch.takeEmbeddings(deviceRows.gather(ids));
+    else await this.loadParameters(batch);
+  }
+
+  /**
+   * Applies the batch's gradients to the store: those that came back from the device, or with `gpu` those of embeddings that
+   * live there.
+   */
   async updateEmbeddingsForBatch(batch: Batch, gpu = false): Promise<void> {
-    if (gpu || batch.uniqueNodeGradients === null) return;
-    this.graphStorage.table.update(batch.uniqueNodeIndices as Int32Array, batch.uniqueNodeGradients);
+    const { table } = this.graphStorage;
+    const ids = batch.uniqueNodeIndices as Int32Array;
+    if (gpu) {
+      const gradient = batch.keepsGradients ? batch.uniqueNodeEmbeddings?.ownGrad : null;
+      if (gradient) table.deviceRows?.update(ids, gradient);
+    } else if (batch.uniqueNodeGradients !== null) table.update(ids, batch.uniqueNodeGradients);
   }
 
   /** Says that a batch's updates are applied. */

@@ -3,11 +3,12 @@
  * part by local ids; evaluation reads any row, or all in tiles.
  *
  * `MemoryNodeTable` keeps everything in arrays; `BufferedNodeTable` keeps some partitions of files; `DistributedNodeTable`
- * keeps a part and asks other workers for the rest.
+ * keeps a part and asks other workers for the rest; `DeviceNodeTable` trains on a device.
  */
 
 import { asyncKernels, kernels } from '../../native/index.js';
 import type { RowOptimizer, TableManifest } from '../../storage/index.js';
+import type { Tensor, TensorDevice } from '../../tensor/index.js';
 import { checkInteger, expected, ShapeError, StateError } from '../../util/errors.js';
 
 /** Rows start … start + count − 1 of all nodes. */
@@ -24,8 +25,18 @@ export interface LocalRange {
   readonly rows: number;
 }
 
+/** Embeddings that live on a device; the caller disposes of what it gathers. */
+export interface DeviceRows {
+  readonly device: TensorDevice;
+  gather(localIds: Int32Array): Tensor;
+  /** One optimiser step of the rows; ids are unique, the gradient is on the device. */
+  update(localIds: Int32Array, gradient: Tensor): void;
+}
+
 export interface NodeTable {
   readonly numNodes: number;
+  /** Set where embeddings are read and updated on a device. */
+  readonly deviceRows?: DeviceRows | null;
   /** Partitions of the table, and how many are resident at once. */
   readonly partitions: number;
   readonly capacity: number;

@@ -42,7 +42,7 @@ export class SynchronousEvaluator extends Evaluator {
   protected override async runBatches(): Promise<void> {
     while (this.graphBatcher.hasNextBatch()) {
       const batch = await this.graphBatcher.getBatch();
-      batch.embeddingsToDevice();
+      batch.embeddingsToDevice(this.model.device ?? -1);
       await this.model.evaluate(batch);
       batch.clear();
     }
@@ -62,7 +62,7 @@ export class PipelineEvaluator extends Evaluator {
     while (coming !== null) {
       const batch = await coming;
       coming = next();
-      batch.embeddingsToDevice();
+      batch.embeddingsToDevice(this.model.device ?? -1);
       await this.model.evaluate(batch);
       batch.clear();
     }

@@ -135,27 +135,32 @@ export abstract class Trainer {
     await options.onEpoch?.(progress());
   }
 
-  /** The model's step. */
-  protected compute(batch: Batch): number {
-    batch.embeddingsToDevice();
-    const loss = (this.options.timings ?? noTimings).time('compute', () => this.model.train(batch));
-    if (!Number.isFinite(loss)) {
-      const { epoch, step } = batch.at;
-      throw agreedError(
-        new StateError(
-          `training: expected a finite loss, got ${loss} in epoch ${epoch + 1}, batch ${step + 1}. Lower the learning rates, or look for values that are not finite in the features.`,
-        ),
-      );
-    }
-    batch.accumulateGradients();
-    batch.embeddingsToHost();
-    return loss;
+  /** The model's step, where the model is. */
+  protected async compute(batch: Batch): Promise<number> {
+    const { model, graphBatcher } = this;
+    const { device } = model;
+    await (this.options.timings ?? noTimings).timeAsync('compute', async () => {
+      batch.embeddingsToDevice(device ?? -1);
+      if (graphBatcher.holdsParameters(device)) await graphBatcher.loadGPUParameters(batch);
+      model.train(batch);
+      batch.accumulateGradients();
+      await batch.embeddingsToHost();
+    });
+    const loss = batch.loss ?? Number.NaN;
+    if (Number.isFinite(loss)) return loss;
+    const { epoch, step } = batch.at;
+    throw agreedError(
+      new StateError(
+        `training: expected a finite loss, got ${loss} in epoch ${epoch + 1}, batch ${step + 1}. Lower the learning rates, or look for values that are not finite in the features.`,
+      ),
+    );
   }
 
   /** Applies the batch's updates. */
   protected async update(batch: Batch): Promise<void> {
     const timings = this.options.timings ?? noTimings;
-    await timings.timeAsync('update', () => this.graphBatcher.updateEmbeddingsForBatch(batch));
+    const onDevice = this.graphBatcher.holdsParameters(this.model.device);
+    await timings.timeAsync('update', () => this.graphBatcher.updateEmbeddingsForBatch(batch, onDevice));
     this.graphBatcher.finishedBatch();
     if (performance.now() - this.#lastTurn < 50) return;
     // Timers and signals get their turn only between turns of the event loop.
@@ -169,7 +174,7 @@ export class SynchronousTrainer extends Trainer {
     const timings = this.options.timings ?? noTimings;
     while (this.graphBatcher.hasNextBatch()) {
       const batch = await timings.timeAsync('load', () => this.graphBatcher.getBatch());
-      const loss = this.compute(batch);
+      const loss = await this.compute(batch);
       await this.update(batch);
       const pause = done(batch, loss);
       batch.clear();
@@ -223,7 +228,7 @@ export class PipelineTrainer extends Trainer {
       await timings.timeAsync('load', load);
       while (loaded.length > 0) {
         const batch = loaded.shift() as Batch;
-        const loss = this.compute(batch);
+        const loss = await this.compute(batch);
         // What is being read must not see this batch's update, which was not its turn.
         await timings.timeAsync('load', () => reading);
         await this.update(batch);

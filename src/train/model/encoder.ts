@@ -7,7 +7,15 @@
  */
 import { Module } from '../../nn/index.js';
 import type { LayerGraph } from '../../sample/index.js';
-import { fromTypedArray, gatherRows, noGrad, scope, slice, type Tensor } from '../../tensor/index.js';
+import {
+  fromTypedArray,
+  gatherRows,
+  noGrad,
+  scope,
+  slice,
+  type Tensor,
+  type TensorDevice,
+} from '../../tensor/index.js';
 import { expected, StateError, ValueError } from '../../util/errors.js';
 import type { Random } from '../../util/philox.js';
 import type { GraphModelStorage } from '../batch/graph-model-storage.js';
@@ -55,14 +63,11 @@ export abstract class Encoder extends Module {
         neighborSampler === null ? null : await neighborSampler.getNeighborsAsync(ids, { step: 0 });
       const inputs = await readInputs(graphStorage, graph?.nodeIds ?? ids);
       graph?.performMap();
-      noGrad(() =>
-        scope(() => {
-          const y = this.forward(tensorsOf(inputs), graph, false);
-          width = y.shape[1];
-          all ??= new Float32Array(numNodes * width);
-          all.set(y.dataSync() as Float32Array, start * width);
-        }),
-      );
+      const y = noGrad(() => scope(() => this.forward(tensorsOf(inputs, deviceOf(this)), graph, false)));
+      width = y.shape[1];
+      all ??= new Float32Array(numNodes * width);
+      all.set((await y.contiguous().data()) as Float32Array, start * width);
+      y.dispose();
     }
     const encoded = { rows: all ?? new Float32Array(0), width };
     graphStorage.setEncodedNodes(encoded.rows, encoded.width);
@@ -150,7 +155,7 @@ export class GeneralEncoder extends Encoder {
     let hop = this.numGnnStages;
     for (const stage of this.stages) {
       const sampler = hasGnn(stage) ? needSampler(neighborSampler).forLayer(--hop) : null;
-      outputs = await encodeStage(stage, outputs, sampler, graphStorage);
+      outputs = await encodeStage(stage, outputs, sampler, graphStorage, deviceOf(this));
     }
     graphStorage.setEncodedNodes(outputs[0].rows, outputs[0].width);
     return outputs[0];
@@ -163,6 +168,7 @@ async function encodeStage(
   before: readonly EncodedNodes[],
   sampler: NeighborSampler | null,
   storage: GraphModelStorage,
+  device: TensorDevice | null,
 ): Promise<EncodedNodes[]> {
   const { numNodes } = storage;
   const batchSize = 4096;
@@ -175,23 +181,24 @@ async function encodeStage(
     const graph = sampler === null ? null : (await sampler.getNeighborsAsync(ids, { step: 0 })).performMap();
     const needsInput = stage.some((layer) => layer instanceof InputLayer);
     const read = needsInput ? await readInputs(storage, ids) : null;
-    noGrad(() =>
+    const results = noGrad(() =>
       scope(() => {
-        const own = before.map((table) => rowsOf(table, ids));
-        for (const [j, layer] of stage.entries()) {
-          let y: Tensor;
+        const own = before.map((table) => rowsOf(table, ids, device));
+        return stage.map((layer, j) => {
           if (layer instanceof GnnLayer) {
             const sampled = needGraph(graph);
-            y = layer.forward(sampled, rowsOf(before[j], sampled.nodeIds));
-          } else if (layer instanceof InputLayer) {
-            y = layer.forward(sourceOf(layer, tensorsOf(read as RawInputs)));
-          } else {
-            y = apply(layer, own);
+            return layer.forward(sampled, rowsOf(before[j], sampled.nodeIds, device));
           }
-          outputs[j].rows.set(y.dataSync() as Float32Array, start * outputs[j].width);
-        }
+          if (layer instanceof InputLayer)
+            return layer.forward(sourceOf(layer, tensorsOf(read as RawInputs, device))).contiguous();
+          return apply(layer, own);
+        });
       }),
     );
+    for (const [j, y] of results.entries()) {
+      outputs[j].rows.set((await y.data()) as Float32Array, start * outputs[j].width);
+      y.dispose();
+    }
   }
   return outputs;
 }
@@ -259,14 +266,23 @@ async function readInputs({ table }: GraphModelStorage, ids: Int32Array): Promis
   };
 }
 
-function tensorsOf(inputs: RawInputs): NodeInputs {
-  const toTensor = (table: EncodedNodes | null) =>
-    table === null ? null : fromTypedArray(table.rows, [table.rows.length / table.width, table.width]);
+/** Where an encoder's parameters are. */
+function deviceOf(encoder: Encoder): TensorDevice | null {
+  return encoder.parameters()[0]?.device ?? null;
+}
+
+function tensorsOf(inputs: RawInputs, device: TensorDevice | null): NodeInputs {
+  const toTensor = (table: EncodedNodes | null): Tensor | null => {
+    if (table === null) return null;
+    const rows = fromTypedArray(table.rows, [table.rows.length / table.width, table.width]);
+    return device === null ? rows : rows.to(device);
+  };
   return { embeddings: toTensor(inputs.embeddings), features: toTensor(inputs.features) };
 }
 
-function rowsOf({ rows, width }: EncodedNodes, ids: Int32Array): Tensor {
-  return gatherRows(fromTypedArray(rows, [rows.length / width, width]), ids);
+function rowsOf({ rows, width }: EncodedNodes, ids: Int32Array, device: TensorDevice | null): Tensor {
+  const own = gatherRows(fromTypedArray(rows, [rows.length / width, width]), ids);
+  return device === null ? own : own.to(device);
 }
 
 function range(start: number, end: number): Int32Array {

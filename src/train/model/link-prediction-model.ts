@@ -19,7 +19,7 @@ import type { GraphBatcher } from '../batch/graph-batcher.js';
 import { LinkPredictionReporter } from '../run/index.js';
 import { type Encoder, GeneralEncoder } from './encoder.js';
 import type { Featurizer } from './featurizer.js';
-import { Model } from './model.js';
+import { fetched, Model } from './model.js';
 import { rankAgainstAll } from './rank-against-all.js';
 
 /** Draws of corrupted relations, apart from all others of the same seed. */
@@ -74,11 +74,12 @@ export class LinkPredictionModel extends Model {
       batch.uniqueNodeEmbeddings?.zeroGrad();
       const loss = this.#loss(batch);
       loss?.backward();
-      const own = loss?.item() ?? 0;
+      const own = this.noteLoss(batch, loss);
       const whole = this.workers?.startSum([own]);
       this.step();
       batch.status = 'ComputedGradients';
-      return whole?.()[0] ?? own;
+      batch.loss = whole?.()[0] ?? batch.loss;
+      return batch.loss ?? own;
     });
   }
 
@@ -112,21 +113,22 @@ export class LinkPredictionModel extends Model {
       await rankAgainstAll(this.decoder, batch, this.reporter);
       return;
     }
-    for (const piece of batch.share === null ? [null] : batch.share.pieces)
-      noGrad(() =>
-        scope(() => {
-          const [rhsPos, rhsNeg, lhsPos, lhsNeg] = this.#scores(batch, false, piece);
-          const relations = between(batch.relations, piece) ?? undefined;
-          const details = (direction: 'tail' | 'head') => ({
-            direction,
-            ...(relations === undefined ? {} : { relations }),
-            ...resultPlace(batch, direction, piece?.from),
-          });
-          if (rhsNeg !== null) this.reporter.addResult(rhsPos, rhsNeg, details('tail'));
-          if (lhsPos !== null && lhsNeg !== null) this.reporter.addResult(lhsPos, lhsNeg, details('head'));
-          batch.encodedUniques = null;
-        }),
+    for (const piece of batch.share === null ? [null] : batch.share.pieces) {
+      const scores = noGrad(() => scope(() => this.#scores(batch, false, piece)));
+      batch.encodedUniques = null;
+      const [rhsPos, rhsNeg, lhsPos, lhsNeg] = await Promise.all(
+        scores.map(async (t) => (t === null ? null : fetched(t))),
       );
+      const relations = between(batch.relations, piece) ?? undefined;
+      const details = (direction: 'tail' | 'head') => ({
+        direction,
+        ...(relations === undefined ? {} : { relations }),
+        ...resultPlace(batch, direction, piece?.from),
+      });
+      if (rhsPos !== null && rhsNeg !== null) this.reporter.addResult(rhsPos, rhsNeg, details('tail'));
+      if (lhsPos !== null && lhsNeg !== null) this.reporter.addResult(lhsPos, lhsNeg, details('head'));
+      for (const t of scores) t?.dispose();
+    }
   }
 
   override startEvaluation(): void {

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { gatherGrads, type WorkerGroup } from '../../dist/index.js';
 import { Module } from '../../nn/index.js';
 import { loadCheckpoint, saveCheckpoint } from '../../storage/index.js';
-import type { Tensor } from '../../tensor/index.js';
+import { findDevice } from '../../tensor/device.js';
+import { type DeviceLike, keep, type Tensor, type TensorDevice } from '../../tensor/index.js';
 import { StateError } from '../../util/errors.js';
 import { Batch } from '../batch/batch.js';
 import type { GraphBatcher } from '../batch/graph-batcher.js';
@@ -27,6 +28,7 @@ export abstract class Model extends Module {
   workers: WorkerGroup | null = null;
   /** Whether parameters would not be moved; found out once. */
   #untrained: boolean | null = null;
+  #device: TensorDevice | null = null;
 
   constructor(encoder: Encoder, featurizer: Featurizer | null) {
     super();
@@ -48,7 +50,29 @@ export abstract class Model extends Module {
     return this;
   }
 
-  /** One step of training: the batch's loss. Given a boolean, switches between training and evaluation as any module. */
+  /** Where the model computes, and batches must be; null: the CPU. */
+  get device(): TensorDevice | null {
+    return this.#device;
+  }
+
+  override to(device: DeviceLike): this {
+    super.to(device);
+    this.#device = findDevice('Model.to', device);
+    return this;
+  }
+
+  /** Parameters and the state of their optimisers come back. */
+  override async cpu(): Promise<this> {
+    await super.cpu();
+    await this.encoderOptimizer?.cpu();
+    this.#device = null;
+    return this;
+  }
+
+  /**
+   * One step of training: the batch's loss. On a device the loss is not known before `await batch.embeddingsToHost()`, which
+   * leaves it in `batch.loss`; until then it is NaN. Given a boolean, switches between training and evaluation as any module.
+   */
   override train(mode?: boolean): this;
   override train(batch: Batch): number;
   override train(given?: boolean | Batch): this | number {
@@ -72,6 +96,16 @@ export abstract class Model extends Module {
 
   /** Whether a batch's loss is a mean over its edges or nodes, not their sum. */
   abstract readonly lossIsMean: boolean;
+
+  /** Leaves the loss with the batch; its value, NaN where it must be awaited. */
+  protected noteLoss(batch: Batch, loss: Tensor | null): number {
+    if (loss !== null && loss.device !== null) {
+      batch.lossOnDevice = keep(loss.detach());
+      return Number.NaN;
+    }
+    batch.loss = loss?.item() ?? 0;
+    return batch.loss;
+  }
 
   /** Applies the gradients of the dense parameters, summed over workers. */
   step(): void {
@@ -110,6 +144,11 @@ export abstract class Model extends Module {
     const parts = optimizer === null ? { model: this as Module } : { model: this as Module, optimizer };
     return loadCheckpoint<T>(modelFile('load', directory), parts);
   }
+}
+
+/** The same values in memory. */
+export async function fetched(t: Tensor): Promise<Tensor> {
+  return t.device === null ? t : t.cpu();
 }
 
 function modelFile(action: string, directory: string | null): string {

@@ -10,7 +10,7 @@ import type { Batch } from '../batch/batch.js';
 import { NodeClassificationReporter } from '../run/index.js';
 import type { Encoder } from './encoder.js';
 import type { Featurizer } from './featurizer.js';
-import { Model } from './model.js';
+import { fetched, Model } from './model.js';
 
 export class NodeClassificationModel extends Model {
   readonly lossFunction: LossFunction;
@@ -52,7 +52,7 @@ export class NodeClassificationModel extends Model {
       loss.backward();
       this.step();
       batch.status = 'ComputedGradients';
-      return loss.item();
+      return this.noteLoss(batch, loss);
     });
   }
 
@@ -66,7 +66,9 @@ export class NodeClassificationModel extends Model {
       loss?.backward();
       this.step();
       batch.status = 'ComputedGradients';
-      return workers.sum([loss?.item() ?? 0])[0];
+      const [whole] = workers.sum([loss?.item() ?? 0]);
+      batch.loss = whole;
+      return whole;
     });
   }
 
@@ -80,7 +82,9 @@ export class NodeClassificationModel extends Model {
   override async evaluate(batch: Batch): Promise<void> {
     const labels = labelsOf(batch);
     if (isIdle(batch, labels)) return;
-    noGrad(() => scope(() => this.reporter.addResult(labels, this.forward(batch, false))));
+    const scores = noGrad(() => scope(() => this.forward(batch, false)));
+    this.reporter.addResult(labels, await fetched(scores));
+    scores.dispose();
   }
 
   override startEvaluation(): void {

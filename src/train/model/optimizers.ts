@@ -63,6 +63,11 @@ export class OptimizerSet {
     for (const { optimizer } of this.#members) optimizer.zeroGrad();
   }
 
+  /** Fetches the state from a device. */
+  async cpu(): Promise<void> {
+    for (const { optimizer } of this.#members) await optimizer.cpu();
+  }
+
   /** Sets every learning rate to the configured one times `factor`. */
   scaleRates(factor: number): void {
     for (const { optimizer, lr } of this.#members) optimizer.lr = lr * factor;

@@ -1,14 +1,15 @@
 /**
  * Ranks of a batch's edges among all nodes: the nodes pass by in tiles, and only counts are kept. True edges are left out
- * by exact lists. Decoders of one's own go through their `forward`, a block of nodes at a time.
+ * by exact lists. Queries are made where the model is; the counting is the CPU's. Decoders of one's own go through their `forward`, a block of nodes at a time.
  */
 import { type DecoderInput, EdgeDecoder, RankCounter, type RankCounts } from '../../gnn/index.js';
 import { fromTypedArray, gatherRows, noGrad, scope, slice, type Tensor } from '../../tensor/index.js';
-import { StateError } from '../../util/errors.js';
+import { DeviceError, StateError } from '../../util/errors.js';
 import type { Batch, EvaluationData } from '../batch/batch.js';
 import { resultPlace } from '../batch/batch-share.js';
 import type { IdLists } from '../batch/filter-index.js';
 import type { LinkPredictionReporter } from '../run/index.js';
+import { fetched } from './model.js';
 
 /** Ranks, or where only some are wanted: the counts of each edge in each direction. */
 export interface EdgeCounts extends RankCounts {
@@ -42,7 +43,9 @@ export async function countAgainstAll(decoder: EdgeDecoder, batch: Batch): Promi
     return [];
   }
   const own = decoder.forward !== EdgeDecoder.prototype.forward;
-  const rankings = own ? ownRankings(decoder, batch, evaluation) : rankingsOf(decoder, batch, evaluation);
+  const rankings = own
+    ? ownRankings(decoder, batch, evaluation)
+    : await rankingsOf(decoder, batch, evaluation);
   for await (const tile of evaluation.tiles())
     scope(() => {
       const rows = fromTypedArray(tile.rows, [tile.count, tile.rows.length / tile.count]);
@@ -74,28 +77,50 @@ function endsOf(batch: Batch, evaluation: EvaluationData, tail: boolean) {
   };
 }
 
-function rankingsOf(decoder: EdgeDecoder, batch: Batch, evaluation: EvaluationData): Ranking[] {
-  return noGrad(() =>
+async function rankingsOf(
+  decoder: EdgeDecoder,
+  batch: Batch,
+  evaluation: EvaluationData,
+): Promise<Ranking[]> {
+  const sides = noGrad(() =>
     scope(() =>
-      decoder.sides(pairsOf(batch)).map(({ direction, query, target }) => {
-        const tail = direction === 'rhs';
-        const counter = new RankCounter(decoder.comparator, query, {
-          target,
-          ...endsOf(batch, evaluation, tail),
-        });
-        return {
-          direction: tail ? ('tail' as const) : ('head' as const),
-          scores: copyOf(decoder.comparator.pairs(query, target)),
-          add: (rows, first) => counter.add(rows, first),
-          counts: () => counter.counts(),
-        };
-      }),
+      decoder.sides(pairsOf(batch)).map(({ direction, query, target }) => ({ direction, query, target })),
     ),
   );
+  const rankings: Ranking[] = [];
+  for (const { direction, query: asked, target: wanted } of sides) {
+    const [query, target] = await Promise.all([fetched(asked), fetched(wanted)]);
+    rankings.push(
+      noGrad(() =>
+        scope(() => {
+          const tail = direction === 'rhs';
+          const ends = endsOf(batch, evaluation, tail);
+          const counter = new RankCounter(decoder.comparator, query, { target, ...ends });
+          return {
+            direction: tail ? ('tail' as const) : ('head' as const),
+            scores: copyOf(decoder.comparator.pairs(query, target)),
+            add: (rows: Tensor, first: number) => counter.add(rows, first),
+            counts: () => counter.counts(),
+          };
+        }),
+      ),
+    );
+  }
+  // Not before: without relations one direction's query is the other's target.
+  for (const { query, target } of sides) {
+    query.dispose();
+    target.dispose();
+  }
+  return rankings;
 }
 
 /** Decoders with a `forward` of their own: its scores, a block of nodes at a time. */
 function ownRankings(decoder: EdgeDecoder, batch: Batch, evaluation: EvaluationData): Ranking[] {
+  if (batch.uniqueNodeEmbeddings?.device)
+    throw new DeviceError(
+      `${decoder.constructor.name}: expected the model in memory to rank by a forward of its own, got it on a device. Call \`await model.cpu()\` before evaluating.`,
+      { reason: 'no-kernel' },
+    );
   const [tails, heads] = noGrad(() =>
     scope(() => {
       const { rhsPos, lhsPos } = decoder.forward(pairsOf(batch));
