@@ -4,7 +4,7 @@
  */
 import { Command, CommanderError } from 'commander';
 import { jsonLine } from '../train/run/output.js';
-import { SkeinError } from '../util/errors.js';
+import { DeviceError, SkeinError } from '../util/errors.js';
 import { commands } from './commands/index.js';
 import { rewriteOverrides, rewriteSnakeCase } from './options.js';
 import { version } from './version.js';
@@ -45,6 +45,8 @@ function report(error: unknown, json: boolean): number {
     process.stdout.write(jsonLine({ event: 'error', message, ...fields }));
   }
   process.stderr.write(`skein: ${text}\n`);
+  // A device that was lost, or full, is no mistake in what was asked for; one that is not there is.
+  if (error instanceof DeviceError) return error.details.reason === 'no-adapter' ? 2 : 1;
   return error instanceof SkeinError && known ? 2 : 1;
 }
 

@@ -41,8 +41,7 @@ describe("Marius's files", () => {
     expect(load('embedding-only').warnings).toEqual([
       'model.decoder.options.input_dim: has no effect, the width follows from the encoder.',
       'storage.save_model: has no effect, training.save_model is the key that counts.',
-      'storage.edges.type, storage.embeddings.type: DEVICE_MEMORY is host memory here.',
-      'storage.device_type: cuda is not available here, training runs on the cpu.',
+      'storage.edges.type: DEVICE_MEMORY is host memory here.',
     ]);
     const { warnings } = load('graph-sage-uniform');
     expect(warnings).toHaveLength(6);
@@ -58,8 +57,8 @@ describe("Marius's files", () => {
       options: { learning_rate: 0.1, amsgrad: false, beta_1: 0.9, beta_2: 0.999, eps: 1e-8, weight_decay: 0 },
     });
     expect(storage).toMatchObject({
-      device_type: 'cpu',
-      embeddings: { type: 'HOST_MEMORY', options: { dtype: 'float32' } },
+      device_type: 'cuda',
+      embeddings: { type: 'DEVICE_MEMORY', options: { dtype: 'float32' } },
     });
     expect(training.negative_sampling).toMatchObject({ num_chunks: 10, negatives_per_positive: 500 });
     // Filtered evaluation is among all nodes.

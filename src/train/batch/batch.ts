@@ -107,9 +107,13 @@ export class Batch {
   /** What Adagrad with a state of zeros would add to the rows and to their state; only when a learning rate was given. */
   uniqueNodeUpdates: Float32Array | null = null;
   uniqueNodeStateUpdates: Float32Array | null = null;
-  /** Gradients stay on the device, because the table is there too: `embeddingsToHost` then reads the loss alone. */
-  keepsGradients = false;
+  #keepsGradients = false;
   #asked: { readonly learningRate: number; readonly state: Float32Array | null } | null = null;
+
+  /** Gradients stay on the device, because the table is there too: `embeddingsToHost` then reads the loss alone. */
+  get keepsGradients(): boolean {
+    return this.#keepsGradients;
+  }
 
   constructor(train: boolean) {
     this.train = train;
@@ -257,7 +261,7 @@ export class Batch {
   takeEmbeddings(rows: Tensor): void {
     this.uniqueNodeEmbeddings = this.train ? rows.setRequiresGrad() : rows;
     this.deviceId = 0;
-    this.keepsGradients = true;
+    this.#keepsGradients = true;
     this.status = 'LoadedEmbeddings';
   }
 
@@ -275,6 +279,8 @@ export class Batch {
     const empty = new Batch(this.train);
     const { at, deviceId } = this;
     Object.assign(this, empty, { at, deviceId, status: 'Done' });
+    this.#keepsGradients = false;
+    this.#asked = null;
   }
 }
 

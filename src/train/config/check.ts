@@ -1,4 +1,5 @@
 /** Keys that must fit each other. Every problem is found, not only the first; check-dataset.ts compares with the data. */
+import { checkDevice } from './check-device.js';
 import { checkEncoder } from './check-layers.js';
 import type { ConfigProblem } from './config-problem.js';
 import { problem } from './issues.js';
@@ -11,6 +12,7 @@ export function checkConfig(config: SkeinConfig, statedWidth: number): ConfigPro
     ...checkTask(config),
     ...checkModel(config, statedWidth),
     ...checkStorage(config),
+    ...checkDevice(config),
     ...checkTraining(config),
   ];
 }

@@ -2,6 +2,7 @@
  * What depends on other keys: defaults by task, devices and element types that become others here, what filtered
  * evaluation implies, widths of layers. Every replacement of something that the file asks for is a warning.
  */
+import { deviceLimits } from './check-device.js';
 import type { ParsedConfig } from './schema.js';
 import type {
   EvaluationConfig,
@@ -21,11 +22,11 @@ export interface DeriveContext {
 }
 
 export function derive(parsed: ParsedConfig, context: DeriveContext): SkeinConfig {
-  const { model, storage, training, evaluation, distributed } = parsed;
+  const { model, training, evaluation, distributed } = parsed;
   const task = model.learning_task;
   return {
     model: deriveModel(model, context),
-    storage: deriveStorage(storage, context),
+    storage: deriveStorage(parsed, context),
     training: {
       ...training,
       negative_sampling: filteredMeansAll('training', training.negative_sampling, context),
@@ -127,10 +128,21 @@ function resolveWidths(stages: readonly (readonly LayerConfig[])[]): LayerConfig
   return resolved;
 }
 
-function deriveStorage(storage: ParsedConfig['storage'], { given, warn }: DeriveContext): StorageConfig {
-  if (storage.device_type !== 'cpu')
-    warn(`storage.device_type: ${storage.device_type} is not available here, training runs on the cpu.`);
-  if (storage.device_ids.length > 0) warn('storage.device_ids: has no effect on the cpu.');
+/** What was written for CUDA and cannot run on webgpu runs on the cpu. */
+function deviceType(parsed: ParsedConfig, warn: DeriveContext['warn']): StorageConfig['device_type'] {
+  const { device_type: type } = parsed.storage;
+  if (type !== 'cuda') return type;
+  const [first] = deviceLimits(parsed);
+  if (first === undefined) return type;
+  warn(`storage.device_type: ${first.key} ${first.got} does not run on webgpu, training runs on the cpu.`);
+  return 'cpu';
+}
+
+function deriveStorage(parsed: ParsedConfig, { given, warn }: DeriveContext): StorageConfig {
+  const { storage } = parsed;
+  const device = deviceType(parsed, warn);
+  if (storage.device_ids.length > 0)
+    warn(`storage.device_ids: has no effect${device === 'cpu' ? ' on the cpu' : ', there is one device'}.`);
   const table = <T extends { readonly options: { readonly dtype: string } }>(name: string, value: T) => {
     if (value.options.dtype !== 'float64') return value;
     warn(`storage.${name}.options.dtype: double is not available, rows are float32.`);
@@ -141,10 +153,10 @@ function deriveStorage(storage: ParsedConfig['storage'], { given, warn }: Derive
       warn(`storage.${name}.options.dtype: files of int64 are read, ids are held as int32.`);
   return {
     ...storage,
-    device_type: 'cpu',
+    device_type: device,
     device_ids: [],
     embeddings: clipped(
-      table('embeddings', storage.embeddings) as StorageConfig['embeddings'],
+      table('embeddings', onDevice(storage.embeddings, device)) as StorageConfig['embeddings'],
       'embeddings',
       given,
     ),
@@ -152,8 +164,17 @@ function deriveStorage(storage: ParsedConfig['storage'], { given, warn }: Derive
   };
 }
 
+/** Without a device its memory is the host's. */
+function onDevice<T extends { readonly type: string }>(table: T, device: StorageConfig['device_type']): T {
+  return table.type === 'DEVICE_MEMORY' && device === 'cpu' ? { ...table, type: 'HOST_MEMORY' } : table;
+}
+
 /** The default capacity of 8 shrinks with the partitions; a capacity that the file gives is checked, not changed. */
-function clipped<T extends StorageConfig['features']>(table: T, name: string, given: ReadonlySet<string>): T {
+function clipped<T extends StorageConfig['features'] | StorageConfig['embeddings']>(
+  table: T,
+  name: string,
+  given: ReadonlySet<string>,
+): T {
   if (table.type !== 'PARTITION_BUFFER' || given.has(`storage.${name}.options.buffer_capacity`)) return table;
   const { num_partitions, buffer_capacity } = table.options;
   return {

@@ -20,7 +20,8 @@ const chapters: readonly { readonly types: string; readonly title: string; reado
   {
     types: 'HOST_MEMORY FLAT_FILE PARTITION_BUFFER',
     title: 'Tables',
-    intro: '`{ type, options }`. DEVICE_MEMORY is read as HOST_MEMORY, with a warning.',
+    intro:
+      '`{ type, options }`. DEVICE_MEMORY is read as HOST_MEMORY, with a warning; for embeddings only where `device_type` is cpu.',
   },
 ];
 
@@ -216,4 +217,5 @@ const otherNames = `## Other names
 | \`storage.dataset.base_directory\`, \`feature_dim\` | \`dataset_dir\`, \`node_feature_dim\` |
 | \`LP\`, \`NC\`; \`SOFTMAX\`; \`TWO_LEVEL_BETA\`, \`ELIMINATION\` | \`LINK_PREDICTION\`, \`NODE_CLASSIFICATION\`; \`SOFTMAX_CE\`; \`COMET\`, \`OLD_BETA\` |
 | \`int\`, \`long\`; \`float\`, \`half\`, \`double\` | \`int32\`, \`int64\`; \`float32\`, \`float16\`, \`float32\` with a warning |
-| \`cuda\`, \`gpu\`; \`DEVICE_MEMORY\` | \`cpu\`; \`HOST_MEMORY\`, with a warning |`;
+| \`cuda\`, \`gpu\` | \`webgpu\` where a graphics processor is found, else \`cpu\`, with a warning |
+| \`DEVICE_MEMORY\` | \`HOST_MEMORY\`, with a warning; for embeddings only on the \`cpu\` |`;

@@ -53,9 +53,12 @@ function resolve(object: unknown, overrides: readonly string[], origin: Origin):
   return { config, warnings, given };
 }
 
-/** Tables that a file puts on a GPU are in host memory; one warning names them all. */
+/** Tables that a file puts on a GPU are in host memory, embeddings beside a graphics processor excepted; one warning. */
 function deviceMemory(tree: Tree, warn: (message: string) => void): void {
-  const tables = ['edges', 'nodes', 'embeddings', 'features']
+  const computesThere = ['cuda', 'gpu', 'webgpu'].includes(
+    String(valueAt(tree, parsePath('storage.device_type'))).toLowerCase(),
+  );
+  const tables = ['edges', 'nodes', ...(computesThere ? [] : ['embeddings']), 'features']
     .map((name) => `storage.${name}.type`)
     .filter((key) => String(valueAt(tree, parsePath(key))).toUpperCase() === 'DEVICE_MEMORY');
   if (tables.length > 0) warn(`${tables.join(', ')}: DEVICE_MEMORY is host memory here.`);

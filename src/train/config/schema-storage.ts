@@ -1,6 +1,6 @@
 /**
- * Schema, defaults and documentation of the `storage` section. DEVICE_MEMORY means host memory here, and double means
- * float32; `resolveConfig` says so when a file asks for them.
+ * Schema, defaults and documentation of the `storage` section. DEVICE_MEMORY is for embeddings beside a graphics processor
+ * and means host memory elsewhere, and double means float32; `resolveConfig` says so when a file asks for them.
  */
 import { choice, field, flag, integer, list, required, section, size, text, variants } from './fields.js';
 
@@ -50,7 +50,10 @@ const inMemory = { type: 'HOST_MEMORY', aliases: { device_memory: 'HOST_MEMORY' 
 
 const edges = variants({ HOST_MEMORY: { dtype: idType() }, FLAT_FILE: { dtype: idType() } }, inMemory);
 const nodes = variants({ HOST_MEMORY: { dtype: idType() } }, inMemory);
-const embeddings = variants({ HOST_MEMORY: memoryTable(), PARTITION_BUFFER: partitionBuffer() }, inMemory);
+const embeddings = variants(
+  { HOST_MEMORY: memoryTable(), DEVICE_MEMORY: memoryTable(), PARTITION_BUFFER: partitionBuffer() },
+  { type: 'HOST_MEMORY' },
+);
 const features = variants(
   { HOST_MEMORY: memoryTable(), FLAT_FILE: memoryTable(), PARTITION_BUFFER: partitionBuffer() },
   inMemory,
@@ -83,13 +86,17 @@ export const storageSchema = section({
   device_type: field(
     choice(['cpu', 'cuda', 'webgpu'], { gpu: 'cuda' }),
     'cpu',
-    'what computes; cuda means webgpu where there is one, else cpu, with a warning',
+    'what computes; cuda means webgpu where a graphics processor is found, else cpu, with a warning',
   ),
   device_ids: field(list(integer(0), 'a list of whole numbers'), [], 'which GPUs'),
   dataset: required(dataset, 'the input'),
   edges: field(edges, { type: 'HOST_MEMORY' }, 'where edges live'),
   nodes: field(nodes, { type: 'HOST_MEMORY' }, 'where node ids live'),
-  embeddings: field(embeddings, { type: 'HOST_MEMORY' }, 'where the node table and its optimiser state live'),
+  embeddings: field(
+    embeddings,
+    { type: 'HOST_MEMORY' },
+    'where the node table and its optimiser state live; DEVICE_MEMORY keeps both on the graphics processor',
+  ),
   features: field(features, { type: 'HOST_MEMORY' }, 'where node features live; FLAT_FILE is ours'),
   memory_budget: field(size().nullable(), null, {
     doc: 'memory that training may use, for example 2G; partitions and buffer are chosen from it',

@@ -194,6 +194,12 @@ export interface MemoryTableConfig {
   readonly options: { readonly dtype: TableType };
 }
 
+/** Rows and their optimiser's state on the device that computes; embeddings only. In memory where there is none. */
+export interface DeviceTableConfig {
+  readonly type: 'DEVICE_MEMORY';
+  readonly options: { readonly dtype: TableType };
+}
+
 /** Rows read from the file when asked for; features only. Ours. */
 export interface FileTableConfig {
   readonly type: 'FLAT_FILE';
@@ -216,12 +222,13 @@ export interface PartitionBufferConfig {
 }
 
 export interface StorageConfig {
-  readonly device_type: 'cpu' | 'webgpu';
+  /** cuda: webgpu where a graphics processor is found when the run starts, else cpu. */
+  readonly device_type: 'cpu' | 'cuda' | 'webgpu';
   readonly device_ids: readonly number[];
   readonly dataset: DatasetConfig;
   readonly edges: EdgeStorageConfig;
   readonly nodes: NodeStorageConfig;
-  readonly embeddings: MemoryTableConfig | PartitionBufferConfig;
+  readonly embeddings: MemoryTableConfig | DeviceTableConfig | PartitionBufferConfig;
   readonly features: MemoryTableConfig | FileTableConfig | PartitionBufferConfig;
   /** Ours: bytes that training may use; partitions and buffer are then chosen from it. null: not limited. */
   readonly memory_budget: number | null;

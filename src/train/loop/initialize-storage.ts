@@ -7,7 +7,9 @@ import { dirname, join } from 'node:path';
 import type { PreparedDataset } from '../../data/index.js';
 import type { WorkerGroup } from '../../dist/index.js';
 import { planEdgeBuckets, planNodePartitions, type TableManifest } from '../../storage/index.js';
+import type { TensorDevice } from '../../tensor/index.js';
 import { BufferedNodeTable } from '../batch/buffered-node-table.js';
+import { DeviceNodeTable } from '../batch/device-node-table.js';
 import { type EdgeSplit, FileEdges, MemoryEdges, type SplitName } from '../batch/edge-splits.js';
 import { type EpochPlan, GraphModelStorage } from '../batch/graph-model-storage.js';
 import type { RunTable } from '../batch/node-table.js';
@@ -22,6 +24,8 @@ export interface InitializeStorageOptions {
   readonly edgesDirectory?: string;
   /** The table as a checkpoint has it; without, a new one is made. */
   readonly manifest?: TableManifest | null;
+  /** Where DEVICE_MEMORY is. */
+  readonly device?: TensorDevice | null;
 }
 
 export interface InitializedStorage<T extends RunTable = BufferedNodeTable> {
@@ -45,7 +49,12 @@ export async function initializeSharedStorage(
   dataset: PreparedDataset,
   options: InitializeStorageOptions & { readonly group: WorkerGroup },
 ): Promise<InitializedStorage<RunTable>> {
-  const { group } = options;
+  const { group, device = null } = options;
+  if (group.size === 1 && device !== null && config.storage.embeddings.type === 'DEVICE_MEMORY') {
+    const inner = await nodeTable(config, dataset, options);
+    const table = inner.embeddingDim > 0 ? new DeviceNodeTable(inner, device) : inner;
+    return { storage: await graphStorage(config, dataset, options, table), table };
+  }
   if (group.size === 1) return initializeStorage(config, dataset, options);
   const table = await sharedTable(config, dataset, options, group);
   return { storage: await group.everywhere(() => graphStorage(config, dataset, options, table)), table };

@@ -5,9 +5,9 @@
  */
 import type { PreparedDataset } from '../../data/index.js';
 import { agreedError, isAgreed, type WorkerGroup } from '../../dist/index.js';
-import { ConfigError } from '../../util/errors.js';
+import { ConfigError, DeviceError } from '../../util/errors.js';
 import { checkAgainstDataset, type SkeinConfig } from '../config/index.js';
-import { Output, openWorkers, outputOf, RunDirectory } from '../run/index.js';
+import { Output, openWorkers, outputOf, RunDirectory, resumeCommand } from '../run/index.js';
 import { checkPartitions } from '../sharded/cut-dataset.js';
 import { checkSharded, isSharded } from '../sharded/open-shards.js';
 import { checkResources } from './check-resources.js';
@@ -15,6 +15,7 @@ import { latestCheckpoint } from './checkpoint.js';
 import type { Metrics } from './evaluator.js';
 import { withMemoryBudget } from './memory-budget.js';
 import { locatedConfig, openDataset } from './open-dataset.js';
+import { openTrainingDevice } from './training-device.js';
 import { type SessionOptions, TrainingSession } from './training-session.js';
 
 export interface TrainRunOptions {
@@ -64,20 +65,41 @@ async function trainTogether(given: SessionOptions): Promise<TrainRunResult> {
   const { partition_dir: partitions = null } = config.distributed ?? {};
   if (isSharded(config) && partitions !== null)
     await group.onRoot(() => checkPartitions(partitions, config, dataset, group.size));
-  using run = await openDirectory({ ...given, config }, group, dataset);
+  // Before anything is written: a device that is not there leaves no run behind.
+  const device = await openTrainingDevice(config, group.size, output);
+  try {
+    return await trainInDirectory({ ...given, config, device }, dataset);
+  } finally {
+    device?.close();
+  }
+}
+
+async function trainInDirectory(given: SessionOptions, dataset: PreparedDataset): Promise<TrainRunResult> {
+  const { group, output, device = null } = given;
+  using run = await openDirectory(given, group, dataset);
   const workers = group.size === 1 ? {} : { workers: group.size };
-  output.event('config', { directory: run.path, dataset: dataset.stats, ...workers });
-  const session = new TrainingSession({ ...given, config }, run, dataset);
+  const adapter = device === null ? {} : { device: 'webgpu', adapter: device.adapter };
+  output.event('config', { directory: run.path, dataset: dataset.stats, ...workers, ...adapter });
+  const session = new TrainingSession(given, run, dataset);
   try {
     return await session.start();
   } catch (error) {
     // An error of all is told once.
     if (group.isRoot || !isAgreed(error))
       run.log('error', error instanceof Error ? error.message : String(error));
-    throw error;
+    throw withWayOn(error, run.path);
   } finally {
     await session.close();
   }
+}
+
+/** A device that went away took nothing with it that the last checkpoint does not have. */
+function withWayOn(error: unknown, directory: string): unknown {
+  if (!(error instanceof DeviceError) || error.details.reason !== 'lost') return error;
+  return new DeviceError(
+    `training: ${error.message} The run goes on from its last checkpoint with: ${resumeCommand(directory)}`,
+    error.details,
+  );
 }
 
 /** What several workers cannot do is refused, by name, before anything is made. */

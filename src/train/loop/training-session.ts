@@ -50,12 +50,15 @@ import {
   type TrainerOptions,
   type TrainProgress,
 } from './trainer.js';
+import type { TrainingDevice } from './training-device.js';
 
 const noProgress: EpochProgress = { batches: 0, items: 0, loss: 0 };
 
 export interface SessionOptions extends TrainRunOptions {
   readonly output: Output;
   readonly group: WorkerGroup;
+  /** What computes; null: the cpu. */
+  readonly device?: TrainingDevice | null;
 }
 
 export class TrainingSession {
@@ -68,6 +71,7 @@ export class TrainingSession {
   readonly #timings: StageTimings;
   readonly #interrupt: Interrupt;
   readonly #progress: ProgressReporter;
+  readonly #device: TrainingDevice | null;
   /** Where the run began: 0, or the epoch of the checkpoint that it started from. */
   #firstEpoch = 0;
   #best: BestResult | null = null;
@@ -82,7 +86,7 @@ export class TrainingSession {
   #table: RunTable | null = null;
 
   constructor(
-    { config, output, profile, group }: SessionOptions,
+    { config, output, profile, group, device = null }: SessionOptions,
     run: RunDirectory,
     dataset: PreparedDataset,
   ) {
@@ -90,6 +94,7 @@ export class TrainingSession {
     this.#config = config;
     this.#dataset = dataset;
     this.#output = output;
+    this.#device = device;
     this.#run = run;
     this.#trace = profile === true && group.isRoot ? new TraceWriter(run.file('trace.json')) : null;
     const trace = this.#trace;
@@ -127,7 +132,10 @@ export class TrainingSession {
       manifest: resumeFrom?.record.table ?? null,
     };
     this.#table = sharded ? await RootTable.open(group, () => nodeTable(config, dataset, places)) : null;
-    const stored = sharded ? null : await initializeSharedStorage(config, dataset, { ...places, group });
+    const device = this.#device?.device ?? null;
+    const stored = sharded
+      ? null
+      : await initializeSharedStorage(config, dataset, { ...places, group, device });
     this.#table ??= stored?.table ?? null;
     manualSeed(config.model.random_seed);
     const makeModel = (): Model =>
@@ -189,6 +197,10 @@ export class TrainingSession {
     // Cut off before its first checkpoint: it begins anew, and so do its metrics.
     else if (this.#run.resumed) await this.#run.keepMetrics(() => false);
     if (this.#run.resumed) await this.#run.writeConfig();
+    if (this.#device !== null) {
+      model.to(this.#device.device);
+      this.#run.log('info', `computing on webgpu (${this.#device.adapter})`);
+    }
     const epochs = this.#firstEpoch + training.num_epochs;
     const evaluator = this.#evaluator(batcher, model);
     const trainer = this.#trainer(batcher, model, checkpoints);

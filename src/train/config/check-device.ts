@@ -1,0 +1,68 @@
+/**
+ * What does not run on a graphics processor. Beside `webgpu` it is refused; beside `cuda`, as files for Marius have it, the
+ * run falls back on the cpu.
+ */
+import type { ConfigProblem } from './config-problem.js';
+import { problem } from './issues.js';
+import type { SkeinConfig } from './types.js';
+
+/** What a configuration must have of these, before or after other keys are filled in. */
+interface DeviceKeys {
+  readonly storage: {
+    readonly embeddings: { readonly type: string; readonly options: { readonly dtype: string } };
+    readonly features: { readonly type: string };
+  };
+  readonly model: { readonly dense_optimizer: SkeinConfig['model']['dense_optimizer'] };
+  readonly distributed: unknown;
+}
+
+export interface DeviceLimit {
+  readonly key: string;
+  readonly expected: string;
+  readonly got: string;
+  readonly advice: string;
+}
+
+/** Everything that the device cannot do. */
+export function deviceLimits({ storage, model, distributed }: DeviceKeys): DeviceLimit[] {
+  const found: DeviceLimit[] = [];
+  for (const name of ['embeddings', 'features'] as const)
+    if (storage[name].type === 'PARTITION_BUFFER')
+      found.push({
+        key: `storage.${name}.type`,
+        expected: name === 'embeddings' ? 'HOST_MEMORY or DEVICE_MEMORY' : 'HOST_MEMORY or FLAT_FILE',
+        got: 'PARTITION_BUFFER',
+        advice: 'Partitions are swapped under the cpu only; use device_type: cpu.',
+      });
+  const { type, options } = storage.embeddings;
+  if (type === 'DEVICE_MEMORY' && (options.dtype === 'float16' || options.dtype === 'bfloat16'))
+    found.push({
+      key: 'storage.embeddings.options.dtype',
+      expected: 'float32 in DEVICE_MEMORY',
+      got: options.dtype,
+      advice: 'Half precision is for tables in host memory.',
+    });
+  const dense = model.dense_optimizer;
+  if (dense.type === 'ADAM' && dense.options.amsgrad)
+    found.push({
+      key: 'model.dense_optimizer.options.amsgrad',
+      expected: 'false',
+      got: 'true',
+      advice: 'It has no kernel there.',
+    });
+  if (distributed !== null)
+    found.push({
+      key: 'distributed',
+      expected: 'nothing',
+      got: 'a section',
+      advice: 'Several workers compute on their cpus.',
+    });
+  return found;
+}
+
+export function checkDevice(config: SkeinConfig): ConfigProblem[] {
+  if (config.storage.device_type !== 'webgpu') return [];
+  return deviceLimits(config).map(({ key, expected, got, advice }) =>
+    problem(key, `${expected} beside storage.device_type webgpu`, got, advice),
+  );
+}

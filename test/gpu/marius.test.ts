@@ -1,0 +1,212 @@
+/**
+ * Marius's batch life cycle on the graphics processor: the same losses, batch by batch, and the same rows in the end as on
+ * the CPU, with the node table in memory and on the device.
+ */
+import { enableWebGpu, type GpuDevice, openGpuDevice, type WebGpuTensorDevice } from 'skein/gpu';
+import {
+  type Batch,
+  type BufferedNodeTable,
+  DeviceNodeTable,
+  GraphModelStorage,
+  initializeBatcher,
+  SynchronousEvaluator,
+  SynchronousTrainer,
+} from 'skein/train';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Parts, randomRows, scratch, setUp, tinyConfig, writeDataset } from '../train/tiny.js';
+
+const folder = scratch();
+let gpu: GpuDevice;
+let device: WebGpuTensorDevice;
+beforeAll(async () => {
+  gpu = await openGpuDevice();
+  device = await enableWebGpu(gpu);
+});
+afterAll(() => {
+  device.release();
+  gpu.destroy();
+});
+
+/** Relative to max(1, |expected|). */
+const tolerance = 1e-4;
+
+const rows = randomRows(31, 160, 3);
+const links = writeDataset(folder(), {
+  numNodes: 31,
+  numRelations: 3,
+  train: rows.subarray(0, 360),
+  validation: rows.subarray(360, 420),
+  test: rows.subarray(420),
+});
+const nodes = 40;
+const all = Int32Array.from({ length: nodes }, (_, i) => i);
+const papers = writeDataset(folder(), {
+  numNodes: nodes,
+  train: randomRows(nodes, 150, 0, 3),
+  features: { width: 6, values: Float32Array.from({ length: nodes * 6 }, (_, i) => Math.sin(i * i)) },
+  labels: all.map((i) => i % 3),
+  numClasses: 3,
+  nodes: { train: all.subarray(0, 24), validation: all.subarray(24, 32), test: all.subarray(32) },
+});
+
+const gnn = (type: object, output: number, activation = 'NONE') => ({
+  type: 'GNN',
+  options: type,
+  output_dim: output,
+  bias: true,
+  activation,
+});
+const sageOptions = { type: 'GRAPH_SAGE', aggregator: 'MEAN' };
+const classifier = (type: object) => ({
+  model: {
+    learning_task: 'NODE_CLASSIFICATION',
+    encoder: {
+      train_neighbor_sampling: [3, 4].map((n) => ({ type: 'UNIFORM', options: { max_neighbors: n } })),
+      layers: [[{ type: 'FEATURE', output_dim: 6 }], [gnn(type, 8, 'RELU')], [gnn(type, 3)]],
+    },
+    decoder: { type: 'NODE' },
+    loss: { type: 'CROSS_ENTROPY', options: { reduction: 'MEAN' } },
+    dense_optimizer: { type: 'ADAM', options: { learning_rate: 0.05 } },
+  },
+  training: { batch_size: 10 },
+  evaluation: { negative_sampling: { filtered: false } },
+});
+
+const cases: readonly (readonly [string, string, object])[] = [
+  ['DistMult', links, {}],
+  ['ComplEx', links, { model: { decoder: { type: 'COMPLEX' } } }],
+  [
+    'ComplEx with Adam, a mean and N3',
+    links,
+    {
+      model: {
+        decoder: { type: 'COMPLEX' },
+        loss: { options: { reduction: 'MEAN' } },
+        dense_optimizer: { type: 'ADAM', options: { learning_rate: 0.05 } },
+        sparse_optimizer: { type: 'ADAM', options: { learning_rate: 0.05 } },
+        regularizer: { type: 'N3', coef: 0.01 },
+      },
+    },
+  ],
+  ['TransE with BCE', links, { model: { decoder: { type: 'TRANSE' }, loss: { type: 'BCE_WITH_LOGITS' } } }],
+  [
+    'DistMult over sampled GraphSAGE',
+    links,
+    {
+      model: {
+        encoder: {
+          train_neighbor_sampling: [{ type: 'UNIFORM', options: { max_neighbors: 3 } }],
+          layers: [[{ type: 'EMBEDDING', output_dim: 8 }], [gnn(sageOptions, 8)]],
+        },
+      },
+    },
+  ],
+  ['nodes by GraphSAGE', papers, classifier(sageOptions)],
+  ['nodes by GCN', papers, classifier({ type: 'GCN' })],
+];
+
+interface Outcome {
+  readonly losses: number[];
+  readonly rows: Float32Array;
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+async function outcome(parts: Parts, losses: number[]): Promise<Outcome> {
+  const { table, batcher, model } = parts;
+  const ids = Int32Array.from({ length: table.numNodes }, (_, i) => i);
+  const values = table.embeddingDim > 0 ? await parts.storage.table.readEmbeddings(ids) : new Float32Array(0);
+  const metrics = await new SynchronousEvaluator(batcher, model).evaluate(true);
+  await parts.storage.table.unload(false);
+  return { losses, rows: values, metrics };
+}
+
+/** The loop as Marius's own documentation writes it, with what must be awaited. */
+async function byHand(parts: Parts, epochs: number, place: number): Promise<Outcome> {
+  const { batcher, model } = parts;
+  const losses: number[] = [];
+  for (let epoch = 0; epoch < epochs; epoch++) {
+    batcher.setTrainSet();
+    await batcher.loadStorage();
+    while (batcher.hasNextBatch()) {
+      const batch: Batch = await batcher.getBatch();
+      batch.embeddingsToDevice(place);
+      if (batcher.holdsParameters(model.device)) await batcher.loadGPUParameters(batch);
+      model.train(batch);
+      batch.accumulateGradients();
+      await batch.embeddingsToHost();
+      losses.push(batch.loss ?? Number.NaN);
+      await batcher.updateEmbeddingsForBatch(batch);
+      await batcher.updateEmbeddingsForBatch(batch, true);
+      batcher.finishedBatch();
+      batch.clear();
+    }
+    await batcher.nextEpoch();
+  }
+  return outcome(parts, losses);
+}
+
+/** The same parts with the trained rows on the device. */
+function onDevice(parts: Parts, config: ReturnType<typeof tinyConfig>): Parts {
+  const { storage } = parts;
+  const table = new DeviceNodeTable(parts.table as BufferedNodeTable, device);
+  const split = (set: 'train' | 'validation' | 'test') => storage.split(set) ?? undefined;
+  const [train, validation, test] = [split('train'), split('validation'), split('test')];
+  const edges = { ...(train && { train }), ...(validation && { validation }), ...(test && { test }) };
+  const { numNodes, numRelations } = storage;
+  const moved = new GraphModelStorage({ numNodes, numRelations, edges, table });
+  return { ...parts, storage: moved, batcher: initializeBatcher(config, moved) };
+}
+
+function expectClose(got: Outcome, want: Outcome): void {
+  const worst = (a: ArrayLike<number>, b: ArrayLike<number>): number => {
+    expect(a.length).toBe(b.length);
+    return Array.from(a).reduce(
+      (most, v, i) => Math.max(most, Math.abs(v - b[i]) / Math.max(1, Math.abs(b[i]))),
+      0,
+    );
+  };
+  expect(got.losses.every(Number.isFinite)).toBe(true);
+  expect(worst(got.losses, want.losses)).toBeLessThan(tolerance);
+  expect(worst(got.rows, want.rows)).toBeLessThan(tolerance);
+  expect(Object.keys(got.metrics)).toEqual(Object.keys(want.metrics));
+  for (const [name, value] of Object.entries(want.metrics)) expect(got.metrics[name]).toBeCloseTo(value, 1);
+}
+
+describe.each(cases)('%s', (_name, dataset, more) => {
+  const config = tinyConfig(dataset, more);
+  let want: Outcome;
+  beforeAll(async () => {
+    want = await byHand(await setUp(config, folder()), 2, -1);
+  });
+
+  it('trains on webgpu as on the CPU', async () => {
+    const parts = await setUp(config, folder());
+    parts.model.to('webgpu');
+    expectClose(await byHand(parts, 2, 0), want);
+  });
+
+  // Without trained rows there is nothing to keep there.
+  if (config.model.encoder.embedding_dim > 0)
+    it('and with the node table on the device', async () => {
+      const parts = onDevice(await setUp(config, folder()), config);
+      parts.model.to('webgpu');
+      expectClose(await byHand(parts, 2, 0), want);
+    });
+});
+
+it('a trainer runs the same cycle, and memory of the device is given back', async () => {
+  const config = tinyConfig(links);
+  const want = await byHand(await setUp(config, folder()), 2, -1);
+  const parts = await setUp(config, folder());
+  parts.model.to('webgpu');
+  const sums: number[] = [];
+  const onBatch = ({ loss }: { readonly loss: number }): void => void sums.push(loss);
+  const trainer = new SynchronousTrainer(parts.batcher, parts.model, { onBatch });
+  await trainer.train(1);
+  const { liveBytes } = gpu.stats();
+  await trainer.train(1);
+  expect(gpu.stats().liveBytes).toBeLessThanOrEqual(liveBytes);
+  const perEpoch = sums.length / 2;
+  const losses = sums.map((sum, i) => (i % perEpoch === 0 ? sum : sum - sums[i - 1]));
+  expectClose(await outcome(parts, losses), want);
+});
