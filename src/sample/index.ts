@@ -50,6 +50,11 @@ export {
   NodeLoader,
   type NodeLoaderOptions,
 } from './node-loader.js';
+export {
+  type FeaturePartition,
+  type PartitionFeatureOptions,
+  partitionFeature,
+} from './partition-feature.js';
 export { RandomWalkSampler, type RandomWalkSamplerOptions, Walks } from './random-walk-sampler.js';
 export type { Sampler, SampleTime } from './sampler.js';
 export type { Direction, SampleWeights } from './sampling-graph.js';

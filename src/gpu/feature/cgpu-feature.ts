@@ -225,7 +225,7 @@ export class CGPUFeature {
         onDevice.done();
       }
     }
-    const list = this.#hostIds(ids, cold.rows);
+    const list = checkFeatureIds(name, ids, cold.rows);
     const shape = [list.length, cold.width] as const;
     if (cache !== null) return new FeatureBlock(await cache.gather(list), cache.device, shape, cold.dtype);
     this.#hostMisses += list.length;
@@ -240,15 +240,8 @@ export class CGPUFeature {
     rows: FeatureArray | Tensor,
   ): Promise<void> {
     const cold = this.#table();
-    const list = this.#hostIds(ids, cold.rows);
-    const values = (rows instanceof Tensor ? rows.dataSync() : rows) as FeatureArray;
-    if (
-      values.constructor !== featureArray(cold.dtype, 0).constructor ||
-      values.length !== list.length * cold.width
-    )
-      throw new ShapeError(
-        expected('update', `${list.length} rows of ${cold.width} elements (${cold.dtype})`, 'rows', values),
-      );
+    const list = checkFeatureIds(name, ids, cold.rows);
+    const values = checkFeatureRows(rows, list.length, cold);
     const cache = this.#cache;
     if (cache === null) return cold.write(list, values);
     const { distinct, fresh } = lastRows(list, values, cold);
@@ -263,9 +256,9 @@ export class CGPUFeature {
   async refresh(ids: Int32Array): Promise<void> {
     const cold = this.#table();
     const { stride } = new RowLayout(cold.rowBytes);
-    const { distinct } = distinctOf(this.#hostIds(ids, cold.rows));
+    const { distinct } = distinctOf(checkFeatureIds(name, ids, cold.rows));
     const held = distinct.filter((id) => (this.#cache?.places.placeOf(id) ?? -1) >= 0);
-    if (held.length === 0) return;
+    // Also with none held: a row that is under way is not kept then.
     const rows = new Uint8Array(held.length * stride);
     await this.#cache?.update(() => cold.read(held, rows, stride), held, rows);
   }
@@ -287,19 +280,6 @@ export class CGPUFeature {
     return this.#cold;
   }
 
-  #hostIds(ids: FeatureIds, rows: number): Int32Array {
-    const given = ids instanceof Tensor ? ids.dataSync() : ids;
-    if (!Array.isArray(given) && !(given instanceof Int32Array) && !(given instanceof Uint32Array)) {
-      const what = this.device === null ? 'ids on the host' : 'ids on the host or on the same device';
-      throw new ValueError(expected(name, what, 'ids', ids));
-    }
-    for (let i = 0; i < given.length; i++) {
-      if (!Number.isInteger(given[i]) || given[i] < 0 || given[i] >= rows)
-        throw new ValueError(expected(name, `an id from 0 to ${rows - 1}`, `ids[${i}]`, given[i]));
-    }
-    return given instanceof Int32Array ? given.slice() : Int32Array.from(given);
-  }
-
   /** Ids that are on the device of the cache; null when they are on the host. */
   #deviceIds(ids: FeatureIds, { device }: DeviceCache): { ids: IdBuffer; done(): void } | null {
     if (ids instanceof TensorView && ids.device.type === 'webgpu') {
@@ -316,6 +296,27 @@ export class CGPUFeature {
     if (!(nodeBuffer instanceof GpuBuffer) || numNodes === undefined) return null;
     return { ids: { buffer: nodeBuffer, start: 0, length: numNodes }, done: () => {} };
   }
+}
+
+/** @internal Ids on the host, checked, as memory of our own. */
+export function checkFeatureIds(where: string, ids: FeatureIds, rows: number): Int32Array {
+  const given = ids instanceof Tensor ? ids.dataSync() : ids;
+  if (!Array.isArray(given) && !(given instanceof Int32Array) && !(given instanceof Uint32Array))
+    throw new ValueError(expected(where, 'ids on the host, or on the device of the store,', 'ids', ids));
+  for (let i = 0; i < given.length; i++) {
+    if (!Number.isInteger(given[i]) || given[i] < 0 || given[i] >= rows)
+      throw new ValueError(expected(where, `an id from 0 to ${rows - 1}`, `ids[${i}]`, given[i]));
+  }
+  return given instanceof Int32Array ? given.slice() : Int32Array.from(given);
+}
+
+/** @internal New rows, as many and of the type that the table has. */
+export function checkFeatureRows(rows: FeatureArray | Tensor, count: number, cold: ColdRows): FeatureArray {
+  const values = (rows instanceof Tensor ? rows.dataSync() : rows) as FeatureArray;
+  const kind = featureArray(cold.dtype, 0).constructor;
+  if (values?.constructor === kind && values.length === count * cold.width) return values;
+  const what = `${count} rows of ${cold.width} elements (${cold.dtype})`;
+  throw new ShapeError(expected('update', what, 'rows', values));
 }
 
 async function readIds(device: GpuDevice, { buffer, length }: IdBuffer): Promise<Int32Array> {

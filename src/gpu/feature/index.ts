@@ -9,3 +9,4 @@ export {
 export type { FeatureArray, FeatureMatrix, FeatureSource, FeatureType } from './cold-rows.js';
 export { FeatureBlock } from './feature-block.js';
 export type { FeatureGraph, ScoreOptions } from './feature-scores.js';
+export { MultiCGPUFeature, type MultiFeatureOptions, type SharedFeature } from './multi-cgpu-feature.js';

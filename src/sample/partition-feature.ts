@@ -1,0 +1,92 @@
+/**
+ * Which worker holds which rows of a feature table, by how likely each worker is to ask for them (torch-quiver's
+ * `quiver_partition_feature`). Nodes are taken in blobs of `chunk` · workers; in each, workers take turns, in an order that
+ * rotates from blob to blob, and each takes the nodes that it wants most against the others: R · Pₐ(v) − Σ_{b ≠ a} P_b(v).
+ *
+ * Who is taken is kept in flags. The original marks taken nodes by a score of −1, below which valid scores fall from three
+ * workers on, so that nodes come twice or not at all.
+ */
+import { checkInteger, expected, ShapeError, ValueError } from '../util/errors.js';
+import { hottest } from '../util/hottest.js';
+import { parseSize } from '../util/size.js';
+
+export interface PartitionFeatureOptions {
+  /** Nodes that a worker takes at a time (default 256). Shares differ by at most this. */
+  readonly chunk?: number;
+  /** Memory of each worker for rows of others, such as "200M"; with `rowBytes`. Default 0. */
+  readonly cacheSize?: string | number;
+  /** Bytes of a row. */
+  readonly rowBytes?: number;
+}
+
+export interface FeaturePartition {
+  /** Rows of each worker, ascending; every row once. */
+  readonly parts: readonly Int32Array[];
+  /** Rows of others that each worker keeps copies of, ascending: those it is most likely to ask for. */
+  readonly caches: readonly Int32Array[];
+  /** The worker of each row. */
+  readonly book: Int32Array;
+}
+
+const where = 'partitionFeature';
+
+/** @param probs for every worker, the probability that it asks for each node (see `pushHotness`) */
+export function partitionFeature(
+  probs: readonly ArrayLike<number>[],
+  options: PartitionFeatureOptions = {},
+): FeaturePartition {
+  const workers = checkInteger(where, 'the number of workers', probs.length, 1);
+  const numNodes = probs[0].length;
+  for (const [rank, p] of probs.entries())
+    if (p.length !== numNodes)
+      throw new ShapeError(expected(where, `${numNodes} probabilities`, `probs[${rank}]`, p.length));
+  const chunk = checkInteger(where, 'chunk', options.chunk ?? 256, 1);
+  const sums = new Float64Array(numNodes);
+  for (const p of probs) for (let v = 0; v < numNodes; v++) sums[v] += p[v];
+  const book = new Int32Array(numNodes).fill(-1);
+  for (let start = 0, turn = 0; start < numNodes; start += chunk * workers, turn++) {
+    const end = Math.min(numNodes, start + chunk * workers);
+    let left = end - start;
+    for (let i = 0; i < workers; i++) {
+      const rank = (turn + i) % workers;
+      const share = Math.ceil(left / (workers - i));
+      for (const v of mostWanted(probs[rank], sums, book, start, end, share, workers)) book[v] = rank;
+      left -= share;
+    }
+  }
+  const parts = probs.map((_, rank) => idsWhere(numNodes, (v) => book[v] === rank));
+  const rows = cacheRows(options);
+  const caches = probs.map((p, rank) => {
+    const scores = Float64Array.from({ length: numNodes }, (_, v) => (book[v] === rank ? -1 : p[v]));
+    return hottest(scores, Math.min(rows, numNodes - parts[rank].length));
+  });
+  return { parts, caches, book };
+}
+
+/** The `share` nodes of a blob that nobody has and that a worker wants most; of equal ones the lowest. */
+function mostWanted(
+  p: ArrayLike<number>,
+  sums: Float64Array,
+  book: Int32Array,
+  start: number,
+  end: number,
+  share: number,
+  workers: number,
+): number[] {
+  const free: number[] = [];
+  for (let v = start; v < end; v++) if (book[v] < 0) free.push(v);
+  const score = (v: number): number => (workers + 1) * p[v] - sums[v];
+  return free.sort((a, b) => score(b) - score(a) || a - b).slice(0, share);
+}
+
+function cacheRows({ cacheSize = 0, rowBytes }: PartitionFeatureOptions): number {
+  const bytes = parseSize(cacheSize, where, 'cacheSize');
+  if (bytes === 0) return 0;
+  if (rowBytes === undefined)
+    throw new ValueError(expected(where, 'the bytes of a row beside cacheSize', 'rowBytes', rowBytes));
+  return Math.floor(bytes / checkInteger(where, 'rowBytes', rowBytes, 1));
+}
+
+function idsWhere(n: number, holds: (v: number) => boolean): Int32Array {
+  return Int32Array.from({ length: n }, (_, v) => v).filter(holds);
+}
