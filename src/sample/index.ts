@@ -1,6 +1,5 @@
 /** Samplers, batches and loaders. */
 
-export { hottest } from '../util/hottest.js';
 export { type Adj, Batch } from './batch.js';
 export { type ClusterBatch, ClusterSampler, type ClusterSamplerOptions } from './cluster-sampler.js';
 export {
@@ -17,17 +16,7 @@ export {
   type HeteroNeighborSamplerOptions,
   type HeteroSeeds,
 } from './hetero-neighbor-sampler.js';
-export {
-  type DrawGraph,
-  degreeHotness,
-  drawGraphOf,
-  type HotnessOptions,
-  type HotnessPolicy,
-  hotness,
-  hotnessPolicies,
-  presampleHotness,
-  pushHotness,
-} from './hotness.js';
+export * from './hot/index.js';
 export type { LayerGraph } from './layer-graph.js';
 export {
   LayeredNeighborSampler,
@@ -50,11 +39,6 @@ export {
   NodeLoader,
   type NodeLoaderOptions,
 } from './node-loader.js';
-export {
-  type FeaturePartition,
-  type PartitionFeatureOptions,
-  partitionFeature,
-} from './partition-feature.js';
 export { RandomWalkSampler, type RandomWalkSamplerOptions, Walks } from './random-walk-sampler.js';
 export type { Sampler, SampleTime } from './sampler.js';
 export type { Direction, SampleWeights } from './sampling-graph.js';

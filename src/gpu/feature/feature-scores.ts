@@ -6,7 +6,7 @@ import {
   type HotnessOptions,
   type HotnessPolicy,
   hotness,
-} from '../../sample/hotness.js';
+} from '../../sample/hot/hotness.js';
 import { expected, ShapeError } from '../../util/errors.js';
 
 /** The graph that is sampled: row v lists whom v may draw. A `Graph` is read by incoming edges. */

@@ -6,9 +6,9 @@
  * Who is taken is kept in flags. The original marks taken nodes by a score of −1, below which valid scores fall from three
  * workers on, so that nodes come twice or not at all.
  */
-import { checkInteger, expected, ShapeError, ValueError } from '../util/errors.js';
-import { hottest } from '../util/hottest.js';
-import { parseSize } from '../util/size.js';
+import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
+import { hottest } from '../../util/hottest.js';
+import { parseSize } from '../../util/size.js';
 
 export interface PartitionFeatureOptions {
   /** Nodes that a worker takes at a time (default 256). Shares differ by at most this. */

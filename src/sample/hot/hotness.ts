@@ -11,10 +11,10 @@
  * - degree: how many edges lead to a node. Needs to know nothing of the batches.
  * - presample: how often a node was in some sampled batches.
  */
-import { Graph, SparseMatrix } from '../graph/index.js';
-import { checkInteger, expected, ShapeError, ValueError } from '../util/errors.js';
-import { Random } from '../util/philox.js';
-import { checkFanouts, NeighborSampler } from './neighbor-sampler.js';
+import { Graph, SparseMatrix } from '../../graph/index.js';
+import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
+import { Random } from '../../util/philox.js';
+import { checkFanouts, NeighborSampler } from '../neighbor-sampler.js';
 
 /** Who may draw whom: row v draws among indices[indptr[v]] … indices[indptr[v + 1] − 1]. */
 export interface DrawGraph {
