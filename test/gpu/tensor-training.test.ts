@@ -17,6 +17,7 @@ import {
 } from 'skein/nn';
 import {
   arange,
+  defineOp,
   dropout,
   eye,
   fromArray,
@@ -222,12 +223,18 @@ describe('values and places', () => {
     expect(t.toString()).toContain('on webgpu');
   });
 
-  it('makes tensors in memory, also inside an operation on the device', async () => {
-    const { onDevice } = await import('../../src/tensor/device.js');
-    onDevice(device, () => {
-      const made = [fromArray([1]), eye(2), arange(0, 3), rand([2]), randn([2]), randint(0, 9, [2])];
-      for (const t of made) expect(t.device).toBe(null);
-      expect(ones([2], { dtype: 'i32' }).device).toBe(device);
+  it('makes tensors in memory, also inside an operation on the device', () => {
+    const places: unknown[] = [];
+    const probe = defineOp({
+      name: 'probe',
+      forward(_ctx, [x]) {
+        const made = [fromArray([1]), eye(2), arange(0, 3), rand([2]), randn([2]), randint(0, 9, [2])];
+        places.push(...made.map((t) => t.device), ones([2], { dtype: 'i32' }).device);
+        return x;
+      },
+      backward: (_ctx, g) => [g],
     });
+    probe([tensor([1]).to('webgpu')]);
+    expect(places).toEqual([null, null, null, null, null, null, device]);
   });
 });

@@ -119,9 +119,10 @@ const tall = tile('tall', 128, 16, 4, 2);
 const flat = tile('flat', 16, 128, 2, 4);
 const small = tile('small', 16, 16, 1, 1);
 
-/** The tile that wastes little on a result of m rows and n columns. */
+/** The tile that wastes little on a result of m rows and n columns, and shares out even a small one. */
 export function chooseTile(m: number, n: number): Tile {
-  if (n <= 16) return m <= 64 ? small : tall;
+  if (m * n <= 4096) return small;
+  if (n <= 16) return tall;
   return m <= 16 ? flat : square;
 }
 

@@ -6,20 +6,42 @@ import type { Kernels, TypedArray } from '../../../native/index.js';
 import { DeviceError } from '../../../util/errors.js';
 import type { Argument, Compute } from '../compute.js';
 import { GpuArray } from '../gpu-array.js';
-import { tensorProgram } from '../tensor-program.js';
+import { type TensorProgram, tensorProgram } from '../tensor-program.js';
 import { byDestination } from './rows-by-destination.js';
 
-const gather = tensorProgram({
-  name: 'gatherRows',
-  arrays: ['read u32 x', 'read i32 ids', 'write u32 y'],
-  params: ['n u32', 'width u32', 'stride u32'],
-  body: /* wgsl */ `
+/** One invocation for an element, or for four: widths and places then count fours. */
+function gatherProgram(name: string, type: string, per: number): TensorProgram {
+  return tensorProgram({
+    name,
+    arrays: [`read ${type} x`, 'read i32 ids', `write ${type} y`],
+    params: ['n u32', 'width u32', 'stride u32'],
+    body: /* wgsl */ `
   let source = ids[p.ids_at + i / p.width];
   let column = i % p.width;
-  let place = p.y_at + i / p.width * p.stride + column;
-  if (source < 0) { y[place] = 0u; return; }
-  y[place] = x[p.x_at + u32(source) * p.width + column];`,
-});
+  let place = p.y_at / ${per}u + i / p.width * p.stride + column;
+  if (source < 0) { y[place] = ${type}(0u); return; }
+  y[place] = x[p.x_at / ${per}u + u32(source) * p.width + column];`,
+  });
+}
+
+const gatherOne = gatherProgram('gatherRows', 'u32', 1);
+const gatherFour = gatherProgram('gatherRows4', 'vec4<u32>', 4);
+
+function gather(
+  c: Compute,
+  x: Argument,
+  ids: Argument,
+  y: Argument,
+  n: number,
+  width: number,
+  stride: number,
+): void {
+  const startOf = (array: Argument): number => (array instanceof GpuArray ? array.offset : 0);
+  const isAligned = [width, stride, startOf(x), startOf(y)].every((count) => count % 4 === 0);
+  const [program, per] = isAligned ? ([gatherFour, 4] as const) : ([gatherOne, 1] as const);
+  const size = (n * width) / per;
+  c.launch(program, [x, ids, y], [size, width / per, stride / per], size);
+}
 
 const put = tensorProgram({
   name: 'putRows',
@@ -120,11 +142,11 @@ export function rowKernels(c: Compute): Partial<Kernels> {
   return {
     gatherRows(x, ids, y, n, rowBytes) {
       const width = elementsIn(x, rowBytes);
-      c.launch(gather, [x, ids, y], [n * width, width, width], n * width);
+      gather(c, x, ids, y, n, width, width);
     },
     gatherRowsBeside(x, ids, y, n, rowBytes, strideBytes) {
       const width = elementsIn(x, rowBytes);
-      c.launch(gather, [x, ids, y], [n * width, width, elementsIn(x, strideBytes)], n * width);
+      gather(c, x, ids, y, n, width, elementsIn(x, strideBytes));
     },
     putRows(src, ids, dst, n, rowBytes) {
       const width = elementsIn(src, rowBytes);
