@@ -4,7 +4,7 @@
  */
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { gnn, manualSeed, nn, scope } from 'skein';
-import { GPUSampler, GradientAverage, openGpuDevice } from 'skein/gpu';
+import { enableWebGpu, GPUSampler, GradientAverage, openGpuDevice } from 'skein/gpu';
 import { fromTypedArray, gatherRows, mul } from 'skein/tensor';
 import { Random } from 'skein/util';
 
@@ -30,7 +30,6 @@ export interface DeviceTask {
 
 export interface DeviceResult {
   readonly rank: number;
-  readonly losses: readonly number[];
   readonly parameters: readonly Float32Array[];
 }
 
@@ -51,11 +50,11 @@ async function train(task: DeviceTask): Promise<DeviceResult> {
   const gpu = await openGpuDevice();
   const csr = { indptr: task.indptr, indices: task.indices };
   const sampler = new GPUSampler(gpu, csr, { sizes: task.fanouts, seed: task.seed });
+  const tensors = await enableWebGpu(gpu);
   const features = fromTypedArray(task.features, [labels.length, task.sizes[0]]);
-  const model = makeModel(task.sizes, task.seed);
+  const model = makeModel(task.sizes, task.seed).to('webgpu');
   const optimizer = new nn.Adam(model.parameters(), { lr: 0.01 });
   const average = new GradientAverage(task.gradients, { rank, parameters: model.parameters() });
-  const losses: number[] = [];
   try {
     for (let epoch = 0; epoch < task.epochs; epoch++) {
       const order = shuffled(task.train, task.seed + epoch);
@@ -63,7 +62,6 @@ async function train(task: DeviceTask): Promise<DeviceResult> {
         const batch = order.subarray(start, start + batchSize);
         const shares = task.shares.map((share) => cut(batch, task.numShares, share));
         const size = shares.reduce((sum, seeds) => sum + seeds.length, 0);
-        let loss = 0;
         optimizer.zeroGrad();
         for (const [i, seeds] of shares.entries()) {
           if (seeds.length === 0) continue;
@@ -71,28 +69,28 @@ async function train(task: DeviceTask): Promise<DeviceResult> {
             epoch,
             step: start + task.shares[i],
           });
-          loss += scope(() => {
-            const logits = model.forward(blocks, gatherRows(features, nodeIds));
+          scope(() => {
+            const x = gatherRows(features, nodeIds).to('webgpu');
             const targets = seeds.map((v) => labels[v]);
-            const value = mul(nn.crossEntropy(logits, targets), seeds.length / size);
-            value.backward();
-            return value.item();
+            const value = nn.crossEntropy(model.forward(blocks, x), targets);
+            mul(value, seeds.length / size).backward();
           });
         }
         await average.step(size);
         optimizer.step();
-        losses.push(loss);
       }
     }
+    const parameters: Float32Array[] = [];
+    for (const value of model.parameters()) parameters.push((await value.data()) as Float32Array);
+    return { rank, parameters };
   } catch (error) {
     average.fail();
     throw error;
   } finally {
     sampler.release();
+    tensors.release();
     gpu.destroy();
   }
-  const parameters = model.parameters().map((value) => Float32Array.from(value.dataSync()));
-  return { rank, losses, parameters };
 }
 
 /** The same order on every worker. */
