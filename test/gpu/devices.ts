@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { type GpuDevice, type OpenGpuOptions, openGpuDevice } from 'skein/gpu';
 import { DeviceError } from 'skein/util';
 import { afterEach, expect } from 'vitest';
+import type { RunResults } from './results.js';
 
 /** A way to open devices that are destroyed after the test; a process with a live device does not end. */
 export function deviceOpener(): (options?: OpenGpuOptions) => Promise<GpuDevice> {
@@ -30,7 +31,10 @@ export async function reasonOf(action: () => unknown): Promise<unknown> {
 }
 
 /** What without-adapter.ts prints in an environment in which WebGPU finds nothing. */
-export function runWithoutAdapter(env: Readonly<Record<string, string>>): Record<string, unknown> {
+export function runWithoutAdapter(env: Readonly<Record<string, string>>): {
+  readonly error: object;
+  readonly results: RunResults;
+} {
   const program = fileURLToPath(new URL('./without-adapter.ts', import.meta.url));
   const done = spawnSync(process.execPath, ['--import', 'tsx', program], {
     ...{ env: { ...process.env, ...env }, encoding: 'utf8', timeout: 60_000 },

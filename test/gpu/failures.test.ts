@@ -1,6 +1,7 @@
 /** What happens when a device is missing, goes away or is full: an error with a name, and nothing left behind. */
 import { describe, expect, it } from 'vitest';
 import { deviceOpener, reasonOf, runWithoutAdapter } from './devices.js';
+import { results } from './results.js';
 
 const open = deviceOpener();
 
@@ -58,13 +59,18 @@ describe('no adapter', () => {
     ['the driver named does not exist', { VK_ICD_FILENAMES: '/nonexistent/icd.json' }],
     ['SKEIN_GPU=0', { SKEIN_GPU: '0' }],
   ])(
-    '%s: an error that says what to install',
-    (_, env) => {
-      expect(runWithoutAdapter(env)).toMatchObject({
+    '%s: an error that says what to install, and the results of a device without it',
+    async (_, env) => {
+      const without = runWithoutAdapter(env);
+      expect(without.error).toMatchObject({
         name: 'DeviceError',
         reason: 'no-adapter',
         message: expect.stringMatching(/libvulkan1.*or use the CPU/),
       });
+      const { engine, scores, ...drawn } = await results(await open());
+      expect([engine, without.results.engine]).toEqual(['webgpu', 'cpu']);
+      expect(without.results).toMatchObject(drawn);
+      for (const [i, score] of scores.entries()) expect(without.results.scores[i]).toBeCloseTo(score, 4);
     },
     60_000,
   );

@@ -1,12 +1,19 @@
-/** Started by failures.test.ts where WebGPU finds no adapter: prints the error of opening a device as JSON. */
+/**
+ * Started by failures.test.ts where WebGPU finds no adapter: prints as JSON how opening a device fails, and what samplers,
+ * feature tables and models give then.
+ */
 import { openGpuDevice } from 'skein/gpu';
 import { DeviceError } from 'skein/util';
+import { results } from './results.js';
 
-try {
-  const gpu = await openGpuDevice();
-  console.log(JSON.stringify({ found: gpu.info }));
-  gpu.destroy();
-} catch (error) {
-  if (!(error instanceof DeviceError)) throw error;
-  console.log(JSON.stringify({ name: error.name, message: error.message, reason: error.details.reason }));
+async function openError(): Promise<object> {
+  try {
+    (await openGpuDevice()).destroy();
+    return { name: 'none' };
+  } catch (error) {
+    if (!(error instanceof DeviceError)) throw error;
+    return { name: error.name, message: error.message, reason: error.details.reason };
+  }
 }
+
+console.log(JSON.stringify({ error: await openError(), results: await results(null) }));
