@@ -3,11 +3,10 @@
  * them. Shows what runs where, and the accuracy on nodes that it has not seen.
  */
 import { GraphSAGE } from 'skein/gnn';
-import { GPUSampler, type GpuDevice, openGpuDevice } from 'skein/gpu';
+import { CGPUFeature, enableWebGpu, GPUSampler, type GpuDevice, HostSampler, openGpuDevice } from 'skein/gpu';
 import { Graph } from 'skein/graph';
 import { Adam, crossEntropy } from 'skein/nn';
-import { type Batch, NeighborSampler } from 'skein/sample';
-import { fromTypedArray, gatherRows, manualSeed, noGrad, randn, scope, type Tensor } from 'skein/tensor';
+import { fromTypedArray, manualSeed, noGrad, randn, scope, type Tensor } from 'skein/tensor';
 import { DeviceError, Random } from 'skein/util';
 
 declare const document: { querySelector(selector: string): { append(text: string): void } | null };
@@ -15,8 +14,11 @@ declare const document: { querySelector(selector: string): { append(text: string
 const numClasses = 4;
 const numNodes = 800;
 const numFeatures = 16;
-const fanouts = [10, 5];
 const labels = Int32Array.from({ length: numNodes }, (_, v) => v % numClasses);
+const nodes = Int32Array.from(labels.keys());
+const isTraining = (v: number): boolean => v % 8 < numClasses;
+const seeds = nodes.filter(isTraining);
+const rules = { sizes: [10, 5], seed: 1 };
 
 function say(text: string): void {
   document.querySelector('#log')?.append(`${text}\n`);
@@ -53,52 +55,57 @@ async function findDevice(): Promise<GpuDevice | null> {
   }
 }
 
+/** Everything on the device: neighbourhoods, rows of features, the model. Without one, all of it on the CPU. */
 async function main(): Promise<void> {
   const { graph, features } = makeGraph();
   const gpu = await findDevice();
-  const sampler =
-    gpu === null
-      ? new NeighborSampler(graph, { fanouts, seed: 1 })
-      : new GPUSampler(gpu, graph, { sizes: fanouts, seed: 1 });
-  say(
-    gpu === null ? 'Sampling on the CPU.' : `Sampling on ${gpu.info.description || gpu.info.architecture}.`,
+  say(`Training on ${gpu === null ? 'the CPU' : gpu.info.description || gpu.info.architecture}.`);
+  const sampler = gpu === null ? new HostSampler(graph, rules) : new GPUSampler(gpu, graph, rules);
+  const table = await new CGPUFeature(graph, gpu, '16K', { fanouts: rules.sizes, seeds }).fromCpuTensor(
+    features,
   );
-
-  const model = new GraphSAGE([numFeatures, 32, numClasses]);
+  const tensors = gpu === null ? undefined : await enableWebGpu(gpu);
+  const model = new GraphSAGE([numFeatures, 32, numClasses]).to(tensors ?? 'cpu');
   const optimizer = new Adam(model.parameters(), { lr: 0.01 });
-  const isTraining = (v: number): boolean => v % 8 < numClasses;
-  const nodes = Int32Array.from(labels.keys());
-  const seeds = nodes.filter(isTraining);
-  const forward = ({ blocks, nodeIds }: Batch): Tensor =>
-    model.forward(blocks, gatherRows(features, nodeIds));
 
-  for (let epoch = 1; epoch <= 20; epoch++) {
-    let total = 0;
+  for (let epoch = 1; epoch <= 10; epoch++) {
+    const losses: Tensor[] = [];
     for (let start = 0; start < seeds.length; start += 100) {
       const own = seeds.subarray(start, start + 100);
-      const batch = await sampler.sampleAsync(own, { epoch, step: start });
-      total += scope(() => {
-        optimizer.zeroGrad();
-        const loss = crossEntropy(
-          forward(batch),
-          own.map((v) => labels[v]),
-        );
-        loss.backward();
-        optimizer.step();
-        return loss.item() * own.length;
-      });
+      const { blocks, nodeIds } = await sampler.sampleAsync(own, { epoch, step: start });
+      const rows = await table.get(nodeIds);
+      const targets = own.map((v) => labels[v]);
+      losses.push(
+        scope(() => trainStep(optimizer, () => model.forward(blocks, rows.toTensor(tensors)), targets)),
+      );
+      rows.release();
     }
-    if (epoch % 5 === 0) say(`epoch ${epoch}: loss ${(total / seeds.length).toFixed(4)}`);
+    const means = await Promise.all(losses.map(async (loss) => (await loss.data())[0]));
+    if (epoch % 2 === 0)
+      say(`epoch ${epoch}: loss ${(means.reduce((a, b) => a + b) / means.length).toFixed(4)}`);
+    for (const loss of losses) loss.dispose();
   }
 
-  const guesses = noGrad(() => model.forward(graph, features))
-    .argmax()
-    .dataSync();
+  await model.cpu();
+  report(noGrad(() => model.forward(graph, features)));
+  table.release();
+  sampler.release();
+  gpu?.destroy();
+}
+
+function trainStep(optimizer: Adam, forward: () => Tensor, targets: Int32Array): Tensor {
+  optimizer.zeroGrad();
+  const loss = crossEntropy(forward(), targets);
+  loss.backward();
+  optimizer.step();
+  return loss.detach();
+}
+
+function report(scores: Tensor): void {
+  const guesses = scores.argmax().dataSync();
   const unseen = nodes.filter((v) => !isTraining(v));
   const right = unseen.filter((v) => guesses[v] === labels[v]).length;
   say(`accuracy on ${unseen.length} nodes not seen: ${((100 * right) / unseen.length).toFixed(1)} %`);
-  if (sampler instanceof GPUSampler) sampler.release();
-  gpu?.destroy();
 }
 
 main().catch((error) => say(String(error)));

@@ -42,7 +42,7 @@ it('examples/browser trains in the page and says how well', async () => {
   try {
     const log = async () => String(await page.evaluate('document.querySelector("#log").textContent'));
     await expect.poll(log, { timeout: 50_000, interval: 200 }).toContain('accuracy');
-    expect(await log()).toMatch(/^Sampling on (?!the CPU)/);
+    expect(await log()).toMatch(/^Training on (?!the CPU)/);
     expect(Number((await log()).match(/not seen: ([\d.]+) %/)?.[1])).toBeGreaterThan(90);
   } finally {
     await page.close();

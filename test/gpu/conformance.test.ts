@@ -15,3 +15,8 @@ it.each(allCases.map((one) => [`${one.group}: ${one.name}`, one] as const))('%s'
   // Whatever a case does, it leaves nothing on the device.
   expect(gpu.stats()).toMatchObject({ liveBuffers, liveBytes });
 });
+
+it('every group that runs in Node and in the browser has cases', () => {
+  const groups = new Set(allCases.map(({ group }) => group));
+  expect([...'ABCDEFGHIJ'].filter((letter) => !groups.has(letter))).toEqual([]);
+});

@@ -2,9 +2,11 @@
  * Rows of a feature table as one matrix, on a device or, where there is none, in host memory. Whoever asked for it releases it.
  */
 import { TensorView } from '../../interop/index.js';
-import { StateError } from '../../util/errors.js';
+import { fromTypedArray, type Tensor } from '../../tensor/index.js';
+import { DeviceError, DTypeError, expected, StateError } from '../../util/errors.js';
 import type { GpuBuffer } from '../device/gpu-buffer.js';
 import type { GpuDevice } from '../device/gpu-device.js';
+import type { WebGpuTensorDevice } from '../tensor/tensor-device.js';
 import { type FeatureArray, type FeatureType, featureArray } from './cold-rows.js';
 
 export class FeatureBlock implements Disposable {
@@ -56,6 +58,26 @@ export class FeatureBlock implements Disposable {
     if (this.device === null) return this.#memory as FeatureArray;
     const bytes = await this.device.read(this.#memory as GpuBuffer, this.byteLength);
     return featureArray(this.dtype, this.shape[0] * this.shape[1], bytes);
+  }
+
+  /**
+   * The same rows as a tensor, which outlives the block: on the device for `enableWebGpu(device)`, whose result is passed
+   * here, else in host memory, which takes `toHost` for rows that are on a device. f32 only.
+   */
+  toTensor(tensors?: WebGpuTensorDevice): Tensor {
+    this.#check();
+    const { device, dtype, shape } = this;
+    if (dtype !== 'f32') throw new DTypeError(expected('toTensor', 'rows of f32', 'dtype', dtype));
+    if (device === null) {
+      const rows = fromTypedArray(this.#memory as Float32Array, shape);
+      return tensors === undefined ? rows : rows.to(tensors);
+    }
+    if (tensors?.gpu !== device)
+      throw new DeviceError(
+        'toTensor: expected the result of enableWebGpu for the device of these rows. Pass it, or read them with `await toHost()`.',
+        { reason: 'mixed' },
+      );
+    return tensors.tensorOf(this.#memory as GpuBuffer, shape);
   }
 
   /** Gives the memory back. Repeating it does nothing. */

@@ -11,10 +11,12 @@ import {
   type DeviceArray,
   type DType,
   registerDevice,
+  Tensor,
   type TensorDevice,
   unregisterDevice,
 } from '../../tensor/index.js';
 import { DTypeError, expected } from '../../util/errors.js';
+import type { GpuBuffer } from '../device/gpu-buffer.js';
 import type { GpuDevice } from '../device/gpu-device.js';
 import { type OpenGpuOptions, openGpuDevice } from '../device/open-device.js';
 import { Compute, toWords } from './compute.js';
@@ -60,6 +62,14 @@ export class WebGpuTensorDevice implements TensorDevice {
     const { buffer, offset } = onGpu(array);
     this.gpu.flush();
     return { buffer: buffer.raw, gpuDevice: this.gpu.raw, byteOffset: offset * 4 };
+  }
+
+  /** A tensor with a copy of f32 elements that are on this device already. */
+  tensorOf(buffer: GpuBuffer, shape: readonly number[]): Tensor {
+    const tensor = Tensor.allocate('f32', shape, this);
+    const { buffer: target, offset } = onGpu(tensor.array);
+    this.gpu.copy(buffer, 0, target, offset * 4, tensor.size * 4);
+    return tensor;
   }
 
   /** Ends the use for tensors; the device itself stays open. */
