@@ -32,6 +32,7 @@ describe('headless Chromium', () => {
     async (_, index) => {
       expect(await page.evaluate(`skeinPage.run(${index})`)).toBeNull();
     },
+    60_000,
   );
 });
 
@@ -41,10 +42,10 @@ it('examples/browser trains in the page and says how well', async () => {
   const page = await openPage({ html, script: code });
   try {
     const log = async () => String(await page.evaluate('document.querySelector("#log").textContent'));
-    await expect.poll(log, { timeout: 50_000, interval: 200 }).toContain('accuracy');
+    await expect.poll(log, { timeout: 110_000, interval: 200 }).toContain('accuracy');
     expect(await log()).toMatch(/^Training on (?!the CPU)/);
     expect(Number((await log()).match(/not seen: ([\d.]+) %/)?.[1])).toBeGreaterThan(90);
   } finally {
     await page.close();
   }
-}, 60_000);
+}, 120_000);

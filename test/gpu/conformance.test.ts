@@ -9,12 +9,16 @@ beforeAll(async () => {
 });
 afterAll(() => gpu?.destroy());
 
-it.each(allCases.map((one) => [`${one.group}: ${one.name}`, one] as const))('%s', async (_, one) => {
-  const { liveBuffers, liveBytes } = gpu.stats();
-  await one.run(gpu);
-  // Whatever a case does, it leaves nothing on the device.
-  expect(gpu.stats()).toMatchObject({ liveBuffers, liveBytes });
-});
+it.each(allCases.map((one) => [`${one.group}: ${one.name}`, one] as const))(
+  '%s',
+  async (_, one) => {
+    const { liveBuffers, liveBytes } = gpu.stats();
+    await one.run(gpu);
+    // Whatever a case does, it leaves nothing on the device.
+    expect(gpu.stats()).toMatchObject({ liveBuffers, liveBytes });
+  },
+  60_000,
+);
 
 it('every group that runs in Node and in the browser has cases', () => {
   const groups = new Set(allCases.map(({ group }) => group));
