@@ -71,7 +71,7 @@ function edgeRows(messages: Messages, layer: GATConv | GATv2Conv): Value | null 
 
 /** Means of edge rows [E, C] by destination. */
 function meanOf(g: OnnxGraph, messages: Messages, rows: Value): Value {
-  return g.node('Div', [messages.sum(rows, 2), g.node('Max', [messages.counts(), g.scalar(1)])]);
+  return g.node('Div', [messages.sum(rows), g.node('Max', [messages.counts(), g.scalar(1)])]);
 }
 
 function leakySum(g: OnnxGraph, slope: number, a: Value, b: Value, c: Value | null): Value {

@@ -104,7 +104,7 @@ function sage(context: ConvContext, layer: SAGEConv, x: Value): Value {
 }
 
 function meanWithSelf({ g, messages }: ConvContext, x: Value): Value {
-  const total = messages.sum(messages.fromSrc(x), 2, messages.dstRows(x));
+  const total = messages.sum(messages.fromSrc(x), messages.dstRows(x));
   return g.node('Div', [total, g.node('Add', [messages.counts(), g.scalar(1)])]);
 }
 
@@ -122,5 +122,5 @@ function gin({ g, messages }: ConvContext, layer: GINConv, x: Value): Value {
   const eps = layer.eps instanceof Tensor ? Number(layer.eps.dataSync()[0]) : layer.eps;
   const own = messages.dstRows(x);
   const start = eps === 0 ? own : g.node('Mul', [own, g.scalar(1 + eps)]);
-  return translateLayer(g, layer.nn, messages.sum(messages.fromSrc(x), 2, start));
+  return translateLayer(g, layer.nn, messages.sum(messages.fromSrc(x), start));
 }
