@@ -5,7 +5,9 @@
  * depend on which others are computed with it.
  */
 import { type Graph, inBlock } from '../graph/index.js';
-import { noGrad, scope, Tensor, unscoped, zeros } from '../tensor/index.js';
+import { onDevice } from '../tensor/device.js';
+import { noGrad, scope, Tensor, unscoped } from '../tensor/index.js';
+import { copyInto } from '../tensor/ops/common.js';
 import { gatherRows } from '../tensor/ops/rows.js';
 import { checkInteger } from '../util/errors.js';
 import type { Features } from './input.js';
@@ -70,13 +72,17 @@ function layerOfAll(
         Int32Array.from({ length: end - start }, (_, k) => start + k),
       );
       const y = model.forwardLayer(i, block, rowsOf(x, block.srcIds as Int32Array), edgeData);
-      const width = y.shape[1];
-      const { dtype } = y;
-      all ??= unscoped(() => zeros([graph.numNodes, width], { dtype }));
-      all.floats.set(y.dataSync() as Float32Array, start * width);
+      all ??= unscoped(() => Tensor.allocate(y.dtype, [graph.numNodes, y.shape[1]], y.device));
+      placeRows(y, all, start);
     });
   }
   return all as unknown as Tensor;
+}
+
+/** Copies rows to those from `start` on, on whatever device both are. */
+function placeRows(rows: Tensor, all: Tensor, start: number): void {
+  const { strides } = all;
+  onDevice(all.device, () => copyInto(rows, all, strides, start * strides[0]));
 }
 
 function rowsOf(x: Features | null, ids: Int32Array): Features | null {
