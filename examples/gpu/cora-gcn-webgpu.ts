@@ -16,7 +16,9 @@ const scaled = normalizeFeatures(data.features);
 
 const device = await enableWebGpu();
 const { gpu } = device;
-console.error(`${gpu.info.description}${gpu.isSoftware ? ' (software: right, but slower than the CPU)' : ''}`);
+console.error(
+  `${gpu.info.description}${gpu.isSoftware ? ' (software: right, but slower than the CPU)' : ''}`,
+);
 
 manualSeed(run.seed);
 const model = new gnn.GCN([scaled.shape[1], 16, data.numClasses], { dropout: 0.5 }).to('webgpu');
@@ -25,7 +27,7 @@ const features = scaled instanceof Tensor ? scaled.to('webgpu') : scaled;
 const [first, second] = model.layers;
 const optimizer = new nn.Adam(
   [{ params: first.parameters(), weightDecay: 5e-4 }, { params: second.parameters() }],
-  { lr: 0.02 },
+  { lr: 0.05 },
 );
 const mask = Uint8Array.from(labels, () => 0);
 for (const node of splits.train) mask[node] = 1;
@@ -46,7 +48,7 @@ async function accuracy(nodes: Int32Array): Promise<number> {
 }
 
 const start = performance.now();
-const epochs = 60;
+const epochs = 20;
 for (let epoch = 1; epoch <= epochs; epoch++) {
   // A scope gives the memory of a step back at its end.
   const loss = scope(() => {

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const bounds = { cora: 0.75, generated: 0.9 };
+const bounds = { cora: 0.72, generated: 0.9 };
 
 test('examples/gpu/cora-gcn-webgpu trains', () => {
   const args = [join(root, 'scripts/example.mjs'), 'gpu/cora-gcn-webgpu', '--json'];

@@ -3,39 +3,17 @@
  * its own. Formulas are those of `native/reference/graph-softmax.ts`.
  */
 import type { Kernels, Offsets } from '../../../native/index.js';
-import { grid } from '../../device/program.js';
 import type { Argument, Compute } from '../compute.js';
 import type { GpuArray } from '../gpu-array.js';
 import { tensorProgram } from '../tensor-program.js';
 import { sumRows } from './graph-spmm.js';
-import { hasLongRows, offsetsOn, rowOfEntry, teamColumns, teamMain, teamSize } from './sparse-rows.js';
-
-const statsArrays = ['read f32 scores', 'read i32 offsets', 'write f32 stats', 'write f32 lse'];
-const statsParams = ['n u32', 'rows u32', 'heads u32', 'wants_lse u32'];
+import { cutRows, offsetsOn, rowOfEntry } from './sparse-rows.js';
 
 /** stats[r, h] = (top, Σ exp(score − top)); lse = top + log of the sum, 0 for an empty row. */
-const statsHelpers = /* wgsl */ `
+const finishStats = /* wgsl */ `
 const lowest = -3.4028234e38;
 
-// The largest score and the sum of entries first, first + step, …
-fn statsOf(first: u32, end: u32, step: u32, h: u32) -> vec2<f32> {
-  var top = lowest;
-  for (var e = first; e < end; e += step) {
-    let s = scores[p.scores_at + e * p.heads + h];
-    if (s > top) { top = s; }
-  }
-  var total = 0.0;
-  for (var e = first; e < end; e += step) { total += exp(scores[p.scores_at + e * p.heads + h] - top); }
-  return vec2<f32>(top, total);
-}
-
-fn joined(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
-  let top = max(a.x, b.x);
-  return vec2<f32>(top, a.y * exp(a.x - top) + b.y * exp(b.x - top));
-}
-
-fn finish(r: u32, h: u32, result: vec2<f32>, isEmpty: bool) {
-  let i = r * p.heads + h;
+fn finish(i: u32, result: vec2<f32>, isEmpty: bool) {
   stats[p.stats_at + 2u * i] = result.x;
   stats[p.stats_at + 2u * i + 1u] = result.y;
   if (p.wants_lse == 0u) { return; }
@@ -45,44 +23,41 @@ fn finish(r: u32, h: u32, result: vec2<f32>, isEmpty: bool) {
 
 const rowStats = tensorProgram({
   name: 'edgeSoftmaxStats',
-  arrays: statsArrays,
-  params: statsParams,
-  helpers: statsHelpers,
+  arrays: ['read f32 scores', 'read i32 offsets', 'write f32 stats', 'write f32 lse'],
+  params: ['n u32', 'heads u32', 'wants_lse u32'],
+  helpers: finishStats,
   body: /* wgsl */ `
-  let r = i / p.heads;
-  let h = i % p.heads;
-  let begin = u32(offsets[p.offsets_at + r]);
-  let end = u32(offsets[p.offsets_at + r + 1u]);
-  finish(r, h, statsOf(begin, end, 1u, h), begin == end);`,
+  let begin = u32(offsets[p.offsets_at + i / p.heads]);
+  let end = u32(offsets[p.offsets_at + i / p.heads + 1u]);
+  let column = p.scores_at + i % p.heads;
+  var top = lowest;
+  for (var e = begin; e < end; e++) {
+    let score = scores[column + e * p.heads];
+    if (score > top) { top = score; }
+  }
+  var total = 0.0;
+  for (var e = begin; e < end; e++) { total += exp(scores[column + e * p.heads] - top); }
+  finish(i, vec2<f32>(top, total), begin == end);`,
 });
 
-const rowStatsTeam = tensorProgram({
-  name: 'edgeSoftmaxStatsTeam',
-  arrays: statsArrays,
-  params: [...statsParams, 'columns u32', 'tiles u32'],
-  workgroup: teamSize,
-  helpers: /* wgsl */ `
-${statsHelpers}
-var<workgroup> parts: array<vec2<f32>, ${teamSize}>;
-
-fn team(g: u32, lane: u32) {
-  if (g >= p.rows * p.tiles) { return; }
-  let r = g / p.tiles;
-  let h = (g % p.tiles) * p.columns + lane % p.columns;
-  let share = lane / p.columns;
-  let shares = ${teamSize}u / p.columns;
-  let begin = u32(offsets[p.offsets_at + r]);
-  let end = u32(offsets[p.offsets_at + r + 1u]);
-  if (h < p.heads) { parts[lane] = statsOf(begin + share, end, shares, h); }
-  workgroupBarrier();
-  for (var half = shares / 2u; half > 0u; half /= 2u) {
-    if (share < half) { parts[lane] = joined(parts[lane], parts[lane + half * p.columns]); }
-    workgroupBarrier();
+/** Those of pieces of rows become those of rows. */
+const joinStats = tensorProgram({
+  name: 'edgeSoftmaxStatsJoin',
+  arrays: ['read f32 parts', 'read i32 bounds', 'write f32 stats', 'write f32 lse'],
+  params: ['n u32', 'heads u32', 'wants_lse u32'],
+  helpers: finishStats,
+  body: /* wgsl */ `
+  let begin = u32(bounds[p.bounds_at + i / p.heads]);
+  let end = u32(bounds[p.bounds_at + i / p.heads + 1u]);
+  var top = lowest;
+  var total = 0.0;
+  for (var k = begin; k < end; k++) {
+    let at = p.parts_at + 2u * (k * p.heads + i % p.heads);
+    let before = top;
+    top = max(top, parts[at]);
+    total = total * exp(before - top) + parts[at + 1u] * exp(parts[at] - top);
   }
-  if (share == 0u && h < p.heads) { finish(r, h, parts[lane], begin == end); }
-}
-`,
-  main: teamMain,
+  finish(i, vec2<f32>(top, total), begin == end);`,
 });
 
 const softmaxEntries = tensorProgram({
@@ -114,18 +89,18 @@ export function softmaxStats(
   rows: number,
   heads: number,
 ): GpuArray {
-  const stats = c.allocate('f32', 2 * rows * heads, 'softmax');
-  const arrays = [scores, offsetsOn(c, offsets), stats, lse];
-  const params = [rows * heads, rows, heads, lse !== null];
-  if (!hasLongRows(offsets)) {
-    c.launch(rowStats, arrays, params, rows * heads);
+  const n = rows * heads;
+  const stats = c.allocate('f32', 2 * n, 'softmax');
+  const cut = cutRows(offsets);
+  if (cut === null) {
+    c.launch(rowStats, [scores, offsetsOn(c, offsets), stats, lse], [n, heads, lse !== null], n);
     return stats;
   }
-  const columns = teamColumns(heads);
-  const tiles = Math.ceil(heads / columns);
-  c.launch(rowStatsTeam, arrays, [...params, columns, tiles], {
-    groups: grid(rows * tiles * teamSize, teamSize),
-  });
+  const count = (cut.pieces.length - 1) * heads;
+  const parts = c.allocate('f32', 2 * count, 'softmax');
+  c.launch(rowStats, [scores, c.structure(cut.pieces), parts, null], [count, heads, false], count);
+  c.launch(joinStats, [parts, c.structure(cut.bounds), stats, lse], [n, heads, lse !== null], n);
+  parts.release();
   return stats;
 }
 

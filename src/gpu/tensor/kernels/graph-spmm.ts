@@ -1,10 +1,9 @@
 /** Products with a sparse structure. Formulas are those of `native/reference/graph-spmm.ts`. */
 import { type Kernels, type Offsets, reduceCode } from '../../../native/index.js';
-import { grid } from '../../device/program.js';
 import type { Argument, Compute } from '../compute.js';
 import { tensorProgram } from '../tensor-program.js';
 import { specialValues } from './elementwise.js';
-import { hasLongRows, offsetsOn, rowOfEntry, teamColumns, teamMain, teamSize } from './sparse-rows.js';
+import { cutRows, offsetsOn, rowOfEntry } from './sparse-rows.js';
 
 const flag = { xScale: 1, weight: 2, slots: 4, yScale: 8, self: 16, mean: 32, accumulate: 64, entries: 128 };
 
@@ -18,17 +17,16 @@ const sumArrays = [
   'read i32 slots',
   'write f32 y',
 ];
-const sumParams = ['n u32', 'rows u32', 'x_rows u32', 'width u32', 'w_cols u32', 'own i32', 'flags u32'];
+const sumParams = ['n u32', 'x_rows u32', 'width u32', 'w_cols u32', 'own i32', 'flags u32'];
+
+const hasFlag = 'fn has(flag: u32) -> bool { return (p.flags & flag) != 0u; }';
 
 /** `entries` says that entry e takes row e of x, so that there are no indices. */
-const sumHelpers = /* wgsl */ `
-fn has(flag: u32) -> bool { return (p.flags & flag) != 0u; }
-
-// Entries e, e + step, … of a row, for one feature.
-fn partOfRow(first: u32, end: u32, step: u32, f: u32) -> f32 {
+const sumOfEntries = /* wgsl */ `
+fn sumOf(first: u32, end: u32, f: u32) -> f32 {
   let g = f / (p.width / p.w_cols);
   var total = 0.0;
-  for (var e = first; e < end; e += step) {
+  for (var e = first; e < end; e++) {
     var u = e;
     if (!has(${flag.entries}u)) { u = u32(indices[p.indices_at + e]); }
     var factor = 1.0;
@@ -42,7 +40,9 @@ fn partOfRow(first: u32, end: u32, step: u32, f: u32) -> f32 {
   }
   return total;
 }
+`;
 
+const finishRow = /* wgsl */ `
 // A node's own row, where it counts: its value and 1, or zeros.
 fn ownRow(r: u32, f: u32) -> vec2<f32> {
   let u = i32(r) + p.own;
@@ -66,47 +66,39 @@ const spmmSum = tensorProgram({
   name: 'spmmSum',
   arrays: sumArrays,
   params: sumParams,
-  helpers: sumHelpers,
+  helpers: `${hasFlag}${sumOfEntries}${finishRow}`,
   body: /* wgsl */ `
   let r = i / p.width;
   let f = i % p.width;
   let begin = u32(offsets[p.offsets_at + r]);
   let end = u32(offsets[p.offsets_at + r + 1u]);
   let own = ownRow(r, f);
-  finish(r, f, own.x + partOfRow(begin, end, 1u, f), own.y + f32(end - begin));`,
+  finish(r, f, own.x + sumOf(begin, end, f), own.y + f32(end - begin));`,
 });
 
-/** A workgroup for `columns` features of a row: its invocations share the entries. */
-const spmmSumTeam = tensorProgram({
-  name: 'spmmSumTeam',
-  arrays: sumArrays,
-  params: [...sumParams, 'columns u32', 'tiles u32'],
-  workgroup: teamSize,
-  helpers: /* wgsl */ `
-${sumHelpers}
-var<workgroup> parts: array<f32, ${teamSize}>;
-
-fn team(g: u32, lane: u32) {
-  if (g >= p.rows * p.tiles) { return; }
-  let r = g / p.tiles;
-  let f = (g % p.tiles) * p.columns + lane % p.columns;
-  let share = lane / p.columns;
-  let shares = ${teamSize}u / p.columns;
-  let begin = u32(offsets[p.offsets_at + r]);
-  let end = u32(offsets[p.offsets_at + r + 1u]);
-  if (f < p.width) { parts[lane] = partOfRow(begin + share, end, shares, f); }
-  workgroupBarrier();
-  for (var half = shares / 2u; half > 0u; half /= 2u) {
-    if (share < half) { parts[lane] += parts[lane + half * p.columns]; }
-    workgroupBarrier();
-  }
-  if (share == 0u && f < p.width) {
-    let own = ownRow(r, f);
-    finish(r, f, own.x + parts[lane], own.y + f32(end - begin));
-  }
-}
-`,
-  main: teamMain,
+/** The sums of pieces of rows become those of rows. */
+const spmmJoin = tensorProgram({
+  name: 'spmmJoin',
+  arrays: [
+    'read f32 x',
+    'read f32 xScale',
+    'read f32 yScale',
+    'read i32 offsets',
+    'read i32 bounds',
+    'read f32 sums',
+    'write f32 y',
+  ],
+  params: sumParams,
+  helpers: `${hasFlag}${finishRow}`,
+  body: /* wgsl */ `
+  let r = i / p.width;
+  let f = i % p.width;
+  let own = ownRow(r, f);
+  var total = own.x;
+  let end = u32(bounds[p.bounds_at + r + 1u]);
+  for (var k = u32(bounds[p.bounds_at + r]); k < end; k++) { total += sums[p.sums_at + k * p.width + f]; }
+  let entries = offsets[p.offsets_at + r + 1u] - offsets[p.offsets_at + r];
+  finish(r, f, total, own.y + f32(entries));`,
 });
 
 const spmmExtreme = tensorProgram({
@@ -121,7 +113,7 @@ const spmmExtreme = tensorProgram({
     'write i32 won',
   ],
   params: ['n u32', 'width u32', 'w_cols u32', 'flags u32', 'sign f32', 'wants_won u32'],
-  helpers: `${specialValues}\nfn has(flag: u32) -> bool { return (p.flags & flag) != 0u; }`,
+  helpers: `${specialValues}${hasFlag}`,
   body: /* wgsl */ `
   let r = i / p.width;
   let f = i % p.width;
@@ -221,40 +213,45 @@ interface SumArguments {
   readonly accumulate?: boolean;
 }
 
-/** Σ of a row's entries, by one invocation for each feature or by a workgroup. */
+/** Σ of a row's entries; long rows in pieces. */
 export function sumRows(c: Compute, a: SumArguments): void {
-  const { width, wCols, offsets } = a;
+  const { width, offsets } = a;
   const rows = offsets.length - 1;
   if (rows === 0 || width === 0) return;
-  const self = a.self ?? null;
-  const kept = [a.w, a.xScale, a.yScale].map((factors) => lasting(c, factors));
-  const flags =
+  const [w, xScale, yScale] = [a.w, a.xScale, a.yScale].map((factors) => lasting(c, factors));
+  const ofEntries =
     (a.xScale ? flag.xScale : 0) |
     (a.w ? flag.weight : 0) |
     (a.slots ? flag.slots : 0) |
-    (a.yScale ? flag.yScale : 0) |
-    (self !== null ? flag.self : 0) |
-    (a.mean ? flag.mean : 0) |
-    (a.accumulate ? flag.accumulate : 0) |
     (a.indices === null ? flag.entries : 0);
-  const arrays = [
-    a.x,
-    ...kept,
-    offsetsOn(c, offsets),
-    a.indices && c.structure(a.indices),
-    a.slots && c.structure(a.slots),
-    a.y,
+  const flags =
+    ofEntries |
+    (a.yScale ? flag.yScale : 0) |
+    ((a.self ?? null) !== null ? flag.self : 0) |
+    (a.mean ? flag.mean : 0) |
+    (a.accumulate ? flag.accumulate : 0);
+  const bounds = offsetsOn(c, offsets);
+  const places = [a.indices && c.structure(a.indices), a.slots && c.structure(a.slots)];
+  const params = (count: number, bits: number): number[] => [
+    count * width,
+    a.xRows,
+    width,
+    a.wCols,
+    a.self ?? 0,
+    bits,
   ];
-  const params = [rows * width, rows, a.xRows, width, wCols, self ?? 0, flags];
-  if (!hasLongRows(offsets)) {
-    c.launch(spmmSum, arrays, params, rows * width);
+  const cut = cutRows(offsets);
+  if (cut === null) {
+    c.launch(spmmSum, [a.x, w, xScale, yScale, bounds, ...places, a.y], params(rows, flags), rows * width);
     return;
   }
-  const columns = teamColumns(width);
-  const tiles = Math.ceil(width / columns);
-  c.launch(spmmSumTeam, arrays, [...params, columns, tiles], {
-    groups: grid(rows * tiles * teamSize, teamSize),
-  });
+  const count = cut.pieces.length - 1;
+  const sums = c.allocate('f32', count * width, 'sums');
+  const pieces = c.structure(cut.pieces);
+  c.launch(spmmSum, [a.x, w, xScale, null, pieces, ...places, sums], params(count, ofEntries), count * width);
+  const joined = [a.x, xScale, yScale, bounds, c.structure(cut.bounds), sums, a.y];
+  c.launch(spmmJoin, joined, params(rows, flags), rows * width);
+  sums.release();
 }
 
 /** Factors of the host belong to a graph and stay on the device with its structure. */

@@ -1,58 +1,61 @@
 /**
  * What the kernels over a sparse structure share: its arrays on the device, and which rows are long.
  *
- * Rows are reduced without atomics, in an order that depends on the structure alone, so results are the same each time.
- * Where no row is long, one invocation walks a row for one feature; otherwise a workgroup shares each row, and its parts are
- * added in a fixed order.
+ * Rows are reduced without atomics, in an order that depends on the structure alone, so results are the same each time. One
+ * invocation walks a row for one feature. Long rows are cut into pieces that are reduced on their own and then joined in
+ * order, so that a hub is no single invocation's work.
  */
 import type { Offsets } from '../../../native/index.js';
 import { DeviceError } from '../../../util/errors.js';
 import type { Compute } from '../compute.js';
 import type { GpuArray } from '../gpu-array.js';
-
-/** Invocations of a workgroup that shares a row. */
-export const teamSize = 256;
+import { piecesOf } from './rows-by-destination.js';
 
 /** Entries beyond which one invocation should not walk a row alone. */
 const longRow = 512;
 
-const longest = new WeakMap<Offsets, number>();
+/** Rows in pieces: piece k has the entries pieces[k] … pieces[k+1]−1, row r the pieces bounds[r] … bounds[r+1]−1. */
+export interface CutRows {
+  readonly pieces: Int32Array;
+  readonly bounds: Int32Array;
+}
 
-/** Whether rows are shared by a workgroup. */
-export function hasLongRows(offsets: Offsets): boolean {
-  let most = longest.get(offsets);
-  if (most === undefined) {
-    most = 0;
-    for (let r = 1; r < offsets.length; r++) most = Math.max(most, offsets[r] - offsets[r - 1]);
-    longest.set(offsets, most);
+const cuts = new WeakMap<Offsets, CutRows | null>();
+
+/** The pieces of rows of which some are long; null where none is. */
+export function cutRows(offsets: Offsets): CutRows | null {
+  let cut = cuts.get(offsets);
+  if (cut === undefined) {
+    let longest = 0;
+    for (let r = 1; r < offsets.length; r++) longest = Math.max(longest, offsets[r] - offsets[r - 1]);
+    cut = longest > longRow ? piecesOf(narrow(offsets), offsets.length - 1) : null;
+    cuts.set(offsets, cut);
   }
-  return most > longRow;
+  return cut;
 }
 
 const narrowed = new WeakMap<Offsets, Int32Array>();
 
-/** Row boundaries on the device, which counts entries with 32 bits. */
+/** Row boundaries on the device. */
 export function offsetsOn(c: Compute, offsets: Offsets): GpuArray {
-  if (offsets instanceof Int32Array) return c.structure(offsets);
-  let narrow = narrowed.get(offsets);
-  if (narrow === undefined) {
+  return c.structure(narrow(offsets));
+}
+
+/** Row boundaries with 32 bits, as the device counts entries. */
+function narrow(offsets: Offsets): Int32Array {
+  if (offsets instanceof Int32Array) return offsets;
+  let small = narrowed.get(offsets);
+  if (small === undefined) {
     const entries = offsets[offsets.length - 1];
     if (entries >= 2 ** 31)
       throw new DeviceError(
         `webgpu: expected fewer than 2^31 edges, got ${entries}. Train on sampled blocks, or on the CPU.`,
         { reason: 'memory' },
       );
-    narrow = Int32Array.from(offsets);
-    narrowed.set(offsets, narrow);
+    small = Int32Array.from(offsets);
+    narrowed.set(offsets, small);
   }
-  return c.structure(narrow);
-}
-
-/** Features that a workgroup computes side by side; the rest of it shares the entries. */
-export function teamColumns(width: number): number {
-  let columns = 1;
-  while (columns < width && columns < 64) columns *= 2;
-  return columns;
+  return small;
 }
 
 /** WGSL: the row of an entry, for an `offsets` array of p.rows + 1. */
@@ -65,17 +68,5 @@ fn rowOf(entry: u32) -> u32 {
     if (u32(offsets[p.offsets_at + middle]) <= entry) { low = middle; } else { high = middle; }
   }
   return low;
-}
-`;
-
-/** WGSL: a main function in which workgroup g is `team(g, lane)`. */
-export const teamMain = /* wgsl */ `
-@compute @workgroup_size(${teamSize})
-fn main(
-  @builtin(workgroup_id) id: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  team(id.y * groups.x + id.x, lane);
 }
 `;
