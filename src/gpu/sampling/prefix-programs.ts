@@ -7,20 +7,35 @@
 import { bindings, defineProgram } from '../device/program.js';
 import { edgeState, groupSize, hopParamsWgsl, hopParamWords, hopStateWgsl, tileSize } from './hop-wgsl.js';
 
-/** `tileScan(local, value)`: the sum of the values of lower invocations of the workgroup; `tileTotal` is that of all. */
+/**
+ * `tileScan(local, value)`: the sum of the values of lower invocations of the workgroup; afterwards `tileTotal()` is that of
+ * all. Sixteen invocations add up sixteen values each, which takes two barriers instead of two per doubling. Every
+ * sixteenth place of `tileSums` stays free, so that these sixteen do not meet in one bank of memory.
+ */
 const tileScanWgsl = /* wgsl */ `
-var<workgroup> tileSums: array<u32, ${groupSize}>;
+var<workgroup> tileSums: array<u32, ${groupSize + groupSize / 16}>;
+var<workgroup> partSums: array<u32, 16>;
 fn tileScan(local: u32, value: u32) -> u32 {
-  tileSums[local] = value;
+  tileSums[local + (local >> 4u)] = value;
   workgroupBarrier();
-  for (var step = 1u; step < ${groupSize}u; step *= 2u) {
-    var lower = 0u;
-    if (local >= step) { lower = tileSums[local - step]; }
-    workgroupBarrier();
-    tileSums[local] += lower;
-    workgroupBarrier();
+  if (local < 16u) {
+    var sum = 0u;
+    for (var i = 17u * local; i < 17u * local + 16u; i++) {
+      let here = tileSums[i];
+      tileSums[i] = sum;
+      sum += here;
+    }
+    partSums[local] = sum;
   }
-  return tileSums[local] - value;
+  workgroupBarrier();
+  var before = tileSums[local + (local >> 4u)];
+  for (var part = 0u; part < (local >> 4u); part++) { before += partSums[part]; }
+  return before;
+}
+fn tileTotal() -> u32 {
+  var total = 0u;
+  for (var part = 0u; part < 16u; part++) { total += partSums[part]; }
+  return total;
 }
 `;
 
@@ -44,10 +59,8 @@ const fourValues = /* wgsl */ `
 const tileSum = /* wgsl */ `
 ${tileHead}
 ${fourValues}
-  let before = tileScan(local, values.x + values.y + values.z + values.w);
-  if (local == ${groupSize - 1}u && tile < arrayLength(&tiles)) {
-    tiles[tile] = before + values.x + values.y + values.z + values.w;
-  }
+  _ = tileScan(local, values.x + values.y + values.z + values.w);
+  if (local == 0u && tile < arrayLength(&tiles)) { tiles[tile] = tileTotal(); }
 }`;
 
 /** Edges that a row takes. */
@@ -116,7 +129,7 @@ ${hopParamsWgsl}
 ${bindings(true, ['write array<u32> tiles', 'write array<u32> state', 'write array<u32> grid'])}
 ${hopStateWgsl}
 ${tileScanWgsl}
-var<workgroup> running: u32;
+var<workgroup> tileCount: u32;
 fn writeGrid(at: u32, items: u32, size: u32) {
   let needed = max(1u, (items + size - 1u) / size);
   let rows = (needed + p.count - 1u) / p.count;
@@ -129,18 +142,17 @@ fn main(@builtin(local_invocation_index) local: u32) {
   if (local == 0u) {
     var items = rowEnd() - rowBegin();
     if (p.first == 1u) { items = edgeEnd() - edgeBegin(); }
-    tileSums[0] = (items + ${tileSize - 1}u) / ${tileSize}u;
-    running = 0u;
+    tileCount = (items + ${tileSize - 1}u) / ${tileSize}u;
   }
-  let count = workgroupUniformLoad(&tileSums[0]);
+  let count = workgroupUniformLoad(&tileCount);
+  var running = 0u;
   for (var start = 0u; start < count; start += ${groupSize}u) {
     let at = start + local;
     var value = 0u;
     if (at < count) { value = tiles[at]; }
     let before = tileScan(local, value);
-    let carried = workgroupUniformLoad(&running);
-    if (at < count) { tiles[at] = carried + before; }
-    if (local == ${groupSize - 1}u) { running = carried + before + value; }
+    if (at < count) { tiles[at] = running + before; }
+    running += tileTotal();
     workgroupBarrier();
   }
   if (local != 0u) { return; }

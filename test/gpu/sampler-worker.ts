@@ -1,0 +1,43 @@
+/** A worker thread that samples on a device of its own over the graph of the main thread. */
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { MultiGPUSampler, openGpuDevice, type SharedSampler } from 'skein/gpu';
+
+interface Task {
+  readonly shared: SharedSampler;
+  readonly batches: readonly Int32Array[];
+}
+
+/** What came of each batch, and whether the graph was taken over without a copy. */
+export interface WorkerSamples {
+  readonly isShared: boolean;
+  readonly samples: readonly { readonly allNode: Int32Array; readonly eId: Int32Array }[];
+}
+
+export function startSamplerWorker(task: Task): Promise<WorkerSamples> {
+  // A worker does not know the loader of TypeScript, so it is registered there first.
+  const start = `import('tsx/esm/api').then(({ register }) => (register(), import(${JSON.stringify(import.meta.url)})))`;
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(start, { eval: true, workerData: task });
+    worker.once('message', resolve);
+    worker.once('error', reject);
+    worker.once('exit', (code) => reject(new Error(`the worker ended with code ${code}.`)));
+  });
+}
+
+async function sampleAll({ shared, batches }: Task): Promise<WorkerSamples> {
+  const gpu = await openGpuDevice();
+  const sampler = MultiGPUSampler.fromShared(shared, gpu);
+  const samples: { allNode: Int32Array; eId: Int32Array }[] = [];
+  try {
+    for (const [step, seeds] of batches.entries()) {
+      const { allNode, adjs } = await sampler.sample(seeds, 0, { step });
+      samples.push({ allNode, eId: adjs[0].eId });
+    }
+  } finally {
+    sampler.release();
+    gpu.destroy();
+  }
+  return { isShared: shared.indices.buffer instanceof SharedArrayBuffer, samples };
+}
+
+if (!isMainThread) parentPort?.postMessage(await sampleAll(workerData as Task));
