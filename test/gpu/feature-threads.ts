@@ -3,7 +3,7 @@
  * check rows, the first updates some, the second must see them. Prints what each thread found.
  */
 import { once } from 'node:events';
-import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { isMainThread, parentPort, SHARE_ENV, Worker, workerData } from 'node:worker_threads';
 import { MultiCGPUFeature, openGpuDevice, type SharedFeature } from 'skein/gpu';
 
 const rows = 200;
@@ -49,7 +49,8 @@ async function inMain(): Promise<void> {
   const shared = features.share();
   // A worker does not know the loader of TypeScript, so it is registered there first.
   const program = `import('tsx/esm/api').then(({ register }) => (register(), import(${JSON.stringify(import.meta.url)})))`;
-  const start = (rank: number): Worker => new Worker(program, { eval: true, workerData: { rank, shared } });
+  const start = (rank: number): Worker =>
+    new Worker(program, { eval: true, workerData: { rank, shared }, env: SHARE_ENV });
   const workers = [start(0), start(1)];
   const answers = await Promise.all(workers.map(async (worker) => (await once(worker, 'message'))[0]));
   const wanted = [...ids].flatMap((id) => [...data.subarray(id * width, (id + 1) * width)]);

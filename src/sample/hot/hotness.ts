@@ -38,7 +38,7 @@ export interface HotnessOptions {
   readonly fanouts?: readonly number[];
   /** Neighbours are drawn with replacement. */
   readonly replace?: boolean;
-  /** Nodes that batches start from, each once per epoch. Default: all. */
+  /** Nodes that batches start from, each once per epoch, or as often as it is in the list. Default: all. */
   readonly seeds?: Int32Array | Uint32Array;
   /** Default 1024. */
   readonly batchSize?: number;
@@ -125,7 +125,7 @@ function startProbability(n: number, options: HotnessOptions): Float64Array {
   const probability = new Float64Array(n);
   for (const v of seeds) {
     if (v < 0 || v >= n) throw new ValueError(expected(where, `ids from 0 to ${n - 1}`, 'seeds', v));
-    probability[v] = Math.min(1, batchSize / seeds.length);
+    probability[v] = Math.min(1, probability[v] + batchSize / seeds.length);
   }
   return probability;
 }

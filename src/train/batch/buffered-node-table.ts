@@ -4,13 +4,13 @@
  */
 
 import { kernels, storageCode } from '../../native/index.js';
-import {
-  type ColumnType,
-  FileStore,
-  type PartitionBuffer,
-  type RowOptimizer,
-  type TableColumn,
-  type TableManifest,
+import type {
+  ColumnType,
+  PartitionBuffer,
+  RowOptimizer,
+  RowStore,
+  TableColumn,
+  TableManifest,
 } from '../../storage/index.js';
 import { StateError } from '../../util/errors.js';
 import type { LocalRange, RunTable, Tile } from './node-table.js';
@@ -19,7 +19,7 @@ export const embeddingColumn = 'embeddings';
 export const featureColumn = 'features';
 
 /** Rows of fixed features by global id. */
-export type Features = { readonly values: Float32Array; readonly width: number } | FileStore;
+export type Features = { readonly values: Float32Array; readonly width: number } | RowStore<Float32Array>;
 
 const name = 'BufferedNodeTable';
 
@@ -111,7 +111,7 @@ export class BufferedNodeTable implements RunTable {
 
   #readFeatures(ids: Int32Array, out: Float32Array): void | Promise<void> {
     const features = this.#features as Features;
-    if (features instanceof FileStore) return features.gather(ids, out).then(() => {});
+    if ('gather' in features) return features.gather(ids, out).then(() => {});
     kernels().gatherRows(features.values, ids, out, ids.length, this.featureDim * 4);
   }
 

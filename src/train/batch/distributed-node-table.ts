@@ -11,7 +11,6 @@ import type { Communicator, WorkerGroup } from '../../dist/index.js';
 import { OwnerRanges, type Route } from '../../dist/stores/owner-routes.js';
 import { kernels } from '../../native/index.js';
 import {
-  FileStore,
   PartitionBuffer,
   type PartitionLayout,
   type PartitionRange,
@@ -129,7 +128,7 @@ export class DistributedNodeTable implements RunTable {
   gatherFeatures(ids: Int32Array, out: Float32Array): void | Promise<void> {
     const features = this.#features;
     if (features === null) throw new StateError(`${name}: expected features, got a table without.`);
-    if (features instanceof FileStore) return features.gather(ids, out).then(() => {});
+    if ('gather' in features) return features.gather(ids, out).then(() => {});
     kernels().gatherRows(features.values, ids, out, ids.length, this.featureDim * 4);
   }
 

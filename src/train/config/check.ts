@@ -113,6 +113,14 @@ function checkStorage({ storage, training }: SkeinConfig): ConfigProblem[] {
       );
     }
   }
+  if (features.type === 'FLAT_FILE' && features.options.hot_cache_size > 0) {
+    const { hot_policy: policy } = features.options;
+    if (storage.edges.type === 'FLAT_FILE' && policy !== 'SIEVE') {
+      const advice = 'The other policies read all edges; use SIEVE, or edges in HOST_MEMORY.';
+      const what = 'SIEVE beside storage.edges.type FLAT_FILE';
+      problems.push(problem('storage.features.options.hot_policy', what, policy, advice));
+    }
+  }
   if (embeddings.type === 'PARTITION_BUFFER' && features.type === 'PARTITION_BUFFER') {
     for (const key of ['num_partitions', 'buffer_capacity'] as const)
       if (embeddings.options[key] !== features.options[key]) {

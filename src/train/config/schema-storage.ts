@@ -46,6 +46,17 @@ const partitionBuffer = () => ({
 });
 
 const memoryTable = () => ({ dtype: tableType() });
+const fileTable = () => ({
+  dtype: tableType(),
+  hot_cache_size: field(size(0), 0, {
+    doc: 'memory for rows that are asked for often, for example 0.1G or 500M; 0: none',
+    ours: true,
+  }),
+  hot_policy: field(choice(['PUSH', 'DEGREE', 'PRESAMPLE', 'SIEVE']), 'PUSH', {
+    doc: 'which rows are kept: by the probability to be in a batch, by degree, by 20 batches drawn beforehand, or only those that come and go',
+    ours: true,
+  }),
+});
 const inMemory = { type: 'HOST_MEMORY', aliases: { device_memory: 'HOST_MEMORY' } } as const;
 
 const edges = variants({ HOST_MEMORY: { dtype: idType() }, FLAT_FILE: { dtype: idType() } }, inMemory);
@@ -55,7 +66,7 @@ const embeddings = variants(
   { type: 'HOST_MEMORY' },
 );
 const features = variants(
-  { HOST_MEMORY: memoryTable(), FLAT_FILE: memoryTable(), PARTITION_BUFFER: partitionBuffer() },
+  { HOST_MEMORY: memoryTable(), FLAT_FILE: fileTable(), PARTITION_BUFFER: partitionBuffer() },
   inMemory,
 );
 

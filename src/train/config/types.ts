@@ -203,7 +203,12 @@ export interface DeviceTableConfig {
 /** Rows read from the file when asked for; features only. Ours. */
 export interface FileTableConfig {
   readonly type: 'FLAT_FILE';
-  readonly options: { readonly dtype: TableType };
+  readonly options: {
+    readonly dtype: TableType;
+    /** Bytes. */
+    readonly hot_cache_size: number;
+    readonly hot_policy: 'PUSH' | 'DEGREE' | 'PRESAMPLE' | 'SIEVE';
+  };
 }
 
 export interface PartitionBufferConfig {

@@ -9,7 +9,6 @@ import { agreedError, type WorkerGroup } from '../../dist/index.js';
 import { kernels } from '../../native/index.js';
 import {
   type ColumnInit,
-  FileStore,
   PartitionBuffer,
   PartitionLayout,
   type RowOptimizer,
@@ -32,6 +31,7 @@ import {
 import { DistributedNodeTable, ownPartitions } from '../batch/distributed-node-table.js';
 import type { RunTable } from '../batch/node-table.js';
 import type { InitConfig, OptimizerConfig, PartitionBufferConfig, SkeinConfig } from '../config/index.js';
+import { type FeatureFile, openFeatureFile } from './hot-features.js';
 
 /** Independent uses of the seed; apart from those of samplers. */
 export const seedStreams = { table: 32, model: 33 } as const;
@@ -78,7 +78,7 @@ function planTable(config: SkeinConfig, dataset: PreparedDataset): TablePlan {
   const init = tableInit(config, dataset.stats.num_nodes, optimizer, featureFile?.path ?? null);
   const keepFeatures = featureFile !== null && !columns.some((c) => c.name === featureColumn);
   const features = async (): Promise<Features | null> =>
-    keepFeatures ? openFeatures(featureFile, config.storage.features.type === 'FLAT_FILE') : null;
+    keepFeatures ? openFeatures(config, dataset, featureFile) : null;
   return { columns, optimizer, init, features };
 }
 
@@ -150,14 +150,13 @@ export async function sharedTable(
 }
 
 async function openFeatures(
-  file: { readonly path: string; readonly rows: number; readonly width: number },
-  onDisk: boolean,
+  config: SkeinConfig,
+  dataset: PreparedDataset,
+  file: FeatureFile,
 ): Promise<Features> {
-  const { path, rows, width } = file;
-  if (!onDisk) return { values: await readFloats(path, 0, rows * width), width };
-  const store = new FileStore(path, { rows, width });
-  await store.load();
-  return store;
+  const { features } = config.storage;
+  if (features.type === 'FLAT_FILE') return openFeatureFile(config, dataset, file, features.options);
+  return { values: await readFloats(file.path, 0, file.rows * file.width), width: file.width };
 }
 
 /** A run keeps its partitions: its table and its edges are cut by them. */
