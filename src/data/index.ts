@@ -1,5 +1,4 @@
 /** Datasets: readers of the usual files, a catalogue by name, generators, splits. Needs Node. */
-
 export { parseNpy } from '../tensor/npy.js';
 export type { NumpyArray, NumpyData } from '../tensor/numpy-array.js';
 export {

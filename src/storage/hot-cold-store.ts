@@ -14,9 +14,9 @@
 import { kernels } from '../native/index.js';
 import { checkNumber, expected, ShapeError, StateError, ValueError } from '../util/errors.js';
 import { hottest } from '../util/hottest.js';
+import { distinctIds } from '../util/id-order.js';
 import { parseSize } from '../util/size.js';
 import { HotRows } from './hot-rows.js';
-import { distinctIds } from '../util/id-order.js';
 import {
   checkIds,
   checkRange,

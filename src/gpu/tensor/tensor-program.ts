@@ -36,7 +36,7 @@ interface ProgramText {
 }
 
 /** Words of a `dims` parameter: rank, shape and two lists of strides for up to 7 axes. */
-export const dimWords = 24;
+const dimWords = 24;
 export const maxRank = 7;
 
 export function tensorProgram(text: ProgramText): TensorProgram {

@@ -149,7 +149,7 @@ export function operands(op: string, a: TensorLike, b: TensorLike): [Tensor, Ten
   return [x, y];
 }
 
-export function scalar(value: number, dtype: DType): Tensor {
+function scalar(value: number, dtype: DType): Tensor {
   if (dtype === 'i32' && !Number.isInteger(value)) {
     throw new DTypeError(expected('scalar', 'a whole number beside an i32 tensor', 'the number', value));
   }
@@ -160,7 +160,7 @@ export function scalar(value: number, dtype: DType): Tensor {
 }
 
 /** A number as a tensor beside another: of its dtype and on its device. */
-export function scalarLike(value: number, like: TensorLike): Tensor {
+function scalarLike(value: number, like: TensorLike): Tensor {
   const { dtype, device } = like as Tensor;
   return onDevice(device, () => scalar(value, dtype));
 }
