@@ -5,7 +5,7 @@
 import { parseArgs } from 'node:util';
 import { noGrad } from 'skein';
 import { stochasticBlockModel } from 'skein/data';
-import { gradientMemory, openGpuDevice } from 'skein/gpu';
+import { gradientMemory, MultiCGPUFeature, MultiGPUSampler, openGpuDevice } from 'skein/gpu';
 import { fromTypedArray, type Tensor } from 'skein/tensor';
 import { type DeviceTask, makeModel, startDeviceWorker } from '../shared/device-worker.js';
 
@@ -27,30 +27,28 @@ const data = stochasticBlockModel(
 const isTraining = (v: number): boolean => v % 4 < 2;
 const nodes = Int32Array.from(data.labels.keys());
 
-/** A copy that all threads see. */
-function shared<A extends Int32Array | Float32Array>(array: A): A {
-  const kind = array.constructor as new (memory: SharedArrayBuffer) => A;
-  const copy = new kind(new SharedArrayBuffer(array.byteLength));
-  copy.set(array);
-  return copy;
-}
-
 const features = data.features as Tensor;
-const { offsets, indices } = data.graph.adjacency;
+const train = nodes.filter(isTraining);
+const sizes = [features.shape[1], 16, data.numClasses];
+const fanouts = [8, 4];
+
+// A worker's environment is a copy, so the driver is chosen here.
+const gpu = await openGpuDevice();
+const sampler = new MultiGPUSampler(gpu, data.graph, { sizes: fanouts, seed });
+const table = new MultiCGPUFeature(0, [], '8K', data.graph, { fanouts, seeds: train });
+await table.fromCpuTensor(features);
 const common = {
-  indptr: shared(Int32Array.from(offsets)),
-  indices: shared(indices),
-  features: shared(features.dataSync<Float32Array>()),
-  labels: shared(data.labels),
-  train: shared(nodes.filter(isTraining)),
-  sizes: [features.shape[1], 16, data.numClasses],
-  ...{ fanouts: [8, 4], batchSize: 50, epochs: 3, seed },
+  ...{ sampler: sampler.share(), features: table.share(), labels: data.labels, train, sizes },
+  ...{ batchSize: 50, epochs: 2, seed },
 };
+sampler.release();
+gpu.destroy();
+
 const shares = Array.from({ length: devices }, (_, i) => i);
-const start = makeModel(common.sizes, seed);
+const start = makeModel(sizes, seed);
 
 /** The parameters after training on all devices, or on one that takes all shares; every worker must have the same. */
-async function train(count: number): Promise<Float32Array[]> {
+async function trainOn(count: number): Promise<Float32Array[]> {
   const gradients = gradientMemory(count, start.parameters());
   const tasks: DeviceTask[] = Array.from({ length: count }, (_, rank) => ({
     ...common,
@@ -71,7 +69,7 @@ function difference(a: readonly Float32Array[], b: readonly Float32Array[]): num
 
 /** On the nodes that were not trained on. */
 function accuracy(parameters: readonly Float32Array[]): number {
-  const model = makeModel(common.sizes, seed);
+  const model = makeModel(sizes, seed);
   for (const [i, value] of model.parameters().entries())
     noGrad(() => value.assign(fromTypedArray(parameters[i], value.shape)));
   const guesses = noGrad(() => model.forward(data.graph, features))
@@ -81,10 +79,8 @@ function accuracy(parameters: readonly Float32Array[]): number {
   return unseen.filter((v) => guesses[v] === data.labels[v]).length / unseen.length;
 }
 
-// A worker's environment is a copy, so the driver is chosen here.
-(await openGpuDevice()).destroy();
-const one = await train(1);
-const several = await train(devices);
+const one = await trainOn(1);
+const several = await trainOn(devices);
 const done = {
   event: 'done',
   devices,

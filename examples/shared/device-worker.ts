@@ -1,11 +1,19 @@
 /**
- * The worker of gpu/two-devices: its own device, its own copy of the model, and its share of every batch. Graph and features lie
- * in memory that all workers share; gradients are averaged there.
+ * The worker of gpu/two-devices: its own device, its own copy of the model and of the hot rows, and its share of every batch.
+ * Graph and features lie once in memory that all workers share; gradients are averaged there.
  */
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { gnn, manualSeed, nn, scope } from 'skein';
-import { enableWebGpu, GPUSampler, GradientAverage, openGpuDevice } from 'skein/gpu';
-import { fromTypedArray, gatherRows, mul } from 'skein/tensor';
+import {
+  enableWebGpu,
+  GradientAverage,
+  MultiCGPUFeature,
+  MultiGPUSampler,
+  openGpuDevice,
+  type SharedFeature,
+  type SharedSampler,
+} from 'skein/gpu';
+import { mul } from 'skein/tensor';
 import { Random } from 'skein/util';
 
 /** Everything a worker is told. */
@@ -16,13 +24,11 @@ export interface DeviceTask {
   /** The shares that this worker takes. */
   readonly shares: readonly number[];
   readonly gradients: SharedArrayBuffer;
-  readonly indptr: Int32Array;
-  readonly indices: Int32Array;
-  readonly features: Float32Array;
+  readonly sampler: SharedSampler;
+  readonly features: SharedFeature;
   readonly labels: Int32Array;
   readonly train: Int32Array;
   readonly sizes: readonly number[];
-  readonly fanouts: readonly number[];
   readonly batchSize: number;
   readonly epochs: number;
   readonly seed: number;
@@ -48,12 +54,11 @@ function cut(batch: Int32Array, numShares: number, share: number): Int32Array {
 async function train(task: DeviceTask): Promise<DeviceResult> {
   const { rank, labels, batchSize } = task;
   const gpu = await openGpuDevice();
-  const csr = { indptr: task.indptr, indices: task.indices };
-  const sampler = new GPUSampler(gpu, csr, { sizes: task.fanouts, seed: task.seed });
+  const sampler = MultiGPUSampler.fromShared(task.sampler, gpu);
+  const features = await MultiCGPUFeature.fromShared(task.features, rank, [gpu]);
   const tensors = await enableWebGpu(gpu);
-  const features = fromTypedArray(task.features, [labels.length, task.sizes[0]]);
   const model = makeModel(task.sizes, task.seed).to('webgpu');
-  const optimizer = new nn.Adam(model.parameters(), { lr: 0.01 });
+  const optimizer = new nn.Adam(model.parameters(), { lr: 0.02 });
   const average = new GradientAverage(task.gradients, { rank, parameters: model.parameters() });
   try {
     for (let epoch = 0; epoch < task.epochs; epoch++) {
@@ -65,16 +70,15 @@ async function train(task: DeviceTask): Promise<DeviceResult> {
         optimizer.zeroGrad();
         for (const [i, seeds] of shares.entries()) {
           if (seeds.length === 0) continue;
-          const { blocks, nodeIds } = await sampler.sampleAsync(seeds, {
-            epoch,
-            step: start + task.shares[i],
-          });
+          const at = { epoch, step: start + task.shares[i] };
+          const { blocks, nodeIds } = await sampler.sampleAsync(seeds, 0, at);
+          const rows = await features.get(nodeIds);
           scope(() => {
-            const x = gatherRows(features, nodeIds).to('webgpu');
             const targets = seeds.map((v) => labels[v]);
-            const value = nn.crossEntropy(model.forward(blocks, x), targets);
-            mul(value, seeds.length / size).backward();
+            const loss = nn.crossEntropy(model.forward(blocks, rows.toTensor(tensors)), targets);
+            mul(loss, seeds.length / size).backward();
           });
+          rows.release();
         }
         await average.step(size);
         optimizer.step();
@@ -88,6 +92,7 @@ async function train(task: DeviceTask): Promise<DeviceResult> {
     throw error;
   } finally {
     sampler.release();
+    features.release();
     tensors.release();
     gpu.destroy();
   }
