@@ -52,7 +52,8 @@ export class Embedding extends Module {
     if (!array.includes(paddingIdx)) return rows;
     const padded = Uint8Array.from(array, (id) => (id === paddingIdx ? 1 : 0));
     const lead = ids instanceof Tensor ? ids.shape : [array.length];
-    return where(fromTypedArray(padded, [...lead, 1]), rows.detach(), rows);
+    const isPadding = fromTypedArray(padded, [...lead, 1]).to(rows.device ?? 'cpu');
+    return where(isPadding, rows.detach(), rows);
   }
 
   protected override describe(): string {

@@ -2,9 +2,10 @@
  * Initial values, written in place, with the formulas of torch.nn.init. Each function returns the tensor it filled.
  * Numbers come from the shared generator unless `random` is given.
  */
-import { kernels } from '../native/index.js';
+import { type FloatArray, kernels } from '../native/index.js';
 import { isFloat } from '../tensor/dtype.js';
 import { defaultRandom, formatShape, Tensor } from '../tensor/index.js';
+import { writeValues } from '../tensor/move.js';
 import { checkNumber, DTypeError, expected, ShapeError, StateError, ValueError } from '../util/errors.js';
 import type { Random } from '../util/philox.js';
 
@@ -20,9 +21,9 @@ export function uniform(
   const { lo = 0, hi = 1, random = defaultRandom() } = options;
   checkNumber('init.uniform', 'lo', lo);
   checkNumber('init.uniform', 'hi', hi, lo);
-  return write('init.uniform', t, () => {
+  return write('init.uniform', t, (target) => {
     const words = t.dtype === 'f64' ? 2 * t.size : t.size;
-    kernels().randomUniform(t.floats, t.size, lo, hi, random.key, random.reserve(words));
+    kernels().randomUniform(target, t.size, lo, hi, random.key, random.reserve(words));
   });
 }
 
@@ -34,14 +35,14 @@ export function normal(
   const { mean = 0, std = 1, random = defaultRandom() } = options;
   checkNumber('init.normal', 'mean', mean);
   checkNumber('init.normal', 'std', std, 0);
-  return write('init.normal', t, () => {
-    kernels().randomNormal(t.floats, t.size, mean, std, random.key, random.reserve(4 * t.size));
+  return write('init.normal', t, (target) => {
+    kernels().randomNormal(target, t.size, mean, std, random.key, random.reserve(4 * t.size));
   });
 }
 
 export function constant(t: Tensor, value: number): Tensor {
   checkNumber('init.constant', 'value', value);
-  return write('init.constant', t, () => kernels().fill(t.floats, t.size, value));
+  return write('init.constant', t, (target) => kernels().fill(target, t.size, value));
 }
 
 export function zeros(t: Tensor): Tensor {
@@ -105,14 +106,22 @@ function fanSum(where: string, t: Tensor): number {
   return Math.max(1, fanIn + fanOut);
 }
 
-function write(where: string, t: Tensor, fill: () => void): Tensor {
+/** Values are made in memory, so that they are the same wherever the tensor is. */
+function write(where: string, t: Tensor, fill: (target: FloatArray) => void): Tensor {
   if (!(t instanceof Tensor)) throw new ValueError(expected(where, 'a tensor', 't', t));
   if (!isFloat(t.dtype)) throw new DTypeError(expected(where, 'f32 or f64', 'the dtype of t', t.dtype));
   if (!t.isContiguous)
     throw new StateError(`${where}: expected a contiguous tensor, got a strided view. Pass a clone().`);
   if (!t.isLeaf)
     throw new StateError(`${where}: expected a leaf tensor, got the result of an operation. Use detach().`);
-  fill();
-  t.storage.version++;
+  if (t.device === null) {
+    fill(t.floats);
+    t.storage.version++;
+    return t;
+  }
+  const made = Tensor.allocate(t.dtype, t.shape, null);
+  fill(made.floats);
+  writeValues(made, t);
+  made.dispose();
   return t;
 }

@@ -5,6 +5,7 @@
  * All weights start uniform within ±1/√hidden.
  */
 
+import { onDevice } from '../tensor/device.js';
 import { formatShape, gruGates, linear, rnnGates, type Tensor, zeros } from '../tensor/index.js';
 import { expected, ShapeError, ValueError } from '../util/errors.js';
 import { checkSizes, newFanParameter, type ParameterOptions } from './factory.js';
@@ -41,7 +42,7 @@ function makeWeights(
 /** The state given, checked, or zeros. */
 function stateFor(where: string, x: Tensor, h: Tensor | undefined, hiddenSize: number): Tensor {
   if (x.rank !== 2) throw new ShapeError(expected(where, 'shape [B, in]', 'x', formatShape(x.shape)));
-  if (h === undefined) return zeros([x.shape[0], hiddenSize], { dtype: x.dtype });
+  if (h === undefined) return onDevice(x.device, () => zeros([x.shape[0], hiddenSize], { dtype: x.dtype }));
   if (h.rank !== 2 || h.shape[0] !== x.shape[0] || h.shape[1] !== hiddenSize) {
     throw new ShapeError(expected(where, `shape [${x.shape[0]}, ${hiddenSize}]`, 'h', formatShape(h.shape)));
   }

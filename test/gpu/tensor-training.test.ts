@@ -9,9 +9,12 @@ import {
   clipGradValue,
   crossEntropy,
   Embedding,
+  GRUCell,
+  init,
   type Layer,
   LayerNorm,
   Linear,
+  MultiheadAttention,
   ReLU,
   Sequential,
 } from 'skein/nn';
@@ -30,6 +33,7 @@ import {
   type Tensor,
   tensor,
   transpose,
+  zeros,
 } from 'skein/tensor';
 import { Random } from 'skein/util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -152,6 +156,36 @@ describe('training on webgpu', () => {
     await gpu.finish();
     expect(gpu.stats().liveBuffers).toBe(before.liveBuffers);
     expect(gpu.stats().readBacks).toBe(before.readBacks);
+  });
+});
+
+describe('layers on webgpu', () => {
+  it('start states, hide keys and stop padding where their input is', async () => {
+    const random = new Random(6);
+    const gru = new GRUCell(12, 5, { random });
+    const wanted = gru.forward(features).dataSync();
+    expectClose(await gru.to('webgpu').forward(features.to('webgpu')).data(), wanted);
+    const table = new Embedding(6, 3, { random, paddingIdx: 2 });
+    const rows = table.forward([2, 5, 2]).dataSync();
+    expectClose(await table.to('webgpu').forward([2, 5, 2]).data(), rows);
+    const attention = new MultiheadAttention(12, 3, { random });
+    const x = features.reshape([4, 10, 12]);
+    const mask = tensor(
+      Uint8Array.from({ length: 40 }, (_, i) => (i % 10 > 7 ? 1 : 0)),
+      { shape: [4, 10] },
+    );
+    const seen = attention.forward(x, x, x, { keyPaddingMask: mask }).output.dataSync();
+    const there = x.to('webgpu');
+    const hidden = { keyPaddingMask: mask.to('webgpu') };
+    const { output } = attention.to('webgpu').forward(there, there, there, hidden);
+    expectClose(await output.data(), seen);
+  });
+
+  it('are filled with the same numbers as on the CPU', async () => {
+    const made = (): Tensor => zeros([5, 3]);
+    const wanted = init.glorotNormal(made(), { random: new Random(8) }).dataSync();
+    expect(await init.glorotNormal(made().to('webgpu'), { random: new Random(8) }).data()).toEqual(wanted);
+    expect([...(await init.ones(zeros([2]).to('webgpu')).data())]).toEqual([1, 1]);
   });
 });
 

@@ -40,8 +40,8 @@ function product(
   const y = Tensor.allocate(a.dtype, shape ?? [m, n]);
   const flipA = transA !== left.transposed;
   const flipB = transB !== right.transposed;
-  // A weight gradient aᵀ·b that is higher than wide: its transpose is shared out better among threads.
-  if (flipA && !flipB && m > n && k > m && bias === undefined) {
+  // A weight gradient aᵀ·b that is higher than wide: its transpose is shared out better among the CPU's threads.
+  if (y.device === null && flipA && !flipB && m > n && k > m && bias === undefined) {
     const turned = Tensor.allocate(a.dtype, [n, m]);
     kernels().gemm(right.data, left.data, null, turned.floats, n, m, k, true, false, false);
     const columns = turned.view([m, n], [1, m]);
