@@ -6,7 +6,7 @@
 import type { MessageGraph } from '../graph/index.js';
 import { abs, add, clamp, type Ids, mul, noGrad, type Tensor, zeros } from '../tensor/index.js';
 import { checkIds, toInt32 } from '../tensor/ops/common.js';
-import { checkInteger, checkNumber, expected, ShapeError } from '../util/errors.js';
+import { checkInteger, checkNumber, expected, ShapeError, StateError } from '../util/errors.js';
 import { checkWhole } from './conv/appnp.js';
 import { propagate } from './propagation.js';
 
@@ -42,6 +42,10 @@ export function correctAndSmooth(
   if (probabilities.rank !== 2 || nodes !== graph.numDstNodes)
     throw new ShapeError(
       expected(where, `shape [${graph.numDstNodes}, classes]`, 'probabilities', probabilities.shape),
+    );
+  if (probabilities.device !== null)
+    throw new StateError(
+      `${where}: expected probabilities in memory, got some on ${probabilities.device.name}. Fetch them first: await t.cpu().`,
     );
   const ids = checkIds(where, 'trainIds', trainIds, nodes);
   const all = toInt32(where, 'labels', labels);

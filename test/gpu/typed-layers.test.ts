@@ -4,6 +4,7 @@
  */
 import {
   AttentionalPool,
+  correctAndSmooth,
   GATConv,
   GATv2Conv,
   GCNConv,
@@ -182,4 +183,11 @@ it.each(cases.map((c) => [c.name, c] as const))('%s on webgpu as on the CPU', as
   expect([...got.keys()]).toEqual([...want.keys()]);
   for (const [name, value] of want)
     expect(worstError(got.get(name) as Tensor, value), name).toBeLessThan(tolerance);
+});
+
+it('what works on values in memory refuses others by name', () => {
+  const probabilities = rows(17, 3).to('webgpu');
+  expect(() => correctAndSmooth(graph, probabilities, new Int32Array(17), [0])).toThrow(
+    'correctAndSmooth: expected probabilities in memory, got some on webgpu',
+  );
 });
