@@ -1,7 +1,8 @@
 /** Reads a drawn batch back: the counts first, then as much as there is; small batches in one trip. */
 import type { BatchParts } from '../../sample/batch.js';
+import { InternalError } from '../../util/errors.js';
 import type { GpuDevice, GpuRange } from '../device/gpu-device.js';
-import type { HopBuffers } from './hop-buffers.js';
+import type { HopBuffers, HopRoom } from './hop-buffers.js';
 import { edgeState } from './hop-wgsl.js';
 
 /** Rows that the seeds and each hop added, and edges of each hop. */
@@ -14,7 +15,7 @@ export interface HopCounts {
 const oneTrip = 1 << 20;
 
 export async function readCounts(device: GpuDevice, buffers: HopBuffers, hops: number): Promise<HopCounts> {
-  return countsOf(new Uint32Array(await device.read(buffers.state)), hops);
+  return countsOf(new Uint32Array(await device.read(buffers.state)), hops, buffers.room);
 }
 
 export async function readBatch(
@@ -30,7 +31,7 @@ export async function readBatch(
   if (counts === null && 8 * nodes + 8 * edges <= oneTrip) {
     const ranges = [{ buffer: state, bytes: state.bytes }, ...arrayRanges(buffers, nodes, nodes, edges)];
     const [words, ...arrays] = await device.readAll(ranges);
-    return partsOf(countsOf(new Uint32Array(words), hops), arrays, seedRows);
+    return partsOf(countsOf(new Uint32Array(words), hops, buffers.room), arrays, seedRows);
   }
   counts ??= await readCounts(device, buffers, hops);
   const { numNodes, destinations, numEdges } = totals(counts);
@@ -48,7 +49,12 @@ function arrayRanges(buffers: HopBuffers, nodes: number, destinations: number, e
   ];
 }
 
-function countsOf(state: Uint32Array, hops: number): HopCounts {
+function countsOf(state: Uint32Array, hops: number, room: HopRoom): HopCounts {
+  // Writes beyond a buffer are dropped without a word.
+  if (state[hops] > room.nodes || state[edgeState + hops] > room.edges)
+    throw new InternalError(
+      `a batch of ${state[hops]} nodes and ${state[edgeState + hops]} edges exceeds its bounds of ${room.nodes} and ${room.edges}`,
+    );
   const nodesPerHop = [state[0]];
   const edgesPerHop: number[] = [];
   for (let h = 0; h < hops; h++) {

@@ -30,6 +30,12 @@ async function oddSeeds(gpu: GpuDevice): Promise<void> {
   await withSampler(gpu, odd, { sizes: [0] }, async (sampler) => {
     equal((await sampler.sample([0, 1])).adjs[0].numEdges, 0, 'k = 0');
   });
+  const nothing = { indptr: new Int32Array(1), indices: new Int32Array(0) };
+  for (const table of ['dense', 'hash'] as const)
+    await withSampler(gpu, nothing, { sizes: [2, -1], table }, async (sampler) => {
+      equal((await sampler.sample([])).nodesPerHop, [0, 0, 0], 'a graph without nodes');
+      await throws(() => sampler.sample([0]), ValueError, /0 at position 0/);
+    });
   await withSampler(gpu, odd, { sizes: [] }, async (sampler) => {
     equal((await sampler.sample([1])).adjs.length, 0, 'no hops');
   });
