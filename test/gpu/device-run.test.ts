@@ -80,6 +80,11 @@ describe('a run on webgpu', () => {
     ['DistMult', links, {}],
     ['ComplEx, rows on the device', links, { model: { decoder: { type: 'COMPLEX' } }, ...deviceMemory }],
     ['node classification', papers, classifier],
+    [
+      'node classification, features through a cache',
+      papers,
+      { ...classifier, storage: { device_cache_size: '240' } },
+    ],
   ])('%s learns what one on the cpu learns', async (_name, dataset, more) => {
     const warn = vi.spyOn(Output.prototype, 'warn');
     const want = await run(configOn('cpu', dataset, more));

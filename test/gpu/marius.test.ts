@@ -6,6 +6,7 @@ import { enableWebGpu, type GpuDevice, openGpuDevice, type WebGpuTensorDevice } 
 import {
   type Batch,
   type BufferedNodeTable,
+  DeviceFeatures,
   DeviceNodeTable,
   GraphModelStorage,
   initializeBatcher,
@@ -130,7 +131,7 @@ async function byHand(parts: Parts, epochs: number, place: number): Promise<Outc
     while (batcher.hasNextBatch()) {
       const batch: Batch = await batcher.getBatch();
       batch.embeddingsToDevice(place);
-      if (batcher.holdsParameters(model.device)) await batcher.loadGPUParameters(batch);
+      if (batch.awaitsParameters) await batcher.loadGPUParameters(batch);
       model.train(batch);
       batch.accumulateGradients();
       await batch.embeddingsToHost();
@@ -192,6 +193,22 @@ describe.each(cases)('%s', (_name, dataset, more) => {
       parts.model.to('webgpu');
       expectClose(await byHand(parts, 2, 0), want);
     });
+});
+
+it('features come through a cache on the device', async () => {
+  const config = tinyConfig(papers, classifier(sageOptions));
+  const want = await byHand(await setUp(config, folder()), 2, -1);
+  const parts = await setUp(config, folder());
+  parts.model.to('webgpu');
+  await parts.table.load();
+  // Room for a quarter of the rows.
+  const features = await DeviceFeatures.open(parts.table, device, { size: (nodes / 4) * 6 * 4 });
+  parts.batcher.deviceFeatures = features;
+  expectClose(await byHand(parts, 2, 0), want);
+  expect(features.cachedRatio).toBe(0.25);
+  expect(features.stats.hits).toBeGreaterThan(0);
+  expect(features.stats.misses).toBeGreaterThan(0);
+  features.release();
 });
 
 it('a trainer runs the same cycle, and memory of the device is given back', async () => {

@@ -49,6 +49,15 @@ describe("Marius's files", () => {
     expect(load('partition-buffer').warnings).toEqual([]);
   });
 
+  it('for CUDA run on the cpu where webgpu cannot', () => {
+    const buffered = { ...least(), storage: { ...least().storage, device_type: 'gpu' } };
+    const embeddings = 'storage.embeddings={type: PARTITION_BUFFER, options: {num_partitions: 8}}';
+    const { config, warnings } = resolveConfig(buffered, [embeddings]);
+    expect(config.storage.device_type).toBe('cpu');
+    expect(warnings.join()).toMatch(/embeddings\.type PARTITION_BUFFER does not run on webgpu.* on the cpu/);
+    expect(resolveConfig(buffered).config.storage.device_type).toBe('cuda');
+  });
+
   it('mean what Marius means', () => {
     const { model, storage, training, evaluation } = load('embedding-only').config;
     expect(model.encoder.embedding_dim).toBe(50);

@@ -108,11 +108,22 @@ export class Batch {
   uniqueNodeUpdates: Float32Array | null = null;
   uniqueNodeStateUpdates: Float32Array | null = null;
   #keepsGradients = false;
+  #awaitsParameters = false;
   #asked: { readonly learningRate: number; readonly state: Float32Array | null } | null = null;
 
   /** Gradients stay on the device, because the table is there too: `embeddingsToHost` then reads the loss alone. */
   get keepsGradients(): boolean {
     return this.#keepsGradients;
+  }
+
+  /** Rows of this batch are on a device and not taken yet: `GraphBatcher.loadGPUParameters` does. */
+  get awaitsParameters(): boolean {
+    return this.#awaitsParameters;
+  }
+
+  /** Leaves rows where they are until the batch is on the device. */
+  awaitParameters(): void {
+    this.#awaitsParameters = true;
   }
 
   constructor(train: boolean) {
@@ -262,7 +273,14 @@ export class Batch {
     this.uniqueNodeEmbeddings = this.train ? rows.setRequiresGrad() : rows;
     this.deviceId = 0;
     this.#keepsGradients = true;
+    this.#awaitsParameters = false;
     this.status = 'LoadedEmbeddings';
+  }
+
+  /** Features that a cache on a device gathered there. */
+  takeFeatures(rows: Tensor): void {
+    this.uniqueNodeFeatures = rows;
+    this.#awaitsParameters = false;
   }
 
   setFeatures(values: Float32Array, width: number): void {
@@ -280,6 +298,7 @@ export class Batch {
     const { at, deviceId } = this;
     Object.assign(this, empty, { at, deviceId, status: 'Done' });
     this.#keepsGradients = false;
+    this.#awaitsParameters = false;
     this.#asked = null;
   }
 }

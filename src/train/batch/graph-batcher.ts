@@ -7,10 +7,10 @@
  * Before a swap of partitions all batches in flight must have been finished.
  */
 import type { GNNGraph } from '../../sample/index.js';
-import type { TensorDevice } from '../../tensor/index.js';
 import { checkInteger, expected, StateError, ValueError } from '../../util/errors.js';
 import { Batch, type Negatives } from './batch.js';
 import { ownNodes, type Place, takeShare } from './batch-share.js';
+import type { DeviceFeatures } from './device-features.js';
 import type { GraphModelStorage } from './graph-model-storage.js';
 import type { NegativeSampler } from './negative-sampler.js';
 import type { NeighborSampler } from './neighbor-sampler.js';
@@ -48,6 +48,8 @@ export class GraphBatcher {
   readonly neighborSampler: NeighborSampler | null;
   readonly evaluationNeighborSampler: NeighborSampler | null;
   readonly batchSize: number;
+  /** A cache of the table's features on a device; null: they are read with every batch. */
+  deviceFeatures: DeviceFeatures | null = null;
   readonly #sampler: EdgeSampler | NodeSampler;
   readonly #negatives: NegativeSampler | null;
   readonly #options: GraphBatcherOptions;
@@ -176,17 +178,21 @@ export class GraphBatcher {
     const ids = batch.uniqueNodeIndices as Int32Array;
     if (batch.train) {
       // Those on a device are gathered there, when the batch is.
-      if (table.embeddingDim > 0 && !table.deviceRows) {
+      if (table.deviceRows) batch.awaitParameters();
+      else if (table.embeddingDim > 0) {
         const rows = new Float32Array(ids.length * table.embeddingDim);
         if (elsewhere) await table.gatherEmbeddingsAsync(ids, rows);
         else table.gatherEmbeddings(ids, rows);
         batch.setEmbeddings(rows, table.embeddingDim);
       }
-      if (table.featureDim > 0) {
-        const rows = new Float32Array(ids.length * table.featureDim);
-        await table.gatherFeatures(ids, rows);
-        batch.setFeatures(rows, table.featureDim);
+      if (table.featureDim === 0) return;
+      if (this.deviceFeatures !== null) {
+        batch.awaitParameters();
+        return;
       }
+      const rows = new Float32Array(ids.length * table.featureDim);
+      await table.gatherFeatures(ids, rows);
+      batch.setFeatures(rows, table.featureDim);
       return;
     }
     if (batch.gnnGraph === null && !this.ofNodes) {
@@ -195,23 +201,24 @@ export class GraphBatcher {
       return;
     }
     if (table.embeddingDim > 0) batch.setEmbeddings(await table.readEmbeddings(ids), table.embeddingDim);
-    if (table.featureDim > 0) batch.setFeatures(await table.readFeatures(ids), table.featureDim);
+    if (table.featureDim === 0) return;
+    if (this.deviceFeatures !== null) batch.awaitParameters();
+    else batch.setFeatures(await table.readFeatures(ids), table.featureDim);
   }
 
-  /** Whether the table's embeddings live on this device. */
-  holdsParameters(device: TensorDevice | null): boolean {
-    return device !== null && this.graphStorage.table.deviceRows?.device === device;
-  }
-
-  /** Loads parameters that live on a device, as they are now; those that do not are read again. */
+  /** Takes the rows that live on a device, as they are now; without such rows all are read again. */
   async loadGPUParameters(batch: Batch, encoded = false): Promise<void> {
     const ids = batch.uniqueNodeIndices as Int32Array;
-    const { deviceRows } = this.graphStorage.table;
+    const { table } = this.graphStorage;
     if (encoded) {
       const { rows, width } = await this.graphStorage.readEncoded(ids);
       batch.setEmbeddings(rows, width);
-    } else if (deviceRows && batch.train) batch.takeEmbeddings(deviceRows.gather(ids));
-    else await this.loadParameters(batch);
+      return;
+    }
+    if (!batch.awaitsParameters) return this.loadParameters(batch);
+    if (table.deviceRows && batch.train) batch.takeEmbeddings(table.deviceRows.gather(ids));
+    if (this.deviceFeatures !== null && table.featureDim > 0)
+      batch.takeFeatures(await this.deviceFeatures.gather(ids));
   }
 
   /**

@@ -2,6 +2,7 @@
 export { Batch, type BatchStatus, type EvaluationData, type Negatives } from './batch.js';
 export type { BatchPiece, BatchShare, Place } from './batch-share.js';
 export { BufferedNodeTable } from './buffered-node-table.js';
+export { DeviceFeatures, type DeviceFeaturesOptions } from './device-features.js';
 export { DeviceNodeTable } from './device-node-table.js';
 export { DistributedNodeTable } from './distributed-node-table.js';
 export { type EdgeSplit, FileEdges, MemoryEdges, type SplitName } from './edge-splits.js';

@@ -143,6 +143,8 @@ function deriveStorage(parsed: ParsedConfig, { given, warn }: DeriveContext): St
   const device = deviceType(parsed, warn);
   if (storage.device_ids.length > 0)
     warn(`storage.device_ids: has no effect${device === 'cpu' ? ' on the cpu' : ', there is one device'}.`);
+  if (storage.device_cache_size !== null && device === 'cpu')
+    warn('storage.device_cache_size: has no effect on the cpu.');
   const table = <T extends { readonly options: { readonly dtype: string } }>(name: string, value: T) => {
     if (value.options.dtype !== 'float64') return value;
     warn(`storage.${name}.options.dtype: double is not available, rows are float32.`);

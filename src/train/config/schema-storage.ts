@@ -109,6 +109,11 @@ export const storageSchema = section({
     'where the node table and its optimiser state live; DEVICE_MEMORY keeps both on the graphics processor',
   ),
   features: field(features, { type: 'HOST_MEMORY' }, 'where node features live; FLAT_FILE is ours'),
+  device_cache_size: field(size().nullable(), null, {
+    doc: 'device memory for node features, for example 0.1G: hot rows stay on the graphics processor; without, features are copied with every batch',
+    ours: true,
+    shown: 'none',
+  }),
   memory_budget: field(size().nullable(), null, {
     doc: 'memory that training may use, for example 2G; partitions and buffer are chosen from it',
     ours: true,

@@ -235,6 +235,8 @@ export interface StorageConfig {
   readonly nodes: NodeStorageConfig;
   readonly embeddings: MemoryTableConfig | DeviceTableConfig | PartitionBufferConfig;
   readonly features: MemoryTableConfig | FileTableConfig | PartitionBufferConfig;
+  /** Ours: bytes of device memory for node features; null: they are copied with every batch. */
+  readonly device_cache_size: number | null;
   /** Ours: bytes that training may use; partitions and buffer are then chosen from it. null: not limited. */
   readonly memory_budget: number | null;
   readonly prefetch: boolean;

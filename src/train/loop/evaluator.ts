@@ -36,15 +36,21 @@ export abstract class Evaluator {
   }
 
   protected abstract runBatches(): Promise<void>;
+
+  /** One batch, where the model is. */
+  protected async evaluateBatch(batch: Batch): Promise<void> {
+    batch.embeddingsToDevice(this.model.device ?? -1);
+    if (batch.awaitsParameters) await this.graphBatcher.loadGPUParameters(batch);
+    await this.model.evaluate(batch);
+    batch.clear();
+  }
 }
 
 export class SynchronousEvaluator extends Evaluator {
   protected override async runBatches(): Promise<void> {
     while (this.graphBatcher.hasNextBatch()) {
       const batch = await this.graphBatcher.getBatch();
-      batch.embeddingsToDevice(this.model.device ?? -1);
-      await this.model.evaluate(batch);
-      batch.clear();
+      await this.evaluateBatch(batch);
     }
   }
 }
@@ -62,9 +68,7 @@ export class PipelineEvaluator extends Evaluator {
     while (coming !== null) {
       const batch = await coming;
       coming = next();
-      batch.embeddingsToDevice(this.model.device ?? -1);
-      await this.model.evaluate(batch);
-      batch.clear();
+      await this.evaluateBatch(batch);
     }
   }
 }

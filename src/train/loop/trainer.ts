@@ -141,7 +141,7 @@ export abstract class Trainer {
     const { device } = model;
     await (this.options.timings ?? noTimings).timeAsync('compute', async () => {
       batch.embeddingsToDevice(device ?? -1);
-      if (graphBatcher.holdsParameters(device)) await graphBatcher.loadGPUParameters(batch);
+      if (batch.awaitsParameters) await graphBatcher.loadGPUParameters(batch);
       model.train(batch);
       batch.accumulateGradients();
       await batch.embeddingsToHost();
@@ -159,7 +159,7 @@ export abstract class Trainer {
   /** Applies the batch's updates. */
   protected async update(batch: Batch): Promise<void> {
     const timings = this.options.timings ?? noTimings;
-    const onDevice = this.graphBatcher.holdsParameters(this.model.device);
+    const onDevice = batch.keepsGradients;
     await timings.timeAsync('update', () => this.graphBatcher.updateEmbeddingsForBatch(batch, onDevice));
     this.graphBatcher.finishedBatch();
     if (performance.now() - this.#lastTurn < 50) return;

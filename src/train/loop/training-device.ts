@@ -5,13 +5,15 @@
  * run on the cpu loads nothing of this.
  */
 import { agreedError } from '../../dist/index.js';
-import type { TensorDevice } from '../../tensor/index.js';
+import type { WebGpuTensorDevice } from '../../gpu/index.js';
 import { ConfigError, DeviceError } from '../../util/errors.js';
+import { DeviceFeatures } from '../batch/device-features.js';
+import type { GraphModelStorage } from '../batch/graph-model-storage.js';
 import { deviceLimits } from '../config/check-device.js';
 import type { SkeinConfig } from '../config/index.js';
 
 export interface TrainingDevice {
-  readonly device: TensorDevice;
+  readonly device: WebGpuTensorDevice;
   /** What it calls itself. */
   readonly adapter: string;
   close(): void;
@@ -66,4 +68,26 @@ function obstacleTo(config: SkeinConfig, workers: number): string | null {
   if (workers > 1) return `with ${workers} workers`;
   const [limit] = deviceLimits(config);
   return limit === undefined ? null : `with ${limit.key} ${limit.got}`;
+}
+
+/** The cache of node features that the configuration asks for; null without. */
+export async function openDeviceFeatures(
+  config: SkeinConfig,
+  { device }: TrainingDevice,
+  storage: GraphModelStorage,
+): Promise<DeviceFeatures | null> {
+  const { device_cache_size: size } = config.storage;
+  if (size === null || storage.table.featureDim === 0) return null;
+  await storage.table.load();
+  const rules = config.model.encoder.train_neighbor_sampling;
+  const fanouts = rules.map((rule) => (rule.type === 'UNIFORM' ? rule.options.max_neighbors : -1));
+  const seeds = storage.splitNodes('train');
+  const { graph } = await storage.loadGraph();
+  return DeviceFeatures.open(storage.table, device, {
+    size,
+    graph,
+    ...(fanouts.length === 0 ? {} : { fanouts }),
+    ...(seeds === null || seeds.length === 0 ? {} : { seeds }),
+    batchSize: config.training.batch_size,
+  });
 }

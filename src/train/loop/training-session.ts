@@ -7,6 +7,7 @@ import type { PreparedDataset } from '../../data/index.js';
 import type { WorkerGroup } from '../../dist/index.js';
 import { manualSeed } from '../../tensor/index.js';
 import { StateError } from '../../util/errors.js';
+import type { DeviceFeatures } from '../batch/device-features.js';
 import type { GraphBatcher } from '../batch/graph-batcher.js';
 import type { RunTable } from '../batch/node-table.js';
 import { type DistributedConfig, learningRateFactor, type SkeinConfig } from '../config/index.js';
@@ -50,7 +51,7 @@ import {
   type TrainerOptions,
   type TrainProgress,
 } from './trainer.js';
-import type { TrainingDevice } from './training-device.js';
+import { openDeviceFeatures, type TrainingDevice } from './training-device.js';
 
 const noProgress: EpochProgress = { batches: 0, items: 0, loss: 0 };
 
@@ -84,6 +85,7 @@ export class TrainingSession {
   #lastSave = performance.now();
   #progressOfEpoch: EpochProgress = noProgress;
   #table: RunTable | null = null;
+  #features: DeviceFeatures | null = null;
 
   constructor(
     { config, output, profile, group, device = null }: SessionOptions,
@@ -114,6 +116,7 @@ export class TrainingSession {
     this.#interrupt[Symbol.dispose]();
     this.#progress.stop();
     this.#trace?.close();
+    this.#features?.release();
     await this.#table?.unload(false);
   }
 
@@ -147,6 +150,10 @@ export class TrainingSession {
     if (group.size > 1 || sharded) model.workers = group;
     const batcher =
       stored === null ? await this.#shards(makeModel) : initializeBatcher(config, stored.storage, group);
+    if (this.#device !== null && stored !== null) {
+      this.#features = await openDeviceFeatures(config, this.#device, stored.storage);
+      batcher.deviceFeatures = this.#features;
+    }
     return this.#train(this.#table as RunTable, model, batcher, resumeFrom?.name ?? null);
   }
 
@@ -199,7 +206,9 @@ export class TrainingSession {
     if (this.#run.resumed) await this.#run.writeConfig();
     if (this.#device !== null) {
       model.to(this.#device.device);
-      this.#run.log('info', `computing on webgpu (${this.#device.adapter})`);
+      const cached =
+        this.#features === null ? '' : `, ${percent(this.#features.cachedRatio)} of the features cached`;
+      this.#run.log('info', `computing on webgpu (${this.#device.adapter})${cached}`);
     }
     const epochs = this.#firstEpoch + training.num_epochs;
     const evaluator = this.#evaluator(batcher, model);
@@ -433,4 +442,8 @@ export class TrainingSession {
     batcher.graphStorage.setEncodedNodes(null);
     batcher.setTrainSet();
   }
+}
+
+function percent(share: number): string {
+  return `${Math.round(100 * share)} %`;
 }

@@ -1,0 +1,91 @@
+/**
+ * Fixed features of nodes through a cache on the device: hot rows lie there, cold ones are read from the table. What batches
+ * get is the same as without; it is found on the device where it can be.
+ */
+import type {
+  CGPUFeature,
+  FeatureGraph,
+  FeatureStats,
+  ScoreOptions,
+  WebGpuTensorDevice,
+} from '../../gpu/index.js';
+import type { RowStore } from '../../storage/index.js';
+import { type Tensor, unscoped } from '../../tensor/index.js';
+import { StateError } from '../../util/errors.js';
+import type { NodeTable } from './node-table.js';
+
+export interface DeviceFeaturesOptions extends ScoreOptions {
+  /** Device memory for rows, such as "0.1G". */
+  readonly size: string | number;
+  /** The graph that is sampled; says which rows are hot. */
+  readonly graph?: FeatureGraph | null;
+}
+
+export class DeviceFeatures {
+  readonly device: WebGpuTensorDevice;
+  readonly #cache: CGPUFeature;
+
+  private constructor(device: WebGpuTensorDevice, cache: CGPUFeature) {
+    this.device = device;
+    this.#cache = cache;
+  }
+
+  /** Chooses the hot rows of a table that is all resident and copies them to the device. */
+  static async open(
+    table: NodeTable,
+    device: WebGpuTensorDevice,
+    options: DeviceFeaturesOptions,
+  ): Promise<DeviceFeatures> {
+    // A run on the cpu loads nothing of graphics processors.
+    const { CGPUFeature } = await import('../../gpu/index.js');
+    const { size, graph = null, ...scoring } = options;
+    const cache = new CGPUFeature(graph, device.gpu, size, scoring);
+    await cache.fromCpuTensor(storeOf(table));
+    return new DeviceFeatures(device, cache);
+  }
+
+  /** Part of the rows that there is device memory for. */
+  get cachedRatio(): number {
+    return this.#cache.cachedRatio;
+  }
+
+  get stats(): FeatureStats {
+    return this.#cache.stats;
+  }
+
+  /** The rows of these nodes, on the device. */
+  async gather(ids: Int32Array): Promise<Tensor> {
+    using block = await this.#cache.get(ids);
+    const { buffer, shape } = block;
+    if (buffer === null) throw new StateError('DeviceFeatures: expected rows on the device.');
+    return unscoped(() => this.device.tensorOf(buffer, shape));
+  }
+
+  release(): void {
+    this.#cache.release();
+  }
+}
+
+/** The features of a table as rows that can only be read. */
+function storeOf(table: NodeTable): RowStore<Float32Array> {
+  const refuse = async (): Promise<never> => {
+    throw new StateError('DeviceFeatures: expected features to be read only.');
+  };
+  const gather = async (ids: Int32Array, out?: Float32Array): Promise<Float32Array> => {
+    const rows = await table.readFeatures(ids);
+    out?.set(rows);
+    return out ?? rows;
+  };
+  return {
+    rows: table.numNodes,
+    width: table.featureDim,
+    dtype: 'f32',
+    gather,
+    range: (start, count) => gather(Int32Array.from({ length: count }, (_, i) => start + i)),
+    prefetch: async () => {},
+    flush: async () => {},
+    add: refuse,
+    put: refuse,
+    rangePut: refuse,
+  };
+}
