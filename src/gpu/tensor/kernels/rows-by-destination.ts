@@ -21,24 +21,26 @@ export interface Destinations {
 /** Groups ids 0 … n−1 of `ids`, all in [0, rows). */
 export function byDestination(ids: Int32Array, n: number, rows: number): Destinations {
   const order = rows <= 8 * n || rows * n > Number.MAX_SAFE_INTEGER ? counted(ids, n, rows) : sorted(ids, n);
-  const pieces = [0];
-  const bounds = [0];
-  const named: number[] = [];
-  for (let from = 0; from < n; ) {
-    const row = ids[order[from]];
-    let to = from + 1;
-    while (to < n && ids[order[to]] === row) to++;
-    for (let at = from + longestPiece; at < to; at += longestPiece) pieces.push(at);
-    pieces.push(to);
-    bounds.push(pieces.length - 1);
-    named.push(row);
-    from = to;
+  // No piece is empty, so there are at most n.
+  const pieces = new Int32Array(n + 1);
+  const bounds = new Int32Array(n + 1);
+  const named = new Int32Array(n);
+  let [numPieces, numRows] = [0, 0];
+  for (let start = 0; start < n; ) {
+    const row = ids[order[start]];
+    let end = start + 1;
+    while (end < n && ids[order[end]] === row) end++;
+    for (let at = start + longestPiece; at < end; at += longestPiece) pieces[++numPieces] = at;
+    pieces[++numPieces] = end;
+    named[numRows++] = row;
+    bounds[numRows] = numPieces;
+    start = end;
   }
   return {
     order,
-    pieces: Int32Array.from(pieces),
-    bounds: Int32Array.from(bounds),
-    rows: Int32Array.from(named),
+    pieces: pieces.subarray(0, numPieces + 1),
+    bounds: bounds.subarray(0, numRows + 1),
+    rows: named.subarray(0, numRows),
   };
 }
 
