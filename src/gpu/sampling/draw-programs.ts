@@ -3,14 +3,7 @@
  * their edges are left to `expandRows`, which has one invocation per edge: a row of a million edges keeps nobody waiting.
  */
 import { bindings, defineProgram, type GpuProgram } from '../device/program.js';
-import {
-  dropoutWgsl,
-  fewPicks,
-  fewUniformWgsl,
-  fewWeightedWgsl,
-  manyUniformWgsl,
-  manyWeightedWgsl,
-} from './draw-wgsl.js';
+import { dropoutWgsl, fewUniformWgsl, manyUniformWgsl, pickRooms, weightedWgsl } from './draw-wgsl.js';
 import {
   type DrawMode,
   drawModes,
@@ -67,30 +60,23 @@ ${perItem}
   });
 }
 
-const programs = {
-  uniform: [
-    drawProgram('fewUniform', fewUniformWgsl, null),
-    drawProgram('manyUniform', manyUniformWgsl, 'table'),
-  ],
-  weighted: [
-    drawProgram('fewWeighted', fewWeightedWgsl, 'sums'),
-    drawProgram('manyWeighted', manyWeightedWgsl, 'sums'),
-  ],
-  dropout: [drawProgram('dropout', dropoutWgsl, null)],
-} as const;
+const fewUniform = pickRooms.map((room) => drawProgram(`uniform${room}`, fewUniformWgsl(room), null));
+const manyUniform = drawProgram('uniform', manyUniformWgsl, 'table');
+const fewWeighted = pickRooms.map((room) => drawProgram(`weighted${room}`, weightedWgsl(room), 'sums'));
+const manyWeighted = drawProgram('weighted', weightedWgsl(null), 'sums');
+const dropout = drawProgram('dropout', dropoutWgsl, null);
 
 /** The program for a hop, and what it needs beside state, offsets, frontier and slots. */
 export function drawProgramFor(
   mode: DrawMode,
   fanout: number,
 ): { readonly program: GpuProgram; readonly extra: Extra } {
-  const many = fanout !== takeAll && fanout > fewPicks;
-  if (mode === 'uniform')
-    return many
-      ? { program: programs.uniform[1], extra: 'table' }
-      : { program: programs.uniform[0], extra: null };
-  if (mode === 'weighted') return { program: programs.weighted[many ? 1 : 0], extra: 'sums' };
-  return { program: programs.dropout[0], extra: null };
+  if (mode === 'dropout') return { program: dropout, extra: null };
+  // A hop that takes all picks nothing.
+  const picks = fanout === takeAll ? 0 : fanout;
+  const size = pickRooms.findIndex((room) => picks <= room);
+  if (mode === 'weighted') return { program: fewWeighted[size] ?? manyWeighted, extra: 'sums' };
+  return size < 0 ? { program: manyUniform, extra: 'table' } : { program: fewUniform[size], extra: null };
 }
 
 /** The row of every edge, and the slots of rows that take all. Buffers: state, offsets, frontier, slots, columns. */

@@ -1,13 +1,13 @@
 /**
  * How one row draws, in WGSL: the picks of `native/reference/node-draws.ts`, word for word. Integers only.
  *
- * Picks are places within the row. Up to `fewPicks` of them are kept sorted in private memory. More lie in the row's own
+ * Picks are places within the row. Up to 64 of them are kept sorted in private memory. More lie in the row's own
  * part of `slots`; then Floyd's algorithm looks a pick up in a table of the row's part of another array, which nothing else
  * uses yet, and sorts at the end.
  */
 
-/** Most picks of a row that private memory holds. */
-export const fewPicks = 64;
+/** Room for picks of a row in private memory; a hop takes the smallest that suffices, because all of it is cleared first. */
+export const pickRooms = [16, 32, 64] as const;
 
 /** Sorted picks by insertion. `pickAt(i)` and `setPick(i, value)` say where they are. */
 const sortedPicks = /* wgsl */ `
@@ -28,8 +28,8 @@ fn insertPick(n: u32, place: u32, value: u32) {
 }
 `;
 
-const privatePicks = /* wgsl */ `
-var<private> picks: array<u32, ${fewPicks}>;
+const privatePicks = (room: number) => /* wgsl */ `
+var<private> picks: array<u32, ${room}>;
 fn pickAt(i: u32) -> u32 { return picks[i]; }
 fn setPick(i: u32, value: u32) { picks[i] = value; }
 ${sortedPicks}
@@ -48,9 +48,9 @@ fn writePicks(begin: u32, start: u32, n: u32) {
 }
 `;
 
-/** Draws without and with replacement for few picks. */
-export const fewUniformWgsl = /* wgsl */ `
-${privatePicks}
+/** Draws without and with replacement for at most `room` picks. */
+export const fewUniformWgsl = (room: number) => /* wgsl */ `
+${privatePicks(room)}
 fn drawRow(begin: u32, row: vec4<u32>) {
   let k = row.z;
   if (p.replace != 0u) {
@@ -132,11 +132,11 @@ fn drawRow(begin: u32, row: vec4<u32>) {
 
 /**
  * Draws by weight: `sums` are running sums of integer weights within each row, made on the host, so that a comparison of
- * integers decides. An alias table would serve draws with replacement only; the sums serve both, at log(degree) a draw.
+ * integers decides. `room`: for how many picks there is private memory, null for any number. An alias table would serve draws with replacement only; the sums serve both, at log(degree) a draw.
  */
-function weightedWgsl(few: boolean): string {
+export function weightedWgsl(room: number | null): string {
   return /* wgsl */ `
-${few ? privatePicks : storedPicks}
+${room === null ? storedPicks : privatePicks(room)}
 var<private> sumsBegin: u32;
 fn sumAt(i: u32) -> u32 { return sums[sumsBegin + i]; }
 fn sumBefore(i: u32) -> u32 {
@@ -178,7 +178,7 @@ fn skipTaken(n: u32, drawn: u32) -> u32 {
 
 fn drawRow(begin: u32, row: vec4<u32>) {
   sumsBegin = row.x - p.first;
-  ${few ? '' : 'picksBegin = begin;'}
+  ${room === null ? 'picksBegin = begin;' : ''}
   if (p.fanout == 0xffffffffu || (p.replace == 0u && row.y <= p.fanout)) {
     takePositive(begin, row);
     return;
@@ -195,9 +195,6 @@ fn drawRow(begin: u32, row: vec4<u32>) {
 }
 `;
 }
-
-export const fewWeightedWgsl = weightedWgsl(true);
-export const manyWeightedWgsl = weightedWgsl(false);
 
 /** Keeps each edge whose word is not below the threshold. */
 export const dropoutWgsl = /* wgsl */ `
