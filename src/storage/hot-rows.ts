@@ -2,7 +2,7 @@
  * Copies of a table's hot rows in memory: a fixed set of them, chosen beforehand, and behind it rows that come and go by
  * SIEVE as they are asked for. One map tells for every row of the table where its copy is.
  */
-import { kernels } from '../native/index.js';
+import { kernels, prepareBlock } from '../native/index.js';
 import { Sieve } from '../util/sieve.js';
 import { makeRows, type RowArray, type StoreType } from './row-store.js';
 
@@ -33,6 +33,7 @@ export class HotRows {
     this.#dtype = dtype;
     this.sieve = new Sieve(dynamic);
     this.#rows = makeRows(dtype, (fixed.length + dynamic) * table.width);
+    prepareBlock(new Uint8Array(this.#rows.buffer));
     this.#place = new Int32Array(table.rows).fill(-1);
     this.#ids = new Int32Array(dynamic);
   }
