@@ -135,7 +135,7 @@ export function gatherListed(
 }
 
 /** Says what was asked for and what the limit is. */
-export function outOfMemory(where: string, bytes: number, device: GpuDevice, error: unknown): unknown {
+function outOfMemory(where: string, bytes: number, device: GpuDevice, error: unknown): unknown {
   if (!(error instanceof DeviceError)) return error;
   const used = device.stats().liveBytes;
   return new DeviceError(
