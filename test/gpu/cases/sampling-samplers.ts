@@ -38,6 +38,11 @@ async function onDevice(gpu: GpuDevice): Promise<void> {
     sample.release();
     await throws(() => sample.toHost(), StateError, /release/);
     await throws(() => sample.adjs[0].row.data, StateError);
+    const empty = await sampler.sampleOnDevice([], { step: 3 });
+    equal([empty.numNodes, empty.batchSize, empty.adjs.length], [0, 0, 2], 'a sample of no seeds');
+    equal((await empty.adjs[0].edgeIndex.read()).length, 0, 'edge index of no edges');
+    equal((await empty.toBatch()).numNodes, 0, 'a batch of no seeds');
+    empty.release();
   });
 }
 
