@@ -15,6 +15,7 @@ export class FeatureBlock implements Disposable {
   readonly dtype: FeatureType;
   readonly device: GpuDevice | null;
   readonly #memory: GpuBuffer | FeatureArray;
+  readonly #views: TensorView[] = [];
   #released = false;
 
   /** @internal Made by feature stores. */
@@ -44,12 +45,15 @@ export class FeatureBlock implements Disposable {
     return this.device === null ? null : (this.#memory as GpuBuffer);
   }
 
-  /** For other libraries, without a copy. Borrows: release it, then this. */
+  /** For other libraries, without a copy. Over when the block is released. */
   view(): TensorView {
     this.#check();
     const { shape, dtype, device } = this;
     if (device === null) return TensorView.fromTyped(this.#memory as FeatureArray, shape, { dtype });
-    return TensorView.fromGpuBuffer((this.#memory as GpuBuffer).raw, device.raw, { shape, dtype });
+    device.flush();
+    const view = TensorView.fromGpuBuffer((this.#memory as GpuBuffer).raw, device.raw, { shape, dtype });
+    this.#views.push(view);
+    return view;
   }
 
   /** The same rows in host memory. */
@@ -80,9 +84,10 @@ export class FeatureBlock implements Disposable {
     return tensors.tensorOf(this.#memory as GpuBuffer, shape);
   }
 
-  /** Gives the memory back. Repeating it does nothing. */
+  /** Gives the memory back; refused while a tensor of another library lies on it. Repeating it does nothing. */
   release(): void {
     if (this.#released) return;
+    for (const view of this.#views) view.release();
     this.#released = true;
     if (this.device !== null) (this.#memory as GpuBuffer).release();
   }
