@@ -10,6 +10,7 @@ import {
   DeviceNodeTable,
   GraphModelStorage,
   initializeBatcher,
+  PipelineTrainer,
   SynchronousEvaluator,
   SynchronousTrainer,
 } from 'skein/train';
@@ -226,4 +227,17 @@ it('a trainer runs the same cycle, and memory of the device is given back', asyn
   const perEpoch = sums.length / 2;
   const losses = sums.map((sum, i) => (i % perEpoch === 0 ? sum : sum - sums[i - 1]));
   expectClose(await outcome(parts, losses), want);
+});
+
+it('a pipeline gives what it gives on the CPU', async () => {
+  const config = tinyConfig(links);
+  const trained = async (place: 'cpu' | 'webgpu'): Promise<Outcome> => {
+    const parts = await setUp(config, folder());
+    if (place === 'webgpu') parts.model.to(place);
+    const losses: number[] = [];
+    const onEpoch = ({ loss }: { readonly loss: number }): void => void losses.push(loss);
+    await new PipelineTrainer(parts.batcher, parts.model, { stalenessBound: 4, onEpoch }).train(2);
+    return outcome(parts, losses);
+  };
+  expectClose(await trained('webgpu'), await trained('cpu'));
 });

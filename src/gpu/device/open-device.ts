@@ -119,6 +119,11 @@ function adapterInfo(adapter: GpuAdapterLike): GpuAdapterInfo {
   return { vendor, architecture, device, description };
 }
 
+/** What an adapter calls itself. */
+export function adapterName({ description, vendor, architecture }: GpuAdapterInfo): string {
+  return description || `${vendor} ${architecture}`.trim() || 'unnamed';
+}
+
 function namesSoftware(info: GpuAdapterInfo): boolean {
   const text = `${info.vendor} ${info.architecture} ${info.device} ${info.description}`.toLowerCase();
   return softwareNames.some((name) => text.includes(name));

@@ -39,11 +39,10 @@ export async function openTrainingDevice(
     output.warn(`storage.device_type: webgpu does not run ${obstacle}, training runs on the cpu.`);
     return null;
   }
-  const { openGpuDevice, WebGpuTensorDevice } = await import('../../gpu/index.js');
+  const { adapterName, openGpuDevice, WebGpuTensorDevice } = await import('../../gpu/index.js');
   try {
     const gpu = await openGpuDevice({ allowSoftware: type === 'webgpu' });
-    const { description, architecture, vendor } = gpu.info;
-    const adapter = description || `${vendor} ${architecture}`.trim() || 'unnamed';
+    const adapter = adapterName(gpu.info);
     if (gpu.isSoftware)
       output.warn(
         `storage.device_type: the only adapter, ${adapter}, computes on the processor: slower than cpu.`,
