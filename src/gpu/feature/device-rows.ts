@@ -7,7 +7,7 @@ import { formatSize } from '../../util/size.js';
 import type { GpuBuffer } from '../device/gpu-buffer.js';
 import type { GpuDevice } from '../device/gpu-device.js';
 import { grid } from '../device/program.js';
-import { gatherBytes, gatherWords, groupSize, storeRows } from './feature-programs.js';
+import { gatherBytes, gatherVectors, gatherWords, groupSize, storeRows } from './feature-programs.js';
 
 /** How rows lie: `bytes` in results, whole `words` on the device. */
 export class RowLayout {
@@ -113,8 +113,7 @@ export function gatherPiece(device: GpuDevice, layout: RowLayout, into: Gatherin
   const { words, bytes } = layout;
   const { buffer, first, count } = piece;
   if (layout.isWhole) {
-    const params = [n, words, first, count, 0];
-    device.run(gatherWords, [places, places, buffer, out], params, grid(n * words, groupSize));
+    gatherWhole(device, layout, [places, places, buffer, out], [n, first, count, 0]);
   } else {
     const groups = grid(Math.ceil((n * bytes) / 4), groupSize);
     device.run(gatherBytes, [places, buffer, out], [n, words, first, count, bytes], groups);
@@ -129,9 +128,20 @@ export function gatherListed(
   list: { readonly places: GpuBuffer; readonly rows: GpuBuffer; readonly n: number },
   piece: RowPiece,
 ): void {
-  const params = [list.n, layout.words, piece.first, piece.count, 1];
-  const groups = grid(list.n * layout.words, groupSize);
-  device.run(gatherWords, [list.places, list.rows, piece.buffer, out], params, groups);
+  const buffers = [list.places, list.rows, piece.buffer, out];
+  gatherWhole(device, layout, buffers, [list.n, piece.first, piece.count, 1]);
+}
+
+function gatherWhole(
+  device: GpuDevice,
+  { words }: RowLayout,
+  buffers: readonly GpuBuffer[],
+  [n, first, count, listed]: readonly [number, number, number, number],
+): void {
+  const byFour = words % 4 === 0;
+  const length = byFour ? words / 4 : words;
+  const program = byFour ? gatherVectors : gatherWords;
+  device.run(program, buffers, [n, length, first, count, listed], grid(n * length, groupSize));
 }
 
 /** Says what was asked for and what the limit is. */

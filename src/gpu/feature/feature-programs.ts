@@ -2,10 +2,10 @@
  * Programs of the feature cache. Rows lie on the device in whole 32-bit words each, in pieces that a binding can hold; the rows
  * of a result lie one after the other without gaps, whatever the element size. A *place* numbers the rows of all pieces.
  *
- * One pass of a gather serves one piece and leaves rows of other pieces alone. Rows of whole words are copied word by word;
- * others are put together byte by byte, each word by one invocation.
+ * One pass of a gather serves one piece and leaves rows of other pieces alone. Rows of whole words are copied by words or
+ * by four at a time; others are put together byte by byte, each word by one invocation.
  */
-import { bindings, defineProgram, flatIndex } from '../device/program.js';
+import { bindings, defineProgram, flatIndex, type GpuProgram } from '../device/program.js';
 
 /** No place: the row is not on the device. */
 export const nowhere = 0xffffffff;
@@ -17,26 +17,37 @@ ${flatIndex}
 fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
   let t = flatIndex(id, groups, ${groupSize}u);`;
 
-/** out[row] = piece[places[k] − first] for places of this piece; row = rows[k], or k when `listed` is 0. */
-export const gatherWords = defineProgram({
-  name: 'feature.gatherWords',
-  buffers: ['read', 'read', 'read', 'write'],
-  params: 5,
-  workgroup: groupSize,
-  code: /* wgsl */ `
-struct Params { n: u32, words: u32, first: u32, count: u32, listed: u32 }
-${bindings(true, ['read array<u32> places', 'read array<u32> rows', 'read array<u32> piece', 'write array<u32> out'])}
+/** One invocation per element of a row: a word, or four where rows are made of such. */
+function gatherProgram(name: string, element: string): GpuProgram {
+  return defineProgram({
+    name,
+    buffers: ['read', 'read', 'read', 'write'],
+    params: 5,
+    workgroup: groupSize,
+    code: /* wgsl */ `
+struct Params { n: u32, length: u32, first: u32, count: u32, listed: u32 }
+${bindings(true, [
+  'read array<u32> places',
+  'read array<u32> rows',
+  `read array<${element}> piece`,
+  `write array<${element}> out`,
+])}
 ${head}
-  if (t >= p.n * p.words) { return; }
-  let k = t / p.words;
+  if (t >= p.n * p.length) { return; }
+  let k = t / p.length;
   let at = places[k] - p.first;
   if (places[k] < p.first || at >= p.count) { return; }
-  let c = t - k * p.words;
+  let c = t - k * p.length;
   var row = k;
   if (p.listed == 1u) { row = rows[k]; }
-  out[row * p.words + c] = piece[at * p.words + c];
+  out[row * p.length + c] = piece[at * p.length + c];
 }`,
-});
+  });
+}
+
+/** out[row] = piece[places[k] − first] for places of this piece; row = rows[k], or k when `listed` is 0. */
+export const gatherWords = gatherProgram('feature.gatherWords', 'u32');
+export const gatherVectors = gatherProgram('feature.gatherVectors', 'vec4<u32>');
 
 /** The same for all n rows of the result, when rows are not whole words: invocation t makes word t. */
 export const gatherBytes = defineProgram({
