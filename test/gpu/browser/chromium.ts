@@ -29,10 +29,11 @@ const flags = [
   '--disable-sync',
 ];
 
-/** What is served: a page, and the script that it loads from `page.js`. */
+/** What is served: a page, the script that it loads from `page.js`, and other files by their path. */
 export interface PageFiles {
   readonly html: string;
   readonly script: string;
+  readonly files?: Readonly<Record<string, { readonly type: string; readonly data: Uint8Array }>>;
 }
 
 export interface OpenPage {
@@ -50,15 +51,17 @@ function findChromium(): string {
   return found;
 }
 
-async function serve({ html, script }: PageFiles): Promise<Server> {
+async function serve({ html, script, files = {} }: PageFiles): Promise<Server> {
   const server = createServer((request, response) => {
     const isScript = request.url === '/page.js';
-    response.writeHead(request.url === '/' || isScript ? 200 : 404, {
-      'content-type': isScript ? 'text/javascript; charset=utf-8' : 'text/html; charset=utf-8',
+    const file = files[request.url ?? ''];
+    const type = isScript ? 'text/javascript; charset=utf-8' : 'text/html; charset=utf-8';
+    response.writeHead(request.url === '/' || isScript || file !== undefined ? 200 : 404, {
+      'content-type': file?.type ?? type,
       'cross-origin-opener-policy': 'same-origin',
       'cross-origin-embedder-policy': 'require-corp',
     });
-    response.end(isScript ? script : html);
+    response.end(file?.data ?? (isScript ? script : html));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return server;
