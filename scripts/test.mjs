@@ -13,6 +13,10 @@ import { root, run, since } from './steps.mjs';
 
 const cache = join(root, '.cache');
 const opTests = ['test/ops', 'test/smoke.test.ts'];
+const graphicsTests = [
+  ...['src/gpu', 'test/gpu', 'test/interop', 'test/storage/hot-cold-store.test.ts'],
+  ...['test/sample/hotness.test.ts', 'test/sample/partition-feature.test.ts'],
+];
 
 /** Levels of the addon that this build has and this processor can run, except the one that runs by default. */
 function levels() {
@@ -48,7 +52,7 @@ function sanitizerEnv() {
 /** A phase: its name, vitest's arguments, and what differs in its environment. */
 function phases(full, graphics) {
   if (graphics)
-    return [{ name: 'graphics processors and hand-over', args: ['src/gpu', 'test/gpu', 'test/interop'] }];
+    return [{ name: 'graphics processors, hot and cold features, hand-over', args: graphicsTests }];
   const short = [
     { name: 'default suite', args: [] },
     { name: 'reference kernels (SKEIN_NATIVE=0)', args: opTests, env: { SKEIN_NATIVE: '0' } },
