@@ -34,18 +34,27 @@ export class BestState {
 
   #keepState(): void {
     const current = this.#model.stateDict();
-    if (this.#state === null) {
+    const state = this.#state;
+    if (state === null)
       this.#state = unscoped(() =>
         Object.fromEntries(Object.entries(current).map(([name, t]) => [name, t.clone()])),
       );
-      return;
+    for (const [name, t] of Object.entries(current)) {
+      state?.[name].assign(t);
+      // A handle of ours on the model's memory, which would hold it on a device for good.
+      t.dispose();
     }
-    for (const [name, t] of Object.entries(current)) this.#state[name].assign(t);
   }
 
   /** Gives the model its best state back. */
   restore(): void {
     if (this.#state !== null) this.#model.loadStateDict(this.#state);
+  }
+
+  /** Gives the memory of the state back. */
+  release(): void {
+    for (const t of Object.values(this.#state ?? {})) t.dispose();
+    this.#state = null;
   }
 }
 

@@ -1,6 +1,7 @@
 /**
  * Trains a model that gives every node a class, on the whole graph at once or on sampled batches, watches the validation
- * nodes, stops early, and ends with the best model it saw.
+ * nodes, stops early, and ends with the best model it saw. It computes where the model is: features follow the model to its
+ * device.
  *
  * @example
  * const result = await trainNodeClassifier({ model: new GCN([1433, 16, 7]), data: await loadDataset('cora') });
@@ -8,9 +9,17 @@
  */
 import { type EdgeData, type Features, inferLayerwise, LayeredModel } from '../gnn/index.js';
 import { Graph, type MessageGraph, SparseMatrix } from '../graph/index.js';
-import { Adam, type BaseOptions, clipGradNorm, crossEntropy, Module, type Optimizer } from '../nn/index.js';
+import {
+  Adam,
+  type BaseOptions,
+  clipGradNorm,
+  clipGradNormTensor,
+  crossEntropy,
+  Module,
+  type Optimizer,
+} from '../nn/index.js';
 import { NeighborSampler, type NeighborSamplerOptions, NodeLoader } from '../sample/index.js';
-import { argmax, gatherRows, manualSeed, noGrad, scope, Tensor } from '../tensor/index.js';
+import { argmax, gatherRows, manualSeed, noGrad, scope, Tensor, type TensorDevice } from '../tensor/index.js';
 import { toInt32 } from '../tensor/ops/common.js';
 import { checkInteger, expected, StateError, ValueError } from '../util/errors.js';
 import { BestState } from './best-state.js';
@@ -88,11 +97,28 @@ export interface NodeClassifierResult {
 }
 
 export async function trainNodeClassifier(given: NodeClassifierOptions): Promise<NodeClassifierResult> {
-  const options = checked(given);
+  const inMemory = checked(given);
+  const options = onModelDevice(inMemory);
+  try {
+    return await train(options, inMemory.data);
+  } finally {
+    for (const key of ['features', 'edgeData'] as const) {
+      const moved = options.data[key];
+      if (moved !== inMemory.data[key] && moved instanceof Tensor) moved.dispose();
+    }
+  }
+}
+
+/** @param inMemory the data before features moved to the model's device. */
+async function train(
+  options: NodeClassifierOptions,
+  inMemory: NodeClassificationData,
+): Promise<NodeClassifierResult> {
   const { model, data, epochs = 200, patience = Infinity, monitor = 'accuracy', onEpoch } = options;
   if (options.seed !== undefined) manualSeed(options.seed);
   const optimizer = options.optimizer ?? new Adam(model.parameters(), { lr: 0.01, weightDecay: 5e-4 });
-  const runEpoch = options.sampling === undefined ? fullEpoch : sampledEpochs(options.sampling, data);
+  // A loader gathers rows in memory; batches follow the model one by one.
+  const runEpoch = options.sampling === undefined ? fullEpoch : sampledEpochs(options.sampling, inMemory);
   const best = new BestState(model, patience);
   const history: EpochRecord[] = [];
   const start = performance.now();
@@ -107,7 +133,7 @@ export async function trainNodeClassifier(given: NodeClassifierOptions): Promise
         `trainNodeClassifier: the loss became ${loss} in epoch ${epoch}. Lower the learning rate, or set SKEIN_CHECK=1 to find the operation.`,
       );
     }
-    const valid = evaluatePart(options, splitsOf(data).valid);
+    const valid = await evaluatePart(options, splitsOf(data).valid);
     const record = { epoch, loss, validLoss: valid.loss, validAccuracy: valid.metrics.accuracy, seconds };
     history.push(record);
     onEpoch?.(record);
@@ -116,16 +142,17 @@ export async function trainNodeClassifier(given: NodeClassifierOptions): Promise
     if (!best.observe(epoch, monitor === 'accuracy' ? score : score.reverse())) break;
   }
   best.restore();
-  const logits = predict(options);
+  best.release();
+  const logits = await predict(options);
   const part = (ids: Int32Array): ClassificationMetrics => partMetrics(logits, data, ids).metrics;
-  const { train, valid, test } = splitsOf(data);
+  const splits = splitsOf(data);
   return {
     epochs: history.length,
     bestEpoch: best.epoch === 0 ? history.length : best.epoch,
     history,
-    train: part(train),
-    valid: part(valid),
-    test: part(test),
+    train: part(splits.train),
+    valid: part(splits.valid),
+    test: part(splits.test),
     seconds: (performance.now() - start) / 1000,
   };
 }
@@ -136,7 +163,7 @@ type RunEpoch = (
   epoch: number,
 ) => Promise<number>;
 
-const fullEpoch: RunEpoch = async ({ model, data, clipNorm }, optimizer) => {
+const fullEpoch: RunEpoch = ({ model, data, clipNorm }, optimizer) => {
   const { graph, features, labels, edgeData = null } = data;
   const { train } = splitsOf(data);
   return trainStep(model, optimizer, clipNorm, () =>
@@ -163,9 +190,9 @@ function sampledEpochs(sampling: SamplingOptions, data: NodeClassificationData):
     let total = 0;
     let count = 0;
     for await (const batch of loader.epoch(epoch)) {
-      const loss = trainStep(model, optimizer, clipNorm, () => {
-        const x = data.features === null ? null : batch.x;
-        return crossEntropy(model.forward(batch.blocks, x, data.edgeData ?? null), batch.labels);
+      const loss = await trainStep(model, optimizer, clipNorm, () => {
+        const x = data.features === null ? null : placed(batch.x, deviceOf(model));
+        return crossEntropy(model.forward(batch.blocks, x, options.data.edgeData ?? null), batch.labels);
       });
       total += loss * batch.seeds.length;
       count += batch.seeds.length;
@@ -174,32 +201,64 @@ function sampledEpochs(sampling: SamplingOptions, data: NodeClassificationData):
   };
 }
 
-function trainStep(
+async function trainStep(
   model: NodeModel,
   optimizer: Optimizer<BaseOptions>,
   clipNorm: number | undefined,
   loss: () => Tensor,
-): number {
-  return scope(() => {
+): Promise<number> {
+  const value = scope(() => {
     optimizer.zeroGrad();
-    const value = loss();
-    value.backward();
-    if (clipNorm !== undefined) clipGradNorm(model.parameters(), clipNorm);
+    const total = loss();
+    total.backward();
+    if (clipNorm !== undefined) clip(model, clipNorm);
     optimizer.step();
-    return value.item();
+    return total.detach();
   });
+  const [number] = await value.data();
+  value.dispose();
+  return number;
 }
 
-/** Logits of all nodes in evaluation mode. */
-function predict(options: NodeClassifierOptions): Tensor {
+function clip(model: Module, maxNorm: number): void {
+  if (deviceOf(model) === null) clipGradNorm(model.parameters(), maxNorm);
+  else clipGradNormTensor(model.parameters(), maxNorm);
+}
+
+/** Where the parameters are; null is memory. */
+function deviceOf(model: Module): TensorDevice | null {
+  return model.parameters()[0]?.device ?? null;
+}
+
+/** Features where the model is; a sparse matrix goes wherever it is used. */
+function placed<F extends Features | EdgeData>(x: F, device: TensorDevice | null): F {
+  return x instanceof Tensor && device !== null ? (x.to(device) as F) : x;
+}
+
+/** The data with features and edge features where the model is, for what goes over the whole graph. */
+function onModelDevice(options: NodeClassifierOptions): NodeClassifierOptions {
+  const device = deviceOf(options.model);
+  if (device === null) return options;
+  const { features, edgeData = null } = options.data;
+  const data = { ...options.data, features: placed(features, device), edgeData: placed(edgeData, device) };
+  return { ...options, data };
+}
+
+/** Logits of all nodes in evaluation mode, in memory. */
+async function predict(options: NodeClassifierOptions): Promise<Tensor> {
   const { model, sampling, evaluationBatchSize = 8192 } = options;
   const { graph, features, edgeData = null } = options.data;
   model.eval();
-  return noGrad(() =>
-    sampling === undefined
-      ? model.forward(graph, features, edgeData)
-      : inferLayerwise(layered(model), graph, features, { batchSize: evaluationBatchSize, edgeData }),
+  const logits = scope(() =>
+    noGrad(() =>
+      sampling === undefined
+        ? model.forward(graph, features, edgeData).detach()
+        : inferLayerwise(layered(model), graph, features, { batchSize: evaluationBatchSize, edgeData }),
+    ),
   );
+  const fetched = await logits.cpu();
+  if (fetched !== logits) logits.dispose();
+  return fetched;
 }
 
 interface PartResult {
@@ -207,9 +266,12 @@ interface PartResult {
   readonly loss: number;
 }
 
-function evaluatePart(options: NodeClassifierOptions, ids: Int32Array): PartResult {
+async function evaluatePart(options: NodeClassifierOptions, ids: Int32Array): Promise<PartResult> {
   if (ids.length === 0) return { metrics: classificationMetrics([], [], 0), loss: Number.NaN };
-  return scope(() => partMetrics(predict(options), options.data, ids));
+  const logits = await predict(options);
+  const result = partMetrics(logits, options.data, ids);
+  logits.dispose();
+  return result;
 }
 
 function partMetrics(logits: Tensor, data: NodeClassificationData, ids: Int32Array): PartResult {

@@ -13,7 +13,7 @@ import { packParams, type TensorProgram } from './tensor-program.js';
 export type Argument = unknown;
 
 /** Structures that are kept on the device: at most so many, and so many bytes. */
-const maxStructures = 64;
+const maxStructures = 256;
 const maxStructureBytes = 2 ** 29;
 /** The newest are never let go: one kernel uses several, and fetching the last must not take the first away. */
 const minStructures = 8;
