@@ -71,45 +71,39 @@ const pairScoresBackward = tensorProgram({
   if (p.want_b != 0u) { gb[p.gb_at + i] = g * slope(p.op, v, u, score); }`,
 });
 
-const tile = 16;
+/** An invocation makes the scores of so many edges with so many negatives, so that every value is read for several. */
+const side = 4;
+const each = Array.from({ length: side }, (_, k) => k);
+const pairs = each.flatMap((a) => each.map((b) => [a, b] as const));
 
-/** Tiles of 16 edges by 16 negatives, 16 columns of both at a time. */
 const chunkedScores = tensorProgram({
   name: 'chunkedScores',
   arrays: ['read f32 query', 'read f32 rows', 'read u32 negatives', 'write f32 y'],
-  params: ['op u32', 'edges u32', 'width u32', 'size u32', 'count u32'],
-  helpers: /* wgsl */ `
-${scoreHelpers}
-var<workgroup> left: array<array<f32, 17>, 16>;
-var<workgroup> right: array<array<f32, 17>, 16>;
-`,
-  main: /* wgsl */ `
-@compute @workgroup_size(${tile}, ${tile})
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) own: vec3<u32>) {
-  let first = group.z * p.size;
-  let last = min(first + p.size, p.edges);
-  let edge = first + group.y * 16u + own.y;
-  let j = group.x * 16u + own.x;
-  let other = group.x * 16u + own.y;
-  let hasEdge = edge < last;
-  let hasOther = other < p.count;
-  var row = 0u;
-  if (hasOther) { row = negatives[p.negatives_at + group.z * p.count + other]; }
-  var total = 0.0;
-  for (var k = 0u; k < p.width; k += 16u) {
-    let c = k + own.x;
-    var u = 0.0;
-    var v = 0.0;
-    if (hasEdge && c < p.width) { u = query[p.query_at + edge * p.width + c]; }
-    if (hasOther && c < p.width) { v = rows[p.rows_at + row * p.width + c]; }
-    left[own.y][own.x] = u;
-    right[own.y][own.x] = v;
-    workgroupBarrier();
-    for (var t = 0u; t < 16u; t++) { total += term(p.op, left[own.y][t], right[own.x][t]); }
-    workgroupBarrier();
+  params: ['n u32', 'op u32', 'edges u32', 'width u32', 'size u32', 'count u32'],
+  helpers: scoreHelpers,
+  body: /* wgsl */ `
+  let across = (p.count + ${side - 1}u) / ${side}u;
+  let down = (p.size + ${side - 1}u) / ${side}u;
+  let chunk = i / (across * down);
+  let edge = chunk * p.size + i / across % down * ${side}u;
+  let end = min((chunk + 1u) * p.size, p.edges);
+  if (edge >= end) { return; }
+  let j = i % across * ${side}u;
+  ${each.map((a) => `let q${a} = p.query_at + min(edge + ${a}u, end - 1u) * p.width;`).join('\n  ')}
+  let first = p.negatives_at + chunk * p.count;
+  ${each.map((b) => `let r${b} = p.rows_at + negatives[first + min(j + ${b}u, p.count - 1u)] * p.width;`).join('\n  ')}
+  ${pairs.map(([a, b]) => `var s${a}${b} = 0.0;`).join(' ')}
+  for (var k = 0u; k < p.width; k++) {
+    ${each.map((a) => `let u${a} = query[q${a} + k];`).join(' ')}
+    ${each.map((b) => `let v${b} = rows[r${b} + k];`).join(' ')}
+    ${pairs.map(([a, b]) => `s${a}${b} += term(p.op, u${a}, v${b});`).join('\n    ')}
   }
-  if (hasEdge && j < p.count) { y[p.y_at + edge * p.count + j] = scoreOf(p.op, total); }
-}`,
+  ${pairs
+    .map(
+      ([a, b]) =>
+        `if (edge + ${a}u < end && j + ${b}u < p.count) { y[p.y_at + (edge + ${a}u) * p.count + j + ${b}u] = scoreOf(p.op, s${a}${b}); }`,
+    )
+    .join('\n  ')}`,
 });
 
 const chunkedQueryGradient = tensorProgram({
@@ -181,8 +175,8 @@ export function scoreChunks(
 ): void {
   if (edges === 0) return;
   const size = Math.ceil(edges / chunks);
-  const groups = [Math.ceil(n / tile), Math.ceil(size / tile), chunks] as const;
-  c.launch(chunkedScores, [query, rows, negatives, out], [op, edges, width, size, n], { groups });
+  const blocks = chunks * Math.ceil(n / side) * Math.ceil(size / side);
+  c.launch(chunkedScores, [query, rows, negatives, out], [blocks, op, edges, width, size, n], blocks);
 }
 
 export function scoreKernels(c: Compute): Partial<Kernels> {

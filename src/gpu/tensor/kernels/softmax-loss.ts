@@ -14,7 +14,10 @@ import { tensorProgram } from '../tensor-program.js';
 import { scatterAdd } from './rows.js';
 import { scoreChunks } from './scores.js';
 
-const invocations = 64;
+const invocations = 32;
+/** Edges, or negatives, that an invocation makes gradients for, so that the other side's rows are read once for all. */
+const side = 4;
+const each = Array.from({ length: side }, (_, k) => k);
 
 const softmaxShares = tensorProgram({
   name: 'softmaxShares',
@@ -36,21 +39,17 @@ fn sumAll(t: u32, value: f32) -> f32 {
   workgroupBarrier();
   part[t] = value;
   workgroupBarrier();
-  for (var s = ${invocations / 2}u; s > 0u; s = s / 2u) {
-    if (t < s) { part[t] += part[t + s]; }
-    workgroupBarrier();
-  }
-  return part[0];
+  var total = 0.0;
+  for (var k = 0u; k < ${invocations}u; k++) { total += part[k]; }
+  return total;
 }
 fn maxAll(t: u32, value: f32) -> f32 {
   workgroupBarrier();
   part[t] = value;
   workgroupBarrier();
-  for (var s = ${invocations / 2}u; s > 0u; s = s / 2u) {
-    if (t < s) { part[t] = max(part[t], part[t + s]); }
-    workgroupBarrier();
-  }
-  return part[0];
+  var most = part[0];
+  for (var k = 1u; k < ${invocations}u; k++) { most = max(most, part[k]); }
+  return most;
 }
 `,
   main: /* wgsl */ `
@@ -105,18 +104,31 @@ const softmaxEndGradients = tensorProgram({
     'write f32 g_query',
     'write f32 g_found',
   ],
-  params: ['n u32', 'width u32', 'size u32', 'count u32'],
+  params: ['n u32', 'width u32', 'size u32', 'count u32', 'edges u32'],
   body: /* wgsl */ `
-  let edge = i / p.width;
   let c = i % p.width;
-  let first = p.negatives_at + (edge / p.size) * p.count;
-  let g = factor[p.factor_at + edge];
-  var total = g * found[p.found_at + i];
+  let down = (p.size + ${side - 1}u) / ${side}u;
+  let chunk = i / p.width / down;
+  let edge = chunk * p.size + i / p.width % down * ${side}u;
+  let end = min((chunk + 1u) * p.size, p.edges);
+  if (edge >= end) { return; }
+  let first = p.negatives_at + chunk * p.count;
+  ${each.map((a) => `let e${a} = min(edge + ${a}u, end - 1u);`).join(' ')}
+  ${each.map((a) => `let g${a} = factor[p.factor_at + e${a}];`).join(' ')}
+  ${each.map((a) => `var t${a} = g${a} * found[p.found_at + e${a} * p.width + c];`).join('\n  ')}
   for (var j = 0u; j < p.count; j++) {
-    total += shares[p.shares_at + edge * p.count + j] * rows[p.rows_at + negatives[first + j] * p.width + c];
+    let v = rows[p.rows_at + negatives[first + j] * p.width + c];
+    ${each.map((a) => `t${a} += shares[p.shares_at + e${a} * p.count + j] * v;`).join('\n    ')}
   }
-  g_query[p.g_query_at + i] = total;
-  g_found[p.g_found_at + i] = g * query[p.query_at + i];`,
+  ${each
+    .map(
+      (a) => `if (edge + ${a}u < end) {
+    let at = e${a} * p.width + c;
+    g_query[p.g_query_at + at] = t${a};
+    g_found[p.g_found_at + at] = g${a} * query[p.query_at + at];
+  }`,
+    )
+    .join('\n  ')}`,
 });
 
 /** The gradient of every negative as it was read. */
@@ -125,13 +137,23 @@ const softmaxReadGradient = tensorProgram({
   arrays: ['read f32 shares', 'read f32 query', 'write f32 out'],
   params: ['n u32', 'width u32', 'size u32', 'count u32', 'edges u32'],
   body: /* wgsl */ `
-  let place = i / p.width;
-  let first = (place / p.count) * p.size;
-  var total = 0.0;
+  let c = i % p.width;
+  let across = (p.count + ${side - 1}u) / ${side}u;
+  let chunk = i / p.width / across;
+  let j = i / p.width % across * ${side}u;
+  let first = chunk * p.size;
+  ${each.map((b) => `let j${b} = p.shares_at + min(j + ${b}u, p.count - 1u);`).join('\n  ')}
+  ${each.map((b) => `var t${b} = 0.0;`).join(' ')}
   for (var edge = first; edge < min(first + p.size, p.edges); edge++) {
-    total += shares[p.shares_at + edge * p.count + place % p.count] * query[p.query_at + edge * p.width + i % p.width];
+    let u = query[p.query_at + edge * p.width + c];
+    ${each.map((b) => `t${b} += shares[j${b} + edge * p.count] * u;`).join('\n    ')}
   }
-  out[p.out_at + i] = total;`,
+  ${each
+    .map(
+      (b) =>
+        `if (j + ${b}u < p.count) { out[p.out_at + (chunk * p.count + j + ${b}u) * p.width + c] = t${b}; }`,
+    )
+    .join('\n  ')}`,
 });
 
 /** Queries operator(rows[sources], table[relations]) and the rows they should find. */
@@ -256,10 +278,15 @@ function gradientsOfScores(
   { edges, width, chunks, n }: Sizes,
 ): void {
   const size = Math.ceil(edges / chunks);
-  const own = edges * width;
-  c.launch(softmaxEndGradients, [shares, factor, ...inputs, gQuery, gFound], [own, width, size, n], own);
+  const own = chunks * Math.ceil(size / side) * width;
+  c.launch(
+    softmaxEndGradients,
+    [shares, factor, ...inputs, gQuery, gFound],
+    [own, width, size, n, edges],
+    own,
+  );
   if (gRead === null) return;
-  const read = chunks * n * width;
+  const read = chunks * Math.ceil(n / side) * width;
   c.launch(softmaxReadGradient, [shares, inputs[0], gRead], [read, width, size, n, edges], read);
 }
 
