@@ -36,16 +36,23 @@ describe('headless Chromium', () => {
   );
 });
 
-it('examples/browser trains in the page and says how well', async () => {
-  const { code } = await bundleForBrowser(`import './examples/browser/page.ts';`);
-  const html = readFileSync(new URL('../../examples/browser/index.html', import.meta.url), 'utf8');
-  const page = await openPage({ html, script: code });
-  try {
-    const log = async () => String(await page.evaluate('document.querySelector("#log").textContent'));
-    await expect.poll(log, { timeout: 110_000, interval: 200 }).toContain('accuracy');
-    expect(await log()).toMatch(/^Training on (?!the CPU)/);
-    expect(Number((await log()).match(/not seen: ([\d.]+) %/)?.[1])).toBeGreaterThan(90);
-  } finally {
-    await page.close();
-  }
-}, 120_000);
+it.each([
+  ['the device of the page', true, /^Training on (?!the CPU)/],
+  ['the CPU without WebGPU', false, /has no WebGPU.*\nTraining on the CPU/],
+])(
+  'examples/browser trains on %s and says how well',
+  async (_, webgpu, start) => {
+    const { code } = await bundleForBrowser(`import './examples/browser/page.ts';`);
+    const html = readFileSync(new URL('../../examples/browser/index.html', import.meta.url), 'utf8');
+    const page = await openPage({ html, script: code, webgpu });
+    try {
+      const log = async () => String(await page.evaluate('document.querySelector("#log").textContent'));
+      await expect.poll(log, { timeout: 110_000, interval: 200 }).toContain('accuracy');
+      expect(await log()).toMatch(start);
+      expect(Number((await log()).match(/not seen: ([\d.]+) %/)?.[1])).toBeGreaterThan(90);
+    } finally {
+      await page.close();
+    }
+  },
+  120_000,
+);

@@ -31,6 +31,8 @@ const flags = [
 
 /** What is served: a page, the script that it loads from `page.js`, and other files by their path. */
 export interface PageFiles {
+  /** False hides WebGPU from the page (default true). */
+  readonly webgpu?: boolean;
   readonly html: string;
   readonly script: string;
   readonly files?: Readonly<Record<string, { readonly type: string; readonly data: Uint8Array }>>;
@@ -68,8 +70,9 @@ async function serve({ html, script, files = {} }: PageFiles): Promise<Server> {
 }
 
 /** A loaded page; errors of its script are thrown here. */
-async function load(browser: Browser, port: number): Promise<Page> {
+async function load(browser: Browser, port: number, webgpu: boolean): Promise<Page> {
   const page = await browser.newPage();
+  if (!webgpu) await page.addInitScript('delete Navigator.prototype.gpu');
   const errors: string[] = [];
   page.on('pageerror', (error) => errors.push(error.stack ?? error.message));
   await page.goto(`http://127.0.0.1:${port}/`);
@@ -78,13 +81,13 @@ async function load(browser: Browser, port: number): Promise<Page> {
 }
 
 /** Chromium with WebGPU: on what it finds, or on its own software adapter where a driver is there that it cannot use. */
-async function launch(port: number): Promise<{ browser: Browser; page: Page }> {
+async function launch(port: number, webgpu: boolean): Promise<{ browser: Browser; page: Page }> {
   for (const more of [[], ['--use-webgpu-adapter=swiftshader']]) {
     const args = [...flags, ...more];
     const browser = await chromium.launch({ executablePath: findChromium(), headless: true, args });
     try {
-      const page = await load(browser, port);
-      if ((await page.evaluate('navigator.gpu?.requestAdapter().then(Boolean)')) === true)
+      const page = await load(browser, port, webgpu);
+      if (!webgpu || (await page.evaluate('navigator.gpu?.requestAdapter().then(Boolean)')) === true)
         return { browser, page };
     } catch (error) {
       await browser.close();
@@ -101,7 +104,7 @@ async function launch(port: number): Promise<{ browser: Browser; page: Page }> {
 export async function openPage(files: PageFiles): Promise<OpenPage> {
   const server = await serve(files);
   try {
-    const { browser, page } = await launch((server.address() as AddressInfo).port);
+    const { browser, page } = await launch((server.address() as AddressInfo).port, files.webgpu ?? true);
     return {
       evaluate: (expression) => page.evaluate(expression),
       async close() {
