@@ -71,19 +71,31 @@ export class HotRows {
     else kernels().gatherRowsBeside(this.#rows, slots, out, slots.length, rowBytes, rowBytes);
   }
 
-  /** Keeps copies of rows that have none. Of more rows than there is room for, the last ones stay. */
+  /** Keeps copies of rows that have none; ids are different. Of more rows than there is room for, the last ones stay. */
   admit(ids: Int32Array, rows: RowArray): void {
-    const { sieve, width } = this;
+    const { sieve } = this;
     const numFixed = this.fixed.length;
-    for (let i = Math.max(0, ids.length - sieve.capacity); i < ids.length; i++) {
+    const start = Math.max(0, ids.length - sieve.capacity);
+    for (let i = start; i < ids.length; i++) {
       if (this.#place[ids[i]] >= 0) continue;
       const old = sieve.evict();
       if (old >= 0) this.#place[this.#ids[old]] = -1;
       const slot = sieve.add();
       this.#ids[slot] = ids[i];
       this.#place[ids[i]] = numFixed + slot;
-      this.#rows.set(rows.subarray(i * width, (i + 1) * width), (numFixed + slot) * width);
     }
+    this.#copyIn(ids.subarray(start), rows.subarray(start * this.width));
+  }
+
+  /** Copies rows to their places in one go. A row that made way for another of the same call has none any more. */
+  #copyIn(ids: Int32Array, rows: RowArray): void {
+    const rowBytes = this.width * rows.BYTES_PER_ELEMENT;
+    const places = ids.map((id) => this.#place[id]);
+    if (!places.includes(-1)) {
+      kernels().putRows(rows, places, this.#rows, ids.length, rowBytes);
+      return;
+    }
+    this.put(ids, rows);
   }
 
   /** Overwrites the copies of those rows that have one; of equal ids the last stays. */
