@@ -1,6 +1,6 @@
 /**
  * Rows of a file with the hot ones in memory, against the file alone, both past the page cache (O_DIRECT), on Zipf-distributed
- * ids: `npx tsx bench/hot-cold.ts [--rows 4000000] [--width 128] [--batch 4096] [--share 0.2] [--exponent 1] [--batches 50] [--rounds 10]`.
+ * ids: `npx tsx bench/hot-cold.ts [--rows 4000000] [--width 128] [--batch 4096] [--share 0.2] [--exponent 1] [--batches 50] [--rounds 10] [--ahead 2]`.
  *
  * GB/s are bytes of rows handed out. The limit beside them is a gather of random rows from memory
  * alone; Zipf's hot rows lie partly in the processor's caches, so that they can be faster.
@@ -23,6 +23,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '10' },
     share: { type: 'string', default: '0.2' },
     exponent: { type: 'string', default: '1' },
+    ahead: { type: 'string', default: '2' },
     dir: { type: 'string', default: tmpdir() },
   },
 });
@@ -32,6 +33,7 @@ const batchSize = Number(values.batch);
 const numBatches = Number(values.batches);
 const share = Number(values.share);
 const rounds = Number(values.rounds);
+const ahead = Number(values.ahead);
 
 /** Value k of row id is known without the table. */
 const valueAt = (id: number, k: number): number => (id + k) % 65536;
@@ -84,15 +86,20 @@ interface Measured {
   readonly gbPerSecond: number;
 }
 
-/** All batches one after the other, as a loader without prefetching would; values are checked in passing. */
+/** All batches, `ahead` under way at a time as in a loader that prefetches; values are checked in passing. */
 async function measure(store: RowStore<Float32Array>, batches: readonly Int32Array[]): Promise<Measured> {
-  const out = new Float32Array(batchSize * width);
+  const outs = Array.from({ length: ahead }, () => new Float32Array(batchSize * width));
+  let next = 0;
   const start = performance.now();
-  for (const [b, ids] of batches.entries()) {
-    await store.gather(ids, out);
-    const i = (b * 31) % batchSize;
-    if (out[i * width + 1] !== valueAt(ids[i], 1)) throw new Error(`row ${ids[i]} is wrong`);
-  }
+  const take = async (out: Float32Array): Promise<void> => {
+    while (next < batches.length) {
+      const ids = batches[next++];
+      await store.gather(ids, out);
+      const i = ids[0] % batchSize;
+      if (out[i * width + 1] !== valueAt(ids[i], 1)) throw new Error(`row ${ids[i]} is wrong`);
+    }
+  };
+  await Promise.all(outs.map(take));
   const seconds = (performance.now() - start) / 1000;
   return { seconds, gbPerSecond: (batches.length * batchSize * width * 4) / seconds / 1e9 };
 }
@@ -134,7 +141,7 @@ async function main(folder: string): Promise<void> {
   byRank.forEach((id, rank) => {
     scores[id] = -rank;
   });
-  const size = `${rows} rows of ${width * 4} bytes, batches of ${batchSize}, ${values.batches} of them`;
+  const size = `${rows} rows of ${width * 4} bytes, batches of ${batchSize}, ${ahead} under way at a time`;
   console.log(
     `${size}, ${100 * share} % in memory, Zipf ${values.exponent}; the best of ${values.rounds} rounds`,
   );
