@@ -99,6 +99,9 @@ export class TapeNode implements OpContext, BackwardContext {
   /** Handles made for saved tensors that were disposed meanwhile; built-in rules do not keep them. */
   readonly #revived: Tensor[] = [];
   #released = false;
+  readonly #onDevice: boolean;
+  /** On a device: who is making it, results that are not disposed, and recorded operations that used one. */
+  #holders = 1;
   /** Whether the running pass leaves the saved values to a later one. */
   #retain = false;
 
@@ -109,6 +112,26 @@ export class TapeNode implements OpContext, BackwardContext {
     this.shapes = inputs.map((t) => t.shape);
     this.dtypes = inputs.map((t) => t.dtype);
     this.indices = inputs.some((t) => t.outputIndex !== 0) ? inputs.map((t) => t.outputIndex) : null;
+    this.#onDevice = (inputs.length === 0 ? currentDevice() : inputs[0].device) !== null;
+    if (this.#onDevice) for (const edge of this.edges) if (edge instanceof TapeNode) edge.hold();
+  }
+
+  hold(): void {
+    this.#holders++;
+  }
+
+  /**
+   * Takes back one `hold`. When nobody holds a node, no backward pass can come to it, and what it saved on a device goes at
+   * once, because no garbage collector knows that memory.
+   */
+  letGo(): void {
+    if (!this.#onDevice) return;
+    const left: TapeNode[] = [this];
+    for (let node = left.pop(); node !== undefined; node = left.pop()) {
+      if (--node.#holders > 0) continue;
+      node.release();
+      for (const edge of node.edges) if (edge instanceof TapeNode) left.push(edge);
+    }
   }
 
   get name(): string {
@@ -225,6 +248,19 @@ export function applyRule<A>(
     for (const t of inputs) if (t.requiresGrad) record = true;
   }
   const node = record ? new TapeNode(rule as OpRule<unknown>, attributes, inputs) : null;
+  try {
+    return run(rule, inputs, attributes, node);
+  } finally {
+    node?.letGo();
+  }
+}
+
+function run<A>(
+  rule: OpRule<A>,
+  inputs: readonly Tensor[],
+  attributes: A,
+  node: TapeNode | null,
+): Tensor | readonly Tensor[] {
   const before = setRecording(false);
   let result: Tensor | readonly Tensor[];
   try {
@@ -255,6 +291,7 @@ function finish(
   const own =
     inputs.includes(result) || result.node !== null ? result.view(result.shape, result.strides) : result;
   own.node = node;
+  node.hold();
   own.outputIndex = index;
   return own;
 }

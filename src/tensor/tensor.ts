@@ -292,8 +292,10 @@ export class Tensor extends Scoped {
     if (storage === null) return;
     this.#storage = null;
     this.#array = null;
-    this.node = null;
     storage.release();
+    const { node } = this;
+    this.node = null;
+    node?.letGo();
   }
 }
 
