@@ -51,9 +51,12 @@ const buffer = 'partition-buffer';
 const plain = 'embedding-only';
 const options = 'storage.embeddings.options';
 
-type Wrong = readonly [title: string, file: string, overrides: readonly string[], message: Message];
-
-const cases: readonly Wrong[] = [
+const cases: readonly (readonly [
+  title: string,
+  file: string,
+  overrides: readonly string[],
+  message: Message,
+])[] = [
   [
     'misspelt key',
     plain,
@@ -181,35 +184,6 @@ const cases: readonly Wrong[] = [
     ['storage.device_type=tpu'],
     ['storage.device_type', 'one of cpu, cuda', 'got "tpu"'],
   ],
-  ...[
-    [
-      'a buffer',
-      'storage.embeddings={type: PARTITION_BUFFER}',
-      'storage.embeddings.type',
-      'PARTITION_BUFFER',
-    ],
-    ['a buffer of features', 'storage.features={type: PARTITION_BUFFER}', 'storage.features.type', 'BUFFER'],
-    [
-      'half precision',
-      'storage.embeddings={type: DEVICE_MEMORY, options: {dtype: float16}}',
-      'storage.embeddings.options.dtype',
-      'float16',
-    ],
-    [
-      'amsgrad',
-      'model.dense_optimizer={type: ADAM, options: {amsgrad: true}}',
-      'model.dense_optimizer.options.amsgrad',
-      'true',
-    ],
-    ['workers', 'distributed.mode=sar', 'distributed', 'a section'],
-  ].map(
-    ([what, override, key, got]): Wrong => [
-      `${what} on webgpu`,
-      plain,
-      ['storage.device_type=webgpu', override],
-      [key, 'beside storage.device_type webgpu', got],
-    ],
-  ),
   [
     'unknown metric',
     plain,

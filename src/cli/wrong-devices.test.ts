@@ -1,0 +1,39 @@
+/** What does not run on a graphics processor is refused when the configuration is read: exit code 2, the key, the fix. */
+import { fileURLToPath } from 'node:url';
+import { afterEach, expect, it, vi } from 'vitest';
+import { run } from './program.js';
+
+const file = fileURLToPath(new URL('../../test/fixtures/config/embedding-only.yaml', import.meta.url));
+const stream = fileURLToPath(new URL('../../examples/collegemsg-tgn.yaml', import.meta.url));
+afterEach(() => vi.restoreAllMocks());
+
+async function refused(path: string, ...overrides: string[]): Promise<string> {
+  let text = '';
+  vi.spyOn(process.stderr, 'write').mockImplementation((part) => {
+    text += part;
+    return true;
+  });
+  const given = ['storage.device_type=webgpu', ...overrides].map((override) => `--${override}`);
+  expect(await run(['config', path, ...given])).toBe(2);
+  return text;
+}
+
+const halves = 'storage.embeddings={type: DEVICE_MEMORY, options: {dtype: float16}}';
+const amsgrad = 'model.dense_optimizer={type: ADAM, options: {amsgrad: true}}';
+
+it.each([
+  ['storage.embeddings={type: PARTITION_BUFFER}', 'storage.embeddings.type', 'use device_type: cpu'],
+  ['storage.features={type: PARTITION_BUFFER}', 'storage.features.type', 'use device_type: cpu'],
+  [halves, 'storage.embeddings.options.dtype', 'host memory'],
+  [amsgrad, 'model.dense_optimizer.options.amsgrad', 'no kernel'],
+  ['distributed.mode=sar', 'distributed', 'their cpus'],
+])('%s', async (override, key, fix) => {
+  const message = await refused(file, override);
+  expect(message).toContain(`${key}`);
+  expect(message).toContain('beside storage.device_type webgpu');
+  expect(message).toContain(fix);
+});
+
+it('event streams have no device', async () => {
+  expect(await refused(stream)).toMatch(/a known key, got storage\.device_type/);
+});
