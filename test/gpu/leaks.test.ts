@@ -82,8 +82,8 @@ describe('memory of a device', () => {
     const features = fromTypedArray(table, [numNodes, width]);
     const model = new GraphSAGE([width, 8, 4]).to('webgpu');
     const optimizer = new Adam(model.parameters(), { lr: 0.01 });
-    // The device keeps the structure of 64 blocks for a while.
-    await repeat(20, 12, async (step) => {
+    // The device keeps 256 arrays of the latest blocks, eight or so from each step.
+    await repeat(44, 36, async (step) => {
       const seeds = seedsOf(step);
       const { blocks, nodeIds } = await sampler.sampleAsync(seeds, { step });
       scope(() => {
