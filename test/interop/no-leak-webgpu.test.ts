@@ -55,8 +55,8 @@ test('memory stays flat over 1,000 batches with hand-over on a GPU', async () =>
   };
   const { first, last, grownBytes } = await runFlat({ batches: 1000, warmUp: 200, batch, alive });
   expect(last).toEqual(first);
-  // The driver's own memory goes up and down by some 30 MB.
-  expect(grownBytes).toBeLessThan(60e6);
+  // 25 KB a batch; the driver's own memory goes up and down by more, but not in every part of the run.
+  expect(grownBytes).toBeLessThan(20e6);
   features.release();
   sampler.release();
   expect(gpu.stats().liveBuffers).toBe(0);
