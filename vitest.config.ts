@@ -20,6 +20,6 @@ export default defineConfig({
     // Processes, not threads: each file gets its own addon state and OpenMP pool.
     pool: 'forks',
     maxWorkers: 2,
-    testTimeout: 20_000,
+    testTimeout: 60_000,
   },
 });

@@ -2,21 +2,22 @@
  * Kernels of the graphics processor against their twins where the operations' case tables do not reach: sizes that take
  * several tiles, parts or workgroups, in every layout, and twice with the same bits.
  */
-import { enableWebGpu, type GpuDevice, openGpuDevice, type WebGpuTensorDevice } from 'skein/gpu';
-import { type Kernels, reduceCode, referenceKernels, type TypedArray } from 'skein/native';
+import type { WebGpuTensorDevice } from 'skein/gpu';
+import {
+  binaryCode,
+  binaryOps,
+  compareCode,
+  compareOps,
+  type Kernels,
+  reduceCode,
+  referenceKernels,
+  type TypedArray,
+} from 'skein/native';
 import { Random } from 'skein/util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { useWebGpu } from './use-webgpu.js';
 
-let gpu: GpuDevice;
-let device: WebGpuTensorDevice;
-beforeAll(async () => {
-  gpu = await openGpuDevice();
-  device = await enableWebGpu(gpu);
-});
-afterAll(() => {
-  device.release();
-  gpu.destroy();
-});
+const webgpu = useWebGpu();
 
 const random = new Random(11);
 
@@ -36,16 +37,16 @@ async function both(
   const held = args.map((value, i) => {
     if (!isDevice(value) && !out.includes(i)) return value;
     const data = value as TypedArray;
-    const array = device.allocate(
+    const array = webgpu.device.allocate(
       data instanceof Float32Array ? 'f32' : data instanceof Int32Array ? 'i32' : 'u8',
       data.length,
     );
-    device.upload(array, data);
+    webgpu.device.upload(array, data);
     memory.set(i, array);
     return array;
   });
-  (device.kernels[name] as (...a: unknown[]) => void)(...held);
-  const results = await Promise.all(out.map((i) => device.download(memory.get(i) as never)));
+  (webgpu.device.kernels[name] as (...a: unknown[]) => void)(...held);
+  const results = await Promise.all(out.map((i) => webgpu.device.download(memory.get(i) as never)));
   for (const array of memory.values()) array.release();
   (referenceKernels[name] as (...a: unknown[]) => void)(...args);
   for (const [k, i] of out.entries()) expect(worst(results[k], args[i] as TypedArray)).toBeLessThan(1e-4);
@@ -301,5 +302,21 @@ describe('rows of many lengths on webgpu', () => {
       const [values] = await both('dropout', [x, y, 1003, p, new Random(5).split(3).key], [1]);
       expect(values).toEqual(y);
     }
+  });
+});
+
+describe('whole numbers on webgpu', () => {
+  const pairs = [7, -7, 0, 1, -1, 2, 2147483647, -2147483648].flatMap((a) =>
+    [3, -3, 0, 1, -1, 5, 31].map((b) => [a, b] as const),
+  );
+  const a = Int32Array.from(pairs, ([first]) => first);
+  const b = Int32Array.from(pairs, ([, second]) => second);
+
+  it.each(binaryOps.map((op) => [op, binaryCode[op]] as const))('%s', async (_op, code) => {
+    await both('binaryI32', [code, a, b, new Int32Array(a.length), a.length, null], [3]);
+  });
+
+  it.each(compareOps.map((op) => [op, compareCode[op]] as const))('%s', async (_op, code) => {
+    await both('compareI32', [code, a, b, new Uint8Array(a.length), a.length, null], [3]);
   });
 });

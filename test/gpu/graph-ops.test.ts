@@ -1,22 +1,13 @@
 /** Every operation over a graph on the graphics processor against the CPU: values and gradients. */
-import { enableWebGpu, type GpuDevice, openGpuDevice, type WebGpuTensorDevice } from 'skein/gpu';
 import { Graph } from 'skein/graph';
 import type { Tensor } from 'skein/tensor';
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { describe, it } from 'vitest';
 import { graphCases } from '../graph/op-cases.js';
 import { input, makeCases, type OpCase } from '../ops/case.js';
 import { compareOnGpu } from './compare-on-gpu.js';
+import { useWebGpu } from './use-webgpu.js';
 
-let gpu: GpuDevice;
-let device: WebGpuTensorDevice;
-beforeAll(async () => {
-  gpu = await openGpuDevice();
-  device = await enableWebGpu(gpu);
-});
-afterAll(() => {
-  device.release();
-  gpu.destroy();
-});
+useWebGpu();
 
 /** Nodes 0 and 1 get and send more edges than one invocation should walk; the rest has few, node 5 none. */
 function hubGraph(): Graph {

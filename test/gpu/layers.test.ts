@@ -3,29 +3,20 @@
  * whole graphs (multi-edges, self loops, isolated nodes, weights), a graph without edges, and a sampled block.
  */
 import type { Features } from 'skein/gnn';
-import { enableWebGpu, type GpuDevice, openGpuDevice, type WebGpuTensorDevice } from 'skein/gpu';
 import { type Block, Graph, type MessageGraph, SparseMatrix } from 'skein/graph';
 import type { Module } from 'skein/nn';
 import { NeighborSampler } from 'skein/sample';
 import { fromTypedArray, manualSeed, mul, rand, sum, Tensor } from 'skein/tensor';
 import { Random } from 'skein/util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { EdgeData, LayerCase } from '../gnn/check-layer.js';
 import { layerCases } from '../gnn/layer-cases.js';
 import { randomGraph } from '../graph/graphs.js';
 import { worstError } from '../ops/check.js';
 import { tolerance } from './compare-on-gpu.js';
+import { useWebGpu } from './use-webgpu.js';
 
-let gpu: GpuDevice;
-let device: WebGpuTensorDevice;
-beforeAll(async () => {
-  gpu = await openGpuDevice();
-  device = await enableWebGpu(gpu);
-});
-afterAll(() => {
-  device.release();
-  gpu.destroy();
-});
+useWebGpu();
 
 const graphs: Readonly<Record<string, Graph>> = {
   'a whole graph': randomGraph(17, 60),

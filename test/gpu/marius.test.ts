@@ -2,7 +2,6 @@
  * Marius's batch life cycle on the graphics processor: the same losses, batch by batch, and the same rows in the end as on
  * the CPU, with the node table in memory and on the device.
  */
-import { enableWebGpu, type GpuDevice, openGpuDevice, type WebGpuTensorDevice } from 'skein/gpu';
 import {
   type Batch,
   type BufferedNodeTable,
@@ -14,20 +13,12 @@ import {
   SynchronousEvaluator,
   SynchronousTrainer,
 } from 'skein/train';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Parts, randomRows, scratch, setUp, tinyConfig, writeDataset } from '../train/tiny.js';
+import { useWebGpu } from './use-webgpu.js';
 
 const folder = scratch();
-let gpu: GpuDevice;
-let device: WebGpuTensorDevice;
-beforeAll(async () => {
-  gpu = await openGpuDevice();
-  device = await enableWebGpu(gpu);
-});
-afterAll(() => {
-  device.release();
-  gpu.destroy();
-});
+const webgpu = useWebGpu();
 
 /** Relative to max(1, |expected|). */
 const tolerance = 1e-4;
@@ -147,10 +138,10 @@ async function byHand(parts: Parts, epochs: number, place: number): Promise<Outc
   return outcome(parts, losses);
 }
 
-/** The same parts with the trained rows on the device. */
+/** The same parts with the trained rows on the webgpu.device. */
 function onDevice(parts: Parts, config: ReturnType<typeof tinyConfig>): Parts {
   const { storage } = parts;
-  const table = new DeviceNodeTable(parts.table as BufferedNodeTable, device);
+  const table = new DeviceNodeTable(parts.table as BufferedNodeTable, webgpu.device);
   const split = (set: 'train' | 'validation' | 'test') => storage.split(set) ?? undefined;
   const [train, validation, test] = [split('train'), split('validation'), split('test')];
   const edges = { ...(train && { train }), ...(validation && { validation }), ...(test && { test }) };
@@ -203,7 +194,7 @@ it('features come through a cache on the device', async () => {
   parts.model.to('webgpu');
   await parts.table.load();
   // Room for a quarter of the rows.
-  const features = await DeviceFeatures.open(parts.table, device, { size: (nodes / 4) * 6 * 4 });
+  const features = await DeviceFeatures.open(parts.table, webgpu.device, { size: (nodes / 4) * 6 * 4 });
   parts.batcher.deviceFeatures = features;
   expectClose(await byHand(parts, 2, 0), want);
   expect(features.cachedRatio).toBe(0.25);
@@ -221,9 +212,9 @@ it('a trainer runs the same cycle, and memory of the device is given back', asyn
   const onBatch = ({ loss }: { readonly loss: number }): void => void sums.push(loss);
   const trainer = new SynchronousTrainer(parts.batcher, parts.model, { onBatch });
   await trainer.train(1);
-  const { liveBytes } = gpu.stats();
+  const { liveBytes } = webgpu.gpu.stats();
   await trainer.train(1);
-  expect(gpu.stats().liveBytes).toBeLessThanOrEqual(liveBytes);
+  expect(webgpu.gpu.stats().liveBytes).toBeLessThanOrEqual(liveBytes);
   const perEpoch = sums.length / 2;
   const losses = sums.map((sum, i) => (i % perEpoch === 0 ? sum : sum - sums[i - 1]));
   expectClose(await outcome(parts, losses), want);

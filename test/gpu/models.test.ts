@@ -6,26 +6,17 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { catalogue, loadDataset, normalizeFeatures, stochasticBlockModel } from 'skein/data';
 import { type Features, GAT, GCN, GCNConv, GraphSAGE, inferLayerwise, type LayeredModel } from 'skein/gnn';
-import { enableWebGpu, type GpuDevice, openGpuDevice, type WebGpuTensorDevice } from 'skein/gpu';
 import type { Graph } from 'skein/graph';
 import { Adam, crossEntropy } from 'skein/nn';
 import { NeighborSampler } from 'skein/sample';
 import { gatherRows, manualSeed, noGrad, scope, Tensor } from 'skein/tensor';
 import { type NodeClassifierResult, trainNodeClassifier } from 'skein/train';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { worstError } from '../ops/check.js';
 import { tolerance } from './compare-on-gpu.js';
+import { useWebGpu } from './use-webgpu.js';
 
-let gpu: GpuDevice;
-let device: WebGpuTensorDevice;
-beforeAll(async () => {
-  gpu = await openGpuDevice();
-  device = await enableWebGpu(gpu);
-});
-afterAll(() => {
-  device.release();
-  gpu.destroy();
-});
+const webgpu = useWebGpu();
 
 /** 300 nodes of three kinds, with noisy features. */
 const data = stochasticBlockModel([100, 100, 100], {
@@ -141,7 +132,7 @@ describe('trainNodeClassifier', () => {
     'trains where the model is (sampled: %s)',
     async (sampled) => {
       const want = await run('cpu', sampled);
-      const live = gpu.stats().liveBuffers;
+      const live = webgpu.gpu.stats().liveBuffers;
       const got = await run('webgpu', sampled);
       for (const [i, { loss, validLoss }] of want.history.entries()) {
         expect(Math.abs(got.history[i].loss - loss), `epoch ${i}`).toBeLessThan(tolerance);
@@ -149,7 +140,7 @@ describe('trainNodeClassifier', () => {
       }
       expect(got.test).toEqual(want.test);
       // What stays: parameters, the optimiser's two moments, gradients, statistics, and structures of graphs.
-      if (!sampled) expect(gpu.stats().liveBuffers - live).toBeLessThan(60);
+      if (!sampled) expect(webgpu.gpu.stats().liveBuffers - live).toBeLessThan(60);
     },
     60_000,
   );
@@ -168,8 +159,8 @@ describe('memory of the device', () => {
         crossEntropy(model.forward(data.graph, x), data.labels, { mask }).backward();
         optimizer.step();
       });
-      live.push(gpu.stats().liveBuffers);
-      if (epoch % 10 === 9) await gpu.finish();
+      live.push(webgpu.gpu.stats().liveBuffers);
+      if (epoch % 10 === 9) await webgpu.gpu.finish();
     }
     expect(new Set(live.slice(2)).size).toBe(1);
   });
@@ -181,7 +172,7 @@ describe('memory of the device', () => {
     const live = Array.from({ length: 100 }, (_, step) => {
       const { blocks, nodeIds } = sampler.sample([step, step + 100, step + 200], { epoch: 0, step });
       scope(() => void layer.forward(blocks[0], gatherRows(x, nodeIds)));
-      return gpu.stats().liveBuffers;
+      return webgpu.gpu.stats().liveBuffers;
     });
     expect(new Set(live.slice(80)).size).toBe(1);
   });

@@ -2,9 +2,8 @@
  * Every operation of the case tables on the graphics processor against the CPU: values and gradients. Operations that the
  * device does not have are listed, and must refuse by name.
  */
-import { enableWebGpu, type GpuDevice, openGpuDevice, type WebGpuTensorDevice } from 'skein/gpu';
 import { scope } from 'skein/tensor';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { OpCase } from '../ops/case.js';
 import { elementwiseCases } from '../ops/cases/elementwise.js';
 import { networkCases } from '../ops/cases/network.js';
@@ -12,6 +11,7 @@ import { scoringCases } from '../ops/cases/scoring.js';
 import { structureCases } from '../ops/cases/structure.js';
 import { makeInputs } from '../ops/check.js';
 import { compareOnGpu } from './compare-on-gpu.js';
+import { useWebGpu } from './use-webgpu.js';
 
 /** What the device refuses, as `op` or `op: case`. */
 const onlyOnCpu = new Set<string>([
@@ -23,16 +23,7 @@ const onlyOnCpu = new Set<string>([
   'cast: through bf16',
 ]);
 
-let gpu: GpuDevice;
-let device: WebGpuTensorDevice;
-beforeAll(async () => {
-  gpu = await openGpuDevice();
-  device = await enableWebGpu(gpu);
-});
-afterAll(() => {
-  device.release();
-  gpu.destroy();
-});
+useWebGpu();
 
 const cases = [...elementwiseCases, ...structureCases, ...networkCases, ...scoringCases];
 const names = [...new Set(cases.map((c) => c.op))];

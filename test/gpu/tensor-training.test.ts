@@ -1,5 +1,4 @@
 /** Training on the graphics processor: the CPU's losses, masks and statistics, gradients bounded where they are, and flat memory. */
-import { enableWebGpu, type GpuDevice, openGpuDevice, type WebGpuTensorDevice } from 'skein/gpu';
 import {
   Adam,
   BatchNorm1d,
@@ -36,18 +35,10 @@ import {
   zeros,
 } from 'skein/tensor';
 import { Random } from 'skein/util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { useWebGpu } from './use-webgpu.js';
 
-let gpu: GpuDevice;
-let device: WebGpuTensorDevice;
-beforeAll(async () => {
-  gpu = await openGpuDevice();
-  device = await enableWebGpu(gpu);
-});
-afterAll(() => {
-  device.release();
-  gpu.destroy();
-});
+const webgpu = useWebGpu();
 
 const rows = 40;
 const features = randn([rows, 12], { random: new Random(1) });
@@ -150,12 +141,12 @@ describe('training on webgpu', () => {
         optimizer.step();
       });
     step();
-    await gpu.finish();
-    const before = gpu.stats();
+    await webgpu.gpu.finish();
+    const before = webgpu.gpu.stats();
     for (let i = 0; i < 200; i++) step();
-    await gpu.finish();
-    expect(gpu.stats().liveBuffers).toBe(before.liveBuffers);
-    expect(gpu.stats().readBacks).toBe(before.readBacks);
+    await webgpu.gpu.finish();
+    expect(webgpu.gpu.stats().liveBuffers).toBe(before.liveBuffers);
+    expect(webgpu.gpu.stats().readBacks).toBe(before.readBacks);
   });
 });
 
@@ -269,6 +260,6 @@ describe('values and places', () => {
       backward: (_ctx, g) => [g],
     });
     probe([tensor([1]).to('webgpu')]);
-    expect(places).toEqual([null, null, null, null, null, null, device]);
+    expect(places).toEqual([null, null, null, null, null, null, webgpu.device]);
   });
 });

@@ -18,26 +18,17 @@ import {
   RGCN,
   SAGEConv,
 } from 'skein/gnn';
-import { enableWebGpu, type GpuDevice, openGpuDevice, type WebGpuTensorDevice } from 'skein/gpu';
 import { fn, Graph, HeteroGraph } from 'skein/graph';
 import { Linear, type Module } from 'skein/nn';
 import { add, leakyRelu, manualSeed, mul, rand, sum, type Tensor } from 'skein/tensor';
 import { Random } from 'skein/util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { randomGraph } from '../graph/graphs.js';
 import { worstError } from '../ops/check.js';
 import { tolerance } from './compare-on-gpu.js';
+import { useWebGpu } from './use-webgpu.js';
 
-let gpu: GpuDevice;
-let device: WebGpuTensorDevice;
-beforeAll(async () => {
-  gpu = await openGpuDevice();
-  device = await enableWebGpu(gpu);
-});
-afterAll(() => {
-  device.release();
-  gpu.destroy();
-});
+useWebGpu();
 
 const ends = (n: number, src: number, dst: number): [Int32Array, Int32Array] => {
   const random = new Random(n);

@@ -167,11 +167,8 @@ export class GpuDevice {
     targetOffset: number,
     bytes: number,
   ): void {
-    this.#failures.check();
-    if (bytes === 0) return;
     source.usedIn = this.#serial;
-    target.usedIn = this.#serial;
-    this.#encode().copyBufferToBuffer(source.raw, sourceOffset, target.raw, targetOffset, bytes);
+    this.copyFrom(source.raw, sourceOffset, target, targetOffset, bytes);
   }
 
   /** Records a copy from memory that is not this device's own `GpuBuffer`, such as a mapped staging buffer. */

@@ -141,52 +141,62 @@ fn power(a: f32, b: f32) -> f32 {
   if (b != floor(b)) { return notANumber(); }
   return select(r, -r, abs(b) - 2.0 * floor(abs(b) * 0.5) == 1.0);
 }
+fn quotient(a: f32, b: f32) -> f32 { return a / b; }
 fn larger(a: f32, b: f32) -> f32 { if (isNan(a)) { return a; } if (isNan(b)) { return b; } return max(a, b); }
 fn smaller(a: f32, b: f32) -> f32 { if (isNan(a)) { return a; } if (isNan(b)) { return b; } return min(a, b); }
 `;
+
+const integerHelpers = /* wgsl */ `
+${walkTwo}
+fn power(base: i32, times: i32) -> i32 {
+  if (times < 0) {
+    if (base == 1) { return 1; }
+    return select(0, select(1, -1, (times & 1) == 1), base == -1);
+  }
+  var result = 1;
+  var factor = base;
+  for (var left = u32(times); left > 0u; left = left >> 1u) {
+    if ((left & 1u) == 1u) { result *= factor; }
+    factor *= factor;
+  }
+  return result;
+}
+fn quotient(a: i32, b: i32) -> i32 { if (b == 0) { return 0; } return a / b; }
+fn larger(a: i32, b: i32) -> i32 { return max(a, b); }
+fn smaller(a: i32, b: i32) -> i32 { return min(a, b); }
+`;
+
+const binaryBody = /* wgsl */ `
+  let at = places(i);
+  let u = a[p.a_at + at.x];
+  let v = b[p.b_at + at.y];
+  var r = u;
+  switch (p.op) {
+    case 0u: { r = u + v; }
+    case 1u: { r = u - v; }
+    case 2u: { r = u * v; }
+    case 3u: { r = quotient(u, v); }
+    case 4u: { r = power(u, v); }
+    case 5u: { r = larger(u, v); }
+    case 6u: { r = smaller(u, v); }
+    default: {}
+  }
+  y[p.y_at + i] = r;`;
 
 const binary = tensorProgram({
   name: 'binary',
   arrays: ['read f32 a', 'read f32 b', 'write f32 y'],
   params: ['dims dims', 'n u32', 'op u32'],
   helpers: binaryHelpers,
-  body: /* wgsl */ `
-  let at = places(i);
-  let u = a[p.a_at + at.x];
-  let v = b[p.b_at + at.y];
-  var r = u;
-  switch (p.op) {
-    case 0u: { r = u + v; }
-    case 1u: { r = u - v; }
-    case 2u: { r = u * v; }
-    case 3u: { r = u / v; }
-    case 4u: { r = power(u, v); }
-    case 5u: { r = larger(u, v); }
-    case 6u: { r = smaller(u, v); }
-    default: {}
-  }
-  y[p.y_at + i] = r;`,
+  body: binaryBody,
 });
 
 const binaryI32 = tensorProgram({
   name: 'binaryI32',
   arrays: ['read i32 a', 'read i32 b', 'write i32 y'],
   params: ['dims dims', 'n u32', 'op u32'],
-  helpers: walkTwo,
-  body: /* wgsl */ `
-  let at = places(i);
-  let u = a[p.a_at + at.x];
-  let v = b[p.b_at + at.y];
-  var r = u;
-  switch (p.op) {
-    case 0u: { r = u + v; }
-    case 1u: { r = u - v; }
-    case 2u: { r = u * v; }
-    case 5u: { r = max(u, v); }
-    case 6u: { r = min(u, v); }
-    default: {}
-  }
-  y[p.y_at + i] = r;`,
+  helpers: integerHelpers,
+  body: binaryBody,
 });
 
 const compareBody = (type: string): string => /* wgsl */ `
