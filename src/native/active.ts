@@ -8,7 +8,7 @@ import { type Level, loadAddon } from './load.js';
 import { reference } from './reference/index.js';
 
 const env = globalThis.process?.env ?? {};
-const loaded = loadAddon(env.SKEIN_NATIVE);
+const loaded = loadAddon(env.SKEIN_NATIVE, Object.keys(reference));
 
 /** The TypeScript twins: the specification of every kernel. */
 export const referenceKernels: Kernels = reference;

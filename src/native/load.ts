@@ -42,7 +42,8 @@ export type LoadResult =
   | { readonly addon: Addon; readonly reason: null }
   | { readonly addon: null; readonly reason: string; readonly forced: boolean };
 
-export function loadAddon(choice: string | undefined): LoadResult {
+/** @param names of the kernels that the addon must have */
+export function loadAddon(choice: string | undefined, names: readonly string[]): LoadResult {
   if (choice === '0')
     return { addon: null, reason: 'SKEIN_NATIVE=0 asks for the TypeScript kernels', forced: true };
   if (choice !== undefined && choice !== '' && choice !== '1' && !levels.includes(choice as Level)) {
@@ -54,7 +55,7 @@ export function loadAddon(choice: string | undefined): LoadResult {
   if (builtin === undefined) return { addon: null, reason: 'this is not Node.js', forced: true };
   const require = builtin('node:module').createRequire(import.meta.url);
   const open = (level: Level): Addon =>
-    withShortSpin(() => check(require(`../../build/skein-${level}.node`) as Addon, level));
+    withShortSpin(() => check(require(`../../build/skein-${level}.node`) as Addon, level, names));
   try {
     const forced = levels.includes(choice as Level) ? (choice as Level) : null;
     const portable = open('portable');
@@ -89,8 +90,14 @@ function withShortSpin<T>(load: () => T): T {
   }
 }
 
-/** Codes cross the border as numbers; an addon built from other sources must not be trusted with them. */
-function check(addon: Addon, level: Level): Addon {
+/**
+ * Codes cross the border as numbers, and a kernel may have been added since: an addon built from other sources must not be
+ * trusted.
+ */
+function check(addon: Addon, level: Level, names: readonly string[]): Addon {
+  const other = `the ${level} addon was built from another version of the sources`;
+  const missing = names.find((name) => !Object.hasOwn(addon.kernels, name));
+  if (missing !== undefined) throw new Error(`${other} (no kernel ${missing}): remove the folder build`);
   const lists = {
     unary: unaryOps,
     binary: binaryOps,
@@ -102,9 +109,7 @@ function check(addon: Addon, level: Level): Addon {
   };
   for (const [name, list] of Object.entries(lists)) {
     if (addon.codes[name as keyof Addon['codes']]?.join() !== list.join()) {
-      throw new Error(
-        `the ${level} addon was built from another version of the sources (${name} codes differ)`,
-      );
+      throw new Error(`${other} (${name} codes differ)`);
     }
   }
   return addon;
