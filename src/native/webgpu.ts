@@ -46,7 +46,7 @@ async function createGpu(flags: readonly string[]): Promise<WebGpuResult> {
     return { gpu: create(flags), reason: null };
   } catch (error) {
     const cause = error instanceof Error ? error.message.split('\n')[0] : String(error);
-    return { gpu: null, reason: `the npm package webgpu could not be loaded (${cause}): npm install webgpu` };
+    return { gpu: null, reason: `the npm package webgpu could not be loaded (${cause})` };
   }
 }
 

@@ -146,7 +146,7 @@ describe('without a graphics processor', () => {
     const error = await run(configOn('webgpu', links, {}, directory)).catch((e: unknown) => e);
     expect(error).toBeInstanceOf(DeviceError);
     expect((error as DeviceError).details.reason).toBe('no-adapter');
-    expect((error as DeviceError).message).toMatch(/Install a Vulkan driver/);
+    expect((error as DeviceError).message).toMatch(/SKEIN_GPU=0 forbids it\. Unset it, or use the CPU/);
     expect(existsSync(directory)).toBe(false);
   });
 

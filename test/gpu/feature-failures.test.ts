@@ -3,6 +3,8 @@
  * with a table that stays on the host.
  */
 import { CGPUFeature } from 'skein/gpu';
+import { SparseMatrix } from 'skein/graph';
+import { fromTypedArray } from 'skein/tensor';
 import { ValueError } from 'skein/util';
 import { describe, expect, it } from 'vitest';
 import { skewedGraph } from '../sample/graphs.js';
@@ -35,6 +37,28 @@ describe('malformed sizes', () => {
       expect(() => new CGPUFeature(graph, null, size)).toThrow(/^CGPUFeature: expected .* for size/);
     },
   );
+});
+
+describe('a table that does not fit its graph', () => {
+  it('is refused whatever the size, with and without a device', async () => {
+    const small = { data: data.subarray(0, (rows - 1) * width), shape: [rows - 1, width] as const };
+    for (const [gpu, size] of [
+      [null, 0] as const,
+      [await open(), '4K'] as const,
+      [await open(), '1G'] as const,
+    ])
+      await expect(new CGPUFeature(graph, gpu, size).fromCpuTensor(small)).rejects.toThrow(
+        `CGPUFeature: expected a row for each of ${rows} nodes for x, got "${rows - 1} rows"`,
+      );
+  });
+  it('so are unknown policies, scores of another number, and sparse matrices', async () => {
+    const take = (hotness: unknown) =>
+      new CGPUFeature(graph, null, 0, { hotness: hotness as 'push' }).fromCpuTensor(table);
+    await expect(take('hot')).rejects.toThrow(/push, degree, presample or scores for hotness, got "hot"/);
+    await expect(take([1, 2])).rejects.toThrow(`expected ${rows} scores for hotness, got 2`);
+    const sparse = SparseMatrix.fromDense(fromTypedArray(data, [rows, width]));
+    await expect(new CGPUFeature(graph, null).fromCpuTensor(sparse as never)).rejects.toThrow(/toDense\(\)/);
+  });
 });
 
 describe('a table without a device', () => {

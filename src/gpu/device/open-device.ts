@@ -52,7 +52,10 @@ export async function openGpuDevice(options: OpenGpuOptions = {}): Promise<GpuDe
   const info = adapterInfo(adapter);
   const isSoftware = isSoftwareAdapter(adapter, info);
   if (isSoftware && options.allowSoftware === false)
-    throw noAdapter(`only a software adapter (${info.description || info.architecture}) was found`);
+    throw noAdapter(
+      `only a software adapter (${info.description || info.architecture}) was found`,
+      'Allow it with `allowSoftware: true`',
+    );
   const requiredLimits = chooseLimits(adapter, options.limits ?? {});
   const requiredFeatures = ['shader-f16'].filter((name) => adapter.features.has(name));
   const raw = await adapter.requestDevice({ requiredLimits, requiredFeatures });
@@ -81,7 +84,7 @@ async function findAdapter(options: OpenGpuOptions): Promise<GpuAdapterLike> {
     (useSoftwareDriver() || namedDriver() !== driver)
   )
     adapter = await (await findGpu(options)).requestAdapter(wish);
-  if (adapter === null) throw noAdapter('WebGPU is there, but it found no adapter');
+  if (adapter === null) throw noAdapter('WebGPU is there, but it found no adapter', driverAdvice());
   return adapter;
 }
 
@@ -90,28 +93,34 @@ function isNode(): boolean {
 }
 
 async function findGpu(options: OpenGpuOptions): Promise<GpuLike> {
-  if (globalThis.process?.env?.SKEIN_GPU === '0') throw noAdapter('SKEIN_GPU=0 forbids it');
+  if (globalThis.process?.env?.SKEIN_GPU === '0') throw noAdapter('SKEIN_GPU=0 forbids it', 'Unset it');
   const inBrowser = (globalThis as { navigator?: { gpu?: GpuLike } }).navigator?.gpu;
   if (!isNode()) {
     if (inBrowser !== undefined) return inBrowser;
     throw noAdapter(
-      'this browser has no WebGPU (navigator.gpu); it needs a secure page (https or localhost)',
+      'this browser has no WebGPU (navigator.gpu)',
+      'It needs a secure page (https or localhost): open one, take another browser',
     );
   }
   const flags: string[] = [];
   if (options.backend !== undefined) flags.push(`backend=${options.backend}`);
   if (options.adapter !== undefined) flags.push(`adapter=${options.adapter}`);
   const found = await loadWebGpu(flags);
-  if (found.gpu === null) throw noAdapter(found.reason ?? '');
+  if (found.gpu === null) throw noAdapter(found.reason ?? '', 'Run `npm install webgpu`');
   return found.gpu as GpuLike;
 }
 
-function noAdapter(cause: string): DeviceError {
+function noAdapter(cause: string, advice: string): DeviceError {
   return new DeviceError(
-    `openGpuDevice: expected a graphics processor that WebGPU can use, found none: ${cause}. ` +
-      'Install a Vulkan driver (Debian: libvulkan1 and mesa-vulkan-drivers, or chromium for a software one), or use the CPU.',
+    `openGpuDevice: expected a graphics processor that WebGPU can use, found none: ${cause}. ${advice}, or use the CPU.`,
     { reason: 'no-adapter' },
   );
+}
+
+function driverAdvice(): string {
+  return isNode()
+    ? 'Install a Vulkan driver (Debian: libvulkan1 and mesa-vulkan-drivers, or chromium for a software one)'
+    : 'Look whether the browser has hardware acceleration switched on';
 }
 
 function adapterInfo(adapter: GpuAdapterLike): GpuAdapterInfo {

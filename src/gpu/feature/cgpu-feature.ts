@@ -31,7 +31,7 @@ import { type ColdRows, coldRows, type FeatureArray, type FeatureSource, feature
 import { DeviceCache, distinctOf, type IdBuffer } from './device-cache.js';
 import { RowLayout } from './device-rows.js';
 import { FeatureBlock } from './feature-block.js';
-import { type FeatureGraph, featureScores, type ScoreOptions } from './feature-scores.js';
+import { checkScoring, type FeatureGraph, featureScores, type ScoreOptions } from './feature-scores.js';
 
 export interface CGPUFeatureOptions extends ScoreOptions {
   /** Part of the budget for rows that come and go (default 0.1; 1 without a graph and scores). */
@@ -105,7 +105,9 @@ export class CGPUFeature {
    * memory are seen for them only, so change rows with `update`.
    */
   async fromCpuTensor(x: FeatureSource): Promise<this> {
-    return this.fromColdRows(coldRows(x));
+    const cold = coldRows(x);
+    checkScoring(name, this.#csr, cold.rows, this.#options);
+    return this.fromColdRows(cold);
   }
 
   /** @internal As `fromCpuTensor`, with the rows that stay already chosen where given. */
@@ -138,13 +140,13 @@ export class CGPUFeature {
   /** @internal Which rows stay and how many come and go, for the budget. */
   choose(cold: ColdRows): { fixed: Int32Array; moving: number } {
     const { dynamicShare, onLog, pieceBytes, stagingBytes, ...scoring } = this.#options;
+    checkScoring(name, this.#csr, cold.rows, scoring);
     const rows = Math.min(
       cold.rows,
       Math.floor(this.#bytes / Math.max(4, new RowLayout(cold.rowBytes).stride)),
     );
     if (rows === 0) return { fixed: new Int32Array(0), moving: 0 };
-    const scores =
-      rows === cold.rows ? new Float64Array(rows) : featureScores(name, this.#csr, cold.rows, scoring);
+    const scores = rows === cold.rows ? new Float64Array(rows) : featureScores(this.#csr, cold.rows, scoring);
     if (scores === null) return { fixed: new Int32Array(0), moving: rows };
     const share = checkNumber(name, 'dynamicShare', dynamicShare ?? 0.1, 0, 1);
     const moving = rows === cold.rows ? 0 : Math.floor(rows * share);

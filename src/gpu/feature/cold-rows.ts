@@ -2,6 +2,7 @@
  * The rows of a feature table on the host: a tensor, a typed array, or any row store (a file, another worker's memory).
  * Rows are handed out as bytes at a given distance, so that they can be laid out as the device wants them.
  */
+import { SparseMatrix } from '../../graph/index.js';
 import { kernels, type TypedArray } from '../../native/index.js';
 import type { RowArray, RowStore } from '../../storage/row-store.js';
 import { Tensor } from '../../tensor/index.js';
@@ -64,7 +65,8 @@ export function coldRows(source: FeatureSource): ColdRows {
   }
   if (typeof (source as RowStore)?.gather === 'function') return new StoreRows(source as RowStore);
   if (ArrayBuffer.isView((source as FeatureMatrix)?.data)) return new MemoryRows(source as FeatureMatrix);
-  throw new ValueError(expected(where, 'a Tensor, { data, shape } or a row store', 'x', source));
+  const advice = source instanceof SparseMatrix ? 'Pass its toDense().' : undefined;
+  throw new ValueError(expected(where, 'a Tensor, { data, shape } or a row store', 'x', source, advice));
 }
 
 function typeOf(data: FeatureArray): FeatureType {

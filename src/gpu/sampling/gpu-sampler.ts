@@ -155,7 +155,8 @@ export class GPUSampler implements GraphSampler {
   }
 
   #sizes(): Int32Array {
-    if (this.#fanouts === null) throw new StateError(`${name}: expected setSize() before sampling.`);
+    if (this.#fanouts === null)
+      throw new StateError(`${name}: expected sizes, got none. Call setSize([25, 10]) or pass \`sizes\`.`);
     return this.#fanouts;
   }
 }

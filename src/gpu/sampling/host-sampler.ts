@@ -47,7 +47,8 @@ export class HostSampler implements GraphSampler {
   }
 
   async sampleAsync(seeds: Ids, at?: SampleTime): Promise<Batch> {
-    if (this.#sampler === null) throw new StateError(`${name}: expected setSize() before sampling.`);
+    if (this.#sampler === null)
+      throw new StateError(`${name}: expected sizes, got none. Call setSize([25, 10]) or pass \`sizes\`.`);
     return this.#sampler.sampleAsync(seeds, at ?? { step: this.#nextStep++ });
   }
 

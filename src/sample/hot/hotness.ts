@@ -39,7 +39,7 @@ export interface HotnessOptions {
   /** Neighbours are drawn with replacement. */
   readonly replace?: boolean;
   /** Nodes that batches start from, each once per epoch, or as often as it is in the list. Default: all. */
-  readonly seeds?: Int32Array | Uint32Array;
+  readonly seeds?: Int32Array | Uint32Array | readonly number[];
   /** Default 1024. */
   readonly batchSize?: number;
   /** Batches that `presample` draws. Default 20. */
@@ -136,7 +136,8 @@ function chanceOfOne(degree: number, k: number, replace: boolean): number {
   return replace ? 1 - (1 - 1 / degree) ** k : Math.min(1, k / degree);
 }
 
-function numNodesOf({ indptr, indices }: DrawGraph): number {
+/** Rows of the graph, whose boundaries are checked. */
+export function numNodesOf({ indptr, indices }: DrawGraph): number {
   const n = (indptr?.length ?? 0) - 1;
   if (n < 0 || indptr[0] !== 0 || indptr[n] !== indices?.length)
     throw new ShapeError(
