@@ -2,6 +2,7 @@
  * Marius's batch life cycle on the graphics processor: the same losses, batch by batch, and the same rows in the end as on
  * the CPU, with the node table in memory and on the device.
  */
+import { PreparedDataset } from 'skein/data';
 import {
   type Batch,
   type BufferedNodeTable,
@@ -9,6 +10,7 @@ import {
   DeviceNodeTable,
   GraphModelStorage,
   initializeBatcher,
+  initializeStorage,
   PipelineTrainer,
   SynchronousEvaluator,
   SynchronousTrainer,
@@ -201,6 +203,20 @@ it('features come through a cache on the device', async () => {
   expect(features.stats.hits).toBeGreaterThan(0);
   expect(features.stats.misses).toBeGreaterThan(0);
   features.release();
+});
+
+it('initializeStorage puts DEVICE_MEMORY on the device that it is given', async () => {
+  const config = tinyConfig(links, {
+    storage: { device_type: 'webgpu', embeddings: { type: 'DEVICE_MEMORY' } },
+  });
+  const dataset = await PreparedDataset.open(links);
+  const given = await initializeStorage(config, dataset, {
+    tableDirectory: folder(),
+    device: webgpu.device,
+  });
+  expect(given.table).toBeInstanceOf(DeviceNodeTable);
+  const none = await initializeStorage(config, dataset, { tableDirectory: folder() });
+  expect(none.table).not.toBeInstanceOf(DeviceNodeTable);
 });
 
 it('a trainer runs the same cycle, and memory of the device is given back', async () => {

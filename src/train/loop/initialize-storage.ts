@@ -24,7 +24,7 @@ export interface InitializeStorageOptions {
   readonly edgesDirectory?: string;
   /** The table as a checkpoint has it; without, a new one is made. */
   readonly manifest?: TableManifest | null;
-  /** Where DEVICE_MEMORY is. */
+  /** The device of DEVICE_MEMORY (`await enableWebGpu()`); without one such a table is in host memory. */
   readonly device?: TensorDevice | null;
 }
 
@@ -37,9 +37,22 @@ export interface InitializedStorage<T extends RunTable = BufferedNodeTable> {
 export async function initializeStorage(
   config: SkeinConfig,
   dataset: PreparedDataset,
+  options: InitializeStorageOptions & { readonly device?: null },
+): Promise<InitializedStorage>;
+export async function initializeStorage(
+  config: SkeinConfig,
+  dataset: PreparedDataset,
   options: InitializeStorageOptions,
-): Promise<InitializedStorage> {
-  const table = await nodeTable(config, dataset, options);
+): Promise<InitializedStorage<RunTable>>;
+export async function initializeStorage(
+  config: SkeinConfig,
+  dataset: PreparedDataset,
+  options: InitializeStorageOptions,
+): Promise<InitializedStorage<RunTable>> {
+  const inner = await nodeTable(config, dataset, options);
+  const { device = null } = options;
+  const onDevice = device !== null && config.storage.embeddings.type === 'DEVICE_MEMORY';
+  const table = onDevice && inner.embeddingDim > 0 ? new DeviceNodeTable(inner, device) : inner;
   return { storage: await graphStorage(config, dataset, options, table), table };
 }
 
@@ -49,12 +62,7 @@ export async function initializeSharedStorage(
   dataset: PreparedDataset,
   options: InitializeStorageOptions & { readonly group: WorkerGroup },
 ): Promise<InitializedStorage<RunTable>> {
-  const { group, device = null } = options;
-  if (group.size === 1 && device !== null && config.storage.embeddings.type === 'DEVICE_MEMORY') {
-    const inner = await nodeTable(config, dataset, options);
-    const table = inner.embeddingDim > 0 ? new DeviceNodeTable(inner, device) : inner;
-    return { storage: await graphStorage(config, dataset, options, table), table };
-  }
+  const { group } = options;
   if (group.size === 1) return initializeStorage(config, dataset, options);
   const table = await sharedTable(config, dataset, options, group);
   return { storage: await group.everywhere(() => graphStorage(config, dataset, options, table)), table };
