@@ -1,4 +1,4 @@
-/** Runs a program of examples/ on the sources: `npm run example -- <name> [arguments]`; without a name, lists them. */
+/** Runs a program of examples/ on the sources: `npm run example -- <name> [arguments]`; without a name, lists them; with --help, tells what one does. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root, run } from './steps.mjs';
@@ -13,15 +13,16 @@ const names = existsSync(folder)
   : [];
 const [name, ...args] = process.argv.slice(2);
 
-/** First sentence of the example's header comment. */
-function summary(example) {
-  const header =
-    readFileSync(join(folder, `${example}.ts`), 'utf8').match(/\/\*\*?([\s\S]*?)\*\//)?.[1] ?? '';
-  return header
-    .replace(/\s*\n\s*\*?\s*/g, ' ')
-    .trim()
-    .split(/(?<=\.)\s/)[0];
+/** The example's header comment, without its asterisks. */
+function header(example) {
+  const text = readFileSync(join(folder, `${example}.ts`), 'utf8').match(/\/\*\*?([\s\S]*?)\*\//)?.[1] ?? '';
+  return text.replace(/^ *\* ?/gm, '').trim();
 }
+
+const summary = (example) =>
+  header(example)
+    .replace(/\s+/g, ' ')
+    .split(/(?<=\.)\s/)[0];
 
 if (name === undefined) {
   console.log('Run one with `npm run example -- <name>`:');
@@ -29,6 +30,11 @@ if (name === undefined) {
 } else if (!names.includes(name)) {
   console.error(`example: expected one of ${names.join(', ') || '(none)'} for <name>, got ${name}.`);
   process.exitCode = 2;
+} else if (args.includes('--help') || args.includes('-h')) {
+  const text = header(name);
+  console.log(
+    text.includes('npm run example') ? text : `${text}\n  npm run example -- ${name} [--seed 3] [--json]`,
+  );
 } else {
   const tsx = join(root, 'node_modules', '.bin', 'tsx');
   process.exitCode = run(tsx, [join(folder, `${name}.ts`), ...args], { show: true }).code;

@@ -34,4 +34,9 @@ createServer((request, response) => {
     'cross-origin-embedder-policy': 'require-corp',
   });
   response.end(file?.body ?? 'not here');
-}).listen(Number(values.port), '127.0.0.1', () => console.log(`http://localhost:${values.port}/`));
+})
+  .on('error', (error) => {
+    console.error(`example: ${error.message}. Choose another port with --port.`);
+    process.exitCode = 1;
+  })
+  .listen(Number(values.port), '127.0.0.1', () => console.log(`http://localhost:${values.port}/`));

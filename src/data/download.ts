@@ -63,7 +63,7 @@ function isInside(folder: string, path: string): boolean {
 
 function leadsOut(root: string, path: string, real: string): StorageError {
   return new StorageError(
-    `loadDataset: expected files inside ${root}, got ${path}, which leads to ${real}. Pass the folder it lies in as root.`,
+    `loadDataset: expected files inside ${root}, got ${path}, which leads to ${real}. Pass the folder it lies in as root, or set SKEIN_DATA to it.`,
     { path },
   );
 }
@@ -113,7 +113,7 @@ function missing(name: string, entry: CatalogueEntry, target: string, reason: un
   const why =
     reason === null ? 'files that are not there' : `no files, and fetching failed: ${describeCause(reason)}`;
   return new StorageError(
-    `loadDataset: expected the files of ${name}, got ${why}. Put these in place, or pass the folder they are in as root:\n${lines.join('\n')}`,
+    `loadDataset: expected the files of ${name}, got ${why}. Put these in place, pass the folder they are in as root, or set SKEIN_DATA to it:\n${lines.join('\n')}`,
     { dataset: name, folder: target },
     reason === null ? undefined : { cause: reason },
   );
