@@ -31,7 +31,7 @@ export interface GpuCommandEncoderLike {
 }
 
 export interface GpuDeviceLike {
-  readonly queue: { submit(commands: object[]): void };
+  readonly queue: { submit(commands: Iterable<object>): void };
   createBuffer(descriptor: GpuBufferDescriptorLike): GpuBufferLike;
   createCommandEncoder(): GpuCommandEncoderLike;
 }

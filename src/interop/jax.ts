@@ -128,13 +128,24 @@ export function fromJax<T extends JaxArrayLike>(jax: JaxLike<T>, array: T): Tens
   return TensorView.fromTyped(plainArray(array.ref.dataSync() as ViewArray, dtype), shape, { dtype });
 }
 
+/** jax-js's device; its own error tells nobody what to do with the view. */
+function deviceOf(jax: JaxLike): GpuDeviceLike {
+  try {
+    return jax.getWebGPUDevice() as GpuDeviceLike;
+  } catch (error) {
+    const got = `one on a GPU, and of jax-js "${(error as Error).message}"`;
+    const advice = "Call `await jax.init('webgpu')` and open that device, or use `await view.toHost()`.";
+    throw wrongDevice('toJax', "a view on jax-js's device", got, advice);
+  }
+}
+
 function copyOnDevice<T extends JaxArrayLike>(
   jax: JaxLike<T>,
   view: TensorView,
   gpuDevice: GpuDeviceLike,
 ): T {
   const source = view.data as GpuBufferLike;
-  const device = jax.getWebGPUDevice() as GpuDeviceLike;
+  const device = deviceOf(jax);
   if (device !== gpuDevice)
     throw wrongDevice(
       'toJax',

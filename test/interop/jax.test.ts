@@ -13,7 +13,7 @@ beforeAll(async () => {
   await installWebGpu();
   jax = await import('@jax-js/jax');
   expect(await jax.init()).toContain('webgpu');
-  device = jax.getWebGPUDevice() as unknown as typeof device;
+  device = jax.getWebGPUDevice(); // a GPUDevice with WebGPU's own types fits
 });
 afterAll(() => device.destroy());
 
@@ -123,5 +123,17 @@ describe('on a GPU', () => {
     view.release();
     expect(array.refCount).toBe(0);
     expect(liveViews().webgpu).toBe(0);
+  });
+
+  test('says what to do when jax-js has no device', () => {
+    const bare = {
+      ...jax,
+      getWebGPUDevice: () => {
+        throw new Error('WebGPU backend not initialized');
+      },
+    };
+    const view = TensorView.fromTyped(Float32Array.of(1)).toGpu(device);
+    expect(() => toJax(bare, view)).toThrow(/not initialized.*jax\.init\('webgpu'\).*view\.toHost/);
+    view.release();
   });
 });

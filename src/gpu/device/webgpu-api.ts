@@ -1,6 +1,7 @@
 /**
  * The part of the WebGPU API that Skein uses, as plain structural types: objects of a browser, of the npm package
  * `webgpu` and of any other implementation fit, and a program that uses Skein needs neither DOM nor WebGPU type packages.
+ * Methods take what is wider than any version's own types (`object`, `Iterable<object>`), so that typed devices fit as well.
  */
 
 export interface GpuBufferLike {
@@ -13,7 +14,7 @@ export interface GpuBufferLike {
 }
 
 export interface GpuQueueLike {
-  submit(commands: object[]): unknown;
+  submit(commands: Iterable<object>): unknown;
   writeBuffer(
     buffer: GpuBufferLike,
     offset: number,
@@ -26,7 +27,7 @@ export interface GpuQueueLike {
 
 export interface GpuPassLike {
   setPipeline(pipeline: object): unknown;
-  setBindGroup(index: number, group: object, offsets?: number[]): unknown;
+  setBindGroup(index: number, group: object | null | undefined, offsets?: number[]): unknown;
   dispatchWorkgroups(x: number, y?: number, z?: number): unknown;
   dispatchWorkgroupsIndirect(buffer: GpuBufferLike, offset: number): unknown;
   end(): unknown;
@@ -59,10 +60,10 @@ export interface GpuDeviceLike {
     mappedAtCreation?: boolean;
   }): GpuBufferLike;
   createShaderModule(descriptor: { label?: string; code: string }): object;
-  createBindGroupLayout(descriptor: { entries: object[] }): object;
-  createPipelineLayout(descriptor: { bindGroupLayouts: object[] }): object;
+  createBindGroupLayout(descriptor: object): object;
+  createPipelineLayout(descriptor: object): object;
   createComputePipeline(descriptor: object): object;
-  createBindGroup(descriptor: { layout: object; entries: object[] }): object;
+  createBindGroup(descriptor: object): object;
   createCommandEncoder(descriptor?: object): GpuEncoderLike;
   destroy(): unknown;
 }
