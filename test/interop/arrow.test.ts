@@ -166,5 +166,7 @@ describe('tables', () => {
       /the module apache-arrow for arrow, got one without Table/,
     );
     expect(() => parseArrow(arrow, Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8))).toThrow(/parseArrow/);
+    expect(() => parseArrow(arrow, new Uint8Array(0))).toThrow(/with columns, got none/);
+    expect(() => parseArrow(arrow, new Uint8Array(16))).toThrow(/with columns, got none/);
   });
 });

@@ -80,6 +80,9 @@ export function parseArrow(
       },
     );
   }
+  // Nothing at all, and zeros, are to the library a stream that has ended.
+  if (table.schema.fields.length === 0)
+    throw new FormatError(`${where}: expected an Arrow file or stream with columns, got none.`);
   return tensorsFromArrow(table, options);
 }
 
