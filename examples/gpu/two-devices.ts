@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { noGrad } from 'skein';
 import { stochasticBlockModel } from 'skein/data';
 import { gradientMemory, MultiCGPUFeature, MultiGPUSampler, openGpuDevice } from 'skein/gpu';
-import { fromTypedArray, type Tensor } from 'skein/tensor';
+import { fromTypedArray } from 'skein/tensor';
 import { type DeviceTask, makeModel, startDeviceWorker } from '../shared/device-worker.js';
 
 const { values } = parseArgs({
@@ -27,7 +27,7 @@ const data = stochasticBlockModel(
 const isTraining = (v: number): boolean => v % 4 < 2;
 const nodes = Int32Array.from(data.labels.keys());
 
-const features = data.features as Tensor;
+const { features } = data;
 const train = nodes.filter(isTraining);
 const sizes = [features.shape[1], 16, data.numClasses];
 const fanouts = [8, 4];

@@ -6,7 +6,7 @@
  */
 import type { Graph } from '../graph/index.js';
 import { kernels } from '../native/index.js';
-import { fromTypedArray } from '../tensor/index.js';
+import { fromTypedArray, type Tensor } from '../tensor/index.js';
 import { checkInteger, checkNumber, expected, ShapeError, ValueError } from '../util/errors.js';
 import { Random } from '../util/philox.js';
 import type { NodeDataset } from './dataset.js';
@@ -127,7 +127,10 @@ export interface BlockModelOptions {
  * @example
  * const data = stochasticBlockModel([500, 500], { probabilities: [[0.02, 0.002], [0.002, 0.02]], seed: 7 });
  */
-export function stochasticBlockModel(sizes: readonly number[], options: BlockModelOptions): NodeDataset {
+export function stochasticBlockModel(
+  sizes: readonly number[],
+  options: BlockModelOptions,
+): NodeDataset & { readonly features: Tensor } {
   const where = 'stochasticBlockModel';
   sizes.forEach((size, b) => {
     checkInteger(where, `the size of block ${b}`, size, 0, maxNodes);
