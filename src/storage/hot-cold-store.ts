@@ -126,7 +126,7 @@ export class HotColdStore<T extends RowArray = Float32Array> implements RowStore
     const hot = new HotRows(cold.dtype, { rows: cold.rows, width: cold.width }, this.#fixed, this.#dynamic);
     const piece = Math.max(1, Math.floor(fillBytes / Math.max(1, cold.width * 4)));
     for (let start = 0; start < this.#fixed.length; start += piece)
-      hot.fill(start, await cold.gather(this.#fixed.slice(start, start + piece)));
+      hot.fill(start, await this.#below(this.#fixed.slice(start, start + piece)));
     this.#hot = hot;
   }
 
@@ -237,12 +237,19 @@ export class HotColdStore<T extends RowArray = Float32Array> implements RowStore
     return this.#hot;
   }
 
+  /** Rows as the table below gives them. Kernels trust lengths, so another table's mistake must end here. */
+  async #below(ids: Int32Array): Promise<T> {
+    const rows = await this.cold.gather(ids);
+    checkValues(`${name}: gather of the table below`, this as RowStore, rows, ids.length);
+    return rows;
+  }
+
   /** Rows from below; they are kept unless something was written meanwhile. */
   async #read(ids: Int32Array): Promise<T> {
     const hot = this.#loaded();
     const before = this.#writes;
     this.#coldRows += ids.length;
-    const rows = await this.cold.gather(ids);
+    const rows = await this.#below(ids);
     if (this.#dynamic > 0 && this.#pending === 0 && before === this.#writes) hot.admit(ids, rows);
     return rows;
   }
@@ -281,7 +288,7 @@ export class HotColdStore<T extends RowArray = Float32Array> implements RowStore
   async #refresh(hot: HotRows, ids: Int32Array): Promise<void> {
     const places = Int32Array.from(ids.keys()).filter((i) => hot.has(ids[i]));
     const changed = distinctIds(ids, places).ids;
-    if (changed.length > 0) hot.put(changed, await this.cold.gather(changed));
+    if (changed.length > 0) hot.put(changed, await this.#below(changed));
   }
 }
 

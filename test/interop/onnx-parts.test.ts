@@ -218,6 +218,25 @@ describe('what export refuses or says', () => {
     );
   });
 
+  it('refuses classes that override what would be translated, and takes those that only add', () => {
+    class Doubled extends nn.Linear {
+      override forward(x: Tensor): Tensor {
+        return super.forward(x).mul(2);
+      }
+    }
+    class Named extends gnn.GCN {
+      readonly purpose = 'papers';
+      constructor() {
+        super([3, 4, 2]);
+      }
+      label(): string {
+        return this.purpose;
+      }
+    }
+    expect(() => exportOnnx(new nn.Sequential([new Doubled(2, 2)]))).toThrow(/got Doubled/);
+    expect(exportOnnx(new Named()).length).toBeGreaterThan(0);
+  });
+
   it('keeps parameter names, version and metadata in the file', () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
     const bytes = exportOnnx(new gnn.GCN([3, 4, 2]), { name: 'papers', metadata: { dataset: 'cora' } });

@@ -166,6 +166,21 @@ describe('writes', () => {
   });
 });
 
+it.each([
+  ['fewer rows', () => new Float32Array(1)],
+  ['more rows', () => new Float32Array(999)],
+  ['another type', (ids: Int32Array) => new Float64Array(ids.length * width)],
+  ['nothing', () => undefined],
+])('a table below that gathers %s is refused', async (_, gather) => {
+  for (const options of [{ size: 0 }, { size: 8 * rowBytes }, { size: 8 * rowBytes, scores }]) {
+    const cold = new MemoryStore(table(), { rows, width });
+    cold.gather = (async (ids: Int32Array) => gather(ids)) as never;
+    const store = new HotColdStore(cold, options);
+    const read = store.load().then(() => store.gather(idsOf(1, 2)));
+    await expect(read).rejects.toThrow(/HotColdStore: gather of the table below: expected/);
+  }
+});
+
 it('load comes first', async () => {
   const store = new HotColdStore(new MemoryStore(table(), { rows, width }), { size: 0 });
   await expect(store.gather(idsOf(1))).rejects.toThrow(StateError);

@@ -4,9 +4,11 @@
  */
 import { StateError } from '../../util/errors.js';
 import type { Taken } from './buffer-pool.js';
+import type { GpuDevice } from './gpu-device.js';
 import type { GpuBufferLike } from './webgpu-api.js';
 
 export class GpuBuffer {
+  readonly device: GpuDevice;
   /** Bytes that were asked for; the memory behind may be larger. */
   readonly bytes: number;
   readonly label: string;
@@ -16,7 +18,8 @@ export class GpuBuffer {
   readonly #giveBack: Taken['giveBack'];
 
   /** @internal Use `GpuDevice.buffer`. */
-  constructor(taken: Taken, bytes: number, label: string) {
+  constructor(device: GpuDevice, taken: Taken, bytes: number, label: string) {
+    this.device = device;
     this.#raw = taken.raw;
     this.usedIn = taken.usedIn;
     this.bytes = bytes;

@@ -103,7 +103,7 @@ export class GpuDevice {
     this.#failures.check();
     const rounded = Math.max(4, Math.ceil(bytes / 4) * 4);
     const taken = this.#pool.take(rounded, label, options.indirect === true ? usage.indirect : 0);
-    return new GpuBuffer(taken, rounded, label);
+    return new GpuBuffer(this, taken, rounded, label);
   }
 
   /** Memory with the content of an array. */

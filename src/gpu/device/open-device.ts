@@ -5,8 +5,9 @@
  * hardware offers. `SKEIN_GPU=0` says that there is none.
  */
 import { loadWebGpu, namedDriver, useSoftwareDriver } from '../../native/webgpu.js';
-import { checkNumber, DeviceError, expected, ValueError } from '../../util/errors.js';
+import { checkInteger, checkNumber, DeviceError, expected, ValueError } from '../../util/errors.js';
 import { GpuDevice } from './gpu-device.js';
+import { deviceMessage } from './gpu-failures.js';
 import type { GpuAdapterInfo, GpuAdapterLike, GpuDeviceLike, GpuLike } from './webgpu-api.js';
 
 export interface OpenGpuOptions {
@@ -58,7 +59,14 @@ export async function openGpuDevice(options: OpenGpuOptions = {}): Promise<GpuDe
     );
   const requiredLimits = chooseLimits(adapter, options.limits ?? {});
   const requiredFeatures = ['shader-f16'].filter((name) => adapter.features.has(name));
-  const raw = await adapter.requestDevice({ requiredLimits, requiredFeatures });
+  let raw: GpuDeviceLike;
+  try {
+    raw = await adapter.requestDevice({ requiredLimits, requiredFeatures });
+  } catch (error) {
+    throw new DeviceError(deviceMessage('openGpuDevice: the adapter refused to open a device', error), {
+      reason: 'no-adapter',
+    });
+  }
   return new GpuDevice(raw, info, isSoftware, budget);
 }
 
@@ -75,7 +83,7 @@ async function findAdapter(options: OpenGpuOptions): Promise<GpuAdapterLike> {
   const preference = options.powerPreference;
   const wish = preference === undefined ? {} : { powerPreference: preference };
   const driver = namedDriver();
-  let adapter = await (options.gpu ?? (await findGpu(options))).requestAdapter(wish);
+  let adapter = await requestAdapter(options.gpu ?? (await findGpu(options)), wish);
   // Drivers without their hardware find nothing; then a software one will do. A caller at the same time may have named it.
   if (
     adapter === null &&
@@ -83,9 +91,21 @@ async function findAdapter(options: OpenGpuOptions): Promise<GpuAdapterLike> {
     isNode() &&
     (useSoftwareDriver() || namedDriver() !== driver)
   )
-    adapter = await (await findGpu(options)).requestAdapter(wish);
+    adapter = await requestAdapter(await findGpu(options), wish);
   if (adapter === null) throw noAdapter('WebGPU is there, but it found no adapter', driverAdvice());
   return adapter;
+}
+
+/** Null where there is none; what an implementation throws, as for a name that no adapter has, becomes a reason. */
+async function requestAdapter(gpu: GpuLike, wish: object): Promise<GpuAdapterLike | null> {
+  try {
+    return await gpu.requestAdapter(wish);
+  } catch (error) {
+    throw noAdapter(
+      deviceMessage('WebGPU refused to look for an adapter', error),
+      'Leave out adapter, backend and powerPreference, or name ones that are there',
+    );
+  }
 }
 
 function isNode(): boolean {
@@ -148,6 +168,9 @@ function chooseLimits(
 ): Record<string, number> {
   const offered = adapter.limits as Readonly<Record<string, number>>;
   const chosen: Record<string, number> = {};
-  for (const name of wantedLimits) chosen[name] = Math.min(offered[name], smaller[name] ?? Infinity);
+  for (const name of wantedLimits) {
+    const most = smaller[name] ?? offered[name];
+    chosen[name] = Math.min(offered[name], checkInteger('openGpuDevice', `limits.${name}`, most));
+  }
   return chosen;
 }

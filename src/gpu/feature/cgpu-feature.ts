@@ -18,6 +18,7 @@ import { Tensor } from '../../tensor/index.js';
 import {
   checkInteger,
   checkNumber,
+  DeviceError,
   expected,
   ShapeError,
   StateError,
@@ -117,6 +118,7 @@ export class CGPUFeature {
   ): Promise<this> {
     this.release();
     const { device } = this;
+    let cache: DeviceCache | null = null;
     if (device !== null) {
       const { fixed, moving } = chosen ?? this.choose(cold);
       const { limits } = device;
@@ -126,11 +128,14 @@ export class CGPUFeature {
         bindable - (bindable % 4),
       );
       const stagingBytes = checkInteger(name, 'stagingBytes', this.#options.stagingBytes ?? 2 ** 25, 1);
-      this.#cache = await DeviceCache.open(device, cold, {
+      cache = await DeviceCache.open(device, cold, {
         ...{ fixed, moving, pieceBytes },
         stagingBytes: Math.min(stagingBytes, pieceBytes),
       });
     }
+    // Another table may have been taken over meanwhile.
+    this.release();
+    this.#cache = cache;
     this.#cold = cold;
     this.#log = `${Number((100 * this.cachedRatio).toFixed(2))}% data cached`;
     this.#options.onLog?.(this.#log);
@@ -285,19 +290,28 @@ export class CGPUFeature {
   /** Ids that are on the device of the cache; null when they are on the host. */
   #deviceIds(ids: FeatureIds, { device }: DeviceCache): { ids: IdBuffer; done(): void } | null {
     if (ids instanceof TensorView && ids.device.type === 'webgpu') {
-      if (ids.device.gpuDevice !== (device.raw as unknown) || (ids.dtype !== 'i32' && ids.dtype !== 'u32'))
-        throw new ValueError(
-          expected(name, 'ids of i32 or u32 on the device of this store', 'ids', ids.dtype),
-        );
+      if (ids.device.gpuDevice !== (device.raw as unknown)) throw otherDevice();
+      if (ids.dtype !== 'i32' && ids.dtype !== 'u32')
+        throw new ValueError(expected(name, 'i32 or u32', 'ids', ids.dtype));
       // A copy, because a binding cannot start anywhere and the view may be released before the work is done.
       const buffer = device.buffer(4 * ids.size, 'ids');
       device.copyFrom(ids.data as GpuBuffer['raw'], ids.byteOffset, buffer, 0, 4 * ids.size);
       return { ids: { buffer, start: 0, length: ids.size }, done: () => buffer.release() };
     }
-    const { nodeBuffer, numNodes } = ids as Partial<DeviceNodes>;
+    const { nodeBuffer, numNodes } = (ids ?? {}) as Partial<DeviceNodes>;
     if (!(nodeBuffer instanceof GpuBuffer) || numNodes === undefined) return null;
+    if (nodeBuffer.device !== device) throw otherDevice();
+    checkInteger(name, 'numNodes', numNodes, 0, nodeBuffer.bytes / 4);
     return { ids: { buffer: nodeBuffer, start: 0, length: numNodes }, done: () => {} };
   }
+}
+
+function otherDevice(): DeviceError {
+  const advice = 'Sample on the device of the store, or read the ids first: `await sample.toHost()`.';
+  return new DeviceError(
+    expected(name, 'ids on the device of this store', 'ids', 'ids on another device', advice),
+    { reason: 'mixed' },
+  );
 }
 
 /** @internal Ids on the host, checked, as memory of our own. */

@@ -6,7 +6,7 @@ import { SparseMatrix } from '../../graph/index.js';
 import { kernels, type TypedArray } from '../../native/index.js';
 import type { RowArray, RowStore } from '../../storage/row-store.js';
 import { Tensor } from '../../tensor/index.js';
-import { DTypeError, expected, ShapeError, ValueError } from '../../util/errors.js';
+import { checkInteger, DTypeError, expected, ShapeError, ValueError } from '../../util/errors.js';
 
 /** Element types of features on a device. f16 is carried as Uint16Array. */
 export type FeatureType = 'f32' | 'f16' | 'bf16' | 'i32' | 'u8';
@@ -89,8 +89,11 @@ class MemoryRows implements ColdRows {
     this.dtype = dtype ?? typeOf(data);
     if (!Object.hasOwn(kinds, this.dtype) || !(data instanceof kinds[this.dtype]))
       throw new DTypeError(expected(where, 'f32, f16, bf16, i32 or u8 in an array of that type', 'x', data));
-    [this.rows, this.width] = shape;
-    if (shape.length !== 2 || data.length !== this.rows * this.width)
+    if (!Array.isArray(shape) || shape.length !== 2)
+      throw new ShapeError(expected(where, '[rows, width]', 'shape', shape));
+    this.rows = checkInteger(where, 'shape[0]', shape[0]);
+    this.width = checkInteger(where, 'shape[1]', shape[1]);
+    if (data.length !== this.rows * this.width)
       throw new ShapeError(
         expected(where, `${this.rows * this.width} elements for [${shape}]`, 'x', data.length),
       );
@@ -137,11 +140,20 @@ class StoreRows implements ColdRows {
   /** Into memory of our own first: what is mapped may be taken away with the device while the store still writes. */
   async read(ids: Int32Array, out: Uint8Array, stride: number): Promise<void> {
     const rows = await this.#store.gather(ids);
+    this.#check(rows, ids.length);
     const bytes = new Uint8Array(rows.buffer, rows.byteOffset, rows.byteLength);
     if (stride === this.rowBytes) out.set(bytes);
     else
       for (let i = 0; i < ids.length; i++)
         out.set(bytes.subarray(i * this.rowBytes, (i + 1) * this.rowBytes), i * stride);
+  }
+
+  /** Fewer rows would leave what the memory held before in the place of the others. */
+  #check(rows: RowArray, count: number): void {
+    const kind = kinds[this.dtype];
+    if (rows instanceof kind && rows.length === count * this.width) return;
+    const what = `${kind.name}(${count * this.width}), ${count} rows of ${this.width},`;
+    throw new ShapeError(expected('CGPUFeature', what, 'what the row store gathered', rows));
   }
 
   write(ids: Int32Array, values: FeatureArray): Promise<void> {

@@ -53,6 +53,7 @@ export class DeviceCache {
   #writes = 0;
   #pending = 0;
   #lastMisses = 0;
+  #isReleased = false;
 
   private constructor(device: GpuDevice, cold: ColdRows, settings: CacheSettings) {
     this.device = device;
@@ -60,7 +61,12 @@ export class DeviceCache {
     this.#layout = new RowLayout(cold.rowBytes);
     const { fixed, moving, pieceBytes, stagingBytes } = settings;
     this.#rows = new DeviceRows(device, this.#layout, fixed.length + moving, pieceBytes, where);
-    this.places = new HotPlaces(device, cold.rows, fixed, moving, pieceBytes);
+    try {
+      this.places = new HotPlaces(device, cold.rows, fixed, moving, pieceBytes);
+    } catch (error) {
+      this.#rows.release();
+      throw error;
+    }
     this.#ring = new StagingRing(device);
     this.#stagedRows = Math.max(1, Math.floor(stagingBytes / Math.max(4, this.#layout.stride)));
   }
@@ -136,6 +142,7 @@ export class DeviceCache {
     this.#pending++;
     try {
       await write();
+      if (this.#isReleased) return;
       const positions = Int32Array.from(ids.keys()).filter((i) => this.places.placeOf(ids[i]) >= 0);
       if (positions.length === 0) return;
       const fresh = this.device.bufferOf(rows, 'new rows');
@@ -153,6 +160,7 @@ export class DeviceCache {
   }
 
   release(): void {
+    this.#isReleased = true;
     this.#rows.release();
     this.places.release();
     this.#ring.release();
@@ -232,7 +240,8 @@ export class DeviceCache {
       this.#place(into, device.bufferOf(places, 'places of cold rows'), rows, places.length, {
         ...{ buffer: staged, first: base, count: ids.length },
       });
-      if (this.#pending === 0 && before === this.#writes && this.places.sieve.capacity > 0) {
+      const isSettled = this.#pending === 0 && before === this.#writes && !this.#isReleased;
+      if (isSettled && this.places.sieve.capacity > 0) {
         const admitted = this.places.admit(ids);
         this.#rows.store(admitted.places, admitted.positions, staged);
       }

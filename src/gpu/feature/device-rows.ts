@@ -147,6 +147,8 @@ function gatherWhole(
 /** Says what was asked for and what the limit is. */
 function outOfMemory(where: string, bytes: number, device: GpuDevice, error: unknown): unknown {
   if (!(error instanceof DeviceError)) return error;
+  const { reason } = error.details;
+  if (reason !== 'memory' && reason !== 'limit') return error;
   const used = device.stats().liveBytes;
   return new DeviceError(
     `${where}: expected device memory for ${formatSize(bytes)} of hot rows (${formatSize(used)} are in use), got: ${error.message} ` +

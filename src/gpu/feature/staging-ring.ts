@@ -2,6 +2,7 @@
  * Host memory from which a device copies: buffers that are mapped while rows are written into them, two by default, so that
  * one is filled while the other is copied. Whoever finds both in use waits for the first that comes back.
  */
+import { StateError } from '../../util/errors.js';
 import type { GpuBuffer } from '../device/gpu-buffer.js';
 import type { GpuDevice } from '../device/gpu-device.js';
 import { type GpuBufferLike, mapMode, usage } from '../device/webgpu-api.js';
@@ -29,8 +30,10 @@ export class StagingRing {
     if (bytes === 0) return;
     const slot = this.#free.pop() ?? (await new Promise<Slot>((resolve) => this.#waiting.push(resolve)));
     try {
+      this.#checkOpen();
       const raw = this.#mapped(slot, Math.ceil(bytes / 4) * 4);
       await fill(new Uint8Array(raw.getMappedRange(0, Math.ceil(bytes / 4) * 4), 0, bytes));
+      this.#checkOpen();
       raw.unmap();
       this.#device.copyFrom(raw, 0, target, 0, Math.ceil(bytes / 4) * 4);
       // Mapping waits for the copy, so that has to be under way.
@@ -39,18 +42,27 @@ export class StagingRing {
       slot.raw?.destroy();
       slot.raw = null;
       this.#giveBack(slot);
+      // Memory that was taken away under `fill` makes errors that say nothing.
+      this.#checkOpen();
       throw error;
     }
     this.#mapAgain(slot);
   }
 
-  /** Gives the memory back; nothing may be under way. */
+  /** Gives the memory back; uploads under way are refused. */
   release(): void {
     this.#closed = true;
     for (const slot of this.#all) {
       slot.raw?.destroy();
       slot.raw = null;
     }
+  }
+
+  #checkOpen(): void {
+    if (this.#closed)
+      throw new StateError(
+        'CGPUFeature: expected a table in use, got one after release(). Await its rows before you release it.',
+      );
   }
 
   #mapped(slot: Slot, bytes: number): GpuBufferLike {

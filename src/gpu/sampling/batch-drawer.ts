@@ -7,6 +7,7 @@
 
 import { checkEdgeCount } from '../../sample/checks.js';
 import type { DrawTime } from '../../sample/sampler.js';
+import { StateError } from '../../util/errors.js';
 import type { GpuBuffer } from '../device/gpu-buffer.js';
 import type { GpuDevice } from '../device/gpu-device.js';
 import type { DeviceGraph } from './device-graph.js';
@@ -50,6 +51,7 @@ export class BatchDrawer {
   #turn: Promise<void> = Promise.resolve();
 
   readonly #firstRoom: number;
+  #isReleased = false;
 
   constructor(where: string, device: GpuDevice, graph: DeviceGraph, kind: TableKind, room = firstRoom) {
     this.#firstRoom = room;
@@ -82,7 +84,16 @@ export class BatchDrawer {
   }
 
   release(): void {
+    this.#isReleased = true;
     this.#table.release();
+  }
+
+  /** The graph goes back with the sampler, so a batch that is not yet recorded by then cannot be drawn. */
+  #checkInUse(): void {
+    if (this.#isReleased)
+      throw new StateError(
+        `${this.#where}: expected a sampler in use, got one after release(). Await its batches before you release it.`,
+      );
   }
 
   async #record(
@@ -91,6 +102,7 @@ export class BatchDrawer {
     time: DrawTime,
     more?: (buffers: HopBuffers) => void,
   ): Promise<HopBuffers> {
+    this.#checkInUse();
     const hops = rules.fanouts.length;
     const start = hops === 0 ? { rows: 0, edges: 0 } : this.#ofSeeds(seeds, rules);
     let plan = this.#plan(rules, 0, start, seeds.length, 0);
@@ -109,6 +121,7 @@ export class BatchDrawer {
           buffers.reserve({ ...buffers.room, frontier: rows });
           this.#recorder.count(hop, buffers, rows);
           const found = await this.#readCounts(buffers.state, h);
+          this.#checkInUse();
           plan = this.#plan(rules, h, found.bound, found.nodes, found.edges);
           planned = h;
           buffers.reserve(plan);

@@ -71,10 +71,16 @@ export class GPUSampler implements GraphSampler {
       throw new ValueError(`${name}: expected neither weights nor replace beside dropout.`);
     this.#source = samplingSource(name, csr, options);
     const kind = chooseTable(name, device, this.#source.numNodes, options.table);
-    this.#graph = new DeviceGraph(name, device, this.#source, count('pieceBytes', options.pieceBytes, 8));
     const room = count('reserveEdges', options.reserveEdges, 0);
-    this.#drawer = new BatchDrawer(name, device, this.#graph, kind, room);
+    // Whatever can be refused comes before device memory is taken.
     if (options.sizes !== undefined) this.setSize(options.sizes);
+    this.#graph = new DeviceGraph(name, device, this.#source, count('pieceBytes', options.pieceBytes, 8));
+    try {
+      this.#drawer = new BatchDrawer(name, device, this.#graph, kind, room);
+    } catch (error) {
+      this.#graph.release();
+      throw error;
+    }
   }
 
   get numNodes(): number {

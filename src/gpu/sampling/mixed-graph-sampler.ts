@@ -9,6 +9,7 @@
  * const sampler = new MixedGraphSampler(gpu, graph, { sizes: [25, 10], seed: 1 });
  * for await (const { index, sample } of sampler.epoch(batchesOfSeeds)) train(index, sample);
  */
+import { checkOptions } from '../../sample/checks.js';
 import { checkFanouts } from '../../sample/neighbor-sampler.js';
 import type { Ids } from '../../tensor/index.js';
 import { toInt32 } from '../../tensor/ops/common.js';
@@ -112,7 +113,7 @@ export class MixedGraphSampler {
 
   /** @param device null where only the CPU samples. */
   constructor(device: GpuDevice | null, csr: CsrLike, options: MixedGraphSamplerOptions) {
-    const { mode = 'mixed', workers = 2, ...rules } = options;
+    const { mode = 'mixed', workers = 2, ...rules } = checkOptions(name, options);
     if (!mixedModes.includes(mode)) throw new ValueError(expected(name, mixedModes.join(', '), 'mode', mode));
     const slots = checkInteger(name, 'workers', workers, 1, 64);
     if (device === null && mode !== 'cpu')
@@ -142,6 +143,8 @@ export class MixedGraphSampler {
   /** Samples all jobs, each a list of seeds; results in their order. */
   async *epoch(jobs: Iterable<Ids>, epoch = 0): AsyncGenerator<MixedBatch, void, void> {
     checkInteger(name, 'epoch', epoch);
+    if (typeof jobs?.[Symbol.iterator] !== 'function')
+      throw new ValueError(expected(name, 'a list of lists of seeds', 'jobs', jobs));
     const source = jobs[Symbol.iterator]();
     const ahead: Promise<MixedBatch>[] = [];
     const most = [...this.#queues.values()].reduce((sum, { slots }) => sum + slots, 0);
@@ -159,6 +162,7 @@ export class MixedGraphSampler {
         yield await first;
       }
     } finally {
+      if (!done) source.return?.();
       await Promise.allSettled(ahead);
     }
   }

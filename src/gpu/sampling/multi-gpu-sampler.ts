@@ -17,7 +17,7 @@ import { Graph } from '../../graph/index.js';
 import type { Batch } from '../../sample/batch.js';
 import { checkFanouts } from '../../sample/neighbor-sampler.js';
 import type { SampleTime } from '../../sample/sampler.js';
-import type { SampleWeights } from '../../sample/sampling-graph.js';
+import type { SampleWeights, SamplingGraph } from '../../sample/sampling-graph.js';
 import { type Ids, Tensor } from '../../tensor/index.js';
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
 import type { GpuDevice } from '../device/gpu-device.js';
@@ -54,7 +54,7 @@ export class MultiGPUSampler {
     this.#graph = asGraph(name, csr);
     this.#options = options;
     const source = samplingSource(name, csr, options);
-    this.#samplers = list.map((device) => new GPUSampler(device, source, options));
+    this.#samplers = openAll(list, source, options);
     this.#nextStep = list.map(() => 0);
     this.#sizes = options.sizes ?? null;
   }
@@ -125,6 +125,22 @@ export class MultiGPUSampler {
   #time(rank: number, at: SampleTime | undefined): SampleTime {
     return at ?? { step: this.#nextStep[rank]++ };
   }
+}
+
+/** A sampler per device; when one is refused, those before it give their memory back. */
+function openAll(
+  devices: readonly GpuDevice[],
+  source: SamplingGraph,
+  options: GPUSamplerOptions,
+): GPUSampler[] {
+  const samplers: GPUSampler[] = [];
+  try {
+    for (const device of devices) samplers.push(new GPUSampler(device, source, options));
+  } catch (error) {
+    for (const sampler of samplers) sampler.release();
+    throw error;
+  }
+  return samplers;
 }
 
 /** Floats in shared memory; other numbers are posted as they are, because rounding them would change draws. */

@@ -9,6 +9,7 @@
 import type { Batch } from '../../sample/batch.js';
 import type { SampleTime } from '../../sample/sampler.js';
 import type { Ids } from '../../tensor/index.js';
+import { toInt32 } from '../../tensor/ops/common.js';
 import { DeviceError } from '../../util/errors.js';
 import { GpuDevice } from '../device/gpu-device.js';
 import { type OpenGpuOptions, openGpuDevice } from '../device/open-device.js';
@@ -92,12 +93,14 @@ export class AdaptiveSampler implements GraphSampler {
     const time = at ?? { step: this.#nextStep++ };
     const gpu = this.#gpu;
     if (gpu === null) return this.#cpu().sampleAsync(seeds, time);
+    // The CPU may have to sample them after the caller has put others into the array.
+    const ids = toInt32('openSampler', 'seeds', seeds).slice();
     try {
-      return await gpu.sampleAsync(seeds, time);
+      return await gpu.sampleAsync(ids, time);
     } catch (error) {
       if (!(error instanceof DeviceError)) throw error;
       this.#leaveDevice(gpu, error);
-      return this.#cpu().sampleAsync(seeds, time);
+      return this.#cpu().sampleAsync(ids, time);
     }
   }
 

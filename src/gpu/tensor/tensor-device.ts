@@ -17,7 +17,7 @@ import {
 } from '../../tensor/index.js';
 import { DTypeError, expected } from '../../util/errors.js';
 import type { GpuBuffer } from '../device/gpu-buffer.js';
-import type { GpuDevice } from '../device/gpu-device.js';
+import { GpuDevice } from '../device/gpu-device.js';
 import { type OpenGpuOptions, openGpuDevice } from '../device/open-device.js';
 import { Compute, toWords } from './compute.js';
 import { type ElementType, onGpu } from './gpu-array.js';
@@ -90,8 +90,7 @@ export class WebGpuTensorDevice implements TensorDevice {
  * const x = features.to('webgpu');
  */
 export async function enableWebGpu(device?: GpuDevice | OpenGpuOptions): Promise<WebGpuTensorDevice> {
-  const isOpen = device !== undefined && 'raw' in device;
-  const gpu = isOpen ? device : await openGpuDevice(device);
+  const gpu = device instanceof GpuDevice ? device : await openGpuDevice(device);
   const tensors = new WebGpuTensorDevice(gpu);
   registerDevice(tensors);
   return tensors;

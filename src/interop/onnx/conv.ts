@@ -9,6 +9,7 @@ import type { Linear, Module } from '../../nn/index.js';
 import { Tensor } from '../../tensor/index.js';
 import { ValueError } from '../../util/errors.js';
 import { gat, gatv2 } from './attention.js';
+import { computesAs } from './known-class.js';
 import { linear, translateLayer, unitRows } from './layers.js';
 import type { Messages } from './messages.js';
 import type { OnnxGraph, Value } from './onnx-graph.js';
@@ -21,14 +22,14 @@ export interface ConvContext {
 
 /** Null for a module that is no graph layer known here. */
 export function tryTranslateConv(context: ConvContext, layer: Module, x: Value): Value | null {
-  if (layer instanceof GCNConv) return gcn(context, layer, x);
-  if (layer instanceof SAGEConv) return sage(context, layer, x);
-  if (layer instanceof GATConv) return gat(context, layer, x);
-  if (layer instanceof GATv2Conv) return gatv2(context, layer, x);
-  if (layer instanceof GINConv) return gin(context, layer, x);
-  if (layer instanceof GraphConv) return graphConv(context, layer, x);
-  if (layer instanceof SGConv) return sgc(context, layer, x);
-  return layer instanceof APPNP ? appnp(context, layer, x) : null;
+  if (computesAs(layer, GCNConv)) return gcn(context, layer, x);
+  if (computesAs(layer, SAGEConv)) return sage(context, layer, x);
+  if (computesAs(layer, GATConv)) return gat(context, layer, x);
+  if (computesAs(layer, GATv2Conv)) return gatv2(context, layer, x);
+  if (computesAs(layer, GINConv)) return gin(context, layer, x);
+  if (computesAs(layer, GraphConv)) return graphConv(context, layer, x);
+  if (computesAs(layer, SGConv)) return sgc(context, layer, x);
+  return computesAs(layer, APPNP) ? appnp(context, layer, x) : null;
 }
 
 function refuseBlocks(messages: Messages, layer: string): void {

@@ -21,6 +21,7 @@ import {
 } from '../../nn/index.js';
 import type { Tensor } from '../../tensor/index.js';
 import { ValueError } from '../../util/errors.js';
+import { computesAs } from './known-class.js';
 import type { OnnxGraph, Value } from './onnx-graph.js';
 
 /** x of two axes → the layer's result. */
@@ -32,12 +33,12 @@ export function translateLayer(g: OnnxGraph, layer: Module, x: Value): Value {
 
 /** Null for a module that is no such layer. */
 export function tryTranslateLayer(g: OnnxGraph, layer: Module, x: Value): Value | null {
-  if (layer instanceof Linear) return linear(g, x, layer.weight, layer.bias);
-  if (layer instanceof Dropout || layer instanceof Identity) return x;
-  if (layer instanceof BatchNorm1d) return batchNorm(g, layer, x);
-  if (layer instanceof LayerNorm) return layerNorm(g, layer, x);
-  if (layer instanceof MLP) return mlp(g, layer, x);
-  if (layer instanceof Sequential)
+  if (computesAs(layer, Linear)) return linear(g, x, layer.weight, layer.bias);
+  if (computesAs(layer, Dropout) || computesAs(layer, Identity)) return x;
+  if (computesAs(layer, BatchNorm1d)) return batchNorm(g, layer, x);
+  if (computesAs(layer, LayerNorm)) return layerNorm(g, layer, x);
+  if (computesAs(layer, MLP)) return mlp(g, layer, x);
+  if (computesAs(layer, Sequential))
     return layer.layers.reduce((value, each) => translateLayer(g, each, value), x);
   return activation(g, layer, x);
 }
@@ -45,7 +46,7 @@ export function tryTranslateLayer(g: OnnxGraph, layer: Module, x: Value): Value 
 export function unsupported(module: Module): ValueError {
   const name = module.constructor.name;
   return new ValueError(
-    `exportOnnx: expected a model or layer that ONNX export knows, got ${name}. See docs/onnx.md for those it knows.`,
+    `exportOnnx: expected a model or layer that ONNX export knows, got ${name}. See docs/onnx.md for those it knows; a class that overrides their methods is another.`,
     { module: name },
   );
 }
@@ -63,13 +64,13 @@ export function unitRows(g: OnnxGraph, y: Value): Value {
 }
 
 function activation(g: OnnxGraph, layer: Module, x: Value): Value | null {
-  if (layer instanceof ReLU) return g.node('Relu', [x]);
-  if (layer instanceof LeakyReLU) return g.node('LeakyRelu', [x], { alpha: { float: layer.slope } });
-  if (layer instanceof ELU) return g.node('Elu', [x], { alpha: { float: layer.alpha } });
-  if (layer instanceof GELU) return gelu(g, x);
-  if (layer instanceof Sigmoid) return g.node('Sigmoid', [x]);
-  if (layer instanceof Tanh) return g.node('Tanh', [x]);
-  return layer instanceof Softplus ? g.node('Softplus', [x]) : null;
+  if (computesAs(layer, ReLU)) return g.node('Relu', [x]);
+  if (computesAs(layer, LeakyReLU)) return g.node('LeakyRelu', [x], { alpha: { float: layer.slope } });
+  if (computesAs(layer, ELU)) return g.node('Elu', [x], { alpha: { float: layer.alpha } });
+  if (computesAs(layer, GELU)) return gelu(g, x);
+  if (computesAs(layer, Sigmoid)) return g.node('Sigmoid', [x]);
+  if (computesAs(layer, Tanh)) return g.node('Tanh', [x]);
+  return computesAs(layer, Softplus) ? g.node('Softplus', [x]) : null;
 }
 
 /** x·Φ(x) by the error function: the operation Gelu is newer than our opset. */

@@ -5,13 +5,16 @@
 import { GAT, GCN, GIN, GraphSAGE, type LayeredModel } from '../../gnn/index.js';
 import type { Module } from '../../nn/index.js';
 import { tryTranslateConv } from './conv.js';
+import { computesAs } from './known-class.js';
 import { linear, translateLayer, unsupported } from './layers.js';
 import type { Messages } from './messages.js';
 import type { OnnxGraph, Value } from './onnx-graph.js';
 
 /** The models of layers that are known; others may compute in ways of their own. */
 export function isLayered(model: Module): model is LayeredModel {
-  return model instanceof GCN || model instanceof GraphSAGE || model instanceof GAT || model instanceof GIN;
+  return (
+    computesAs(model, GCN) || computesAs(model, GraphSAGE) || computesAs(model, GAT) || computesAs(model, GIN)
+  );
 }
 
 /** A graph layer that must be known. */

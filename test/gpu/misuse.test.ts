@@ -1,0 +1,163 @@
+/**
+ * What callers do wrong: release while something is under way, rows that a store did not gather, ids of another device.
+ * Each is named, no rows or batches are wrong, and no device memory stays behind.
+ */
+import {
+  CGPUFeature,
+  GPUSampler,
+  MixedGraphSampler,
+  MultiGPUSampler,
+  openGpuDevice,
+  openSampler,
+} from 'skein/gpu';
+import { NeighborSampler } from 'skein/sample';
+import type { RowStore } from 'skein/storage';
+import { ShapeError, StateError, ValueError } from 'skein/util';
+import { describe, expect, it } from 'vitest';
+import { batchContents, skewedGraph } from '../sample/graphs.js';
+import { deviceOpener, reasonOf } from './devices.js';
+
+const graph = skewedGraph(200, 3000);
+const open = deviceOpener();
+const [rows, width] = [20, 3];
+
+/** A store that only gathers, as told. */
+function storeOf(gather: (ids: Int32Array) => Promise<unknown>): RowStore<Float32Array> {
+  return { rows, width, dtype: 'f32', gather } as unknown as RowStore<Float32Array>;
+}
+
+describe('samplers', () => {
+  it.each([
+    { table: 'dense' as const },
+    { table: 'hash' as const },
+    { table: 'dense' as const, reserveEdges: 0 },
+  ])('released with a batch under way, refuse it by name ($table)', async (options) => {
+    const gpu = await open();
+    const sampler = new GPUSampler(gpu, graph, { sizes: [-1, -1], ...options });
+    const drawn = sampler.sample([1, 2]);
+    sampler.release();
+    await expect(drawn).rejects.toThrow(StateError);
+    await expect(drawn).rejects.toThrow(/GPUSampler: .*after release\(\)\. Await its batches/);
+    expect(gpu.stats().liveBuffers).toBe(0);
+  });
+
+  it('that are refused keep no device memory', async () => {
+    const gpu = await open();
+    expect(() => new GPUSampler(gpu, graph, { sizes: [-2] })).toThrow(ValueError);
+    expect(() => new MultiGPUSampler([gpu, null as never], graph)).toThrow(/GpuDevice/);
+    expect(gpu.stats().liveBuffers).toBe(0);
+    const whole = new GPUSampler(gpu, graph);
+    const bytes = gpu.stats().liveBytes;
+    whole.release();
+    // Room for the graph and not for its table of nodes.
+    const full = await open({ memoryBudget: bytes - 4 });
+    expect(await reasonOf(() => new GPUSampler(full, graph))).toBe('memory');
+    expect(full.stats().liveBuffers).toBe(0);
+  });
+
+  it('that go on with the CPU sample the seeds of the call, whatever the array holds by then', async () => {
+    const gpu = await open();
+    const sampler = await openSampler(graph, { gpu, sizes: [3], seed: 1, onFallback: () => {} });
+    const seeds = Int32Array.of(1, 2);
+    const drawn = sampler.sampleAsync(seeds, { step: 4 });
+    gpu.raw.destroy();
+    seeds.fill(7);
+    const cpu = new NeighborSampler(graph, { fanouts: [3], seed: 1 });
+    expect(batchContents(await drawn)).toEqual(batchContents(cpu.sample([1, 2], { step: 4 })));
+  });
+
+  it('on two engines close the source of jobs when the loop is left', async () => {
+    const sampler = new MixedGraphSampler(null, graph, { sizes: [3], mode: 'cpu' });
+    let isClosed = false;
+    function* jobs() {
+      try {
+        for (;;) yield [1];
+      } finally {
+        isClosed = true;
+      }
+    }
+    for await (const _ of sampler.epoch(jobs())) break;
+    expect(isClosed).toBe(true);
+    await expect(sampler.epoch(null as never).next()).rejects.toThrow(/a list of lists of seeds for jobs/);
+  });
+});
+
+describe('feature tables', () => {
+  it.each([
+    ['fewer rows', async () => new Float32Array(width)],
+    ['more rows', async () => new Float32Array(100)],
+    ['another type', async (ids: Int32Array) => new Float64Array(ids.length * width)],
+    ['nothing', async () => undefined],
+  ])('refuse a store that gathers %s', async (_, gather) => {
+    const gpu = await open();
+    const feature = await new CGPUFeature(null, gpu, 2 * width * 4).fromCpuTensor(storeOf(gather));
+    const { liveBuffers } = gpu.stats();
+    await expect(feature.get([1, 2, 3])).rejects.toThrow(ShapeError);
+    expect(gpu.stats().liveBuffers).toBe(liveBuffers);
+    const onHost = await new CGPUFeature(null, null).fromCpuTensor(storeOf(gather));
+    await expect(onHost.get([1, 2, 3])).rejects.toThrow(/what the row store gathered/);
+  });
+
+  it('released with rows under way, refuse them by name', async () => {
+    const gpu = await open();
+    let go = () => {};
+    const wait = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const gather = (ids: Int32Array) => wait.then(() => new Float32Array(ids.length * width));
+    const feature = await new CGPUFeature(null, gpu, 2 * width * 4).fromCpuTensor(storeOf(gather));
+    const asked = [1, 2, 3, 4].map((id) => feature.get([id]));
+    feature.release();
+    go();
+    for (const { status, ...rest } of await Promise.allSettled(asked)) {
+      expect(status).toBe('rejected');
+      expect((rest as { reason: Error }).reason.message).toMatch(/CGPUFeature: .*after release\(\)/);
+    }
+    expect(gpu.stats().liveBuffers).toBe(0);
+    // Nothing of it is reported to whoever comes next.
+    await gpu.finish();
+  });
+
+  it('keep one of two tables that they are given at the same time', async () => {
+    const gpu = await open();
+    const feature = new CGPUFeature(null, gpu, 2 * width * 4);
+    const table = (value: number) => ({
+      data: new Float32Array(rows * width).fill(value),
+      shape: [rows, width] as const,
+    });
+    await Promise.all([feature.fromCpuTensor(table(1)), feature.fromCpuTensor(table(2))]);
+    const block = await feature.get([5]);
+    expect(new Set(await block.toHost()).size).toBe(1);
+    block.release();
+    feature.release();
+    expect(gpu.stats().liveBuffers).toBe(0);
+  });
+
+  it('refuse ids of another device, more ids than there are, and shapes that are none', async () => {
+    const [gpu, other] = [await open(), await open()];
+    const data = new Float32Array(rows * width);
+    const feature = await new CGPUFeature(null, gpu, '1K').fromCpuTensor({ data, shape: [rows, width] });
+    const sample = await new GPUSampler(other, graph, { sizes: [2] }).sampleOnDevice([1]);
+    expect(await reasonOf(() => feature.get(sample))).toBe('mixed');
+    expect(await reasonOf(() => feature.get(sample.allNode))).toBe('mixed');
+    const nodeBuffer = gpu.bufferOf(Int32Array.of(1, 2), 'ids');
+    await expect(feature.get({ nodeBuffer, numNodes: 3 })).rejects.toThrow(/from 0 to 2 for numNodes/);
+    await expect(feature.get(null as never)).rejects.toThrow(ValueError);
+    await (await feature.get({ nodeBuffer, numNodes: 2 })).toHost();
+    for (const shape of [undefined, [-20, -3], [1.5, 40], [20]])
+      await expect(feature.fromCpuTensor({ data, shape } as never)).rejects.toThrow(/fromCpuTensor: .*shape/);
+  });
+
+  it('say that the device is lost, not that the cache is too large', async () => {
+    const gpu = await open();
+    const feature = new CGPUFeature(null, gpu, '1K');
+    gpu.destroy();
+    const table = { data: new Float32Array(6), shape: [2, 3] as const };
+    await expect(feature.fromCpuTensor(table)).rejects.toThrow(/^the graphics device was lost/);
+  });
+});
+
+it('wishes that no adapter meets are device errors', async () => {
+  expect(await reasonOf(() => openGpuDevice({ adapter: 'no such adapter' }))).toBe('no-adapter');
+  await expect(openGpuDevice({ limits: { maxBufferSize: -1 } })).rejects.toThrow(/limits\.maxBufferSize/);
+});
