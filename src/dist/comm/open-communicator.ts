@@ -19,7 +19,7 @@ export interface Launch {
 }
 
 /** Which launcher started this process, and its place; null without one. */
-export function launchedBy(env: NodeJS.ProcessEnv = process.env): Launch | null {
+export function launchedBy(env: Readonly<Record<string, string | undefined>> = process.env): Launch | null {
   for (const { name, rank, size } of launchers) {
     const place = Number(env[rank] ?? Number.NaN);
     const count = Number(env[size] ?? Number.NaN);

@@ -1,9 +1,9 @@
 /** Configuration: schema, defaults, overrides, checks. */
 export { checkAgainstDataset, type DatasetFacts } from './check-dataset.js';
 export { datasetFacts } from './dataset-facts.js';
+export { defaultDistributed } from './default-distributed.js';
 export { type LoadedConfig, loadConfig, resolveConfig } from './load.js';
 export { renderConfig } from './render.js';
 export { learningRateFactor } from './schedule.js';
-export { defaultDistributed } from './schema-distributed.js';
 export { configTemplate, type TemplateOptions } from './template.js';
 export type * from './types.js';

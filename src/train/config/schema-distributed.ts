@@ -5,7 +5,6 @@
  */
 import { z } from 'zod';
 import { choice, field, flag, integer, number, section, size, text } from './fields.js';
-import type { DistributedConfig } from './types.js';
 
 const ours = (doc: string, shown?: string) => ({
   doc,
@@ -39,7 +38,7 @@ const temporal = section({
   ),
 });
 
-const distributedSchema = section({
+export const distributedSchema = section({
   mode: field(
     choice(['sar', 'sa', 'one_shot'], { one_shot_aggregation: 'one_shot' }),
     'sar',
@@ -93,9 +92,4 @@ const distributedSchema = section({
 /** Null where a file has no such section; `{}` or true asks for its defaults. */
 export function distributedSection() {
   return z.preprocess((value) => (value === true ? {} : value), distributedSchema.nullable());
-}
-
-/** The section where a file has none. */
-export function defaultDistributed(): DistributedConfig {
-  return distributedSchema.parse({});
 }
