@@ -114,7 +114,7 @@ export class TensorView implements Disposable {
   /** Over a typed array, without a copy. */
   static fromTyped(
     data: ViewArray,
-    shape: readonly number[] = [data.length],
+    shape: readonly number[] = [data?.length],
     options: TypedViewOptions = {},
   ): TensorView {
     const where = 'TensorView.fromTyped';

@@ -118,6 +118,27 @@ describe('feature tables', () => {
     await gpu.finish();
   });
 
+  it('updated twice at a time, have the last rows on the host and on the device', async () => {
+    const gpu = await open();
+    const host = new Float32Array(rows * width);
+    const delays = [30, 0];
+    const store = {
+      ...storeOf(async (ids) => Float32Array.from([...ids].flatMap((id) => [...rowOf(id)]))),
+      async put(ids: Int32Array, values: Float32Array) {
+        host.set(values, ids[0] * width);
+        await new Promise((resolve) => setTimeout(resolve, delays.shift()));
+      },
+    };
+    const rowOf = (id: number) => host.subarray(id * width, (id + 1) * width);
+    const feature = await new CGPUFeature(null, gpu, '1K').fromCpuTensor(store);
+    const fresh = Float32Array.of(1, 1, 1);
+    const first = feature.update([4], fresh);
+    fresh.fill(2);
+    await Promise.all([first, feature.update([4], fresh)]);
+    const block = await feature.get([4]);
+    expect([...rowOf(4), ...(await block.toHost())]).toEqual([2, 2, 2, 2, 2, 2]);
+  });
+
   it('keep one of two tables that they are given at the same time', async () => {
     const gpu = await open();
     const feature = new CGPUFeature(null, gpu, 2 * width * 4);

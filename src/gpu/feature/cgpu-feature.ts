@@ -248,7 +248,8 @@ export class CGPUFeature {
   ): Promise<void> {
     const cold = this.#table();
     const list = checkFeatureIds(name, ids, cold.rows);
-    const values = checkFeatureRows(rows, list.length, cold);
+    // Its turn may come when the caller has other rows in the array.
+    const values = checkFeatureRows(rows, list.length, cold).slice();
     const cache = this.#cache;
     if (cache === null) return cold.write(list, values);
     const { distinct, fresh } = lastRows(list, values, cold);

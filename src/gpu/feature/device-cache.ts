@@ -54,6 +54,7 @@ export class DeviceCache {
   #pending = 0;
   #lastMisses = 0;
   #isReleased = false;
+  #lastWrite: Promise<void> = Promise.resolve();
 
   private constructor(device: GpuDevice, cold: ColdRows, settings: CacheSettings) {
     this.device = device;
@@ -137,9 +138,16 @@ export class DeviceCache {
   }
 
   /** Rows that `write` changes are changed on the device too when it has ended. `ids` different; `rows` as on the device. */
-  async update(write: () => Promise<void>, ids: Int32Array, rows: Uint8Array): Promise<void> {
+  update(write: () => Promise<void>, ids: Int32Array, rows: Uint8Array): Promise<void> {
     this.#writes++;
     this.#pending++;
+    // One after the other, so that the last one is the same on the host and on the device.
+    const done = this.#lastWrite.then(() => this.#write(write, ids, rows));
+    this.#lastWrite = done.catch(() => {});
+    return done;
+  }
+
+  async #write(write: () => Promise<void>, ids: Int32Array, rows: Uint8Array): Promise<void> {
     try {
       await write();
       if (this.#isReleased) return;

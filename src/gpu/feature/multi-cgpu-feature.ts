@@ -55,6 +55,8 @@ interface Replica {
   readonly feature: CGPUFeature;
   /** Versions of rows that this device has. */
   readonly seen: Int32Array;
+  /** When changes that were noticed have reached the device. */
+  ready: Promise<void>;
 }
 
 export class MultiCGPUFeature {
@@ -194,7 +196,7 @@ export class MultiCGPUFeature {
       for (const device of this.deviceList) {
         const seen = this.#versions.slice();
         const feature = new CGPUFeature(null, device, 0, options);
-        replicas.push({ feature, seen });
+        replicas.push({ feature, seen, ready: Promise.resolve() });
         await feature.fromColdRows(this.#cold, { fixed: shared.fixed, moving: shared.moving });
       }
     } catch (error) {
@@ -214,8 +216,15 @@ export class MultiCGPUFeature {
     throw new ValueError(expected(name, `a rank below ${this.#replicas.length}`, 'rank', rank));
   }
 
+  /** One request after the other: none may go on with rows that another is still copying. */
+  #catchUp(replica: Replica): Promise<void> {
+    const done = replica.ready.then(() => this.#copyChanged(replica));
+    replica.ready = done.catch(() => {});
+    return done;
+  }
+
   /** Copies rows to a device that have changed since it last looked. */
-  async #catchUp({ feature, seen }: Replica): Promise<void> {
+  async #copyChanged({ feature, seen }: Replica): Promise<void> {
     const total = this.shape[0];
     const now = Atomics.load(this.#versions, total);
     if (now === seen[total]) return;
@@ -227,7 +236,12 @@ export class MultiCGPUFeature {
       seen[id] = version;
       changed.push(id);
     }
-    await feature.refresh(Int32Array.from(changed));
+    try {
+      await feature.refresh(Int32Array.from(changed));
+    } catch (error) {
+      for (const id of [...changed, total]) seen[id]--;
+      throw error;
+    }
   }
 }
 

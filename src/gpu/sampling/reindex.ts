@@ -24,6 +24,8 @@ export interface Reindexed {
  * const { unique, local } = await reindexIds(gpu, Uint32Array.of(7, 3, 7)); // [7, 3], [0, 1, 0]
  */
 export async function reindexIds(device: GpuDevice, ids: Uint32Array | Int32Array): Promise<Reindexed> {
+  if (!(ids instanceof Int32Array) && !(ids instanceof Uint32Array))
+    throw new ValueError(expected('reindexIds', 'an Int32Array or a Uint32Array', 'ids', ids));
   const bad = ids.indexOf(ids instanceof Int32Array ? -1 : 2 ** 32 - 1);
   if (bad >= 0)
     throw new ValueError(
