@@ -2,6 +2,7 @@
  * As much of WebGPU's buffer and device as hand-over needs, by shape: a `GPUDevice` of a browser, of the `webgpu` package
  * or of another library fits. Spelt out here so that a program without WebGPU's types can use Skein's.
  */
+import { DeviceError } from '../util/errors.js';
 
 export interface GpuBufferLike {
   readonly size: number;
@@ -34,6 +35,8 @@ export interface GpuDeviceLike {
   readonly queue: { submit(commands: Iterable<object>): void };
   createBuffer(descriptor: GpuBufferDescriptorLike): GpuBufferLike;
   createCommandEncoder(): GpuCommandEncoderLike;
+  pushErrorScope?(filter: 'validation'): void;
+  popErrorScope?(): Promise<{ readonly message: string } | null>;
 }
 
 /** WebGPU's usage bits, as its specification numbers them. */
@@ -55,9 +58,19 @@ export async function readGpuBuffer(
   const size = copySize(bytes);
   const staging = device.createBuffer({ size, usage: gpuUsage.mapRead | gpuUsage.copyDst });
   try {
+    device.pushErrorScope?.('validation');
     const encoder = device.createCommandEncoder();
     encoder.copyBufferToBuffer(buffer, offset, staging, 0, size);
     device.queue.submit([encoder.finish()]);
+    const refusal = await device.popErrorScope?.();
+    // Such as memory that its owner has destroyed: what is read then are zeros.
+    if (refusal)
+      throw new DeviceError(
+        `read: expected memory that can be copied, but the device refused: ${refusal.message}`,
+        {
+          reason: 'validation',
+        },
+      );
     await staging.mapAsync(gpuUsage.mapRead, 0, size);
     return staging.getMappedRange(0, size).slice(0, bytes);
   } finally {

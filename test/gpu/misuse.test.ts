@@ -6,10 +6,12 @@ import {
   CGPUFeature,
   GPUSampler,
   MixedGraphSampler,
+  MultiCGPUFeature,
   MultiGPUSampler,
   openGpuDevice,
   openSampler,
 } from 'skein/gpu';
+import { TensorView } from 'skein/interop';
 import { NeighborSampler } from 'skein/sample';
 import type { RowStore } from 'skein/storage';
 import { ShapeError, StateError, ValueError } from 'skein/util';
@@ -169,6 +171,21 @@ describe('feature tables', () => {
       await expect(feature.fromCpuTensor({ data, shape } as never)).rejects.toThrow(/fromCpuTensor: .*shape/);
   });
 
+  it('refuse what is not the result of share()', async () => {
+    const table = { data: new Float32Array(6), shape: [2, 3] as const };
+    const shared = (await new MultiCGPUFeature(0, [], 0, null).fromCpuTensor(table)).share();
+    for (const wrong of [
+      null,
+      {},
+      { ...shared, shape: [3, 3] as const },
+      { ...shared, fixed: Int32Array.of(2) },
+      { ...shared, versions: new SharedArrayBuffer(4) },
+      { ...shared, dtype: 'f64' },
+    ])
+      await expect(MultiCGPUFeature.fromShared(wrong as never, 0, [null])).rejects.toThrow(/share\(\)/);
+    await MultiCGPUFeature.fromShared(shared, 0, [null]);
+  });
+
   it('say that the device is lost, not that the cache is too large', async () => {
     const gpu = await open();
     const feature = new CGPUFeature(null, gpu, '1K');
@@ -176,6 +193,15 @@ describe('feature tables', () => {
     const table = { data: new Float32Array(6), shape: [2, 3] as const };
     await expect(feature.fromCpuTensor(table)).rejects.toThrow(/^the graphics device was lost/);
   });
+});
+
+it('a view of memory that its owner destroyed is not read as zeros', async () => {
+  const gpu = await open();
+  const view = TensorView.fromTyped(Float32Array.of(1, 2), [2]).toGpu(gpu.raw as never);
+  const { data } = view;
+  (data as { destroy(): void }).destroy();
+  await expect(view.read()).rejects.toThrow(/the device refused/);
+  await gpu.finish();
 });
 
 it('wishes that no adapter meets are device errors', async () => {

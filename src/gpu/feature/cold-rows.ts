@@ -30,6 +30,10 @@ const kinds = {
   u8: Uint8Array,
 } as const;
 
+export function isFeatureType(value: unknown): value is FeatureType {
+  return typeof value === 'string' && Object.hasOwn(kinds, value);
+}
+
 /** An array for `length` elements, over memory that is there or new. */
 export function featureArray(dtype: FeatureType, length: number, memory?: ArrayBufferLike): FeatureArray {
   return memory === undefined ? new kinds[dtype](length) : new kinds[dtype](memory as ArrayBuffer, 0, length);

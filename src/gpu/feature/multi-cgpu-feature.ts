@@ -31,6 +31,7 @@ import {
   type FeatureSource,
   type FeatureType,
   featureArray,
+  isFeatureType,
 } from './cold-rows.js';
 import { distinctOf } from './device-cache.js';
 import type { FeatureBlock } from './feature-block.js';
@@ -186,6 +187,7 @@ export class MultiCGPUFeature {
 
   async #open(shared: SharedFeature): Promise<void> {
     this.release();
+    checkShared(shared);
     const [rows, width] = shared.shape;
     const data = featureArray(shared.dtype, rows * width, shared.memory);
     this.#cold = coldRows({ data, shape: shared.shape, dtype: shared.dtype });
@@ -243,6 +245,20 @@ export class MultiCGPUFeature {
       throw error;
     }
   }
+}
+
+/** Refuses what does not come from `share()`: sizes that do not fit each other, rows that are not there. */
+function checkShared(shared: SharedFeature): void {
+  const { memory, shape, dtype, fixed, moving, versions } = shared ?? {};
+  const [rows, width] = Array.isArray(shape) ? shape : [-1, -1];
+  const isTable =
+    isFeatureType(dtype) &&
+    memory?.byteLength === rows * width * featureArray(dtype, 0).BYTES_PER_ELEMENT &&
+    versions?.byteLength === 4 * (rows + 1);
+  const isCache =
+    fixed instanceof Int32Array && Number.isInteger(moving) && fixed.every((id) => id >= 0 && id < rows);
+  if (!isTable || !isCache)
+    throw new ValueError(expected(name, 'the result of share()', 'shared', shared, 'Post it as it is.'));
 }
 
 async function sharedMemory(cold: ColdRows): Promise<SharedArrayBuffer> {
