@@ -4,6 +4,7 @@ import {
   type DrawGraph,
   degreeHotness,
   hotness,
+  hotnessPolicies,
   hottest,
   NeighborSampler,
   presampleHotness,
@@ -162,6 +163,21 @@ describe('push', () => {
     expect(() => of({ seeds: Int32Array.of(4) })).toThrow('ids from 0 to 3 for seeds, got 4');
     expect(() => hotness(graph, { policy: 'luck' as 'push' })).toThrow(
       'expected push, degree, presample for policy, got "luck"',
+    );
+  });
+});
+
+describe('graphs', () => {
+  it('are read by incoming edges, as samplers read them', () => {
+    const graph = Graph.fromEdges([0, 1, 2, 3], [1, 2, 0, 0], { numNodes: 4 });
+    const { offsets, indices } = graph.adjacency;
+    for (const policy of hotnessPolicies)
+      expect(hotness(graph, { policy })).toEqual(hotness({ indptr: offsets, indices }, { policy }));
+  });
+
+  it.each([null, undefined, {}, { indptr: [0, 1], indices: [0] }])('refuses %o', (graph) => {
+    expect(() => hotness(graph as never)).toThrow(
+      /expected a Graph, a SparseMatrix or \{ indptr, indices \}/,
     );
   });
 });

@@ -16,15 +16,25 @@ import { checkInteger, expected, ShapeError, ValueError } from '../../util/error
 import { Random } from '../../util/philox.js';
 import { checkFanouts, NeighborSampler } from '../neighbor-sampler.js';
 
+const where = 'hotness';
+
 /** Who may draw whom: row v draws among indices[indptr[v]] … indices[indptr[v + 1] − 1]. */
 export interface DrawGraph {
   readonly indptr: Int32Array | Uint32Array | Float64Array;
   readonly indices: Int32Array | Uint32Array;
 }
 
+/** What is sampled: a `Graph` by incoming edges, a matrix by rows. */
+export type SampledGraph = Graph | SparseMatrix | DrawGraph;
+
 /** A graph as rows that draw: the sources of a node's incoming edges, or the columns of a matrix. */
-export function drawGraphOf(graph: Graph | SparseMatrix | DrawGraph): DrawGraph {
-  if (!(graph instanceof Graph || graph instanceof SparseMatrix)) return graph;
+export function drawGraphOf(graph: SampledGraph): DrawGraph {
+  if (!(graph instanceof Graph || graph instanceof SparseMatrix)) {
+    if (ArrayBuffer.isView(graph?.indptr) && ArrayBuffer.isView(graph.indices)) return graph;
+    throw new ValueError(
+      expected(where, 'a Graph, a SparseMatrix or { indptr, indices }', 'the graph that is sampled', graph),
+    );
+  }
   return { indptr: graph.adjacency.offsets, indices: graph.adjacency.indices };
 }
 
@@ -48,14 +58,13 @@ export interface HotnessOptions {
   readonly seed?: number;
 }
 
-const where = 'hotness';
-
 /** A score for every node; only their order matters. */
-export function hotness(graph: DrawGraph, options: HotnessOptions = {}): Float64Array {
+export function hotness(graph: SampledGraph, options: HotnessOptions = {}): Float64Array {
+  const drawn = drawGraphOf(graph);
   const policy = options.policy ?? 'push';
-  if (policy === 'push') return pushHotness(graph, options);
-  if (policy === 'degree') return degreeHotness(graph);
-  if (policy === 'presample') return presampleHotness(graph, options);
+  if (policy === 'push') return pushHotness(drawn, options);
+  if (policy === 'degree') return degreeHotness(drawn);
+  if (policy === 'presample') return presampleHotness(drawn, options);
   throw new ValueError(expected(where, hotnessPolicies.join(', '), 'policy', policy));
 }
 

@@ -10,6 +10,7 @@ export {
   hotnessPolicies,
   presampleHotness,
   pushHotness,
+  type SampledGraph,
 } from './hotness.js';
 export {
   type FeaturePartition,

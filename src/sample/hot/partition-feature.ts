@@ -6,7 +6,7 @@
  * Who is taken is kept in flags. The original marks taken nodes by a score of −1, below which valid scores fall from three
  * workers on, so that nodes come twice or not at all.
  */
-import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
+import { checkInteger, checkNumber, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { hottest } from '../../util/hottest.js';
 import { parseSize } from '../../util/size.js';
 
@@ -35,6 +35,8 @@ export function partitionFeature(
   probs: readonly ArrayLike<number>[],
   options: PartitionFeatureOptions = {},
 ): FeaturePartition {
+  if (!Array.isArray(probs))
+    throw new ValueError(expected(where, 'a list of scores per worker', 'probs', probs));
   const workers = checkInteger(where, 'the number of workers', probs.length, 1);
   const numNodes = probs[0].length;
   for (const [rank, p] of probs.entries())
@@ -42,7 +44,8 @@ export function partitionFeature(
       throw new ShapeError(expected(where, `${numNodes} probabilities`, `probs[${rank}]`, p.length));
   const chunk = checkInteger(where, 'chunk', options.chunk ?? 256, 1);
   const sums = new Float64Array(numNodes);
-  for (const p of probs) for (let v = 0; v < numNodes; v++) sums[v] += p[v];
+  for (const [rank, p] of probs.entries())
+    for (let v = 0; v < numNodes; v++) sums[v] += checkNumber(where, `probs[${rank}][${v}]`, p[v]);
   const book = new Int32Array(numNodes).fill(-1);
   for (let start = 0, turn = 0; start < numNodes; start += chunk * workers, turn++) {
     const end = Math.min(numNodes, start + chunk * workers);
