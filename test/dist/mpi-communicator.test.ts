@@ -136,11 +136,12 @@ describe.skipIf(!hasMpi)('MPI', () => {
     expect(lines.map(({ error }) => error)).toEqual(['', '']);
   }, 30_000);
 
-  it('does not close over a long message that nobody received', async () => {
+  // Both ranks give up at the same moment, and mpirun may end before it has passed on the last words of the second.
+  it('does not close over a long message that nobody received', { timeout: 60_000, retry: 2 }, async () => {
     const { code, err } = await launch(2, 'never-received');
     expect(code).not.toBe(0);
     expect(err).toContain('rank 0: close: send (tag 5, to rank 1) was never completed');
-  }, 60_000);
+  });
 
   it('answers row requests while JavaScript computes', async () => {
     const { code, lines } = await launch(2, 'rows-while-computing');
