@@ -46,7 +46,7 @@ void temporal_attention(const T* query, const T* h, const i32* neighbors, const 
   const i64 padded = rows.padded();
   const auto cosines = [&](i64 p, T* place) {
     waves.template row<true>(spans[p], place);
-    if (encoded) std::memcpy(encoded + p * dim_time, place, static_cast<std::size_t>(dim_time) * sizeof(T));
+    if (encoded) std::copy_n(place, dim_time, encoded + p * dim_time);
   };
   parallel_for(num_dst, kDestinations, [&](i64 first, i64 last) {
     thread_local EdgeBuffers<T> buffers;
@@ -149,7 +149,7 @@ void temporal_attention_backward(const T* gy, const T* query, const T* h, const 
   const i64 wide = padded_width<T>(dim_time);
   std::vector<double> partial(static_cast<std::size_t>(times ? (chunks + 1) * 2 * wide : 0), 0.0);
   const auto cosines = [&](i64 p, T* place) {
-    std::memcpy(place, encoded + p * dim_time, static_cast<std::size_t>(dim_time) * sizeof(T));
+    std::copy_n(encoded + p * dim_time, dim_time, place);
   };
   parallel_for(num_dst, kDestinations, [&](i64 first, i64 last) {
     thread_local EdgeBuffers<T> buffers;
@@ -180,7 +180,7 @@ void temporal_attention_backward(const T* gy, const T* query, const T* h, const 
         });
         rows.put_heads(buffers.sums.data(), i, num_dst, heads, g_query);
       }
-      if (g_neighbors == nullptr && !times) continue;
+      if (n == 0 || (g_neighbors == nullptr && !times)) continue;
       std::copy_n(alpha + begin * heads, n, shares);
       mask.apply(i, n, shares);
       const RowGradients<T> mixed{g - begin * heads, q, shares - begin * heads, out, padded, heads};
