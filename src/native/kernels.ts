@@ -9,6 +9,7 @@
  * Every result is the same bits for any number of threads.
  */
 import type { GraphKernels } from './graph-kernels.js';
+import type { OptimKernels } from './optim-kernels.js';
 import type { SampleKernels } from './sample-kernels.js';
 import type { ScoreKernels } from './score-kernels.js';
 import type { TemporalKernels } from './temporal-kernels.js';
@@ -25,6 +26,7 @@ export type Dims = Int32Array | null;
 
 export interface Kernels
   extends GraphKernels,
+    OptimKernels,
     SampleKernels,
     ScoreKernels,
     TemporalKernels,
@@ -351,85 +353,6 @@ export interface Kernels
     gb: FloatArray,
     n: number,
     d: number,
-  ): void;
-
-  // --- optimisers (PyTorch's formulas; p and state in place) ---------------------------------------------------------
-  sgdStep(
-    p: FloatArray,
-    g: FloatArray,
-    buffer: FloatArray | null,
-    n: number,
-    lr: number,
-    momentum: number,
-    dampening: number,
-    weightDecay: number,
-    nesterov: boolean,
-    first: boolean,
-  ): void;
-  adagradStep(
-    p: FloatArray,
-    g: FloatArray,
-    sum: FloatArray,
-    n: number,
-    lr: number,
-    eps: number,
-    weightDecay: number,
-  ): void;
-  /** `decoupled` selects AdamW; c1 = 1 − beta1^t, c2 = 1 − beta2^t. */
-  adamStep(
-    p: FloatArray,
-    g: FloatArray,
-    m: FloatArray,
-    v: FloatArray,
-    n: number,
-    lr: number,
-    beta1: number,
-    beta2: number,
-    eps: number,
-    weightDecay: number,
-    decoupled: boolean,
-    c1: number,
-    c2: number,
-  ): void;
-  /** Sparse-row forms: row ids[i] of p and of the state takes gradient row i; ids are unique. */
-  sgdStepRows(
-    p: FloatArray,
-    ids: Int32Array,
-    g: FloatArray,
-    buffer: FloatArray | null,
-    n: number,
-    width: number,
-    lr: number,
-    momentum: number,
-    weightDecay: number,
-  ): void;
-  adagradStepRows(
-    p: FloatArray,
-    ids: Int32Array,
-    g: FloatArray,
-    sum: FloatArray,
-    n: number,
-    width: number,
-    lr: number,
-    eps: number,
-    weightDecay: number,
-  ): void;
-  adamStepRows(
-    p: FloatArray,
-    ids: Int32Array,
-    g: FloatArray,
-    m: FloatArray,
-    v: FloatArray,
-    n: number,
-    width: number,
-    lr: number,
-    beta1: number,
-    beta2: number,
-    eps: number,
-    weightDecay: number,
-    decoupled: boolean,
-    c1: number,
-    c2: number,
   ): void;
 
   // --- counter-based random numbers (Philox4x32-10; element i uses word `start + i` of the key's sequence unless said) -

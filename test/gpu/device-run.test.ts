@@ -7,27 +7,12 @@ import { GpuDevice } from 'skein/gpu';
 import { Output } from 'skein/train';
 import { DeviceError } from 'skein/util';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { learned, randomRows, run, scratch, tinyConfig, writeDataset } from '../train/tiny.js';
+import { learned, run, scratch, tinyConfig } from '../train/tiny.js';
+import { writeLinks, writePapers } from './tiny-datasets.js';
 
 const folder = scratch();
-const rows = randomRows(31, 160, 3);
-const links = writeDataset(folder(), {
-  numNodes: 31,
-  numRelations: 3,
-  train: rows.subarray(0, 360),
-  validation: rows.subarray(360, 420),
-  test: rows.subarray(420),
-});
-const nodes = 40;
-const all = Int32Array.from({ length: nodes }, (_, i) => i);
-const papers = writeDataset(folder(), {
-  numNodes: nodes,
-  train: randomRows(nodes, 150, 0, 3),
-  features: { width: 6, values: Float32Array.from({ length: nodes * 6 }, (_, i) => Math.sin(i * i)) },
-  labels: all.map((i) => i % 3),
-  numClasses: 3,
-  nodes: { train: all.subarray(0, 24), validation: all.subarray(24, 32), test: all.subarray(32) },
-});
+const links = writeLinks(folder());
+const papers = writePapers(folder());
 const gnn = (output: number) => ({
   type: 'GNN',
   options: { type: 'GRAPH_SAGE', aggregator: 'MEAN' },

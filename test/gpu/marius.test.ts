@@ -16,7 +16,8 @@ import {
   SynchronousTrainer,
 } from 'skein/train';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Parts, randomRows, scratch, setUp, tinyConfig, writeDataset } from '../train/tiny.js';
+import { type Parts, scratch, setUp, tinyConfig } from '../train/tiny.js';
+import { writeLinks, writePapers } from './tiny-datasets.js';
 import { useWebGpu } from './use-webgpu.js';
 
 const folder = scratch();
@@ -25,24 +26,8 @@ const webgpu = useWebGpu();
 /** Relative to max(1, |expected|). */
 const tolerance = 1e-4;
 
-const rows = randomRows(31, 160, 3);
-const links = writeDataset(folder(), {
-  numNodes: 31,
-  numRelations: 3,
-  train: rows.subarray(0, 360),
-  validation: rows.subarray(360, 420),
-  test: rows.subarray(420),
-});
-const nodes = 40;
-const all = Int32Array.from({ length: nodes }, (_, i) => i);
-const papers = writeDataset(folder(), {
-  numNodes: nodes,
-  train: randomRows(nodes, 150, 0, 3),
-  features: { width: 6, values: Float32Array.from({ length: nodes * 6 }, (_, i) => Math.sin(i * i)) },
-  labels: all.map((i) => i % 3),
-  numClasses: 3,
-  nodes: { train: all.subarray(0, 24), validation: all.subarray(24, 32), test: all.subarray(32) },
-});
+const links = writeLinks(folder());
+const papers = writePapers(folder());
 
 const gnn = (type: object, output: number, activation = 'NONE') => ({
   type: 'GNN',
@@ -196,7 +181,7 @@ it('features come through a cache on the device', async () => {
   parts.model.to('webgpu');
   await parts.table.load();
   // Room for a quarter of the rows.
-  const features = await DeviceFeatures.open(parts.table, webgpu.device, { size: (nodes / 4) * 6 * 4 });
+  const features = await DeviceFeatures.open(parts.table, webgpu.device, { size: (40 / 4) * 6 * 4 });
   parts.batcher.deviceFeatures = features;
   expectClose(await byHand(parts, 2, 0), want);
   expect(features.cachedRatio).toBe(0.25);
