@@ -1,18 +1,23 @@
 /**
- * Builds the native addon: `make -C native`, which writes build/skein-<level>.node and does nothing when all is up to date.
+ * Builds the native addons with `make -C native`, which does nothing when all is up to date: build/cpu.node, which knows the
+ * best instruction-set level of this processor, build/skein-<level>.node for that level, and build/mpi.node.
  *
- * Three callers: `npm run build` (a failure is an error), scripts/setup.mjs (imports `buildAddon`), and npm's install step
- * on a user's machine (`--install`). An installation never fails because of the addon: without a compiler the reference
- * kernels run, slower and with the same results within tolerance. Plain Node, no dependencies.
+ * Callers: `npm run build`, scripts/setup.mjs, scripts/test.mjs, and `skein build`, which compiles for the user's machine
+ * from the files of the installed package. Plain Node.js without dependencies: it must run before `npm ci`.
  */
-import { spawnSync } from 'node:child_process';
-import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { delimiter, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
+const native = join(root, 'native');
+
+/** Levels of an architecture, slowest first. */
+const levelsOf = { x64: ['portable', 'avx2', 'avx512'], arm64: ['neon'] };
+export const allLevels = levelsOf[process.arch] ?? ['portable'];
 
 /** Whether `name` (a command or a path) can be executed, found as a shell would find it. */
 export function hasCommand(name) {
@@ -29,7 +34,7 @@ export function hasCommand(name) {
   });
 }
 
-/** Compilers to try, best first; a set CXX is the user's word. */
+/** Compilers to try, best first; a set CXX is the user's choice. */
 function compilers() {
   const chosen = process.env.CXX?.trim();
   return chosen ? [chosen] : ['g++', 'c++', 'clang++'];
@@ -44,68 +49,132 @@ export function missingTools() {
   return missing;
 }
 
-/** Folder of the N-API headers seen from native/, wherever the package manager has put them; null when not installed. */
+/** Folder of the Node-API headers seen from native/: Node.js's own where it was installed with them, else our copy. */
 function headers() {
-  try {
-    const manifest = createRequire(import.meta.url).resolve('node-api-headers/package.json');
-    return relative(join(root, 'native'), join(dirname(manifest), 'include'));
-  } catch {
-    return null;
-  }
+  const own = join(dirname(process.execPath), '..', 'include', 'node');
+  return existsSync(join(own, 'node_api.h')) ? relative(native, own) : 'include';
 }
 
-/**
- * Runs make. Returns `{ status: 'built' | 'skipped' | 'failed', reason }`; `skipped` means that nothing was tried.
- * `quiet` keeps make's output back and hands over its last lines as the reason of a failure.
- */
-export function buildAddon({ quiet = false, target = 'all' } = {}) {
-  if (!existsSync(join(root, 'native', 'Makefile')))
-    return { status: 'skipped', reason: 'native/Makefile is missing' };
-  const missing = missingTools();
-  if (missing.length > 0) return { status: 'skipped', reason: `${missing.join(' and ')} not found` };
-  const include = headers();
-  if (include === null)
-    return { status: 'failed', reason: 'the package node-api-headers is missing; run npm install' };
+/** The compiler's command; ccache in front of it when it is installed, so that a second clone builds in seconds. */
+function compilerCommand() {
   const compiler = compilers().find((name) => hasCommand(name.split(/\s+/)[0]));
-  const where = [
-    quiet ? '--silent' : '--no-print-directory',
+  return !process.env.CXX && hasCommand('ccache') ? `ccache ${compiler}` : compiler;
+}
+
+const make = (words) => ({
+  command: 'make',
+  args: [
+    '--no-print-directory',
     '-C',
     'native',
     `-j${availableParallelism()}`,
-    target,
-  ];
-  const stdio = quiet ? 'pipe' : ['ignore', 'inherit', 'inherit'];
-  const run = spawnSync('make', [...where, `HEADERS=${include}`, `CXX=${compiler}`], {
-    cwd: root,
-    encoding: 'utf8',
-    stdio,
-  });
-  if (run.status === 0) return { status: 'built', reason: '' };
-  const tail = quiet ? `\n${`${run.stdout}${run.stderr}`.trimEnd().split('\n').slice(-12).join('\n')}` : '';
-  const how = run.error ? run.error.message : `make ended with ${run.status ?? run.signal}`;
-  return { status: 'failed', reason: `${how}${tail}` };
+    `HEADERS=${headers()}`,
+    `CXX=${compilerCommand()}`,
+    ...words,
+  ],
+});
+
+/** The last lines of make's output: the compiler's first error is usually among them. */
+const lastLines = (text) => text.trimEnd().split('\n').slice(-12).join('\n');
+
+function runMake(words) {
+  const { command, args } = make(words);
+  const done = spawnSync(command, args, { cwd: root, encoding: 'utf8', maxBuffer: 1 << 26 });
+  if (done.status === 0) return null;
+  const how = done.error ? done.error.message : `make ended with ${done.status ?? done.signal}`;
+  return `${how}\n${lastLines(`${done.stdout ?? ''}${done.stderr ?? ''}`)}`;
 }
 
-/** The install step: one note when the addon could not be built, and success in any case. */
-function install() {
-  const { status, reason } = buildAddon({ quiet: true });
-  if (status === 'built') return;
-  console.log(`skein: native kernels not built: ${reason}`);
-  console.log(
-    'skein: the slower reference kernels will run; install make and g++, then `npm rebuild skein`.',
-  );
+/** As runMake, telling `onFile(name)` about every file that is compiled. */
+function watchMake(words, onFile) {
+  const { command, args } = make(words);
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    const read = (text) => {
+      output += text;
+      for (const [, file] of text.matchAll(/^ {2}compiling (?:\S+ )?(\S+)$/gm)) onFile(file);
+    };
+    child.stdout.setEncoding('utf8').on('data', read);
+    child.stderr.setEncoding('utf8').on('data', read);
+    child.on('error', (error) => resolve(error.message));
+    child.on('close', (code, signal) =>
+      resolve(code === 0 ? null : `make ended with ${code ?? signal}\n${lastLines(output)}`),
+    );
+  });
+}
+
+/** How many files a build from nothing compiles for one level, for a progress display. */
+export function countSources() {
+  return ['kernels', 'binding', 'platform']
+    .filter((folder) => existsSync(join(native, folder)))
+    .flatMap((folder) => readdirSync(join(native, folder)))
+    .filter((file) => file.endsWith('.cpp')).length;
+}
+
+/** The best level of this processor, asked of build/cpu.node, which is built first. Throws when it cannot be built. */
+export function bestLevel() {
+  const problem = runMake(['cpu']);
+  if (problem !== null) throw new Error(problem);
+  return createRequire(import.meta.url)(join(root, 'build', 'cpu.node')).bestLevel;
+}
+
+/** Why nothing can be built here, or null. */
+function cannotBuild() {
+  if (!existsSync(join(native, 'Makefile'))) return 'native/Makefile is missing';
+  const missing = missingTools();
+  return missing.length > 0 ? `${missing.join(' and ')} not found` : null;
+}
+
+const skipped = (reason) => ({ status: 'skipped', reason });
+const ended = (problem) =>
+  problem === null ? { status: 'built', reason: '' } : { status: 'failed', reason: problem };
+
+/**
+ * Builds the kernels. `levels` defaults to the best one of this processor; `target` is a target of the Makefile (`all`,
+ * `sanitize`, `mpi`). Returns `{ status: 'built' | 'skipped' | 'failed', reason }`; `skipped` means that nothing was tried.
+ */
+export function buildAddon({ target = 'all', levels } = {}) {
+  const obstacle = cannotBuild();
+  if (obstacle !== null) return skipped(obstacle);
+  try {
+    return ended(runMake([target, `LEVELS=${(levels ?? [bestLevel()]).join(' ')}`]));
+  } catch (error) {
+    return ended(error.message);
+  }
+}
+
+/** As buildAddon, without blocking: `onFile(name)` hears of every file that is compiled. */
+export async function buildAddonWatched({ target = 'all', levels, onFile }) {
+  const obstacle = cannotBuild();
+  if (obstacle !== null) return skipped(obstacle);
+  try {
+    return ended(await watchMake([target, `LEVELS=${(levels ?? [bestLevel()]).join(' ')}`], onFile));
+  } catch (error) {
+    return ended(error.message);
+  }
+}
+
+/** Whether an MPI library with its compiler wrapper is installed, so that mpi.node can be built. */
+export function hasMpi() {
+  return process.env.MPI_LIBS !== undefined || hasCommand(process.env.MPICC ?? 'mpicc');
+}
+
+/** Builds build/mpi.node where an MPI library is installed. */
+export function buildMpi() {
+  if (!hasMpi()) return skipped('no MPI library with mpicc was found');
+  return buildAddon({ target: 'mpi', levels: [] });
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  if (process.argv.includes('--install')) {
-    install();
-  } else {
-    const { status, reason } = buildAddon();
-    if (status !== 'built') {
-      console.error(
-        `build-addon: the native addon was not built: ${reason}. Run \`npm run setup\` to install the tools.`,
-      );
-      process.exitCode = 1;
-    }
+  const levels = process.argv.includes('--all-levels') ? allLevels : undefined;
+  for (const [name, build] of [
+    ['the native addon', () => buildAddon({ levels })],
+    ['mpi.node', buildMpi],
+  ]) {
+    const { status, reason } = build();
+    if (status === 'built' || (name === 'mpi.node' && status === 'skipped')) continue;
+    console.error(`build-addon: ${name} was not built: ${reason}.`);
+    process.exitCode = 1;
   }
 }

@@ -1,14 +1,19 @@
 /**
- * Makes a fresh checkout ready to run: system libraries, npm packages, native addon, JavaScript. Every step looks first
- * and does only what is missing, so a second run takes seconds. Plain Node: it must work before `npm ci`.
+ * Makes a fresh checkout ready to run: npm packages, native addon, JavaScript. Every step looks first and does only what is
+ * missing, so a second run takes seconds. With `--tests` also what the tests use of the operating system: MPI, METIS,
+ * Chromium (scripts/system-libraries.mjs); `npm start` needs none of it.
+ *
+ * The addon needs no npm package, so it compiles while the packages are installed. Plain Node.js: this runs before `npm ci`.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { buildAddon } from './build-addon.mjs';
+import { bestLevel, buildAddonWatched, buildMpi, hasMpi, missingTools } from './build-addon.mjs';
 import { buildJs } from './build-js.mjs';
 import { main, root, run, StepError, since, tail } from './steps.mjs';
-import { ensureSystemLibraries } from './system-libraries.mjs';
+import { ensureSystemLibraries, installAdvice } from './system-libraries.mjs';
+
+const forTests = process.argv.includes('--tests');
 
 function checkNode() {
   const [major, minor] = process.versions.node.split('.').map(Number);
@@ -33,37 +38,63 @@ function installPackages() {
   return 'installed';
 }
 
-function buildNative() {
-  if (!existsSync(join(root, 'build', 'skein-portable.node'))) {
-    process.stdout.write('compiling for each instruction set, one to three minutes … ');
+/** Starts the compiler; what it returns ends the build and says how it went. */
+function startNative() {
+  const start = performance.now();
+  const missing = missingTools();
+  if (missing.length > 0) {
+    throw new StepError(
+      `${missing.join(' and ')} not found; the native kernels need them. Install with: ${installAdvice(missing)}`,
+      2,
+    );
   }
-  const { status, reason } = buildAddon({ quiet: true });
-  if (status === 'failed') throw new StepError(`the native addon does not build: ${reason}`);
-  return status === 'built' ? 'ready' : `skipped: ${reason}; the reference kernels will run`;
+  const level = bestLevel();
+  let files = 0;
+  const built = buildAddonWatched({
+    levels: [level],
+    onFile: () => {
+      files += 1;
+    },
+  });
+  return async () => {
+    const { status, reason } = await built;
+    if (status !== 'built') throw new StepError(`the native addon does not build: ${reason}`);
+    const work = files === 0 ? 'up to date' : `${files} files compiled beside the other steps`;
+    return `level ${level}, ${work}, ${since(start)} since the start`;
+  };
 }
 
-function buildJavaScript() {
-  buildJs();
-  return 'ready';
+function mpiAddon() {
+  if (!hasMpi()) return 'no MPI library found; distributed training is off';
+  const { status, reason } = buildMpi();
+  return status === 'built' ? 'ready' : `not built, distributed training is off: ${reason}`;
 }
 
-const steps = [
-  ['Node.js', checkNode],
-  ['system libraries', ensureSystemLibraries],
-  ['npm packages', installPackages],
-  ['native addon', buildNative],
-  ['JavaScript', buildJavaScript],
-];
-
-await main('setup', () => {
-  for (const [name, step] of steps) {
-    const start = performance.now();
-    process.stdout.write(`setup: ${name}: `);
-    try {
-      console.log(`${step()} (${since(start)})`);
-    } catch (error) {
-      console.log(`failed (${since(start)})`);
-      throw error;
-    }
+async function step(name, work) {
+  const start = performance.now();
+  process.stdout.write(`setup: ${name}: `);
+  try {
+    console.log(`${await work()} (${since(start)})`);
+  } catch (error) {
+    console.log(`failed (${since(start)})`);
+    throw error;
   }
+}
+
+await main('setup', async () => {
+  const start = performance.now();
+  await step('Node.js', checkNode);
+  // A compiler that is missing comes from the system's packages, so those are first then.
+  const early = !forTests || missingTools().length === 0;
+  let native = early ? startNative() : null;
+  if (forTests) await step('system libraries', ensureSystemLibraries);
+  native ??= startNative();
+  await step('npm packages', installPackages);
+  await step('JavaScript', () => {
+    buildJs();
+    return 'ready';
+  });
+  await step('native addon', native);
+  await step('mpi.node', mpiAddon);
+  console.log(`setup: done in ${since(start)}`);
 });

@@ -1,6 +1,6 @@
 /**
- * Finds and installs what the native part takes from the operating system: a compiler, make, METIS, MPI; and what the tests
- * of graphics processors take: Chromium, whose SwiftShader driver also serves Node, and the loader of Vulkan drivers.
+ * Finds and installs what the tests use of the operating system: a compiler and make, METIS, MPI, Chromium (whose SwiftShader
+ * driver also serves Node.js) and the loader of Vulkan drivers.
  *
  * On Debian and Ubuntu missing packages are installed with apt-get; elsewhere the command to run is printed. Compiler and
  * make are required; a missing library only switches off the part that uses it, so failing to install it is a warning.
@@ -9,8 +9,6 @@ import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } 
 import { join } from 'node:path';
 import { hasCommand, missingTools } from './build-addon.mjs';
 import { root, run, StepError, tail } from './steps.mjs';
-
-const includeFolders = ['/usr/include', '/usr/local/include', '/opt/homebrew/include', '/opt/local/include'];
 
 const hasFile = (folders, names) =>
   folders.some((folder) => names.some((name) => existsSync(join(folder, name))));
@@ -22,29 +20,26 @@ function need(packages, present, part) {
   return { apt, dnf, pacman, apk, present, part, required: part === undefined };
 }
 
-const graphicsTests = 'tests of graphics processors';
+const gpuTests = 'GPU tests';
 const hasChromium = () =>
   process.platform !== 'linux' || hasCommand('chromium') || hasCommand('google-chrome');
 const triplet = { x64: 'x86_64', arm64: 'aarch64' }[process.arch];
 const libraryFolders = ['/usr/lib', '/usr/lib64', '/usr/local/lib', `/usr/lib/${triplet}-linux-gnu`];
+const hasMetis = () => hasFile([...libraryFolders, '/opt/homebrew/lib'], ['libmetis.so.5', 'libmetis.dylib']);
 const hasVulkan = () => process.platform !== 'linux' || hasFile(libraryFolders, ['libvulkan.so.1']);
 
 const needs = [
   need('make make make make', hasTool('make')),
   need('g++ gcc-c++ gcc g++', hasTool('compiler')),
-  need(
-    'libmetis-dev metis-devel metis metis-dev',
-    () => hasFile(includeFolders, ['metis.h']),
-    'METIS partitioning',
-  ),
+  need('libmetis5 metis metis metis', hasMetis, 'METIS partitioning'),
   need(
     'libopenmpi-dev openmpi-devel openmpi openmpi-dev',
     () => hasCommand('mpicxx'),
     'distributed training',
   ),
   need('openmpi-bin openmpi openmpi openmpi', () => hasCommand('mpirun'), 'distributed training'),
-  need('chromium chromium chromium chromium', hasChromium, graphicsTests),
-  need('libvulkan1 vulkan-loader vulkan-icd-loader vulkan-loader', hasVulkan, graphicsTests),
+  need('chromium chromium chromium chromium', hasChromium, gpuTests),
+  need('libvulkan1 vulkan-loader vulkan-icd-loader vulkan-loader', hasVulkan, gpuTests),
 ];
 
 const hints = { dnf: 'sudo dnf install', pacman: 'sudo pacman -S', apk: 'sudo apk add' };
@@ -53,12 +48,20 @@ const hints = { dnf: 'sudo dnf install', pacman: 'sudo pacman -S', apk: 'sudo ap
 function installHint(missing) {
   if (process.platform === 'darwin') {
     const compiler = missing.some((library) => library.required) ? 'xcode-select --install; ' : '';
-    return `${compiler}brew install metis open-mpi libomp`;
+    return `${compiler}brew install metis open-mpi`;
   }
   const manager = Object.keys(hints).find(hasCommand);
   if (!manager)
     return `install with your package manager: ${missing.map((library) => library.apt).join(' ')}`;
   return `${hints[manager]} ${[...new Set(missing.map((library) => library[manager]))].join(' ')}`;
+}
+
+/** The command that installs the tools named by `missingTools()`. */
+export function installAdvice(missing) {
+  const wanted = needs.filter((library) => library.required && !library.present());
+  if (missing.length === 0 || wanted.length === 0)
+    return installHint(needs.filter((library) => library.required));
+  return hasCommand('apt-get') ? `sudo apt-get install ${names(wanted)}` : installHint(wanted);
 }
 
 /** Needs that neither their files nor dpkg's records show. */

@@ -71,19 +71,6 @@ static napi_value string_array(napi_env env, const char* const (&names)[Count]) 
   return list;
 }
 
-// The best level this processor can run; asked of the portable addon before another is loaded.
-static const char* best_level() {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
-  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  return avx512 ? "avx512" : avx2 ? "avx2" : "portable";
-#else
-  return "portable";
-#endif
-}
-
 template <bool Async>
 static void register_kernels(napi_env env, napi_value target) {
 #define FLOAT_KERNEL(js_name, cpp_name)                                                                \
@@ -148,7 +135,6 @@ NAPI_MODULE_INIT() {
   napi_set_named_property(env, exports, "asyncKernels", async);
   napi_set_named_property(env, exports, "codes", codes);
   set_string(env, exports, "level", SKEIN_LEVEL);
-  set_string(env, exports, "bestLevel", best_level());
   set_function(env, exports, "setThreads", set_threads_js);
   set_function(env, exports, "prepareBlock", prepare_block_js);
   set_function(env, exports, "releaseBlock", release_block_js);

@@ -19,6 +19,10 @@ constexpr int kTileVectors = 4;
 constexpr int kTileVectors = 2;
 #endif
 
+// A tile's size changes no result. Doubles serve checks of gradients, where small tiles that compile quickly will do.
+template <class T>
+constexpr int kTileVectorsOf = sizeof(T) == 8 ? 2 : kTileVectors;
+
 template <class T, bool partial, int N>
 inline Lanes<T> load_tile(const T* row, const TileColumns<N>& columns, int k) {
   if constexpr (partial) return Lanes<T>::load(row, columns.lanes, T(0));
@@ -64,7 +68,7 @@ inline void with_count(int n, F&& f) {
 
 // Calls f(columns, partial) for every tile of a row; columns is a TileColumns<N>, partial a true_type or false_type.
 // `most`: vectors per tile, at least 2.
-template <class T, int most = kTileVectors, class F>
+template <class T, int most = kTileVectorsOf<T>, class F>
 inline void for_tiles(i64 width, F&& f) {
   constexpr i64 lanes = Lanes<T>::count;
   if (width < lanes) {

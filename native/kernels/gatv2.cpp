@@ -15,7 +15,8 @@ namespace skein {
 namespace {
 
 // Three vectors are held for each one of a row.
-constexpr int kVectors = kTileVectors > 4 ? kTileVectors / 2 : 2;
+template <class T>
+constexpr int kVectors = kTileVectorsOf<T> > 4 ? kTileVectorsOf<T> / 2 : 2;
 constexpr i64 kMostChunks = 256;
 
 template <class T>
@@ -87,7 +88,7 @@ inline void backward_row(const GatheredRows<T>& in, const Weights& weights, cons
 template <bool with_a, class T>
 void backward_rows(const GatheredRows<T>& in, const EdgeWeights<T>& all, const Gradients<T>& g, const Offsets& offsets,
                    i64 from, i64 to, double* ga) {
-  for_tiles<T, kVectors>(in.width, [&](const auto& columns, auto partial) {
+  for_tiles<T, kVectors<T>>(in.width, [&](const auto& columns, auto partial) {
     with_weights<T, partial.value>(all, in.width, columns, [&](const auto& weights) {
       for (i64 r = from; r < to; ++r) {
         backward_row<with_a, T, partial.value>(in, weights, all, g, columns, r, offsets[r], offsets[r + 1], ga);

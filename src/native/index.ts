@@ -15,7 +15,7 @@ export {
 } from './active.js';
 export type { GraphKernels } from './graph-kernels.js';
 export type { AsyncKernels, Dims, Kernels, Offsets, RandomKey } from './kernels.js';
-export type { Level } from './load.js';
+export type { Attempt, Level } from './load.js';
 export {
   type BinaryOp,
   binaryCode,

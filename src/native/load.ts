@@ -1,12 +1,14 @@
 /**
  * Finds and loads the native addon, or says why it cannot and what to do.
  *
- * The addon is built once per instruction-set level. The portable one is loaded first because it can run on any
- * processor and knows which level this one supports. `SKEIN_NATIVE` = `0` forces the TypeScript kernels, a level's
- * name forces that addon. Nothing here imports a `node:` module statically, so that a browser can load this file; there
+ * The addon comes from a platform package (`@skein/linux-x64`, …) that the package manager installed beside Skein, or from
+ * `build/`, where `skein build` and a clone's set-up compile it. Both hold one file for each instruction-set level and
+ * `cpu.node`, which is compiled for the oldest processor and knows the best level of this one: nothing is opened before
+ * that could end the process with an illegal instruction. `SKEIN_NATIVE` = `0` forces the TypeScript kernels, a level's
+ * name forces that level. Nothing here imports a `node:` module statically, so that a browser can load this file; there
  * the TypeScript kernels run without a warning.
  */
-import { InternalError, ValueError } from '../util/errors.js';
+import { ValueError } from '../util/errors.js';
 import type { AsyncKernels, Kernels } from './kernels.js';
 import {
   binaryOps,
@@ -18,7 +20,8 @@ import {
   unaryOps,
 } from './op-codes.js';
 
-export const levels = ['portable', 'avx2', 'avx512'] as const;
+/** Levels of all architectures; a processor runs those of its own up to its best, which are in ascending order. */
+export const levels = ['portable', 'avx2', 'avx512', 'neon'] as const;
 export type Level = (typeof levels)[number];
 
 export interface Addon {
@@ -28,7 +31,6 @@ export interface Addon {
     Record<'unary' | 'binary' | 'compare' | 'reduce' | 'score' | 'relation' | 'storage', readonly string[]>
   >;
   readonly level: Level;
-  readonly bestLevel: Level;
   setThreads(count: number): void;
   /** Takes a new block of memory into use and returns its address modulo 4096. */
   prepareBlock(block: Uint8Array): number;
@@ -38,55 +40,150 @@ export interface Addon {
   lockFile(file: number, lock: boolean): void;
 }
 
-export type LoadResult =
-  | { readonly addon: Addon; readonly reason: null }
-  | { readonly addon: null; readonly reason: string; readonly forced: boolean };
+/** A place where an addon was looked for, and why none was loaded from there. */
+export interface Attempt {
+  readonly place: string;
+  readonly problem: string;
+}
+
+export interface Loaded {
+  readonly addon: Addon;
+  /** The file of the addon. */
+  readonly path: string;
+  readonly bestLevel: Level;
+  readonly reason: null;
+  readonly tried: readonly Attempt[];
+}
+
+export interface NotLoaded {
+  readonly addon: null;
+  readonly path: null;
+  readonly bestLevel: Level | null;
+  readonly reason: string;
+  /** The TypeScript kernels were asked for, or this is a browser: no warning. */
+  readonly forced: boolean;
+  readonly tried: readonly Attempt[];
+}
+
+export type LoadResult = Loaded | NotLoaded;
+
+/** What Node.js gives: the file system below one place, and `require`. */
+interface Host {
+  readonly require: NodeJS.Require;
+  readonly platform: string;
+  readonly arch: string;
+}
+
+/** A folder with cpu.node and skein-<level>.node. */
+interface Place {
+  readonly name: string;
+  /** Throws with a short reason when the place is not there. */
+  readonly folder: () => string;
+}
+
+const notLoaded = (reason: string, forced: boolean): NotLoaded => ({
+  addon: null,
+  path: null,
+  bestLevel: null,
+  reason,
+  forced,
+  tried: [],
+});
 
 /** @param names of the kernels that the addon must have */
 export function loadAddon(choice: string | undefined, names: readonly string[]): LoadResult {
-  if (choice === '0')
-    return { addon: null, reason: 'SKEIN_NATIVE=0 asks for the TypeScript kernels', forced: true };
-  if (choice !== undefined && choice !== '' && choice !== '1' && !levels.includes(choice as Level)) {
+  if (choice === '0') return notLoaded('SKEIN_NATIVE=0 asks for the TypeScript kernels', true);
+  const forced = levels.find((level) => level === choice) ?? null;
+  if (forced === null && choice !== undefined && choice !== '' && choice !== '1') {
     throw new ValueError(
       `SKEIN_NATIVE: expected 0, 1 or one of ${levels.join(', ')}, got ${JSON.stringify(choice)}.`,
     );
   }
   const builtin = globalThis.process?.getBuiltinModule;
-  if (builtin === undefined) return { addon: null, reason: 'this is not Node.js', forced: true };
+  if (builtin === undefined) return notLoaded('this is not Node.js', true);
   const require = builtin('node:module').createRequire(import.meta.url);
-  const open = (level: Level): Addon =>
-    withShortSpin(() => check(require(`../../build/skein-${level}.node`) as Addon, level, names));
-  try {
-    const forced = levels.includes(choice as Level) ? (choice as Level) : null;
-    const portable = open('portable');
-    const best = portable.bestLevel;
-    if (forced !== null) {
-      if (levels.indexOf(forced) > levels.indexOf(best)) {
-        throw new ValueError(`SKEIN_NATIVE: this processor cannot run level ${forced}; its best is ${best}.`);
-      }
-      return { addon: forced === 'portable' ? portable : open(forced), reason: null };
-    }
-    return { addon: best === 'portable' ? portable : open(best), reason: null };
-  } catch (error) {
-    if (error instanceof InternalError || error instanceof ValueError) throw error;
-    return { addon: null, reason: explain(error), forced: false };
-  }
+  return search({ require, platform: process.platform, arch: process.arch }, forced, names);
 }
 
-/**
- * The OpenMP runtime lets idle threads spin for milliseconds before they sleep. On a machine that does anything else the
- * spinning takes the core from the very thread that is waited for (a training step took 20 times as long beside four
- * busy processes). It reads its settings when the addon loads, so a short spin is set for that moment, unless the user
- * has chosen.
- */
-function withShortSpin<T>(load: () => T): T {
-  const { env } = process;
-  if (env.GOMP_SPINCOUNT !== undefined || env.OMP_WAIT_POLICY !== undefined) return load();
-  env.GOMP_SPINCOUNT = '20000';
+function search(host: Host, forced: Level | null, names: readonly string[]): LoadResult {
+  const tried: Attempt[] = [];
+  let bestLevel: Level | null = null;
+  for (const place of places(host)) {
+    try {
+      const folder = place.folder();
+      const best = cpuLevel(host, folder);
+      bestLevel = best;
+      const { addon, path } = openBest(host, folder, best, forced, names);
+      return { addon, path, bestLevel: best, reason: null, tried };
+    } catch (error) {
+      if (error instanceof ValueError) throw error;
+      tried.push({ place: place.name, problem: firstLine(error) });
+    }
+  }
+  return { addon: null, path: null, bestLevel, reason: explain(host, tried), forced: false, tried };
+}
+
+/** The names of the platform packages for this machine; on Linux for both C libraries, of which one is installed. */
+export function platformPackages(platform: string, arch: string): readonly string[] {
+  const name = `@skein/${platform}-${arch}`;
+  return platform === 'linux' ? [name, `${name}-musl`] : [name];
+}
+
+function places({ require, platform, arch }: Host): readonly Place[] {
+  const packages = platformPackages(platform, arch).map((name) => ({
+    name,
+    folder: (): string => {
+      try {
+        return require.resolve(`${name}/package.json`).replace(/[\\/]package\.json$/, '');
+      } catch {
+        throw new Error('not installed');
+      }
+    },
+  }));
+  const build = {
+    name: 'build/',
+    folder: (): string => {
+      try {
+        return require.resolve('../../build/cpu.node').replace(/[\\/]cpu\.node$/, '');
+      } catch {
+        throw new Error('not built');
+      }
+    },
+  };
+  return [...packages, build];
+}
+
+function cpuLevel({ require }: Host, folder: string): Level {
+  const { bestLevel } = require(`${folder}/cpu.node`) as { readonly bestLevel: Level };
+  return bestLevel;
+}
+
+/** Opens the wanted level, or else the best one that is there. */
+function openBest(
+  host: Host,
+  folder: string,
+  best: Level,
+  forced: Level | null,
+  names: readonly string[],
+): { readonly addon: Addon; readonly path: string } {
+  const runnable = best === 'neon' ? [best] : levels.slice(0, levels.indexOf(best) + 1).reverse();
+  if (forced !== null && !runnable.includes(forced)) {
+    throw new ValueError(`SKEIN_NATIVE: this processor cannot run level ${forced}; its best is ${best}.`);
+  }
+  const wanted = forced === null ? runnable : [forced];
+  const file = (level: Level): string => `${folder}/skein-${level}.node`;
+  const found = wanted.find((level) => isFile(host, file(level)));
+  if (found === undefined) throw new Error(`no file skein-${wanted.join('.node or skein-')}.node`);
+  const path = file(found);
+  return { addon: check(host.require(path) as Addon, found, names), path };
+}
+
+function isFile({ require }: Host, path: string): boolean {
   try {
-    return load();
-  } finally {
-    delete env.GOMP_SPINCOUNT;
+    require.resolve(path);
+    return true;
+  } catch {
+    return false;
   }
 }
 
@@ -97,7 +194,7 @@ function withShortSpin<T>(load: () => T): T {
 function check(addon: Addon, level: Level, names: readonly string[]): Addon {
   const other = `the ${level} addon was built from another version of the sources`;
   const missing = names.find((name) => !Object.hasOwn(addon.kernels, name));
-  if (missing !== undefined) throw new Error(`${other} (no kernel ${missing}): remove the folder build`);
+  if (missing !== undefined) throw new Error(`${other} (no kernel ${missing})`);
   const lists = {
     unary: unaryOps,
     binary: binaryOps,
@@ -115,11 +212,16 @@ function check(addon: Addon, level: Level, names: readonly string[]): Addon {
   return addon;
 }
 
-function explain(error: unknown): string {
-  const { platform, arch, versions } = process;
-  const cause = error instanceof Error ? error.message.split('\n')[0] : String(error);
+const firstLine = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
+
+/** One paragraph: platform, what was tried and why each failed, what to do. */
+function explain({ platform, arch }: Host, tried: readonly Attempt[]): string {
+  const attempts = tried.map(({ place, problem }) => `${place} (${problem})`).join(', ');
   return (
-    `platform ${platform}-${arch}, Node.js ${versions.node}; cause: ${cause}. ` +
-    'To build it, install make and a C++17 compiler, then run `npm rebuild skein` (in the repository: `npm run setup`)'
+    `no native kernels for ${platform}-${arch}, Node.js ${process.versions.node}: tried ${attempts}. ` +
+    'Either let the package manager install optional dependencies and install Skein again, or compile the kernels for this ' +
+    'machine: `npx skein build` (in a clone: `npm run setup`), which needs make and a C++17 compiler. ' +
+    '`npx skein doctor` shows the details'
   );
 }

@@ -40,7 +40,9 @@ describe('choice of kernels', () => {
   it('refuses a level it does not know and says which there are', () => {
     const { status, stderr } = start({ SKEIN_NATIVE: 'avx9' });
     expect(status).not.toBe(0);
-    expect(stderr).toContain('SKEIN_NATIVE: expected 0, 1 or one of portable, avx2, avx512, got "avx9"');
+    expect(stderr).toContain(
+      'SKEIN_NATIVE: expected 0, 1 or one of portable, avx2, avx512, neon, got "avx9"',
+    );
   });
   it.each(['0', '-1', 'many', '1.5'])('refuses SKEIN_THREADS=%s', (value) => {
     const { status, stderr } = start({ SKEIN_THREADS: value });
@@ -52,29 +54,80 @@ describe('choice of kernels', () => {
     expect(JSON.parse(stdout)).toMatchObject({ backend: 'reference', level: null, product: 6 });
     expect(stderr).toBe('');
   });
-  it.runIf(nativeKernels !== null)('SKEIN_NATIVE=portable and SKEIN_THREADS=3 are obeyed', () => {
-    const { stdout } = start({ SKEIN_NATIVE: 'portable', SKEIN_THREADS: '3' });
-    expect(JSON.parse(stdout)).toMatchObject({
-      backend: 'native',
-      level: 'portable',
-      threads: 3,
-      product: 6,
-    });
+  it.runIf(nativeKernels !== null)('the level by name and SKEIN_THREADS=3 are obeyed', () => {
+    const level = nativeStatus().level as string;
+    const { stdout } = start({ SKEIN_NATIVE: level, SKEIN_THREADS: '3' });
+    expect(JSON.parse(stdout)).toMatchObject({ backend: 'native', level, threads: 3, product: 6 });
   });
-  it('without an addon it warns once with platform, cause and command, and computes', () => {
+  it.runIf(nativeKernels !== null)('names the file of the addon and the best level of the processor', () => {
+    const { level, bestLevel, path, reason } = nativeStatus();
+    expect(path).toMatch(new RegExp(`skein-${level}\\.node$`));
+    expect(existsSync(path as string)).toBe(true);
+    expect(['portable', 'avx2', 'avx512', 'neon']).toContain(bestLevel);
+    expect(reason).toBeNull();
+  });
+
+  /** A copy of the package without its addon, in which `fill` may put files. */
+  function bare(fill: (folder: string) => void, env: Record<string, string> = {}): ReturnType<typeof start> {
     const folder = mkdtempSync(join(tmpdir(), 'skein-bare-'));
     try {
-      cpSync('dist', join(folder, 'dist'), { recursive: true });
+      for (const part of ['dist/native', 'dist/util']) cpSync(part, join(folder, part), { recursive: true });
       cpSync('package.json', join(folder, 'package.json'));
-      if (existsSync('build')) writeFileSync(join(folder, 'note'), 'no build folder here on purpose');
-      const { stdout, stderr } = start({}, folder);
-      expect(JSON.parse(stdout)).toMatchObject({ backend: 'reference', product: 6 });
-      expect(stderr.match(/SkeinWarning/g)).toHaveLength(1);
-      expect(stderr).toContain(`${process.platform}-${process.arch}`);
-      expect(stderr).toContain('npm rebuild skein');
+      fill(folder);
+      return start(env, folder);
     } finally {
       rmSync(folder, { recursive: true });
     }
+  }
+
+  it('without an addon it warns once with platform, what was tried, what to do and the cost, and computes', () => {
+    const { stdout, stderr } = bare(() => undefined);
+    expect(JSON.parse(stdout)).toMatchObject({ backend: 'reference', product: 6 });
+    expect(stderr.match(/SkeinWarning/g)).toHaveLength(1);
+    expect(stderr).toContain(`for ${process.platform}-${process.arch}, Node.js ${process.versions.node}`);
+    expect(stderr).toContain(`@skein/${process.platform}-${process.arch} (not installed)`);
+    expect(stderr).toContain('build/ (not built)');
+    expect(stderr).toContain('npx skein build');
+    expect(stderr).toMatch(/35 to 54 times slower/);
+  });
+  it.runIf(nativeKernels !== null)('takes the addon of a platform package', () => {
+    const { stdout, stderr } = bare((folder) => {
+      const place = join(folder, 'node_modules', '@skein', `${process.platform}-${process.arch}`);
+      cpSync('build', place, { recursive: true, filter: (path) => !path.includes('obj') });
+      writeFileSync(join(place, 'package.json'), '{}');
+    });
+    expect(stderr).toBe('');
+    expect(JSON.parse(stdout)).toMatchObject({ backend: 'native', product: 6 });
+    expect(JSON.parse(stdout).path).toContain(join('@skein', `${process.platform}-${process.arch}`));
+  });
+  it.runIf(nativeKernels !== null)(
+    'says why an addon that is there does not load, and goes to the next place',
+    () => {
+      const spoil = (folder: string): void => {
+        const place = join(folder, 'node_modules', '@skein', `${process.platform}-${process.arch}`);
+        cpSync('build/cpu.node', join(place, 'cpu.node'));
+        writeFileSync(join(place, 'package.json'), '{}');
+        writeFileSync(join(place, `skein-${nativeStatus().bestLevel}.node`), 'not an addon');
+      };
+      const alone = bare(spoil);
+      expect(alone.stderr).toMatch(
+        /@skein\/\S+ \(.*(file too short|invalid ELF|not a mach-o|not a valid).*\)/,
+      );
+      const beside = bare((folder) => {
+        spoil(folder);
+        cpSync('build', join(folder, 'build'), { recursive: true, filter: (path) => !path.includes('obj') });
+      });
+      expect(JSON.parse(beside.stdout)).toMatchObject({ backend: 'native', product: 6 });
+    },
+  );
+  it.runIf(nativeKernels !== null)('opens no level that this processor cannot run', () => {
+    const { stdout, stderr } = bare((folder) => {
+      cpSync('build/cpu.node', join(folder, 'build', 'cpu.node'));
+      const level = nativeStatus().bestLevel === 'neon' ? 'avx512' : 'neon';
+      cpSync(nativeStatus().path as string, join(folder, 'build', `skein-${level}.node`));
+    });
+    expect(JSON.parse(stdout)).toMatchObject({ backend: 'reference' });
+    expect(stderr).toMatch(/build\/ \(no file skein-/);
   });
   it('setThreads refuses nonsense', () => {
     expect(() => setThreads(0)).toThrow(

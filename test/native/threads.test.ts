@@ -1,0 +1,97 @@
+/** The thread pool under the kernels: the same bits for any number of threads, from several JavaScript threads, to the end. */
+import { spawnSync } from 'node:child_process';
+import { getThreads, nativeKernels, setThreads } from 'skein/native';
+import { afterAll, describe, expect, it } from 'vitest';
+
+const before = getThreads();
+afterAll(() => setThreads(before));
+
+function run(script: string, timeout = 60_000): { readonly status: number | null; readonly stdout: string } {
+  const env = { ...process.env, SKEIN_THREADS: '4' };
+  const done = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
+    encoding: 'utf8',
+    env,
+    timeout,
+  });
+  if (done.stderr !== '') throw new Error(done.stderr);
+  return { status: done.status, stdout: done.stdout.trim() };
+}
+
+const matrix = (n: number, seed: number): Float32Array =>
+  Float32Array.from({ length: n * n }, (_, i) => Math.sin(seed + i * 0.37));
+
+describe.runIf(nativeKernels !== null)('thread pool', () => {
+  const kernels = nativeKernels as NonNullable<typeof nativeKernels>;
+  const n = 257;
+  const a = matrix(n, 1);
+  const b = matrix(n, 2);
+  const product = (threads: number): Uint8Array => {
+    setThreads(threads);
+    const c = new Float32Array(n * n);
+    kernels.gemm(a, b, null, c, n, n, n, false, false, false);
+    return new Uint8Array(c.buffer);
+  };
+
+  it('gives the same bits for 1 to 9 threads, also when the number changes between calls', () => {
+    const want = product(1);
+    for (const threads of [2, 9, 3, 1, 4, 8, 2, 5]) expect(product(threads)).toEqual(want);
+  });
+
+  it('survives many short calls in a row, with pauses that park its threads', async () => {
+    setThreads(3);
+    const x = new Float32Array(100_000).fill(1);
+    for (let round = 0; round < 30; round++) {
+      for (let i = 0; i < 40; i++) kernels.scale(x, x.length, i % 2 === 0 ? 2 : 0.5);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    expect(x.every((value) => value === 1)).toBe(true);
+  });
+
+  it('names its threads, and the process ends promptly with all of them', () => {
+    const { status, stdout } = run(`
+      import { readdirSync, readFileSync } from 'node:fs';
+      import { kernels } from 'skein/native';
+      kernels().fill(new Float32Array(1 << 20), 1 << 20, 1);
+      if (process.platform === 'linux') {
+        await new Promise((resolve) => setTimeout(resolve, 500));
+        const names = readdirSync('/proc/self/task').map((id) => readFileSync('/proc/self/task/' + id + '/comm', 'utf8').trim());
+        console.log(names.filter((name) => name.startsWith('skein-')).sort().join());
+      } else console.log('skein-1,skein-2,skein-3');
+    `);
+    expect(status).toBe(0);
+    expect(stdout).toBe('skein-1,skein-2,skein-3');
+  });
+
+  it('process.exit in the middle of things ends the process', () => {
+    const { status } = run(`
+      import { kernels } from 'skein/native';
+      kernels().fill(new Float32Array(1 << 20), 1 << 20, 1);
+      process.exit(7);
+    `);
+    expect(status).toBe(7);
+  });
+
+  it('serves several JavaScript threads at once with the right results', () => {
+    const { stdout } = run(`
+      import { Worker } from 'node:worker_threads';
+      const body = \`
+        import('skein/native').then(async ({ kernels }) => {
+          const { parentPort } = await import('node:worker_threads');
+          let wrong = 0;
+          for (let i = 0; i < 60; i++) {
+            const x = new Float32Array(300000).fill(i);
+            kernels().scale(x, x.length, 2);
+            if (x.some((value) => value !== 2 * i)) wrong += 1;
+          }
+          parentPort.postMessage(wrong);
+        });\`;
+      const counts = await Promise.all([1, 2, 3].map(() => new Promise((resolve, reject) => {
+        const worker = new Worker(body, { eval: true });
+        worker.once('message', resolve);
+        worker.once('error', reject);
+      })));
+      console.log(counts.join());
+    `);
+    expect(stdout).toBe('0,0,0');
+  });
+});
