@@ -1,8 +1,8 @@
 /** The command line of `npm run bench`. */
 
 export interface Options {
-  /** Null: list the suites. */
-  readonly suite: string | null;
+  /** Empty: list the suites. */
+  readonly suites: readonly string[];
   readonly json: boolean;
   /** Cases whose name contains this or matches it as a regular expression. */
   readonly only: RegExp | null;
@@ -13,24 +13,38 @@ export interface Options {
   readonly save: boolean;
   /** Interpreter of the peer; null: look for one that has PyTorch. */
   readonly python: string | null;
+  /** Folder of another source tree, which takes the place of the peer. */
+  readonly against: string | null;
+  /** Busy processes that run beside the measurement. */
+  readonly busy: number;
 }
 
 /** A wrong word on the command line: one sentence, exit code 2. */
 export class UsageError extends Error {}
 
-export const usage = `usage: npm run bench -- <suite> [options]
+export const usage = `usage: npm run bench -- <suite>... [options]
   --json            one line of JSON a case on stdout; the table goes to stderr
   --only <pattern>  only cases whose name matches (regular expression)
-  --rounds <n>      fresh processes per side and case, in alternating order (default 5)
+  --rounds <n>      fresh processes per side and case, in alternating order (default 5; 10 with --against)
   --threads <n>     threads of each side (default 2)
+  --busy <n>        run so many single-threaded busy loops beside the measurement (default 0)
   --no-peer         our side only
   --python <path>   the interpreter that has PyTorch (default: the first found that has it)
-  --save            append the results to bench/results/<suite>.jsonl`;
+  --save            append the results to bench/results/<suite>.jsonl
+  --against <dir>   compare with another source tree of Skein instead of PyTorch: the cases of this tree on the
+                    library of that one, which needs its own build and node_modules. Exit code 0: this tree is
+                    no slower; 1: it is slower, or a case fails`;
 
-function count(option: string, text: string): number {
+const flagNames = ['--json', '--no-peer', '--save'];
+const valueNames = ['--only', '--rounds', '--threads', '--python', '--against', '--busy'];
+const peerOnly = ['--python', '--save'];
+
+function count(option: string, text: string, least = 1): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 1 || value > 1024) {
-    throw new UsageError(`bench: expected a whole number from 1 to 1024 for ${option}, got "${text}".`);
+  if (!/^\d+$/.test(text) || value < least || value > 1024) {
+    throw new UsageError(
+      `bench: expected a whole number from ${least} to 1024 for ${option}, got "${text}".`,
+    );
   }
   return value;
 }
@@ -43,37 +57,63 @@ function pattern(option: string, text: string): RegExp {
   }
 }
 
-/** Reads the words after `npm run bench --`; refuses what it does not know. */
-export function parseArguments(words: readonly string[], suites: readonly string[]): Options {
-  let suite: string | null = null;
+interface Words {
+  readonly suites: readonly string[];
+  readonly flags: ReadonlySet<string>;
+  readonly values: ReadonlyMap<string, string>;
+}
+
+function sortWords(words: readonly string[], known: readonly string[]): Words {
+  const suites: string[] = [];
   const flags = new Set<string>();
   const values = new Map<string, string>();
   for (let i = 0; i < words.length; i++) {
     const word = words[i];
-    if (['--json', '--no-peer', '--save'].includes(word)) flags.add(word);
-    else if (['--only', '--rounds', '--threads', '--python'].includes(word)) {
+    if (flagNames.includes(word)) flags.add(word);
+    else if (valueNames.includes(word)) {
       const value = words[++i];
       if (value === undefined)
         throw new UsageError(`bench: expected a value for ${word}, got none.\n${usage}`);
       values.set(word, value);
     } else if (word.startsWith('-')) {
       throw new UsageError(`bench: expected a known option, got "${word}".\n${usage}`);
-    } else if (suite !== null) {
-      throw new UsageError(
-        `bench: expected one suite, got "${suite}" and "${word}". Run one after the other.`,
-      );
-    } else if (suites.includes(word)) suite = word;
-    else throw new UsageError(`bench: expected one of ${suites.join(', ')} for the suite, got "${word}".`);
+    } else if (!known.includes(word)) {
+      throw new UsageError(`bench: expected one of ${known.join(', ')} for the suite, got "${word}".`);
+    } else if (suites.includes(word)) {
+      throw new UsageError(`bench: expected each suite once, got "${word}" twice.`);
+    } else suites.push(word);
   }
+  return { suites, flags, values };
+}
+
+/** Reads the words after `npm run bench --`; refuses what it does not know. */
+export function parseArguments(words: readonly string[], known: readonly string[]): Options {
+  const { suites, flags, values } = sortWords(words, known);
   const only = values.get('--only');
+  const against = values.get('--against') ?? null;
+  const unfit = peerOnly.find((name) => flags.has(name) || values.has(name));
+  if (against !== null && unfit !== undefined) {
+    throw new UsageError(
+      `bench: expected no ${unfit} beside --against, which runs no PyTorch and saves nothing. Keep results with --json.`,
+    );
+  }
+  if (against !== null && suites.length === 0)
+    throw new UsageError(`bench: expected at least one suite beside --against, got none.\n${usage}`);
   return {
-    suite,
+    suites,
     json: flags.has('--json'),
     only: only === undefined ? null : pattern('--only', only),
-    rounds: count('--rounds', values.get('--rounds') ?? '5'),
+    // An interval over rounds needs two.
+    rounds: count(
+      '--rounds',
+      values.get('--rounds') ?? (against === null ? '5' : '10'),
+      against === null ? 1 : 2,
+    ),
     threads: count('--threads', values.get('--threads') ?? '2'),
-    peer: !flags.has('--no-peer'),
+    peer: against === null && !flags.has('--no-peer'),
     save: flags.has('--save'),
     python: values.get('--python') ?? null,
+    against,
+    busy: count('--busy', values.get('--busy') ?? '0', 0),
   };
 }

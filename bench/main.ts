@@ -1,30 +1,30 @@
 /**
- * `npm run bench -- <suite>`: our kernels and steps against the same work in PyTorch and against the machine's limits.
- * With `--json` stdout carries one line a case and nothing else; people read stderr then.
+ * `npm run bench -- <suite>...`: our kernels and steps against the same work in PyTorch and against the machine's limits,
+ * or, with `--against`, against the same work in another source tree. With `--json` stdout carries one line a case and
+ * nothing else; people read stderr then.
  */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type Options, parseArguments, UsageError, usage } from './arguments.js';
+import { keptFolderVariable } from './kept.js';
 import { type Limits, measureLimits } from './limits.js';
 import { findPeer, installHint, type Peer } from './peer.js';
-import { jsonLine, limitsLine, machine, peerLines, save, tableHead, tableLine } from './report.js';
-import { oneCaseFlag, type Result, runCase } from './runner.js';
+import { startNeighbours } from './processes.js';
+import { factsLine, jsonLine, limitsLine, machine, peerLines, save, tableHead, tableLine } from './report.js';
+import { type Result, runCase } from './runner.js';
 import type { Suite } from './suite.js';
 import { loadSuite, suites } from './suites/index.js';
+
+type Say = (line: string) => void;
 
 function listSuites(): void {
   console.log(`${usage}\n\nsuites:`);
   for (const { name, about } of suites) console.log(`  ${name.padEnd(12)}${about}`);
 }
 
-/** Our side of one case, in the process that runner.ts started for it. */
-async function oneCase([suite, name, threads]: readonly string[]): Promise<void> {
-  const { measureCase } = await import('./one-case.js');
-  const entry = (await loadSuite(suite)).cases.find((one) => one.name === name);
-  if (entry === undefined) throw new UsageError(`bench: expected a case of ${suite}, got "${name}".`);
-  console.log(JSON.stringify(await measureCase(entry, Number(threads))));
-}
-
 /** What the peer's product reached is possible too, so a disturbed probe cannot put the limit below it. */
-function limitsOrNull(options: Options, peer: Peer | null, say: (line: string) => void): Limits | null {
+function limitsOrNull(options: Options, peer: Peer | null, say: Say): Limits | null {
   const probed = measureLimits(options.threads);
   if (typeof probed === 'string') {
     say(`limits: not measured, ${probed}`);
@@ -35,7 +35,7 @@ function limitsOrNull(options: Options, peer: Peer | null, say: (line: string) =
   return limits;
 }
 
-function peerOrNull(options: Options, say: (line: string) => void): Peer | null {
+function peerOrNull(options: Options, say: Say): Peer | null {
   if (!options.peer) return null;
   const peer = findPeer(options.python, options.threads);
   if (peer === null) say(installHint);
@@ -44,7 +44,7 @@ function peerOrNull(options: Options, say: (line: string) => void): Peer | null 
 }
 
 /** A BLAS that stays far below the arithmetic of the machine is a badly set up one, not a slow one. */
-function warnOfSlowPeer(peer: Peer | null, limits: Limits | null, say: (line: string) => void): void {
+function warnOfSlowPeer(peer: Peer | null, limits: Limits | null, say: Say): void {
   if (peer === null || limits === null || peer.cores.chosen.gflops >= 0.4 * limits.gemm) return;
   const share = ((100 * peer.cores.chosen.gflops) / limits.gemm).toFixed(0);
   say(
@@ -52,46 +52,102 @@ function warnOfSlowPeer(peer: Peer | null, limits: Limits | null, say: (line: st
   );
 }
 
-async function runSuite(suite: Suite, options: Options): Promise<void> {
-  const say = (line: string): void => (options.json ? console.error(line) : console.log(line));
-  const cases = suite.cases.filter((entry) => options.only === null || options.only.test(entry.name));
-  if (cases.length === 0) {
+/** The asked suites with the cases that `--only` leaves; suites without any are left out. */
+async function chosenSuites({ suites: names, only }: Options): Promise<Suite[]> {
+  const loaded = await Promise.all(names.map(loadSuite));
+  const chosen = loaded.map(({ name, cases }) => ({
+    name,
+    cases: cases.filter((entry) => only === null || only.test(entry.name)),
+  }));
+  if (chosen.every(({ cases }) => cases.length === 0)) {
     throw new UsageError(
-      `bench: expected a pattern that matches a case of ${suite.name} for --only, got ${options.only}.`,
+      `bench: expected a pattern that matches a case of ${names.join(', ')} for --only, got ${only}.`,
     );
   }
-  const facts = machine(options.threads);
-  say(
-    Object.entries(facts)
-      .map(([key, value]) => `${key} ${value}`)
-      .join(', '),
-  );
+  return chosen.filter(({ cases }) => cases.length > 0);
+}
+
+/** Runs `work` beside so many busy neighbours. */
+async function beside<T>(count: number, work: () => Promise<T>): Promise<T> {
+  const neighbours = startNeighbours(count);
+  try {
+    return await work();
+  } finally {
+    neighbours.stop();
+  }
+}
+
+async function runSuites(chosen: readonly Suite[], options: Options, say: Say): Promise<void> {
+  const facts = { ...machine(options.threads), ...(options.busy === 0 ? {} : { busy: options.busy }) };
+  say(factsLine(facts));
   const peer = peerOrNull(options, say);
   const limits = limitsOrNull(options, peer, say);
   warnOfSlowPeer(peer, limits, say);
-  const results: Result[] = [];
-  say(tableHead);
-  for (const entry of cases) {
-    const result = await runCase(suite, entry, peer, options, limits);
-    results.push(result);
-    say(tableLine(result));
-    if (options.json) console.log(jsonLine(result));
-  }
-  if (options.save)
-    say(
-      `saved to ${save(suite.name, results, { ...facts, peer: peer?.version ?? null, peer_core: peer?.cores.chosen.core ?? null, rounds: options.rounds, limits })}`,
-    );
-  if (results.some((result) => result.error !== null)) process.exitCode = 1;
+  const runSuite = async (suite: Suite): Promise<void> => {
+    const results: Result[] = [];
+    say(tableHead);
+    for (const entry of suite.cases) {
+      const result = await runCase(suite, entry, peer, options, limits);
+      results.push(result);
+      say(tableLine(result));
+      if (options.json) console.log(jsonLine(result));
+    }
+    if (options.save)
+      say(
+        `saved to ${save(suite.name, results, { ...facts, peer: peer?.version ?? null, peer_core: peer?.cores.chosen.core ?? null, rounds: options.rounds, limits })}`,
+      );
+    if (results.some((result) => result.error !== null)) process.exitCode = 1;
+  };
+  await beside(options.busy, async () => {
+    for (const suite of chosen) await runSuite(suite);
+  });
+}
+
+async function runAgainst(
+  path: string,
+  chosen: readonly Suite[],
+  options: Options,
+  folder: string,
+  say: Say,
+): Promise<void> {
+  const { compareTrees, distinctCases } = await import('./against.js');
+  const { comparisonJson, comparisonLines, treeLines } = await import('./against-report.js');
+  const { otherTree, thisTree } = await import('./trees.js');
+  const trees = [thisTree(), otherTree(path)] as const;
+  const [commit, other] = trees.map((tree) => tree.commit);
+  const facts = { ...machine(options.threads), commit, other, busy: options.busy };
+  for (const line of treeLines(...trees)) say(line);
+  say(factsLine(facts));
+  const compared = chosen.map(({ name, cases }) => ({ name, cases: distinctCases(cases) }));
+  const kept = new Set(compared.flatMap(({ cases }) => cases));
+  const twins = chosen.flatMap(({ cases }) => cases).filter((entry) => !kept.has(entry));
+  for (const { name, sameAs } of twins) say(`${name}: the same work as ${sameAs}, measured there`);
+  const comparison = await beside(options.busy, () => compareTrees(trees, compared, options, folder, say));
+  for (const line of comparisonLines(comparison)) say(line);
+  if (options.json) for (const line of comparisonJson(comparison, facts)) console.log(line);
+  if (!comparison.verdict.noSlower) process.exitCode = 1;
+}
+
+/** A folder for the files of this run, which goes when the process does. */
+function workFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'skein-bench-'));
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130));
+  return folder;
 }
 
 async function main(words: readonly string[]): Promise<void> {
-  if (words[0] === oneCaseFlag) return oneCase(words.slice(1));
   const options = parseArguments(
     words,
     suites.map((suite) => suite.name),
   );
-  if (options.suite === null) return listSuites();
-  return runSuite(await loadSuite(options.suite), options);
+  if (options.suites.length === 0) return listSuites();
+  const say: Say = (line) => (options.json ? console.error(line) : console.log(line));
+  const chosen = await chosenSuites(options);
+  const folder = workFolder();
+  process.env[keptFolderVariable] = folder;
+  if (options.against === null) return runSuites(chosen, options, say);
+  return runAgainst(options.against, chosen, options, folder, say);
 }
 
 try {

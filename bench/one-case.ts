@@ -1,17 +1,7 @@
-/**
- * Our side of one case in a process of its own: makes the data, runs, reports figures of the results, measures, and prints
- * one line of JSON as peers/runner.py does.
- */
+/** Our side of one case, in a process of its own: makes the data, runs, reports figures of the results, measures. */
 import { nativeStatus, setThreads } from 'skein/native';
 import { median } from './statistics.js';
-import {
-  type Case,
-  type Check,
-  checkedRuns,
-  leastRepeatsVariable,
-  type Prepared,
-  sharedFolderVariable,
-} from './suite.js';
+import { type Case, type Check, checkedRuns, type Prepared } from './suite.js';
 
 export interface Measured {
   /** Median over repeats in one process. */
@@ -22,12 +12,23 @@ export interface Measured {
   readonly peak: number;
   /** How it was done: the kernels' instruction set, or the peer's fastest way. */
   readonly way: string;
+  /** Empty when they were not asked for. */
   readonly checks: readonly Check[];
+  /** Native libraries that the process loaded; the peer does not say. */
+  readonly addons?: readonly string[];
 }
 
-const warmUpMs = 200;
+export interface MeasureOptions {
+  readonly threads: number;
+  /** Least time before the clock starts: JavaScript is compiled as it runs. */
+  readonly warmUpMs: number;
+  readonly leastRepeats: number;
+  /** Whether figures of the results are wanted; they cost a few runs and a pass over the results. */
+  readonly check: boolean;
+}
+
+/** Least time of the repeats of one process. */
 const measuredMs = 300;
-const leastRepeats = Number(process.env[leastRepeatsVariable] ?? 5);
 
 async function timed(run: Prepared['run']): Promise<number> {
   const before = performance.now();
@@ -36,7 +37,11 @@ async function timed(run: Prepared['run']): Promise<number> {
   return performance.now() - before;
 }
 
-async function measure(run: Prepared['run'], warmUpRuns: number): Promise<{ ms: number; best: number }> {
+async function measure(
+  run: Prepared['run'],
+  warmUpRuns: number,
+  { warmUpMs, leastRepeats }: MeasureOptions,
+): Promise<{ ms: number; best: number }> {
   const warmUp = performance.now();
   for (let i = 0; i < warmUpRuns || performance.now() - warmUp < warmUpMs; i++) await timed(run);
   const times: number[] = [];
@@ -46,13 +51,16 @@ async function measure(run: Prepared['run'], warmUpRuns: number): Promise<{ ms: 
 }
 
 /** Measures one case here and now. */
-export async function measureCase(entry: Case, threads: number): Promise<Measured> {
-  setThreads(threads);
-  const { run, check } = entry.ours(process.env[sharedFolderVariable] ?? '');
-  for (let i = 0; i < checkedRuns; i++) await timed(run);
-  const checks = check();
+export async function measureCase(entry: Case, options: MeasureOptions): Promise<Measured> {
+  setThreads(options.threads);
+  const { run, check } = entry.ours();
+  let checks: Check[] = [];
+  if (options.check) {
+    for (let i = 0; i < checkedRuns; i++) await timed(run);
+    checks = check();
+  }
   const status = nativeStatus();
-  const times = await measure(run, entry.warmUpRuns ?? 1);
+  const times = await measure(run, entry.warmUpRuns ?? 1, options);
   const peak = process.resourceUsage().maxRSS / 1024;
   return { ...times, peak, way: status.level ?? status.backend, checks };
 }

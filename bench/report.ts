@@ -78,6 +78,11 @@ export function machine(threads: number): Record<string, unknown> {
   };
 }
 
+export const factsLine = (facts: Readonly<Record<string, unknown>>): string =>
+  Object.entries(facts)
+    .map(([key, value]) => `${key} ${value}`)
+    .join(', ');
+
 /** Appends the results, each with the machine's facts, and returns the file's path. */
 export function save(suite: string, results: readonly Result[], facts: Record<string, unknown>): string {
   const folder = fileURLToPath(new URL('./results', import.meta.url));

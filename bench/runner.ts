@@ -2,15 +2,16 @@
  * Runs a suite: every case on our side and on the peer's in fresh processes, in an order that alternates by round, and
  * takes medians over the rounds. A case whose sides do not agree on the result gets no ratio.
  */
-import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Options } from './arguments.js';
+import type { ChildTask } from './child.js';
 import { type Limits, rateOf, shareOf } from './limits.js';
 import type { Measured } from './one-case.js';
 import { type Peer, peerCommand } from './peer.js';
+import { type Command, measureIn } from './processes.js';
 import { disagreement, median } from './statistics.js';
 import { type Case, checkedRuns, leastRepeatsVariable, type Suite, sharedFolderVariable } from './suite.js';
 
@@ -39,47 +40,12 @@ export interface Result {
   readonly error: string | null;
 }
 
-interface Command {
-  readonly file: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-}
+const childFile = fileURLToPath(new URL('./child.ts', import.meta.url));
 
-const mainFile = fileURLToPath(new URL('./main.ts', import.meta.url));
-
-/** The arguments by which main.ts measures one case in its own process. */
-export const oneCaseFlag = '--one-case';
-
-function ourCommand(suite: string, name: string, threads: number): Command {
+function ourCommand(task: ChildTask): Command {
   // The loader that runs TypeScript here must run it there.
-  const args = [...process.execArgv, mainFile, oneCaseFlag, suite, name, `${threads}`];
-  return { file: process.execPath, args, env: { SKEIN_THREADS: `${threads}` } };
-}
-
-/** Runs a process that prints one line of JSON; its failure is the error's message. */
-function measureIn({ file, args, env }: Command): Promise<Measured> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(file, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
-    const output: string[] = [];
-    const errors: string[] = [];
-    child.stdout.on('data', (data) => output.push(`${data}`));
-    child.stderr.on('data', (data) => errors.push(`${data}`));
-    child.on('error', reject);
-    child.on('close', (code, signal) => {
-      if (code !== 0) return reject(new Error(lastWords(errors.join('')) || `ended with ${code ?? signal}`));
-      try {
-        return resolve(JSON.parse(output.join('')) as Measured);
-      } catch {
-        return reject(new Error(`printed no result: ${output.join('').slice(0, 200)}`));
-      }
-    });
-  });
-}
-
-/** The line of a stack trace that names the error: JavaScript has it first, Python last. */
-function lastWords(text: string): string {
-  const lines = text.trim().split('\n');
-  return lines.findLast((line) => /^\w*(Error|Exception|Warning)\b/.test(line)) ?? lines[lines.length - 1];
+  const args = [...process.execArgv, childFile, JSON.stringify(task)];
+  return { file: process.execPath, args, env: { SKEIN_THREADS: `${task.threads}` } };
 }
 
 interface Side {
@@ -153,10 +119,11 @@ export async function runCase(
   limits: Limits | null,
 ): Promise<Result> {
   const threads = entry.threads ?? options.threads;
+  const leastRepeats = entry.long === true ? 2 : 5;
   const folder = mkdtempSync(join(tmpdir(), 'skein-bench-'));
   try {
-    await entry.share?.(folder);
-    const ours = side('ours', ourCommand(suite.name, entry.name, threads));
+    const task = { suite: suite.name, name: entry.name, threads, warmUpMs: 200, leastRepeats, check: true };
+    const ours = side('ours', ourCommand(task));
     const name = entry.peer;
     const peers =
       peer === null || name === null
@@ -164,10 +131,8 @@ export async function runCase(
         : peer.configs.map((config) =>
             side(config.name, peerCommand(peer, config, suite.name, name, threads, checkedRuns)),
           );
-    const env = {
-      [sharedFolderVariable]: folder,
-      ...(entry.long === true ? { [leastRepeatsVariable]: '2' } : {}),
-    };
+    if (peers.length > 0) await entry.share?.(folder);
+    const env = { [sharedFolderVariable]: folder, [leastRepeatsVariable]: `${leastRepeats}` };
     const rounds = entry.long === true ? Math.min(options.rounds, 2) : options.rounds;
     for (let round = 0; round < rounds; round++) {
       const order = [ours, ...peers];

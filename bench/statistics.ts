@@ -1,4 +1,4 @@
-/** Figures over rounds and the comparison of two sides' results. */
+/** Figures over rounds, the comparison of two sides' results, and what the times of two source trees say. */
 import type { Check } from './suite.js';
 
 export function median(values: readonly number[]): number {
@@ -12,15 +12,123 @@ export function disagreement(
   ours: readonly Check[],
   theirs: readonly Check[],
   tolerance: number,
+  who = 'the peer',
 ): string | null {
-  if (ours.length !== theirs.length) return `${ours.length} figures of ours, ${theirs.length} of the peer`;
+  if (ours.length !== theirs.length) return `${ours.length} figures of ours, ${theirs.length} of ${who}`;
   for (const [i, { name, value, scale }] of ours.entries()) {
     const other = theirs[i];
-    if (other.name !== name) return `figure ${i} is "${name}" of ours, "${other.name}" of the peer`;
+    if (other.name !== name) return `figure ${i} is "${name}" of ours, "${other.name}" of ${who}`;
     // Written so that NaN on either side disagrees.
     if (!(Math.abs(value - other.value) <= tolerance * Math.max(scale, other.scale))) {
-      return `${name}: ours ${value}, the peer's ${other.value}`;
+      return `${name}: ours ${value}, ${who}'s ${other.value}`;
     }
   }
   return null;
+}
+
+/** A ratio of times with the ends of its 95 % interval. */
+export interface Estimate {
+  readonly ratio: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+const resamples = 2000;
+const seed = 0x5eed;
+
+/** Uniform numbers in [0, 1), the same ones every time (Mulberry32). */
+function uniform(state: number): () => number {
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), state | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** The value below which a share of the ordered values lies; between two of them on the line that joins them. */
+export function quantile(ordered: readonly number[], share: number): number {
+  const place = share * (ordered.length - 1);
+  const below = Math.floor(place);
+  const above = Math.min(below + 1, ordered.length - 1);
+  return ordered[below] + (place - below) * (ordered[above] - ordered[below]);
+}
+
+/**
+ * The geometric mean over cases of each case's median ratio, with its bootstrap interval. `cases` holds a list of log
+ * ratios for each case, one a round. Medians, because a round that something else disturbed must not decide. Whole rounds
+ * are drawn, the same ones for all cases: what slows a round down slows its cases down together.
+ */
+export function estimate(cases: readonly (readonly number[])[]): Estimate {
+  const rounds = cases[0]?.length ?? 0;
+  if (rounds === 0 || cases.some((logs) => logs.length !== rounds))
+    throw new Error('bench: expected as many rounds of every case, and at least one of each');
+  const mean = (drawn: readonly number[]): number =>
+    cases.reduce((sum, logs) => sum + median(drawn.map((round) => logs[round])), 0) / cases.length;
+  const all = Array.from({ length: rounds }, (_, round) => round);
+  const next = uniform(seed);
+  const means = Array.from({ length: resamples }, () => mean(all.map(() => Math.floor(next() * rounds))));
+  means.sort((a, b) => a - b);
+  return {
+    ratio: Math.exp(mean(all)),
+    low: Math.exp(quantile(means, 0.025)),
+    high: Math.exp(quantile(means, 0.975)),
+  };
+}
+
+/** Times of one round: this tree twice, the other one once. */
+export interface Round {
+  readonly first: number;
+  readonly again: number;
+  readonly other: number;
+}
+
+/** How much longer the other tree takes, as a logarithm. Both processes of this tree count: their mean is steadier. */
+export function logRatio({ first, again, other }: Round): number {
+  return Math.log(other) - (Math.log(first) + Math.log(again)) / 2;
+}
+
+/** This tree against itself. */
+export function logRatioOfItself({ first, again }: Round): number {
+  return Math.log(again) - Math.log(first);
+}
+
+/** How far an interval reaches from 1, as a share: of a tree against itself, that is noise. */
+export function spreadOf({ low, high }: Estimate): number {
+  return Math.max(high, 1 / low) - 1;
+}
+
+/** The geometric mean that still counts as no slower. */
+const leastMean = 0.99;
+/** A case is slower when its whole interval says that it takes this much longer. */
+const mostLonger = 1.05;
+
+export interface Verdict {
+  readonly noSlower: boolean;
+  /** What speaks against it, in words. */
+  readonly reasons: readonly string[];
+  /** Names of the cases that are slower by themselves. */
+  readonly slower: readonly string[];
+}
+
+/**
+ * Whether this tree is no slower, by the mean over all cases and by each case alone. A case that fails here, and a
+ * comparison of nothing, prove nothing of the kind.
+ *
+ * @param mean null when no case was compared
+ */
+export function judge(
+  mean: Estimate | null,
+  cases: readonly { readonly name: string; readonly time: Estimate }[],
+  failed: number,
+): Verdict {
+  const slower = cases.filter(({ time }) => time.high < 1 / mostLonger).map(({ name }) => name);
+  const reasons: string[] = [];
+  if (mean === null) reasons.push('no case was compared');
+  else if (!(mean.ratio >= leastMean))
+    reasons.push(`the geometric mean is ${mean.ratio.toFixed(3)}, below ${leastMean}`);
+  if (slower.length > 0)
+    reasons.push(`more than ${((mostLonger - 1) * 100).toFixed(0)} % slower: ${slower.join(', ')}`);
+  if (failed > 0) reasons.push(`${failed} of the cases cannot be run on this tree`);
+  return { noSlower: reasons.length === 0, reasons, slower };
 }

@@ -40,10 +40,12 @@ export interface Case {
   readonly long?: boolean;
   /** Threads, when the case fixes them. */
   readonly threads?: number;
-  /** Writes files that both sides read; runs once, before the sides. */
+  /** Name of the case with the same work of ours, where only the peer's differs: two trees are compared on one of them. */
+  readonly sameAs?: string;
+  /** Writes files that the peer reads; runs once, before the sides. */
   share?(folder: string): void | Promise<void>;
-  /** Makes the data; not timed. `shared` is the folder that `share` wrote to. */
-  ours(shared: string): Prepared;
+  /** Makes the data; not timed. */
+  ours(): Prepared;
 }
 
 export interface Suite {
@@ -54,7 +56,7 @@ export interface Suite {
 /** How often both sides run before their results are compared: state such as an optimiser's has moved by then. */
 export const checkedRuns = 3;
 
-/** Where the sides find what `share` wrote. */
+/** Where the peer finds what `share` wrote. */
 export const sharedFolderVariable = 'SKEIN_BENCH_SHARED';
-/** How few repeats are enough. */
+/** How few repeats are enough for the peer. */
 export const leastRepeatsVariable = 'SKEIN_BENCH_REPEATS';

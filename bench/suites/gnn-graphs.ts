@@ -1,15 +1,17 @@
 /** The graphs of the gnn suite, made with the same bits in peers/gnn.py: R-MAT, and one of Cora's size. */
 import { Graph, SparseMatrix } from 'skein/graph';
 import { integers, mix } from '../inputs.js';
+import { kept } from '../kept.js';
 
 /** The R-MAT quadrants (0.57, 0.19, 0.19, 0.05) as thresholds of a 32-bit number. */
 const thresholds = [0.57, 0.76, 0.95].map((p) => Math.floor(p * 2 ** 32));
 
-/** Ends of R-MAT edges: a quadrant per bit, ids modulo `nodes`. */
-function rmatEdges(nodes: number, edges: number, seed: number): { src: Int32Array; dst: Int32Array } {
+/** Ends of R-MAT edges, all sources and then all destinations: a quadrant per bit, ids modulo `nodes`. */
+function rmatEnds(nodes: number, edges: number, seed: number): Int32Array {
   const bits = Math.ceil(Math.log2(nodes));
-  const src = new Int32Array(edges);
-  const dst = new Int32Array(edges);
+  const ends = new Int32Array(2 * edges);
+  const src = ends.subarray(0, edges);
+  const dst = ends.subarray(edges);
   const [a, b, c] = thresholds;
   for (let bit = 0; bit < bits; bit++) {
     const salt = seed * 64 + bit;
@@ -20,16 +22,13 @@ function rmatEdges(nodes: number, edges: number, seed: number): { src: Int32Arra
       if ((r >= a && r < b) || r >= c) dst[i] += value;
     }
   }
-  for (let i = 0; i < edges; i++) {
-    src[i] %= nodes;
-    dst[i] %= nodes;
-  }
-  return { src, dst };
+  for (let i = 0; i < ends.length; i++) ends[i] %= nodes;
+  return ends;
 }
 
 export function rmat(nodes: number, edges: number, seed: number): Graph {
-  const { src, dst } = rmatEdges(nodes, edges, seed);
-  return Graph.fromEdges(src, dst, { numNodes: nodes });
+  const ends = kept(`rmat-${nodes}-${edges}-${seed}`, () => rmatEnds(nodes, edges, seed));
+  return Graph.fromEdges(ends.subarray(0, edges), ends.subarray(edges), { numNodes: nodes });
 }
 
 export const coraSize = { nodes: 2708, pairs: 5278, words: 1433, wordsPerNode: 18, classes: 7, train: 140 };

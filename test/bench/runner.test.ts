@@ -33,7 +33,7 @@ describe('parseArguments', () => {
 
   it.each([
     ['a suite nobody knows', ['nope'], /one of kernels, gnn for the suite, got "nope"/],
-    ['two suites', ['kernels', 'gnn'], /one suite/],
+    ['a suite twice', ['kernels', 'gnn', 'kernels'], /each suite once, got "kernels" twice/],
     ['an unknown option', ['kernels', '--fast'], /known option, got "--fast"/],
     ['an option without its value', ['kernels', '--only'], /a value for --only/],
     [
@@ -43,6 +43,20 @@ describe('parseArguments', () => {
     ],
     ['no threads', ['kernels', '--threads', '0'], /for --threads, got "0"/],
     ['a broken pattern', ['kernels', '--only', '('], /regular expression for --only/],
+    ['neighbours that are no number', ['kernels', '--busy', ''], /from 0 to 1024 for --busy, got ""/],
+    ['a tree without its folder', ['kernels', '--against'], /a value for --against/],
+    ['a tree without a suite', ['--against', '..'], /at least one suite beside --against/],
+    [
+      'one round of two trees',
+      ['kernels', '--against', '..', '--rounds', '1'],
+      /from 2 to 1024 for --rounds, got "1"/,
+    ],
+    [
+      'a peer beside another tree',
+      ['kernels', '--against', '..', '--python', 'py'],
+      /no --python beside --against/,
+    ],
+    ['saving two trees', ['kernels', '--against', '..', '--save'], /no --save beside --against/],
   ])('refuses %s', (_what, words, message) => {
     expect(() => parse(...words)).toThrow(UsageError);
     expect(() => parse(...words)).toThrow(message);
@@ -50,18 +64,22 @@ describe('parseArguments', () => {
 
   it('has defaults and reads every option', () => {
     const plain = parse();
-    expect(plain).toMatchObject({
-      suite: null,
+    expect(plain).toEqual({
+      suites: [],
       json: false,
       only: null,
+      rounds: 5,
       threads: 2,
       peer: true,
       save: false,
       python: null,
+      against: null,
+      busy: 0,
     });
-    const words = 'kernels --json --only gemm --rounds 3 --threads 1 --no-peer --save --python py'.split(' ');
-    expect(parse(...words)).toEqual({
-      suite: 'kernels',
+    const words =
+      'kernels --json --only gemm --rounds 3 gnn --threads 1 --no-peer --save --python py --busy 1';
+    expect(parse(...words.split(' '))).toEqual({
+      suites: ['kernels', 'gnn'],
       json: true,
       only: /gemm/,
       rounds: 3,
@@ -69,7 +87,14 @@ describe('parseArguments', () => {
       peer: false,
       save: true,
       python: 'py',
+      against: null,
+      busy: 1,
     });
+  });
+
+  it('runs more rounds and no peer against another tree', () => {
+    expect(parse('gnn', '--against', '../old')).toMatchObject({ against: '../old', rounds: 10, peer: false });
+    expect(parse('gnn', '--against', '../old', '--rounds', '2')).toMatchObject({ rounds: 2 });
   });
 });
 

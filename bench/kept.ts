@@ -1,0 +1,25 @@
+/**
+ * Inputs that take longer to make than to measure. Every case of every round has a process of its own, so the first one
+ * that needs such an input writes it to a folder of the benchmark run, and the others read it there.
+ */
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The folder; without it, inputs are made anew. */
+export const keptFolderVariable = 'SKEIN_BENCH_KEPT';
+
+/** The list of that name, made at most once in a run. The name says everything that the contents depend on. */
+export function kept(name: string, make: () => Int32Array): Int32Array {
+  const folder = process.env[keptFolderVariable];
+  if (folder === undefined) return make();
+  const file = join(folder, name);
+  if (existsSync(file)) {
+    const { buffer, byteOffset, byteLength } = readFileSync(file);
+    return new Int32Array(buffer, byteOffset, byteLength / Int32Array.BYTES_PER_ELEMENT);
+  }
+  const made = make();
+  // A process that is stopped while it writes must not leave half a list under the final name.
+  writeFileSync(`${file}.part`, made);
+  renameSync(`${file}.part`, file);
+  return made;
+}

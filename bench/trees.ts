@@ -1,0 +1,174 @@
+/**
+ * A source tree of Skein as a program that measures the cases of this tree's `bench/`. The benchmark code is bundled with the
+ * library of the other tree, so both trees run the same cases, even when the other one is older and lacks some. A bundle
+ * also starts in a tenth of a second, where TypeScript sources need half a second.
+ *
+ * Files keep the addresses they have in their tree: its native addon and its packages are found where they belong.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { dirname, join, resolve, sep } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { type BuildFailure, build, type Plugin, type PluginBuild } from 'esbuild';
+import { UsageError } from './arguments.js';
+
+export interface Tree {
+  readonly folder: string;
+  /** Short commit, with a word about changes that are not committed; null without git. */
+  readonly commit: string | null;
+}
+
+const ownFolder = fileURLToPath(new URL('..', import.meta.url)).replace(/[\\/]$/, '');
+
+function commitOf(folder: string): string | null {
+  const git = (...args: string[]): string | null => {
+    const run = spawnSync('git', ['-C', folder, ...args], { encoding: 'utf8' });
+    return run.status === 0 ? run.stdout.trim() : null;
+  };
+  const commit = git('rev-parse', '--short=12', 'HEAD');
+  if (commit === null) return null;
+  return git('status', '--porcelain', '--', 'src', 'native') === '' ? commit : `${commit} with changes`;
+}
+
+export const thisTree = (): Tree => ({ folder: ownFolder, commit: commitOf(ownFolder) });
+
+/** The tree in a folder; refuses what is no tree or is not built. */
+export function otherTree(path: string): Tree {
+  const folder = resolve(path);
+  const isFolder = existsSync(folder) && statSync(folder).isDirectory();
+  if (!isFolder || !existsSync(join(folder, 'src', 'native', 'index.ts'))) {
+    throw new UsageError(
+      `bench: expected the folder of a source tree of Skein for --against, got "${path}".`,
+    );
+  }
+  const built = join(folder, 'build');
+  if (!existsSync(built) || !readdirSync(built).some((name) => name.endsWith('.node'))) {
+    throw new UsageError(
+      `bench: expected a tree with a native addon in build/ for --against, got "${path}". Run npm run setup there.`,
+    );
+  }
+  return { folder, commit: commitOf(folder) };
+}
+
+/** Whether a file belongs to a tree; its build and packages may be links to elsewhere. */
+export function belongsTo(tree: Tree, file: string): boolean {
+  const roots = ['.', 'build', 'node_modules'].map((name) => join(tree.folder, name)).filter(existsSync);
+  return roots.some((root) => realpathSync(file).startsWith(realpathSync(root) + sep));
+}
+
+const indexOf = (tree: Tree, part: string): string => join(tree.folder, 'src', part, 'index.ts');
+
+/** What each part of a tree's library exports, by the part's name as in `skein/<part>`. */
+async function exportsOf(tree: Tree): Promise<Map<string, readonly string[]>> {
+  const parts = readdirSync(join(tree.folder, 'src')).filter((part) => existsSync(indexOf(tree, part)));
+  const { metafile } = await build({
+    entryPoints: Object.fromEntries(parts.map((part) => [part, indexOf(tree, part)])),
+    absWorkingDir: tree.folder,
+    outdir: 'nowhere',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    packages: 'external',
+    metafile: true,
+    write: false,
+    logLevel: 'silent',
+  });
+  return new Map(parts.map((part) => [part, metafile.outputs[`nowhere/${part}.js`].exports]));
+}
+
+/**
+ * The module that stands for `skein/<part>`. A name that the tree does not have says so when a case uses it: only that
+ * case cannot be compared.
+ */
+function partModule(tree: Tree, part: string, missing: readonly string[]): string {
+  const all = existsSync(indexOf(tree, part))
+    ? `export * from ${JSON.stringify(indexOf(tree, part))};\n`
+    : '';
+  if (missing.length === 0) return all;
+  const stub = `const missing = (name) => {
+  const refuse = () => { throw new Error('skein/${part} has no ' + name + ' there'); };
+  return new Proxy(function () {}, { apply: refuse, construct: refuse, get: refuse });
+};\n`;
+  return all + stub + missing.map((name) => `export const ${name} = missing('${name}');\n`).join('');
+}
+
+/** `skein/<part>` is the tree's; all other packages stay outside, at the address where their importer finds them. */
+function resolution(tree: Tree, missing: ReadonlyMap<string, readonly string[]>): Plugin {
+  const bare = /^[^./]/;
+  const isBuiltin = (path: string): boolean => path.startsWith('node:') || builtinModules.includes(path);
+  const setup = (bundle: PluginBuild): void => {
+    // The library as a whole would be found in this tree's dist/, whichever tree is asked for.
+    bundle.onResolve({ filter: /^skein$/ }, () => ({ errors: [{ text: 'import skein/<part>, not skein' }] }));
+    bundle.onResolve({ filter: /^skein\// }, ({ path }) => ({
+      path: path.slice('skein/'.length),
+      namespace: 'part',
+    }));
+    bundle.onLoad({ filter: /.*/, namespace: 'part' }, ({ path }) => ({
+      contents: partModule(tree, path, missing.get(path) ?? []),
+      resolveDir: tree.folder,
+    }));
+    bundle.onResolve({ filter: bare }, async ({ path, kind, pluginData, ...from }) => {
+      if (kind === 'entry-point' || isBuiltin(path) || pluginData === 'asked') return undefined;
+      const { importer, resolveDir } = from;
+      const found = await bundle.resolve(path, { kind, importer, resolveDir, pluginData: 'asked' });
+      // One that is not installed may never be asked for.
+      return { path: found.errors.length > 0 ? path : pathToFileURL(found.path).href, external: true };
+    });
+  };
+  return { name: 'tree', setup };
+}
+
+/** Files of a bundle still know where they came from. */
+const addresses: Plugin = {
+  name: 'addresses',
+  setup(bundle) {
+    bundle.onLoad({ filter: /\.ts$/ }, ({ path }) => {
+      const text = readFileSync(path, 'utf8');
+      const meta = { url: pathToFileURL(path).href, filename: path, dirname: dirname(path) };
+      return { loader: 'ts', contents: text.replaceAll('import.meta.', `(${JSON.stringify(meta)}).`) };
+    });
+  },
+};
+
+/** Names that this tree's library exports and another's does not, by part. */
+async function missingIn(tree: Tree): Promise<Map<string, readonly string[]>> {
+  if (tree.folder === ownFolder) return new Map();
+  const [own, theirs] = await Promise.all([exportsOf(thisTree()), exportsOf(tree)]);
+  const lacks = (part: string) => (name: string) => theirs.get(part)?.includes(name) !== true;
+  return new Map([...own].map(([part, names]) => [part, names.filter(lacks(part))]));
+}
+
+/** Bundles this tree's benchmark with a tree's library into a folder, and returns the file to run. */
+export async function bundleTree(tree: Tree, out: string): Promise<string> {
+  try {
+    return await bundleInto(tree, out);
+  } catch (error) {
+    const [first] = (error as Partial<BuildFailure>).errors ?? [];
+    if (first === undefined) throw error;
+    const where = first.location === null ? '' : ` (${first.location.file}, line ${first.location.line})`;
+    throw new UsageError(
+      `bench: expected a library that can be bundled in ${tree.folder}, got: ${first.text}${where}.`,
+    );
+  }
+}
+
+async function bundleInto(tree: Tree, out: string): Promise<string> {
+  await build({
+    entryPoints: [join(ownFolder, 'bench', 'child.ts')],
+    absWorkingDir: ownFolder,
+    outdir: out,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'es2022',
+    // package.json's list of side effects names files of dist/, not of src/.
+    ignoreAnnotations: true,
+    plugins: [resolution(tree, await missingIn(tree)), addresses],
+    logLevel: 'silent',
+  });
+  return join(out, 'child.mjs');
+}
