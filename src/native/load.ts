@@ -124,7 +124,7 @@ function search(host: Host, forced: Level | null, names: readonly string[]): Loa
 }
 
 /** The names of the platform packages for this machine; on Linux for both C libraries, of which one is installed. */
-export function platformPackages(platform: string, arch: string): readonly string[] {
+function platformPackages(platform: string, arch: string): readonly string[] {
   const name = `@skein/${platform}-${arch}`;
   return platform === 'linux' ? [name, `${name}-musl`] : [name];
 }
