@@ -1,5 +1,6 @@
 /** Options that commands share, and what turns their text into values. */
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { ValueError } from '../util/errors.js';
 import { parseByteCount } from '../util/size.js';
 
 export function wholeNumber(text: string): number {
@@ -32,6 +33,37 @@ export function jsonOption(command: Command): Command {
 
 export function seedOption(command: Command, value = 1): Command {
   return command.option('--seed <n>', 'seed of the random numbers', wholeNumber, value);
+}
+
+export interface HeaderOptions {
+  /** undefined: the first lines decide. */
+  readonly header?: boolean;
+  readonly headerLength?: number;
+}
+
+/** `--header` and `--no-header` for every file of text, and Marius's `--header_length`. */
+export function headerOption(command: Command): Command {
+  return command
+    .option('--header', 'the first line of each file names its columns; by default its look decides')
+    .option('--no-header', 'the first line of each file is data')
+    .addOption(
+      new Option('--header-length <n>', 'lines of titles, 0 or 1').argParser(wholeNumber).hideHelp(),
+    );
+}
+
+/** What these say; undefined when the first lines decide. */
+export function headerGiven(where: string, { header, headerLength }: HeaderOptions): boolean | undefined {
+  if (headerLength === undefined || header !== undefined) return header;
+  if (headerLength > 1)
+    throw new ValueError(
+      `${where}: expected 0 or 1 for --header-length, got ${headerLength}. Lines that start with # at the head of a file are skipped anyway.`,
+    );
+  return headerLength === 1;
+}
+
+/** A column by its name, or by its place from 0. */
+export function columnOf(text: string): string | number {
+  return /^\d+$/.test(text) ? Number(text) : text;
 }
 
 export interface OverrideOptions {

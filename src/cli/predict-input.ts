@@ -1,17 +1,33 @@
 /** What `skein predict` is asked about: edges or nodes of a file, by raw ids or by the numbers of the prepared graph. */
 import { readFileSync } from 'node:fs';
-import { findLayout, splitLine } from '../data/formats/edge-list-layout.js';
-import { readLines } from '../data/formats/text-lines.js';
-import { type EdgeColumns, IdentityNames, type NameTable, readRawEdges } from '../data/index.js';
+import { readRecords } from '../data/formats/delimited.js';
+import { typedName, typeOfColumn } from '../data/formats/node-types.js';
+import { findTextLayout } from '../data/formats/text-layout.js';
+import {
+  type EdgeColumns,
+  IdentityNames,
+  type NameTable,
+  type OnNote,
+  readRawEdges,
+  TypedNames,
+} from '../data/index.js';
 import type { OpenedRun, OtherTestSet } from '../train/index.js';
 import { FormatError, StorageError, ValueError } from '../util/errors.js';
+import { columnOf, type HeaderOptions, headerGiven } from './options.js';
 
-export interface PredictInput {
+export interface PredictInput extends HeaderOptions {
   readonly inputFile?: string;
+  readonly format?: string;
+  /** Marius's name of `format`. */
   readonly inputFormat?: string;
+  readonly srcColumn?: string;
+  readonly dstColumn?: string;
+  readonly edgeTypeColumn?: string;
+  readonly timeColumn?: string;
+  readonly idColumn?: string;
   readonly preprocessInput?: boolean | string;
+  /** Marius's list of source, relation (of events: time) and destination. */
   readonly columns?: readonly string[];
-  readonly headerLength: number;
   readonly delim?: string;
   readonly dtype: string;
 }
@@ -19,11 +35,16 @@ export interface PredictInput {
 const formats = ['binary', 'csv', 'tsv', 'delimited', 'parquet', 'json'];
 
 /** Reads the file; null when none is given. */
-export async function readInput(run: OpenedRun, command: PredictInput): Promise<OtherTestSet | null> {
-  const { inputFile: path, inputFormat: format } = command;
+export async function readInput(
+  run: OpenedRun,
+  command: PredictInput,
+  onNote: OnNote,
+): Promise<OtherTestSet | null> {
+  const { inputFile: path } = command;
+  const format = command.format ?? command.inputFormat;
   if (path === undefined) return null;
   if (format !== undefined && !formats.includes(format))
-    throw new ValueError(`predict: expected one of ${formats.join(', ')} for --input-format, got ${format}.`);
+    throw new ValueError(`predict: expected one of ${formats.join(', ')} for --format, got ${format}.`);
   const ofNodes = run.config.model.learning_task === 'NODE_CLASSIFICATION';
   if (format === 'binary' || (format === undefined && path.endsWith('.bin'))) {
     const numbers = readNumbers(path, command.dtype);
@@ -33,33 +54,39 @@ export async function readInput(run: OpenedRun, command: PredictInput): Promise<
   const raw = flag('--preprocess-input', command.preprocessInput) ?? true;
   const { num_nodes, num_relations } = run.dataset.stats;
   const nodes = raw ? await run.dataset.nodeNames() : new IdentityNames(num_nodes);
-  if (ofNodes) return { nodes: distinct(await readNodeIds(path, command, nodes)) };
+  if (ofNodes) return { nodes: distinct(await readNodeIds(path, command, nodes, onNote)) };
   const relations = raw ? await run.dataset.relationNames() : new IdentityNames(num_relations);
   const names = { nodes, relations: run.dataset.hasRelations ? relations : null };
-  return { edges: await readRawEdges(path, edgeColumns(command), names) };
+  return { edges: await readRawEdges(path, edgeColumns(command), names, onNote) };
 }
 
 /** Columns, header and delimiter of a file of edges. */
 export function edgeColumns(command: PredictInput): EdgeColumns {
-  const { delim, headerLength, inputFormat: format } = command;
-  const columns = listOf(command.columns).map((text) => (/^\d+$/.test(text) ? Number(text) : text));
+  const { delim } = command;
+  const format = command.format ?? command.inputFormat;
+  const columns = listOf(command.columns).map(columnOf);
   if (columns.length !== 0 && columns.length !== 2 && columns.length !== 3)
     throw new ValueError(
       `predict: expected source, relation and destination (or source and destination) for --columns, got ${columns.length} columns.`,
     );
-  if (headerLength > 1)
-    throw new ValueError(
-      `predict: expected 0 or 1 for --header-length, got ${headerLength}. Lines that start with # at the head of a file are skipped anyway.`,
-    );
+  const header = headerGiven('predict', command);
   const usual = format === 'csv' ? ',' : format === 'tsv' ? '\t' : undefined;
   const delimiter = delim?.replaceAll('\\t', '\t') ?? usual;
   const [source, middle, last] = columns;
+  const named = (['srcColumn', 'dstColumn', 'edgeTypeColumn'] as const).map((name) => {
+    const text = command[name];
+    return text === undefined ? undefined : columnOf(text);
+  });
+  const [src, dst, edgeType] = named;
   return {
     ...(format === 'parquet' || format === 'json' ? { format } : {}),
     ...(delimiter === undefined ? {} : { delimiter }),
-    ...(headerLength === 1 ? { header: true } : {}),
+    ...(header === undefined ? {} : { header }),
     ...(columns.length === 2 ? { source, target: middle } : {}),
     ...(columns.length === 3 ? { source, edgeType: middle, target: last } : {}),
+    ...(src === undefined ? {} : { source: src }),
+    ...(dst === undefined ? {} : { target: dst }),
+    ...(edgeType === undefined ? {} : { edgeType }),
   };
 }
 
@@ -117,30 +144,39 @@ function checked(path: string, numbers: Int32Array, columns: number, { dataset }
   return numbers;
 }
 
-/** Ids in the first column (or the one of --columns). */
-async function readNodeIds(path: string, command: PredictInput, names: NameTable): Promise<Int32Array> {
-  const { delimiter, header = false } = edgeColumns({ ...command, columns: [] });
-  const layout = await findLayout(path, {
-    ...{ source: 0, target: 0, ids: 'names', header },
-    ...(delimiter === undefined ? {} : { delimiter }),
-  });
-  const place = Number(listOf(command.columns)[0] ?? 0);
+/** Ids in the first column, or in that of --id-column. */
+async function readNodeIds(
+  path: string,
+  command: PredictInput,
+  names: NameTable,
+  onNote: OnNote,
+): Promise<Int32Array> {
+  const { delimiter, header } = edgeColumns({ ...command, columns: [] });
+  const given = command.idColumn ?? listOf(command.columns)[0];
+  const column = columnOf(given ?? '0');
+  const layout = await findTextLayout(path, { delimiter, header, wanted: [column], onNote });
+  if (layout === null) throw new FormatError(`${path}: expected at least one node, got none.`, { path });
+  const place = typeof column === 'number' ? column : (layout.header?.indexOf(column) ?? -1);
+  if (place < 0 || place >= layout.width)
+    throw new ValueError(
+      `predict: expected one of ${layout.header?.join(', ') ?? `${layout.width} columns`} for --id-column, got ${given}.`,
+    );
+  const type = names instanceof TypedNames ? typeOfColumn(layout.header?.[place], names.types) : null;
   const ids: number[] = [];
-  for await (const { first, lines } of readLines(path)) {
-    for (let i = 0; i < lines.length; i++) {
-      const line = first + i;
-      if (layout === null || line <= layout.skip || lines[i] === '') continue;
-      const name = splitLine(lines[i], layout.delimiter, layout.quoted)[place] ?? '';
-      const id = names.idOf(name);
-      if (id === undefined)
+  for await (const block of readRecords(layout)) {
+    for (let row = 0; row < block.rows; row++) {
+      const name = block.text(row, place);
+      const id = (type === null ? undefined : names.idOf(typedName(type, name))) ?? names.idOf(name);
+      if (id === undefined) {
+        const line = block.lines[row];
         throw new FormatError(`${path}:${line}: expected a node of the graph, got ${JSON.stringify(name)}.`, {
           path,
           line,
         });
+      }
       ids.push(id);
     }
   }
-  if (ids.length === 0) throw new FormatError(`${path}: expected at least one node, got none.`, { path });
   return Int32Array.from(ids);
 }
 

@@ -76,7 +76,7 @@ async function predictSet(
   folder: string,
   output: Output,
 ): Promise<void> {
-  const input = await readInput(run, command);
+  const input = await readInput(run, command, (note) => output.note(note));
   const { model } = run;
   const ofLinks = model instanceof LinkPredictionModel;
   if (ofLinks && command.saveLabels) output.warn('--save-labels: a link prediction model gives no labels.');
@@ -164,7 +164,10 @@ async function predictNewNodes(
     relations: dataset.hasRelations ? await dataset.relationNames() : null,
   };
   const edges = command.newEdges === undefined ? {} : { edges: command.newEdges };
-  const added = await readNewNodes({ ...edgeColumns(command), features, ...edges, width }, names);
+  const encoding = await dataset.nodeEncoding();
+  const onNote = (note: string): void => output.note(note);
+  const options = { ...edgeColumns(command), features, ...edges, width, encoding, onNote };
+  const added = await readNewNodes(options, names);
   const encoded = await encodeNewNodes(run, added);
   let path: string;
   if (model instanceof NodeClassificationModel) {

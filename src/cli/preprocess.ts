@@ -2,8 +2,9 @@
 import type { EdgeColumns, OnPrepareProgress, PreparedStats, PreprocessOptions } from '../data/index.js';
 import { Output } from '../train/run/output.js';
 import { ValueError } from '../util/errors.js';
+import { columnOf, type HeaderOptions, headerGiven } from './options.js';
 
-export interface PreprocessCommand {
+export interface PreprocessCommand extends HeaderOptions {
   readonly outputDirectory?: string;
   readonly dataset?: string;
   readonly edges?: readonly string[];
@@ -11,7 +12,6 @@ export interface PreprocessCommand {
   readonly setup?: string;
   readonly format?: string;
   readonly delim?: string;
-  readonly header?: boolean;
   readonly comment: string;
   readonly srcColumn?: string;
   readonly dstColumn?: string;
@@ -24,7 +24,12 @@ export interface PreprocessCommand {
   readonly numNodes?: number;
   readonly numRelations?: number;
   readonly sequentialTrainNodes: boolean;
+  readonly nodeTypes?: readonly string[];
   readonly nodes?: string;
+  readonly nodeTable?: string;
+  readonly idColumn?: string;
+  readonly labelColumn?: string;
+  readonly ignoreColumns?: readonly string[];
   readonly nodeFeatures?: string;
   readonly nodeLabels?: string;
   readonly trainNodes?: string;
@@ -78,7 +83,11 @@ async function prepareFiles(command: PreprocessCommand, output: Output): Promise
   process.once('SIGTERM', stop);
   try {
     const options = libraryOptions(command, command.outputDirectory);
-    return await preprocess(options, progressTo(output), { signal: controller.signal });
+    const onNote = (note: string): void => {
+      output.note(note);
+      output.event('note', { note });
+    };
+    return await preprocess(options, progressTo(output), { signal: controller.signal, onNote });
   } finally {
     process.removeListener('SIGINT', stop);
     process.removeListener('SIGTERM', stop);
@@ -94,7 +103,7 @@ function libraryOptions(command: PreprocessCommand, outputDir: string): Preproce
     setup: command.setup,
     format: command.format as EdgeColumns['format'],
     delimiter: command.delim?.replaceAll('\\t', '\t'),
-    header: command.header,
+    header: headerGiven('preprocess', command),
     comment: command.comment,
     source: column(command.srcColumn),
     target: column(command.dstColumn),
@@ -107,7 +116,12 @@ function libraryOptions(command: PreprocessCommand, outputDir: string): Preproce
     numNodes: command.numNodes,
     numRelations: command.numRelations,
     sequentialTrainNodes: command.sequentialTrainNodes,
+    nodeTypes: command.nodeTypes,
     nodes: command.nodes,
+    nodeTable: command.nodeTable,
+    idColumn: column(command.idColumn),
+    labelColumn: column(command.labelColumn),
+    ignoreColumns: command.ignoreColumns?.map(columnOf),
     nodeFeatures: command.nodeFeatures,
     nodeLabels: command.nodeLabels,
     trainNodes: command.trainNodes,
@@ -125,7 +139,7 @@ function libraryOptions(command: PreprocessCommand, outputDir: string): Preproce
 }
 
 function column(text: string | undefined): string | number | undefined {
-  return text !== undefined && /^\d+$/.test(text) ? Number(text) : text;
+  return text === undefined ? undefined : columnOf(text);
 }
 
 const stageNames = {

@@ -50,7 +50,7 @@ export async function queryCommand(path: string, command: QueryCommand): Promise
   try {
     const names = await run.dataset.nodeNames();
     const raw = command[kind] as string;
-    const node = idOf(names, `--${kind}`, raw, 'an entity');
+    const node = idOf(names, `--${kind}`, raw, 'an entity', sides[kind]);
     const answers =
       kind === 'neighbors'
         ? await nearestNodes(run, node, { count: command.top, skip: (id) => id === node })
@@ -102,8 +102,11 @@ async function relationOf({ dataset }: OpenedRun, raw: string | undefined): Prom
   );
 }
 
-function idOf(names: NameTable, option: string, raw: string, what: string): number {
-  const id = names.idOf(raw);
+/** Where sources and destinations have ids of their own, the option says whose id it is. */
+const sides = { head: 'src', tail: 'dst', neighbors: undefined } as const;
+
+function idOf(names: NameTable, option: string, raw: string, what: string, side?: 'src' | 'dst'): number {
+  const id = names.idOf(raw, side);
   if (id !== undefined) return id;
   const near = nearestWords(raw, everyName(names));
   const advice =

@@ -4,12 +4,13 @@
  * are called as in the stream's file.
  */
 import { mkdirSync } from 'node:fs';
-import { findLayout, splitLine } from '../data/formats/edge-list-layout.js';
-import { readLines } from '../data/formats/text-lines.js';
+import { readRecords } from '../data/formats/delimited.js';
+import { findTextLayout } from '../data/formats/text-layout.js';
 import type { EventNodes, EventSide } from '../data/index.js';
 import { Output, onlineScorer, openTemporalRun } from '../train/index.js';
 import { FormatError, ValueError } from '../util/errors.js';
 import { CsvFile } from './csv-file.js';
+import { columnOf } from './options.js';
 import type { PredictCommand } from './predict.js';
 import { edgeColumns, listOf } from './predict-input.js';
 
@@ -33,7 +34,7 @@ export async function predictTemporal(path: string, command: PredictCommand): Pr
   const run = await openTemporalRun(path, { command: 'predict', overrides: command.set });
   const scorer = onlineScorer(run, 'predict');
   const { nodes } = run.stream.data;
-  const { src, dst, times } = await readPairs(inputFile, command, nodes);
+  const { src, dst, times } = await readPairs(inputFile, command, nodes, (note) => output.note(note));
   const folder = command.outputDir ?? run.checkpoint;
   mkdirSync(folder, { recursive: true });
   const timed = times.length > 0;
@@ -56,35 +57,49 @@ export async function predictTemporal(path: string, command: PredictCommand): Pr
   output.event('done', { items: src.length, files: [file] });
 }
 
-async function readPairs(path: string, command: PredictCommand, nodes: EventNodes): Promise<Pairs> {
-  const { delimiter, header = false } = edgeColumns({ ...command, columns: [] });
-  const layout = await findLayout(path, {
-    ...{ source: 0, target: 1, ids: 'names', header },
-    ...(delimiter === undefined ? {} : { delimiter }),
-  });
-  const places = listOf(command.columns).map(Number);
-  if (!(places.length === 0 || places.length === 2 || places.length === 3) || !places.every(Number.isInteger))
+export async function readPairs(
+  path: string,
+  command: PredictCommand,
+  nodes: EventNodes,
+  onNote: (note: string) => void,
+): Promise<Pairs> {
+  const { delimiter, header } = edgeColumns({ ...command, columns: [] });
+  const columns = pairColumns(command);
+  const layout = await findTextLayout(path, { delimiter, header, wanted: columns, onNote });
+  if (layout === null)
+    throw new FormatError(`${path}: expected at least one pair of nodes, got none.`, { path });
+  const [from, to, when] = columns.map((column, role) => {
+    const place = typeof column === 'number' ? column : (layout.header?.indexOf(column) ?? -1);
+    // A file need not have times.
+    if (place >= 0 && (place < layout.width || role === 2)) return place;
+    const option = ['--src-column', '--dst-column', '--time-column'][role];
     throw new ValueError(
-      `predict: expected the places of source, destination and time from 0 for --columns, got ${listOf(command.columns).join(' ')}.`,
+      `predict: expected one of ${layout.header?.join(', ') ?? `${layout.width} columns`} for ${option}, got ${column}.`,
     );
-  const [from, to, when] = places.length === 0 ? [0, 1, 2] : places;
+  });
   const pairs: Pairs = { src: [], dst: [], times: [] };
-  for await (const { first, lines } of readLines(path)) {
-    for (let i = 0; i < lines.length; i++) {
-      const line = first + i;
-      if (layout === null || line <= layout.skip || lines[i] === '') continue;
-      const fields = splitLine(lines[i], layout.delimiter, layout.quoted);
-      pairs.src.push(nodeAt({ path, line, nodes, side: 'src' }, fields[from] ?? ''));
-      pairs.dst.push(nodeAt({ path, line, nodes, side: 'dst' }, fields[to] ?? ''));
-      if (when !== undefined && fields[when] !== undefined)
-        pairs.times.push(timeAt(path, line, fields[when]));
-      if (pairs.times.length > 0 && pairs.times.length !== pairs.src.length)
-        throw new FormatError(`${path}:${line}: expected a time in every line or in none.`, { path, line });
+  for await (const block of readRecords(layout)) {
+    for (let row = 0; row < block.rows; row++) {
+      const line = block.lines[row];
+      pairs.src.push(nodeAt({ path, line, nodes, side: 'src' }, block.text(row, from)));
+      pairs.dst.push(nodeAt({ path, line, nodes, side: 'dst' }, block.text(row, to)));
+      if (when !== undefined && when < layout.width)
+        pairs.times.push(timeAt(path, line, block.text(row, when)));
     }
   }
-  if (pairs.src.length === 0)
-    throw new FormatError(`${path}: expected at least one pair of nodes, got none.`, { path });
   return pairs;
+}
+
+/** Source, destination and, where there may be one, time. */
+function pairColumns(command: PredictCommand): (string | number)[] {
+  const listed = listOf(command.columns).map(columnOf);
+  if (![0, 2, 3].includes(listed.length))
+    throw new ValueError(
+      `predict: expected source, destination and time for --columns, got ${listed.join(' ')}.`,
+    );
+  const given = [command.srcColumn, command.dstColumn, command.timeColumn];
+  const usual = listed.length === 0 ? [0, 1, 2] : listed;
+  return usual.map((column, role) => (given[role] === undefined ? column : columnOf(given[role])));
 }
 
 interface NodePlace {

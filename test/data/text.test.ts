@@ -1,4 +1,4 @@
-/** Text files: edge lists through DuckDB, N-Triples, tables of facts, labelled entities. */
+/** Text files: edge lists, N-Triples, tables of facts, labelled entities. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -80,7 +80,7 @@ describe('edge lists', () => {
     ['a word as id', '0,1\n2,x\n', {}, /:2: expected a whole number .* for the target id, got "x"\./],
     ['a fraction as id', '0,1\n1.5,2\n', {}, /:2: expected a whole number .* source id, got "1\.5"\./],
     ['a negative id', '0,1\n-1,2\n', {}, /:2: expected a whole number .* source id, got "-1"\./],
-    ['a header that was not announced', 'a,b\n0,1\n', {}, /:1: .*header: true for a header/],
+    ['a header that is none', 'a,b\n0,1\n', { header: false }, /:1: .*header: true for a header/],
     ['an id out of range', '0,1\n\n2,5\n', { numNodes: 5 }, /:3: expected a number from 0 to 4 .*"5"/],
     ['an id below the base', '1,2\n0,1\n', { idBase: 1 }, /:2: expected a number from 1 to .*"0"/],
     ['an empty name', 'a,b\n,c\n', { ids: 'names' }, /:2: expected a name for the source id, got ""/],

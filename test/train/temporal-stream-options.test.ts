@@ -37,6 +37,19 @@ describe('dataset', () => {
     expect([...once.graph.nodeFeatures!.dataSync()]).toEqual([...again.graph.nodeFeatures!.dataSync()]);
   });
 
+  test('header and node_types override what the first line says', async () => {
+    const path = join(folder, 'own.csv');
+    writeFileSync(path, 'user,item,time\n1,1,1\n2,1,2\n3,2,3\n');
+    const nodes = async (dataset: object) =>
+      (await open({ path, new_node_share: 0, ...dataset })).graph.numNodes;
+    expect(await nodes({})).toBe(5);
+    expect(await nodes({ node_types: ['node'] })).toBe(3);
+    expect(await nodes({ header: true })).toBe(5);
+    await expect(nodes({ header: false, format: 'csv' })).rejects.toThrow(
+      'own.csv:1: expected a number or a date',
+    );
+  });
+
   test('the split of a TGL folder is the split of the run', async () => {
     const tgl = join(folder, 'tgl');
     mkdirSync(tgl);

@@ -1,6 +1,6 @@
 /** `skein predict`: see ../predict.ts. Marius's options under its names, and ours. */
-import type { Command } from 'commander';
-import { jsonOption, overrideOption, positiveInteger, wholeNumber } from '../options.js';
+import { type Command, Option } from 'commander';
+import { headerOption, jsonOption, overrideOption, positiveInteger } from '../options.js';
 import type { PredictCommand } from '../predict.js';
 
 export function register(program: Command): void {
@@ -36,21 +36,26 @@ export function register(program: Command): void {
       '--input-file <file>',
       'edges (or nodes) to predict instead of the test set, by raw ids; for a temporal run source, destination, time',
     )
-    .option('--input-format <name>', 'binary, csv, tsv, delimited, parquet or json; by default from the file')
+    .option('--format <name>', 'binary, csv, tsv, delimited, parquet or json; by default from the file')
+    .addOption(new Option('--input-format <name>', "Marius's name of --format").hideHelp())
     .option(
       '--preprocess-input [flag]',
       'false: ids are numbers of the prepared graph already, as in binary files',
     )
-    .option('--columns <column...>', 'source, relation and destination by name or place from 0')
-    .option('--header-length <n>', 'lines of titles, 0 or 1', wholeNumber, 0)
-    .option('--delim <text>', 'between columns; by default what the first line shows')
+    .option('--src-column <column>', 'source, by name or place from 0; by default as in preprocess')
+    .option('--dst-column <column>', 'destination')
+    .option('--edge-type-column <column>', 'relation')
+    .option('--time-column <column>', 'time, for a temporal run')
+    .option('--id-column <column>', 'the id in a file of nodes; by default the first column')
+    .addOption(new Option('--columns <column...>', 'source, relation, destination').hideHelp())
+    .option('-d, --delim <text>', 'between columns; by default what the first lines show')
     .option('--dtype <name>', 'of a binary file: int32 or int64', 'int32')
     .option(
       '--new-nodes <file>',
-      'features of nodes that the graph does not have: text with the id first, or .npy',
+      'nodes that the graph does not have: a table as that of preprocess --node-table, or their features (text with the id first, .npy)',
     )
     .option('--new-edges <file>', 'edges of the new nodes, by raw ids; nodes of an .npy are new0, new1, …');
-  overrideOption(jsonOption(command)).action(async (path: string, options: PredictCommand) =>
+  overrideOption(jsonOption(headerOption(command))).action(async (path: string, options: PredictCommand) =>
     (await import('../predict.js')).predictCommand(path, options),
   );
 }

@@ -1,45 +1,68 @@
 /**
- * DuckDB, loaded when the first file needs it: it parses and remaps text tables out of core and in parallel.
+ * DuckDB, loaded when an input needs it: Parquet, JSON, SQL. It is an optional package; text is read without it.
  *
- * Unless a path is given the database lives in memory; it reads local files only and installs no extension.
+ * The database lives in memory; it reads local files only and installs no extension.
  */
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { DuckDBConnection } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { StateError } from '../../util/errors.js';
 
-/** Runs `work` with a connection to a fresh database and closes it. `settings` are DuckDB's own. */
+/** Runs `work` with a connection to a fresh database and closes it. */
 export async function withDuckDb<T>(
+  where: string,
   work: (connection: DuckDBConnection) => Promise<T>,
-  path = ':memory:',
-  settings: Readonly<Record<string, string>> = {},
 ): Promise<T> {
-  const { DuckDBInstance } = await load();
-  const database = await DuckDBInstance.create(path, {
-    autoinstall_known_extensions: 'false',
-    autoload_known_extensions: 'false',
-    temp_directory: join(tmpdir(), `skein-duckdb-${process.pid}`),
-    ...settings,
-  });
+  const database = lazyDuckDb(where);
   try {
-    const connection = await database.connect();
-    try {
-      return await work(connection);
-    } finally {
-      connection.closeSync();
-    }
+    return await work(await database.connect());
   } finally {
-    database.closeSync();
+    await database.close();
   }
 }
 
-async function load(): Promise<typeof import('@duckdb/node-api')> {
+export interface LazyDuckDb {
+  /** The one connection; the first call loads the package and runs `setup`. */
+  connect(): Promise<DuckDBConnection>;
+  close(): Promise<void>;
+}
+
+/** A fresh database in memory that is opened when it is first asked for. `settings` are DuckDB's own. */
+export function lazyDuckDb(
+  where: string,
+  settings: Readonly<Record<string, string>> = {},
+  setup?: string,
+): LazyDuckDb {
+  let opened: { database: DuckDBInstance; connection: DuckDBConnection } | null = null;
+  return {
+    connect: async () => {
+      if (opened !== null) return opened.connection;
+      const { DuckDBInstance: Instance } = await load(where);
+      const database = await Instance.create(':memory:', {
+        autoinstall_known_extensions: 'false',
+        autoload_known_extensions: 'false',
+        temp_directory: join(tmpdir(), `skein-duckdb-${process.pid}`),
+        ...settings,
+      });
+      opened = { database, connection: await database.connect() };
+      if (setup !== undefined) await opened.connection.run(setup);
+      return opened.connection;
+    },
+    close: async () => {
+      opened?.connection.closeSync();
+      opened?.database.closeSync();
+      opened = null;
+    },
+  };
+}
+
+async function load(where: string): Promise<typeof import('@duckdb/node-api')> {
   try {
     return await import('@duckdb/node-api');
   } catch (error) {
     throw new StateError(
-      `edge list: expected the package @duckdb/node-api, got ${(error as Error).message.split('\n')[0]}. Run "npm install @duckdb/node-api"; it has binaries for Linux, macOS and Windows on x64 and arm64.`,
-      {},
+      `${where}: expected the package @duckdb/node-api, which reads and writes Parquet, JSON and SQL, got ${(error as Error).message.split('\n')[0]}. Run "npm install @duckdb/node-api"; plain text (CSV, TSV) needs no package.`,
+      { package: '@duckdb/node-api' },
       { cause: error },
     );
   }
@@ -85,34 +108,4 @@ export async function* queryChunks(connection: DuckDBConnection, sql: string): A
       strings: (c) => chunk.getColumnValues(c) as string[],
     };
   }
-}
-
-/** The columns of numbers that a query gives. */
-export async function queryNumbers(
-  connection: DuckDBConnection,
-  sql: string,
-  columns: readonly (Int32Array | Float64Array | Float32Array)[],
-): Promise<void> {
-  const result = await connection.stream(sql);
-  let row = 0;
-  for (;;) {
-    const chunk = await result.fetchChunk();
-    if (chunk === null || chunk.rowCount === 0) return;
-    columns.forEach((column, c) => {
-      column.set(chunk.getColumnValues(c) as number[], row);
-    });
-    row += chunk.rowCount;
-  }
-}
-
-/** The one row of whole numbers that a query gives. */
-export async function queryRow(connection: DuckDBConnection, sql: string): Promise<number[]> {
-  const result = await connection.runAndReadAll(sql);
-  return result.getRows()[0].map(Number);
-}
-
-/** The strings of the one column that a query gives. */
-export async function queryStrings(connection: DuckDBConnection, sql: string): Promise<string[]> {
-  const result = await connection.runAndReadAll(sql);
-  return result.getColumns()[0].map(String);
 }

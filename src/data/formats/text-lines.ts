@@ -34,36 +34,6 @@ export async function* readChunks(path: string): AsyncGenerator<Uint8Array> {
   }
 }
 
-/**
- * Refuses a .gz that is damaged or cut off, by reading all of it. For readers that do not look at the checksum at the
- * end of the file themselves.
- */
-export async function checkGzip(path: string): Promise<void> {
-  for await (const _ of readChunks(path));
-}
-
-/** Refuses a file among whose first lines some end in \r\n and others in \n, with the first line that differs. */
-export async function checkLineEnds(path: string, lines = Infinity): Promise<void> {
-  let line = 1;
-  let last = 0;
-  let withReturn: boolean | null = null;
-  for await (const chunk of readChunks(path)) {
-    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, end + 1)) {
-      const here = (end === 0 ? last : chunk[end - 1]) === 13;
-      if (here !== (withReturn ?? here)) {
-        const got = here ? '\\r\\n after lines that end in \\n' : '\\n after lines that end in \\r\\n';
-        throw new FormatError(`${path}:${line}: expected the same end for all lines, got ${got}.`, {
-          path,
-          line,
-        });
-      }
-      withReturn = here;
-      if (line++ >= lines) return;
-    }
-    last = chunk[chunk.length - 1];
-  }
-}
-
 /** Characters that a line may have: more is no text but a bomb, and strings end at half a billion. */
 const longestLine = 2 ** 26;
 

@@ -75,6 +75,13 @@ export class FileWriter {
     this.#filled += bytes.length;
   }
 
+  /** One little-endian whole number. */
+  writeInt32(value: number): void {
+    if (this.#filled + 4 > this.#buffer.length) this.#flush();
+    this.#filled = this.#buffer.writeInt32LE(value, this.#filled);
+    this.bytes += 4;
+  }
+
   writeText(text: string): void {
     this.write(Buffer.from(text));
   }

@@ -7,6 +7,7 @@
  */
 import { parse, stringify } from 'yaml';
 import { FormatError } from '../../util/errors.js';
+import type { NodeTypes } from '../formats/node-types.js';
 
 /** What a prepared directory holds, under Marius's names. */
 export interface PreparedStats {
@@ -45,11 +46,16 @@ export interface PreparedDetails {
   readonly partitioned_eval: boolean;
   /** Whether ids of the input were replaced, so that there are mapping files. */
   readonly remapped: boolean;
+  /** Types of sources and of destinations, where they have ids of their own; nodes/types.bin has that of each node. */
+  readonly node_types?: NodeTypes;
   /** By path in the directory, with forward slashes. */
   readonly files: Readonly<Record<string, FileRecord>>;
 }
 
 export const formatVersion = 1;
+
+/** One byte per node: the place of its type in `node_types`. */
+export const nodeTypesFile = 'nodes/types.bin';
 
 const counts = [
   ...['num_edges', 'num_nodes', 'num_relations', 'num_train', 'num_valid', 'num_test'],
@@ -117,6 +123,9 @@ function parseDetails(value: unknown, fail: Fail): PreparedDetails {
   if (typeof partitioned_eval !== 'boolean')
     fail('true or false', 'skein.partitioned_eval', partitioned_eval);
   if (typeof remapped !== 'boolean') fail('true or false', 'skein.remapped', remapped);
+  const types = value['node_types'];
+  if (types !== undefined && !(Array.isArray(types) && types.length === 2 && types.every(isText)))
+    fail('two names', 'skein.node_types', types);
   if (!isRecord(files)) return fail('the files', 'skein.files', files);
   for (const [name, record] of Object.entries(files)) {
     const sound =
@@ -128,6 +137,10 @@ function parseDetails(value: unknown, fail: Fail): PreparedDetails {
       fail('a path in the directory', 'skein.files', name);
   }
   return value as unknown as PreparedDetails;
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -1,157 +1,98 @@
 /**
- * Edges of files and queries as a DuckDB table `edge`: s, d (text), k (text) where there are types, w (double) where there
- * are weights, in the order of the input, the parts one after another.
- *
- * Checks every row; what is wrong is reported with file and line (delimited files) or row (tables).
+ * Edges of files and queries, streamed to an `EdgeSpool`: text through our own reader, Parquet, JSON and SQL through DuckDB. The
+ * parts follow one another, rows in the order of the input. Every row is checked; what is wrong is reported with file and
+ * line (text) or row (tables).
  */
 import { existsSync } from 'node:fs';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { expected, FormatError, SkeinError, StorageError, ValueError } from '../../util/errors.js';
-import { queryRow, sqlName, sqlPath } from '../formats/duckdb.js';
-import { selectSql, validSql } from '../formats/edge-list.js';
-import {
-  type Column,
-  explainEdgeList,
-  f32Limit,
-  findLayout,
-  type Layout,
-} from '../formats/edge-list-layout.js';
-import { checkGzip, checkLineEnds } from '../formats/text-lines.js';
-import type { OnPrepareProgress } from './graph-source.js';
+import { FormatError, StorageError, ValueError } from '../../util/errors.js';
+import { readRecords } from '../formats/delimited.js';
+import { queryChunks, sqlName, sqlPath } from '../formats/duckdb.js';
+import { findTextLayout, type TextLayout } from '../formats/text-layout.js';
+import { leftOutNote, type Places, resolvePlaces } from './edge-columns.js';
+import type { EdgeSpool } from './edge-spool.js';
+import type { OnNote, OnPrepareProgress } from './graph-source.js';
 import { type EdgeColumns, listOf, type PreprocessOptions } from './preprocess-options.js';
 
-export interface EdgeTable {
-  /** Rows of each part. */
-  readonly parts: readonly number[];
-  readonly hasTypes: boolean;
-  readonly hasWeights: boolean;
-}
-
-/** Where the four columns are. */
-export interface Places {
-  readonly source: number;
-  readonly target: number;
-  readonly type: number | null;
-  readonly weight: number | null;
-}
-
 /** One input, ready to be read. */
-interface Input {
+export interface EdgeInput {
   readonly name: string;
-  readonly sql: string;
-  readonly layout: Layout;
-  /** Whether `name` is a delimited file, whose lines can be looked at again. */
-  readonly lines: boolean;
+  readonly header: readonly string[] | null;
+  readonly places: Places;
+  /** Sends all edges; returns how many. */
+  read(spool: EdgeSpool): Promise<number>;
 }
 
-/** Makes the table `edge`. */
-export async function loadEdges(
-  connection: DuckDBConnection,
+/** Opens DuckDB when it is needed. */
+export type Connect = () => Promise<DuckDBConnection>;
+
+/** The files or queries of the options; columns are known then. */
+export async function edgeInputs(
   options: PreprocessOptions,
+  connect: Connect,
+  note: OnNote,
+): Promise<EdgeInput[]> {
+  const inputs: EdgeInput[] = [];
+  for (const [i, query] of listOf(options.query).entries())
+    inputs.push(await queryInput(await connect(), query, i, options));
+  for (const path of listOf(options.edges)) inputs.push(await fileInput(path, options, connect, note));
+  for (const { name, header, places } of inputs) {
+    const left = leftOutNote(name, header, places);
+    if (left !== null) note(left);
+  }
+  const [first] = inputs;
+  const other = inputs.find(({ places }) => (places.type === null) !== (first.places.type === null));
+  if (other !== undefined)
+    throw new FormatError(
+      `${other.name}: expected ${first.places.type === null ? 'no column' : 'a column'} of edge types, as in ${first.name}, got ${other.places.type === null ? 'none' : 'one'}.`,
+      { path: other.name },
+    );
+  return inputs;
+}
+
+/** Sends the edges of all inputs; returns the size of each part. */
+export async function readInputs(
+  inputs: readonly EdgeInput[],
+  spool: EdgeSpool,
   progress: OnPrepareProgress,
-): Promise<EdgeTable> {
+): Promise<number[]> {
   const parts: number[] = [];
-  const queries = listOf(options.query);
-  const names = queries.length > 0 ? queries : listOf(options.edges);
   let before = 0;
-  let first: Input | null = null;
-  for (const [i, name] of names.entries()) {
-    const input =
-      queries.length > 0
-        ? await queryInput(connection, name, i, options)
-        : await fileInput(connection, name, options);
-    first ??= input;
-    const rows = await readInput(connection, input, before);
+  for (const input of inputs) {
+    const rows = await input.read(spool);
+    if (rows === 0) throw noEdges(input.name);
     parts.push(rows);
     before += rows;
     progress({ stage: 'read', done: before, total: 0 });
   }
-  const layout = (first as Input).layout;
-  return { parts, hasTypes: layout.type !== null, hasWeights: layout.weight !== null };
-}
-
-async function readInput(connection: DuckDBConnection, input: Input, before: number): Promise<number> {
-  try {
-    const exists = before > 0;
-    await connection.run(exists ? `INSERT INTO edge ${input.sql}` : `CREATE TABLE edge AS ${input.sql}`);
-  } catch (error) {
-    return refuseInput(input, error);
-  }
-  const [rows, wrong] = await queryRow(
-    connection,
-    `SELECT count(*), count(*) FILTER (WHERE NOT coalesce(${validSql(input.layout)}, false)) FROM edge WHERE rowid >= ${before}`,
-  );
-  if (rows === 0) throw noEdges(input.name);
-  if (wrong > 0) {
-    if (input.lines) return refuseInput(input, new Error(`${wrong} lines that are not edges`));
-    await explainRow(connection, input, before);
-  }
-  return rows;
-}
-
-/** The slow second look at a file that was refused. */
-async function refuseInput({ name, layout, lines }: Input, error: unknown): Promise<never> {
-  if (error instanceof SkeinError) throw error;
-  if (lines) {
-    await explainEdgeList(layout);
-    await checkLineEnds(name);
-  }
-  const reason = (error as Error).message.split('\n').slice(0, 3).join(' ');
-  throw new FormatError(`${name}: expected edges, got ${reason}`, { path: name }, { cause: error });
-}
-
-/** Throws the error of the first row of a table that is no edge. */
-async function explainRow(
-  connection: DuckDBConnection,
-  { name, layout }: Input,
-  before: number,
-): Promise<never> {
-  const result = await connection.runAndReadAll(
-    `SELECT * FROM (SELECT row_number() OVER (ORDER BY rowid) AS row, * FROM edge WHERE rowid >= ${before}) WHERE NOT coalesce(${validSql(layout)}, false) ORDER BY row LIMIT 1`,
-  );
-  const found = result.getRowObjects()[0];
-  const row = Number(found['row']);
-  const say = (what: string, column: string, value: unknown): never => {
-    throw new FormatError(
-      `${name}: expected ${what} for the ${column} in row ${row}, got ${value === null ? 'null' : JSON.stringify(value)}.`,
-      { path: name, row },
-    );
-  };
-  const id = layout.names ? 'an id' : `a whole number from 0 to ${(layout.numNodes ?? 2 ** 31 - 1) - 1}`;
-  const wrongId = (value: unknown): boolean =>
-    value === null || value === '' || (!layout.names && !/^\d{1,10}$/.test(String(value)));
-  if (wrongId(found['s'])) say(id, 'source', found['s']);
-  if (wrongId(found['d'])) say(id, 'destination', found['d']);
-  const { k = '0', w = 0 } = found as { k?: unknown; w?: unknown };
-  if (k === null || k === '' || (layout.integerTypes && !/^\d{1,9}$/.test(String(k))))
-    say(layout.integerTypes ? 'a whole number' : 'a word', 'type', k);
-  if (typeof w !== 'number' || !(Math.abs(w) < f32Limit)) say('a finite number', 'weight', String(w));
-  return say(id, 'source or destination', [found['s'], found['d']]);
+  return parts;
 }
 
 function noEdges(name: string): FormatError {
   return new FormatError(
     `${name}: expected at least one edge, got none. Look at the file, its delimiter and header.`,
-    {
-      path: name,
-    },
+    { path: name },
   );
 }
 
 async function fileInput(
-  connection: DuckDBConnection,
   path: string,
   options: PreprocessOptions,
-): Promise<Input> {
+  connect: Connect,
+  note: OnNote,
+): Promise<EdgeInput> {
   if (!existsSync(path))
     throw new StorageError(`preprocess: expected to read ${path}, got ENOENT. Look at the spelling.`, {
       path,
     });
   const format = options.format ?? formatOf(path);
-  if (format === 'delimited') return delimitedInput(path, options);
-  const relation =
-    format === 'parquet' ? `read_parquet(${sqlPath(path)})` : `read_json_auto(${sqlPath(path)})`;
-  return tableInput(connection, path, relation, options);
+  if (format === 'delimited') {
+    const found = await edgeLayout(path, options, note);
+    if (found === null) throw noEdges(path);
+    const { layout, places } = found;
+    return { name: path, header: layout.header, places, read: (spool) => readText(layout, places, spool) };
+  }
+  return tableInput(await connect(), path, tableRelation(path, format), options);
 }
 
 /** The format of a file by its ending. */
@@ -161,12 +102,54 @@ export function formatOf(path: string): 'delimited' | 'parquet' | 'json' {
   return /\.(json|jsonl|ndjson)$/i.test(name) ? 'json' : 'delimited';
 }
 
+/** A file as a table in SQL. */
+export function tableRelation(path: string, format: 'parquet' | 'json'): string {
+  return `${format === 'parquet' ? 'read_parquet' : 'read_json_auto'}(${sqlPath(path)})`;
+}
+
+/** Layout and columns of a text file of edges; null when it has none. */
+export async function edgeLayout(
+  path: string,
+  options: EdgeColumns,
+  onNote?: OnNote,
+): Promise<{ layout: TextLayout; places: Places } | null> {
+  const { delimiter, comment, header } = options;
+  const wanted = [options.source, options.target, options.edgeType, options.edgeWeight];
+  const layout = await findTextLayout(path, { header, delimiter, comment, wanted, onNote });
+  if (layout === null) return null;
+  return { layout, places: resolvePlaces(path, layout.header, layout.width, options) };
+}
+
+async function readText(layout: TextLayout, places: Places, spool: EdgeSpool): Promise<number> {
+  const { source, target, type, weight } = places;
+  let rows = 0;
+  for await (const block of readRecords(layout)) {
+    const { buffer, bounds, width, lines } = block;
+    for (let row = 0; row < block.rows; row++) {
+      const at = 2 * row * width;
+      const [s, d] = [at + 2 * source, at + 2 * target];
+      const problem = spool.add(buffer, bounds[s], bounds[s + 1], bounds[d], bounds[d + 1]);
+      const typed = type === null ? null : at + 2 * type;
+      const worse =
+        problem ?? (typed === null ? null : spool.addType(buffer, bounds[typed], bounds[typed + 1]));
+      const weighed = weight === null ? null : at + 2 * weight;
+      const worst =
+        worse ?? (weighed === null ? null : spool.addWeight(buffer, bounds[weighed], bounds[weighed + 1]));
+      if (worst === null) continue;
+      const line = lines[row];
+      throw new FormatError(`${layout.path}:${line}: ${worst}.`, { path: layout.path, line });
+    }
+    rows += block.rows;
+  }
+  return rows;
+}
+
 async function queryInput(
   connection: DuckDBConnection,
   query: string,
   index: number,
   options: PreprocessOptions,
-): Promise<Input> {
+): Promise<EdgeInput> {
   const table = `given${index}`;
   const name = `query ${index + 1}`;
   try {
@@ -188,7 +171,7 @@ async function tableInput(
   name: string,
   relation: string,
   options: PreprocessOptions,
-): Promise<Input> {
+): Promise<EdgeInput> {
   let header: string[];
   try {
     const described = await connection.runAndReadAll(`DESCRIBE SELECT * FROM ${relation}`);
@@ -198,88 +181,44 @@ async function tableInput(
     throw new FormatError(`${name}: expected a table, got ${reason}`, { path: name }, { cause: error });
   }
   const places = resolvePlaces(name, header, header.length, options);
-  const column = (place: number): string => sqlName(header[place]);
-  const selected = [
-    `CAST(${column(places.source)} AS VARCHAR) AS s, CAST(${column(places.target)} AS VARCHAR) AS d`,
-    ...(places.weight === null ? [] : [`try_cast(${column(places.weight)} AS DOUBLE) AS w`]),
-    ...(places.type === null ? [] : [`CAST(${column(places.type)} AS VARCHAR) AS k`]),
-  ];
   const order = relation.startsWith('given') ? ' ORDER BY rowid' : '';
-  const layout: Layout = {
-    ...{ path: name, delimiter: ',', comment: '', quoted: false, skip: 0, skipPlain: 0 },
-    ...{ width: header.length, header, ...places, time: null, idBase: 0 },
-    ...idRules(options),
-  };
-  return { name, sql: `SELECT ${selected.join(', ')} FROM ${relation}${order}`, layout, lines: false };
+  const wanted = [places.source, places.target, places.type, places.weight].filter((place) => place !== null);
+  const columns = wanted.map((place) => `${sqlName(header[place])}::VARCHAR`).join(', ');
+  const sql = `SELECT ${columns} FROM ${relation}${order}`;
+  return { name, header, places, read: (spool) => readTable(connection, sql, name, places, spool) };
 }
 
-async function delimitedInput(path: string, options: PreprocessOptions): Promise<Input> {
-  // DuckDB takes what it can of a file that is cut off.
-  if (path.endsWith('.gz')) await checkGzip(path);
-  const { delimiter, comment } = options;
-  const named = [options.source, options.target, options.edgeType, options.edgeWeight];
-  const found = await findLayout(path, {
-    ...{ source: 0, target: 0, ids: 'names' },
-    header: options.header ?? named.some((column) => typeof column === 'string'),
-    ...(delimiter === undefined ? {} : { delimiter }),
-    ...(comment === undefined ? {} : { comment }),
-  });
-  if (found === null) throw noEdges(path);
-  // DuckDB skips the wrong lines where the ends of those before the first edge differ.
-  await checkLineEnds(path, found.skip + 1);
-  const layout: Layout = {
-    ...found,
-    ...resolvePlaces(path, found.header, found.width, options),
-    ...idRules(options),
-  };
-  return { name: path, sql: selectSql(layout), layout, lines: true };
-}
-
-function idRules(options: PreprocessOptions): Pick<Layout, 'names' | 'numNodes' | 'integerTypes' | 'advice'> {
-  const integers = options.noRemapIds ?? false;
-  return {
-    names: !integers,
-    numNodes: options.numNodes ?? null,
-    integerTypes: integers,
-    advice: 'ids are kept as they are with noRemapIds',
-  };
-}
-
-/** Where the columns of the options are; those that are missing are named with those that are there. */
-export function resolvePlaces(
+/** Rows of a table as text, which is then read as the text of files is. */
+async function readTable(
+  connection: DuckDBConnection,
+  sql: string,
   name: string,
-  header: readonly string[] | null,
-  width: number,
-  options: EdgeColumns,
-): Places {
-  const have = header === null ? `${width} columns without a header` : `the columns ${header.join(', ')}`;
-  const place = (what: string, column: Column): number => {
-    const found = typeof column === 'number' ? column : (header?.indexOf(column) ?? -1);
-    if (found >= 0 && found < width) return found;
-    throw new ValueError(expected(name, `one of ${have}`, what, column), {
-      path: name,
-      columns: header ?? width,
-    });
-  };
-  const { source, target, edgeType, edgeWeight } = options;
-  const weight = edgeWeight === undefined ? null : place('edgeWeight', edgeWeight);
-  if (source === undefined && target === undefined && edgeType === undefined) {
-    const rest = Array.from({ length: width }, (_, i) => i).filter((i) => i !== weight);
-    if (rest.length === 2) return { source: rest[0], target: rest[1], type: null, weight };
-    if (rest.length === 3) return { source: rest[0], type: rest[1], target: rest[2], weight };
-    throw new ValueError(expected(name, 'source and target to be named', 'columns', have), { path: name });
-  }
-  if (source === undefined || target === undefined)
-    throw new ValueError(
-      expected(name, `one of ${have}`, source === undefined ? 'source' : 'target', undefined),
-      {
-        path: name,
-      },
+  { type, weight }: Places,
+  spool: EdgeSpool,
+): Promise<number> {
+  let rows = 0;
+  for await (const chunk of queryChunks(connection, sql)) {
+    const columns = Array.from({ length: 2 + (type === null ? 0 : 1) + (weight === null ? 0 : 1) }, (_, c) =>
+      chunk.strings(c),
     );
-  return {
-    source: place('source', source),
-    target: place('target', target),
-    type: edgeType === undefined ? null : place('edgeType', edgeType),
-    weight,
-  };
+    const [source, target] = columns;
+    for (let i = 0; i < chunk.rows; i++) {
+      const [s, d] = [Buffer.from(source[i] ?? ''), Buffer.from(target[i] ?? '')];
+      const ends = Buffer.concat([s, d]);
+      const text = (column: number): Buffer => Buffer.from(columns[column][i] ?? '');
+      const problem =
+        spool.add(ends, 0, s.length, s.length, ends.length) ??
+        (type === null ? null : spool.addType(text(2), 0, text(2).length)) ??
+        (weight === null
+          ? null
+          : spool.addWeight(text(columns.length - 1), 0, text(columns.length - 1).length));
+      if (problem !== null)
+        throw new FormatError(`${name}: ${problem} in row ${rows + i + 1}.`, {
+          path: name,
+          row: rows + i + 1,
+        });
+    }
+    rows += chunk.rows;
+  }
+  return rows;
 }

@@ -195,7 +195,7 @@ async function writeParquet(options: ExportOptions, path: string): Promise<void>
     const columns = Array.from({ length: width }, (_, i) => `'d${i}': 'FLOAT'`).join(', ');
     const list = Array.from({ length: width }, (_, i) => `d${i}`).join(', ');
     const settings = `delim = ',', quote = '"', escape = '"', header = false, auto_detect = false`;
-    await withDuckDb((connection) =>
+    await withDuckDb('export', (connection) =>
       connection.run(
         `COPY (SELECT coalesce(id, '') AS id, [${list}]::FLOAT[] AS embedding FROM read_csv(${sqlPath(text)}, columns = {'id': 'VARCHAR', ${columns}}, ${settings})) TO ${sqlText(path)} (FORMAT parquet)`,
       ),

@@ -1,7 +1,7 @@
 /** Explanations of nodes beside a prepared graph: `nodes/glosses.csv`, lines `raw,gloss`. WordNet has them. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { splitLine } from '../formats/edge-list-layout.js';
+import { splitLine } from '../formats/text-layout.js';
 import { readLines } from '../formats/text-lines.js';
 
 /** The glosses of the wanted names, by name; none when the directory has no such file. */

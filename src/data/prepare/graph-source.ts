@@ -1,7 +1,8 @@
 /**
  * What a graph is before it is prepared: edges in the order of the input with ids in order of first appearance, names,
- * and tables of nodes. Arrays in memory and DuckDB are two sources of it; write-prepared.ts takes either.
+ * and tables of nodes. Arrays in memory and files are two sources of it; write-prepared.ts takes either.
  */
+import type { NodeTypes } from '../formats/node-types.js';
 import type { NodeSplits } from '../node-data.js';
 
 /** Some consecutive edges; arrays may be longer than `count` and are used again for the next block. */
@@ -43,6 +44,8 @@ export interface GraphSource {
   nodeNames(): AsyncIterable<readonly string[]> | null;
   relationNames(): AsyncIterable<readonly string[]> | null;
   readonly nodes: NodeTables | null;
+  /** Types that the names start with, where sources and destinations have ids of their own. */
+  readonly nodeTypes?: NodeTypes;
   /** Other files of the directory, by path, in pieces: they are written as they are. */
   readonly sideFiles?: Readonly<Record<string, Iterable<string>>>;
 }
@@ -56,6 +59,9 @@ export interface PrepareProgress {
 }
 
 export type OnPrepareProgress = (progress: PrepareProgress) => void;
+
+/** Is told, in a line for people, what was decided about the input: headers, types of nodes, columns left out. */
+export type OnNote = (note: string) => void;
 
 /** One kind of part of edge arrays in memory. */
 export interface ArrayPart {

@@ -11,10 +11,11 @@ export {
 } from './export-table.js';
 export { flatRows, type NamedTable, openFlatTables } from './flat-tables.js';
 export { readGlosses } from './glosses.js';
-export type { OnPrepareProgress, PrepareProgress } from './graph-source.js';
+export type { OnNote, OnPrepareProgress, PrepareProgress } from './graph-source.js';
 export { mappingText } from './mapping-file.js';
-export { IdentityNames, MappedNames, type NameTable } from './name-table.js';
+export { IdentityNames, MappedNames, type NameTable, TypedNames } from './name-table.js';
 export { type NewNodes, type NewNodesOptions, readNewNodes } from './new-nodes.js';
+export type { EncodedColumn, NodeEncoding } from './node-encoding.js';
 export {
   catalogueName,
   type PrepareDatasetOptions,
@@ -25,6 +26,7 @@ export { type GraphPart, type PrepareGraphOptions, prepareGraph } from './prepar
 export { type EdgeFile, PreparedDataset, type PreparedSplit } from './prepared-dataset.js';
 export {
   type CancelSignal,
+  type PreprocessContext,
   type PreprocessOptions,
   type PreprocessResult,
   preprocess,

@@ -6,13 +6,17 @@
  */
 import { readWholeFile } from '../../storage/atomic-file.js';
 import { expected, FormatError, ValueError } from '../../util/errors.js';
+import { type NodeTypes, typedName } from '../formats/node-types.js';
 import { mappingRecords } from './mapping-file.js';
 
 /** Numbers 0 … size − 1 and their names. */
 export interface NameTable {
   readonly size: number;
-  /** The number of a name; undefined when it is none of these. */
-  idOf(raw: string): number | undefined;
+  /**
+   * The number of a name; undefined when it is none of these. Where sources and destinations have ids of their own, `side`
+   * says whose id it is, in place of the type before it.
+   */
+  idOf(raw: string, side?: 'src' | 'dst'): number | undefined;
   /** The name of a number. */
   nameOf(id: number): string;
 }
@@ -29,6 +33,33 @@ export class IdentityNames implements NameTable {
 
   nameOf(id: number): string {
     return String(checkId(id, this.size));
+  }
+}
+
+/**
+ * The names of a graph with two types of nodes: `user:7` and `item:7`. The id alone will do where its side is known, or
+ * where only one of the types has it.
+ */
+export class TypedNames implements NameTable {
+  readonly size: number;
+
+  constructor(
+    readonly base: NameTable,
+    readonly types: NodeTypes,
+  ) {
+    this.size = base.size;
+  }
+
+  idOf(raw: string, side?: 'src' | 'dst'): number | undefined {
+    const whole = this.base.idOf(raw);
+    if (whole !== undefined) return whole;
+    const [source, target] = this.types.map((type) => this.base.idOf(typedName(type, raw)));
+    if (side !== undefined) return side === 'src' ? source : target;
+    return source === undefined || target === undefined ? (source ?? target) : undefined;
+  }
+
+  nameOf(id: number): string {
+    return this.base.nameOf(id);
   }
 }
 

@@ -4,10 +4,15 @@
  */
 import { existsSync } from 'node:fs';
 import { FormatError, StorageError } from '../../util/errors.js';
-import { findLayout, splitLine } from '../formats/edge-list-layout.js';
+import { readRecords } from '../formats/delimited.js';
+import { type NodeTypes, typedName, typeOfColumn } from '../formats/node-types.js';
 import { readNpy } from '../formats/npy.js';
-import { readLines } from '../formats/text-lines.js';
-import type { NameTable } from './name-table.js';
+import { parseNumber } from '../formats/parse-number.js';
+import { findTextLayout } from '../formats/text-layout.js';
+import type { OnNote } from './graph-source.js';
+import { type NameTable, TypedNames } from './name-table.js';
+import type { NodeEncoding } from './node-encoding.js';
+import { encodeRows, openNewTable } from './node-table.js';
 import type { EdgeColumns } from './preprocess-options.js';
 import { type RawEdgeNames, readRawEdges } from './raw-edges.js';
 
@@ -20,8 +25,15 @@ export interface NewNodes {
 }
 
 export interface NewNodesOptions extends EdgeColumns {
-  /** Text with the id in the first column, or .npy, whose row i is the node `new<i>`. */
+  /**
+   * Text with the id in the first column, or .npy, whose row i is the node `new<i>`. With `encoding`, text is a table with
+   * the columns of the one that was prepared.
+   */
   readonly features: string;
+  /** How the features of the graph were made (`PreparedDataset.nodeEncoding`). */
+  readonly encoding?: NodeEncoding | null;
+  /** Is told what was decided about headers, and of values that were not in the prepared table. */
+  readonly onNote?: OnNote;
   /** A file of edges; without one the nodes have none. */
   readonly edges?: string;
   /** Features of a node of the graph. */
@@ -29,18 +41,34 @@ export interface NewNodesOptions extends EdgeColumns {
 }
 
 export async function readNewNodes(options: NewNodesOptions, names: RawEdgeNames): Promise<NewNodes> {
-  const { features: path, edges, width, ...columns } = options;
+  const { features: path, edges, width, encoding = null, onNote, ...columns } = options;
   if (!existsSync(path))
     throw new StorageError(`readNewNodes: expected to read ${path}, got ENOENT. Look at the spelling.`, {
       path,
     });
-  const read = path.endsWith('.npy') ? await readMatrix(path, width) : await readText(path, width);
+  const context: Context = {
+    ...{ path, width, onNote, header: columns.header },
+    types: names.nodes instanceof TypedNames ? names.nodes.types : null,
+  };
+  const read = path.endsWith('.npy')
+    ? await readMatrix(path, width)
+    : encoding === null
+      ? await readText(context)
+      : await readTable(context, encoding);
   const extended = new ExtendedNames(names.nodes, read.names, path);
   const rows =
     edges === undefined
       ? new Int32Array(0)
-      : await readRawEdges(edges, columns, { nodes: extended, relations: names.relations });
+      : await readRawEdges(edges, columns, { nodes: extended, relations: names.relations }, onNote);
   return { ...read, edges: rows };
+}
+
+interface Context {
+  readonly path: string;
+  readonly width: number;
+  readonly header: boolean | undefined;
+  readonly types: NodeTypes | null;
+  readonly onNote: OnNote | undefined;
 }
 
 /** Names of a graph and of nodes after them. */
@@ -66,8 +94,12 @@ class ExtendedNames implements NameTable {
     }
   }
 
-  idOf(raw: string): number | undefined {
-    return this.#added.get(raw) ?? this.base.idOf(raw);
+  idOf(raw: string, side?: 'src' | 'dst'): number | undefined {
+    const added = this.#added.get(raw);
+    if (added !== undefined || !(this.base instanceof TypedNames)) return added ?? this.base.idOf(raw, side);
+    const [source, target] = this.base.types;
+    const typed = side === undefined ? undefined : typedName(side === 'src' ? source : target, raw);
+    return (typed === undefined ? undefined : this.#added.get(typed)) ?? this.base.idOf(raw, side);
   }
 
   nameOf(id: number): string {
@@ -88,28 +120,57 @@ async function readMatrix(path: string, width: number): Promise<Features> {
   return { names, features: Float32Array.from(data as ArrayLike<number>, Number) };
 }
 
-async function readText(path: string, width: number): Promise<Features> {
-  const layout = await findLayout(path, { source: 0, target: 0, ids: 'names', header: false });
+/** What the graph calls a node: with its type, where there are two. */
+function nodeName({ types, path }: Context, column: string | undefined, raw: string, line: number): string {
+  if (types === null || types.some((type) => raw.startsWith(typedName(type, '')))) return raw;
+  const type = typeOfColumn(column, types);
+  if (type !== null) return typedName(type, raw);
+  throw new FormatError(
+    `${path}:${line}: expected the type of the node before its id, such as ${typedName(types[0], raw)}, got ${JSON.stringify(raw)}. Name the column of ids ${types.join(' or ')}, or write the type before each id.`,
+    { path, line },
+  );
+}
+
+async function readText(context: Context): Promise<Features> {
+  const { path, width, header, onNote } = context;
+  const layout = await findTextLayout(path, { header, onNote });
+  if (layout === null) throw new FormatError(`${path}: expected at least one node, got none.`, { path });
   const names: string[] = [];
   const values: number[] = [];
-  for await (const { first, lines } of readLines(path)) {
-    for (let i = 0; i < lines.length; i++) {
-      const line = first + i;
-      if (layout === null || line <= layout.skip || lines[i] === '') continue;
-      const [name, ...cells] = splitLine(lines[i], layout.delimiter, layout.quoted);
-      const numbers = cells.map((cell) => (cell.trim() === '' ? Number.NaN : Number(cell)));
-      // A line of titles.
-      if (names.length === 0 && values.length === 0 && numbers.every(Number.isNaN) && cells.length > 0)
-        continue;
+  for await (const block of readRecords(layout)) {
+    for (let row = 0; row < block.rows; row++) {
+      const line = block.lines[row];
+      const numbers = Array.from({ length: layout.width - 1 }, (_, c) => {
+        const at = 2 * (row * layout.width + c + 1);
+        return parseNumber(block.buffer, block.bounds[at], block.bounds[at + 1]);
+      });
       if (numbers.length !== width || numbers.some((value) => !Number.isFinite(value)))
         throw new FormatError(
-          `${path}:${line}: expected an id and ${width} numbers, as the graph has, got ${cells.length === width ? JSON.stringify(lines[i]) : `${cells.length}`}.`,
+          `${path}:${line}: expected an id and ${width} numbers, as the graph has, got ${numbers.length === width ? JSON.stringify(block.fields(row).join(layout.delimiter)) : `${numbers.length}`}.`,
           { path, line },
         );
-      names.push(name);
+      names.push(nodeName(context, layout.header?.[0], block.text(row, 0), line));
       for (const value of numbers) values.push(value);
     }
   }
-  if (names.length === 0) throw new FormatError(`${path}: expected at least one node, got none.`, { path });
   return { names, features: Float32Array.from(values) };
+}
+
+async function readTable(context: Context, encoding: NodeEncoding): Promise<Features> {
+  const { path, header, onNote } = context;
+  const table = await openNewTable(path, encoding, { header, onNote });
+  const names: string[] = [];
+  const rows: Float32Array[] = [];
+  const values = new Float32Array(encoding.width);
+  for await (const { id, line } of encodeRows(table, values)) {
+    names.push(nodeName(context, encoding.id, id, line));
+    rows.push(values.slice());
+  }
+  for (const [column, unseen] of encoding.unseen)
+    onNote?.(
+      `${path}: values of ${column} that the prepared table did not have, so all their features are 0: ${[...unseen].join(', ')}`,
+    );
+  const features = new Float32Array(rows.length * encoding.width);
+  for (const [i, row] of rows.entries()) features.set(row, i * encoding.width);
+  return { names, features };
 }

@@ -11,9 +11,11 @@ import { join, resolve } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { readWholeFile } from '../../storage/atomic-file.js';
 import { FormatError, StorageError } from '../../util/errors.js';
+import type { NodeTypes } from '../formats/node-types.js';
 import { readBlocks } from './binary-file.js';
-import { type PreparedDetails, type PreparedStats, parseDatasetYaml } from './dataset-yaml.js';
-import { IdentityNames, MappedNames, type NameTable } from './name-table.js';
+import { nodeTypesFile, type PreparedDetails, type PreparedStats, parseDatasetYaml } from './dataset-yaml.js';
+import { IdentityNames, MappedNames, type NameTable, TypedNames } from './name-table.js';
+import { NodeEncoding } from './node-encoding.js';
 
 export type PreparedSplit = 'train' | 'validation' | 'test';
 
@@ -144,8 +146,34 @@ export class PreparedDataset {
   }
 
   /** Names of the nodes; the numbers themselves when ids were not replaced. */
-  nodeNames(): Promise<NameTable> {
-    return this.#names('nodes/node_mapping.txt', this.stats.num_nodes);
+  async nodeNames(): Promise<NameTable> {
+    const names = await this.#names('nodes/node_mapping.txt', this.stats.num_nodes);
+    return this.nodeTypes === null ? names : new TypedNames(names, this.nodeTypes);
+  }
+
+  /** Types of sources and of destinations, where these have ids of their own; null where they share them. */
+  get nodeTypes(): NodeTypes | null {
+    return this.details?.node_types ?? null;
+  }
+
+  /** The place of each node's type in `nodeTypes`; null when there is one type. */
+  async readNodeTypes(): Promise<Uint8Array | null> {
+    if (this.nodeTypes === null) return null;
+    await this.#checkBytes(nodeTypesFile, this.stats.num_nodes);
+    const types = await this.#read(nodeTypesFile);
+    const wrong = types.findIndex((type) => type > 1);
+    if (wrong >= 0) this.#fail(nodeTypesFile, 'types 0 and 1', types[wrong]);
+    return types;
+  }
+
+  /** How the features were made from a table of nodes; null when they were not. */
+  async nodeEncoding(): Promise<NodeEncoding | null> {
+    const name = 'nodes/encoding.json';
+    if (!existsSync(this.#path(name))) return null;
+    const encoding = NodeEncoding.parse(new TextDecoder().decode(await this.#read(name)), this.#path(name));
+    if (encoding.width !== this.stats.node_feature_dim)
+      this.#fail(name, `columns that make ${this.stats.node_feature_dim} features`, encoding.width);
+    return encoding;
   }
 
   /** Names of the classes; the numbers themselves when classes came as numbers. */

@@ -21,7 +21,7 @@ process.once('message', async (task: PreprocessTask) => {
   // A parent that is gone wants no answer.
   process.once('disconnect', () => process.exit(1));
   try {
-    const stats = await preprocessHere(task, report);
+    const stats = await preprocessHere(task, report, (note) => void send({ note }));
     await send({ stats, peakRssBytes: peakRss() });
   } catch (caught) {
     const error = caught as Error;

@@ -1,19 +1,23 @@
 /** What `preprocess` is told: plain data that survives the way to another process, checked before that. */
 import { checkInteger, checkNumber, expected, ValueError } from '../../util/errors.js';
-import type { Column } from '../formats/edge-list-layout.js';
+import { checkNodeTypes } from '../formats/node-types.js';
+import type { Column } from '../formats/text-layout.js';
 
 /** Which columns of a file or a query are what. */
 export interface EdgeColumns {
   /** By default `parquet` and `json` by the ending of the name (.parquet; .json, .jsonl, .ndjson), else `delimited`. */
   readonly format?: 'delimited' | 'parquet' | 'json';
-  /** Columns by name or by place from 0. Default: 0 and 1 of two columns; 0, 1 (type) and 2 of three. */
+  /**
+   * Columns by name or by place from 0. Default: by their usual names in the header; else 0 and 1 of two columns, and 0,
+   * 1 (type) and 2 of three.
+   */
   readonly source?: Column;
   readonly target?: Column;
   readonly edgeType?: Column;
   readonly edgeWeight?: Column;
-  /** Of delimited files; by default the first of tab, comma, semicolon, blank that the first line holds. */
+  /** Of delimited files; by default what the first lines show: tab, comma, semicolon, bar, or runs of blanks. */
   readonly delimiter?: string;
-  /** Whether the first line names the columns; by default it does if a column is given by name. */
+  /** Whether the first line of text names the columns, in all files; by default its look decides. */
   readonly header?: boolean;
   /** What starts a comment line at the head of a delimited file; default '#', '' for none. */
   readonly comment?: string;
@@ -47,6 +51,17 @@ export interface PreprocessOptions extends EdgeColumns {
   readonly nodes?: string;
   /** Node features: .npy (row i is node i, or line i of `nodes`), or delimited with the id in the first column. */
   readonly nodeFeatures?: string;
+  /** A table about nodes: its columns of numbers, categories, dates and booleans become features. */
+  readonly nodeTable?: string;
+  /** Of the table: the column of ids (default: named id, node, …, or the first), of classes, and those to leave out. */
+  readonly idColumn?: Column;
+  readonly labelColumn?: Column;
+  readonly ignoreColumns?: readonly Column[];
+  /**
+   * One name: sources and destinations share their ids. Two: user 7 and item 7 are different nodes, called user:7 and
+   * item:7. By default the names of the columns decide.
+   */
+  readonly nodeTypes?: readonly string[];
   /** Node classes: .npy likewise, or delimited with the id and the class in the first two columns. */
   readonly nodeLabels?: string;
   /** Files of the node ids of each part. */
@@ -54,6 +69,7 @@ export interface PreprocessOptions extends EdgeColumns {
   readonly validNodes?: string;
   readonly testNodes?: string;
   /** Or shares of the labelled nodes: training, validation, test. */
+  /** Default with `labelColumn` and no split of edges: 0.6, 0.2, 0.2. */
   readonly nodeSplit?: readonly number[];
   readonly overwrite?: boolean;
   /** What the work may hold in memory, in bytes, beside 4 to 13 bytes per node; default 1 GiB, least 256 MiB. */
@@ -126,6 +142,14 @@ const checks: Readonly<Record<keyof PreprocessOptions, Check>> = {
   seed: whole(0, Number.MAX_SAFE_INTEGER),
   nodes: text,
   nodeFeatures: text,
+  nodeTable: text,
+  idColumn: column,
+  labelColumn: column,
+  ignoreColumns: (name, value) => {
+    if (!Array.isArray(value)) refuse('a list of columns', name, value);
+    for (const one of value as unknown[]) column(name, one);
+  },
+  nodeTypes: (name, value) => checkNodeTypes(where, name, value),
   nodeLabels: text,
   trainNodes: text,
   validNodes: text,
@@ -155,16 +179,37 @@ export function checkPreprocessOptions(options: PreprocessOptions): void {
     refuse('noRemapIds too (ids that are replaced are counted)', 'numNodes', options.numNodes);
   if (options.noRemapIds && options.sequentialTrainNodes)
     refuse('ids that are replaced', 'sequentialTrainNodes', 'noRemapIds');
-  if (options.nodeSplit !== undefined && options.nodeLabels === undefined)
-    refuse('nodeLabels too', 'nodeSplit', options.nodeSplit);
+  checkNodeOptions(options, files + queries);
+}
+
+function checkNodeOptions(options: PreprocessOptions, inputs: number): void {
+  const { nodeTable, labelColumn, nodeFeatures, nodeLabels } = options;
+  if (nodeTable !== undefined && nodeFeatures !== undefined)
+    refuse('either a table or features', 'nodeTable and nodeFeatures', `${nodeTable} and ${nodeFeatures}`);
+  if (labelColumn !== undefined && nodeLabels !== undefined)
+    refuse('classes from one place', 'labelColumn and nodeLabels', `${labelColumn} and ${nodeLabels}`);
+  for (const name of ['idColumn', 'labelColumn', 'ignoreColumns'] as const)
+    if (options[name] !== undefined && nodeTable === undefined) refuse('nodeTable too', name, options[name]);
+  if (options.nodeTypes?.length === 2 && options.noRemapIds)
+    refuse('ids that are replaced, so that those of two types can be told apart', 'nodeTypes', 'noRemapIds');
+  if (options.nodeSplit !== undefined && nodeLabels === undefined && labelColumn === undefined)
+    refuse('nodeLabels or labelColumn too', 'nodeSplit', options.nodeSplit);
   const lists = [options.trainNodes, options.validNodes, options.testNodes];
   if (options.nodeSplit !== undefined && lists.some((list) => list !== undefined))
     refuse('either shares or files', 'nodeSplit', options.nodeSplit);
   if ((options.validNodes ?? options.testNodes) !== undefined && options.trainNodes === undefined)
     refuse('a file', 'trainNodes', undefined);
   const nodeParts = options.nodeSplit !== undefined || options.trainNodes !== undefined;
-  if (nodeParts && (options.split !== undefined || files + queries > 1))
-    refuse('all edges in training when nodes are split', nodeParts ? 'edges' : 'split', files + queries);
+  if (nodeParts && (options.split !== undefined || inputs > 1))
+    refuse('all edges in training when nodes are split', nodeParts ? 'edges' : 'split', inputs);
+}
+
+/** Classes of a table are for node classification unless edges are split: then nodes are split too. */
+export function withDefaultSplit(options: PreprocessOptions): PreprocessOptions {
+  const split = [options.nodeSplit, options.trainNodes, options.split].some((one) => one !== undefined);
+  const several = listOf(options.edges).length + listOf(options.query).length > 1;
+  if (options.labelColumn === undefined || split || several) return options;
+  return { ...options, nodeSplit: [0.6, 0.2, 0.2] };
 }
 
 export function listOf<T>(value: T | readonly T[] | undefined): readonly T[] {

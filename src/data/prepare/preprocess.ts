@@ -2,7 +2,8 @@
  * `preprocess`: edges from files or SQL to a prepared directory, out of core, in a process of its own, so that neither its
  * memory nor a crash in it is the caller's.
  *
- * DuckDB gets half of the memory limit and spills to the temporary folder; the rest is for buffers, Node and its kernels.
+ * The table of names gets an eighth of the memory limit before it is cut into files: it doubles while it grows. DuckDB, which
+ * reads Parquet, JSON and SQL, gets half and spills to the temporary folder; the rest is for buffers, Node and its kernels.
  */
 import { fork } from 'node:child_process';
 import { mkdir, rm } from 'node:fs/promises';
@@ -10,12 +11,12 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import * as errors from '../../util/errors.js';
-import { withDuckDb } from '../formats/duckdb.js';
+import { lazyDuckDb } from '../formats/duckdb.js';
 import type { PreparedStats } from './dataset-yaml.js';
-import { duckDbSource } from './duckdb-source.js';
-import type { OnPrepareProgress, PrepareProgress } from './graph-source.js';
+import { readGraph } from './graph-input.js';
+import type { OnNote, OnPrepareProgress, PrepareProgress } from './graph-source.js';
 import { buildFolder, checkTarget, temporaryName } from './output-folder.js';
-import { checkPreprocessOptions, type PreprocessOptions } from './preprocess-options.js';
+import { checkPreprocessOptions, type PreprocessOptions, withDefaultSplit } from './preprocess-options.js';
 import { writePrepared } from './write-prepared.js';
 
 export type { PreprocessOptions } from './preprocess-options.js';
@@ -29,6 +30,7 @@ export interface PreprocessTask {
 /** What it answers. */
 export type PreprocessMessage =
   | { readonly progress: PrepareProgress }
+  | { readonly note: string }
   | { readonly stats: PreparedStats; readonly peakRssBytes: number }
   | { readonly error: { name: string; message: string; details: Record<string, unknown>; stack: string } };
 
@@ -45,6 +47,12 @@ export interface CancelSignal {
   removeEventListener(type: 'abort', listener: () => void): void;
 }
 
+export interface PreprocessContext {
+  readonly signal?: CancelSignal;
+  /** Is told what was decided about the input: headers, types of nodes, columns that are left out. */
+  readonly onNote?: OnNote;
+}
+
 /**
  * Prepares a graph. A `signal` stops the process at once; what was there before stays.
  *
@@ -54,17 +62,17 @@ export interface CancelSignal {
 export async function preprocess(
   options: PreprocessOptions,
   progress: OnPrepareProgress = () => {},
-  { signal }: { readonly signal?: CancelSignal } = {},
+  { signal, onNote = () => {} }: PreprocessContext = {},
 ): Promise<PreprocessResult> {
   checkPreprocessOptions(options);
   checkTarget(where, options.outputDir, options.overwrite ?? false);
   const temporary = temporaryName(options.outputDir);
   if (options.inProcess) {
-    const stats = await preprocessHere({ options, temporary }, progress);
+    const stats = await preprocessHere({ options, temporary }, progress, onNote);
     return { ...stats, peakRssBytes: peakRss() };
   }
   try {
-    return await runChild({ options, temporary }, progress, signal);
+    return await runChild({ options, temporary }, progress, onNote, signal);
   } finally {
     // The process cleans up itself unless it was killed.
     await rm(temporary, { recursive: true, force: true });
@@ -73,9 +81,15 @@ export async function preprocess(
 
 /** The work itself, in this process. */
 export async function preprocessHere(
-  { options, temporary }: PreprocessTask,
+  { options: given, temporary }: PreprocessTask,
   progress: OnPrepareProgress,
+  note: OnNote,
 ): Promise<PreparedStats> {
+  const options = withDefaultSplit(given);
+  if (options !== given)
+    note(
+      'nodes with a class are split into 0.6 training, 0.2 validation, 0.2 test (--node-split to override)',
+    );
   const memory = options.memoryLimit ?? defaultMemory;
   return buildFolder(temporary, options.outputDir, async (folder) => {
     const work = join(folder, 'work');
@@ -86,28 +100,30 @@ export async function preprocessHere(
       ...(options.setup === undefined ? {} : { autoload_known_extensions: 'true' }),
       ...(options.threads === undefined ? {} : { threads: String(options.threads) }),
     };
-    const stats = await withDuckDb(
-      async (connection) => {
-        const source = await duckDbSource(connection, options, work, progress);
-        return writePrepared(
-          source,
-          folder,
-          {
-            ...{ where, outputDir: options.outputDir, seed: options.seed ?? 1, memoryBytes: memory / 8 },
-            partitions: options.partitions ?? 1,
-            partitionedEval: options.partitionedEval ?? false,
-            remap: !(options.noRemapIds ?? false),
-            sequentialTrainNodes: options.sequentialTrainNodes ?? false,
-            split: options.split ?? null,
-          },
-          progress,
-        );
-      },
-      ':memory:',
-      settings,
-    );
-    await rm(work, { recursive: true, force: true });
-    return stats;
+    const database = lazyDuckDb(where, settings, options.setup);
+    try {
+      if (options.setup !== undefined) await database.connect();
+      const { connect } = database;
+      const context = { connect, folder: work, nameBytes: memory / 8, progress, note };
+      const source = await readGraph(options, context);
+      await database.close();
+      return await writePrepared(
+        source,
+        folder,
+        {
+          ...{ where, outputDir: options.outputDir, seed: options.seed ?? 1, memoryBytes: memory / 8 },
+          partitions: options.partitions ?? 1,
+          partitionedEval: options.partitionedEval ?? false,
+          remap: !(options.noRemapIds ?? false),
+          sequentialTrainNodes: options.sequentialTrainNodes ?? false,
+          split: options.split ?? null,
+        },
+        progress,
+      );
+    } finally {
+      await database.close();
+      await rm(work, { recursive: true, force: true });
+    }
   });
 }
 
@@ -119,6 +135,7 @@ export function peakRss(): number {
 function runChild(
   task: PreprocessTask,
   progress: OnPrepareProgress,
+  note: OnNote,
   signal: CancelSignal | undefined,
 ): Promise<PreprocessResult> {
   const source = import.meta.url.endsWith('.ts');
@@ -142,6 +159,7 @@ function runChild(
     });
     child.on('message', (message: PreprocessMessage) => {
       if ('progress' in message) progress(message.progress);
+      else if ('note' in message) note(message.note);
       else answer = message;
     });
     // Nothing that it wrote is kept, so there is nothing to wait for.

@@ -5,10 +5,11 @@
 
 import { existsSync } from 'node:fs';
 import { FormatError, StorageError } from '../../util/errors.js';
-import { queryChunks, sqlName, sqlPath, withDuckDb } from '../formats/duckdb.js';
-import { findLayout, splitLine } from '../formats/edge-list-layout.js';
-import { readLines } from '../formats/text-lines.js';
-import { formatOf, type Places, resolvePlaces } from './edge-input.js';
+import { readRecords } from '../formats/delimited.js';
+import { queryChunks, sqlName, withDuckDb } from '../formats/duckdb.js';
+import { type Places, resolvePlaces } from './edge-columns.js';
+import { edgeLayout, formatOf, tableRelation } from './edge-input.js';
+import type { OnNote } from './graph-source.js';
 import type { NameTable } from './name-table.js';
 import type { EdgeColumns } from './preprocess-options.js';
 
@@ -29,6 +30,7 @@ export async function readRawEdges(
   path: string,
   options: EdgeColumns,
   names: RawEdgeNames,
+  onNote?: OnNote,
 ): Promise<Int32Array> {
   if (!existsSync(path))
     throw new StorageError(`readRawEdges: expected to read ${path}, got ENOENT. Look at the spelling.`, {
@@ -36,7 +38,7 @@ export async function readRawEdges(
     });
   const rows = new RowCollector(path, names);
   const format = options.format ?? formatOf(path);
-  if (format === 'delimited') await readDelimited(path, options, rows);
+  if (format === 'delimited') await readDelimited(path, options, rows, onNote);
   else await readTable(path, format, options, rows);
   return rows.finish();
 }
@@ -80,6 +82,7 @@ class RowCollector {
       source,
       'an entity of the graph for the source',
       where,
+      'src',
     );
     if (this.names.relations !== null)
       this.#values[this.#length++] = this.#id(
@@ -93,11 +96,12 @@ class RowCollector {
       target,
       'an entity of the graph for the destination',
       where,
+      'dst',
     );
   }
 
-  #id(table: NameTable, name: string, what: string, where: string): number {
-    const id = table.idOf(name);
+  #id(table: NameTable, name: string, what: string, where: string, side?: 'src' | 'dst'): number {
+    const id = table.idOf(name, side);
     if (id !== undefined) return id;
     this.#unknown.push({ name, message: `${where}: expected ${what}, got ${JSON.stringify(name)}.` });
     if (this.#unknown.length >= mostNamed) this.#refuseUnknown();
@@ -123,42 +127,33 @@ class RowCollector {
   }
 }
 
-async function readDelimited(path: string, options: EdgeColumns, rows: RowCollector): Promise<void> {
-  const { delimiter, comment } = options;
-  const given = [options.source, options.target, options.edgeType, options.edgeWeight];
-  const layout = await findLayout(path, {
-    ...{ source: 0, target: 0, ids: 'names' },
-    header: options.header ?? given.some((column) => typeof column === 'string'),
-    ...(delimiter === undefined ? {} : { delimiter }),
-    comment: comment ?? '',
-  });
-  if (layout === null) return;
-  const places = resolvePlaces(path, layout.header, layout.width, options);
+async function readDelimited(
+  path: string,
+  options: EdgeColumns,
+  rows: RowCollector,
+  onNote: OnNote | undefined,
+): Promise<void> {
+  const found = await edgeLayout(path, options, onNote);
+  if (found === null) return;
+  const { layout, places } = found;
   rows.check(places);
-  for await (const { first, lines } of readLines(path)) {
-    for (let i = 0; i < lines.length; i++) {
-      const line = first + i;
-      if (line <= layout.skip || lines[i] === '') continue;
-      const fields = splitLine(lines[i], layout.delimiter, layout.quoted);
-      if (fields.length !== layout.width)
-        throw new FormatError(`${path}:${line}: expected ${layout.width} columns, got ${fields.length}.`, {
-          path,
-          line,
-        });
-      const type = places.type === null ? null : fields[places.type];
-      rows.add(fields[places.source], type, fields[places.target], `${path}:${line}`);
+  for await (const block of readRecords(layout)) {
+    for (let row = 0; row < block.rows; row++) {
+      const type = places.type === null ? null : block.text(row, places.type);
+      const where = `${path}:${block.lines[row]}`;
+      rows.add(block.text(row, places.source), type, block.text(row, places.target), where);
     }
   }
 }
 
 async function readTable(
   path: string,
-  format: string,
+  format: 'parquet' | 'json',
   options: EdgeColumns,
   rows: RowCollector,
 ): Promise<void> {
-  const relation = `${format === 'parquet' ? 'read_parquet' : 'read_json_auto'}(${sqlPath(path)})`;
-  await withDuckDb(async (connection) => {
+  const relation = tableRelation(path, format);
+  await withDuckDb('readRawEdges', async (connection) => {
     const described = await connection.runAndReadAll(`DESCRIBE SELECT * FROM ${relation}`);
     const header = described.getRows().map((row) => String(row[0]));
     const places = resolvePlaces(path, header, header.length, options);

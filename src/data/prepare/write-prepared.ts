@@ -11,9 +11,16 @@ import { join } from 'node:path';
 import { kernels } from '../../native/index.js';
 import { FormatError, ValueError } from '../../util/errors.js';
 import { Random } from '../../util/philox.js';
+import { type NodeTypes, typedName } from '../formats/node-types.js';
 import { bytesOf, FileWriter, readBlocks, sealFile, writeAt } from './binary-file.js';
 import { sortByBucket } from './bucket-sort.js';
-import { type FileRecord, formatDatasetYaml, formatVersion, type PreparedStats } from './dataset-yaml.js';
+import {
+  type FileRecord,
+  formatDatasetYaml,
+  formatVersion,
+  nodeTypesFile,
+  type PreparedStats,
+} from './dataset-yaml.js';
 import type { EdgeBlock, GraphSource, OnPrepareProgress } from './graph-source.js';
 import { mappingLine } from './mapping-file.js';
 import { partSizes, SplitDraw } from './split-draw.js';
@@ -62,8 +69,10 @@ export async function writePrepared(
   await placeEdges(source, folder, sizes, columns, options, progress);
   await rm(join(folder, 'spool'), { recursive: true });
 
-  if (nodes !== null)
+  if (nodes !== null) {
     await writeNames(join(folder, 'nodes/node_mapping.txt'), source.nodeNames(), nodes, progress);
+    if (source.nodeTypes !== undefined) await writeTypes(folder, source, source.nodeTypes, nodes);
+  }
   if (relations !== null && columns === 3)
     await writeNames(join(folder, 'edges/relation_mapping.txt'), source.relationNames(), relations, progress);
   if (source.nodes !== null) await writeNodeTables(source.nodes, source.numNodes, nodes, folder, progress);
@@ -73,7 +82,7 @@ export async function writePrepared(
     file.close();
   }
   const stats = makeStats(source, sizes, options);
-  await finish(folder, stats, columns, options, progress);
+  await finish(folder, stats, columns, options, source.nodeTypes ?? null, progress);
   return stats;
 }
 
@@ -290,6 +299,20 @@ async function writeNames(
     throw new FormatError(`${path}: expected ${numbers.length} names, got ${next}.`);
 }
 
+/** The place of each node's type in the list of types, by number. */
+async function writeTypes(
+  folder: string,
+  source: GraphSource,
+  [, second]: NodeTypes,
+  numbers: Int32Array,
+): Promise<void> {
+  const types = new Uint8Array(numbers.length);
+  let next = 0;
+  for await (const block of source.nodeNames() ?? [])
+    for (const name of block) types[numbers[next++]] = name.startsWith(typedName(second, '')) ? 1 : 0;
+  await writeFile(join(folder, nodeTypesFile), types);
+}
+
 function makeStats(source: GraphSource, sizes: readonly number[], options: WriteOptions): PreparedStats {
   const { nodes } = source;
   const parts = nodes?.splits == null ? null : [nodes.splits.train, nodes.splits.valid, nodes.splits.test];
@@ -313,6 +336,7 @@ async function finish(
   stats: PreparedStats,
   columns: 2 | 3,
   options: WriteOptions,
+  nodeTypes: NodeTypes | null,
   progress: OnPrepareProgress,
 ): Promise<void> {
   const names = await listFiles(folder);
@@ -328,6 +352,7 @@ async function finish(
     num_partitions: options.partitions,
     partitioned_eval: options.partitionedEval,
     remapped: options.remap,
+    ...(nodeTypes === null ? {} : { node_types: nodeTypes }),
     files,
   });
   const path = join(folder, 'dataset.yaml');

@@ -4,9 +4,12 @@
  * role is a feature, unless the features are listed.
  */
 import { expected, FormatError, ValueError } from '../../util/errors.js';
+import { isValue } from '../formats/column-names.js';
+import { findHeader, headerNote } from '../formats/header.js';
+import { nodeTypesOf } from '../formats/node-types.js';
+import { findDelimiter as findMark } from '../formats/text-layout.js';
 import type { FileHead } from './event-files.js';
 import type { ColumnRole, Delimiter } from './event-table.js';
-import { isoSeconds } from './iso-time.js';
 
 /** Columns by their name in the header, or by place from 0. */
 export interface EventColumnNames {
@@ -57,21 +60,17 @@ const usual: Readonly<Record<Named | 'id', readonly string[]>> = {
 const advice =
   'Say what the columns are with columns: { src, dst, time, label, type, features } (--dataset.columns.src=… and so on).';
 
-/** The separator of a line: the most frequent of , ; tab and |, else blanks. */
-export function findDelimiter(text: string): Delimiter {
-  const bare = text.replaceAll(/"[^"]*"/g, '');
-  let best: Delimiter = 'blank';
-  let most = 0;
-  for (const [delimiter, mark] of [
-    ['comma', ','],
-    ['tab', '\t'],
-    ['semicolon', ';'],
-    ['bar', '|'],
-  ] as const) {
-    const count = bare.split(mark).length - 1;
-    if (count > most) [best, most] = [delimiter, count];
-  }
-  return best;
+const marks: Readonly<Record<string, Delimiter>> = {
+  ',': 'comma',
+  '\t': 'tab',
+  ';': 'semicolon',
+  '|': 'bar',
+};
+
+/** The separator of some lines (text-layout.ts has the rules), else blanks. */
+export function findDelimiter(lines: readonly string[]): Delimiter {
+  const mark = findMark(lines);
+  return lines[0]?.includes(mark) ? (marks[mark] ?? 'blank') : 'blank';
 }
 
 /** The fields of a line, without quotes and blanks around them. */
@@ -95,10 +94,23 @@ export function unquoted(field: string): string {
     : text;
 }
 
-export function csvLayout(path: string, head: FileHead, columns: EventColumnNames): CsvLayout {
-  const delimiter = findDelimiter(head.text);
+export interface CsvLayoutOptions {
+  readonly columns?: EventColumnNames | undefined;
+  /** Whether the first line names the columns; by default its look decides (header.ts). */
+  readonly header?: boolean | undefined;
+  /** Names of one kind of node or two; by default the names of the columns decide (node-types.ts). */
+  readonly nodeTypes?: readonly string[] | undefined;
+  readonly onNote?: ((note: string) => void) | undefined;
+}
+
+export function csvLayout(path: string, head: FileHead, options: CsvLayoutOptions): CsvLayout {
+  const { columns = {} } = options;
+  const delimiter = findDelimiter([head.text, ...head.below]);
   const fields = fieldsOf(head.text, delimiter);
-  const hasHeader = isHeader(fields, columns);
+  const rows = [fields, ...head.below.map((text) => fieldsOf(text, delimiter))];
+  const decision = findHeader(rows, options.header, Object.values(columns).flat().map(placeOrName));
+  options.onNote?.(headerNote(path, decision));
+  const hasHeader = decision.names !== null;
   const names = hasHeader ? fields : fields.map((_, i) => String(i));
   const finder = new ColumnFinder(path, head, names, hasHeader);
   const roles = names.map((): ColumnRole => 'feature');
@@ -127,14 +139,15 @@ export function csvLayout(path: string, head: FileHead, columns: EventColumnName
   } else if (!hasHeader && roles.includes('feature')) {
     wordAsType(finder, roles, fields);
   }
-  const sided = /user/i.test(names[places.src]) && /item/i.test(names[places.dst]);
-  return { delimiter, roles, names, hasHeader, sided };
+  const called = (place: number): string | null => (hasHeader ? names[place] : null);
+  const types = nodeTypesOf(called(places.src), called(places.dst), options.nodeTypes);
+  return { delimiter, roles, names, hasHeader, sided: types !== null };
 }
 
 /** Without a header a word after the time is the type of the event; further numbers could be anything. */
 function wordAsType(finder: ColumnFinder, roles: ColumnRole[], fields: readonly string[]): void {
   const only = roles.indexOf('feature');
-  if (only === 3 && roles.length === 4 && !roles.includes('type') && !isNumber(fields[3])) roles[3] = 'type';
+  if (only === 3 && roles.length === 4 && !roles.includes('type') && !isValue(fields[3])) roles[3] = 'type';
   else finder.fail('the columns src, dst, time without a header', `${fields.length} columns`);
 }
 
@@ -181,21 +194,9 @@ class ColumnFinder {
   }
 }
 
-/** A header has no time where the time is, and the names that were asked for. */
-function isHeader(fields: readonly string[], columns: EventColumnNames): boolean {
-  const { features = [], ...named } = columns;
-  const wanted = [...Object.values(named), ...features];
-  if (wanted.some((one) => fields.includes(String(one)) && !/^\d+$/.test(String(one)))) return true;
-  const time = fields[/^\d+$/.test(String(columns.time)) ? Number(columns.time) : 2] ?? '';
-  return !isTime(time) && !isNumber(fields[0]);
-}
-
-function isTime(field: string): boolean {
-  return isNumber(field) || !Number.isNaN(isoSeconds(field));
-}
-
-function isNumber(field: string): boolean {
-  return field !== '' && Number.isFinite(Number(field));
+/** Configurations write places as text. */
+function placeOrName(column: string | number): string | number {
+  return /^\d+$/.test(String(column)) ? Number(column) : column;
 }
 
 /** Refuses columns that are no names or places. */

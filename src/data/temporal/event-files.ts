@@ -10,6 +10,7 @@ import { existsSync, statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { expected, FormatError, ValueError } from '../../util/errors.js';
+import { headerRows } from '../formats/header.js';
 import { readLines } from '../formats/text-lines.js';
 import { fieldsOf, findDelimiter } from './csv-layout.js';
 import type { ColumnRole, TableLayout } from './event-table.js';
@@ -31,6 +32,8 @@ export interface FileHead {
   /** Its number, from 1; 0 in an empty file. */
   readonly line: number;
   readonly text: string;
+  /** Lines after it. */
+  readonly below: readonly string[];
 }
 
 /** Finds the file of events at a path, which may be the folder it is in. */
@@ -65,24 +68,30 @@ async function fileIn(folder: string): Promise<string> {
 }
 
 async function readHead(path: string): Promise<FileHead> {
+  const below: string[] = [];
+  let head: { line: number; text: string } | null = null;
   for await (const { first, lines } of readLines(path)) {
-    const at = lines.findIndex((line) => !/^\s*([#%].*)?$/.test(line));
-    if (at >= 0) return { line: first + at, text: lines[at] };
+    for (const [i, text] of lines.entries()) {
+      if (/^\s*([#%].*)?$/.test(text)) continue;
+      if (head === null) head = { line: first + i, text };
+      else below.push(text);
+      if (below.length === headerRows) return { ...head, below };
+    }
   }
-  return { line: 0, text: '' };
+  return { ...(head ?? { line: 0, text: '' }), below };
 }
 
 /** All that TGL's files have. */
 const tglNames = /^(unnamed.*|src|dst|time|int_roll|ext_roll)?$/i;
 
-function detect(path: string, { line, text }: FileHead): TemporalFormat {
+function detect(path: string, { line, text, below }: FileHead): TemporalFormat {
   const names = headerNames(text);
   const has = (...wanted: string[]): boolean => wanted.every((name) => names.includes(name));
   if (names[0] === 'user_id' && names[1] === 'item_id' && names[3] === 'state_label') return 'jodie';
   if (has('u', 'i', 'ts')) return 'tgn';
   const ofTgl = has('') || has('ext_roll') || /^edges\.csv/.test(basename(path));
   if (has('src', 'dst', 'time') && ofTgl && names.every((name) => tglNames.test(name))) return 'tgl';
-  const delimiter = findDelimiter(text);
+  const delimiter = findDelimiter([text, ...below]);
   const fields = text.trim().split(/\s+/);
   const blanks = delimiter === 'blank' || delimiter === 'tab';
   if (blanks && (fields.length === 3 || fields.length === 4) && fields.slice(0, 3).every(isNumber))

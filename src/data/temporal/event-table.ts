@@ -7,10 +7,10 @@
  */
 import { stat } from 'node:fs/promises';
 import { FormatError } from '../../util/errors.js';
+import { isoSeconds } from '../formats/iso-time.js';
 import { readChunks } from '../formats/text-lines.js';
 import { unquoted } from './csv-layout.js';
 import { EventColumns } from './event-columns.js';
-import { isoSeconds } from './iso-time.js';
 
 /** What a column holds; `part` is 0 training, 1 validation, 2 test. */
 export type ColumnRole = 'src' | 'dst' | 'time' | 'label' | 'id' | 'part' | 'type' | 'feature' | 'skip';

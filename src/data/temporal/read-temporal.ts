@@ -8,8 +8,9 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { fromTypedArray, type Tensor } from '../../tensor/index.js';
 import { checkInteger, expected, FormatError, ValueError } from '../../util/errors.js';
 import { mismatch } from '../check.js';
+import { checkNodeTypes, sharesWords } from '../formats/node-types.js';
 import { readNpz } from '../formats/npz.js';
-import { type CsvLayout, checkColumns, csvLayout, type EventColumnNames } from './csv-layout.js';
+import { checkColumns, csvLayout, type EventColumnNames } from './csv-layout.js';
 import type { EventColumns } from './event-columns.js';
 import { type FileHead, findEventFile, headOf, namedLayout, type TemporalFormat } from './event-files.js';
 import { namedNodes, shiftedNodes, sidedNodes } from './event-nodes.js';
@@ -31,6 +32,15 @@ export interface ReadTemporalOptions {
   readonly format?: TemporalFormat;
   /** What the columns of delimited text are (csv), where their names do not say it. */
   readonly columns?: EventColumnNames;
+  /** Whether the first line of delimited text (csv) names its columns; by default its look decides. */
+  readonly header?: boolean;
+  /**
+   * One name: both columns share their ids. Two, such as user and item: each has ids of its own. By default the names of
+   * the columns decide, as in `preprocess`.
+   */
+  readonly nodeTypes?: readonly string[];
+  /** Is told what was decided about the header. */
+  readonly onNote?: (note: string) => void;
   /** Sort events whose times go back; without it they are an error. Equal times keep the order of the file. */
   readonly sort?: boolean;
   /** At least this many nodes, where some have no event. */
@@ -60,6 +70,7 @@ export async function readTemporal(path: string, options: ReadTemporalOptions = 
     checkInteger('readTemporal', 'numNodes', options.numNodes, 0, 2 ** 31 - 2);
   const { columns } = options;
   if (columns !== undefined) checkColumns(columns);
+  if (options.nodeTypes !== undefined) checkNodeTypes('readTemporal', 'nodeTypes', options.nodeTypes);
   if (columns !== undefined && options.format !== undefined && options.format !== 'csv')
     throw new ValueError(expected('readTemporal', 'csv beside columns', 'format', options.format));
   const wanted = columns === undefined ? options.format : 'csv';
@@ -146,22 +157,27 @@ async function readCsv(source: Source, head: FileHead): Promise<TemporalData> {
   const { path, options } = source;
   if (head.line === 0)
     return makeTemporalData({ name: source.name, ...noEvents(), numNodes: atLeast(source, 0) });
-  const layout = csvLayout(path, head, options.columns ?? {});
-  const { delimiter, roles, names, hasHeader, sided } = layout;
+  const layout = csvLayout(path, head, options);
+  const { delimiter, roles, names, hasHeader } = layout;
+  let { sided } = layout;
   const table = (words: boolean): TableLayout => ({
     ...{ path, delimiter, roles, unsorted: options.sort ?? false, free: { names, words, sided } },
     skip: hasHeader ? head.line : head.line - 1,
   });
   let words = false;
-  const columns = await readColumns(source, table(false)).catch((error: unknown) => {
+  let columns = await readColumns(source, table(false)).catch((error: unknown) => {
     if (!(error instanceof WordIds)) throw error;
     words = true;
     return readColumns(source, table(true));
   });
+  if (words && sided && options.nodeTypes === undefined && sameWords(columns)) {
+    sided = false;
+    columns = await readColumns(source, table(true));
+  }
   const { label, type, featureWidth, features, time } = columns;
   const { src, dst, ...named } = words
-    ? wordNodes(source, columns, layout)
-    : numberedNodes(source, columns, layout);
+    ? wordNodes(source, columns, sided)
+    : numberedNodes(source, columns, sided);
   const events = {
     ...{ src, dst, time, ...idsOf(columns), ...(type === null ? {} : { types: type }) },
     ...(featureWidth > 0 ? { features } : {}),
@@ -175,6 +191,13 @@ async function readCsv(source: Source, head: FileHead): Promise<TemporalData> {
   });
 }
 
+/** Whether words stand in both columns so often that they are the same nodes. */
+function sameWords({ srcWords, dstWords }: EventColumns): boolean {
+  const targets = new Set(dstWords.list);
+  const shared = srcWords.list.filter((word) => targets.has(word) && !/^\d+$/.test(word)).length;
+  return sharesWords(shared, Math.min(srcWords.list.length, dstWords.list.length));
+}
+
 function noEvents(): Pick<TemporalData, 'events'> {
   return { events: { src: new Int32Array(0), dst: new Int32Array(0), time: new Float64Array(0) } };
 }
@@ -184,7 +207,7 @@ type NumberedEvents = Pick<TemporalData, 'numNodes' | 'nodes'> &
   Partial<Pick<TemporalData, 'names' | 'nodeIds'>>;
 
 /** Ids that are words have numbers already; those of destinations may start after the sources. */
-function wordNodes(source: Source, columns: EventColumns, { sided }: CsvLayout): NumberedEvents {
+function wordNodes(source: Source, columns: EventColumns, sided: boolean): NumberedEvents {
   const { src, srcWords, dstWords } = columns;
   const first = sided ? srcWords.list.length : 0;
   const dst = sided ? columns.dst.map((id) => id + first) : columns.dst;
@@ -196,7 +219,7 @@ function wordNodes(source: Source, columns: EventColumns, { sided }: CsvLayout):
   return { src, dst, numNodes, nodes, names };
 }
 
-function numberedNodes(source: Source, columns: EventColumns, { sided }: CsvLayout): NumberedEvents {
+function numberedNodes(source: Source, columns: EventColumns, sided: boolean): NumberedEvents {
   if (sided) return usersAndItems(source, columns);
   const numbered = numberNodes(columns.src, columns.dst);
   const { src, dst, nodeIds } = numbered;

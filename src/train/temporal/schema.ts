@@ -45,6 +45,19 @@ const dataset = z.preprocess(
       'how the file is written; auto: from its name and first line',
     ),
     columns: field(columns, {}, 'what the columns of a csv are, by name or place from 0'),
+    header: field(
+      z.preprocess(
+        (value) => (typeof value === 'boolean' ? String(value) : value),
+        choice(['auto', 'true', 'false']),
+      ),
+      'auto',
+      'whether the first line of a csv names its columns; auto: its look decides',
+    ),
+    node_types: field(
+      list(text('the name of a type of node'), 'a list of one or two names').nullable(),
+      null,
+      'one name: both columns share their ids; two: each has ids of its own; null: their names decide',
+    ),
     directed: field(flag(), false, 'whether only the destination of an event has its source as a neighbour'),
     sort: field(flag(), false, 'sort events that are not in order of time, in place of refusing them'),
     types_as_features: field(flag(), false, 'the type of an event, one-hot, before its features'),

@@ -7,10 +7,12 @@ import type { TemporalRunSections } from './types.js';
 
 /** Columns that are not named are found by the reader. */
 export function streamOptions({ dataset }: Pick<TemporalRunSections, 'dataset'>): ReadTemporalOptions {
-  const { format, sort } = dataset;
+  const { format, sort, header, node_types: nodeTypes } = dataset;
   const given = Object.entries(dataset.columns).filter(([, value]) => value !== '' && value !== null);
   return {
     ...{ sort, ...(format === 'auto' ? {} : { format }) },
+    ...(header === 'auto' ? {} : { header: header === 'true' }),
+    ...(nodeTypes === null ? {} : { nodeTypes }),
     ...(given.length === 0 ? {} : { columns: Object.fromEntries(given) }),
   };
 }

@@ -19,6 +19,8 @@ export interface TemporalDatasetSection {
   readonly path: string;
   readonly format: 'auto' | 'jodie' | 'tgn' | 'tgl' | 'snap' | 'csv';
   readonly columns: TemporalColumns;
+  readonly header: 'auto' | 'true' | 'false';
+  readonly node_types: readonly string[] | null;
   readonly directed: boolean;
   readonly sort: boolean;
   readonly types_as_features: boolean;

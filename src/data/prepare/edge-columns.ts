@@ -1,0 +1,85 @@
+/** Which columns of a table of edges are source, relation, destination and weight: as told, by the names in the header, by place. */
+import { expected, ValueError } from '../../util/errors.js';
+import { meaningOf } from '../formats/column-names.js';
+import type { Column } from '../formats/text-layout.js';
+import type { EdgeColumns } from './preprocess-options.js';
+
+/** Where the four columns are. */
+export interface Places {
+  readonly source: number;
+  readonly target: number;
+  readonly type: number | null;
+  readonly weight: number | null;
+}
+
+/** Where the columns are; those that are missing are named with those that are there. */
+export function resolvePlaces(
+  name: string,
+  header: readonly string[] | null,
+  width: number,
+  options: EdgeColumns,
+): Places {
+  const have = header === null ? `${width} columns without a header` : `the columns ${header.join(', ')}`;
+  const place = (what: string, column: Column): number => {
+    const found = typeof column === 'number' ? column : (header?.indexOf(column) ?? -1);
+    if (found >= 0 && found < width) return found;
+    throw new ValueError(expected(name, `one of ${have}`, what, column), {
+      path: name,
+      columns: header ?? width,
+    });
+  };
+  const { source, target, edgeType, edgeWeight } = options;
+  const weight = edgeWeight === undefined ? null : place('edgeWeight', edgeWeight);
+  if (source === undefined && target === undefined && edgeType === undefined) {
+    const found = usualPlaces(header, width, weight);
+    if (found !== null) return { ...found, weight };
+    throw new ValueError(
+      expected(name, 'source and target to be named', 'columns', have, 'Use --src-column and --dst-column.'),
+      { path: name },
+    );
+  }
+  if (source === undefined || target === undefined)
+    throw new ValueError(
+      expected(name, `one of ${have}`, source === undefined ? 'source' : 'target', undefined),
+      { path: name },
+    );
+  return {
+    source: place('source', source),
+    target: place('target', target),
+    type: edgeType === undefined ? null : place('edgeType', edgeType),
+    weight,
+  };
+}
+
+/** By the names in the header where these are usual; else two columns are source and target, three have the type between. */
+function usualPlaces(
+  header: readonly string[] | null,
+  width: number,
+  weight: number | null,
+): Omit<Places, 'weight'> | null {
+  const all = Array.from({ length: width }, (_, i) => i).filter((i) => i !== weight);
+  const meanings = all.map((i) => (header === null ? 'other' : meaningOf(header[i])));
+  const only = (meaning: string): number | null => {
+    const found = all.filter((_, k) => meanings[k] === meaning);
+    return found.length === 1 ? found[0] : null;
+  };
+  const [source, target] = [only('source'), only('target')];
+  if (source !== null && target !== null) {
+    const between = all.filter((i, k) => meanings[k] === 'other' && source < i && i < target);
+    return { source, target, type: only('relation') ?? (between.length === 1 ? between[0] : null) };
+  }
+  const rest = all.filter((_, k) => meanings[k] !== 'weight' && meanings[k] !== 'time');
+  if (rest.length === 2) return { source: rest[0], target: rest[1], type: null };
+  if (rest.length === 3) return { source: rest[0], type: rest[1], target: rest[2] };
+  return null;
+}
+
+/** What is said about columns that are not used, for people; null when all are. */
+export function leftOutNote(name: string, header: readonly string[] | null, places: Places): string | null {
+  const used: readonly (number | null)[] = Object.values(places);
+  const left = (header ?? []).filter((column, i) => !used.includes(i) && column !== '');
+  if (left.length === 0) return null;
+  const weight = left.find((column) => meaningOf(column) === 'weight');
+  const advice = weight === undefined ? '' : ` (--edge-weight-column ${weight} keeps weights)`;
+  return `${name}: columns left out: ${left.join(', ')}${advice}`;
+}

@@ -1,0 +1,135 @@
+/**
+ * A graph source from files and queries, for input larger than memory: ids are numbered in order of first appearance (row by
+ * row, source before destination, then those of the node files), edges are spooled as numbers in the order of the input.
+ * What it takes is in the working folder; memory is that of the names (name-numbers.ts).
+ */
+import { closeSync, openSync } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { FormatError, InternalError } from '../../util/errors.js';
+import type { ByteNames } from '../formats/byte-names.js';
+import { type NodeTypes, nodeTypesNote, nodeTypesOf } from '../formats/node-types.js';
+import { bytesOf, readAt } from './binary-file.js';
+import { type Connect, type EdgeInput, edgeInputs, readInputs } from './edge-input.js';
+import { EdgeSpool } from './edge-spool.js';
+import type { EdgeBlock, GraphSource, OnNote, OnPrepareProgress } from './graph-source.js';
+import { KeptNumbers, NameNumbers } from './name-numbers.js';
+import { readNodeInput } from './node-input.js';
+import { nodeTables } from './node-tables.js';
+import type { PreprocessOptions } from './preprocess-options.js';
+
+export interface InputContext {
+  readonly connect: Connect;
+  /** Takes what must be written on the way. */
+  readonly folder: string;
+  /** Bytes that the table of names may take in memory. */
+  readonly nameBytes: number;
+  readonly progress: OnPrepareProgress;
+  readonly note: OnNote;
+}
+
+/** Reads the input that the options name. */
+export async function readGraph(options: PreprocessOptions, context: InputContext): Promise<GraphSource> {
+  const inputs = await edgeInputs(options, context.connect, context.note);
+  const types = typesOf(inputs[0], options, context.note);
+  const source = await readAll(options, context, inputs, types);
+  if (source !== null) {
+    const said = nodeTypesNote(types, options.nodeTypes !== undefined);
+    if (said !== null) context.note(said);
+    return source;
+  }
+  context.note(
+    `node types: one, since many ids stand in both columns of edges (--node-types ${types?.join(' ')} to override)`,
+  );
+  return (await readAll(options, context, inputs, null)) as GraphSource;
+}
+
+function typesOf(input: EdgeInput, options: PreprocessOptions, note: OnNote): NodeTypes | null {
+  const { header, places } = input;
+  const column = (place: number): string | null => header?.[place] ?? null;
+  const types = nodeTypesOf(column(places.source), column(places.target), options.nodeTypes);
+  if (types === null || !options.noRemapIds) return types;
+  note(
+    `node types: one, since ids stay as they are; ${types.join(' and ')} with the same number are one node`,
+  );
+  return null;
+}
+
+/** null when the values show that two types are one. */
+async function readAll(
+  options: PreprocessOptions,
+  context: InputContext,
+  inputs: readonly EdgeInput[],
+  types: NodeTypes | null,
+): Promise<GraphSource | null> {
+  const folder = join(context.folder, types === null ? 'input' : 'typed-input');
+  await mkdir(folder);
+  const keep = options.noRemapIds ?? false;
+  const names = keep ? new KeptNumbers(folder) : new NameNumbers(folder, context.nameBytes, types);
+  const { places } = inputs[0];
+  const hasTypes = places.type !== null;
+  const hasWeights = places.weight !== null;
+  const { numNodes: given, numRelations } = options;
+  const spool = new EdgeSpool(folder, names, { hasTypes, hasWeights, keep, numNodes: given, numRelations });
+  const parts = await readInputs(inputs, spool, context.progress);
+  if (options.nodeTypes === undefined && names instanceof NameNumbers && names.sharesNames()) {
+    spool.finish();
+    await names.finish();
+    await rm(folder, { recursive: true });
+    return null;
+  }
+  const input = await readNodeInput({ options, folder, names, types, note: context.note });
+  context.progress({ stage: 'number', done: 0, total: 1 });
+  const numbered = await names.finish();
+  const relations = spool.finish();
+  context.progress({ stage: 'number', done: 1, total: 1 });
+  const numNodes = keep ? (given ?? numbered.size) : numbered.size;
+  if (numNodes > 2 ** 31 - 1)
+    throw new FormatError(`preprocess: expected fewer than 2^31 nodes, got ${numNodes}.`);
+  const total = parts.reduce((a, b) => a + b, 0);
+  const { encoding } = input;
+  return {
+    ...{ numNodes, numRelations: relations, hasWeights, parts },
+    ...(types === null ? {} : { nodeTypes: types }),
+    blocks: () => edgeBlocks(numbered.idsPath, spool, total),
+    nodeNames: () => numbered.names(),
+    relationNames: () => (keep || !hasTypes ? null : kindNames(spool.kinds)),
+    nodes: await nodeTables(input, options, numbered, numNodes),
+    ...(encoding === null ? {} : { sideFiles: { 'nodes/encoding.json': [encoding.toText()] } }),
+  };
+}
+
+async function* kindNames(kinds: ByteNames): AsyncGenerator<readonly string[]> {
+  yield Array.from({ length: kinds.size }, (_, id) => kinds.nameOf(id));
+}
+
+const blockRows = 1 << 16;
+
+async function* edgeBlocks(idsPath: string, spool: EdgeSpool, total: number): AsyncGenerator<EdgeBlock> {
+  const pairs = new Int32Array(2 * blockRows);
+  const [src, dst] = [new Int32Array(blockRows), new Int32Array(blockRows)];
+  const rel = spool.relationsPath === null ? null : new Int32Array(blockRows);
+  const weight = spool.weightsPath === null ? null : new Float32Array(blockRows);
+  const files = [idsPath, spool.relationsPath, spool.weightsPath].map((path) =>
+    path === null ? null : openSync(path, 'r'),
+  );
+  const read = (file: number | null, array: Int32Array | Float32Array | null, start: number): void => {
+    if (file !== null && array !== null && !readAt(file, bytesOf(array), 4 * start))
+      throw new InternalError(`${idsPath}: expected ${total} edges`);
+  };
+  try {
+    for (let row = 0; row < total; row += blockRows) {
+      const count = Math.min(blockRows, total - row);
+      read(files[0], pairs.subarray(0, 2 * count), 2 * row);
+      read(files[1], rel?.subarray(0, count) ?? null, row);
+      read(files[2], weight?.subarray(0, count) ?? null, row);
+      for (let i = 0; i < count; i++) {
+        src[i] = pairs[2 * i];
+        dst[i] = pairs[2 * i + 1];
+      }
+      yield { count, src, rel, dst, weight };
+    }
+  } finally {
+    for (const file of files) if (file !== null) closeSync(file);
+  }
+}

@@ -1,0 +1,227 @@
+/**
+ * Numbers for a stream of names, in order of first appearance, however many there are.
+ *
+ * Names are kept in one table as long as it stays within its budget. Then the table is closed: names that it has keep their
+ * numbers, others are written to one of 64 files by their hash. At the end each of these is numbered by itself, and one pass
+ * over the stream gives every name that appears for the first time the next number. Memory is the budget, then that of
+ * one file's names and 4 bytes per name; the numbers are the same either way.
+ */
+import { join } from 'node:path';
+import { ByteNames, hashBytes } from '../formats/byte-names.js';
+import type { NodeTypes } from '../formats/node-types.js';
+import { sharesWords } from '../formats/node-types.js';
+import { bytesOf, FileWriter, readBlocks } from './binary-file.js';
+import { SpoolReader, writePiece } from './spool-reader.js';
+
+/** The numbers of a stream of names. */
+export interface NumberedNames {
+  readonly size: number;
+  /** int32, one for each name of the stream, in its order. */
+  readonly idsPath: string;
+  /** Names in order of number; null when the numbers are the names. */
+  names(): AsyncGenerator<readonly string[]> | null;
+}
+
+/** Takes names one after another; `type` is 0 for sources and 1 for destinations, where these have names of their own. */
+export interface NameSink {
+  readonly count: number;
+  add(bytes: Uint8Array, start: number, stop: number, type?: 0 | 1): void;
+  finish(): Promise<NumberedNames>;
+}
+
+const fileCount = 64;
+const blockNames = 1 << 14;
+
+export class NameNumbers implements NameSink {
+  count = 0;
+  readonly #ids: FileWriter;
+  #table: ByteNames | null = new ByteNames();
+  #files: FileWriter[] = [];
+  /** A type, a colon and a name. */
+  #scratch = Buffer.alloc(256);
+  readonly #prefixes: readonly Buffer[];
+
+  constructor(
+    readonly folder: string,
+    readonly budget: number,
+    readonly types: NodeTypes | null = null,
+  ) {
+    this.#ids = new FileWriter(join(folder, 'ids.bin'));
+    this.#prefixes = types === null ? [] : types.map((type) => Buffer.from(`${type}:`));
+  }
+
+  add(bytes: Uint8Array, start: number, stop: number, type?: 0 | 1): void {
+    if (type === undefined || this.#prefixes.length === 0) this.#add(bytes, start, stop);
+    else {
+      const length = this.#prefixed(this.#prefixes[type], bytes, start, stop);
+      this.#add(this.#scratch, 0, length);
+    }
+  }
+
+  #prefixed(prefix: Buffer, bytes: Uint8Array, start: number, stop: number): number {
+    const length = prefix.length + stop - start;
+    if (length > this.#scratch.length) this.#scratch = Buffer.alloc(2 * length);
+    this.#scratch.set(prefix);
+    this.#scratch.set(bytes.subarray(start, stop), prefix.length);
+    return length;
+  }
+
+  #add(bytes: Uint8Array, start: number, stop: number): void {
+    const table = this.#table as ByteNames;
+    this.count++;
+    if (this.#files.length === 0) {
+      this.#ids.writeInt32(table.add(bytes, start, stop));
+      if (table.bytesHeld > this.budget) this.#closeTable();
+      return;
+    }
+    const known = table.numberOf(bytes, start, stop);
+    if (known >= 0) {
+      this.#ids.writeInt32(known);
+      return;
+    }
+    const file = hashBytes(bytes, start, stop) >>> 26;
+    this.#ids.writeInt32(-1 - file);
+    writePiece(this.#files[file], bytes.subarray(start, stop));
+  }
+
+  #closeTable(): void {
+    this.#files = Array.from(
+      { length: fileCount },
+      (_, i) => new FileWriter(join(this.folder, `names-${i}.bin`)),
+    );
+  }
+
+  /** Whether ids that are words stand on both sides so often that they are the same nodes; false where that is not known. */
+  sharesNames(): boolean {
+    const table = this.#table;
+    if (this.types === null || table === null || this.#files.length > 0) return false;
+    const [source, target] = this.#prefixes;
+    const words = [0, 0];
+    let shared = 0;
+    for (let id = 0; id < table.size; id++) {
+      const name = Buffer.from(table.bytesOf(id));
+      const side = name.subarray(0, source.length).equals(source) ? 0 : 1;
+      const raw = name.subarray(this.#prefixes[side].length);
+      if (raw.every((byte) => byte >= 48 && byte <= 57)) continue;
+      words[side]++;
+      if (side === 1) continue;
+      const length = this.#prefixed(target, raw, 0, raw.length);
+      if (table.numberOf(this.#scratch, 0, length) >= 0) shared++;
+    }
+    return sharesWords(shared, Math.min(...words));
+  }
+
+  async finish(): Promise<NumberedNames> {
+    this.#ids.close();
+    const table = this.#table as ByteNames;
+    if (this.#files.length > 0) {
+      this.#table = null;
+      return this.#finishFiles(table);
+    }
+    return { size: table.size, idsPath: this.#ids.path, names: () => tableNames(table) };
+  }
+
+  async #finishFiles(table: ByteNames): Promise<NumberedNames> {
+    for (const file of this.#files) file.close();
+    const namesPath = join(this.folder, 'names.bin');
+    const names = new FileWriter(namesPath);
+    for (let id = 0; id < table.size; id++) writePiece(names, table.bytesOf(id));
+    let size = table.size;
+    const parts = this.#files.map(({ path }) => numberFile(path));
+    const idsPath = join(this.folder, 'all-ids.bin');
+    const ids = new FileWriter(idsPath);
+    for await (const block of readBlocks(this.#ids.path)) {
+      const numbers = new Int32Array(block.buffer, block.byteOffset, block.length / 4);
+      for (let i = 0; i < numbers.length; i++) {
+        if (numbers[i] >= 0) continue;
+        const part = parts[-1 - numbers[i]];
+        const local = part.numbers.int32();
+        // Numbers of a file ascend, so one that is the next of its file appears for the first time.
+        if (local === part.seen) {
+          part.global[part.seen++] = size++;
+          writePiece(names, part.names.piece());
+        }
+        numbers[i] = part.global[local];
+      }
+      ids.write(bytesOf(numbers));
+    }
+    for (const file of [names, ids]) file.close();
+    for (const part of parts) {
+      part.numbers.close();
+      part.names.close();
+    }
+    return { size, idsPath, names: () => fileNames(namesPath) };
+  }
+}
+
+interface NumberedFile {
+  /** The number within the file of each of its names. */
+  readonly numbers: SpoolReader;
+  /** Its different names, in order of these numbers. */
+  readonly names: SpoolReader;
+  /** The number of each in the stream, as far as it is known. */
+  readonly global: Int32Array;
+  seen: number;
+}
+
+function numberFile(path: string): NumberedFile {
+  const table = new ByteNames();
+  const numbers = new FileWriter(`${path}.numbers`);
+  const input = new SpoolReader(path);
+  while (!input.done) {
+    const name = input.piece();
+    numbers.writeInt32(table.add(name, 0, name.length));
+  }
+  input.close();
+  numbers.close();
+  const names = new FileWriter(`${path}.names`);
+  for (let id = 0; id < table.size; id++) writePiece(names, table.bytesOf(id));
+  names.close();
+  return {
+    ...{ numbers: new SpoolReader(numbers.path), names: new SpoolReader(names.path) },
+    ...{ global: new Int32Array(table.size), seen: 0 },
+  };
+}
+
+async function* tableNames(table: ByteNames): AsyncGenerator<readonly string[]> {
+  for (let start = 0; start < table.size; start += blockNames)
+    yield Array.from({ length: Math.min(blockNames, table.size - start) }, (_, i) => table.nameOf(start + i));
+}
+
+async function* fileNames(path: string): AsyncGenerator<readonly string[]> {
+  const reader = new SpoolReader(path, 1 << 20);
+  try {
+    while (!reader.done) {
+      const block: string[] = [];
+      while (block.length < blockNames && !reader.done) block.push(reader.piece().toString());
+      yield block;
+    }
+  } finally {
+    reader.close();
+  }
+}
+
+/** Names that are whole numbers already and stay what they are. */
+export class KeptNumbers implements NameSink {
+  count = 0;
+  #largest = -1;
+  readonly #ids: FileWriter;
+
+  constructor(folder: string) {
+    this.#ids = new FileWriter(join(folder, 'ids.bin'));
+  }
+
+  /** The caller has checked that there are digits only. */
+  add(bytes: Uint8Array, start: number, stop: number): void {
+    let id = 0;
+    for (let i = start; i < stop; i++) id = id * 10 + bytes[i] - 48;
+    if (id > this.#largest) this.#largest = id;
+    this.count++;
+    this.#ids.writeInt32(id);
+  }
+
+  async finish(): Promise<NumberedNames> {
+    this.#ids.close();
+    return { size: this.#largest + 1, idsPath: this.#ids.path, names: () => null };
+  }
+}

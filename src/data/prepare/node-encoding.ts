@@ -1,0 +1,178 @@
+/**
+ * How the columns of a node table become features, remembered in nodes/encoding.json of a prepared directory, so that new
+ * nodes are encoded as those that the model learned from:
+ *
+ *   number    (value − mean) / standard deviation over the rows of the table
+ *   date      days since 1970, then as a number
+ *   boolean   1 or 0
+ *   category  one column for each value, in order of first appearance; a value that was not there is all zeros
+ *
+ * A missing value is 0 (the mean of a number), and a column in which the table had some is followed by one that is 1 there.
+ */
+import { z } from 'zod';
+import { FormatError } from '../../util/errors.js';
+import { isoSeconds } from '../formats/iso-time.js';
+import { parseDecimal } from '../formats/parse-number.js';
+
+const name = z.string();
+const missing = z.boolean();
+const scaled = { mean: z.number(), deviation: z.number().positive(), missing };
+const column = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('number'), name, ...scaled }),
+  z.strictObject({ kind: z.literal('date'), name, ...scaled }),
+  z.strictObject({ kind: z.literal('boolean'), name, missing }),
+  z.strictObject({ kind: z.literal('category'), name, values: z.array(z.string()), missing }),
+]);
+const encodingVersion = 1;
+const schema = z.strictObject({
+  format: z.literal('skein-node-encoding'),
+  version: z.literal(encodingVersion),
+  /** The column of ids, and that of classes. */
+  id: z.string(),
+  label: z.string().nullable(),
+  columns: z.array(column),
+});
+
+/** How one column is encoded. */
+export type EncodedColumn =
+  | {
+      readonly kind: 'number' | 'date';
+      readonly name: string;
+      readonly mean: number;
+      readonly deviation: number;
+      /** Whether a column that marks missing values follows. */
+      readonly missing: boolean;
+    }
+  | { readonly kind: 'boolean'; readonly name: string; readonly missing: boolean }
+  | {
+      readonly kind: 'category';
+      readonly name: string;
+      readonly values: readonly string[];
+      readonly missing: boolean;
+    };
+
+/** What text means that there is no value, in columns of numbers, dates and booleans; in others only nothing does. */
+const missingWords = /^(|na|n\/a|nan|null|none|\?|-)$/i;
+
+export function isMissing(cell: string, kind: EncodedColumn['kind']): boolean {
+  const text = cell.trim();
+  return kind === 'category' ? text === '' : missingWords.test(text);
+}
+
+/** 1, 0, or NaN for text that is neither true nor false. */
+export function booleanOf(cell: string): number {
+  const text = cell.trim();
+  if (/^(true|t|yes|y)$/i.test(text)) return 1;
+  return /^(false|f|no|n)$/i.test(text) ? 0 : Number.NaN;
+}
+
+/** Days since 1970, or NaN. */
+export function dayOf(cell: string): number {
+  return isoSeconds(cell.trim()) / 86400;
+}
+
+export class NodeEncoding {
+  /** Features of a node. */
+  readonly width: number;
+  /** Values that no row of the prepared table had, by column. */
+  readonly unseen = new Map<string, Set<string>>();
+  readonly #numbers: readonly ReadonlyMap<string, number>[];
+
+  constructor(
+    readonly id: string,
+    readonly label: string | null,
+    readonly columns: readonly EncodedColumn[],
+  ) {
+    this.width = columns.reduce((sum, one) => sum + widthOf(one), 0);
+    this.#numbers = columns.map(
+      (one) => new Map(one.kind === 'category' ? one.values.map((value, i) => [value, i]) : []),
+    );
+  }
+
+  /** The features of a row, given the cells of `columns`; a cell that does not fit is told by `fail`. */
+  encode(
+    cells: readonly string[],
+    out: Float32Array,
+    at: number,
+    fail: (column: string, what: string, got: string) => never,
+  ): void {
+    let place = at;
+    for (const [c, one] of this.columns.entries()) {
+      const cell = cells[c];
+      const end = place + widthOf(one);
+      out.fill(0, place, end);
+      if (isMissing(cell, one.kind)) {
+        if (one.missing) out[end - 1] = 1;
+      } else if (one.kind === 'category') {
+        const number = this.#numbers[c].get(cell.trim());
+        if (number === undefined) this.#remember(one.name, cell.trim());
+        else out[place + number] = 1;
+      } else {
+        out[place] = numberIn(one, cell, fail);
+      }
+      place = end;
+    }
+  }
+
+  #remember(column: string, value: string): void {
+    const known = this.unseen.get(column) ?? new Set();
+    if (known.size < 10) known.add(value);
+    this.unseen.set(column, known);
+  }
+
+  /** What the columns of the features are, for people. */
+  describe(): string {
+    return this.columns
+      .map((one) => {
+        const marked = one.missing ? ' + missing' : '';
+        return one.kind === 'category'
+          ? `${one.name} (${one.values.length} values${marked})`
+          : `${one.name} (${one.kind}${marked})`;
+      })
+      .join(', ');
+  }
+
+  toText(): string {
+    const { id, label, columns } = this;
+    return `${JSON.stringify({ format: 'skein-node-encoding', version: encodingVersion, id, label, columns }, null, 2)}\n`;
+  }
+
+  static parse(text: string, path: string): NodeEncoding {
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch (error) {
+      throw new FormatError(
+        `${path}: expected JSON, got ${(error as Error).message}. Prepare the directory again.`,
+        { path },
+      );
+    }
+    const parsed = schema.safeParse(value);
+    if (!parsed.success) {
+      const [issue] = parsed.error.issues;
+      throw new FormatError(
+        `${path}: expected the encoding of a node table, version ${encodingVersion}, got ${issue.message} at ${issue.path.join('.') || 'the top'}. Prepare the directory again.`,
+        { path },
+      );
+    }
+    return new NodeEncoding(parsed.data.id, parsed.data.label, parsed.data.columns);
+  }
+}
+
+function widthOf(one: EncodedColumn): number {
+  return (one.kind === 'category' ? one.values.length : 1) + (one.missing ? 1 : 0);
+}
+
+function numberIn(
+  one: Exclude<EncodedColumn, { kind: 'category' }>,
+  cell: string,
+  fail: (column: string, what: string, got: string) => never,
+): number {
+  const raw =
+    one.kind === 'boolean' ? booleanOf(cell) : one.kind === 'date' ? dayOf(cell) : parseDecimal(cell);
+  if (!Number.isFinite(raw)) {
+    const what = { boolean: 'true or false', date: 'a date of ISO 8601', number: 'a number' }[one.kind];
+    return fail(one.name, what, cell);
+  }
+  return one.kind === 'boolean' ? raw : (raw - one.mean) / one.deviation;
+}

@@ -1,0 +1,217 @@
+/** What files say about nodes, by the numbers of the nodes: features, classes and parts as `writePrepared` takes them. */
+import { closeSync, openSync } from 'node:fs';
+import { FormatError, InternalError } from '../../util/errors.js';
+import { Random } from '../../util/philox.js';
+import type { NodeSplits } from '../node-data.js';
+import { randomNodeSplit } from '../transforms.js';
+import { bytesOf, readAt } from './binary-file.js';
+import type { FeatureBlock, NodeTables } from './graph-source.js';
+import type { NumberedNames } from './name-numbers.js';
+import type { NodeEncoding } from './node-encoding.js';
+import type { NameSegment, NodeInput } from './node-input.js';
+import { npyBlocks } from './npy-rows.js';
+import type { PreprocessOptions } from './preprocess-options.js';
+
+/** Tables of all nodes; null when the input says nothing about them. */
+export async function nodeTables(
+  input: NodeInput,
+  options: PreprocessOptions,
+  numbered: NumberedNames,
+  numNodes: number,
+): Promise<NodeTables | null> {
+  const { features, labels, parts } = input;
+  if (features === null && labels === null && parts === null) return null;
+  const idsOf = (segment: NameSegment): Int32Array => readIds(numbered.idsPath, segment);
+  for (const segment of [features?.segment, labels?.segment])
+    if (segment !== undefined) await refuseRepeated(segment, idsOf(segment), numbered, numNodes);
+  if (features?.complete) await refuseMissing(features.segment, idsOf(features.segment), numbered, numNodes);
+  const classes = labels === null ? null : classesOf(labels.values, idsOf(labels.segment), numNodes);
+  return {
+    features:
+      features === null
+        ? null
+        : { width: features.width, blocks: () => featureBlocks(features, input.encoding, idsOf, numNodes) },
+    labels: classes?.labels ?? null,
+    numClasses: classes?.numClasses ?? 0,
+    classNames: classes?.classNames ?? null,
+    splits: nodeSplits(options, parts, classes?.labels ?? null, idsOf),
+  };
+}
+
+function readIds(path: string, { start, rows }: NameSegment): Int32Array {
+  const ids = new Int32Array(rows);
+  const file = openSync(path, 'r');
+  try {
+    if (!readAt(file, bytesOf(ids), 4 * start)) throw new InternalError(`${path}: expected ${rows} more ids`);
+  } finally {
+    closeSync(file);
+  }
+  return ids;
+}
+
+/** The name of a number, found by looking through all: for messages. */
+async function nameOf(numbered: NumberedNames, id: number): Promise<string> {
+  let before = 0;
+  for await (const block of numbered.names() ?? []) {
+    if (id < before + block.length) return block[id - before];
+    before += block.length;
+  }
+  return String(id);
+}
+
+async function refuseRepeated(
+  { path, lines }: NameSegment,
+  ids: Int32Array,
+  numbered: NumberedNames,
+  numNodes: number,
+): Promise<void> {
+  const seen = new Uint8Array(numNodes);
+  for (const [row, id] of ids.entries()) {
+    if (seen[id] === 1) {
+      const where = lines === null ? path : `${path}:${lines[row]}`;
+      throw new FormatError(
+        `${where}: expected each node once, got ${JSON.stringify(await nameOf(numbered, id))} twice.`,
+        { path, ...(lines === null ? {} : { line: lines[row] }) },
+      );
+    }
+    seen[id] = 1;
+  }
+}
+
+/** Every node needs a row of plain features. */
+async function refuseMissing(
+  { path }: NameSegment,
+  ids: Int32Array,
+  numbered: NumberedNames,
+  numNodes: number,
+): Promise<void> {
+  const seen = new Uint8Array(numNodes);
+  for (const id of ids) seen[id] = 1;
+  const first = seen.indexOf(0);
+  if (first < 0) return;
+  const missing = seen.reduce((sum, one) => sum + 1 - one, 0);
+  const name = JSON.stringify(await nameOf(numbered, first));
+  throw new FormatError(
+    `${path}: expected a row for every node, got none for ${missing} of ${numNodes}, the first being ${name}. With --node-table nodes without a row have missing values.`,
+    { path, missing },
+  );
+}
+
+/** Classes: numbers as they are, other words in order of first appearance; nothing is no class. */
+function classesOf(
+  values: Int32Array | readonly string[],
+  ids: Int32Array,
+  numNodes: number,
+): { labels: Int32Array; numClasses: number; classNames: string[] | null } {
+  const labels = new Int32Array(numNodes).fill(-1);
+  const words = new Map<string, number>();
+  let numbers = true;
+  for (const value of values) {
+    if (typeof value === 'number' || value === '') continue;
+    if (!words.has(value)) words.set(value, words.size);
+    if (!/^\d{1,9}$/.test(value) && value !== '-1') numbers = false;
+  }
+  let largest = -1;
+  for (const [row, value] of values.entries()) {
+    const label =
+      typeof value === 'number'
+        ? value
+        : value === ''
+          ? -1
+          : numbers
+            ? Number(value)
+            : (words.get(value) as number);
+    labels[ids[row]] = label;
+    largest = Math.max(largest, label);
+  }
+  return numbers
+    ? { labels, numClasses: largest + 1, classNames: null }
+    : { labels, numClasses: words.size, classNames: [...words.keys()] };
+}
+
+function nodeSplits(
+  options: PreprocessOptions,
+  parts: NodeInput['parts'],
+  labels: Int32Array | null,
+  idsOf: (segment: NameSegment) => Int32Array,
+): NodeSplits | null {
+  if (parts !== null) {
+    const seen = new Set<number>();
+    const [train, valid, test] = parts.map((segment) => {
+      const ids = segment === null ? new Int32Array(0) : idsOf(segment);
+      for (const [row, id] of ids.entries()) {
+        if (seen.has(id)) {
+          const { path, lines } = segment as NameSegment;
+          throw new FormatError(
+            `${path}:${lines?.[row] ?? row + 1}: expected each node in one part, got one twice.`,
+            { path },
+          );
+        }
+        seen.add(id);
+      }
+      return ids.sort();
+    });
+    return { train, valid, test };
+  }
+  if (options.nodeSplit === undefined || labels === null) return null;
+  const [train, valid] = options.nodeSplit;
+  const seed = new Random(options.seed ?? 1).split(4).nextUint32();
+  const fractions = { train, valid: options.nodeSplit.length === 3 ? Math.min(valid, 1 - train) : 0 };
+  return randomNodeSplit(labels, { fractions, seed });
+}
+
+const blockRows = 1024;
+
+async function* featureBlocks(
+  { segment, width, source }: NonNullable<NodeInput['features']>,
+  encoding: NodeEncoding | null,
+  idsOf: (segment: NameSegment) => Int32Array,
+  numNodes: number,
+): AsyncGenerator<FeatureBlock> {
+  const ids = idsOf(segment);
+  if (encoding !== null) yield* missingRows(ids, encoding, numNodes);
+  let row = 0;
+  for await (const values of typeof source === 'string'
+    ? fileRows(source, width, ids.length)
+    : npyBlocks(source)) {
+    const rows = values.length / width;
+    yield { nodes: ids.subarray(row, row + rows), values };
+    row += rows;
+  }
+}
+
+/** Nodes that the table does not have: every value is missing. */
+async function* missingRows(
+  ids: Int32Array,
+  encoding: NodeEncoding,
+  numNodes: number,
+): AsyncGenerator<FeatureBlock> {
+  const seen = new Uint8Array(numNodes);
+  for (const id of ids) seen[id] = 1;
+  const values = new Float32Array(encoding.width);
+  const fail = (): never => {
+    throw new InternalError('a missing value was refused');
+  };
+  encoding.encode(
+    encoding.columns.map(() => ''),
+    values,
+    0,
+    fail,
+  );
+  for (let node = seen.indexOf(0); node >= 0; node = seen.indexOf(0, node + 1))
+    yield { nodes: Int32Array.of(node), values };
+}
+
+async function* fileRows(path: string, width: number, rows: number): AsyncGenerator<Float32Array> {
+  const file = openSync(path, 'r');
+  try {
+    for (let start = 0; start < rows; start += blockRows) {
+      const values = new Float32Array(Math.min(blockRows, rows - start) * width);
+      if (!readAt(file, bytesOf(values), 4 * start * width))
+        throw new InternalError(`${path}: expected ${rows} rows`);
+      yield values;
+    }
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,0 +1,108 @@
+/** The tables that people have, from one command to answers: customers with a segment, users and items with ids from 0. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Random } from 'skein/util';
+import { afterAll, expect, test } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'skein-tables-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Runs `skein` in the folder; returns what it printed. */
+function skein(...args: string[]): string {
+  const entry = join(root, 'src/cli/main.ts');
+  const tsx = join(root, 'node_modules/tsx/dist/esm/index.mjs');
+  const done = spawnSync(process.execPath, ['--import', tsx, entry, ...args], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+  expect(done.status, done.stderr).toBe(0);
+  return done.stdout;
+}
+
+const put = (name: string, lines: readonly (readonly unknown[])[]): void =>
+  writeFileSync(join(folder, name), `${lines.map((line) => line.join(',')).join('\n')}\n`);
+const read = (name: string): string[] => readFileSync(join(folder, name), 'utf8').trim().split('\n');
+
+test('customers: categories, missing values, missing classes, new customers', () => {
+  const random = new Random(1);
+  const pick = <T>(list: readonly T[]): T => list[random.nextInt(list.length)];
+  const segments = ['gold', 'silver', 'basic'];
+  const plans = ['team', 'pro', 'free'];
+  const kinds = Array.from({ length: 1200 }, () => random.nextInt(3));
+  put('nodes.csv', [
+    ['id', 'age', 'spend', 'country', 'plan', 'segment'],
+    ...kinds.map((kind, id) => [
+      ...[id, 20 + random.nextInt(40) + 5 * kind],
+      random.nextInt(100) < 3 ? '' : 40 * kind + random.nextInt(50),
+      ...[pick(['US', 'DE', 'FR', 'JP']), random.nextInt(4) === 0 ? pick(plans) : plans[kind]],
+      random.nextInt(100) < 70 ? '' : segments[kind],
+    ]),
+  ]);
+  const customer = (): number => random.nextInt(1200);
+  put('edges.csv', [['source', 'target'], ...Array.from({ length: 5000 }, () => [customer(), customer()])]);
+  const out = skein(
+    ...['preprocess', '--edges', 'edges.csv', '--node-table', 'nodes.csv', '--label-column', 'segment'],
+    ...['--output-directory', 'g'],
+  );
+  expect(out).toContain('nodes 1200, relations 1, edges 5000');
+  expect(out).toContain('classes 3, features 10');
+  writeFileSync(join(folder, 'g.yaml'), skein('config', 'g'));
+  const trained = skein('train', 'g.yaml', '--storage.model_dir=run', '--json');
+  const done = JSON.parse(trained.trim().split('\n').at(-1) as string);
+  expect(done['test.accuracy']).toBeGreaterThan(0.7);
+  put('new.csv', [
+    ['plan', 'id', 'country', 'age', 'spend'],
+    ['team', 'n1', 'US', 30, 10],
+    ['free', 'n2', 'XX', 50, ''],
+  ]);
+  put('new-edges.csv', [
+    ['source', 'target'],
+    ['n1', 5],
+    [7, 'n2'],
+  ]);
+  skein('predict', 'run', '--new-nodes', 'new.csv', '--new-edges', 'new-edges.csv', '--output-dir', '.');
+  expect(read('new_labels.csv').map((line) => line.split(',')[0])).toEqual(['id', 'n1', 'n2']);
+  for (const line of read('new_labels.csv').slice(1)) expect(segments).toContain(line.split(',')[1]);
+}, 240_000);
+
+test('users and items: asked, scored and exported by their types', () => {
+  const random = new Random(2);
+  put('shop.csv', [
+    ['user', 'item'],
+    ...Array.from({ length: 600 }, () => [random.nextInt(20), random.nextInt(15)]),
+  ]);
+  const out = skein(
+    'preprocess',
+    '--edges',
+    'shop.csv',
+    '--src-column',
+    'user',
+    '--dst-column',
+    'item',
+    '--output-directory',
+    'shop',
+  );
+  expect(out).toContain('nodes 35,');
+  writeFileSync(join(folder, 'shop.yaml'), skein('config', 'shop'));
+  skein('train', 'shop.yaml', '--storage.model_dir=shop-run', '--training.num_epochs=1');
+  const answers = skein('query', 'shop-run', '--head', '7', '--include-known', '--top', '35');
+  expect(answers).toMatch(/item:7 /);
+  expect(skein('query', 'shop-run', '--tail', 'item:7', '--top', '1')).toMatch(/^\?.*item:7\n/);
+  put('pairs.csv', [
+    ['user', 'item'],
+    [7, 7],
+    [3, 4],
+  ]);
+  skein('predict', 'shop-run', '--input-file', 'pairs.csv', '--save-scores', '--output-dir', '.');
+  expect(read('scores.csv')[1]).toMatch(/^user:7,item:7,/);
+  skein('export', 'shop-run', '--format', 'csv', '--output-dir', 'vectors');
+  expect(
+    read('vectors/embeddings.csv')
+      .slice(1)
+      .map((line) => line.split(',')[0]),
+  ).toContain('item:7');
+}, 240_000);
