@@ -3,10 +3,14 @@
  * `--json` an error is also an event on stdout, so that a reader of events always sees how the run ended.
  */
 import { Command, CommanderError } from 'commander';
+import { fromSystem, isMachineTrouble, isSystemError } from '../storage/atomic-file.js';
 import { jsonLine } from '../train/run/output.js';
+import { StatusLine } from '../train/run/status-line.js';
+import { hasColors, paint } from '../train/run/terminal.js';
 import { DeviceError, SkeinError } from '../util/errors.js';
 import { commands } from './commands/index.js';
 import { rewriteOverrides, rewriteSnakeCase } from './options.js';
+import { guardStreams, withLostOutput } from './output-streams.js';
 import { version } from './version.js';
 
 function buildProgram(): Command {
@@ -34,34 +38,42 @@ export async function run(args: readonly string[]): Promise<number> {
   }
 }
 
-function report(error: unknown, json: boolean): number {
+function report(thrown: unknown, json: boolean): number {
+  const error = isSystemError(thrown) && hasFile(thrown) ? fromSystem(thrown, 'a file') : thrown;
   const known = isKnown(error);
   const full = error instanceof Error ? error.message : String(error);
   // Some messages quote their input; a line of megabytes helps nobody.
   const message = full.length > 4000 ? `${full.slice(0, 4000)} … (${full.length} characters)` : full;
   const text = known ? message : error instanceof Error ? (error.stack ?? message) : message;
+  StatusLine.of(process.stderr).clear();
   if (json) {
     const fields = error instanceof SkeinError ? { code: error.code, ...error.details } : {};
     process.stdout.write(jsonLine({ event: 'error', message, ...fields }));
   }
-  process.stderr.write(`skein: ${text}\n`);
-  // A device that was lost, or full, is no mistake in what was asked for; one that is not there is.
-  if (error instanceof DeviceError) return error.details.reason === 'no-adapter' ? 2 : 1;
-  return error instanceof SkeinError && known ? 2 : 1;
+  process.stderr.write(`${paint('skein:', 'red', hasColors(process.stderr))} ${text}\n`);
+  return known ? exitCode(error) : 1;
 }
 
-/** Errors whose message says all: ours, and those of the file system. */
+/** 2: what was asked for cannot be done. 1: it could have been, but for a full disk or a lost device. */
+function exitCode(error: unknown): number {
+  if (error instanceof DeviceError) return error.details.reason === 'no-adapter' ? 2 : 1;
+  return error instanceof SkeinError && !isMachineTrouble(error) ? 2 : 1;
+}
+
+/** Errors whose message says all: ours, and those of the operating system. */
 function isKnown(error: unknown): boolean {
   if (error instanceof SkeinError) return error.code !== 'SKEIN_INTERNAL';
-  return error instanceof Error && 'syscall' in error && 'path' in error;
+  return isSystemError(error);
+}
+
+/** Others are about the network or a process: their own message is as good as any. */
+function hasFile({ path, syscall = '' }: NodeJS.ErrnoException): boolean {
+  return (path !== undefined && !syscall.startsWith('spawn')) || ['write', 'read', 'fsync'].includes(syscall);
 }
 
 /** Runs a command line as this process: sets its exit code. */
 export async function main(args: readonly string[]): Promise<void> {
-  // A reader that has seen enough (`| head`) is no failure.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(0);
-    throw error;
-  });
-  process.exitCode = await run(args);
+  guardStreams(args[0]);
+  process.once('exit', () => StatusLine.of(process.stderr).clear());
+  process.exitCode = withLostOutput(await run(args));
 }

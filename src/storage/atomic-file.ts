@@ -76,12 +76,39 @@ const advice: Readonly<Record<string, string>> = {
   EROFS: 'The file system is read-only; choose another place.',
   EISDIR: 'This is a folder; name a file in it.',
   ENOTDIR: 'A part of the path is a file, not a folder.',
+  EEXIST: 'There is something of that name already; choose another.',
+  ENOTEMPTY: 'The folder is not empty; choose another.',
   ENAMETOOLONG: 'Choose a shorter name.',
   ELOOP: 'Its symbolic links lead round in a circle.',
   ENOSPC: 'The disk is full; free some space. The file that was there before is untouched.',
+  EDQUOT: 'The disk quota is used up; free some space or choose another disk.',
+  EIO: 'The disk or its connection failed; see the system log.',
+  EMFILE: 'Too many files are open; raise the limit (ulimit -n).',
+  ENFILE: 'Too many files are open on this machine; close some programs.',
+  EFBIG: 'The file system does not take files of this size; choose another.',
 };
 
-export function storageError(verb: 'read' | 'write', path: string, error: unknown): StorageError {
+/** Codes that tell of a machine in trouble rather than of a wrong path. */
+const troubles = ['ENOSPC', 'EDQUOT', 'EIO', 'EMFILE', 'ENFILE', 'ENOMEM', 'EFBIG', 'ESTALE', 'ETIMEDOUT'];
+
+/** Whether reading or writing failed for a reason that another path or another spelling would not change. */
+export function isMachineTrouble(error: unknown): boolean {
+  return error instanceof StorageError && troubles.includes(String(error.details['code']));
+}
+
+/** An error of the operating system as Node.js throws it. */
+export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && /^E[A-Z0-9]+$/.test(codeOf(error)) && 'syscall' in error;
+}
+
+/** A system error of a file, in words; `path` where the error itself does not say which (writes to an open file). */
+export function fromSystem(error: NodeJS.ErrnoException, path: string): StorageError {
+  const reading = ['scandir', 'read', 'stat', 'lstat', 'readlink', 'access'];
+  const verb = reading.includes(error.syscall ?? '') ? 'read' : error.syscall === 'open' ? 'open' : 'write';
+  return storageError(verb, error.path ?? path, error);
+}
+
+export function storageError(verb: 'read' | 'write' | 'open', path: string, error: unknown): StorageError {
   const code = codeOf(error);
   const what = advice[code] ?? 'The cause is attached.';
   const reason = code === '' || code.startsWith('SKEIN') ? String(error) : code;

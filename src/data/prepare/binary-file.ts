@@ -5,7 +5,7 @@
 import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
-import { StorageError } from '../../util/errors.js';
+import { storageError } from '../../storage/atomic-file.js';
 import type { FileRecord } from './dataset-yaml.js';
 
 const blockBytes = 1 << 22;
@@ -135,14 +135,5 @@ export async function sealFile(path: string): Promise<FileRecord> {
 }
 
 export function storageFailure(verb: 'read' | 'write', path: string, error: unknown): never {
-  const code = String((error as NodeJS.ErrnoException).code ?? error);
-  const advice =
-    code === 'ENOSPC' ? 'The disk is full; free some space.' : 'Look at the spelling and the permissions.';
-  throw new StorageError(
-    `${verb}: expected to ${verb} ${path}, got ${code}. ${advice}`,
-    { path, code },
-    {
-      cause: error,
-    },
-  );
+  throw storageError(verb, path, error);
 }

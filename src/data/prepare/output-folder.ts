@@ -6,17 +6,23 @@
  * Only `dataset.yaml`, `edges` and `nodes` are ever replaced: models and other files in the directory stay.
  */
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { fromSystem, isSystemError } from '../../storage/atomic-file.js';
+import { makeFolder } from '../../storage/make-folder.js';
 import { StorageError } from '../../util/errors.js';
-import { storageFailure } from './binary-file.js';
 
 /** What a prepared directory is made of; the file that makes it valid comes last. */
 const entries = ['edges', 'nodes', 'dataset.yaml'] as const;
 
 /** Refuses a target that holds something. */
 export function checkTarget(where: string, outputDir: string, overwrite: boolean): void {
+  if (statSync(outputDir, { throwIfNoEntry: false })?.isDirectory() === false)
+    throw new StorageError(
+      `${where}: expected a directory to write to, got the file ${outputDir}. Choose another.`,
+      { path: outputDir },
+    );
   const present = entries.filter((name) => existsSync(join(outputDir, name)));
   if (present.length === 0) return;
   if (!overwrite) {
@@ -47,13 +53,14 @@ export async function buildFolder<T>(
 ): Promise<T> {
   const target = resolve(outputDir);
   try {
-    await mkdir(temporary, { recursive: true }).catch((error: unknown) =>
-      storageFailure('write', temporary, error),
-    );
+    makeFolder(temporary);
     const result = await work(temporary);
     await syncFolders(temporary);
     await moveInto(temporary, target);
     return result;
+  } catch (error) {
+    // Writes to an open file fail without a path.
+    throw isSystemError(error) ? fromSystem(error, target) : error;
   } finally {
     await rm(temporary, { recursive: true, force: true });
   }

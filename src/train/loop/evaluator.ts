@@ -11,6 +11,9 @@ export type Metrics = Readonly<Record<string, number>>;
 export abstract class Evaluator {
   readonly graphBatcher: GraphBatcher;
   readonly model: Model;
+  /** Called after every batch with the edges or nodes so far, and of all. */
+  onProgress: ((done: number, total: number) => void) | null = null;
+  #done = 0;
 
   constructor(graphBatcher: GraphBatcher, model: Model) {
     this.graphBatcher = graphBatcher;
@@ -26,6 +29,7 @@ export abstract class Evaluator {
       if (!batcher.hasNextBatch()) return {};
       await batcher.loadStorage();
       model.startEvaluation();
+      this.#done = 0;
       await model.encodeForEvaluation(batcher);
       await this.runBatches();
       return model.finishEvaluation();
@@ -42,7 +46,9 @@ export abstract class Evaluator {
     batch.embeddingsToDevice(this.model.device ?? -1);
     if (batch.awaitsParameters) await this.graphBatcher.loadGPUParameters(batch);
     await this.model.evaluate(batch);
+    this.#done += batch.batchSize;
     batch.clear();
+    this.onProgress?.(this.#done, this.graphBatcher.numItems);
   }
 }
 

@@ -5,7 +5,8 @@
  */
 import type { PreparedDataset } from '../../data/index.js';
 import { agreedError, isAgreed, type WorkerGroup } from '../../dist/index.js';
-import { ConfigError, DeviceError } from '../../util/errors.js';
+import { isMachineTrouble } from '../../storage/atomic-file.js';
+import { ConfigError, DeviceError, type SkeinError, StorageError } from '../../util/errors.js';
 import { checkAgainstDataset, type SkeinConfig } from '../config/index.js';
 import { Output, openWorkers, outputOf, RunDirectory, resumeCommand } from '../run/index.js';
 import { checkPartitions } from '../sharded/cut-dataset.js';
@@ -85,21 +86,22 @@ async function trainInDirectory(given: SessionOptions, dataset: PreparedDataset)
     return await session.start();
   } catch (error) {
     // An error of all is told once.
-    if (group.isRoot || !isAgreed(error))
-      run.log('error', error instanceof Error ? error.message : String(error));
-    throw withWayOn(error, run.path);
+    if (group.isRoot || !isAgreed(error)) run.logFailure(error);
+    throw await withWayOn(error, run.path);
   } finally {
     await session.close();
   }
 }
 
-/** A device that went away took nothing with it that the last checkpoint does not have. */
-function withWayOn(error: unknown, directory: string): unknown {
-  if (!(error instanceof DeviceError) || error.details.reason !== 'lost') return error;
-  return new DeviceError(
-    `training: ${error.message} The run goes on from its last checkpoint with: ${resumeCommand(directory)}`,
-    error.details,
-  );
+/** A lost device or a full disk costs nothing that the last checkpoint has: the error says how to resume from it. */
+async function withWayOn(error: unknown, directory: string): Promise<unknown> {
+  const lost = error instanceof DeviceError && error.details.reason === 'lost';
+  if (!lost && !isMachineTrouble(error)) return error;
+  const { message, details } = error as SkeinError;
+  const saved = await latestCheckpoint(directory).catch(() => null);
+  if (saved === null) return error;
+  const text = `training: ${message} Resume from the last checkpoint with: ${resumeCommand(directory)}`;
+  return lost ? new DeviceError(text, details) : new StorageError(text, details, { cause: error });
 }
 
 /** What several workers cannot do is refused, by name, before anything is made. */

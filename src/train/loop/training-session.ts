@@ -20,6 +20,7 @@ import {
   peakRssMb,
   type RunDirectory,
   resumeCommand,
+  showsProgress,
   TraceWriter,
 } from '../run/index.js';
 import { cutDataset } from '../sharded/cut-dataset.js';
@@ -103,11 +104,13 @@ export class TrainingSession {
     this.#timings = new StageTimings(trace === null ? null : (span) => trace.add(span));
     this.#interrupt = new Interrupt({
       onRequest: () =>
-        output.note('Stopping after this batch; a checkpoint is saved. Once more stops at once.'),
+        output.note('Stopping after this batch and saving a checkpoint. Press Ctrl+C again to stop at once.'),
     });
     this.#progress = new ProgressReporter({
       itemName: config.model.learning_task === 'LINK_PREDICTION' ? 'edges' : 'nodes',
-      logsPerEpoch: output.json || !group.isRoot ? 0 : config.training.logs_per_epoch,
+      logsPerEpoch: showsProgress(output) && group.isRoot ? config.training.logs_per_epoch : 0,
+      endLine: false,
+      status: output.status,
       onLine: (line) => run.log('info', line),
     });
   }
@@ -211,6 +214,7 @@ export class TrainingSession {
       this.#run.log('info', `computing on webgpu (${this.#device.adapter})${cached}`);
     }
     const epochs = this.#firstEpoch + training.num_epochs;
+    this.#progress.epochs = epochs;
     const evaluator = this.#evaluator(batcher, model);
     const trainer = this.#trainer(batcher, model, checkpoints);
     trainer.continueFrom(this.#progressOfEpoch);
@@ -252,8 +256,8 @@ export class TrainingSession {
     }
     await this.#run.keepMetrics(({ epoch: at }) => typeof at !== 'number' || at <= epoch);
     const where = step === 0 ? `after epoch ${epoch}` : `in epoch ${epoch + 1}, after batch ${step}`;
-    this.#output.note(`Going on ${where}.`);
-    this.#run.log('info', `going on ${where}`);
+    this.#output.note(`Resuming ${where}.`);
+    this.#run.log('info', `resuming ${where}`);
   }
 
   #evaluator(batcher: GraphBatcher, model: Model): Evaluator {
@@ -319,7 +323,7 @@ export class TrainingSession {
   async #evaluate(evaluator: Evaluator, checkpoints: Checkpoints, batcher: GraphBatcher): Promise<boolean> {
     const { training } = this.#config;
     const started = performance.now();
-    const metrics = await this.#timings.timeAsync('evaluate', () => evaluator.evaluate(true));
+    const metrics = await this.#measure(evaluator, 'validation');
     if (Object.keys(metrics).length === 0) return false;
     this.#validation = metrics;
     const { epoch } = batcher.position;
@@ -341,6 +345,16 @@ export class TrainingSession {
     if (!this.#isStale) return false;
     this.#output.note(`No improvement of ${metric} in ${this.#stale} evaluations: training ends.`);
     return true;
+  }
+
+  async #measure(evaluator: Evaluator, set: 'validation' | 'test'): Promise<Metrics> {
+    const stage = this.#output.stage(`evaluating on the ${set} set`, { plain: false });
+    evaluator.onProgress = stage.update;
+    try {
+      return await this.#timings.timeAsync('evaluate', () => evaluator.evaluate(set === 'validation'));
+    } finally {
+      stage.end();
+    }
   }
 
   /** Whether it has not become better for as long as the configuration allows. */
@@ -381,7 +395,7 @@ export class TrainingSession {
     await this.#save(checkpoints, batcher, ['last']);
     const directory = this.#run.path;
     this.#output.text(
-      `Stopped in epoch ${batcher.position.epoch + 1}. Go on with: ${resumeCommand(directory, this.#group.size)}`,
+      `Stopped in epoch ${batcher.position.epoch + 1}. Resume with: ${resumeCommand(directory, this.#group.size)}`,
     );
     const rate = this.#items / Math.max(this.#seconds, 1e-9);
     this.#output.event('done', { interrupted: true, directory, epochs: batcher.position.epoch });
@@ -404,7 +418,7 @@ export class TrainingSession {
     const last = this.#group.agree(existsSync(this.#run.file('last'))) ? ['last'] : [];
     if (training.save_model) await this.#save(checkpoints, batcher, ['', ...last]);
     const started = performance.now();
-    const test = await this.#timings.timeAsync('evaluate', () => evaluator.evaluate(false));
+    const test = await this.#measure(evaluator, 'test');
     const { epoch } = batcher.position;
     if (Object.keys(test).length > 0) this.#report('test', epoch, test, (performance.now() - started) / 1000);
     await this.#exportEncoded(evaluator);
@@ -423,7 +437,7 @@ export class TrainingSession {
       ...(this.#group.size === 1 ? {} : { workers: this.#group.size }),
     };
     await this.#run.finish(outcome);
-    this.#output.text(`Saved in ${this.#run.path}`);
+    this.#output.text(`Done in ${this.#output.elapsed()}. Saved in ${this.#run.path}`);
     this.#output.event('done', outcome);
     return {
       directory: this.#run.path,

@@ -1,4 +1,5 @@
 /** Runs: their directory, what they report, and how they are watched and stopped. */
+export { clock, duration, shortCount } from './durations.js';
 export { Interrupt, type InterruptOptions, type StopSignal } from './interrupt.js';
 export {
   LinkPredictionReporter,
@@ -21,15 +22,9 @@ export {
   NodeClassificationReporter,
   type NodeClassificationReporterOptions,
 } from './node-classification-reporter.js';
-export { Output, type OutputOptions, type TextSink } from './output.js';
+export { Output, type OutputOptions, type Stage, showsProgress } from './output.js';
 export { peakRssMb } from './peak-memory.js';
-export {
-  clock,
-  ProgressReporter,
-  type ProgressReporterOptions,
-  type ProgressState,
-  shortCount,
-} from './progress-reporter.js';
+export { ProgressReporter, type ProgressReporterOptions, type ProgressState } from './progress-reporter.js';
 export { formatMetric, type MetricValues, metricCell, Reporter } from './reporter.js';
 export { resumeCommand } from './resume-command.js';
 export {
@@ -39,5 +34,7 @@ export {
   type RunOptions,
   type RunSettings,
 } from './run-directory.js';
+export { type ProgressView, StatusLine } from './status-line.js';
+export type { TextSink } from './terminal.js';
 export { type TraceSpan, TraceWriter } from './trace.js';
 export { agreedWish, openWorkers, outputOf, type Wish, withWorkers } from './workers.js';

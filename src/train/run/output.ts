@@ -1,12 +1,12 @@
 /**
  * What a command prints. People read text on stdout; with `--json` stdout carries one JSON object a line and the text goes
  * to stderr, so that both can be had. Events: config, prepare, epoch, eval, checkpoint, done, error; others as needed.
+ *
+ * Progress goes to stderr: on a terminal as one line that is redrawn (status-line.ts), else as plain lines.
  */
-
-/** A stream that takes text. */
-export interface TextSink {
-  write(text: string): unknown;
-}
+import { clock, duration, shortCount } from './durations.js';
+import { StatusLine } from './status-line.js';
+import { hasColors, paint, type TextSink } from './terminal.js';
 
 export interface OutputOptions {
   readonly json?: boolean;
@@ -28,15 +28,31 @@ export function jsonLine(fields: Readonly<Record<string, unknown>>): string {
   return `${JSON.stringify(fields, plain)}\n`;
 }
 
+/** Whether there is somewhere for progress inside an epoch: events of `--json` have none, and a terminal shows it anyway. */
+export function showsProgress({ json, status }: Output): boolean {
+  return status.isShown || !json;
+}
+
+/** A piece of work under way, shown until it ends or the next one begins. */
+export interface Stage {
+  /** How much of it is done; `total` 0 where nobody knows. */
+  update(done: number, total: number): void;
+  end(): void;
+}
+
 export class Output {
   readonly json: boolean;
+  /** The line that shows progress on a terminal. */
+  readonly status: StatusLine;
   readonly #stdout: TextSink;
   readonly #stderr: TextSink;
+  readonly #started = performance.now();
 
   constructor({ json = false, stdout = process.stdout, stderr = process.stderr }: OutputOptions = {}) {
     this.json = json;
     this.#stdout = stdout;
     this.#stderr = stderr;
+    this.status = StatusLine.of(stderr);
   }
 
   /** Says nothing: what all workers but the first have. */
@@ -47,20 +63,48 @@ export class Output {
 
   /** A line for people. */
   text(line = ''): void {
-    (this.json ? this.#stderr : this.#stdout).write(`${line}\n`);
+    this.#write(this.json ? this.#stderr : this.#stdout, `${line}\n`);
   }
 
   /** A line that is about the run rather than its result: progress, warnings. */
   note(line: string): void {
-    this.#stderr.write(`${line}\n`);
+    this.#write(this.#stderr, `${line}\n`);
   }
 
   warn(message: string): void {
-    this.note(`warning: ${message}`);
+    this.note(`${paint('warning:', 'yellow', hasColors(this.#stderr))} ${message}`);
   }
 
   /** A line for programs; only with `--json`. */
   event(event: string, fields: Readonly<Record<string, unknown>> = {}): void {
-    if (this.json) this.#stdout.write(jsonLine({ event, ...fields }));
+    if (this.json) this.#write(this.#stdout, jsonLine({ event, ...fields }));
+  }
+
+  /**
+   * Begins a piece of work: a line that is redrawn on a terminal, else one plain line. `plain: false` leaves that out,
+   * where a result that says as much follows anyway.
+   */
+  stage(label: string, { plain = true }: { readonly plain?: boolean } = {}): Stage {
+    const started = performance.now();
+    if (this.status.isShown) this.status.show({ label: `${label} …`, fraction: null }, true);
+    else if (plain) this.note(`${label} …`);
+    return {
+      update: (done, total) => {
+        const seconds = (performance.now() - started) / 1000;
+        const details = total > 0 ? [`${clock((seconds * (total - done)) / done)} left`] : [shortCount(done)];
+        this.status.show({ label, fraction: total > 0 ? done / total : null, details });
+      },
+      end: () => this.status.clear(),
+    };
+  }
+
+  /** How long the command has taken: `1 min 12 s`. */
+  elapsed(): string {
+    return duration((performance.now() - this.#started) / 1000);
+  }
+
+  #write(stream: TextSink, text: string): void {
+    this.status.clear();
+    stream.write(text);
   }
 }

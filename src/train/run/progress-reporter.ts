@@ -1,19 +1,27 @@
 /**
- * Progress of one epoch after the other: a bar with rate and time left on a terminal, else `logsPerEpoch` plain lines. On
- * stderr only, so that results on stdout stay clean.
+ * Progress of one epoch after the other: a line with bar, rate and time left that is redrawn on a terminal, else plain
+ * lines. On stderr only, so that results on stdout stay clean.
  */
-import { SingleBar } from 'cli-progress';
 import { checkInteger } from '../../util/errors.js';
-import type { TextSink } from './output.js';
+import { clock, shortCount } from './durations.js';
 import { type MetricValues, Reporter } from './reporter.js';
+import { StatusLine } from './status-line.js';
+import type { TextSink } from './terminal.js';
+
+/** Plain lines of quick epochs would only fill the log: they are at least this far apart. */
+const plainEveryMs = 1000;
 
 export interface ProgressReporterOptions {
   /** What is counted: edges, nodes. */
   readonly itemName?: string;
-  /** Lines in each epoch when there is no terminal; 0: neither lines nor bar. Default 10. */
+  /** Lines in each epoch, at most, when there is no terminal; 0: neither lines nor bar. Default 10. */
   readonly logsPerEpoch?: number;
+  /** Whether the end of an epoch gets a plain line; false where the caller prints one of its own. Default true. */
+  readonly endLine?: boolean;
   /** Default stderr. */
-  readonly stream?: TextSink & { readonly isTTY?: boolean };
+  readonly stream?: TextSink;
+  /** The line to draw on a terminal. Default: that of the stream. */
+  readonly status?: StatusLine;
   /** Called with every plain line too, for example to put it into the log. */
   readonly onLine?: (line: string) => void;
   /** Milliseconds; for tests. */
@@ -33,10 +41,13 @@ export interface ProgressState {
 export class ProgressReporter extends Reporter {
   readonly itemName: string;
   readonly logsPerEpoch: number;
-  readonly #stream: TextSink & { readonly isTTY?: boolean };
+  /** How many epochs there will be in all, where that is known: then the time left is that of all of them. */
+  epochs: number | null = null;
+  readonly #endLine: boolean;
+  readonly #stream: TextSink;
+  readonly #status: StatusLine;
   readonly #onLine: ((line: string) => void) | undefined;
   readonly #now: () => number;
-  #bar: SingleBar | null = null;
   #epoch = 0;
   #total = 0;
   #done = 0;
@@ -46,35 +57,34 @@ export class ProgressReporter extends Reporter {
   #lossItems = 0;
   #started = 0;
   #nextReport = 1;
+  #lastLine = Number.NEGATIVE_INFINITY;
+  /** Items in finished epochs, and when the first of them began: the pace that the time left is computed from. */
+  #finished = 0;
+  #firstStart: number | null = null;
 
   constructor(options: ProgressReporterOptions = {}) {
     super();
     this.itemName = options.itemName ?? 'edges';
     this.logsPerEpoch = checkInteger('ProgressReporter', 'logsPerEpoch', options.logsPerEpoch ?? 10);
+    this.#endLine = options.endLine ?? true;
     this.#stream = options.stream ?? process.stderr;
+    this.#status = options.status ?? StatusLine.of(this.#stream);
     this.#onLine = options.onLine;
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /** Starts an epoch of `total` items; `done` of them, when it goes on where another run stopped. */
+  /** Starts an epoch of `total` items; `done` of them, when another run stopped in it. */
   start(epoch: number, total: number, done = 0): void {
     this.stop();
+    this.#finished += this.#done - this.#earlier;
     this.#epoch = epoch;
     this.#total = total;
     this.#done = this.#earlier = done;
     this.#lossSum = this.#lossItems = 0;
-    this.#started = this.#now();
+    this.#started = this.#lastLine = this.#now();
+    this.#firstStart ??= this.#started;
     this.#nextReport = Math.floor((done * this.logsPerEpoch) / Math.max(total, 1)) + 1;
-    if (this.logsPerEpoch === 0 || this.#stream.isTTY !== true) return;
-    const format = `epoch {epoch} {bar} {percentage}% | {value}/{total} ${this.itemName} | {rate}/s | {left} left{loss}`;
-    this.#bar = new SingleBar({
-      stream: this.#stream as NodeJS.WriteStream,
-      format,
-      barsize: 24,
-      hideCursor: true,
-      fps: 8,
-    });
-    this.#bar.start(total, done, this.#payload());
+    this.#draw(true);
   }
 
   /** Adds finished items, and the sum of their losses. */
@@ -84,13 +94,16 @@ export class ProgressReporter extends Reporter {
       this.#lossSum += loss;
       this.#lossItems += items;
     }
-    if (this.#bar !== null) {
-      this.#bar.update(this.#done, this.#payload());
+    if (this.logsPerEpoch === 0) return;
+    if (this.#status.isShown) {
+      this.#draw();
       return;
     }
+    const isEnd = this.#done >= this.#total;
+    if (isEnd ? !this.#endLine : this.#now() - this.#lastLine < plainEveryMs) return;
     // Several reports may fall due at once when batches are large; one line says it all.
     const due = Math.floor((this.#done * this.logsPerEpoch) / Math.max(this.#total, 1));
-    if (this.logsPerEpoch === 0 || due < this.#nextReport) return;
+    if (due < this.#nextReport) return;
     this.#nextReport = due + 1;
     this.#write(this.report());
   }
@@ -119,55 +132,55 @@ export class ProgressReporter extends Reporter {
 
   /** The line of this moment. */
   override report(): string {
-    const { epoch, done, total } = this.state();
-    const { rate, left, loss } = this.#payload();
+    const { epoch, done, total, perSecond, loss } = this.state();
     const share = total === 0 ? 100 : (100 * done) / total;
-    return `epoch ${epoch}: ${whole(done)}/${whole(total)} ${this.itemName} (${share.toFixed(0)} %), ${rate} ${this.itemName}/s, ${left} left${loss}`;
+    const cells = [
+      `epoch ${epoch}: ${whole(done)}/${whole(total)} ${this.itemName} (${share.toFixed(0)} %)`,
+      `${shortCount(perSecond)} ${this.itemName}/s`,
+      `${clock(this.#secondsLeft())} left`,
+    ];
+    if (!Number.isNaN(loss)) cells.push(`loss ${loss.toPrecision(4)}`);
+    return cells.join(', ');
   }
 
-  /** Takes the bar off the terminal; call it before printing anything else, and at the end. */
+  /** Takes the line off the terminal; call it before printing anything else, and at the end. */
   stop(): void {
-    this.#bar?.stop();
-    this.#bar = null;
+    this.#status.clear();
   }
 
   override clear(): void {
     this.stop();
-    this.#total = this.#done = this.#earlier = this.#lossSum = this.#lossItems = 0;
+    this.#total = this.#done = this.#earlier = this.#lossSum = this.#lossItems = this.#finished = 0;
+    this.#firstStart = null;
   }
 
-  #payload(): { epoch: number; rate: string; left: string; loss: string } {
+  #draw(force = false): void {
+    if (this.logsPerEpoch === 0 || !this.#status.isShown) return;
     const { epoch, done, total, perSecond, loss } = this.state();
-    const left = perSecond > 0 ? clock((total - done) / perSecond) : '?';
-    return {
-      epoch,
-      rate: shortCount(perSecond),
-      left,
-      loss: Number.isNaN(loss) ? '' : `, loss ${loss.toPrecision(4)}`,
-    };
+    const left = this.#secondsLeft();
+    const details = [
+      ...(perSecond > 0 ? [`${shortCount(perSecond)} ${this.itemName}/s`] : []),
+      ...(Number.isNaN(loss) ? [] : [`loss ${loss.toPrecision(4)}`]),
+      ...(Number.isFinite(left) ? [`${clock(left)} left`] : []),
+    ];
+    const label = this.epochs === null ? `epoch ${epoch}` : `epoch ${epoch}/${this.epochs}`;
+    this.#status.show({ label, fraction: total === 0 ? 1 : done / total, details }, force);
+  }
+
+  /** At the pace so far, pauses between epochs (evaluation, checkpoints) included. */
+  #secondsLeft(): number {
+    const trained = this.#finished + this.#done - this.#earlier;
+    const epochsLeft = Math.max(0, (this.epochs ?? this.#epoch) - this.#epoch);
+    const items = this.#total - this.#done + epochsLeft * this.#total;
+    const seconds = (this.#now() - (this.#firstStart ?? this.#now())) / 1000;
+    return trained > 0 ? (items * seconds) / trained : Number.POSITIVE_INFINITY;
   }
 
   #write(line: string): void {
+    this.#lastLine = this.#now();
     this.#stream.write(`${line}\n`);
     this.#onLine?.(line);
   }
 }
 
 const whole = (value: number): string => Math.round(value).toLocaleString('en-GB');
-
-/** 950, 12.3k, 4.56M. */
-export function shortCount(value: number): string {
-  if (value < 1000) return value.toFixed(0);
-  const [scaled, unit] =
-    value < 1e6 ? [value / 1e3, 'k'] : value < 1e9 ? [value / 1e6, 'M'] : [value / 1e9, 'G'];
-  return `${scaled.toPrecision(3)}${unit}`;
-}
-
-/** 0:07, 12:34, 1:02:03. */
-export function clock(seconds: number): string {
-  if (!Number.isFinite(seconds)) return '?';
-  const total = Math.max(0, Math.round(seconds));
-  const [hours, minutes, rest] = [Math.floor(total / 3600), Math.floor(total / 60) % 60, total % 60];
-  const two = (value: number): string => String(value).padStart(2, '0');
-  return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
-}

@@ -19,6 +19,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeSync,
 } from 'node:fs';
 import { basename, isAbsolute, join, relative, resolve, sep } from 'node:path';
@@ -193,14 +194,23 @@ export class RunDirectory {
     if (levels.indexOf(level) > this.#level) return;
     const lines = message.split('\n').join('\n    ');
     if (!this.#owner) {
-      if (level === 'error') this.#logFailure(lines);
+      if (level === 'error') this.#appendFailure(lines);
       return;
     }
     this.#write(this.#log, 'log.txt', `${new Date().toISOString()} ${level.padEnd(5)} ${lines}\n`);
   }
 
+  /** Writes why the run ended into the log. A log that cannot be written must not hide the reason itself. */
+  logFailure(reason: unknown): void {
+    try {
+      this.log('error', reason instanceof Error ? reason.message : String(reason));
+    } catch {
+      // The caller throws the reason.
+    }
+  }
+
   /** What went wrong here is told, whatever becomes of rank 0. A line is added at once, so lines do not mix. */
-  #logFailure(lines: string): void {
+  #appendFailure(lines: string): void {
     const line = `${new Date().toISOString()} error rank ${this.#rank}: ${lines}\n`;
     try {
       appendFileSync(this.file('log.txt'), line);
@@ -322,6 +332,11 @@ function checkUsable(path: string, resume: boolean): void {
       );
     return;
   }
+  if (!statSync(path).isDirectory())
+    throw new StorageError(
+      `run: expected a directory for storage.model_dir, got the file ${path}. Choose another.`,
+      { path },
+    );
   const entries = readdirSync(path);
   const isRun = entries.includes('full_config.yaml');
   if (resume) {

@@ -8,8 +8,11 @@ export async function judgePart(
   { runtime, loaders }: TemporalAssembly,
   part: TemporalPart,
   isNew: Uint8Array,
+  onProgress?: (done: number, total: number) => void,
 ): Promise<Metrics> {
   const metrics = new LinkMetrics();
+  const { numEvents } = loaders[part];
+  let done = 0;
   for await (const batch of loaders[part].epoch(0)) {
     const { positive, negative } = runtime.evaluate(batch);
     metrics.add(
@@ -17,6 +20,8 @@ export async function judgePart(
       negative,
       Array.from(batch.eventRows, (row) => isNew[row]),
     );
+    done += batch.eventRows.length;
+    onProgress?.(done, numEvents);
   }
   return metrics.result();
 }

@@ -17,6 +17,7 @@ export interface JudgedRun {
 export async function judgeTemporalRun(
   { parts, stream, record }: OpenedTemporalRun,
   part: 'validation' | 'test',
+  onProgress?: (done: number, total: number) => void,
 ): Promise<JudgedRun> {
   if (stream.rows[part].length === 0)
     throw new StateError(
@@ -29,5 +30,5 @@ export async function judgeTemporalRun(
     for (const earlier of part === 'test' ? (['train', 'validation'] as const) : (['train'] as const))
       for await (const batch of loaders[earlier].epoch(0)) runtime.observe(batch);
   }
-  return { metrics: await judgePart(parts, part, stream.split.isNew), replayed };
+  return { metrics: await judgePart(parts, part, stream.split.isNew, onProgress), replayed };
 }

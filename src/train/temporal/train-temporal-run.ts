@@ -23,6 +23,7 @@ import {
   peakRssMb,
   RunDirectory,
   resumeCommand,
+  showsProgress,
   TraceWriter,
   type Wish,
   withWorkers,
@@ -92,7 +93,7 @@ export async function trainTemporalRun(options: TemporalRunOptions): Promise<Tem
   try {
     return await session.train();
   } catch (error) {
-    run.log('error', error instanceof Error ? error.message : String(error));
+    run.logFailure(error);
     throw error;
   } finally {
     session.close();
@@ -166,11 +167,13 @@ class TemporalSession {
     this.#timings = new StageTimings(trace === null ? null : (span) => trace.add(span));
     this.#interrupt = new Interrupt({
       onRequest: () =>
-        output.note('Stopping after this batch; a checkpoint is saved. Once more stops at once.'),
+        output.note('Stopping after this batch and saving a checkpoint. Press Ctrl+C again to stop at once.'),
     });
     this.#progress = new ProgressReporter({
       itemName: 'events',
-      logsPerEpoch: output.json || !group.isRoot ? 0 : config.training.logs_per_epoch,
+      logsPerEpoch: showsProgress(output) && group.isRoot ? config.training.logs_per_epoch : 0,
+      endLine: false,
+      status: output.status,
       onLine: (line) => run.log('info', line),
     });
   }
@@ -188,6 +191,7 @@ class TemporalSession {
       await this.#run.writeConfig();
     }
     const epochs = model.train.epoch;
+    this.#progress.epochs = epochs;
     while (this.#epoch < epochs && !this.#isStale) {
       if (!(await this.#trainEpoch())) return this.#interrupted();
       this.#parts.mailbox?.drain();
@@ -235,8 +239,8 @@ class TemporalSession {
       position.step === 0
         ? `after epoch ${position.epoch}`
         : `in epoch ${position.epoch + 1}, after batch ${position.step}`;
-    this.#output.note(`Going on ${where}.`);
-    this.#run.log('info', `going on ${where}`);
+    this.#output.note(`Resuming ${where}.`);
+    this.#run.log('info', `resuming ${where}`);
   }
 
   /** Forgets the best epoch where it cannot be compared with any more, or is gone. */
@@ -340,9 +344,11 @@ class TemporalSession {
   /** Goes through a part on the timeline as it stands, and reports. */
   async #judge(part: TemporalPart): Promise<Metrics> {
     const started = performance.now();
+    const stage = this.#output.stage(`evaluating on the ${part} events`, { plain: false });
     const metrics = await this.#timings.timeAsync('evaluate', () =>
-      judgePart(this.#parts, part, this.#stream.split.isNew),
+      judgePart(this.#parts, part, this.#stream.split.isNew, stage.update),
     );
+    stage.end();
     const seconds = (performance.now() - started) / 1000;
     this.#run.record({ event: 'eval', set: part, epoch: this.#epoch, ...metrics, seconds });
     this.#output.event('eval', { set: part, epoch: this.#epoch, ...metrics, seconds });
@@ -389,7 +395,7 @@ class TemporalSession {
 
   #stopped(where: string, test: Metrics): TemporalRunResult {
     const directory = this.#run.path;
-    this.#output.text(`Stopped ${where}. Go on with: ${resumeCommand(directory, this.#group.size)}`);
+    this.#output.text(`Stopped ${where}. Resume with: ${resumeCommand(directory, this.#group.size)}`);
     this.#output.event('done', { interrupted: true, directory, epochs: this.#epoch });
     return this.#result(true, test);
   }
@@ -421,7 +427,7 @@ class TemporalSession {
       peak_rss_mb: peakRssMb(),
     };
     await this.#run.finish(outcome);
-    this.#output.text(`Saved in ${this.#run.path}`);
+    this.#output.text(`Done in ${this.#output.elapsed()}. Saved in ${this.#run.path}`);
     this.#output.event('done', outcome);
     return this.#result(false, test);
   }
