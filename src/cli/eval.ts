@@ -34,7 +34,9 @@ export async function evalCommand(path: string, command: EvalCommand): Promise<v
   });
   try {
     const started = performance.now();
+    const stage = output.stage(`evaluating on the ${split} set`);
     const evaluator = new SynchronousEvaluator(run.batcher, run.model);
+    evaluator.onProgress = stage.update;
     const metrics = await evaluator.evaluate(split === 'validation');
     if (Object.keys(metrics).length === 0)
       throw new StateError(
@@ -54,6 +56,7 @@ export async function evalCommand(path: string, command: EvalCommand): Promise<v
       ...details,
       seconds,
     });
+    output.doneIn();
   } finally {
     await run.close();
   }

@@ -3,10 +3,10 @@
  * model.onnx; a link prediction run decoder.onnx, and encoder.onnx unless nodes are compared by their embeddings.
  */
 import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exportOnnx } from '../interop/index.js';
 import { writeFileAtomic } from '../storage/atomic-file.js';
+import { makeFolder } from '../storage/make-folder.js';
 import {
   comparesEmbeddings,
   exportEncoderOnnx,
@@ -32,13 +32,14 @@ export async function exportRunOnnx(directory: string, command: ExportCommand): 
         `export: expected a new file, got ${path}, which is there. Choose another --output-dir or use --overwrite.`,
         { path },
       );
-    await mkdir(folder, { recursive: true });
+    makeFolder(folder);
     await writeFileAtomic(path, bytes);
     output.text(`${name}: ${bytes.length} bytes in ${path}`);
     output.event('export', { model: name, bytes: bytes.length, files: [path] });
     files.push(path);
   }
   output.event('done', { files });
+  output.doneIn();
 }
 
 async function modelFiles(directory: string): Promise<[string, Uint8Array][]> {

@@ -56,7 +56,7 @@ export async function exportCommand(directory: string, command: ExportCommand): 
   // A model of features alone has no other rows of nodes.
   const encoded = command.what?.includes('encoded') ?? (isRun && tables.length === 0);
   if (encoded && tables.every(({ name }) => name !== encodedTable))
-    tables.push(await encodedNodes(directory));
+    tables.push(await encodedNodes(directory, output));
   if (tables.length === 0)
     throw new StorageError(`export: expected a model in ${directory}, got none. Train one first.`, {
       path: directory,
@@ -64,10 +64,12 @@ export async function exportCommand(directory: string, command: ExportCommand): 
   const files: string[] = [];
   for (const table of chosen(tables, command)) {
     const path = join(command.outputDir ?? directory, `${table.name}.${format}`);
+    const stage = output.stage(`writing ${path}`, { plain: false });
     const written = await exportTable({
       ...{ rows: table.rows, names: table.names, format, path, overwrite: command.overwrite },
       delimiter: command.delim.replaceAll('\\t', '\t'),
       tensor: table.name,
+      progress: stage.update,
     });
     output.text(`${table.name}: ${table.rows.rows} rows of ${table.rows.width} in ${written.join(', ')}`);
     output.event('export', {
@@ -79,6 +81,7 @@ export async function exportCommand(directory: string, command: ExportCommand): 
     files.push(...written);
   }
   output.event('done', { files });
+  output.doneIn();
 }
 
 function formatNamed(text: string): ExportFormat {
@@ -132,8 +135,9 @@ async function memoryTable(directory: string): Promise<NamedTable> {
 }
 
 /** The encoder's result for every node, computed now: it takes the graph and the model. */
-async function encodedNodes(directory: string): Promise<NamedTable> {
+async function encodedNodes(directory: string, output: Output): Promise<NamedTable> {
   const run = await openRun(directory, { command: 'export' });
+  const stage = output.stage('encoding all nodes');
   try {
     const { rows, width } = await encodeAllNodes(run);
     return {
@@ -146,6 +150,7 @@ async function encodedNodes(directory: string): Promise<NamedTable> {
       },
     };
   } finally {
+    stage.end();
     await run.close();
   }
 }

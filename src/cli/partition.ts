@@ -41,14 +41,18 @@ export async function partitionCommand(target: string, command: PartitionCommand
   const output = new Output({ json: command.json });
   const start = performance.now();
   if (/\.ya?ml$/.test(target)) {
+    output.stage('partitioning the graph of the run');
     printPartitions(await partitionsOfRun(target, command), output);
+    output.doneIn();
     return;
   }
+  output.stage('reading the graph');
   const source = changed(await loadSource(target), command);
   const { graph, nodeFeatures, edgeFeatures } = source;
   const name = command.name ?? source.name.replaceAll(/[^\w.-]/g, '_');
   const trainMask = nodeFeatures['train_mask'];
   const algorithm = command.algorithm as GraphCutter;
+  output.stage(`partitioning ${count(graph.numNodes)} nodes and ${count(graph.numEdges)} edges`);
   const cut = partitionGraph(graph, {
     parts: command.numPartitions,
     algorithm,
@@ -57,6 +61,7 @@ export async function partitionCommand(target: string, command: PartitionCommand
     ...(edgeFeatures['time'] instanceof Tensor ? { time: edgeFeatures['time'].dataSync() } : {}),
   });
   const split = partitionData(graph, cut, { nodeFeatures, edgeFeatures });
+  output.stage('writing partitions');
   const { path } = await writePartitions(resolve(command.output), split, { name, method: algorithm });
   const seconds = Math.round(performance.now() - start) / 1000;
   const directory = await describePartitions(path);
@@ -66,6 +71,7 @@ export async function partitionCommand(target: string, command: PartitionCommand
     `balance     nodes ${ratio(nodeBalance)}, edges ${ratio(edgeBalance)}${trainBalance === null ? '' : `, training nodes ${ratio(trainBalance)}`} (largest over mean)`,
   );
   output.event('done', { kind: 'partitions', ...directory, nodeBalance, edgeBalance, trainBalance, seconds });
+  output.doneIn();
 }
 
 /** The graph that a training run would cut at its start, cut beforehand: for `distributed.partition_dir`. */

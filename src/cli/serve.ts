@@ -11,8 +11,10 @@ export interface ServeCommand {
 
 export async function serveCommand({ temporal, host, port, json }: ServeCommand): Promise<void> {
   const output = new Output({ json });
+  const opening = output.stage(`opening ${temporal}`);
   const run = await openTemporalRun(temporal, { command: 'serve' });
   const scorer = onlineScorer(run);
+  opening.end();
   const { dstPool: destinations, nodes } = run.stream.data;
   const { url, close } = await serveTemporal({ scorer, destinations, nodes, host, port });
   const { numNodes, numEvents } = run.stream.graph;

@@ -20,7 +20,8 @@ export async function evalTemporal(path: string, { part, overrides, json }: Temp
   const output = new Output({ json });
   const run = await openTemporalRun(path, { command: 'eval', overrides, best: true });
   const started = performance.now();
-  const { metrics: links, replayed } = await judgeTemporalRun(run, part);
+  const stage = output.stage(`evaluating on the ${part} events`);
+  const { metrics: links, replayed } = await judgeTemporalRun(run, part, stage.update);
   const labels = Object.entries((await judgeRunLabels(run, part)) ?? {});
   const metrics = {
     ...links,
@@ -46,6 +47,7 @@ export async function evalTemporal(path: string, { part, overrides, json }: Temp
     ...Object.fromEntries(Object.entries(metrics).map(([name, value]) => [`${part}.${name}`, value])),
     seconds,
   });
+  output.doneIn();
 }
 
 /** Refuses a temporal run where a command cannot use one. */

@@ -3,10 +3,10 @@
  * the columns source, destination and, if wanted, time; without a time the pair is scored just after the last event. Nodes
  * are called as in the stream's file.
  */
-import { mkdirSync } from 'node:fs';
 import { readRecords } from '../data/formats/delimited.js';
 import { findTextLayout } from '../data/formats/text-layout.js';
 import type { EventNodes, EventSide } from '../data/index.js';
+import { makeFolder } from '../storage/make-folder.js';
 import { Output, onlineScorer, openTemporalRun } from '../train/index.js';
 import { FormatError, ValueError } from '../util/errors.js';
 import { CsvFile } from './csv-file.js';
@@ -36,7 +36,7 @@ export async function predictTemporal(path: string, command: PredictCommand): Pr
   const { nodes } = run.stream.data;
   const { src, dst, times } = await readPairs(inputFile, command, nodes, (note) => output.note(note));
   const folder = command.outputDir ?? run.checkpoint;
-  mkdirSync(folder, { recursive: true });
+  makeFolder(folder);
   const timed = times.length > 0;
   const csv = new CsvFile(folder, 'scores.csv', ['src', 'dst', ...(timed ? ['time'] : []), 'score', 'logit']);
   for (let from = 0; from < src.length; from += command.batchSize ?? atOnce) {

@@ -80,7 +80,7 @@ const advice: Readonly<Record<string, string>> = {
   ENOTEMPTY: 'The folder is not empty; choose another.',
   ENAMETOOLONG: 'Choose a shorter name.',
   ELOOP: 'Its symbolic links lead round in a circle.',
-  ENOSPC: 'The disk is full; free some space. The file that was there before is untouched.',
+  ENOSPC: 'The disk is full; free some space. What was there before is untouched.',
   EDQUOT: 'The disk quota is used up; free some space or choose another disk.',
   EIO: 'The disk or its connection failed; see the system log.',
   EMFILE: 'Too many files are open; raise the limit (ulimit -n).',

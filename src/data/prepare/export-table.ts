@@ -7,8 +7,9 @@
  * - parquet: `id` (text) and `embedding` (a list of f32).
  */
 import { existsSync } from 'node:fs';
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { makeFolder } from '../../storage/make-folder.js';
 import { makeNpyHeader } from '../../tensor/npy.js';
 import { checkInteger, expected, ShapeError, StorageError, ValueError } from '../../util/errors.js';
 import { sqlPath, sqlText, withDuckDb } from '../formats/duckdb.js';
@@ -72,7 +73,7 @@ export async function exportTable(options: ExportOptions): Promise<string[]> {
       );
     }
   }
-  await mkdir(dirname(path), { recursive: true });
+  makeFolder(dirname(path));
   const temporary = files.map((file) => `${file}.${process.pid}.tmp`);
   try {
     await writers[format](options, temporary[0]);

@@ -98,6 +98,11 @@ export class Output {
     };
   }
 
+  /** The last line of a long command: how long it took. */
+  doneIn(): void {
+    this.note(`Done in ${this.elapsed()}.`);
+  }
+
   /** How long the command has taken: `1 min 12 s`. */
   elapsed(): string {
     return duration((performance.now() - this.#started) / 1000);

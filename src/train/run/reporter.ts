@@ -2,9 +2,9 @@
  * Reporters collect results batch by batch and turn them into metrics: `addResult` with what the source calls it by,
  * `report` for people, `save` beside the run, `clear` for the next round.
  */
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeFileAtomic } from '../../storage/atomic-file.js';
+import { makeFolder } from '../../storage/make-folder.js';
 import type { Metric } from './metric.js';
 
 /** Values by metric name, in the order in which the metrics were added. */
@@ -36,7 +36,7 @@ export abstract class Reporter<M extends Metric = Metric> {
 
   /** Writes `metrics.txt` into a directory. */
   async save(directory: string): Promise<void> {
-    await mkdir(directory, { recursive: true });
+    makeFolder(directory);
     const lines = Object.entries(this.results()).map(([name, value]) => `${name}: ${value}`);
     const text = `${[...lines, `items evaluated: ${this.size}`].join('\n')}\n`;
     await writeFileAtomic(join(directory, 'metrics.txt'), new TextEncoder().encode(text));

@@ -305,11 +305,11 @@ export function checkRunConfig(path: string): void {
 /** Makes the first <dataset_dir>/model_<i> that is not there; two processes at once get two. */
 function firstFree(datasetDir: string): string {
   const parent = resolve(datasetDir);
+  makeFolder(parent);
   for (let i = 0; i < 100_000; i++) {
     const path = join(parent, `model_${i}`);
     if (existsSync(path)) continue;
     try {
-      mkdirSync(parent, { recursive: true });
       mkdirSync(path);
       return path;
     } catch (error) {
