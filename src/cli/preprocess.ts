@@ -1,6 +1,7 @@
 /** The work of `skein preprocess`: options of the command line to those of the library, progress and results to the terminal. */
-import type { EdgeColumns, OnPrepareProgress, PreparedStats, PreprocessOptions } from '../data/index.js';
+import type { EdgeColumns, PreparedStats, PreprocessOptions } from '../data/index.js';
 import { Output } from '../train/run/output.js';
+import { prepareProgress } from '../train/run/prepare-progress.js';
 import { ValueError } from '../util/errors.js';
 import { columnOf, type HeaderOptions, headerGiven } from './options.js';
 
@@ -69,7 +70,7 @@ async function prepareKnown(command: PreprocessCommand, output: Output): Promise
     noRemapIds: !command.remapIds,
     overwrite: command.overwrite,
     download: command.download,
-    progress: progressTo(output),
+    progress: prepareProgress(output),
   });
 }
 
@@ -87,7 +88,7 @@ async function prepareFiles(command: PreprocessCommand, output: Output): Promise
       output.note(note);
       output.event('note', { note });
     };
-    return await preprocess(options, progressTo(output), { signal: controller.signal, onNote });
+    return await preprocess(options, prepareProgress(output), { signal: controller.signal, onNote });
   } finally {
     process.removeListener('SIGINT', stop);
     process.removeListener('SIGTERM', stop);
@@ -140,28 +141,6 @@ function libraryOptions(command: PreprocessCommand, outputDir: string): Preproce
 
 function column(text: string | undefined): string | number | undefined {
   return text === undefined ? undefined : columnOf(text);
-}
-
-const stageNames = {
-  read: 'reading edges',
-  number: 'numbering ids',
-  edges: 'splitting edges',
-  sort: 'sorting into buckets',
-  names: 'writing names',
-  features: 'writing features',
-  checksums: 'summing up',
-} as const;
-
-/** A line when a stage begins; with --json every report as an event. */
-function progressTo(output: Output): OnPrepareProgress {
-  let last = '';
-  return (progress) => {
-    if (progress.stage !== last) {
-      last = progress.stage;
-      output.note(`${stageNames[progress.stage]} …`);
-      output.event('prepare', { ...progress });
-    }
-  };
 }
 
 function report(

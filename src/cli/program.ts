@@ -54,9 +54,10 @@ function report(thrown: unknown, json: boolean): number {
   return known ? exitCode(error) : 1;
 }
 
-/** 2: what was asked for cannot be done. 1: it could have been, but for a full disk or a lost device. */
+/** 2: what was asked for cannot be done. 1: it could have been, but for a full disk, a lost device or a compiler. */
 function exitCode(error: unknown): number {
   if (error instanceof DeviceError) return error.details.reason === 'no-adapter' ? 2 : 1;
+  if (error instanceof SkeinError && error.code === 'SKEIN_BUILD') return 1;
   return error instanceof SkeinError && !isMachineTrouble(error) ? 2 : 1;
 }
 

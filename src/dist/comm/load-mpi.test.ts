@@ -6,7 +6,7 @@ import { launchedBy } from './open-communicator.js';
 it('says what to install when the addon is not there', () => {
   expect(() => loadMpi('../../../build/no-such.node')).toThrow(CommError);
   expect(() => loadMpi('../../../build/no-such.node')).toThrow(
-    /expected the addon.*Cannot find module.*libopenmpi-dev openmpi-bin.*npm rebuild skein/,
+    /expected the addon.*Cannot find module.*libopenmpi-dev openmpi-bin.*npx skein build --mpi/,
   );
 });
 

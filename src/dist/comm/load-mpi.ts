@@ -2,6 +2,7 @@
  * Finds and loads the MPI addon, only when somebody asks for MPI; says what to install when it is not there.
  * The addon is built with the others where MPI's headers are found (native/Makefile).
  */
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { CommError } from '../../util/errors.js';
 import type { CommArray, ReduceArray } from './communicator.js';
@@ -39,8 +40,15 @@ export interface MpiAddon {
   close(atExit: boolean): number;
 }
 
+const addonPath = '../../../build/mpi.node';
+
+/** Whether the addon was built; it may still not load. */
+export function isMpiBuilt(): boolean {
+  return existsSync(new URL(addonPath, import.meta.url));
+}
+
 /** `path` is for tests. */
-export function loadMpi(path = '../../../build/mpi.node'): MpiAddon {
+export function loadMpi(path = addonPath): MpiAddon {
   try {
     return createRequire(import.meta.url)(path) as MpiAddon;
   } catch (error) {
@@ -48,7 +56,7 @@ export function loadMpi(path = '../../../build/mpi.node'): MpiAddon {
     throw new CommError(
       `mpi: expected the addon build/mpi.node, got: ${cause}. Install an MPI library with its headers ` +
         '(Debian, Ubuntu: apt-get install libopenmpi-dev openmpi-bin; Fedora: dnf install openmpi-devel; ' +
-        'macOS: brew install open-mpi), then run `npm rebuild skein` (in the repository: `npm run setup`).',
+        'macOS: brew install open-mpi), then run `npx skein build --mpi`.',
       {},
       { cause: error },
     );

@@ -8,7 +8,7 @@ import { agreedError, isAgreed, type WorkerGroup } from '../../dist/index.js';
 import { isMachineTrouble } from '../../storage/atomic-file.js';
 import { ConfigError, DeviceError, type SkeinError, StorageError } from '../../util/errors.js';
 import { checkAgainstDataset, type SkeinConfig } from '../config/index.js';
-import { Output, openWorkers, outputOf, RunDirectory, resumeCommand } from '../run/index.js';
+import { Output, openWorkers, outputOf, prepareProgress, RunDirectory, resumeCommand } from '../run/index.js';
 import { checkPartitions } from '../sharded/cut-dataset.js';
 import { checkSharded, isSharded } from '../sharded/open-shards.js';
 import { checkResources } from './check-resources.js';
@@ -128,7 +128,7 @@ function checkWorkers(config: SkeinConfig, workers: number): void {
 async function openForAll(config: SkeinConfig, group: WorkerGroup, output: Output): Promise<PreparedDataset> {
   let first: PreparedDataset | null = null;
   await group.onRoot(async () => {
-    first = await openDataset(config, (progress) => output.event('prepare', { ...progress }));
+    first = await openDataset(config, prepareProgress(output));
   });
   return group.everywhere(() => first ?? openDataset(config));
 }

@@ -24,6 +24,7 @@ export {
 } from './node-classification-reporter.js';
 export { Output, type OutputOptions, type Stage, showsProgress } from './output.js';
 export { peakRssMb } from './peak-memory.js';
+export { prepareProgress } from './prepare-progress.js';
 export { ProgressReporter, type ProgressReporterOptions, type ProgressState } from './progress-reporter.js';
 export { formatMetric, type MetricValues, metricCell, Reporter } from './reporter.js';
 export { resumeCommand } from './resume-command.js';

@@ -105,7 +105,12 @@ export class Output {
 
   /** How long the command has taken: `1 min 12 s`. */
   elapsed(): string {
-    return duration((performance.now() - this.#started) / 1000);
+    return duration(this.seconds);
+  }
+
+  /** Since the command began. */
+  get seconds(): number {
+    return (performance.now() - this.#started) / 1000;
   }
 
   #write(stream: TextSink, text: string): void {
