@@ -36,7 +36,7 @@ export async function buildCommand(command: BuildCommand, script?: BuildScript):
   const missing = builder.missingTools();
   if (missing.length > 0)
     throw new BuildError(
-      `build: expected make and a C++17 compiler, got no ${missing.join(' and no ')}. Install them with: ${installCommand('compiler')}`,
+      `build: expected make and a C++17 compiler, got a machine without ${missing.join(' and ')}. Install them with: ${installCommand('compiler')}`,
     );
   if (command.mpi && !builder.hasMpi())
     throw new BuildError(
@@ -80,7 +80,9 @@ async function buildPart(
   });
   stage.end();
   if (status !== 'built') throw new BuildError(`build: ${what} could not be compiled: ${reason}`);
-  output.text(done === 0 ? `${what}: up to date` : `${what}: compiled ${done} files`);
+  output.text(
+    done === 0 ? `${what}: up to date` : `${what}: compiled ${done} ${done === 1 ? 'file' : 'files'}`,
+  );
   output.event('built', { what, files: done });
 }
 

@@ -11,15 +11,11 @@ function shortest(script: string): string {
   }
 }
 
-/** `skein`, `npx skein`, or `node dist/cli/main.js` in a clone. */
-export function invocation(
-  script: string = process.argv[1] ?? '',
-  env: Readonly<Record<string, string | undefined>> = process.env,
-): string {
-  if (env['npm_command'] === 'exec') return 'npx skein';
-  const name = basename(script);
-  if (name === 'skein') return 'skein';
-  // From sources, with a loader: options of Node.js would have to be repeated.
-  const options = process.execArgv.length > 0 ? `${process.execArgv.join(' ')} ` : '';
-  return `node ${options}${shortest(script)}`;
+/** `skein`, `npx skein`, or `node dist/cli/main.js` in a clone; `script`: what Node.js was told to run. */
+export function invocation(script: string = process.argv[1] ?? ''): string {
+  // npx and Windows run it from below node_modules, a global installation through a link of its name.
+  if (/[/\\]node_modules[/\\]/.test(script)) return 'npx skein';
+  if (basename(script) === 'skein') return 'skein';
+  // From sources, with a loader: options of Node.js have to be repeated.
+  return ['node', ...process.execArgv, shortest(script)].join(' ');
 }

@@ -52,8 +52,8 @@ export async function runCommand(
 }
 
 /** Every rank would fail with the same words; better to say it once, before they are started. */
-function checkAddon(line: readonly string[]): void {
-  if (line[0] !== 'train' || isMpiBuilt()) return;
+export function checkAddon(line: readonly string[], isBuilt: boolean = isMpiBuilt()): void {
+  if (line[0] !== 'train' || isBuilt) return;
   throw new CommError(
     `run: expected the MPI addon build/mpi.node, which workers speak through, got none. Build it with: npx skein build --mpi`,
   );

@@ -1,5 +1,5 @@
 /** The quickstart in its fast mode: a whole tour, again from what is there, and again after an interrupt. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -59,7 +59,17 @@ describe.skipIf(nativeKernels === null)('quickstart', () => {
       expect(kinds).toContain(kind);
     expect(last(run)).toMatchObject({ event: 'done', mrr: expect.any(Number) });
     expect(run.err).toContain('Nearest to dog.n.01');
-    expect(run.err).toContain('skein query data/quickstart-fast');
+    // Text goes to stderr beside events: every line of training once.
+    for (const line of ['epoch 1 ', 'validation ', 'test '])
+      expect(run.err.split(`\n${line}`)).toHaveLength(2);
+    expect(run.err).toMatch(/The quickstart took [\d.]+ s\./);
+    const next = run.err.slice(run.err.indexOf('Try next:')).match(/^ {4}\S.*$/gm) ?? [];
+    expect(next).toHaveLength(3);
+    for (const command of next) {
+      const done = spawnSync('sh', ['-c', command], { cwd: work, encoding: 'utf8' });
+      expect(done.status, `${command}\n${done.stderr}`).toBe(0);
+      expect(done.stdout).not.toBe('');
+    }
   });
 
   it('shows a finished run again without training it', { timeout: 60_000 }, async () => {

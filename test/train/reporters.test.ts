@@ -159,6 +159,49 @@ describe('ProgressReporter', () => {
     expect(lines(3, [], 0)).toEqual([]);
   });
 
+  it('leaves the end of an epoch to a caller that prints it', () => {
+    const written: string[] = [];
+    let time = 0;
+    const stream = { write: (text: string) => written.push(text) };
+    const progress = new ProgressReporter({ logsPerEpoch: 2, endLine: false, stream, now: () => time });
+    for (const epoch of [1, 2]) {
+      progress.start(epoch, 100);
+      for (let i = 0; i < 10; i++) {
+        time += 1000;
+        progress.addResult(10);
+      }
+    }
+    expect(written.map((line) => line.slice(0, 26))).toEqual([
+      'epoch 1: 50/100 edges (50 ',
+      'epoch 2: 50/100 edges (50 ',
+    ]);
+  });
+
+  it('writes no line for every tenth of an epoch that takes a moment', () => {
+    const written: string[] = [];
+    let time = 0;
+    const stream = { write: (text: string) => written.push(text) };
+    const progress = new ProgressReporter({ logsPerEpoch: 10, endLine: false, stream, now: () => time });
+    progress.start(1, 100);
+    for (let i = 0; i < 10; i++) {
+      time += 300;
+      progress.addResult(10);
+    }
+    expect(written).toHaveLength(2);
+  });
+
+  it('counts the epochs to come into the time left', () => {
+    const written: string[] = [];
+    let time = 0;
+    const stream = { write: (text: string) => written.push(text) };
+    const progress = new ProgressReporter({ logsPerEpoch: 2, stream, now: () => time });
+    progress.epochs = 3;
+    progress.start(1, 100);
+    time = 10_000;
+    progress.addResult(50);
+    expect(written).toEqual(['epoch 1: 50/100 edges (50 %), 5 edges/s, 0:50 left\n']);
+  });
+
   it('tells rate, rest and loss', () => {
     const [first] = lines(4, [25_000], 100_000);
     expect(first).toBe('epoch 1: 25,000/100,000 edges (25 %), 25.0k edges/s, 0:03 left, loss 0.5000\n');

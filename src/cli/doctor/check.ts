@@ -32,10 +32,19 @@ export interface Finished {
 const packageRoot = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** Runs a program to its end or its time limit; never rejects. */
-export function runLimited(program: string, args: readonly string[], seconds: number): Promise<Finished> {
+export function runLimited(
+  program: string,
+  args: readonly string[],
+  seconds: number,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Finished> {
   return new Promise((resolve) => {
     let [out, err, timedOut] = ['', '', false];
-    const child = spawn(program, args, { cwd: packageRoot, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(program, args, {
+      cwd: packageRoot,
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     const timer = setTimeout(() => {
       timedOut = true;
       child.kill('SIGKILL');
@@ -62,10 +71,14 @@ export function runLimited(program: string, args: readonly string[], seconds: nu
  * What a probe of probe-child.ts answers, asked in a process of its own: a driver or an addon that crashes or hangs must
  * not end the doctor. A failure is told as text.
  */
-export async function askChild(probe: string, seconds = 30): Promise<Record<string, unknown> | string> {
+export async function askChild(
+  probe: string,
+  seconds = 30,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Record<string, unknown> | string> {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   const script = fileURLToPath(new URL(`./probe-child.${extension}`, import.meta.url));
-  const done = await runLimited(process.execPath, [...process.execArgv, script, probe], seconds);
+  const done = await runLimited(process.execPath, [...process.execArgv, script, probe], seconds, env);
   if (done.timedOut) return `gave no answer within ${seconds} s`;
   const line = done.out.split('\n').find((text) => text.startsWith('{'));
   if (line !== undefined) {

@@ -36,7 +36,8 @@ async function checkLauncher(): Promise<Check> {
 
 export async function checkGpu(): Promise<Check> {
   const name = 'GPU';
-  const answer = await askChild('gpu', 60);
+  // The GPU is asked without the addon, which has a line of its own.
+  const answer = await askChild('gpu', 60, { SKEIN_NATIVE: '0' });
   if (typeof answer === 'string')
     return {
       name,
@@ -65,7 +66,7 @@ export async function checkMetis(skein: string): Promise<Check> {
   const name = 'METIS';
   const answer = await askChild('metis');
   if (typeof answer === 'string')
-    return { name, state: 'problem', found: answer, fix: installCommand('metis') };
+    return { name, state: 'problem', found: `could not be asked: ${answer}`, fix: 'mend the kernels first' };
   if (answer['works'] === true) return { name, state: 'ok', found: 'libmetis works' };
   return {
     ...{ name, state: 'missing' },

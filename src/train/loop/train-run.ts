@@ -5,10 +5,16 @@
  */
 import type { PreparedDataset } from '../../data/index.js';
 import { agreedError, isAgreed, type WorkerGroup } from '../../dist/index.js';
-import { isMachineTrouble } from '../../storage/atomic-file.js';
-import { ConfigError, DeviceError, type SkeinError, StorageError } from '../../util/errors.js';
+import { ConfigError } from '../../util/errors.js';
 import { checkAgainstDataset, type SkeinConfig } from '../config/index.js';
-import { Output, openWorkers, outputOf, prepareProgress, RunDirectory, resumeCommand } from '../run/index.js';
+import {
+  Output,
+  openWorkers,
+  outputOf,
+  prepareProgress,
+  RunDirectory,
+  withResumeAdvice,
+} from '../run/index.js';
 import { checkPartitions } from '../sharded/cut-dataset.js';
 import { checkSharded, isSharded } from '../sharded/open-shards.js';
 import { checkResources } from './check-resources.js';
@@ -87,21 +93,10 @@ async function trainInDirectory(given: SessionOptions, dataset: PreparedDataset)
   } catch (error) {
     // An error of all is told once.
     if (group.isRoot || !isAgreed(error)) run.logFailure(error);
-    throw await withWayOn(error, run.path);
+    throw await withResumeAdvice(error, run.path, latestCheckpoint);
   } finally {
     await session.close();
   }
-}
-
-/** A lost device or a full disk costs nothing that the last checkpoint has: the error says how to resume from it. */
-async function withWayOn(error: unknown, directory: string): Promise<unknown> {
-  const lost = error instanceof DeviceError && error.details.reason === 'lost';
-  if (!lost && !isMachineTrouble(error)) return error;
-  const { message, details } = error as SkeinError;
-  const saved = await latestCheckpoint(directory).catch(() => null);
-  if (saved === null) return error;
-  const text = `training: ${message} Resume from the last checkpoint with: ${resumeCommand(directory)}`;
-  return lost ? new DeviceError(text, details) : new StorageError(text, details, { cause: error });
 }
 
 /** What several workers cannot do is refused, by name, before anything is made. */

@@ -27,6 +27,7 @@ export { peakRssMb } from './peak-memory.js';
 export { prepareProgress } from './prepare-progress.js';
 export { ProgressReporter, type ProgressReporterOptions, type ProgressState } from './progress-reporter.js';
 export { formatMetric, type MetricValues, metricCell, Reporter } from './reporter.js';
+export { withResumeAdvice } from './resume-advice.js';
 export { resumeCommand } from './resume-command.js';
 export {
   checkRunConfig,

@@ -26,6 +26,7 @@ import {
   showsProgress,
   TraceWriter,
   type Wish,
+  withResumeAdvice,
   withWorkers,
 } from '../run/index.js';
 import { assembleTemporal, type TemporalAssembly } from './assemble.js';
@@ -94,7 +95,7 @@ export async function trainTemporalRun(options: TemporalRunOptions): Promise<Tem
     return await session.train();
   } catch (error) {
     run.logFailure(error);
-    throw error;
+    throw await withResumeAdvice(error, run.path, latestTemporal);
   } finally {
     session.close();
   }
