@@ -22,7 +22,7 @@ const isWhole = (run: string): void => {
 it.each([
   ['text', '', '2>/dev/null | head -1'],
   ['events', '--json', '2>/dev/null | head -1'],
-  ['both', '', '2>&1 | head -1'],
+  ['text-and-errors', '', '2>&1 | head -1'],
   ['errors', '', '2> >(exec true) >/dev/null'],
 ])(
   'training finishes when nobody reads its %s',

@@ -90,7 +90,10 @@ describe.skipIf(!hasMpi)('runs', () => {
       for (const ranks of [1, 2, 4]) {
         const given = prepare(model, `whole-${ranks}`);
         const { code, err } = await train(given, ranks, [labels]);
-        expect({ code, err: err.replace(/Saved in .*\n|^.*(epoch|validation|test) .*\n/gm, '') }).toEqual({
+        expect({
+          code,
+          err: err.replace(/Done in .*Saved in .*\n|^.*(epoch|validation|test) .*\n/gm, ''),
+        }).toEqual({
           ...{ code: 0, err: '' },
         });
         expect(outcome(given)).toEqual(outcome(alone));

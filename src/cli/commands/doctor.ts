@@ -1,4 +1,4 @@
-/** `skein doctor`: see ../doctor/index.ts. */
+/** `skein doctor`: see ../doctor/doctor.ts. */
 import type { Command } from 'commander';
 import { type JsonOptions, jsonOption } from '../options.js';
 
@@ -7,6 +7,6 @@ export function register(program: Command): void {
     .command('doctor')
     .description('look at what Skein needs and can use on this machine, and say how to mend what is missing');
   jsonOption(command).action(async (options: JsonOptions) =>
-    (await import('../doctor/index.js')).doctorCommand(options),
+    (await import('../doctor/doctor.js')).doctorCommand(options),
   );
 }

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { askChild, runLimited } from './check.js';
-import { describeCheck } from './index.js';
+import { describeCheck } from './doctor.js';
 import { installCommand } from './install-commands.js';
 import { describeKernels, type KernelStatus } from './kernels.js';
 import { checkDisk, checkMemory, checkNode, checkPort } from './machine.js';

@@ -62,7 +62,7 @@ export async function checkGpu(): Promise<Check> {
   return { name, state: 'ok', found: `${answer['adapter']}${software}`, details: answer };
 }
 
-export async function checkMetis(skein: string): Promise<Check> {
+export async function checkMetis(): Promise<Check> {
   const name = 'METIS';
   const answer = await askChild('metis');
   if (typeof answer === 'string')
@@ -71,7 +71,7 @@ export async function checkMetis(skein: string): Promise<Check> {
   return {
     ...{ name, state: 'missing' },
     found: 'not found, or the TypeScript kernels are in use; skein partition --algorithm ldg does without it',
-    fix: `${installCommand('metis')} && ${skein} build`,
+    fix: installCommand('metis'),
   };
 }
 

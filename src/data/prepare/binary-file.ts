@@ -134,6 +134,6 @@ export async function sealFile(path: string): Promise<FileRecord> {
   return { bytes, crc32: crc.toString(16).padStart(8, '0') };
 }
 
-export function storageFailure(verb: 'read' | 'write', path: string, error: unknown): never {
+function storageFailure(verb: 'read' | 'write', path: string, error: unknown): never {
   throw storageError(verb, path, error);
 }

@@ -77,7 +77,11 @@ export const trainingSchema = section({
   negative_sampling: field(negativeSampling(), {}, 'the wrong edges of link prediction'),
   num_epochs: field(integer(1), 10, 'passes over the training set'),
   pipeline: field(pipeline(), {}, 'overlap of loading, computing and updating'),
-  logs_per_epoch: field(integer(0), 10, 'progress lines in each epoch; 0: none'),
+  logs_per_epoch: field(
+    integer(0),
+    10,
+    'progress lines in each epoch, at most, where there is no terminal; 0: none',
+  ),
   save_model: field(flag(), true, 'save the trained model'),
   checkpoint: field(checkpoint, {}, 'when the state is saved during training'),
   resume_training: field(flag(), false, 'go on in model_dir where it stopped'),

@@ -94,7 +94,11 @@ const training = section({
   max_grad_norm: field(positiveOr('none'), -1, 'gradients are scaled down to this norm; -1: not'),
   resume_training: field(flag(), false, 'go on with the run in storage.model_dir'),
   checkpoint: field(checkpoint, {}, 'when the state is saved'),
-  logs_per_epoch: field(integer(0), 10, 'progress lines in each epoch; 0: none'),
+  logs_per_epoch: field(
+    integer(0),
+    10,
+    'progress lines in each epoch, at most, where there is no terminal; 0: none',
+  ),
 });
 
 const evaluation = section({

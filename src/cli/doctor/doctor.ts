@@ -44,7 +44,7 @@ async function allChecks(skein: string): Promise<Check[]> {
     guarded('build tools', checkBuildTools),
     guarded('MPI', () => checkMpi(skein)),
     guarded('GPU', checkGpu),
-    guarded('METIS', () => checkMetis(skein)),
+    guarded('METIS', checkMetis),
     guarded('DuckDB', checkDuckDb),
     guarded('WordNet', checkWordNet),
     guarded('disk', () => checkDisk('disk', '.')),
