@@ -1,8 +1,6 @@
 /**
  * Tensors with reverse-mode differentiation.
  */
-import './methods.js';
-
 export { type BackwardOptions, backward, backwardAll, grad } from './backward.js';
 export { checkpoint } from './checkpoint.js';
 export {
