@@ -1,5 +1,5 @@
 /**
- * Writes dist/ from src/ with tsc (incremental: nothing to do takes a fraction of a second).
+ * Writes dist/ from src/ with tsc (incremental: nothing to do takes a fraction of a second), and the entries for browsers.
  *
  * tsc alone leaves two holes, closed here: outputs of deleted or renamed sources stay in dist, and an output deleted by
  * hand is not written again while the build record says it is there.
@@ -7,9 +7,10 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { browserEntries, writeBrowserEntries } from './browser-entries.mjs';
 import { main, root, run, StepError } from './steps.mjs';
 
-const outputs = ['.js', '.js.map', '.d.ts'];
+const outputs = ['.js', '.d.ts'];
 
 /** Paths below `folder`, relative to it, with forward slashes. */
 function filesIn(folder) {
@@ -32,10 +33,11 @@ export function buildJs() {
       .flatMap((file) => outputs.map((ending) => file.replace(/\.ts$/, ending))),
   );
   if (expected.size === 0) throw new StepError('expected TypeScript files in src, found none.');
+  const written = new Set(['dist/.tsbuildinfo', ...browserEntries().map(({ browser }) => browser)]);
   const record = join(dist, '.tsbuildinfo');
   const present = filesIn(dist);
   for (const file of present) {
-    if (!expected.has(file) && file !== '.tsbuildinfo') rmSync(join(dist, file));
+    if (!expected.has(file) && !written.has(`dist/${file}`)) rmSync(join(dist, file));
   }
   if (present.length < expected.size || [...expected].some((file) => !present.includes(file)))
     rmSync(record, { force: true });
@@ -47,6 +49,7 @@ export function buildJs() {
     'false',
   ]);
   if (tsc.code !== 0) throw new StepError(`the sources do not compile:\n${tsc.output.trimEnd()}`);
+  writeBrowserEntries();
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await main('build-js', buildJs);

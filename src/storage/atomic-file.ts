@@ -1,20 +1,36 @@
 /**
  * Whole files: written so that a crash at any instant leaves the old file or the new one, read at any size.
+ *
+ * Node.js's modules are looked up when a file is touched, not imported: a page can then load a `MemoryStore`, which has a
+ * file only when it is given one.
  */
-import { randomBytes } from 'node:crypto';
-import { open, rename, unlink } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
-import { SkeinError, StorageError } from '../util/errors.js';
+import { SkeinError, StateError, StorageError } from '../util/errors.js';
 
 /** One read or write call of the system takes at most 2 GiB. */
 const chunk = 2 ** 30;
 
+interface NodeFiles {
+  readonly fs: typeof import('node:fs/promises');
+  readonly path: typeof import('node:path');
+}
+
+function nodeFiles(verb: 'read' | 'write', path: string): NodeFiles {
+  const builtin = globalThis.process?.getBuiltinModule;
+  if (builtin === undefined)
+    throw new StateError(
+      `${verb}: expected Node.js to ${verb} ${path}, but this is a browser, which has no files. Keep the data in memory.`,
+    );
+  return { fs: builtin('node:fs/promises'), path: builtin('node:path') };
+}
+
 /** Writes a temporary file beside `path`, makes it durable, and puts it in place of `path`. */
 export async function writeFileAtomic(path: string, bytes: Uint8Array): Promise<void> {
-  const folder = dirname(path);
-  const temporary = join(folder, `.${basename(path)}.${process.pid}-${randomBytes(6).toString('hex')}.tmp`);
+  const { fs, path: paths } = nodeFiles('write', path);
+  const folder = paths.dirname(path);
+  const name = `.${paths.basename(path)}.${process.pid}-${crypto.randomUUID().slice(-12)}.tmp`;
+  const temporary = paths.join(folder, name);
   try {
-    const file = await open(temporary, 'wx');
+    const file = await fs.open(temporary, 'wx');
     try {
       for (let done = 0; done < bytes.length; ) {
         const { bytesWritten } = await file.write(bytes, done, Math.min(chunk, bytes.length - done), done);
@@ -24,10 +40,10 @@ export async function writeFileAtomic(path: string, bytes: Uint8Array): Promise<
     } finally {
       await file.close();
     }
-    await rename(temporary, path);
+    await fs.rename(temporary, path);
     await syncFolder(folder);
   } catch (error) {
-    await unlink(temporary).catch(() => {});
+    await fs.unlink(temporary).catch(() => {});
     throw storageError('write', path, error);
   }
 }
@@ -35,7 +51,7 @@ export async function writeFileAtomic(path: string, bytes: Uint8Array): Promise<
 /** The rename itself must reach the disk. Some systems cannot open a folder; there the rename is all we have. */
 export async function syncFolder(folder: string): Promise<void> {
   try {
-    const handle = await open(folder, 'r');
+    const handle = await nodeFiles('write', folder).fs.open(folder, 'r');
     try {
       await handle.sync();
     } finally {
@@ -48,8 +64,9 @@ export async function syncFolder(folder: string): Promise<void> {
 
 /** All bytes of a file. */
 export async function readWholeFile(path: string): Promise<Uint8Array> {
+  const { fs } = nodeFiles('read', path);
   try {
-    const file = await open(path, 'r');
+    const file = await fs.open(path, 'r');
     try {
       const { size } = await file.stat();
       const bytes = new Uint8Array(size);

@@ -2,18 +2,15 @@
  * Permutations of whole stores: random, or sorted by a column, each within the pieces that partition sizes describe
  * (edge buckets) where there are any.
  */
-import { readFile } from 'node:fs/promises';
 import { kernels } from '../native/index.js';
 import { expected, FormatError, ValueError } from '../util/errors.js';
 import { Random } from '../util/philox.js';
-import { storageError } from './atomic-file.js';
+import { readWholeFile } from './atomic-file.js';
 import type { RowArray } from './row-store.js';
 
 /** The sizes of consecutive pieces, one number a line, as `*_partition_offsets.txt` lists them. They add up to `rows`. */
 export async function readPartitionSizes(path: string, rows: number): Promise<Float64Array> {
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    throw storageError('read', path, error);
-  });
+  const text = new TextDecoder().decode(await readWholeFile(path));
   const lines = text.trim().split(/\s*\n\s*/);
   const sizes = Float64Array.from(lines, (line, i) => {
     if (/^\d+$/.test(line)) return Number(line);

@@ -3,10 +3,9 @@
  * Whichever of them is loaded first, it has to load.
  */
 import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createContext, runInContext } from 'node:vm';
-import { build } from 'esbuild';
+import { build, type Plugin } from 'esbuild';
 import { expect, test } from 'vitest';
 
 const folder = fileURLToPath(new URL('../../src/tensor', import.meta.url));
@@ -16,11 +15,28 @@ const modules = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   // Its own place in the circle is fixed: tensor.ts alone imports it.
   .filter((file) => file !== 'methods.ts');
 
-test.each(modules)('%s', async (file) => {
-  const made = `import { tensor } from ${JSON.stringify(join(folder, 'create.ts'))};`;
-  const contents = `import ${JSON.stringify(join(folder, file))};\n${made}\nglobalThis.sum = tensor([1, 2]).add(1).sum().item();`;
+/** Programs that load one module before any other and compute with a tensor then. */
+const programs: Plugin = {
+  name: 'programs',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^first:/ }, ({ path }) => ({
+      path: path.slice('first:'.length),
+      namespace: 'first',
+    }));
+    onLoad({ filter: /.*/, namespace: 'first' }, ({ path }) => ({
+      contents:
+        `import './${path}';\nimport { tensor } from './create.ts';\n` +
+        'globalThis.sum = tensor([1, 2]).add(1).sum().item();\n',
+      resolveDir: folder,
+    }));
+  },
+};
+
+test('every module of src/tensor can be the first to load', async () => {
   const { outputFiles } = await build({
-    stdin: { contents, resolveDir: folder, loader: 'ts' },
+    entryPoints: modules.map((file) => ({ in: `first:${file}`, out: file })),
+    plugins: [programs],
+    outdir: '/out',
     bundle: true,
     format: 'iife',
     platform: 'browser',
@@ -29,7 +45,10 @@ test.each(modules)('%s', async (file) => {
     logOverride: { 'empty-import-meta': 'silent' },
     write: false,
   });
-  const page = createContext({});
-  runInContext(outputFiles[0].text, page);
-  expect(page.sum).toBe(5);
+  expect(outputFiles).toHaveLength(modules.length);
+  for (const { path, text } of outputFiles) {
+    const page = createContext({});
+    runInContext(text, page, { filename: path });
+    expect(page.sum, path).toBe(5);
+  }
 });
