@@ -10,8 +10,8 @@ import { dirname, join, posix, relative } from 'node:path';
 import { parseSync } from 'oxc-parser';
 import { root, StepError } from './steps.mjs';
 
-/** Dependencies that run in browsers. */
-const packages = new Set(['yaml', 'zod']);
+/** Dependencies that a page may load. Zod would run there too, but bundlers warn of its annotations, and only configurations need it. */
+const packages = new Set(['yaml']);
 /** Files are all this module is about, though it imports nothing of Node.js. */
 const fileModule = 'dist/storage/atomic-file.js';
 /** Modules that use it only when they are given a path. */

@@ -1,5 +1,5 @@
 /** What the adapters to other libraries share: which element type arrives, from which memory. */
-import { Tensor } from '../tensor/tensor.js';
+import { Tensor } from '../tensor/methods.js';
 import { DeviceError, DTypeError, describe, expected, ValueError } from '../util/errors.js';
 import { convertArray, convertible } from './convert.js';
 import { TensorView } from './tensor-view.js';

@@ -40,7 +40,7 @@ async function createGpu(flags: readonly string[]): Promise<WebGpuResult> {
   // The name is a variable so that bundlers for browsers leave it alone.
   const name = 'webgpu';
   try {
-    const { create } = (await import(/* @vite-ignore */ name)) as {
+    const { create } = (await import(/* @vite-ignore */ /* webpackIgnore: true */ name)) as {
       create(flags: readonly string[]): unknown;
     };
     return { gpu: create(flags), reason: null };

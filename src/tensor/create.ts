@@ -8,10 +8,11 @@ import { checkInteger, checkNumber, DTypeError, expected, ShapeError, ValueError
 import type { Random } from '../util/philox.js';
 import { onDevice } from './device.js';
 import { checkDType, type DType, dtypeOfArray, dtypes, isFloat } from './dtype.js';
+import { Tensor } from './methods.js';
 import { defaultRandom } from './random.js';
 import { checkShape, formatShape, sizeOf } from './shape.js';
 import { Storage } from './storage.js';
-import { type NestedArray, Tensor } from './tensor.js';
+import type { NestedArray } from './tensor.js';
 
 export interface CreateOptions {
   readonly dtype?: DType;

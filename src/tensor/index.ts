@@ -30,6 +30,7 @@ export {
 export { type DryRun, dryRun } from './dry-run.js';
 export type { DType, FloatDType } from './dtype.js';
 export { enableGrad, isGradEnabled, noGrad, setCheckFinite } from './grad-mode.js';
+export { Tensor } from './methods.js';
 export { defineMultiOp, defineOp, type MultiOpDefinition, type OpDefinition } from './op.js';
 export * from './ops/index.js';
 export { emptyPool, type PoolStats, poolStats, resetPeak } from './pool.js';
@@ -45,4 +46,4 @@ export { keep, scope, unscoped } from './scope.js';
 export { broadcastShapes, formatShape, type Shape } from './shape.js';
 export { SparseRows } from './sparse-rows.js';
 export type { BackwardContext, Gradient, GradientHook, LeafHook, OpContext } from './tape.js';
-export { type NestedArray, Tensor } from './tensor.js';
+export type { NestedArray } from './tensor.js';

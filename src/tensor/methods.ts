@@ -1,9 +1,10 @@
 /**
- * Operations as methods, so that expressions read from left to right. Each is the function of the same name.
+ * `Tensor` with the operations as methods, so that expressions read from left to right. Each is the function of the same name.
  *
- * A base class of `Tensor`, so that whoever has a tensor has its methods: a bundler that drops unused modules cannot drop
- * them. The operations in turn need `Tensor`, so modules import each other in a circle here. That is safe as long as only
- * tensor.ts imports this file and no operation touches `Tensor` before its first call.
+ * Operations need the class of tensor.ts and methods need the operations, so the methods come to the class here. Whatever
+ * makes tensors out of something else (`create.ts`, files, other folders) takes `Tensor` from this module; only what
+ * the methods themselves need takes it from tensor.ts. So nobody has a tensor without its methods, and a bundler that
+ * drops unused modules cannot drop them, as it could if this module were imported for its effect alone.
  */
 
 import { DTypeError, expected, StateError } from '../util/errors.js';
@@ -20,14 +21,20 @@ import { gatherRows } from './ops/rows.js';
 import { clamp } from './ops/select.js';
 import { logSoftmax, softmax } from './ops/softmax.js';
 import * as unary from './ops/unary.js';
-import { keep, Scoped } from './scope.js';
+import { keep } from './scope.js';
 import type { GradientHook, LeafHook } from './tape.js';
-import type { Tensor } from './tensor.js';
+import { Tensor as PlainTensor } from './tensor.js';
+
+export type Tensor = PlainTensor;
+
+declare module './tensor.js' {
+  interface Tensor extends TensorMethods {}
+}
 
 /** What a function takes after the tensor itself. */
 type Rest<F> = F extends (first: Tensor, ...rest: infer R) => unknown ? R : never;
 
-export abstract class TensorMethods extends Scoped {
+export abstract class TensorMethods {
   add(this: Tensor, other: TensorLike): Tensor {
     return binary.add(this, other);
   }
@@ -241,6 +248,15 @@ export abstract class TensorMethods extends Scoped {
     return this.toString();
   }
 }
+
+/** Gives the class the methods above. */
+function withMethods(target: typeof PlainTensor): typeof PlainTensor {
+  const { constructor: _, ...methods } = Object.getOwnPropertyDescriptors(TensorMethods.prototype);
+  Object.defineProperties(target.prototype, methods);
+  return target;
+}
+
+export const Tensor: typeof PlainTensor = withMethods(PlainTensor);
 
 function added<T>(list: T[], item: T): () => void {
   list.push(item);

@@ -11,8 +11,8 @@ import { crc32 } from '../util/crc32.js';
 import { expected, FormatError, ValueError } from '../util/errors.js';
 import { fromTypedArray } from './create.js';
 import { type DType, dtypes } from './dtype.js';
+import { Tensor } from './methods.js';
 import { maxHeader, readHeader, widths } from './safetensors-header.js';
-import { Tensor } from './tensor.js';
 
 const crcKey = 'skein.crc32';
 /** Says that a checksum belongs here, in case the checksum's own name is damaged. */

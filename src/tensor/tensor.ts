@@ -1,23 +1,22 @@
 /**
  * `Tensor`: a shape and strides over counted storage, plus its place in the tape.
  *
- * This file holds what a tensor is: memory, views, reading, disposal. Operations are functions in `ops/`, and methods through
- * the base class in `methods.ts`; differentiation is in `tape.ts`. Functions never consume their arguments; a disposed
- * tensor throws when used.
+ * This file holds what a tensor is: memory, views, reading, disposal. Operations are functions in `ops/`, attached as
+ * methods by `methods.ts`; differentiation is in `tape.ts`. Functions never consume their arguments; a disposed tensor
+ * throws when used.
  */
 import { type FloatArray, kernels, type TypedArray } from '../native/index.js';
 import { DTypeError, describe, expected, ShapeError, StateError } from '../util/errors.js';
 import { commonDevice, currentDevice, type DeviceArray, onDevice, type TensorDevice } from './device.js';
 import { type DType, dtypes, isFloat } from './dtype.js';
-import { TensorMethods } from './methods.js';
 import { formatTensor } from './print.js';
-import { register } from './scope.js';
+import { register, Scoped } from './scope.js';
 import { contiguousStrides, formatShape, isContiguous, maxElements, type Shape, sizeOf } from './shape.js';
 import type { SparseRows } from './sparse-rows.js';
 import { Storage } from './storage.js';
 import type { GradientHook, LeafHook, TapeNode } from './tape.js';
 
-export class Tensor extends TensorMethods {
+export class Tensor extends Scoped {
   readonly shape: Shape;
   readonly dtype: DType;
   /** First element within the storage. */

@@ -4,9 +4,9 @@
 import { type FloatArray, kernels } from '../../native/index.js';
 import { expected, ShapeError } from '../../util/errors.js';
 import { dtypes } from '../dtype.js';
+import { Tensor } from '../methods.js';
 import { builtinOp } from '../op.js';
 import { formatShape } from '../shape.js';
-import { Tensor } from '../tensor.js';
 import { checkIds, checkRank, checkSameFloat, checkShapeIs, packed, zerosLike } from './common.js';
 
 const gruGatesOp = builtinOp<{ readonly kept: Int32Array | null }>({

@@ -6,9 +6,9 @@
 import { type FloatArray, kernels } from '../../native/index.js';
 import { checkNumber, expected, ShapeError, ValueError } from '../../util/errors.js';
 import type { TensorDevice } from '../device.js';
+import { Tensor } from '../methods.js';
 import { to } from '../move.js';
 import { builtinOp } from '../op.js';
-import { Tensor } from '../tensor.js';
 import { mul } from './binary.js';
 import {
   checkIds,

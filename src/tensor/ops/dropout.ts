@@ -4,9 +4,9 @@
 import { kernels, type RandomKey } from '../../native/index.js';
 import { checkNumber } from '../../util/errors.js';
 import type { Random } from '../../util/philox.js';
+import { Tensor } from '../methods.js';
 import { builtinOp } from '../op.js';
 import { defaultRandom } from '../random.js';
-import { Tensor } from '../tensor.js';
 import { checkFloat, packed } from './common.js';
 
 const dropoutOp = builtinOp<{ readonly p: number; readonly key: RandomKey }>({

@@ -55,10 +55,14 @@ export class DeviceFeatures {
 
   /** The rows of these nodes, on the device. */
   async gather(ids: Int32Array): Promise<Tensor> {
-    using block = await this.#cache.get(ids);
-    const { buffer, shape } = block;
-    if (buffer === null) throw new StateError('DeviceFeatures: expected rows on the device.');
-    return unscoped(() => this.device.tensorOf(buffer, shape));
+    const block = await this.#cache.get(ids);
+    try {
+      const { buffer, shape } = block;
+      if (buffer === null) throw new StateError('DeviceFeatures: expected rows on the device.');
+      return unscoped(() => this.device.tensorOf(buffer, shape));
+    } finally {
+      block.release();
+    }
   }
 
   release(): void {
