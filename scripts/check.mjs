@@ -1,4 +1,4 @@
-/** The gate before a commit: format and lint, layers, size budget, types, dead code. Runs all, then says what failed. */
+/** The gate before a commit: format, lint, layers, side effects, size budget, types, dead code, package. Runs all, then says what failed. */
 import { join } from 'node:path';
 import { root, run, since, tail } from './steps.mjs';
 
@@ -8,9 +8,11 @@ const script = (name) => [process.execPath, [join(root, 'scripts', name)]];
 const checks = [
   ['format and lint', bin('biome'), ['ci', '--colors=off', '--error-on-warnings', '.'], 'npm run format'],
   ['layers', ...script('check-layers.mjs')],
+  ['side effects', ...script('check-effects.mjs')],
   ['size budget', ...script('check-budget.mjs')],
   ['types', bin('tsc'), ['--noEmit', '--pretty', 'false']],
   ['dead code', bin('knip'), ['--no-progress']],
+  ['package', ...script('check-package.mjs')],
 ];
 
 const failed = [];

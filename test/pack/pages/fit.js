@@ -1,5 +1,5 @@
 /** Takes steps and leaves the first and the last loss for the test; imports nothing, so that a page has only its own parts. */
-export function fit(optimizer, loss, steps = 60) {
+export function takeSteps(optimizer, loss, steps = 60) {
   const losses = Array.from({ length: steps }, () => {
     optimizer.zeroGrad();
     const value = loss();

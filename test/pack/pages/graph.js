@@ -2,7 +2,7 @@
 import { fn, Graph } from 'skein/graph';
 import { Adam, Linear, mseLoss } from 'skein/nn';
 import { manualSeed, randn } from 'skein/tensor';
-import { fit } from './fit.js';
+import { takeSteps } from './fit.js';
 
 manualSeed(1);
 const n = 30;
@@ -17,4 +17,4 @@ const mean = (h) => {
 const x = randn([n, 4]);
 const target = mean(x.mul(2)).sum(1, { keepDims: true });
 const layer = new Linear(4, 1);
-fit(new Adam(layer.parameters(), { lr: 0.05 }), () => mseLoss(mean(layer.forward(x)), target), 120);
+takeSteps(new Adam(layer.parameters(), { lr: 0.05 }), () => mseLoss(mean(layer.forward(x)), target), 120);

@@ -9,7 +9,7 @@ import {
 } from 'skein/interop';
 import { Adam, Linear, mseLoss, Sequential } from 'skein/nn';
 import { manualSeed, randn, tensor } from 'skein/tensor';
-import { fit } from './fit.js';
+import { takeSteps } from './fit.js';
 
 manualSeed(1);
 const rows = TensorView.fromTensor(randn([50, 3]));
@@ -19,5 +19,5 @@ if (table.views.x.shape.join() !== '50,3')
   throw new Error('safetensors: the table came back with another shape');
 const y = x.matmul(tensor([[1], [-2], [0.5]]));
 const model = new Sequential(new Linear(3, 1));
-fit(new Adam(model.parameters(), { lr: 0.1 }), () => mseLoss(model.forward(x), y), 80);
+takeSteps(new Adam(model.parameters(), { lr: 0.1 }), () => mseLoss(model.forward(x), y), 80);
 if (typeof exportOnnx !== 'function') throw new Error('exportOnnx is not there');

@@ -1,7 +1,7 @@
 /** A network that tells two rings apart. */
 import { Adam, crossEntropy, MLP } from 'skein/nn';
 import { manualSeed, tensor } from 'skein/tensor';
-import { fit } from './fit.js';
+import { takeSteps } from './fit.js';
 
 manualSeed(1);
 const labels = Int32Array.from({ length: 60 }, (_, i) => i % 2);
@@ -9,4 +9,4 @@ const x = tensor(
   Array.from(labels, (label, i) => [(1 + label) * Math.cos(i / 9), (1 + label) * Math.sin(i / 9)]),
 );
 const model = new MLP([2, 16, 2]);
-fit(new Adam(model.parameters(), { lr: 0.05 }), () => crossEntropy(model.forward(x), labels));
+takeSteps(new Adam(model.parameters(), { lr: 0.05 }), () => crossEntropy(model.forward(x), labels));

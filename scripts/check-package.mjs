@@ -1,0 +1,38 @@
+/**
+ * Packs the package and lets two tools look at it as users of it would: publint (fields of package.json, formats, files that are
+ * not there) and attw (whether TypeScript finds the types of every import). Builds dist/ first, so that it holds what
+ * would be published.
+ *
+ * attw runs with the profile `esm-only`: the package has ES modules alone. `require('skein')` works in every Node.js that
+ * is supported, because these load ES modules by `require`; TypeScript's `node16` still calls that an error.
+ */
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { buildJs } from './build-js.mjs';
+import { main, root, run, StepError } from './steps.mjs';
+
+const bin = (name) => join(root, 'node_modules', '.bin', name);
+
+function pack() {
+  const folder = join(root, '.cache', 'pack');
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  // Scripts would build once more.
+  const packed = run('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', folder]);
+  if (packed.code !== 0) throw new StepError(`npm pack failed:\n${packed.output.trimEnd()}`);
+  return join(folder, readdirSync(folder)[0]);
+}
+
+await main('check-package', () => {
+  buildJs();
+  const tarball = pack();
+  const tools = [
+    ['publint', ['run', tarball, '--strict']],
+    ['attw', [tarball, '--profile', 'esm-only', '--no-color', '--no-emoji']],
+  ];
+  const failed = tools
+    .map(([name, args]) => ({ name, ...run(bin(name), args) }))
+    .filter(({ code }) => code !== 0);
+  if (failed.length > 0)
+    throw new StepError(failed.map(({ name, output }) => `${name}:\n${output}`).join('\n'));
+});

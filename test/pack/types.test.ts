@@ -1,0 +1,43 @@
+/** The types of every import, as strict projects with other settings than ours read them: declarations are checked too. */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { install, modules, type Packed, pack, root, run } from './packed.js';
+import { readmeExample } from './pages.js';
+
+let packed: Packed;
+let project: string;
+
+beforeAll(() => {
+  packed = pack();
+  project = install(packed, 'types', { args: ['--ignore-scripts', '@types/node@20'] });
+});
+
+afterAll(() => rmSync(packed.folder, { recursive: true, force: true }));
+
+const bare = ['es2023', 'esnext.disposable'];
+const cases = ['bundler', 'node16', 'nodenext'].flatMap((resolution) => [
+  { resolution, what: 'DOM', lib: [...bare, 'dom', 'dom.iterable'], types: [] },
+  { resolution, what: 'Node.js', lib: ['es2023'], types: ['node'] },
+  { resolution, what: 'neither DOM nor Node.js', lib: bare, types: [] },
+]);
+
+test.each(cases)('$resolution with types of $what', ({ resolution, what, lib, types }) => {
+  const folder = join(project, `${resolution} ${what}`);
+  mkdirSync(folder);
+  const lines = modules.map(
+    (module, i) => `import * as m${i} from '${module}';\nexport const k${i}: object = m${i};\n`,
+  );
+  writeFileSync(join(folder, 'imports.ts'), lines.join(''));
+  const shim =
+    lib.includes('dom') || types.length > 0 ? '' : 'declare const console: { log(...x: unknown[]): void };\n';
+  writeFileSync(join(folder, 'readme.ts'), shim + readmeExample());
+  const module = resolution === 'bundler' ? 'esnext' : resolution;
+  const options = { strict: true, target: 'es2022', module, moduleResolution: resolution, lib, types };
+  const compilerOptions = { ...options, skipLibCheck: false, noEmit: true };
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
+  const tsc = join(root, 'node_modules/typescript/bin/tsc');
+  const done = run(folder, process.execPath, [tsc, '-p', '.', '--pretty', 'false']);
+  expect(done.out).toBe('');
+  expect(done.code).toBe(0);
+});
