@@ -34,7 +34,7 @@ declare module './tensor.js' {
 /** What a function takes after the tensor itself. */
 type Rest<F> = F extends (first: Tensor, ...rest: infer R) => unknown ? R : never;
 
-export abstract class TensorMethods {
+abstract class TensorMethods {
   add(this: Tensor, other: TensorLike): Tensor {
     return binary.add(this, other);
   }
