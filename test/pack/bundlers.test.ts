@@ -39,7 +39,8 @@ describe.each(bundlers)('%s', (bundler) => {
   beforeAll(async () => {
     pages = buildPages(join(project, 'bundle-pages.mjs'), bundler, project, paths);
     page = await openPage({ html: '<!doctype html><title>Skein</title>', script: '', files: pages.built });
-  });
+    // Rollup and Webpack take a minute or two, and many times that beside other work.
+  }, 3_600_000);
   afterAll(() => page?.close());
 
   test('no page has a warning', () => {
