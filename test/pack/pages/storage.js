@@ -14,6 +14,11 @@ const [last] = (await store.gather(Int32Array.of(1))).subarray(1);
 if (last !== 4 || new SelfCommunicator().size !== 1 || typeof rowSGD !== 'function')
   throw new Error('wrong parts');
 
+const fromFile = new MemoryStore('rows.bin', { rows: 2, width: 2 });
+const refusal = await fromFile.load().catch((error) => error.message);
+if (!String(refusal).includes('expected Node.js to read rows.bin'))
+  throw new Error(`MemoryStore from a file: ${refusal}`);
+
 const refused = {
   readNpy: () => readNpy('a.npy'),
   openCommunicator: () => openCommunicator(),
