@@ -13,17 +13,20 @@ const to = from.map((v, i) => (v + 2 * (1 + Math.floor(i / 60))) % 60);
 const graph = Graph.fromEdges(from, to, { numNodes: 60 });
 const features = tensor(Array.from(labels, (label, i) => [label + ((i * 7) % 5) * 0.2, 1]));
 const sampler = new NeighborSampler(graph, { fanouts: [2, 2], seed: 1 });
-const loader = new NodeLoader({ sampler, seeds: [...labels.keys()], features, batchSize: 20, seed: 1 });
+const loader = new NodeLoader(sampler, {
+  seeds: [...labels.keys()],
+  features,
+  labels,
+  batchSize: 20,
+  seed: 1,
+});
 const model = new GraphSAGE([2, 8, 2]);
 const optimizer = new Adam(model.parameters(), { lr: 0.05 });
 const losses = [];
 for (let epoch = 0; epoch < 20; epoch++) {
-  for await (const { blocks, x, seeds } of loader.epoch(epoch)) {
+  for await (const batch of loader.epoch(epoch)) {
     optimizer.zeroGrad();
-    const loss = crossEntropy(
-      model.forward(blocks, x),
-      seeds.map((v) => labels[v]),
-    );
+    const loss = crossEntropy(model.forward(batch.blocks, batch.x), batch.labels);
     loss.backward();
     optimizer.step();
     losses.push(loss.item());
