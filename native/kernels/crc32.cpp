@@ -1,5 +1,6 @@
 // CRC-32 by carry-less multiplication where the processor has it (Gopal et al.: "Fast CRC computation for generic
-// polynomials using PCLMULQDQ", Intel 2009), otherwise four bytes at a time from tables.
+// polynomials using PCLMULQDQ", Intel 2009), by ARM's instruction for this very polynomial, otherwise four bytes at a time
+// from tables.
 //
 // Folding keeps four 16-byte remainders 64 bytes apart; the constants are x^n mod P, bit-reflected, for the distances
 // that a remainder is moved. The choice is made at run time, so the portable build is as fast. Checked against zlib.
@@ -10,6 +11,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
 #endif
 
 namespace skein {
@@ -85,6 +88,28 @@ bool can_fold() {
   static const bool able = __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1");
   return able;
 }
+#elif defined(__aarch64__)
+
+// n is a multiple of 8.
+u32 by_instruction(const u8* p, i64 n, u32 crc) {
+  for (; n > 0; n -= 8, p += 8) {
+    u64 word;
+    std::memcpy(&word, p, 8);
+    // Compilers disagree on how a function is allowed an extension; assemblers do not.
+    asm(".arch_extension crc\n\tcrc32x %w0, %w0, %x1" : "+r"(crc) : "r"(word));
+  }
+  return crc;
+}
+
+// Optional in the first version of the architecture, which only a few old servers and boards still are.
+bool has_instruction() {
+#if defined(__linux__)
+  static const bool able = (getauxval(AT_HWCAP) & (1u << 7)) != 0;  // HWCAP_CRC32
+  return able;
+#else
+  return true;
+#endif
+}
 #endif
 
 }  // namespace
@@ -97,6 +122,13 @@ i64 crc32(const u8* bytes, i64 n, i64 before) {
     crc = by_folding(bytes, folded, crc);
     bytes += folded;
     n -= folded;
+  }
+#elif defined(__aarch64__)
+  if (has_instruction()) {
+    const i64 whole = n / 8 * 8;
+    crc = by_instruction(bytes, whole, crc);
+    bytes += whole;
+    n -= whole;
   }
 #endif
   return static_cast<i64>(~by_tables(bytes, n, crc));

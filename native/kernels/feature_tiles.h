@@ -13,7 +13,7 @@ namespace skein {
 // Vectors (64 bytes each) per tile: half of the registers.
 #if defined(__AVX512F__)
 constexpr int kTileVectors = 8;
-#elif defined(__AVX2__)
+#elif defined(__AVX2__) || defined(SKEIN_NEON)
 constexpr int kTileVectors = 4;
 #else
 constexpr int kTileVectors = 2;

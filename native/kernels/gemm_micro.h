@@ -5,7 +5,8 @@
 //
 // a is read by broadcast, either along rows (row stride `lda`, k contiguous) or from a panel packed as [k][lda].
 // b is read by vectors at stride `ldb`. Twelve or more chains in flight hide the latency of the fused multiply-add;
-// the tile uses 2 + 28 of 32 AVX-512 registers, or 2 + 12 of 16 AVX2 registers.
+// the tile uses 2 + 28 of 32 AVX-512 registers, or 2 + 12 of 16 AVX2 registers. NEON has 32, but its broadcast is no
+// operand of the multiply-add and takes one: with more than 2 + 16 the compiler spills.
 #pragma once
 
 #include <array>
@@ -19,6 +20,9 @@ namespace gemm_detail {
 #if defined(__AVX512F__)
 constexpr int kRowsWide = 14;    // rows of a tile two vectors wide
 constexpr int kRowsNarrow = 14;  // rows of a tile one vector wide
+#elif defined(SKEIN_NEON)
+constexpr int kRowsWide = 8;
+constexpr int kRowsNarrow = 12;
 #else
 constexpr int kRowsWide = 6;
 constexpr int kRowsNarrow = 12;

@@ -95,6 +95,27 @@ inline void transpose_square(const double* in, i64 ld, double* out, i64 stride) 
   _mm256_storeu_pd(out + 3 * stride, _mm256_unpackhi_pd(r[2], r[3]));
 }
 
+#elif defined(SKEIN_NEON)
+
+// out[p * stride + r] = in[r * ld + p] for a 4 x 4 (float) or 2 x 2 (double) square.
+constexpr int square_of(const float*) { return 4; }
+constexpr int square_of(const double*) { return 2; }
+
+inline void transpose_square(const float* in, i64 ld, float* out, i64 stride) {
+  const float32x4_t a = vld1q_f32(in), b = vld1q_f32(in + ld), c = vld1q_f32(in + 2 * ld), d = vld1q_f32(in + 3 * ld);
+  const float32x4_t ac = vzip1q_f32(a, c), bd = vzip1q_f32(b, d), ac2 = vzip2q_f32(a, c), bd2 = vzip2q_f32(b, d);
+  vst1q_f32(out, vzip1q_f32(ac, bd));
+  vst1q_f32(out + stride, vzip2q_f32(ac, bd));
+  vst1q_f32(out + 2 * stride, vzip1q_f32(ac2, bd2));
+  vst1q_f32(out + 3 * stride, vzip2q_f32(ac2, bd2));
+}
+
+inline void transpose_square(const double* in, i64 ld, double* out, i64 stride) {
+  const float64x2_t a = vld1q_f64(in), b = vld1q_f64(in + ld);
+  vst1q_f64(out, vzip1q_f64(a, b));
+  vst1q_f64(out + stride, vzip2q_f64(a, b));
+}
+
 #else
 
 template <class T>

@@ -1,19 +1,19 @@
 // The vector type under the GEMM kernels: one struct per element type and instruction set.
 //
-// `fma` is fused on AVX2 and AVX-512, and a product followed by a sum in the portable build. `relu` keeps NaN; `passed` is
+// `fma` is fused on AVX2, AVX-512 and NEON, and a product followed by a sum in the portable build. `relu` keeps NaN; `passed` is
 // what a relu with result y lets through of the gradient g; `above` has bit i set where not a[i] <= b[i] (so for NaN too),
 // `same` where a[i] == b[i]. Partial loads fill with zero, partial stores touch `count`
 // elements only; a streamed store needs an address aligned to the vector. There is nothing here that mixes lanes: a lane is a column of c,
 // so its value cannot depend on the vector width.
 #pragma once
 
-#if defined(__AVX2__) || defined(__AVX512F__)
-#include <immintrin.h>
-#endif
-
 #include <cstring>
 
 #include "common.h"
+#include "instructions.h"
+#if defined(SKEIN_NEON)
+#include "gemm_simd_neon.h"
+#endif
 
 namespace skein {
 namespace gemm_detail {
@@ -131,7 +131,7 @@ struct Simd<double> {
   static u32 same(V a, V b) { return _mm256_movemask_pd(_mm256_cmp_pd(a, b, _CMP_EQ_OQ)); }
 };
 
-#else
+#elif !defined(SKEIN_NEON)
 
 template <class T>
 struct Simd {

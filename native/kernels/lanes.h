@@ -8,11 +8,8 @@
 #include <cstring>
 
 #include "common.h"
+#include "instructions.h"
 #include "rows_stream.h"
-
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
 
 namespace skein {
 
@@ -156,6 +153,16 @@ template <class F>
 inline double fold_vector(__m512d v, F f) {
   return fold_vector(f(_mm512_maskz_extractf64x4_pd(0xf, v, 0), _mm512_maskz_extractf64x4_pd(0xf, v, 1)), f);
 }
+#elif defined(SKEIN_NEON)
+template <class F>
+inline float fold_vector(float32x4_t v, F f) {
+  const float32x2_t two = f(vget_low_f32(v), vget_high_f32(v));
+  return f(vget_lane_f32(two, 0), vget_lane_f32(two, 1));
+}
+template <class F>
+inline double fold_vector(float64x2_t v, F f) {
+  return f(vgetq_lane_f64(v, 0), vgetq_lane_f64(v, 1));
+}
 #elif !defined(__AVX2__)
 template <class V, class F>
 inline auto fold_vector(V v, F f) {
@@ -203,6 +210,17 @@ inline void Lanes<double>::store(double* p, int n) const {
 
 #else
 
+// n elements, fewer than a Lanes has, in pieces of descending size.
+template <class T>
+inline void copy_some(T* to, const T* from, int n) {
+  int done = 0;
+  for (int piece = Lanes<T>::count / 2; piece > 0; piece /= 2) {
+    if ((n & piece) == 0) continue;
+    std::memcpy(to + done, from + done, static_cast<size_t>(piece) * sizeof(T));
+    done += piece;
+  }
+}
+
 #if defined(__AVX2__)
 
 inline __m256 load_some(const float* p, int n, float fill) {
@@ -225,23 +243,19 @@ inline Lanes<T> Lanes<T>::load(const T* p, int n, T fill) {
 template <class T>
 inline Lanes<T> Lanes<T>::load(const T* p, int n, T fill) {
   alignas(64) T t[count];
-  for (int i = 0; i < count; ++i) t[i] = i < n ? p[i] : fill;
+  set(fill).store(t);
+  copy_some(t, p, n);
   return load(t);
 }
 
 #endif
 
-// Through memory, in pieces of descending size: a masked store is microcoded on many processors.
+// Through memory: a masked store is microcoded on many processors.
 template <class T>
 inline void Lanes<T>::store(T* p, int n) const {
   alignas(64) T t[count];
   store(t);
-  int done = 0;
-  for (int piece = count / 2; piece > 0; piece /= 2) {
-    if ((n & piece) == 0) continue;
-    std::memcpy(p + done, t + done, static_cast<size_t>(piece) * sizeof(T));
-    done += piece;
-  }
+  copy_some(p, t, n);
 }
 
 #endif

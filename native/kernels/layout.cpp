@@ -5,10 +5,7 @@
 
 #include <cstring>
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
-
+#include "instructions.h"
 #include "layout_walk.h"
 
 namespace skein {
@@ -53,6 +50,16 @@ struct SmallBlock {
   static inline void transpose(const E* src, i64, E* dst) { dst[0] = src[0]; }
 };
 
+// Elements of two vectors by number; b's follow a's.
+template <int... I, class Vector>
+inline Vector pick(Vector a, Vector b) {
+#if defined(__clang__)
+  return __builtin_shufflevector(a, b, I...);
+#else
+  return __builtin_shuffle(a, b, Vector{I...});
+#endif
+}
+
 // dst[i * kTileCols + j] = src[j * step + i] for a block of 16-byte rows.
 template <>
 struct SmallBlock<u32> {
@@ -64,11 +71,10 @@ struct SmallBlock<u32> {
     __builtin_memcpy(&b, src + step, 16);
     __builtin_memcpy(&c, src + 2 * step, 16);
     __builtin_memcpy(&d, src + 3 * step, 16);
-    constexpr Vector low{0, 4, 1, 5}, high{2, 6, 3, 7};
-    const Vector ac_low = __builtin_shuffle(a, c, low), ac_high = __builtin_shuffle(a, c, high);
-    const Vector bd_low = __builtin_shuffle(b, d, low), bd_high = __builtin_shuffle(b, d, high);
-    const Vector rows[4] = {__builtin_shuffle(ac_low, bd_low, low), __builtin_shuffle(ac_low, bd_low, high),
-                            __builtin_shuffle(ac_high, bd_high, low), __builtin_shuffle(ac_high, bd_high, high)};
+    const auto low = [](Vector u, Vector v) { return pick<0, 4, 1, 5>(u, v); };
+    const auto high = [](Vector u, Vector v) { return pick<2, 6, 3, 7>(u, v); };
+    const Vector ac_low = low(a, c), ac_high = high(a, c), bd_low = low(b, d), bd_high = high(b, d);
+    const Vector rows[4] = {low(ac_low, bd_low), high(ac_low, bd_low), low(ac_high, bd_high), high(ac_high, bd_high)};
     for (i64 i = 0; i < 4; ++i) __builtin_memcpy(dst + i * kTileCols, &rows[i], 16);
   }
 };
@@ -81,7 +87,7 @@ struct SmallBlock<u64> {
     Vector a, b;
     __builtin_memcpy(&a, src, 16);
     __builtin_memcpy(&b, src + step, 16);
-    const Vector first = __builtin_shuffle(a, b, Vector{0, 2}), second = __builtin_shuffle(a, b, Vector{1, 3});
+    const Vector first = pick<0, 2>(a, b), second = pick<1, 3>(a, b);
     __builtin_memcpy(dst, &first, 16);
     __builtin_memcpy(dst + kTileCols, &second, 16);
   }

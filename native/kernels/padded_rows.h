@@ -19,6 +19,9 @@ SKEIN_INLINE Lanes<T> mad(const Lanes<T>& a, const Lanes<T>& b, const Lanes<T>& 
 #elif defined(__AVX2__)
     if constexpr (sizeof(T) == 4) r.part[k] = _mm256_fmadd_ps(a.part[k], b.part[k], c.part[k]);
     else r.part[k] = _mm256_fmadd_pd(a.part[k], b.part[k], c.part[k]);
+#elif defined(SKEIN_NEON)
+    if constexpr (sizeof(T) == 4) r.part[k] = vfmaq_f32(c.part[k], a.part[k], b.part[k]);
+    else r.part[k] = vfmaq_f64(c.part[k], a.part[k], b.part[k]);
 #else
     r.part[k] = a.part[k] * b.part[k] + c.part[k];
 #endif

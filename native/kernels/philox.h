@@ -11,10 +11,7 @@
 #include <cmath>
 
 #include "common.h"
-
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
+#include "instructions.h"
 
 namespace skein {
 

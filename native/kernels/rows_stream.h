@@ -7,11 +7,8 @@
 
 #include <cstring>
 
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
-
 #include "common.h"
+#include "instructions.h"
 
 namespace skein {
 

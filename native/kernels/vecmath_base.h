@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "common.h"
+#include "instructions.h"
 
 #define SKEIN_INLINE inline __attribute__((always_inline))
 
@@ -22,7 +23,7 @@ SKEIN_INLINE To bit_cast(From from) {
 
 // a * b + c; rounded once where the instruction exists. The code around it never relies on the single rounding.
 SKEIN_INLINE float mad(float a, float b, float c) {
-#ifdef __FMA__
+#ifdef SKEIN_FUSED
   return __builtin_fmaf(a, b, c);
 #else
   return a * b + c;
@@ -30,7 +31,7 @@ SKEIN_INLINE float mad(float a, float b, float c) {
 }
 
 SKEIN_INLINE double mad(double a, double b, double c) {
-#ifdef __FMA__
+#ifdef SKEIN_FUSED
   return __builtin_fma(a, b, c);
 #else
   return a * b + c;

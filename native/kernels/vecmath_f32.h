@@ -96,7 +96,7 @@ SKEIN_INLINE void normal(float x, float& cumulative, float& density) {
   const float magnitude = absolute(x);
   const float a = magnitude > 14.5f ? 14.5f : magnitude;
   const float square = a * a;
-#ifdef __FMA__
+#ifdef SKEIN_FUSED
   const float error = __builtin_fmaf(a, a, -square);
 #else
   const float error = static_cast<float>(static_cast<double>(a) * a - square);
