@@ -19,11 +19,15 @@ export function since(start) {
 }
 
 /**
- * Runs a program in the checkout. `show` passes its output through; otherwise the output is returned in `output`.
+ * Runs a program in the checkout. `show` passes its output through; otherwise the output is returned in `output`, unless
+ * `stdio` sends it elsewhere.
  * A program that cannot be started counts as ended with code 127.
  */
-export function run(command, args, { show = false, env = {}, cwd = root } = {}) {
-  const stdio = show ? 'inherit' : ['ignore', 'pipe', 'pipe'];
+export function run(
+  command,
+  args,
+  { show = false, env = {}, cwd = root, stdio = show ? 'inherit' : ['ignore', 'pipe', 'pipe'] } = {},
+) {
   const options = { cwd, encoding: 'utf8', stdio, env: { ...process.env, ...env }, maxBuffer: 1 << 28 };
   const done = spawnSync(command, args, options);
   const output = done.error ? done.error.message : `${done.stdout ?? ''}${done.stderr ?? ''}`;

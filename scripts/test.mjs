@@ -1,7 +1,8 @@
 /**
  * Runs the tests in phases and adds up their counts. `--full` adds the long phases: every kernel level, several thread
- * counts, the suites of test/full, the address sanitizer, and the packed package in an empty project. `--gpu` runs the tests
- * of graphics processors alone, `--phase=word` only the phases with that word in their name.
+ * counts, the suites of test/full, the address sanitizer, the packed package in an empty project, and the kernel tests on
+ * emulated systems. `--gpu` runs the tests of graphics processors alone, `--phase=word` only the phases with that word in
+ * their name.
  *
  * Counts come from vitest's JSON report, written beside its usual output; they go to .cache/test-summary.json and, alone,
  * to the last line: `N passed, N failed`. A file that does not load and a crashed run count as failures.
@@ -9,7 +10,10 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildAddon } from './build-addon.mjs';
-import { root, run, since } from './steps.mjs';
+import { kernelTests, missingFor, prepare, runVitest } from './emulation.mjs';
+import { root, run, StepError, since } from './steps.mjs';
+import { arm64 } from './test-arm64.mjs';
+import { windows } from './test-windows.mjs';
 
 const cache = join(root, '.cache');
 const opTests = ['test/ops', 'test/smoke.test.ts'];
@@ -49,7 +53,29 @@ function sanitizerEnv() {
   };
 }
 
-/** A phase: its name, vitest's arguments, and what differs in its environment. */
+/** The kernel tests in the Node.js of another system, as far as its tools are installed. */
+function emulated(system) {
+  return system.levels.map((level) => ({
+    name: `${system.name}, emulated, kernels of level ${level}`,
+    args: kernelTests,
+    skip: missingFor(system),
+    prepare: () => {
+      try {
+        prepare(system);
+        return null;
+      } catch (error) {
+        if (error instanceof StepError) return error.message;
+        throw error;
+      }
+    },
+    start: (args) => runVitest(system, level, args),
+  }));
+}
+
+/**
+ * A phase: its name, vitest's arguments, and what differs in its environment; `start` runs vitest in another way. `skip` is
+ * true, or the reason in words.
+ */
 function phases(full, graphics) {
   if (graphics)
     return [{ name: 'graphics processors, hot and cold features, hand-over', args: graphicsTests }];
@@ -87,6 +113,7 @@ function phases(full, graphics) {
       skip: process.platform !== 'linux',
     },
     { name: 'packed package (test/pack)', args: [...long, 'test/pack'] },
+    ...[arm64, windows].flatMap(emulated),
   ];
 }
 
@@ -108,7 +135,7 @@ function countReport(path, code) {
   };
 }
 
-function runPhase({ name, args, env = {}, prepare }) {
+function runPhase({ name, args, env = {}, prepare, start: startVitest }) {
   const start = performance.now();
   console.log(`\n== ${name}`);
   const problem = prepare?.() ?? null;
@@ -118,10 +145,10 @@ function runPhase({ name, args, env = {}, prepare }) {
   }
   const report = join(cache, 'vitest-report.json');
   rmSync(report, { force: true });
-  const vitest = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...args];
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
+  const all = [...args, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
+  const vitest = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...all];
   const extra = typeof env === 'function' ? env() : env;
-  const { code } = run(process.execPath, [...vitest, ...reporters], { show: true, env: extra });
+  const code = startVitest?.(all) ?? run(process.execPath, vitest, { show: true, env: extra }).code;
   return { name, ...countReport(report, code), duration: since(start) };
 }
 
@@ -132,9 +159,13 @@ mkdirSync(cache, { recursive: true });
 const summaryFile = join(cache, 'test-summary.json');
 rmSync(summaryFile, { force: true });
 const only = process.argv.find((word) => word.startsWith('--phase='))?.slice('--phase='.length) ?? '';
-const results = phases(process.argv.includes('--full'), process.argv.includes('--gpu'))
-  .filter((phase) => !phase.skip && phase.name.includes(only))
-  .map(runPhase);
+const chosen = phases(process.argv.includes('--full'), process.argv.includes('--gpu')).filter((phase) =>
+  phase.name.includes(only),
+);
+for (const { name, skip } of chosen) {
+  if (typeof skip === 'string') console.log(`not run: ${name}: ${skip}`);
+}
+const results = chosen.filter((phase) => !phase.skip).map(runPhase);
 const sum = (key) => results.reduce((total, result) => total + result[key], 0);
 const summary = { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped'), phases: results };
 writeFileSync(summaryFile, `${JSON.stringify({ ...summary, line: describe(summary) }, null, 2)}\n`);

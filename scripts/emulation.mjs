@@ -1,0 +1,115 @@
+/**
+ * The kernel tests on systems that this machine is not: a cross compiler builds the platform package, and vitest itself runs
+ * in that system's Node.js, so it is the tests' own assertions that are checked there. Slow, and it says nothing about speed.
+ *
+ * Node.js and the two parts of vitest that are not JavaScript come from npm; they live with the package in .cache/<system>
+ * and are found through NODE_PATH, the place where `require` looks last.
+ */
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { hasCommand } from './build-addon.mjs';
+import { root, run, StepError, tail } from './steps.mjs';
+
+export const kernelTests = ['test/kernels', 'test/ops', 'test/smoke.test.ts'];
+
+const home = (system) => join(root, '.cache', system.name);
+export const modulesOf = (system) => join(home(system), 'node_modules');
+
+/** What is missing to run a system's tests, as a sentence with the remedy; null when nothing is. */
+export function missingFor({ tools }) {
+  if (process.platform !== 'linux') return 'other systems are emulated on Linux only';
+  const missing = tools.filter(([command]) => !hasCommand(command));
+  if (missing.length === 0) return null;
+  const [commands, packages] = [0, 1].map((at) => missing.map((pair) => pair[at]).join(' '));
+  return `not found: ${commands}. Install with: sudo apt-get install ${packages}`;
+}
+
+function installPackages(system) {
+  const version = (name) =>
+    JSON.parse(readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8')).version;
+  const dependencies = {
+    [`node-${system.node}`]: '22',
+    [`@rolldown/binding-${system.binding}`]: version('rolldown'),
+    [`lightningcss-${system.binding}`]: version('lightningcss'),
+  };
+  const manifest = `${JSON.stringify({ private: true, dependencies }, null, 2)}\n`;
+  const file = join(home(system), 'package.json');
+  const present = Object.keys(dependencies).every((name) => existsSync(join(modulesOf(system), name)));
+  if (present && readFileSync(file, 'utf8') === manifest) return;
+  mkdirSync(home(system), { recursive: true });
+  writeFileSync(file, manifest);
+  const [os, cpu] = system.name.split('-');
+  const args = [
+    'install',
+    '--no-audit',
+    '--no-fund',
+    '--force',
+    '--ignore-scripts',
+    `--os=${os}`,
+    `--cpu=${cpu}`,
+  ];
+  const { code, output } = run('npm', [...args, '--libc=glibc'], { cwd: home(system) });
+  if (code !== 0) throw new StepError(`packages for ${system.name} could not be installed:\n${tail(output)}`);
+}
+
+/** The platform package, where the loader looks for it. */
+function buildPackage(system) {
+  const folder = join(modulesOf(system), '@skein', system.name);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'package.json'), `{ "name": "@skein/${system.name}", "version": "0.0.0" }\n`);
+  const [os, cpu] = system.name.split('-');
+  const { code, output } = run('make', [
+    ...['-C', 'native', `-j${availableParallelism()}`, '--no-print-directory', 'cpu', 'all'],
+    `CXX=${hasCommand('ccache') ? 'ccache ' : ''}${system.compiler}`,
+    ...[`TARGET_OS=${os}`, `TARGET_ARCH=${cpu}`, `LEVELS=${system.levels.join(' ')}`, 'PORTABLE_RUNTIME=1'],
+    `OUT=../.cache/${system.name}/node_modules/@skein/${system.name}`,
+  ]);
+  if (code !== 0) throw new StepError(`the addon for ${system.name} could not be compiled:\n${tail(output)}`);
+}
+
+/** Gets all ready that a run takes. */
+export function prepare(system) {
+  const missing = missingFor(system);
+  if (missing !== null) throw new StepError(missing, 2);
+  installPackages(system);
+  buildPackage(system);
+  system.setUp?.(modulesOf(system));
+}
+
+/** Runs vitest with `args` at one level of the kernels; a level that does not load fails a test. Returns its exit code. */
+export function runVitest(system, level, args) {
+  const [command, ...before] = system.command(modulesOf(system));
+  const env = {
+    NODE_PATH: system.path(modulesOf(system)),
+    SKEIN_NATIVE: level,
+    ...system.env?.(home(system)),
+  };
+  // Programs of the system cannot be started by their path, so test files run on threads instead of in processes.
+  const vitest = [
+    'node_modules/vitest/vitest.mjs',
+    'run',
+    '--pool=threads',
+    '--testTimeout=1200000',
+    '--hookTimeout=600000',
+  ];
+  const all = [...before, ...vitest, ...args];
+  if (!system.writesToFiles) return run(command, all, { show: true, env }).code;
+  const log = join(home(system), 'output.txt');
+  const file = openSync(log, 'w');
+  const { code } = run(command, all, { stdio: ['ignore', file, file], env });
+  closeSync(file);
+  process.stdout.write(readFileSync(log));
+  return code;
+}
+
+/** The main function of a system's script: `node scripts/test-<system>.mjs [vitest's arguments]`. */
+export function test(system) {
+  prepare(system);
+  const chosen = process.argv.slice(2);
+  for (const level of system.levels) {
+    console.log(`\n== ${system.name}, kernels of level ${level}`);
+    const code = runVitest(system, level, chosen.length > 0 ? chosen : kernelTests);
+    if (code !== 0) process.exitCode = code;
+  }
+}

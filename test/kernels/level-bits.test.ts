@@ -1,0 +1,205 @@
+/**
+ * Results whose bits are the same at every level with fused multiply-adds, and at the portable level on every
+ * architecture: digests recorded in test/golden, one file for the two kinds of level. After a change that is meant to
+ * change results, run `npx vitest run -u test/kernels/level-bits.test.ts` once with SKEIN_NATIVE=portable and once without.
+ */
+import { createHash } from 'node:crypto';
+import {
+  type FloatArray,
+  type Kernels,
+  nativeKernels,
+  nativeStatus,
+  reduceCode,
+  scoreCode,
+  unaryCode,
+} from 'skein/native';
+import { describe, expect, it } from 'vitest';
+import { type FloatType, floatTypes, randomFloats, randomIds, zeros } from './harness.js';
+
+type Cases = Record<string, string>;
+
+function digest(...views: readonly ArrayBufferView[]): string {
+  const hash = createHash('sha256');
+  for (const view of views) hash.update(Buffer.from(view.buffer, view.byteOffset, view.byteLength));
+  return hash.digest('hex').slice(0, 16);
+}
+
+/** m, n, k: edges of vectors and tiles, several steps of k, k cut into parts where a is transposed. */
+const shapes = [
+  ...[1, 2, 3, 5, 7, 8, 9, 13, 17, 33].map((size) => [size, size + 1, size] as const),
+  [1, 300, 70],
+  [300, 1, 70],
+  [64, 65, 63],
+  [127, 129, 128],
+  [513, 47, 260],
+  [40, 40, 5000],
+  [1000, 64, 128],
+  [7, 1100, 600],
+] as const;
+
+function products(kernels: Kernels, type: FloatType): Cases {
+  const found: Cases = {};
+  for (const [m, n, k] of shapes) {
+    const a = randomFloats(type, m * k, 1, -1, 1);
+    const b = randomFloats(type, k * n, 2, -1, 1);
+    const bias = randomFloats(type, n, 3);
+    for (const [transA, transB] of [
+      [false, false],
+      [false, true],
+      [true, false],
+      [true, true],
+    ]) {
+      const c = randomFloats(type, m * n, 4);
+      kernels.gemm(a, b, bias, c, m, n, k, transA, transB, true);
+      found[`gemm ${type} ${m}x${n}x${k}${transA ? ' aT' : ''}${transB ? ' bT' : ''}`] = digest(c);
+    }
+  }
+  return found;
+}
+
+function pairsOfProducts(kernels: Kernels, type: FloatType): Cases {
+  const found: Cases = {};
+  for (const [m, n, k1, k2] of [
+    [5, 3, 7, 2],
+    [100, 47, 32, 64],
+    [3000, 17, 20, 5],
+  ] as const) {
+    const a1 = randomFloats(type, m * k1, 1);
+    const a2 = randomFloats(type, m * k2, 2);
+    const bias = randomFloats(type, n, 5);
+    const c = zeros(type, m * n);
+    const b1 = randomFloats(type, n * k1, 3);
+    const b2 = randomFloats(type, n * k2, 4);
+    kernels.gemmPair(a1, b1, k1, a2, b2, k2, bias, c, m, n, true);
+    const [gb1, gb2, gbias] = [zeros(type, n * k1), zeros(type, n * k2), zeros(type, n)];
+    const g = randomFloats(type, m * n, 6);
+    kernels.gemmPairBackward(g, c, a1, gb1, k1, a2, gb2, k2, gbias, m, n);
+    found[`gemmPair ${type} ${m}x${n}x${k1}+${k2}`] = digest(c, gb1, gb2, gbias);
+  }
+  return found;
+}
+
+function scores(kernels: Kernels, type: FloatType): Cases {
+  const [pairs, width] = [50, 101];
+  const a = randomFloats(type, pairs * width, 1);
+  const b = randomFloats(type, pairs * width, 2);
+  return Object.fromEntries(
+    Object.entries(scoreCode).map(([name, code]) => {
+      const out = zeros(type, pairs);
+      kernels.pairScores(code, a, b, out, pairs, width);
+      return [`pairScores ${name} ${type}`, digest(out)];
+    }),
+  );
+}
+
+/** Functions of our own; the f64 forms of gelu call the C library, which differs between systems. */
+function functions(kernels: Kernels, type: FloatType): Cases {
+  const n = 10_000;
+  const found: Cases = {};
+  for (const [name, code] of Object.entries(unaryCode)) {
+    if (name === 'gelu' && type === 'f64') continue;
+    const positive = name === 'log' || name === 'sqrt';
+    const x = randomFloats(type, n, 1, positive ? 1e-3 : -20, 20);
+    const y = zeros(type, n);
+    kernels.unary(code, x, y, n, 0.1);
+    found[`${name} ${type}`] = digest(y);
+  }
+  return found;
+}
+
+function rowwise(kernels: Kernels, type: FloatType): Cases {
+  const found: Cases = {};
+  for (const [rows, cols] of [
+    [9, 1],
+    [9, 7],
+    [40, 33],
+    [3, 2000],
+  ] as const) {
+    const x = randomFloats(type, rows * cols, 1, -5, 5);
+    const make = (): FloatArray => zeros(type, rows * cols);
+    const [soft, logSoft, norm] = [make(), make(), make()];
+    const [mean, rstd, sums] = [zeros(type, rows), zeros(type, rows), zeros(type, rows)];
+    kernels.softmax(x, soft, rows, cols);
+    kernels.logSoftmax(x, logSoft, rows, cols);
+    kernels.layerNorm(x, null, null, norm, mean, rstd, rows, cols, 1e-5);
+    kernels.reduce(reduceCode.sum, x, sums, rows, cols, 1);
+    found[`softmax ${type} ${rows}x${cols}`] = digest(soft, logSoft);
+    found[`layerNorm ${type} ${rows}x${cols}`] = digest(norm, mean, rstd);
+    found[`sum ${type} ${rows}x${cols}`] = digest(sums);
+  }
+  return found;
+}
+
+/** A sum over neighbours, its softmax weights and their gradient. */
+function neighbours(kernels: Kernels, type: FloatType): Cases {
+  const [rows, degree, heads] = [60, 5, 4];
+  const entries = rows * degree;
+  const offsets = Int32Array.from({ length: rows + 1 }, (_, i) => i * degree);
+  const indices = randomIds(entries, rows, 1);
+  const found: Cases = {};
+  for (const width of [4, 12, 100]) {
+    const x = randomFloats(type, rows * width, 2);
+    const weights = zeros(type, entries * heads);
+    kernels.edgeSoftmax(randomFloats(type, entries * heads, 3), offsets, weights, rows, heads);
+    const y = zeros(type, rows * width);
+    const { sum } = reduceCode;
+    kernels.spmm(
+      sum,
+      x,
+      weights,
+      null,
+      null,
+      offsets,
+      indices,
+      null,
+      y,
+      null,
+      rows,
+      rows,
+      width,
+      heads,
+      true,
+      0,
+      false,
+    );
+    const dots = zeros(type, entries * heads);
+    kernels.sddmm(x, y, null, null, null, offsets, indices, dots, rows, width, heads);
+    found[`neighbours ${type} ${width}`] = digest(weights, y, dots);
+  }
+  return found;
+}
+
+function random(kernels: Kernels, type: FloatType): Cases {
+  const key = Uint32Array.of(1, 2, 3, 4);
+  const n = 1003;
+  const [uniform, normal, dropped, bits] = [
+    zeros(type, n),
+    zeros(type, n),
+    zeros(type, n),
+    new Uint32Array(n),
+  ];
+  kernels.randomBits(bits, n, key, 5);
+  kernels.randomUniform(uniform, n, -1, 1, key, 5);
+  kernels.randomNormal(normal, n, 0, 1, key, 5);
+  kernels.dropout(normal, dropped, n, 0.3, key);
+  return { [`random ${type}`]: digest(bits, uniform, normal, dropped) };
+}
+
+const { SKEIN_NATIVE: asked = '' } = process.env;
+
+it.runIf(/^[a-z]/.test(asked))('the level that was asked for runs', () => {
+  expect(nativeStatus()).toMatchObject({ backend: 'native', level: asked });
+});
+
+describe.runIf(nativeKernels !== null)('bits of a level', () => {
+  it('are those recorded for levels of its kind', async () => {
+    const kernels = nativeKernels as Kernels;
+    const kind = nativeStatus().level === 'portable' ? 'portable' : 'fused';
+    const families = [products, pairsOfProducts, scores, functions, rowwise, neighbours, random];
+    const found = families.flatMap((family) =>
+      floatTypes.flatMap((type) => Object.entries(family(kernels, type))),
+    );
+    const text = `${JSON.stringify(Object.fromEntries(found), null, 2)}\n`;
+    await expect(text).toMatchFileSnapshot(`../golden/bits-${kind}.json`);
+  });
+});
