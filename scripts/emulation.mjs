@@ -9,6 +9,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { hasCommand } from './build-addon.mjs';
+import { makeWords, platforms } from './pack/platforms.mjs';
 import { root, run, StepError, tail } from './steps.mjs';
 
 export const kernelTests = ['test/kernels', 'test/ops', 'test/smoke.test.ts'];
@@ -58,13 +59,10 @@ function buildPackage(system) {
   const folder = join(modulesOf(system), '@skein', system.name);
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'package.json'), `{ "name": "@skein/${system.name}", "version": "0.0.0" }\n`);
-  const [os, cpu] = system.name.split('-');
-  const { code, output } = run('make', [
-    ...['-C', 'native', `-j${availableParallelism()}`, '--no-print-directory', 'cpu', 'all'],
-    `CXX=${hasCommand('ccache') ? 'ccache ' : ''}${system.compiler}`,
-    ...[`TARGET_OS=${os}`, `TARGET_ARCH=${cpu}`, `LEVELS=${system.levels.join(' ')}`, 'PORTABLE_RUNTIME=1'],
-    `OUT=../.cache/${system.name}/node_modules/@skein/${system.name}`,
-  ]);
+  const platform = platforms.find(({ name }) => name === system.name);
+  const compiler = `${hasCommand('ccache') ? 'ccache ' : ''}${platform.cross}`;
+  const words = makeWords(platform, `../.cache/${system.name}/node_modules/@skein/${system.name}`, compiler);
+  const { code, output } = run('make', ['-C', 'native', `-j${availableParallelism()}`, ...words]);
   if (code !== 0) throw new StepError(`the addon for ${system.name} could not be compiled:\n${tail(output)}`);
 }
 

@@ -10,7 +10,6 @@ import { main } from './steps.mjs';
 export const arm64 = {
   name: 'linux-arm64',
   levels: ['neon'],
-  compiler: 'aarch64-linux-gnu-g++',
   tools: [
     ['aarch64-linux-gnu-g++', 'g++-aarch64-linux-gnu'],
     ['qemu-aarch64', 'qemu-user'],

@@ -42,8 +42,7 @@ function setUp(modules) {
 
 export const windows = {
   name: 'win32-x64',
-  levels: ['portable', 'avx2'],
-  compiler: `${compilerPrefix}-g++-posix`,
+  levels: ['portable', 'avx2', 'avx512'],
   tools: [
     [`${compilerPrefix}-g++-posix`, 'g++-mingw-w64-x86-64-posix'],
     [wine, 'wine64'],

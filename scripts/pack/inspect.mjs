@@ -1,4 +1,4 @@
-/** What a shipped addon for Linux may ask of the system: an old C library and nothing else. */
+/** What a shipped addon may ask of the system: on Linux an old C library and nothing else, on Windows its own libraries. */
 import { join } from 'node:path';
 import { run, StepError } from '../steps.mjs';
 
@@ -23,12 +23,29 @@ export function inspectAddon(file) {
   return problems;
 }
 
-/** Throws when an addon of a glibc platform in `folder` needs more than it may. */
+// Libraries of every Windows; node.exe is bound late (native/windows) and not among the imports.
+const ofWindows = /^(kernel32|msvcrt|advapi32|user32|api-ms-win-crt-[a-z0-9-]+|ucrtbase)\.dll$/i;
+// Wide vectors that a compiler has put on the stack, which Windows aligns to 16 bytes: such a move may fault.
+const alignedMove = /vmov(?:aps|apd|dqa)\S*\s.*(?:%[yz]mm\d+.*\((?:%rsp|%rbp)|\((?:%rsp|%rbp).*%[yz]mm)/;
+
+function inspectWindows(file) {
+  const headers = run('objdump', ['-p', file]);
+  const code = run('objdump', ['-d', '--no-show-raw-insn', file]);
+  if (headers.code !== 0 || code.code !== 0) return [`objdump cannot read it: ${headers.output.trim()}`];
+  const libraries = [...headers.output.matchAll(/DLL Name: (\S+)/g)].map((match) => match[1]);
+  const problems = libraries.filter((name) => !ofWindows.test(name)).map((name) => `it needs ${name}`);
+  if (alignedMove.test(code.output))
+    problems.push('it moves wide vectors on the stack as if they were aligned');
+  return problems;
+}
+
+/** Throws when an addon of a glibc platform or of Windows in `folder` needs more than it may. */
 export function inspectFolder(platform, folder) {
-  if (platform.libc !== 'glibc') return;
+  const inspect = platform.os === 'win32' ? inspectWindows : inspectAddon;
+  if (platform.libc !== 'glibc' && platform.os !== 'win32') return;
   const files = ['cpu', ...platform.levels.map((level) => `skein-${level}`)];
   const problems = files.flatMap((name) =>
-    inspectAddon(join(folder, `${name}.node`)).map((problem) => `${name}.node: ${problem}`),
+    inspect(join(folder, `${name}.node`)).map((problem) => `${name}.node: ${problem}`),
   );
   if (problems.length > 0) {
     throw new StepError(`${platform.name} cannot be shipped:\n    ${problems.join('\n    ')}`);
