@@ -40,7 +40,7 @@ function options(words) {
 function pack(folder, out) {
   const npm = run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', out], { cwd: folder });
   if (npm.code !== 0) throw new StepError(`npm pack failed in ${folder}:\n${tail(npm.output)}`);
-  const [{ filename }] = JSON.parse(npm.output.slice(npm.output.indexOf('[\n')));
+  const [{ filename }] = JSON.parse(npm.stdout);
   return join(out, filename.replace('@', '').replace('/', '-'));
 }
 

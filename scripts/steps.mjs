@@ -19,8 +19,8 @@ export function since(start) {
 }
 
 /**
- * Runs a program in the checkout. `show` passes its output through; otherwise the output is returned in `output`, unless
- * `stdio` sends it elsewhere.
+ * Runs a program in the checkout. `show` passes its output through; otherwise what it wrote is returned in `output`
+ * (and what went to its standard output alone in `stdout`), unless `stdio` sends it elsewhere.
  * A program that cannot be started counts as ended with code 127.
  */
 export function run(
@@ -31,7 +31,7 @@ export function run(
   const options = { cwd, encoding: 'utf8', stdio, env: { ...process.env, ...env }, maxBuffer: 1 << 28 };
   const done = spawnSync(command, args, options);
   const output = done.error ? done.error.message : `${done.stdout ?? ''}${done.stderr ?? ''}`;
-  return { code: done.status ?? (done.error ? 127 : 1), output };
+  return { code: done.status ?? (done.error ? 127 : 1), output, stdout: done.stdout ?? '' };
 }
 
 /** The last lines of a program's output, indented under the sentence that says what failed. */
