@@ -2,9 +2,9 @@
  * The work of `skein predict`: metrics.txt, scores.csv (edges) and labels.csv (nodes) of a test set or of a file; classes
  * or encoded rows of nodes that were not there in training.
  */
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { exportTable, type NameTable, readNewNodes } from '../data/index.js';
+import { makeFolder } from '../storage/make-folder.js';
 import { fromTypedArray } from '../tensor/index.js';
 import {
   bestColumns,
@@ -62,7 +62,7 @@ export async function predictCommand(path: string, command: PredictCommand): Pro
   });
   try {
     const folder = command.outputDir ?? run.checkpoint;
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
     if (command.newNodes === undefined) await predictSet(run, command, folder, output);
     else await predictNewNodes(run, command, command.newNodes, folder, output);
   } finally {

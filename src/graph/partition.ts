@@ -71,7 +71,7 @@ export function metisPartitionWeighted(
 function checkCut(where: string, cut: number): number {
   if (cut >= 0) return cut;
   throw new StateError(
-    `${where}: expected METIS, which this build of the addon does not have. Install libmetis with its header ` +
-      '(Debian: libmetis-dev), build the addon again, or give the part of each node yourself.',
+    `${where}: expected METIS, got no libmetis on this machine. Install it (Debian: apt-get install libmetis5), or give the ` +
+      'part of each node yourself.',
   );
 }

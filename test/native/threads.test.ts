@@ -34,7 +34,7 @@ describe.runIf(nativeKernels !== null)('thread pool', () => {
 
   it('gives the same bits for 1 to 9 threads, also when the number changes between calls', () => {
     const want = product(1);
-    for (const threads of [2, 9, 3, 1, 4, 8, 2, 5]) expect(product(threads)).toEqual(want);
+    for (const threads of [2, 9, 3, 1, 4, 8, 2, 5]) expect(Buffer.compare(product(threads), want)).toBe(0);
   });
 
   it('survives many short calls in a row, with pauses that park its threads', async () => {
