@@ -5,24 +5,12 @@
 #include <mutex>
 #include <thread>
 
+#include "../platform/platform.h"
 #include "common.h"
-
-#if defined(__linux__)
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
 
 namespace skein {
 
 namespace {
-
-// Loading ahead gives way to computing: a kernel whose threads share a core with a loader would wait for the slower one.
-void give_way() {
-#if defined(__linux__)
-  setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), 10);
-#endif
-}
 
 struct Pool {
   std::mutex mutex;
@@ -40,7 +28,8 @@ Pool& pool() {
 
 void work() {
   limit_to_one_thread();
-  give_way();
+  // Loading ahead gives way to computing: a kernel whose threads share a core with a loader would wait for the slower one.
+  platform::lower_thread_priority();
   Pool& p = pool();
   for (;;) {
     std::function<void()> task;

@@ -4,12 +4,14 @@
 // and counts its jobs in the pool. While any is under way the event loop stays alive. When an environment goes down it
 // first waits for its own jobs, because they still read arrays that die with it. The library itself is never unloaded:
 // the pool's threads outlive every environment.
-#include <dlfcn.h>
+#include "jobs.h"
 
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 
-#include "bind.h"
+#include "../platform/platform.h"
+#include "async_pool.h"
 
 namespace skein {
 
@@ -30,17 +32,17 @@ static void settle(napi_env env, napi_value, void*, void* data) {
   if (!job->error.empty()) {
     napi_value message = nullptr;
     napi_value code = nullptr;
-    const std::string text = std::string("kernel ") + job->name + " failed: " + job->error;
+    const std::string text = std::string("kernel ") + job->kernel->name + " failed: " + job->error;
     napi_create_string_utf8(env, text.c_str(), text.size(), &message);
     napi_create_string_utf8(env, "SKEIN_KERNEL", NAPI_AUTO_LENGTH, &code);
     napi_create_error(env, code, message, &value);
     napi_reject_deferred(env, job->deferred, value);
   } else {
-    if (job->has_result) napi_create_double(env, job->result, &value);
+    if (job->kernel->has_result) napi_create_double(env, job->result, &value);
     else napi_get_undefined(env, &value);
     napi_resolve_deferred(env, job->deferred, value);
   }
-  napi_delete_reference(env, job->arguments);
+  napi_delete_reference(env, job->values);
   Environment& home = *job->environment;
   if (--home.waiting == 0) napi_unref_threadsafe_function(env, home.done);
 }
@@ -51,13 +53,8 @@ static void wait_for_jobs(void* data) {
   home.idle.wait(lock, [&] { return home.running == 0; });
 }
 
-static void pin_library() {
-  Dl_info self;
-  if (dladdr(reinterpret_cast<const void*>(&pin_library), &self) != 0) dlopen(self.dli_fname, RTLD_NOW | RTLD_NODELETE);
-}
-
 void open_environment(napi_env env) {
-  pin_library();
+  platform::pin_library();
   auto* home = new Environment;
   home->env = env;
   napi_value label = nullptr;
@@ -69,7 +66,7 @@ void open_environment(napi_env env) {
   napi_add_env_cleanup_hook(env, wait_for_jobs, home);
 }
 
-napi_value start_job(Call& call, std::unique_ptr<Job> job, std::function<void(Job&)> run) {
+napi_value start_job(Call& call, std::unique_ptr<Job> job) {
   napi_env env = call.env;
   Environment* home = nullptr;
   napi_get_instance_data(env, reinterpret_cast<void**>(&home));
@@ -78,17 +75,20 @@ napi_value start_job(Call& call, std::unique_ptr<Job> job, std::function<void(Jo
   napi_create_promise(env, &job->deferred, &promise);
   napi_create_array_with_length(env, call.count, &kept);
   for (size_t i = 0; i < call.count; ++i) napi_set_element(env, kept, static_cast<u32>(i), call.values[i]);
-  napi_create_reference(env, kept, 1, &job->arguments);
+  napi_create_reference(env, kept, 1, &job->values);
   job->environment = home;
+  job->kernel = call.kernel->row;
+  job->run = call.run;
+  job->arguments = call.arguments;
   if (home->waiting++ == 0) napi_ref_threadsafe_function(env, home->done);
   {
     std::lock_guard<std::mutex> lock(home->mutex);
     ++home->running;
   }
   Job* running = job.release();
-  pool_submit([running, home, run = std::move(run)] {
+  pool_submit([running, home] {
     try {
-      run(*running);
+      running->result = running->run(running->arguments);
     } catch (const std::exception& error) {
       running->error = error.what();
     }

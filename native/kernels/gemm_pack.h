@@ -5,12 +5,10 @@
 // matters is that a block sits close together and that its rows do not share cache sets.
 #pragma once
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <new>
 
+#include "../platform/platform.h"
 #include "gemm_simd.h"
 
 namespace skein {
@@ -23,7 +21,7 @@ class Scratch {
   Scratch() = default;
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
-  ~Scratch() { std::free(data_); }
+  ~Scratch() { platform::free_aligned(data_); }
 
   template <class T>
   T* get(i64 count) {
@@ -36,16 +34,14 @@ class Scratch {
   static constexpr std::size_t kHuge = std::size_t{1} << 21;
 
   void grow(std::size_t need) {
-    std::free(data_);
+    platform::free_aligned(data_);
     data_ = nullptr;
     size_ = 0;
     const std::size_t unit = need >= kHuge ? kHuge : 4096;
     const std::size_t bytes = (need + unit - 1) / unit * unit;
-    data_ = std::aligned_alloc(unit, bytes);
+    data_ = platform::allocate_aligned(unit, bytes);
     if (!data_) throw std::bad_alloc();
-#if defined(MADV_HUGEPAGE)
-    if (unit == kHuge) madvise(data_, bytes, MADV_HUGEPAGE);
-#endif
+    platform::advise_huge_pages(data_, bytes, 1);
     size_ = bytes;
   }
 

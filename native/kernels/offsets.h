@@ -1,16 +1,33 @@
 // The row boundaries of a sparse structure, in whichever of the two array types they came, and work shared out by them.
 #pragma once
 
+#include <atomic>
 #include <type_traits>
 
 #include "common.h"
 
 namespace skein {
 
+// A number per entry that kernels follow to rows of another array, of which there are `limit`.
+struct EntryIds {
+  const i32* data = nullptr;
+  i64 limit = 0;
+  const char* name = "";
+};
+
 // i32, or double where there may be 2^31 entries or more.
 struct Offsets {
   void* data = nullptr;
   bool wide = false;
+  // What came from JavaScript is compared by for_rows, chunk by chunk while it is in the cache anyway: boundaries never fall
+  // and stay within `entries`, and the entries' numbers below their limits. Offsets of a kernel's own have −1.
+  i64 entries = -1;
+  EntryIds ids[2] = {};
+
+  void follow(const i32* numbers, i64 limit, const char* name) { ids[ids[0].data == nullptr ? 0 : 1] = {numbers, limit, name}; }
+  bool sound(i64 from, i64 to) const;
+  // Throws std::out_of_range that names the first number which is not sound.
+  [[noreturn]] void refuse(i64 rows) const;
 
   i64 operator[](i64 i) const {
     return wide ? static_cast<i64>(static_cast<const double*>(data)[i]) : static_cast<const i32*>(data)[i];
@@ -38,6 +55,8 @@ inline i64 row_chunks(const Offsets& offsets, i64 rows, i64 grain) {
 template <class F>
 inline void for_rows(const Offsets& offsets, i64 rows, i64 grain, F&& f) {
   if (rows <= 0) return;
+  const bool checked = offsets.entries >= 0;
+  std::atomic<bool> sound{true};
   const i64 first = offsets[0];
   const i64 work = offsets[rows] - first + rows;
   const auto row_at = [&](i64 target) {
@@ -55,10 +74,18 @@ inline void for_rows(const Offsets& offsets, i64 rows, i64 grain, F&& f) {
         const i64 from = row_at(begin);
         const i64 to = end >= work ? rows : row_at(end);
         if (from >= to) return;
+        if (checked && !offsets.sound(from, to)) {
+          sound.store(false, std::memory_order_relaxed);
+          return;
+        }
         if constexpr (std::is_invocable_v<F, i64, i64, i64>) f(from, to, begin / grain);
         else f(from, to);
       },
       Share::asked);
+  if (!sound.load()) offsets.refuse(rows);
 }
+
+// The first of n boundaries that is lower than the one before it, or -1.
+i64 find_fall(const i32* boundaries, i64 n);
 
 }  // namespace skein

@@ -2,12 +2,8 @@
 // the other, 146,000 with 32 under way), so threads of their own wait for them: they cost no processor time while they wait.
 #include "rows_read.h"
 
-#include <unistd.h>
-
 #include <atomic>
-#include <cerrno>
 #include <condition_variable>
-#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -16,6 +12,8 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "../platform/platform.h"
 
 namespace skein {
 namespace {
@@ -30,13 +28,13 @@ class PageBuffer {
   PageBuffer() = default;
   PageBuffer(const PageBuffer&) = delete;
   PageBuffer& operator=(const PageBuffer&) = delete;
-  ~PageBuffer() { std::free(data_); }
+  ~PageBuffer() { platform::free_aligned(data_); }
 
   u8* at_least(i64 bytes) {
     if (bytes <= bytes_) return data_;
-    std::free(data_);
+    platform::free_aligned(data_);
     bytes_ = 0;
-    data_ = static_cast<u8*>(std::aligned_alloc(kPage, static_cast<size_t>(bytes)));
+    data_ = static_cast<u8*>(platform::allocate_aligned(kPage, static_cast<size_t>(bytes)));
     if (data_ == nullptr) throw std::runtime_error("no memory for a read");
     bytes_ = bytes;
     return data_;
@@ -66,6 +64,7 @@ struct Task {
 
   void cut(i64 gapBytes) {
     for (i64 i = 0; i < n; ++i) {
+      if (i > 0 && ids[i] < ids[i - 1]) throw std::invalid_argument("the ids of rows to read fall");
       const i64 from = starts.empty() ? 0 : ids[starts.back()];
       const bool near = i > 0 && (static_cast<i64>(ids[i]) - ids[i - 1] - 1) * rowBytes <= gapBytes;
       if (!near || (ids[i] - from + 1) * rowBytes > kRunBytes) starts.push_back(i);
@@ -81,9 +80,7 @@ struct Task {
     const i64 bytes = (need + kPage - 1) / kPage * kPage;
     u8* data = buffer.at_least(bytes);
     for (i64 done = 0; done < need;) {
-      const ssize_t got = pread(static_cast<int>(file), data + done, static_cast<size_t>(bytes - done), from + done);
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) throw std::runtime_error(std::strerror(errno));
+      const i64 got = platform::read_at(file, data + done, bytes - done, from + done);
       if (got == 0) throw std::runtime_error("the file ends before row " + std::to_string(ids[end - 1]));
       done += got;
     }

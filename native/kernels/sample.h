@@ -2,32 +2,32 @@
 // implementation gives the same bits. What is drawn for a node depends on (key, step, hop, node, draw), never on its place.
 #pragma once
 
-#include "common.h"
+#include "list.h"
 
 namespace skein {
 
 // All hops of a batch. Returns 0, or the number of edges to make room for (a lower bound) when `capacity` is too small.
-i64 sample_neighbors(const i32* offsets, const i32* indices, const u32* weights, const i32* seeds, i64 numSeeds,
+i64 sample_neighbors(List<const i32> offsets, List<const i32> indices, const u32* weights, const i32* seeds, i64 numSeeds,
                      const i32* fanouts, const u32* drops, i64 hops, bool replace, const u32* key, i64 step, i64 tag,
-                     i32* map, i32* seedRows, i32* nodeIds, i32* trees, i32* localOffsets, i32* localIndices,
+                     List<i32> map, i32* seedRows, i32* nodeIds, i32* trees, i32* localOffsets, i32* localIndices,
                      i32* slots, i32* perHop, i64 capacity);
 
 // One hop of one relation. Returns the new number of nodes, or -1 - (edges to make room for).
-i64 sample_hop(const i32* offsets, const i32* indices, const u32* weights, const i32* frontier, i64 count, i64 fanout,
-               i64 drop, bool replace, const u32* key, i64 step, i64 tag, i32* map, i32* nodeIds, i64 numNodes,
+i64 sample_hop(List<const i32> offsets, List<const i32> indices, const u32* weights, const i32* frontier, i64 count, i64 fanout,
+               i64 drop, bool replace, const u32* key, i64 step, i64 tag, List<i32> map, List<i32> nodeIds, i64 numNodes,
                i32* localOffsets, i32* localIndices, i32* slots, i64 capacity);
 
 // One hop for nodes whose rows are a range of a larger graph's. Returns the number of edges, or -1 - (edges to make room for).
-i64 draw_neighbors(const i32* offsets, const u32* weights, const i32* nodes, i64 count, i64 firstNode, i64 fanout,
+i64 draw_neighbors(List<const i32> offsets, List<const u32> weights, const i32* nodes, i64 count, i64 firstNode, i64 fanout,
                    i64 drop, bool replace, const u32* key, i64 step, i64 tag, i32* localOffsets, i32* slots,
                    i64 capacity);
 
 // Walks of `length` moves, `walks` from each start; -1 after a node without neighbours.
-void random_walk(const i32* offsets, const i32* indices, const i32* sorted, const i32* starts, i64 count, i64 walks,
+void random_walk(List<const i32> offsets, List<const i32> indices, const i32* sorted, const i32* starts, i64 count, i64 walks,
                  i64 length, i64 restart, i64 back, i64 near, i64 far, const u32* key, i64 step, i32* out);
 
 // Random nodes for each of nodes; with `sorted` rows none that is a neighbour (-1 when all are).
-void sample_negatives(const i32* offsets, const i32* sorted, const i32* population, i64 populationSize,
+void sample_negatives(List<const i32> offsets, List<const i32> sorted, const i32* population, i64 populationSize,
                       const i32* nodes, i64 count, i64 perNode, i64 byDegree, i64 numNodes, const u32* key, i64 step,
                       i64 tag, i32* out);
 

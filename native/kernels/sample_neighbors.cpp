@@ -17,26 +17,30 @@ inline void fetch_to_write(const void* at) { __builtin_prefetch(at, 1, 3); }
 
 // Rows by node id: a dense array that holds -1 between calls.
 struct DenseRows {
-  i32* map;
-  i32* ids;
+  List<i32> map;
+  List<i32> nodes;
   i64 count;
+  i32* ids = nodes.data;
 
-  void fetch_row(i64, i32 id) const { fetch_to_write(map + id); }
+  bool has(i32 id) const { return map.has(id); }
+
+  void fetch_row(i64, i32 id) const { fetch_to_write(map.data + id); }
   i32 row(i64, i32 id) {
-    const i32 known = map[id];
+    const i32 known = map.data[id];
     const bool fresh = known < 0;
+    if (count >= nodes.size) refuse_sampling("there is no room for the nodes found");
     // Without a branch, which would be mispredicted for every third edge; ids has room for one entry more.
     ids[count] = id;
     const i32 row = fresh ? static_cast<i32>(count) : known;
-    map[id] = row;
+    map.data[id] = row;
     count += fresh ? 1 : 0;
     return row;
   }
-  void reset() {
+  void reset(i64 from = 0) {
     constexpr i64 ahead = 24;
-    for (i64 i = 0; i < count; ++i) {
-      if (i + ahead < count) fetch_to_write(map + ids[i + ahead]);
-      map[ids[i]] = -1;
+    for (i64 i = from; i < count; ++i) {
+      if (i + ahead < count) fetch_to_write(map.data + ids[i + ahead]);
+      map.data[ids[i]] = -1;
     }
   }
 };
@@ -47,6 +51,8 @@ struct TreeRows {
   i32* trees;
   i64 count;
   std::vector<i32>& table;  // row, -1 = free; a power of two
+
+  bool has(i32) const { return true; }  // nothing is looked up by node alone
 
   size_t place(i32 tree, i32 id) const {
     const u64 mixed = ((static_cast<u64>(static_cast<u32>(tree)) << 32) | static_cast<u32>(id)) * 0x9e3779b97f4a7c15ull;
@@ -85,21 +91,21 @@ struct Output {
 
 // Draws for nodes[0 … count), whose rows start at `first`, and returns the number of edges after it.
 template <class Rows>
-i64 run_hop(const Hop& hop, const i32* indices, const i32* nodes, i64 count, i64 first, Rows& rows, const Output& out,
+i64 run_hop(const Hop& hop, List<const i32> indices, const i32* nodes, i64 count, i64 first, Rows& rows, const Output& out,
             i64 edge) {
   const SortingNetwork network(hop.fanout > 0 && hop.fanout <= kGroupFanout ? hop.fanout : 1);
   const i64 wanted = hop.fanout <= 0 ? 8 : kChunkEdges / hop.fanout / 8 * 8;
   const i64 chunk = wanted < 8 ? 8 : wanted > 64 ? 64 : wanted;
   const i64 chunks = (count + chunk - 1) / chunk;
   i64 picked[3] = {edge, edge, edge};  // edges after the three chunks under way
-  for (i64 i = 0; i < chunk && i < count; ++i) fetch(hop.offsets + nodes[i]);
+  for (i64 i = 0; i < chunk && i < count; ++i) fetch(hop.offsets.data + nodes[i]);
   for (i64 c = 0; c < chunks + 2; ++c) {
     const i64 begin = c * chunk, end = begin + chunk < count ? begin + chunk : count;
     const i64 from = picked[0];
     if (c < chunks) {
-      for (i64 i = end; i < end + chunk && i < count; ++i) fetch(hop.offsets + nodes[i]);
+      for (i64 i = end; i < end + chunk && i < count; ++i) fetch(hop.offsets.data + nodes[i]);
       edge = pick_rows(hop, network, nodes, begin, end, out.ends, out.slots, from);
-      for (i64 e = from; e < edge; ++e) fetch(indices + out.slots[e]);
+      for (i64 e = from; e < edge; ++e) fetch(indices.data + out.slots[e]);
     }
     const auto each_edge = [&](i64 which, i64 e, i64 stop, auto&& f) {
       if constexpr (std::is_same_v<Rows, DenseRows>) {
@@ -114,6 +120,7 @@ i64 run_hop(const Hop& hop, const i32* indices, const i32* nodes, i64 count, i64
     if (c >= 1 && c <= chunks) {
       each_edge(c - 1, picked[1], picked[0], [&](i64 dst, i64 e) {
         const i32 id = indices[out.slots[e]];
+        if (!rows.has(id)) refuse_sampling("an index is not one of the graph's nodes");
         out.indices[e] = id;
         rows.fetch_row(dst, id);
       });
@@ -135,8 +142,8 @@ i64 most_edges(const Hop& hop, const i32* nodes, i64 count, i64 room) {
 }
 
 struct Batch {
-  const i32* offsets;
-  const i32* indices;
+  List<const i32> offsets;
+  List<const i32> indices;
   const u32* weights;
   const i32* fanouts;
   const u32* drops;
@@ -155,7 +162,7 @@ i64 run_hops(const Batch& batch, Rows& rows) {
   batch.localOffsets[0] = 0;
   for (i64 h = 0; h < batch.hops; ++h) {
     const i64 end = rows.count;
-    const Hop hop = {batch.offsets, batch.weights, draw_key(batch.key, batch.step, batch.tag + h), batch.fanouts[h],
+    const Hop hop = {batch.offsets, batch.indices.size, batch.capacity, batch.weights, draw_key(batch.key, batch.step, batch.tag + h), batch.fanouts[h],
                      batch.drops == nullptr ? 0 : batch.drops[h], batch.replace};
     const i64 bound = most_edges(hop, rows.ids + begin, end - begin, batch.capacity - edge);
     if (edge + bound > batch.capacity) return edge + bound;
@@ -170,11 +177,24 @@ i64 run_hops(const Batch& batch, Rows& rows) {
   return 0;
 }
 
+// Forgets the nodes from row `from` on when the call fails, or always: the map is right for the next call.
+template <class F>
+i64 with_reset(DenseRows& rows, i64 from, F&& run, bool always) {
+  try {
+    const i64 result = run();
+    if (always) rows.reset(from);
+    return result;
+  } catch (...) {
+    rows.reset(from);
+    throw;
+  }
+}
+
 }  // namespace
 
-i64 sample_neighbors(const i32* offsets, const i32* indices, const u32* weights, const i32* seeds, i64 numSeeds,
+i64 sample_neighbors(List<const i32> offsets, List<const i32> indices, const u32* weights, const i32* seeds, i64 numSeeds,
                      const i32* fanouts, const u32* drops, i64 hops, bool replace, const u32* key, i64 step, i64 tag,
-                     i32* map, i32* seedRows, i32* nodeIds, i32* trees, i32* localOffsets, i32* localIndices,
+                     List<i32> map, i32* seedRows, i32* nodeIds, i32* trees, i32* localOffsets, i32* localIndices,
                      i32* slots, i32* perHop, i64 capacity) {
   const Batch batch = {offsets, indices, weights, fanouts, drops, hops, replace, key, step, tag,
                        localOffsets, localIndices, slots, perHop, capacity};
@@ -189,30 +209,35 @@ i64 sample_neighbors(const i32* offsets, const i32* indices, const u32* weights,
     rows.grow(numSeeds);
     return run_hops(batch, rows);
   }
-  DenseRows rows{map, nodeIds, 0};
-  for (i64 i = 0; i < numSeeds; ++i) seedRows[i] = rows.row(0, seeds[i]);
-  const i64 needed = run_hops(batch, rows);
-  rows.reset();
-  return needed;
+  DenseRows rows{map, {nodeIds, numSeeds + capacity}, 0};
+  const auto run = [&] {
+    for (i64 i = 0; i < numSeeds; ++i) seedRows[i] = rows.row(0, seeds[i]);
+    return run_hops(batch, rows);
+  };
+  return with_reset(rows, 0, run, true);
 }
 
-i64 sample_hop(const i32* offsets, const i32* indices, const u32* weights, const i32* frontier, i64 count, i64 fanout,
-               i64 drop, bool replace, const u32* key, i64 step, i64 tag, i32* map, i32* nodeIds, i64 numNodes,
+i64 sample_hop(List<const i32> offsets, List<const i32> indices, const u32* weights, const i32* frontier, i64 count, i64 fanout,
+               i64 drop, bool replace, const u32* key, i64 step, i64 tag, List<i32> map, List<i32> nodeIds, i64 numNodes,
                i32* localOffsets, i32* localIndices, i32* slots, i64 capacity) {
-  const Hop hop = {offsets, weights, draw_key(key, step, tag), fanout, static_cast<u32>(drop), replace};
+  const Hop hop = {offsets, indices.size, capacity, weights, draw_key(key, step, tag), fanout, static_cast<u32>(drop), replace};
   const i64 bound = most_edges(hop, frontier, count, capacity);
   if (bound > capacity) return -1 - bound;
   DenseRows rows{map, nodeIds, numNodes};
   localOffsets[0] = 0;
-  run_hop(hop, indices, frontier, count, 0, rows, {localOffsets + 1, localIndices, slots}, 0);
-  return rows.count;
+  const auto run = [&] {
+    run_hop(hop, indices, frontier, count, 0, rows, {localOffsets + 1, localIndices, slots}, 0);
+    return rows.count;
+  };
+  return with_reset(rows, numNodes, run, false);
 }
 
-i64 draw_neighbors(const i32* offsets, const u32* weights, const i32* nodes, i64 count, i64 firstNode, i64 fanout,
+i64 draw_neighbors(List<const i32> offsets, List<const u32> weights, const i32* nodes, i64 count, i64 firstNode, i64 fanout,
                    i64 drop, bool replace, const u32* key, i64 step, i64 tag, i32* localOffsets, i32* slots,
                    i64 capacity) {
-  const Hop hop = {offsets, weights, draw_key(key, step, tag), fanout, static_cast<u32>(drop), replace,
-                   static_cast<i32>(firstNode)};
+  const i64 entries = weights.data == nullptr ? INT32_MAX : weights.size;
+  const Hop hop = {offsets, entries, capacity, weights.data, draw_key(key, step, tag), fanout, static_cast<u32>(drop), replace,
+                   firstNode};
   const i64 bound = most_edges(hop, nodes, count, capacity);
   if (bound > capacity) return -1 - bound;
   const SortingNetwork network(fanout > 0 && fanout <= kGroupFanout ? fanout : 1);
@@ -221,7 +246,7 @@ i64 draw_neighbors(const i32* offsets, const u32* weights, const i32* nodes, i64
   localOffsets[0] = 0;
   for (i64 begin = 0; begin < count; begin += chunk) {
     const i64 end = begin + chunk < count ? begin + chunk : count;
-    for (i64 i = end; i < end + chunk && i < count; ++i) fetch(offsets + (nodes[i] - firstNode));
+    for (i64 i = end; i < end + chunk && i < count; ++i) fetch(offsets.data + (nodes[i] - firstNode));
     edge = pick_rows(hop, network, nodes, begin, end, localOffsets + 1, slots, edge);
   }
   return edge;

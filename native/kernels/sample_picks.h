@@ -6,22 +6,47 @@
 #pragma once
 
 #include <algorithm>
+#include <stdexcept>
 #include <vector>
 
+#include "list.h"
 #include "philox_counters.h"
 
 namespace skein {
 
 // One hop over one relation. `weights` holds, per slot, the running sum of integer weights within its row.
 struct Hop {
-  const i32* offsets;
+  List<const i32> offsets;
+  i64 entries;  // that the offsets may speak of
+  i64 room;     // for slots
   const u32* weights;
   DrawKey key;
   i64 fanout;  // negative: all
   u32 drop;    // not 0: each edge is left out when its word is below
   bool replace;
-  i32 first = 0;  // id of the node whose row is the first
+  i64 first = 0;  // id of the node whose row is the first
 };
+
+// Damaged structures end a call, never the process.
+[[noreturn]] __attribute__((cold, noinline)) inline void refuse_sampling(const char* what) { throw std::out_of_range(what); }
+
+struct NodeRow {
+  i32 start, degree;
+};
+
+inline NodeRow row_of(const Hop& hop, i32 node) {
+  const i64 at = static_cast<i64>(node) - hop.first;
+  if (at < 0 || at + 1 >= hop.offsets.size) refuse_sampling("a node is not one of the graph's");
+  const i32 start = hop.offsets[at], end = hop.offsets[at + 1];
+  if (start < 0 || end < start || end > hop.entries) refuse_sampling("offsets fall, or lead beyond the entries");
+  return {start, end - start};
+}
+
+// At most how many slots a node of this degree takes.
+inline i64 most_picks(const Hop& hop, i64 degree) {
+  const bool all = hop.fanout < 0 || degree == 0 || hop.drop != 0 || (!hop.replace && degree < hop.fanout);
+  return all ? degree : hop.fanout;
+}
 
 // The words of one node in order, for node-by-node code.
 class NodeWords {
@@ -168,7 +193,7 @@ inline i64 draw_weighted(const Hop& hop, i32 node, i32 start, i32 degree, i32* t
       if (u < before(taken)) break;
       u += sums[taken] - before(taken);
     }
-    const i32 pick = static_cast<i32>(std::upper_bound(sums, sums + degree, u) - sums);
+    const i32 pick = static_cast<i32>(std::upper_bound(sums, sums + degree - 1, u) - sums);
     if (!hop.replace) left -= sums[pick] - before(pick);
     i64 at = count;
     for (; at > 0 && to[at - 1] > start + pick; --at) to[at] = to[at - 1];
@@ -190,12 +215,7 @@ inline i64 draw_dropout(const Hop& hop, i32 node, i32 start, i32 degree, i32* to
 // At most how many edges these nodes take.
 inline i64 bound_edges(const Hop& hop, const i32* nodes, i64 count) {
   i64 total = 0;
-  for (i64 i = 0; i < count; ++i) {
-    const i32* row = hop.offsets + (nodes[i] - hop.first);
-    const i64 degree = row[1] - row[0];
-    if (hop.fanout < 0 || (!hop.replace && degree < hop.fanout)) total += degree;
-    else total += degree == 0 ? 0 : hop.fanout;
-  }
+  for (i64 i = 0; i < count; ++i) total += most_picks(hop, row_of(hop, nodes[i]).degree);
   return total;
 }
 
@@ -205,8 +225,9 @@ inline i64 pick_rows(const Hop& hop, const SortingNetwork& network, const i32* n
   Group group;
   const bool one_by_one = hop.weights != nullptr || hop.drop != 0;
   for (i64 i = begin; i < end; ++i) {
-    const i32* row = hop.offsets + (nodes[i] - hop.first);
-    const i32 node = nodes[i], start = row[0], degree = row[1] - start;
+    const i32 node = nodes[i];
+    const auto [start, degree] = row_of(hop, node);
+    if (edge + most_picks(hop, degree) > hop.room) refuse_sampling("the graph changed during the call");
     i32* to = slots + edge;
     if (one_by_one) {
       edge += hop.drop != 0 ? draw_dropout(hop, node, start, degree, to) : draw_weighted(hop, node, start, degree, to);

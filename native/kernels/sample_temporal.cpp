@@ -5,8 +5,10 @@
 #include "sample_temporal.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
+#include <stdexcept>
 #include <vector>
 
 #include "philox_counters.h"
@@ -16,13 +18,25 @@ namespace {
 
 enum Strategy { kRecent = 0, kUniform = 1, kWeighted = 2 };
 
+// What leads beyond the lists or the events ends the call when all threads are done.
 struct Stream {
-  const i32* starts;
+  List<const i32> starts;
   const i32* neighbors;
-  const i32* rows;
+  List<const i32> rows;
   const double* time;
   i64 limit;
   const float* weights;
+  std::atomic<bool>& damaged;
+
+  i64 refuse() const {
+    damaged.store(true, std::memory_order_relaxed);
+    return 0;
+  }
+  // An event row, compared with the number of events.
+  i32 event(i64 p) const {
+    const i32 row = rows[p];
+    return row >= 0 && row < limit ? row : static_cast<i32>(refuse());
+  }
 };
 
 struct Rule {
@@ -57,8 +71,11 @@ inline i64 cutoff_up_to(const double* time, i64 most, double t) {
 
 // Events before t; `known` may say it, or how many at most. Otherwise looks near `guess`: seeds mostly come in time order.
 inline i64 cutoff_of(const Stream& s, i32 known, double t, i64 guess) {
-  if (known >= 0) return known;
-  if (known < -1) return cutoff_up_to(s.time, -2 - static_cast<i64>(known), t);
+  if (known >= 0) return known <= s.limit ? known : s.refuse();
+  if (known < -1) {
+    const i64 most = -2 - static_cast<i64>(known);
+    return most <= s.limit ? cutoff_up_to(s.time, most, t) : s.refuse();
+  }
   if (guess >= s.limit || s.time[guess] >= t) return cutoff_up_to(s.time, guess, t);
   i64 reach = 1;
   while (guess + reach < s.limit && s.time[guess + reach] < t) reach *= 2;
@@ -67,9 +84,12 @@ inline i64 cutoff_of(const Stream& s, i32 known, double t, i64 guess) {
 }
 
 inline Range candidates(const Stream& s, const Rule& rule, i32 node, double t, i64 cutoff) {
-  const i32 start = __atomic_load_n(s.starts + node, __ATOMIC_ACQUIRE);
-  const i32* slice = s.rows + start;
-  const i64 room = slice[-1];
+  if (!s.starts.has(node)) return {0, static_cast<i32>(s.refuse())};
+  const i32 start = __atomic_load_n(s.starts.data + node, __ATOMIC_ACQUIRE);
+  if (start < 1 || start > s.rows.size) return {0, static_cast<i32>(s.refuse())};
+  const i32* slice = s.rows.data + start;
+  const i64 room = s.rows[start - 1];
+  if (room < 0 || room > s.rows.size - start) return {0, static_cast<i32>(s.refuse())};
   const i64 last = rule.to == 0 ? cutoff : cutoff_up_to(s.time, cutoff, t - rule.to);
   const i64 end = lower_bound_of(slice, room, static_cast<i32>(last));
   i64 begin = 0;
@@ -84,7 +104,7 @@ inline i64 taken(const Stream& s, const Rule& rule, const Range& range) {
   i64 count = range.end - range.begin;
   if (rule.strategy == kWeighted) {
     count = 0;
-    for (i32 p = range.begin; p < range.end; ++p) count += s.weights[s.rows[p]] > 0 ? 1 : 0;
+    for (i32 p = range.begin; p < range.end; ++p) count += s.weights[s.event(p)] > 0 ? 1 : 0;
   }
   return rule.fanout < 0 || count < rule.fanout ? count : rule.fanout;
 }
@@ -116,7 +136,7 @@ void draw_weighted(const Stream& s, const Range& range, i64 count, RowWords& wor
   double total = 0;
   i32 last = range.begin;
   for (i32 p = range.begin; p < range.end; ++p) {
-    const float w = s.weights[s.rows[p]];
+    const float w = s.weights[s.event(p)];
     if (w > 0) last = p;
     total += w;
     sums.push_back(total);
@@ -142,7 +162,7 @@ inline void pick(const Stream& s, const Rule& rule, const Range& range, i64 coun
   } else {
     i64 positive = 0;
     for (i32 p = range.begin; p < range.end && positive <= count; ++p) {
-      if (s.weights[s.rows[p]] > 0) {
+      if (s.weights[s.event(p)] > 0) {
         if (positive < count) to[positive] = p;
         ++positive;
       }
@@ -215,11 +235,12 @@ i64 share_rows(i32* nodes, double* times, i32* cutoffs, i64 numDst, i64 edges, i
 
 }  // namespace
 
-i64 sample_temporal_hop(const i32* starts, const i32* neighbors, const i32* rows, const double* time, i64 limit,
+i64 sample_temporal_hop(List<const i32> starts, const i32* neighbors, List<const i32> rows, const double* time, i64 limit,
                         const float* weights, i32* nodes, double* times, i32* cutoffs, i64 numDst, i64 strategy,
                         i64 fanout, double from, double to, bool propTime, bool unique, const u32* key, i64 step,
                         i64 tag, i32* indptr, i32* sources, i32* eventRows, float* spans, i64 capacity) {
-  const Stream stream{starts, neighbors, rows, time, limit, weights};
+  std::atomic<bool> damaged{false};
+  const Stream stream{starts, neighbors, rows, time, limit, weights, damaged};
   const Rule rule{strategy, fanout, from, to};
   const DrawKey draws = draw_key(key, step, tag);
   const i64 grain = strategy == kWeighted ? 64 : 1024;
@@ -230,13 +251,17 @@ i64 sample_temporal_hop(const i32* starts, const i32* neighbors, const i32* rows
   parallel_for(numDst, grain, [&](i64 begin, i64 end) {
     i64 cutoff = limit;
     for (i64 i = begin; i < end; ++i) {
-      if (i + 8 < end) __builtin_prefetch(starts + nodes[i + 8]);
+      if (i + 8 < end) __builtin_prefetch(starts.data + nodes[i + 8]);
       cutoff = cutoff_of(stream, cutoffs[i], times[i], cutoff);
       cutoffs[i] = static_cast<i32>(cutoff);
       ranges[i] = candidates(stream, rule, nodes[i], times[i], cutoff);
       indptr[i + 1] = static_cast<i32>(taken(stream, rule, ranges[i]));
     }
   });
+  const auto throw_if_damaged = [&] {
+    if (damaged.load()) throw std::out_of_range("a node, a number of events or a list of events leads beyond what there is");
+  };
+  throw_if_damaged();
   i64 edges = 0;
   for (i64 i = 0; i < numDst; ++i) edges += indptr[i + 1];
   if (edges > capacity) return -1 - edges;
@@ -248,7 +273,7 @@ i64 sample_temporal_hop(const i32* starts, const i32* neighbors, const i32* rows
       pick(stream, rule, ranges[i], count, RowWords(draws, tag, key, nodes[i], cutoffs[i]), picked);
       // Pairs first lie behind the destinations, one per edge; what is new among them then moves up.
       for (i64 j = 0, e = indptr[i]; j < count; ++j, ++e) {
-        const i32 entry = picked[j], row = rows[entry];
+        const i32 entry = picked[j], row = stream.event(entry);
         const double t = time[row];
         picked[j] = row;
         spans[e] = static_cast<float>(times[i] - t);
@@ -258,6 +283,7 @@ i64 sample_temporal_hop(const i32* starts, const i32* neighbors, const i32* rows
       }
     }
   });
+  throw_if_damaged();
   if (!unique) {
     for (i64 e = 0; e < edges; ++e) sources[e] = static_cast<i32>(numDst + e);
     return numDst + edges;

@@ -1,12 +1,12 @@
 // Sampling from a stream of events: strictly earlier ones only. See temporal-sample-kernels.ts for the contract.
 #pragma once
 
-#include "common.h"
+#include "list.h"
 
 namespace skein {
 
 // One hop. Returns the number of rows, destinations first, or -1 - (edges to make room for).
-i64 sample_temporal_hop(const i32* starts, const i32* neighbors, const i32* rows, const double* time, i64 limit,
+i64 sample_temporal_hop(List<const i32> starts, const i32* neighbors, List<const i32> rows, const double* time, i64 limit,
                         const float* weights, i32* nodes, double* times, i32* cutoffs, i64 numDst, i64 strategy,
                         i64 fanout, double from, double to, bool propTime, bool unique, const u32* key, i64 step,
                         i64 tag, i32* indptr, i32* sources, i32* eventRows, float* spans, i64 capacity);

@@ -3,8 +3,9 @@
  * within tolerance. Chosen once, when this module loads.
  */
 import { checkInteger, StateError, ValueError } from '../util/errors.js';
+import { holdingKernels } from './async-memory.js';
 import type { AsyncKernels, Kernels } from './kernels.js';
-import { type Attempt, type Level, loadAddon } from './load.js';
+import { type Addon, type Attempt, type Level, loadAddon } from './load.js';
 import { reference } from './reference/index.js';
 
 const env = globalThis.process?.env ?? {};
@@ -35,8 +36,14 @@ export function withKernels<T>(chosen: Kernels, fn: () => T): T {
 
 /** Kernels as promises: on the addon's own threads, or at the next turn of the event loop without it. */
 export const asyncKernels: AsyncKernels =
-  loaded.addon?.asyncKernels ??
-  (Object.fromEntries(
+  loaded.addon === null ? laterKernels() : holdingKernels(loaded.addon.asyncKernels, heldArguments(loaded.addon));
+
+function heldArguments(addon: Addon): Readonly<Record<keyof Kernels, readonly number[]>> {
+  return (addon as Addon & { readonly heldArguments: Record<keyof Kernels, number[]> }).heldArguments;
+}
+
+function laterKernels(): AsyncKernels {
+  return Object.fromEntries(
     Object.entries(reference).map(([name, kernel]) => [
       name,
       async (...args: never[]) => {
@@ -44,7 +51,8 @@ export const asyncKernels: AsyncKernels =
         return (kernel as (...a: never[]) => unknown)(...args);
       },
     ]),
-  ) as unknown as AsyncKernels);
+  ) as unknown as AsyncKernels;
+}
 
 export interface NativeStatus {
   readonly backend: 'native' | 'reference';

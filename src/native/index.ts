@@ -13,6 +13,7 @@ export {
   setThreads,
   withKernels,
 } from './active.js';
+export { holdMemory, unshared } from './async-memory.js';
 export type { GraphKernels } from './graph-kernels.js';
 export type { AsyncKernels, Dims, Kernels, Offsets, RandomKey } from './kernels.js';
 export type { Attempt, Level } from './load.js';

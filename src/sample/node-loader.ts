@@ -12,7 +12,7 @@
  * }
  */
 import { type Block, SparseMatrix } from '../graph/index.js';
-import { asyncKernels, kernels } from '../native/index.js';
+import { asyncKernels, kernels, unshared } from '../native/index.js';
 import { type Ids, Tensor, unscoped } from '../tensor/index.js';
 import { toInt32 } from '../tensor/ops/common.js';
 import { checkInteger, expected, ShapeError, StateError, ValueError } from '../util/errors.js';
@@ -240,7 +240,7 @@ async function gather(features: FeatureSource, ids: Int32Array): Promise<Tensor 
   const width = features.shape[1];
   const x = unscoped(() => Tensor.allocate(features.dtype, [ids.length, width]));
   const from = features.dataSync();
-  await asyncKernels.gatherRows(from, ids, x.dataSync(), ids.length, width * from.BYTES_PER_ELEMENT);
+  await asyncKernels.gatherRows(from, ids, unshared(x.dataSync()), ids.length, width * from.BYTES_PER_ELEMENT);
   return x;
 }
 

@@ -3,7 +3,7 @@
  *
  * Half-precision columns are read exactly and written rounded to nearest, ties to even; sums are formed in f32.
  */
-import { asyncKernels, kernels, storageCode } from '../native/index.js';
+import { asyncKernels, kernels, storageCode, unshared } from '../native/index.js';
 import { DTypeError, expected, ShapeError, ValueError } from '../util/errors.js';
 import type { PartitionBuffer } from './partition-buffer.js';
 import { columnRowBytes, type TableColumn } from './table-manifest.js';
@@ -32,7 +32,10 @@ export class BufferRows {
     return values;
   }
 
-  /** The same on the kernels' own threads; ids and rows must be left alone until the promise settles. */
+  /**
+   * The same on the kernels' own threads; rows must be left alone until the promise settles. The memory of `out` cannot be
+   * transferred to another thread afterwards; that of an array made here can.
+   */
   async readAsync(
     localIds: Int32Array,
     column: string | number = 0,
@@ -43,9 +46,14 @@ export class BufferRows {
     const n = localIds.length;
     const values = out ?? new Float32Array(n * width);
     this.#checkShape('indexRead', values, n, width);
-    const half = dtype === 'f32' ? null : new Uint16Array(n * width);
-    await asyncKernels.gatherRows(block, localIds, half ?? values, n, rowBytes);
-    if (half !== null) await asyncKernels.cast(half, storageCode[dtype], values, storageCode.f32, n * width);
+    if (out === undefined) unshared(values);
+    if (dtype === 'f32') {
+      await asyncKernels.gatherRows(block, localIds, values, n, rowBytes);
+    } else {
+      const half = new Uint16Array(n * width);
+      await asyncKernels.gatherRows(block, localIds, half, n, rowBytes);
+      await asyncKernels.cast(half, storageCode[dtype], values, storageCode.f32, n * width);
+    }
     return values;
   }
 

@@ -4,7 +4,7 @@
  */
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { asyncKernels, kernels, nativeStatus, storageCode } from '../native/index.js';
+import { asyncKernels, kernels, nativeStatus, storageCode, unshared } from '../native/index.js';
 import { FormatError, StateError } from '../util/errors.js';
 import { placesById } from '../util/id-order.js';
 import { storageError } from './atomic-file.js';
@@ -112,6 +112,7 @@ export class FileStore<T extends RowArray = Float32Array> implements RowStore<T>
     const sorted = new Int32Array(ids.length);
     for (let i = 0; i < order.length; i++) sorted[i] = ids[order[i]];
     const raw = this.#isHalf ? new Uint16Array(result.length) : result;
+    if (out === undefined) unshared(raw);
     await this.#reads(async (file) => {
       await asyncKernels.readRows(file.fd, sorted, order, raw, ids.length, this.#rowBytes, gapBytes);
     });

@@ -89,6 +89,13 @@ export class MemoryStore<T extends RowArray = Float32Array> implements RowStore<
   data(): T {
     if (this.#data === null)
       throw new StateError('MemoryStore: the rows are not in memory. Call load() first.');
+    if (this.#data.length !== this.rows * this.width) {
+      const name = this.path === null ? `of ${this.rows} rows of ${this.width} elements` : this.path;
+      throw new StateError(
+        `MemoryStore ${name}: expected the memory it was made over, got ${this.#data.length} elements. Its buffer was ` +
+          'transferred or resized: give the store a copy, or do not take its memory away.',
+      );
+    }
     return this.#data;
   }
 

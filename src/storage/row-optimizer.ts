@@ -34,7 +34,8 @@ export interface RowOptimizer {
   /** Applies gradient row i to row localIds[i] of `column` (the first by default); ids are unique. */
   step(buffer: PartitionBuffer, localIds: Int32Array, gradient: Float32Array, column?: string): void;
   /**
-   * The same on the kernels' own threads; the rows, ids and gradient must be left alone until the promise settles.
+   * The same on the kernels' own threads; rows and gradient must be left alone until the promise settles, and the
+   * gradient's memory cannot be transferred to another thread afterwards (the ids are copied).
    * Steps that are started one after the other and touch the same rows must be awaited in between.
    */
   stepAsync(
@@ -127,8 +128,31 @@ abstract class BaseRowOptimizer implements RowOptimizer {
       throw new ValueError(expected(`RowOptimizer ${this.type}`, want, 'gradient', gradient));
     }
     const used = [first, ...this.suffixes.map((suffix) => buffer.columnIndex(`${name}.${suffix}`))];
+    return this.#counted(() => this.#compute(run, buffer, localIds, gradient, used), () => buffer.markDirty(localIds));
+  }
+
+  /** One step more, unless it is refused: then nothing has changed. */
+  #counted(step: () => void | Promise<void>, started: () => void): void | Promise<void> {
     this.steps++;
-    buffer.markDirty(localIds);
+    try {
+      const result = step();
+      started();
+      return result;
+    } catch (error) {
+      this.steps--;
+      throw error;
+    }
+  }
+
+  #compute(
+    run: StepKernels,
+    buffer: PartitionBuffer,
+    localIds: Int32Array,
+    gradient: Float32Array,
+    used: readonly number[],
+  ): void | Promise<void> {
+    const { width } = buffer.columns[used[0]];
+    const n = localIds.length;
     if (used.every((i) => buffer.columns[i].dtype === 'f32')) {
       const [values, ...states] = used.map((i) => buffer.block(i) as Float32Array);
       return this.update(run, values, states, localIds, gradient, width);
@@ -148,8 +172,10 @@ abstract class BaseRowOptimizer implements RowOptimizer {
     gradient: Float32Array,
     width: number,
   ): void {
-    this.steps++;
-    void this.update(kernels(), values, states, ids, gradient, width);
+    void this.#counted(
+      () => this.update(kernels(), values, states, ids, gradient, width),
+      () => {},
+    );
   }
 
   state(): RowOptimizerState {

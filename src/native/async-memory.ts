@@ -1,0 +1,68 @@
+/**
+ * Memory that asynchronous calls use while JavaScript goes on.
+ *
+ * The addon reads and writes it from threads of its own until the promise settles. Changing its contents meanwhile spoils a
+ * result; taking it away would end the process. So a buffer that has been handed to an asynchronous call can no longer be
+ * transferred (`structuredClone` and `postMessage` with a transfer list, `ArrayBuffer.prototype.transfer`), and buffers that
+ * can shrink are refused. Ids and other arrays whose values the kernels follow are not meant here: the addon copies them.
+ */
+import { ValueError } from '../util/errors.js';
+import type { AsyncKernels, Kernels } from './kernels.js';
+
+type Memory = ArrayBufferLike & { readonly resizable?: boolean };
+type Call = (...args: unknown[]) => Promise<unknown>;
+
+const held = new WeakSet<Memory>();
+const known = new WeakSet<Memory>();
+const takers = ['transfer', 'transferToFixedLength'] as const;
+
+/**
+ * Says that nobody else has seen the memory of this array, nor will before the next asynchronous call that uses it has
+ * settled: that call leaves it transferable.
+ */
+export function unshared<T extends ArrayBufferView>(array: T): T {
+  known.add(array.buffer);
+  return array;
+}
+
+/** Keeps the memory of an array where it is, from now on. */
+export function holdMemory(where: string, array: ArrayBufferView): void {
+  const buffer: Memory = array.buffer;
+  if (held.has(buffer)) return;
+  if (known.delete(buffer)) return;
+  // Shared memory can neither be transferred nor shrink.
+  if (!(buffer instanceof ArrayBuffer)) return;
+  if ((buffer as Memory).resizable === true)
+    throw new ValueError(
+      `${where}: expected memory of a fixed size, got an array over a resizable ArrayBuffer, which may shrink before the ` +
+        'call ends. Copy the array.',
+    );
+  process.getBuiltinModule('node:worker_threads').markAsUntransferable(buffer);
+  for (const name of takers) {
+    if (!(name in buffer)) continue;
+    const value = () => {
+      throw new TypeError(`ArrayBuffer.${name}: this memory is used by asynchronous calls of Skein (${where}). Copy it.`);
+    };
+    Object.defineProperty(buffer, name, { value });
+  }
+  held.add(buffer);
+}
+
+/** The addon's asynchronous kernels, which hold the memory they use. `positions`: of the arguments that are used in place. */
+export function holdingKernels(
+  kernels: AsyncKernels,
+  positions: Readonly<Record<keyof Kernels, readonly number[]>>,
+): AsyncKernels {
+  const wrapped = Object.entries(kernels).map(([name, kernel]) => {
+    const arrays = positions[name as keyof Kernels];
+    const call: Call = (...args) => {
+      for (const at of arrays) {
+        const array = args[at];
+        if (ArrayBuffer.isView(array)) holdMemory(name, array);
+      }
+      return (kernel as Call)(...args);
+    };
+    return [name, call];
+  });
+  return Object.fromEntries(wrapped) as AsyncKernels;
+}
