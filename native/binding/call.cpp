@@ -154,10 +154,9 @@ bool Call::read_number(size_t at, Kind kind) {
     return true;
   }
   // False for NaN, too.
-  if (!(std::fabs(number) <= static_cast<double>(kMostInteger)) || std::floor(number) != number)
-    return fail(at, "a whole number", text_of(number));
-  slot.integer = static_cast<i64>(number);
-  return true;
+  const bool fits = std::fabs(number) <= static_cast<double>(kMostInteger);
+  slot.integer = fits ? static_cast<i64>(number) : 0;
+  return (fits && static_cast<double>(slot.integer) == number) || fail(at, "a whole number", text_of(number));
 }
 
 bool Call::read(Copies* copies) {
@@ -223,7 +222,7 @@ bool Call::check(const Check& rule, Facts& facts, Copies* copies) {
 
 bool Call::check_integer(const Check& rule, const Facts& facts) {
   const i64 value = arguments.slots[rule.at].integer;
-  if (rule.any_integer) return true;
+  if (rule.any_integer || (rule.contents == Contents::any && value >= 0)) return true;
   const i64 low = rule.low.count > 0 ? evaluate(kernel->rule, rule.low, facts) : 0;
   const i64 limit = rule.limit.count > 0 ? evaluate(kernel->rule, rule.limit, facts) : kBeyond;
   if (value >= low && value < limit) return true;

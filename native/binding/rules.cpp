@@ -235,7 +235,7 @@ inline i64 quotient(i64 a, i64 b) { return b <= 0 || a == kBeyond ? kBeyond : a 
 
 Rule parse_rule(const KernelRow& kernel) { return Parser(kernel).run(); }
 
-i64 evaluate(const Rule& rule, Expression expression, const Facts& facts) {
+i64 evaluate_steps(const Rule& rule, Expression expression, const Facts& facts) {
   i64 stack[16];
   i64* top = stack - 1;
   const Step* step = rule.code.data() + expression.first;

@@ -70,6 +70,13 @@ struct Facts {
 // Throws std::logic_error when the text does not fit the kernel: found when the addon is loaded, not when it is used.
 Rule parse_rule(const KernelRow& kernel);
 
-i64 evaluate(const Rule& rule, Expression expression, const Facts& facts);
+i64 evaluate_steps(const Rule& rule, Expression expression, const Facts& facts);
+
+inline i64 evaluate(const Rule& rule, Expression expression, const Facts& facts) {
+  const Step& first = rule.code[expression.first];
+  if (expression.count == 1 && first.op == Op::value) return facts.arguments.slots[first.at].integer;
+  if (expression.count == 1 && first.op == Op::constant) return first.value;
+  return evaluate_steps(rule, expression, facts);
+}
 
 }  // namespace skein

@@ -15,7 +15,7 @@ struct List {
 
   // One read of memory: what was compared is what is used.
   E operator[](i64 i) const { return *static_cast<const volatile E*>(data + i); }
-  bool has(i64 i) const { return i >= 0 && i < size; }
+  bool has(i64 i) const { return static_cast<u64>(i) < static_cast<u64>(size); }
 };
 
 }  // namespace skein

@@ -22,13 +22,20 @@ struct DenseRows {
   i64 count;
   i32* ids = nodes.data;
 
-  bool has(i32 id) const { return map.has(id); }
+  // Whether the map has a place for each of n nodes.
+  bool has_all(const i32* found, i64 n) const {
+    const u32 size = static_cast<u32>(map.size);
+    int beyond = 0;
+    for (i64 i = 0; i < n; ++i) beyond |= static_cast<u32>(found[i]) >= size ? 1 : 0;
+    return beyond == 0;
+  }
+  // Whether the nodes of so many edges fit, were they all new.
+  bool has_room(i64 edges) const { return count + edges <= nodes.size; }
 
   void fetch_row(i64, i32 id) const { fetch_to_write(map.data + id); }
   i32 row(i64, i32 id) {
     const i32 known = map.data[id];
     const bool fresh = known < 0;
-    if (count >= nodes.size) refuse_sampling("there is no room for the nodes found");
     // Without a branch, which would be mispredicted for every third edge; ids has room for one entry more.
     ids[count] = id;
     const i32 row = fresh ? static_cast<i32>(count) : known;
@@ -52,7 +59,8 @@ struct TreeRows {
   i64 count;
   std::vector<i32>& table;  // row, -1 = free; a power of two
 
-  bool has(i32) const { return true; }  // nothing is looked up by node alone
+  bool has_all(const i32*, i64) const { return true; }  // nothing is looked up by node alone
+  bool has_room(i64) const { return true; }
 
   size_t place(i32 tree, i32 id) const {
     const u64 mixed = ((static_cast<u64>(static_cast<u32>(tree)) << 32) | static_cast<u32>(id)) * 0x9e3779b97f4a7c15ull;
@@ -120,12 +128,18 @@ i64 run_hop(const Hop& hop, List<const i32> indices, const i32* nodes, i64 count
     if (c >= 1 && c <= chunks) {
       each_edge(c - 1, picked[1], picked[0], [&](i64 dst, i64 e) {
         const i32 id = indices[out.slots[e]];
-        if (!rows.has(id)) refuse_sampling("an index is not one of the graph's nodes");
         out.indices[e] = id;
         rows.fetch_row(dst, id);
       });
+      if (!rows.has_all(out.indices + picked[1], picked[0] - picked[1]))
+        refuse_sampling("an index is not one of the graph's nodes");
     }
-    if (c >= 2) {
+    if (c >= 2 && !rows.has_room(picked[1] - picked[2])) {
+      each_edge(c - 2, picked[2], picked[1], [&](i64 dst, i64 e) {
+        if (!rows.has_room(1)) refuse_sampling("there is no room for the nodes found");
+        out.indices[e] = rows.row(dst, out.indices[e]);
+      });
+    } else if (c >= 2) {
       each_edge(c - 2, picked[2], picked[1], [&](i64 dst, i64 e) { out.indices[e] = rows.row(dst, out.indices[e]); });
     }
     picked[2] = picked[1];

@@ -36,7 +36,7 @@ struct NodeRow {
 
 inline NodeRow row_of(const Hop& hop, i32 node) {
   const i64 at = static_cast<i64>(node) - hop.first;
-  if (at < 0 || at + 1 >= hop.offsets.size) refuse_sampling("a node is not one of the graph's");
+  if (!hop.offsets.has(at) || at + 1 >= hop.offsets.size) refuse_sampling("a node is not one of the graph's");
   const i32 start = hop.offsets[at], end = hop.offsets[at + 1];
   if (start < 0 || end < start || end > hop.entries) refuse_sampling("offsets fall, or lead beyond the entries");
   return {start, end - start};
@@ -224,10 +224,11 @@ inline i64 pick_rows(const Hop& hop, const SortingNetwork& network, const i32* n
                      i32* slots, i64 edge) {
   Group group;
   const bool one_by_one = hop.weights != nullptr || hop.drop != 0;
+  const bool roomy = hop.fanout >= 0 && hop.drop == 0 && edge + (end - begin) * hop.fanout <= hop.room;
   for (i64 i = begin; i < end; ++i) {
     const i32 node = nodes[i];
     const auto [start, degree] = row_of(hop, node);
-    if (edge + most_picks(hop, degree) > hop.room) refuse_sampling("the graph changed during the call");
+    if (!roomy && edge + most_picks(hop, degree) > hop.room) refuse_sampling("the graph changed during the call");
     i32* to = slots + edge;
     if (one_by_one) {
       edge += hop.drop != 0 ? draw_dropout(hop, node, start, degree, to) : draw_weighted(hop, node, start, degree, to);
