@@ -37,6 +37,15 @@ napi_value submit(napi_env env, const OpRef& op) {
   return to_number(env, static_cast<double>(op->id));
 }
 
+// The TypeScript side has checked all this; what it missed must not become an address.
+napi_value refuse(napi_env env, const char* function, const char* expected) {
+  const std::string text = std::string("internal: mpi ") + function + ": expected " + expected + ". Please report this.";
+  napi_throw_type_error(env, "SKEIN_INTERNAL", text.c_str());
+  return nullptr;
+}
+
+bool is_peer(int rank) { return engine != nullptr && rank >= 0 && rank < engine->size(); }
+
 OpRef make(Code code, int peer = -1) {
   auto op = std::make_shared<Op>();
   op->code = code;
@@ -48,6 +57,7 @@ OpRef make(Code code, int peer = -1) {
 napi_value send(napi_env env, napi_callback_info info) {
   const Arguments args(env, info);
   auto op = make(Code::Send, args.integer(0));
+  if (!is_peer(op->peer)) return refuse(env, "send", "a rank");
   op->tag = args.whole(1);
   op->data = piece_of(env, args.values[2]);
   napi_get_value_bool(env, args.values[3], &op->detached);
@@ -62,6 +72,7 @@ napi_value send(napi_env env, napi_callback_info info) {
 napi_value recv(napi_env env, napi_callback_info info) {
   const Arguments args(env, info);
   auto op = make(Code::Recv, args.integer(0));
+  if (!is_peer(op->peer)) return refuse(env, "recv", "a rank");
   op->tag = args.whole(1);
   op->data = piece_of(env, args.values[2]);
   return submit(env, op);
@@ -88,6 +99,7 @@ napi_value close(napi_env env, napi_callback_info info) {
 napi_value broadcast(napi_env env, napi_callback_info info) {
   const Arguments args(env, info);
   auto op = make(Code::Broadcast, args.integer(0));
+  if (!is_peer(op->peer)) return refuse(env, "broadcast", "a rank");
   op->data = piece_of(env, args.values[1], &op->type);
   return submit(env, op);
 }
@@ -98,6 +110,8 @@ napi_value exchange(napi_env env, napi_callback_info info) {
   auto op = make(Code::Exchange);
   op->sends = pieces_of(env, args.values[0]);
   op->recvs = pieces_of(env, args.values[1]);
+  const size_t ranks = engine == nullptr ? 0 : static_cast<size_t>(engine->size());
+  if (op->sends.size() != ranks || op->recvs.size() != ranks) return refuse(env, "exchange", "an array for each rank");
   return submit(env, op);
 }
 
@@ -117,11 +131,16 @@ napi_value rows(napi_env env, napi_callback_info info) {
   auto op = make(static_cast<Code>(static_cast<int>(Code::GetRows) + args.integer(0)), args.integer(1));
   op->table_name = args.text(2);
   op->table = key_of(op->table_name);
-  const Piece ids = piece_of(env, args.values[3]);
+  Type id_type = Type::Byte;
+  const Piece ids = piece_of(env, args.values[3], &id_type);
+  if (!is_peer(op->peer) || id_type != Type::I32) return refuse(env, "rows", "a rank and an Int32Array");
   const i32* first = reinterpret_cast<const i32*>(ids.data);
   op->ids.assign(first, first + ids.bytes / static_cast<i64>(sizeof(i32)));
   op->data = piece_of(env, args.values[4], &op->type);
   op->width = args.whole(5);
+  const i64 count = static_cast<i64>(op->ids.size()), elements = op->data.bytes / element_bytes(op->type);
+  if (op->width < 1 || elements / op->width != count || elements % op->width != 0)
+    return refuse(env, "rows", "as many rows as ids");
   return submit(env, op);
 }
 
@@ -157,6 +176,7 @@ napi_value add_table(napi_env env, napi_callback_info info) {
   const Piece piece = piece_of(env, args.values[1], &table.type);
   table.data = piece.data;
   table.width = args.whole(2);
+  if (engine == nullptr || table.width < 1) return refuse(env, "addTable", "rows of at least one element");
   table.rows = piece.bytes / table.row_bytes();
   engine->add_table(table, key_of(table.name));
   return nullptr;

@@ -36,7 +36,9 @@ export function withKernels<T>(chosen: Kernels, fn: () => T): T {
 
 /** Kernels as promises: on the addon's own threads, or at the next turn of the event loop without it. */
 export const asyncKernels: AsyncKernels =
-  loaded.addon === null ? laterKernels() : holdingKernels(loaded.addon.asyncKernels, heldArguments(loaded.addon));
+  loaded.addon === null
+    ? laterKernels()
+    : holdingKernels(loaded.addon.asyncKernels, heldArguments(loaded.addon));
 
 function heldArguments(addon: Addon): Readonly<Record<keyof Kernels, readonly number[]>> {
   return (addon as Addon & { readonly heldArguments: Record<keyof Kernels, number[]> }).heldArguments;

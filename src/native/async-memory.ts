@@ -41,7 +41,9 @@ export function holdMemory(where: string, array: ArrayBufferView): void {
   for (const name of takers) {
     if (!(name in buffer)) continue;
     const value = () => {
-      throw new TypeError(`ArrayBuffer.${name}: this memory is used by asynchronous calls of Skein (${where}). Copy it.`);
+      throw new TypeError(
+        `ArrayBuffer.${name}: this memory is used by asynchronous calls of Skein (${where}). Copy it.`,
+      );
     };
     Object.defineProperty(buffer, name, { value });
   }

@@ -369,7 +369,10 @@ export interface Kernels
   randomPermutation(out: Int32Array, n: number, key: RandomKey): void;
 }
 
-/** The same kernels on a thread pool of their own: the arrays must stay untouched until the promise settles. */
+/**
+ * The same kernels on a thread pool of their own. Arrays that they write, and float arrays that they read, must be left alone
+ * until the promise settles; ids are copied. What may happen to the memory meanwhile is in `async-memory.ts`.
+ */
 export type AsyncKernels = {
   readonly [K in keyof Kernels]: (...args: Parameters<Kernels[K]>) => Promise<ReturnType<Kernels[K]>>;
 };

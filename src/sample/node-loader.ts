@@ -240,7 +240,13 @@ async function gather(features: FeatureSource, ids: Int32Array): Promise<Tensor 
   const width = features.shape[1];
   const x = unscoped(() => Tensor.allocate(features.dtype, [ids.length, width]));
   const from = features.dataSync();
-  await asyncKernels.gatherRows(from, ids, unshared(x.dataSync()), ids.length, width * from.BYTES_PER_ELEMENT);
+  await asyncKernels.gatherRows(
+    from,
+    ids,
+    unshared(x.dataSync()),
+    ids.length,
+    width * from.BYTES_PER_ELEMENT,
+  );
   return x;
 }
 

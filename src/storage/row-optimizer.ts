@@ -128,7 +128,10 @@ abstract class BaseRowOptimizer implements RowOptimizer {
       throw new ValueError(expected(`RowOptimizer ${this.type}`, want, 'gradient', gradient));
     }
     const used = [first, ...this.suffixes.map((suffix) => buffer.columnIndex(`${name}.${suffix}`))];
-    return this.#counted(() => this.#compute(run, buffer, localIds, gradient, used), () => buffer.markDirty(localIds));
+    return this.#counted(
+      () => this.#compute(run, buffer, localIds, gradient, used),
+      () => buffer.markDirty(localIds),
+    );
   }
 
   /** One step more, unless it is refused: then nothing has changed. */

@@ -7,10 +7,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MessageChannel } from 'node:worker_threads';
 import { asyncKernels, type Kernels, unshared } from 'skein/native';
-import { MemoryStore, PartitionBuffer, PartitionLayout, rowAdagrad, rowAdam, TableFiles } from 'skein/storage';
+import {
+  MemoryStore,
+  PartitionBuffer,
+  PartitionLayout,
+  rowAdagrad,
+  rowAdam,
+  TableFiles,
+} from 'skein/storage';
 import { kernelCalls } from './kernel-calls.js';
 
-type Resizable = new (bytes: number, options: { maxByteLength: number }) => ArrayBuffer & { resize(bytes: number): void };
+type Resizable = new (
+  bytes: number,
+  options: { maxByteLength: number },
+) => ArrayBuffer & { resize(bytes: number): void };
 type Run = (...args: unknown[]) => Promise<unknown>;
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-async-'));
@@ -39,6 +49,23 @@ async function adagradTable(rows: number, width: number) {
   const buffer = new PartitionBuffer(files, 1);
   await buffer.load();
   return { optimizer, buffer };
+}
+
+/** Many calls at once, so that most still wait when their arrays change. Gives what is neither a result nor a refusal. */
+async function overwritten(name: string, make: () => readonly unknown[]): Promise<string[]> {
+  const run = asyncKernels[name as keyof Kernels] as unknown as Run;
+  const want = await run(...make());
+  const jobs = Array.from({ length: 200 }, () => {
+    const args = make();
+    const job = run(...args).then(
+      (got) => (Object.is(got, want) ? 'as before' : `${name}: ${String(got)}`),
+      (error: Error) => (error.message.startsWith(`kernel ${name} failed: `) ? 'refused' : error.message),
+    );
+    for (const arg of args)
+      if (arg instanceof Int32Array && arg.some((value) => value > 0)) arg.fill(2_000_000_000);
+    return job;
+  });
+  return [...new Set(await Promise.all(jobs))].filter((end) => end !== 'as before' && end !== 'refused');
 }
 
 const cases: Readonly<Record<string, (argument: string) => Promise<unknown>>> = {
@@ -75,23 +102,13 @@ const cases: Readonly<Record<string, (argument: string) => Promise<unknown>>> = 
     return [rows.length, ids.length];
   },
 
-  /** Many calls at once, so that most still wait when their arrays change. */
-  async followed(name) {
+  async followed(names) {
     writeFileSync(join(folder, 'rows'), new Uint8Array(12));
-    const make = kernelCalls(openSync(join(folder, 'rows'), 'r'))[name as keyof Kernels];
-    const run = asyncKernels[name as keyof Kernels] as unknown as Run;
-    const want = await run(...make());
-    const jobs = Array.from({ length: 200 }, () => {
-      const args = make();
-      const job = run(...args).then(
-        (got) => (Object.is(got, want) ? 'as before' : String(got)),
-        (error: Error) => (error.message.startsWith(`kernel ${name} failed: `) ? 'refused' : error.message),
-      );
-      for (const arg of args)
-        if (arg instanceof Int32Array && arg.some((value) => value > 0)) arg.fill(2_000_000_000);
-      return job;
-    });
-    return [...new Set(await Promise.all(jobs))].filter((end) => end !== 'as before' && end !== 'refused');
+    const calls = kernelCalls(openSync(join(folder, 'rows'), 'r'));
+    const ends: string[] = [];
+    for (const name of names.split(','))
+      ends.push(...(await overwritten(name, calls[name as keyof Kernels])));
+    return ends;
   },
 
   async optimizer() {
@@ -118,7 +135,13 @@ const cases: Readonly<Record<string, (argument: string) => Promise<unknown>>> = 
     const rows = buffer.indexRead(Int32Array.of(0));
     const arrays = rowAdam();
     const wrong = await outcome(() =>
-      arrays.stepArrays(new Float32Array(8), [new Float32Array(8), new Float32Array(4)], Int32Array.of(1), new Float32Array(4), 4),
+      arrays.stepArrays(
+        new Float32Array(8),
+        [new Float32Array(8), new Float32Array(4)],
+        Int32Array.of(1),
+        new Float32Array(4),
+        4,
+      ),
     );
     await buffer.unload(false);
     return { text, wrong, rows: [...rows], steps: [optimizer.state().steps, arrays.state().steps] };

@@ -20,7 +20,12 @@ describe.runIf(nativeKernels !== null)('arguments of native kernels', () => {
         { encoding: 'utf8', env: { ...process.env, PROBE_FOLDER: folder } },
       );
       const lines = stdout.trim().split('\n');
-      expect({ signal, status, stderr, at: lines.at(-1) }).toEqual({ signal: null, status: 0, stderr: '', at: '[]' });
+      expect({ signal, status, stderr, at: lines.at(-1) }).toEqual({
+        signal: null,
+        status: 0,
+        stderr: '',
+        at: '[]',
+      });
       expect(lines).toHaveLength(Object.keys(referenceKernels).length + 1);
     } finally {
       rmSync(folder, { recursive: true });
@@ -34,7 +39,8 @@ describe.runIf(nativeKernels !== null)('arguments of native kernels', () => {
 
   const wrong = (name: keyof typeof referenceKernels, ...args: unknown[]) => {
     try {
-      (nativeKernels?.[name] as (...a: unknown[]) => unknown)(...args);
+      const kernel = (nativeKernels ?? referenceKernels)[name] as unknown as (...a: unknown[]) => unknown;
+      kernel(...args);
     } catch (error) {
       return (error as Error).message;
     }
@@ -53,7 +59,9 @@ describe.runIf(nativeKernels !== null)('arguments of native kernels', () => {
       'kernel gatherRows: expected elements of at least 0 and below 2 for ids, got 2 at position 1.',
     );
     expect(wrong('gemm', x, x, null, null, 2, 2, 2, false, false, false)).toContain('not null, for c');
-    expect(wrong('gemm', x, x, null, x, 2 ** 40, 2 ** 40, 2 ** 40, false, false, false)).toContain('for a, got 4');
+    expect(wrong('gemm', x, x, null, x, 2 ** 40, 2 ** 40, 2 ** 40, false, false, false)).toContain(
+      'for a, got 4',
+    );
     expect(wrong('sortRows', Int32Array.of(0, 2, 1), Int32Array.of(0, 1), new Int32Array(2), 2)).toContain(
       'boundaries that start at 0 or above and never fall for offsets, got 1 at position 2',
     );

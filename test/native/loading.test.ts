@@ -183,7 +183,7 @@ describe.runIf(nativeKernels !== null)('worker threads', () => {
     const script = `
       import { Worker, isMainThread } from 'node:worker_threads';
       const body = \`
-        import(\'./dist/native/index.js\').then(async ({ asyncKernels, kernels }) => {
+        import('./dist/native/index.js').then(async ({ asyncKernels, kernels }) => {
           const { parentPort } = await import('node:worker_threads');
           const y = new Float32Array(1);
           kernels().unary(0, Float32Array.of(3), y, 1, 0);

@@ -48,7 +48,14 @@ const notFollowed: Readonly<Record<string, readonly number[]>> = {
 };
 /** Kernels with negative ids that mean: none, ignored, not known. */
 const negatives = new Set([
-  ...['gatherRowsBeside', 'crossEntropy', 'crossEntropyBackward', 'crossEntropyTotal', 'sampleTemporalHop', 'randomWalk'],
+  ...[
+    'gatherRowsBeside',
+    'crossEntropy',
+    'crossEntropyBackward',
+    'crossEntropyTotal',
+    'sampleTemporalHop',
+    'randomWalk',
+  ],
 ]);
 
 const missed: string[] = [];
@@ -74,7 +81,8 @@ async function probe(name: string, run: Run, make: () => KernelCall): Promise<vo
   for (const [at, arg] of make().entries()) {
     const say = (what: string) => missed.push(`${name}, argument ${at + 1}: ${what} is accepted`);
     if (isArray(arg)) {
-      if (!(await refused(run, replaced(make(), at, arg.subarray(0, arg.length - 1))))) say('one element short');
+      if (!(await refused(run, replaced(make(), at, arg.subarray(0, arg.length - 1)))))
+        say('one element short');
       if (!(await refused(run, replaced(make(), at, arg.subarray(0, 0))))) say('an empty array');
       await refused(run, replaced(make(), at, null));
       if (arg instanceof Int32Array) await probeValues(name, run, make, at, say);

@@ -4,6 +4,7 @@
  *
  * A process that ends with an error before `close()` takes the job with it: the other ranks would wait for it otherwise.
  */
+import { holdMemory, unshared } from '../../native/index.js';
 import { CommError, checkNumber, StateError } from '../../util/errors.js';
 import {
   checkArray,
@@ -165,14 +166,16 @@ export class MpiCommunicator implements Communicator {
     this.#check();
     checkPeer('isend', 'to', this, to);
     checkTag('isend', tag);
-    return this.#track(this.#addon.send(to, tag, checkArray('isend', 'data', data), false), data);
+    checkArray('isend', 'data', data);
+    return this.#track('isend', [data], () => this.#addon.send(to, tag, data, false));
   }
 
   irecv(from: number, into: CommArray, tag = 0): CommHandle {
     this.#check();
     checkPeer('recv', 'from', this, from);
     checkTag('recv', tag);
-    return this.#track(this.#addon.recv(from, tag, checkArray('recv', 'into', into)), into);
+    checkArray('recv', 'into', into);
+    return this.#track('recv', [into], () => this.#addon.recv(from, tag, into));
   }
 
   allReduce(data: ReduceArray, reduction: Reduction = 'sum'): void {
@@ -183,14 +186,15 @@ export class MpiCommunicator implements Communicator {
     this.#check();
     checkReduceArray('allReduce', 'data', data);
     const code = checkReduction('allReduce', reduction);
-    return this.#track(this.#addon.allReduce(data, code, checkChannel('allReduce', channel)), data);
+    checkChannel('allReduce', channel);
+    return this.#track('allReduce', [data], () => this.#addon.allReduce(data, code, channel));
   }
 
   allGather<T extends CommArray>(data: T): T[] {
     this.#check();
     checkArray('allGather', 'data', data);
     const lengths = this.#lengths(Array.from({ length: this.size }, () => data.length));
-    const gathered = lengths.map((length) => sameType(data, length));
+    const gathered = lengths.map((length) => unshared(sameType(data, length)));
     this.exchange(
       gathered.map(() => data),
       gathered,
@@ -201,14 +205,15 @@ export class MpiCommunicator implements Communicator {
   broadcast(data: CommArray, root = 0): void {
     this.#check();
     checkPeer('broadcast', 'root', this, root);
-    this.#track(this.#addon.broadcast(root, checkArray('broadcast', 'data', data)), data).wait();
+    checkArray('broadcast', 'data', data);
+    this.#track('broadcast', [data], () => this.#addon.broadcast(root, data)).wait();
   }
 
   allToAllv<T extends CommArray>(parts: readonly T[]): T[] {
     this.#check();
     checkParts('allToAllv', 'parts', this, parts);
     const received = this.#lengths(parts.map((part) => part.length)).map((length) =>
-      sameType(parts[0], length),
+      unshared(sameType(parts[0], length)),
     );
     this.exchange(parts, received).wait();
     return received;
@@ -219,18 +224,19 @@ export class MpiCommunicator implements Communicator {
     checkParts('exchange', 'sends', this, sends);
     checkParts('exchange', 'recvs', this, recvs);
     checkOwnPart('exchange', this.rank, sends[this.rank], recvs[this.rank]);
-    return this.#track(this.#addon.exchange(sends, recvs), sends, recvs);
+    return this.#track('exchange', [...sends, ...recvs], () => this.#addon.exchange(sends, recvs));
   }
 
   barrier(): void {
     this.#check();
-    this.#track(this.#addon.barrier()).wait();
+    this.#track('barrier', [], () => this.#addon.barrier()).wait();
   }
 
   registerTable(name: string, data: ReduceArray, width: number): void {
     this.#check();
     checkTable('registerTable', data, width);
     checkNewTable(name, this.#tables.get(name), data);
+    holdMemory('registerTable', data);
     this.#addon.addTable(name, data, width);
     this.#tables.set(name, data);
   }
@@ -246,7 +252,10 @@ export class MpiCommunicator implements Communicator {
     if (this.#tables.has(name))
       throw new StateError(`allocateTable: expected a new name, got '${shortName(name)}'.`);
     const byMpi = this.capabilities.oneSided;
-    if (byMpi) this.#track(this.#addon.allocateTable(name, bytes, shape.width, code)).wait();
+    if (byMpi)
+      this.#track('allocateTable', [], () =>
+        this.#addon.allocateTable(name, bytes, shape.width, code),
+      ).wait();
     const data = make(byMpi && bytes > 0 ? this.#addon.tableMemory(name, bytes) : new ArrayBuffer(bytes));
     this.registerTable(name, data, shape.width);
     return data;
@@ -283,7 +292,7 @@ export class MpiCommunicator implements Communicator {
 
   #close(atExit: boolean): void {
     if (!this.#open) return;
-    const handle = this.#track(this.#addon.close(atExit));
+    const handle = this.#track('close', [], () => this.#addon.close(atExit));
     this.#open = false;
     handle.wait();
     this.#live.clear();
@@ -317,10 +326,13 @@ export class MpiCommunicator implements Communicator {
     checkPeer(where, 'owner', this, owner);
     const width = checkRows(where, ids, rows);
     if (ids.length === 0) return complete;
-    return this.#track(this.#addon.rows(kind, owner, name, ids, rows, width), rows);
+    return this.#track(where, [rows], () => this.#addon.rows(kind, owner, name, ids, rows, width));
   }
 
-  #track(id: number, ...arrays: readonly unknown[]): MpiHandle {
+  /** Starts an operation over arrays whose memory the engine uses until it is complete. */
+  #track(where: string, arrays: readonly CommArray[], start: () => number): MpiHandle {
+    for (const array of arrays) holdMemory(where, array);
+    const id = start();
     const handle = new MpiHandle(id, this.#addon, (done) => this.#live.delete(done));
     this.#live.set(id, { handle, arrays });
     if (this.#live.size >= this.#sweepAt) this.#sweep();
