@@ -50,7 +50,7 @@ describe.runIf(nativeKernels !== null)('thread pool', () => {
   it('names its threads, and the process ends promptly with all of them', () => {
     const { status, stdout } = run(`
       import { readdirSync, readFileSync } from 'node:fs';
-      import { kernels } from 'skein/native';
+      import { kernels } from './dist/native/index.js';
       kernels().fill(new Float32Array(1 << 20), 1 << 20, 1);
       if (process.platform === 'linux') {
         await new Promise((resolve) => setTimeout(resolve, 500));
@@ -64,7 +64,7 @@ describe.runIf(nativeKernels !== null)('thread pool', () => {
 
   it('process.exit in the middle of things ends the process', () => {
     const { status } = run(`
-      import { kernels } from 'skein/native';
+      import { kernels } from './dist/native/index.js';
       kernels().fill(new Float32Array(1 << 20), 1 << 20, 1);
       process.exit(7);
     `);
@@ -75,7 +75,7 @@ describe.runIf(nativeKernels !== null)('thread pool', () => {
     const { stdout } = run(`
       import { Worker } from 'node:worker_threads';
       const body = \`
-        import('skein/native').then(async ({ kernels }) => {
+        import('./dist/native/index.js').then(async ({ kernels }) => {
           const { parentPort } = await import('node:worker_threads');
           let wrong = 0;
           for (let i = 0; i < 60; i++) {
