@@ -1,6 +1,7 @@
 /**
  * The default test suite: everything but test/full and test/pack (vitest.full.config.ts).
- * Tests under test/ import the package by name; the aliases send that to the sources, so no build is needed.
+ * Tests under test/ import the package by name; the aliases send that to the sources. What tests start as processes of their
+ * own is compiled first (scripts/test-programs.mjs).
  */
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
@@ -17,6 +18,7 @@ export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     exclude: ['test/full/**', 'test/pack/**', 'node_modules/**', 'dist/**'],
+    globalSetup: ['scripts/test-programs.mjs'],
     // Processes, not threads: each file gets its own addon state and OpenMP pool.
     pool: 'forks',
     maxWorkers: 2,

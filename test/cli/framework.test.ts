@@ -1,12 +1,10 @@
 /** The command line as a process: exit codes, where text and JSON go. */
 import { spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-
-const root = fileURLToPath(new URL('../..', import.meta.url));
+import { skein as main, root } from '../programs.js';
 
 function skein(...args: string[]): { code: number | null; out: string; err: string } {
-  const done = spawnSync(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...args], {
+  const done = spawnSync(process.execPath, [...main, ...args], {
     cwd: root,
     encoding: 'utf8',
   });

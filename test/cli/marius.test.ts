@@ -3,18 +3,17 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it } from 'vitest';
+import { program, root } from '../programs.js';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'skein-marius-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const at = (name: string): string => join(folder, name);
 
 /** Runs an alias; gives its last event. */
 function alias(name: string, ...args: string[]): Record<string, unknown> {
-  const script = `src/cli/bin/${name.replaceAll('_', '-')}.ts`;
-  const done = spawnSync(process.execPath, ['--import', 'tsx', script, ...args, '--json'], {
+  const script = program(`src/cli/bin/${name.replaceAll('_', '-')}.ts`);
+  const done = spawnSync(process.execPath, [script, ...args, '--json'], {
     cwd: root,
     encoding: 'utf8',
   });

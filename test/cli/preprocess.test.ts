@@ -3,16 +3,15 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { PreparedDataset } from 'skein/data';
 import { afterAll, expect, test } from 'vitest';
+import { skein as main, root } from '../programs.js';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'skein-cli-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function skein(...args: string[]): { code: number | null; events: Record<string, unknown>[]; err: string } {
-  const done = spawnSync(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...args, '--json'], {
+  const done = spawnSync(process.execPath, [...main, ...args, '--json'], {
     cwd: root,
     encoding: 'utf8',
   });

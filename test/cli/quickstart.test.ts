@@ -3,11 +3,10 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { nativeKernels } from 'skein/native';
 import { afterAll, describe, expect, it } from 'vitest';
+import { skein } from '../programs.js';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const work = mkdtempSync(join(tmpdir(), 'skein-quickstart-'));
 afterAll(() => rmSync(work, { recursive: true, force: true }));
 
@@ -21,15 +20,9 @@ interface Result {
 
 function quickstart(args: readonly string[], onEvent?: (event: Event, child: ChildProcess) => void) {
   return new Promise<Result>((resolve) => {
-    const tsx = fileURLToPath(import.meta.resolve('tsx'));
-    const main = join(root, 'src/cli/main.ts');
-    const child = spawn(
-      process.execPath,
-      ['--import', tsx, main, 'quickstart', '--fast', '--json', ...args],
-      {
-        cwd: work,
-      },
-    );
+    const child = spawn(process.execPath, [...skein, 'quickstart', '--fast', '--json', ...args], {
+      cwd: work,
+    });
     const events: Event[] = [];
     let [rest, err] = ['', ''];
     child.stdout.on('data', (text) => {

@@ -1,11 +1,10 @@
 /** `skein run` as a process: whose output is seen, exit codes, signals, and what it does inside a launcher. */
 import { spawn, spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { root, skein } from '../programs.js';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const hasMpi = spawnSync('mpirun', ['--version'], { stdio: 'ignore' }).status === 0;
-const main = ['--import', 'tsx', 'src/cli/main.ts', 'run'];
+const main = [...skein, 'run'];
 const rankOf = 'const rank = process.env.OMPI_COMM_WORLD_RANK ?? process.env.PMI_RANK;';
 
 function skeinRun(args: readonly string[], env: NodeJS.ProcessEnv = {}) {

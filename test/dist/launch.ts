@@ -1,9 +1,8 @@
 /** Starts workers under mpirun for tests; `hasMpi` says whether that is possible here. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { program, root } from '../programs.js';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const version = spawnSync('mpirun', ['--version'], { encoding: 'utf8' });
 export const hasMpi = existsSync(`${root}/build/mpi.node`) && version.status === 0;
 
@@ -35,7 +34,7 @@ export function launch(
   { env = {}, limit = 120, onOutput }: LaunchOptions = {},
 ): Promise<Job> {
   const start = performance.now();
-  const command = [process.execPath, '--import', 'tsx', file, ...args];
+  const command = [process.execPath, program(file), ...args];
   const child = spawn('mpirun', [...flags, '-n', String(ranks), ...command], {
     cwd: root,
     env: { ...process.env, SKEIN_THREADS: '1', ...env },

@@ -2,14 +2,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { renderConfig } from 'skein/train';
 import { describe, expect, it } from 'vitest';
+import { skein as main } from '../programs.js';
 import { learned, randomRows, scratch, tinyConfig, writeDataset } from '../train/tiny.js';
 import { hasMpi } from './mpi-launch.js';
 
 const folder = scratch();
-const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const rows = randomRows(40, 300, 3);
 const dataset = writeDataset(folder(), {
   numNodes: 40,
@@ -38,7 +37,7 @@ interface Ended {
 }
 
 function skein(line: readonly string[], watch?: (out: string, child: ChildProcess) => void): Promise<Ended> {
-  const child = spawn(process.execPath, ['--import', 'tsx', main, ...line], {
+  const child = spawn(process.execPath, [...main, ...line], {
     env: { ...process.env, SKEIN_THREADS: '1' },
   });
   let out = '';

@@ -8,12 +8,11 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { communicatorContract } from '../dist/communicator-contract.js';
 import { nnCases } from '../dist/nn-cases.js';
+import { program, root, skein } from '../programs.js';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const runs = (program: string, ...args: string[]) => spawnSync(program, args, { encoding: 'utf8' });
 
 /** Two hosts: namespace, end of the cable, address. */
@@ -62,10 +61,10 @@ interface Job {
 /** `skein run` on the first host, with two workers on each. */
 function skeinRun(...command: readonly string[]): Job {
   const list = hosts.map(({ address }) => `${address}:2`).join(',');
-  const line = [process.execPath, '--import', 'tsx', 'src/cli/main.ts', 'run', '--hosts', list];
+  const line = [process.execPath, ...skein, 'run', '--hosts', list];
   const whole = [...line, '--all-output', '--', ...command].map((word) => `'${word}'`).join(' ');
-  const [program, ...args] = enter(alpha.space).split(' ');
-  const child = spawn(program, [...args, 'sh', '-c', `hostname ${alpha.name}; exec ${whole}`], {
+  const [enterer, ...args] = enter(alpha.space).split(' ');
+  const child = spawn(enterer, [...args, 'sh', '-c', `hostname ${alpha.name}; exec ${whole}`], {
     cwd: root,
     env: {
       ...process.env,
@@ -97,13 +96,7 @@ function skeinRun(...command: readonly string[]): Job {
 const linesOf = (text: string) =>
   [...text.matchAll(/\{"rank".*\}/g)].map(([line]) => JSON.parse(line) as Record<string, unknown>);
 
-const worker = (file: string, ...args: string[]) => [
-  process.execPath,
-  '--import',
-  'tsx',
-  `test/dist/${file}`,
-  ...args,
-];
+const worker = (file: string, ...args: string[]) => [process.execPath, program(`test/dist/${file}`), ...args];
 
 async function until(condition: () => boolean, seconds: number): Promise<void> {
   const end = performance.now() + seconds * 1000;

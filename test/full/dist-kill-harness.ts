@@ -5,11 +5,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
-
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+import { root, skein } from '../programs.js';
 
 export interface KilledJob {
   /** The job was over before its turn came. */
@@ -40,7 +37,7 @@ interface Job {
 
 function startJob(workers: number, command: readonly string[]): Job {
   const mark = randomUUID();
-  const line = ['--import', 'tsx', main, 'run', '-n', String(workers), ...command];
+  const line = [...skein, 'run', '-n', String(workers), ...command];
   const child = spawn(process.execPath, line, {
     cwd: root,
     env: { ...process.env, SKEIN_THREADS: '1', SKEIN_TEST_JOB: mark },
@@ -63,7 +60,7 @@ function ranksOf(mark: string): Map<number, number> {
     const environment = readText(`/proc/${name}/environ`);
     if (!environment.includes(`SKEIN_TEST_JOB=${mark}`)) continue;
     const rank = /(?:OMPI_COMM_WORLD_RANK|PMI_RANK)=(\d+)/.exec(environment)?.[1];
-    if (rank !== undefined && readText(`/proc/${name}/cmdline`).includes('main.ts') && !isDead(Number(name)))
+    if (rank !== undefined && readText(`/proc/${name}/cmdline`).includes(skein[0]) && !isDead(Number(name)))
       found.set(Number(rank), Number(name));
   }
   return found;

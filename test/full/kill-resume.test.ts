@@ -5,16 +5,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { RunDirectory, renderConfig, type SkeinConfig } from 'skein/train';
 import { Random } from 'skein/util';
 import { expect, test } from 'vitest';
+import { root, skein } from '../programs.js';
 import { learned, randomRows, run, scratch, tinyConfig, writeDataset } from '../train/tiny.js';
 
 const kills = 20;
 const folder = scratch();
-const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
-const root = fileURLToPath(new URL('../..', import.meta.url));
 
 const rows = randomRows(3000, 40_000, 5);
 const dataset = writeDataset(folder(), {
@@ -45,7 +43,7 @@ function config(model_dir: string, resume: boolean): SkeinConfig {
 async function startAndKill(given: SkeinConfig, delay: number): Promise<boolean> {
   const path = `${folder()}.yaml`;
   writeFileSync(path, renderConfig(given));
-  const child = spawn(process.execPath, ['--import', 'tsx', main, 'train', path, '--json'], {
+  const child = spawn(process.execPath, [...skein, 'train', path, '--json'], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'inherit'],
   });

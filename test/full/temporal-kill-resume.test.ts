@@ -5,10 +5,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { RunDirectory } from 'skein/train';
 import { Random } from 'skein/util';
 import { describe, expect, test } from 'vitest';
+import { root, skein } from '../programs.js';
 import {
   jodieText,
   judgement,
@@ -21,8 +21,6 @@ import { scratch } from '../train/tiny.js';
 
 const kills = 10;
 const folder = scratch();
-const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const events = `${folder()}.csv`;
 writeFileSync(events, jodieText(3000));
 
@@ -31,7 +29,7 @@ const resume = '--training.resume_training=true';
 
 /** Starts a run and kills it a while after it has begun to train; true when it was faster. */
 async function startAndKill(file: string, overrides: readonly string[], delay: number): Promise<boolean> {
-  const args = ['--import', 'tsx', main, 'train', file, '--json', ...overrides];
+  const args = [...skein, 'train', file, '--json', ...overrides];
   const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
   const exit = once(child, 'exit');
   child.stdout.setEncoding('utf8');

@@ -1,12 +1,11 @@
 /** `storage.device_type: webgpu` from the command line: training, exit codes, what `skein info --gpu` shows. */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { renderConfig } from 'skein/train';
 import { expect, it } from 'vitest';
+import { skein as main, root } from '../programs.js';
 import { randomRows, scratch, tinyConfig, writeDataset } from '../train/tiny.js';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const folder = scratch();
 const rows = randomRows(31, 160, 3);
 const dataset = writeDataset(folder(), {
@@ -18,7 +17,7 @@ const dataset = writeDataset(folder(), {
 });
 
 function skein(args: readonly string[], env: Record<string, string> = {}) {
-  const done = spawnSync(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...args], {
+  const done = spawnSync(process.execPath, [...main, ...args], {
     cwd: root,
     encoding: 'utf8',
     env: { ...process.env, ...env },

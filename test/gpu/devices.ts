@@ -1,9 +1,9 @@
 /** Devices for tests: opened at will and ended after each test, their errors by reason, and programs that find none. */
 import { spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { type GpuDevice, type OpenGpuOptions, openGpuDevice } from 'skein/gpu';
 import { DeviceError } from 'skein/util';
 import { afterEach, expect } from 'vitest';
+import { program } from '../programs.js';
 import type { RunResults } from './results.js';
 
 /** A way to open devices that are destroyed after the test; a process with a live device does not end. */
@@ -35,8 +35,7 @@ export function runWithoutAdapter(env: Readonly<Record<string, string>>): {
   readonly error: object;
   readonly results: RunResults;
 } {
-  const program = fileURLToPath(new URL('./without-adapter.ts', import.meta.url));
-  const done = spawnSync(process.execPath, ['--import', 'tsx', program], {
+  const done = spawnSync(process.execPath, [program('test/gpu/without-adapter.ts')], {
     ...{ env: { ...process.env, ...env }, encoding: 'utf8', timeout: 60_000 },
   });
   if (done.status !== 0) throw new Error(`without-adapter.ts ended with ${done.status}:\n${done.stderr}`);

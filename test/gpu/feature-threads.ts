@@ -47,10 +47,8 @@ async function inMain(): Promise<void> {
   const features = new MultiCGPUFeature(0, [], 40 * 4 * width, null, { hotness: scores });
   await features.fromCpuTensor({ data, shape: [rows, width] });
   const shared = features.share();
-  // A worker does not know the loader of TypeScript, so it is registered there first.
-  const program = `import('tsx/esm/api').then(({ register }) => (register(), import(${JSON.stringify(import.meta.url)})))`;
   const start = (rank: number): Worker =>
-    new Worker(program, { eval: true, workerData: { rank, shared }, env: SHARE_ENV });
+    new Worker(new URL(import.meta.url), { workerData: { rank, shared }, env: SHARE_ENV });
   const workers = [start(0), start(1)];
   const answers = await Promise.all(workers.map(async (worker) => (await once(worker, 'message'))[0]));
   const wanted = [...ids].flatMap((id) => [...data.subarray(id * width, (id + 1) * width)]);

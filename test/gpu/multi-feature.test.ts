@@ -1,10 +1,10 @@
 /** One feature table on several devices: in one thread, and with a thread per device. */
 import { spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { CGPUFeature, GPUSampler, MultiCGPUFeature } from 'skein/gpu';
 import { MemoryStore } from 'skein/storage';
 import { Random, StateError } from 'skein/util';
 import { describe, expect, it } from 'vitest';
+import { program } from '../programs.js';
 import { deviceOpener, reasonOf } from './devices.js';
 
 const open = deviceOpener();
@@ -59,8 +59,7 @@ describe('MultiCGPUFeature', () => {
   });
 
   it('serves threads with a device each', () => {
-    const program = fileURLToPath(new URL('./feature-threads.ts', import.meta.url));
-    const done = spawnSync(process.execPath, ['--import', 'tsx', program], {
+    const done = spawnSync(process.execPath, [program('test/gpu/feature-threads.ts')], {
       encoding: 'utf8',
       timeout: 100_000,
     });

@@ -1,6 +1,7 @@
 /** A worker thread that samples on a device of its own over the graph of the main thread. */
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { MultiGPUSampler, openGpuDevice, type SharedSampler } from 'skein/gpu';
+import { program } from '../programs.js';
 
 interface Task {
   readonly shared: SharedSampler;
@@ -14,10 +15,8 @@ export interface WorkerSamples {
 }
 
 export function startSamplerWorker(task: Task): Promise<WorkerSamples> {
-  // A worker does not know the loader of TypeScript, so it is registered there first.
-  const start = `import('tsx/esm/api').then(({ register }) => (register(), import(${JSON.stringify(import.meta.url)})))`;
   return new Promise((resolve, reject) => {
-    const worker = new Worker(start, { eval: true, workerData: task });
+    const worker = new Worker(program('test/gpu/sampler-worker.ts'), { workerData: task });
     worker.once('message', resolve);
     worker.once('error', reject);
     worker.once('exit', (code) => reject(new Error(`the worker ended with code ${code}.`)));

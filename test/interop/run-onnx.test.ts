@@ -2,12 +2,12 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { gnn, noGrad, randn } from 'skein';
 import { exportOnnx } from 'skein/interop';
 import { encodeAllNodes, exportEncoderOnnx, openRun } from 'skein/train';
 import { Random } from 'skein/util';
 import { describe, expect, it } from 'vitest';
+import { skein as program, root } from '../programs.js';
 import { randomRows, run, scratch, setUp, tinyConfig, writeDataset } from '../train/tiny.js';
 import { floats, fromTensor, ids, largestDifference, runOnnx } from './onnx-session.js';
 
@@ -117,11 +117,10 @@ it.each(['L1', 'COSINE', 'L2'])('a decoder that compares by %s', async (comparat
 });
 
 describe('skein export --format onnx', () => {
-  const root = fileURLToPath(new URL('../..', import.meta.url));
   const skein = (
     ...args: string[]
   ): { code: number | null; events: Record<string, unknown>[]; err: string } => {
-    const main = ['--import', 'tsx', 'src/cli/main.ts', 'export', ...args, '--format', 'onnx', '--json'];
+    const main = [...program, 'export', ...args, '--format', 'onnx', '--json'];
     const done = spawnSync(process.execPath, main, { cwd: root, encoding: 'utf8' });
     const lines = done.stdout.split('\n').filter((line) => line !== '');
     return { code: done.status, events: lines.map((line) => JSON.parse(line)), err: done.stderr };

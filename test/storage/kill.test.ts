@@ -4,18 +4,17 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { TableFiles, type TableManifest } from 'skein/storage';
 import { expect, test } from 'vitest';
+import { program, root } from '../programs.js';
 import { scratchFolder, wholeColumn } from './tables.js';
 
 const folder = scratchFolder();
-const program = fileURLToPath(new URL('./killed-writer.ts', import.meta.url));
 
 /** Runs the writer until it has saved a round, then kills it a random while later. */
 async function runAndKill(at: string, delay: number): Promise<void> {
-  const child = spawn(process.execPath, ['--import', 'tsx', program, at], {
-    cwd: fileURLToPath(new URL('../..', import.meta.url)),
+  const child = spawn(process.execPath, [program('test/storage/killed-writer.ts'), at], {
+    cwd: root,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exit = once(child, 'exit');

@@ -7,10 +7,10 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { GraphBatcher, RunDirectory, renderConfig, type SkeinConfig } from 'skein/train';
 import { FormatError } from 'skein/util';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { root, skein } from '../programs.js';
 import { learned, type RunEvent, randomRows, run, scratch, tinyConfig, writeDataset } from './tiny.js';
 
 const folder = scratch();
@@ -246,14 +246,11 @@ describe('damage', () => {
 });
 
 describe('a process', () => {
-  const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
-  const root = fileURLToPath(new URL('../..', import.meta.url));
-
   /** Starts `skein train` and waits for an event of it. */
   async function started(given: SkeinConfig, until: (event: RunEvent) => boolean): Promise<ChildProcess> {
     const path = `${folder()}.yaml`;
     writeFileSync(path, renderConfig(given));
-    const child = spawn(process.execPath, ['--import', 'tsx', main, 'train', path, '--json'], {
+    const child = spawn(process.execPath, [...skein, 'train', path, '--json'], {
       cwd: root,
       stdio: ['ignore', 'pipe', 'ignore'],
     });

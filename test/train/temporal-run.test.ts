@@ -7,11 +7,11 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { TemporalRuntime } from 'skein/temporal';
 import { isTemporalRun, openTemporalRun, RunDirectory } from 'skein/train';
 import { FormatError, Random, StateError } from 'skein/util';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { root, skein } from '../programs.js';
 import {
   jodieText,
   judgement,
@@ -237,13 +237,11 @@ describe('check 20: what a run leaves behind', () => {
 });
 
 describe('a process', () => {
-  const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
-  const root = fileURLToPath(new URL('../..', import.meta.url));
   const long = ['--train.epoch=12', '--train.batch_size=8'];
 
   /** Starts `skein train` and waits for so many checkpoints. */
   async function started({ file }: Prepared, checkpoints: number): Promise<ChildProcess> {
-    const args = ['--import', 'tsx', main, 'train', file, '--json', ...long, often];
+    const args = [...skein, 'train', file, '--json', ...long, often];
     const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'ignore'] });
     let seen = 0;
     for await (const line of createInterface(child.stdout as NonNullable<typeof child.stdout>))

@@ -1,0 +1,25 @@
+/**
+ * Compiles what tests start as processes and threads of their own (test/programs.ts): src/ to dist/ as in the package, and
+ * the programs of test/ to .cache/programs/test/, file by file. Vitest calls it before a run, and before each in watch mode.
+ */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { buildSync } from 'esbuild';
+import { buildJs } from './build-js.mjs';
+import { root } from './steps.mjs';
+
+function compile() {
+  buildJs();
+  const folder = join(root, 'test');
+  const entryPoints = readdirSync(folder, { recursive: true })
+    .filter((file) => /(?<!\.test)\.ts$/.test(file))
+    .map((file) => join(folder, file));
+  const outdir = join(root, '.cache', 'programs', 'test');
+  buildSync({ entryPoints, outdir, outbase: folder, format: 'esm', target: 'node20', logLevel: 'error' });
+}
+
+/** @param {import('vitest/node').TestProject} project */
+export default function setup(project) {
+  compile();
+  project.onTestsRerun(compile);
+}
