@@ -6,6 +6,7 @@ import { type ChildProcess, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { wide } from '../wide.js';
 import { communicatorContract } from './communicator-contract.js';
 import { hasMpi, type Job, type LaunchOptions, type Line, launch as launchWorker } from './mpi-launch.js';
 
@@ -40,13 +41,19 @@ it.skipIf(!canCompile)(
 );
 
 describe.skipIf(!hasMpi)('MPI', () => {
-  it.each([
-    [1, {}],
-    [2, {}],
-    [3, { chunkBytes: 10_007 }],
-    [4, { oneSided: true }],
-    [2, { oneSided: true, chunkBytes: 1009 }],
-  ])(
+  it.each(
+    wide<[number, object]>(
+      [
+        [1, {}],
+        [3, { chunkBytes: 10_007 }],
+        [4, { oneSided: true }],
+      ],
+      [
+        [2, {}],
+        [2, { oneSided: true, chunkBytes: 1009 }],
+      ],
+    ),
+  )(
     'keeps the contract with %i ranks, %o',
     async (ranks, settings) => {
       const { code, lines, err } = await launch(ranks, 'contract', settings);
@@ -74,7 +81,7 @@ describe.skipIf(!hasMpi)('MPI', () => {
     expect(of(1)[1]).toMatch(/got allReduce with another element type \(f64 there, i32 here\) from rank 0$/);
   }, 30_000);
 
-  it.each([2, 3])(
+  it.each(wide([3], [2]))(
     'refuses a broadcast with different roots or lengths on all of %i ranks',
     async (ranks) => {
       const { code, lines } = await launch(ranks, 'other-roots');
@@ -161,7 +168,7 @@ describe.skipIf(!hasMpi)('MPI', () => {
     expect(seconds).toBeLessThan(20);
   }, 60_000);
 
-  it.each([0, 130, 410])(
+  it.each(wide([130], [0, 410]))(
     'ends on all ranks when one is killed %i ms into its work',
     async (delay) => {
       let waiting = true;

@@ -1,6 +1,7 @@
 /** Sampling on partitioned graphs: one worker here, several under mpirun. */
 import { SelfCommunicator } from 'skein/dist';
 import { describe, expect, it } from 'vitest';
+import { wide } from '../wide.js';
 import { loaderCases } from './loader-cases.js';
 import { hasMpi, launch } from './mpi-launch.js';
 import { samplingCases } from './sampling-cases.js';
@@ -15,14 +16,20 @@ describe('one worker', () => {
 });
 
 describe.skipIf(!hasMpi)('MPI', () => {
-  it.each([
-    [2, 'samplingCases', 'sampling-cases.js'],
-    [3, 'samplingCases', 'sampling-cases.js'],
-    [2, 'loaderCases', 'loader-cases.js'],
-    [4, 'loaderCases', 'loader-cases.js'],
-    [2, 'sourceCases', 'source-cases.js'],
-    [3, 'sourceCases', 'source-cases.js'],
-  ] as const)(
+  it.each(
+    wide<[number, keyof typeof tables, string]>(
+      [
+        [3, 'samplingCases', 'sampling-cases.js'],
+        [4, 'loaderCases', 'loader-cases.js'],
+        [2, 'sourceCases', 'source-cases.js'],
+      ],
+      [
+        [2, 'samplingCases', 'sampling-cases.js'],
+        [2, 'loaderCases', 'loader-cases.js'],
+        [3, 'sourceCases', 'source-cases.js'],
+      ],
+    ),
+  )(
     '%i ranks, %s',
     async (ranks, name, file) => {
       const { code, lines, err } = await launch(ranks, ['case-worker.ts', file, name]);

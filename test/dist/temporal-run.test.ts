@@ -15,6 +15,7 @@ import {
   temporalRun,
   writeTemporalConfig,
 } from '../train/temporal-files.js';
+import { wide } from '../wide.js';
 import { hasMpi, type Job, launch } from './launch.js';
 import { workerCounts } from './worker-counts.js';
 
@@ -76,18 +77,15 @@ function outcome({ at }: Prepared): unknown {
   return { model: sum(''), best: sum('best'), ...(judgement(at) as object) };
 }
 
-/** The long suite tries every family and number of workers. */
-const everywhere = workerCounts([], [1]).length > 0;
-
 describe.skipIf(!hasMpi)('runs', () => {
-  it.each(everywhere ? (['tgn', 'apan'] as const) : (['tgn'] as const))(
-    'of %s have the same bytes with 1, 2 and 4 workers, and with one that no launcher started',
+  it.each(wide<ModelName>(['tgn'], ['apan']))(
+    'of %s have the same bytes with several workers, and with one that no launcher started',
     async (model) => {
       const alone = prepare(model, 'alone');
       const labels = '--labels.epochs=2';
       await temporalRun(alone.file, [often, section, labels]);
       const head = ({ at }: Prepared): Buffer => readFileSync(join(at, 'labels.safetensors'));
-      for (const ranks of [1, 2, 4]) {
+      for (const ranks of workerCounts([2], [1, 4])) {
         const given = prepare(model, `whole-${ranks}`);
         const { code, err } = await train(given, ranks, [labels]);
         expect({
@@ -108,7 +106,7 @@ describe.skipIf(!hasMpi)('runs', () => {
     ['SIGKILL of one rank', 2, 2],
     ['SIGKILL of one rank', 4, 2],
   ] as const;
-  it.each(everywhere ? ends : ends.slice(0, 2))(
+  it.each(wide(ends.slice(0, 2), ends.slice(2)))(
     'ended by %s with %i workers go on with %i to the same bytes',
     async (how, ranks, then) => {
       const given = prepare('tgn', `${how}-${ranks}-${then}`.replaceAll(' ', '-'));

@@ -14,6 +14,7 @@ import { Adam, crossEntropy } from 'skein/nn';
 import { manualSeed, scope } from 'skein/tensor';
 import { expect, it } from 'vitest';
 import { skewedGraph } from '../sample/graphs.js';
+import { isWide } from '../wide.js';
 import { deviceOpener } from './devices.js';
 
 const open = deviceOpener();
@@ -76,14 +77,19 @@ it('two devices with half a batch each take the steps of one with all of it, wit
   expect(largest).toBeLessThan(1e-5);
 }, 60_000);
 
-it('examples/gpu/two-devices: a worker per device, sampled shares, the model of one within 1e-5', () => {
-  const root = fileURLToPath(new URL('../..', import.meta.url));
-  const args = ['scripts/example.mjs', 'gpu/two-devices', '--json'];
-  const { stdout, stderr, status } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
-  expect(status, stderr).toBe(0);
-  const done = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Record<string, number>;
-  expect(done).toMatchObject({ event: 'done', devices: 2 });
-  expect(done['accuracy']).toBeGreaterThan(0.9);
-  expect(done['accuracy_on_one']).toBe(done['accuracy']);
-  expect(done['largest_difference']).toBeLessThan(1e-5);
-}, 120_000);
+// Three devices compile their shaders each, which takes a software adapter 15 s.
+it.runIf(isWide)(
+  'examples/gpu/two-devices: a worker per device, sampled shares, the model of one within 1e-5',
+  () => {
+    const root = fileURLToPath(new URL('../..', import.meta.url));
+    const args = ['scripts/example.mjs', 'gpu/two-devices', '--json'];
+    const { stdout, stderr, status } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
+    expect(status, stderr).toBe(0);
+    const done = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Record<string, number>;
+    expect(done).toMatchObject({ event: 'done', devices: 2 });
+    expect(done['accuracy']).toBeGreaterThan(0.9);
+    expect(done['accuracy_on_one']).toBe(done['accuracy']);
+    expect(done['largest_difference']).toBeLessThan(1e-5);
+  },
+  120_000,
+);

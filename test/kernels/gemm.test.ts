@@ -5,6 +5,7 @@ import { type FloatArray, type Kernels, nativeKernels, referenceKernels } from '
 import { describe, expect, it } from 'vitest';
 import {
   expectClose,
+  expectSameBytes,
   expectSameBytesForThreads,
   type FloatType,
   floatTypes,
@@ -111,7 +112,7 @@ describe.runIf(nativeKernels !== null)('gemm', () => {
         for (const [i, row] of order.entries()) shuffled.set(a.subarray(row * k, (row + 1) * k), i * k);
         const permuted = multiply(native, type, shuffled, b, { m, n, k, transB, bias });
         for (const [i, row] of order.entries()) {
-          expect(permuted.subarray(i * n, (i + 1) * n)).toEqual(whole.subarray(row * n, (row + 1) * n));
+          expectSameBytes(permuted.subarray(i * n, (i + 1) * n), whole.subarray(row * n, (row + 1) * n));
         }
         // Slices give slices, down to a single row.
         for (const [from, to] of [
@@ -127,7 +128,7 @@ describe.runIf(nativeKernels !== null)('gemm', () => {
             transB,
             bias,
           });
-          expect(part).toEqual(whole.subarray(from * n, to * n));
+          expectSameBytes(part, whole.subarray(from * n, to * n));
         }
       }
     });
