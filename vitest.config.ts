@@ -5,10 +5,39 @@
  */
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const src = fileURLToPath(new URL('./src', import.meta.url));
 
-export default defineConfig({
+/**
+ * Files that share two processes one after the other: they compute, and leave nothing behind in their process. A third of
+ * their time would go into starting processes and loading modules otherwise.
+ */
+const together = [
+  'src/{data,dist,native,train,util}/**/*.test.ts',
+  'test/{data,gnn,graph,kernels,nn,ops,sample,server,storage,temporal,tensor,train}/**/*.test.ts',
+];
+const never = ['test/full/**', 'test/pack/**', 'node_modules/**', 'dist/**', '.cache/**'];
+
+/** The longest files, those with several workers between others: begun early, none is left alone at the end. */
+const longest = [
+  ...['test/dist/temporal-run', 'test/gpu/models', 'test/dist/mpi-communicator', 'test/train/temporal-run'],
+  ...['test/dist/shards/shards', 'test/cli/quickstart', 'test/dist/link-prediction', 'test/train/resume'],
+  ...['test/dist/sharded-run', 'test/gpu/browser', 'test/dist/train-command', 'test/interop/no-leak-webgpu'],
+  ...['test/dist/sampling', 'test/interop/examples', 'test/cli/preprocess', 'test/gpu/examples'],
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId, project }: TestSpecification): number => {
+      const place = longest.findIndex((name) => moduleId.endsWith(`/${name}.test.ts`));
+      return place >= 0 ? place : longest.length + (project.name === 'together' ? 1 : 0);
+    };
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+  }
+}
+
+export const base = {
   resolve: {
     alias: [
       { find: /^skein$/, replacement: `${src}/index.ts` },
@@ -16,12 +45,32 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-    exclude: ['test/full/**', 'test/pack/**', 'node_modules/**', 'dist/**'],
     globalSetup: ['scripts/test-programs.mjs'],
-    // Processes, not threads: each file gets its own addon state and OpenMP pool.
+    // Processes, not threads: the addon's state and OpenMP's pool are a process's own.
     pool: 'forks',
     maxWorkers: 2,
-    testTimeout: 60_000,
+    // Generous, since a machine may be busy with other things: they are there for what hangs.
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
+  },
+} as const;
+
+export default defineConfig({
+  ...base,
+  test: {
+    ...base.test,
+    globalSetup: [...base.test.globalSetup],
+    sequence: { sequencer: LongestFirst },
+    projects: [
+      { extends: true, test: { name: 'together', include: together, exclude: never, isolate: false } },
+      {
+        extends: true,
+        test: {
+          name: 'apart',
+          include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+          exclude: [...never, ...together],
+        },
+      },
+    ],
   },
 });

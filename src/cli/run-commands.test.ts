@@ -145,7 +145,7 @@ beforeAll(async () => {
   writeFileSync(at('nodes.yaml'), nodes('NODE_CLASSIFICATION', 'NODE', 3));
   classified = await last('train', at('nodes.yaml'), `--storage.model_dir=${at('classes')}`);
   vi.restoreAllMocks();
-}, 60_000);
+}, 240_000);
 beforeEach(capture);
 afterEach(() => vi.restoreAllMocks());
 

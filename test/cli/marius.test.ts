@@ -88,4 +88,4 @@ it('does the whole way of a Marius user', () => {
   alias('marius_postprocess', '--model_dir', at('model'), '--format', 'CSV', '--output_dir', at('tables'));
   const lines = readFileSync(at('tables/embeddings.csv'), 'utf8').trim().split('\n');
   expect([lines.length, lines[1].split(',').length]).toEqual([101, 11]);
-}, 120_000);
+}, 240_000);

@@ -64,7 +64,7 @@ test("Marius's options, then an export of the same names", async () => {
     events: [{ event: 'error', code: 'SKEIN_STORAGE' }],
   });
   expect(skein('export', model, '--format', 'BINARY', '--tables', 'embeddings').code).toBe(0);
-}, 120_000);
+}, 240_000);
 
 test('what a run learned, by raw ids', () => {
   const data = join(folder, 'trained');
@@ -108,7 +108,7 @@ training: { batch_size: 4, num_epochs: 1, negative_sampling: { negatives_per_pos
       .map((line) => line.split(',')[0])
       .sort(),
   ).toEqual(['knows', 'likes']);
-}, 120_000);
+}, 240_000);
 
 test('wrong input has code 2 and says what is wrong', () => {
   const cases: [string[], RegExp][] = [
@@ -125,4 +125,4 @@ test('wrong input has code 2 and says what is wrong', () => {
     expect(code, args.join(' ')).toBe(2);
     expect(String(events.at(-1)?.['message'])).toMatch(message);
   }
-}, 120_000);
+}, 240_000);

@@ -72,7 +72,7 @@ describe.skipIf(nativeKernels === null)('quickstart', () => {
     if (cut.code !== 0) expect(last(cut)).toMatchObject({ event: 'done', interrupted: true });
   });
 
-  it('shows a finished run again without training it', { timeout: 120_000 }, async () => {
+  it('shows a finished run again without training it', { timeout: 240_000 }, async () => {
     const dataset = join(work, 'data/prepared/wordnet/dataset.yaml');
     const before = statSync(dataset).mtimeMs;
     const run = await quickstart([]);

@@ -29,7 +29,7 @@ const reason = root === undefined ? 'skipped, SKEIN_DATA is not set' : 'skipped,
 /** A test that says why it is skipped. */
 function dataTest(name: DatasetName, body: () => Promise<void>): void {
   const here = present(name);
-  test.skipIf(!here)(here ? name : `${name} (${reason})`, body, 60_000);
+  test.skipIf(!here)(here ? name : `${name} (${reason})`, body, 240_000);
 }
 
 describe('real data', () => {

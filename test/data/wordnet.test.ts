@@ -8,7 +8,7 @@ import { beforeAll, expect, test } from 'vitest';
 let wordnet: WordNet;
 beforeAll(() => {
   wordnet = loadWordNet();
-}, 60_000);
+}, 240_000);
 
 const parts = () => [wordnet.train, wordnet.valid, wordnet.test];
 
@@ -73,4 +73,4 @@ test('by name, prepared, with glosses beside', async () => {
   } finally {
     await rm(outputDir, { recursive: true, force: true });
   }
-}, 60_000);
+}, 240_000);

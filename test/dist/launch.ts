@@ -31,7 +31,7 @@ export function launch(
   ranks: number,
   file: string,
   args: readonly string[],
-  { env = {}, limit = 120, onOutput }: LaunchOptions = {},
+  { env = {}, limit = 200, onOutput }: LaunchOptions = {},
 ): Promise<Job> {
   const start = performance.now();
   const command = [process.execPath, program(file), ...args];

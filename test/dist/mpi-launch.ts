@@ -24,7 +24,7 @@ export interface Job {
 export interface LaunchOptions {
   /** Called with the lines so far whenever there are more. */
   onLines?(lines: readonly Line[], launcher: ChildProcess): void;
-  /** Seconds after which the job is killed. Default 60. */
+  /** Seconds after which the job is killed. Default 200. */
   readonly limit?: number;
   readonly env?: NodeJS.ProcessEnv;
 }
@@ -36,7 +36,7 @@ export async function launch(
   options: LaunchOptions = {},
 ): Promise<Job> {
   const [worker, ...args] = command;
-  const { onLines, limit = 60, env = {} } = options;
+  const { onLines, limit = 200, env = {} } = options;
   const { code, out, err, seconds } = await launchFile(ranks, `test/dist/${worker}`, args, {
     limit,
     env,

@@ -25,6 +25,6 @@ describe.skipIf(!hasMpi || !hasAddon)('MPI', () => {
       expect({ code, err }).toEqual({ code: 0, err: '' });
       expect(lines.length).toBe(ranks * singleNodeCases.length);
     },
-    90_000,
+    240_000,
   );
 });

@@ -20,6 +20,6 @@ describe.skipIf(!hasMpi)('MPI', () => {
       expect({ code, err }).toEqual({ code: 0, err: '' });
       expect(lines.length).toBe(ranks * storesCases.length);
     },
-    90_000,
+    240_000,
   );
 });

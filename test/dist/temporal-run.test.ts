@@ -154,5 +154,5 @@ describe.skipIf(!hasMpi)('runs', () => {
     expect(code).not.toBe(0);
     expect(err).toContain('expected a multiple of the 3 workers for distributed.temporal.chunks, got 8.');
     expect(err.match(/expected a multiple/g)?.length).toBe(1);
-  }, 120_000);
+  }, 240_000);
 });

@@ -77,7 +77,7 @@ describe.skipIf(!hasMpi)('skein run -n 2 train', () => {
     expect(second.code, second.err).toBe(0);
     const { embeddings } = await learned(next);
     expect(embeddings).toEqual((await learned(at)).embeddings);
-  }, 120_000);
+  }, 240_000);
 
   it('says once what is wrong with a configuration, and makes nothing', async () => {
     const at = folder();
@@ -95,7 +95,7 @@ describe.skipIf(!hasMpi)('skein run -n 2 train', () => {
     expect({ code: other.code, events: other.events.length }).toEqual({ code: 2, events: 1 });
     expect(other.err.match(/expected the 40 of the dataset for storage.dataset.num_nodes/g)?.length).toBe(1);
     expect(existsSync(at)).toBe(false);
-  }, 120_000);
+  }, 240_000);
 
   it('stops all workers at one batch with a checkpoint', async () => {
     const at = folder();
@@ -114,5 +114,5 @@ describe.skipIf(!hasMpi)('skein run -n 2 train', () => {
     expect(err).toContain(`skein run -n 2 train ${at} --training.resume_training=true`);
     const { position } = (await learned(at, 'last')) as { position: { epoch: number } };
     expect(position.epoch).toBe(events.at(-1)?.['epochs']);
-  }, 120_000);
+  }, 240_000);
 });

@@ -68,7 +68,7 @@ describe.skipIf(!hasMpi)('three workers', () => {
     const metrics = readFileSync(join(directory, 'metrics.jsonl'), 'utf8').trim().split('\n');
     expect(metrics.map((line) => JSON.parse(line).rank)).toEqual([0]);
     expect(readFileSync(join(directory, 'done.json'), 'utf8')).toBe('{"rank":0}\n');
-  }, 60_000);
+  }, 240_000);
 
   it('end with the error of one, which is in the log', async () => {
     const directory = join(folder, 'fail');
@@ -78,5 +78,5 @@ describe.skipIf(!hasMpi)('three workers', () => {
     expect(err).toContain('skein: rank 0: the job was ended by rank 1: the disk of rank 1 is full');
     expect(seconds).toBeLessThan(40);
     expect(readFileSync(join(directory, 'log.txt'), 'utf8')).toContain('rank 1: the disk of rank 1 is full');
-  }, 60_000);
+  }, 240_000);
 });

@@ -24,7 +24,7 @@ describe('headless Chromium', () => {
     const { code } = await bundleForBrowser(`import './test/gpu/browser/page.ts';`);
     const html = '<!doctype html><title>Skein</title><script type="module" src="page.js"></script>';
     page = await openPage({ html, script: code });
-  }, 60_000);
+  }, 240_000);
   afterAll(() => page?.close());
 
   it.each(browserCases.map(({ group, name }, index) => [`${group}: ${name}`, index] as const))(
@@ -32,7 +32,7 @@ describe('headless Chromium', () => {
     async (_, index) => {
       expect(await page.evaluate(`skeinPage.run(${index})`)).toBeNull();
     },
-    60_000,
+    240_000,
   );
 });
 
@@ -47,12 +47,12 @@ it.each([
     const page = await openPage({ html, script: code, webgpu });
     try {
       const log = async () => String(await page.evaluate('document.querySelector("#log").textContent'));
-      await expect.poll(log, { timeout: 110_000, interval: 200 }).toContain('accuracy');
+      await expect.poll(log, { timeout: 240_000, interval: 200 }).toContain('accuracy');
       expect(await log()).toMatch(start);
       expect(Number((await log()).match(/not seen: ([\d.]+) %/)?.[1])).toBeGreaterThan(90);
     } finally {
       await page.close();
     }
   },
-  120_000,
+  240_000,
 );

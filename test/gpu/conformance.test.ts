@@ -17,7 +17,7 @@ it.each(allCases.map((one) => [`${one.group}: ${one.name}`, one] as const))(
     // Whatever a case does, it leaves nothing on the device.
     expect(gpu.stats()).toMatchObject({ liveBuffers, liveBytes });
   },
-  60_000,
+  240_000,
 );
 
 it('every group that runs in Node and in the browser has cases', () => {

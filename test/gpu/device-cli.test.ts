@@ -35,7 +35,7 @@ it('trains on the device and ends by itself', () => {
   expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' });
   expect(events[0]).toMatchObject({ event: 'config', device: 'webgpu' });
   expect(events.at(-1)).toMatchObject({ event: 'done', epochs: 2 });
-}, 60_000);
+}, 240_000);
 
 it('webgpu without an adapter is code 2 with advice, cuda a warning', () => {
   const none = { SKEIN_GPU: '0' };
@@ -46,11 +46,11 @@ it('webgpu without an adapter is code 2 with advice, cuda a warning', () => {
   expect(fallback.code).toBe(0);
   expect(fallback.err).toMatch(/storage\.device_type: cuda asks for.*runs on the cpu/);
   expect(fallback.events[0]).not.toHaveProperty('device');
-}, 60_000);
+}, 240_000);
 
 it('info shows the adapter', () => {
   const { code, events } = skein(['info', '--gpu', '--json']);
   expect(code).toBe(0);
   expect(events[0].graphics.adapter).toMatch(/\w/);
   expect(skein(['info', '--gpu'], { SKEIN_GPU: '0' }).out).toMatch(/graphics: no WebGPU adapter/);
-}, 60_000);
+}, 240_000);

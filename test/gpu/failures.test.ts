@@ -76,6 +76,6 @@ describe('no adapter', () => {
       expect(without.results).toMatchObject(drawn);
       for (const [i, score] of scores.entries()) expect(without.results.scores[i]).toBeCloseTo(score, 4);
     },
-    60_000,
+    240_000,
   );
 });

@@ -52,7 +52,7 @@ describe('memory of a device', () => {
     });
     sampler.release();
     expect(await inUse()).toEqual(before);
-  }, 60_000);
+  }, 240_000);
 
   it('is as before after gathers of hot and cold rows', async () => {
     const before = await inUse();
@@ -72,7 +72,7 @@ describe('memory of a device', () => {
     feature.release();
     sampler.release();
     expect(await inUse()).toEqual(before);
-  }, 60_000);
+  }, 240_000);
 
   it('is as before after training', async () => {
     const before = await inUse();
@@ -100,5 +100,5 @@ describe('memory of a device', () => {
     sampler.release();
     tensors.release();
     expect(await inUse()).toEqual(before);
-  }, 60_000);
+  }, 240_000);
 });

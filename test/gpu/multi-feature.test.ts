@@ -61,14 +61,14 @@ describe('MultiCGPUFeature', () => {
   it('serves threads with a device each', () => {
     const done = spawnSync(process.execPath, [program('test/gpu/feature-threads.ts')], {
       encoding: 'utf8',
-      timeout: 100_000,
+      timeout: 240_000,
     });
     expect(done.status, done.stderr).toBe(0);
     const { right, seen, cached } = JSON.parse(done.stdout.trim().split('\n').at(-1) ?? '');
     expect(right).toEqual([true, true]);
     expect(seen).toEqual([Array(9).fill(-1), Array(9).fill(-1)]);
     expect(cached).toBe(0.2);
-  }, 120_000);
+  }, 240_000);
 
   it('takes a table from shared memory as it lies there, and one from a store', async () => {
     const shared = new Float32Array(new SharedArrayBuffer(4 * rows * width));

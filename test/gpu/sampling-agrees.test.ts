@@ -26,7 +26,7 @@ function drawOptions(random: Random, numEdges: number): NeighborSamplerOptions {
   };
 }
 
-it.skipIf(nativeKernels === null)('agrees on 100 random graphs', { timeout: 120_000 }, async () => {
+it.skipIf(nativeKernels === null)('agrees on 100 random graphs', { timeout: 240_000 }, async () => {
   const random = new Random(7);
   let edges = 0;
   for (let trial = 0; trial < 100; trial++) {

@@ -75,7 +75,7 @@ function accuracy(model: GraphSAGE): number {
   return labels.filter((label, node) => label === guesses[node]).length / numNodes;
 }
 
-it('trains on sampled batches with hot and cold features', { timeout: 60_000 }, async () => {
+it('trains on sampled batches with hot and cold features', { timeout: 240_000 }, async () => {
   const cgpuFeat = new CGPUFeature(csr, gpu, '0.1G');
   await cgpuFeat.fromCpuTensor(x);
   const sampler = new GPUSampler(gpu, csr);
@@ -131,7 +131,7 @@ it('hands batches over to TensorFlow.js', async () => {
   sampler.release();
 });
 
-it('trains on several devices', { timeout: 60_000 }, async () => {
+it('trains on several devices', { timeout: 240_000 }, async () => {
   const second = await openGpuDevice();
   const devices = [gpu, second];
   const mlSp = new MultiGPUSampler(devices, csr);

@@ -75,7 +75,7 @@ it('two devices with half a batch each take the steps of one with all of it, wit
   expect(second).toEqual(first);
   const largest = Math.max(...alone.map((value, i) => Math.abs(value - first[i])));
   expect(largest).toBeLessThan(1e-5);
-}, 60_000);
+}, 240_000);
 
 // Three devices compile their shaders each, which takes a software adapter 15 s.
 it.runIf(isWide)(
@@ -91,5 +91,5 @@ it.runIf(isWide)(
     expect(done['accuracy_on_one']).toBe(done['accuracy']);
     expect(done['largest_difference']).toBeLessThan(1e-5);
   },
-  120_000,
+  240_000,
 );

@@ -24,4 +24,4 @@ test('a model of Skein runs on buffers that Skein made', async () => {
   } finally {
     await page.close();
   }
-}, 120_000);
+}, 240_000);

@@ -143,7 +143,7 @@ describe('skein export --format onnx', () => {
     expect(skein(directory).err).toMatch(/expected a new file, got .*model\.onnx/);
     expect(skein(directory, '--overwrite').code).toBe(0);
     expect(skein(directory, '--overwrite', '--what', 'encoded').err).toMatch(/neither --what nor --tables/);
-  }, 60_000);
+  }, 240_000);
 
   it('writes the decoder of a link prediction run whose nodes are their embeddings', async () => {
     const train = randomRows(20, 60, 3);
@@ -153,5 +153,5 @@ describe('skein export --format onnx', () => {
     expect(code, err).toBe(0);
     expect(existsSync(join(directory, 'onnx', 'decoder.onnx'))).toBe(true);
     expect(existsSync(join(directory, 'onnx', 'encoder.onnx'))).toBe(false);
-  }, 60_000);
+  }, 240_000);
 });

@@ -49,7 +49,7 @@ describe.skipIf(nativeKernels === null)('groupByKey: native = reference', () => 
         expectSameBytes(wide.order, want.order);
       }
     }
-  }, 60_000);
+  }, 240_000);
 
   it('for one key that holds nearly all', () => {
     const n = 400_000;

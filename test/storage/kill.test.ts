@@ -42,4 +42,4 @@ test('the last saved manifest is whole after every kill', async () => {
     await files.verify();
     expect((await wholeColumn(files)).every((x) => x === round)).toBe(true);
   }
-}, 60_000);
+}, 240_000);

@@ -156,5 +156,5 @@ test.skipIf(!here)(
     expect(ap[1]).toBeGreaterThan(0.97);
     expect(ap[2]).toBeGreaterThan(0.98);
   },
-  60_000,
+  240_000,
 );

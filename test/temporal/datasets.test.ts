@@ -13,7 +13,7 @@ function dataTest(name: TemporalDatasetName, title: string, body: () => Promise<
   const here =
     root !== undefined &&
     files.every((names) => names.some((file) => existsSync(join(root, folder, file.name))));
-  test.skipIf(!here)(here ? title : `${title} (skipped, ${name} is not in SKEIN_DATA)`, body, 60_000);
+  test.skipIf(!here)(here ? title : `${title} (skipped, ${name} is not in SKEIN_DATA)`, body, 240_000);
 }
 
 describe('event datasets', () => {

@@ -17,4 +17,4 @@ test('examples/custom-training runs', () => {
   };
   expect(done).toMatchObject({ event: 'done', dataset: 'generated', epochs: 3 });
   expect(done.mrr).toBeGreaterThan(0);
-}, 60_000);
+}, 240_000);

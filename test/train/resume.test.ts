@@ -265,7 +265,7 @@ describe('a process', () => {
   let wanted: Awaited<ReturnType<typeof learned>>;
   beforeAll(async () => {
     wanted = await learned((await run(config('buffer', folder(), long))).directory);
-  }, 60_000);
+  }, 240_000);
 
   test.each(['SIGKILL', 'SIGINT'] as const)(
     'ended by %s goes on to the same bytes',
@@ -283,6 +283,6 @@ describe('a process', () => {
       expect(rest.losses.length).toBeGreaterThan(0);
       expect(await learned(at)).toEqual(wanted);
     },
-    60_000,
+    240_000,
   );
 });

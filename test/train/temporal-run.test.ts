@@ -252,7 +252,7 @@ describe('a process', () => {
   }
 
   const whole = prepare('tgn');
-  beforeAll(() => temporalRun(whole.file, [...long, often]), 60_000);
+  beforeAll(() => temporalRun(whole.file, [...long, often]), 240_000);
 
   test.each(wide(['SIGTERM', 'SIGKILL'] as const, ['SIGINT'] as const))(
     'ended by %s goes on to the same bytes',
@@ -269,7 +269,7 @@ describe('a process', () => {
       expect(await temporalState(given.at)).toEqual(await temporalState(whole.at));
       expect(judgement(given.at)).toEqual(judgement(whole.at));
     },
-    60_000,
+    240_000,
   );
 });
 

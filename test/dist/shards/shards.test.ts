@@ -21,7 +21,7 @@ describe.skipIf(!hasMpi).each(workers)('$what on shards', ({ file, cases }) => {
       expect({ code, err }).toEqual({ code: 0, err: '' });
       expect(lines.filter(({ done }) => (done as number) >= cases).length).toBe(ranks);
     },
-    180_000,
+    240_000,
   );
 });
 
@@ -39,6 +39,6 @@ describe.skipIf(!hasMpi).each(suites)('$what', ({ file, cases }) => {
       expect({ code, err }).toEqual({ code: 0, err: '' });
       expect(lines.length).toBe(ranks * cases);
     },
-    180_000,
+    240_000,
   );
 });
