@@ -17,6 +17,12 @@ const together = [
   'src/{data,dist,native,train,util}/**/*.test.ts',
   'test/{data,gnn,graph,kernels,nn,ops,sample,server,storage,temporal,tensor,train}/**/*.test.ts',
 ];
+/** Files that cannot do without a WebGPU adapter. */
+const graphics = [
+  'src/gpu/device/gpu-device.test.ts',
+  'test/gpu/!(browser).test.ts',
+  'test/interop/{no-leak-webgpu,sample-hand-over,tfjs-webgpu}.test.ts',
+];
 const never = ['test/full/**', 'test/pack/**', 'node_modules/**', 'dist/**', '.cache/**'];
 
 /** The longest files, those with several workers between others: begun early, none is left alone at the end. */
@@ -66,9 +72,19 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: 'graphics',
+          include: graphics,
+          exclude: never,
+          globalSetup: [...base.test.globalSetup, 'scripts/probe-gpu.mjs'],
+          runner: './test/gpu/skip-without-adapter.ts',
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: 'apart',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: [...never, ...together],
+          exclude: [...never, ...together, ...graphics],
         },
       },
     ],

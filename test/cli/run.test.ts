@@ -19,7 +19,7 @@ function skeinRun(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
 
 const script = (text: string) => ['--', process.execPath, '-e', `${rankOf} ${text}`];
 
-describe.skipIf(!hasMpi)('skein run', () => {
+describe.skipIf(!hasMpi)(`skein run${hasMpi ? '' : ' (skipped: mpirun is missing)'}`, () => {
   it('shows the output of rank 0 as it is, and of all when asked', () => {
     const both = script('console.log("rank", rank); console.error("error of", rank)');
     expect(skeinRun(['-n', '2', ...both])).toEqual({ code: 0, out: 'rank 0\n', err: 'error of 0\n' });

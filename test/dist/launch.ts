@@ -5,6 +5,10 @@ import { program, root } from '../programs.js';
 
 const version = spawnSync('mpirun', ['--version'], { encoding: 'utf8' });
 export const hasMpi = existsSync(`${root}/build/mpi.node`) && version.status === 0;
+/** For the name of a test that is skipped without MPI. */
+export const withoutMpi = hasMpi
+  ? ''
+  : ` (skipped: ${version.status === 0 ? 'build/mpi.node was not built' : 'mpirun is missing'})`;
 
 const isOpenMpi = hasMpi && version.stdout.includes('Open MPI');
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { SkeinConfig } from 'skein/train';
 import { describe, expect, it } from 'vitest';
 import { learned, randomRows, scratch, tinyConfig, writeDataset } from '../train/tiny.js';
-import { hasMpi } from './mpi-launch.js';
+import { hasMpi, withoutMpi } from './mpi-launch.js';
 import { expectClose, trainAlone, train as trainOn } from './train-runs.js';
 import { workerCounts } from './worker-counts.js';
 
@@ -117,7 +117,7 @@ const train = (workers: number, configs: readonly SkeinConfig[]) =>
 const numbers = (text: unknown): Float32Array =>
   new Float32Array(Uint8Array.from(Buffer.from(String(text), 'hex')).buffer);
 
-describe.skipIf(!hasMpi)('on several workers', () => {
+describe.skipIf(!hasMpi)(`on several workers${withoutMpi}`, () => {
   it.each(workerCounts([3], [2, 4]))(
     'with %i, every case has the losses and metrics of one',
     async (workers) => {

@@ -8,7 +8,14 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { wide } from '../wide.js';
 import { communicatorContract } from './communicator-contract.js';
-import { hasMpi, type Job, type LaunchOptions, type Line, launch as launchWorker } from './mpi-launch.js';
+import {
+  hasMpi,
+  type Job,
+  type LaunchOptions,
+  type Line,
+  launch as launchWorker,
+  withoutMpi,
+} from './mpi-launch.js';
 
 function launch(
   ranks: number,
@@ -40,7 +47,7 @@ it.skipIf(!canCompile)(
   },
 );
 
-describe.skipIf(!hasMpi)('MPI', () => {
+describe.skipIf(!hasMpi)(`MPI${withoutMpi}`, () => {
   it.each(
     wide<[number, object]>(
       [

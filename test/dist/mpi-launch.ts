@@ -4,7 +4,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { launch as launchFile } from './launch.js';
 
-export { hasMpi } from './launch.js';
+export { hasMpi, withoutMpi } from './launch.js';
 
 export interface Line {
   readonly rank: number;

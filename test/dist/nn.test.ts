@@ -1,7 +1,7 @@
 /** Gradients, parameters and batch norm over workers: one worker here, several under mpirun. */
 import { SelfCommunicator } from 'skein/dist';
 import { describe, expect, it } from 'vitest';
-import { hasMpi, launch } from './mpi-launch.js';
+import { hasMpi, launch, withoutMpi } from './mpi-launch.js';
 import { nnCases } from './nn-cases.js';
 import { workerCounts } from './worker-counts.js';
 
@@ -11,7 +11,7 @@ describe('one worker', () => {
   });
 });
 
-describe.skipIf(!hasMpi)('MPI', () => {
+describe.skipIf(!hasMpi)(`MPI${withoutMpi}`, () => {
   it.each(workerCounts([3], [2, 4]))(
     '%i ranks',
     async (ranks) => {

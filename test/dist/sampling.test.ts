@@ -3,7 +3,7 @@ import { SelfCommunicator } from 'skein/dist';
 import { describe, expect, it } from 'vitest';
 import { wide } from '../wide.js';
 import { loaderCases } from './loader-cases.js';
-import { hasMpi, launch } from './mpi-launch.js';
+import { hasMpi, launch, withoutMpi } from './mpi-launch.js';
 import { samplingCases } from './sampling-cases.js';
 import { sourceCases } from './source-cases.js';
 
@@ -15,7 +15,7 @@ describe('one worker', () => {
   });
 });
 
-describe.skipIf(!hasMpi)('MPI', () => {
+describe.skipIf(!hasMpi)(`MPI${withoutMpi}`, () => {
   it.each(
     wide<[number, keyof typeof tables, string]>(
       [

@@ -10,7 +10,7 @@ import { partitionData, writePartitions } from 'skein/dist';
 import { resolveConfig, type SkeinConfig } from 'skein/train';
 import { describe, expect, it } from 'vitest';
 import { learned, randomRows, run, scratch, writeDataset } from '../train/tiny.js';
-import { hasMpi } from './mpi-launch.js';
+import { hasMpi, withoutMpi } from './mpi-launch.js';
 import { expectClose, trainAlone, train as trainOn } from './train-runs.js';
 import { workerCounts } from './worker-counts.js';
 
@@ -123,7 +123,7 @@ const at = (given: SkeinConfig, directory: string): SkeinConfig => ({
 const train = (workers: number, configs: readonly SkeinConfig[]) =>
   trainOn(workers, configs, `${folder()}.json`);
 
-describe.skipIf(!hasMpi)('the whole graph on several workers', () => {
+describe.skipIf(!hasMpi)(`the whole graph on several workers${withoutMpi}`, () => {
   it.each(workerCounts([2], [1, 4]))(
     'with %i, every case has the losses and metrics of one process',
     async (workers) => {

@@ -2,7 +2,7 @@
 import { SelfCommunicator } from 'skein/dist';
 import { nativeStatus } from 'skein/native';
 import { describe, expect, it } from 'vitest';
-import { hasMpi, launch } from './mpi-launch.js';
+import { hasMpi, launch, withoutMpi } from './mpi-launch.js';
 import { singleNodeCases } from './single-node-cases.js';
 import { workerCounts } from './worker-counts.js';
 
@@ -15,7 +15,7 @@ describe.skipIf(!hasAddon)('one worker', () => {
   });
 });
 
-describe.skipIf(!hasMpi || !hasAddon)('MPI', () => {
+describe.skipIf(!hasMpi || !hasAddon)(`MPI${withoutMpi}`, () => {
   it.each(workerCounts([2], [3]))(
     '%i ranks',
     async (ranks) => {

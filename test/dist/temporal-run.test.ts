@@ -16,7 +16,7 @@ import {
   writeTemporalConfig,
 } from '../train/temporal-files.js';
 import { wide } from '../wide.js';
-import { hasMpi, type Job, launch } from './launch.js';
+import { hasMpi, type Job, launch, withoutMpi } from './launch.js';
 import { workerCounts } from './worker-counts.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-temporal-workers-'));
@@ -77,7 +77,7 @@ function outcome({ at }: Prepared): unknown {
   return { model: sum(''), best: sum('best'), ...(judgement(at) as object) };
 }
 
-describe.skipIf(!hasMpi)('runs', () => {
+describe.skipIf(!hasMpi)(`runs${withoutMpi}`, () => {
   it.each(wide<ModelName>(['tgn'], ['apan']))(
     'of %s have the same bytes with several workers, and with one that no launcher started',
     async (model) => {

@@ -5,7 +5,7 @@
 import { SelfCommunicator } from 'skein/dist';
 import { afterAll, describe, expect, it } from 'vitest';
 import { families, makeEvents, makeRig, scoresOf } from '../temporal/stream.js';
-import { hasMpi, launch } from './launch.js';
+import { hasMpi, launch, withoutMpi } from './launch.js';
 import { temporalCases, workerRig } from './temporal-cases.js';
 import { mailboxCases } from './temporal-mailbox-cases.js';
 import { replicaCases } from './temporal-replica-cases.js';
@@ -45,7 +45,7 @@ describe('one worker', () => {
   );
 });
 
-describe.skipIf(!hasMpi)('several workers', () => {
+describe.skipIf(!hasMpi)(`several workers${withoutMpi}`, () => {
   it.each(workerCounts([2], [4, 8]))(
     '%i have the bits of one',
     async (ranks) => {

@@ -6,7 +6,7 @@ import { renderConfig } from 'skein/train';
 import { describe, expect, it } from 'vitest';
 import { skein as main } from '../programs.js';
 import { learned, randomRows, scratch, tinyConfig, writeDataset } from '../train/tiny.js';
-import { hasMpi } from './mpi-launch.js';
+import { hasMpi, withoutMpi } from './mpi-launch.js';
 
 const folder = scratch();
 const rows = randomRows(40, 300, 3);
@@ -57,7 +57,7 @@ function skein(line: readonly string[], watch?: (out: string, child: ChildProces
   );
 }
 
-describe.skipIf(!hasMpi)('skein run -n 2 train', () => {
+describe.skipIf(!hasMpi)(`skein run -n 2 train${withoutMpi}`, () => {
   it('reports once, is evaluated by one process, and is where a new run can start', async () => {
     const [at, next] = [folder(), folder()];
     const settings = { training: { checkpoint: { interval: 1, save_best: true } } };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { SelfCommunicator, WorkerGroup } from 'skein/dist';
 import { agreedWish } from 'skein/train';
 import { afterAll, describe, expect, it } from 'vitest';
-import { hasMpi, launch } from './mpi-launch.js';
+import { hasMpi, launch, withoutMpi } from './mpi-launch.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-group-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -31,7 +31,7 @@ it('one worker agrees with itself, without a copy', async () => {
     await expect(run).rejects.toBe(wrong);
 });
 
-describe.skipIf(!hasMpi)('three workers', () => {
+describe.skipIf(!hasMpi)(`three workers${withoutMpi}`, () => {
   it('see the same, and one directory is written by rank 0', async () => {
     const directory = join(folder, 'agree');
     const { code, lines, err } = await launch(3, [worker, 'agree', directory]);

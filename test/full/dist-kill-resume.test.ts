@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { RunDirectory, renderConfig, resolveConfig, type SkeinConfig } from 'skein/train';
 import { Random } from 'skein/util';
 import { expect, test } from 'vitest';
-import { hasMpi } from '../dist/mpi-launch.js';
+import { hasMpi, withoutMpi } from '../dist/mpi-launch.js';
 import { learned, randomRows, scratch, tinyConfig, writeDataset } from '../train/tiny.js';
 import { expectReason, killRank, runJob } from './dist-kill-harness.js';
 
@@ -88,7 +88,7 @@ function losses(directory: string): number[] {
 }
 
 test.skipIf(!hasMpi).each<Kind>(['link prediction', 'the whole graph'])(
-  `${kills} kills of a worker at random moments: %s`,
+  `${kills} kills of a worker at random moments: %s${withoutMpi}`,
   async (kind) => {
     const config = (directory: string, resume: boolean) => configOf(kind, directory, resume);
     const at = folder();

@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { RunDirectory } from 'skein/train';
 import { Random } from 'skein/util';
 import { expect, test } from 'vitest';
-import { hasMpi } from '../dist/launch.js';
+import { hasMpi, withoutMpi } from '../dist/launch.js';
 import {
   jodieText,
   judgement,
@@ -26,7 +26,7 @@ const settings = ['--train.epoch=20', '--train.batch_size=20', '--training.check
 const resume = '--training.resume_training=true';
 
 test.skipIf(!hasMpi)(
-  `${kills} kills of a worker at random moments change nothing, whatever the number of workers`,
+  `${kills} kills of a worker at random moments change nothing, whatever the number of workers${withoutMpi}`,
   async () => {
     const at = folder();
     const file = writeTemporalConfig(`${at}.yaml`, 'tgn', events, at);

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundleForBrowser } from './browser/bundle.js';
 import { browserCases } from './browser/cases.js';
-import { type OpenPage, openPage } from './browser/chromium.js';
+import { hasChromium, type OpenPage, openPage, withoutChromium } from './browser/chromium.js';
 
 const parts = ['util', 'native', 'tensor', 'nn', 'graph', 'sample', 'gnn', 'temporal', 'interop', 'gpu'];
 
@@ -18,7 +18,7 @@ describe('bundles for the browser', () => {
   });
 });
 
-describe('headless Chromium', () => {
+describe.skipIf(!hasChromium)(`headless Chromium${withoutChromium}`, () => {
   let page: OpenPage;
   beforeAll(async () => {
     const { code } = await bundleForBrowser(`import './test/gpu/browser/page.ts';`);
@@ -36,11 +36,11 @@ describe('headless Chromium', () => {
   );
 });
 
-it.each([
+it.skipIf(!hasChromium).each([
   ['the device of the page', true, /^Training on (?!the CPU)/],
   ['the CPU without WebGPU', false, /has no WebGPU.*\nTraining on the CPU/],
 ])(
-  'examples/browser trains on %s and says how well',
+  `examples/browser trains on %s and says how well${withoutChromium}`,
   async (_, webgpu, start) => {
     const { code } = await bundleForBrowser(`import './examples/browser/page.ts';`);
     const html = readFileSync(new URL('../../examples/browser/index.html', import.meta.url), 'utf8');

@@ -244,7 +244,7 @@ describe('check 1: draws', () => {
     expectShares(
       frequencies({}, 2000),
       past.map(() => 1 / past.length),
-      240_000,
+      20_000,
     );
   });
 
@@ -255,7 +255,7 @@ describe('check 1: draws', () => {
     expectShares(
       counts,
       past.map((row) => weights[row] / total),
-      240_000,
+      20_000,
     );
   });
 

@@ -1,7 +1,7 @@
 /** Starts workers of this folder under mpirun and reads the JSON lines they print. */
 import { launch as launchFile } from '../launch.js';
 
-export { hasMpi } from '../launch.js';
+export { hasMpi, withoutMpi } from '../launch.js';
 
 export interface Line {
   readonly rank: number;

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { workerCounts } from '../worker-counts.js';
-import { hasMpi, launch } from './launch.js';
+import { hasMpi, launch, withoutMpi } from './launch.js';
 
 const workers = [
   { what: 'operations', file: 'ops-worker.ts', cases: 800 },
@@ -12,7 +12,7 @@ const workers = [
   { what: 'layers for several types', file: 'hetero-worker.ts', cases: 48 },
 ];
 
-describe.skipIf(!hasMpi).each(workers)('$what on shards', ({ file, cases }) => {
+describe.skipIf(!hasMpi).each(workers)(`$what on shards${withoutMpi}`, ({ file, cases }) => {
   it.each(workerCounts([3], [1, 2, 4, 8]))(
     'equal those on one machine with %i workers',
     async (ranks) => {
@@ -30,7 +30,7 @@ const suites = [
   { what: 'programs of the guide', file: 'source-worker.ts', cases: 7 },
 ];
 
-describe.skipIf(!hasMpi).each(suites)('$what', ({ file, cases }) => {
+describe.skipIf(!hasMpi).each(suites)(`$what${withoutMpi}`, ({ file, cases }) => {
   it.each(workerCounts([3], [1, 2, 4, 8]))(
     'are as promised with %i workers',
     async (ranks) => {

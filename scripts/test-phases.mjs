@@ -1,0 +1,201 @@
+/**
+ * The phases of the tests: what vitest is given, in which environment, after which preparation. None takes longer than 40
+ * minutes on two cores, so that each can be run by itself: `npm run test:full -- --phase=<name>`.
+ */
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { buildAddon } from './build-addon.mjs';
+import { kernelTests, missingFor, prepare, runVitest } from './emulation.mjs';
+import { root, run, StepError } from './steps.mjs';
+import { arm64 } from './test-arm64.mjs';
+import { windows } from './test-windows.mjs';
+
+/**
+ * @typedef {object} Phase
+ * @property {string} name
+ * @property {string} about one line
+ * @property {string[]} args for vitest
+ * @property {Record<string, string> | (() => Record<string, string>)} [env]
+ * @property {() => string | null} [prepare] what could not be prepared, or null
+ * @property {(args: string[]) => number} [start] runs vitest in another way
+ * @property {string | null} [missing] why the phase cannot run on this machine
+ */
+
+const opTests = ['test/ops', 'test/smoke.test.ts'];
+const wide = { SKEIN_TEST_WIDE: '1' };
+const long = (...files) => [
+  '--config',
+  'vitest.full.config.ts',
+  ...files.map((file) => `test/full/${file}.test.ts`),
+];
+
+/** Folders of tests whose outcome depends on kernels and threads: messages between workers and GPU results
+ * do not, and take long. */
+function computing() {
+  const apart = ['test/dist', 'test/gpu', 'test/interop', 'test/full', 'test/pack', 'src/gpu'];
+  const folders = ['src', 'test'].flatMap((top) =>
+    readdirSync(join(root, top), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map((entry) => `${top}/${entry.name}/`),
+  );
+  return [...folders.filter((folder) => !apart.includes(folder.slice(0, -1))), 'test/smoke.test.ts'];
+}
+
+/** Tests outside test/dist that have more cases in the long suite. */
+function wideTests() {
+  return readdirSync(join(root, 'test'), { recursive: true })
+    .map((file) => `test/${file.replaceAll('\\', '/')}`)
+    .filter((file) => /^test\/(?!dist\/).*\.test\.ts$/.test(file))
+    .filter((file) => readFileSync(join(root, file), 'utf8').includes("/wide.js'"));
+}
+
+/** Builds one level of the addon; a machine has its own level alone. */
+function prepareLevel(level) {
+  const { status, reason } = buildAddon({ quiet: true, levels: [level] });
+  return status === 'built' ? null : `the addon of level ${level} was not built: ${reason}`;
+}
+
+/** Builds the addon with sanitizers and a copy of the checkout around it, since the addon is loaded from build/. */
+function prepareSanitizers() {
+  const { status, reason } = buildAddon({ quiet: true, target: 'sanitize' });
+  if (status !== 'built') return `the addon with sanitizers was not built: ${reason}`;
+  const copy = join(root, '.cache', 'sanitize');
+  rmSync(copy, { recursive: true, force: true });
+  mkdirSync(copy, { recursive: true });
+  const files = ['package.json', 'tsconfig.json', 'tsconfig.build.json', 'vitest.config.ts'];
+  for (const name of ['src', 'test', 'scripts', ...files])
+    cpSync(join(root, name), join(copy, name), { recursive: true });
+  cpSync(join(root, 'build', 'asan'), join(copy, 'build'), { recursive: true });
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  return null;
+}
+
+/** The sanitizer's runtime must be the first library of the process; Node itself is not built with it. */
+function sanitizerEnv() {
+  const library = (name) => run(process.env.CXX ?? 'g++', [`-print-file-name=${name}`]).output.trim();
+  return {
+    LD_PRELOAD: `${library('libasan.so')} ${library('libstdc++.so')}`,
+    ASAN_OPTIONS: 'detect_leaks=0',
+    UBSAN_OPTIONS: 'print_stacktrace=1',
+  };
+}
+
+/** @returns {Phase} */
+function sanitizers(name, about, tests) {
+  // Checked memory takes many times as long.
+  const args = ['--root', join(root, '.cache', 'sanitize'), '--testTimeout=900000', ...tests];
+  return { name, about, args, prepare: prepareSanitizers, env: sanitizerEnv };
+}
+
+/** The kernel tests in the Node.js of another system, as far as its tools are installed. @returns {Phase[]} */
+function emulated(system) {
+  return system.levels.map((level) => ({
+    name: `${system.name}-${level}`,
+    about: `kernels of level ${level} on an emulated ${system.name}`,
+    args: kernelTests,
+    missing: missingFor(system),
+    prepare: () => {
+      try {
+        prepare(system);
+        return null;
+      } catch (error) {
+        if (error instanceof StepError) return error.message;
+        throw error;
+      }
+    },
+    start: (args) => runVitest(system, level, args),
+  }));
+}
+
+/** The phases of `npm test`. @returns {Phase[]} */
+export function defaultPhases() {
+  return [
+    { name: 'default', about: 'the default suite', args: [] },
+    {
+      name: 'reference',
+      about: 'operations on the TypeScript kernels alone (SKEIN_NATIVE=0)',
+      args: opTests,
+      env: { SKEIN_NATIVE: '0' },
+    },
+  ];
+}
+
+/** The phase of `npm run test:gpu`; the default suite has its tests too. @returns {Phase} */
+export function gpuPhase() {
+  return {
+    name: 'gpu',
+    about: 'GPUs, hot and cold features, interop',
+    args: [
+      ...['src/gpu', 'test/gpu', 'test/interop', 'test/storage/hot-cold-store.test.ts'],
+      ...['test/sample/hotness.test.ts', 'test/sample/partition-feature.test.ts'],
+    ],
+  };
+}
+
+/** Everything, in the order in which it runs. @returns {Phase[]} */
+export function allPhases() {
+  const flags = existsSync('/proc/cpuinfo') ? readFileSync('/proc/cpuinfo', 'utf8') : '';
+  const levels = flags.includes(' avx2 ') ? ['portable', 'avx2'] : ['portable'];
+  const native = { SKEIN_NATIVE: '0' };
+  const all = [
+    ...defaultPhases(),
+    {
+      name: 'reference-models',
+      about: 'layers, models and training on the TypeScript kernels',
+      args: computing().filter((folder) => !/test\/(ops|kernels|temporal|train)\//.test(folder)),
+      env: native,
+    },
+    {
+      name: 'reference-runs',
+      about: 'temporal models and whole runs on the TypeScript kernels',
+      args: ['test/temporal/', 'test/train/', 'test/kernels/'],
+      env: native,
+    },
+    { name: 'wide', about: 'more sizes, families and batches', args: wideTests(), env: wide },
+    { name: 'workers', about: 'training on more numbers of workers', args: ['test/dist/'], env: wide },
+    ...levels.map((level) => ({
+      name: `level-${level}`,
+      about: `the kernels of level ${level}`,
+      args: computing(),
+      env: { SKEIN_NATIVE: level },
+      prepare: () => prepareLevel(level),
+    })),
+    ...['1', '4'].map((count) => ({
+      name: `threads-${count}`,
+      about: `SKEIN_THREADS=${count}`,
+      args: computing(),
+      env: { SKEIN_THREADS: count },
+    })),
+    {
+      name: 'long-kills',
+      about: 'runs of one process, killed again and again',
+      args: long('kill-resume', 'temporal-kill-resume'),
+    },
+    {
+      name: 'long-kills-workers',
+      about: 'runs of several workers, one of which is killed again and again',
+      args: long('dist-kill-resume', 'dist-temporal-kill-resume'),
+    },
+    {
+      name: 'long-hosts',
+      about: 'two hosts in network namespaces, messages of 2 GB',
+      args: long('dist-hosts', 'dist-large'),
+    },
+    {
+      name: 'long-memory',
+      about: 'memory over 10,000 steps and 10 million edges, bytes for 1, 2 and 4 threads',
+      args: long('memory', 'preprocess-memory', 'determinism'),
+    },
+    { name: 'long-accuracy', about: 'published accuracy, five seeds', args: long('accuracy') },
+    sanitizers('sanitizers', 'address and undefined-behaviour sanitizers on every kernel', ['test/kernels']),
+    sanitizers('sanitizers-ops', 'the same on every operation', opTests),
+    {
+      name: 'pack',
+      about: 'the packed package in an empty project',
+      args: ['--config', 'vitest.full.config.ts', 'test/pack'],
+    },
+    ...emulated(arm64),
+    ...emulated(windows),
+  ];
+  return all.filter(({ name }) => process.platform === 'linux' || !name.startsWith('sanitizers'));
+}

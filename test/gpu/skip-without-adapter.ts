@@ -1,0 +1,20 @@
+/**
+ * The runner of tests that need a WebGPU adapter: where there is none, a file is not loaded but stands in the report as one
+ * skipped test that says why (scripts/probe-gpu.mjs).
+ */
+import { inject, TestRunner, test } from 'vitest';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Why there is no adapter; '' when there is one. */
+    withoutGpu: string;
+  }
+}
+
+export default class SkipWithoutAdapter extends TestRunner {
+  override importFile(...args: Parameters<TestRunner['importFile']>): unknown {
+    const reason = inject('withoutGpu');
+    if (args[1] === 'setup' || reason === '') return super.importFile(...args);
+    return test.skip(`all of this file (skipped: no WebGPU adapter: ${reason})`, () => {});
+  }
+}
