@@ -164,6 +164,17 @@ describe('checkpoints', () => {
     expect((await run(resumed(given))).epochs).toBe(3);
   });
 
+  test('a score that is as good as the best is no better one', async () => {
+    const still = { type: 'ADAM', options: { learning_rate: 0 } };
+    const early = { metric: 'mrr', patience: 2, min_delta: 0 };
+    const given = tinyConfig(dataset, {
+      model: { dense_optimizer: still, sparse_optimizer: still },
+      storage: { model_dir: folder() },
+      training: { num_epochs: 20, early_stopping: early },
+    });
+    expect((await run(given)).epochs).toBe(3);
+  });
+
   test('a finished run has nothing left to do, a new one does not overwrite it', async () => {
     const given = config('memory', folder());
     await run(given);

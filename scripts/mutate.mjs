@@ -1,0 +1,127 @@
+/**
+ * Proves that the tests find mistakes: applies each mutation of mutations.mjs to a copy of the checkout, rebuilds only the level
+ * of the addon that this machine runs, and runs the tests that must fail. A mutation that no test notices is a failure, and so
+ * is one that does not compile. `npm run test:mutate [-- --only=name]`; `--list` names them.
+ */
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { hasCommand } from './build-addon.mjs';
+import { mutations } from './mutations.mjs';
+import { main, root, run, StepError, since, tail } from './steps.mjs';
+
+const copy = join(root, '.cache', 'mutate');
+
+/** Fresh sources; objects of the compiler stay from the last time, so that little is compiled. */
+function makeCopy() {
+  mkdirSync(copy, { recursive: true });
+  const names = [
+    'src',
+    'test',
+    'native',
+    'scripts',
+    'examples',
+    'bench',
+    'docs',
+    'package.json',
+    'README.md',
+  ];
+  const settings = ['tsconfig.json', 'tsconfig.build.json', 'vitest.config.ts'];
+  for (const name of [...names, ...settings].filter((file) => existsSync(join(root, file)))) {
+    rmSync(join(copy, name), { recursive: true, force: true });
+    cpSync(join(root, name), join(copy, name), { recursive: true, preserveTimestamps: true });
+  }
+  cpSync(join(root, 'build'), join(copy, 'build'), { recursive: true, preserveTimestamps: true });
+  rmSync(join(copy, 'node_modules'), { force: true });
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+}
+
+/** The level that runs here, as the addon says. */
+function ownLevel() {
+  const program = "import { nativeStatus } from 'skein/native'; console.log(nativeStatus().level)";
+  const { output } = run(process.execPath, ['--input-type=module', '--eval', program]);
+  const level = output.trim().split('\n').at(-1);
+  if (!/^[a-z0-9]+$/.test(level ?? '') || level === 'undefined')
+    throw new StepError(`expected a built addon, got: ${output.trim()}. Run \`npm run setup\`.`);
+  return level;
+}
+
+function compile(level) {
+  const compiler = process.env.CXX ?? (hasCommand('ccache') ? 'ccache g++' : 'g++');
+  const program = `import('./scripts/build-addon.mjs').then(({ buildAddon }) => {
+    const { status, reason } = buildAddon({ quiet: true, levels: ['${level}'] });
+    if (status !== 'built') { console.log(reason); process.exitCode = 1; }
+  })`;
+  // LEVEL, for builds that know no list of levels.
+  const env = { CXX: compiler, MAKEFLAGS: `LEVEL=${level}` };
+  const { code, output } = run(process.execPath, ['--eval', program], { cwd: copy, env });
+  if (code !== 0) throw new StepError(`the addon does not build:\n${tail(output)}`);
+}
+
+/** Runs tests in the copy: how many passed and failed. A run without a report throws. */
+function runTests(files) {
+  const report = join(copy, 'report.json');
+  rmSync(report, { force: true });
+  const args = ['run', ...files, '--root', copy, '--reporter=json', `--outputFile=${report}`];
+  const { output } = run(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), ...args], {
+    cwd: copy,
+  });
+  if (!existsSync(report)) throw new StepError(`the tests did not run:\n${tail(output)}`);
+  const { numPassedTests, numFailedTests, testResults } = JSON.parse(readFileSync(report, 'utf8'));
+  const failed = testResults
+    .flatMap((file) => file.assertionResults)
+    .find(({ status }) => status === 'failed');
+  return { passed: numPassedTests, failed: numFailedTests, first: failed?.fullName ?? '' };
+}
+
+/** The outcome of one mutation, as a line. */
+function tryMutation({ name, about, file, find, put, tests }, level) {
+  const path = join(copy, file);
+  const text = readFileSync(path, 'utf8');
+  if (text.split(find).length !== 2)
+    throw new StepError(`${name}: expected \`${find}\` once in ${file}. Adapt scripts/mutations.mjs.`);
+  const isNative = file.startsWith('native/');
+  writeFileSync(
+    path,
+    text.replace(find, () => put),
+  );
+  try {
+    if (isNative) compile(level);
+    return { name, about, ...runTests(tests) };
+  } finally {
+    writeFileSync(path, text);
+    if (isNative) compile(level);
+  }
+}
+
+await main('mutate', () => {
+  const only = process.argv.find((word) => word.startsWith('--only='))?.slice('--only='.length);
+  const chosen = mutations.filter(({ name }) => only === undefined || name === only);
+  if (chosen.length === 0)
+    throw new StepError(
+      `expected one of ${mutations.map(({ name }) => name).join(', ')} for --only, got ${only}.`,
+      2,
+    );
+  if (process.argv.includes('--list')) {
+    for (const { name, about } of chosen) console.log(`${name.padEnd(26)} ${about}`);
+    return;
+  }
+  makeCopy();
+  const level = ownLevel();
+  compile(level);
+  const all = [...new Set(chosen.flatMap(({ tests }) => tests))];
+  const start = performance.now();
+  const { passed, failed, first } = runTests(all);
+  if (failed > 0) throw new StepError(`${failed} tests fail without any mutation: ${first}`);
+  console.log(`without a mutation: ${passed} passed (${since(start)})`);
+  const missed = [];
+  for (const mutation of chosen) {
+    const begun = performance.now();
+    const result = tryMutation(mutation, level);
+    const outcome =
+      result.failed > 0 ? `found: ${result.failed} failed, first: ${result.first}` : 'NOT FOUND';
+    console.log(`${mutation.name.padEnd(26)} ${outcome} (${since(begun)})`);
+    if (result.failed === 0) missed.push(mutation.name);
+  }
+  console.log(`${chosen.length - missed.length} of ${chosen.length} mutations found`);
+  if (missed.length > 0) throw new StepError(`no test notices ${missed.join(', ')}.`);
+});
