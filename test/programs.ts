@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 export const root = fileURLToPath(new URL('..', import.meta.url)).replace(/[\\/]$/, '');
 
 /** Where the compiled files of test/ are. The package's own name leads from there to dist/. */
-export const compiledTests = `${root}/.cache/programs/test`;
+const compiledTests = `${root}/.cache/programs/test`;
 
 /** The compiled form of a source, `src/….ts` or `test/….ts`. */
 export function program(source: string): string {
