@@ -7,7 +7,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RunDirectory } from 'skein/train';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   jodieText,
   judgement,
@@ -27,7 +27,7 @@ writeFileSync(events, jodieText(400));
 const often = '--training.checkpoint.interval_batches=3';
 /** What a launcher brings with it. */
 const section = '--distributed=true';
-const long = ['--train.epoch=5', '--train.batch_size=8'];
+const long = ['--train.epoch=3', '--train.batch_size=8'];
 const resume = '--training.resume_training=true';
 
 interface Prepared {
@@ -106,6 +106,8 @@ describe.skipIf(!hasMpi)(`runs${withoutMpi}`, () => {
     ['SIGKILL of one rank', 2, 2],
     ['SIGKILL of one rank', 4, 2],
   ] as const;
+  const whole = prepare('tgn', 'whole');
+  beforeAll(() => temporalRun(whole.file, [often, section, ...long]));
   it.each(wide(ends.slice(0, 2), ends.slice(2)))(
     'ended by %s with %i workers go on with %i to the same bytes',
     async (how, ranks, then) => {
@@ -124,14 +126,12 @@ describe.skipIf(!hasMpi)(`runs${withoutMpi}`, () => {
       }
       expect(RunDirectory.isFinished(given.at)).toBe(false);
       expect((await train(given, then, [...long, resume])).code).toBe(0);
-      const whole = prepare('tgn', `${how}-${ranks}-whole`.replaceAll(' ', '-'));
-      await temporalRun(whole.file, [often, section, ...long]);
       expect(outcome(given)).toEqual(outcome(whole));
     },
     300_000,
   );
 
-  it.each(['stale_cache', 'local'])(
+  it.each(wide(['stale_cache'], ['local']))(
     'with %s repeat themselves, also when one rank was killed',
     async (consistency) => {
       const settings = [...long, `--distributed.temporal.consistency=${consistency}`];
