@@ -100,7 +100,8 @@ class Parser {
       expect('=');
       check.low = expression();
     }
-    if (check.limit.count > 0 || check.low.count > 0) check.contents = Contents::ids;
+    if (take('=')) check.equal = expression();
+    if (check.limit.count > 0 || check.low.count > 0 || check.equal.count > 0) check.contents = Contents::ids;
     if (take('^')) check.contents = Contents::boundaries;
     if (take('@')) check.contents = Contents::walk;
     if (take('!')) check.contents = Contents::self_checked;
@@ -112,12 +113,19 @@ class Parser {
     if (is_array(kind) || kind == Kind::integer) rule_.checks.push_back(check);
   }
 
-  void put(Op op, u8 at = 0, i64 value = 0) { rule_.code.push_back({op, at, value}); }
+  void put(Op op, u8 at = 0, i64 value = 0, u8 other = 0) { rule_.code.push_back({op, at, other, value}); }
 
   Expression expression() {
     const size_t first = rule_.code.size();
     sum();
-    return {static_cast<u16>(first), static_cast<u16>(rule_.code.size() - first)};
+    const size_t count = rule_.code.size() - first;
+    return {static_cast<u16>(first), static_cast<u16>(count), shape_of(rule_.code.data() + first, count)};
+  }
+
+  static Shape shape_of(const Step* code, size_t count) {
+    if (count == 1 && is_operand(code[0].op)) return Shape::one;
+    const bool two = count == 3 && is_operand(code[0].op) && is_operand(code[1].op);
+    return two && (code[2].op == Op::multiply || code[2].op == Op::add) ? Shape::two : Shape::any;
   }
 
   void sum() {
@@ -179,8 +187,7 @@ class Parser {
       expect(',');
       const i64 part = number();
       expect(',');
-      sum();
-      put(Op::walk, dims, part);
+      put(Op::walk, dims, part, find(name()));
     } else if (word == "none" || word == "any") {
       put(word == "none" ? Op::none : Op::any, find(name()));
     } else if (word == "bytes" || word == "element") {
@@ -218,17 +225,6 @@ inline i64 storage_bytes(i64 type) {
   }
 }
 
-inline i64 plus(i64 a, i64 b) {
-  i64 sum = 0;
-  return a == kBeyond || b == kBeyond || __builtin_add_overflow(a, b, &sum) ? kBeyond : sum;
-}
-
-inline i64 times(i64 a, i64 b) {
-  i64 product = 0;
-  if (a == 0 || b == 0) return 0;
-  return a == kBeyond || b == kBeyond || __builtin_mul_overflow(a, b, &product) ? kBeyond : product;
-}
-
 inline i64 quotient(i64 a, i64 b) { return b <= 0 || a == kBeyond ? kBeyond : a / b; }
 
 }  // namespace
@@ -242,10 +238,11 @@ i64 evaluate_steps(const Rule& rule, Expression expression, const Facts& facts) 
   for (const Step* end = step + expression.count; step < end; ++step) {
     const Slot& slot = facts.arguments.slots[step->at];
     switch (step->op) {
-      case Op::constant: *++top = step->value; break;
-      case Op::value: *++top = slot.integer; break;
-      case Op::length: *++top = slot.length < 0 ? 0 : slot.length; break;
-      case Op::last: *++top = facts.last[step->at]; break;
+      case Op::constant:
+      case Op::value:
+      case Op::length:
+      case Op::last:
+      case Op::walk: *++top = operand(*step, facts); break;
       case Op::none: *++top = slot.length < 0 ? 1 : 0; break;
       case Op::any: *++top = slot.length < 0 ? kBeyond : 0; break;
       case Op::add: --top, *top = plus(top[0], top[1]); break;
@@ -256,9 +253,6 @@ i64 evaluate_steps(const Rule& rule, Expression expression, const Facts& facts) 
       case Op::max: --top, *top = std::max(top[0], top[1]); break;
       case Op::bytes: *++top = storage_bytes(slot.integer); break;
       case Op::element: *++top = slot.integer == 1 || slot.integer == 2 || slot.integer == 4 ? slot.integer : 8; break;
-      case Op::walk:
-        if (slot.length >= 0) *top = facts.extents[step->value];
-        break;
     }
   }
   return *top;

@@ -1,12 +1,12 @@
 // What a kernel needs of its arguments, from the third column of kernels.def: one word for each parameter, in order.
 //
-//   m              a whole number from 0 on                  fanout>=-1 op<4   with other bounds         seed~   any
+//   m              a whole number from 0 on     fanout>=-1 op<4   with other bounds     n=m   that very number     seed~   any
 //   a[m*k]         an array of at least m·k elements (bytes, for arrays of any type); required for every array
 //   bias?[n]       null is allowed; arg?(op/2): only where op/2 is 0
 //   ids[n]<rows    every element is in [0, rows); >=-1 moves the lower bound
 //   offsets[n+1]^  boundaries of n rows: not negative, never falling; $offsets is the last one
 //   dims@          a walk (see Dims in kernels.ts); walk(dims,0,n) its elements, walk(dims,1,n) and walk(dims,2,n) the extents of
-//                  the two arrays, and n where dims is null
+//                  the two arrays, and the value of the parameter n where dims is null
 //   indices[e]!    the kernel itself compares the values when it reads them: for structures too large to be looked through
 //                  at every call. With an Offsets parameter for_rows does it, up to the bound that `<` gives.
 //
@@ -26,17 +26,20 @@ namespace skein {
 constexpr i64 kBeyond = std::numeric_limits<i64>::max();
 constexpr i64 kMostInteger = i64{1} << 53;
 
-enum class Op : u8 { constant, value, length, last, none, any, add, subtract, multiply, divide, min, max, bytes, element, walk };
+enum class Op : u8 { constant, value, length, last, walk, none, any, add, subtract, multiply, divide, min, max, bytes, element };
 
 struct Step {
   Op op;
-  u8 at;      // parameter, or part of a walk in the upper bits
-  i64 value;  // of a constant; part of a walk
+  u8 at;      // parameter
+  u8 other = 0;  // the parameter that stands in for a walk
+  i64 value = 0;  // of a constant; part of a walk
 };
 
-// A range of Rule::code; empty: not given.
+// A range of Rule::code; empty: not given. Most are one operand, or two with an operation behind them.
+enum class Shape : u8 { one, two, any };
 struct Expression {
   u16 first = 0, count = 0;
+  Shape shape = Shape::any;
 };
 
 enum class Contents : u8 { any, ids, boundaries, walk, self_checked };
@@ -49,7 +52,7 @@ struct Check {
   bool copied = false;  // by asynchronous calls: a kernel follows its values, and JavaScript may change them meanwhile
   Contents contents = Contents::any;
   Expression required;  // where nullable: null is refused unless this is 0
-  Expression need, low, limit;
+  Expression need, low, limit, equal;
 };
 
 struct Rule {
@@ -72,11 +75,37 @@ Rule parse_rule(const KernelRow& kernel);
 
 i64 evaluate_steps(const Rule& rule, Expression expression, const Facts& facts);
 
+constexpr bool is_operand(Op op) { return op <= Op::walk; }
+
+inline i64 operand(const Step& step, const Facts& facts) {
+  const Slot& slot = facts.arguments.slots[step.at];
+  switch (step.op) {
+    case Op::value: return slot.integer;
+    case Op::length: return slot.length < 0 ? 0 : slot.length;
+    case Op::last: return facts.last[step.at];
+    case Op::walk: return slot.length < 0 ? facts.arguments.slots[step.other].integer : facts.extents[step.value];
+    default: return step.value;
+  }
+}
+
+// Sums and products that do not fit are beyond all numbers.
+inline i64 plus(i64 a, i64 b) {
+  i64 sum = 0;
+  return a == kBeyond || b == kBeyond || __builtin_add_overflow(a, b, &sum) ? kBeyond : sum;
+}
+
+inline i64 times(i64 a, i64 b) {
+  i64 product = 0;
+  if (a == 0 || b == 0) return 0;
+  return a == kBeyond || b == kBeyond || __builtin_mul_overflow(a, b, &product) ? kBeyond : product;
+}
+
 inline i64 evaluate(const Rule& rule, Expression expression, const Facts& facts) {
-  const Step& first = rule.code[expression.first];
-  if (expression.count == 1 && first.op == Op::value) return facts.arguments.slots[first.at].integer;
-  if (expression.count == 1 && first.op == Op::constant) return first.value;
-  return evaluate_steps(rule, expression, facts);
+  const Step* code = rule.code.data() + expression.first;
+  if (expression.shape == Shape::one) return operand(code[0], facts);
+  if (expression.shape == Shape::any) return evaluate_steps(rule, expression, facts);
+  const i64 a = operand(code[0], facts), b = operand(code[1], facts);
+  return code[2].op == Op::multiply ? times(a, b) : plus(a, b);
 }
 
 }  // namespace skein

@@ -19,16 +19,18 @@ bool rising(const V* boundaries, i64 from, i64 to) {
 // that no comparison waits for the one before.
 u32 largest(const i32* ids, i64 n) {
   constexpr i64 kBlock = 64;
-  u32 most[kBlock] = {};
-  i64 i = 0;
-  for (; i + kBlock <= n; i += kBlock) {
-    for (i64 k = 0; k < kBlock; ++k) {
-      const u32 id = static_cast<u32>(ids[i + k]);
-      most[k] = most[k] > id ? most[k] : id;
-    }
-  }
   u32 all = 0;
-  for (i64 k = 0; k < kBlock; ++k) all = all > most[k] ? all : most[k];
+  i64 i = 0;
+  if (n >= 4 * kBlock) {
+    u32 most[kBlock] = {};
+    for (; i + kBlock <= n; i += kBlock) {
+      for (i64 k = 0; k < kBlock; ++k) {
+        const u32 id = static_cast<u32>(ids[i + k]);
+        most[k] = most[k] > id ? most[k] : id;
+      }
+    }
+    for (i64 k = 0; k < kBlock; ++k) all = all > most[k] ? all : most[k];
+  }
   for (; i < n; ++i) all = all > static_cast<u32>(ids[i]) ? all : static_cast<u32>(ids[i]);
   return all;
 }

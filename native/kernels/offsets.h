@@ -56,7 +56,7 @@ template <class F>
 inline void for_rows(const Offsets& offsets, i64 rows, i64 grain, F&& f) {
   if (rows <= 0) return;
   const bool checked = offsets.entries >= 0;
-  std::atomic<bool> sound{true};
+  std::atomic<i64> left{rows};  // rows that no chunk has taken: offsets that fall may hide some
   const i64 first = offsets[0];
   const i64 work = offsets[rows] - first + rows;
   const auto row_at = [&](i64 target) {
@@ -74,15 +74,15 @@ inline void for_rows(const Offsets& offsets, i64 rows, i64 grain, F&& f) {
         const i64 from = row_at(begin);
         const i64 to = end >= work ? rows : row_at(end);
         if (from >= to) return;
-        if (checked && !offsets.sound(from, to)) {
-          sound.store(false, std::memory_order_relaxed);
-          return;
+        if (checked) {
+          if (!offsets.sound(from, to)) return;
+          left.fetch_sub(to - from, std::memory_order_relaxed);
         }
         if constexpr (std::is_invocable_v<F, i64, i64, i64>) f(from, to, begin / grain);
         else f(from, to);
       },
       Share::asked);
-  if (!sound.load()) offsets.refuse(rows);
+  if (checked && left.load() != 0) offsets.refuse(rows);
 }
 
 // The first of n boundaries that is lower than the one before it, or -1.
