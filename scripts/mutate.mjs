@@ -5,7 +5,6 @@
  */
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { hasCommand } from './build-addon.mjs';
 import { mutations } from './mutations.mjs';
 import { main, root, run, StepError, since, tail } from './steps.mjs';
 
@@ -35,25 +34,12 @@ function makeCopy() {
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
 }
 
-/** The level that runs here, as the addon says. */
-function ownLevel() {
-  const program = "import { nativeStatus } from 'skein/native'; console.log(nativeStatus().level)";
-  const { output } = run(process.execPath, ['--input-type=module', '--eval', program]);
-  const level = output.trim().split('\n').at(-1);
-  if (!/^[a-z0-9]+$/.test(level ?? '') || level === 'undefined')
-    throw new StepError(`expected a built addon, got: ${output.trim()}. Run \`npm run setup\`.`);
-  return level;
-}
-
-function compile(level) {
-  const compiler = process.env.CXX ?? (hasCommand('ccache') ? 'ccache g++' : 'g++');
+function compile() {
   const program = `import('./scripts/build-addon.mjs').then(({ buildAddon }) => {
-    const { status, reason } = buildAddon({ quiet: true, levels: ['${level}'] });
+    const { status, reason } = buildAddon();
     if (status !== 'built') { console.log(reason); process.exitCode = 1; }
   })`;
-  // LEVEL, for builds that know no list of levels.
-  const env = { CXX: compiler, MAKEFLAGS: `LEVEL=${level}` };
-  const { code, output } = run(process.execPath, ['--eval', program], { cwd: copy, env });
+  const { code, output } = run(process.execPath, ['--eval', program], { cwd: copy });
   if (code !== 0) throw new StepError(`the addon does not build:\n${tail(output)}`);
 }
 
@@ -74,7 +60,7 @@ function runTests(files) {
 }
 
 /** The outcome of one mutation, as a line. */
-function tryMutation({ name, about, file, find, put, tests }, level) {
+function tryMutation({ name, about, file, find, put, tests }) {
   const path = join(copy, file);
   const text = readFileSync(path, 'utf8');
   if (text.split(find).length !== 2)
@@ -85,11 +71,11 @@ function tryMutation({ name, about, file, find, put, tests }, level) {
     text.replace(find, () => put),
   );
   try {
-    if (isNative) compile(level);
+    if (isNative) compile();
     return { name, about, ...runTests(tests) };
   } finally {
     writeFileSync(path, text);
-    if (isNative) compile(level);
+    if (isNative) compile();
   }
 }
 
@@ -106,8 +92,7 @@ await main('mutate', () => {
     return;
   }
   makeCopy();
-  const level = ownLevel();
-  compile(level);
+  compile();
   const all = [...new Set(chosen.flatMap(({ tests }) => tests))];
   const start = performance.now();
   const { passed, failed, first } = runTests(all);
@@ -116,7 +101,7 @@ await main('mutate', () => {
   const missed = [];
   for (const mutation of chosen) {
     const begun = performance.now();
-    const result = tryMutation(mutation, level);
+    const result = tryMutation(mutation);
     const outcome =
       result.failed > 0 ? `found: ${result.failed} failed, first: ${result.first}` : 'NOT FOUND';
     console.log(`${mutation.name.padEnd(26)} ${outcome} (${since(begun)})`);
