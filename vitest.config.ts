@@ -15,7 +15,8 @@ const src = fileURLToPath(new URL('./src', import.meta.url));
  */
 const together = [
   'src/{data,dist,native,train,util}/**/*.test.ts',
-  'test/{data,gnn,graph,kernels,nn,ops,sample,server,storage,temporal,tensor,train}/**/*.test.ts',
+  'test/data/!(preprocess).test.ts',
+  'test/{gnn,graph,kernels,nn,ops,sample,server,storage,temporal,tensor,train}/**/*.test.ts',
 ];
 /** Files that cannot do without a WebGPU adapter. */
 const graphics = [
