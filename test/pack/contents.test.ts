@@ -53,14 +53,12 @@ test('what package.json names is there', () => {
 });
 
 test('links between pages lead to files of the package', () => {
-  // The README's table names the folders of the sources, which are in the repository only.
-  const repository = /^src(\/[a-z]+)?$/;
   const lost = withEnding('.md').flatMap((page) =>
     [...read(page).matchAll(/\]\(([^)\s#]+)(#[^)\s]*)?\)/g)]
       .map(([, target]) => target)
       .filter((target) => !/^[a-z]+:/.test(target))
       .map((target) => posix.join(posix.dirname(page), target))
-      .filter((target) => !holds(target) && !(page === 'README.md' && repository.test(target)))
+      .filter((target) => !holds(target))
       .map((target) => `${page} -> ${target}`),
   );
   expect(lost).toEqual([]);

