@@ -53,7 +53,7 @@ export const base = {
   },
   test: {
     globalSetup: ['scripts/test-programs.mjs'],
-    // Processes, not threads: the addon's state and OpenMP's pool are a process's own.
+    // Processes, not threads: the addon's state and its pool of threads are a process's own.
     pool: 'forks',
     maxWorkers: 2,
     // Generous, since a machine may be busy with other things: they are there for what hangs.

@@ -1,6 +1,6 @@
 /**
  * Programs that tests start as processes or threads of their own, as JavaScript: a process that compiles TypeScript while it
- * starts takes four times as long to do so. compile-programs.ts writes them before the tests of a run.
+ * starts takes four times as long to do so. scripts/test-programs.mjs writes them before the tests of a run.
  */
 import { fileURLToPath } from 'node:url';
 
