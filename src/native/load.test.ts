@@ -7,5 +7,5 @@ it.runIf(nativeKernels !== null)('an addon that lacks a kernel is not used, and 
   expect(loadAddon('1', Object.keys(referenceKernels)).addon).not.toBeNull();
   const { addon, reason } = loadAddon('1', ['gemm', 'addedSince']);
   expect(addon).toBeNull();
-  expect(reason).toMatch(/another version of the sources \(no kernel addedSince\): remove the folder build/);
+  expect(reason).toMatch(/another version of the sources \(no kernel addedSince\)/);
 });
