@@ -78,7 +78,7 @@ export async function checkMetis(): Promise<Check> {
 export async function checkDuckDb(): Promise<Check> {
   const [name, fix] = ['DuckDB', 'npm install @duckdb/node-api'];
   const resolved = isInstalled('@duckdb/node-api');
-  const use = 'skein preprocess of files and Parquet exports need it';
+  const use = 'only Parquet, JSON and SQL need it';
   if (!resolved)
     return { name, state: 'missing', found: `the package @duckdb/node-api is not installed; ${use}`, fix };
   const answer = await askChild('duckdb');
