@@ -16,7 +16,7 @@ const phases = allPhases();
 
 test('names are short words, each used once', () => {
   const names = phases.map(({ name }) => name);
-  expect(names.filter((name) => !/^[a-z]+(-[a-z0-9]+)*$/.test(name))).toEqual([]);
+  expect(names.filter((name) => !/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name))).toEqual([]);
   expect(new Set(names).size).toBe(names.length);
   for (const name of ['default', 'reference', 'wide', 'workers', 'level-portable', 'threads-1', 'pack'])
     expect(names).toContain(name);
@@ -41,7 +41,7 @@ test('an unknown name is refused with the names there are; --list says what they
     spawnSync(process.execPath, [join(root, 'scripts/test.mjs'), '--full', ...args], { encoding: 'utf8' });
   const { status, stderr } = run('--phase=defualt');
   expect(status).toBe(2);
-  expect(stderr).toMatch(/expected one of default, reference, .*pack, gpu for --phase, got defualt/);
+  expect(stderr).toMatch(/expected one of default, reference, .*pack, .*gpu for --phase, got defualt/);
   const listed = run('--list').stdout.trim().split('\n');
   expect(listed.map((line) => line.split(' ')[0])).toEqual(phases.map(({ name }) => name));
 });
