@@ -9,7 +9,6 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bestLevel, buildAddonWatched, buildMpi, hasMpi, missingTools } from './build-addon.mjs';
-import { buildJs } from './build-js.mjs';
 import { main, root, run, StepError, since, tail } from './steps.mjs';
 import { ensureSystemLibraries, installAdvice } from './system-libraries.mjs';
 
@@ -90,7 +89,9 @@ await main('setup', async () => {
   if (forTests) await step('system libraries', ensureSystemLibraries);
   native ??= startNative();
   await step('npm packages', installPackages);
-  await step('JavaScript', () => {
+  await step('JavaScript', async () => {
+    // It uses packages that the step before has installed.
+    const { buildJs } = await import('./build-js.mjs');
     buildJs();
     return 'ready';
   });
