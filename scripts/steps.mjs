@@ -31,7 +31,12 @@ export function run(
   const options = { cwd, encoding: 'utf8', stdio, env: { ...process.env, ...env }, maxBuffer: 1 << 28 };
   const done = spawnSync(command, args, options);
   const output = done.error ? done.error.message : `${done.stdout ?? ''}${done.stderr ?? ''}`;
-  return { code: done.status ?? (done.error ? 127 : 1), output, stdout: done.stdout ?? '' };
+  return {
+    code: done.status ?? (done.error ? 127 : 1),
+    signal: done.signal,
+    output,
+    stdout: done.stdout ?? '',
+  };
 }
 
 /** The last lines of a program's output, indented under the sentence that says what failed. */

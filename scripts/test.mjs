@@ -78,7 +78,10 @@ function runPhase({ name, about, args, env = {}, prepare, start: startVitest, mi
   const all = [...args, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
   const vitest = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...all];
   const extra = typeof env === 'function' ? env() : env;
-  const code = startVitest?.(all) ?? run(process.execPath, vitest, { show: true, env: extra }).code;
+  const ended = startVitest === undefined ? run(process.execPath, vitest, { show: true, env: extra }) : null;
+  const code = ended === null ? startVitest(all) : ended.code;
+  if (!existsSync(report))
+    console.log(`vitest left no report; it ended with ${ended?.signal ?? `code ${code}`}.`);
   return { name, ...countReport(report, code), duration: since(start) };
 }
 

@@ -74,7 +74,7 @@ describe('bench --against', () => {
     expect(last).toMatchObject({ cases: 1, failed: [], not_comparable: ['mlp_step_1024x256'] });
     // Two rounds beside other tests prove nothing about speed, but the exit code says what the last line says.
     expect(code).toBe(last.verdict === 'no slower' ? 0 : 1);
-  }, 180_000);
+  }, 240_000);
 
   it.each([
     ['a folder that is not there', 'missing', /the folder of a source tree of Skein for --against, got/],
@@ -88,7 +88,7 @@ describe('bench --against', () => {
       expect({ code, out }).toEqual({ code: 2, out: '' });
       expect(err).toMatch(message);
     },
-    60_000,
+    240_000,
   );
 });
 

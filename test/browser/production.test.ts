@@ -36,7 +36,7 @@ beforeAll(async () => {
     }),
   );
   page = await openPage({ html: '<!doctype html><title>Skein</title>', script: '', files, webgpu: false });
-}, 120_000);
+}, 240_000);
 
 afterAll(async () => {
   await page?.close();

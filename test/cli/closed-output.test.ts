@@ -31,7 +31,7 @@ it.each([
     expect(out, err).toMatch(/codes 0\n$/);
     isWhole(name);
   },
-  60_000,
+  240_000,
 );
 
 const hasMpi = spawnSync('mpirun', ['--version'], { stdio: 'ignore' }).status === 0;
@@ -43,7 +43,7 @@ it.skipIf(!hasMpi)(
     expect(out, err).toMatch(/codes 0\n$/);
     isWhole('workers');
   },
-  90_000,
+  240_000,
 );
 
 describe('what only prints', () => {
@@ -54,7 +54,7 @@ describe('what only prints', () => {
       expect(out).toBe('codes 0\n');
       expect(err).not.toMatch(/EPIPE|at /);
     },
-    30_000,
+    240_000,
   );
 });
 
@@ -75,12 +75,12 @@ describe.skipIf(!existsSync('/dev/full'))('a full disk behind stdout', () => {
       expect(err).not.toMatch(/^\s+at /m);
       if (command.startsWith('train')) expect(existsSync(join(work, 'full/done.json'))).toBe(true);
     },
-    60_000,
+    240_000,
   );
 
   it('behind stderr stops nothing', () => {
     const { code, out } = shell(`${skein} eval text 2> /dev/full`, work);
     expect(code).toBe(0);
     expect(out).toContain('mrr');
-  }, 30_000);
+  }, 240_000);
 });

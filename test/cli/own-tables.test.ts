@@ -3,19 +3,16 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Random } from 'skein/util';
 import { afterAll, expect, test } from 'vitest';
+import { skein as main } from '../programs.js';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'skein-tables-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Runs `skein` in the folder; returns what it printed. */
 function skein(...args: string[]): string {
-  const entry = join(root, 'src/cli/main.ts');
-  const tsx = join(root, 'node_modules/tsx/dist/esm/index.mjs');
-  const done = spawnSync(process.execPath, ['--import', tsx, entry, ...args], {
+  const done = spawnSync(process.execPath, [...main, ...args], {
     cwd: folder,
     encoding: 'utf8',
   });

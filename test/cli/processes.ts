@@ -3,14 +3,11 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
-
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const loader = fileURLToPath(import.meta.resolve('tsx'));
+import { skein as main } from '../programs.js';
 
 /** The command line that starts Skein, for a shell. */
-export const skein = `'${process.execPath}' --import '${loader}' '${join(root, 'src/cli/main.ts')}'`;
+export const skein = `'${process.execPath}' '${main[0]}'`;
 
 export interface Result {
   readonly code: number | null;
@@ -23,7 +20,7 @@ export function shell(line: string, cwd: string, env: NodeJS.ProcessEnv = {}): R
   const done = spawnSync('bash', ['-c', line], {
     cwd,
     encoding: 'utf8',
-    timeout: 120_000,
+    timeout: 240_000,
     env: { ...process.env, SKEIN_THREADS: '1', FORCE_COLOR: undefined, NO_COLOR: undefined, ...env },
   });
   return { code: done.status, out: done.stdout, err: done.stderr };

@@ -33,7 +33,7 @@ describe.skipIf(!hasScript)('on a terminal', () => {
     expect(out).toContain(`${esc}[36m`);
     expect(out).toContain('epoch 1/3');
     expect(lines.at(-2)).toMatch(/^Done in [\d.]+ s\. Saved in /);
-  }, 60_000);
+  }, 240_000);
 
   it('fits a narrow one, without colours when they are not welcome', () => {
     const { code, out } = onTerminal(train('narrow'), work, 32, { NO_COLOR: '1', LANG: 'C', LC_ALL: 'C' });
@@ -45,14 +45,14 @@ describe.skipIf(!hasScript)('on a terminal', () => {
       .flatMap((line) => line.split(eraseLine).slice(1));
     expect(drawn.some((line) => line.startsWith('epoch 1/3'))).toBe(true);
     for (const line of drawn) if (line.startsWith('epoch 1/3')) expect(line.length).toBeLessThan(32);
-  }, 60_000);
+  }, 240_000);
 
   it('prints plain lines on a dumb one', () => {
     const { code, out } = onTerminal(train('dumb'), work, 80, { TERM: 'dumb' });
     expect(code, out).toBe(0);
     expect(out).not.toContain(esc);
     expect(epochs(screen(out)).filter((line) => line.startsWith('epoch 1 '))).toHaveLength(1);
-  }, 60_000);
+  }, 240_000);
 });
 
 it('prints plain lines into a pipe, each epoch once', () => {
@@ -67,7 +67,7 @@ it('prints plain lines into a pipe, each epoch once', () => {
   expect(err).not.toContain('(100 %)');
   const log = readFileSync(join(work, 'pipe/log.txt'), 'utf8');
   expect(log.match(/epoch 1 /g)).toHaveLength(1);
-}, 60_000);
+}, 240_000);
 
 it('keeps stdout for JSON with --json', () => {
   const { code, out, err } = shell(`${train('json')} --json`, work);
@@ -79,7 +79,7 @@ it('keeps stdout for JSON with --json', () => {
   expect(events.filter((event) => event === 'epoch')).toHaveLength(3);
   expect(epochs(err.split('\n'))).toHaveLength(3);
   expect(err).toMatch(/Done in [\d.]+ s\. Saved in /);
-}, 60_000);
+}, 240_000);
 
 it('eval, export and preprocess say what they do and how long they took', () => {
   const { code, out, err } = shell(
@@ -91,4 +91,4 @@ it('eval, export and preprocess say what they do and how long they took', () => 
   expect(err.match(/^Done in [\d.]+ s\.$/gm)).toHaveLength(2);
   expect(err).toContain('reading edges …\n');
   expect(out).toMatch(/prepared again in [\d.]+ s/);
-}, 60_000);
+}, 240_000);

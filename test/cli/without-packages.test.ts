@@ -57,7 +57,7 @@ test('text is prepared', async () => {
     2,
     expect.any(Number),
   ]);
-}, 120_000);
+}, 240_000);
 
 test.each([
   [['preprocess', '--query', 'SELECT 1, 2', '--output-directory', 'sql'], 'npm install @duckdb/node-api'],
@@ -70,7 +70,7 @@ test.each([
     const { code, text } = skein(...args);
     expect({ code, text }).toMatchObject({ code: 2, text: expect.stringContaining(`Run "${command}"`) });
   },
-  120_000,
+  240_000,
 );
 
 test('neither package is loaded unless it is needed: no static import', () => {

@@ -26,7 +26,7 @@ beforeAll(() => {
   expect(shell(`${skein} train facts.yaml --storage.model_dir=run --training.num_epochs=1`, work).code).toBe(
     0,
   );
-}, 90_000);
+}, 240_000);
 
 /** The only line that names the program. */
 function sentence({ err }: Result): string {
@@ -58,7 +58,7 @@ describe('a file where a directory is needed', () => {
       expect(sentence(done)).toMatch(message);
       expect(done.code).toBe(2);
     },
-    30_000,
+    240_000,
   );
 });
 
@@ -79,7 +79,7 @@ describe.skipIf(!canMount)('disks', () => {
       );
       expect(done.code).toBe(2);
     },
-    30_000,
+    240_000,
   );
 
   // Room for neither the features as they are read nor their table, and for the former alone.
@@ -94,7 +94,7 @@ describe.skipIf(!canMount)('disks', () => {
       expect(done.code).toBe(1);
       expect(readdirSync(disk)).toEqual([]);
     },
-    60_000,
+    240_000,
   );
 
   it('full while training: code 1, and the run resumes from its last checkpoint', () => {
@@ -111,5 +111,5 @@ describe.skipIf(!canMount)('disks', () => {
     expect(resumed.code, resumed.err).toBe(0);
     expect(resumed.err).toMatch(/Resuming after epoch [123]\./);
     expect(existsSync(join(disk, 'run/done.json'))).toBe(true);
-  }, 90_000);
+  }, 240_000);
 });
