@@ -26,7 +26,7 @@ let folder = '';
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'skein-without-'));
-  for (const name of ['src', 'package.json', 'tsconfig.json'])
+  for (const name of ['dist', 'package.json'])
     cpSync(join(root, name), join(folder, name), { recursive: true });
   if (existsSync(join(root, 'build'))) symlinkSync(join(root, 'build'), join(folder, 'build'));
   mkdirSync(join(folder, 'node_modules'));
@@ -37,7 +37,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function skein(...args: string[]): { code: number | null; text: string } {
-  const done = spawnSync(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...args], {
+  const done = spawnSync(process.execPath, ['dist/cli/main.js', ...args], {
     cwd: folder,
     encoding: 'utf8',
   });
