@@ -1,8 +1,8 @@
 /** What the rounds of two source trees come to: a ratio for each case, means over suites and over all, a verdict. */
 import {
+  decideVerdict,
   type Estimate,
   estimate,
-  judge,
   logRatio,
   logRatioOfItself,
   median,
@@ -89,6 +89,6 @@ export function conclude(
     failed,
     suites: new Map(names.map((name) => [name, meansOf(measured.filter(({ suite }) => suite === name))])),
     overall,
-    verdict: judge(overall?.time ?? null, cases, failed.length),
+    verdict: decideVerdict(overall?.time ?? null, cases, failed.length),
   };
 }

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The folder; without it, inputs are made anew. */
+/** The folder; without it, each process generates its own inputs. */
 export const keptFolderVariable = 'SKEIN_BENCH_KEPT';
 
 /** The list of that name, made at most once in a run. The name says everything that the contents depend on. */

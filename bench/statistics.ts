@@ -117,7 +117,7 @@ export interface Verdict {
  *
  * @param mean null when no case was compared
  */
-export function judge(
+export function decideVerdict(
   mean: Estimate | null,
   cases: readonly { readonly name: string; readonly time: Estimate }[],
   failed: number,

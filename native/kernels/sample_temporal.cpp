@@ -18,7 +18,7 @@ namespace {
 
 enum Strategy { kRecent = 0, kUniform = 1, kWeighted = 2 };
 
-// What leads beyond the lists or the events ends the call when all threads are done.
+// An index out of range ends the call when all threads are done.
 struct Stream {
   List<const i32> starts;
   const i32* neighbors;
@@ -259,7 +259,7 @@ i64 sample_temporal_hop(List<const i32> starts, const i32* neighbors, List<const
     }
   });
   const auto throw_if_damaged = [&] {
-    if (damaged.load()) throw std::out_of_range("a node, a number of events or a list of events leads beyond what there is");
+    if (damaged.load()) throw std::out_of_range("a node, an event count or an event list is out of range");
   };
   throw_if_damaged();
   i64 edges = 0;

@@ -15,7 +15,7 @@ constexpr i64 kRowGrain = 4096;
 constexpr u32 kMaxTries = 255;
 constexpr u32 kNegativeTries = 16;
 
-// Rows of a graph, whose offsets and indices are compared with what there is; damage ends the call when all threads are done.
+// Rows of a graph, whose offsets and indices are range-checked; an invalid one ends the call when all threads are done.
 struct Rows {
   List<const i32> offsets;
   i64 entries;

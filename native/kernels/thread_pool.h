@@ -3,7 +3,7 @@
 // The calling thread always works itself; the pool adds helpers. A job is published by raising `epoch`; helpers that spin
 // see it within a fraction of a microsecond, parked ones are woken. A helper must enter the job (Job::gate) before it
 // touches anything of it. When the caller finds no chunk left it closes the gate and waits only for helpers that are
-// inside: a helper that the system has not scheduled yet, because another process has its core, delays nobody.
+// inside: a helper that the system has not scheduled yet, because another process has its core, causes no delay.
 //
 // Each thread owns a contiguous run of chunks, the same in every call of the same size, and takes it from the front. A
 // thread without work takes single chunks from the back of the other runs. Which thread runs a chunk never changes a

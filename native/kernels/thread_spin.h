@@ -15,7 +15,7 @@ using Clock = std::chrono::steady_clock;
 // How long a helper without work spins before it parks. Kernels of a training step follow one another within this time;
 // waking a parked helper takes about as long.
 constexpr auto kSpin = std::chrono::microseconds(60);
-// A reading of the clock that comes this much after the last one shows that the thread was not running: somebody else wants
+// A reading of the clock that comes this much after the last one shows that the thread was not running: another process wants
 // the core, and spinning would take it from work.
 constexpr auto kPreempted = std::chrono::microseconds(400);
 

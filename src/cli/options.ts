@@ -62,7 +62,7 @@ export function headerGiven(where: string, { header, headerLength }: HeaderOptio
 }
 
 /** A column by its name, or by its place from 0. */
-export function columnOf(text: string): string | number {
+export function columnOption(text: string): string | number {
   return /^\d+$/.test(text) ? Number(text) : text;
 }
 

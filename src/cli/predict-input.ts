@@ -13,7 +13,7 @@ import {
 } from '../data/index.js';
 import type { OpenedRun, OtherTestSet } from '../train/index.js';
 import { FormatError, StorageError, ValueError } from '../util/errors.js';
-import { columnOf, type HeaderOptions, headerGiven } from './options.js';
+import { columnOption, type HeaderOptions, headerGiven } from './options.js';
 
 export interface PredictInput extends HeaderOptions {
   readonly inputFile?: string;
@@ -64,7 +64,7 @@ export async function readInput(
 export function edgeColumns(command: PredictInput): EdgeColumns {
   const { delim } = command;
   const format = command.format ?? command.inputFormat;
-  const columns = listOf(command.columns).map(columnOf);
+  const columns = listOf(command.columns).map(columnOption);
   if (columns.length !== 0 && columns.length !== 2 && columns.length !== 3)
     throw new ValueError(
       `predict: expected source, relation and destination (or source and destination) for --columns, got ${columns.length} columns.`,
@@ -75,7 +75,7 @@ export function edgeColumns(command: PredictInput): EdgeColumns {
   const [source, middle, last] = columns;
   const named = (['srcColumn', 'dstColumn', 'edgeTypeColumn'] as const).map((name) => {
     const text = command[name];
-    return text === undefined ? undefined : columnOf(text);
+    return text === undefined ? undefined : columnOption(text);
   });
   const [src, dst, edgeType] = named;
   return {
@@ -153,7 +153,7 @@ async function readNodeIds(
 ): Promise<Int32Array> {
   const { delimiter, header } = edgeColumns({ ...command, columns: [] });
   const given = command.idColumn ?? listOf(command.columns)[0];
-  const column = columnOf(given ?? '0');
+  const column = columnOption(given ?? '0');
   const layout = await findTextLayout(path, { delimiter, header, wanted: [column], onNote });
   if (layout === null) throw new FormatError(`${path}: expected at least one node, got none.`, { path });
   const place = typeof column === 'number' ? column : (layout.header?.indexOf(column) ?? -1);

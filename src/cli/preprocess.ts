@@ -3,7 +3,7 @@ import type { EdgeColumns, PreparedStats, PreprocessOptions } from '../data/inde
 import { Output } from '../train/run/output.js';
 import { prepareProgress } from '../train/run/prepare-progress.js';
 import { ValueError } from '../util/errors.js';
-import { columnOf, type HeaderOptions, headerGiven } from './options.js';
+import { columnOption, type HeaderOptions, headerGiven } from './options.js';
 
 export interface PreprocessCommand extends HeaderOptions {
   readonly outputDirectory?: string;
@@ -122,7 +122,7 @@ function libraryOptions(command: PreprocessCommand, outputDir: string): Preproce
     nodeTable: command.nodeTable,
     idColumn: column(command.idColumn),
     labelColumn: column(command.labelColumn),
-    ignoreColumns: command.ignoreColumns?.map(columnOf),
+    ignoreColumns: command.ignoreColumns?.map(columnOption),
     nodeFeatures: command.nodeFeatures,
     nodeLabels: command.nodeLabels,
     trainNodes: command.trainNodes,
@@ -140,7 +140,7 @@ function libraryOptions(command: PreprocessCommand, outputDir: string): Preproce
 }
 
 function column(text: string | undefined): string | number | undefined {
-  return text === undefined ? undefined : columnOf(text);
+  return text === undefined ? undefined : columnOption(text);
 }
 
 function report(

@@ -10,7 +10,7 @@ import { makeFolder } from '../storage/make-folder.js';
 import { Output, onlineScorer, openTemporalRun } from '../train/index.js';
 import { FormatError, ValueError } from '../util/errors.js';
 import { CsvFile } from './csv-file.js';
-import { columnOf } from './options.js';
+import { columnOption } from './options.js';
 import type { PredictCommand } from './predict.js';
 import { edgeColumns, listOf } from './predict-input.js';
 
@@ -92,14 +92,14 @@ export async function readPairs(
 
 /** Source, destination and, where there may be one, time. */
 function pairColumns(command: PredictCommand): (string | number)[] {
-  const listed = listOf(command.columns).map(columnOf);
+  const listed = listOf(command.columns).map(columnOption);
   if (![0, 2, 3].includes(listed.length))
     throw new ValueError(
       `predict: expected source, destination and time for --columns, got ${listed.join(' ')}.`,
     );
   const given = [command.srcColumn, command.dstColumn, command.timeColumn];
   const usual = listed.length === 0 ? [0, 1, 2] : listed;
-  return usual.map((column, role) => (given[role] === undefined ? column : columnOf(given[role])));
+  return usual.map((column, role) => (given[role] === undefined ? column : columnOption(given[role])));
 }
 
 interface NodePlace {

@@ -4,9 +4,9 @@ import { distinctCases, orders } from '../../bench/against.js';
 import { comparisonJson, comparisonLines } from '../../bench/against-report.js';
 import { type CaseRounds, conclude } from '../../bench/comparison.js';
 import {
+  decideVerdict,
   type Estimate,
   estimate,
-  judge,
   logRatio,
   logRatioOfItself,
   quantile,
@@ -85,13 +85,13 @@ describe('a round', () => {
   });
 });
 
-describe('judge', () => {
+describe('decideVerdict', () => {
   const around = (ratio: number, high = ratio * 1.01): Estimate => ({ ratio, low: ratio / 1.01, high });
   const named = (name: string, time: Estimate) => ({ name, time });
 
   it('allows one per cent of the mean', () => {
-    expect(judge(around(0.99), [], 0)).toEqual({ noSlower: true, reasons: [], slower: [] });
-    const verdict = judge(around(0.9899), [], 0);
+    expect(decideVerdict(around(0.99), [], 0)).toEqual({ noSlower: true, reasons: [], slower: [] });
+    const verdict = decideVerdict(around(0.9899), [], 0);
     expect(verdict.noSlower).toBe(false);
     expect(verdict.reasons.join()).toMatch(/geometric mean is 0.990, below 0.99/);
   });
@@ -99,16 +99,16 @@ describe('judge', () => {
   it('names a case only when its whole interval is more than five per cent slower', () => {
     const doubtful = named('doubtful', around(0.9, 1 / 1.05));
     const slow = named('slow', around(0.9, 0.952));
-    expect(judge(around(1), [doubtful], 0).noSlower).toBe(true);
-    const verdict = judge(around(1.2), [doubtful, slow], 0);
+    expect(decideVerdict(around(1), [doubtful], 0).noSlower).toBe(true);
+    const verdict = decideVerdict(around(1.2), [doubtful, slow], 0);
     expect(verdict).toMatchObject({ noSlower: false, slower: ['slow'] });
     expect(verdict.reasons.join()).toMatch(/more than 5 % slower: slow/);
   });
 
   it('proves nothing by cases that fail or by no case at all', () => {
-    expect(judge(around(1.2), [], 1).reasons).toEqual(['1 of the cases cannot be run on this tree']);
-    expect(judge(null, [], 0).reasons).toEqual(['no case was compared']);
-    expect(judge(around(Number.NaN), [], 0).noSlower).toBe(false);
+    expect(decideVerdict(around(1.2), [], 1).reasons).toEqual(['1 of the cases cannot be run on this tree']);
+    expect(decideVerdict(null, [], 0).reasons).toEqual(['no case was compared']);
+    expect(decideVerdict(around(Number.NaN), [], 0).noSlower).toBe(false);
   });
 });
 

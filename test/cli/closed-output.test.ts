@@ -25,7 +25,7 @@ it.each([
   ['text-and-errors', '', '2>&1 | head -1'],
   ['errors', '', '2> >(exec true) >/dev/null'],
 ])(
-  'training finishes when nobody reads its %s',
+  'training finishes when its %s is closed',
   (name, more, readers) => {
     const { out, err } = shell(`${train(name, more)} ${readers}; ${status}`, work);
     expect(out, err).toMatch(/codes 0\n$/);

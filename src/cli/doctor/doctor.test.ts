@@ -3,7 +3,7 @@ import { askChild, runLimited } from './check.js';
 import { describeCheck } from './doctor.js';
 import { installCommand } from './install-commands.js';
 import { describeKernels, type KernelStatus } from './kernels.js';
-import { checkDisk, checkMemory, checkNode, checkPort } from './machine.js';
+import { checkDisk, checkMachineMemory, checkNode, checkPort } from './machine.js';
 
 afterEach(() => vi.unstubAllEnvs());
 
@@ -96,7 +96,7 @@ describe('probes', () => {
       fix: 'mkdir -p /no/such/folder',
     });
     expect(checkDisk('disk', '.').details).toMatchObject({ free_bytes: expect.any(Number) });
-    expect(checkMemory().details).toMatchObject({ total_bytes: expect.any(Number) });
+    expect(checkMachineMemory().details).toMatchObject({ total_bytes: expect.any(Number) });
     const { createServer } = await import('node:net');
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -9,7 +9,14 @@ import { invocation } from '../invocation.js';
 import { version } from '../version.js';
 import type { Check, CheckState } from './check.js';
 import { checkKernels } from './kernels.js';
-import { checkBuildTools, checkDisk, checkMemory, checkNode, checkPlatform, checkPort } from './machine.js';
+import {
+  checkBuildTools,
+  checkDisk,
+  checkMachineMemory,
+  checkNode,
+  checkPlatform,
+  checkPort,
+} from './machine.js';
 import { checkDuckDb, checkGpu, checkMetis, checkMpi, checkWordNet } from './optional.js';
 
 /** The port of `skein serve`. */
@@ -52,7 +59,7 @@ async function allChecks(skein: string): Promise<Check[]> {
       const folder = process.env['SKEIN_DATA'];
       return folder === undefined ? [] : checkDisk('SKEIN_DATA', folder);
     }),
-    guarded('memory', checkMemory),
+    guarded('memory', checkMachineMemory),
     guarded('port', () => checkPort(servePort)),
   ]);
   return found.flat();

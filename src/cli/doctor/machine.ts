@@ -65,7 +65,7 @@ export function checkDisk(name: string, folder: string): Check {
   }
 }
 
-export function checkMemory(): Check {
+export function checkMachineMemory(): Check {
   const total = totalmem();
   const free = availableMemory();
   // What is not limited is reported as a number larger than any machine has, or 0.

@@ -57,7 +57,7 @@ export class EdgeSpool {
   #idProblem(side: string, bytes: Buffer, start: number, end: number): string | null {
     const { keep, numNodes = 2 ** 31 - 1 } = this.options;
     if (!keep) return start < end ? null : `expected a name for the ${side} id, got ""`;
-    const id = wholeNumber(bytes, start, end);
+    const id = parseId(bytes, start, end);
     if (id >= 0 && id < numNodes) return null;
     const what =
       id < 0
@@ -72,7 +72,7 @@ export class EdgeSpool {
       this.#relations?.writeInt32(this.kinds.add(bytes, start, end));
       return null;
     }
-    const id = wholeNumber(bytes, start, end);
+    const id = parseId(bytes, start, end);
     if (id < 0 || end - start > 9)
       return `expected a whole number for the type, got ${JSON.stringify(bytes.toString('utf8', start, end))}`;
     this.#largestKind = Math.max(this.#largestKind, id);
@@ -107,7 +107,7 @@ export class EdgeSpool {
 }
 
 /** −1 where there is none of at most ten digits. */
-export function wholeNumber(bytes: Uint8Array, start: number, end: number): number {
+export function parseId(bytes: Uint8Array, start: number, end: number): number {
   if (start === end || end - start > 10) return -1;
   let id = 0;
   for (let i = start; i < end; i++) {

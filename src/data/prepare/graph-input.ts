@@ -13,7 +13,7 @@ import { bytesOf, readAt } from './binary-file.js';
 import { type Connect, type EdgeInput, edgeInputs, readInputs } from './edge-input.js';
 import { EdgeSpool } from './edge-spool.js';
 import type { EdgeBlock, GraphSource, OnNote, OnPrepareProgress } from './graph-source.js';
-import { KeptNumbers, NameNumbers } from './name-numbers.js';
+import { KeptNumbers, SpillingNameNumbers } from './name-numbers.js';
 import { readNodeInput } from './node-input.js';
 import { nodeTables } from './node-tables.js';
 import type { PreprocessOptions } from './preprocess-options.js';
@@ -65,14 +65,14 @@ async function readAll(
   const folder = join(context.folder, types === null ? 'input' : 'typed-input');
   await mkdir(folder);
   const keep = options.noRemapIds ?? false;
-  const names = keep ? new KeptNumbers(folder) : new NameNumbers(folder, context.nameBytes, types);
+  const names = keep ? new KeptNumbers(folder) : new SpillingNameNumbers(folder, context.nameBytes, types);
   const { places } = inputs[0];
   const hasTypes = places.type !== null;
   const hasWeights = places.weight !== null;
   const { numNodes: given, numRelations } = options;
   const spool = new EdgeSpool(folder, names, { hasTypes, hasWeights, keep, numNodes: given, numRelations });
   const parts = await readInputs(inputs, spool, context.progress);
-  if (options.nodeTypes === undefined && names instanceof NameNumbers && names.sharesNames()) {
+  if (options.nodeTypes === undefined && names instanceof SpillingNameNumbers && names.sharesNames()) {
     spool.finish();
     await names.finish();
     await rm(folder, { recursive: true });

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { NameNumbers } from './name-numbers.js';
+import { SpillingNameNumbers } from './name-numbers.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-names-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -12,7 +12,7 @@ async function numbered(
   names: readonly string[],
   budget: number,
 ): Promise<{ ids: number[]; names: string[] }> {
-  const numbers = new NameNumbers(mkdtempSync(join(folder, 'x')), budget);
+  const numbers = new SpillingNameNumbers(mkdtempSync(join(folder, 'x')), budget);
   for (const name of names) {
     const bytes = Buffer.from(name);
     numbers.add(bytes, 0, bytes.length);

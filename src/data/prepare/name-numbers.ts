@@ -32,7 +32,7 @@ export interface NameSink {
 const fileCount = 64;
 const blockNames = 1 << 14;
 
-export class NameNumbers implements NameSink {
+export class SpillingNameNumbers implements NameSink {
   count = 0;
   readonly #ids: FileWriter;
   #table: ByteNames | null = new ByteNames();

@@ -15,7 +15,7 @@ import { readNpy } from '../formats/npy.js';
 import { parseNumber } from '../formats/parse-number.js';
 import { findTextLayout, type TextLayout } from '../formats/text-layout.js';
 import { bytesOf, FileWriter } from './binary-file.js';
-import { wholeNumber } from './edge-spool.js';
+import { parseId } from './edge-spool.js';
 import type { OnNote } from './graph-source.js';
 import type { NameSink } from './name-numbers.js';
 import type { NodeEncoding } from './node-encoding.js';
@@ -141,7 +141,7 @@ class IdReader {
   #checkKept(bytes: Buffer, start: number, end: number, line: number): void {
     const { path } = this;
     const most = this.context.options.numNodes ?? 2 ** 31 - 1;
-    const id = wholeNumber(bytes, start, end);
+    const id = parseId(bytes, start, end);
     if (id >= 0 && id < most) return;
     const got = JSON.stringify(bytes.toString('utf8', start, end));
     throw new FormatError(

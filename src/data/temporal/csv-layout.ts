@@ -7,7 +7,7 @@ import { expected, FormatError, ValueError } from '../../util/errors.js';
 import { isValue } from '../formats/column-names.js';
 import { findHeader, headerNote } from '../formats/header.js';
 import { nodeTypesOf } from '../formats/node-types.js';
-import { findDelimiter as findMark } from '../formats/text-layout.js';
+import { findDelimiter } from '../formats/text-layout.js';
 import type { FileHead } from './event-files.js';
 import type { ColumnRole, Delimiter } from './event-table.js';
 
@@ -68,8 +68,8 @@ const marks: Readonly<Record<string, Delimiter>> = {
 };
 
 /** The separator of some lines (text-layout.ts has the rules), else blanks. */
-export function findDelimiter(lines: readonly string[]): Delimiter {
-  const mark = findMark(lines);
+export function eventDelimiter(lines: readonly string[]): Delimiter {
+  const mark = findDelimiter(lines);
   return lines[0]?.includes(mark) ? (marks[mark] ?? 'blank') : 'blank';
 }
 
@@ -105,7 +105,7 @@ export interface CsvLayoutOptions {
 
 export function csvLayout(path: string, head: FileHead, options: CsvLayoutOptions): CsvLayout {
   const { columns = {} } = options;
-  const delimiter = findDelimiter([head.text, ...head.below]);
+  const delimiter = eventDelimiter([head.text, ...head.below]);
   const fields = fieldsOf(head.text, delimiter);
   const rows = [fields, ...head.below.map((text) => fieldsOf(text, delimiter))];
   const decision = findHeader(rows, options.header, Object.values(columns).flat().map(placeOrName));

@@ -12,7 +12,7 @@ import { basename, join, resolve } from 'node:path';
 import { expected, FormatError, ValueError } from '../../util/errors.js';
 import { headerRows } from '../formats/header.js';
 import { readLines } from '../formats/text-lines.js';
-import { fieldsOf, findDelimiter } from './csv-layout.js';
+import { eventDelimiter, fieldsOf } from './csv-layout.js';
 import type { ColumnRole, TableLayout } from './event-table.js';
 
 export type TemporalFormat = 'jodie' | 'tgn' | 'tgl' | 'snap' | 'csv';
@@ -91,7 +91,7 @@ function detect(path: string, { line, text, below }: FileHead): TemporalFormat {
   if (has('u', 'i', 'ts')) return 'tgn';
   const ofTgl = has('') || has('ext_roll') || /^edges\.csv/.test(basename(path));
   if (has('src', 'dst', 'time') && ofTgl && names.every((name) => tglNames.test(name))) return 'tgl';
-  const delimiter = findDelimiter([text, ...below]);
+  const delimiter = eventDelimiter([text, ...below]);
   const fields = text.trim().split(/\s+/);
   const blanks = delimiter === 'blank' || delimiter === 'tab';
   if (blanks && (fields.length === 3 || fields.length === 4) && fields.slice(0, 3).every(isNumber))
