@@ -18,7 +18,8 @@ namespace {
 
 enum Strategy { kRecent = 0, kUniform = 1, kWeighted = 2 };
 
-// An index out of range ends the call when all threads are done.
+// The event lists as one thread sees them. A copy for each chunk keeps the fields in registers; a field that other threads
+// can write would be read again after every store.
 struct Stream {
   List<const i32> starts;
   const i32* neighbors;
@@ -26,16 +27,19 @@ struct Stream {
   const double* time;
   i64 limit;
   const float* weights;
-  std::atomic<bool>& damaged;
+  // An index was out of range. The call ends with an error when all threads are done.
+  bool damaged = false;
 
-  i64 refuse() const {
-    damaged.store(true, std::memory_order_relaxed);
+  i64 refuse() {
+    damaged = true;
     return 0;
   }
-  // An event row, compared with the number of events.
-  i32 event(i64 p) const {
-    const i32 row = rows[p];
-    return row >= 0 && row < limit ? row : static_cast<i32>(refuse());
+  // The event of an entry, compared with the number of events. Without a branch: it is read once for each edge.
+  i32 event(i64 entry) {
+    const i32 row = rows[entry];
+    const bool fits = static_cast<u64>(static_cast<u32>(row)) < static_cast<u64>(limit);
+    damaged |= !fits;
+    return fits ? row : 0;
   }
 };
 
@@ -70,7 +74,7 @@ inline i64 cutoff_up_to(const double* time, i64 most, double t) {
 }
 
 // Events before t; `known` may say it, or how many at most. Otherwise looks near `guess`: seeds mostly come in time order.
-inline i64 cutoff_of(const Stream& s, i32 known, double t, i64 guess) {
+inline i64 cutoff_of(Stream& s, i32 known, double t, i64 guess) {
   if (known >= 0) return known <= s.limit ? known : s.refuse();
   if (known < -1) {
     const i64 most = -2 - static_cast<i64>(known);
@@ -83,7 +87,7 @@ inline i64 cutoff_of(const Stream& s, i32 known, double t, i64 guess) {
   return guess + lower_bound_of(s.time + guess, end - guess, t);
 }
 
-inline Range candidates(const Stream& s, const Rule& rule, i32 node, double t, i64 cutoff) {
+inline Range candidates(Stream& s, const Rule& rule, i32 node, double t, i64 cutoff) {
   if (!s.starts.has(node)) return {0, static_cast<i32>(s.refuse())};
   const i32 start = __atomic_load_n(s.starts.data + node, __ATOMIC_ACQUIRE);
   if (start < 1 || start > s.rows.size) return {0, static_cast<i32>(s.refuse())};
@@ -100,7 +104,7 @@ inline Range candidates(const Stream& s, const Rule& rule, i32 node, double t, i
   return {static_cast<i32>(start + begin), static_cast<i32>(start + end)};
 }
 
-inline i64 taken(const Stream& s, const Rule& rule, const Range& range) {
+inline i64 taken(Stream& s, const Rule& rule, const Range& range) {
   i64 count = range.end - range.begin;
   if (rule.strategy == kWeighted) {
     count = 0;
@@ -130,7 +134,7 @@ class RowWords {
   u32 words_[4];
 };
 
-void draw_weighted(const Stream& s, const Range& range, i64 count, RowWords& words, i32* to) {
+void draw_weighted(Stream& s, const Range& range, i64 count, RowWords& words, i32* to) {
   thread_local std::vector<double> sums;
   sums.clear();
   double total = 0;
@@ -151,7 +155,7 @@ void draw_weighted(const Stream& s, const Range& range, i64 count, RowWords& wor
 }
 
 // Writes the entries that a destination takes, ascending.
-inline void pick(const Stream& s, const Rule& rule, const Range& range, i64 count, RowWords words, i32* to) {
+inline void pick(Stream& s, const Rule& rule, const Range& range, i64 count, RowWords words, i32* to) {
   const i64 past = range.end - range.begin;
   if (rule.strategy == kRecent || (rule.strategy == kUniform && count == past)) {
     for (i64 i = 0; i < count; ++i) to[i] = static_cast<i32>(range.end - count + i);
@@ -168,6 +172,36 @@ inline void pick(const Stream& s, const Rule& rule, const Range& range, i64 coun
       }
     }
     if (positive > count) draw_weighted(s, range, count, words, to);
+  }
+}
+
+// What the edges of one destination give: five lists of which none overlaps another.
+struct Edges {
+  i32* picked;
+  float* spans;
+  i32* nodes;
+  double* times;
+  i32* cutoffs;
+};
+
+// A source has the time of its event, not that of the destination.
+constexpr i32 kFromEvent = -1;
+
+// Turns picked entries into event rows and writes the (node, time) pairs at the far ends.
+inline void write_edges(Stream& stream, i64 count, double t, i32 cutoff, const Edges& to) {
+  i32* __restrict picked = to.picked;
+  float* __restrict spans = to.spans;
+  i32* __restrict nodes = to.nodes;
+  double* __restrict times = to.times;
+  i32* __restrict cutoffs = to.cutoffs;
+  for (i64 j = 0; j < count; ++j) {
+    const i32 entry = picked[j], row = stream.event(entry);
+    const double at = stream.time[row];
+    picked[j] = row;
+    spans[j] = static_cast<float>(t - at);
+    nodes[j] = stream.neighbors[entry];
+    times[j] = cutoff == kFromEvent ? at : t;
+    cutoffs[j] = cutoff == kFromEvent ? -2 - row : cutoff;
   }
 }
 
@@ -240,7 +274,7 @@ i64 sample_temporal_hop(List<const i32> starts, const i32* neighbors, List<const
                         i64 fanout, double from, double to, bool propTime, bool unique, const u32* key, i64 step,
                         i64 tag, i32* indptr, i32* sources, i32* eventRows, float* spans, i64 capacity) {
   std::atomic<bool> damaged{false};
-  const Stream stream{starts, neighbors, rows, time, limit, weights, damaged};
+  const Stream lists{starts, neighbors, rows, time, limit, weights};
   const Rule rule{strategy, fanout, from, to};
   const DrawKey draws = draw_key(key, step, tag);
   const i64 grain = strategy == kWeighted ? 64 : 1024;
@@ -249,6 +283,7 @@ i64 sample_temporal_hop(List<const i32> starts, const i32* neighbors, List<const
   Range* ranges = range_scratch.data();
   indptr[0] = 0;
   parallel_for(numDst, grain, [&](i64 begin, i64 end) {
+    Stream stream = lists;
     i64 cutoff = limit;
     for (i64 i = begin; i < end; ++i) {
       if (i + 8 < end) __builtin_prefetch(starts.data + nodes[i + 8]);
@@ -257,6 +292,7 @@ i64 sample_temporal_hop(List<const i32> starts, const i32* neighbors, List<const
       ranges[i] = candidates(stream, rule, nodes[i], times[i], cutoff);
       indptr[i + 1] = static_cast<i32>(taken(stream, rule, ranges[i]));
     }
+    if (stream.damaged) damaged.store(true, std::memory_order_relaxed);
   });
   const auto throw_if_damaged = [&] {
     if (damaged.load()) throw std::out_of_range("a node, an event count or an event list is out of range");
@@ -267,21 +303,16 @@ i64 sample_temporal_hop(List<const i32> starts, const i32* neighbors, List<const
   if (edges > capacity) return -1 - edges;
   for (i64 i = 0; i < numDst; ++i) indptr[i + 1] += indptr[i];
   parallel_for(numDst, grain, [&](i64 begin, i64 end) {
+    Stream stream = lists;
     for (i64 i = begin; i < end; ++i) {
-      i32* picked = eventRows + indptr[i];
-      const i64 count = indptr[i + 1] - indptr[i];
+      const i64 first = indptr[i], count = indptr[i + 1] - first;
+      i32* picked = eventRows + first;
       pick(stream, rule, ranges[i], count, RowWords(draws, tag, key, nodes[i], cutoffs[i]), picked);
       // Pairs first lie behind the destinations, one per edge; what is new among them then moves up.
-      for (i64 j = 0, e = indptr[i]; j < count; ++j, ++e) {
-        const i32 entry = picked[j], row = stream.event(entry);
-        const double t = time[row];
-        picked[j] = row;
-        spans[e] = static_cast<float>(times[i] - t);
-        nodes[numDst + e] = neighbors[entry];
-        times[numDst + e] = propTime ? times[i] : t;
-        cutoffs[numDst + e] = propTime ? cutoffs[i] : -2 - row;
-      }
+      write_edges(stream, count, times[i], propTime ? cutoffs[i] : kFromEvent,
+                  {picked, spans + first, nodes + numDst + first, times + numDst + first, cutoffs + numDst + first});
     }
+    if (stream.damaged) damaged.store(true, std::memory_order_relaxed);
   });
   throw_if_damaged();
   if (!unique) {
