@@ -96,6 +96,7 @@ NAPI_MODULE_INIT() {
   napi_set_named_property(env, exports, "codes", codes);
   set_string(env, exports, "level", SKEIN_LEVEL);
   set_function(env, exports, "setThreads", set_threads_js);
+  set_function(env, exports, "getThreads", get_threads_js);
   set_function(env, exports, "prepareBlock", prepare_block_js);
   set_function(env, exports, "releaseBlock", release_block_js);
   set_function(env, exports, "lockFile", lock_file_js);

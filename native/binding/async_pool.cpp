@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "../platform/platform.h"
@@ -48,11 +49,15 @@ void work() {
 void pool_submit(std::function<void()> task) {
   Pool& p = pool();
   std::lock_guard<std::mutex> lock(p.mutex);
-  p.tasks.push_back(std::move(task));
   if (p.started < p.size) {
-    ++p.started;
-    std::thread(work).detach();
+    try {
+      std::thread(work).detach();
+      ++p.started;
+    } catch (const std::system_error&) {  // the system has no more threads: those that there are do the work
+      if (p.started == 0) throw;
+    }
   }
+  p.tasks.push_back(std::move(task));
   p.wake.notify_one();
 }
 

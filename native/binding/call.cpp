@@ -229,15 +229,15 @@ bool Call::check(const Check& rule, Facts& facts, Copies* copies) {
 bool Call::check_integer(const Check& rule, const Facts& facts) {
   const i64 value = arguments.slots[rule.at].integer;
   if (rule.any_integer) return true;
-  if (rule.equal.count > 0) {
-    const i64 one = evaluate(kernel->rule, rule.equal, facts);
-    return value == one || fail(rule.at, std::to_string(one), std::to_string(value));
-  }
   const i64 low = rule.low.count > 0 ? evaluate(kernel->rule, rule.low, facts) : 0;
   const i64 limit = rule.limit.count > 0 ? evaluate(kernel->rule, rule.limit, facts) : kBeyond;
-  if (value >= low && value < limit) return true;
-  const std::string upper = limit == kBeyond ? "" : " and below " + std::to_string(limit);
-  return fail(rule.at, "a whole number of at least " + std::to_string(low) + upper, std::to_string(value));
+  if (value < low || value >= limit) {
+    const std::string upper = limit == kBeyond ? "" : " and below " + std::to_string(limit);
+    return fail(rule.at, "a whole number of at least " + std::to_string(low) + upper, std::to_string(value));
+  }
+  if (rule.equal.count == 0) return true;
+  const i64 one = evaluate(kernel->rule, rule.equal, facts);
+  return value == one || fail(rule.at, std::to_string(one), std::to_string(value));
 }
 
 bool Call::check_ids(const Check& rule, const Facts& facts, i64 need) {
@@ -301,9 +301,14 @@ napi_value call_now(napi_env env, napi_callback_info info) {
 
 napi_value call_later(napi_env env, napi_callback_info info) {
   Call call(env, info);
-  auto job = std::make_unique<Job>();
-  if (!call.read(&job->copies)) return nullptr;
-  return start_job(call, std::move(job));
+  try {
+    auto job = std::make_unique<Job>();
+    if (!call.read(&job->copies)) return nullptr;
+    return start_job(call, std::move(job));
+  } catch (const std::exception& error) {  // no memory for copies
+    throw_failure(env, call.kernel->row->name, error.what());
+    return nullptr;
+  }
 }
 
 }  // namespace skein

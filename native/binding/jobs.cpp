@@ -86,7 +86,7 @@ napi_value start_job(Call& call, std::unique_ptr<Job> job) {
     ++home->running;
   }
   Job* running = job.release();
-  pool_submit([running, home] {
+  const auto work = [running, home] {
     try {
       running->result = running->run(running->arguments);
     } catch (const std::exception& error) {
@@ -95,7 +95,17 @@ napi_value start_job(Call& call, std::unique_ptr<Job> job) {
     if (napi_call_threadsafe_function(home->done, running, napi_tsfn_blocking) != napi_ok) delete running;
     std::lock_guard<std::mutex> lock(home->mutex);
     if (--home->running == 0) home->idle.notify_all();
-  });
+  };
+  try {
+    pool_submit(work);
+  } catch (const std::exception& error) {
+    {
+      std::lock_guard<std::mutex> lock(home->mutex);
+      --home->running;
+    }
+    running->error = std::string("it could not be started: ") + error.what();
+    settle(env, nullptr, nullptr, running);
+  }
   return promise;
 }
 

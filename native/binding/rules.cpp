@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 #include <stdexcept>
 
 #include "op_codes.h"
@@ -113,6 +114,21 @@ class Parser {
     if (is_array(kind) || kind == Kind::integer) rule_.checks.push_back(check);
   }
 
+  // A value that exists only where the word of that parameter ends with `mark`.
+  void refer(const std::string& word, Op op, char mark) {
+    if (!has_mark(word, mark)) wrong(word + " is referred to and is not marked with " + mark);
+    put(op, find(word));
+  }
+
+  bool has_mark(const std::string& word, char mark) const {
+    std::istringstream words(kernel_.rule);
+    for (std::string one; words >> one;) {
+      const bool whole = one.size() > word.size() && !std::isalnum(static_cast<unsigned char>(one[word.size()]));
+      if (whole && one.compare(0, word.size(), word) == 0) return one.back() == mark;
+    }
+    return false;
+  }
+
   void put(Op op, u8 at = 0, i64 value = 0, u8 other = 0) { rule_.code.push_back({op, at, other, value}); }
 
   Expression expression() {
@@ -151,7 +167,7 @@ class Parser {
       sum();
       expect(')');
     } else if (take('$')) {
-      put(Op::last, find(name()));
+      refer(name(), Op::last, '^');
     } else if (take('-')) {
       put(Op::constant, 0, -number());
     } else if (std::isdigit(static_cast<unsigned char>(*at_))) {
@@ -183,11 +199,12 @@ class Parser {
       sum();
       put(word == "min" ? Op::min : Op::max);
     } else if (word == "walk") {
-      const u8 dims = find(name());
+      refer(name(), Op::walk, '@');
+      const size_t step = rule_.code.size() - 1;
       expect(',');
-      const i64 part = number();
+      rule_.code[step].value = number();
       expect(',');
-      put(Op::walk, dims, part, find(name()));
+      rule_.code[step].other = find(name());
     } else if (word == "none" || word == "any") {
       put(word == "none" ? Op::none : Op::any, find(name()));
     } else if (word == "bytes" || word == "element") {

@@ -1,12 +1,12 @@
 // What a kernel needs of its arguments, from the third column of kernels.def: one word for each parameter, in order.
 //
-//   m              a whole number from 0 on     fanout>=-1 op<4   with other bounds     n=m   that very number     seed~   any
+//   m              a whole number from 0 on     fanout>=-1 op<4   with other bounds     n=m   equal to m     seed~   any
 //   a[m*k]         an array of at least m·k elements (bytes, for arrays of any type); required for every array
 //   bias?[n]       null is allowed; arg?(op/2): only where op/2 is 0
 //   ids[n]<rows    every element is in [0, rows); >=-1 moves the lower bound
 //   offsets[n+1]^  boundaries of n rows: not negative, never falling; $offsets is the last one
 //   dims@          a walk (see Dims in kernels.ts); walk(dims,0,n) its elements, walk(dims,1,n) and walk(dims,2,n) the extents of
-//                  the two arrays, and the value of the parameter n where dims is null
+//                  the two arrays; where dims is null, each of them is the value of n
 //   indices[e]!    the kernel itself compares the values when it reads them: for structures too large to be looked through
 //                  at every call. With an Offsets parameter for_rows does it, up to the bound that `<` gives.
 //
@@ -65,8 +65,8 @@ struct Rule {
 // What expressions are evaluated over.
 struct Facts {
   const Arguments& arguments;
-  i64 last[kMaxArguments];  // of boundaries
-  i64 extents[3];           // of the walk
+  i64 last[kMaxArguments];  // of boundaries; written before anything refers to it (parse_rule)
+  i64 extents[3] = {};      // of the walk
   explicit Facts(const Arguments& all) : arguments(all) {}
 };
 

@@ -48,6 +48,9 @@ napi_value set_threads_js(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+// The budget is one for the whole process: a worker thread that loads the library finds the one that is there.
+napi_value get_threads_js(napi_env env, napi_callback_info) { return to_number(env, thread_budget()); }
+
 // Takes a new block (a Uint8Array) into use and returns its address modulo 4096 (a memory page), so that what is
 // handed out can be aligned. Large blocks ask for huge pages: a random row then costs one address translation less, and a
 // fresh block is there after a few page faults instead of thousands.

@@ -6,6 +6,7 @@
 namespace skein {
 
 napi_value set_threads_js(napi_env env, napi_callback_info info);
+napi_value get_threads_js(napi_env env, napi_callback_info info);
 napi_value prepare_block_js(napi_env env, napi_callback_info info);
 napi_value release_block_js(napi_env env, napi_callback_info info);
 napi_value lock_file_js(napi_env env, napi_callback_info info);

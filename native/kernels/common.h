@@ -23,6 +23,8 @@ using u64 = std::uint64_t;
 // inside a parallel section.
 int threads();
 void set_threads(int count);
+// What set_threads was given, whoever called it; 0 before that.
+int thread_budget();
 
 // Marks the calling thread as a pool worker, whose kernels run on that thread alone.
 void limit_to_one_thread();

@@ -4,6 +4,7 @@
 // pairs, and the sums in pairs again, while the number left per head is even. Both orders depend on sizes alone.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "lanes.h"
@@ -37,6 +38,8 @@ class EntryDots {
         for_lanes<T>(width_, [&](i64 i, auto lanes) { total = total + product(h * width_ + i, lanes); });
         out[h] = sum(total);
       }
+    } else if (width_ == 0) {
+      std::fill(out, out + heads_, T(0));
     } else if (width_ == 1) {
       for_lanes<T>(heads_, [&](i64 i, auto lanes) { product(i, lanes).store(out + i, lanes); });
     } else {

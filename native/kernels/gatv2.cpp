@@ -104,7 +104,7 @@ void gatv2_scores(const T* xl, const T* xr, const T* a, const T* ee, Offsets off
                   i64 rows, i64 heads, i64 width, double slope) {
   const i64 all = heads * width;
   if (rows <= 0 || heads <= 0) return;
-  const i64 bytes = all * i64{sizeof(T)}, ahead = rows_ahead(bytes > 0 ? bytes : 1), entries = offsets[rows];
+  const i64 bytes = all * i64{sizeof(T)}, ahead = rows_ahead(bytes), entries = offsets[rows];
   const auto leak = Lanes<T>::set(static_cast<T>(slope));
   for_rows(offsets, rows, entry_grain(bytes), [&](i64 from, i64 to) {
     EntryDots<T> dots(heads, width);

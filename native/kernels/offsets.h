@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <stdexcept>
 #include <type_traits>
 
 #include "common.h"
@@ -24,7 +25,11 @@ struct Offsets {
   i64 entries = -1;
   EntryIds ids[2] = {};
 
-  void follow(const i32* numbers, i64 limit, const char* name) { ids[ids[0].data == nullptr ? 0 : 1] = {numbers, limit, name}; }
+  void follow(const i32* numbers, i64 limit, const char* name) {
+    EntryIds& free = ids[0].data == nullptr ? ids[0] : ids[1];
+    if (free.data != nullptr) throw std::logic_error("for_rows compares two lists of entries at most");
+    free = {numbers, limit, name};
+  }
   bool sound(i64 from, i64 to) const;
   // Throws std::out_of_range that names the first number which is not sound.
   [[noreturn]] void refuse(i64 rows) const;

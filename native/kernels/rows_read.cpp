@@ -10,6 +10,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -115,7 +116,7 @@ Readers& readers() {
   return *instance;
 }
 
-void read_for_ever() {
+void read_forever() {
   Readers& r = readers();
   PageBuffer buffer;
   for (;;) {
@@ -132,16 +133,20 @@ void read_for_ever() {
   }
 }
 
-// Asks `count` readers to help with a task, one entry in the list each.
+// Asks `count` readers to help with a task, one entry in the list each. Threads are started first: where the system has no
+// more of them, fewer readers take the entries, or the caller reads alone.
 void call_readers(const std::shared_ptr<Task>& task, i64 count) {
   Readers& r = readers();
   std::lock_guard<std::mutex> lock(r.mutex);
-  task->working = count;
-  for (i64 i = 0; i < count; ++i) r.tasks.push_back(task);
-  while (r.started < kReaders && r.started < static_cast<int>(r.tasks.size())) {
-    ++r.started;
-    std::thread(read_for_ever).detach();
+  try {
+    while (r.started < kReaders && r.started < static_cast<int>(r.tasks.size()) + count) {
+      std::thread(read_forever).detach();
+      ++r.started;
+    }
+  } catch (const std::system_error&) {
+    if (r.started == 0) return;
   }
+  for (; task->working < count; ++task->working) r.tasks.push_back(task);
   r.wake.notify_all();
 }
 

@@ -67,10 +67,10 @@ inline void fetch_bytes(const void* row, i64 bytes) {
   for (; line < end; line += kLineBytes) __builtin_prefetch(line, for_writing);
 }
 
-// How many rows ahead to fetch.
+// How many rows ahead to fetch. Rows may be empty.
 inline i64 rows_ahead(i64 row_bytes) {
   constexpr i64 kAheadBytes = 4096, kAheadRows = 32;
-  const i64 rows = kAheadBytes / row_bytes;
+  const i64 rows = row_bytes > 0 ? kAheadBytes / row_bytes : kAheadRows;
   return rows < 2 ? 2 : rows > kAheadRows ? kAheadRows : rows;
 }
 

@@ -95,6 +95,7 @@ inline Range candidates(Stream& s, const Rule& rule, i32 node, double t, i64 cut
   const i64 room = s.rows[start - 1];
   if (room < 0 || room > s.rows.size - start) return {0, static_cast<i32>(s.refuse())};
   const i64 last = rule.to == 0 ? cutoff : cutoff_up_to(s.time, cutoff, t - rule.to);
+  if (last <= 0) return {start, start};  // nothing has happened yet; without events there is no time to read either
   const i64 end = lower_bound_of(slice, room, static_cast<i32>(last));
   i64 begin = 0;
   if (rule.from != INFINITY) {

@@ -140,13 +140,14 @@ class Pool {
     last_out_.wait(lock, empty);
   }
 
-  bool enter(int index) {
+  // Whether the helper is inside the job. `needed` becomes false for one beyond the job's team.
+  bool enter(int index, bool& needed) {
     u32 inside = job_.gate.load(std::memory_order_relaxed);
     while ((inside & kClosed) == 0) {
       if (!job_.gate.compare_exchange_weak(inside, inside + 1, std::memory_order_acq_rel)) continue;
-      if (index < job_.team) return true;
-      leave();
-      return false;
+      needed = index < job_.team;
+      if (!needed) leave();
+      return needed;
     }
     return false;
   }
@@ -185,13 +186,15 @@ class Pool {
   void serve(Helper& self, int index, u64 seen) {
     limit_to_one_thread();
     name_thread(index);
-    Clock::duration patience = kSpin;
+    Clock::duration patience = kSpin, none{0};
+    // After a smaller budget was set, helpers beyond it park at once until a job is large enough to wake them.
+    bool needed = true;
     for (;;) {
       const auto published = [&] { return epoch_.load(std::memory_order_acquire) != seen; };
-      if (!spin_until(published, patience)) park(self, seen);
+      if (!spin_until(published, needed ? patience : none)) park(self, seen);
       if (stopping_.load(std::memory_order_acquire)) return;
       seen = epoch_.load(std::memory_order_acquire);
-      if (!enter(index)) continue;
+      if (!enter(index, needed)) continue;
       work(index);
       leave();
     }

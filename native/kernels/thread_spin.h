@@ -2,6 +2,7 @@
 // pool (thread_pool.h) that know nothing of jobs.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 
@@ -18,6 +19,8 @@ constexpr auto kSpin = std::chrono::microseconds(60);
 // A reading of the clock that comes this much after the last one shows that the thread was not running: another process wants
 // the core, and spinning would take it from work.
 constexpr auto kPreempted = std::chrono::microseconds(400);
+// The least patience: what never spins would never find out that spinning is worth it again.
+constexpr Clock::duration kLeastSpin = std::chrono::microseconds(1);
 
 inline void relax() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -44,7 +47,7 @@ bool spin_until(Done&& done, Clock::duration& patience) {
     }
     const auto now = Clock::now();
     if (now - last > kPreempted) {
-      patience /= 4;
+      patience = std::max(patience / 4, kLeastSpin);
       return done();
     }
     last = now;

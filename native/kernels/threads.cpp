@@ -1,4 +1,5 @@
 // The thread budget, and the one pool of the process (thread_pool.h).
+#include <algorithm>
 #include <cstdlib>
 
 #include "thread_pool.h"
@@ -11,7 +12,7 @@ using pool_detail::Pool;
 // Set on helpers, on threads of the asynchronous pool and while a thread runs chunks: its own kernels then run inline.
 thread_local bool alone = false;
 
-std::atomic<int> budget{1};
+std::atomic<int> budget{0};  // 0: not set yet
 // Never freed: static objects may be torn down while another thread still looks at it.
 std::atomic<Pool*> pool{nullptr};
 
@@ -55,7 +56,8 @@ class Section {
 
 }  // namespace
 
-int threads() { return alone ? 1 : budget.load(std::memory_order_relaxed); }
+int threads() { return alone ? 1 : std::max(1, budget.load(std::memory_order_relaxed)); }
+int thread_budget() { return budget.load(std::memory_order_relaxed); }
 void set_threads(int count) { budget.store(count, std::memory_order_relaxed); }
 void limit_to_one_thread() { alone = true; }
 

@@ -80,20 +80,23 @@ export function nativeStatus(): NativeStatus {
     path: loaded.path,
     reason: loaded.reason,
     tried: loaded.tried,
-    threads,
+    threads: getThreads(),
   };
 }
 
-let threads = 1;
+/** Without the addon the number has no effect. */
+let threadsWithoutAddon = 1;
 
-/** Threads that a kernel may use. Results do not depend on it. */
+/** Threads that a kernel may use, in the whole process. Results do not depend on it. */
 export function getThreads(): number {
-  return threads;
+  return loaded.addon?.getThreads() ?? threadsWithoutAddon;
 }
 
+/** Sets it for all JavaScript threads of the process. */
 export function setThreads(count: number): void {
-  threads = checkInteger('setThreads', 'count', count, 1, 1024);
-  loaded.addon?.setThreads(threads);
+  checkInteger('setThreads', 'count', count, 1, 1024);
+  if (loaded.addon === null) threadsWithoutAddon = count;
+  else loaded.addon.setThreads(count);
 }
 
 /**
@@ -136,7 +139,9 @@ function initialThreads(): number {
   return globalThis.process?.getBuiltinModule?.('node:os').availableParallelism() ?? 1;
 }
 
-setThreads(initialThreads());
+// A worker thread keeps what the program has chosen.
+const isFirst = loaded.addon === null || loaded.addon.getThreads() === 0;
+if (isFirst) setThreads(initialThreads());
 if (loaded.addon === null && !loaded.forced) {
   process.emitWarning(
     `TypeScript kernels run instead of the native ones, with the same results and typically 35 to 54 times slower: ${loaded.reason}.`,

@@ -1,10 +1,13 @@
 /**
  * Memory that asynchronous calls use while JavaScript goes on.
  *
- * The addon reads and writes it from threads of its own until the promise settles. Changing its contents meanwhile spoils a
- * result; taking it away would end the process. So a buffer that has been handed to an asynchronous call can no longer be
+ * The addon reads and writes it from threads of its own until the promise settles. Changing an input meanwhile spoils the
+ * result; taking memory away would end the process. So a buffer that has been handed to an asynchronous call can no longer be
  * transferred (`structuredClone` and `postMessage` with a transfer list, `ArrayBuffer.prototype.transfer`), and buffers that
  * can shrink are refused. Ids and other arrays whose values the kernels follow are not meant here: the addon copies them.
+ *
+ * Integer results must not be written before the promise settles: samplers read back what they have drawn and follow it.
+ * The callers in this library make those arrays for the call, so nobody else can reach them.
  */
 import { ValueError } from '../util/errors.js';
 import type { AsyncKernels, Kernels } from './kernels.js';

@@ -32,6 +32,8 @@ export interface Addon {
   >;
   readonly level: Level;
   setThreads(count: number): void;
+  /** What the process uses, whichever of its JavaScript threads set it; 0 before the first of them did. */
+  getThreads(): number;
   /** Takes a new block of memory into use and returns its address modulo 4096. */
   prepareBlock(block: Uint8Array): number;
   /** Gives memory back while its array lives on; contents are lost. Returns how many bytes. */

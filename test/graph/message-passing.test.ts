@@ -154,6 +154,16 @@ describe('messages', () => {
     expect(() => bipartiteGraph().aggregate(rand([9, 1]), { self: true })).toThrow(/among the sources/);
   });
 
+  it('score edges by features of width 0 as 0', () => {
+    const g = randomGraph(5, 9);
+    for (const heads of [1, 2]) {
+      const x = rand([5, heads, 0]);
+      const zeros = new Array(9 * heads).fill(0);
+      expect([...g.dotScores(x, x).dataSync()]).toEqual(zeros);
+      expect([...g.additiveScores(x, x, rand([heads, 0]), null, 0.2).dataSync()]).toEqual(zeros);
+    }
+  });
+
   it('leave no field behind a local scope, even after an error', () => {
     const g = randomGraph(5, 9);
     g.ndata.h = rand([5, 2]);

@@ -17,7 +17,7 @@ describe.runIf(nativeKernels !== null)('arguments of native kernels', () => {
       const { status, signal, stdout, stderr } = spawnSync(
         process.execPath,
         ['--import', 'tsx', 'test/native/probe-kernels.ts'],
-        { encoding: 'utf8', env: { ...process.env, PROBE_FOLDER: folder } },
+        { encoding: 'utf8', env: { ...process.env, PROBE_FOLDER: folder }, timeout: 120_000 },
       );
       const lines = stdout.trim().split('\n');
       expect({ signal, status, stderr, at: lines.at(-1) }).toEqual({
@@ -87,6 +87,45 @@ describe.runIf(nativeKernels !== null)('arguments of native kernels', () => {
     expect(spmm(offsets, indices)).toBe('accepted');
     indices[299_998] = -1;
     expect(spmm(offsets, indices)).toBe('kernel spmm failed: indices[299998] is -1, expected 0 to 2');
+  });
+
+  it('with weights in blocks need blocks of equal width', () => {
+    const spmm = (width: number, wCols: number) => {
+      const rest = [new Float32Array(2 * width), null, 2, 3, width, wCols, false, 0, false];
+      const [x, w] = [new Float32Array(3 * width), new Float32Array(3 * wCols)];
+      return wrong(
+        'spmm',
+        0,
+        x,
+        w,
+        null,
+        null,
+        Int32Array.of(0, 1, 3),
+        Int32Array.of(0, 2, 1),
+        null,
+        ...rest,
+      );
+    };
+    expect(spmm(48, 24)).toBe('accepted');
+    expect(spmm(47, 24)).toBe('kernel spmm: expected 24 for width, got 47.');
+    const sddmm = (width: number, heads: number) =>
+      wrong(
+        ...(['sddmm', new Float32Array(3 * width), new Float32Array(2 * width), null, null, null] as const),
+        ...[Int32Array.of(0, 1, 3), Int32Array.of(0, 2, 1), new Float32Array(3 * heads), 2, width, heads],
+      );
+    expect(sddmm(6, 3)).toBe('accepted');
+    expect(sddmm(6, 4)).toBe('kernel sddmm: expected 4 for width, got 6.');
+    expect(sddmm(2, 3)).toContain('for width, got 2');
+  });
+
+  it('of a stream without events lead to no event', () => {
+    const args = [...kernelCalls(-1).sampleTemporalHop()];
+    args[2] = Int32Array.from(args[2] as Int32Array, (value, i) => (i === 0 ? value : -5));
+    args[3] = new Float64Array(0);
+    args[4] = 0;
+    args[8] = (args[8] as Int32Array).fill(-1);
+    expect(wrong('sampleTemporalHop', ...args)).toBe('accepted');
+    expect((args[19] as Int32Array).every((offset) => offset === 0)).toBe(true);
   });
 
   it('of a sampler that failed leave nothing behind for the next call', () => {

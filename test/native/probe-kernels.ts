@@ -95,6 +95,15 @@ async function probe(name: string, run: Run, make: () => KernelCall): Promise<vo
   }
 }
 
+/** Sizes of 0, one and two at a time: nothing to do, or refused, but neither a crash nor an endless loop. */
+async function probeZeros(name: string, run: Run, make: () => KernelCall): Promise<void> {
+  const sizes = [...make().entries()].filter(
+    ([at, arg]) => Number.isInteger(arg) && !(name === 'readRows' && at === 0),
+  );
+  for (const [one] of sizes)
+    for (const [other] of sizes) await refused(run, replaced(replaced(make(), one, 0), other, 0));
+}
+
 /** What a kernel writes has zeros in kernel-calls.ts: wrong values there must do no harm, but need not be seen. */
 async function probeValues(
   name: string,
@@ -130,6 +139,7 @@ for (const name of Object.keys(nativeKernels) as (keyof Kernels)[]) {
   else {
     await probe(name, nativeKernels[name] as Run, calls[name]);
     await probe(name, asyncKernels[name] as Run, calls[name]);
+    await probeZeros(name, nativeKernels[name] as Run, calls[name]);
   }
 }
 closeSync(file);

@@ -71,6 +71,24 @@ describe.runIf(nativeKernels !== null)('thread pool', () => {
     expect(status).toBe(7);
   });
 
+  it('keeps the number of threads when a worker loads the library', () => {
+    const { stdout } = run(`
+      import { Worker } from 'node:worker_threads';
+      import { getThreads, setThreads } from './dist/native/index.js';
+      const first = getThreads();
+      setThreads(1);
+      const inWorker = await new Promise((resolve, reject) => {
+        const body = "import('./dist/native/index.js').then(async ({ getThreads, setThreads }) => {" +
+          "const before = getThreads(); setThreads(3); (await import('node:worker_threads')).parentPort.postMessage(before); })";
+        const worker = new Worker(body, { eval: true });
+        worker.once('message', resolve);
+        worker.once('error', reject);
+      });
+      console.log([first, inWorker, getThreads()].join());
+    `);
+    expect(stdout).toBe('4,1,3');
+  });
+
   it('serves several JavaScript threads at once with the right results', () => {
     const { stdout } = run(`
       import { Worker } from 'node:worker_threads';
