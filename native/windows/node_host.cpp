@@ -1,5 +1,5 @@
 // On Windows a library names the program whose functions it calls, and node.exe may be called something else: Electron, or
-// an application with Node.js inside. The functions are therefore bound at their first call, and here is said where.
+// an application with Node.js inside. The functions are therefore bound at their first call; this hook tells where.
 #include <windows.h>
 
 #include <delayimp.h>
