@@ -115,7 +115,7 @@ function search(host: Host, forced: Level | null, names: readonly string[]): Loa
       const folder = place.folder();
       const best = cpuLevel(host, folder);
       bestLevel = best;
-      const { addon, path } = openBest(host, folder, best, forced, names);
+      const { addon, path } = openBest(host, folder, best, forced, names, tried);
       return { addon, path, bestLevel: best, reason: null, tried };
     } catch (error) {
       if (error instanceof ValueError) throw error;
@@ -155,18 +155,35 @@ function places({ require, platform, arch }: Host): readonly Place[] {
   return [...packages, build];
 }
 
-function cpuLevel({ require }: Host, folder: string): Level {
-  const { bestLevel } = require(`${folder}/cpu.node`) as { readonly bestLevel: Level };
+function cpuLevel(host: Host, folder: string): Level {
+  const { bestLevel } = open(host, `${folder}/cpu.node`) as { readonly bestLevel: Level };
   return bestLevel;
 }
 
-/** Opens the wanted level, or else the best one that is there. */
+/** Loads a library. One that was cut off would end the process with SIGBUS when it is mapped, so its end is looked for first. */
+function open({ require }: Host, path: string): unknown {
+  const { closeSync, fstatSync, openSync, readSync } = process.getBuiltinModule('node:fs');
+  const file = openSync(path, 'r');
+  try {
+    const header = Buffer.alloc(64);
+    const isElf = readSync(file, header, 0, 64, 0) === 64 && header.readUInt32BE(0) === 0x7f454c46;
+    // The table of sections is the last thing in the file: its start, the size of an entry, their number.
+    const end = Number(header.readBigUInt64LE(0x28)) + header.readUInt16LE(0x3a) * header.readUInt16LE(0x3c);
+    if (isElf && fstatSync(file).size < end) throw new Error(`${path} is incomplete`);
+  } finally {
+    closeSync(file);
+  }
+  return require(path);
+}
+
+/** Opens the wanted level, or else the best one that is there and can be opened. */
 function openBest(
   host: Host,
   folder: string,
   best: Level,
   forced: Level | null,
   names: readonly string[],
+  tried: Attempt[],
 ): { readonly addon: Addon; readonly path: string } {
   const runnable = best === 'neon' ? [best] : levels.slice(0, levels.indexOf(best) + 1).reverse();
   if (forced !== null && !runnable.includes(forced)) {
@@ -174,10 +191,21 @@ function openBest(
   }
   const wanted = forced === null ? runnable : [forced];
   const file = (level: Level): string => `${folder}/skein-${level}.node`;
-  const found = wanted.find((level) => isFile(host, file(level)));
-  if (found === undefined) throw new Error(`no file skein-${wanted.join('.node or skein-')}.node`);
-  const path = file(found);
-  return { addon: check(host.require(path) as Addon, found, names), path };
+  const found = wanted.filter((level) => isFile(host, file(level)));
+  const asked = forced === null ? '' : ', which SKEIN_NATIVE asks for';
+  if (found.length === 0) throw new Error(`no file skein-${wanted.join('.node or skein-')}.node${asked}`);
+  const failures: unknown[] = [];
+  for (const level of found) {
+    const path = file(level);
+    try {
+      const addon = check(open(host, path) as Addon, level, names);
+      tried.push(...failures.map((error, i) => ({ place: file(found[i]), problem: firstLine(error) })));
+      return { addon, path };
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  throw failures[0];
 }
 
 function isFile({ require }: Host, path: string): boolean {
@@ -195,6 +223,7 @@ function isFile({ require }: Host, path: string): boolean {
  */
 function check(addon: Addon, level: Level, names: readonly string[]): Addon {
   const other = `the ${level} addon was built from another version of the sources`;
+  if (typeof addon.getThreads !== 'function') throw new Error(other);
   const missing = names.find((name) => !Object.hasOwn(addon.kernels, name));
   if (missing !== undefined) throw new Error(`${other} (no kernel ${missing})`);
   const lists = {

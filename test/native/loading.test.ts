@@ -2,7 +2,7 @@
  * How the addon is chosen, what is said when it cannot be, and the asynchronous face of the kernels.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -61,6 +61,30 @@ describe('choice of kernels', () => {
     const { stdout } = start({ SKEIN_NATIVE: level, SKEIN_THREADS: '3' });
     expect(JSON.parse(stdout)).toMatchObject({ backend: 'native', level, threads: 3, product: 6 });
   });
+  it.runIf(nativeKernels !== null && process.platform === 'linux')(
+    'refuses a library that was cut off, by name',
+    () => {
+      const { level, path } = nativeStatus();
+      const copy = mkdtempSync(join(tmpdir(), 'skein-cut-off-'));
+      try {
+        const build = join(copy, 'build');
+        cpSync('dist', join(copy, 'dist'), { recursive: true });
+        cpSync('package.json', join(copy, 'package.json'));
+        symlinkSync(join(process.cwd(), 'node_modules'), join(copy, 'node_modules'));
+        cpSync(join(path as string, '../cpu.node'), join(build, 'cpu.node'));
+        const library = join(build, `skein-${level}.node`);
+        cpSync(path as string, library);
+        truncateSync(library, 200_000);
+        const { stdout, stderr } = start({}, copy);
+        expect(JSON.parse(stdout)).toMatchObject({ backend: 'reference', product: 6 });
+        expect(stderr).toContain(`skein-${level}.node is incomplete`);
+        truncateSync(join(build, 'cpu.node'), 10_000);
+        expect(start({}, copy).stderr).toContain('cpu.node is incomplete');
+      } finally {
+        rmSync(copy, { recursive: true });
+      }
+    },
+  );
   it.runIf(nativeKernels !== null)('names the file of the addon and the best level of the processor', () => {
     const { level, bestLevel, path, reason } = nativeStatus();
     expect(path).toMatch(new RegExp(`skein-${level}\\.node$`));
