@@ -28,6 +28,8 @@ export interface LaunchOptions {
   /** Seconds until all is killed. */
   readonly limit?: number;
   readonly onOutput?: (out: string, launcher: ChildProcess) => void;
+  /** Where it runs; the checkout by default. */
+  readonly cwd?: string;
 }
 
 /** Runs a TypeScript file with its arguments on `ranks` workers, one thread each. */
@@ -35,12 +37,12 @@ export function launch(
   ranks: number,
   file: string,
   args: readonly string[],
-  { env = {}, limit = 200, onOutput }: LaunchOptions = {},
+  { env = {}, limit = 200, onOutput, cwd = root }: LaunchOptions = {},
 ): Promise<Job> {
   const start = performance.now();
   const command = [process.execPath, program(file), ...args];
   const child = spawn('mpirun', [...flags, '-n', String(ranks), ...command], {
-    cwd: root,
+    cwd,
     env: { ...process.env, SKEIN_THREADS: '1', ...env },
   });
   const timer = setTimeout(() => child.kill('SIGKILL'), limit * 1000);

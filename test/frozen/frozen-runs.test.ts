@@ -1,0 +1,68 @@
+/**
+ * Results of every kind of run, bit for bit as they were recorded in test/golden/runs-<level>.json: losses, metrics, every
+ * tensor and table, trained at once and trained in two pieces. A level without a record is skipped by name.
+ *
+ * After a change that is meant to change results: `SKEIN_RECORD=1 SKEIN_TEST_WIDE=1 npx vitest run test/frozen`, once for each
+ * level (SKEIN_NATIVE=portable …), and say in the commit which results changed and why.
+ */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { nativeStatus } from 'skein/native';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hasMpi, withoutMpi } from '../dist/launch.js';
+import { root } from '../programs.js';
+import { wide } from '../wide.js';
+import { kinds, writeKinds } from './kinds.js';
+import { command, type Outcome, outcome } from './runs.js';
+
+interface Recorded {
+  readonly whole: Outcome;
+  readonly resumed: Outcome;
+}
+
+const level = nativeStatus().level ?? 'reference';
+const file = join(root, 'test/golden', `runs-${level}.json`);
+const recording = process.env['SKEIN_RECORD'] === '1';
+const golden = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Record<string, Recorded>) : null;
+const missing = golden === null && !recording;
+const withoutRecord = missing ? ` (skipped: no record for level ${level})` : '';
+
+const folder = mkdtempSync(join(tmpdir(), 'skein-frozen-'));
+const found: Record<string, Recorded> = {};
+beforeAll(() => writeKinds(folder));
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+  if (recording) writeFileSync(file, `${JSON.stringify({ ...golden, ...found }, null, 1)}\n`);
+});
+
+async function train(kind: string, workers: number): Promise<Recorded> {
+  const { epochs } = kinds[kind];
+  const run = async (name: string, count: number, ...more: string[]) => {
+    const at = `runs/${kind}-${workers}-${name}`;
+    const args = ['train', `${kind}.yaml`, `--storage.model_dir=${at}`, `--${epochs}=${count}`, ...more];
+    return outcome(join(folder, at), await command(folder, workers, args));
+  };
+  const whole = await run('whole', 3);
+  await run('pieces', 1);
+  return { whole, resumed: await run('pieces', 3, '--training.resume_training=true') };
+}
+
+/** One number of workers each in the default suite; the others prove the same with more processes. */
+const cases = wide(
+  Object.entries(kinds).map(([kind, { workers }]) => [kind, workers[0]] as const),
+  Object.entries(kinds).flatMap(([kind, { workers }]) =>
+    workers.slice(1).map((count) => [kind, count] as const),
+  ),
+);
+
+describe.skipIf(missing)(`recorded results${withoutRecord}`, () => {
+  for (const [kind, workers] of cases) {
+    const name = `${kind}, ${workers} ${workers === 1 ? 'process' : 'workers'}`;
+    const cannot = workers > 1 && !hasMpi;
+    it.skipIf(cannot)(`${name}${cannot ? withoutMpi : ''}`, async () => {
+      found[name] = await train(kind, workers);
+      if (!recording) expect(found[name]).toEqual(golden?.[name]);
+    });
+  }
+});
