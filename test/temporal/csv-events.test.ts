@@ -45,6 +45,32 @@ describe('columns', () => {
     expect(nodes.kind).toBe('shifted');
   });
 
+  test('the usual names are those of every reader: MovieLens, authors and papers, actions', async () => {
+    const notes: string[] = [];
+    const ratings = await read(
+      'userId,movieId,rating,timestamp\n1,31,2.5,100\n1,1029,3.0,160\n2,31,4,170\n',
+      { onNote: (note) => notes.push(note) },
+      'ratings.csv',
+    );
+    expect(ratings).toMatchObject({ numNodes: 4, bipartite: true, featureNames: ['rating'] });
+    expect(list(ratings.events.time)).toEqual([100, 160, 170]);
+    expect(notes.at(-1)).toMatch(
+      /ratings\.csv: columns: source userId, target movieId, time timestamp, features rating$/,
+    );
+    const papers = await read('Year,Paper ID,author-id,kind\n2001,p1,ann,cites\n2002,p2,bob,writes\n');
+    expect(papers.names).toEqual(['ann', 'bob', 'p1', 'p2']);
+    expect(papers.typeNames).toEqual(['cites', 'writes']);
+  });
+
+  test('of several usual names the most usual is taken, and columns that are asked for come first', async () => {
+    const several = await read('start,src,dst,end,time,year\n7,0,1,8,5,2001\n');
+    expect(several.featureNames).toEqual(['start', 'end', 'year']);
+    const columns = { src: 'x', dst: 'y', time: 't', features: ['category'] };
+    const asked = await read('x,y,t,category,label\n0,1,2,7,1\n', { columns });
+    expect(asked.featureNames).toEqual(['category']);
+    expect([list(asked.events.dst), list(asked.labels)]).toEqual([[1], [1]]);
+  });
+
   test('by name and by place', async () => {
     const text = 'when,who,whom,note\n5,a,b,hello\n6,b,c,"x, y"\n';
     const columns = { src: 'who', dst: 'whom', time: 'when', features: [] };
@@ -180,7 +206,7 @@ describe('what is refused', () => {
     ['src,dst,time\n0,1,2023-02-30\n', ':2: expected a number or a date'],
     ['src,dst,time\n0,1,5\n0,1,2023-02-03\n', ':3: expected a number for the time as above'],
     ['src,dst,time\n"a,b,2\n', ':2: expected a quote at the end of the field'],
-    ['a,b,when\n0,1,5\n', ':1: expected a column for src (src, source, from, user, user_id), got "a,b,when"'],
+    ['a,b,when\n0,1,5\n', ':1: expected a column for src (src, source, from, user, sender), got "a,b,when"'],
     ['src,src,dst,time\n', ':1: expected different names in the header, got "src" twice'],
     ['1,2,3,0.5\n', ':1: expected the columns src, dst, time without a header, got 4 columns. Say what'],
     ['1 2 3 4 5\n', ':1: expected the columns src, dst, time without a header, got 5 columns. Say what'],

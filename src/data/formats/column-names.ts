@@ -1,74 +1,62 @@
 /**
  * What the usual names of columns mean: which are ends of an edge, times, weights, ids. One list for every reader, so that a
- * header that one of them knows is known to all. Names are compared without case, and `_`, `-`, blanks and camel case
- * are the same.
+ * header that one of them knows is known to all. Names are compared without case, and `_`, `-`, blanks and camel case do not
+ * count: `userId`, `user_id`, `User ID` and `userid` are one name.
  */
 import { isoSeconds } from './iso-time.js';
 
-export type ColumnMeaning = 'source' | 'target' | 'relation' | 'weight' | 'time' | 'label' | 'id' | 'other';
+/** `id` is that of the row, `node` a node without a side. */
+export type ColumnMeaning =
+  | 'source'
+  | 'target'
+  | 'relation'
+  | 'weight'
+  | 'time'
+  | 'label'
+  | 'id'
+  | 'node'
+  | 'other';
 
+const withId = (...words: string[]): string[] => words.flatMap((word) => [word, `${word} id`]);
+
+/** In order of preference, for readers that take one of several. */
 const meanings: Readonly<Record<Exclude<ColumnMeaning, 'other'>, readonly string[]>> = {
   source: [
-    ...['source', 'src', 'from', 'head', 'subject', 'sender', 'start', 'u', 'user', 'customer', 'author'],
-    ...['source id', 'src id', 'from id', 'head id', 'subject id', 'user id', 'customer id', 'author id'],
-    ...['node1', 'id1', 'source node', 'from node', 'fromnodeid', 'parent', 'follower', 'citing', 'person'],
-    ...[
-      'sourceid',
-      'srcid',
-      'fromid',
-      'headid',
-      'userid',
-      'customerid',
-      'node 1',
-      'id 1',
-      'entity1',
-      'entity 1',
-    ],
+    ...withId('src', 'source', 'from', 'user', 'sender', 'head', 'subject', 'customer', 'author', 'person'),
+    ...['u', 'start', 'parent', 'follower', 'citing', 'node 1', 'id 1', 'entity 1'],
+    ...['source node', ...withId('from node')],
   ],
   target: [
-    ...['target', 'dst', 'dest', 'destination', 'to', 'tail', 'object', 'receiver', 'recipient', 'end', 'v'],
-    ...[
+    ...withId(
+      'dst',
+      'target',
+      'dest',
+      'destination',
+      'to',
       'item',
-      'product',
-      'paper',
-      'movie',
-      'target id',
-      'dst id',
-      'to id',
-      'tail id',
-      'object id',
-      'item id',
-    ],
-    ...['product id', 'paper id', 'movie id', 'node2', 'id2', 'target node', 'to node', 'tonodeid', 'child'],
-    ...['followee', 'cited', 'targetid', 'dstid', 'toid', 'tailid', 'itemid', 'productid', 'movieid'],
-    ...['node 2', 'id 2', 'entity2', 'entity 2'],
+      'receiver',
+      'recipient',
+      'tail',
+      'object',
+    ),
+    ...withId('product', 'paper', 'movie'),
+    ...['v', 'end', 'child', 'followee', 'cited', 'node 2', 'id 2', 'entity 2'],
+    ...['target node', ...withId('to node')],
   ],
   relation: [
-    ...['relation', 'rel', 'predicate', 'edge type', 'edgetype', 'type', 'kind', 'action', 'event type'],
-    ...['relation id', 'relation type', 'property', 'interaction'],
+    ...['type', 'event type', 'edge type', 'relation', 'relation id', 'relation type', 'rel', 'predicate'],
+    ...['kind', 'action', 'property', 'interaction'],
   ],
   weight: ['weight', 'w', 'rating', 'count', 'score', 'strength', 'times'],
-  time: ['time', 'timestamp', 'ts', 't', 'date', 'datetime', 'unixts', 'year'],
-  label: ['label', 'class', 'category', 'segment', 'state label', 'y'],
-  id: [
-    'id',
-    'node',
-    'node id',
-    'nodeid',
-    'entity',
-    'entity id',
-    'name',
-    'key',
-    'idx',
-    'index',
-    'event id',
-    'edge id',
-  ],
+  time: ['time', 'timestamp', 'ts', 't', 'date', 'datetime', 'unix ts', 'year'],
+  label: ['label', 'state label', 'class', 'category', 'segment', 'y'],
+  id: ['idx', 'id', 'event id', 'edge id', 'index'],
+  node: [...withId('node', 'entity'), 'name', 'key'],
 };
 
 const known = new Map(
-  Object.entries(meanings).flatMap(([meaning, words]) =>
-    words.map((word) => [word, meaning as ColumnMeaning] as const),
+  Object.entries(meanings).flatMap(([meaning, names]) =>
+    names.map((name, rank) => [keyOf(name), { meaning: meaning as ColumnMeaning, rank }] as const),
   ),
 );
 
@@ -82,8 +70,30 @@ export function nameWords(name: string): string[] {
     .filter((word) => word !== '');
 }
 
+/** The same for all ways to write a name. */
+function keyOf(name: string): string {
+  return nameWords(name).join('');
+}
+
 export function meaningOf(name: string): ColumnMeaning {
-  return known.get(nameWords(name).join(' ')) ?? known.get(name.trim().toLowerCase()) ?? 'other';
+  return known.get(keyOf(name))?.meaning ?? 'other';
+}
+
+/** The place of the column with that meaning, the most usual name first; −1 when there is none. */
+export function usualPlace(names: readonly string[], meaning: ColumnMeaning): number {
+  const rankOf = (name: string): number => known.get(keyOf(name))?.rank ?? 0;
+  const [best = -1] = [...names.keys()]
+    .filter((place) => meaningOf(names[place]) === meaning)
+    .sort((a, b) => rankOf(names[a]) - rankOf(names[b]));
+  return best;
+}
+
+/** Some usual names for a meaning, for messages. */
+export function usualNames(meaning: Exclude<ColumnMeaning, 'other'>): string {
+  return meanings[meaning]
+    .filter((name) => !name.includes(' '))
+    .slice(0, 5)
+    .join(', ');
 }
 
 /** A finite number, a date of ISO 8601, or true or false: what a name of a column is not. */

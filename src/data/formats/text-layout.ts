@@ -3,6 +3,7 @@
  * delimited text starts here; delimited.ts then reads the records.
  */
 import { findHeader, type HeaderDecision, headerNote, headerRows } from './header.js';
+import { mayQuote, splitLine } from './split-line.js';
 import { readLines } from './text-lines.js';
 
 /** A column by its name in the header or by its place from 0. */
@@ -43,8 +44,8 @@ export async function findTextLayout(path: string, options: TextOptions = {}): P
   const lines = await headLines(path, comment);
   if (lines.length === 0) return null;
   const delimiter = options.delimiter ?? findDelimiter(lines.map(({ text }) => text));
-  const quoted = quotedDelimiters.includes(delimiter);
-  const rows = lines.map(({ text }) => splitLine(text, delimiter, quoted));
+  const quoted = mayQuote(delimiter);
+  const rows = lines.map(({ text }) => splitLine(text, delimiter));
   const decision: HeaderDecision = findHeader(rows, options.header, options.wanted);
   options.onNote?.(headerNote(path, decision));
   const header = decision.names;
@@ -70,8 +71,6 @@ async function headLines(path: string, comment: string): Promise<{ line: number;
   return found;
 }
 
-const quotedDelimiters = [',', ';', '|'];
-
 /**
  * The delimiter of some lines: a tab where every line has as many; else that of ; | , which every line has as often, most
  * often; else the first of these that the first line has; else a blank.
@@ -88,22 +87,4 @@ export function findDelimiter(lines: readonly string[]): string {
   if (best[1] > 0) return best[0];
   const [first = ''] = bare;
   return ['\t', ',', ';', '|', ' '].find((mark) => first.trim().includes(mark)) ?? ',';
-}
-
-/** Fields of a line; a quoted field may hold the delimiter, and "" for a quote. */
-export function splitLine(line: string, delimiter: string, quoted: boolean): string[] {
-  if (delimiter === ' ') return line.trim().split(/[ \t]+/);
-  if (!quoted || !line.includes('"')) return line.split(delimiter);
-  const fields: string[] = [];
-  let field = '';
-  let inside = false;
-  for (let i = 0; i < line.length; i++) {
-    if (inside && line[i] === '"' && line[i + 1] === '"') field += line[++i];
-    else if (line[i] === '"') inside = !inside;
-    else if (line[i] === delimiter && !inside) {
-      fields.push(field);
-      field = '';
-    } else field += line[i];
-  }
-  return [...fields, field];
 }

@@ -1,7 +1,7 @@
 /** Explanations of nodes beside a prepared graph: `nodes/glosses.csv`, lines `raw,gloss`. WordNet has them. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { splitLine } from '../formats/text-layout.js';
+import { splitLine } from '../formats/split-line.js';
 import { readLines } from '../formats/text-lines.js';
 
 /** The glosses of the wanted names, by name; none when the directory has no such file. */
@@ -15,7 +15,7 @@ export async function readGlosses(
   for await (const { lines } of readLines(path)) {
     for (const line of lines) {
       if (line === '') continue;
-      const [name, gloss] = splitLine(line, ',', true);
+      const [name, gloss] = splitLine(line, ',');
       if (wanted.has(name)) found.set(name, gloss);
     }
   }

@@ -90,7 +90,7 @@ function placeOf({ path, header, width }: TextLayout, option: string, column: Co
 /** The column that is named after ids or a type of node; else the first. */
 function usualId({ header }: TextLayout, types: NodeTypes | null): number {
   const typed = header?.findIndex((column) => types !== null && typeOfColumn(column, types) !== null) ?? -1;
-  const named = header?.findIndex((column) => meaningOf(column) === 'id') ?? -1;
+  const named = header?.findIndex((column) => ['id', 'node'].includes(meaningOf(column))) ?? -1;
   return Math.max(0, typed >= 0 ? typed : named);
 }
 

@@ -4,9 +4,10 @@
  * role is a feature, unless the features are listed.
  */
 import { expected, FormatError, ValueError } from '../../util/errors.js';
-import { isValue } from '../formats/column-names.js';
+import { type ColumnMeaning, isValue, usualNames, usualPlace } from '../formats/column-names.js';
 import { findHeader, headerNote } from '../formats/header.js';
 import { nodeTypesOf } from '../formats/node-types.js';
+import { bareField, splitLine } from '../formats/split-line.js';
 import { findDelimiter } from '../formats/text-layout.js';
 import type { FileHead } from './event-files.js';
 import type { ColumnRole, Delimiter } from './event-table.js';
@@ -32,66 +33,28 @@ export interface CsvLayout {
   readonly sided: boolean;
 }
 
-type Named = Exclude<keyof EventColumnNames, 'features'>;
-
-/** In order of preference. */
-const usual: Readonly<Record<Named | 'id', readonly string[]>> = {
-  src: ['src', 'source', 'from', 'user', 'user_id', 'sender', 'u', 'src_id', 'source_id', 'from_id'],
-  dst: [
-    'dst',
-    'target',
-    'destination',
-    'to',
-    'item',
-    'item_id',
-    'receiver',
-    'recipient',
-    'v',
-    'dst_id',
-    'target_id',
-    'to_id',
-  ],
-  time: ['time', 'timestamp', 'ts', 't', 'date', 'datetime', 'unixts'],
-  label: ['label', 'state_label'],
-  type: ['type', 'event_type', 'edge_type', 'relation'],
-  id: ['idx', 'id', 'event_id', 'edge_id'],
-};
+/** What the usual names of a column mean (column-names.ts). */
+const meanings = { src: 'source', dst: 'target', time: 'time', label: 'label', type: 'relation' } as const;
+type Named = keyof typeof meanings;
+const named = Object.keys(meanings) as Named[];
 
 const advice =
   'Say what the columns are with columns: { src, dst, time, label, type, features } (--dataset.columns.src=… and so on).';
 
-const marks: Readonly<Record<string, Delimiter>> = {
-  ',': 'comma',
-  '\t': 'tab',
-  ';': 'semicolon',
-  '|': 'bar',
+const marks: Readonly<Record<Delimiter, string>> = {
+  ...{ comma: ',', tab: '\t', semicolon: ';', bar: '|', blank: ' ' },
 };
 
 /** The separator of some lines (text-layout.ts has the rules), else blanks. */
 export function eventDelimiter(lines: readonly string[]): Delimiter {
   const mark = findDelimiter(lines);
-  return lines[0]?.includes(mark) ? (marks[mark] ?? 'blank') : 'blank';
+  const [name] = Object.entries(marks).find(([, one]) => one === mark) ?? [];
+  return name !== undefined && lines[0]?.includes(mark) ? (name as Delimiter) : 'blank';
 }
 
 /** The fields of a line, without quotes and blanks around them. */
-export function fieldsOf(text: string, delimiter: Delimiter): string[] {
-  if (delimiter === 'blank') return text.trim().split(/[ \t]+/);
-  const mark = { comma: ',', tab: '\t', semicolon: ';', bar: '\\|' }[delimiter];
-  const pattern = new RegExp(`\\s*"(?:[^"]|"")*"[^${mark}]*|[^${mark}]*`, 'y');
-  const fields: string[] = [];
-  for (let at = 0; at <= text.length; at = pattern.lastIndex + 1) {
-    pattern.lastIndex = at;
-    fields.push(unquoted((pattern.exec(text) as RegExpExecArray)[0]));
-  }
-  return fields;
-}
-
-/** A field without blanks and quotes around it. */
-export function unquoted(field: string): string {
-  const text = field.trim();
-  return text.length > 1 && text.startsWith('"') && text.endsWith('"')
-    ? text.slice(1, -1).replaceAll('""', '"').trim()
-    : text;
+export function eventFields(text: string, delimiter: Delimiter): string[] {
+  return splitLine(text, marks[delimiter]).map(bareField);
 }
 
 export interface CsvLayoutOptions {
@@ -106,53 +69,45 @@ export interface CsvLayoutOptions {
 export function csvLayout(path: string, head: FileHead, options: CsvLayoutOptions): CsvLayout {
   const { columns = {} } = options;
   const delimiter = eventDelimiter([head.text, ...head.below]);
-  const fields = fieldsOf(head.text, delimiter);
-  const rows = [fields, ...head.below.map((text) => fieldsOf(text, delimiter))];
+  const fields = eventFields(head.text, delimiter);
+  const rows = [fields, ...head.below.map((text) => eventFields(text, delimiter))];
   const decision = findHeader(rows, options.header, Object.values(columns).flat().map(placeOrName));
   options.onNote?.(headerNote(path, decision));
   const hasHeader = decision.names !== null;
   const names = hasHeader ? fields : fields.map((_, i) => String(i));
   const finder = new ColumnFinder(path, head, names, hasHeader);
-  const roles = names.map((): ColumnRole => 'feature');
-  const take = (role: ColumnRole, place: number): void => {
-    if (roles[place] !== 'feature' && roles[place] !== 'skip')
-      finder.fail(`one meaning for column ${JSON.stringify(names[place])}`, `${roles[place]} and ${role}`);
-    roles[place] = role;
-  };
-  const places = { src: finder.find('src', columns.src), dst: finder.find('dst', columns.dst) };
-  take('src', places.src);
-  take('dst', places.dst);
-  take('time', finder.find('time', columns.time));
-  for (const role of ['label', 'type'] as const) {
-    const place = columns[role] === undefined ? finder.usual(role) : finder.find(role, columns[role]);
-    if (place >= 0) take(role, place);
+  // What is named comes first: the usual names have a say only about the rest.
+  for (const role of named) {
+    const wanted = columns[role];
+    if (wanted !== undefined) finder.take(role, wanted);
   }
-  const id = finder.usual('id');
-  if (id >= 0 && roles[id] === 'feature') roles[id] = 'id';
-  // What pandas writes before the first column.
-  names.forEach((name, i) => {
-    if (roles[i] === 'feature' && /^(unnamed.*)?$/i.test(name)) roles[i] = 'skip';
-  });
-  if (columns.features !== undefined) {
-    for (let i = 0; i < roles.length; i++) if (roles[i] === 'feature') roles[i] = 'skip';
-    for (const feature of columns.features) take('feature', finder.find('features', feature));
-  } else if (!hasHeader && roles.includes('feature')) {
-    wordAsType(finder, roles, fields);
-  }
-  const called = (place: number): string | null => (hasHeader ? names[place] : null);
-  const types = nodeTypesOf(called(places.src), called(places.dst), options.nodeTypes);
+  for (const feature of columns.features ?? []) finder.take('feature', feature);
+  for (const role of ['src', 'dst', 'time'] as const)
+    if (columns[role] === undefined) finder.takeRequired(role);
+  for (const role of ['label', 'type'] as const)
+    if (columns[role] === undefined) finder.takeUsual(role, meanings[role]);
+  finder.takeUsual('id', 'id');
+  if (!hasHeader && columns.features === undefined) finder.takeWord(fields);
+  const roles = finder.finish(columns.features === undefined ? 'feature' : 'skip');
+  options.onNote?.(columnsNote(path, names, roles));
+  const called = (role: ColumnRole): string | null => (hasHeader ? names[roles.indexOf(role)] : null);
+  const types = nodeTypesOf(called('src'), called('dst'), options.nodeTypes);
   return { delimiter, roles, names, hasHeader, sided: types !== null };
 }
 
-/** Without a header a word after the time is the type of the event; further numbers could be anything. */
-function wordAsType(finder: ColumnFinder, roles: ColumnRole[], fields: readonly string[]): void {
-  const only = roles.indexOf('feature');
-  if (only === 3 && roles.length === 4 && !roles.includes('type') && !isValue(fields[3])) roles[3] = 'type';
-  else finder.fail('the columns src, dst, time without a header', `${fields.length} columns`);
+/** What the columns were taken for, for people. */
+function columnsNote(path: string, names: readonly string[], roles: readonly ColumnRole[]): string {
+  const shown = { ...meanings, id: 'event id', feature: 'features', skip: 'left out' };
+  const parts = Object.entries(shown).flatMap(([role, meaning]) => {
+    const its = names.filter((name, i) => roles[i] === role && name !== '');
+    return its.length === 0 ? [] : [`${meaning} ${its.slice(0, 8).join(' ')}${its.length > 8 ? ' …' : ''}`];
+  });
+  return `${path}: columns: ${parts.join(', ')}`;
 }
 
+/** Gives columns their roles, one after another. */
 class ColumnFinder {
-  readonly #lower: readonly string[];
+  readonly #roles: (ColumnRole | null)[];
 
   constructor(
     readonly path: string,
@@ -160,7 +115,7 @@ class ColumnFinder {
     readonly names: readonly string[],
     readonly hasHeader: boolean,
   ) {
-    this.#lower = names.map((name) => name.toLowerCase());
+    this.#roles = names.map(() => null);
     const twice = names.find((name, i) => name !== '' && names.indexOf(name) !== i);
     if (twice !== undefined) this.fail('different names in the header', `${JSON.stringify(twice)} twice`);
   }
@@ -171,26 +126,59 @@ class ColumnFinder {
     throw new FormatError(`${path}:${line}: expected ${what}, got ${got}. ${advice}`, { path, line });
   }
 
-  /** The place of a column; −1 when none has a usual name. */
-  usual(role: Named | 'id'): number {
-    if (!this.hasHeader) return -1;
-    const name = usual[role].find((one) => this.#lower.includes(one));
-    return name === undefined ? -1 : this.#lower.indexOf(name);
+  #set(role: ColumnRole, place: number): void {
+    const before = this.#roles[place];
+    if (before !== null && before !== role)
+      this.fail(`one meaning for column ${JSON.stringify(this.names[place])}`, `${before} and ${role}`);
+    this.#roles[place] = role;
   }
 
-  find(role: Named | 'features', wanted: string | number | undefined): number {
-    if (wanted === undefined) {
-      const required = role as 'src' | 'dst' | 'time';
-      const place = this.hasHeader ? this.usual(required) : ['src', 'dst', 'time'].indexOf(required);
-      if (place >= 0 && place < this.names.length) return place;
-      const some = usual[required].slice(0, 5).join(', ');
-      return this.fail(`a column for ${role} (${some})`, JSON.stringify(this.head.text.slice(0, 80)));
-    }
+  /** The column that was asked for, by name or by place. */
+  take(role: Named | 'feature', wanted: string | number): void {
     const byName = this.hasHeader ? this.names.indexOf(String(wanted)) : -1;
     const place = byName < 0 && /^\d+$/.test(String(wanted)) ? Number(wanted) : byName;
-    if (place >= 0 && place < this.names.length) return place;
+    if (place >= 0 && place < this.names.length) {
+      this.#set(role, place);
+      return;
+    }
     const got = this.hasHeader ? this.names.join(', ') : `${this.names.length} columns without a header`;
-    return this.fail(`a column ${JSON.stringify(wanted)} for columns.${role}`, got);
+    const option = role === 'feature' ? 'features' : role;
+    this.fail(`a column ${JSON.stringify(wanted)} for columns.${option}`, got);
+  }
+
+  /** The column with a usual name, of those that have no role; returns whether there is one. */
+  takeUsual(role: Named | 'id', meaning: ColumnMeaning): boolean {
+    if (!this.hasHeader) return false;
+    const place = usualPlace(
+      this.names.map((name, i) => (this.#roles[i] === null ? name : '')),
+      meaning,
+    );
+    if (place >= 0) this.#set(role, place);
+    return place >= 0;
+  }
+
+  /** A column that every file has: by its usual name, without a header by its place. */
+  takeRequired(role: 'src' | 'dst' | 'time'): void {
+    if (this.takeUsual(role, meanings[role])) return;
+    const place = ['src', 'dst', 'time'].indexOf(role);
+    const got = JSON.stringify(this.head.text.slice(0, 80));
+    if (this.hasHeader || place >= this.names.length)
+      this.fail(`a column for ${role} (${usualNames(meanings[role])})`, got);
+    this.#set(role, place);
+  }
+
+  /** Without a header a word after the time is the type of the event; further numbers could be anything. */
+  takeWord(fields: readonly string[]): void {
+    const free = this.#roles.indexOf(null);
+    if (free < 0) return;
+    if (free !== 3 || fields.length !== 4 || this.#roles.includes('type') || isValue(fields[3]))
+      this.fail('the columns src, dst, time without a header', `${fields.length} columns`);
+    this.#set('type', 3);
+  }
+
+  /** All roles, with one for the columns that have none; what pandas writes before the first column is left out. */
+  finish(others: 'feature' | 'skip'): ColumnRole[] {
+    return this.#roles.map((role, i) => role ?? (/^(unnamed.*)?$/i.test(this.names[i]) ? 'skip' : others));
   }
 }
 
@@ -201,7 +189,7 @@ function placeOrName(column: string | number): string | number {
 
 /** Refuses columns that are no names or places. */
 export function checkColumns(columns: EventColumnNames): void {
-  const known = ['src', 'dst', 'time', 'label', 'type', 'features'];
+  const known = [...named, 'features'];
   for (const [key, value] of Object.entries(columns)) {
     if (!known.includes(key))
       throw new ValueError(expected('readTemporal', `one of ${known.join(', ')}`, 'columns', key));

@@ -12,7 +12,7 @@ import { basename, join, resolve } from 'node:path';
 import { expected, FormatError, ValueError } from '../../util/errors.js';
 import { headerRows } from '../formats/header.js';
 import { readLines } from '../formats/text-lines.js';
-import { eventDelimiter, fieldsOf } from './csv-layout.js';
+import { eventDelimiter, eventFields } from './csv-layout.js';
 import type { ColumnRole, TableLayout } from './event-table.js';
 
 export type TemporalFormat = 'jodie' | 'tgn' | 'tgl' | 'snap' | 'csv';
@@ -96,7 +96,7 @@ function detect(path: string, { line, text, below }: FileHead): TemporalFormat {
   const blanks = delimiter === 'blank' || delimiter === 'tab';
   if (blanks && (fields.length === 3 || fields.length === 4) && fields.slice(0, 3).every(isNumber))
     return 'snap';
-  if (fieldsOf(text, delimiter).length > 2) return 'csv';
+  if (eventFields(text, delimiter).length > 2) return 'csv';
   const got = JSON.stringify(text.slice(0, 60));
   throw new FormatError(
     `${path}:${Math.max(1, line)}: expected a line of one of the formats ${temporalFormats.join(', ')}, got ${got}. Pass format (--dataset.format=…) if you know it.`,

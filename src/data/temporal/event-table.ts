@@ -8,8 +8,8 @@
 import { stat } from 'node:fs/promises';
 import { FormatError } from '../../util/errors.js';
 import { isoSeconds } from '../formats/iso-time.js';
+import { bareField } from '../formats/split-line.js';
 import { readChunks } from '../formats/text-lines.js';
-import { unquoted } from './csv-layout.js';
 import { EventColumns } from './event-columns.js';
 
 /** What a column holds; `part` is 0 training, 1 validation, 2 test. */
@@ -96,6 +96,8 @@ class LineParser {
   readonly #columns: EventColumns;
   readonly #mark: number;
   readonly #blanks: boolean;
+  /** Whether a quoted field may hold the mark (split-line.ts). */
+  readonly #quotes: boolean;
   /** Whether times are dates; null before the first. */
   #dates: boolean | null = null;
   /** The start of a line whose end has not come. */
@@ -113,6 +115,7 @@ class LineParser {
     this.#columns = new EventColumns(layout.roles, layout.free?.sided);
     this.#mark = marks[layout.delimiter];
     this.#blanks = layout.delimiter === 'blank';
+    this.#quotes = layout.free !== undefined && ['comma', 'semicolon', 'bar'].includes(layout.delimiter);
   }
 
   feed(chunk: Uint8Array): void {
@@ -225,7 +228,7 @@ class LineParser {
   #field(from: number): void {
     this.#from = from;
     this.#to = from;
-    if (this.#layout.free !== undefined && this.#buffer[from] === quote) this.#skipQuoted();
+    if (this.#quotes && this.#buffer[from] === quote) this.#skipQuoted();
     while (this.#to < this.#end && !this.#isDelimiter(this.#buffer[this.#to])) this.#to++;
   }
 
@@ -333,7 +336,7 @@ class LineParser {
   /** The text of the current field. */
   #content(): string {
     const text = this.#buffer.toString('utf8', this.#from, this.#to);
-    return this.#layout.free === undefined ? text : unquoted(text);
+    return this.#layout.free === undefined ? text : bareField(text);
   }
 
   /**

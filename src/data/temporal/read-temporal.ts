@@ -39,7 +39,7 @@ export interface ReadTemporalOptions {
    * the columns decide, as in `preprocess`.
    */
   readonly nodeTypes?: readonly string[];
-  /** Is told what was decided about the header. */
+  /** Is told what was decided about the header and the columns. */
   readonly onNote?: (note: string) => void;
   /** Sort events whose times go back; without it they are an error. Equal times keep the order of the file. */
   readonly sort?: boolean;
