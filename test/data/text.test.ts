@@ -60,6 +60,30 @@ describe('edge lists', () => {
     expect(edges).toEqual({ numNodes: 9, src: Int32Array.of(0, 8), dst: Int32Array.of(1, 0) });
   });
 
+  test('a quoted line break in the header and in the first record', async () => {
+    const text = '# c\n"from\nwhom","to, or\nnot"\n"a\nb",c\nc,"a\nb"\n';
+    const list = await edgesOf(text, { ids: 'names', source: 'from\nwhom', target: 'to, or\nnot' });
+    expect(list.names).toEqual(['a\nb', 'c']);
+    expect(list.edges).toEqual({ numNodes: 2, src: Int32Array.of(0, 1), dst: Int32Array.of(1, 0) });
+    const bare = await edgesOf('"x\n# y",z\nz,"x\n# y"\n', { ids: 'names', header: false });
+    expect(bare.names).toEqual(['x\n# y', 'z']);
+    await expect(edgesOf('"a\nb",c\nd\n', { ids: 'names' })).rejects.toThrow(/:3: expected 2 columns, got 1/);
+  });
+
+  test('blanks after commas, also before the names of the header', async () => {
+    for (const text of ['1, 2\n2 , 3\n', 'src, dst\n1, 2\n2, 3\n', '"src", "dst"\n1, 2\n2, 3\n'])
+      expect((await edgesOf(text)).edges, text).toEqual({
+        ...{ numNodes: 4, src: Int32Array.of(1, 2), dst: Int32Array.of(2, 3) },
+      });
+    expect((await edgesOf('src, dst\n1, 2\n2, 3\n', { ids: 'names' })).names).toEqual(['1', '2', '3']);
+    expect((await edgesOf('a, b,1\n', { ids: 'names' })).names).toEqual(['a', ' b']);
+  });
+
+  test('quotes between tabs are taken where they are around a whole field', async () => {
+    const text = 'source\ttarget\n"a b"\t"c"@en\n5" disk\ta b\n';
+    expect((await edgesOf(text, { ids: 'names' })).names).toEqual(['a b', '"c"@en', '5" disk']);
+  });
+
   test('the order of the file is kept over many rows', async () => {
     const rows = Array.from({ length: 50_000 }, (_, i) => `${(i * 7919) % 50_000} ${i}`);
     const { edges } = await edgesOf(rows.join('\n'));

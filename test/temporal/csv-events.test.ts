@@ -109,6 +109,13 @@ describe('columns', () => {
     ]);
   });
 
+  test('quotes between tabs and blanks are taken where they are around a whole field', async () => {
+    const tabs = await read('src\tdst\ttime\n"a b"\t"c"@en\t1\n5" disk\ta b\t"2"\n');
+    expect(tabs.names).toEqual(['a b', '"c"@en', '5" disk']);
+    expect(list(tabs.events.time)).toEqual([1, 2]);
+    expect((await read('"src" "dst" "time"\n"a" "b" 1\n')).names).toEqual(['a', 'b']);
+  });
+
   test('a plain header is named after its file, wherever it is', async () => {
     expect((await read('src,dst,time\n0,1,2\n', {}, 'num.csv')).name).toBe('num');
     expect((await readTemporal(makeFolder({ 'calls.tsv': 'src\tdst\ttime\n0\t1\t2\n' }))).name).toBe('calls');

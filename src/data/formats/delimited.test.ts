@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { FormatError } from '../../util/errors.js';
 import { RecordParser } from './delimited.js';
+import { splitLine } from './split-line.js';
 import { findDelimiter, type TextLayout } from './text-layout.js';
 
 function layout(delimiter: string, width: number, options: Partial<TextLayout> = {}): TextLayout {
@@ -86,7 +87,67 @@ describe('fields', () => {
       ['c:d', 'e'],
     ]);
     expect(parse('5" disk,"x"\n', layout(',', 2)).rows).toEqual([['5" disk', 'x']]);
-    expect(parse('"a"\tb"\n', layout('\t', 2)).rows).toEqual([['"a"', 'b"']]);
+  });
+
+  test.each(['\t', '::', ' '])('quotes around a whole field are taken, others are text: %j', (mark) => {
+    const fields = ['"ab"', '5"disk', '"text"@en', '"say""hi"""', '"', '""', '"a"b"', '"""'];
+    const rows = [['ab', '5"disk', '"text"@en', 'say"hi"', '"', '', '"a"b"', '"""']];
+    for (const size of [1, 5, 100]) {
+      const text = `${fields.join(mark)}\r\n`;
+      expect(parse(text, layout(mark, 8), size).rows).toEqual(rows);
+      expect(parse(text, layout(mark, 0), size).rows).toEqual(rows);
+    }
+    expect(splitLine(fields.join(mark), mark)).toEqual(rows[0]);
+  });
+
+  test('blanks around numbers do not count, those of names and in quotes do', () => {
+    const text = '1, 2, -3.5 , a ,"4 ",\t7\n';
+    expect(parse(text, layout(',', 6)).rows).toEqual([['1', '2', '-3.5', ' a ', '4 ', '7']]);
+    expect(parse(' 1\t2 \t x\n', layout('\t', 3)).rows).toEqual([['1', '2', ' x']]);
+  });
+
+  test('lines of blanks are empty lines', () => {
+    expect(parse('a,b\n  \n \t\r\nc,d\n   ', layout(',', 2), 2)).toEqual({
+      rows: [
+        ['a', 'b'],
+        ['c', 'd'],
+      ],
+      lines: [1, 4],
+    });
+    expect(parse('a\tb\n \n\t\n', layout('\t', 2)).rows).toEqual([
+      ['a', 'b'],
+      ['', ''],
+    ]);
+  });
+
+  test('the first record says how many fields there are, whatever is quoted in it', () => {
+    for (const size of [1, 3, 100]) {
+      const text = '"a ""x""\nb",c,"d,e"\n1,2,3\n';
+      expect(parse(text, layout(',', 0), size)).toEqual({
+        rows: [
+          ['a "x"\nb', 'c', 'd,e'],
+          ['1', '2', '3'],
+        ],
+        lines: [1, 3],
+      });
+    }
+    expect(() => parse('a,b\nc\n', layout(',', 0))).toThrow('t.csv:2: expected 2 columns, got 1.');
+    expect(() => parse('a,b\nc,d,e\n', layout(',', 0))).toThrow('t.csv:2: expected 2 columns, got 3.');
+  });
+
+  test('a line is split as the record parser does', () => {
+    const field = fc.string({ unit: fc.constantFrom('a', '"', ',', ' ', '1'), maxLength: 6 });
+    const fields = fc.array(fc.tuple(field, fc.boolean()), { minLength: 1, maxLength: 4 });
+    fc.assert(
+      fc.property(fields, (cells) => {
+        const texts = cells.map(([text, bare]) =>
+          bare ? `x${text.replaceAll(',', '')}x` : `"${text.replaceAll('"', '""')}"`,
+        );
+        const line = texts.join(',');
+        expect(parse(`${line}\n`, layout(',', 0)).rows).toEqual([splitLine(line, ',')]);
+      }),
+      { seed: 3, numRuns: 300 },
+    );
   });
 
   test('a record over several lines has the number of its first, and those after it theirs', () => {
@@ -133,6 +194,11 @@ test.each([
   [['1 2', '3 4'], ' '],
   [['New York,b', 'c,d e'], ','],
   [['one'], ','],
+  [['"New York"'], ','],
+  [['"a" "b"'], ' '],
+  [['a,"one;', 'two; three"', 'b,c'], ','],
+  [['"x', 'y, z",k', 'b,"c', 'd, e, f'], ','],
+  [['5"\ta,', '"b\tc'], '\t'],
 ])('the delimiter of %j is %j', (lines, delimiter) => {
   expect(findDelimiter(lines)).toBe(delimiter);
 });

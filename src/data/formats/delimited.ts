@@ -1,12 +1,15 @@
 /**
  * Records of delimited text (.gz too), parsed from bytes as they arrive: no string per field unless one is asked for, and
- * memory of one chunk. As RFC 4180 where fields may be quoted: a quoted field holds delimiters, line ends, and "" for a
- * quote. Lines end in \n or \r\n, also in turn; a byte order mark and empty lines are skipped.
+ * memory of one chunk. Between commas, semicolons and bars as RFC 4180: a quoted field holds delimiters, line ends, and ""
+ * for a quote. Between tabs, blanks and other delimiters a field in quotes as a whole loses them, and any other quote is text
+ * (split-line.ts has the same rules for single lines). Blanks around a number do not count unless they are quoted.
+ * Lines end in \n or \r\n, also in turn; a byte order mark, empty lines and lines of blanks are skipped.
  *
  * A record with another number of fields, a quote without an end and text that is no UTF-8 are errors with file and line.
  */
 import { isUtf8 } from 'node:buffer';
 import { FormatError } from '../../util/errors.js';
+import { parseNumber } from './parse-number.js';
 import type { TextLayout } from './text-layout.js';
 import { readChunks } from './text-lines.js';
 
@@ -19,7 +22,8 @@ export class RecordBlock {
   lines = new Float64Array(0);
   buffer: Buffer = Buffer.alloc(0);
 
-  constructor(readonly width: number) {}
+  /** Fields of a record; 0 before the first one, where that decides. */
+  constructor(public width: number) {}
 
   text(row: number, field: number): string {
     const at = 2 * (row * this.width + field);
@@ -43,8 +47,9 @@ export async function* readRecords(layout: TextLayout): AsyncGenerator<RecordBlo
 }
 
 const [newline, carriageReturn, quote, blank, tab] = [10, 13, 34, 32, 9];
+const isBlank = (byte: number): boolean => byte === blank || byte === tab;
 const byteOrderMark = 0xefbbbf;
-/** Bytes that a record may have: more is no text but a bomb. */
+/** Bytes that a record may have: a file with longer ones is not a table, and must not fill the memory. */
 const longestRecord = 2 ** 26;
 
 export class RecordParser {
@@ -52,6 +57,10 @@ export class RecordParser {
   readonly #delimiter: Buffer;
   readonly #comment: Buffer;
   readonly #blanks: boolean;
+  readonly #tabs: boolean;
+  /** Comments are skipped before this many records were read. */
+  readonly #commentRecords: number;
+  #records = 0;
   readonly #block: RecordBlock;
   /** The start of a record whose end has not come. */
   #rest: Buffer = Buffer.alloc(0);
@@ -62,15 +71,19 @@ export class RecordParser {
   /** Fields of the record from which quotes were taken, as they were. */
   #changed: { readonly at: number; readonly bytes: Buffer }[] = [];
 
-  constructor(layout: TextLayout) {
+  /** With `width` 0 in the layout the first record decides. */
+  constructor(layout: TextLayout, commentRecords = layout.commentsAnywhere ? Number.POSITIVE_INFINITY : 0) {
     this.#layout = layout;
     this.#delimiter = Buffer.from(layout.delimiter);
-    this.#comment = Buffer.from(layout.commentsAnywhere ? layout.comment : '');
+    this.#comment = Buffer.from(layout.comment);
+    this.#commentRecords = commentRecords;
     this.#blanks = layout.delimiter === ' ';
+    this.#tabs = layout.delimiter === '\t';
     this.#block = new RecordBlock(layout.width);
   }
 
-  feed(chunk: Uint8Array, last: boolean): RecordBlock {
+  /** The records that end in `chunk`, at most `most`; what is left of it comes before the next chunk. */
+  feed(chunk: Uint8Array, last: boolean, most = Number.POSITIVE_INFINITY): RecordBlock {
     const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     const block = this.#block;
@@ -82,7 +95,7 @@ export class RecordParser {
     if (this.#line === 1 && end >= 3 && buffer.readUIntBE(0, 3) === byteOrderMark) at = 3;
     // Before quotes are taken out: what they leave behind is no text.
     if (!isUtf8(buffer.subarray(at, end))) this.#refuseBytes(at, end);
-    while (at < end) {
+    while (at < end && block.rows < most) {
       const next = this.#record(at, end, last);
       if (next < 0) break;
       at = next;
@@ -108,10 +121,12 @@ export class RecordParser {
       this.#line++;
       return stop + 1;
     }
+    if (this.#changed.length > 0) this.#changed = [];
+    const start = this.#blanks ? this.#skipBlanks(from) : from;
+    if (this.#block.width === 0 && !this.#measure(start, end)) return this.#incomplete(line, last);
     const { width } = this.#block;
     this.#reserve();
-    if (this.#changed.length > 0) this.#changed = [];
-    let at = this.#blanks ? this.#skipBlanks(from) : from;
+    let at = start;
     let place = 2 * this.#block.rows * width;
     let fields = 0;
     do {
@@ -123,29 +138,52 @@ export class RecordParser {
     } while (this.#more);
     if (fields !== width) this.#fail(line, `${width} columns`, `${fields}`);
     this.#block.lines[this.#block.rows++] = line;
+    this.#records++;
     this.#line++;
     return at;
+  }
+
+  /** Counts the fields of the first record; returns whether its end is there. */
+  #measure(from: number, end: number): boolean {
+    const line = this.#line;
+    let fields = 0;
+    let at = from;
+    do {
+      at = this.#field(at, end, 0, line);
+      if (at < 0) return false;
+      fields++;
+    } while (this.#more);
+    this.#restore(line);
+    this.#block.width = fields;
+    return true;
+  }
+
+  /** Makes a record what it was before quotes were taken out. */
+  #restore(line: number): void {
+    this.#line = line;
+    for (const { at, bytes } of this.#changed) this.#block.buffer.set(bytes, at);
+    this.#changed = [];
   }
 
   /** Leaves a record as it was, to be parsed again with the bytes that follow. */
   #incomplete(line: number, last: boolean): -1 {
     if (last)
       this.#fail(line, 'a quote at the end of the field', 'none', ' Look for a quote that stands alone.');
-    this.#line = line;
-    for (const { at, bytes } of this.#changed) this.#block.buffer.set(bytes, at);
+    this.#restore(line);
     return -1;
   }
 
-  /** Lines before the first record, empty ones and comments. */
+  /** Lines before the first record, lines with nothing but blanks, and comments. */
   #skipped(from: number, stop: number): boolean {
     if (this.#line <= this.#layout.skip) return true;
     const { buffer } = this.#block;
     let at = from;
-    if (this.#blanks) at = this.#skipBlanks(from);
+    while (buffer[at] === blank || (buffer[at] === tab && !this.#tabs)) at++;
     if (at >= stop || (buffer[at] === carriageReturn && at + 1 === stop)) return true;
     const { length } = this.#comment;
     return (
       length > 0 &&
+      this.#records < this.#commentRecords &&
       buffer[from] === this.#comment[0] &&
       this.#comment.equals(buffer.subarray(from, from + length))
     );
@@ -173,12 +211,41 @@ export class RecordParser {
     } else {
       at = this.#fieldEnd(from, end);
       const ends = at === end || buffer[at] === newline;
+      const to = ends && at > from && buffer[at - 1] === carriageReturn ? at - 1 : at;
       bounds[place] = from;
-      bounds[place + 1] = ends && at > from && buffer[at - 1] === carriageReturn ? at - 1 : at;
+      bounds[place + 1] = to;
+      if (to > from && (isBlank(buffer[from]) || isBlank(buffer[to - 1]))) this.#trimNumber(from, to, place);
+      else if (buffer[from] === quote) this.#wholeQuoted(from, to, place);
     }
     if (this.#blanks) return this.#afterBlanks(at, end);
     this.#more = at < end && buffer[at] !== newline;
     return this.#more ? at + this.#delimiter.length : at + 1;
+  }
+
+  /** Takes the blanks around a number out of its bounds. */
+  #trimNumber(from: number, to: number, place: number): void {
+    const { buffer, bounds } = this.#block;
+    if (Number.isNaN(parseNumber(buffer, from, to))) return;
+    let [start, end] = [from, to];
+    while (isBlank(buffer[start])) start++;
+    while (isBlank(buffer[end - 1])) end--;
+    bounds[place] = start;
+    bounds[place + 1] = end;
+  }
+
+  /** Takes the quotes from a field that has them around it, and leaves any other as it is. */
+  #wholeQuoted(from: number, to: number, place: number): void {
+    const { buffer, bounds } = this.#block;
+    const last = to - 1;
+    if (last === from || buffer[last] !== quote) return;
+    let pairs = false;
+    for (let at = from + 1; at < last; at++) {
+      if (buffer[at] !== quote) continue;
+      if (++at === last || buffer[at] !== quote) return;
+      pairs = true;
+    }
+    bounds[place] = from + 1;
+    bounds[place + 1] = pairs ? this.#undouble(from, last) : last;
   }
 
   #fieldEnd(from: number, end: number): number {
@@ -219,23 +286,29 @@ export class RecordParser {
       pairs = true;
       stop += 2;
     }
-    if (pairs) this.#changed.push({ at: from, bytes: Buffer.from(buffer.subarray(from, stop)) });
-    let to = from + 1;
-    for (let at = from + 1; at < stop; at++) {
-      if (buffer[at] === newline) this.#line++;
-      if (!pairs) continue;
-      buffer[to++] = buffer[at];
-      if (buffer[at] === quote) at++;
-    }
+    for (let at = buffer.indexOf(newline, from); at >= 0 && at < stop; at = buffer.indexOf(newline, at + 1))
+      this.#line++;
     bounds[place] = from + 1;
-    bounds[place + 1] = pairs ? to : stop;
+    bounds[place + 1] = pairs ? this.#undouble(from, stop) : stop;
     return stop + 1;
   }
 
-  #wrongCount(line: number, from: number, stop: number): never {
+  /** Makes one quote of two in the text between the quotes at `from` and `stop`; returns where the text then ends. */
+  #undouble(from: number, stop: number): number {
     const { buffer } = this.#block;
+    this.#changed.push({ at: from, bytes: Buffer.from(buffer.subarray(from, stop)) });
+    let to = from + 1;
+    for (let at = from + 1; at < stop; at++) {
+      buffer[to++] = buffer[at];
+      if (buffer[at] === quote) at++;
+    }
+    return to;
+  }
+
+  #wrongCount(line: number, from: number, stop: number): never {
+    const { buffer, width } = this.#block;
     const text = buffer.toString('utf8', from, stop);
-    const { delimiter, width } = this.#layout;
+    const { delimiter } = this.#layout;
     const count = this.#blanks
       ? text.trim().split(/[ \t]+/).length
       : text.replaceAll(/"(?:[^"]|"")*"/g, '').split(delimiter).length;

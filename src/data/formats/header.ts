@@ -10,6 +10,7 @@
  *      or one and there is one column, or an id in its first cell; and when none of these names is below it.
  */
 import { isValue, meaningOf, nameWords } from './column-names.js';
+import { bareField } from './split-line.js';
 
 export interface HeaderDecision {
   /** The names; null when the first line is data. */
@@ -33,7 +34,7 @@ export function findHeader(
 ): HeaderDecision {
   const [first] = rows;
   if (first === undefined) return { names: null, found: false };
-  const names = first.map((cell) => cell.trim());
+  const names = first.map(bareField);
   if (told !== undefined) return { names: told ? names : null, found: false };
   if (wanted.some((column) => typeof column === 'string')) return { names, found: false };
   return { names: isHeader(names, rows.slice(1)) ? names : null, found: true };

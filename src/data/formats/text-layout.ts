@@ -2,9 +2,10 @@
  * How a table in text is laid out, from its first lines: comments, delimiter, header, number of columns. Every reader of
  * delimited text starts here; delimited.ts then reads the records.
  */
+import { RecordParser } from './delimited.js';
 import { findHeader, type HeaderDecision, headerNote, headerRows } from './header.js';
-import { mayQuote, splitLine } from './split-line.js';
-import { readLines } from './text-lines.js';
+import { mayQuote } from './split-line.js';
+import { readChunks, readLines } from './text-lines.js';
 
 /** A column by its name in the header or by its place from 0. */
 export type Column = string | number;
@@ -38,53 +39,82 @@ export interface TextLayout {
   readonly header: readonly string[] | null;
 }
 
-/** Looks at the first lines; null when the file has no record. */
+/** Looks at the first records; null when the file has none. */
 export async function findTextLayout(path: string, options: TextOptions = {}): Promise<TextLayout | null> {
   const { comment = '#', commentsAnywhere = false } = options;
-  const lines = await headLines(path, comment);
-  if (lines.length === 0) return null;
-  const delimiter = options.delimiter ?? findDelimiter(lines.map(({ text }) => text));
+  const delimiter = options.delimiter ?? findDelimiter(await headLines(path, comment));
   const quoted = mayQuote(delimiter);
-  const rows = lines.map(({ text }) => splitLine(text, delimiter));
+  const layout = { path, delimiter, quoted, comment, commentsAnywhere, skip: 0, width: 0, header: null };
+  const { rows, lines } = await headRecords(layout);
+  if (rows.length === 0) return null;
   const decision: HeaderDecision = findHeader(rows, options.header, options.wanted);
   options.onNote?.(headerNote(path, decision));
   const header = decision.names;
-  if (header !== null && lines.length === 1) return null;
-  const first = header === null ? 0 : 1;
-  return {
-    ...{ path, delimiter, quoted, comment, commentsAnywhere, header },
-    skip: lines[first].line - 1,
-    width: rows[0].length,
-  };
+  if (header !== null && rows.length === 1) return null;
+  const skip = lines[header === null ? 0 : 1] - 1;
+  return { ...layout, header, skip, width: rows[0].length };
 }
 
 /** The first lines that are neither empty nor comments. */
-async function headLines(path: string, comment: string): Promise<{ line: number; text: string }[]> {
-  const found: { line: number; text: string }[] = [];
-  for await (const { first, lines } of readLines(path)) {
-    for (const [i, text] of lines.entries()) {
+async function headLines(path: string, comment: string): Promise<string[]> {
+  const found: string[] = [];
+  for await (const { lines } of readLines(path)) {
+    for (const text of lines) {
       if (text.trim() === '' || (comment !== '' && text.startsWith(comment))) continue;
-      found.push({ line: first + i, text });
+      found.push(text);
       if (found.length > headerRows) return found;
     }
   }
   return found;
 }
 
+/** The first records and their lines, by the parser that reads the rest. */
+async function headRecords(layout: TextLayout): Promise<{ rows: string[][]; lines: number[] }> {
+  // Comments may stand before the header and before the first record after it.
+  const parser = new RecordParser(layout, layout.commentsAnywhere ? undefined : 2);
+  const rows: string[][] = [];
+  const lines: number[] = [];
+  const take = (chunk: Uint8Array, last: boolean): boolean => {
+    const block = parser.feed(chunk, last, headerRows + 1 - rows.length);
+    for (let row = 0; row < block.rows; row++) {
+      rows.push(block.fields(row));
+      lines.push(block.lines[row]);
+    }
+    return rows.length > headerRows;
+  };
+  for await (const chunk of readChunks(layout.path)) if (take(chunk, false)) return { rows, lines };
+  take(new Uint8Array(0), true);
+  return { rows, lines };
+}
+
 /**
- * The delimiter of some lines: a tab where every line has as many; else that of ; | , which every line has as often, most
- * often; else the first of these that the first line has; else a blank.
+ * The delimiter of some lines: a tab where every line has as many; else that of ; | , which every record has as often, most
+ * often; else the first of these that the first record has; else a blank. What is quoted does not count.
  */
 export function findDelimiter(lines: readonly string[]): string {
-  const bare = lines.map((line) => line.replaceAll(/"[^"]*"/g, ''));
-  const counts = (mark: string): number[] => bare.map((line) => line.split(mark).length - 1);
-  const even = (mark: string): number => {
-    const each = counts(mark);
-    return each.every((count) => count === each[0]) ? each[0] : 0;
+  const bare = lines.map((line) => line.replaceAll(/"[^"]*"/g, '""'));
+  const records = withoutQuoted(lines);
+  const even = (mark: string, of: readonly string[]): number => {
+    const [first = 0, ...others] = of.map((line) => line.split(mark).length - 1);
+    return others.every((count) => count === first) ? first : 0;
   };
-  if (even('\t') > 0) return '\t';
-  const [best] = [';', '|', ','].map((mark) => [mark, even(mark)] as const).sort((a, b) => b[1] - a[1]);
+  if (even('\t', bare) > 0) return '\t';
+  const [best] = [';', '|', ',']
+    .map((mark) => [mark, even(mark, records)] as const)
+    .sort((a, b) => b[1] - a[1]);
   if (best[1] > 0) return best[0];
-  const [first = ''] = bare;
+  const [first = ''] = records;
   return ['\t', ',', ';', '|', ' '].find((mark) => first.trim().includes(mark)) ?? ',';
+}
+
+/** The records of some lines without their quoted fields, which may go over several lines. */
+function withoutQuoted(lines: readonly string[]): string[] {
+  let open = false;
+  const text = lines.join('\n').replaceAll(/(?<=^|[,;|])"[^"]*(?:""[^"]*)*("?)/gm, (_, end: string) => {
+    open = end === '';
+    return '""';
+  });
+  const records = text.split('\n');
+  // The lines may end within a record.
+  return open && records.length > 1 ? records.slice(0, -1) : records;
 }
