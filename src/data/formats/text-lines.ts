@@ -34,7 +34,7 @@ export async function* readChunks(path: string): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Characters that a line may have: more is no text but a bomb, and strings end at half a billion. */
+/** Characters that a line may have: a file with longer ones is not text, and strings end at half a billion. */
 const longestLine = 2 ** 26;
 
 /** Lines without their end (\n or \r\n), decoded as UTF-8; several at a time, with the number of the first, from 1. */
