@@ -90,6 +90,18 @@ describe('encoding', () => {
     expect(Object.values(await rows(data))).toEqual(Array.from({ length: 4 }, () => [0, 1]));
   });
 
+  test('columns of one name are told apart by their places, in new tables too', async () => {
+    const notes: string[] = [];
+    const data = await prepare('id,x,x,x\na,,1,no\nb,,3,yes\n', { header: true }, notes);
+    expect(await rows(data)).toEqual({ a: [-1, 0], b: [1, 1], c: [0, 0], d: [0, 0] });
+    expect(notes.join('\n')).toContain('2 features of x (2) (number), x (3) (boolean)');
+    const { features } = await readNewNodes(
+      { features: put('id,x,x,x\ne,9,3,yes\n'), width: 2, header: true, encoding: await data.nodeEncoding() },
+      { nodes: await data.nodeNames(), relations: null },
+    );
+    expect(Array.from(features)).toEqual([1, 1]);
+  });
+
   test('without a class column nodes are not split, and nothing else changes', async () => {
     const data = await prepare(table, { ignoreColumns: ['segment'], split: [0.5, 0.5] });
     expect([data.hasNodeSplits, data.stats.num_test]).toEqual([false, 2]);

@@ -2,6 +2,7 @@
  * How a table in text is laid out, from its first lines: comments, delimiter, header, number of columns. Every reader of
  * delimited text starts here; delimited.ts then reads the records.
  */
+import { expected, ValueError } from '../../util/errors.js';
 import { RecordParser } from './delimited.js';
 import { findHeader, type HeaderDecision, headerNote, headerRows } from './header.js';
 import { mayQuote } from './split-line.js';
@@ -37,6 +38,18 @@ export interface TextLayout {
   readonly skip: number;
   readonly width: number;
   readonly header: readonly string[] | null;
+}
+
+/** Where a column is; one that is not there is an error that names those that are. */
+export function columnPlace(
+  { path, header, width }: Pick<TextLayout, 'path' | 'header' | 'width'>,
+  option: string,
+  column: Column,
+): number {
+  const place = typeof column === 'number' ? column : (header?.indexOf(column) ?? -1);
+  if (Number.isInteger(place) && place >= 0 && place < width) return place;
+  const have = header === null ? `${width} columns without a header` : `the columns ${header.join(', ')}`;
+  throw new ValueError(expected(path, `one of ${have}`, option, column), { path, columns: header ?? width });
 }
 
 /** Looks at the first records; null when the file has none. */

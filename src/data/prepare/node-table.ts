@@ -7,7 +7,13 @@ import { meaningOf } from '../formats/column-names.js';
 import { readRecords } from '../formats/delimited.js';
 import { type NodeTypes, typeOfColumn } from '../formats/node-types.js';
 import { parseDecimal } from '../formats/parse-number.js';
-import { type Column, findTextLayout, type TextLayout, type TextOptions } from '../formats/text-layout.js';
+import {
+  type Column,
+  columnPlace,
+  findTextLayout,
+  type TextLayout,
+  type TextOptions,
+} from '../formats/text-layout.js';
 import { booleanOf, dayOf, type EncodedColumn, isMissing, NodeEncoding } from './node-encoding.js';
 
 export interface NodeTableOptions extends TextOptions {
@@ -44,10 +50,10 @@ export async function profileNodeTable(
   types: NodeTypes | null,
 ): Promise<NodeTable> {
   const wanted = [options.idColumn, options.labelColumn, ...(options.ignoreColumns ?? [])];
-  const layout = await findTextLayout(path, { ...options, wanted });
+  const layout = await tableLayout(path, { ...options, wanted });
   if (layout === null)
     throw new FormatError(`${path}: expected rows about nodes, got none. Look at the file.`, { path });
-  const place = (option: string, column: Column): number => placeOf(layout, option, column);
+  const place = (option: string, column: Column): number => columnPlace(layout, option, column);
   const id =
     options.idColumn === undefined
       ? usualId(layout, types)
@@ -72,19 +78,35 @@ export async function profileNodeTable(
       for (const [i, c] of places.entries()) profiles[i].take(block.text(row, c));
     rows += block.rows;
   }
-  const columns = profiles.map((profile) => profile.finish(path, rows)).filter((one) => one !== null);
-  const kept = new Set(columns.map((one) => one.name));
-  return {
-    ...{ layout, id, label, places: places.filter((c) => kept.has(called(c))) },
-    encoding: new NodeEncoding(called(id), label === null ? null : called(label), columns),
-  };
+  // A column and its place are kept or dropped together: names do not tell columns apart everywhere.
+  const kept = places.flatMap((place, i) => {
+    const column = profiles[i].finish(path, rows);
+    return column === null ? [] : [{ place, column }];
+  });
+  const encoding = new NodeEncoding(
+    called(id),
+    label === null ? null : called(label),
+    kept.map((one) => one.column),
+  );
+  return { layout, id, label, places: kept.map((one) => one.place), encoding };
 }
 
-function placeOf({ path, header, width }: TextLayout, option: string, column: Column): number {
-  const found = typeof column === 'number' ? column : (header?.indexOf(column) ?? -1);
-  if (found >= 0 && found < width) return found;
-  const have = header === null ? `${width} columns without a header` : `the columns ${header.join(', ')}`;
-  throw new ValueError(expected(path, `one of ${have}`, option, column), { path });
+/** The layout of a table, whose columns then have different names: new tables are matched by them. */
+async function tableLayout(path: string, options: TextOptions): Promise<TextLayout | null> {
+  const layout = await findTextLayout(path, options);
+  return layout?.header == null ? layout : { ...layout, header: distinctNames(layout.header) };
+}
+
+/** Of columns with one name, the second gets ` (2)` behind it, and so on. */
+function distinctNames(header: readonly string[]): string[] {
+  const taken = new Set(header);
+  return header.map((name, place) => {
+    if (header.indexOf(name) === place) return name;
+    let count = 2;
+    while (taken.has(`${name} (${count})`)) count++;
+    taken.add(`${name} (${count})`);
+    return `${name} (${count})`;
+  });
 }
 
 /** The column that is named after ids or a type of node; else the first. */
@@ -203,7 +225,7 @@ export async function openNewTable(
 ): Promise<NodeTable> {
   // A table without a header calls its columns by their places.
   const unnamed = /^\d+$/.test(encoding.id) ? { header: options.header ?? false } : { wanted: [encoding.id] };
-  const layout = await findTextLayout(path, { ...options, ...unnamed });
+  const layout = await tableLayout(path, { ...options, ...unnamed });
   if (layout === null) throw new FormatError(`${path}: expected at least one node, got none.`, { path });
   const header = layout.header ?? Array.from({ length: layout.width }, (_, c) => String(c));
   const names = [encoding.id, ...encoding.columns.map((one) => one.name)];
