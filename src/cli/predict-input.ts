@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { readRecords } from '../data/formats/delimited.js';
 import { typedName, typeOfColumn } from '../data/formats/node-types.js';
-import { findTextLayout } from '../data/formats/text-layout.js';
+import { columnPlace, findTextLayout } from '../data/formats/text-layout.js';
 import {
   type EdgeColumns,
   IdentityNames,
@@ -156,11 +156,7 @@ async function readNodeIds(
   const column = columnOption(given ?? '0');
   const layout = await findTextLayout(path, { delimiter, header, wanted: [column], onNote });
   if (layout === null) throw new FormatError(`${path}: expected at least one node, got none.`, { path });
-  const place = typeof column === 'number' ? column : (layout.header?.indexOf(column) ?? -1);
-  if (place < 0 || place >= layout.width)
-    throw new ValueError(
-      `predict: expected one of ${layout.header?.join(', ') ?? `${layout.width} columns`} for --id-column, got ${given}.`,
-    );
+  const place = columnPlace(layout, '--id-column', column);
   const type = names instanceof TypedNames ? typeOfColumn(layout.header?.[place], names.types) : null;
   const ids: number[] = [];
   for await (const block of readRecords(layout)) {

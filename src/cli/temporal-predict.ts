@@ -4,7 +4,7 @@
  * are called as in the stream's file.
  */
 import { readRecords } from '../data/formats/delimited.js';
-import { findTextLayout } from '../data/formats/text-layout.js';
+import { columnPlace, findTextLayout } from '../data/formats/text-layout.js';
 import type { EventNodes, EventSide } from '../data/index.js';
 import { makeFolder } from '../storage/make-folder.js';
 import { Output, onlineScorer, openTemporalRun } from '../train/index.js';
@@ -69,13 +69,9 @@ export async function readPairs(
   if (layout === null)
     throw new FormatError(`${path}: expected at least one pair of nodes, got none.`, { path });
   const [from, to, when] = columns.map((column, role) => {
-    const place = typeof column === 'number' ? column : (layout.header?.indexOf(column) ?? -1);
     // A file need not have times.
-    if (place >= 0 && (place < layout.width || role === 2)) return place;
-    const option = ['--src-column', '--dst-column', '--time-column'][role];
-    throw new ValueError(
-      `predict: expected one of ${layout.header?.join(', ') ?? `${layout.width} columns`} for ${option}, got ${column}.`,
-    );
+    if (role === 2 && typeof column === 'number') return column;
+    return columnPlace(layout, ['--src-column', '--dst-column', '--time-column'][role], column);
   });
   const pairs: Pairs = { src: [], dst: [], times: [] };
   for await (const block of readRecords(layout)) {

@@ -9,8 +9,8 @@ import type { EdgeArrays } from '../edges.js';
 import { ByteNames } from './byte-names.js';
 import { type RecordBlock, readRecords } from './delimited.js';
 import { checkEdgeListOptions, type EdgeListOptions, f32Limit } from './edge-list-options.js';
-import { parseNumber } from './parse-number.js';
-import { type Column, findTextLayout, type TextLayout } from './text-layout.js';
+import { parseId, parseNumber } from './parse-number.js';
+import { columnPlace, findTextLayout, type TextLayout } from './text-layout.js';
 
 export interface EdgeList {
   readonly edges: EdgeArrays;
@@ -61,8 +61,8 @@ class EdgeReader {
     readonly options: EdgeListOptions,
   ) {
     const { source = 0, target = 1, weight, time, type } = options;
-    this.#places = [source, target, weight, time, type].map((column) =>
-      column === undefined ? null : placeOf(layout, column),
+    this.#places = Object.entries({ source, target, weight, time, type }).map(([option, column]) =>
+      column === undefined ? null : columnPlace(layout, option, column),
     );
     const types = [Int32Array, Int32Array, Float32Array, Float64Array, Int32Array] as const;
     this.#columns = types.map((Type, i) => (this.#places[i] === null ? null : new Type(1024)));
@@ -111,12 +111,8 @@ class EdgeReader {
       if (start === end) this.#fail(line, `a name for the ${side} id`, buffer, start, end);
       return this.#nodes.add(buffer, start, end);
     }
-    let id = end - start > 10 || start === end ? Number.NaN : 0;
-    for (let i = start; i < end; i++) {
-      const digit = buffer[i] - 48;
-      id = digit >= 0 && digit <= 9 ? id * 10 + digit : Number.NaN;
-    }
-    if (Number.isNaN(id)) {
+    const id = parseId(buffer, start, end);
+    if (id < 0) {
       const advice = 'pass ids: "names" for other ids, header: true for a header';
       this.#fail(line, `a whole number (${advice}) for the ${side} id`, buffer, start, end);
     }
@@ -152,13 +148,6 @@ class EdgeReader {
       typeNames: type === null ? null : allNames(this.#kinds),
     };
   }
-}
-
-function placeOf({ path, header, width }: TextLayout, column: Column): number {
-  const place = typeof column === 'number' ? column : (header?.indexOf(column) ?? -1);
-  if (Number.isInteger(place) && place >= 0 && place < width) return place;
-  const have = header === null ? `${width} columns without a header` : `the columns ${header.join(', ')}`;
-  throw new ValueError(expected(path, `one of ${have}`, 'a column', column), { path });
 }
 
 function allNames(table: ByteNames): string[] {

@@ -5,6 +5,7 @@
  * A line with another number of columns, or a field that is no number, is an error with file and line.
  */
 import { FormatError } from '../../util/errors.js';
+import { parseNumber } from './parse-number.js';
 import { readChunks } from './text-lines.js';
 
 export interface NumberColumns {
@@ -66,8 +67,6 @@ class Growing<A extends Float32Array | Float64Array> {
 }
 
 const newline = 10;
-/** Powers of ten that a double holds exactly. */
-const powers = Array.from({ length: 23 }, (_, i) => 10 ** i);
 
 class NumberParser<A extends Float32Array | Float64Array> {
   #line = 1;
@@ -133,35 +132,16 @@ class NumberParser<A extends Float32Array | Float64Array> {
     this.#size = 0;
   }
 
-  /** Up to 15 digits and a small exponent of ten are exact in one division; the rest goes through `Number`. */
   #number(): number {
-    const field = this.#field;
-    let at = field[0] === 45 ? 1 : 0;
-    let mantissa = 0;
-    let digits = 0;
-    let point = -1;
-    for (; at < this.#size; at++) {
-      const byte = field[at];
-      if (byte >= 48 && byte <= 57) {
-        mantissa = mantissa * 10 + (byte - 48);
-        digits++;
-      } else if (byte === 46 && point < 0) {
-        point = digits;
-      } else {
-        break;
-      }
-    }
-    if (at < this.#size || digits === 0 || digits > 15) return this.#slowNumber();
-    const magnitude = point < 0 ? mantissa : mantissa / powers[digits - point];
-    return field[0] === 45 ? -magnitude : magnitude;
+    const value = parseNumber(this.#field, 0, this.#size);
+    return Number.isNaN(value) ? this.#specialNumber() : value;
   }
 
-  #slowNumber(): number {
+  #specialNumber(): number {
     const text = this.#field.toString('latin1', 0, this.#size).trim();
     if (/^[+-]?nan$/i.test(text)) return Number.NaN;
     const infinity = /^([+-]?)inf(inity)?$/i.exec(text);
     if (infinity !== null) return infinity[1] === '-' ? -Infinity : Infinity;
-    if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)) this.#fail('a number');
-    return Number(text);
+    return this.#fail('a number');
   }
 }

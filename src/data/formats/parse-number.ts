@@ -6,8 +6,16 @@ const decimal = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 /** Digits that a double always holds exactly. */
 const exactDigits = 15;
 
-/** The number in bytes from … to − 1; NaN where there is none. Blanks around it do not count. */
-export function parseNumber(buffer: Buffer, from: number, to: number): number {
+/** Where a scan ended. */
+export interface NumberEnd {
+  at: number;
+}
+
+/**
+ * The plain decimal number that starts at `from`, up to 15 digits with a sign and a point, which one division gives exactly;
+ * NaN for any other. `end` is told the place of the first byte that is no part of it, `to` at most.
+ */
+export function scanNumber(buffer: Uint8Array, from: number, to: number, end: NumberEnd): number {
   const negative = from < to && buffer[from] === 45;
   let at = negative ? from + 1 : from;
   let mantissa = 0;
@@ -24,13 +32,33 @@ export function parseNumber(buffer: Buffer, from: number, to: number): number {
       break;
     }
   }
-  if (at < to || digits === 0 || digits > exactDigits) return parseDecimal(buffer.toString('utf8', from, to));
+  end.at = at;
+  if (digits === 0 || digits > exactDigits) return Number.NaN;
   const magnitude = point < 0 ? mantissa : mantissa / powers[digits - point];
   return negative ? -magnitude : magnitude;
+}
+
+const scanned: NumberEnd = { at: 0 };
+
+/** The number in bytes from … to − 1; NaN where there is none. Blanks around it do not count. */
+export function parseNumber(buffer: Buffer, from: number, to: number): number {
+  const value = scanNumber(buffer, from, to, scanned);
+  return scanned.at < to || Number.isNaN(value) ? parseDecimal(buffer.toString('utf8', from, to)) : value;
 }
 
 /** The number in a text; NaN where there is none. */
 export function parseDecimal(text: string): number {
   const trimmed = text.trim();
   return decimal.test(trimmed) ? Number(trimmed) : Number.NaN;
+}
+
+/** −1 where there is none of at most ten digits. */
+export function parseId(bytes: Uint8Array, start: number, end: number): number {
+  if (start === end || end - start > 10) return -1;
+  let id = 0;
+  for (let i = start; i < end; i++) {
+    if (bytes[i] < 48 || bytes[i] > 57) return -1;
+    id = id * 10 + bytes[i] - 48;
+  }
+  return id;
 }

@@ -1,7 +1,7 @@
 /** Which columns of a table of edges are source, relation, destination and weight: as told, by the names in the header, by place. */
 import { expected, ValueError } from '../../util/errors.js';
 import { meaningOf } from '../formats/column-names.js';
-import type { Column } from '../formats/text-layout.js';
+import { type Column, columnPlace } from '../formats/text-layout.js';
 import type { EdgeColumns } from './preprocess-options.js';
 
 /** Where the four columns are. */
@@ -20,14 +20,8 @@ export function resolvePlaces(
   options: EdgeColumns,
 ): Places {
   const have = header === null ? `${width} columns without a header` : `the columns ${header.join(', ')}`;
-  const place = (what: string, column: Column): number => {
-    const found = typeof column === 'number' ? column : (header?.indexOf(column) ?? -1);
-    if (found >= 0 && found < width) return found;
-    throw new ValueError(expected(name, `one of ${have}`, what, column), {
-      path: name,
-      columns: header ?? width,
-    });
-  };
+  const place = (option: string, column: Column): number =>
+    columnPlace({ path: name, header, width }, option, column);
   const { source, target, edgeType, edgeWeight } = options;
   const weight = edgeWeight === undefined ? null : place('edgeWeight', edgeWeight);
   if (source === undefined && target === undefined && edgeType === undefined) {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { FormatError } from '../../util/errors.js';
 import { ByteNames } from '../formats/byte-names.js';
 import { f32Limit } from '../formats/edge-list-options.js';
-import { parseNumber } from '../formats/parse-number.js';
+import { parseId, parseNumber } from '../formats/parse-number.js';
 import { bytesOf, FileWriter } from './binary-file.js';
 import type { NameSink } from './name-numbers.js';
 
@@ -104,15 +104,4 @@ export class EdgeSpool {
       );
     return numRelations ?? this.#largestKind + 1;
   }
-}
-
-/** −1 where there is none of at most ten digits. */
-export function parseId(bytes: Uint8Array, start: number, end: number): number {
-  if (start === end || end - start > 10) return -1;
-  let id = 0;
-  for (let i = start; i < end; i++) {
-    if (bytes[i] < 48 || bytes[i] > 57) return -1;
-    id = id * 10 + bytes[i] - 48;
-  }
-  return id;
 }

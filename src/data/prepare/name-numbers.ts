@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { ByteNames, hashBytes } from '../formats/byte-names.js';
 import type { NodeTypes } from '../formats/node-types.js';
 import { sharesWords } from '../formats/node-types.js';
+import { parseId } from '../formats/parse-number.js';
 import { bytesOf, FileWriter, readBlocks } from './binary-file.js';
 import { SpoolReader, writePiece } from './spool-reader.js';
 
@@ -213,8 +214,7 @@ export class KeptNumbers implements NameSink {
 
   /** The caller has checked that there are digits only. */
   add(bytes: Uint8Array, start: number, stop: number): void {
-    let id = 0;
-    for (let i = start; i < stop; i++) id = id * 10 + bytes[i] - 48;
+    const id = parseId(bytes, start, stop);
     if (id > this.#largest) this.#largest = id;
     this.count++;
     this.#ids.writeInt32(id);

@@ -8,6 +8,7 @@
 import { stat } from 'node:fs/promises';
 import { FormatError } from '../../util/errors.js';
 import { isoSeconds } from '../formats/iso-time.js';
+import { type NumberEnd, parseDecimal, scanNumber } from '../formats/parse-number.js';
 import { bareField } from '../formats/split-line.js';
 import { readChunks } from '../formats/text-lines.js';
 import { EventColumns } from './event-columns.js';
@@ -76,11 +77,6 @@ export async function readEventTable(
 const [newline, blank, tab, carriageReturn, quote] = [10, 32, 9, 13, 34];
 /** The byte of each mark; −1 is in no text. */
 const marks: Readonly<Record<Delimiter, number>> = { comma: 44, tab, semicolon: 59, bar: 124, blank: -1 };
-/** Powers of ten that a double holds exactly. */
-const powers = Float64Array.from({ length: 23 }, (_, i) => 10 ** i);
-const decimal = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
-/** Digits that a double always holds exactly. */
-const exactDigits = 15;
 /** Bytes that a line may have. */
 const longestLine = 2 ** 26;
 /** Node numbers go up to here, so that their count fits 32 bits with sign. */
@@ -108,6 +104,7 @@ class LineParser {
   #to = 0;
   /** Where the current line ends. */
   #end = 0;
+  readonly #scanned: NumberEnd = { at: 0 };
   lines = 0;
 
   constructor(layout: TableLayout) {
@@ -318,19 +315,8 @@ class LineParser {
 
   /** The number in the current field; NaN where it is none. */
   #freeNumber(): number {
-    const [from, to] = [this.#from, this.#to];
-    if (to - from <= exactDigits) {
-      let value = 0;
-      let at = from;
-      for (; at < to; at++) {
-        const digit = this.#buffer[at] - 48;
-        if (!(digit >= 0 && digit <= 9)) break;
-        value = value * 10 + digit;
-      }
-      if (at === to && to > from) return value;
-    }
-    const text = this.#content();
-    return decimal.test(text) ? Number(text) : Number.NaN;
+    const value = scanNumber(this.#buffer, this.#from, this.#to, this.#scanned);
+    return this.#scanned.at < this.#to || Number.isNaN(value) ? parseDecimal(this.#content()) : value;
   }
 
   /** The text of the current field. */
@@ -339,43 +325,24 @@ class LineParser {
     return this.#layout.free === undefined ? text : bareField(text);
   }
 
-  /**
-   * The number at `from`, which becomes the current field. Up to 15 digits and a small power of ten are exact in one
-   * division; the rest goes through `Number`.
-   */
+  /** The number at `from`, which becomes the current field. */
   #number(from: number): number {
-    const buffer = this.#buffer;
-    const end = this.#end;
-    const negative = from < end && buffer[from] === 45;
-    let at = negative ? from + 1 : from;
-    let mantissa = 0;
-    let digits = 0;
-    let point = -1;
-    for (; at < end; at++) {
-      const digit = buffer[at] - 48;
-      if (digit >= 0 && digit <= 9) {
-        mantissa = mantissa * 10 + digit;
-        digits++;
-      } else if (digit === -2 && point < 0) {
-        point = digits;
-      } else {
-        break;
-      }
-    }
-    if ((at < end && !this.#isDelimiter(buffer[at])) || digits === 0 || digits > exactDigits) {
+    const value = scanNumber(this.#buffer, from, this.#end, this.#scanned);
+    const { at } = this.#scanned;
+    if (Number.isNaN(value) || (at < this.#end && !this.#isDelimiter(this.#buffer[at]))) {
       this.#field(from);
       return this.#slowNumber();
     }
     this.#from = from;
     this.#to = at;
-    const magnitude = point < 0 ? mantissa : mantissa / powers[digits - point];
-    return negative ? -magnitude : magnitude;
+    return value;
   }
 
   #slowNumber(): number {
-    const text = this.#buffer.toString('latin1', this.#from, this.#to).trim();
-    if (decimal.test(text)) return Number(text);
-    if (/^[+-]?(nan|inf|infinity)$/i.test(text)) return Number.NaN;
+    const text = this.#buffer.toString('latin1', this.#from, this.#to);
+    const value = parseDecimal(text);
+    if (!Number.isNaN(value)) return value;
+    if (/^[+-]?(nan|inf|infinity)$/i.test(text.trim())) return Number.NaN;
     return this.#fail('a number', this.#text());
   }
 }
