@@ -4,7 +4,7 @@
  */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { buildAddon } from './build-addon.mjs';
+import { allLevels, buildAddon } from './build-addon.mjs';
 import { kernelTests, missingFor, prepare, runVitest } from './emulation.mjs';
 import { root, run, StepError } from './steps.mjs';
 import { arm64 } from './test-arm64.mjs';
@@ -23,6 +23,8 @@ import { windows } from './test-windows.mjs';
 
 const opTests = ['test/ops', 'test/smoke.test.ts'];
 const wide = { SKEIN_TEST_WIDE: '1' };
+/** No addon: the TypeScript kernels. */
+const referenceOnly = { SKEIN_NATIVE: '0' };
 const long = (...files) => [
   '--config',
   'vitest.full.config.ts',
@@ -49,15 +51,28 @@ function wideTests() {
     .filter((file) => readFileSync(join(root, file), 'utf8').includes("/wide.js'"));
 }
 
+/** What a level needs of a processor, in the words of /proc/cpuinfo; native/cpu/cpu.cpp asks for the same. */
+const featuresOf = {
+  avx2: ['avx2', 'fma', 'bmi2'],
+  avx512: ['avx2', 'fma', 'bmi2', 'avx512f', 'avx512bw', 'avx512dq', 'avx512vl'],
+};
+
+/** Why the processor that `info` (/proc/cpuinfo) describes cannot run a level, or null. */
+export function missingForLevel(level, info) {
+  const words = new Set(info.split(/\s+/));
+  const missing = (featuresOf[level] ?? []).filter((feature) => !words.has(feature));
+  return missing.length === 0 ? null : `this processor cannot run level ${level}: no ${missing.join(', ')}`;
+}
+
 /** Builds one level of the addon; a machine has its own level alone. */
 function prepareLevel(level) {
-  const { status, reason } = buildAddon({ quiet: true, levels: [level] });
+  const { status, reason } = buildAddon({ levels: [level] });
   return status === 'built' ? null : `the addon of level ${level} was not built: ${reason}`;
 }
 
 /** Builds the addon with sanitizers and a copy of the checkout around it, since the addon is loaded from build/. */
 function prepareSanitizers() {
-  const { status, reason } = buildAddon({ quiet: true, target: 'sanitize' });
+  const { status, reason } = buildAddon({ target: 'sanitize' });
   if (status !== 'built') return `the addon with sanitizers was not built: ${reason}`;
   const copy = join(root, '.cache', 'sanitize');
   rmSync(copy, { recursive: true, force: true });
@@ -115,7 +130,7 @@ export function defaultPhases() {
       name: 'reference',
       about: 'operations on the TypeScript kernels alone (SKEIN_NATIVE=0)',
       args: opTests,
-      env: { SKEIN_NATIVE: '0' },
+      env: referenceOnly,
     },
   ];
 }
@@ -134,30 +149,29 @@ export function gpuPhase() {
 
 /** Everything, in the order in which it runs. @returns {Phase[]} */
 export function allPhases() {
-  const flags = existsSync('/proc/cpuinfo') ? readFileSync('/proc/cpuinfo', 'utf8') : '';
-  const levels = flags.includes(' avx2 ') ? ['portable', 'avx2'] : ['portable'];
-  const native = { SKEIN_NATIVE: '0' };
+  const info = existsSync('/proc/cpuinfo') ? readFileSync('/proc/cpuinfo', 'utf8') : '';
   const all = [
     ...defaultPhases(),
     {
       name: 'reference-models',
       about: 'layers, models and training on the TypeScript kernels',
       args: computing().filter((folder) => !/test\/(ops|kernels|temporal|train)\//.test(folder)),
-      env: native,
+      env: referenceOnly,
     },
     {
       name: 'reference-runs',
       about: 'temporal models and whole runs on the TypeScript kernels',
       args: ['test/temporal/', 'test/train/', 'test/kernels/'],
-      env: native,
+      env: referenceOnly,
     },
     { name: 'wide', about: 'more sizes, families and batches', args: wideTests(), env: wide },
     { name: 'workers', about: 'training on more numbers of workers', args: ['test/dist/'], env: wide },
-    ...levels.map((level) => ({
+    ...allLevels.map((level) => ({
       name: `level-${level}`,
       about: `the kernels of level ${level}`,
       args: computing(),
       env: { SKEIN_NATIVE: level },
+      missing: missingForLevel(level, info),
       prepare: () => prepareLevel(level),
     })),
     ...['1', '4'].map((count) => ({

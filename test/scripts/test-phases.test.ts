@@ -9,9 +9,14 @@ interface Phase {
   readonly name: string;
   readonly about: string;
   readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly missing?: string | null;
 }
 const script = join(root, 'scripts/test-phases.mjs');
-const { allPhases } = (await import(script)) as { allPhases(): readonly Phase[] };
+const { allPhases, missingForLevel } = (await import(script)) as {
+  allPhases(): readonly Phase[];
+  missingForLevel(level: string, info: string): string | null;
+};
 const phases = allPhases();
 
 test('names are short words, each used once', () => {
@@ -34,6 +39,21 @@ test('the folders of one phase of a level leave out no tests of kernels', () => 
   const level = phases.find(({ name }) => name === 'level-portable') as Phase;
   for (const folder of ['test/kernels/', 'test/ops/', 'test/gnn/', 'test/train/', 'src/train/'])
     expect(level.args).toContain(folder);
+});
+
+test.runIf(process.arch === 'x64')('every level has a phase that forces it', () => {
+  for (const level of ['portable', 'avx2', 'avx512'])
+    expect(phases.find(({ name }) => name === `level-${level}`)?.env).toEqual({ SKEIN_NATIVE: level });
+});
+
+test('a level that the processor cannot run is missing, by the name of what it lacks', () => {
+  const avx2 = 'flags\t\t: fpu sse2 fma avx2 bmi2';
+  expect(missingForLevel('portable', '')).toBeNull();
+  expect(missingForLevel('avx2', avx2)).toBeNull();
+  expect(missingForLevel('avx512', `${avx2} avx512f avx512bw avx512dq avx512vl\n`)).toBeNull();
+  expect(missingForLevel('avx512', `${avx2} avx512f avx512dq avx512vl`)).toBe(
+    'this processor cannot run level avx512: no avx512bw',
+  );
 });
 
 test('an unknown name is refused with the names there are; --list says what they do', () => {
