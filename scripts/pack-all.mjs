@@ -4,6 +4,7 @@
  *
  *   --platform=NAME   only this one (may be repeated); `main` is the package itself
  *   --out=DIR         where the tarballs go (default: pack)
+ *   --repository=URL  the address of the repository for every package.json, which publishing with provenance needs
  *   --here            compile with this machine's compiler, for this machine's platform only; what the release workflow does
  *                     in its containers
  */
@@ -13,6 +14,7 @@ import { join, relative, resolve } from 'node:path';
 import { buildJs } from './build-js.mjs';
 import { buildInDebian11, ensureDebian11 } from './pack/debian11.mjs';
 import { inspectFolder } from './pack/inspect.mjs';
+import { mainManifest, platformManifest, repositoryField } from './pack/manifests.mjs';
 import { makeWords, ownPlatform, packageName, platforms } from './pack/platforms.mjs';
 import { main, root, run, StepError, since, tail } from './steps.mjs';
 
@@ -22,18 +24,21 @@ const staging = join(root, '.cache', 'pack');
 function options(words) {
   const values = (name) =>
     words.filter((word) => word.startsWith(`--${name}=`)).map((word) => word.slice(name.length + 3));
-  const known = /^--(platform=.+|out=.+|here)$/;
+  const known = /^--(platform=.+|out=.+|repository=.*|here)$/;
   const strange = words.find((word) => !known.test(word));
   const wanted = values('platform');
   const names = ['main', ...platforms.map((platform) => platform.name)];
   const wrong = wanted.find((name) => !names.includes(name));
   if (strange !== undefined || wrong !== undefined) {
     throw new StepError(
-      `expected --platform=${names.join('|')}, --out=DIR or --here, got ${strange ?? `--platform=${wrong}`}.`,
+      `expected --platform=${names.join('|')}, --out=DIR, --repository=URL or --here, got ${strange ?? `--platform=${wrong}`}.`,
       2,
     );
   }
-  return { wanted, out: resolve(values('out')[0] ?? join(root, 'pack')), here: words.includes('--here') };
+  const [repository] = values('repository');
+  repositoryField(repository);
+  const out = resolve(values('out')[0] ?? join(root, 'pack'));
+  return { wanted, out, repository, here: words.includes('--here') };
 }
 
 /** `npm pack` of a folder; returns the tarball's path. */
@@ -53,18 +58,14 @@ function fresh(name) {
 
 const writeJson = (path, value) => writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`);
 
-/** The package itself, with the platform packages of its own version as optional dependencies and without what only a clone needs. */
-function packMain(out) {
+/** The package itself, with the manifest of a release. */
+function packMain({ out, repository }) {
   buildJs();
   const folder = fresh('main');
   const plain = pack(root, folder);
   const tar = run('tar', ['-xzf', plain, '-C', folder]);
   if (tar.code !== 0) throw new StepError(`tar failed:\n${tail(tar.output)}`);
-  const { devDependencies: _, scripts: __, allowScripts: ___, ...shipped } = manifest;
-  const optionalDependencies = Object.fromEntries(
-    platforms.map((platform) => [packageName(platform), manifest.version]),
-  );
-  writeJson(join(folder, 'package', 'package.json'), { ...shipped, optionalDependencies });
+  writeJson(join(folder, 'package', 'package.json'), mainManifest(manifest, repository));
   return pack(join(folder, 'package'), out);
 }
 
@@ -86,24 +87,12 @@ function buildHere(platform, folder) {
   }
 }
 
-function packPlatform(platform, { out, here }) {
+function packPlatform(platform, { out, repository, here }) {
   const folder = fresh(platform.name);
   if (here) buildHere(platform, folder);
   else buildInDebian11(platform, folder);
   inspectFolder(platform, folder);
-  writeJson(join(folder, 'package.json'), {
-    name: packageName(platform),
-    version: manifest.version,
-    description: `Skein's native kernels for ${platform.name}. Installed by the package skein; not meant to be used alone.`,
-    license: manifest.license,
-    engines: manifest.engines,
-    os: [platform.os],
-    cpu: [platform.cpu],
-    ...(platform.libc === undefined ? {} : { libc: [platform.libc] }),
-    files: ['*.node'],
-    // Yarn's Plug'n'Play keeps packages in archives, from which the system cannot load an addon.
-    preferUnplugged: true,
-  });
+  writeJson(join(folder, 'package.json'), platformManifest(platform, manifest, repository));
   cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
   writeFileSync(
     join(folder, 'README.md'),
@@ -142,7 +131,7 @@ await main('pack', () => {
     console.log(`pack: ${name}: ${relative(process.cwd(), path)}, ${size} MB (${since(start)})`);
   };
   for (const platform of jobs) report(packageName(platform), () => packPlatform(platform, choice));
-  if (isWanted('main')) report('skein', () => packMain(choice.out));
+  if (isWanted('main')) report('skein', () => packMain(choice));
   const left = platforms.filter((platform) => choice.wanted.length === 0 && !buildable.includes(platform));
   if (left.length > 0) {
     console.log(
