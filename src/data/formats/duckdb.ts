@@ -56,7 +56,44 @@ export function lazyDuckDb(
   };
 }
 
-async function load(where: string): Promise<typeof import('@duckdb/node-api')> {
+type DuckDb = typeof import('@duckdb/node-api');
+
+async function load(where: string): Promise<DuckDb> {
+  const duckDb = await importPackage(where);
+  checkDuckDb(where, duckDb);
+  return duckDb;
+}
+
+/** What is used of each class of the package. */
+const methods: Readonly<Record<string, readonly string[]>> = {
+  DuckDBInstance: ['connect', 'closeSync'],
+  DuckDBConnection: ['run', 'runAndReadAll', 'stream', 'closeSync'],
+  DuckDBResult: ['fetchChunk'],
+  DuckDBDataChunk: ['getColumnVector', 'getColumnValues'],
+};
+
+/**
+ * Refuses a version of the package that lacks what is used of it. All its versions are prereleases in npm's eyes
+ * (1.5.5-r.5), of which a range admits those of one version only, so package.json admits any and this looks closer.
+ */
+export function checkDuckDb(where: string, duckDb: object): void {
+  const classes = duckDb as Readonly<Record<string, { prototype?: Record<string, unknown> } | undefined>>;
+  const missing = Object.entries(methods).flatMap(([name, used]) =>
+    used
+      .filter((method) => typeof classes[name]?.prototype?.[method] !== 'function')
+      .map((m) => `${name}.${m}`),
+  );
+  const { DuckDBInstance: instance, version } = duckDb as Partial<DuckDb>;
+  if (typeof instance?.create !== 'function') missing.push('DuckDBInstance.create');
+  if (missing.length === 0) return;
+  const found = typeof version === 'function' ? version() : 'an unknown version';
+  throw new StateError(
+    `${where}: expected a version of @duckdb/node-api that Skein can use, such as 1.5.5-r.5, got ${found} without ${missing.join(', ')}. Run "npm install @duckdb/node-api@1.5.5-r.5".`,
+    { package: '@duckdb/node-api' },
+  );
+}
+
+async function importPackage(where: string): Promise<DuckDb> {
   try {
     return await import('@duckdb/node-api');
   } catch (error) {
