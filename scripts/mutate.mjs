@@ -7,6 +7,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, write
 import { join } from 'node:path';
 import { mutations } from './mutations.mjs';
 import { main, root, run, StepError, since, tail } from './steps.mjs';
+import { countReport, firstFailure } from './test-report.mjs';
 
 const copy = join(root, '.cache', 'mutate');
 
@@ -43,20 +44,16 @@ function compile() {
   if (code !== 0) throw new StepError(`the addon does not build:\n${tail(output)}`);
 }
 
-/** Runs tests in the copy: how many passed and failed. A run without a report throws. */
+/** Runs tests in the copy: how many passed and failed, and which failed first. A run that crashes has failed. */
 function runTests(files) {
   const report = join(copy, 'report.json');
   rmSync(report, { force: true });
   const args = ['run', ...files, '--root', copy, '--reporter=json', `--outputFile=${report}`];
-  const { output } = run(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), ...args], {
+  const { code, output } = run(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), ...args], {
     cwd: copy,
   });
-  if (!existsSync(report)) throw new StepError(`the tests did not run:\n${tail(output)}`);
-  const { numPassedTests, numFailedTests, testResults } = JSON.parse(readFileSync(report, 'utf8'));
-  const failed = testResults
-    .flatMap((file) => file.assertionResults)
-    .find(({ status }) => status === 'failed');
-  return { passed: numPassedTests, failed: numFailedTests, first: failed?.fullName ?? '' };
+  const { passed, failed } = countReport(report, code);
+  return { passed, failed, output, first: failed > 0 ? firstFailure(report) : '' };
 }
 
 /** The outcome of one mutation, as a line. */
@@ -95,8 +92,9 @@ await main('mutate', () => {
   compile();
   const all = [...new Set(chosen.flatMap(({ tests }) => tests))];
   const start = performance.now();
-  const { passed, failed, first } = runTests(all);
-  if (failed > 0) throw new StepError(`${failed} tests fail without any mutation: ${first}`);
+  const { passed, failed, first, output } = runTests(all);
+  if (failed > 0)
+    throw new StepError(`${failed} tests fail without any mutation, first: ${first}\n${tail(output)}`);
   console.log(`without a mutation: ${passed} passed (${since(start)})`);
   const missed = [];
   for (const mutation of chosen) {

@@ -5,10 +5,11 @@
  * Counts come from vitest's JSON report, written beside its usual output; they go to .cache/test-summary.json and, alone,
  * to the last line: `N passed, N failed`. A file that does not load and a crashed run count as failures.
  */
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { main, root, run, StepError, since } from './steps.mjs';
 import { allPhases, defaultPhases, gpuPhase } from './test-phases.mjs';
+import { countReport } from './test-report.mjs';
 
 const cache = join(root, '.cache');
 const summaryFile = join(cache, 'test-summary.json');
@@ -29,36 +30,6 @@ function chosenPhases(args) {
     `expected one of ${named.map(({ name }) => name).join(', ')} for --phase, got ${only}. \`--list\` says what they do.`,
     2,
   );
-}
-
-/** Why tests were skipped, from their names (`… (skipped: reason)`), and how many for each reason. */
-function skippedReasons(report) {
-  const reasons = new Map();
-  for (const { fullName, status } of report.testResults.flatMap((file) => file.assertionResults)) {
-    const reason = /\(skipped[:,]? ([^)]*)\)/.exec(fullName)?.[1];
-    if (reason === undefined || (status !== 'pending' && status !== 'skipped')) continue;
-    reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
-  }
-  return Object.fromEntries(reasons);
-}
-
-/** Counts of one vitest report; `code` is the exit code of the run that wrote it. */
-function countReport(path, code) {
-  if (!existsSync(path)) return { passed: 0, failed: 1, skipped: 0, reasons: {} };
-  const report = JSON.parse(readFileSync(path, 'utf8'));
-  const unloaded = report.testResults.filter(
-    (file) => file.status === 'failed' && file.assertionResults.length === 0,
-  );
-  const { numTotalTests, numPassedTests, numFailedTests, numPendingTests, numTodoTests } = report;
-  // Tests of a process that died have no result.
-  const lost = numTotalTests - numPassedTests - numFailedTests - numPendingTests - numTodoTests;
-  const failed = numFailedTests + unloaded.length + lost;
-  return {
-    passed: numPassedTests,
-    failed: code !== 0 && failed === 0 ? 1 : failed,
-    skipped: numPendingTests + numTodoTests,
-    reasons: skippedReasons(report),
-  };
 }
 
 function runPhase({ name, about, args, env = {}, prepare, start: startVitest, missing }) {

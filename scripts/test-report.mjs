@@ -1,0 +1,47 @@
+/** What a report of vitest (--reporter=json) says: how many tests passed, failed and were skipped, and why. */
+import { existsSync, readFileSync } from 'node:fs';
+
+/** Why tests were skipped, from their names (`… (skipped: reason)`), and how many for each reason. */
+function skippedReasons(report) {
+  const reasons = new Map();
+  for (const { fullName, status } of report.testResults.flatMap((file) => file.assertionResults)) {
+    const reason = /\(skipped[:,]? ([^)]*)\)/.exec(fullName)?.[1];
+    if (reason === undefined || (status !== 'pending' && status !== 'skipped')) continue;
+    reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+  }
+  return Object.fromEntries(reasons);
+}
+
+/**
+ * Counts of one vitest report; `code` is the exit code of the run that was to write it. A run without a report, a file that
+ * does not load, tests of a process that died and an exit code that nothing explains count as failures.
+ */
+export function countReport(path, code) {
+  if (!existsSync(path)) return { passed: 0, failed: 1, skipped: 0, reasons: {} };
+  const report = JSON.parse(readFileSync(path, 'utf8'));
+  const unloaded = report.testResults.filter(
+    (file) => file.status === 'failed' && file.assertionResults.length === 0,
+  );
+  const { numTotalTests, numPassedTests, numFailedTests, numPendingTests, numTodoTests } = report;
+  // Tests of a process that died have no result.
+  const lost = numTotalTests - numPassedTests - numFailedTests - numPendingTests - numTodoTests;
+  const failed = numFailedTests + unloaded.length + lost;
+  return {
+    passed: numPassedTests,
+    failed: code !== 0 && failed === 0 ? 1 : failed,
+    skipped: numPendingTests + numTodoTests,
+    reasons: skippedReasons(report),
+  };
+}
+
+/** What failed first in a report, in words; for a report that `countReport` found failures in. */
+export function firstFailure(path) {
+  if (!existsSync(path)) return 'the run ended without a report';
+  const { testResults } = JSON.parse(readFileSync(path, 'utf8'));
+  const failed = testResults
+    .flatMap((file) => file.assertionResults)
+    .find(({ status }) => status === 'failed');
+  if (failed !== undefined) return failed.fullName;
+  const file = testResults.find(({ status }) => status === 'failed');
+  return file === undefined ? 'tests without a result: their process died' : `${file.name} did not finish`;
+}
