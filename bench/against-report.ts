@@ -45,14 +45,19 @@ const mostNoise = 0.02;
 
 /** The table, suite by suite, and what it comes to. */
 export function comparisonLines(comparison: Comparison): string[] {
-  const { cases, suites, overall, notComparable, failed, verdict } = comparison;
+  const { cases, suites, overall, unmeasured, verdict } = comparison;
+  const { notComparable, different, failed } = unmeasured;
   const lines = [comparisonHead];
   for (const [suite, means] of suites) {
     lines.push(...cases.filter((one) => one.suite === suite).map(caseLine));
     lines.push(meanLine(`geometric mean of ${suite}`, means));
   }
   if (overall !== null && suites.size > 1) lines.push(meanLine('geometric mean of all', overall));
-  lines.push(...unmeasuredLines('not comparable', notComparable), ...unmeasuredLines('failed', failed));
+  lines.push(
+    ...unmeasuredLines('not comparable', notComparable),
+    ...unmeasuredLines('results differ', different),
+    ...unmeasuredLines('failed', failed),
+  );
   if (overall !== null) {
     lines.push(
       'ratio: time of the other tree over time of this one; above 1 this tree is faster',
@@ -65,7 +70,13 @@ export function comparisonLines(comparison: Comparison): string[] {
       `warning: this tree differs from itself by up to ${share} %, so the verdict is not to be trusted. Repeat it on an idle machine or with more rounds.`,
     );
   }
-  lines.push(verdict.noSlower ? 'verdict: no slower' : `verdict: slower: ${verdict.reasons.join('; ')}`);
+  if (different.length > 0 && comparison.allowDifferent) {
+    const names = different.map(({ name }) => name).join(', ');
+    lines.push(`results differ, as allowed, and no times were compared: ${names}`);
+  }
+  lines.push(
+    [`verdict: ${verdict.word}`, verdict.reasons.join('; ')].filter((text) => text !== '').join(': '),
+  );
   return lines;
 }
 
@@ -107,21 +118,24 @@ const withoutRatio = ({ suite, name, reason }: Unmeasured, key: string): Record<
 
 /** One line a case, and a last one with the verdict. */
 export function comparisonJson(comparison: Comparison, facts: Record<string, unknown>): string[] {
-  const { cases, suites, overall, notComparable, failed, verdict } = comparison;
+  const { cases, suites, overall, unmeasured, verdict } = comparison;
+  const { notComparable, different, failed } = unmeasured;
   const last = {
-    verdict: verdict.noSlower ? 'no slower' : 'slower',
+    verdict: verdict.word,
     reasons: verdict.reasons,
     ...(overall === null ? { ratio: null } : numbers(overall)),
     suites: Object.fromEntries([...suites].map(([name, means]) => [name, numbers(means)])),
     cases: cases.length,
     slower: verdict.slower,
     not_comparable: notComparable.map(({ name }) => name),
+    different: different.map(({ name }) => name),
     failed: failed.map(({ name }) => name),
     ...facts,
   };
   return [
     ...cases.map(caseObject),
     ...notComparable.map((one) => withoutRatio(one, 'not_comparable')),
+    ...different.map((one) => withoutRatio(one, 'different')),
     ...failed.map((one) => withoutRatio(one, 'failed')),
     last,
   ].map((line) => JSON.stringify(line));

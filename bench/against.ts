@@ -7,7 +7,13 @@
 import { join } from 'node:path';
 import type { Options } from './arguments.js';
 import type { ChildTask } from './child.js';
-import { type CaseRounds, type Comparison, conclude, type Unmeasured } from './comparison.js';
+import {
+  type CaseRounds,
+  type Comparison,
+  conclude,
+  type Unmeasured,
+  type UnmeasuredCases,
+} from './comparison.js';
 import type { Measured } from './one-case.js';
 import { measureIn } from './processes.js';
 import { disagreement, type Round } from './statistics.js';
@@ -42,10 +48,10 @@ interface Running {
   problem: Problem | null;
 }
 
-/** Why a case cannot be compared, and whether this tree is the one that cannot run it. */
+/** Why a case cannot be compared. */
 interface Problem {
+  readonly kind: keyof UnmeasuredCases;
   readonly reason: string;
-  readonly failed: boolean;
 }
 
 /** The cases to measure: those with the same work of ours under two names count once. */
@@ -88,8 +94,10 @@ async function measureRound(
     try {
       results[place] = await measure(programs[place], task);
     } catch (error) {
-      const failed = place !== 'other';
-      return { reason: `${failed ? 'this' : 'other'} tree: ${(error as Error).message}`, failed };
+      const { message } = error as Error;
+      return place === 'other'
+        ? { kind: 'notComparable', reason: `other tree: ${message}` }
+        : { kind: 'failed', reason: `this tree: ${message}` };
     }
   }
   const { first, again, other } = results as Record<Place, Measured>;
@@ -97,21 +105,23 @@ async function measureRound(
   if (round > 0) return null;
   one.ways = { first: first.way, again: again.way, other: other.way };
   const different = disagreement(first.checks, other.checks, entry.tolerance ?? 1e-4, 'the other tree');
-  return different === null ? null : { reason: `results differ: ${different}`, failed: false };
+  return different === null ? null : { kind: 'different', reason: different };
 }
 
-function finish(running: readonly Running[]): Comparison {
+function finish(running: readonly Running[], allowDifferent: boolean): Comparison {
   const measured: CaseRounds[] = [];
-  const notComparable: Unmeasured[] = [];
-  const failed: Unmeasured[] = [];
+  const unmeasured: Record<keyof UnmeasuredCases, Unmeasured[]> = {
+    notComparable: [],
+    different: [],
+    failed: [],
+  };
   for (const { suite, entry, threads, rounds, ways, problem } of running) {
     const { name } = entry;
-    if (problem !== null)
-      (problem.failed ? failed : notComparable).push({ suite, name, reason: problem.reason });
+    if (problem !== null) unmeasured[problem.kind].push({ suite, name, reason: problem.reason });
     else if (ways !== null)
       measured.push({ suite, name, threads, rounds, way: ways.first, otherWay: ways.other });
   }
-  return conclude(measured, notComparable, failed);
+  return conclude(measured, unmeasured, allowDifferent);
 }
 
 /** Guesses for the first estimate, from an idle machine with two cores; the first round replaces them. */
@@ -152,11 +162,14 @@ export async function compareTrees(
       if (one.problem !== null) continue;
       const problem = await measureRound(one, round, programs);
       one.problem = problem;
-      if (problem !== null) say(`${one.suite} ${one.entry.name}: ${problem.reason}`);
+      if (problem !== null)
+        say(
+          `${one.suite} ${one.entry.name}: ${problem.kind === 'different' ? 'results differ: ' : ''}${problem.reason}`,
+        );
     }
     const seconds = (performance.now() - start) / 1000;
     const left = (seconds / (round + 1)) * (options.rounds - round - 1);
     say(`round ${round + 1} of ${options.rounds} after ${minutes(seconds)}, about ${minutes(left)} left`);
   }
-  return finish(running);
+  return finish(running, options.allowDifferent);
 }

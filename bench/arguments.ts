@@ -15,6 +15,8 @@ export interface Options {
   readonly python: string | null;
   /** Folder of another source tree, which takes the place of the peer. */
   readonly against: string | null;
+  /** With `against`: other results than the other tree's do not fail the comparison. */
+  readonly allowDifferent: boolean;
   /** Busy processes that run beside the measurement. */
   readonly busy: number;
 }
@@ -33,9 +35,10 @@ export const usage = `usage: npm run bench -- <suite>... [options]
   --save            append the results to bench/results/<suite>.jsonl
   --against <dir>   compare with another source tree of Skein instead of PyTorch: the cases of this tree on the
                     library of that one, which needs its own build and node_modules. Exit code 0: this tree is
-                    no slower; 1: it is slower, or a case fails`;
+                    no slower; 1: it is slower, or a case fails or has other results
+  --allow-different with --against: other results are listed and do not fail the comparison, for a mended defect`;
 
-const flagNames = ['--json', '--no-peer', '--save'];
+const flagNames = ['--json', '--no-peer', '--save', '--allow-different'];
 const valueNames = ['--only', '--rounds', '--threads', '--python', '--against', '--busy'];
 const peerOnly = ['--python', '--save'];
 
@@ -97,6 +100,8 @@ export function parseArguments(words: readonly string[], known: readonly string[
       `bench: expected no ${unfit} beside --against, which runs no PyTorch and saves nothing. Keep results with --json.`,
     );
   }
+  if (against === null && flags.has('--allow-different'))
+    throw new UsageError('bench: expected --against beside --allow-different, got none.');
   if (against !== null && suites.length === 0)
     throw new UsageError(`bench: expected at least one suite beside --against, got none.\n${usage}`);
   return {
@@ -114,6 +119,7 @@ export function parseArguments(words: readonly string[], known: readonly string[
     save: flags.has('--save'),
     python: values.get('--python') ?? null,
     against,
+    allowDifferent: flags.has('--allow-different'),
     busy: count('--busy', values.get('--busy') ?? '0', 0),
   };
 }

@@ -29,6 +29,15 @@ export interface Unmeasured {
   readonly reason: string;
 }
 
+export interface UnmeasuredCases {
+  /** Cases that the other tree cannot run. */
+  readonly notComparable: readonly Unmeasured[];
+  /** Cases with other results on the other tree. */
+  readonly different: readonly Unmeasured[];
+  /** Cases that this tree itself cannot run. */
+  readonly failed: readonly Unmeasured[];
+}
+
 export interface Means {
   /** Time of the other tree over this one's: above 1 this tree is faster. */
   readonly time: Estimate;
@@ -46,10 +55,9 @@ export interface CaseComparison extends CaseRounds, Means {
 
 export interface Comparison {
   readonly cases: readonly CaseComparison[];
-  /** Cases that the other tree cannot run, or with another result. */
-  readonly notComparable: readonly Unmeasured[];
-  /** Cases that this tree itself cannot run. */
-  readonly failed: readonly Unmeasured[];
+  readonly unmeasured: UnmeasuredCases;
+  /** Other results do not count against this tree. */
+  readonly allowDifferent: boolean;
   readonly suites: ReadonlyMap<string, Means>;
   /** Null when nothing was compared. */
   readonly overall: Means | null;
@@ -74,21 +82,27 @@ function compareCase(one: CaseRounds): CaseComparison {
   };
 }
 
-/** @param measured cases with the same number of rounds each */
+/**
+ * @param measured cases with the same number of rounds each
+ * @param allowDifferent other results do not count against this tree: a mended defect explains them
+ */
 export function conclude(
   measured: readonly CaseRounds[],
-  notComparable: readonly Unmeasured[],
-  failed: readonly Unmeasured[],
+  unmeasured: UnmeasuredCases,
+  allowDifferent = false,
 ): Comparison {
   const cases = measured.map(compareCase);
   const names = [...new Set(measured.map(({ suite }) => suite))];
   const overall = measured.length === 0 ? null : meansOf(measured);
   return {
     cases,
-    notComparable,
-    failed,
+    unmeasured,
+    allowDifferent,
     suites: new Map(names.map((name) => [name, meansOf(measured.filter(({ suite }) => suite === name))])),
     overall,
-    verdict: decideVerdict(overall?.time ?? null, cases, failed.length),
+    verdict: decideVerdict(overall?.time ?? null, cases, {
+      failed: unmeasured.failed.map(({ name }) => name),
+      different: allowDifferent ? [] : unmeasured.different.map(({ name }) => name),
+    }),
   };
 }

@@ -125,7 +125,7 @@ async function runAgainst(
   const comparison = await beside(options.busy, () => compareTrees(trees, compared, options, folder, say));
   for (const line of comparisonLines(comparison)) say(line);
   if (options.json) for (const line of comparisonJson(comparison, facts)) console.log(line);
-  if (!comparison.verdict.noSlower) process.exitCode = 1;
+  if (comparison.verdict.word !== 'no slower') process.exitCode = 1;
 }
 
 /** A folder for the files of this run, which goes when the process does. */

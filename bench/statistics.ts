@@ -37,7 +37,7 @@ const resamples = 2000;
 const seed = 0x5eed;
 
 /** Uniform numbers in [0, 1), the same ones every time (Mulberry32). */
-function uniform(state: number): () => number {
+export function uniform(state: number): () => number {
   return () => {
     state = (state + 0x6d2b79f5) | 0;
     let t = Math.imul(state ^ (state >>> 15), state | 1);
@@ -83,9 +83,16 @@ export interface Round {
   readonly other: number;
 }
 
-/** How much longer the other tree takes, as a logarithm. Both processes of this tree count: their mean is steadier. */
-export function logRatio({ first, again, other }: Round): number {
-  return Math.log(other) - (Math.log(first) + Math.log(again)) / 2;
+/**
+ * How much longer the other tree takes in one round, as a logarithm: one process against one. Noise only ever makes a time
+ * longer, and the mean of two such times has another median than one of them, so that a tree compared in that way with its
+ * twin would look slower. Both processes of this tree take their turn, two rounds each: an order and its reverse (`orders`
+ * in against.ts).
+ *
+ * @param index the number of the round
+ */
+export function logRatio({ first, again, other }: Round, index: number): number {
+  return Math.log(other) - Math.log(Math.floor(index / 2) % 2 === 0 ? first : again);
 }
 
 /** This tree against itself. */
@@ -104,31 +111,42 @@ const leastMean = 0.99;
 const mostLonger = 1.05;
 
 export interface Verdict {
-  readonly noSlower: boolean;
+  /** `not proven`: nothing is slower, but cases fail, have other results, or are missing altogether. */
+  readonly word: 'no slower' | 'slower' | 'not proven';
   /** What speaks against it, in words. */
   readonly reasons: readonly string[];
   /** Names of the cases that are slower by themselves. */
   readonly slower: readonly string[];
 }
 
+/** Cases that prove nothing about speed, by name. */
+export interface Unproven {
+  /** They cannot be run on this tree. */
+  readonly failed: readonly string[];
+  /** Their results are not the other tree's: what computes something else may take any time. */
+  readonly different: readonly string[];
+}
+
 /**
- * Whether this tree is no slower, by the mean over all cases and by each case alone. A case that fails here, and a
- * comparison of nothing, prove nothing of the kind.
+ * Whether this tree is no slower, by the mean over all cases and by each case alone. A case that fails here or computes
+ * something else, and a comparison of nothing, prove nothing of the kind.
  *
  * @param mean null when no case was compared
  */
 export function decideVerdict(
   mean: Estimate | null,
   cases: readonly { readonly name: string; readonly time: Estimate }[],
-  failed: number,
+  { failed, different }: Unproven,
 ): Verdict {
   const slower = cases.filter(({ time }) => time.high < 1 / mostLonger).map(({ name }) => name);
   const reasons: string[] = [];
-  if (mean === null) reasons.push('no case was compared');
-  else if (!(mean.ratio >= leastMean))
+  if (mean !== null && !(mean.ratio >= leastMean))
     reasons.push(`the geometric mean is ${mean.ratio.toFixed(3)}, below ${leastMean}`);
   if (slower.length > 0)
     reasons.push(`more than ${((mostLonger - 1) * 100).toFixed(0)} % slower: ${slower.join(', ')}`);
-  if (failed > 0) reasons.push(`${failed} of the cases cannot be run on this tree`);
-  return { noSlower: reasons.length === 0, reasons, slower };
+  const isSlower = reasons.length > 0;
+  if (mean === null) reasons.push('no case was compared');
+  if (failed.length > 0) reasons.push(`cannot be run on this tree: ${failed.join(', ')}`);
+  if (different.length > 0) reasons.push(`results differ from the other tree's: ${different.join(', ')}`);
+  return { word: isSlower ? 'slower' : reasons.length > 0 ? 'not proven' : 'no slower', reasons, slower };
 }

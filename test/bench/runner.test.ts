@@ -56,6 +56,11 @@ describe('parseArguments', () => {
       ['kernels', '--against', '..', '--python', 'py'],
       /no --python beside --against/,
     ],
+    [
+      'other results of no other tree',
+      ['kernels', '--allow-different'],
+      /--against beside --allow-different/,
+    ],
     ['saving two trees', ['kernels', '--against', '..', '--save'], /no --save beside --against/],
   ])('refuses %s', (_what, words, message) => {
     expect(() => parse(...words)).toThrow(UsageError);
@@ -74,6 +79,7 @@ describe('parseArguments', () => {
       save: false,
       python: null,
       against: null,
+      allowDifferent: false,
       busy: 0,
     });
     const words =
@@ -88,6 +94,7 @@ describe('parseArguments', () => {
       save: true,
       python: 'py',
       against: null,
+      allowDifferent: false,
       busy: 1,
     });
   });
