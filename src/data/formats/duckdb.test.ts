@@ -1,11 +1,9 @@
 /** Which versions of DuckDB's package are admitted: any that has what is used of it. */
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { checkDuckDb } from '../../src/data/formats/duckdb.js';
-import { root } from '../programs.js';
+import { checkDuckDb } from './duckdb.js';
 
-const read = (file: string) => JSON.parse(readFileSync(join(root, file), 'utf8'));
+const read = (file: string) => JSON.parse(readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8'));
 
 test('no peer dependency is bound to the prereleases of one version', () => {
   // `^1.5.5-r.5` admits 1.5.5-r.6 and refuses 1.5.6-r.1; `*` is what npm, pnpm and Yarn admit every prerelease for.
