@@ -5,11 +5,12 @@
  */
 import { type SpawnOptions, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { availableParallelism, constants, tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isMpiBuilt } from '../dist/comm/load-mpi.js';
 import { launchedBy } from '../dist/index.js';
+import { availableCpus } from '../native/cpus.js';
 import { CommError, ValueError } from '../util/errors.js';
 import { type LauncherKind, launchCommand } from './launch-command.js';
 
@@ -72,7 +73,7 @@ async function launch(command: readonly string[], options: RunCommand, isOwn: bo
       ...(hosts === undefined ? {} : { hosts }),
       output: allOutput ? 'all' : 'first',
       isRoot: process.getuid?.() === 0,
-      cores: availableParallelism(),
+      cores: availableCpus(),
       errorFolder,
       command,
       env: process.env,

@@ -2,8 +2,10 @@
  * The kernels that compute: the native addon when it loads, otherwise the TypeScript twins with the same results
  * within tolerance. Chosen once, when this module loads.
  */
+
 import { checkInteger, StateError, ValueError } from '../util/errors.js';
 import { holdingKernels } from './async-memory.js';
+import { availableCpus } from './cpus.js';
 import type { AsyncKernels, Kernels } from './kernels.js';
 import { type Addon, type Attempt, type Level, loadAddon } from './load.js';
 import { reference } from './reference/index.js';
@@ -136,7 +138,7 @@ function initialThreads(): number {
     }
     return count;
   }
-  return globalThis.process?.getBuiltinModule?.('node:os').availableParallelism() ?? 1;
+  return availableCpus();
 }
 
 // A worker thread keeps what the program has chosen.

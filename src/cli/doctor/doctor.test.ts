@@ -3,7 +3,7 @@ import { askChild, runLimited } from './check.js';
 import { describeCheck } from './doctor.js';
 import { installCommand } from './install-commands.js';
 import { describeKernels, type KernelStatus } from './kernels.js';
-import { checkDisk, checkMachineMemory, checkNode, checkPort } from './machine.js';
+import { checkDisk, checkMachineMemory, checkNode, checkPlatform, checkPort } from './machine.js';
 
 afterEach(() => vi.unstubAllEnvs());
 
@@ -47,6 +47,14 @@ describe('kernels', () => {
       needed: true,
     });
   });
+});
+
+it('the platform tells how many processors a container may use', () => {
+  expect(checkPlatform(0.5)).toMatchObject({
+    found: expect.stringMatching(/ cores, this process may use 0\.5 \(cgroup\)$/),
+    details: { limit_cores: 0.5 },
+  });
+  for (const quota of [null, 4096]) expect(checkPlatform(quota).found).toMatch(/ \d+ cores$/);
 });
 
 it.each([

@@ -3,14 +3,22 @@ import { accessSync, constants, existsSync, readFileSync, statfsSync } from 'nod
 import { createServer } from 'node:net';
 import { availableParallelism, cpus, freemem, release, totalmem } from 'node:os';
 import { resolve } from 'node:path';
+import { cpuQuota } from '../../native/cpus.js';
 import { formatBytes } from '../../util/size.js';
 import { type Check, findProgram, runLimited } from './check.js';
 import { installCommand } from './install-commands.js';
 
-export function checkPlatform(): Check {
+/** `quota`: processors that the cgroup allows, or null without a limit. */
+export function checkPlatform(quota: number | null = cpuQuota()): Check {
   const model = cpus()[0]?.model.trim() ?? 'unknown processor';
-  const found = `${process.platform}-${process.arch}, kernel ${release()}, ${model}, ${availableParallelism()} cores`;
-  return { name: 'platform', state: 'ok', found };
+  const cores = availableParallelism();
+  const limited = quota !== null && quota < cores;
+  const bound = limited ? `, this process may use ${Number(quota.toFixed(2))} (cgroup)` : '';
+  const found = `${process.platform}-${process.arch}, kernel ${release()}, ${model}, ${cores} cores${bound}`;
+  return {
+    ...{ name: 'platform', state: 'ok', found },
+    details: { cores, ...(limited ? { limit_cores: quota } : {}) },
+  };
 }
 
 /** `wanted`: the `engines.node` of package.json, such as `>=20.19`. */
