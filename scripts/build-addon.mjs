@@ -1,6 +1,7 @@
 /**
  * Builds the native addons with `make -C native`, which does nothing when all is up to date: build/cpu.node, which knows the
- * best instruction-set level of this processor, build/skein-<level>.node for that level, and build/mpi.node.
+ * best instruction-set level of this processor, build/skein-<level>.node for that level, and build/mpi.node. One process builds
+ * at a time; others wait for it.
  *
  * Callers: `npm run build`, scripts/setup.mjs, scripts/test.mjs, and `skein build`, which compiles for the user's machine
  * from the files of the installed package. Plain Node.js without dependencies: it must run before `npm ci`.
@@ -11,9 +12,11 @@ import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { delimiter, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { withLock, withLockAsync } from './build-lock.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const native = join(root, 'native');
+const build = join(root, 'build');
 
 /** Levels of an architecture, slowest first. */
 const levelsOf = { x64: ['portable', 'avx2', 'avx512'], arm64: ['neon'] };
@@ -79,7 +82,8 @@ const lastLines = (text) => text.trimEnd().split('\n').slice(-12).join('\n');
 
 function runMake(words) {
   const { command, args } = make(words);
-  const done = spawnSync(command, args, { cwd: root, encoding: 'utf8', maxBuffer: 1 << 26 });
+  const options = { cwd: root, encoding: 'utf8', maxBuffer: 1 << 26 };
+  const done = withLock(build, () => spawnSync(command, args, options));
   if (done.status === 0) return null;
   const how = done.error ? done.error.message : `make ended with ${done.status ?? done.signal}`;
   return `${how}\n${lastLines(`${done.stdout ?? ''}${done.stderr ?? ''}`)}`;
@@ -88,7 +92,7 @@ function runMake(words) {
 /** As runMake, telling `onFile(name)` about every file that is compiled. */
 function watchMake(words, onFile) {
   const { command, args } = make(words);
-  return new Promise((resolve) => {
+  const started = (resolve) => {
     const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
     const read = (text) => {
@@ -101,7 +105,8 @@ function watchMake(words, onFile) {
     child.on('close', (code, signal) =>
       resolve(code === 0 ? null : `make ended with ${code ?? signal}\n${lastLines(output)}`),
     );
-  });
+  };
+  return withLockAsync(build, () => new Promise(started));
 }
 
 /** How many files a build from nothing compiles for one level, for a progress display. */
@@ -116,7 +121,7 @@ export function countSources() {
 export function bestLevel() {
   const problem = runMake(['cpu']);
   if (problem !== null) throw new Error(problem);
-  return createRequire(import.meta.url)(join(root, 'build', 'cpu.node')).bestLevel;
+  return createRequire(import.meta.url)(join(build, 'cpu.node')).bestLevel;
 }
 
 /** Why nothing can be built here, or null. */
@@ -168,11 +173,11 @@ export function buildMpi() {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const levels = process.argv.includes('--all-levels') ? allLevels : undefined;
-  for (const [name, build] of [
+  for (const [name, work] of [
     ['the native addon', () => buildAddon({ levels })],
     ['mpi.node', buildMpi],
   ]) {
-    const { status, reason } = build();
+    const { status, reason } = work();
     if (status === 'built' || (name === 'mpi.node' && status === 'skipped')) continue;
     console.error(`build-addon: ${name} was not built: ${reason}.`);
     process.exitCode = 1;
