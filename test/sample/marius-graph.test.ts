@@ -88,7 +88,15 @@ describe('GNNGraph as a MariusGraph', () => {
   test('edges taken out are gone from all layers', () => {
     const dense = sample();
     const hidden = 3; // 2 → 3
-    dense.filterEdges((id) => id !== hidden).performMap();
+    const ends = new Map<number, string>();
+    dense.filterEdges((id, src, dst) => {
+      ends.set(id, `${src} → ${dst}`);
+      return id !== hidden;
+    });
+    dense.performMap();
+    const { src, dst } = graph.edges();
+    for (const [id, text] of ends) expect(text).toBe(`${src[id]} → ${dst[id]}`);
+    expect(ends.size).toBeGreaterThan(3);
     expect([...dense.getEdgeIDs(true)]).toEqual([4, 1]);
     expect([...dense.getEdgeIDs(false)]).toEqual([0, 1, 4]);
     dense.prepareForNextLayer();

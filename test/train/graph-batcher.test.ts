@@ -16,7 +16,7 @@ import {
   RandomNodeSampler,
 } from 'skein/train';
 import { StateError } from 'skein/util';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { edgeKeys, memoryStorage, randomRows } from './tiny.js';
 
 const train = randomRows(30, 100, 3);
@@ -223,6 +223,27 @@ describe('batches with neighbours', () => {
       if (hideTargets) expect(seen).toBe(0);
       else expect(seen).toBeGreaterThan(0);
     }
+  });
+
+  test('hiding targets takes time by the sample, not by the graph: all edges are not listed for every batch', async () => {
+    const storage = links();
+    const sampler = new KHopNeighborSampler(storage, 1, 'ALL');
+    const batcher = new GraphBatcher(
+      ...([
+        storage,
+        new RandomEdgeSampler(storage),
+        negatives(storage),
+        sampler,
+        null,
+        { batchSize: 10 },
+      ] as const),
+    );
+    await batcher.loadStorage();
+    const all = vi.spyOn(storage.graph.graph, 'edges');
+    await batches(batcher);
+    // Once, for the lists by source that the sampler makes of a graph.
+    expect(all.mock.calls.length).toBeLessThanOrEqual(1);
+    all.mockRestore();
   });
 });
 

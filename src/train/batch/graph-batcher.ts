@@ -353,8 +353,7 @@ export class GraphBatcher {
       if (others === undefined) hidden.set(src[i], new Set([dst[i]]));
       else others.add(dst[i]);
     }
-    const edges = this.graphStorage.graph.activeInMemorySubgraph;
-    graph.filterEdges((id) => hidden.get(edges.src[id])?.has(edges.dst[id]) !== true);
+    graph.filterEdges((_id, from, to) => hidden.get(from)?.has(to) !== true);
   }
 
   #labelsOf(localIds: Int32Array): Int32Array | null {
