@@ -39,6 +39,23 @@ describe('a run is tied to what it was trained on', () => {
     await expect(openRun(directory, { overrides })).rejects.toThrow('use that dataset, or train anew');
   });
 
+  test("a dataset of Marius's own, which records no checksums, with other edges in a part", async () => {
+    const config = tinyConfig(dataset, { storage: { model_dir: folder() } });
+    await run(config);
+    const directory = config.storage.model_dir as string;
+    const opened = async (parts: typeof sets): Promise<string> => {
+      const other = writeDataset(folder(), { numNodes: 43, numRelations: 4, ...parts });
+      const done = await openRun(directory, { overrides: [`storage.dataset.dataset_dir=${other}`] });
+      await done.close();
+      return done.dataset.directory;
+    };
+    expect(await opened(sets)).not.toBe(dataset);
+    await expect(opened({ ...sets, test: rows.subarray(60, 120) })).rejects.toThrow(
+      'which differs in edges/test_edges.bin. Prepare it as before',
+    );
+    await expect(opened({ ...sets, train: rows.subarray(0, 750) })).rejects.toThrow('edges/train_edges.bin');
+  });
+
   test('another decoder is refused; other learning rates are not', async () => {
     const config = tinyConfig(dataset, { storage: { model_dir: folder() } });
     await run(config);

@@ -1,5 +1,10 @@
 /** Prepared directories: what training reads, and how input becomes one. */
 export { sortByBucket } from './bucket-sort.js';
+export {
+  type DatasetFingerprint,
+  datasetFingerprint,
+  differingFiles,
+} from './dataset-fingerprint.js';
 export type { FileRecord, PreparedDetails, PreparedStats } from './dataset-yaml.js';
 export {
   type ExportFormat,

@@ -1,8 +1,14 @@
 /**
- * What ties the numbers of a trained run to their meaning: how the dataset numbers nodes and relations, and the shape of the
- * model. Saved with every checkpoint, and compared before anything goes on from one or is asked of one.
+ * What ties the numbers of a trained run to their meaning: how the dataset numbers nodes, relations and classes, which edges
+ * and nodes were trained on, and the shape of the model. Saved with every checkpoint, and compared before anything goes on
+ * from one or is asked of one: a test edge that was trained on gives metrics that look right.
  */
-import type { PreparedDataset } from '../../data/index.js';
+import {
+  type DatasetFingerprint,
+  datasetFingerprint,
+  differingFiles,
+  type PreparedDataset,
+} from '../../data/index.js';
 import { StateError } from '../../util/errors.js';
 import type { SkeinConfig } from '../config/index.js';
 import { differences } from '../run/differences.js';
@@ -10,11 +16,14 @@ import { differences } from '../run/differences.js';
 export interface RunIdentity {
   readonly dataset: string;
   readonly model: string;
+  /** Of the dataset, as far as the model uses it. Checkpoints of older versions have none. */
+  readonly files?: DatasetFingerprint;
 }
 
 const mappings = ['nodes/node_mapping.txt', 'edges/relation_mapping.txt'];
 
-export function runIdentity(config: SkeinConfig, dataset: PreparedDataset): RunIdentity {
+/** The identity of a run that trains, or is opened, with this dataset. */
+export async function runIdentity(config: SkeinConfig, dataset: PreparedDataset): Promise<RunIdentity> {
   const { num_nodes, num_relations } = dataset.stats;
   const sums = mappings.map((name) => dataset.details?.files[name]?.crc32 ?? 'none');
   const { learning_task, encoder, decoder } = config.model;
@@ -27,19 +36,35 @@ export function runIdentity(config: SkeinConfig, dataset: PreparedDataset): RunI
   return {
     dataset: `${num_nodes} nodes, ${num_relations} relations, names ${sums.join(' ')}`,
     model: JSON.stringify({ learning_task, layers, directions, decoder: [decoder.type, decoder.options] }),
+    files: await datasetFingerprint(dataset, {
+      classes: learning_task === 'NODE_CLASSIFICATION',
+      features: encoder.layers.flat().some(({ type }) => type === 'FEATURE'),
+    }),
   };
 }
 
-/** Refuses a dataset with other numbers, or a model of another shape, than the checkpoint in `folder` was made with. */
-export function checkIdentity(folder: string, saved: RunIdentity, now: RunIdentity): void {
-  if (saved.dataset !== now.dataset)
-    throw new StateError(
-      `${folder}: expected the dataset that it was trained on (${saved.dataset}), got one with ${now.dataset}. Numbers of nodes would mean others; use that dataset, or train anew.`,
-      { path: folder },
-    );
+/** Refuses a model of another shape, or a dataset (in `directory`) with other contents, than the checkpoint in `folder` has. */
+export function checkIdentity(
+  folder: string,
+  saved: RunIdentity,
+  now: RunIdentity,
+  { directory }: Pick<PreparedDataset, 'directory'>,
+): void {
+  // The model first: it decides which files of the dataset count.
   if (saved.model !== now.model)
     throw new StateError(
       `${folder}: expected the model that it was trained as, got another: ${differences(keysOf(saved.model), keysOf(now.model)).join(', ')}. Use the configuration of the run (full_config.yaml).`,
+      { path: folder },
+    );
+  const files = saved.files === undefined ? [] : differingFiles(saved.files, now.files ?? {});
+  if (files.length > 0)
+    throw new StateError(
+      `${folder}: expected the dataset that it was trained on, got ${directory}, which differs in ${files.join(', ')}. Prepare it as before (the same input, options and seed), or give the dataset that the run was trained on as storage.dataset.dataset_dir.`,
+      { path: folder, files },
+    );
+  if (saved.dataset !== now.dataset)
+    throw new StateError(
+      `${folder}: expected the dataset that it was trained on (${saved.dataset}), got one with ${now.dataset}. Numbers of nodes would mean others; use that dataset, or train anew.`,
       { path: folder },
     );
 }

@@ -4,14 +4,15 @@
  */
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import type { NamedTable, PreparedDataset, RowProvider } from '../../data/index.js';
+import type { NamedTable, RowProvider } from '../../data/index.js';
 import { kernels, storageCode } from '../../native/index.js';
 import { loadTensors, TableFiles } from '../../storage/index.js';
-import { FormatError, StateError } from '../../util/errors.js';
+import { StateError } from '../../util/errors.js';
 import { embeddingColumn } from '../batch/buffered-node-table.js';
 import { loadConfig } from '../config/index.js';
 import { latestCheckpoint, modelFile, readRecord, tableFolder } from './checkpoint.js';
 import { openDataset } from './open-dataset.js';
+import { checkIdentity, runIdentity } from './run-identity.js';
 
 /** Tensors of a link prediction model whose rows are relations. */
 const relationTensors = {
@@ -32,9 +33,10 @@ export async function openRunTables(directory: string): Promise<NamedTable[]> {
       `export: expected a checkpoint in ${directory}, got none. Let the run finish its first epoch.`,
     );
   const folder = name === null ? directory : join(directory, name);
-  const { table } = await readRecord(folder);
-  const dataset = await openDataset(loadConfig(join(run, 'full_config.yaml'), []).config);
-  checkRows(folder, table.rows, dataset);
+  const { table, identity } = await readRecord(folder);
+  const { config } = loadConfig(join(run, 'full_config.yaml'), []);
+  const dataset = await openDataset(config);
+  checkIdentity(folder, identity, await runIdentity(config, dataset), dataset);
   const tables: NamedTable[] = [];
   if (table.columns.some((column) => column.name === embeddingColumn)) {
     const files = await TableFiles.open(tableFolder(run), table);
@@ -54,14 +56,6 @@ export async function openRunTables(directory: string): Promise<NamedTable[]> {
     tables.push({ name: title, names: await dataset.relationNames(), rows: { rows, width, read } });
   }
   return tables;
-}
-
-function checkRows(folder: string, rows: number, dataset: PreparedDataset): void {
-  if (rows === dataset.stats.num_nodes) return;
-  throw new FormatError(
-    `${folder}: expected a model of the ${dataset.stats.num_nodes} nodes of ${dataset.directory}, got one of ${rows}. The dataset was prepared again after the training.`,
-    { path: folder },
-  );
 }
 
 /** Rows of one column; the partition that was read last is kept. */

@@ -42,7 +42,7 @@ import { type Evaluator, type Metrics, PipelineEvaluator, SynchronousEvaluator }
 import { initializeBatcher, initializeModel } from './initialize-model.js';
 import { initializeSharedStorage } from './initialize-storage.js';
 import { nodeTable } from './initialize-table.js';
-import { checkIdentity, runIdentity } from './run-identity.js';
+import { checkIdentity, type RunIdentity, runIdentity } from './run-identity.js';
 import { StageTimings } from './timings.js';
 import type { TrainRunOptions, TrainRunResult } from './train-run.js';
 import {
@@ -86,6 +86,8 @@ export class TrainingSession {
   #lastSave = performance.now();
   #progressOfEpoch: EpochProgress = noProgress;
   #table: RunTable | null = null;
+  /** Taken when training starts: what the dataset becomes meanwhile is not what was trained on. */
+  #identity: RunIdentity | null = null;
   #features: DeviceFeatures | null = null;
 
   constructor(
@@ -127,11 +129,13 @@ export class TrainingSession {
     const config = this.#config;
     const group = this.#group;
     const dataset = this.#dataset;
-    const resumeFrom = await group.onRoot(async () => {
+    const { resumeFrom, identity } = await group.onRoot(async () => {
+      const own = await runIdentity(config, dataset);
       const found = await this.#resumePoint();
-      if (found !== null) checkIdentity(this.#run.path, found.record.identity, runIdentity(config, dataset));
-      return found;
+      if (found !== null) checkIdentity(this.#run.path, found.record.identity, own, dataset);
+      return { resumeFrom: found, identity: own };
     });
+    this.#identity = identity;
     const sharded = isSharded(config);
     const places = {
       tableDirectory: tableFolder(this.#run.path),
@@ -383,7 +387,7 @@ export class TrainingSession {
       stale: this.#stale,
       learningTask: this.#config.model.learning_task,
       seed: this.#config.model.random_seed,
-      identity: runIdentity(this.#config, this.#dataset),
+      identity: this.#identity as RunIdentity,
       progress: this.#progressOfEpoch,
     });
     this.#lastSave = performance.now();
