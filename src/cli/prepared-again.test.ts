@@ -1,5 +1,5 @@
 /** A dataset that is prepared again under a trained run: every command that opens both refuses, until it is as it was. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -226,5 +226,49 @@ describe('nodes prepared again', () => {
     await done('train', at('pairs.yaml'));
     await preprocess(table('sizes.csv'));
     await done('query', at('pairs-run'), '--neighbors', 'n1');
+  });
+});
+
+describe('nothing to train on', () => {
+  const few = (more: Partial<PreprocessOptions>): PreprocessOptions =>
+    graph({ edges: at('few.csv'), outputDir: at('few'), ...more });
+
+  it('edges: preprocess warns, train refuses and leaves nothing behind', async () => {
+    writeFileSync(at('few.csv'), 'a,b\nb,c\nc,a\nd,a\n');
+    const { code, err: said } = await skein(
+      ...['preprocess', '--edges', at('few.csv'), '--output-directory', at('few')],
+      ...['--dataset-split', '0.1', '0.1', '0.8'],
+    );
+    expect(code).toBe(0);
+    expect(said).toMatch(/warning: the training set has no edges, so "skein train" will refuse/);
+    writeFileSync(at('few.yaml'), linkConfig('few-run', 'few').replace('DISTMULT', 'DOT'));
+    const refusal = await skein('train', at('few.yaml'));
+    expect(refusal).toMatchObject({ code: 2, out: '' });
+    expect(refusal.err).toContain(`train: expected edges to train on, got none in ${at('few')}`);
+    expect(refusal.err).toMatch(/Prepare it again .*--dataset-split 0\.8 0\.1 0\.1/);
+    expect(readdirSync(folder)).not.toContain('few-run');
+    await preprocess(few({ split: [0.5, 0.25, 0.25] }));
+    await done('train', at('few.yaml'));
+  }, 60_000);
+
+  it('nodes: the same', async () => {
+    await preprocess({ ...table('red.csv'), outputDir: at('no-nodes'), nodeSplit: [0, 0.5, 0.5] });
+    writeFileSync(at('no-nodes.yaml'), nodeConfig('no-nodes-run', 'no-nodes', 2));
+    const refusal = await skein('train', at('no-nodes.yaml'));
+    expect(refusal).toMatchObject({ code: 2, out: '' });
+    expect(refusal.err).toContain(`train: expected nodes to train on, got none in ${at('no-nodes')}`);
+    expect(refusal.err).toMatch(/Prepare it again .*--node-split 0\.6 0\.2 0\.2/);
+    expect(readdirSync(folder)).not.toContain('no-nodes-run');
+  });
+
+  it('events: the same', async () => {
+    writeFileSync(at('few-events.csv'), 'src,dst,time\n1,2,5\n2,3,6\n3,1,7\n');
+    writeFileSync(at('events.yaml'), await done('config', at('few-events.csv')));
+    const keys = [`--storage.model_dir=${at('events-run')}`, '--dataset.new_node_share=0.99'];
+    const refusal = await skein('train', at('events.yaml'), ...keys);
+    expect(refusal).toMatchObject({ code: 2, out: '' });
+    expect(refusal.err).toContain('train: expected events to train on, got none of 3');
+    expect(refusal.err).toContain('Raise dataset.train_share');
+    expect(readdirSync(folder)).not.toContain('events-run');
   });
 });

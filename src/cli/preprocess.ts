@@ -157,6 +157,14 @@ function report(
     `next: skein config ${stats.dataset_dir}`,
   ];
   for (const line of lines) output.text(line);
+  if (stats.num_train === 0) {
+    // Where nodes are split, all edges are training edges.
+    const [what, option] =
+      stats.num_edges > 0 ? ['nodes', '--node-split or --train-nodes'] : ['edges', '--dataset-split'];
+    output.warn(
+      `the training set has no ${what}, so "skein train" will refuse this dataset. Give it a larger share with ${option}.`,
+    );
+  }
   output.event('done', {
     ...counts,
     seconds,

@@ -5,7 +5,7 @@
  */
 import type { PreparedDataset } from '../../data/index.js';
 import { agreedError, isAgreed, type WorkerGroup } from '../../dist/index.js';
-import { ConfigError } from '../../util/errors.js';
+import { ConfigError, StateError } from '../../util/errors.js';
 import { checkAgainstDataset, type SkeinConfig } from '../config/index.js';
 import {
   Output,
@@ -66,7 +66,10 @@ async function trainTogether(given: SessionOptions): Promise<TrainRunResult> {
   const part = { ...dataset.stats, num_nodes: Math.ceil(dataset.stats.num_nodes / group.size) };
   const { config, plan } = await group.everywhere(() => withMemoryBudget(started, part));
   checkWorkers(config, group.size);
-  const warnings = await group.onRoot(() => checkAgainstDataset(config, dataset.stats));
+  const warnings = await group.onRoot(() => {
+    checkTrainingSet(config, dataset);
+    return checkAgainstDataset(config, dataset.stats);
+  });
   for (const warning of warnings) output.warn(warning);
   if (plan !== null) output.note(plan.report);
   const { partition_dir: partitions = null } = config.distributed ?? {};
@@ -117,6 +120,22 @@ function checkWorkers(config: SkeinConfig, workers: number): void {
         `model.regularizer.type: expected NONE for NODE_CLASSIFICATION with ${workers} workers, got ${model.regularizer.type}. A node that several workers use would count several times; use weight_decay, or one worker.`,
       ),
     );
+}
+
+/** Epochs over nothing would end with a loss of 0 and a model that learned nothing. */
+function checkTrainingSet({ model }: SkeinConfig, dataset: PreparedDataset): void {
+  const ofNodes = model.learning_task === 'NODE_CLASSIFICATION';
+  const { num_train, num_valid, num_test } = dataset.stats;
+  const nodes = dataset.hasNodeSplits ? num_train : 0;
+  const count = ofNodes ? nodes : (dataset.edgeFile('train')?.rows ?? 0);
+  if (count > 0) return;
+  const [what, options] = ofNodes
+    ? ['nodes', '--node-split 0.6 0.2 0.2 or a list --train-nodes']
+    : ['edges', '--dataset-split 0.8 0.1 0.1'];
+  const others = `validation ${Math.max(0, num_valid)}, test ${Math.max(0, num_test)}`;
+  throw new StateError(
+    `train: expected ${what} to train on, got none in ${dataset.directory} (${others}). Prepare it again with a training set, for example with ${options}.`,
+  );
 }
 
 /** Rank 0 prepares a dataset on first use; then all open it. */
