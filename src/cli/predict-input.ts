@@ -54,7 +54,10 @@ export async function readInput(
   const raw = flag('--preprocess-input', command.preprocessInput) ?? true;
   const { num_nodes, num_relations } = run.dataset.stats;
   const nodes = raw ? await run.dataset.nodeNames() : new IdentityNames(num_nodes);
-  if (ofNodes) return { nodes: distinct(await readNodeIds(path, command, nodes, onNote)) };
+  if (ofNodes) {
+    const usual = (await run.dataset.nodeEncoding())?.type ?? null;
+    return { nodes: distinct(await readNodeIds(path, command, { names: nodes, type: usual }, onNote)) };
+  }
   const relations = raw ? await run.dataset.relationNames() : new IdentityNames(num_relations);
   const names = { nodes, relations: run.dataset.hasRelations ? relations : null };
   return { edges: await readRawEdges(path, edgeColumns(command), names, onNote) };
@@ -148,7 +151,7 @@ function checked(path: string, numbers: Int32Array, columns: number, { dataset }
 async function readNodeIds(
   path: string,
   command: PredictInput,
-  names: NameTable,
+  { names, type: usual }: { readonly names: NameTable; readonly type: string | null },
   onNote: OnNote,
 ): Promise<Int32Array> {
   const { delimiter, header } = edgeColumns({ ...command, columns: [] });
@@ -157,7 +160,9 @@ async function readNodeIds(
   const layout = await findTextLayout(path, { delimiter, header, wanted: [column], onNote });
   if (layout === null) throw new FormatError(`${path}: expected at least one node, got none.`, { path });
   const place = columnPlace(layout, '--id-column', column);
-  const type = names instanceof TypedNames ? typeOfColumn(layout.header?.[place], names.types) : null;
+  const typed = names instanceof TypedNames;
+  // An id alone is one of the table that the graph was prepared with.
+  const type = typed ? (typeOfColumn(layout.header?.[place], names.types) ?? usual) : null;
   const ids: number[] = [];
   for await (const block of readRecords(layout)) {
     for (let row = 0; row < block.rows; row++) {

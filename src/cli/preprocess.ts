@@ -1,4 +1,5 @@
 /** The work of `skein preprocess`: options of the command line to those of the library, progress and results to the terminal. */
+import { existsSync } from 'node:fs';
 import type { EdgeColumns, PreparedStats, PreprocessOptions } from '../data/index.js';
 import { Output } from '../train/run/output.js';
 import { prepareProgress } from '../train/run/prepare-progress.js';
@@ -119,7 +120,7 @@ function libraryOptions(command: PreprocessCommand, outputDir: string): Preproce
     sequentialTrainNodes: command.sequentialTrainNodes,
     nodeTypes: command.nodeTypes,
     nodes: command.nodes,
-    nodeTable: command.nodeTable,
+    ...typedTable(command.nodeTable),
     idColumn: column(command.idColumn),
     labelColumn: column(command.labelColumn),
     ignoreColumns: command.ignoreColumns?.map(columnOption),
@@ -137,6 +138,14 @@ function libraryOptions(command: PreprocessCommand, outputDir: string): Preproce
   return Object.fromEntries(
     Object.entries(given).filter(([, value]) => value !== undefined),
   ) as unknown as PreprocessOptions;
+}
+
+/** `customer=customers.csv` is the table of one type of nodes; a file that is called so is the file. */
+function typedTable(given: string | undefined): Pick<PreprocessOptions, 'nodeTable' | 'nodeTableType'> {
+  const [, nodeTableType, nodeTable] = /^([^\s:,"=/\\]+)=(.+)$/.exec(given ?? '') ?? [];
+  if (nodeTable === undefined || existsSync(given as string))
+    return given === undefined ? {} : { nodeTable: given };
+  return { nodeTable, nodeTableType };
 }
 
 function column(text: string | undefined): string | number | undefined {

@@ -103,3 +103,26 @@ test('users and items: asked, scored and exported by their types', () => {
       .map((line) => line.split(',')[0]),
   ).toContain('item:7');
 }, 240_000);
+
+test('a table of customers called id, beside orders of two types of nodes', () => {
+  const orders = Array.from({ length: 40 }, (_, i) => [i % 10, i % 7]);
+  put('orders.csv', [['customer', 'product'], ...orders]);
+  put('people.csv', [['id', 'age', 'segment'], ...Array.from({ length: 10 }, (_, i) => [i, 20 + i, i % 2])]);
+  const prepare = [
+    'preprocess',
+    '--edges',
+    'orders.csv',
+    '--label-column',
+    'segment',
+    '--output-directory',
+    'o',
+  ];
+  const refused = spawnSync(process.execPath, [...main, ...prepare, '--node-table', 'people.csv'], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+  expect(refused.stderr).toMatch(
+    /people\.csv:2: .*--node-table customer=people\.csv, name the column of ids/,
+  );
+  expect(skein(...prepare, '--node-table', 'customer=people.csv')).toContain('nodes 17,');
+});

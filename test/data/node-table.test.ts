@@ -1,5 +1,5 @@
 /** Tables about nodes: categories, dates, missing values and classes, and new nodes encoded as those before. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PreparedDataset, type PreprocessOptions, preprocess, readNewNodes } from 'skein/data';
@@ -226,5 +226,79 @@ describe('what is refused, and what to do', () => {
     const labels = (await data.readLabels()) as Int32Array;
     expect(names.idOf('id')).toBeUndefined();
     expect(['a', 'b', 'c', 'd'].map((name) => labels[names.idOf(name) as number])).toEqual([0, -1, 1, -1]);
+  });
+});
+
+describe('the type of the nodes of a table, where the graph has two', () => {
+  const orders = put('customer,product\n0,0\n1,0\n2,1\n0,2\n');
+  const people = 'id,age,segment\n0,20,a\n1,30,b\n2,40,a\n';
+
+  function called(name: string, text: string): string {
+    const directory = join(folder, String(count++));
+    mkdirSync(directory);
+    writeFileSync(join(directory, name), text);
+    return join(directory, name);
+  }
+
+  const open = (nodeTable: string, options: Partial<PreprocessOptions> = {}, notes: string[] = []) =>
+    prepare('', { edges: orders, nodeTable, labelColumn: 'segment', ...options }, notes);
+
+  async function classes(data: PreparedDataset): Promise<(string | null)[]> {
+    const names = await data.nodeNames();
+    const labels = (await data.readLabels()) as Int32Array;
+    const known = await data.classNames();
+    return ['customer:0', 'customer:1', 'customer:2', 'product:0', 'product:1', 'product:2'].map((name) => {
+      const label = labels[names.idOf(name) as number];
+      return label < 0 ? null : known.nameOf(label);
+    });
+  }
+
+  test.each(['customers.csv', 'Customer.csv', 'dim_CUSTOMERS.2024.csv'])(
+    'the name of the file %s decides',
+    async (name) => {
+      const notes: string[] = [];
+      const path = called(name, people);
+      expect(await classes(await open(path, {}, notes))).toEqual(['a', 'b', 'a', null, null, null]);
+      expect(notes).toContain(
+        `${path}: ids of the type customer (found in the name of the file; --node-table product=${path} to override)`,
+      );
+    },
+  );
+
+  test('a type that is told decides, whatever the names', async () => {
+    const data = await open(called('customers.csv', people), { nodeTableType: 'product' });
+    expect(await classes(data)).toEqual([null, null, null, 'a', 'b', 'a']);
+    const wrong = open(called('customers.csv', people), { nodeTableType: 'shop' });
+    await expect(wrong).rejects.toThrow(/expected customer or product for nodeTableType .*got "shop"/);
+    await expect(prepare(people, { nodeTableType: 'customer' })).rejects.toThrow(
+      /a graph with two types of nodes/,
+    );
+  });
+
+  test('ids that say their type, and a column after the other type, are taken as they are', async () => {
+    const typed = await open(called('customers.csv', people.replaceAll(/^\d/gm, 'customer:$&')));
+    expect(await classes(typed)).toEqual(['a', 'b', 'a', null, null, null]);
+    const favourite = await open(called('customers.csv', 'product,id,segment\n9,0,a\n8,1,b\n'));
+    expect(await classes(favourite)).toEqual(['a', 'b', null, null, null, null]);
+  });
+
+  test('nothing is guessed from other names, and both ways out are named', async () => {
+    for (const name of ['people.csv', 'customer-products.csv'])
+      await expect(open(called(name, people))).rejects.toThrow(
+        /:2: expected the type .* --node-table customer=.*\.csv, name the column of ids after one of them, or write/,
+      );
+  });
+
+  test('new nodes are of the type of the table', async () => {
+    const data = await open(called('customers.csv', people));
+    const { names } = await readNewNodes(
+      {
+        features: put('id,age\n7,20\n'),
+        width: data.stats.node_feature_dim,
+        encoding: await data.nodeEncoding(),
+      },
+      { nodes: await data.nodeNames(), relations: null },
+    );
+    expect(names).toEqual(['customer:7']);
   });
 });

@@ -64,8 +64,8 @@ function nodeOptions(command: Command): Command {
     )
     .option('--nodes <file>', 'ids of nodes that belong to the graph even without an edge')
     .option(
-      '--node-table <file>',
-      'a table about nodes: numbers, categories, dates, true or false, with values missing; becomes features',
+      '--node-table <[type=]file>',
+      'a table about nodes: numbers, categories, dates, true or false, with values missing; becomes features. With two node types customer=customers.csv says whose ids it has; by default the name of the column of ids or of the file',
     )
     .option('--id-column <column>', 'of the table: the id; by default a column named id, or the first')
     .option('--label-column <column>', 'of the table: the class, where it is known')

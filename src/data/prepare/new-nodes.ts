@@ -121,9 +121,14 @@ async function readMatrix(path: string, width: number): Promise<Features> {
 }
 
 /** What the graph calls a node: with its type, where there are two. */
-function nodeName({ types, path }: Context, column: string | undefined, raw: string, line: number): string {
+function nodeName(
+  { types, path }: Context,
+  { column, type: known }: { readonly column: string | undefined; readonly type: string | null },
+  raw: string,
+  line: number,
+): string {
   if (types === null || types.some((type) => raw.startsWith(typedName(type, '')))) return raw;
-  const type = typeOfColumn(column, types);
+  const type = known ?? typeOfColumn(column, types);
   if (type !== null) return typedName(type, raw);
   throw new FormatError(
     `${path}:${line}: expected the type of the node before its id, such as ${typedName(types[0], raw)}, got ${JSON.stringify(raw)}. Name the column of ids ${types.join(' or ')}, or write the type before each id.`,
@@ -149,7 +154,7 @@ async function readText(context: Context): Promise<Features> {
           `${path}:${line}: expected an id and ${width} numbers, as the graph has, got ${numbers.length === width ? JSON.stringify(block.fields(row).join(layout.delimiter)) : `${numbers.length}`}.`,
           { path, line },
         );
-      names.push(nodeName(context, layout.header?.[0], block.text(row, 0), line));
+      names.push(nodeName(context, { column: layout.header?.[0], type: null }, block.text(row, 0), line));
       for (const value of numbers) values.push(value);
     }
   }
@@ -163,7 +168,7 @@ async function readTable(context: Context, encoding: NodeEncoding): Promise<Feat
   const rows: Float32Array[] = [];
   const values = new Float32Array(encoding.width);
   for await (const { id, line } of encodeRows(table, values)) {
-    names.push(nodeName(context, encoding.id, id, line));
+    names.push(nodeName(context, { column: encoding.id, type: encoding.type }, id, line));
     rows.push(values.slice());
   }
   for (const [column, unseen] of encoding.unseen)

@@ -30,6 +30,8 @@ const schema = z.strictObject({
   /** The column of ids, and that of classes. */
   id: z.string(),
   label: z.string().nullable(),
+  /** The type of its nodes, where the graph has two. */
+  type: z.string().optional(),
   columns: z.array(column),
 });
 
@@ -82,6 +84,8 @@ export class NodeEncoding {
     readonly id: string,
     readonly label: string | null,
     readonly columns: readonly EncodedColumn[],
+    /** The type of the nodes of the table; null: the graph has one, or each id says it. */
+    readonly type: string | null = null,
   ) {
     this.width = columns.reduce((sum, one) => sum + widthOf(one), 0);
     this.#numbers = columns.map(
@@ -132,9 +136,16 @@ export class NodeEncoding {
       .join(', ');
   }
 
+  /** The same, of nodes of a type. */
+  withType(type: string | null): NodeEncoding {
+    return new NodeEncoding(this.id, this.label, this.columns, type);
+  }
+
   toText(): string {
     const { id, label, columns } = this;
-    return `${JSON.stringify({ format: 'skein-node-encoding', version: encodingVersion, id, label, columns }, null, 2)}\n`;
+    const type = this.type === null ? {} : { type: this.type };
+    const value = { format: 'skein-node-encoding', version: encodingVersion, id, label, ...type, columns };
+    return `${JSON.stringify(value, null, 2)}\n`;
   }
 
   static parse(text: string, path: string): NodeEncoding {
@@ -155,7 +166,8 @@ export class NodeEncoding {
         { path },
       );
     }
-    return new NodeEncoding(parsed.data.id, parsed.data.label, parsed.data.columns);
+    const { id, label, columns, type } = parsed.data;
+    return new NodeEncoding(id, label, columns, type ?? null);
   }
 }
 

@@ -21,6 +21,7 @@ import type { NodeEncoding } from './node-encoding.js';
 import { encodeRows, profileNodeTable } from './node-table.js';
 import { type NpyRows, npyLabels, openNpy } from './npy-rows.js';
 import type { PreprocessOptions } from './preprocess-options.js';
+import { tableType, typeOfFile } from './table-type.js';
 
 /** The ids of a file: names start … start + rows − 1 of the stream of names. */
 export interface NameSegment {
@@ -107,6 +108,8 @@ async function layoutOf({ options, note }: Context, path: string): Promise<TextL
 class IdReader {
   readonly start: number;
   readonly #type: 0 | 1 | undefined;
+  /** Whether an id may have its type before it all the same. */
+  readonly #mixed: boolean;
   #lines = new Float64Array(1024);
   rows = 0;
 
@@ -114,10 +117,13 @@ class IdReader {
     readonly context: Context,
     readonly path: string,
     column: string | undefined,
+    told: string | null = null,
   ) {
     this.start = context.names.count;
     const { types } = context;
-    const type = types === null ? null : typeOfColumn(column, types);
+    const named = types === null ? null : typeOfColumn(column, types);
+    const type = told ?? named;
+    this.#mixed = type !== named;
     this.#type = types === null || type === null ? undefined : type === types[0] ? 0 : 1;
   }
 
@@ -126,9 +132,9 @@ class IdReader {
     if (start === end)
       throw new FormatError(`${path}:${line}: expected an id in the first column, got none.`, { path, line });
     if (context.options.noRemapIds) this.#checkKept(bytes, start, end, line);
-    if (context.types !== null && this.#type === undefined)
-      this.#checkTyped(bytes.toString('utf8', start, end), line);
-    context.names.add(bytes, start, end, this.#type);
+    const apart = context.types !== null && (this.#mixed || this.#type === undefined);
+    const typed = apart && this.#hasType(bytes.toString('utf8', start, end), line);
+    context.names.add(bytes, start, end, typed ? undefined : this.#type);
     if (this.rows === this.#lines.length) {
       const larger = new Float64Array(2 * this.rows);
       larger.set(this.#lines);
@@ -149,12 +155,18 @@ class IdReader {
     );
   }
 
-  #checkTyped(raw: string, line: number): void {
-    const { path } = this;
-    const types = this.context.types as NodeTypes;
-    if (types.some((type) => raw.startsWith(typedName(type, '')))) return;
+  /** Whether an id has its type before it; it must, where nothing else says the type. */
+  #hasType(raw: string, line: number): boolean {
+    const { path, context } = this;
+    const types = context.types as NodeTypes;
+    if (types.some((type) => raw.startsWith(typedName(type, '')))) return true;
+    if (this.#type !== undefined) return false;
+    const table =
+      path === context.options.nodeTable
+        ? `say whose ids these are with --node-table ${types[0]}=${path}, `
+        : '';
     throw new FormatError(
-      `${path}:${line}: expected the type of the node before its id, such as ${typedName(types[0], raw)}, got ${JSON.stringify(raw)}. The graph has the node types ${types.join(' and ')}; name the column of ids after one of them, or write the type before each id.`,
+      `${path}:${line}: expected the type of the node before its id, such as ${typedName(types[0], raw)}, got ${JSON.stringify(raw)}. The graph has the node types ${types.join(' and ')}; ${table}name the column of ids after one of them, or write the type before each id.`,
       { path, line },
     );
   }
@@ -268,14 +280,18 @@ async function readNodeTable(
   path: string,
 ): Promise<Pick<NodeInput, 'features' | 'labels' | 'encoding'>> {
   const { options, types, note } = context;
-  const { header, idColumn, labelColumn, ignoreColumns } = options;
+  const { header, idColumn, labelColumn, ignoreColumns, nodeTableType: told } = options;
+  // A column after the other type is about these nodes, and not their id.
+  const spoken = types === null ? null : (told ?? typeOfFile(path, types));
   const table = await profileNodeTable(
     there(path),
     { header, idColumn, labelColumn, ignoreColumns, onNote: note },
-    types,
+    spoken === null ? types : [spoken, spoken],
   );
-  const { encoding, layout } = table;
-  const ids = new IdReader(context, path, layout.header?.[table.id]);
+  const column = table.layout.header?.[table.id];
+  const type = tableType(path, { column, told, types }, note);
+  const encoding = table.encoding.withType(type);
+  const ids = new IdReader(context, path, column, type);
   const file = new FileWriter(join(context.folder, 'features.f32'));
   const values = new Float32Array(encoding.width);
   const labels: string[] = [];

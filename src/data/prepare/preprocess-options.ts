@@ -53,6 +53,8 @@ export interface PreprocessOptions extends EdgeColumns {
   readonly nodeFeatures?: string;
   /** A table about nodes: its columns of numbers, categories, dates and booleans become features. */
   readonly nodeTable?: string;
+  /** The type of the nodes of the table; by default the name of its column of ids or of the file decides. */
+  readonly nodeTableType?: string;
   /** Of the table: the column of ids (default: named id, node, …, or the first), of classes, and those to leave out. */
   readonly idColumn?: Column;
   readonly labelColumn?: Column;
@@ -143,6 +145,7 @@ const checks: Readonly<Record<keyof PreprocessOptions, Check>> = {
   nodes: text,
   nodeFeatures: text,
   nodeTable: text,
+  nodeTableType: text,
   idColumn: column,
   labelColumn: column,
   ignoreColumns: (name, value) => {
@@ -188,7 +191,7 @@ function checkNodeOptions(options: PreprocessOptions, inputs: number): void {
     refuse('either a table or features', 'nodeTable and nodeFeatures', `${nodeTable} and ${nodeFeatures}`);
   if (labelColumn !== undefined && nodeLabels !== undefined)
     refuse('classes from one place', 'labelColumn and nodeLabels', `${labelColumn} and ${nodeLabels}`);
-  for (const name of ['idColumn', 'labelColumn', 'ignoreColumns'] as const)
+  for (const name of ['nodeTableType', 'idColumn', 'labelColumn', 'ignoreColumns'] as const)
     if (options[name] !== undefined && nodeTable === undefined) refuse('nodeTable too', name, options[name]);
   if (options.nodeTypes?.length === 2 && options.noRemapIds)
     refuse('ids that are replaced, so that those of two types can be told apart', 'nodeTypes', 'noRemapIds');
