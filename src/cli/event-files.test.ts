@@ -1,5 +1,5 @@
 /** `skein info` and `skein config` on files of events of one's own: what they say, and of folders. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, expect, it, vi } from 'vitest';
@@ -56,13 +56,29 @@ it('a run takes columns by their names', async () => {
   const rows = Array.from({ length: 60 }, (_, i) => `${i},p${i % 5},q${i % 7},text`);
   writeFileSync(at('odd.csv'), `when,who,whom,note\n${rows.join('\n')}\n`);
   out = '';
-  expect(await run(['config', at('odd.csv')])).toBe(0);
-  writeFileSync(at('odd.yaml'), out);
+  expect(await run(['config', at('odd.csv')])).toBe(2);
+  expect(err).toMatch(/odd\.csv:1: expected a column for src .*--dataset\.columns\.src=/);
+  expect(out).toBe('');
   const named = ['src=who', 'dst=whom', 'time=when', 'features=[]'].map((one) => `--dataset.columns.${one}`);
   out = '';
+  expect(await run(['config', at('odd.csv'), ...named, '--train.epoch=1'])).toBe(0);
+  expect(out).toMatch(/^ {2}epoch: 1$/m);
+  expect(out).toMatch(/^ {2}columns:\n {4}src: who\n {4}dst: whom\n {4}time: when\n {4}features: \[\]$/m);
+  expect(out).toMatch(/^ {2}batch_size: 200 {16}# events that do not see/m);
+  writeFileSync(at('named.yaml'), out);
+  out = '';
+  expect(await run(['config', at('odd.csv'), '--dataset.columns.src=sender'])).toBe(2);
+  expect(err).toMatch(/expected a column "sender" for columns\.src/);
+  expect(await run(['config', at('odd.csv'), '--dataset.bogus=1'])).toBe(2);
+  expect(err).toMatch(/expected a known key, got dataset\.bogus/);
+  expect(out).toBe('');
   expect(await run(['info', at('odd.csv'), ...named])).toBe(0);
   expect(out).toMatch(/events +60 from 0 to 59\n[\s\S]*left out +note\n/);
   const small = ['--train.epoch=1', '--train.batch_size=20', `--storage.model_dir=${at('run')}`];
+  writeFileSync(
+    at('odd.yaml'),
+    readFileSync(at('named.yaml'), 'utf8').replace(/ {2}columns:\n( {4}.*\n)+/, ''),
+  );
   expect(await run(['train', at('odd.yaml'), ...small])).not.toBe(0);
   expect(err).toContain('odd.csv:1: expected a column for src');
   expect(err).toContain('--dataset.columns.src=');
@@ -71,6 +87,6 @@ it('a run takes columns by their names', async () => {
   expect(await run(['train', at('odd.yaml'), ...small, ...names])).not.toBe(0);
   expect(err).toContain('odd.csv:2: expected a finite number for column "note"');
   err = '';
-  const code = await run(['train', at('odd.yaml'), ...small, ...names, '--dataset.columns.features=[]']);
+  const code = await run(['train', at('named.yaml'), ...small]);
   expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' });
 });

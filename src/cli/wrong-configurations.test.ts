@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { parse } from 'yaml';
 import { run } from './program.js';
 
 const fixtures = fileURLToPath(new URL('../../test/fixtures/config', import.meta.url));
@@ -490,6 +491,28 @@ describe('skein config', () => {
     expect(await run(['config', fixture(plain), '--training.num_epochs=3'])).toBe(0);
     expect(out).toMatch(/num_epochs: 3/);
     expect(err).toMatch(/warning: storage\.save_model/);
+  });
+
+  it('prints the keys that are given, checked as in training', async () => {
+    const keys = [
+      '--training.num_epochs=77',
+      '--storage.model_dir="runs/a #1"',
+      '--model.decoder.type=COMPLEX',
+    ];
+    expect(await run(['config', 'fb15k-237', ...keys])).toBe(0);
+    expect(out).toMatch(/^ {2}num_epochs: 77$/m);
+    expect(parse(out)).toMatchObject({
+      training: { num_epochs: 77, batch_size: 1000 },
+      storage: { model_dir: 'runs/a #1' },
+      model: { decoder: { type: 'COMPLEX' } },
+    });
+    expect(out).toMatch(/^# Skein configuration for fb15k-237/);
+    out = '';
+    expect(await run(['config', 'fb15k-237', '--training.num_epoch=5'])).toBe(2);
+    expect(err).toMatch(/got training\.num_epoch\. Did you mean training\.num_epochs\?/);
+    expect(await run(['config', 'fb15k-237', '--training.num_epochs=many'])).toBe(2);
+    expect(err).toMatch(/for training\.num_epochs, got "many"/);
+    expect(out).toBe('');
   });
 
   it('refuses an unknown dataset and a task that the data do not allow', async () => {

@@ -4,9 +4,11 @@
  */
 import { existsSync, statSync } from 'node:fs';
 import type { Command } from 'commander';
+import { parse } from 'yaml';
 import type { LearningTask } from '../../train/config/index.js';
 import { ValueError } from '../../util/errors.js';
 import { type OverrideOptions, overrideOption } from '../options.js';
+import { setKeys } from '../set-keys.js';
 
 export function register(program: Command): void {
   const command = program
@@ -35,15 +37,23 @@ async function config(name: string, options: OverrideOptions & { readonly task?:
   const { temporalDatasetNames } = await import('../../data/index.js');
   const known = (temporalDatasetNames as readonly string[]).includes(name) && !existsSync(name);
   if (known || hasEvents(name)) {
-    const { findEventFile } = await import('../../data/temporal/event-files.js');
-    const { temporalTemplate } = await import('../../train/index.js');
-    // Refuses a file of other lines.
-    if (!known) await findEventFile(name, undefined);
-    process.stdout.write(temporalTemplate(known ? { name } : { path: name }));
-    return;
+    return events(known ? { name } : { path: name }, options.set);
   }
   const isFile = /\.ya?ml$/.test(name) || statSync(name, { throwIfNoEntry: false })?.isFile() === true;
-  await (isFile ? resolved(name, options.set) : template(name, options.task));
+  await (isFile ? resolved(name, options.set) : template(name, options.task, options.set));
+}
+
+async function events(
+  dataset: { readonly name: string } | { readonly path: string },
+  keys: readonly string[],
+): Promise<void> {
+  const { checkEventColumns } = await import('../../data/temporal/read-temporal.js');
+  const { resolveTemporalConfig, streamOptions, temporalTemplate } = await import('../../train/index.js');
+  const text = temporalTemplate(dataset);
+  const { config, warnings } = resolveTemporalConfig(parse(text), keys);
+  // Refuses a file of other lines, and one whose columns have to be named.
+  if ('path' in dataset) await checkEventColumns(dataset.path, streamOptions(config));
+  print(setKeys(text, keys), warnings);
 }
 
 async function resolved(path: string, overrides: readonly string[]): Promise<void> {
@@ -52,6 +62,10 @@ async function resolved(path: string, overrides: readonly string[]): Promise<voi
   const { text, warnings } = isTemporalConfig(path)
     ? rendered(loadTemporalConfig(path, overrides), renderTemporalConfig)
     : rendered(loadConfig(path, overrides), renderConfig);
+  print(text, warnings);
+}
+
+function print(text: string, warnings: readonly string[]): void {
   for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
   process.stdout.write(text);
 }
@@ -63,8 +77,10 @@ function rendered<T>(
   return { text: render(config), warnings };
 }
 
-async function template(dataset: string, wanted: string | undefined): Promise<void> {
-  const { configTemplate, datasetFacts } = await import('../../train/config/index.js');
+async function template(dataset: string, wanted: string | undefined, keys: readonly string[]): Promise<void> {
+  const { checkAgainstDataset, configTemplate, datasetFacts, resolveConfig } = await import(
+    '../../train/config/index.js'
+  );
   const facts = await datasetFacts(dataset);
   const classified = (facts.num_classes ?? 0) > 0;
   const task = tasks[(wanted ?? (classified ? 'NC' : 'LP')).toUpperCase()];
@@ -76,5 +92,9 @@ async function template(dataset: string, wanted: string | undefined): Promise<vo
     throw new ValueError(
       `config: expected LINK_PREDICTION for --task, got ${wanted}. ${dataset} has no labels.`,
     );
-  process.stdout.write(configTemplate({ dataset, task, facts }));
+  const text = configTemplate({ dataset, task, facts });
+  // A template is sound as it is; what was given beside it is checked as training does.
+  const { config, warnings } = resolveConfig(parse(text), keys);
+  const own = config.storage.dataset.dataset_dir === dataset;
+  print(setKeys(text, keys), [...warnings, ...(own ? checkAgainstDataset(config, facts) : [])]);
 }

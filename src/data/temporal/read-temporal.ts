@@ -12,7 +12,14 @@ import { checkNodeTypes, sharesWords } from '../formats/node-types.js';
 import { readNpz } from '../formats/npz.js';
 import { checkColumns, csvLayout, type EventColumnNames } from './csv-layout.js';
 import type { EventColumns } from './event-columns.js';
-import { type FileHead, findEventFile, headOf, namedLayout, type TemporalFormat } from './event-files.js';
+import {
+  type EventFile,
+  type FileHead,
+  findEventFile,
+  headOf,
+  namedLayout,
+  type TemporalFormat,
+} from './event-files.js';
 import { namedNodes, shiftedNodes, sidedNodes } from './event-nodes.js';
 import {
   type ColumnRole,
@@ -68,13 +75,7 @@ export async function readTemporal(path: string, options: ReadTemporalOptions = 
   if (typeof path !== 'string') throw new ValueError(expected('readTemporal', 'a path', 'path', path));
   if (options.numNodes !== undefined)
     checkInteger('readTemporal', 'numNodes', options.numNodes, 0, 2 ** 31 - 2);
-  const { columns } = options;
-  if (columns !== undefined) checkColumns(columns);
-  if (options.nodeTypes !== undefined) checkNodeTypes('readTemporal', 'nodeTypes', options.nodeTypes);
-  if (columns !== undefined && options.format !== undefined && options.format !== 'csv')
-    throw new ValueError(expected('readTemporal', 'csv beside columns', 'format', options.format));
-  const wanted = columns === undefined ? options.format : 'csv';
-  const { path: file, format, header } = await findEventFile(path, wanted);
+  const { path: file, format, header } = await findFile(path, options);
   const stem = basename(file).replace(/\.(csv|txt|tsv|edges)?(\.gz)?$/, '');
   const usual =
     format === 'tgl' && stem === 'edges' ? basename(dirname(resolve(file))) : stem.replace(/^ml_/, '');
@@ -112,6 +113,20 @@ export async function readTemporal(path: string, options: ReadTemporalOptions = 
     case 'csv':
       return readCsv(source, header);
   }
+}
+
+/** Refuses a file whose columns cannot be found, after a look at its first lines. */
+export async function checkEventColumns(path: string, options: ReadTemporalOptions): Promise<void> {
+  const { path: file, format, header } = await findFile(path, options);
+  if (format === 'csv' && header.line > 0) csvLayout(file, header, options);
+}
+
+function findFile(path: string, { columns, nodeTypes, format }: ReadTemporalOptions): Promise<EventFile> {
+  if (columns !== undefined) checkColumns(columns);
+  if (nodeTypes !== undefined) checkNodeTypes('readTemporal', 'nodeTypes', nodeTypes);
+  if (columns !== undefined && format !== undefined && format !== 'csv')
+    throw new ValueError(expected('readTemporal', 'csv beside columns', 'format', format));
+  return findEventFile(path, columns === undefined ? format : 'csv');
 }
 
 function tooMany(path: string, line: number, count: number): never {

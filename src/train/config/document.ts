@@ -197,7 +197,8 @@ A configuration is a YAML file with the four sections that Marius has, and one f
 runs here. Keys marked † are ours. Enumerations may be in any case. An unknown key is an error that names the nearest known one. Any key can be
 given on the command line: \`skein train file.yaml --training.num_epochs=5 --model.encoder.layers[0][0].output_dim=64\`;
 the value is YAML. The resolved configuration, with every default and the seed, is written beside the run as
-\`full_config.yaml\`, and can be trained again as it is. \`skein config <dataset>\` prints a file to start from.`;
+\`full_config.yaml\`, and can be trained again as it is. \`skein config <dataset>\` prints a file to start from,
+with the keys that are given to it (as \`--section.key=value\`, checked as in training) set.`;
 
 const noEffect = `## Keys without effect
 

@@ -28,7 +28,7 @@ export {
   type TemporalRunConfig,
 } from './run-config.js';
 export { embedSources, judgeRunLabels, type RunLabels } from './run-labels.js';
-export { streamOptionsOf } from './stream-options.js';
+export { streamOptions, streamOptionsOf } from './stream-options.js';
 export { temporalTemplate } from './temporal-template.js';
 export {
   type TemporalRunOptions,
