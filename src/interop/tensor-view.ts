@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * `TensorView`: what passes between Skein and other libraries. Shape, element type and place of some memory, and who
  * gives it back. JavaScript has no DLPack, so this is ours; the adapters beside this file turn it into the tensors of

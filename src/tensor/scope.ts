@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * Scopes: everything created inside `scope(fn)` and neither returned nor kept is disposed when `fn` ends, so a training
  * loop reuses the same memory each step. Without a scope the garbage collector does the same, later.

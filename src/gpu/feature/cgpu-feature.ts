@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * A feature table whose hot rows lie on a graphics processor and whose cold rows stay on the host: in memory, in a file, with
  * other workers. WebGPU cannot read host memory from a program, so cold rows are copied through mapped staging memory.

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * Rows of a feature table as one matrix, on a device or, where there is none, in host memory. Whoever asked for it releases it.
  */

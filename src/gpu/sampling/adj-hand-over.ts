@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * How the edges of a layer reach other learning libraries. They get `edgeIndex` of shape [2, E], sources first, and the
  * edge ids as int32, on the memory of the adj where the library can use it (see the adapters in interop).

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * A sampled neighbourhood that stays in device memory: for a gather of features on the device, and for other libraries on
  * the same device. All layers are prefixes of the same arrays, so nothing is copied.

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * Ctrl+C: the first asks to finish and save, the second ends the process at once. SIGTERM counts as the first. Under a
  * launcher so does SIGUSR2: that one reaches workers as it is, others make launchers end them.

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * The directory of one training run (Marius's model_dir): `config.yaml` as given, `full_config.yaml` as resolved,
  * `metrics.jsonl`, `log.txt`, the model and its checkpoints, and `done.json` once it is finished.
