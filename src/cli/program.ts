@@ -11,6 +11,7 @@ import { DeviceError, SkeinError } from '../util/errors.js';
 import { commands } from './commands/index.js';
 import { rewriteOverrides, rewriteSnakeCase } from './options.js';
 import { guardStreams, withLostOutput } from './output-streams.js';
+import { withOwnExamples } from './own-examples.js';
 import { version } from './version.js';
 
 function buildProgram(): Command {
@@ -30,7 +31,8 @@ export async function run(args: readonly string[]): Promise<number> {
   const program = buildProgram();
   const command = program.commands.find((known) => known.name() === args[0]);
   try {
-    await program.parseAsync(rewriteOverrides(command, rewriteSnakeCase(command, args)), { from: 'user' });
+    const here = withOwnExamples(args, (text) => process.stderr.write(`note: ${text}\n`));
+    await program.parseAsync(rewriteOverrides(command, rewriteSnakeCase(command, here)), { from: 'user' });
     return typeof process.exitCode === 'number' ? process.exitCode : 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;

@@ -1,5 +1,8 @@
 /** The command line as a process: exit codes, where text and JSON go. */
 import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { skein as main, root } from '../programs.js';
 
@@ -20,6 +23,26 @@ it('prints one JSON object a line with --json', () => {
   const { code, out, err } = skein('info', '--json');
   expect({ code, err }).toEqual({ code: 0, err: '' });
   expect(JSON.parse(out)).toMatchObject({ event: 'done', node: process.versions.node });
+});
+
+it("takes the package's own examples where the working directory has none", () => {
+  const work = mkdtempSync(join(tmpdir(), 'skein-examples-'));
+  const config = (name: string) =>
+    spawnSync(process.execPath, [...main, 'config', name], { cwd: work, encoding: 'utf8' });
+  try {
+    const own = config('examples/umls-complex.yaml');
+    expect({ code: own.status, err: own.stderr }).toEqual({
+      code: 0,
+      err: `note: examples/umls-complex.yaml is not in this directory; using the package's own, ${root}/examples/umls-complex.yaml\n`,
+    });
+    expect(own.stdout).toContain('dataset_dir: umls');
+    expect(config('examples/none.yaml')).toMatchObject({ status: 2 });
+    mkdirSync(join(work, 'examples'));
+    writeFileSync(join(work, 'examples/umls-complex.yaml'), 'other: 1\n');
+    expect(config('examples/umls-complex.yaml').stderr).toContain('got other.');
+  } finally {
+    rmSync(work, { recursive: true });
+  }
 });
 
 it.each([
