@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { invocation } from '../util/invocation.js';
 import { type BuildScript, buildCommand } from './build.js';
-import { invocation } from './invocation.js';
 import { checkAddon } from './run.js';
 
 let out = '';
@@ -82,6 +82,11 @@ it('skein run says before it starts anything that the MPI addon is not built', (
 
 it.each([
   ['/usr/bin/skein', 'skein'],
+  ['/usr/bin/marius_train', 'skein'],
+  ['/x/app/server.js', 'npx skein'],
+  ['', 'npx skein'],
+  [`${process.cwd()}/dist/cli/bin/marius-train.js`, 'node dist/cli/main.js'],
+  ['/a clone/dist/cli/main.js', 'node "/a clone/dist/cli/main.js"'],
   ['/x/node_modules/.bin/skein', 'npx skein'],
   ['C:\\x\\node_modules\\skein\\dist\\cli\\main.js', 'npx skein'],
   [`${process.cwd()}/dist/cli/main.js`, 'node dist/cli/main.js'],

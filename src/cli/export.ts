@@ -18,6 +18,7 @@ import {
   openTemporalRun,
 } from '../train/index.js';
 import { StorageError, ValueError } from '../util/errors.js';
+import { invocation } from '../util/invocation.js';
 
 export interface ExportCommand {
   readonly format: string;
@@ -112,7 +113,7 @@ function checkTemporalTables(directory: string, { what, tables }: ExportCommand)
     const other = names.find((name) => name !== 'memory');
     if (other === undefined) return;
     throw new ValueError(
-      `export: expected memory for ${option}, got ${other}. The temporal run ${directory} exports the memory of every node; embeddings are of a node at a time, so score pairs with skein predict.`,
+      `export: expected memory for ${option}, got ${other}. The temporal run ${directory} exports the memory of every node; embeddings are of a node at a time, so score pairs with "${invocation()} predict".`,
     );
   };
   check('--what', what);
@@ -124,7 +125,7 @@ async function memoryTable(directory: string): Promise<NamedTable> {
   const { parts, stream } = await openTemporalRun(directory, { command: 'export' });
   if (parts.mailbox === null)
     throw new ValueError(
-      `export: expected a temporal run with memory, got ${directory}, whose memory.type is none. It keeps nothing for a node; score pairs with skein predict.`,
+      `export: expected a temporal run with memory, got ${directory}, whose memory.type is none. It keeps nothing for a node; score pairs with "${invocation()} predict".`,
     );
   const { numNodes } = stream.graph;
   const { memory } = parts.mailbox.getMemory(Int32Array.from({ length: numNodes }, (_, i) => i));

@@ -55,7 +55,8 @@ export async function readInput(
   const { num_nodes, num_relations } = run.dataset.stats;
   const nodes = raw ? await run.dataset.nodeNames() : new IdentityNames(num_nodes);
   if (ofNodes) {
-    const usual = (await run.dataset.nodeEncoding())?.type ?? null;
+    const encoding = nodes instanceof TypedNames ? await run.dataset.nodeEncoding() : null;
+    const usual = encoding?.type ?? null;
     return { nodes: distinct(await readNodeIds(path, command, { names: nodes, type: usual }, onNote)) };
   }
   const relations = raw ? await run.dataset.relationNames() : new IdentityNames(num_relations);

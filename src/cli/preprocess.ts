@@ -4,6 +4,7 @@ import type { EdgeColumns, PreparedStats, PreprocessOptions } from '../data/inde
 import { Output } from '../train/run/output.js';
 import { prepareProgress } from '../train/run/prepare-progress.js';
 import { ValueError } from '../util/errors.js';
+import { invocation } from '../util/invocation.js';
 import { columnOption, type HeaderOptions, headerGiven } from './options.js';
 
 export interface PreprocessCommand extends HeaderOptions {
@@ -163,7 +164,7 @@ function report(
     `nodes ${stats.num_nodes}, relations ${stats.num_relations}, edges ${stats.num_edges}, partitions ${stats.num_partitions}`,
     `training ${stats.num_train}, validation ${stats.num_valid}, test ${stats.num_test}`,
     ...(stats.num_classes > 0 ? [`classes ${stats.num_classes}, features ${stats.node_feature_dim}`] : []),
-    `next: skein config ${stats.dataset_dir}`,
+    `next: ${invocation()} config ${stats.dataset_dir}`,
   ];
   for (const line of lines) output.text(line);
   if (stats.num_train === 0) {

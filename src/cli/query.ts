@@ -10,6 +10,7 @@ import {
   topLinks,
 } from '../train/index.js';
 import { ValueError } from '../util/errors.js';
+import { invocation } from '../util/invocation.js';
 import { nearestWords } from '../util/nearest.js';
 import { refuseTemporal } from './temporal-eval.js';
 
@@ -40,7 +41,7 @@ export async function queryCommand(path: string, command: QueryCommand): Promise
   refuseTemporal(
     path,
     'query',
-    'Ask for the likeliest destinations with skein serve --temporal <run> and POST /recommend, or score pairs with skein predict <run> --input-file.',
+    `Ask for the likeliest destinations with "${invocation()} serve --temporal <run>" and POST /recommend, or score pairs with "${invocation()} predict <run> --input-file <file>".`,
   );
   const run = await openRun(path, {
     command: 'query',

@@ -18,7 +18,7 @@ import {
   type SkeinConfig,
   trainRun,
 } from '../train/index.js';
-import { invocation } from './invocation.js';
+import { invocation } from '../util/invocation.js';
 import { showAnswers } from './quickstart-answers.js';
 
 export interface QuickstartOptions {

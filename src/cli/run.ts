@@ -12,6 +12,7 @@ import { isMpiBuilt } from '../dist/comm/load-mpi.js';
 import { launchedBy } from '../dist/index.js';
 import { availableCpus } from '../native/cpus.js';
 import { CommError, ValueError } from '../util/errors.js';
+import { invocation } from '../util/invocation.js';
 import { type LauncherKind, launchCommand } from './launch-command.js';
 
 export interface RunCommand {
@@ -56,7 +57,7 @@ export async function runCommand(
 export function checkAddon(line: readonly string[], isBuilt: boolean = isMpiBuilt()): void {
   if (line[0] !== 'train' || isBuilt) return;
   throw new CommError(
-    `run: expected the MPI addon build/mpi.node, which workers speak through, got none. Build it with: npx skein build --mpi`,
+    `run: expected the MPI addon build/mpi.node, which workers speak through, got none. Build it with: ${invocation()} build --mpi`,
   );
 }
 

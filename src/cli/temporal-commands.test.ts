@@ -204,8 +204,8 @@ it('train goes on with a run that is named by its directory, with its own config
   expect(readFileSync(join(moved, 'config.yaml'), 'utf8')).toBe(readFileSync(at('tgat.yaml'), 'utf8'));
   expect(await refused('train', moved)).toMatch(/which has a finished run.*resume_training: true/);
   expect(await refused('train', folder)).toMatch(/a configuration file or the directory of a run/);
-  expect(resumeCommand(moved)).toBe(`skein train '${moved}' --training.resume_training=true`);
-  expect(resumeCommand('/runs/a-1')).toBe('skein train /runs/a-1 --training.resume_training=true');
+  expect(resumeCommand(moved)).toBe(`npx skein train '${moved}' --training.resume_training=true`);
+  expect(resumeCommand('/runs/a-1')).toBe('npx skein train /runs/a-1 --training.resume_training=true');
 });
 
 it('export writes the memory of every node; query says what to use', async () => {

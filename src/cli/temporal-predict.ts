@@ -9,6 +9,7 @@ import type { EventNodes, EventSide } from '../data/index.js';
 import { makeFolder } from '../storage/make-folder.js';
 import { Output, onlineScorer, openTemporalRun } from '../train/index.js';
 import { FormatError, ValueError } from '../util/errors.js';
+import { invocation } from '../util/invocation.js';
 import { CsvFile } from './csv-file.js';
 import { columnOption } from './options.js';
 import type { PredictCommand } from './predict.js';
@@ -29,7 +30,7 @@ export async function predictTemporal(path: string, command: PredictCommand): Pr
   const { inputFile } = command;
   if (inputFile === undefined)
     throw new ValueError(
-      'predict: expected --input-file with pairs to score (source, destination, time), got none. For the metrics of the test events use skein eval.',
+      `predict: expected --input-file with pairs to score (source, destination, time), got none. For the metrics of the test events use: ${invocation()} eval <run>`,
     );
   const run = await openTemporalRun(path, { command: 'predict', overrides: command.set });
   const scorer = onlineScorer(run, 'predict');

@@ -6,6 +6,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { checkRunConfig, isTemporalConfig } from '../train/index.js';
 import { StateError } from '../util/errors.js';
+import { invocation } from '../util/invocation.js';
 
 export interface TrainTarget {
   readonly file: string;
@@ -23,7 +24,7 @@ export function trainTarget(path: string, overrides: readonly string[]): TrainTa
   const file = join(path, 'full_config.yaml');
   if (!existsSync(file))
     throw new StateError(
-      `train: expected a configuration file or the directory of a run, got ${path}, which has no full_config.yaml. Name a file; "skein config <dataset>" prints one to start from.`,
+      `train: expected a configuration file or the directory of a run, got ${path}, which has no full_config.yaml. Name a file; "${invocation()} config <dataset>" prints one to start from.`,
     );
   checkRunConfig(file);
   const temporal = isTemporalConfig(file);

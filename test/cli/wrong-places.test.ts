@@ -102,7 +102,7 @@ describe.skipIf(!canMount)('disks', () => {
     mount('size=1400k');
     const done = shell(`${train} --storage.model_dir=disk/run`, work);
     expect(sentence(done)).toMatch(
-      /expected to write \S*\/disk\/run\/\S+, got ENOSPC\. The disk is full.* Resume from the last checkpoint with: skein train \S+ --training\.resume_training=true$/,
+      /expected to write \S*\/disk\/run\/\S+, got ENOSPC\. The disk is full.* Resume from the last checkpoint with: node \S+\/dist\/cli\/main\.js train \S+ --training\.resume_training=true$/,
     );
     expect(done.code).toBe(1);
     expect(existsSync(join(disk, 'run/last'))).toBe(true);

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { Output } from '../../train/run/output.js';
 import { hasColors, paint, type Style } from '../../train/run/terminal.js';
-import { invocation } from '../invocation.js';
+import { invocation } from '../../util/invocation.js';
 import { version } from '../version.js';
 import type { Check, CheckState } from './check.js';
 import { checkKernels } from './kernels.js';

@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { availableParallelism, cpus, freemem, release, totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { cpuQuota } from '../../native/cpus.js';
+import { invocation } from '../../util/invocation.js';
 import { formatBytes } from '../../util/size.js';
 import { type Check, findProgram, runLimited } from './check.js';
 import { installCommand } from './install-commands.js';
@@ -113,7 +114,7 @@ export function checkPort(port: number): Promise<Check> {
       resolve({
         ...{ name, state: 'problem' },
         found: code === 'EADDRINUSE' ? 'another program listens on it' : `cannot be used (${code})`,
-        fix: 'skein serve --port 0 takes any free one',
+        fix: `${invocation()} serve --port 0 takes any free one`,
       }),
     );
     server.listen(port, '127.0.0.1', () =>

@@ -11,6 +11,7 @@ import { join, resolve } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { readWholeFile } from '../../storage/atomic-file.js';
 import { FormatError, StorageError } from '../../util/errors.js';
+import { invocation } from '../../util/invocation.js';
 import type { NodeTypes } from '../formats/node-types.js';
 import { readBlocks } from './binary-file.js';
 import { nodeTypesFile, type PreparedDetails, type PreparedStats, parseDatasetYaml } from './dataset-yaml.js';
@@ -57,7 +58,7 @@ export class PreparedDataset {
     const path = join(directory, 'dataset.yaml');
     if (!existsSync(path)) {
       throw new StorageError(
-        `PreparedDataset: expected dataset.yaml in ${directory}, got none. Run "skein preprocess" with this output directory.`,
+        `PreparedDataset: expected dataset.yaml in ${directory}, got none. Run "${invocation()} preprocess" with this output directory.`,
         { path },
       );
     }

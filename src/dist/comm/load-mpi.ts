@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { CommError } from '../../util/errors.js';
+import { invocation } from '../../util/invocation.js';
 import type { CommArray, ReduceArray } from './communicator.js';
 
 /** The addon's functions, as native/mpi/addon.cpp defines them. Operations give their number. */
@@ -56,7 +57,7 @@ export function loadMpi(path = addonPath): MpiAddon {
     throw new CommError(
       `mpi: expected the addon build/mpi.node, got: ${cause}. Install an MPI library with its headers ` +
         '(Debian, Ubuntu: apt-get install libopenmpi-dev openmpi-bin; Fedora: dnf install openmpi-devel; ' +
-        'macOS: brew install open-mpi), then run `npx skein build --mpi`.',
+        `macOS: brew install open-mpi), then run: ${invocation()} build --mpi`,
       {},
       { cause: error },
     );

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigError } from '../../util/errors.js';
+import { invocation } from '../../util/invocation.js';
 import { nearest } from '../../util/nearest.js';
 import type { DatasetFacts } from './check-dataset.js';
 
@@ -17,7 +18,7 @@ export async function datasetFacts(dataset: string): Promise<DatasetFacts> {
     const close = nearest(dataset, datasetNames);
     const advice =
       close === undefined
-        ? `Prepare it with "skein preprocess", or use one of ${datasetNames.join(', ')}.`
+        ? `Prepare it with "${invocation()} preprocess", or use one of ${datasetNames.join(', ')}.`
         : `Did you mean ${close}?`;
     throw new ConfigError(
       `config: expected a prepared directory or a known dataset for dataset, got ${JSON.stringify(dataset)}. ${advice}`,

@@ -2,6 +2,8 @@
  * A commented starting configuration: what `skein config <dataset>` prints. The settings are sound for the size and the
  * task at hand; every other key keeps its default (docs/configuration.md).
  */
+
+import { invocation } from '../../util/invocation.js';
 import type { DatasetFacts } from './check-dataset.js';
 import type { LearningTask } from './types.js';
 
@@ -17,7 +19,7 @@ export interface TemplateOptions {
 export function configTemplate({ dataset, task, facts }: TemplateOptions): string {
   const body = task === 'NODE_CLASSIFICATION' ? nodeClassification(facts) : linkPrediction(facts);
   return `# Skein configuration for ${dataset}. Every key and default: docs/configuration.md.
-# Train: skein train <this file>          Change a key: --training.num_epochs=5
+# Train: ${invocation()} train <this file>          Change a key: --training.num_epochs=5
 ${body.replace('{dataset}', quoted(dataset))}`;
 }
 

@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { catalogueName, type OnPrepareProgress, PreparedDataset, prepareDataset } from '../../data/index.js';
 import { ConfigError } from '../../util/errors.js';
+import { invocation } from '../../util/invocation.js';
 import type { SkeinConfig } from '../config/index.js';
 import { bufferConfig } from './initialize-table.js';
 
@@ -21,7 +22,7 @@ export async function openDataset(
   if (hasData) return PreparedDataset.open(directory);
   if (known === undefined) {
     throw new ConfigError(
-      `storage.dataset.dataset_dir: expected a prepared directory or the name of a known dataset, got ${directory}, which has no dataset.yaml. Run "skein preprocess --output_directory ${directory} …" first.`,
+      `storage.dataset.dataset_dir: expected a prepared directory or the name of a known dataset, got ${directory}, which has no dataset.yaml. Run "${invocation()} preprocess --output-directory ${directory} …" first.`,
     );
   }
   const partitions = bufferConfig(config)?.num_partitions ?? 1;

@@ -132,7 +132,7 @@ async function locate(command: string, path: string): Promise<Pick<FoundRun, 'di
   const directory = [given, dirname(given)].find((folder) => existsSync(join(folder, configFile)));
   if (directory === undefined)
     throw new StateError(
-      `${command}: expected the directory of a run, got ${path}, which has no ${configFile}. Name what "skein train" printed as "Saved in".`,
+      `${command}: expected the directory of a run, got ${path}, which has no ${configFile}. Name what training printed as "Saved in".`,
     );
   if (existsSync(join(given, modelFile))) return { directory, checkpoint: given };
   if (given === directory && RunDirectory.isFinished(directory))

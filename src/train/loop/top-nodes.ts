@@ -4,6 +4,7 @@
  */
 import { fromTypedArray, gatherRows, noGrad, scope, type Tensor } from '../../tensor/index.js';
 import { checkInteger, StateError } from '../../util/errors.js';
+import { invocation } from '../../util/invocation.js';
 import type { Tile } from '../batch/node-table.js';
 import { LinkPredictionModel } from '../model/link-prediction-model.js';
 import { rowsForReading } from './encoded-nodes.js';
@@ -37,7 +38,7 @@ export async function topLinks(run: OpenedRun, question: LinkQuestion): Promise<
   const { model, storage } = run;
   if (!(model instanceof LinkPredictionModel))
     throw new StateError(
-      `query: expected a run of LINK_PREDICTION for --head and --tail, got one of NODE_CLASSIFICATION. Use --neighbors, or "skein predict".`,
+      `query: expected a run of LINK_PREDICTION for --head and --tail, got one of NODE_CLASSIFICATION. Use --neighbors, or "${invocation()} predict".`,
     );
   const best = new BestScores(question);
   await rowsForReading(run);

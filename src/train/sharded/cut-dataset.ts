@@ -17,6 +17,7 @@ import {
 import { Graph } from '../../graph/index.js';
 import { fromTypedArray } from '../../tensor/index.js';
 import { ConfigError } from '../../util/errors.js';
+import { invocation } from '../../util/invocation.js';
 import type { DistributedConfig, SkeinConfig } from '../config/index.js';
 
 const name = 'graph';
@@ -50,8 +51,7 @@ export async function checkPartitions(
   const total = (counts: Readonly<Record<string, number>>) =>
     Object.values(counts).reduce((sum, count) => sum + count, 0);
   const refuse = (expectation: string, got: string): never => {
-    const advice =
-      'Make them with "skein partition <this configuration> --output <directory>", which cuts the graph as the run would.';
+    const advice = `Make them with "${invocation()} partition <this configuration> --output <directory>", which cuts the graph as the run would.`;
     throw new ConfigError(
       `distributed.partition_dir: expected ${expectation}, got ${got} in ${path}. ${advice}`,
     );

@@ -15,6 +15,7 @@ import {
 } from '../../dist/index.js';
 import { gatherRows, type Tensor, unscoped } from '../../tensor/index.js';
 import { ConfigError } from '../../util/errors.js';
+import { invocation } from '../../util/invocation.js';
 import type { SplitName } from '../batch/edge-splits.js';
 import type { DistributedConfig, SkeinConfig } from '../config/index.js';
 import { fields } from './cut-dataset.js';
@@ -94,7 +95,7 @@ function knownNodes(data: PartitionData, { width, classes }: NodeSizes): KnownNo
     if (data.nodeTypeNames.length === 1 && found.shape[0] === end - start) return found;
     const known = Object.keys(data.nodeFeatures).join(', ') || 'none';
     throw new ConfigError(
-      `distributed.partition_dir: expected partitions of one node type with the field ${name}, got ${data.nodeTypeNames.length} with these fields: ${known}. Make them with "skein partition <this configuration>".`,
+      `distributed.partition_dir: expected partitions of one node type with the field ${name}, got ${data.nodeTypeNames.length} with these fields: ${known}. Make them with "${invocation()} partition <this configuration>".`,
     );
   };
   const features = field(fields.features);

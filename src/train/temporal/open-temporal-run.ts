@@ -48,7 +48,7 @@ function namedRun(path: string, command: string, overrides: readonly string[]): 
   const directory = loadTemporalConfig(path, overrides).config.storage.model_dir;
   if (directory !== null) return directory;
   throw new StateError(
-    `${command}: expected storage.model_dir in ${path}, got none. Name the directory of the run, which "skein train" printed as "Saved in".`,
+    `${command}: expected storage.model_dir in ${path}, got none. Name the directory of the run, which training printed as "Saved in".`,
   );
 }
 
@@ -70,7 +70,7 @@ export async function openTemporalRun(
   const directory = runDirectory(path);
   if (directory === null)
     throw new StateError(
-      `${command}: expected the directory of a temporal run, got ${path}, which has no ${configFile}. Name what "skein train" printed as "Saved in".`,
+      `${command}: expected the directory of a temporal run, got ${path}, which has no ${configFile}. Name what training printed as "Saved in".`,
     );
   checkRunConfig(join(directory, configFile));
   const { config } = loadTemporalConfig(join(directory, configFile), overrides);

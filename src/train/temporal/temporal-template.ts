@@ -1,11 +1,12 @@
 /** A commented starting configuration for a stream of events: what `skein config wikipedia` prints. */
+import { invocation } from '../../util/invocation.js';
 
 /** YAML text; `skein train` takes it as it is. `dataset` is a known name, or the path of a file of events. */
 export function temporalTemplate(dataset: { readonly name: string } | { readonly path: string }): string {
   const [key, value] = 'name' in dataset ? ['name', dataset.name] : ['path', dataset.path];
   const shown = /^[\w./-]+$/.test(value) ? value : JSON.stringify(value);
   return `# Skein configuration for a stream of events. Every key and default: docs/temporal.md.
-# Train: skein train <this file>          Change a key: --train.epoch=5
+# Train: ${invocation()} train <this file>          Change a key: --train.epoch=5
 dataset:
   ${key}: ${shown}${key === 'path' ? '  # relative to the working directory' : ''}
   train_share: 0.7               # quantiles of time; the rest is the test
