@@ -40,7 +40,7 @@ export async function evalCommand(path: string, command: EvalCommand): Promise<v
     const metrics = await evaluator.evaluate(split === 'validation');
     if (Object.keys(metrics).length === 0)
       throw new StateError(
-        `eval: expected a ${split} set in ${run.dataset.directory}, got none. Choose the other with --set, or prepare the dataset with --dataset_split.`,
+        `eval: expected a ${split} set in ${run.dataset.directory}, got none. Choose the other with --set, or prepare the dataset with --dataset-split.`,
       );
     const seconds = (performance.now() - started) / 1000;
     const { epoch } = run.record.position;

@@ -84,6 +84,7 @@ test('users and items: asked, scored and exported by their types', () => {
     'shop',
   );
   expect(out).toContain('nodes 35,');
+  expect(out).toMatch(/^no validation and no test set: .*--dataset-split/m);
   writeFileSync(join(folder, 'shop.yaml'), skein('config', 'shop'));
   skein('train', 'shop.yaml', '--storage.model_dir=shop-run', '--training.num_epochs=1');
   const answers = skein('query', 'shop-run', '--head', '7', '--include-known', '--top', '35');

@@ -36,6 +36,16 @@ describe('warns, since the dataset decides, about', () => {
     ]);
   });
 
+  it('sets to judge by that are not there', () => {
+    const typed = { ...facts, num_valid: 0 };
+    expect(check('embedding-only', { ...typed, num_test: 0 })).toEqual([
+      'storage.dataset: there is neither a validation nor a test set, so there will be no metrics; preprocess --dataset-split 0.9 0.05 0.05 makes them.',
+    ]);
+    expect(check('embedding-only', { ...typed, num_test: 5 }).join()).toMatch(
+      /no validation set, so metrics come at the end only/,
+    );
+  });
+
   it('outputs that no class uses', () => {
     expect(check('node-classification', { ...arxiv, num_classes: 7 }).join('\n')).toMatch(
       /33 of the 40 outputs stay unused/,

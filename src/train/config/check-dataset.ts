@@ -36,7 +36,20 @@ export function checkAgainstDataset(config: SkeinConfig, facts: DatasetFacts): s
       problems.length === 1 ? 'config: ' : `config: ${problems.length} problems with this dataset\n  `;
     throw new ConfigError(head + problems.map(({ message }) => message).join('\n  '), { problems });
   }
+  const { num_valid: valid, num_test: test } = facts;
+  // Counts that are not known are no reason to warn.
+  if (valid !== undefined && test !== undefined && valid <= 0) warnings.push(unjudged(config, test > 0));
   return warnings;
+}
+
+/** What is said of a run that nothing held out can judge. */
+function unjudged({ model }: SkeinConfig, hasTest: boolean): string {
+  const option = model.learning_task === 'NODE_CLASSIFICATION' ? '--node-split' : '--dataset-split';
+  const shares = option === '--node-split' ? '0.6 0.2 0.2' : '0.9 0.05 0.05';
+  const what = hasTest
+    ? 'there is no validation set, so metrics come at the end only'
+    : 'there is neither a validation nor a test set, so there will be no metrics';
+  return `storage.dataset: ${what}; preprocess ${option} ${shares} makes them.`;
 }
 
 const useDataset = 'Remove the key, or prepare the dataset again if the files are not the ones you mean.';
