@@ -1,5 +1,6 @@
 /** The work of `skein query`: asks a trained run by raw names, and answers with names. */
-import { type NameTable, readGlosses } from '../data/index.js';
+import { typedName } from '../data/formats/node-types.js';
+import { type NameTable, readGlosses, TypedNames } from '../data/index.js';
 import {
   LinkPredictionModel,
   nearestNodes,
@@ -17,7 +18,7 @@ import { refuseTemporal } from './temporal-eval.js';
 export interface QueryCommand {
   readonly head?: string;
   readonly tail?: string;
-  readonly relation?: string;
+  readonly relation?: string | undefined;
   readonly neighbors?: string;
   readonly top: number;
   readonly includeKnown: boolean;
@@ -51,12 +52,13 @@ export async function queryCommand(path: string, command: QueryCommand): Promise
   try {
     const names = await run.dataset.nodeNames();
     const raw = command[kind] as string;
+    const asking = { ...command, relation: await relationNamed(run, command.relation, kind) };
     const node = idOf(names, `--${kind}`, raw, 'an entity', sides[kind]);
     const answers =
       kind === 'neighbors'
         ? await nearestNodes(run, node, { count: command.top, skip: (id) => id === node })
-        : await linked(run, command, node, kind);
-    await print(run, output, title(command, kind, raw), raw, answers, names);
+        : await linked(run, asking, node, kind);
+    await print(run, output, title(asking, kind, raw), raw, answers, names);
   } finally {
     await run.close();
   }
@@ -88,6 +90,17 @@ async function knownEnds(
   return new Set(index.lists(Int32Array.of(node), relations, want === 'tail').ids);
 }
 
+/** The relation that is asked about: where there is just one, it need not be named. */
+async function relationNamed(
+  { dataset }: OpenedRun,
+  given: string | undefined,
+  kind: 'head' | 'tail' | 'neighbors',
+): Promise<string | undefined> {
+  if (given !== undefined || kind === 'neighbors' || !dataset.hasRelations) return given;
+  const names = await dataset.relationNames();
+  return names.size === 1 ? names.nameOf(0) : undefined;
+}
+
 async function relationOf({ dataset }: OpenedRun, raw: string | undefined): Promise<number | null> {
   if (!dataset.hasRelations) {
     if (raw === undefined) return null;
@@ -109,10 +122,12 @@ const sides = { head: 'src', tail: 'dst', neighbors: undefined } as const;
 function idOf(names: NameTable, option: string, raw: string, what: string, side?: 'src' | 'dst'): number {
   const id = names.idOf(raw, side);
   if (id !== undefined) return id;
-  const near = nearestWords(raw, everyName(names));
+  const typed = names instanceof TypedNames ? names.types.map((type) => typedName(type, raw)) : [];
+  const known = typed.filter((name) => names.idOf(name) !== undefined);
+  const near = known.length > 0 ? known : nearestWords(raw, everyName(names));
   const advice =
     near.length > 0
-      ? `Did you mean ${near.join(', ')}?`
+      ? `Did you mean ${near.join(known.length > 0 ? ' or ' : ', ')}?`
       : names.size === 0
         ? 'There are none.'
         : `Names look like ${JSON.stringify(names.nameOf(0))}.`;

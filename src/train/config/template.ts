@@ -43,7 +43,7 @@ function linkPrediction(facts: DatasetFacts | undefined): string {
       - - type: EMBEDDING
           output_dim: ${large ? 100 : 50}
   decoder:
-    ${typed ? 'type: DISTMULT               # or COMPLEX, TRANSE, ROTATE' : 'type: DOT                    # the edges have no relations'}
+    ${typed ? 'type: DISTMULT               # or COMPLEX, TRANSE, ROTATE' : 'type: DOT                    # all edges are of one relation'}
   loss:
     type: SOFTMAX_CE
     options:
