@@ -15,6 +15,7 @@ import {
   streamOptionsOf,
 } from '../train/index.js';
 import { StateError, ValueError } from '../util/errors.js';
+import { allEdges } from './all-edges.js';
 import { printPartitions } from './partition.js';
 
 /** `overrides` are keys of the configuration, which say how a file of events is read. */
@@ -156,6 +157,15 @@ async function printCheckpoint(directory: string, output: Output): Promise<void>
   });
 }
 
+/** How many nodes there are of each type; null where there is one. */
+async function typeCounts(dataset: PreparedDataset): Promise<string | null> {
+  const { nodeTypes } = dataset;
+  const types = await dataset.readNodeTypes();
+  if (nodeTypes === null || types === null) return null;
+  const counts = nodeTypes.map((_, place) => types.reduce((sum, type) => sum + (type === place ? 1 : 0), 0));
+  return nodeTypes.map((type, i) => `${type} (${count(counts[i])})`).join(', ');
+}
+
 async function printDataset(directory: string, output: Output): Promise<void> {
   const dataset = await PreparedDataset.open(directory);
   const { stats } = dataset;
@@ -163,7 +173,8 @@ async function printDataset(directory: string, output: Output): Promise<void> {
   const lines: [string, string | null][] = [
     ['nodes', count(stats.num_nodes)],
     ['relations', dataset.hasRelations ? count(stats.num_relations) : null],
-    ['edges', count(stats.num_edges)],
+    ['node types', await typeCounts(dataset)],
+    ['edges', count(allEdges(stats, dataset.hasNodeSplits))],
     ['training', `${count(Math.max(0, stats.num_train))} ${what}`],
     ['validation', stats.num_valid > 0 ? `${count(stats.num_valid)} ${what}` : 'none'],
     ['test', stats.num_test > 0 ? `${count(stats.num_test)} ${what}` : 'none'],

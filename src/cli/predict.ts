@@ -13,6 +13,7 @@ import {
   LinkPredictionModel,
   type NeighborSamplingConfig,
   NodeClassificationModel,
+  NodeClassificationReporter,
   newNodeFeatures,
   type OpenedRun,
   Output,
@@ -88,13 +89,20 @@ async function predictSet(
       ? await writeScores(testRun, model, command, folder)
       : await writeLabels(testRun, model as NodeClassificationModel, command, folder);
   const { reporter } = model as LinkPredictionModel | NodeClassificationModel;
-  const metrics = reporter.size === 0 ? {} : reporter.results();
-  if (reporter.size > 0) {
+  const judged = reporter instanceof NodeClassificationReporter ? reporter.labelled : reporter.size;
+  const metrics = judged === 0 ? {} : reporter.results();
+  if (judged > 0) {
     await reporter.save(folder);
     files.push(join(folder, 'metrics.txt'));
     output.text(reporter.report());
   }
-  output.text(`written: ${files.join(', ')}`);
+  if (judged === 0 && reporter.size > 0)
+    output.text(`${reporter.size} nodes without a known class: no metrics`);
+  output.text(
+    files.length === 0
+      ? 'written: nothing (--save-labels writes the classes)'
+      : `written: ${files.join(', ')}`,
+  );
   const named = Object.entries(metrics).map(([name, value]) => [`test.${name}`, value] as const);
   output.event('done', { items: reporter.size, files, metrics, ...Object.fromEntries(named) });
 }

@@ -1,10 +1,12 @@
 /** The work of `skein preprocess`: options of the command line to those of the library, progress and results to the terminal. */
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { EdgeColumns, PreparedStats, PreprocessOptions } from '../data/index.js';
 import { Output } from '../train/run/output.js';
 import { prepareProgress } from '../train/run/prepare-progress.js';
 import { ValueError } from '../util/errors.js';
 import { invocation } from '../util/invocation.js';
+import { allEdges } from './all-edges.js';
 import { columnOption, type HeaderOptions, headerGiven } from './options.js';
 
 export interface PreprocessCommand extends HeaderOptions {
@@ -159,9 +161,10 @@ function report(
   seconds: number,
 ): void {
   const { peakRssBytes, ...counts } = stats;
+  const edges = allEdges(stats, existsSync(join(stats.dataset_dir, 'nodes/train_nodes.bin')));
   const lines = [
     `prepared ${stats.dataset_dir} in ${seconds} s`,
-    `nodes ${stats.num_nodes}, relations ${stats.num_relations}, edges ${stats.num_edges}, partitions ${stats.num_partitions}`,
+    `nodes ${stats.num_nodes}, relations ${stats.num_relations}, edges ${edges}, partitions ${stats.num_partitions}`,
     `training ${stats.num_train}, validation ${stats.num_valid}, test ${stats.num_test}`,
     ...(stats.num_classes > 0 ? [`classes ${stats.num_classes}, features ${stats.node_feature_dim}`] : []),
     ...(stats.num_valid <= 0 && stats.num_test <= 0

@@ -13,6 +13,7 @@ import { rewriteOverrides, rewriteSnakeCase } from './options.js';
 import { guardStreams, withLostOutput } from './output-streams.js';
 import { withOwnExamples } from './own-examples.js';
 import { version } from './version.js';
+import { wrongUse } from './wrong-use.js';
 
 function buildProgram(): Command {
   const program = new Command('skein')
@@ -21,7 +22,8 @@ function buildProgram(): Command {
     .exitOverride()
     // Lets `run` leave the options of the command it runs alone.
     .enablePositionalOptions()
-    .showHelpAfterError('(skein --help shows what there is)');
+    // Errors are reported as all others are, by `report`.
+    .configureOutput({ outputError: () => undefined });
   for (const register of commands) register(program);
   return program;
 }
@@ -35,8 +37,11 @@ export async function run(args: readonly string[]): Promise<number> {
     await program.parseAsync(rewriteOverrides(command, rewriteSnakeCase(command, here)), { from: 'user' });
     return typeof process.exitCode === 'number' ? process.exitCode : 0;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    return report(error, args.includes('--json'));
+    // Help, when it is asked for and when nothing is, has been printed.
+    if (error instanceof CommanderError && (error.exitCode === 0 || error.code === 'commander.help'))
+      return error.exitCode === 0 ? 0 : 2;
+    const thrown = error instanceof CommanderError ? await wrongUse(error, command, args) : error;
+    return report(thrown, args.includes('--json'));
   }
 }
 

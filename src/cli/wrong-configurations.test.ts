@@ -483,6 +483,12 @@ describe('wrong files', () => {
   });
 });
 
+it('names the line of text that is no YAML, and ends the sentence', async () => {
+  const path = join(folder, 'broken.yaml');
+  writeFileSync(path, 'model:\n  a: b: c\n');
+  expect(await refused(path, [])).toMatch(/broken\.yaml, got an error at line 2: [^:]*[a-z]\.\n$/);
+});
+
 describe('skein config', () => {
   it('prints a template, or a checked file with its warnings', async () => {
     expect(await run(['config', 'fb15k-237'])).toBe(0);

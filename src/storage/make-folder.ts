@@ -6,7 +6,8 @@ import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { codeOf, storageError } from './atomic-file.js';
 
-export function makeFolder(path: string): void {
+/** @returns the folders that were missing, the outermost first */
+export function makeFolder(path: string): string[] {
   const missing: string[] = [];
   for (let at = resolve(path); !existsSync(at) && at !== dirname(at); at = dirname(at)) missing.push(at);
   try {
@@ -15,6 +16,7 @@ export function makeFolder(path: string): void {
   } catch (error) {
     throw storageError('write', path, error);
   }
+  return missing;
 }
 
 /** Another process may be quicker. */

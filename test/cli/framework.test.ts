@@ -46,14 +46,25 @@ it("takes the package's own examples where the working directory has none", () =
 });
 
 it.each([
-  [['inform'], /unknown command 'inform'[\s\S]*Did you mean info/],
-  [['info', '--jsn'], /unknown option '--jsn'[\s\S]*Did you mean --json/],
-  [['quickstart', '--training.num_epochs=5'], /unknown option '--training.num_epochs=5'/],
+  [['inform'], /^skein: expected a command, got inform\. Did you mean info\?\n$/],
+  [['info', '--jsn'], /^skein: info: expected a known option, got --jsn\. Did you mean --json\?\n$/],
+  [['quickstart', '--training.num_epochs=5'], /expected a known option, got --training.num_epochs=5\./],
+  [['train', 'x.yaml', '--num-epochs', '3'], /got --num-epochs\. Did you mean --training\.num_epochs=3\?\n$/],
+  [['train', 'x.yaml', '--epoch=3'], /got --epoch=3\. Did you mean --train\.epoch=3\?\n$/],
+  [
+    ['train'],
+    /^skein: train: expected <config\|run>, got none\. See "node dist\/cli\/main\.js train --help"\.\n$/,
+  ],
+  [['info', 'a', 'b'], /^skein: info: expected no more arguments than 1, got 2\. See .*\n$/],
+  [['serve'], /^skein: serve: expected --temporal <run>, got none\. See .*\n$/],
   [
     ['info', '--training.num_epochs=5'],
     /expected --dataset.key=value beside a file of events, got --training/,
   ],
-  [['quickstart', '--seed', 'x'], /whole number/],
+  [
+    ['quickstart', '--seed', 'x'],
+    /^skein: quickstart: expected a whole number of at least 0 for --seed <n>, got x\. .*\n$/,
+  ],
 ])('refuses %j with code 2', (args, message) => {
   const { code, out, err } = skein(...args);
   expect({ code, out }).toEqual({ code: 2, out: '' });

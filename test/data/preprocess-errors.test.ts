@@ -66,7 +66,15 @@ describe('edges', () => {
     'a place beyond the last column',
     one('a,b\n', { source: 0, target: 2 }, ValueError, /2 columns without a header/),
   );
-  test('four columns and no names', one('a,b,c,d\n', {}, ValueError, /source and target to be named/));
+  test(
+    'four columns and no names',
+    one(
+      'a,b,c,d\n',
+      {},
+      ValueError,
+      /for the target of an edge, got 4 columns without a header\. Name them with --src-column/,
+    ),
+  );
   test('a source alone', one('a,b\n', { source: 0 }, ValueError, /for target, got undefined/));
   test(
     'a weight that is no number',

@@ -28,7 +28,7 @@ export function resolvePlaces(
     const found = usualPlaces(header, width, weight);
     if (found !== null) return { ...found, weight };
     throw new ValueError(
-      expected(name, 'source and target to be named', 'columns', have, 'Use --src-column and --dst-column.'),
+      `${name}: expected a column for the source and one for the target of an edge, got ${have}${header === null ? '' : ', whose names do not say it'}. Name them with --src-column and --dst-column.`,
       { path: name },
     );
   }

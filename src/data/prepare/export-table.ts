@@ -7,7 +7,7 @@
  * - parquet: `id` (text) and `embedding` (a list of f32).
  */
 import { existsSync } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { rename, rm, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makeFolder } from '../../storage/make-folder.js';
 import { makeNpyHeader } from '../../tensor/npy.js';
@@ -66,14 +66,14 @@ export async function exportTable(options: ExportOptions): Promise<string[]> {
   for (const file of files) {
     if (existsSync(file) && !options.overwrite) {
       throw new StorageError(
-        `${where}: expected a new file, got ${file}, which is there. Choose another or ask to overwrite.`,
+        `${where}: expected a new file, got ${file}, which is there. Choose another, or replace it with --overwrite (in programs: overwrite: true).`,
         {
           path: file,
         },
       );
     }
   }
-  makeFolder(dirname(path));
+  const made = makeFolder(dirname(path));
   const temporary = files.map((file) => `${file}.${process.pid}.tmp`);
   try {
     await writers[format](options, temporary[0]);
@@ -82,10 +82,17 @@ export async function exportTable(options: ExportOptions): Promise<string[]> {
       await sealFile(temporary[i]);
       await rename(temporary[i], file);
     }
-  } finally {
-    for (const file of temporary) await rm(file, { force: true });
+  } catch (error) {
+    await removeAll(temporary);
+    // Folders that were made for files that do not come; one that has others by now stays.
+    for (const folder of made.toReversed()) await rmdir(folder).catch(() => undefined);
+    throw error;
   }
   return files;
+}
+
+async function removeAll(files: readonly string[]): Promise<void> {
+  for (const file of files) await rm(file, { force: true });
 }
 
 const writers: Readonly<Record<ExportFormat, (options: ExportOptions, path: string) => Promise<void>>> = {

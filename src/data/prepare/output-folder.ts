@@ -27,7 +27,7 @@ export function checkTarget(where: string, outputDir: string, overwrite: boolean
   if (present.length === 0) return;
   if (!overwrite) {
     throw new StorageError(
-      `${where}: expected an output directory without prepared data, got ${outputDir} with ${present.join(', ')}. Choose another or ask to overwrite.`,
+      `${where}: expected an output directory without prepared data, got ${outputDir} with ${present.join(', ')}. Choose another, or replace it with --overwrite (in programs: overwrite: true).`,
       { path: outputDir },
     );
   }

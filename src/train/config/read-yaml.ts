@@ -35,8 +35,10 @@ export function readYaml(path: string, overrides: readonly string[] = []): YamlF
   const document = parseDocument(text, { lineCounter: lines });
   if (document.errors.length > 0) {
     const [first] = document.errors;
+    // The line is named already, and what stands there is not shown.
+    const reason = first.message.split('\n')[0].replace(/( at line \d+, column \d+)?[:.]?\s*$/, '');
     throw new ConfigError(
-      `config: expected YAML in ${path}, got an error at line ${first.linePos?.[0].line}: ${first.message.split('\n')[0]}`,
+      `config: expected YAML in ${path}, got an error at line ${first.linePos?.[0].line}: ${reason}.`,
       { path },
     );
   }

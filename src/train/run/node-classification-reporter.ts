@@ -34,6 +34,11 @@ export class NodeClassificationReporter extends Reporter<ClassificationMetric> {
     return this.#size;
   }
 
+  /** How many of them have a class: without any there is nothing to measure. */
+  get labelled(): number {
+    return this.#labels.reduce((sum, part) => sum + part.filter((label) => label >= 0).length, 0);
+  }
+
   /**
    * @param labels the class of each row [B].
    * @param predicted a score per class [B, C] as a tensor, or the class of each row [B].
