@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { parse } from 'yaml';
 import { run } from './program.js';
 
 const fixtures = fileURLToPath(new URL('../../test/fixtures/config', import.meta.url));
@@ -480,50 +479,5 @@ describe('wrong files', () => {
     expect(message).toMatch(/two\.yaml:2: .*model\.learning_task/);
     expect(message).toMatch(/two\.yaml:3: .*model\.encodr.*Did you mean model\.encoder\?/);
     expect(message).toMatch(/two\.yaml:6: .*storage\.dataset\.dataset_dir/);
-  });
-});
-
-it('names the line of text that is no YAML, and ends the sentence', async () => {
-  const path = join(folder, 'broken.yaml');
-  writeFileSync(path, 'model:\n  a: b: c\n');
-  expect(await refused(path, [])).toMatch(/broken\.yaml, got an error at line 2: [^:]*[a-z]\.\n$/);
-});
-
-describe('skein config', () => {
-  it('prints a template, or a checked file with its warnings', async () => {
-    expect(await run(['config', 'fb15k-237'])).toBe(0);
-    expect(out).toMatch(/dataset_dir: fb15k-237/);
-    out = '';
-    expect(await run(['config', fixture(plain), '--training.num_epochs=3'])).toBe(0);
-    expect(out).toMatch(/num_epochs: 3/);
-    expect(err).toMatch(/warning: storage\.save_model/);
-  });
-
-  it('prints the keys that are given, checked as in training', async () => {
-    const keys = [
-      '--training.num_epochs=77',
-      '--storage.model_dir="runs/a #1"',
-      '--model.decoder.type=COMPLEX',
-    ];
-    expect(await run(['config', 'fb15k-237', ...keys])).toBe(0);
-    expect(out).toMatch(/^ {2}num_epochs: 77$/m);
-    expect(parse(out)).toMatchObject({
-      training: { num_epochs: 77, batch_size: 1000 },
-      storage: { model_dir: 'runs/a #1' },
-      model: { decoder: { type: 'COMPLEX' } },
-    });
-    expect(out).toMatch(/^# Skein configuration for fb15k-237/);
-    out = '';
-    expect(await run(['config', 'fb15k-237', '--training.num_epoch=5'])).toBe(2);
-    expect(err).toMatch(/got training\.num_epoch\. Did you mean training\.num_epochs\?/);
-    expect(await run(['config', 'fb15k-237', '--training.num_epochs=many'])).toBe(2);
-    expect(err).toMatch(/for training\.num_epochs, got "many"/);
-    expect(out).toBe('');
-  });
-
-  it('refuses an unknown dataset and a task that the data do not allow', async () => {
-    expect(await run(['config', 'fb15k-23'])).toBe(2);
-    expect(await run(['config', 'fb15k-237', '--task', 'nc'])).toBe(2);
-    expect(err).toMatch(/Did you mean fb15k-237[\s\S]*has no labels/);
   });
 });
