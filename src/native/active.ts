@@ -146,7 +146,7 @@ const isFirst = loaded.addon === null || loaded.addon.getThreads() === 0;
 if (isFirst) setThreads(initialThreads());
 if (loaded.addon === null && !loaded.forced) {
   process.emitWarning(
-    `TypeScript kernels run instead of the native ones, with the same results and typically 35 to 54 times slower: ${loaded.reason}.`,
+    `TypeScript kernels run instead of the native ones, with the same results up to rounding and typically 35 to 54 times slower: ${loaded.reason}.`,
     { type: 'SkeinWarning', code: 'SKEIN_REFERENCE_KERNELS' },
   );
 }

@@ -128,6 +128,7 @@ function computing(where: string, dtype: DType): DType {
 
 /** Every element `value`. */
 export function full(shape: readonly number[], value: number, options: CreateOptions = {}): Tensor {
+  if (typeof value !== 'number') throw new ValueError(expected('full', 'a number', 'value', value));
   const t = Tensor.allocate(checkDType('full', options.dtype ?? 'f32'), checkShape('full', shape));
   if (isFloat(t.dtype) || t.device !== null) kernels().fill(t.floats, t.size, value);
   else if (t.dtype === 'i32' || t.dtype === 'u8' || value === 0) t.array.fill(value);

@@ -163,6 +163,10 @@ describe('edges', () => {
       ['1', '2'],
       ['3', '1'],
     ]);
+    const wrong = prepare({ query: 'SELECT 1 AS s, 2 AS d', setup: 'ATTACK x' });
+    await expect(wrong).rejects.toThrow(
+      /expected SQL that DuckDB runs for setup, got "ATTACK x"\. Parser Error/,
+    );
   });
 
   test('ids that stay: whole numbers, gaps, no mapping files', async () => {

@@ -42,6 +42,7 @@ describe('making', () => {
   });
   it('fills, counts and makes identities', () => {
     expect(full([2], 3).toArray()).toEqual([3, 3]);
+    expect(() => full([2], 10n as never)).toThrow('full: expected a number for value, got 10.');
     expect(eye(2).toArray()).toEqual([
       [1, 0],
       [0, 1],

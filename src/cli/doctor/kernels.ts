@@ -53,9 +53,11 @@ export function describeKernels(status: KernelStatus, skein: string): Check {
     };
   }
   const asked = process.env['SKEIN_NATIVE'] === '0';
-  const why = (status.tried ?? []).map(({ place, problem }) => `${place}: ${problem}`).join('; ');
+  const tried = status.tried ?? [];
+  const why = tried.map(({ place, problem }) => `${place}: ${problem}`).join('; ');
+  const absent = tried.every(({ problem }) => problem === 'not installed' || problem === 'not built');
   return {
-    ...{ name, state: 'missing', details },
+    ...{ name, state: absent ? 'missing' : 'problem', details },
     found: `TypeScript (much slower), ${threads}: ${why === '' ? status.reason : why}`,
     fix: asked ? 'unset SKEIN_NATIVE' : `${skein} build`,
   };

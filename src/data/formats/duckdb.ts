@@ -6,7 +6,7 @@
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { StateError } from '../../util/errors.js';
+import { expected, StateError, ValueError } from '../../util/errors.js';
 
 /** Runs `work` with a connection to a fresh database and closes it. */
 export async function withDuckDb<T>(
@@ -45,7 +45,7 @@ export function lazyDuckDb(
         ...settings,
       });
       opened = { database, connection: await database.connect() };
-      if (setup !== undefined) await opened.connection.run(setup);
+      if (setup !== undefined) await runSetup(where, opened.connection, setup);
       return opened.connection;
     },
     close: async () => {
@@ -54,6 +54,16 @@ export function lazyDuckDb(
       opened = null;
     },
   };
+}
+
+/** The user's own SQL, so what is wrong with it is wrong input. */
+async function runSetup(where: string, connection: DuckDBConnection, sql: string): Promise<void> {
+  try {
+    await connection.run(sql);
+  } catch (error) {
+    const reason = (error instanceof Error ? error.message : String(error)).split('\n')[0];
+    throw new ValueError(expected(where, 'SQL that DuckDB runs', 'setup', sql, reason));
+  }
 }
 
 type DuckDb = typeof import('@duckdb/node-api');
