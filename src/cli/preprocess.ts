@@ -166,7 +166,11 @@ function report(
     `prepared ${stats.dataset_dir} in ${seconds} s`,
     `nodes ${stats.num_nodes}, relations ${stats.num_relations}, edges ${edges}, partitions ${stats.num_partitions}`,
     `training ${stats.num_train}, validation ${stats.num_valid}, test ${stats.num_test}`,
-    ...(stats.num_classes > 0 ? [`classes ${stats.num_classes}, features ${stats.node_feature_dim}`] : []),
+    ...(stats.num_classes > 0
+      ? [
+          `classes ${stats.num_classes}, features ${stats.node_feature_dim > 0 ? stats.node_feature_dim : 'none'}`,
+        ]
+      : []),
     ...(stats.num_valid <= 0 && stats.num_test <= 0
       ? [
           'no validation and no test set: training will show no metrics (--dataset-split 0.9 0.05 0.05 makes them)',

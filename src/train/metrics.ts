@@ -9,10 +9,13 @@ export interface ClassificationMetrics {
   /** F1 over all rows; for one label per row this is the accuracy. */
   readonly microF1: number;
   readonly f1: readonly number[];
-  /** confusion[label][prediction]: how many rows. */
+  /** confusion[label][prediction]: how many rows. Refused for more than 2048 classes: it grows with their square. */
   readonly confusion: readonly (readonly number[])[];
   readonly count: number;
 }
+
+/** Most classes of a confusion matrix: 16 MiB of counts. */
+const mostInConfusion = 2048;
 
 /** Compares predicted classes with labels; rows labelled −1 count for nothing. */
 export function classificationMetrics(
@@ -23,7 +26,11 @@ export function classificationMetrics(
   const where = 'classificationMetrics';
   if (labels.length !== predictions.length)
     throw new ShapeError(expected(where, `${labels.length} predictions`, 'predictions', predictions.length));
-  const confusion = Array.from({ length: numClasses }, () => new Array<number>(numClasses).fill(0));
+  // Per class: rows with that label, with that prediction, with both.
+  const labelled = new Uint32Array(numClasses);
+  const predicted = new Uint32Array(numClasses);
+  const both = new Uint32Array(numClasses);
+  const pairs = numClasses <= mostInConfusion ? new Uint32Array(numClasses * numClasses) : null;
   let count = 0;
   let right = 0;
   for (let i = 0; i < labels.length; i++) {
@@ -37,14 +44,17 @@ export function classificationMetrics(
         throw new ValueError(expected(where, `classes from 0 to ${numClasses - 1}`, name, got));
       }
     }
-    confusion[labels[i]][predictions[i]]++;
+    labelled[labels[i]]++;
+    predicted[predictions[i]]++;
+    if (pairs !== null) pairs[labels[i] * numClasses + predictions[i]]++;
     count++;
-    if (labels[i] === predictions[i]) right++;
+    if (labels[i] !== predictions[i]) continue;
+    both[labels[i]]++;
+    right++;
   }
-  const f1 = confusion.map((row, c) => {
-    const labelled = row.reduce((sum, n) => sum + n, 0);
-    const predicted = confusion.reduce((sum, other) => sum + other[c], 0);
-    return labelled + predicted === 0 ? Number.NaN : (2 * row[c]) / (labelled + predicted);
+  const f1 = Array.from(both, (n, c) => {
+    const rows = labelled[c] + predicted[c];
+    return rows === 0 ? Number.NaN : (2 * n) / rows;
   });
   const seen = f1.filter((value) => !Number.isNaN(value));
   const accuracy = count === 0 ? Number.NaN : right / count;
@@ -53,7 +63,21 @@ export function classificationMetrics(
     macroF1: seen.length === 0 ? Number.NaN : seen.reduce((sum, v) => sum + v, 0) / seen.length,
     microF1: accuracy,
     f1,
-    confusion,
+    get confusion() {
+      if (pairs === null)
+        throw new ValueError(
+          expected(
+            where,
+            `at most ${mostInConfusion} classes`,
+            'confusion',
+            numClasses,
+            'Use f1, which has each class.',
+          ),
+        );
+      return Array.from({ length: numClasses }, (_, c) =>
+        Array.from(pairs.subarray(c * numClasses, (c + 1) * numClasses)),
+      );
+    },
     count,
   };
 }

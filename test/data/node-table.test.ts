@@ -1,5 +1,5 @@
 /** Tables about nodes: categories, dates, missing values and classes, and new nodes encoded as those before. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PreparedDataset, type PreprocessOptions, preprocess, readNewNodes } from 'skein/data';
@@ -108,6 +108,50 @@ describe('encoding', () => {
   });
 });
 
+describe('classes of a table', () => {
+  const classes = async (cells: readonly string[], notes: string[] = []) => {
+    const lines = ['a', 'b', 'c', 'd'].map((name, i) => `${name},${i},${cells[i]}`);
+    const data = await prepare(`id,x,y\n${lines.join('\n')}\n`, { labelColumn: 'y' }, notes);
+    const names = await data.nodeNames();
+    const labels = (await data.readLabels()) as Int32Array;
+    const called = await data.classNames();
+    return {
+      labels: ['a', 'b', 'c', 'd'].map((name) => labels[names.idOf(name) as number]),
+      names: Array.from({ length: data.stats.num_classes }, (_, c) => called.nameOf(c)),
+      mapped: existsSync(join(data.directory, 'nodes/label_mapping.txt')),
+    };
+  };
+
+  test.each<[string, string[], number[], string[]]>([
+    ['-1 and 1', ['1', '-1', '-1', '1'], [1, 0, 0, 1], ['-1', '1']],
+    ['-1 and +1', ['+1', '-1', '', '1'], [1, 0, -1, 1], ['-1', '1']],
+    ['large numbers', ['99998', '10115', '80331', '10115'], [2, 0, 1, 0], ['10115', '80331', '99998']],
+    ['a number that is left out', ['0', '3', '1', '3'], [0, 2, 1, 2], ['0', '1', '3']],
+    ['leading zeros', ['01067', '1067', '', '01067'], [0, 1, -1, 0], ['01067', '1067']],
+    ['beyond 32 bits', ['5000000000', '7', '7', '7'], [1, 0, 0, 0], ['7', '5000000000']],
+  ])('%s', async (_, cells, labels, names) => {
+    expect(await classes(cells)).toEqual({ labels, names, mapped: true });
+  });
+
+  test('0 … C − 1 stay what they are; nodes without a class are counted', async () => {
+    const notes: string[] = [];
+    const found = await classes(['2', '0', '', '1'], notes);
+    expect(found).toEqual({ labels: [2, 0, -1, 1], names: ['0', '1', '2'], mapped: false });
+    expect(notes.join('\n')).toMatch(/\d\.csv: 1 of 4 nodes have no class/);
+  });
+
+  test('a file of labels keeps its numbers, -1 is no class there, and that is said', async () => {
+    const notes: string[] = [];
+    const nodeLabels = put('a,-1\nb,1\nc,3\nd,-1\n');
+    const data = await prepare('', { nodeTable: undefined as never, nodeLabels }, notes);
+    const names = await data.nodeNames();
+    const labels = (await data.readLabels()) as Int32Array;
+    expect(['a', 'b', 'c', 'd'].map((name) => labels[names.idOf(name) as number])).toEqual([-1, 1, 3, -1]);
+    expect(data.stats.num_classes).toBe(4);
+    expect(notes).toContain(`${nodeLabels}: 2 of 4 nodes have no class (-1, an empty field or no row)`);
+  });
+});
+
 describe('new nodes', () => {
   const read = async (text: string, newEdges?: string) => {
     const data = await prepare(table, { labelColumn: 'segment' });
@@ -198,6 +242,12 @@ describe('what is refused, and what to do', () => {
       table,
       { labelColumn: 'class' },
       /the columns id, age, .*--label-column\), got "class"/,
+    ],
+    [
+      'a class column without a class',
+      'id,x,y\na,1,\nb,2,\n',
+      { labelColumn: 'y' },
+      /expected classes in column "y", got empty cells only\. Name the column/,
     ],
     ['a node twice', 'id,x\na,1\na,2\n', {}, /:3: expected each node once, got "a" twice/],
     ['an empty id', 'id,x\na,1\n,2\n', {}, /:3: expected an id/],

@@ -168,6 +168,13 @@ describe('classificationMetrics', () => {
     expect(m.count).toBe(4);
   });
 
+  it('takes memory by the number of classes, not by its square', () => {
+    const m = classificationMetrics([10_115, 80_331, 99_998, -1], [10_115, 99_998, 99_998, 0], 99_999);
+    expect(m).toMatchObject({ accuracy: 2 / 3, count: 3 });
+    expect(m.macroF1).toBeCloseTo((1 + 0 + 2 / 3) / 3);
+    expect(() => m.confusion).toThrow(/at most 2048 classes for confusion, got 99999/);
+  });
+
   it('refuses classes that are not there', () => {
     expect(() => classificationMetrics([0, 4], [0, 0], 2)).toThrow(/labels, got "4 at position 1"/);
     expect(() => classificationMetrics([0], [], 2)).toThrow(/1 predictions/);

@@ -94,7 +94,7 @@ async function readAll(
     blocks: () => edgeBlocks(numbered.idsPath, spool, total),
     nodeNames: () => numbered.names(),
     relationNames: () => (keep || !hasTypes ? null : kindNames(spool.kinds)),
-    nodes: await nodeTables(input, options, numbered, numNodes),
+    nodes: await nodeTables(input, options, numbered, numNodes, context.note),
     ...(encoding === null ? {} : { sideFiles: { 'nodes/encoding.json': [encoding.toText()] } }),
   };
 }

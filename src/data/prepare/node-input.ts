@@ -42,7 +42,12 @@ export interface NodeInput {
     readonly complete: boolean;
   } | null;
   /** The class of each row as text ('' for none), or as a number. */
-  readonly labels: { readonly segment: NameSegment; readonly values: Int32Array | readonly string[] } | null;
+  readonly labels: {
+    readonly segment: NameSegment;
+    readonly values: Int32Array | readonly string[];
+    /** Whether they are a column of a node table, where −1 is a class like any other. */
+    readonly inTable: boolean;
+  } | null;
   /** Ids of training, validation and test nodes. */
   readonly parts: readonly (NameSegment | null)[] | null;
   readonly encoding: NodeEncoding | null;
@@ -73,7 +78,7 @@ export async function readNodeInput(context: Context): Promise<NodeInput> {
       ? null
       : { segment: counted as NameSegment, width: matrix.width, source: matrix, complete: true };
   let labels: NodeInput['labels'] =
-    classes === null ? null : { segment: counted as NameSegment, values: classes };
+    classes === null ? null : { segment: counted as NameSegment, values: classes, inTable: false };
   let encoding: NodeEncoding | null = null;
   if (options.nodeFeatures !== undefined && matrix === null)
     features = await readFeatures(context, options.nodeFeatures);
@@ -272,7 +277,7 @@ async function readLabels(context: Context, path: string): Promise<NonNullable<N
       values.push(block.text(row, 1).trim());
     }
   }
-  return { segment: ids.finish(), values };
+  return { segment: ids.finish(), values, inTable: false };
 }
 
 async function readNodeTable(
@@ -301,6 +306,11 @@ async function readNodeTable(
     file.write(bytesOf(values));
   }
   file.close();
+  if (table.label !== null && labels.every((label) => label === ''))
+    throw new FormatError(
+      `${path}: expected classes in column ${JSON.stringify(encoding.label)}, got empty cells only. Name the column of classes with --label-column, or leave that option out.`,
+      { path, column: encoding.label },
+    );
   note(
     `${path}: ${ids.rows} nodes, ids in ${encoding.id}, ${encoding.width} features of ${encoding.describe() || 'no column'}`,
   );
@@ -308,7 +318,7 @@ async function readNodeTable(
   return {
     features:
       encoding.width === 0 ? null : { segment, width: encoding.width, source: file.path, complete: false },
-    labels: table.label === null ? null : { segment, values: labels },
+    labels: table.label === null ? null : { segment, values: labels, inTable: true },
     encoding: encoding.width === 0 ? null : encoding,
   };
 }

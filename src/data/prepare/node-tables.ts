@@ -5,8 +5,9 @@ import { Random } from '../../util/philox.js';
 import type { NodeSplits } from '../node-data.js';
 import { randomNodeSplit } from '../transforms.js';
 import { bytesOf, readAt } from './binary-file.js';
-import type { FeatureBlock, NodeTables } from './graph-source.js';
+import type { FeatureBlock, NodeTables, OnNote } from './graph-source.js';
 import type { NumberedNames } from './name-numbers.js';
+import { classesOf, withoutClassNote } from './node-classes.js';
 import type { NodeEncoding } from './node-encoding.js';
 import type { NameSegment, NodeInput } from './node-input.js';
 import { npyBlocks } from './npy-rows.js';
@@ -18,6 +19,7 @@ export async function nodeTables(
   options: PreprocessOptions,
   numbered: NumberedNames,
   numNodes: number,
+  note: OnNote,
 ): Promise<NodeTables | null> {
   const { features, labels, parts } = input;
   if (features === null && labels === null && parts === null) return null;
@@ -25,7 +27,11 @@ export async function nodeTables(
   for (const segment of [features?.segment, labels?.segment])
     if (segment !== undefined) await refuseRepeated(segment, idsOf(segment), numbered, numNodes);
   if (features?.complete) await refuseMissing(features.segment, idsOf(features.segment), numbered, numNodes);
-  const classes = labels === null ? null : classesOf(labels.values, idsOf(labels.segment), numNodes);
+  const classes = labels === null ? null : classesOf(labels, idsOf(labels.segment), numNodes);
+  if (labels !== null && classes !== null) {
+    const said = withoutClassNote(labels.segment.path, classes, labels.inTable);
+    if (said !== null) note(said);
+  }
   return {
     features:
       features === null
@@ -95,38 +101,6 @@ async function refuseMissing(
     `${path}: expected a row for every node, got none for ${missing} of ${numNodes}, the first being ${name}. With --node-table nodes without a row have missing values.`,
     { path, missing },
   );
-}
-
-/** Classes: numbers as they are, other words in order of first appearance; nothing is no class. */
-function classesOf(
-  values: Int32Array | readonly string[],
-  ids: Int32Array,
-  numNodes: number,
-): { labels: Int32Array; numClasses: number; classNames: string[] | null } {
-  const labels = new Int32Array(numNodes).fill(-1);
-  const words = new Map<string, number>();
-  let numbers = true;
-  for (const value of values) {
-    if (typeof value === 'number' || value === '') continue;
-    if (!words.has(value)) words.set(value, words.size);
-    if (!/^\d{1,9}$/.test(value) && value !== '-1') numbers = false;
-  }
-  let largest = -1;
-  for (const [row, value] of values.entries()) {
-    const label =
-      typeof value === 'number'
-        ? value
-        : value === ''
-          ? -1
-          : numbers
-            ? Number(value)
-            : (words.get(value) as number);
-    labels[ids[row]] = label;
-    largest = Math.max(largest, label);
-  }
-  return numbers
-    ? { labels, numClasses: largest + 1, classNames: null }
-    : { labels, numClasses: words.size, classNames: [...words.keys()] };
 }
 
 function nodeSplits(
