@@ -54,6 +54,17 @@ describe('preparing', () => {
     );
   });
 
+  test('ids that carry their type keep their name, beside plain ones too', async () => {
+    const notes: string[] = [];
+    const edges = put('user,item\nuser:7,item:7\nuser:8,item:7\n7,9\nuser:,user:7\n');
+    const nodeTable = put('user,age\nuser:7,1\n8,2\n');
+    const data = await prepare({ edges, nodeTable }, notes);
+    const names = await data.nodeNames();
+    const all = Array.from({ length: names.size }, (_, id) => names.nameOf(id)).sort();
+    expect(all).toEqual(['item:7', 'item:9', 'item:user:7', 'user:7', 'user:8', 'user:user:']);
+    expect(notes.at(-1)).toMatch(/4 ids of edges begin with their type and stay as they are$/);
+  });
+
   test('names decide, --node-types overrides both ways', async () => {
     const one = await prepare({ edges: put(shop), nodeTypes: ['node'] });
     expect([one.stats.num_nodes, one.nodeTypes, await one.readNodeTypes()]).toEqual([3, null, null]);

@@ -3,7 +3,8 @@
  * them (source and target). The names of the columns decide, and of ids that are words their values too. Edge lists and
  * event files ask here; docs/preprocessing.md has the rules as a table.
  *
- * With two kinds a node is called `<type>:<id>`, always, so that user 7 and item 7 are `user:7` and `item:7`.
+ * With two kinds a node is called `<type>:<id>`, always, so that user 7 and item 7 are `user:7` and `item:7`. An id that
+ * begins with its type and a colon has that name already.
  */
 import { expected, ValueError } from '../../util/errors.js';
 import { nameWords } from './column-names.js';
@@ -89,10 +90,11 @@ export function sharesWords(shared: number, smaller: number): boolean {
   return shared >= leastShared && shared >= leastShare * smaller;
 }
 
-/** What is said about the decision, for people. */
-export function nodeTypesNote(types: NodeTypes | null, told: boolean): string | null {
+/** What is said about the decision, for people; `typed` ids of edges had their type before them already. */
+export function nodeTypesNote(types: NodeTypes | null, told: boolean, typed: number): string | null {
   if (types === null) return null;
   const [source, target] = types;
   const how = told ? '' : ` (found; --node-types node if they share their ids)`;
-  return `node types: ${source}, ${target}: nodes are called ${source}:<id> and ${target}:<id>${how}`;
+  const had = typed === 0 ? '' : `; ${typed} ids of edges begin with their type and stay as they are`;
+  return `node types: ${source}, ${target}: nodes are called ${source}:<id> and ${target}:<id>${how}${had}`;
 }

@@ -33,11 +33,7 @@ export async function readGraph(options: PreprocessOptions, context: InputContex
   const inputs = await edgeInputs(options, context.connect, context.note);
   const types = typesOf(inputs[0], options, context.note);
   const source = await readAll(options, context, inputs, types);
-  if (source !== null) {
-    const said = nodeTypesNote(types, options.nodeTypes !== undefined);
-    if (said !== null) context.note(said);
-    return source;
-  }
+  if (source !== null) return source;
   context.note(
     `node types: one, since many ids stand in both columns of edges (--node-types ${types?.join(' ')} to override)`,
   );
@@ -78,6 +74,8 @@ async function readAll(
     await rm(folder, { recursive: true });
     return null;
   }
+  const typed = names instanceof SpillingNameNumbers ? names.typed : 0;
+  const said = nodeTypesNote(types, options.nodeTypes !== undefined, typed);
   const input = await readNodeInput({ options, folder, names, types, note: context.note });
   context.progress({ stage: 'number', done: 0, total: 1 });
   const numbered = await names.finish();
@@ -88,13 +86,15 @@ async function readAll(
     throw new FormatError(`preprocess: expected fewer than 2^31 nodes, got ${numNodes}.`);
   const total = parts.reduce((a, b) => a + b, 0);
   const { encoding } = input;
+  const nodes = await nodeTables(input, options, numbered, numNodes, context.note);
+  if (said !== null) context.note(said);
   return {
     ...{ numNodes, numRelations: relations, hasWeights, parts },
     ...(types === null ? {} : { nodeTypes: types }),
     blocks: () => edgeBlocks(numbered.idsPath, spool, total),
     nodeNames: () => numbered.names(),
     relationNames: () => (keep || !hasTypes ? null : kindNames(spool.kinds)),
-    nodes: await nodeTables(input, options, numbered, numNodes, context.note),
+    nodes,
     ...(encoding === null ? {} : { sideFiles: { 'nodes/encoding.json': [encoding.toText()] } }),
   };
 }

@@ -41,6 +41,8 @@ export class SpillingNameNumbers implements NameSink {
   /** A type, a colon and a name. */
   #scratch = Buffer.alloc(256);
   readonly #prefixes: readonly Buffer[];
+  /** How many ids came with their type before them already. */
+  typed = 0;
 
   constructor(
     readonly folder: string,
@@ -53,7 +55,10 @@ export class SpillingNameNumbers implements NameSink {
 
   add(bytes: Uint8Array, start: number, stop: number, type?: 0 | 1): void {
     if (type === undefined || this.#prefixes.length === 0) this.#add(bytes, start, stop);
-    else {
+    else if (startsWith(bytes, start, stop, this.#prefixes[type])) {
+      this.typed++;
+      this.#add(bytes, start, stop);
+    } else {
       const length = this.#prefixed(this.#prefixes[type], bytes, start, stop);
       this.#add(this.#scratch, 0, length);
     }
@@ -153,6 +158,13 @@ export class SpillingNameNumbers implements NameSink {
     }
     return { size, idsPath, names: () => fileNames(namesPath) };
   }
+}
+
+/** Whether a name has a prefix and more. */
+function startsWith(bytes: Uint8Array, start: number, stop: number, prefix: Uint8Array): boolean {
+  if (stop - start <= prefix.length) return false;
+  for (let i = 0; i < prefix.length; i++) if (bytes[start + i] !== prefix[i]) return false;
+  return true;
 }
 
 interface NumberedFile {
