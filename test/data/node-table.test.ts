@@ -90,6 +90,11 @@ describe('encoding', () => {
     expect(Object.values(await rows(data))).toEqual(Array.from({ length: 4 }, () => [0, 1]));
   });
 
+  test('numbers near the end of f32, and infinity as a word among words', async () => {
+    const data = await prepare('id,x,word\na,3e38,inf\nb,-3e38,fan\n');
+    expect(await rows(data)).toMatchObject({ a: [1, 1, 0], b: [-1, 0, 1] });
+  });
+
   test('columns of one name are told apart by their places, in new tables too', async () => {
     const notes: string[] = [];
     const data = await prepare('id,x,x,x\na,,1,no\nb,,3,yes\n', { header: true }, notes);
@@ -210,11 +215,27 @@ describe('new nodes', () => {
       'id,age,country,since,member\nx,1,US,soon,\n',
       /:2: expected a date of ISO 8601 in column "since"/,
     ],
+    [
+      'a number that f32 does not hold',
+      'id,age,country,since,member\nx,1,US,,\ny,1e300,US,,\n',
+      /:3: expected a finite number within the range of f32 in column "age".*got "1e300"/,
+    ],
     ['no nodes', 'id,age,country,since,member\n', /at least one node/],
     ['no id', 'id,age,country,since,member\n,1,US,,\n', /:2: expected an id in column "id"/],
   ])('%s', async (_, text, message) => {
     await expect(read(text)).rejects.toThrow(FormatError);
     await expect(read(text)).rejects.toThrow(message);
+  });
+
+  test('plain features of new nodes are finite too', async () => {
+    const data = await prepare('', {
+      nodeTable: undefined as never,
+      nodeFeatures: put('a,1\nb,2\nc,3\nd,4\n'),
+    });
+    const names = { nodes: await data.nodeNames(), relations: null };
+    await expect(readNewNodes({ features: put('e,1\nf,1e300\n'), width: 1 }, names)).rejects.toThrow(
+      /:2: expected an id and 1 numbers.*got "f,1e300"/,
+    );
   });
 
   test('an encoding that was changed is refused', async () => {
@@ -249,6 +270,14 @@ describe('what is refused, and what to do', () => {
       { labelColumn: 'y' },
       /expected classes in column "y", got empty cells only\. Name the column/,
     ],
+    ...['1e300', '-4e38', '1e400', '-inf'].map(
+      (cell): [string, string, Partial<PreprocessOptions>, RegExp] => [
+        `the number ${cell}`,
+        `id,x,age\na,1,7\nb,2,\nc,3,${cell}\n`,
+        {},
+        new RegExp(`:4: expected a finite number within the range of f32 in column "age", got "${cell}"`),
+      ],
+    ),
     ['a node twice', 'id,x\na,1\na,2\n', {}, /:3: expected each node once, got "a" twice/],
     ['an empty id', 'id,x\na,1\n,2\n', {}, /:3: expected an id/],
   ])('%s', async (_, text, options, message) => {

@@ -11,7 +11,7 @@ import { parseNumber } from '../formats/parse-number.js';
 import { findTextLayout } from '../formats/text-layout.js';
 import type { OnNote } from './graph-source.js';
 import { type NameTable, TypedNames } from './name-table.js';
-import type { NodeEncoding } from './node-encoding.js';
+import { finiteNumber, isFiniteNumber, type NodeEncoding } from './node-encoding.js';
 import { encodeRows, openNewTable } from './node-table.js';
 import type { EdgeColumns } from './preprocess-options.js';
 import { type RawEdgeNames, readRawEdges } from './raw-edges.js';
@@ -117,7 +117,14 @@ async function readMatrix(path: string, width: number): Promise<Features> {
       { path },
     );
   const names = Array.from({ length: shape[0] }, (_, i) => `new${i}`);
-  return { names, features: Float32Array.from(data as ArrayLike<number>, Number) };
+  const features = Float32Array.from(data as ArrayLike<number>, Number);
+  const wrong = features.findIndex((value) => !Number.isFinite(value));
+  if (wrong >= 0)
+    throw new FormatError(
+      `${path}: expected ${finiteNumber} in row ${Math.floor(wrong / width)}, column ${wrong % width}, got ${data[wrong]}.`,
+      { path },
+    );
+  return { names, features };
 }
 
 /** What the graph calls a node: with its type, where there are two. */
@@ -149,7 +156,7 @@ async function readText(context: Context): Promise<Features> {
         const at = 2 * (row * layout.width + c + 1);
         return parseNumber(block.buffer, block.bounds[at], block.bounds[at + 1]);
       });
-      if (numbers.length !== width || numbers.some((value) => !Number.isFinite(value)))
+      if (numbers.length !== width || !numbers.every(isFiniteNumber))
         throw new FormatError(
           `${path}:${line}: expected an id and ${width} numbers, as the graph has, got ${numbers.length === width ? JSON.stringify(block.fields(row).join(layout.delimiter)) : `${numbers.length}`}.`,
           { path, line },

@@ -68,6 +68,21 @@ export function booleanOf(cell: string): number {
   return /^(false|f|no|n)$/i.test(text) ? 0 : Number.NaN;
 }
 
+/** A number, infinite where it is called so or too large for a double; NaN for other text. */
+export function numberOf(cell: string): number {
+  const text = cell.trim();
+  const [, sign] = /^([+-]?)inf(?:inity)?$/i.exec(text) ?? [];
+  if (sign === undefined) return parseDecimal(text);
+  return sign === '-' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
+}
+
+/** What a number of a table must be: its features are f32. */
+export const finiteNumber = 'a finite number within the range of f32';
+
+export function isFiniteNumber(value: number): boolean {
+  return Number.isFinite(Math.fround(value));
+}
+
 /** Days since 1970, or NaN. */
 export function dayOf(cell: string): number {
   return isoSeconds(cell.trim()) / 86400;
@@ -180,11 +195,13 @@ function numberIn(
   cell: string,
   fail: (column: string, what: string, got: string) => never,
 ): number {
-  const raw =
-    one.kind === 'boolean' ? booleanOf(cell) : one.kind === 'date' ? dayOf(cell) : parseDecimal(cell);
-  if (!Number.isFinite(raw)) {
+  const raw = one.kind === 'boolean' ? booleanOf(cell) : one.kind === 'date' ? dayOf(cell) : numberOf(cell);
+  if (Number.isNaN(raw)) {
     const what = { boolean: 'true or false', date: 'a date of ISO 8601', number: 'a number' }[one.kind];
     return fail(one.name, what, cell);
   }
-  return one.kind === 'boolean' ? raw : (raw - one.mean) / one.deviation;
+  if (one.kind === 'boolean') return raw;
+  const scaled = (raw - one.mean) / one.deviation;
+  // Far from a mean with a small deviation the feature may be too large where the value is not.
+  return isFiniteNumber(raw) && isFiniteNumber(scaled) ? scaled : fail(one.name, finiteNumber, cell);
 }

@@ -6,7 +6,6 @@ import { expected, FormatError, ValueError } from '../../util/errors.js';
 import { meaningOf } from '../formats/column-names.js';
 import { readRecords } from '../formats/delimited.js';
 import { type NodeTypes, typeOfColumn } from '../formats/node-types.js';
-import { parseDecimal } from '../formats/parse-number.js';
 import {
   type Column,
   columnPlace,
@@ -14,7 +13,16 @@ import {
   type TextLayout,
   type TextOptions,
 } from '../formats/text-layout.js';
-import { booleanOf, dayOf, type EncodedColumn, isMissing, NodeEncoding } from './node-encoding.js';
+import {
+  booleanOf,
+  dayOf,
+  type EncodedColumn,
+  finiteNumber,
+  isFiniteNumber,
+  isMissing,
+  NodeEncoding,
+  numberOf,
+} from './node-encoding.js';
 
 export interface NodeTableOptions extends TextOptions {
   readonly idColumn?: Column | undefined;
@@ -75,7 +83,7 @@ export async function profileNodeTable(
   let rows = 0;
   for await (const block of readRecords(layout)) {
     for (let row = 0; row < block.rows; row++)
-      for (const [i, c] of places.entries()) profiles[i].take(block.text(row, c));
+      for (const [i, c] of places.entries()) profiles[i].take(block.text(row, c), block.lines[row]);
     rows += block.rows;
   }
   // A column and its place are kept or dropped together: names do not tell columns apart everywhere.
@@ -144,10 +152,12 @@ class ColumnProfile {
   #missing = 0;
   #empty = 0;
   readonly #values = new Set<string>();
+  /** The first number that f32 does not hold: an error unless the column has words too. */
+  #infinite: { readonly cell: string; readonly line: number } | null = null;
 
   constructor(readonly name: string) {}
 
-  take(cell: string): void {
+  take(cell: string, line: number): void {
     const text = cell.trim();
     if (text === '') this.#empty++;
     else if (this.#values.size <= mostCategories) this.#values.add(text);
@@ -156,11 +166,12 @@ class ColumnProfile {
       return;
     }
     for (const [kind, value] of [
-      ['number', this.#fits.number ? parseDecimal(text) : Number.NaN],
+      ['number', this.#fits.number ? numberOf(text) : Number.NaN],
       ['date', this.#fits.date ? dayOf(text) : Number.NaN],
     ] as const) {
-      if (Number.isFinite(value)) this.#spreads[kind].take(value);
-      else this.#fits[kind] = false;
+      if (Number.isNaN(value)) this.#fits[kind] = false;
+      else if (isFiniteNumber(value)) this.#spreads[kind].take(value);
+      else this.#infinite ??= { cell, line };
     }
     if (Number.isNaN(booleanOf(text))) this.#fits.boolean = false;
   }
@@ -170,6 +181,13 @@ class ColumnProfile {
     const { name } = this;
     if (this.#missing === rows) return null;
     const missing = this.#missing > 0;
+    if (this.#fits.number && this.#infinite !== null) {
+      const { cell, line } = this.#infinite;
+      throw new FormatError(
+        `${path}:${line}: expected ${finiteNumber} in column ${JSON.stringify(name)}, got ${JSON.stringify(cell)}. Leave the cell empty if the value is not known.`,
+        { path, line, column: name },
+      );
+    }
     for (const kind of ['number', 'date'] as const) {
       const { mean, deviation } = this.#spreads[kind];
       if (this.#fits[kind]) return { kind, name, mean, deviation, missing };
