@@ -40,7 +40,8 @@ export function findHeader(
   return { names: isHeader(names, rows.slice(1)) ? names : null, found: true };
 }
 
-function isHeader(names: readonly string[], below: readonly (readonly string[])[]): boolean {
+/** Rules 3 to 5. */
+export function isHeader(names: readonly string[], below: readonly (readonly string[])[]): boolean {
   if (names.some(isValue)) return false;
   const usual = names.filter((name) => meaningOf(name) !== 'other');
   const twice = names.filter((name, i) => names.indexOf(name) !== i && !usual.includes(name));

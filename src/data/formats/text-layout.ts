@@ -3,10 +3,11 @@
  * delimited text starts here; delimited.ts then reads the records.
  */
 import { expected, ValueError } from '../../util/errors.js';
+import { commentNote, readHead, signedRecords } from './comment-lines.js';
 import { RecordParser } from './delimited.js';
 import { findHeader, type HeaderDecision, headerNote, headerRows } from './header.js';
 import { mayQuote } from './split-line.js';
-import { readChunks, readLines } from './text-lines.js';
+import { readChunks } from './text-lines.js';
 
 /** A column by its name in the header or by its place from 0. */
 export type Column = string | number;
@@ -55,36 +56,34 @@ export function columnPlace(
 /** Looks at the first records; null when the file has none. */
 export async function findTextLayout(path: string, options: TextOptions = {}): Promise<TextLayout | null> {
   const { comment = '#', commentsAnywhere = false } = options;
-  const delimiter = options.delimiter ?? findDelimiter(await headLines(path, comment));
+  const head = await readHead(path, comment, headerRows + 1);
+  const { plain, doubtful, signed } = head;
+  if (plain.length === 0 && (commentsAnywhere || doubtful.length === 0)) return null;
+  const delimiter =
+    options.delimiter ?? findDelimiter(plain.length > 0 ? plain : doubtful.map((line) => line.text));
   const quoted = mayQuote(delimiter);
   const layout = { path, delimiter, quoted, comment, commentsAnywhere, skip: 0, width: 0, header: null };
-  const { rows, lines } = await headRecords(layout);
+  const below = plain.length > 0 ? await headRecords(layout) : { rows: [], lines: [] };
+  const decided = findHeader(below.rows, options.header, options.wanted);
+  const kept = commentsAnywhere || decided.names !== null ? 0 : signedRecords(head, delimiter, below.rows);
+  const first = kept > 0 ? doubtful[doubtful.length - kept].line - 1 : 0;
+  const { rows, lines } = kept > 0 ? await headRecords({ ...layout, comment: '', skip: first }) : below;
   if (rows.length === 0) return null;
-  const decision: HeaderDecision = findHeader(rows, options.header, options.wanted);
+  const decision: HeaderDecision =
+    plain.length > 0 ? decided : findHeader(rows, options.header, options.wanted);
   options.onNote?.(headerNote(path, decision));
   const header = decision.names;
+  const said = commentNote(path, comment, signed - kept, kept);
+  if (said !== null) options.onNote?.(said);
   if (header !== null && rows.length === 1) return null;
   const skip = lines[header === null ? 0 : 1] - 1;
   return { ...layout, header, skip, width: rows[0].length };
 }
 
-/** The first lines that are neither empty nor comments. */
-async function headLines(path: string, comment: string): Promise<string[]> {
-  const found: string[] = [];
-  for await (const { lines } of readLines(path)) {
-    for (const text of lines) {
-      if (text.trim() === '' || (comment !== '' && text.startsWith(comment))) continue;
-      found.push(text);
-      if (found.length > headerRows) return found;
-    }
-  }
-  return found;
-}
-
 /** The first records and their lines, by the parser that reads the rest. */
 async function headRecords(layout: TextLayout): Promise<{ rows: string[][]; lines: number[] }> {
-  // Comments may stand before the header and before the first record after it.
-  const parser = new RecordParser(layout, layout.commentsAnywhere ? undefined : 2);
+  // Comments stand before the first line only, be it a header or a record.
+  const parser = new RecordParser(layout, layout.commentsAnywhere ? undefined : 1);
   const rows: string[][] = [];
   const lines: number[] = [];
   const take = (chunk: Uint8Array, last: boolean): boolean => {
