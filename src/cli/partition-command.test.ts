@@ -87,6 +87,14 @@ describe('skein partition', () => {
     expect(await refused('partition', 'karate-club', ...to, '--balance', 'train_mask')).toMatch(
       /Leave it out/,
     );
+    writeFileSync(at('huge.csv'), '0,2147483646\n');
+    expect(await refused('partition', at('huge.csv'), ...to)).toMatch(
+      /fits in memory \(.*\), got about 144 GiB for 2,147,483,647 nodes .* and 1 edges\. .*skein preprocess --edges/,
+    );
+    writeFileSync(at('words.csv'), 'a,b\nb,c\n');
+    expect(await refused('partition', at('words.csv'), ...to)).toMatch(
+      /words\.csv:1: expected a whole number for the source id, got "a"\. Number such ids first: skein preprocess/,
+    );
     const many = ['--num-partitions', '35', '--output', at('no')];
     expect(await refused('partition', 'karate-club', ...many)).toMatch(/from 1 to 34 for parts/);
     expect(await refused('partition', 'karate-club', '--output', at('no'))).toMatch(/num-partitions/);

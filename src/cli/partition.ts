@@ -1,6 +1,8 @@
 /** The work of `skein partition`: a graph from a name or a file, cut and written; what the cut costs to the terminal. */
 import { existsSync, statSync } from 'node:fs';
+import { totalmem } from 'node:os';
 import { basename, join, resolve } from 'node:path';
+import { otherIdsAdvice } from '../data/formats/edge-list.js';
 import { type DatasetName, datasetNames, loadDataset, PreparedDataset, readEdgeList } from '../data/index.js';
 import {
   type CutBalance,
@@ -47,7 +49,7 @@ export async function partitionCommand(target: string, command: PartitionCommand
     return;
   }
   output.stage('reading the graph');
-  const source = changed(await loadSource(target), command);
+  const source = changed(await loadSource(target, command.algorithm), command);
   const { graph, nodeFeatures, edgeFeatures } = source;
   const name = command.name ?? source.name.replaceAll(/[^\w.-]/g, '_');
   const trainMask = nodeFeatures['train_mask'];
@@ -126,7 +128,7 @@ const ratio = (value: number): string => value.toFixed(3);
 const share = (some: number, all: number): string =>
   all === 0 ? '' : ` (${((100 * some) / all).toFixed(1)} %)`;
 
-async function loadSource(target: string): Promise<PartitionSource> {
+async function loadSource(target: string, algorithm: string): Promise<PartitionSource> {
   if ((datasetNames as readonly string[]).includes(target))
     return partitionSource(await loadDataset(target as DatasetName));
   const path = resolve(target);
@@ -142,10 +144,34 @@ async function loadSource(target: string): Promise<PartitionSource> {
         `Known: ${datasetNames.join(', ')}.`,
       ),
     );
-  const { edges, weight } = await readEdgeList(path);
+  const { edges, weight } = await readEdgeList(path).catch((error: Error) => {
+    const advice = `Number such ids first: ${numberFirst(target)}.`;
+    error.message = error.message.replace(otherIdsAdvice, advice);
+    throw error;
+  });
   const { src, dst, numNodes } = edges;
+  checkMemory(target, algorithm, numNodes, src.length);
   const options = weight === null ? { numNodes } : { numNodes, edgeWeight: weight };
   return { name, graph: Graph.fromEdges(src, dst, options), nodeFeatures: {}, edgeFeatures: {} };
+}
+
+const numberFirst = (file: string): string =>
+  `skein preprocess --edges ${file} --output-directory <directory>, then skein partition <directory>`;
+
+/** Bytes that a cut takes for a node and for an edge, measured. */
+const cutBytes = { metis: [72, 180], other: [36, 52] } as const;
+
+/** Ids of a file are numbers of nodes: one large id is a large graph, whatever the number of edges. */
+function checkMemory(target: string, algorithm: string, nodes: number, edges: number): void {
+  const memory = totalmem();
+  const [node, edge] = algorithm === 'metis' ? cutBytes.metis : cutBytes.other;
+  const needed = nodes * node + edges * edge;
+  if (needed <= 0.9 * memory) return;
+  const got = `about ${formatBytes(needed)} for ${count(nodes)} nodes (the largest id is ${nodes - 1}) and ${count(edges)} edges`;
+  throw new ValueError(
+    `partition: expected a graph that fits in memory (${formatBytes(memory)}), got ${got}. If ids have gaps, number them first: ${numberFirst(target)}.`,
+    { path: target },
+  );
 }
 
 function changed(source: PartitionSource, command: PartitionCommand): PartitionSource {

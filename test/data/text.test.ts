@@ -101,7 +101,7 @@ describe('edge lists', () => {
   test.each<[string, string, EdgeListOptions, RegExp]>([
     ['a ragged line', '0 1\n# c\n2\n3 4\n', {}, /:3: expected 2 columns, got 1\./],
     ['a line that is too long', '0,1\n2,3,4\n', {}, /:2: expected 2 columns, got 3\./],
-    ['a word as id', '0,1\n2,x\n', {}, /:2: expected a whole number .* for the target id, got "x"\./],
+    ['a word as id', '0,1\n2,x\n', {}, /:2: expected a whole number for the target id, got "x"\. Pass ids/],
     ['a fraction as id', '0,1\n1.5,2\n', {}, /:2: expected a whole number .* source id, got "1\.5"\./],
     ['a negative id', '0,1\n-1,2\n', {}, /:2: expected a whole number .* source id, got "-1"\./],
     ['a header that is none', 'a,b\n0,1\n', { header: false }, /:1: .*header: true for a header/],

@@ -47,6 +47,9 @@ export async function readEdgeList(path: string, options: EdgeListOptions = {}):
   return reader.finish();
 }
 
+/** For programs; commands say something else here. */
+export const otherIdsAdvice = 'Pass ids: "names" for other ids, header: true for a header.';
+
 type NumberArray = Int32Array | Float32Array | Float64Array;
 
 class EdgeReader {
@@ -113,8 +116,7 @@ class EdgeReader {
     }
     const id = parseId(buffer, start, end);
     if (id < 0) {
-      const advice = 'pass ids: "names" for other ids, header: true for a header';
-      this.#fail(line, `a whole number (${advice}) for the ${side} id`, buffer, start, end);
+      this.#fail(line, `a whole number for the ${side} id`, buffer, start, end, ` ${otherIdsAdvice}`);
     }
     const { idBase = 0, numNodes = 2 ** 31 - 1 } = this.options;
     if (id < idBase || id >= numNodes + idBase)
@@ -128,10 +130,10 @@ class EdgeReader {
     return id - idBase;
   }
 
-  #fail(line: number, what: string, buffer: Buffer, start: number, end: number): never {
+  #fail(line: number, what: string, buffer: Buffer, start: number, end: number, advice = ''): never {
     const { path } = this.layout;
     const got = JSON.stringify(buffer.toString('utf8', start, end));
-    throw new FormatError(`${path}:${line}: expected ${what}, got ${got}.`, { path, line });
+    throw new FormatError(`${path}:${line}: expected ${what}, got ${got}.${advice}`, { path, line });
   }
 
   finish(): EdgeList {
