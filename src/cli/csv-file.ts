@@ -3,6 +3,7 @@ import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { FileWriter } from '../data/prepare/binary-file.js';
 import { csvField } from '../data/prepare/mapping-file.js';
+import { fileBegun, fileFinished } from '../data/prepare/unfinished-files.js';
 
 export class CsvFile {
   readonly #path: string;
@@ -10,6 +11,7 @@ export class CsvFile {
 
   constructor(folder: string, name: string, header: readonly string[]) {
     this.#path = join(folder, name);
+    fileBegun(`${this.#path}.tmp`);
     this.#file = new FileWriter(`${this.#path}.tmp`);
     this.write(header);
   }
@@ -21,6 +23,7 @@ export class CsvFile {
   close(): string {
     this.#file.close();
     renameSync(`${this.#path}.tmp`, this.#path);
+    fileFinished(`${this.#path}.tmp`);
     return this.#path;
   }
 }

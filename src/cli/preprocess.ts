@@ -8,6 +8,7 @@ import { ValueError } from '../util/errors.js';
 import { invocation } from '../util/invocation.js';
 import { allEdges } from './all-edges.js';
 import { columnOption, type HeaderOptions, headerGiven } from './options.js';
+import { onStopSignals } from './stop-signals.js';
 
 export interface PreprocessCommand extends HeaderOptions {
   readonly outputDirectory?: string;
@@ -83,20 +84,15 @@ async function prepareFiles(command: PreprocessCommand, output: Output): Promise
   if (command.outputDirectory === undefined)
     throw new ValueError('preprocess: expected a directory for --output-directory, got none.');
   const controller = new AbortController();
-  const stop = (): void => controller.abort();
-  process.once('SIGINT', stop);
-  process.once('SIGTERM', stop);
-  try {
-    const options = libraryOptions(command, command.outputDirectory);
-    const onNote = (note: string): void => {
-      output.note(note);
-      output.event('note', { note });
-    };
-    return await preprocess(options, prepareProgress(output), { signal: controller.signal, onNote });
-  } finally {
-    process.removeListener('SIGINT', stop);
-    process.removeListener('SIGTERM', stop);
-  }
+  const options = libraryOptions(command, command.outputDirectory);
+  const onNote = (note: string): void => {
+    output.note(note);
+    output.event('note', { note });
+  };
+  return onStopSignals(
+    () => controller.abort(),
+    () => preprocess(options, prepareProgress(output), { signal: controller.signal, onNote }),
+  );
 }
 
 /** Leaves out what was not given. */

@@ -274,6 +274,20 @@ it('Interrupt asks once, then ends', () => {
   expect(process.listenerCount('SIGINT')).toBe(0);
 });
 
+it('Interrupt takes a closed terminal as one request, however often it is told', () => {
+  const calls: unknown[] = [];
+  const interrupt = new Interrupt({
+    onRequest: (signal) => calls.push(signal),
+    exit: (code) => calls.push(code),
+  });
+  for (let i = 0; i < 3; i++) process.emit('SIGHUP', 'SIGHUP');
+  expect(interrupt.requested).toBe(true);
+  process.emit('SIGTERM', 'SIGTERM');
+  interrupt[Symbol.dispose]();
+  expect(calls).toEqual(['SIGTERM', 143]);
+  expect(process.listenerCount('SIGHUP')).toBe(0);
+});
+
 it('peakRssMb is a plausible number of MiB', () => {
   expect(peakRssMb()).toBeGreaterThanOrEqual(Math.floor(process.memoryUsage().rss / 2 ** 20));
   expect(peakRssMb()).toBeLessThan(100_000);

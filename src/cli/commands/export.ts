@@ -21,7 +21,9 @@ export function register(program: Command): void {
     )
     .option('--tables <name...>', 'only these; by default all there are')
     .option('--overwrite', 'replace files that are there', false);
-  jsonOption(command).action(async (directory: string, options: ExportCommand) =>
-    (await import('../export.js')).exportCommand(directory, options),
-  );
+  jsonOption(command).action(async (directory: string, options: ExportCommand) => {
+    const { withoutLeftovers } = await import('../stop-signals.js');
+    const { exportCommand } = await import('../export.js');
+    await withoutLeftovers(() => exportCommand(directory, options));
+  });
 }

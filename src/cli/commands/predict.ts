@@ -55,7 +55,9 @@ export function register(program: Command): void {
       'nodes that the graph does not have: a table as that of preprocess --node-table, or their features (text with the id first, .npy)',
     )
     .option('--new-edges <file>', 'edges of the new nodes, by raw ids; nodes of an .npy are new0, new1, …');
-  overrideOption(jsonOption(headerOption(command))).action(async (path: string, options: PredictCommand) =>
-    (await import('../predict.js')).predictCommand(path, options),
-  );
+  overrideOption(jsonOption(headerOption(command))).action(async (path: string, options: PredictCommand) => {
+    const { withoutLeftovers } = await import('../stop-signals.js');
+    const { predictCommand } = await import('../predict.js');
+    await withoutLeftovers(() => predictCommand(path, options));
+  });
 }

@@ -16,6 +16,7 @@ import { sqlPath, sqlText, withDuckDb } from '../formats/duckdb.js';
 import { bytesOf, FileWriter, sealFile } from './binary-file.js';
 import { csvField, mappingLine } from './mapping-file.js';
 import type { NameTable } from './name-table.js';
+import { fileBegun, fileFinished } from './unfinished-files.js';
 
 export type ExportFormat = 'csv' | 'npy' | 'parquet' | 'safetensors';
 export const exportFormats: readonly ExportFormat[] = ['csv', 'npy', 'parquet', 'safetensors'];
@@ -75,6 +76,7 @@ export async function exportTable(options: ExportOptions): Promise<string[]> {
   }
   const made = makeFolder(dirname(path));
   const temporary = files.map((file) => `${file}.${process.pid}.tmp`);
+  for (const file of temporary) fileBegun(file);
   try {
     await writers[format](options, temporary[0]);
     if (temporary.length > 1) writeIds(names, temporary[1]);
@@ -87,6 +89,8 @@ export async function exportTable(options: ExportOptions): Promise<string[]> {
     // Folders that were made for files that do not come; one that has others by now stays.
     for (const folder of made.toReversed()) await rmdir(folder).catch(() => undefined);
     throw error;
+  } finally {
+    for (const file of temporary) fileFinished(file);
   }
   return files;
 }

@@ -5,11 +5,12 @@
  *
  * Only `dataset.yaml`, `edges` and `nodes` are ever replaced: models and other files in the directory stay.
  */
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
-import { fromSystem, isSystemError } from '../../storage/atomic-file.js';
+import { codeOf, fromSystem, isSystemError } from '../../storage/atomic-file.js';
 import { makeFolder } from '../../storage/make-folder.js';
 import { StorageError } from '../../util/errors.js';
 
@@ -39,24 +40,60 @@ export function checkTarget(where: string, outputDir: string, overwrite: boolean
   }
 }
 
-/** A name beside the target that nobody has. */
+/** Six digits for this machine: others on a shared disk have processes of the same numbers. */
+const machine = createHash('sha256').update(hostname()).digest('hex').slice(0, 6);
+
+/** A name beside the target that nobody has; it tells whose it is. */
 export function temporaryName(outputDir: string): string {
   const target = resolve(outputDir);
-  return join(dirname(target), `.${basename(target)}.${process.pid}-${randomBytes(4).toString('hex')}.tmp`);
+  const own = `${process.pid}-${machine}${randomBytes(4).toString('hex')}`;
+  return join(dirname(target), `.${basename(target)}.${own}.tmp`);
+}
+
+/** Removes what processes of this machine that are gone have left beside the target. */
+async function removeAbandoned(target: string): Promise<void> {
+  const start = `.${basename(target)}.`;
+  const names = await readdir(dirname(target)).catch(() => []);
+  for (const name of names.filter((one) => one.startsWith(start))) {
+    const [, pid, owner] = /^(\d+)-([0-9a-f]{6})[0-9a-f]{8}\.tmp$/.exec(name.slice(start.length)) ?? [];
+    if (owner !== machine || isAlive(Number(pid))) continue;
+    await rm(join(dirname(target), name), { recursive: true, force: true });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return codeOf(error) !== 'ESRCH';
+  }
+}
+
+export interface FolderTarget {
+  /** Who asks, for messages. */
+  readonly where: string;
+  readonly outputDir: string;
+  /** Replace what is there. Otherwise a target that appears meanwhile is refused. */
+  readonly overwrite: boolean;
 }
 
 /** Runs `work` with a temporary folder and puts what it built in place of the target. */
 export async function buildFolder<T>(
   temporary: string,
-  outputDir: string,
+  { where, outputDir, overwrite }: FolderTarget,
   work: (folder: string) => Promise<T>,
 ): Promise<T> {
   const target = resolve(outputDir);
   try {
+    await removeAbandoned(target);
     makeFolder(temporary);
     const result = await work(temporary);
     await syncFolders(temporary);
-    await moveInto(temporary, target);
+    if (overwrite) await replaceIn(temporary, target);
+    else await moveInto(temporary, target, where);
+    await syncFolder(target);
+    await syncFolder(dirname(target));
     return result;
   } catch (error) {
     // Writes to an open file fail without a path.
@@ -66,21 +103,33 @@ export async function buildFolder<T>(
   }
 }
 
-async function moveInto(temporary: string, target: string): Promise<void> {
-  if (!existsSync(target)) {
-    await rename(temporary, target);
-  } else {
-    const old = join(temporary, 'old');
-    await mkdir(old);
-    for (const name of entries.toReversed()) {
-      if (existsSync(join(target, name))) await rename(join(target, name), join(old, name));
-    }
-    for (const name of entries) {
-      if (existsSync(join(temporary, name))) await rename(join(temporary, name), join(target, name));
-    }
+/** No folder with content can be renamed to one with content: of two processes the second is refused by the system. */
+async function moveInto(temporary: string, target: string, where: string): Promise<void> {
+  checkTarget(where, target, false);
+  try {
+    if (!existsSync(target)) await rename(temporary, target);
+    // The first entry is never empty, so it decides who has the target.
+    else await moveEntries(temporary, target);
+  } catch (error) {
+    if (!['ENOTEMPTY', 'EEXIST'].includes(codeOf(error))) throw error;
+    checkTarget(where, target, false);
+    // Somebody else made the folder and has put other files there so far.
+    await moveEntries(temporary, target);
   }
-  await syncFolder(target);
-  await syncFolder(dirname(target));
+}
+
+async function moveEntries(temporary: string, target: string): Promise<void> {
+  for (const name of entries)
+    if (existsSync(join(temporary, name))) await rename(join(temporary, name), join(target, name));
+}
+
+async function replaceIn(temporary: string, target: string): Promise<void> {
+  if (!existsSync(target)) return rename(temporary, target);
+  const old = join(temporary, 'old');
+  await mkdir(old);
+  for (const name of entries.toReversed())
+    if (existsSync(join(target, name))) await rename(join(target, name), join(old, name));
+  await moveEntries(temporary, target);
 }
 
 async function syncFolders(folder: string): Promise<void> {

@@ -78,20 +78,23 @@ export async function prepareDataset(
   };
   const source = datasetSource(await loadDataset(known, load), seed);
   const ownParts = source.parts.length > 1 || source.nodes !== null;
-  return buildFolder(temporaryName(outputDir), outputDir, (folder) =>
-    writePrepared(
-      source,
-      folder,
-      {
-        ...{ where, outputDir, seed, memoryBytes: 2 ** 26 },
-        partitions: checkInteger(where, 'partitions', options.partitions ?? 1, 1, 2 ** 15),
-        partitionedEval: options.partitionedEval ?? false,
-        remap: !(options.noRemapIds ?? false),
-        sequentialTrainNodes: options.sequentialTrainNodes ?? false,
-        split: options.split ?? (ownParts ? null : [0.9, 0.05, 0.05]),
-      },
-      options.progress ?? (() => {}),
-    ),
+  return buildFolder(
+    temporaryName(outputDir),
+    { where, outputDir, overwrite: options.overwrite ?? false },
+    (folder) =>
+      writePrepared(
+        source,
+        folder,
+        {
+          ...{ where, outputDir, seed, memoryBytes: 2 ** 26 },
+          partitions: checkInteger(where, 'partitions', options.partitions ?? 1, 1, 2 ** 15),
+          partitionedEval: options.partitionedEval ?? false,
+          remap: !(options.noRemapIds ?? false),
+          sequentialTrainNodes: options.sequentialTrainNodes ?? false,
+          split: options.split ?? (ownParts ? null : [0.9, 0.05, 0.05]),
+        },
+        options.progress ?? (() => {}),
+      ),
   );
 }
 

@@ -65,8 +65,10 @@ export async function prepareGraph(
     split: parts.length > 1 ? null : split,
     memoryBytes: 64 * 2 ** 20,
   };
-  return buildFolder(temporaryName(outputDir), outputDir, (folder) =>
-    writePrepared(source, folder, settings, options.progress ?? (() => {})),
+  return buildFolder(
+    temporaryName(outputDir),
+    { where, outputDir, overwrite: options.overwrite ?? false },
+    (folder) => writePrepared(source, folder, settings, options.progress ?? (() => {})),
   );
 }
 

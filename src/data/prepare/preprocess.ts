@@ -91,40 +91,44 @@ export async function preprocessHere(
       'nodes with a class are split into 0.6 training, 0.2 validation, 0.2 test (--node-split to override)',
     );
   const memory = options.memoryLimit ?? defaultMemory;
-  return buildFolder(temporary, options.outputDir, async (folder) => {
-    const work = join(folder, 'work');
-    await mkdir(work);
-    const settings = {
-      memory_limit: `${Math.floor(memory / 2 ** 21)}MiB`,
-      temp_directory: join(work, 'spill'),
-      ...(options.setup === undefined ? {} : { autoload_known_extensions: 'true' }),
-      ...(options.threads === undefined ? {} : { threads: String(options.threads) }),
-    };
-    const database = lazyDuckDb(where, settings, options.setup);
-    try {
-      if (options.setup !== undefined) await database.connect();
-      const { connect } = database;
-      const context = { connect, folder: work, nameBytes: memory / 8, progress, note };
-      const source = await readGraph(options, context);
-      await database.close();
-      return await writePrepared(
-        source,
-        folder,
-        {
-          ...{ where, outputDir: options.outputDir, seed: options.seed ?? 1, memoryBytes: memory / 8 },
-          partitions: options.partitions ?? 1,
-          partitionedEval: options.partitionedEval ?? false,
-          remap: !(options.noRemapIds ?? false),
-          sequentialTrainNodes: options.sequentialTrainNodes ?? false,
-          split: options.split ?? null,
-        },
-        progress,
-      );
-    } finally {
-      await database.close();
-      await rm(work, { recursive: true, force: true });
-    }
-  });
+  return buildFolder(
+    temporary,
+    { where, outputDir: options.outputDir, overwrite: options.overwrite ?? false },
+    async (folder) => {
+      const work = join(folder, 'work');
+      await mkdir(work);
+      const settings = {
+        memory_limit: `${Math.floor(memory / 2 ** 21)}MiB`,
+        temp_directory: join(work, 'spill'),
+        ...(options.setup === undefined ? {} : { autoload_known_extensions: 'true' }),
+        ...(options.threads === undefined ? {} : { threads: String(options.threads) }),
+      };
+      const database = lazyDuckDb(where, settings, options.setup);
+      try {
+        if (options.setup !== undefined) await database.connect();
+        const { connect } = database;
+        const context = { connect, folder: work, nameBytes: memory / 8, progress, note };
+        const source = await readGraph(options, context);
+        await database.close();
+        return await writePrepared(
+          source,
+          folder,
+          {
+            ...{ where, outputDir: options.outputDir, seed: options.seed ?? 1, memoryBytes: memory / 8 },
+            partitions: options.partitions ?? 1,
+            partitionedEval: options.partitionedEval ?? false,
+            remap: !(options.noRemapIds ?? false),
+            sequentialTrainNodes: options.sequentialTrainNodes ?? false,
+            split: options.split ?? null,
+          },
+          progress,
+        );
+      } finally {
+        await database.close();
+        await rm(work, { recursive: true, force: true });
+      }
+    },
+  );
 }
 
 /** The most memory that this process has held. */

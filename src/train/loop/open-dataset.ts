@@ -33,6 +33,9 @@ export async function openDataset(
       outputDir: target,
       partitions,
       ...(progress === undefined ? {} : { progress }),
+    }).catch((error: unknown) => {
+      // Another run has prepared the same meanwhile.
+      if (!existsSync(join(target, 'dataset.yaml'))) throw error;
     });
   return PreparedDataset.open(target);
 }

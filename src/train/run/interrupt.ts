@@ -1,6 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * Ctrl+C: the first asks to finish and save, the second ends the process at once. SIGTERM counts as the first. Under a
+ * Ctrl+C: the first asks to finish and save, the second ends the process at once. SIGTERM counts as the first, and so
+ * does SIGHUP, of a terminal that was closed; that may come twice, and more of it change nothing. Under a
  * launcher so does SIGUSR2: that one reaches workers as it is, others make launchers end them.
  */
 import { launchedBy } from '../../dist/index.js';
@@ -22,8 +23,9 @@ export class Interrupt implements Disposable {
   readonly #onRequest: ((signal: StopSignal) => void) | undefined;
   readonly #exit: (code: number) => void;
   readonly #listener = (given: string): void => {
-    const signal: StopSignal = given === 'SIGTERM' ? 'SIGTERM' : 'SIGINT';
+    const signal: StopSignal = ['SIGTERM', 'SIGHUP'].includes(given) ? 'SIGTERM' : 'SIGINT';
     if (this.#signal !== null) {
+      if (given === 'SIGHUP') return;
       this.#exit(exitCodes[signal]);
       return;
     }
@@ -36,6 +38,7 @@ export class Interrupt implements Disposable {
     this.#exit = exit;
     process.on('SIGINT', this.#listener);
     process.on('SIGTERM', this.#listener);
+    process.on('SIGHUP', this.#listener);
     if (launchedBy() !== null) process.on('SIGUSR2', this.#listener);
   }
 
@@ -47,6 +50,7 @@ export class Interrupt implements Disposable {
   [Symbol.dispose](): void {
     process.off('SIGINT', this.#listener);
     process.off('SIGTERM', this.#listener);
+    process.off('SIGHUP', this.#listener);
     process.off('SIGUSR2', this.#listener);
   }
 }
