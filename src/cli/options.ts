@@ -43,6 +43,14 @@ export interface HeaderOptions {
 
 /** `--header` and `--no-header` for every file of text, and Marius's `--header_length`. */
 export function headerOption(command: Command): Command {
+  const given = new Set<string>();
+  for (const name of ['header', 'no-header'])
+    command.on(`option:${name}`, () => {
+      if (given.add(name).size === 2)
+        throw new ValueError(
+          `${command.name()}: expected --header or --no-header, got both. Leave out one of them.`,
+        );
+    });
   return command
     .option('--header', 'the first line of each file names its columns; by default its look decides')
     .option('--no-header', 'the first line of each file is data')

@@ -7,6 +7,7 @@ import { prepareProgress } from '../train/run/prepare-progress.js';
 import { ValueError } from '../util/errors.js';
 import { invocation } from '../util/invocation.js';
 import { allEdges } from './all-edges.js';
+import { inOptionNames } from './option-names.js';
 import { columnOption, type HeaderOptions, headerGiven } from './options.js';
 import { onStopSignals } from './stop-signals.js';
 
@@ -56,7 +57,9 @@ export async function preprocessCommand(command: PreprocessCommand): Promise<voi
   if (command.spark) output.warn('--spark has no effect: every graph is prepared out of core.');
   const started = performance.now();
   const known = command.dataset !== undefined && command.dataset.toLowerCase() !== 'custom';
-  const stats = known ? await prepareKnown(command, output) : await prepareFiles(command, output);
+  const stats = await (known ? prepareKnown(command, output) : prepareFiles(command, output)).catch(
+    inOptionNames,
+  );
   const seconds = Math.round((performance.now() - started) / 100) / 10;
   report(stats, output, seconds);
 }

@@ -85,6 +85,23 @@ test('customers: categories, missing values, missing classes, new customers', ()
   for (const line of read('new_labels.csv').slice(1)) expect(segments).toContain(line.split(',')[1]);
 }, 240_000);
 
+test('classes -1 and 1 without features: both are learned, by their names', () => {
+  put('signs.csv', [
+    ['id', 'note', 'y'],
+    ...Array.from({ length: 40 }, (_, i) => [`s${i}`, `n${i}`, i % 2 === 0 ? -1 : 1]),
+  ]);
+  put('ring.csv', [
+    ['source', 'target'],
+    ...Array.from({ length: 40 }, (_, i) => [`s${i}`, `s${(i + 2) % 40}`]),
+  ]);
+  const out = skein(
+    ...['preprocess', '--edges', 'ring.csv', '--node-table', 'signs.csv', '--label-column', 'y'],
+    ...['--ignore-columns', 'note', '--output-directory', 'signs'],
+  );
+  expect(out).toContain('classes 2, features none');
+  expect(read('signs/nodes/label_mapping.txt')).toEqual(['-1,0', '1,1']);
+}, 60_000);
+
 test('users and items: asked, scored and exported by their types', () => {
   const random = new Random(2);
   put('shop.csv', [

@@ -117,6 +117,18 @@ test('wrong input has code 2 and says what is wrong', () => {
       ['preprocess', '--edges', edges, '--output-directory', join(folder, 'x'), '--src-column', 'from'],
       /the columns from, to, kind, w/,
     ],
+    [
+      ['preprocess', '--edges', edges, '--output-directory', join(folder, 'x'), '--src-column', 'from'],
+      /expected a column for --dst-column too, got none/,
+    ],
+    [
+      ['preprocess', '--edges', edges, '--output-directory', join(folder, 'x'), '--num-nodes', '9'],
+      /expected --no-remap-ids too .* for --num-nodes, got 9/,
+    ],
+    [
+      ['preprocess', '--edges', edges, '--output-directory', join(folder, 'x'), '--header', '--no-header'],
+      /expected --header or --no-header, got both/,
+    ],
     [['preprocess', '--dataset', 'FB15'], /one of .*fb15k-237/],
     [['export', folder], /expected a model/],
   ];

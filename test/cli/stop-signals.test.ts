@@ -1,12 +1,12 @@
 /** `skein preprocess` that is told to stop, in whatever way, leaves nothing beside its output. */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { skein as main } from '../programs.js';
-import { workFolder } from './processes.js';
+import { shell, workFolder } from './processes.js';
 
 const folder = workFolder();
 
@@ -15,7 +15,7 @@ test.skipIf(process.platform === 'win32').each(['SIGINT', 'SIGTERM', 'SIGHUP'] a
   async (signal) => {
     // A pipe that nobody writes to: the work lasts until it is stopped.
     const pipe = join(folder, `${signal}.csv`);
-    expect(spawnSync('mkfifo', [pipe]).status).toBe(0);
+    expect(shell(`mkfifo ${signal}.csv`, folder).code).toBe(0);
     const args = ['preprocess', '--edges', pipe, '--output-directory', join(folder, signal)];
     const child = spawn(process.execPath, [...main, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
     let text = '';

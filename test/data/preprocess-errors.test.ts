@@ -59,7 +59,7 @@ describe('edges', () => {
       'from,to\na,b\n',
       { source: 'from', target: 'dst' },
       ValueError,
-      /the columns from, to for target, got "dst"/,
+      /the columns from, to for target \(--dst-column\), got "dst"/,
     ),
   );
   test(
@@ -75,7 +75,41 @@ describe('edges', () => {
       /for the target of an edge, got 4 columns without a header\. Name them with --src-column/,
     ),
   );
-  test('a source alone', one('a,b\n', { source: 0 }, ValueError, /for target, got undefined/));
+  test(
+    'a source alone',
+    one(
+      'a,b\n',
+      { source: 0 },
+      ValueError,
+      /expected a column for target \(--dst-column\) too, got none\. There are 2 columns/,
+    ),
+  );
+  test(
+    'one column for both ends',
+    one(
+      'from,to\na,b\n',
+      { source: 'from', target: 0 },
+      ValueError,
+      /another column than that of sources for target/,
+    ),
+  );
+  test(
+    'a column of nodes as the type',
+    one('a,b\n', { source: 0, target: 1, edgeType: 1 }, ValueError, /another column than those of nodes/),
+  );
+  test(
+    'two names for one end',
+    one('source,source,target\na,b,c\n', {}, ValueError, /got .*source, source, target/),
+  );
+  test(
+    'a name that two columns have',
+    one(
+      'source,source,target\na,b,c\n',
+      { source: 'source', target: 'target' },
+      ValueError,
+      /the name of one column for source \(--src-column\), got "source"\. Several have that name; give the place/,
+    ),
+  );
   test(
     'a weight that is no number',
     one(

@@ -48,6 +48,17 @@ export function columnPlace(
   column: Column,
 ): number {
   const place = typeof column === 'number' ? column : (header?.indexOf(column) ?? -1);
+  if (header !== null && typeof column === 'string' && header.lastIndexOf(column) !== place)
+    throw new ValueError(
+      expected(
+        path,
+        'the name of one column',
+        option,
+        column,
+        'Several have that name; give the place, from 0.',
+      ),
+      { path, columns: header },
+    );
   if (Number.isInteger(place) && place >= 0 && place < width) return place;
   const have = header === null ? `${width} columns without a header` : `the columns ${header.join(', ')}`;
   throw new ValueError(expected(path, `one of ${have}`, option, column), { path, columns: header ?? width });

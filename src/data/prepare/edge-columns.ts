@@ -23,7 +23,7 @@ export function resolvePlaces(
   const place = (option: string, column: Column): number =>
     columnPlace({ path: name, header, width }, option, column);
   const { source, target, edgeType, edgeWeight } = options;
-  const weight = edgeWeight === undefined ? null : place('edgeWeight', edgeWeight);
+  const weight = edgeWeight === undefined ? null : place('edgeWeight (--edge-weight-column)', edgeWeight);
   if (source === undefined && target === undefined && edgeType === undefined) {
     const found = usualPlaces(header, width, weight);
     if (found !== null) return { ...found, weight };
@@ -32,17 +32,37 @@ export function resolvePlaces(
       { path: name },
     );
   }
-  if (source === undefined || target === undefined)
+  if (source === undefined || target === undefined) {
+    const missing = source === undefined ? 'source (--src-column)' : 'target (--dst-column)';
     throw new ValueError(
-      expected(name, `one of ${have}`, source === undefined ? 'source' : 'target', undefined),
+      `${name}: expected a column for ${missing} too, got none. There are ${have}; name both ends of an edge, or none of the columns.`,
       { path: name },
     );
-  return {
-    source: place('source', source),
-    target: place('target', target),
-    type: edgeType === undefined ? null : place('edgeType', edgeType),
-    weight,
+  }
+  const places = {
+    source: place('source (--src-column)', source),
+    target: place('target (--dst-column)', target),
+    type: edgeType === undefined ? null : place('edgeType (--edge-type-column)', edgeType),
   };
+  checkDifferent(name, options, places);
+  return { ...places, weight };
+}
+
+function checkDifferent(
+  name: string,
+  { target, edgeType }: EdgeColumns,
+  places: Omit<Places, 'weight'>,
+): void {
+  if (places.source === places.target)
+    throw new ValueError(
+      expected(name, 'another column than that of sources', 'target (--dst-column)', target),
+      { path: name },
+    );
+  if (places.type === places.source || places.type === places.target)
+    throw new ValueError(
+      expected(name, 'another column than those of nodes', 'edgeType (--edge-type-column)', edgeType),
+      { path: name },
+    );
 }
 
 /** By the names in the header where these are usual; else two columns are source and target, three have the type between. */
@@ -62,6 +82,8 @@ function usualPlaces(
     const between = all.filter((i, k) => meanings[k] === 'other' && source < i && i < target);
     return { source, target, type: only('relation') ?? (between.length === 1 ? between[0] : null) };
   }
+  // Names for both ends, and more than one for an end: which is meant cannot be told.
+  if (meanings.includes('source') && meanings.includes('target')) return null;
   const rest = all.filter((_, k) => meanings[k] !== 'weight' && meanings[k] !== 'time');
   if (rest.length === 2) return { source: rest[0], target: rest[1], type: null };
   if (rest.length === 3) return { source: rest[0], type: rest[1], target: rest[2] };

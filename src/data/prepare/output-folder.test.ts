@@ -11,10 +11,11 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PreparedDataset, preprocess } from 'skein/data';
-import { StorageError } from 'skein/util';
 import { afterAll, expect, test } from 'vitest';
-import { buildFolder, temporaryName } from '../../src/data/prepare/output-folder.js';
+import { StorageError } from '../../util/errors.js';
+import { buildFolder, temporaryName } from './output-folder.js';
+import { PreparedDataset } from './prepared-dataset.js';
+import { preprocess } from './preprocess.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-folder-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
