@@ -81,6 +81,7 @@ export function runVitest(system, level, args) {
   const env = {
     NODE_PATH: system.path(modulesOf(system)),
     SKEIN_NATIVE: level,
+    SKEIN_TEST_PROGRAMS: 'none',
     ...system.env?.(home(system)),
   };
   // Programs of the system cannot be started by their path, so test files run on threads instead of in processes.

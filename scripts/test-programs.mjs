@@ -4,11 +4,11 @@
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { buildSync } from 'esbuild';
-import { buildJs } from './build-js.mjs';
 import { root } from './steps.mjs';
 
-function compile() {
+async function compile() {
+  const { buildSync } = await import('esbuild');
+  const { buildJs } = await import('./build-js.mjs');
   buildJs();
   const folder = join(root, 'test');
   const entryPoints = readdirSync(folder, { recursive: true })
@@ -19,7 +19,9 @@ function compile() {
 }
 
 /** @param {import('vitest/node').TestProject} project */
-export default function setup(project) {
-  compile();
+export default async function setup(project) {
+  // An emulated system (emulation.mjs) cannot run the compilers; its tests start no programs.
+  if (process.env.SKEIN_TEST_PROGRAMS === 'none') return;
+  await compile();
   project.onTestsRerun(compile);
 }
