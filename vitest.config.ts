@@ -29,7 +29,14 @@ const never = ['test/full/**', 'test/pack/**', 'node_modules/**', 'dist/**', '.c
 /** The longest files, those with several workers between others: begun early, none is left alone at the end. */
 const longest = [
   ...['test/dist/temporal-run', 'test/gpu/models', 'test/dist/mpi-communicator', 'test/train/temporal-run'],
-  ...['test/dist/shards/shards', 'test/cli/quickstart', 'test/dist/link-prediction', 'test/train/resume'],
+  ...[
+    'test/dist/shards/shards',
+    'test/cli/quickstart',
+    'test/frozen/frozen-runs',
+    'test/cli/own-tables',
+    'test/dist/link-prediction',
+    'test/train/resume',
+  ],
   ...['test/dist/sharded-run', 'test/gpu/browser', 'test/dist/train-command', 'test/interop/no-leak-webgpu'],
   ...['test/dist/sampling', 'test/interop/examples', 'test/cli/preprocess', 'test/gpu/examples'],
 ];

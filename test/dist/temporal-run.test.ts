@@ -131,7 +131,7 @@ describe.skipIf(!hasMpi)(`runs${withoutMpi}`, () => {
     300_000,
   );
 
-  it.each(wide(['stale_cache'], ['local']))(
+  it.each(wide([], ['stale_cache', 'local']))(
     'with %s repeat themselves, also when one rank was killed',
     async (consistency) => {
       const settings = [...long, `--distributed.temporal.consistency=${consistency}`];

@@ -6,6 +6,7 @@ import { renderConfig } from 'skein/train';
 import { describe, expect, it } from 'vitest';
 import { skein as main } from '../programs.js';
 import { learned, randomRows, scratch, tinyConfig, writeDataset } from '../train/tiny.js';
+import { isWide } from '../wide.js';
 import { hasMpi, withoutMpi } from './mpi-launch.js';
 
 const folder = scratch();
@@ -91,11 +92,21 @@ describe.skipIf(!hasMpi)(`skein run -n 2 train${withoutMpi}`, () => {
     expect(buffered.err).toContain(
       'storage.embeddings.type: expected HOST_MEMORY with 2 workers, got PARTITION_BUFFER',
     );
-    const other = await skein([...line, '--storage.dataset.num_nodes=7']);
-    expect({ code: other.code, events: other.events.length }).toEqual({ code: 2, events: 1 });
-    expect(other.err.match(/expected the 40 of the dataset for storage.dataset.num_nodes/g)?.length).toBe(1);
     expect(existsSync(at)).toBe(false);
   }, 240_000);
+
+  it.runIf(isWide)(
+    'says once that a configuration does not fit its dataset',
+    async () => {
+      const line = ['run', '-n', '2', 'train', configFile(folder()), '--json'];
+      const other = await skein([...line, '--storage.dataset.num_nodes=7']);
+      expect({ code: other.code, events: other.events.length }).toEqual({ code: 2, events: 1 });
+      expect(other.err.match(/expected the 40 of the dataset for storage.dataset.num_nodes/g)?.length).toBe(
+        1,
+      );
+    },
+    240_000,
+  );
 
   it('stops all workers at one batch with a checkpoint', async () => {
     const at = folder();
@@ -111,7 +122,7 @@ describe.skipIf(!hasMpi)(`skein run -n 2 train${withoutMpi}`, () => {
     );
     expect(code, err).toBe(0);
     expect(events.at(-1)).toMatchObject({ event: 'done', interrupted: true, directory: at });
-    expect(err).toContain(`skein run -n 2 train ${at} --training.resume_training=true`);
+    expect(err).toContain(` run -n 2 train ${at} --training.resume_training=true`);
     const { position } = (await learned(at, 'last')) as { position: { epoch: number } };
     expect(position.epoch).toBe(events.at(-1)?.['epochs']);
   }, 240_000);

@@ -12,13 +12,14 @@ import { nativeStatus } from 'skein/native';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasMpi, withoutMpi } from '../dist/launch.js';
 import { root } from '../programs.js';
-import { wide } from '../wide.js';
+import { isWide, wide } from '../wide.js';
 import { kinds, writeKinds } from './kinds.js';
 import { command, type Outcome, outcome } from './runs.js';
 
 interface Recorded {
   readonly whole: Outcome;
-  readonly resumed: Outcome;
+  /** Left out in the default suite. */
+  readonly resumed?: Outcome;
 }
 
 const level = nativeStatus().level ?? 'reference';
@@ -44,6 +45,7 @@ async function train(kind: string, workers: number): Promise<Recorded> {
     return outcome(join(folder, at), await command(folder, workers, args));
   };
   const whole = await run('whole', 3);
+  if (!isWide) return { whole };
   await run('pieces', 1);
   return { whole, resumed: await run('pieces', 3, '--training.resume_training=true') };
 }
@@ -62,7 +64,8 @@ describe.skipIf(missing)(`recorded results${withoutRecord}`, () => {
     const cannot = workers > 1 && !hasMpi;
     it.skipIf(cannot)(`${name}${cannot ? withoutMpi : ''}`, async () => {
       found[name] = await train(kind, workers);
-      if (!recording) expect(found[name]).toEqual(golden?.[name]);
+      const { whole, resumed = golden?.[name]?.resumed } = found[name];
+      if (!recording) expect({ whole, resumed }).toEqual(golden?.[name]);
     });
   }
 });
