@@ -4,7 +4,6 @@
 #include <cctype>
 #include <cstdlib>
 #include <cstring>
-#include <sstream>
 #include <stdexcept>
 
 #include "op_codes.h"
@@ -121,10 +120,12 @@ class Parser {
   }
 
   bool has_mark(const std::string& word, char mark) const {
-    std::istringstream words(kernel_.rule);
-    for (std::string one; words >> one;) {
-      const bool whole = one.size() > word.size() && !std::isalnum(static_cast<unsigned char>(one[word.size()]));
-      if (whole && one.compare(0, word.size(), word) == 0) return one.back() == mark;
+    for (const char* at = kernel_.rule; *at != '\0';) {
+      const char* end = at + std::strcspn(at, " ");
+      const char* after = at + word.size();
+      if (after < end && std::equal(word.begin(), word.end(), at) && !std::isalnum(static_cast<unsigned char>(*after)))
+        return end[-1] == mark;
+      at = end + std::strspn(end, " ");
     }
     return false;
   }
