@@ -39,8 +39,10 @@ export async function openFlatTables(directory: string): Promise<NamedTable[]> {
   if (existsSync(join(directory, 'dataset.yaml'))) {
     const data = await PreparedDataset.open(directory);
     const file = data.featuresFile();
-    if (file !== null)
+    if (file !== null) {
+      await data.checkFeatures();
       tables.push({ name: 'features', names: await data.nodeNames(), rows: flatRows(file.path, file.rows) });
+    }
   }
   return tables;
 }

@@ -36,6 +36,7 @@ export class PreparedDataset {
   readonly #buckets = new Map<PreparedSplit, Float64Array>();
 
   #stats: PreparedStats;
+  #featuresChecked: Promise<void> | null = null;
 
   private constructor(
     readonly directory: string,
@@ -129,11 +130,20 @@ export class PreparedDataset {
     return nodes;
   }
 
-  /** The file of node features, f32 rows in order of node; null when there is none. */
+  /**
+   * The file of node features, f32 rows in order of node; null when there is none. It may be larger than memory, so its contents
+   * are compared with their checksum by `checkFeatures` alone.
+   */
   featuresFile(): { readonly path: string; readonly rows: number; readonly width: number } | null {
     if (!existsSync(this.#path('nodes/features.bin'))) return null;
     const { num_nodes, node_feature_dim } = this.stats;
     return { path: this.#path('nodes/features.bin'), rows: num_nodes, width: node_feature_dim };
+  }
+
+  /** Reads the features once and compares them with their checksum, where preprocessing recorded one. */
+  checkFeatures(): Promise<void> {
+    this.#featuresChecked ??= this.#checkContents('nodes/features.bin');
+    return this.#featuresChecked;
   }
 
   /** The class of each node, −1 for none; null when there are no labels. */
@@ -188,11 +198,7 @@ export class PreparedDataset {
 
   /** Reads every file and compares it with its CRC-32; also the mapping files with the counts. */
   async verify(): Promise<void> {
-    for (const [name, record] of Object.entries(this.details?.files ?? {})) {
-      let crc = 0;
-      for await (const block of readBlocks(this.#path(name))) crc = crc32(block, crc);
-      this.#checkCrc(name, crc, record.crc32);
-    }
+    for (const name of Object.keys(this.details?.files ?? {})) await this.#checkContents(name);
     await this.nodeNames();
     await this.relationNames();
   }
@@ -222,6 +228,15 @@ export class PreparedDataset {
   #checkCrc(name: string, crc: number, wanted: string): void {
     const got = crc.toString(16).padStart(8, '0');
     if (got !== wanted) this.#fail(name, `the checksum ${wanted}`, got);
+  }
+
+  /** Compares a file with its checksum, piece by piece. */
+  async #checkContents(name: string): Promise<void> {
+    const record = this.details?.files[name];
+    if (record === undefined) return;
+    let crc = 0;
+    for await (const block of readBlocks(this.#path(name))) crc = crc32(block, crc);
+    this.#checkCrc(name, crc, record.crc32);
   }
 
   async #read(name: string): Promise<Uint8Array> {

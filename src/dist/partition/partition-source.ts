@@ -77,6 +77,7 @@ export async function preparedSource(name: string, dataset: PreparedDataset): Pr
   const nodeFeatures: Record<string, FeatureRows> = {};
   const file = dataset.featuresFile();
   if (file !== null) {
+    await dataset.checkFeatures();
     const bytes = await readWholeFile(file.path);
     if (bytes.length !== file.rows * file.width * 4)
       throw new FormatError(

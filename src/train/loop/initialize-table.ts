@@ -77,8 +77,11 @@ function planTable(config: SkeinConfig, dataset: PreparedDataset): TablePlan {
   }
   const init = tableInit(config, dataset.stats.num_nodes, optimizer, featureFile?.path ?? null);
   const keepFeatures = featureFile !== null && !columns.some((c) => c.name === featureColumn);
-  const features = async (): Promise<Features | null> =>
-    keepFeatures ? openFeatures(config, dataset, featureFile) : null;
+  const features = async (): Promise<Features | null> => {
+    if (!keepFeatures) return null;
+    await dataset.checkFeatures();
+    return openFeatures(config, dataset, featureFile);
+  };
   return { columns, optimizer, init, features };
 }
 
@@ -92,10 +95,12 @@ export async function nodeTable(
   const partitions = buffered?.num_partitions ?? comfortablePartitions(dataset.stats.num_nodes, columns);
   const layout = new PartitionLayout(dataset.stats.num_nodes, partitions);
   const { manifest } = options;
-  const files =
-    manifest === undefined || manifest === null
-      ? await TableFiles.create(options.tableDirectory, { layout, columns, init })
-      : await TableFiles.open(options.tableDirectory, manifest);
+  const isNew = manifest === undefined || manifest === null;
+  // The new table takes a copy; its own checksums hold from then on.
+  if (isNew && columns.some(({ name }) => name === featureColumn)) await dataset.checkFeatures();
+  const files = isNew
+    ? await TableFiles.create(options.tableDirectory, { layout, columns, init })
+    : await TableFiles.open(options.tableDirectory, manifest);
   checkColumns(options.tableDirectory, files.columns, columns);
   checkPartitions(options.tableDirectory, files.layout.partitions, buffered);
   const buffer = new PartitionBuffer(files, buffered?.buffer_capacity ?? files.layout.partitions, {

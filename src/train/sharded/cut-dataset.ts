@@ -127,6 +127,7 @@ async function nodeFields(dataset: PreparedDataset): Promise<Record<string, Feat
     throw new ConfigError(
       `storage.dataset: expected nodes with features and labels, got a dataset without ${file === null ? 'features' : 'labels'}. Training on the whole graph with several workers needs both.`,
     );
+  await dataset.checkFeatures();
   const bytes = await readFile(file.path);
   const values = new Float32Array(bytes.buffer, bytes.byteOffset, numNodes * file.width);
   const result: Record<string, FeatureRows> = {
