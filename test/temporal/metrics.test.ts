@@ -3,7 +3,7 @@
  * distinct threshold, and all pairs of a positive and a negative counted one by one.
  */
 import fc from 'fast-check';
-import { averagePrecision, LinkMetrics, reciprocalRanks, rocAuc } from 'skein/temporal';
+import { averagePrecision, LinkMetrics, reciprocalRanks, rocAuc, separation } from 'skein/temporal';
 import { describe, expect, test } from 'vitest';
 
 const golden: [scores: number[], labels: number[], ap: number, auc: number][] = [
@@ -57,6 +57,10 @@ describe('average precision and area', () => {
     expect(() => averagePrecision([1, 2], [1])).toThrow('expected 2 numbers for labels, got "1"');
     expect(() => averagePrecision([1, 2], [1, 3])).toThrow('expected 0 or 1 for labels[1], got 3');
     expect(() => rocAuc([1, Number.NaN], [1, 0])).toThrow('got "NaN at position 1"');
+    expect(() => separation(Float32Array.of(Number.NaN, 2), Float32Array.of(0, 1))).toThrow(
+      'separation: expected scores without NaN for positive, got NaN.',
+    );
+    expect(() => separation([1], [Number.NaN])).toThrow('for negative, got NaN');
   });
 });
 

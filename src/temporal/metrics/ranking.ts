@@ -36,8 +36,8 @@ export function rocAuc(scores: Scores, labels: ArrayLike<number>): number {
 
 /** Both numbers from one sort. Leaves its arguments as they are. */
 export function separation(positive: Scores, negative: Scores): Separation {
-  const p = Float64Array.from(positive).sort();
-  const n = Float64Array.from(negative).sort();
+  const p = sorted('positive', positive);
+  const n = sorted('negative', negative);
   let [i, j] = [p.length - 1, n.length - 1];
   let [hits, wrong, wins, sum] = [0, 0, 0, 0];
   // Thresholds from the highest score down; each takes in all that is equal to it.
@@ -60,6 +60,14 @@ export function separation(positive: Scores, negative: Scores): Separation {
     ap: p.length === 0 ? Number.NaN : sum / p.length,
     auc: p.length === 0 || n.length === 0 ? Number.NaN : wins / (p.length * n.length),
   };
+}
+
+/** Ascending. NaN has no place in an order, so it is refused. */
+function sorted(name: string, scores: Scores): Float64Array {
+  const values = Float64Array.from(scores).sort();
+  if (Number.isNaN(values.at(-1)))
+    throw new ValueError(expected('separation', 'scores without NaN', name, Number.NaN));
+  return values;
 }
 
 /** 1 / rank of each positive [B] among its own negatives [B·q]. */
