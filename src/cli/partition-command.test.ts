@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { preprocess } from '../data/index.js';
 import { loadPartitionData } from '../dist/index.js';
+import { nativeKernels } from '../native/index.js';
 import { run } from './program.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-partition-'));
@@ -41,7 +42,8 @@ async function refused(...args: string[]): Promise<string> {
   return err;
 }
 
-describe('skein partition', () => {
+// METIS is reached through the addon.
+describe.runIf(nativeKernels !== null)('skein partition', () => {
   it('cuts a known dataset, prints what it costs, and info reads it', async () => {
     const output = at('karate');
     const args = ['partition', 'karate-club', '--num-partitions', '3', '--output', output];

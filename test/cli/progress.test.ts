@@ -32,7 +32,7 @@ describe.skipIf(!hasScript)('on a terminal', () => {
     expect(out).toContain('█');
     expect(out).toContain(`${esc}[36m`);
     expect(out).toContain('epoch 1/3');
-    expect(lines.at(-2)).toMatch(/^Done in [\d.]+ s\. Saved in /);
+    expect(lines.at(-2)).toMatch(/^Done in .* s\. Saved in /);
   }, 240_000);
 
   it('fits a narrow one, without colours when they are not welcome', () => {
@@ -78,7 +78,7 @@ it('keeps stdout for JSON with --json', () => {
     .map((line) => JSON.parse(line).event);
   expect(events.filter((event) => event === 'epoch')).toHaveLength(3);
   expect(epochs(err.split('\n'))).toHaveLength(3);
-  expect(err).toMatch(/Done in [\d.]+ s\. Saved in /);
+  expect(err).toMatch(/Done in .* s\. Saved in /);
 }, 240_000);
 
 it('eval, export and preprocess say what they do and how long they took', () => {
@@ -88,7 +88,7 @@ it('eval, export and preprocess say what they do and how long they took', () => 
   );
   expect(code, err).toBe(0);
   expect(err).toContain('evaluating on the test set …\n');
-  expect(err.match(/^Done in [\d.]+ s\.$/gm)).toHaveLength(2);
+  expect(err.match(/^Done in .* s\.$/gm)).toHaveLength(2);
   expect(err).toContain('reading edges …\n');
   expect(out).toMatch(/prepared again in [\d.]+ s/);
 }, 240_000);

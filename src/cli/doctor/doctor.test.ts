@@ -28,6 +28,7 @@ describe('kernels', () => {
   });
 
   it('are missing where no addon loads, with every reason', () => {
+    vi.stubEnv('SKEIN_NATIVE', '');
     const tried = [
       { place: '@skein/linux-x64', problem: 'not installed' },
       { place: 'build/', problem: 'not built' },
@@ -39,6 +40,12 @@ describe('kernels', () => {
     });
     vi.stubEnv('SKEIN_NATIVE', '0');
     expect(describeKernels(status, 'skein').fix).toBe('unset SKEIN_NATIVE');
+  });
+
+  it('are a problem where an addon is there and does not load', () => {
+    const tried = [{ place: 'build/', problem: 'build/skein-avx2.node is incomplete' }];
+    const status = { ...native, backend: 'reference', level: null, reason: 'long', tried } as const;
+    expect(describeKernels(status, 'skein').state).toBe('problem');
   });
 
   it('that compute wrong values are a problem that ends in code 1', () => {
