@@ -28,7 +28,7 @@ function holds(path: string): boolean {
 test('it holds what it needs and nothing else', () => {
   for (const path of ['README.md', 'LICENSE', 'CHANGELOG.md', 'docs/browser.md', 'examples/karate-club.ts'])
     expect(paths).toContain(path);
-  const folders = /^(dist|docs|examples|native)\/|^scripts\/build-addon\.mjs$/;
+  const folders = /^(dist|docs|examples|native)\/|^scripts\/build-(addon|lock)\.mjs$/;
   const pages = /^(package\.json|LICENSE|(README|ARCHITECTURE|CHANGELOG|CONTRIBUTING)\.md)$/;
   expect([...paths].filter((path) => !folders.test(path) && !pages.test(path))).toEqual([]);
   expect([...paths].filter((path) => /\.(test\.|tsbuildinfo|map$|node$|o$|gyp$)/.test(path))).toEqual([]);
