@@ -130,11 +130,11 @@ describe.skipIf(!hasMpi)(`MPI${withoutMpi}`, () => {
   );
 
   it('gives up a receive nobody answers, and lists what did arrive', async () => {
-    const { code, lines } = await launch(2, 'unknown-tag', { timeout: 4 });
+    const { code, lines } = await launch(2, 'unknown-tag', { timeout: 3 });
     expect(code).toBe(0);
     expect(lines.map(({ rank }) => rank).sort()).toEqual([0, 1]);
     for (const { rank, error } of lines) {
-      expect(error).toContain(`recv (tag 99, from rank ${1 - rank}): not complete after 4.0 s`);
+      expect(error).toContain(`recv (tag 99, from rank ${1 - rank}): not complete after 3.0 s`);
       expect(error).toMatch(/is alive.*unclaimed messages from it: tag 98 \(8 bytes\)/);
     }
   }, 240_000);
@@ -179,7 +179,7 @@ describe.skipIf(!hasMpi)(`MPI${withoutMpi}`, () => {
     expect(seconds).toBeLessThan(20);
   }, 240_000);
 
-  it.each(wide([130], [0, 410]))(
+  it.each(wide([], [130, 0, 410]))(
     'ends on all ranks when one is killed %i ms into its work',
     async (delay) => {
       let waiting = true;

@@ -108,7 +108,7 @@ describe.skipIf(!hasMpi)(`runs${withoutMpi}`, () => {
   ] as const;
   const whole = prepare('tgn', 'whole');
   beforeAll(() => temporalRun(whole.file, [often, section, ...long]));
-  it.each(wide(ends.slice(0, 2), ends.slice(2)))(
+  it.each(wide(ends.slice(0, 1), ends.slice(1)))(
     'ended by %s with %i workers go on with %i to the same bytes',
     async (how, ranks, then) => {
       const given = prepare('tgn', `${how}-${ranks}-${then}`.replaceAll(' ', '-'));

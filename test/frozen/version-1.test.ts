@@ -45,7 +45,7 @@ function done(at: string): Record<string, Record<string, number>> {
 }
 
 /** One of each family; the others are read by the same code. */
-const usual = ['links-encoder-buffer', 'events-tgn'];
+const usual = ['links-encoder-buffer'];
 const more = Object.keys(kinds).filter((kind) => !usual.includes(kind));
 
 describe.each(wide(usual, more))('%s', (kind) => {
