@@ -23,7 +23,7 @@ using u64 = std::uint64_t;
 // inside a parallel section.
 int threads();
 void set_threads(int count);
-// What set_threads was given, whoever called it; 0 before that.
+// The last value given to set_threads by any thread; 0 before the first call.
 int thread_budget();
 
 // Marks the calling thread as a pool worker, whose kernels run on that thread alone.

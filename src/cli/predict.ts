@@ -89,14 +89,14 @@ async function predictSet(
       ? await writeScores(testRun, model, command, folder)
       : await writeLabels(testRun, model as NodeClassificationModel, command, folder);
   const { reporter } = model as LinkPredictionModel | NodeClassificationModel;
-  const judged = reporter instanceof NodeClassificationReporter ? reporter.labelled : reporter.size;
-  const metrics = judged === 0 ? {} : reporter.results();
-  if (judged > 0) {
+  const labelled = reporter instanceof NodeClassificationReporter ? reporter.labelled : reporter.size;
+  const metrics = labelled === 0 ? {} : reporter.results();
+  if (labelled > 0) {
     await reporter.save(folder);
     files.push(join(folder, 'metrics.txt'));
     output.text(reporter.report());
   }
-  if (judged === 0 && reporter.size > 0)
+  if (labelled === 0 && reporter.size > 0)
     output.text(`${reporter.size} nodes without a known class: no metrics`);
   output.text(
     files.length === 0

@@ -7,7 +7,7 @@
  * can shrink are refused. Ids and other arrays whose values the kernels follow are not meant here: the addon copies them.
  *
  * Integer results must not be written before the promise settles: samplers read back what they have drawn and follow it.
- * The callers in this library make those arrays for the call, so nobody else can reach them.
+ * The callers in this library allocate those arrays for the call, so no other code can reach them.
  */
 import { ValueError } from '../util/errors.js';
 import type { AsyncKernels, Kernels } from './kernels.js';

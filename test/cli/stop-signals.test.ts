@@ -13,7 +13,7 @@ const folder = workFolder();
 test.skipIf(process.platform === 'win32').each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
   '%s',
   async (signal) => {
-    // A pipe that nobody writes to: the work lasts until it is stopped.
+    // A pipe without a writer: the work lasts until it is stopped.
     const pipe = join(folder, `${signal}.csv`);
     expect(shell(`mkfifo ${signal}.csv`, folder).code).toBe(0);
     const args = ['preprocess', '--edges', pipe, '--output-directory', join(folder, signal)];

@@ -36,7 +36,7 @@ describe('a run is tied to what it was trained on', () => {
     );
     const directory = config.storage.model_dir as string;
     const overrides = [`storage.dataset.dataset_dir=${other}`];
-    await expect(openRun(directory, { overrides })).rejects.toThrow('use that dataset, or train anew');
+    await expect(openRun(directory, { overrides })).rejects.toThrow('use that dataset, or train a new run');
   });
 
   test("a dataset of Marius's own, which records no checksums, with other edges in a part", async () => {

@@ -43,7 +43,7 @@ export function checkTarget(where: string, outputDir: string, overwrite: boolean
 /** Six digits for this machine: others on a shared disk have processes of the same numbers. */
 const machine = createHash('sha256').update(hostname()).digest('hex').slice(0, 6);
 
-/** A name beside the target that nobody has; it tells whose it is. */
+/** An unused name beside the target, which carries the machine and the process that owns it. */
 export function temporaryName(outputDir: string): string {
   const target = resolve(outputDir);
   const own = `${process.pid}-${machine}${randomBytes(4).toString('hex')}`;
@@ -113,7 +113,7 @@ async function moveInto(temporary: string, target: string, where: string): Promi
   } catch (error) {
     if (!['ENOTEMPTY', 'EEXIST'].includes(codeOf(error))) throw error;
     checkTarget(where, target, false);
-    // Somebody else made the folder and has put other files there so far.
+    // Another process created the folder and has so far written other files into it.
     await moveEntries(temporary, target);
   }
 }

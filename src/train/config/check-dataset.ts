@@ -42,7 +42,7 @@ export function checkAgainstDataset(config: SkeinConfig, facts: DatasetFacts): s
   return warnings;
 }
 
-/** What is said of a run that nothing held out can judge. */
+/** The warning for a run without held-out edges or nodes to evaluate on. */
 function unjudged({ model }: SkeinConfig, hasTest: boolean): string {
   const option = model.learning_task === 'NODE_CLASSIFICATION' ? '--node-split' : '--dataset-split';
   const shares = option === '--node-split' ? '0.6 0.2 0.2' : '0.9 0.05 0.05';

@@ -64,7 +64,7 @@ export function checkIdentity(
     );
   if (saved.dataset !== now.dataset)
     throw new StateError(
-      `${folder}: expected the dataset that it was trained on (${saved.dataset}), got one with ${now.dataset}. Numbers of nodes would mean others; use that dataset, or train anew.`,
+      `${folder}: expected the dataset that it was trained on (${saved.dataset}), got one with ${now.dataset}. Node ids would refer to other nodes; use that dataset, or train a new run.`,
       { path: folder },
     );
 }
