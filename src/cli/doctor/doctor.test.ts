@@ -21,6 +21,7 @@ describe('kernels', () => {
   });
 
   it('could be better', () => {
+    vi.stubEnv('SKEIN_NATIVE', '');
     const slow = describeKernels({ ...native, bestLevel: 'avx512' }, 'npx skein');
     expect(slow).toMatchObject({ state: 'problem', fix: 'npx skein build' });
     expect(slow.found).toContain('can run level avx512');
