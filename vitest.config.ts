@@ -55,6 +55,7 @@ export const base = {
   resolve: {
     alias: [
       { find: /^skein$/, replacement: `${src}/index.ts` },
+      { find: /^skein\/marius$/, replacement: `${src}/compat/marius/index.ts` },
       { find: /^skein\/([a-z-]+)$/, replacement: `${src}/$1/index.ts` },
     ],
   },

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { PreparedDataset } from 'skein/data';
 import { DotCompare, EdgeDecoder, type EdgeDecoderOptions, LossFunction, RelationOperator } from 'skein/gnn';
+import { SynchronousEvaluator, SynchronousTrainer } from 'skein/marius';
 import { init } from 'skein/nn';
 import { add, mul, slice, softplus, sub, sum, type Tensor, unsqueeze } from 'skein/tensor';
 import {
@@ -24,8 +25,6 @@ import {
   ProgressReporter,
   RandomEdgeSampler,
   resolveConfig,
-  SynchronousEvaluator,
-  SynchronousTrainer,
 } from 'skein/train';
 import { Random } from 'skein/util';
 import { prepareLinks } from './shared/umls-or-generated.js';

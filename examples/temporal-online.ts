@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { onlineScorer, openTemporalRun, resolveTemporalConfig, trainTemporalRun } from 'skein/train';
+import { onlineScorer, openRun, resolveTemporalConfig, trainRun } from 'skein/train';
 import { Random } from 'skein/util';
 
 const { values, positionals } = parseArgs({
@@ -25,11 +25,11 @@ async function trainSmall(directory: string): Promise<string> {
     training: { logs_per_epoch: 0 },
     storage: { model_dir: join(directory, 'run') },
   });
-  return (await trainTemporalRun({ config })).directory;
+  return (await trainRun({ config })).directory;
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-example-'));
-const run = await openTemporalRun(positionals[0] ?? (await trainSmall(folder)));
+const run = await openRun(positionals[0] ?? (await trainSmall(folder)), { over: 'events' });
 rmSync(folder, { recursive: true });
 const scorer = onlineScorer(run);
 const { graph } = scorer;

@@ -1,14 +1,12 @@
 /** The work of `skein eval`: the metrics of a saved model on a held-out set, in all, by direction, by relation. */
 import {
   formatMetric,
-  isTemporalRun,
   LinkPredictionModel,
   type LinkPredictionReporter,
   type MetricValues,
-  type OpenedRun,
+  type OpenedGraphRun,
   Output,
   openRun,
-  SynchronousEvaluator,
 } from '../train/index.js';
 import { StateError, ValueError } from '../util/errors.js';
 
@@ -22,22 +20,20 @@ export interface EvalCommand {
 export async function evalCommand(path: string, command: EvalCommand): Promise<void> {
   const output = new Output({ json: command.json });
   const split = splitNamed(command.set.filter((text) => !text.includes('=')));
-  if (isTemporalRun(path)) {
-    const overrides = command.set.filter((text) => text.includes('='));
-    const { evalTemporal } = await import('./temporal-eval.js');
-    return evalTemporal(path, { part: split, overrides, json: command.json });
-  }
   const run = await openRun(path, {
     command: 'eval',
     overrides: command.set.filter((text) => text.includes('=')),
+    best: true,
     onWarning: (message) => output.warn(message),
   });
+  if (run.kind === 'events') {
+    const { evalTemporal } = await import('./temporal-eval.js');
+    return evalTemporal(run, split, output);
+  }
   try {
     const started = performance.now();
     const stage = output.stage(`evaluating on the ${split} set`);
-    const evaluator = new SynchronousEvaluator(run.batcher, run.model);
-    evaluator.onProgress = stage.update;
-    const metrics = await evaluator.evaluate(split === 'validation');
+    const metrics = await run.task.evaluate(split, stage.update);
     if (Object.keys(metrics).length === 0)
       throw new StateError(
         `eval: expected a ${split} set in ${run.dataset.directory}, got none. Choose the other with --set, or prepare the dataset with --dataset-split.`,
@@ -63,7 +59,7 @@ export async function evalCommand(path: string, command: EvalCommand): Promise<v
 }
 
 /** What ranks tell beside the means over all. */
-async function links(run: OpenedRun, command: EvalCommand, output: Output): Promise<object> {
+async function links(run: OpenedGraphRun, command: EvalCommand, output: Output): Promise<object> {
   const reporter = (run.model as LinkPredictionModel).reporter;
   const by_direction = directions(reporter, output);
   if (!command.byRelation || !run.dataset.hasRelations) return { by_direction };

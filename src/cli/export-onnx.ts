@@ -43,7 +43,11 @@ export async function exportRunOnnx(directory: string, command: ExportCommand): 
 }
 
 async function modelFiles(directory: string): Promise<[string, Uint8Array][]> {
-  const run = await openRun(directory, { command: 'export' });
+  const run = await openRun(directory, {
+    command: 'export',
+    over: 'graph',
+    advice: 'Choose another format.',
+  });
   try {
     const { model, config } = run;
     const encoder = (): Uint8Array => exportEncoderOnnx(model, config.model.encoder);

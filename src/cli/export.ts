@@ -9,14 +9,7 @@ import {
   openFlatTables,
   streamNames,
 } from '../data/index.js';
-import {
-  encodeAllNodes,
-  isTemporalRun,
-  Output,
-  openRun,
-  openRunTables,
-  openTemporalRun,
-} from '../train/index.js';
+import { encodeAllNodes, isEventRun, Output, openRun, openRunTables } from '../train/index.js';
 import { StorageError, ValueError } from '../util/errors.js';
 import { invocation } from '../util/invocation.js';
 
@@ -44,7 +37,7 @@ export async function exportCommand(directory: string, command: ExportCommand): 
       );
   if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true)
     throw new StorageError(`export: expected a directory, got ${directory}.`, { path: directory });
-  const temporal = isTemporalRun(directory);
+  const temporal = isEventRun(directory);
   if (format === null) {
     if (temporal)
       throw new ValueError(`export: expected another format for the temporal run ${directory}, got onnx.`);
@@ -122,7 +115,7 @@ function checkTemporalTables(directory: string, { what, tables }: ExportCommand)
 
 /** The memory of every node of a temporal run, as it stands in the state that is exported. */
 async function memoryTable(directory: string): Promise<NamedTable> {
-  const { parts, stream } = await openTemporalRun(directory, { command: 'export' });
+  const { parts, stream } = await openRun(directory, { command: 'export', over: 'events' });
   if (parts.mailbox === null)
     throw new ValueError(
       `export: expected a temporal run with memory, got ${directory}, whose memory.type is none. It keeps nothing for a node; score pairs with "${invocation()} predict".`,
@@ -137,7 +130,7 @@ async function memoryTable(directory: string): Promise<NamedTable> {
 
 /** The encoder's result for every node, computed now: it takes the graph and the model. */
 async function encodedNodes(directory: string, output: Output): Promise<NamedTable> {
-  const run = await openRun(directory, { command: 'export' });
+  const run = await openRun(directory, { command: 'export', over: 'graph' });
   const stage = output.stage('encoding all nodes');
   try {
     const { rows, width } = await encodeAllNodes(run);

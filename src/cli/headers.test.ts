@@ -13,7 +13,7 @@ import {
   readRawEdges,
   readTemporal,
 } from '../data/index.js';
-import type { OpenedRun } from '../train/index.js';
+import type { OpenedGraphRun } from '../train/index.js';
 import { readInput } from './predict-input.js';
 import { readPairs } from './temporal-predict.js';
 
@@ -62,7 +62,7 @@ const classifier = {
       return { ...anyName, idOf: () => next++ };
     },
   },
-} as unknown as OpenedRun;
+} as unknown as OpenedGraphRun;
 const command = {
   dtype: 'int32',
   saveLabels: false,

@@ -5,10 +5,8 @@ import { PreparedDataset, readTemporal, type TemporalData } from '../data/index.
 import { describePartitions, isPartitionDirectory } from '../dist/index.js';
 import {
   describeRun,
-  describeTemporalRun,
   formatMetric,
   isRunDirectory,
-  isTemporalRun,
   metricCell,
   Output,
   type RunDescription,
@@ -30,7 +28,7 @@ export async function infoCommand(
     throw new ValueError(
       `info: expected a file of events beside --${overrides[0]}, got ${directory}. Leave the key out.`,
     );
-  if (isRunDirectory(directory)) printRun(await describe(directory), output);
+  if (isRunDirectory(directory)) printRun(await describeRun(directory), output);
   else if (existsSync(join(directory, 'dataset.yaml'))) await printDataset(directory, output);
   else if (existsSync(join(directory, 'model.safetensors')) && isRunDirectory(dirname(directory)))
     await printCheckpoint(directory, output);
@@ -43,10 +41,6 @@ export async function infoCommand(
     throw new StateError(
       `info: expected the directory of a run, a checkpoint, a prepared dataset or partitions, or a file of events, got ${directory}. It has no full_config.yaml, no dataset.yaml, no description of partitions and no file of events (.csv, .txt, .tsv).`,
     );
-}
-
-function describe(directory: string): Promise<RunDescription> {
-  return isTemporalRun(directory) ? describeTemporalRun(directory) : describeRun(directory);
 }
 
 /** Whether a path is a file of events by its name, or a folder with one. */
@@ -143,7 +137,7 @@ function printRun(run: RunDescription, output: Output): void {
 }
 
 async function printCheckpoint(directory: string, output: Output): Promise<void> {
-  const run = await describe(dirname(directory));
+  const run = await describeRun(dirname(directory));
   const name = basename(directory);
   const own = run.checkpoints.find((one) => one.name === name);
   output.text(`checkpoint ${directory} of epoch ${own?.epoch ?? '?'}`);

@@ -23,7 +23,7 @@ import { Tensor } from '../tensor/index.js';
 import { loadConfig } from '../train/config/index.js';
 import { openDataset } from '../train/loop/open-dataset.js';
 import { Output } from '../train/run/output.js';
-import { cutDataset } from '../train/sharded/cut-dataset.js';
+import { cutDataset } from '../train/tasks/sharded/cut-dataset.js';
 import { expected, ValueError } from '../util/errors.js';
 
 export interface PartitionCommand {

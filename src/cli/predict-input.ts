@@ -11,7 +11,7 @@ import {
   readRawEdges,
   TypedNames,
 } from '../data/index.js';
-import type { OpenedRun, OtherTestSet } from '../train/index.js';
+import type { OpenedGraphRun, OtherTestSet } from '../train/index.js';
 import { FormatError, StorageError, ValueError } from '../util/errors.js';
 import { columnOption, type HeaderOptions, headerGiven } from './options.js';
 
@@ -36,7 +36,7 @@ const formats = ['binary', 'csv', 'tsv', 'delimited', 'parquet', 'json'];
 
 /** Reads the file; null when none is given. */
 export async function readInput(
-  run: OpenedRun,
+  run: OpenedGraphRun,
   command: PredictInput,
   onNote: OnNote,
 ): Promise<OtherTestSet | null> {
@@ -131,7 +131,12 @@ function readNumbers(path: string, dtype: string): Int32Array {
 }
 
 /** The numbers of rows of `columns`, if all are ids of the graph. */
-function checked(path: string, numbers: Int32Array, columns: number, { dataset }: OpenedRun): Int32Array {
+function checked(
+  path: string,
+  numbers: Int32Array,
+  columns: number,
+  { dataset }: OpenedGraphRun,
+): Int32Array {
   if (numbers.length === 0 || numbers.length % columns !== 0)
     throw new FormatError(`${path}: expected rows of ${columns} numbers, got ${numbers.length} numbers.`, {
       path,

@@ -9,13 +9,12 @@ import { fromTypedArray } from '../tensor/index.js';
 import {
   bestColumns,
   encodeNewNodes,
-  isTemporalRun,
   LinkPredictionModel,
   type NeighborSamplingConfig,
   NodeClassificationModel,
   NodeClassificationReporter,
   newNodeFeatures,
-  type OpenedRun,
+  type OpenedGraphRun,
   Output,
   openRun,
   predictLinks,
@@ -46,10 +45,6 @@ export interface PredictCommand extends PredictInput {
 }
 
 export async function predictCommand(path: string, command: PredictCommand): Promise<void> {
-  if (isTemporalRun(path)) {
-    const { predictTemporal } = await import('./temporal-predict.js');
-    return predictTemporal(path, command);
-  }
   const output = new Output({ json: command.json });
   if (command.newEdges !== undefined && command.newNodes === undefined)
     throw new ValueError(
@@ -61,6 +56,10 @@ export async function predictCommand(path: string, command: PredictCommand): Pro
     adapt: (config) => adapt(config, command),
     onWarning: (message) => output.warn(message),
   });
+  if (run.kind === 'events') {
+    const { predictTemporal } = await import('./temporal-predict.js');
+    return predictTemporal(run, command);
+  }
   try {
     const folder = command.outputDir ?? run.checkpoint;
     makeFolder(folder);
@@ -72,7 +71,7 @@ export async function predictCommand(path: string, command: PredictCommand): Pro
 }
 
 async function predictSet(
-  run: OpenedRun,
+  run: OpenedGraphRun,
   command: PredictCommand,
   folder: string,
   output: Output,
@@ -108,7 +107,7 @@ async function predictSet(
 }
 
 async function writeScores(
-  { batcher, dataset }: OpenedRun,
+  { batcher, dataset }: OpenedGraphRun,
   model: LinkPredictionModel,
   command: PredictCommand,
   folder: string,
@@ -139,7 +138,7 @@ async function writeScores(
 }
 
 async function writeLabels(
-  { batcher, dataset }: OpenedRun,
+  { batcher, dataset }: OpenedGraphRun,
   model: NodeClassificationModel,
   command: PredictCommand,
   folder: string,
@@ -159,7 +158,7 @@ async function writeLabels(
 }
 
 async function predictNewNodes(
-  run: OpenedRun,
+  run: OpenedGraphRun,
   command: PredictCommand,
   features: string,
   folder: string,

@@ -4,7 +4,7 @@ import { type NameTable, readGlosses, TypedNames } from '../data/index.js';
 import {
   LinkPredictionModel,
   nearestNodes,
-  type OpenedRun,
+  type OpenedGraphRun,
   Output,
   openRun,
   type ScoredNode,
@@ -13,7 +13,6 @@ import {
 import { ValueError } from '../util/errors.js';
 import { invocation } from '../util/invocation.js';
 import { nearestWords } from '../util/nearest.js';
-import { refuseTemporal } from './temporal-eval.js';
 
 export interface QueryCommand {
   readonly head?: string;
@@ -39,13 +38,9 @@ export async function queryCommand(path: string, command: QueryCommand): Promise
       `query: expected one of --head, --tail and --neighbors, got ${asked.length === 0 ? 'none' : asked.map((name) => `--${name}`).join(' and ')}. --head asks for tails, --tail for heads.`,
     );
   const [kind] = asked;
-  refuseTemporal(
-    path,
-    'query',
-    `Ask for the likeliest destinations with "${invocation()} serve --temporal <run>" and POST /recommend, or score pairs with "${invocation()} predict <run> --input-file <file>".`,
-  );
   const run = await openRun(path, {
-    command: 'query',
+    ...{ command: 'query', over: 'graph' },
+    advice: `Ask for the likeliest destinations with "${invocation()} serve --temporal <run>" and POST /recommend, or score pairs with "${invocation()} predict <run> --input-file <file>".`,
     overrides: command.set,
     onWarning: (message) => output.warn(message),
   });
@@ -65,7 +60,7 @@ export async function queryCommand(path: string, command: QueryCommand): Promise
 }
 
 async function linked(
-  run: OpenedRun,
+  run: OpenedGraphRun,
   command: QueryCommand,
   node: number,
   kind: 'head' | 'tail',
@@ -80,7 +75,7 @@ async function linked(
 
 /** Other ends of true edges, of all splits. */
 async function knownEnds(
-  { storage }: OpenedRun,
+  { storage }: OpenedGraphRun,
   node: number,
   relation: number | null,
   want: 'head' | 'tail',
@@ -92,7 +87,7 @@ async function knownEnds(
 
 /** The relation that is asked about: where there is just one, it need not be named. */
 async function relationNamed(
-  { dataset }: OpenedRun,
+  { dataset }: OpenedGraphRun,
   given: string | undefined,
   kind: 'head' | 'tail' | 'neighbors',
 ): Promise<string | undefined> {
@@ -101,7 +96,7 @@ async function relationNamed(
   return names.size === 1 ? names.nameOf(0) : undefined;
 }
 
-async function relationOf({ dataset }: OpenedRun, raw: string | undefined): Promise<number | null> {
+async function relationOf({ dataset }: OpenedGraphRun, raw: string | undefined): Promise<number | null> {
   if (!dataset.hasRelations) {
     if (raw === undefined) return null;
     throw new ValueError(
@@ -150,7 +145,7 @@ function title({ relation }: QueryCommand, kind: 'head' | 'tail' | 'neighbors', 
 }
 
 async function print(
-  run: OpenedRun,
+  run: OpenedGraphRun,
   output: Output,
   head: string,
   raw: string,

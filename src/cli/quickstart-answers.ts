@@ -1,13 +1,13 @@
 /** What the quickstart shows of a trained run: neighbours of a word, and hypernyms of synsets whose own was held out. */
 import { readGlosses } from '../data/index.js';
-import { nearestNodes, type OpenedRun, type Output, openRun, topLinks } from '../train/index.js';
+import { nearestNodes, type OpenedGraphRun, type Output, openRun, topLinks } from '../train/index.js';
 
 /** How far down the list of answers the right one is looked for. */
 const depth = 100;
 const questions = 5;
 
 export async function showAnswers(directory: string, output: Output): Promise<void> {
-  const run = await openRun(directory, { command: 'quickstart' });
+  const run = await openRun(directory, { command: 'quickstart', over: 'graph' });
   try {
     await showNeighbours(run, 'dog.n.01', output);
     await showHypernyms(run, output);
@@ -16,7 +16,7 @@ export async function showAnswers(directory: string, output: Output): Promise<vo
   }
 }
 
-async function showNeighbours(run: OpenedRun, name: string, output: Output): Promise<void> {
+async function showNeighbours(run: OpenedGraphRun, name: string, output: Output): Promise<void> {
   const names = await run.dataset.nodeNames();
   const node = names.idOf(name);
   if (node === undefined) return;
@@ -30,7 +30,7 @@ async function showNeighbours(run: OpenedRun, name: string, output: Output): Pro
 }
 
 /** Held-out hypernyms of nouns about which training still knows something: the first of the test set with three edges or more. */
-async function showHypernyms(run: OpenedRun, output: Output): Promise<void> {
+async function showHypernyms(run: OpenedGraphRun, output: Output): Promise<void> {
   const [names, relations] = [await run.dataset.nodeNames(), await run.dataset.relationNames()];
   const hypernym = relations.idOf('hypernym');
   if (hypernym === undefined) return;
@@ -54,7 +54,7 @@ async function showHypernyms(run: OpenedRun, output: Output): Promise<void> {
   }
 }
 
-async function heldOut({ dataset }: OpenedRun, relation: number): Promise<[number, number][]> {
+async function heldOut({ dataset }: OpenedGraphRun, relation: number): Promise<[number, number][]> {
   const [train, test] = [await dataset.readEdges('train'), await dataset.readEdges('test')];
   const degree = new Int32Array(dataset.stats.num_nodes);
   for (let i = 0; i < train.length; i += 3) {

@@ -1,6 +1,6 @@
 /** The work of `skein serve`: opens a run, listens, and prints latency percentiles at the end. */
 import { serveTemporal } from '../server/index.js';
-import { Output, onlineScorer, openTemporalRun } from '../train/index.js';
+import { Output, onlineScorer, openRun } from '../train/index.js';
 
 export interface ServeCommand {
   readonly temporal: string;
@@ -12,7 +12,7 @@ export interface ServeCommand {
 export async function serveCommand({ temporal, host, port, json }: ServeCommand): Promise<void> {
   const output = new Output({ json });
   const opening = output.stage(`opening ${temporal}`);
-  const run = await openTemporalRun(temporal, { command: 'serve' });
+  const run = await openRun(temporal, { command: 'serve', over: 'events' });
   const scorer = onlineScorer(run);
   opening.end();
   const { dstPool: destinations, nodes } = run.stream.data;

@@ -1,24 +1,18 @@
-/** The work of `skein eval` on a temporal run, and what the commands that do not take one say. */
+/** The work of `skein eval` on a temporal run. */
 import {
   judgeRunLabels,
   judgeTemporalRun,
   metricCell,
-  Output,
-  openTemporalRun,
+  type OpenedEventRun,
+  type Output,
   ranksMatter,
 } from '../train/index.js';
-import { isTemporalRun } from '../train/temporal/index.js';
-import { ValueError } from '../util/errors.js';
 
-export interface TemporalEval {
-  readonly part: 'validation' | 'test';
-  readonly overrides: readonly string[];
-  readonly json: boolean;
-}
-
-export async function evalTemporal(path: string, { part, overrides, json }: TemporalEval): Promise<void> {
-  const output = new Output({ json });
-  const run = await openTemporalRun(path, { command: 'eval', overrides, best: true });
+export async function evalTemporal(
+  run: OpenedEventRun,
+  part: 'validation' | 'test',
+  output: Output,
+): Promise<void> {
   const started = performance.now();
   const stage = output.stage(`evaluating on the ${part} events`);
   const { metrics: links, replayed } = await judgeTemporalRun(run, part, stage.update);
@@ -48,12 +42,4 @@ export async function evalTemporal(path: string, { part, overrides, json }: Temp
     seconds,
   });
   output.doneIn();
-}
-
-/** Refuses a temporal run where a command cannot use one. */
-export function refuseTemporal(path: string, command: string, advice: string): void {
-  if (!isTemporalRun(path)) return;
-  throw new ValueError(
-    `${command}: expected a run over a prepared graph, got the temporal run ${path}. ${advice}`,
-  );
 }

@@ -7,7 +7,7 @@ import { readRecords } from '../data/formats/delimited.js';
 import { columnPlace, findTextLayout } from '../data/formats/text-layout.js';
 import type { EventNodes, EventSide } from '../data/index.js';
 import { makeFolder } from '../storage/make-folder.js';
-import { Output, onlineScorer, openTemporalRun } from '../train/index.js';
+import { type OpenedEventRun, Output, onlineScorer } from '../train/index.js';
 import { FormatError, ValueError } from '../util/errors.js';
 import { invocation } from '../util/invocation.js';
 import { CsvFile } from './csv-file.js';
@@ -25,14 +25,13 @@ interface Pairs {
   readonly times: number[];
 }
 
-export async function predictTemporal(path: string, command: PredictCommand): Promise<void> {
+export async function predictTemporal(run: OpenedEventRun, command: PredictCommand): Promise<void> {
   const output = new Output({ json: command.json });
   const { inputFile } = command;
   if (inputFile === undefined)
     throw new ValueError(
       `predict: expected --input-file with pairs to score (source, destination, time), got none. For the metrics of the test events use: ${invocation()} eval <run>`,
     );
-  const run = await openTemporalRun(path, { command: 'predict', overrides: command.set });
   const scorer = onlineScorer(run, 'predict');
   const { nodes } = run.stream.data;
   const { src, dst, times } = await readPairs(inputFile, command, nodes, (note) => output.note(note));

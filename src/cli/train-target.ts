@@ -13,13 +13,11 @@ export interface TrainTarget {
   /** Text that is kept with the run as its configuration. */
   readonly source: string;
   readonly overrides: readonly string[];
-  readonly temporal: boolean;
 }
 
 export function trainTarget(path: string, overrides: readonly string[]): TrainTarget {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) {
-    const temporal = isTemporalConfig(path);
-    return { file: path, source: readFileSync(path, 'utf8'), overrides, temporal };
+    return { file: path, source: readFileSync(path, 'utf8'), overrides };
   }
   const file = join(path, 'full_config.yaml');
   if (!existsSync(file))
@@ -27,11 +25,10 @@ export function trainTarget(path: string, overrides: readonly string[]): TrainTa
       `train: expected a configuration file or the directory of a run, got ${path}, which has no full_config.yaml. Name a file; "${invocation()} config <dataset>" prints one to start from.`,
     );
   checkRunConfig(file);
-  const temporal = isTemporalConfig(file);
   const given = join(path, 'config.yaml');
   // Whether to go on is said anew each time. The checkpoint that the run started from has no say any more.
   const own = [`storage.model_dir=${JSON.stringify(resolve(path))}`, 'training.resume_training=false'];
-  if (!temporal) own.push('training.resume_from_checkpoint=""');
+  if (!isTemporalConfig(file)) own.push('training.resume_from_checkpoint=""');
   const source = readFileSync(existsSync(given) ? given : file, 'utf8');
-  return { file, source, overrides: [...own, ...overrides], temporal };
+  return { file, source, overrides: [...own, ...overrides] };
 }

@@ -1,4 +1,6 @@
 /** Training on several workers: what they say to each other. Needs Node; MPI only where it is asked for. */
+
+export { agreedError, isAgreed } from '../util/agreed-error.js';
 export {
   type Capabilities,
   type CommArray,
@@ -14,7 +16,7 @@ export { currentCommunicator, setCommunicator } from './comm/current.js';
 export { MpiCommunicator, type MpiOptions } from './comm/mpi-communicator.js';
 export { type Launch, launchedBy, type OpenOptions, openCommunicator } from './comm/open-communicator.js';
 export { SelfCommunicator } from './comm/self-communicator.js';
-export { agreedError, isAgreed, WorkerGroup, type WorkerGroupOptions } from './group/worker-group.js';
+export { WorkerGroup, type WorkerGroupOptions } from './group/worker-group.js';
 export * from './nn/index.js';
 export * from './partition/index.js';
 export * from './sampling/index.js';

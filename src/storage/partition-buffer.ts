@@ -271,6 +271,12 @@ export class PartitionBuffer {
     return this.files.manifest();
   }
 
+  /** Becomes the table that `checkpoint` described; what changed since then is dropped. `load` reads it. */
+  async restore(manifest: TableManifest): Promise<void> {
+    await this.unload(false);
+    await this.files.restore(manifest);
+  }
+
   /** Ends all transfers and gives the memory back. Without `write`, changes that are still in memory are dropped. */
   async unload(write = true): Promise<void> {
     try {

@@ -296,6 +296,22 @@ export class TableFiles {
         this.#entries[kind][written.first + i] = { version, crc32 };
   }
 
+  /** Becomes the table that a manifest of the same folder, columns and partitions describes. */
+  async restore(manifest: TableManifest): Promise<void> {
+    const { partitions } = checkManifest(manifest);
+    if (partitions !== this.layout.partitions)
+      throw new StateError(
+        `TableFiles.restore: expected a manifest of ${this.layout.partitions} partitions, got one of ${partitions}. Use recutTable first.`,
+      );
+    await this.#versions.adopt();
+    this.#versions.pin(manifestFiles(manifest));
+    for (const kind of fileKinds) {
+      const entries = manifest[kind].map(({ version, crc32 }) => ({ version, crc32 }));
+      this.#entries[kind].splice(0, this.#entries[kind].length, ...entries);
+      for (let k = 0; k < entries.length; k++) await this.#checkSize(kind, k);
+    }
+  }
+
   /** Makes the present versions durable: they survive a power cut. */
   async sync(): Promise<void> {
     const current = new Set(manifestFiles(this.#entries));

@@ -2,6 +2,19 @@
 export * from './batch/index.js';
 
 export * from './config/index.js';
+export { describeRun, type RunDescription } from './describe-run.js';
+export { type FindRunOptions, type FoundRun, findRun, isEventRun, isRunDirectory } from './find-run.js';
+export {
+  type BestResult,
+  type EpochProgress,
+  type FitHooks,
+  type FitOptions,
+  type FitResult,
+  type FitState,
+  fit,
+  type Request,
+} from './fit.js';
+export { isEventConfig, loadRunConfig, type RunConfig, renderRunConfig } from './load-run-config.js';
 export * from './loop/index.js';
 export { type ClassificationMetrics, classificationMetrics } from './metrics.js';
 export {
@@ -28,5 +41,10 @@ export {
   type SamplingOptions,
   trainNodeClassifier,
 } from './node-classifier.js';
+export { type OpenedRun, type OpenRunOptions, openRun } from './open-run.js';
 export * from './run/index.js';
+export * from './task.js';
+export { GraphTask, type GraphTaskOptions } from './tasks/graph/graph-task.js';
+export type { OpenedGraphRun } from './tasks/graph/open-graph-run.js';
 export * from './temporal/index.js';
+export { type TrainRunOptions, trainRun } from './train-run.js';

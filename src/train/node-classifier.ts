@@ -7,23 +7,28 @@
  * const result = await trainNodeClassifier({ model: new GCN([1433, 16, 7]), data: await loadDataset('cora') });
  * console.log(result.test.accuracy);
  */
-import { type EdgeData, type Features, inferLayerwise, LayeredModel } from '../gnn/index.js';
-import { Graph, type MessageGraph, SparseMatrix } from '../graph/index.js';
+import { type EdgeData, type Features, inferLayerwise } from '../gnn/index.js';
+import type { Graph, MessageGraph } from '../graph/index.js';
 import {
   Adam,
   type BaseOptions,
   clipGradNorm,
   clipGradNormTensor,
   crossEntropy,
-  Module,
+  type Module,
   type Optimizer,
 } from '../nn/index.js';
-import { NeighborSampler, type NeighborSamplerOptions, NodeLoader } from '../sample/index.js';
+import {
+  type LoadedBatch,
+  NeighborSampler,
+  type NeighborSamplerOptions,
+  NodeLoader,
+} from '../sample/index.js';
 import { argmax, gatherRows, manualSeed, noGrad, scope, Tensor, type TensorDevice } from '../tensor/index.js';
-import { toInt32 } from '../tensor/ops/common.js';
-import { checkInteger, expected, StateError, ValueError } from '../util/errors.js';
-import { BestState } from './best-state.js';
+import { checked, layered, splitsOf } from './check-classifier.js';
+import { fit } from './fit.js';
 import { type ClassificationMetrics, classificationMetrics } from './metrics.js';
+import type { Batches, HeldOut, Metrics, Snapshot, SplitName, StepLoss, Task } from './task.js';
 
 /** Ids of the nodes of each part. Without validation nodes, all epochs run and the last model is kept. */
 export interface NodeSplits {
@@ -114,41 +119,32 @@ async function train(
   options: NodeClassifierOptions,
   inMemory: NodeClassificationData,
 ): Promise<NodeClassifierResult> {
-  const { model, data, epochs = 200, patience = Infinity, monitor = 'accuracy', onEpoch } = options;
+  const { data, epochs = 200, patience = Infinity, monitor = 'accuracy', signal } = options;
   if (options.seed !== undefined) manualSeed(options.seed);
-  const optimizer = options.optimizer ?? new Adam(model.parameters(), { lr: 0.01, weightDecay: 5e-4 });
-  // A loader gathers rows in memory; batches follow the model one by one.
-  const runEpoch = options.sampling === undefined ? fullEpoch : sampledEpochs(options.sampling, inMemory);
-  const best = new BestState(model, patience);
+  const task = new NodeTask(options, inMemory);
   const history: EpochRecord[] = [];
   const start = performance.now();
-  for (let epoch = 1; epoch <= epochs; epoch++) {
-    options.signal?.throwIfAborted();
-    const before = performance.now();
-    model.train();
-    const loss = await runEpoch(options, optimizer, epoch);
-    const seconds = (performance.now() - before) / 1000;
-    if (!Number.isFinite(loss)) {
-      throw new StateError(
-        `trainNodeClassifier: the loss became ${loss} in epoch ${epoch}. Lower the learning rate, or set SKEIN_CHECK=1 to find the operation.`,
-      );
-    }
-    const valid = await evaluatePart(options, splitsOf(data).valid);
-    const record = { epoch, loss, validLoss: valid.loss, validAccuracy: valid.metrics.accuracy, seconds };
-    history.push(record);
-    onEpoch?.(record);
-    if (valid.metrics.count === 0) continue;
-    const score = [valid.metrics.accuracy, -valid.loss];
-    if (!best.observe(epoch, monitor === 'accuracy' ? score : score.reverse())) break;
-  }
-  best.restore();
-  best.release();
+  let trained = { epoch: 0, loss: 0, seconds: 0 };
+  const { best } = await fit(task, {
+    ...{ epochs, patience, best: 'memory' },
+    metric: monitor === 'accuracy' ? ['accuracy', 'loss'] : ['loss', 'accuracy'],
+    ...(signal === undefined ? {} : { signal }),
+    onEpoch: ({ epoch, loss, items, seconds }) => {
+      trained = { epoch, loss: loss / items, seconds };
+    },
+    onEpochEnd: async ({ validation }) => {
+      const { loss: validLoss = Number.NaN, accuracy: validAccuracy = Number.NaN } = validation;
+      const record = { ...trained, validLoss, validAccuracy };
+      history.push(record);
+      options.onEpoch?.(record);
+    },
+  });
   const logits = await predict(options);
   const part = (ids: Int32Array): ClassificationMetrics => partMetrics(logits, data, ids).metrics;
   const splits = splitsOf(data);
   return {
     epochs: history.length,
-    bestEpoch: best.epoch === 0 ? history.length : best.epoch,
+    bestEpoch: best?.epoch ?? history.length,
     history,
     train: part(splits.train),
     valid: part(splits.valid),
@@ -157,47 +153,103 @@ async function train(
   };
 }
 
-type RunEpoch = (
-  options: NodeClassifierOptions,
-  optimizer: Optimizer<BaseOptions>,
-  epoch: number,
-) => Promise<number>;
+/** What is trained in a step: all training nodes on the whole graph (null), or a sample. */
+interface NodeStep {
+  readonly sample: LoadedBatch<Features> | null;
+}
 
-const fullEpoch: RunEpoch = ({ model, data, clipNorm }, optimizer) => {
-  const { graph, features, labels, edgeData = null } = data;
-  const { train } = splitsOf(data);
-  return trainStep(model, optimizer, clipNorm, () =>
-    crossEntropy(
-      gatherRows(model.forward(graph, features, edgeData), train),
-      train.map((id) => labels[id]),
-    ),
-  );
-};
+/** Classification of the nodes of a graph in memory. */
+class NodeTask implements Task<NodeStep> {
+  readonly items = 'nodes';
+  readonly headline = 'accuracy';
+  readonly model: NodeModel;
+  readonly optimizer: Optimizer<BaseOptions>;
+  readonly batches: Readonly<Record<SplitName, Batches<NodeStep>>>;
+  readonly #options: NodeClassifierOptions;
+  readonly #splits: NodeSplits;
 
-function sampledEpochs(sampling: SamplingOptions, data: NodeClassificationData): RunEpoch {
+  constructor(options: NodeClassifierOptions, inMemory: NodeClassificationData) {
+    const { model, sampling } = options;
+    this.model = model;
+    this.optimizer = options.optimizer ?? new Adam(model.parameters(), { lr: 0.01, weightDecay: 5e-4 });
+    this.#options = options;
+    this.#splits = splitsOf(options.data);
+    const { train, valid, test } = this.#splits;
+    this.batches = {
+      // A loader gathers rows in memory; batches follow the model one by one.
+      train: sampling === undefined ? wholeGraph(train.length) : sampledNodes(sampling, inMemory),
+      validation: wholeGraph(valid.length),
+      test: wholeGraph(test.length),
+    };
+  }
+
+  startEpoch(): void {
+    this.model.train();
+  }
+
+  async train({ sample }: NodeStep): Promise<StepLoss> {
+    const { clipNorm, data } = this.#options;
+    const { graph, features, labels, edgeData = null } = data;
+    const { train } = this.#splits;
+    const items = sample === null ? train.length : sample.seeds.length;
+    const loss = await trainStep(this.model, this.optimizer, clipNorm, () => {
+      if (sample === null)
+        return crossEntropy(
+          gatherRows(this.model.forward(graph, features, edgeData), train),
+          train.map((id) => labels[id]),
+        );
+      const model = layered(this.model);
+      const x = features === null ? null : placed(sample.x, deviceOf(model));
+      return crossEntropy(model.forward(sample.blocks, x, edgeData), sample.labels);
+    });
+    return { loss: loss * items, items };
+  }
+
+  async evaluate(split: HeldOut): Promise<Metrics> {
+    const ids = split === 'validation' ? this.#splits.valid : this.#splits.test;
+    if (ids.length === 0) return {};
+    const logits = await predict(this.#options);
+    const { metrics, loss } = partMetrics(logits, this.#options.data, ids);
+    logits.dispose();
+    return { accuracy: metrics.accuracy, loss };
+  }
+
+  async snapshot(): Promise<Snapshot> {
+    return { tensors: {}, state: {} };
+  }
+
+  async restore(): Promise<void> {}
+
+  async close(): Promise<void> {}
+}
+
+/** One step an epoch. */
+function wholeGraph(numItems: number): Batches<NodeStep> {
+  return {
+    numItems,
+    async *epoch() {
+      yield { sample: null };
+    },
+  };
+}
+
+function sampledNodes(sampling: SamplingOptions, data: NodeClassificationData): Batches<NodeStep> {
   const { batchSize, prefetch, ...sampler } = sampling;
+  const seeds = splitsOf(data).train;
   const loader = new NodeLoader(new NeighborSampler(data.graph, sampler), {
-    seeds: splitsOf(data).train,
+    seeds,
     ...(data.features === null ? {} : { features: data.features }),
     labels: data.labels,
     batchSize,
     ...(sampler.seed === undefined ? {} : { seed: sampler.seed }),
     ...(prefetch === undefined ? {} : { prefetch }),
   });
-  return async (options, optimizer, epoch) => {
-    const { clipNorm } = options;
-    const model = layered(options.model);
-    let total = 0;
-    let count = 0;
-    for await (const batch of loader.epoch(epoch)) {
-      const loss = await trainStep(model, optimizer, clipNorm, () => {
-        const x = data.features === null ? null : placed(batch.x, deviceOf(model));
-        return crossEntropy(model.forward(batch.blocks, x, options.data.edgeData ?? null), batch.labels);
-      });
-      total += loss * batch.seeds.length;
-      count += batch.seeds.length;
-    }
-    return total / count;
+  return {
+    numItems: seeds.length,
+    async *epoch(epoch) {
+      // Epochs of this function count from 1.
+      for await (const sample of loader.epoch(epoch + 1)) yield { sample };
+    },
   };
 }
 
@@ -266,14 +318,6 @@ interface PartResult {
   readonly loss: number;
 }
 
-async function evaluatePart(options: NodeClassifierOptions, ids: Int32Array): Promise<PartResult> {
-  if (ids.length === 0) return { metrics: classificationMetrics([], [], 0), loss: Number.NaN };
-  const logits = await predict(options);
-  const result = partMetrics(logits, options.data, ids);
-  logits.dispose();
-  return result;
-}
-
 function partMetrics(logits: Tensor, data: NodeClassificationData, ids: Int32Array): PartResult {
   return scope(() =>
     noGrad(() => {
@@ -284,92 +328,4 @@ function partMetrics(logits: Tensor, data: NodeClassificationData, ids: Int32Arr
       return { metrics, loss };
     }),
   );
-}
-
-function layered(model: NodeModel): LayeredModel {
-  if (model instanceof LayeredModel) return model;
-  throw new ValueError(
-    expected(
-      'trainNodeClassifier',
-      'a LayeredModel (GCN, GraphSAGE, GAT, …)',
-      'model',
-      model,
-      'Sampled training runs a model block by block; train others on the whole graph, or loop over a NodeLoader.',
-    ),
-  );
-}
-
-function splitsOf(data: NodeClassificationData): NodeSplits {
-  if (data.splits !== null) return data.splits;
-  throw new ValueError(
-    'trainNodeClassifier: expected data with splits, got null. Make one with randomNodeSplit(labels, …).',
-  );
-}
-
-/** The options with labels and splits as Int32Arrays; refuses what does not fit together. */
-function checked(options: NodeClassifierOptions): NodeClassifierOptions {
-  const where = 'trainNodeClassifier';
-  if (!(options?.model instanceof Module))
-    throw new ValueError(expected(where, 'a module', 'model', options?.model));
-  if (!(options.data?.graph instanceof Graph))
-    throw new ValueError(expected(where, 'a Graph', 'data.graph', options.data?.graph));
-  const { epochs = 200, patience = Infinity, monitor = 'accuracy' } = options;
-  checkInteger(where, 'epochs', epochs, 1);
-  checkInteger(where, 'data.numClasses', options.data.numClasses, 1);
-  if (options.sampling !== undefined) layered(options.model);
-  if (patience !== Infinity) checkInteger(where, 'patience', patience, 1);
-  if (monitor !== 'accuracy' && monitor !== 'loss')
-    throw new ValueError(expected(where, "'accuracy' or 'loss'", 'monitor', monitor));
-  const labels = toInt32(where, 'labels', options.data.labels);
-  const { train, valid, test } = splitsOf(options.data);
-  const splits = {
-    train: toInt32(where, 'splits.train', train),
-    valid: toInt32(where, 'splits.valid', valid),
-    test: toInt32(where, 'splits.test', test),
-  };
-  const data = { ...options.data, labels, splits };
-  checkData(where, data);
-  return { ...options, data };
-}
-
-function checkData(where: string, data: NodeClassificationData & { readonly splits: NodeSplits }): void {
-  const { features, labels, splits, numClasses } = data;
-  const nodes = data.graph.numNodes;
-  if (features !== null && !(features instanceof Tensor) && !(features instanceof SparseMatrix))
-    throw new ValueError(expected(where, 'a tensor, a SparseMatrix or null', 'features', features));
-  if (features !== null && features.shape[0] !== nodes)
-    throw new ValueError(expected(where, `${nodes} rows (one per node)`, 'features', features.shape[0]));
-  if (features instanceof Tensor) checkFinite(where, features);
-  if (labels.length !== nodes)
-    throw new ValueError(expected(where, `${nodes} labels`, 'labels', labels.length));
-  const part = new Map<number, string>();
-  for (const [name, ids] of Object.entries(splits) as [string, Int32Array][]) {
-    for (const [i, id] of ids.entries()) {
-      if (id < 0 || id >= nodes) {
-        const got = `${id} at position ${i}`;
-        throw new ValueError(expected(where, `node ids from 0 to ${nodes - 1}`, `splits.${name}`, got));
-      }
-      if (part.has(id)) {
-        const got = `node ${id} at position ${i}, which is in ${part.get(id)} already`;
-        throw new ValueError(expected(where, 'every node once over all splits', `splits.${name}`, got));
-      }
-      part.set(id, name);
-      if (labels[id] < 0 || labels[id] >= numClasses) {
-        const got = `${labels[id]} for node ${id} of ${name}`;
-        throw new ValueError(expected(where, `labels from 0 to ${numClasses - 1}`, 'labels', got));
-      }
-    }
-  }
-  if (splits.train.length === 0)
-    throw new ValueError(expected(where, 'at least one node', 'splits.train', 'none'));
-}
-
-function checkFinite(where: string, features: Tensor): void {
-  const values = features.dataSync();
-  for (let i = 0; i < values.length; i++) {
-    if (Number.isFinite(values[i])) continue;
-    const width = features.shape[1];
-    const at = `${values[i]} in row ${Math.floor(i / width)}, column ${i % width}`;
-    throw new ValueError(expected(where, 'finite numbers', 'features', at));
-  }
 }

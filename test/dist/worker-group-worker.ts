@@ -1,7 +1,7 @@
 /** One rank of worker-group.test.ts: `agree` says what each rank sees, `fail` has one rank throw while the others wait. */
 import { writeFileSync } from 'node:fs';
 import { isAgreed, type WorkerGroup } from 'skein/dist';
-import { agreedWish, Output, openWorkers, outputOf, RunDirectory } from 'skein/train';
+import { Output, openWorkers, outputOf, RunDirectory } from 'skein/train';
 import { ConfigError } from 'skein/util';
 
 const [scene, directory] = process.argv.slice(2);
@@ -46,11 +46,7 @@ async function agree(): Promise<object> {
     gathered: group.gather({ rank, text: 'x'.repeat(rank) }),
     sum: group.sum([rank, 1]),
     any: [group.any(rank === 1), group.any(false), group.all(true), group.all(rank !== 1)],
-    wishes: [
-      agreedWish(group, 'go'),
-      agreedWish(group, rank === 1 ? 'save' : 'go'),
-      agreedWish(group, rank === 2 ? 'stop' : rank === 0 ? 'save' : 'go'),
-    ],
+    highest: [group.highest(0), group.highest(rank === 1 ? 1 : 0), group.highest(rank)],
     onRoot: await group.onRoot(() => rank + 10),
     rootFails: await failure(() => group.onRoot(wrong)),
     oneFails: await failure(() => group.everywhere(() => (rank === 1 ? wrong() : rank))),

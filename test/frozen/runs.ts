@@ -57,11 +57,14 @@ function withoutTimes(metrics: unknown): unknown {
 
 async function stateOf(directory: string): Promise<Record<string, string>> {
   const { tensors, metadata } = await loadTensors(join(directory, 'model.safetensors'));
-  const { extra } = JSON.parse(metadata['skein.checkpoint']) as { extra: { table?: TableManifest } };
+  const { extra } = JSON.parse(metadata['skein.checkpoint']) as {
+    extra: { readonly state: { readonly table?: TableManifest | null } };
+  };
+  const { table = null } = extra.state;
   const found: Record<string, string> = {};
   for (const [name, { array }] of Object.entries(tensors)) found[name] = digest([array as Uint8Array]);
-  if (extra.table === undefined) return found;
-  const files = await TableFiles.open(join(directory, 'table'), extra.table);
+  if (table === null) return found;
+  const files = await TableFiles.open(join(directory, 'table'), table);
   const parts = files.columns.map((): Uint8Array[] => []);
   for (let k = 0; k < files.layout.partitions; k++) {
     const rows = files.layout.rowsOf(k);

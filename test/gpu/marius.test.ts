@@ -3,6 +3,7 @@
  * the CPU, with the node table in memory and on the device.
  */
 import { PreparedDataset } from 'skein/data';
+import { PipelineTrainer, SynchronousEvaluator, SynchronousTrainer } from 'skein/marius';
 import {
   type Batch,
   type BufferedNodeTable,
@@ -11,9 +12,6 @@ import {
   GraphModelStorage,
   initializeBatcher,
   initializeStorage,
-  PipelineTrainer,
-  SynchronousEvaluator,
-  SynchronousTrainer,
 } from 'skein/train';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Parts, scratch, setUp, tinyConfig } from '../train/tiny.js';

@@ -132,7 +132,7 @@ describe('skein export --format onnx', () => {
     expect(code, err).toBe(0);
     const path = join(directory, 'model.onnx');
     expect(events.at(-1)).toEqual({ event: 'done', files: [path] });
-    const opened = await openRun(directory, { command: 'export' });
+    const opened = await openRun(directory, { over: 'graph' });
     const want = await encodeAllNodes(opened);
     await opened.close();
     const { y } = await runOnnx(readFileSync(path), {

@@ -253,7 +253,7 @@ describe('damage', () => {
     const header = JSON.parse(bytes.subarray(8, 8 + length).toString()) as {
       __metadata__: Record<string, string>;
     };
-    return (JSON.parse(header.__metadata__['skein.checkpoint']) as { extra: never }).extra;
+    return (JSON.parse(header.__metadata__['skein.checkpoint']) as { extra: { state: never } }).extra.state;
   }
 });
 

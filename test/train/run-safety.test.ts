@@ -3,13 +3,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { prepareGraph } from 'skein/data';
 import { DistMult, SoftmaxCrossEntropy } from 'skein/gnn';
-import {
-  GeneralEncoder,
-  LinkPredictionModel,
-  openRun,
-  type SkeinConfig,
-  SynchronousTrainer,
-} from 'skein/train';
+import { SynchronousTrainer } from 'skein/marius';
+import { GeneralEncoder, LinkPredictionModel, openRun, type SkeinConfig } from 'skein/train';
 import { Random } from 'skein/util';
 import { describe, expect, test } from 'vitest';
 import { randomRows, run, scratch, setUp, tinyConfig, writeDataset } from './tiny.js';
@@ -45,7 +40,10 @@ describe('a run is tied to what it was trained on', () => {
     const directory = config.storage.model_dir as string;
     const opened = async (parts: typeof sets): Promise<string> => {
       const other = writeDataset(folder(), { numNodes: 43, numRelations: 4, ...parts });
-      const done = await openRun(directory, { overrides: [`storage.dataset.dataset_dir=${other}`] });
+      const done = await openRun(directory, {
+        over: 'graph',
+        overrides: [`storage.dataset.dataset_dir=${other}`],
+      });
       await done.close();
       return done.dataset.directory;
     };

@@ -15,6 +15,7 @@ import {
   Regularizer,
   RelationOperator,
 } from 'skein/gnn';
+import { Evaluator, SynchronousEvaluator, SynchronousTrainer, Trainer } from 'skein/marius';
 import { GNNGraph } from 'skein/sample';
 import { fromTypedArray, ones, type Tensor, zeros } from 'skein/tensor';
 import {
@@ -22,7 +23,6 @@ import {
   ConcatFeaturizer,
   type EdgeSampler,
   Encoder,
-  Evaluator,
   Featurizer,
   GeneralEncoder,
   GraphBatcher,
@@ -45,9 +45,6 @@ import {
   RandomNegativeSampler,
   RandomNodeSampler,
   Reporter,
-  SynchronousEvaluator,
-  SynchronousTrainer,
-  Trainer,
 } from 'skein/train';
 import { Random } from 'skein/util';
 import { describe, expect, test } from 'vitest';

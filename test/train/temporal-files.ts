@@ -2,13 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadTensors } from 'skein/storage';
-import {
-  loadTemporalConfig,
-  Output,
-  type TemporalRunConfig,
-  type TemporalRunResult,
-  trainTemporalRun,
-} from 'skein/train';
+import { loadTemporalConfig, Output, type RunResult, type TemporalRunConfig, trainRun } from 'skein/train';
 import { Random } from 'skein/util';
 
 export interface EventFileOptions {
@@ -84,11 +78,8 @@ export function writeTemporalConfig(file: string, model: ModelName, path: string
 }
 
 /** A run of a configuration file, silent. */
-export async function temporalRun(
-  file: string,
-  overrides: readonly string[] = [],
-): Promise<TemporalRunResult> {
-  return trainTemporalRun({ config: temporalConfig(file, overrides), output: silent() });
+export async function temporalRun(file: string, overrides: readonly string[] = []): Promise<RunResult> {
+  return trainRun({ config: temporalConfig(file, overrides), output: silent() });
 }
 
 function temporalConfig(file: string, overrides: readonly string[] = []): TemporalRunConfig {

@@ -6,11 +6,11 @@ import { NodeClassifier, TemporalRuntime } from 'skein/temporal';
 import {
   judgeRunLabels,
   Output,
-  openTemporalRun,
+  openRun,
+  type RunResult,
   resolveTemporalConfig,
-  type TemporalRunResult,
   trainLabelHead,
-  trainTemporalRun,
+  trainRun,
 } from 'skein/train';
 import { Random } from 'skein/util';
 import { afterAll, describe, expect, it, vi } from 'vitest';
@@ -40,7 +40,7 @@ function train(
   labels: object,
   dataset: object,
   training: object = { logs_per_epoch: 0 },
-): Promise<TemporalRunResult> {
+): Promise<RunResult> {
   const { config } = resolveTemporalConfig({
     dataset,
     labels,
@@ -52,7 +52,7 @@ function train(
     storage: { model_dir: join(folder, name) },
   });
   const quiet = { write: () => true };
-  return trainTemporalRun({ config, output: new Output({ stdout: quiet, stderr: quiet }) });
+  return trainRun({ config, output: new Output({ stdout: quiet, stderr: quiet }) });
 }
 
 type Methods = Record<'embed' | 'forward', (...args: unknown[]) => unknown>;
@@ -70,8 +70,8 @@ describe('labels of a run', () => {
     expect(labels.test.macro_f1).toBeGreaterThan(0.7);
     expect(labels.test.count).toBeGreaterThan(200);
     expect(test.ap).toBeDefined();
-    const run = await openTemporalRun(directory);
-    expect(run.record.stage).toBe('finished');
+    const run = await openRun(directory, { over: 'events' });
+    expect(run.record.state['stage']).toBe('finished');
     expect(await judgeRunLabels(run, 'test')).toEqual(labels.test);
   });
 
@@ -92,7 +92,7 @@ describe('labels of a run', () => {
     expect(calls).toBe(5);
     spy.mockRestore();
     expect(existsSync(join(stopped.directory, 'done.json'))).toBe(false);
-    expect((await openTemporalRun(stopped.directory)).record.stage).toBe('finished');
+    expect((await openRun(stopped.directory, { over: 'events' })).record.state['stage']).toBe('finished');
     const again = { resume_training: true, logs_per_epoch: 0 };
     const whole = await train(`stopped-${method}`, { epochs: 2 }, data, again);
     expect([whole.interrupted, whole.test]).toEqual([false, stopped.test]);
@@ -118,29 +118,32 @@ describe('trainLabelHead', () => {
     return { embeddings, width: 4, labels, trainEnd: 200, validationEnd: 250 };
   };
 
-  it('learns several classes; events without a label count for nothing', () => {
+  it('learns several classes; events without a label count for nothing', async () => {
     const data = events(3);
     data.labels.set([-1, Number.NaN], 0);
     data.labels.set([-1], 299);
-    const { test, validation } = trainLabelHead(data, { epochs: 20, lr: 0.02, batchSize: 20 });
+    const { test, validation } = await trainLabelHead(data, { epochs: 20, lr: 0.02, batchSize: 20 });
     expect(validation.accuracy).toBe(1);
     expect(test).toEqual({ accuracy: 1, macro_f1: 1, count: 49 });
   });
 
-  it('gives the same for the same seed', () => {
-    const twice = [1, 1].map((seed) => trainLabelHead(events(2), { epochs: 2, dropout: 0.2, seed }));
+  it('gives the same for the same seed', async () => {
+    const options = { epochs: 2, dropout: 0.2, seed: 1 };
+    const twice = [await trainLabelHead(events(2), options), await trainLabelHead(events(2), options)];
     expect(twice[0].head.mlp.parameters().map((p) => [...p.dataSync()])).toEqual(
       twice[1].head.mlp.parameters().map((p) => [...p.dataSync()]),
     );
   });
 
-  it('names what is wrong', () => {
+  it('names what is wrong', async () => {
     const data = events(2);
-    expect(() => trainLabelHead({ ...data, width: 3 }, { epochs: 1 })).toThrow(/300 rows of 3 numbers/);
-    expect(() => trainLabelHead({ ...data, trainEnd: 0 }, { epochs: 1 })).toThrow(
+    await expect(trainLabelHead({ ...data, width: 3 }, { epochs: 1 })).rejects.toThrow(
+      /300 rows of 3 numbers/,
+    );
+    await expect(trainLabelHead({ ...data, trainEnd: 0 }, { epochs: 1 })).rejects.toThrow(
       /labelled events among the 0/,
     );
     data.labels[7] = 0.5;
-    expect(() => trainLabelHead(data, { epochs: 1 })).toThrow(/classes from 0.*0\.5 at event 7/);
+    await expect(trainLabelHead(data, { epochs: 1 })).rejects.toThrow(/classes from 0.*0\.5 at event 7/);
   });
 });

@@ -8,7 +8,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { TemporalRuntime } from 'skein/temporal';
-import { isTemporalRun, openTemporalRun, RunDirectory } from 'skein/train';
+import { isEventRun, openRun, RunDirectory } from 'skein/train';
 import { FormatError, Random, StateError } from 'skein/util';
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { root, skein } from '../programs.js';
@@ -109,7 +109,7 @@ test('a stream that begins before 0, in SNAP’s format, is trained and tested',
     const given = prepare(model, fileOf(snapText(300, { start: -150 }), 'txt'));
     const { test: metrics } = await temporalRun(given.file);
     expect(metrics['ap']).toBeGreaterThan(0);
-    const opened = await openTemporalRun(given.at);
+    const opened = await openRun(given.at, { over: 'events' });
     expect(opened.stream.graph.time[0]).toBeLessThan(-140);
     if (opened.parts.mailbox !== null) expect(opened.parts.mailbox.getMemory([0]).time[0]).toBeGreaterThan(0);
   }
@@ -143,8 +143,8 @@ describe('check 20: what a run leaves behind', () => {
       ...['best', 'config.yaml', 'done.json', 'full_config.yaml', 'last', 'log.txt', 'metrics.jsonl'],
       'model.safetensors',
     ]);
-    expect(isTemporalRun(given.at)).toBe(true);
-    expect(isTemporalRun(join(given.at, 'best'))).toBe(true);
+    expect(isEventRun(given.at)).toBe(true);
+    expect(isEventRun(join(given.at, 'best'))).toBe(true);
     const again = folder();
     await temporalRun(join(given.at, 'full_config.yaml'), [`--storage.model_dir=${again}`]);
     expect(await temporalState(again)).toEqual(await temporalState(given.at));
@@ -157,11 +157,11 @@ describe('check 20: what a run leaves behind', () => {
   test('check 20: a run that is opened has its scores', async () => {
     const given = prepare('tgn');
     await temporalRun(given.file);
-    const { parts, record } = await openTemporalRun(given.at);
-    expect(record.stage).toBe('finished');
+    const { parts, record } = await openRun(given.at, { over: 'events' });
+    expect(record.state['stage']).toBe('finished');
     expect(parts.mailbox!.version).toBeGreaterThan(10);
-    await expect(openTemporalRun(folder())).rejects.toThrow(/expected the directory of a temporal run/);
-    expect(isTemporalRun(folder())).toBe(false);
+    await expect(openRun(folder(), { over: 'events' })).rejects.toThrow(/expected the directory of a run/);
+    expect(isEventRun(folder())).toBe(false);
   });
 
   const refused = async (given: Prepared, overrides: readonly string[]): Promise<string> => {
@@ -198,7 +198,7 @@ describe('check 20: what a run leaves behind', () => {
       );
     expect(await temporalState(given.at, 'last')).toEqual(before);
     expect(written()).toEqual(kept);
-    expect((await openTemporalRun(given.at)).record.position.step).toBeGreaterThan(0);
+    expect((await openRun(given.at, { over: 'events' })).record.position.step).toBeGreaterThan(0);
     // What does not change the past may change.
     expect((await temporalRun(given.file, ['--train.lr=0.001', '--train.epoch=2', resume])).epochs).toBe(2);
     expect(written()[1]).toMatch(/lr: 0\.001/);
@@ -215,7 +215,10 @@ describe('check 20: what a run leaves behind', () => {
     const given = prepare('tgn');
     await cutOff(given, 10, [often]);
     await temporalRun(given.file, [resume]);
-    expect((await openTemporalRun(join(given.at, 'last'))).record.position).toEqual({ epoch: 3, step: 0 });
+    expect((await openRun(join(given.at, 'last'), { over: 'events' })).record.position).toEqual({
+      epoch: 3,
+      step: 0,
+    });
   });
 
   test('check 18: one flipped byte of a checkpoint is refused by name', async () => {

@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PreparedDataset } from 'skein/data';
-import { loadTensors, TableFiles } from 'skein/storage';
+import { loadTensors, TableFiles, type TableManifest } from 'skein/storage';
 import { manualSeed } from 'skein/tensor';
 import {
-  type CheckpointRecord,
+  type BufferedNodeTable,
   type EdgeSplit,
   type GraphBatcher,
   GraphModelStorage,
@@ -20,9 +20,9 @@ import {
   type Model,
   Output,
   type RowUpdate,
+  type RunResult,
   resolveConfig,
   type SkeinConfig,
-  type TrainRunResult,
   trainRun,
 } from 'skein/train';
 import { Random } from 'skein/util';
@@ -197,6 +197,7 @@ export function tinyConfig(datasetDir: string, more: object = {}): SkeinConfig {
 
 /** What a run is made of, to be trained step by step; the table's files go to `folder`. */
 export interface Parts extends InitializedStorage {
+  readonly table: BufferedNodeTable;
   readonly model: Model;
   readonly batcher: GraphBatcher;
 }
@@ -208,7 +209,8 @@ export async function setUp(config: SkeinConfig, folder: string): Promise<Parts>
   const { numRelations } = stored.storage;
   const numClasses = Math.max(0, dataset.stats.num_classes);
   const model = initializeModel(config, { numRelations, numClasses });
-  return { ...stored, model, batcher: initializeBatcher(config, stored.storage) };
+  const table = stored.table as BufferedNodeTable;
+  return { ...stored, table, model, batcher: initializeBatcher(config, stored.storage) };
 }
 
 /** Every trained number as text, bit for bit: rows of nodes and dense parameters. */
@@ -224,7 +226,7 @@ export interface RunEvent {
   readonly [key: string]: unknown;
 }
 
-export interface FinishedRun extends TrainRunResult {
+export interface FinishedRun extends RunResult {
   readonly events: readonly RunEvent[];
   /** Loss an edge or node, by epoch. */
   readonly losses: readonly number[];
@@ -249,11 +251,14 @@ export async function run(config: SkeinConfig, onEvent: (event: RunEvent) => voi
 /** What a checkpoint (a run's final state by default) holds, apart from the versions of files: the same in equal runs. */
 export async function learned(directory: string, name = ''): Promise<Record<string, unknown>> {
   const { tensors, metadata } = await loadTensors(join(directory, name, 'model.safetensors'));
-  const { extra } = JSON.parse(metadata['skein.checkpoint']) as { extra: CheckpointRecord };
-  const { table, ...rest } = extra;
-  const files = await TableFiles.open(join(directory, 'table'), table);
-  const found: Record<string, unknown> = { ...rest };
+  const { extra } = JSON.parse(metadata['skein.checkpoint']) as {
+    extra: { readonly state: { readonly table: TableManifest | null } };
+  };
+  const { table, ...state } = extra.state;
+  const found: Record<string, unknown> = { ...extra, state };
   for (const [key, t] of Object.entries(tensors)) found[key] = hex(new Float32Array(t.array as Float32Array));
+  if (table === null) return found;
+  const files = await TableFiles.open(join(directory, 'table'), table);
   for (let k = 0; k < files.layout.partitions; k++) {
     const rows = files.layout.rowsOf(k);
     const views = files.columns.map((c) => new Uint8Array(rows * c.width * (c.dtype === 'f32' ? 4 : 2)));

@@ -6,13 +6,13 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { getThreads, setThreads } from 'skein';
 import {
-  type Metrics,
   PipelineEvaluator,
   PipelineTrainer,
   SynchronousEvaluator,
   SynchronousTrainer,
   type Trainer,
-} from 'skein/train';
+} from 'skein/marius';
+import type { Metrics } from 'skein/train';
 import { afterEach, describe, expect, test } from 'vitest';
 import {
   edgeKeys,

@@ -57,24 +57,14 @@ async function events(
 }
 
 async function resolved(path: string, overrides: readonly string[]): Promise<void> {
-  const { isTemporalConfig, loadConfig, loadTemporalConfig, renderConfig, renderTemporalConfig } =
-    await import('../../train/index.js');
-  const { text, warnings } = isTemporalConfig(path)
-    ? rendered(loadTemporalConfig(path, overrides), renderTemporalConfig)
-    : rendered(loadConfig(path, overrides), renderConfig);
-  print(text, warnings);
+  const { loadRunConfig, renderRunConfig } = await import('../../train/index.js');
+  const { config, warnings } = loadRunConfig(path, overrides);
+  print(renderRunConfig(config), warnings);
 }
 
 function print(text: string, warnings: readonly string[]): void {
   for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
   process.stdout.write(text);
-}
-
-function rendered<T>(
-  { config, warnings }: { readonly config: T; readonly warnings: readonly string[] },
-  render: (config: T) => string,
-): { readonly text: string; readonly warnings: readonly string[] } {
-  return { text: render(config), warnings };
 }
 
 async function template(dataset: string, wanted: string | undefined, keys: readonly string[]): Promise<void> {

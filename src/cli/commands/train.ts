@@ -22,30 +22,18 @@ async function train(path: string, options: TrainOptions): Promise<void> {
   const { trainTarget } = await import('../train-target.js');
   const { launchedBy } = await import('../../dist/index.js');
   const { endTogether } = await import('../end-together.js');
-  const {
-    loadConfig,
-    loadTemporalConfig,
-    Output,
-    openWorkers,
-    outputOf,
-    trainRun,
-    trainTemporalRun,
-    withWorkers,
-  } = await import('../../train/index.js');
+  const { loadRunConfig, Output, openWorkers, outputOf, trainRun, withWorkers } = await import(
+    '../../train/index.js'
+  );
   const read = () => {
-    const { file, source, overrides, temporal } = trainTarget(path, options.set);
-    if (temporal) {
-      const { config, warnings } = loadTemporalConfig(file, overrides);
-      return { source, warnings, temporal: withWorkers(config), usual: null };
-    }
-    const { config, warnings } = loadConfig(file, overrides);
-    return { source, warnings, temporal: null, usual: withWorkers(config) };
+    const { file, source, overrides } = trainTarget(path, options.set);
+    const { config, warnings } = loadRunConfig(file, overrides);
+    return { source, warnings, config: withWorkers(config) };
   };
   /** Workers need their time-outs before they can speak. What is wrong with the file is said by rank 0, below. */
   const section = () => {
     try {
-      const { temporal, usual } = read();
-      return (temporal ?? usual)?.distributed ?? null;
+      return read().config.distributed;
     } catch {
       return null;
     }
@@ -55,9 +43,8 @@ async function train(path: string, options: TrainOptions): Promise<void> {
   const { profile } = options;
   await endTogether(group, options.json, async () => {
     // The seed may be drawn: all take that of rank 0.
-    const { source, warnings, temporal, usual } = await group.onRoot(read);
+    const { source, warnings, config } = await group.onRoot(read);
     for (const warning of warnings) output.warn(warning);
-    if (temporal !== null) await trainTemporalRun({ config: temporal, output, source, profile, group });
-    else if (usual !== null) await trainRun({ config: usual, output, source, profile, group });
+    await trainRun({ config, output, source, profile, group });
   });
 }

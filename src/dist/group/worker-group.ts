@@ -7,6 +7,7 @@
  * alone, and the others would wait for it: `run` ends the job with it as the reason.
  */
 import { deserialize, serialize } from 'node:v8';
+import { agreedError, isAgreed } from '../../util/agreed-error.js';
 import * as errors from '../../util/errors.js';
 import type { Communicator } from '../comm/communicator.js';
 import { currentCommunicator } from '../comm/current.js';
@@ -15,9 +16,6 @@ export interface WorkerGroupOptions {
   /** Default: the current communicator. */
   readonly comm?: Communicator;
 }
-
-/** Errors that every rank has thrown, so that nobody waits for anybody. */
-const agreed = new WeakSet<object>();
 
 interface SentError {
   readonly name: string;
@@ -104,7 +102,7 @@ export class WorkerGroup {
       value = await work();
     } catch (error) {
       this.agree<Outcome<T>>({ error: sent(error) });
-      throw known(error);
+      throw agreedError(error);
     }
     this.agree<Outcome<T>>({ value });
     return value;
@@ -123,7 +121,7 @@ export class WorkerGroup {
     const failures = this.gather(failure === null ? null : sent(failure));
     const first = failures.findIndex((error) => error !== null);
     if (first < 0) return value as T;
-    if (first === this.rank) throw known(failure);
+    if (first === this.rank) throw agreedError(failure);
     return this.#take<T>({ error: failures[first] as SentError });
   }
 
@@ -143,27 +141,11 @@ export class WorkerGroup {
 
   #take<T>(outcome: Outcome<T>): T {
     if ('value' in outcome) return outcome.value;
-    throw known(received(outcome.error));
+    throw agreedError(received(outcome.error));
   }
 }
 
-/** Marks an error that every rank throws by itself, because all have computed the same. */
-export function agreedError<E extends Error>(error: E): E {
-  agreed.add(error);
-  return error;
-}
-
-/** Whether every rank has thrown this error: then the program can end in order. */
-export function isAgreed(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && agreed.has(error);
-}
-
 const unknownError: SentError = { name: 'Error', message: 'unknown', details: {} };
-
-function known(error: unknown): unknown {
-  if (typeof error === 'object' && error !== null) agreed.add(error);
-  return error;
-}
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -21,6 +21,7 @@ import {
   unscoped,
 } from '../../tensor/index.js';
 import { expected, StateError, ValueError } from '../../util/errors.js';
+import type { Cursor } from '../task.js';
 import type { BatchShare } from './batch-share.js';
 import type { IdLists } from './filter-index.js';
 import type { Tile } from './node-table.js';
@@ -59,6 +60,8 @@ export class Batch {
   status: BatchStatus = 'Waiting';
   /** Which batch of which epoch; decides what samplers draw. */
   at: Required<SampleTime> = { epoch: 0, step: 0 };
+  /** Where the epoch continues after it. */
+  after: Cursor | null = null;
   /** First edge (or node) among those that are active, and how many. */
   startIndex = 0;
   batchSize = 0;

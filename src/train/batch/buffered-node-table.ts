@@ -4,13 +4,14 @@
  */
 
 import { kernels, storageCode } from '../../native/index.js';
-import type {
-  ColumnType,
-  PartitionBuffer,
-  RowOptimizer,
-  RowStore,
-  TableColumn,
-  TableManifest,
+import {
+  type ColumnType,
+  type PartitionBuffer,
+  type RowOptimizer,
+  type RowStore,
+  recutTable,
+  type TableColumn,
+  type TableManifest,
 } from '../../storage/index.js';
 import { StateError } from '../../util/errors.js';
 import type { LocalRange, RunTable, Tile } from './node-table.js';
@@ -126,6 +127,13 @@ export class BufferedNodeTable implements RunTable {
   /** What a checkpoint must keep so that the table can be had back as it is now. */
   async checkpoint(): Promise<TableManifest> {
     return this.buffer.checkpoint();
+  }
+
+  async restore(manifest: TableManifest): Promise<void> {
+    const { files, layout } = this.buffer;
+    const same = manifest.partitions === layout.partitions;
+    await this.buffer.restore(same ? manifest : await recutTable(files.folder, manifest, layout.partitions));
+    await this.buffer.load();
   }
 
   async removeUnreferenced(keep: readonly TableManifest[]): Promise<void> {

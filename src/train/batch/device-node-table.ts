@@ -130,9 +130,15 @@ export class DeviceNodeTable implements RunTable {
     await this.inner.unload(write);
   }
 
-  async checkpoint(): Promise<TableManifest> {
+  async checkpoint(): Promise<TableManifest | null> {
     await this.#fetch();
     return this.inner.checkpoint();
+  }
+
+  async restore(manifest: TableManifest): Promise<void> {
+    await this.unload(false);
+    await this.inner.restore(manifest);
+    await this.load();
   }
 
   removeUnreferenced(keep: readonly TableManifest[]): Promise<void> {

@@ -15,6 +15,7 @@ import {
   type PartitionLayout,
   type PartitionRange,
   type RowOptimizer,
+  recutTable,
   type TableFiles,
   type TableManifest,
 } from '../../storage/index.js';
@@ -192,6 +193,21 @@ export class DistributedNodeTable implements RunTable {
     });
     for (const versions of this.group.gather(written)) files.takeVersions(versions);
     return files.manifest();
+  }
+
+  async restore(manifest: TableManifest): Promise<void> {
+    const { files, layout } = this.buffer;
+    this.#kept = this.#last = null;
+    // A checkpoint of fewer workers may have fewer partitions.
+    const cut = await this.group.onRoot(() =>
+      manifest.partitions === layout.partitions
+        ? manifest
+        : recutTable(files.folder, manifest, layout.partitions),
+    );
+    await this.group.everywhere(async () => {
+      await this.buffer.restore(cut);
+      await this.buffer.load();
+    });
   }
 
   /** Rank 0 does it for all; the others write nothing meanwhile. */

@@ -7,8 +7,6 @@ import { open } from 'node:fs/promises';
 import type { EdgeList } from '../../sample/index.js';
 import { expected, FormatError, ShapeError, ValueError } from '../../util/errors.js';
 
-export type SplitName = 'train' | 'validation' | 'test';
-
 export interface EdgeSplit {
   readonly numEdges: number;
   readonly hasRelations: boolean;

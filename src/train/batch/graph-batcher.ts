@@ -8,6 +8,7 @@
  */
 import type { GNNGraph } from '../../sample/index.js';
 import { checkInteger, expected, StateError, ValueError } from '../../util/errors.js';
+import type { Position, SplitName } from '../task.js';
 import { Batch, type Negatives } from './batch.js';
 import { ownNodes, type Place, takeShare } from './batch-share.js';
 import type { DeviceFeatures } from './device-features.js';
@@ -31,16 +32,6 @@ export interface GraphBatcherOptions {
   readonly place?: Place;
 }
 
-/** Where in the data training is; enough to go on from there. */
-export interface BatcherPosition {
-  readonly epoch: number;
-  readonly state: number;
-  /** Batches of the epoch so far. */
-  readonly step: number;
-  /** Edges or nodes of the state that batches have taken. */
-  readonly cursor: number;
-}
-
 const name = 'GraphBatcher';
 
 export class GraphBatcher {
@@ -53,7 +44,7 @@ export class GraphBatcher {
   readonly #sampler: EdgeSampler | NodeSampler;
   readonly #negatives: NegativeSampler | null;
   readonly #options: GraphBatcherOptions;
-  #position: BatcherPosition = { epoch: 0, state: 0, step: 0, cursor: 0 };
+  #position: Required<Position> = { epoch: 0, state: 0, step: 0, cursor: 0 };
   #evaluated = 0;
   #loaded = false;
   #inFlight = 0;
@@ -84,13 +75,13 @@ export class GraphBatcher {
     return this.#sampler instanceof NodeSampler;
   }
 
-  get position(): BatcherPosition {
+  get position(): Required<Position> {
     return this.#position;
   }
 
   /** Goes on from a position that was saved; takes effect with the next `loadStorage`. */
-  seek(position: BatcherPosition): void {
-    this.#position = position;
+  seek({ epoch, step, state = 0, cursor = 0 }: Position): void {
+    this.#position = { epoch, step, state, cursor };
     this.#loaded = false;
   }
 
@@ -142,9 +133,13 @@ export class GraphBatcher {
 
   /** Edges or nodes that an epoch over the active set goes through. */
   get numItems(): number {
+    return this.numItemsOf(this.graphStorage.activeSet);
+  }
+
+  /** Edges or nodes of a split. */
+  numItemsOf(split: SplitName): number {
     const { graphStorage } = this;
-    if (!this.ofNodes) return graphStorage.getNumEdges();
-    return graphStorage.splitNodes(graphStorage.activeSet)?.length ?? 0;
+    return this.ofNodes ? (graphStorage.splitNodes(split)?.length ?? 0) : graphStorage.getNumEdges(split);
   }
 
   hasNextBatch(): boolean {
@@ -262,6 +257,7 @@ export class GraphBatcher {
     batch.startIndex = cursor;
     batch.batchSize = Math.min(this.batchSize, this.#active() - cursor);
     this.#position = { ...this.#position, step: step + 1, cursor: cursor + batch.batchSize };
+    batch.after = { state: this.#position.state, step: step + 1, cursor: this.#position.cursor };
     this.#inFlight++;
     if (this.#sampler instanceof NodeSampler)
       batch.rootNodes = ownNodes(this.#sampler.getNodes(batch), this.#place);

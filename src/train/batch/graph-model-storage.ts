@@ -7,7 +7,8 @@
  */
 import { type EdgeList, MariusGraph } from '../../sample/index.js';
 import { expected, StateError, ValueError } from '../../util/errors.js';
-import type { EdgeSplit, SplitName } from './edge-splits.js';
+import type { SplitName } from '../task.js';
+import type { EdgeSplit } from './edge-splits.js';
 import { FilterIndex } from './filter-index.js';
 import type { NodeTable, Tile } from './node-table.js';
 

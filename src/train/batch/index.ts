@@ -5,10 +5,9 @@ export { BufferedNodeTable } from './buffered-node-table.js';
 export { DeviceFeatures, type DeviceFeaturesOptions } from './device-features.js';
 export { DeviceNodeTable } from './device-node-table.js';
 export { DistributedNodeTable } from './distributed-node-table.js';
-export { type EdgeSplit, FileEdges, MemoryEdges, type SplitName } from './edge-splits.js';
+export { type EdgeSplit, FileEdges, MemoryEdges } from './edge-splits.js';
 export { FilterIndex, type IdLists } from './filter-index.js';
 export {
-  type BatcherPosition,
   DataLoader,
   GraphBatcher,
   type GraphBatcherOptions,

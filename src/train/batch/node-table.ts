@@ -69,8 +69,10 @@ export interface NodeTable {
 /** A table in the files of a run. */
 export interface RunTable extends NodeTable {
   readonly optimizer: RowOptimizer | null;
-  /** What a checkpoint must keep so that the table can be had back as it is now. */
-  checkpoint(): Promise<TableManifest>;
+  /** What a checkpoint must keep so that the table can be restored as it is now; null when it has nothing to keep. */
+  checkpoint(): Promise<TableManifest | null>;
+  /** Becomes what a checkpoint of this run kept, and brings it into memory. */
+  restore(manifest: TableManifest): Promise<void>;
   /** Removes what neither the table nor one of the checkpoints needs. */
   removeUnreferenced(keep: readonly TableManifest[]): Promise<void>;
 }

@@ -9,11 +9,11 @@ import { MemoryEdges } from '../batch/edge-splits.js';
 import { GraphModelStorage } from '../batch/graph-model-storage.js';
 import { MemoryNodeTable } from '../batch/node-table.js';
 import type { EncodedNodes } from '../model/encoder.js';
+import type { OpenedGraphRun } from '../tasks/graph/open-graph-run.js';
 import { initializeBatcher } from './initialize-model.js';
-import type { OpenedRun } from './open-run.js';
 
 /** Refuses models that cannot say anything about new nodes; gives the width of their features. */
-export function newNodeFeatures({ config, storage }: OpenedRun): number {
+export function newNodeFeatures({ config, storage }: OpenedGraphRun): number {
   const { embedding_dim: trained } = config.model.encoder;
   if (trained > 0)
     throw new StateError(
@@ -24,7 +24,7 @@ export function newNodeFeatures({ config, storage }: OpenedRun): number {
 
 const batchSize = 1024;
 
-export async function encodeNewNodes(run: OpenedRun, added: NewNodes): Promise<EncodedNodes> {
+export async function encodeNewNodes(run: OpenedGraphRun, added: NewNodes): Promise<EncodedNodes> {
   const { model, config } = run;
   const storage = await extended(run, added);
   const batcher = initializeBatcher(config, storage);
@@ -55,7 +55,7 @@ export async function encodeNewNodes(run: OpenedRun, added: NewNodes): Promise<E
 
 /** The graph with the new nodes and edges; features are in memory. */
 async function extended(
-  { storage, dataset }: OpenedRun,
+  { storage, dataset }: OpenedGraphRun,
   { names, features, edges }: NewNodes,
 ): Promise<GraphModelStorage> {
   const { numNodes, table } = storage;

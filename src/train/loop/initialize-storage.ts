@@ -10,10 +10,11 @@ import { planEdgeBuckets, planNodePartitions, type TableManifest } from '../../s
 import type { TensorDevice } from '../../tensor/index.js';
 import { BufferedNodeTable } from '../batch/buffered-node-table.js';
 import { DeviceNodeTable } from '../batch/device-node-table.js';
-import { type EdgeSplit, FileEdges, MemoryEdges, type SplitName } from '../batch/edge-splits.js';
+import { type EdgeSplit, FileEdges, MemoryEdges } from '../batch/edge-splits.js';
 import { type EpochPlan, GraphModelStorage } from '../batch/graph-model-storage.js';
 import type { RunTable } from '../batch/node-table.js';
 import type { PartitionBufferConfig, SkeinConfig } from '../config/index.js';
+import type { SplitName } from '../task.js';
 import { bucketedEdges, sortedEdges } from './bucketed-edges.js';
 import { bufferConfig, nodeTable, sharedTable } from './initialize-table.js';
 
@@ -28,31 +29,24 @@ export interface InitializeStorageOptions {
   readonly device?: TensorDevice | null;
 }
 
-export interface InitializedStorage<T extends RunTable = BufferedNodeTable> {
+export interface InitializedStorage {
   readonly storage: GraphModelStorage;
-  readonly table: T;
+  readonly table: RunTable;
 }
 
 /** What one process trains on. */
 export async function initializeStorage(
   config: SkeinConfig,
   dataset: PreparedDataset,
-  options: InitializeStorageOptions & { readonly device?: null },
-): Promise<InitializedStorage>;
-export async function initializeStorage(
-  config: SkeinConfig,
-  dataset: PreparedDataset,
   options: InitializeStorageOptions,
-): Promise<InitializedStorage<RunTable>>;
-export async function initializeStorage(
-  config: SkeinConfig,
-  dataset: PreparedDataset,
-  options: InitializeStorageOptions,
-): Promise<InitializedStorage<RunTable>> {
+): Promise<InitializedStorage> {
   const inner = await nodeTable(config, dataset, options);
   const { device = null } = options;
   const onDevice = device !== null && config.storage.embeddings.type === 'DEVICE_MEMORY';
-  const table = onDevice && inner.embeddingDim > 0 ? new DeviceNodeTable(inner, device) : inner;
+  const table =
+    onDevice && inner instanceof BufferedNodeTable && inner.embeddingDim > 0
+      ? new DeviceNodeTable(inner, device)
+      : inner;
   return { storage: await graphStorage(config, dataset, options, table), table };
 }
 
@@ -61,7 +55,7 @@ export async function initializeSharedStorage(
   config: SkeinConfig,
   dataset: PreparedDataset,
   options: InitializeStorageOptions & { readonly group: WorkerGroup },
-): Promise<InitializedStorage<RunTable>> {
+): Promise<InitializedStorage> {
   const { group } = options;
   if (group.size === 1) return initializeStorage(config, dataset, options);
   const table = await sharedTable(config, dataset, options, group);

@@ -29,6 +29,7 @@ import {
   featureColumn,
 } from '../batch/buffered-node-table.js';
 import { DistributedNodeTable, ownPartitions } from '../batch/distributed-node-table.js';
+import { FeatureTable } from '../batch/feature-table.js';
 import type { RunTable } from '../batch/node-table.js';
 import type { InitConfig, OptimizerConfig, PartitionBufferConfig, SkeinConfig } from '../config/index.js';
 import { type FeatureFile, openFeatureFile } from './hot-features.js';
@@ -71,10 +72,8 @@ function planTable(config: SkeinConfig, dataset: PreparedDataset): TablePlan {
     ];
     columns.push(...optimizer.columns(embeddingColumn, width, dtype));
   }
-  if (featuresBuffered || columns.length === 0) {
-    const featureWidth = featureFile?.width ?? 1;
-    columns.push({ name: featureColumn, width: featureWidth, dtype: 'f32', writable: false });
-  }
+  if (featuresBuffered)
+    columns.push({ name: featureColumn, width: featureFile.width, dtype: 'f32', writable: false });
   const init = tableInit(config, dataset.stats.num_nodes, optimizer, featureFile?.path ?? null);
   const keepFeatures = featureFile !== null && !columns.some((c) => c.name === featureColumn);
   const features = async (): Promise<Features | null> => {
@@ -89,9 +88,11 @@ export async function nodeTable(
   config: SkeinConfig,
   dataset: PreparedDataset,
   options: TableOptions,
-): Promise<BufferedNodeTable> {
+): Promise<BufferedNodeTable | FeatureTable> {
   const buffered = bufferConfig(config);
   const { columns, optimizer, init, features } = planTable(config, dataset);
+  // Features are read where they are; nothing of such a table belongs to the run.
+  if (columns.length === 0) return new FeatureTable(dataset.stats.num_nodes, await features());
   const partitions = buffered?.num_partitions ?? comfortablePartitions(dataset.stats.num_nodes, columns);
   const layout = new PartitionLayout(dataset.stats.num_nodes, partitions);
   const { manifest } = options;
@@ -122,9 +123,8 @@ export async function sharedTable(
   const { tableDirectory: folder } = options;
   const { columns, optimizer, init, features } = planTable(config, dataset);
   if (optimizer === null) {
-    // Nothing of it is trained: rank 0 makes it, all read it.
-    const manifest = await group.onRoot(async () => (await nodeTable(config, dataset, options)).checkpoint());
-    return group.everywhere(() => nodeTable(config, dataset, { ...options, manifest }));
+    // Nothing of it is trained: all read the same file.
+    return group.everywhere(() => nodeTable(config, dataset, options));
   }
   const { num_nodes: rows } = dataset.stats;
   if (rows < group.size)

@@ -12,8 +12,8 @@ import type { LinkPredictionModel } from '../model/link-prediction-model.js';
 import type { NodeClassificationModel } from '../model/node-classification-model.js';
 import { countAgainstAll } from '../model/rank-against-all.js';
 import type { RankDetails } from '../run/index.js';
+import type { OpenedGraphRun } from '../tasks/graph/open-graph-run.js';
 import { initializeBatcher } from './initialize-model.js';
-import type { OpenedRun } from './open-run.js';
 
 /** Edges of one batch in one direction. */
 export interface PredictedEdges {
@@ -134,7 +134,10 @@ export interface OtherTestSet {
 }
 
 /** Batches of other edges or nodes. The edges of the test set stay known: they are left out of filtered ranks. */
-export async function withTestSet(run: OpenedRun, { edges, nodes }: OtherTestSet): Promise<GraphBatcher> {
+export async function withTestSet(
+  run: OpenedGraphRun,
+  { edges, nodes }: OtherTestSet,
+): Promise<GraphBatcher> {
   const { storage, config, dataset, record } = run;
   const columns = dataset.numColumns;
   const train = storage.split('train');
@@ -156,7 +159,7 @@ export async function withTestSet(run: OpenedRun, { edges, nodes }: OtherTestSet
   return batcher;
 }
 
-async function heldOut({ dataset }: OpenedRun): Promise<Int32Array> {
+async function heldOut({ dataset }: OpenedGraphRun): Promise<Int32Array> {
   const [validation, test] = [await dataset.readEdges('validation'), await dataset.readEdges('test')];
   const all = new Int32Array(validation.length + test.length);
   all.set(validation);

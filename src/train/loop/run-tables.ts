@@ -10,9 +10,10 @@ import { loadTensors, TableFiles } from '../../storage/index.js';
 import { StateError } from '../../util/errors.js';
 import { embeddingColumn } from '../batch/buffered-node-table.js';
 import { loadConfig } from '../config/index.js';
-import { latestCheckpoint, modelFile, readRecord, tableFolder } from './checkpoint.js';
+import { tableFolder, tableOf } from '../run/adopt-checkpoint.js';
+import { latestCheckpoint, modelFile, readRecord } from '../run/run-record.js';
 import { openDataset } from './open-dataset.js';
-import { checkIdentity, runIdentity } from './run-identity.js';
+import { checkIdentity, type RunIdentity, runIdentity } from './run-identity.js';
 
 /** Tensors of a link prediction model whose rows are relations. */
 const relationTensors = {
@@ -33,12 +34,18 @@ export async function openRunTables(directory: string): Promise<NamedTable[]> {
       `export: expected a checkpoint in ${directory}, got none. Let the run finish its first epoch.`,
     );
   const folder = name === null ? directory : join(directory, name);
-  const { table, identity } = await readRecord(folder);
+  const record = await readRecord(folder);
+  const table = tableOf(record);
   const { config } = loadConfig(join(run, 'full_config.yaml'), []);
   const dataset = await openDataset(config);
-  checkIdentity(folder, identity, await runIdentity(config, dataset), dataset);
+  checkIdentity(
+    folder,
+    record.identity as unknown as RunIdentity,
+    await runIdentity(config, dataset),
+    dataset,
+  );
   const tables: NamedTable[] = [];
-  if (table.columns.some((column) => column.name === embeddingColumn)) {
+  if (table?.columns.some((column) => column.name === embeddingColumn) === true) {
     const files = await TableFiles.open(tableFolder(run), table);
     tables.push({
       name: 'embeddings',

@@ -7,8 +7,8 @@ import { checkInteger, StateError } from '../../util/errors.js';
 import { invocation } from '../../util/invocation.js';
 import type { Tile } from '../batch/node-table.js';
 import { LinkPredictionModel } from '../model/link-prediction-model.js';
+import type { OpenedGraphRun } from '../tasks/graph/open-graph-run.js';
 import { rowsForReading } from './encoded-nodes.js';
-import type { OpenedRun } from './open-run.js';
 
 export interface ScoredNode {
   readonly id: number;
@@ -34,7 +34,7 @@ export interface LinkQuestion extends TopOptions {
 const blockRows = 8192;
 
 /** The likeliest other ends of edges from (want tail) or to (want head) a node. */
-export async function topLinks(run: OpenedRun, question: LinkQuestion): Promise<ScoredNode[]> {
+export async function topLinks(run: OpenedGraphRun, question: LinkQuestion): Promise<ScoredNode[]> {
   const { model, storage } = run;
   if (!(model instanceof LinkPredictionModel))
     throw new StateError(
@@ -53,7 +53,11 @@ export async function topLinks(run: OpenedRun, question: LinkQuestion): Promise<
 }
 
 /** The nodes whose rows have the highest cosine with a node's. */
-export async function nearestNodes(run: OpenedRun, node: number, options: TopOptions): Promise<ScoredNode[]> {
+export async function nearestNodes(
+  run: OpenedGraphRun,
+  node: number,
+  options: TopOptions,
+): Promise<ScoredNode[]> {
   const best = new BestScores(options);
   await rowsForReading(run);
   const { rows: own, width } = await run.storage.readEncoded(Int32Array.of(node));

@@ -1,4 +1,6 @@
 /** Runs: their directory, what they report, and how they are watched and stopped. */
+
+export { Checkpoints } from './checkpoint.js';
 export { clock, duration, shortCount } from './durations.js';
 export { Interrupt, type InterruptOptions, type StopSignal } from './interrupt.js';
 export {
@@ -36,7 +38,10 @@ export {
   type RunOptions,
   type RunSettings,
 } from './run-directory.js';
+export { latestCheckpoint, type RunRecord, type TaskKind } from './run-record.js';
+export type { RunResult } from './run-session.js';
 export { type ProgressView, StatusLine } from './status-line.js';
 export type { TextSink } from './terminal.js';
+export { type StageSpan, StageTimings } from './timings.js';
 export { type TraceSpan, TraceWriter } from './trace.js';
-export { agreedWish, openWorkers, outputOf, type Wish, withWorkers } from './workers.js';
+export { openWorkers, outputOf, withWorkers } from './workers.js';

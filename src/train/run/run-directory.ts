@@ -32,6 +32,7 @@ import { lockForProcess } from '../../storage/process-lock.js';
 import { FormatError, StateError, StorageError, ValueError } from '../../util/errors.js';
 import { type LogLevel, renderConfig, type SkeinConfig } from '../config/index.js';
 import { jsonLine } from './output.js';
+import { checkpointNames } from './run-record.js';
 
 export interface RunOptions {
   readonly config: SkeinConfig;
@@ -71,6 +72,9 @@ const ownFiles = [
   'done.json',
   'trace.json',
 ];
+
+/** Folders that a run makes for itself; without a checkpoint they mean nothing. */
+const scratch = ['table', 'edges', 'partitions'];
 
 /** A line of metrics.jsonl. */
 export type MetricsRecord = Readonly<Record<string, unknown>>;
@@ -153,15 +157,23 @@ export class RunDirectory {
       checkUsable(path, resume);
       makeFolder(path);
     }
-    const run = new RunDirectory(path, resume && existsSync(join(path, 'full_config.yaml')), settings);
+    const hasRun = existsSync(join(path, 'full_config.yaml'));
+    const run = new RunDirectory(path, resume && hasRun, settings);
     if (run.resumed) return run;
     try {
+      if (hasRun) run.removeScratch();
       await run.writeConfig();
     } catch (error) {
       run.close();
       throw error;
     }
     return run;
+  }
+
+  /** Removes what a run made for itself and no checkpoint refers to. */
+  removeScratch(): void {
+    if (!this.#owner) return;
+    for (const name of scratch) rmSync(this.file(name), { recursive: true, force: true });
   }
 
   /** Writes the configuration. A run that goes on calls this once its checkpoint is known to belong to it. */
@@ -344,7 +356,10 @@ function checkUsable(path: string, resume: boolean): void {
     if (isRun) return;
     throw new StateError(`run: expected a run to resume in ${path}, got none. Train without resuming first.`);
   }
-  const foreign = entries.filter((name) => !ownFiles.includes(name));
+  // A run that ended before its first checkpoint has nothing to resume from: another may take its place.
+  const unsaved = isRun && checkpointNames(path).length === 0;
+  const own = unsaved ? [...ownFiles, ...scratch] : ownFiles;
+  const foreign = entries.filter((name) => !own.includes(name));
   if (entries.includes('done.json') || (isRun && foreign.length > 0))
     throw new StateError(
       `run: expected a new directory for storage.model_dir, got ${path}, which has a ${entries.includes('done.json') ? 'finished' : 'started'} run. Choose another, remove it, or set training.resume_training: true.`,

@@ -4,15 +4,15 @@
  */
 import { currentCommunicator, launchedBy, WorkerGroup } from '../../dist/index.js';
 import { type DistributedConfig, defaultDistributed } from '../config/index.js';
+import type { Request } from '../fit.js';
 import { Output } from './output.js';
 
-/** What may be asked for between two batches, the more far-reaching later. */
-const wishes = ['go', 'save', 'stop'] as const;
-export type Wish = (typeof wishes)[number];
+/** Requests, the more far-reaching later. */
+const requests: readonly Request[] = ['continue', 'save', 'stop'];
 
-/** The most far-reaching wish of all workers: they stop, or save, at the same batch. */
-export function agreedWish(group: WorkerGroup, own: Wish): Wish {
-  return wishes[group.highest(wishes.indexOf(own))];
+/** The most far-reaching request of all workers: they stop, or save, at the same batch. */
+export function agreedRequest(group: WorkerGroup, own: Request): Request {
+  return requests[group.highest(requests.indexOf(own))];
 }
 
 /** Opens the workers that a launcher started, with the section's time-outs; without a launcher there is one. */

@@ -1,51 +1,63 @@
-/** Whether a checkpoint belongs to a run: the same stream and split, the same model and, amid an epoch, the same batches. */
+/** Whether a checkpoint belongs to a run: the same stream and split, the same model and, within an epoch, the same batches. */
 import { StateError } from '../../util/errors.js';
+import { checkSeed } from '../run/check-seed.js';
 import { differences } from '../run/differences.js';
+import type { RunRecord } from '../run/run-record.js';
 import type { OpenedStream } from './open-stream.js';
 import type { TemporalRunConfig } from './run-config.js';
-import type { TemporalRecord } from './temporal-checkpoint.js';
 
-/** What of a model must be the same to go on with its parameters. */
-export function modelShape({ model: { sampling, memory, gnn } }: TemporalRunConfig): string {
-  return JSON.stringify({ sampling, memory, gnn });
+/** What a checkpoint says of the run that it belongs to; a type, so that it is one of the records of any run. */
+export type EventIdentity = {
+  /** Tells one stream from another. */
+  readonly stream: string;
+  /** What of a model must be the same to resume with its parameters. */
+  readonly model: string;
+  /** How an epoch is cut into batches and what is drawn in it: its middle means nothing otherwise. */
+  readonly batches: string;
+};
+
+export function eventIdentity(config: TemporalRunConfig, { fingerprint }: OpenedStream): EventIdentity {
+  const { sampling, memory, gnn } = config.model;
+  return {
+    stream: fingerprint,
+    model: JSON.stringify({ sampling, memory, gnn }),
+    batches: batchesOf(config),
+  };
 }
 
-/** How its epochs are cut into batches and what is drawn for them. */
-export function batchesOf({ model: { train }, training, distributed }: TemporalRunConfig): string {
+function batchesOf({ model: { train }, training, distributed }: TemporalRunConfig): string {
   const { batch_size, reorder } = train;
   const { random_seed, negatives, tie_groups } = training;
   const all = { train: { batch_size, reorder }, training: { random_seed, negatives, tie_groups } };
   if (distributed === null) return JSON.stringify(all);
-  // The number of workers is not among them: with exact it plays no part.
+  // The number of workers is not among them: with exact consistency it does not matter.
   const { consistency, chunks } = distributed.temporal;
   return JSON.stringify({ ...all, distributed: { temporal: { consistency, chunks } } });
 }
 
-/** Refuses a checkpoint of another stream or model, and one from amid an epoch of other batches. */
-export function checkTemporalRecord(
+/** Refuses a checkpoint of another stream or model, and one from within an epoch of other batches. */
+export function checkEventRecord(
   folder: string,
-  record: TemporalRecord,
+  record: RunRecord,
   config: TemporalRunConfig,
   stream: OpenedStream,
 ): void {
+  const saved = record.identity as unknown as EventIdentity;
+  const now = eventIdentity(config, stream);
   // The seed decides which nodes are held out, so it goes before the stream.
-  const seed = (JSON.parse(record.batches) as { training: { random_seed: number } }).training.random_seed;
-  if (seed !== config.training.random_seed)
+  checkSeed(folder, record, 'training.random_seed', config.training.random_seed);
+  if (saved.stream !== now.stream)
     throw new StateError(
-      `${folder}: expected ${seed} for training.random_seed, with which it was trained, got ${config.training.random_seed}. Leave it at ${seed}, or train anew in another directory.`,
-    );
-  if (record.stream !== stream.fingerprint)
-    throw new StateError(
-      `${folder}: expected the stream that it was trained on (${record.stream}), got one with ${stream.fingerprint}. Use that dataset, or train anew.`,
+      `${folder}: expected the stream that it was trained on (${saved.stream}), got one with ${now.stream}. Use that dataset, or train a new run.`,
     );
   const changed = (was: string, is: string): string =>
     differences(JSON.parse(was), JSON.parse(is)).join(', ');
-  if (record.modelShape !== modelShape(config))
+  if (saved.model !== now.model)
     throw new StateError(
-      `${folder}: expected the model that it was trained as, got another: ${changed(record.modelShape, modelShape(config))}. Use the configuration of the run (full_config.yaml).`,
+      `${folder}: expected the model that it was trained as, got another: ${changed(saved.model, now.model)}. Use the configuration of the run (full_config.yaml).`,
     );
-  if (record.position.step > 0 && record.batches !== batchesOf(config))
+  if (record.position.step > 0 && saved.batches !== now.batches)
     throw new StateError(
-      `${folder}: expected the batches of the epoch that it was saved in, got others: ${changed(record.batches, batchesOf(config))}. Change them between epochs, or train anew.`,
+      `${folder}: expected the batches of the epoch that it was saved in, got others: ${changed(saved.batches, now.batches)}. Change them between epochs, or train a new run.`,
     );
 }

@@ -1,6 +1,6 @@
 /** Metrics of a part of a stream. */
 import { LinkMetrics, type TemporalPart } from '../../temporal/index.js';
-import type { Metrics } from '../loop/evaluator.js';
+import type { Metrics } from '../task.js';
 import type { TemporalAssembly } from './assemble.js';
 
 /** Metrics of a part; memory and mail go on through it. All workers get the scores of all events, and so the same metrics. */

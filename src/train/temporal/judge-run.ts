@@ -4,9 +4,10 @@
  * state memory is made anew, with the saved model, from all events before the part.
  */
 import { StateError } from '../../util/errors.js';
-import type { Metrics } from '../loop/evaluator.js';
+import type { Metrics } from '../task.js';
+import type { EventState } from './event-task.js';
 import { judgePart } from './judge-part.js';
-import type { OpenedTemporalRun } from './open-temporal-run.js';
+import type { OpenedEventRun } from './open-event-run.js';
 
 export interface JudgedRun {
   readonly metrics: Metrics;
@@ -15,7 +16,7 @@ export interface JudgedRun {
 }
 
 export async function judgeTemporalRun(
-  { parts, stream, record }: OpenedTemporalRun,
+  { parts, stream, record }: OpenedEventRun,
   part: 'validation' | 'test',
   onProgress?: (done: number, total: number) => void,
 ): Promise<JudgedRun> {
@@ -24,7 +25,8 @@ export async function judgeTemporalRun(
       `eval: expected events in the ${part} part, got none. Change dataset.train_share and dataset.validation_share in a new run.`,
     );
   const { mailbox, runtime, loaders } = parts;
-  const replayed = mailbox !== null && !(part === 'test' && record.stage === 'validated');
+  const replayed =
+    mailbox !== null && !(part === 'test' && (record.state as unknown as EventState).stage === 'validated');
   if (replayed) {
     mailbox.reset();
     for (const earlier of part === 'test' ? (['train', 'validation'] as const) : (['train'] as const))

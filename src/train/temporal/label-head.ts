@@ -16,9 +16,9 @@ import {
 } from '../../tensor/index.js';
 import { expected, ShapeError, StateError, ValueError } from '../../util/errors.js';
 import { Random } from '../../util/philox.js';
-import { BestState } from '../best-state.js';
-import type { Metrics } from '../loop/evaluator.js';
+import { fit } from '../fit.js';
 import { classificationMetrics } from '../metrics.js';
+import type { Batches, HeldOut, Metrics, Snapshot, SplitName, StepLoss, Task } from '../task.js';
 
 /** Embeddings of events' sources and their labels, in order of time. */
 export interface LabelledEvents {
@@ -62,46 +62,108 @@ interface Prepared {
   readonly rows: Readonly<Record<'train' | 'validation' | 'test', Int32Array>>;
 }
 
-export function trainLabelHead(data: LabelledEvents, options: LabelHeadOptions): LabelHeadResult {
-  const steps = labelEpochs(data, options);
-  let step = steps.next();
-  while (step.done !== true) step = steps.next();
-  return step.value;
-}
-
-/** The same with a pause after every batch, in which the caller may leave it. */
-export function* labelEpochs(
+/** Null when `stop` ended it. */
+export async function trainLabelHead(
+  data: LabelledEvents,
+  options: LabelHeadOptions & { readonly stop: () => boolean },
+): Promise<LabelHeadResult | null>;
+export async function trainLabelHead(
   data: LabelledEvents,
   options: LabelHeadOptions,
-): Generator<undefined, LabelHeadResult> {
-  const { epochs, batchSize = 200, lr = 1e-3, seed = 1, patience = Number.POSITIVE_INFINITY } = options;
+): Promise<LabelHeadResult>;
+export async function trainLabelHead(
+  data: LabelledEvents,
+  options: LabelHeadOptions & { readonly stop?: () => boolean },
+): Promise<LabelHeadResult | null> {
+  const { epochs, seed = 1, patience = Number.POSITIVE_INFINITY, stop = () => false } = options;
   const prepared = prepare(data);
-  const { x, labels, rows } = prepared;
   manualSeed(seed);
-  const head = newHead(data.width, prepared.numClasses, options);
-  const optimizer = new Adam(head.parameters(), { lr });
-  const best = new BestState(head, patience);
-  for (let epoch = 1; epoch <= epochs; epoch++) {
-    const order = shuffled(rows.train, new Random(seed, labelStream).split(epoch));
-    head.train();
-    for (let at = 0; at < order.length; at += batchSize) {
-      scope(() => {
-        const part = order.slice(at, at + batchSize);
-        optimizer.zeroGrad();
-        backward(lossOf(head.forward(gatherRows(x, part)), pick(labels, part)));
-        optimizer.step();
-      });
-      yield;
-    }
-    const { auc, accuracy } = judge(head, prepared, rows.validation.length > 0 ? 'validation' : 'train');
-    if (!best.observe(epoch, Number.isFinite(auc) ? [auc] : [accuracy])) break;
-  }
-  best.restore();
-  const { epoch } = best;
+  const task = new LabelTask(prepared, newHead(data.width, prepared.numClasses, options), options);
+  const { stopped, best } = await fit(task, {
+    ...{ epochs, patience, best: 'memory' },
+    request: () => (stop() ? 'stop' : 'continue'),
+  });
+  if (stopped === 'interrupted') return null;
+  const { model: head } = task;
   return {
-    ...{ head, epoch },
+    ...{ head, epoch: best?.epoch ?? 0 },
     validation: judge(head, prepared, 'validation'),
     test: judge(head, prepared, 'test'),
+  };
+}
+
+/** Rows of labelled events. */
+interface LabelBatch {
+  readonly rows: Int32Array;
+}
+
+class LabelTask implements Task<LabelBatch> {
+  readonly items = 'events';
+  readonly headline = 'score';
+  readonly model: NodeClassifier;
+  readonly optimizer: Adam;
+  readonly batches: Readonly<Record<SplitName, Batches<LabelBatch>>>;
+  readonly #data: Prepared;
+
+  constructor(data: Prepared, head: NodeClassifier, options: LabelHeadOptions) {
+    const { lr = 1e-3, batchSize = 200, seed = 1 } = options;
+    this.model = head;
+    this.optimizer = new Adam(head.parameters(), { lr });
+    this.#data = data;
+    const { train, validation, test } = data.rows;
+    const inTurn = (rows: Int32Array): Batches<LabelBatch> => batchesOf(rows, batchSize, (all) => all);
+    this.batches = {
+      train: batchesOf(train, batchSize, (rows, epoch) =>
+        shuffled(rows, new Random(seed, labelStream).split(epoch + 1)),
+      ),
+      validation: inTurn(validation),
+      test: inTurn(test),
+    };
+  }
+
+  startEpoch(): void {
+    this.model.train();
+  }
+
+  train({ rows }: LabelBatch): StepLoss {
+    const { x, labels } = this.#data;
+    return scope(() => {
+      this.optimizer.zeroGrad();
+      const loss = lossOf(this.model.forward(gatherRows(x, rows)), pick(labels, rows));
+      backward(loss);
+      this.optimizer.step();
+      return { loss: loss.item() * rows.length, items: rows.length };
+    });
+  }
+
+  /** Without validation labels those of training decide. */
+  async evaluate(split: HeldOut): Promise<Metrics> {
+    const metrics = judge(this.model, this.#data, this.#data.rows[split].length > 0 ? split : 'train');
+    const { auc, accuracy } = metrics;
+    return { ...metrics, score: Number.isFinite(auc) ? auc : accuracy };
+  }
+
+  async snapshot(): Promise<Snapshot> {
+    return { tensors: {}, state: {} };
+  }
+
+  async restore(): Promise<void> {}
+
+  async close(): Promise<void> {}
+}
+
+function batchesOf(
+  rows: Int32Array,
+  batchSize: number,
+  order: (rows: Int32Array, epoch: number) => Int32Array,
+): Batches<LabelBatch> {
+  return {
+    numItems: rows.length,
+    async *epoch(epoch) {
+      const ordered = order(rows, epoch);
+      for (let at = 0; at < ordered.length; at += batchSize)
+        yield { rows: ordered.slice(at, at + batchSize) };
+    },
   };
 }
 

@@ -3,11 +3,11 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadModel, saveModel } from '../../storage/index.js';
 import { StateError } from '../../util/errors.js';
-import type { Metrics } from '../loop/evaluator.js';
+import type { Metrics } from '../task.js';
 import type { TemporalAssembly } from './assemble.js';
-import { countClasses, judgeLabels, type LabelledEvents, labelEpochs, newHead } from './label-head.js';
+import { countClasses, judgeLabels, type LabelledEvents, newHead, trainLabelHead } from './label-head.js';
+import type { OpenedEventRun } from './open-event-run.js';
 import type { OpenedStream } from './open-stream.js';
-import type { OpenedTemporalRun } from './open-temporal-run.js';
 import type { TemporalRunConfig } from './run-config.js';
 
 const headFile = 'labels.safetensors';
@@ -58,25 +58,20 @@ export async function trainRunLabels(
   const { epochs, batch_size, lr, dim_hidden, dropout, patience } = config.labels;
   const events = await labelledEvents(stream, parts, stop);
   if (stop()) return null;
-  const steps = labelEpochs(events, {
-    ...{ epochs, lr, dropout, batchSize: batch_size, seed: config.training.random_seed },
+  const learned = await trainLabelHead(events, {
+    ...{ epochs, lr, dropout, batchSize: batch_size, seed: config.training.random_seed, stop },
     ...(dim_hidden === -1 ? {} : { dimHidden: dim_hidden }),
     ...(patience === -1 ? {} : { patience }),
   });
-  let step = steps.next();
-  while (step.done !== true) {
-    await eventLoop();
-    if (stop()) return null;
-    step = steps.next();
-  }
-  const { head, epoch, validation, test } = step.value;
+  if (learned === null) return null;
+  const { head, epoch, validation, test } = learned;
   if (directory !== null) await saveModel(join(directory, headFile), head);
   return { epoch, validation, test };
 }
 
 /** Metrics of the run's classifier; null when it has none. */
 export async function judgeRunLabels(
-  { config, stream, parts, directory }: OpenedTemporalRun,
+  { config, stream, parts, directory }: OpenedEventRun,
   part: 'validation' | 'test',
 ): Promise<Metrics | null> {
   const path = join(directory, headFile);

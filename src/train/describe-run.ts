@@ -1,9 +1,12 @@
 /** What a run's directory holds, without opening its table or dataset: task, progress, checkpoints, last metrics. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type LayerConfig, loadConfig, type SkeinConfig } from '../config/index.js';
-import { RunDirectory } from '../run/index.js';
-import { type CheckpointRecord, checkpointNames, readRecord } from './checkpoint.js';
+import type { TableManifest } from '../storage/index.js';
+import type { TemporalConfig } from '../temporal/index.js';
+import type { LayerConfig, SkeinConfig } from './config/index.js';
+import { isEventConfig, loadRunConfig, type RunConfig } from './load-run-config.js';
+import { RunDirectory } from './run/index.js';
+import { checkpointNames, type RunRecord, readRecord } from './run/run-record.js';
 
 export interface RunDescription {
   readonly kind: 'run';
@@ -24,13 +27,9 @@ export interface RunDescription {
   readonly metrics: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 
-export function isRunDirectory(path: string): boolean {
-  return existsSync(join(path, 'full_config.yaml'));
-}
-
 export async function describeRun(directory: string): Promise<RunDescription> {
-  const { config } = loadConfig(join(directory, 'full_config.yaml'));
-  const records: { readonly name: string; readonly record: CheckpointRecord }[] = [];
+  const { config } = loadRunConfig(join(directory, 'full_config.yaml'));
+  const records: { readonly name: string; readonly record: RunRecord }[] = [];
   for (const name of checkpointNames(directory))
     records.push({ name, record: await readRecord(join(directory, name)) });
   const latest = records.reduce<(typeof records)[number] | null>(
@@ -40,17 +39,41 @@ export async function describeRun(directory: string): Promise<RunDescription> {
   return {
     kind: 'run',
     directory,
-    task: config.model.learning_task,
-    model: modelLine(config),
-    dataset: config.storage.dataset.dataset_dir,
+    ...described(config),
     finished: RunDirectory.isFinished(directory),
     epochs: latest?.record.position.epoch ?? 0,
-    plannedEpochs: config.training.num_epochs,
-    nodes: latest?.record.table.rows ?? 0,
+    nodes: latest === null ? 0 : nodesOf(latest.record),
     best: latest?.record.best ?? null,
     checkpoints: records.map(({ name, record }) => ({ name, epoch: record.position.epoch })),
     metrics: lastMetrics(join(directory, 'metrics.jsonl')),
   };
+}
+
+function described(config: RunConfig) {
+  if (isEventConfig(config)) {
+    const { name, path } = config.dataset;
+    return {
+      task: 'TEMPORAL_LINK_PREDICTION',
+      model: eventModelLine(config.model),
+      dataset: path === '' ? name : path,
+      plannedEpochs: config.model.train.epoch,
+    };
+  }
+  return {
+    task: config.model.learning_task,
+    model: modelLine(config),
+    dataset: config.storage.dataset.dataset_dir,
+    plannedEpochs: config.training.num_epochs,
+  };
+}
+
+/** 0 where a checkpoint keeps no row for a node. */
+function nodesOf({ state }: RunRecord): number {
+  const { table, mailbox } = state as {
+    readonly table?: TableManifest | null;
+    readonly mailbox?: { readonly numNodes: number } | null;
+  };
+  return table?.rows ?? mailbox?.numNodes ?? 0;
 }
 
 function modelLine({ model }: SkeinConfig): string {
@@ -60,10 +83,21 @@ function modelLine({ model }: SkeinConfig): string {
   return `${stages.join(' → ')} → ${model.decoder.type}`;
 }
 
+function eventModelLine({ sampling, memory, gnn }: TemporalConfig): string {
+  const parts = [
+    memory.type === 'none' ? 'no memory' : `memory ${memory.dim_out} (${memory.memory_update})`,
+    gnn.arch === 'identity'
+      ? `identity${gnn.time_transform === 'JODIE' ? ' in time' : ''} ${gnn.dim_out}`
+      : `attention ${gnn.dim_out} over ${sampling.neighbor.join(' × ')} ${sampling.strategy} neighbours`,
+    ...(gnn.pair_depth > 0 ? [`pairs of the last ${gnn.pair_depth} events`] : []),
+  ];
+  return parts.join(' → ');
+}
+
 const notMetrics = new Set(['epoch', 'seconds']);
 
 /** The last evaluation of every set in a file of metrics. */
-export function lastMetrics(path: string): Record<string, Record<string, number>> {
+function lastMetrics(path: string): Record<string, Record<string, number>> {
   const found: Record<string, Record<string, number>> = {};
   for (const line of existsSync(path) ? readFileSync(path, 'utf8').split('\n') : []) {
     let record: Readonly<Record<string, unknown>>;

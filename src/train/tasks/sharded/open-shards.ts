@@ -12,15 +12,15 @@ import {
   type PartitionData,
   suffixKeyLookup,
   type WorkerGroup,
-} from '../../dist/index.js';
-import { gatherRows, type Tensor, unscoped } from '../../tensor/index.js';
-import { ConfigError } from '../../util/errors.js';
-import { invocation } from '../../util/invocation.js';
-import type { SplitName } from '../batch/edge-splits.js';
-import type { DistributedConfig, SkeinConfig } from '../config/index.js';
+} from '../../../dist/index.js';
+import { gatherRows, type Tensor, unscoped } from '../../../tensor/index.js';
+import { ConfigError } from '../../../util/errors.js';
+import { invocation } from '../../../util/invocation.js';
+import type { DistributedConfig, SkeinConfig } from '../../config/index.js';
+import type { SplitName } from '../../task.js';
 import { fields } from './cut-dataset.js';
-import { ShardedBatcher, type ShardedSet } from './sharded-batcher.js';
 import type { ShardedLayer } from './sharded-layers.js';
+import type { ShardedSet, ShardedSets } from './sharded-task.js';
 
 const splits = Object.keys(fields.masks) as SplitName[];
 
@@ -58,7 +58,7 @@ export async function openShards(
   path: string,
   group: WorkerGroup,
   sizes: NodeSizes,
-): Promise<ShardedBatcher> {
+): Promise<ShardedSets> {
   const data = await group.everywhere(() => loadPartitionData(path, { comm: group.comm }));
   const numLayers = config.model.encoder.layers.filter((stage) =>
     stage.some(({ type }) => type === 'GNN'),
@@ -73,7 +73,7 @@ export async function openShards(
     );
   const graphs = new GraphsOfSplits(data, distributed, group, numLayers);
   const sets = splits.map((split, i) => [split, graphs.set(known, split, counts[i])] as const);
-  return new ShardedBatcher(group, Object.fromEntries(sets) as Record<SplitName, ShardedSet>);
+  return Object.fromEntries(sets) as Record<SplitName, ShardedSet>;
 }
 
 /** What the dataset says of its nodes. */

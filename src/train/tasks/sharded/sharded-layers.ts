@@ -2,11 +2,11 @@
  * The layers of a graph that is spread over workers, as an encoder walks through them: the whole graph again and again, or
  * for each layer only the part that the labelled nodes need (message-flow graphs).
  */
-import type { DistributedGraph } from '../../dist/index.js';
-import type { MessageGraph } from '../../graph/index.js';
-import type { LayerGraph } from '../../sample/index.js';
-import type { Tensor } from '../../tensor/index.js';
-import { StateError } from '../../util/errors.js';
+import type { DistributedGraph } from '../../../dist/index.js';
+import type { MessageGraph } from '../../../graph/index.js';
+import type { LayerGraph } from '../../../sample/index.js';
+import type { Tensor } from '../../../tensor/index.js';
+import { StateError } from '../../../util/errors.js';
 
 /** A graph with the relation of each of its edges. */
 export interface ShardedLayer {

@@ -6,19 +6,19 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { PreparedDataset } from '../../data/index.js';
+import type { PreparedDataset } from '../../../data/index.js';
 import {
   describePartitions,
   type FeatureRows,
   partitionData,
   partitionGraph,
   writePartitions,
-} from '../../dist/index.js';
-import { Graph } from '../../graph/index.js';
-import { fromTypedArray } from '../../tensor/index.js';
-import { ConfigError } from '../../util/errors.js';
-import { invocation } from '../../util/invocation.js';
-import type { DistributedConfig, SkeinConfig } from '../config/index.js';
+} from '../../../dist/index.js';
+import { Graph } from '../../../graph/index.js';
+import { fromTypedArray } from '../../../tensor/index.js';
+import { ConfigError } from '../../../util/errors.js';
+import { invocation } from '../../../util/invocation.js';
+import type { DistributedConfig, SkeinConfig } from '../../config/index.js';
 
 const name = 'graph';
 

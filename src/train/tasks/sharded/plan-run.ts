@@ -1,8 +1,8 @@
 /** What a step of training on the whole graph will need, said before the first one. */
-import { planMemoryOf, WorkerGroup } from '../../dist/index.js';
-import { randomState, setRandomState } from '../../tensor/index.js';
-import type { Model } from '../model/model.js';
-import { type ShardedSet, shardedBatch } from './sharded-batcher.js';
+import { planMemoryOf, WorkerGroup } from '../../../dist/index.js';
+import { randomState, setRandomState } from '../../../tensor/index.js';
+import type { Model } from '../../model/model.js';
+import { type ShardedSet, shardedBatch } from './sharded-task.js';
 
 /** Collective. The largest peak of all workers in bytes; `makeModel` makes one that is thrown away. */
 export function planStep(set: ShardedSet, group: WorkerGroup, makeModel: () => Model): number {

@@ -1,0 +1,123 @@
+/** Finds the run, and the checkpoint of it, that a path names: a directory of either, or a configuration file. */
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { StateError } from '../util/errors.js';
+import type { SkeinConfig } from './config/index.js';
+import { isEventConfig, loadRunConfig, type RunConfig } from './load-run-config.js';
+import { openDataset } from './loop/open-dataset.js';
+import { checkRunConfig, RunDirectory } from './run/index.js';
+import { latestCheckpoint, modelFile } from './run/run-record.js';
+
+export interface FindRunOptions {
+  /** What opens it; starts the messages of errors. */
+  readonly command?: string;
+  /** `section.key=value` */
+  readonly overrides?: readonly string[];
+  /** A last change of the configuration of a run over a graph. */
+  readonly adapt?: (config: SkeinConfig) => SkeinConfig;
+  /** Of a finished run over events, the state before the test: evaluation moves memory on. */
+  readonly best?: boolean;
+}
+
+/** Where a run is, before anything of it is read but its configuration. */
+export interface FoundRun {
+  /** The directory of the run. */
+  readonly directory: string;
+  /** The directory of the model: that of the run, or of one of its checkpoints. */
+  readonly checkpoint: string;
+  readonly config: RunConfig;
+  readonly warnings: readonly string[];
+}
+
+const configFile = 'full_config.yaml';
+
+export function isRunDirectory(path: string): boolean {
+  return existsSync(join(path, configFile));
+}
+
+/** Whether a directory is a run over events, or a checkpoint of one. */
+export function isEventRun(path: string): boolean {
+  const given = resolve(path);
+  const directory = [given, dirname(given)].find(isRunDirectory);
+  return directory !== undefined && isEventConfig(loadRunConfig(join(directory, configFile)).config);
+}
+
+export async function findRun(path: string, options: FindRunOptions = {}): Promise<FoundRun> {
+  const { command = 'openRun', overrides = [], best = false } = options;
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined)
+    throw new StateError(
+      `${command}: expected the directory of a run or a configuration file, got ${path}, which is not there. Look at the spelling.`,
+    );
+  if (found.isFile()) {
+    const { config, warnings } = loadRunConfig(path, overrides);
+    const given = resolve(await folderOf(command, path, config));
+    const directory = directoryOf(command, given);
+    const checkpoint = await checkpointOf(command, given, directory, best && isEventConfig(config));
+    return { directory, checkpoint, config: adapted(config, options), warnings };
+  }
+  const given = resolve(path);
+  const directory = directoryOf(command, given);
+  checkRunConfig(join(directory, configFile));
+  const { config, warnings } = loadRunConfig(join(directory, configFile), overrides);
+  const checkpoint = await checkpointOf(command, given, directory, best && isEventConfig(config));
+  return { directory, checkpoint, config: adapted(config, options), warnings };
+}
+
+/** The run that a configuration speaks of. */
+async function folderOf(command: string, path: string, config: RunConfig): Promise<string> {
+  const { model_dir: model } = config.storage;
+  if (isEventConfig(config)) {
+    if (model !== null) return model;
+    throw new StateError(
+      `${command}: expected storage.model_dir in ${path}, got none. Name the directory of the run, which training printed as "Saved in".`,
+    );
+  }
+  const { checkpoint_dir: chosen } = config.evaluation;
+  if (chosen !== '') return model !== null && !existsSync(chosen) ? join(model, chosen) : chosen;
+  if (model !== null) return model;
+  const { directory } = await openDataset(config);
+  const numbers = readdirSync(directory)
+    .map((name) => /^model_(\d+)$/.exec(name)?.[1])
+    .filter((digits) => digits !== undefined && isRunDirectory(join(directory, `model_${digits}`)))
+    .map(Number);
+  if (numbers.length === 0)
+    throw new StateError(
+      `${command}: expected a run in storage.model_dir, got none there and no ${directory}/model_<i>. Train first, or set storage.model_dir.`,
+    );
+  return join(directory, `model_${Math.max(...numbers)}`);
+}
+
+/** The run that a directory is, or has a checkpoint of. */
+function directoryOf(command: string, given: string): string {
+  const directory = [given, dirname(given)].find(isRunDirectory);
+  if (directory !== undefined) return directory;
+  throw new StateError(
+    `${command}: expected the directory of a run, got ${given}, which has no ${configFile}. Name what training printed as "Saved in".`,
+  );
+}
+
+/** The directory of the model. */
+async function checkpointOf(
+  command: string,
+  given: string,
+  directory: string,
+  best: boolean,
+): Promise<string> {
+  const isRun = given === directory;
+  if (isRun && best && existsSync(join(directory, 'best', modelFile))) return join(directory, 'best');
+  if (existsSync(join(given, modelFile))) return given;
+  if (isRun && RunDirectory.isFinished(directory))
+    throw new StateError(
+      `${command}: expected the final model of a finished run, got ${given} without ${modelFile}. Name one of its checkpoints, or train again with training.save_model: true.`,
+    );
+  const latest = isRun ? await latestCheckpoint(directory) : null;
+  if (latest !== null) return join(directory, latest.name);
+  throw new StateError(
+    `${command}: expected a model in ${given}, got none. Let the run finish an epoch with a checkpoint, or resume it with training.resume_training: true.`,
+  );
+}
+
+function adapted(config: RunConfig, { adapt }: FindRunOptions): RunConfig {
+  return adapt === undefined || isEventConfig(config) ? config : adapt(config);
+}

@@ -1,0 +1,296 @@
+/**
+ * The training loop: epochs, learning rates, evaluation, early stopping, the best state, interruption. Every training in
+ * Skein goes through it; a run directory (run/run-session.ts) and progress are hooks around it.
+ *
+ * @example
+ * const result = await fit(task, { epochs: 20, patience: 3 });
+ * console.log(result.best, await task.evaluate('test'));
+ */
+import { agreedError } from '../util/agreed-error.js';
+import { checkInteger, StateError } from '../util/errors.js';
+import { type BestKeeper, keepInMemory } from './best-state.js';
+import type { Cursor, Metrics, Position, Step, Task } from './task.js';
+
+/** What an epoch has done so far. */
+export interface EpochProgress {
+  readonly batches: number;
+  readonly items: number;
+  /** Sum over items. */
+  readonly loss: number;
+}
+
+/** A finished epoch. */
+export interface EpochRecord extends EpochProgress {
+  /** From 1. */
+  readonly epoch: number;
+  /** Since the epoch began, or training resumed in it. */
+  readonly seconds: number;
+  /** Items of these seconds. */
+  readonly trained: number;
+}
+
+/** The best evaluation so far. */
+export interface BestResult {
+  readonly epoch: number;
+  readonly value: number;
+}
+
+/** What `fit` resumes from, and what a checkpoint says of it. */
+export interface FitState {
+  readonly position: Position;
+  readonly progress: EpochProgress;
+  readonly best: BestResult | null;
+  /** Evaluations without improvement. */
+  readonly stale: number;
+  /** Metrics of the last evaluation. */
+  readonly validation: Metrics;
+}
+
+/** What may happen between two batches. */
+export type Request = 'continue' | 'save' | 'stop';
+
+/** Called as training goes on, in this order; results do not depend on them. */
+export interface FitHooks {
+  /** Before the batches of an epoch (from 1). */
+  onEpochStart?(epoch: number, items: number, done: number): void;
+  onStep?(progress: EpochProgress, step: { readonly items: number; readonly loss: number }): void;
+  /** Asked after every batch. `save` calls `onSave`, `stop` ends training; all workers must give the same answer. */
+  request?(state: FitState): Request;
+  /** No batch is under way. */
+  onSave?(state: FitState): Promise<void>;
+  onEpoch?(record: EpochRecord): void | Promise<void>;
+  onEvaluation?(epoch: number, metrics: Metrics, seconds: number): void | Promise<void>;
+  /** After an epoch and its evaluation. */
+  onEpochEnd?(state: FitState, isLast: boolean): Promise<void>;
+}
+
+/** Measures the stages of training. */
+export interface StageTimer {
+  timeAsync<T>(stage: string, work: () => Promise<T>): Promise<T>;
+}
+
+export interface FitOptions extends FitHooks {
+  /** Train until so many epochs are done, those before `from` included. Default 1. */
+  readonly epochs?: number;
+  readonly from?: Partial<FitState>;
+  /** Evaluate the validation split every so many epochs, and after the last; 0: never. Default 1. */
+  readonly evaluateEvery?: number;
+  /**
+   * The metric of early stopping and of the best state; later ones decide where the first are equal. Default: the task's
+   * headline. `loss` is that of training, unless evaluation gives one.
+   */
+  readonly metric?: string | readonly string[];
+  /** Stop after so many evaluations without improvement. Default: never. */
+  readonly patience?: number;
+  /** By how much a value must improve. Default 0. */
+  readonly minDelta?: number;
+  /** Factor of the learning rates in an epoch, from 0. */
+  readonly schedule?: (epoch: number, epochs: number) => number;
+  /** Keeps the best state: in memory, elsewhere, or nowhere. Default: in memory where `patience` is given. */
+  readonly best?: BestKeeper | 'memory' | 'none';
+  /** Evaluates the validation split in place of the task, which it may ask. */
+  readonly evaluate?: () => Promise<Metrics>;
+  /** Ends training, before the next epoch, with its reason. */
+  readonly signal?: { throwIfAborted(): void };
+  readonly timings?: StageTimer;
+}
+
+export interface FitResult extends FitState {
+  /** Epochs that are done. */
+  readonly epochs: number;
+  readonly stopped: 'finished' | 'early' | 'interrupted';
+  /** Mean training loss of the last epoch. */
+  readonly loss: number;
+  /** Whether the task has the state of the best epoch now. */
+  readonly restored: boolean;
+}
+
+const noProgress: EpochProgress = { batches: 0, items: 0, loss: 0 };
+
+const untimed: StageTimer = { timeAsync: (_stage, work) => work() };
+
+/** Trains a task. It ends with the best state where one is kept. */
+export async function fit<B extends object>(task: Task<B>, options: FitOptions = {}): Promise<FitResult> {
+  return new Fit(task, options).run();
+}
+
+class Fit<B extends object> {
+  readonly #task: Task<B>;
+  readonly #options: FitOptions;
+  readonly #epochs: number;
+  readonly #metrics: readonly string[];
+  readonly #keeper: BestKeeper | null;
+  #position: Position;
+  #progress: EpochProgress;
+  #best: BestResult | null;
+  /** Values of the best evaluation by metric; of a resumed training the first is known. */
+  #bestValues: readonly number[];
+  #stale: number;
+  #validation: Metrics;
+  #loss = Number.NaN;
+  #lastTurn = performance.now();
+
+  constructor(task: Task<B>, options: FitOptions) {
+    this.#task = task;
+    this.#options = options;
+    this.#epochs = checkInteger('fit', 'epochs', options.epochs ?? 1);
+    this.#metrics = [options.metric ?? task.headline].flat();
+    const { from = {}, patience = Number.POSITIVE_INFINITY } = options;
+    this.#position = from.position ?? { epoch: 0, step: 0 };
+    this.#progress = from.progress ?? noProgress;
+    this.#best = from.best ?? null;
+    this.#bestValues = this.#best === null ? [] : [this.#best.value];
+    this.#stale = from.stale ?? 0;
+    this.#validation = from.validation ?? {};
+    const keep = options.best ?? (Number.isFinite(patience) ? 'memory' : 'none');
+    this.#keeper = keep === 'none' ? null : keep === 'memory' ? keepInMemory(task) : keep;
+  }
+
+  get #state(): FitState {
+    return {
+      position: this.#position,
+      progress: this.#progress,
+      best: this.#best,
+      stale: this.#stale,
+      validation: this.#validation,
+    };
+  }
+
+  get #isStale(): boolean {
+    return this.#stale >= (this.#options.patience ?? Number.POSITIVE_INFINITY);
+  }
+
+  async run(): Promise<FitResult> {
+    const { schedule, signal } = this.#options;
+    try {
+      while (this.#position.epoch < this.#epochs && !this.#isStale) {
+        signal?.throwIfAborted();
+        if (schedule !== undefined) this.#task.scaleRates?.(schedule(this.#position.epoch, this.#epochs));
+        if (!(await this.#epoch())) return this.#result('interrupted');
+        await this.#evaluate();
+        await this.#options.onEpochEnd?.(this.#state, this.#position.epoch >= this.#epochs || this.#isStale);
+      }
+      const restored = this.#best !== null && (await this.#keeper?.restore(this.#state)) === true;
+      return { ...this.#result(this.#isStale ? 'early' : 'finished'), restored };
+    } finally {
+      this.#keeper?.release?.();
+    }
+  }
+
+  #result(stopped: FitResult['stopped']): FitResult {
+    return { ...this.#state, epochs: this.#position.epoch, stopped, loss: this.#loss, restored: false };
+  }
+
+  /** The rest of an epoch; false when a request ended it. */
+  async #epoch(): Promise<boolean> {
+    const { batches } = this.#task;
+    const { timings = untimed, ...hooks } = this.#options;
+    const { epoch, ...from } = this.#position;
+    if (from.step === 0) {
+      this.#progress = noProgress;
+      await this.#task.startEpoch?.(epoch);
+    }
+    const { numItems, readsAhead = false } = batches.train;
+    const before = this.#progress.items;
+    hooks.onEpochStart?.(epoch + 1, numItems, before);
+    const started = performance.now();
+    let steps = batches.train.epoch(epoch, from.step === 0 ? undefined : from);
+    try {
+      for (;;) {
+        const { value: batch, done } = await timings.timeAsync('load', () => steps.next());
+        if (done === true) break;
+        await this.#step(batch);
+        const request = hooks.request?.(this.#state) ?? 'continue';
+        if (request === 'stop') return false;
+        if (request === 'save') {
+          if (readsAhead) await steps.return(undefined);
+          await hooks.onSave?.(this.#state);
+          if (readsAhead) steps = batches.train.epoch(epoch, this.#cursor());
+        }
+        await this.#turn();
+      }
+    } finally {
+      await steps.return(undefined);
+    }
+    const seconds = (performance.now() - started) / 1000;
+    const progress = this.#progress;
+    this.#loss = progress.items === 0 ? 0 : progress.loss / progress.items;
+    this.#position = { epoch: epoch + 1, step: 0 };
+    this.#progress = noProgress;
+    await hooks.onEpoch?.({ ...progress, epoch: epoch + 1, seconds, trained: progress.items - before });
+    return true;
+  }
+
+  #cursor(): Cursor {
+    const { epoch: _, ...cursor } = this.#position;
+    return cursor;
+  }
+
+  async #step(batch: B): Promise<void> {
+    const { epoch, step } = this.#position;
+    const { loss, items } = await this.#task.train(batch);
+    if (!Number.isFinite(loss))
+      throw agreedError(
+        new StateError(
+          `training: expected a finite loss, got ${loss} in epoch ${epoch + 1}, batch ${step + 1}. Lower the learning rates, or look for values that are not finite in the features.`,
+        ),
+      );
+    this.#position = { epoch, ...((batch as Step).after ?? { step: step + 1 }) };
+    const { batches, items: done, loss: sum } = this.#progress;
+    this.#progress = { batches: batches + 1, items: done + items, loss: sum + loss };
+    this.#options.onStep?.(this.#progress, { items, loss });
+  }
+
+  /** Timers and signals get their turn only between turns of the event loop. */
+  async #turn(): Promise<void> {
+    if (performance.now() - this.#lastTurn < 50) return;
+    // Browsers have no setImmediate.
+    await new Promise<void>((resolve) => void (globalThis.setImmediate ?? setTimeout)(resolve));
+    this.#lastTurn = performance.now();
+  }
+
+  async #evaluate(): Promise<void> {
+    const { evaluateEvery = 1, minDelta, onEvaluation, evaluate } = this.#options;
+    const { epoch } = this.#position;
+    if (evaluateEvery === 0 || (epoch % evaluateEvery !== 0 && epoch < this.#epochs)) return;
+    const started = performance.now();
+    const metrics = await (evaluate?.() ?? this.#task.evaluate('validation'));
+    if (Object.keys(metrics).length === 0) return;
+    this.#validation = metrics;
+    await onEvaluation?.(epoch, metrics, (performance.now() - started) / 1000);
+    const values = this.#metrics.map((metric) => this.#valueOf(metric, metrics));
+    const better = this.#best === null || isBetter(this.#metrics, values, this.#bestValues, minDelta);
+    this.#stale = better ? 0 : this.#stale + 1;
+    if (!better) return;
+    this.#best = { epoch, value: values[0] };
+    this.#bestValues = values;
+    await this.#keeper?.keep(this.#state);
+  }
+
+  #valueOf(metric: string, metrics: Metrics): number {
+    const value = metric === 'loss' ? (metrics['loss'] ?? this.#loss) : metrics[metric];
+    if (value !== undefined) return value;
+    const known = Object.keys(metrics).join(', ');
+    throw agreedError(
+      new StateError(`training.early_stopping.metric: expected one of ${known}, got ${metric}.`),
+    );
+  }
+}
+
+/** Metrics of which less is better. */
+const falling = new Set(['mr', 'loss']);
+
+/** Whether values improve on others: the first by more than `least`, or equal in it and the next one better, and so on. */
+function isBetter(
+  metrics: readonly string[],
+  values: readonly number[],
+  before: readonly number[],
+  least = 0,
+): boolean {
+  for (const [i, metric] of metrics.entries()) {
+    const gain = falling.has(metric) ? before[i] - values[i] : values[i] - before[i];
+    if (gain > (i === 0 ? least : 0)) return true;
+    if (gain !== 0) return false;
+  }
+  return false;
+}

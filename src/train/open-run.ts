@@ -1,0 +1,47 @@
+/** A saved run, opened to be evaluated, asked or exported. Nothing in its directory is written. */
+import { ValueError } from '../util/errors.js';
+import { type FindRunOptions, type FoundRun, findRun } from './find-run.js';
+import { isEventConfig } from './load-run-config.js';
+import { type OpenedGraphRun, openGraphRun } from './tasks/graph/open-graph-run.js';
+import { type OpenedEventRun, openEventRun } from './temporal/open-event-run.js';
+
+export interface OpenRunOptions extends FindRunOptions {
+  readonly onWarning?: (message: string) => void;
+  /** Refuse a run over anything else. */
+  readonly over?: 'graph' | 'events';
+  /** What to do instead, where `over` refuses a run. */
+  readonly advice?: string;
+}
+
+/** `kind` says which task it is. */
+export type OpenedRun = OpenedGraphRun | OpenedEventRun;
+
+/** Opens a run, one of its checkpoints, or the run of a configuration file. */
+export async function openRun(
+  path: string,
+  options: OpenRunOptions & { readonly over: 'graph' },
+): Promise<OpenedGraphRun>;
+export async function openRun(
+  path: string,
+  options: OpenRunOptions & { readonly over: 'events' },
+): Promise<OpenedEventRun>;
+export async function openRun(path: string, options?: OpenRunOptions): Promise<OpenedRun>;
+export async function openRun(path: string, options: OpenRunOptions = {}): Promise<OpenedRun> {
+  const { command = 'openRun', over, advice } = options;
+  const found = await findRun(path, options);
+  const kind = isEventConfig(found.config) ? 'events' : 'graph';
+  if (over !== undefined && over !== kind) {
+    const names = { graph: 'run over a prepared graph', events: 'temporal run' };
+    const end = advice === undefined ? '' : ` ${advice}`;
+    throw new ValueError(`${command}: expected a ${names[over]}, got the ${names[kind]} ${path}.${end}`);
+  }
+  return openFound(found, options);
+}
+
+async function openFound(found: FoundRun, options: OpenRunOptions = {}): Promise<OpenedRun> {
+  const { config } = found;
+  for (const warning of found.warnings) options.onWarning?.(warning);
+  return isEventConfig(config)
+    ? openEventRun({ ...found, config })
+    : openGraphRun({ ...found, config }, options);
+}

@@ -1,0 +1,11 @@
+/** Whether a checkpoint is of this run and not of another with the same model and dataset: a run keeps its seed. */
+import { StateError } from '../../util/errors.js';
+import type { RunRecord } from './run-record.js';
+
+export function checkSeed(folder: string, record: RunRecord, key: string, seed: number): void {
+  if (record.seed === seed) return;
+  throw new StateError(
+    `${folder}: expected ${record.seed} for ${key}, with which it was trained, got ${seed}. Leave it at ${record.seed}; if the checkpoint is of another run, put the right one back, or train again in another directory.`,
+    { path: folder },
+  );
+}

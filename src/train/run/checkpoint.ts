@@ -1,0 +1,77 @@
+/**
+ * Checkpoints of a run: parameters, optimiser, the state of the task and the record of the run, in one file with one
+ * checksum, so that they always belong together. A table is not copied: its files stay as long as a checkpoint names them.
+ *
+ * A checkpoint is complete or not there: the state is made durable first, then the file replaces its predecessor.
+ */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { WorkerGroup } from '../../dist/index.js';
+import { loadCheckpoint, loadCheckpointState, saveCheckpoint } from '../../storage/index.js';
+import { randomState, setRandomState } from '../../tensor/index.js';
+import { FormatError } from '../../util/errors.js';
+import type { Durable } from '../task.js';
+import { asRecord, checkpointNames, modelFile, type RunRecord, readRecord } from './run-record.js';
+
+export class Checkpoints {
+  readonly directory: string;
+  readonly #task: Durable;
+  readonly #group: WorkerGroup | null;
+
+  /** @param group the workers whose state it is: all save and restore, rank 0 writes the file. */
+  constructor(directory: string, task: Durable, group: WorkerGroup | null = null) {
+    this.directory = directory;
+    this.#task = task;
+    this.#group = group;
+  }
+
+  /** Saves under each of the names ('' is the run itself); earlier ones of these names are replaced. */
+  async save(names: readonly string[], rest: Omit<RunRecord, 'version' | 'random' | 'state'>): Promise<void> {
+    const { model, optimizer } = this.#task;
+    const { tensors, state } = await this.#task.snapshot();
+    const record: RunRecord = { version: 2, ...rest, random: randomState(), state };
+    const parts = { model, ...(optimizer === null ? {} : { optimizer }), state: tensors };
+    await this.#onRoot(async () => {
+      for (const name of names) {
+        const folder = join(this.directory, name);
+        await mkdir(folder, { recursive: true });
+        await saveCheckpoint(join(folder, modelFile), parts, record);
+      }
+    });
+    if (this.#task.prune !== undefined) await this.#task.prune(await this.#onRoot(() => this.#states()));
+  }
+
+  /** The task becomes what the checkpoint was saved of. */
+  async restore(name: string): Promise<RunRecord> {
+    const { model, optimizer } = this.#task;
+    const path = join(this.directory, name, modelFile);
+    const { record, tensors } = await this.#everywhere(async () => {
+      const parts = { model, ...(optimizer === null ? {} : { optimizer }) };
+      const { state } = await loadCheckpointState(path);
+      const found = asRecord(await loadCheckpoint(path, parts));
+      if (found === null)
+        throw new FormatError(`${path}: expected a checkpoint of a training run, got another file.`, {
+          path,
+        });
+      return { record: found, tensors: state };
+    });
+    await this.#task.restore({ tensors, state: record.state });
+    setRandomState(record.random);
+    return record;
+  }
+
+  async #states(): Promise<RunRecord['state'][]> {
+    const found: RunRecord['state'][] = [];
+    for (const name of checkpointNames(this.directory))
+      found.push((await readRecord(join(this.directory, name))).state);
+    return found;
+  }
+
+  #onRoot<T>(work: () => Promise<T>): Promise<T> {
+    return this.#group === null ? work() : this.#group.onRoot(work);
+  }
+
+  #everywhere<T>(work: () => Promise<T>): Promise<T> {
+    return this.#group === null ? work() : this.#group.everywhere(work);
+  }
+}

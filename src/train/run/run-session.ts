@@ -1,0 +1,394 @@
+/**
+ * A run once its directory is there: where it resumes from, `fit` with checkpoints, metrics and progress around it, the test
+ * with the best state, the outcome. With several workers every one of them has a session, and all do the same.
+ */
+import { existsSync } from 'node:fs';
+import type { WorkerGroup } from '../../dist/index.js';
+import type { BestKeeper } from '../best-state.js';
+import {
+  type EpochRecord,
+  type FitOptions,
+  type FitResult,
+  type FitState,
+  fit,
+  type Request,
+} from '../fit.js';
+import type { HeldOut, Metrics, Task } from '../task.js';
+import { checkSeed } from './check-seed.js';
+import { Checkpoints } from './checkpoint.js';
+import { Interrupt } from './interrupt.js';
+import { type Output, showsProgress } from './output.js';
+import { peakRssMb } from './peak-memory.js';
+import { ProgressReporter } from './progress-reporter.js';
+import { resumeCommand } from './resume-command.js';
+import type { RunDirectory } from './run-directory.js';
+import { latestCheckpoint, modelFile, type RunRecord, type TaskKind } from './run-record.js';
+import { StageTimings } from './timings.js';
+import { TraceWriter } from './trace.js';
+import { agreedRequest } from './workers.js';
+
+/** What a kind of task tells the session of its run. */
+export interface RunPlan {
+  readonly task: TaskKind;
+  readonly seed: number;
+  /** The key of the configuration that has it. */
+  readonly seedKey: string;
+  /** Epochs that the configuration asks for. */
+  readonly epochs: number;
+  /** What a checkpoint of this run has in common with it; see `RunRecord`. */
+  readonly identity: RunRecord['identity'];
+  readonly evaluatedBy: string;
+  readonly fit: Pick<FitOptions, 'evaluateEvery' | 'metric' | 'patience' | 'minDelta' | 'schedule'>;
+  /** Test with the state of the best epoch, and keep it. */
+  readonly keepBest: boolean;
+  /** Keep the final model. */
+  readonly saveModel: boolean;
+  /** When to save within an epoch; 0: not by this. */
+  readonly save: { readonly batches: number; readonly minutes: number };
+  readonly logsPerEpoch: number;
+  /** Names to save under after an epoch. */
+  epochCheckpoints(epoch: number, isLast: boolean): readonly string[];
+  /** Refuses a checkpoint of another run, dataset or model. */
+  check(folder: string, record: RunRecord): void;
+  /** A checkpoint of another run to start from, copied into this one. On the root alone. */
+  adopt?(): Promise<RunRecord | null>;
+  /** The task; tables are opened as the record has them. Collective. */
+  open(record: RunRecord | null, timings: StageTimings): Promise<Task>;
+  /** The metrics that people are shown. Default: all. */
+  shown?(metrics: Metrics): readonly string[];
+  /** What is left to do after the test; null when it was interrupted. */
+  finish?(context: FinishContext): Promise<Readonly<Record<string, unknown>> | null>;
+}
+
+export interface FinishContext {
+  readonly task: Task;
+  readonly run: RunDirectory;
+  readonly output: Output;
+  /** Whether a signal asked to stop, on any worker. Collective. */
+  stop(): boolean;
+  /** A line for people and for log.txt. */
+  say(line: string): void;
+}
+
+export interface RunResult {
+  readonly directory: string;
+  /** Whether a signal ended it early. */
+  readonly interrupted: boolean;
+  readonly epochs: number;
+  readonly validation: Metrics;
+  readonly test: Metrics;
+  readonly itemsPerSecond: number;
+}
+
+export interface RunSessionOptions {
+  readonly plan: RunPlan;
+  readonly run: RunDirectory;
+  readonly output: Output;
+  readonly group: WorkerGroup;
+  /** Write a trace of the stages. */
+  readonly profile?: boolean;
+}
+
+export class RunSession {
+  readonly #plan: RunPlan;
+  readonly #run: RunDirectory;
+  readonly #output: Output;
+  readonly #group: WorkerGroup;
+  readonly #trace: TraceWriter | null;
+  readonly #timings: StageTimings;
+  readonly #interrupt: Interrupt;
+  #task: Task | null = null;
+  #progress: ProgressReporter | null = null;
+  #firstEpoch = 0;
+  /** The state that the run ends with, where it is not that of the last epoch. */
+  #kept: FitState | null = null;
+  #items = 0;
+  #seconds = 0;
+  #lastSave = performance.now();
+
+  constructor({ plan, run, output, group, profile = false }: RunSessionOptions) {
+    this.#plan = plan;
+    this.#run = run;
+    this.#output = output;
+    this.#group = group;
+    const trace = profile && group.isRoot ? new TraceWriter(run.file('trace.json')) : null;
+    this.#trace = trace;
+    this.#timings = new StageTimings(trace === null ? null : (span) => trace.add(span));
+    this.#interrupt = new Interrupt({
+      onRequest: () =>
+        output.note('Stopping after this batch and saving a checkpoint. Press Ctrl+C again to stop at once.'),
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#interrupt[Symbol.dispose]();
+    this.#progress?.stop();
+    this.#trace?.close();
+    await this.#task?.close();
+  }
+
+  async train(): Promise<RunResult> {
+    const found = await this.#group.onRoot(() => this.#resumePoint());
+    const task = await this.#plan.open(found?.record ?? null, this.#timings);
+    this.#task = task;
+    const checkpoints = new Checkpoints(this.#run.path, task, this.#group);
+    const from = found === null ? {} : await this.#restore(checkpoints, found.name);
+    // A run that ended before its first checkpoint begins again, and so do its metrics.
+    if (found === null && this.#run.resumed) await this.#run.keepMetrics(() => false);
+    if (this.#run.resumed) await this.#run.writeConfig();
+    const epochs = this.#firstEpoch + this.#plan.epochs;
+    const done = from.position?.epoch ?? 0;
+    if (done >= epochs) this.#output.note(`Nothing to train: ${done} of ${epochs} epochs are done.`);
+    const keeper = this.#plan.keepBest ? this.#keeper(checkpoints, task) : 'none';
+    const result = await fit(task, {
+      ...this.#plan.fit,
+      ...this.#hooks(task, checkpoints, epochs),
+      ...{ epochs, from, best: keeper, timings: this.#timings },
+    });
+    if (result.stopped === 'early')
+      this.#output.note(
+        `No improvement of ${this.#metric(task)} in ${result.stale} evaluations: training ends.`,
+      );
+    if (result.stopped === 'interrupted') {
+      this.#progress?.stop();
+      await this.#save(checkpoints, ['last'], result);
+      return this.#stopped(`in epoch ${result.epochs + 1}`, result, {});
+    }
+    return this.#finish(task, checkpoints, result);
+  }
+
+  #metric(task: Task): string {
+    return [this.#plan.fit.metric ?? task.headline].flat()[0];
+  }
+
+  /** The checkpoint to resume from; null for a new run. */
+  async #resumePoint(): Promise<{ readonly name: string; readonly record: RunRecord } | null> {
+    const plan = this.#plan;
+    const { path, resumed } = this.#run;
+    if (!resumed) {
+      const record = (await plan.adopt?.()) ?? null;
+      if (record === null) return null;
+      plan.check(path, record);
+      return { name: 'last', record };
+    }
+    const latest = await latestCheckpoint(path);
+    if (latest === null) {
+      // What is there belongs to no checkpoint.
+      this.#run.removeScratch();
+      return null;
+    }
+    checkSeed(path, latest.record, plan.seedKey, plan.seed);
+    plan.check(path, latest.record);
+    return latest;
+  }
+
+  async #restore(checkpoints: Checkpoints, name: string): Promise<Partial<FitState>> {
+    const record = await checkpoints.restore(name);
+    const { position, progress, validation } = record;
+    const { epoch, step } = position;
+    let { best, stale } = record;
+    if (this.#run.resumed) {
+      this.#firstEpoch = record.firstEpoch;
+      if (best !== null && this.#forgetsBest(record)) [best, stale] = [null, 0];
+    } else {
+      // A new run trains its own number of epochs and has its own best; should it be cut off, it must know that.
+      this.#firstEpoch = epoch;
+      [best, stale] = [null, 0];
+      await this.#save(checkpoints, [name], { position, progress, validation, best, stale });
+    }
+    // The test comes again at the end.
+    await this.#run.keepMetrics(
+      ({ epoch: at, set }) => !String(set).startsWith('test') && (typeof at !== 'number' || at <= epoch),
+    );
+    const where = step === 0 ? `after epoch ${epoch}` : `in epoch ${epoch + 1}, after batch ${step}`;
+    this.#output.note(`Resuming ${where}.`);
+    this.#run.log('info', `resuming ${where}`);
+    return { position, progress, validation, best, stale };
+  }
+
+  /** Whether the best epoch cannot be compared with any more, or is gone. */
+  #forgetsBest({ evaluatedBy }: RunRecord): boolean {
+    const gone = this.#plan.keepBest && !this.#has('best', modelFile);
+    const differs = evaluatedBy !== null && evaluatedBy !== this.#plan.evaluatedBy;
+    if (!gone && !differs) return false;
+    this.#output.note(
+      gone
+        ? 'The model of the best epoch is gone; the best of the remaining epochs is kept.'
+        : 'Evaluation has other negatives or another metric now; the best epoch is searched for again.',
+    );
+    return true;
+  }
+
+  /** Whether the run has a file: what the first worker sees. */
+  #has(...path: readonly string[]): boolean {
+    return this.#group.agree(existsSync(this.#run.file(...path)));
+  }
+
+  #hooks(task: Task, checkpoints: Checkpoints, epochs: number): Partial<FitOptions> {
+    const output = this.#output;
+    const progress = new ProgressReporter({
+      itemName: task.items,
+      logsPerEpoch: showsProgress(output) && this.#group.isRoot ? this.#plan.logsPerEpoch : 0,
+      endLine: false,
+      status: output.status,
+      onLine: (line) => this.#run.log('info', line),
+    });
+    progress.epochs = epochs;
+    this.#progress = progress;
+    return {
+      onEpochStart: (epoch, items, done) => progress.start(epoch, items, done),
+      onStep: (_, { items, loss }) => progress.addResult(items, loss),
+      request: (state) => agreedRequest(this.#group, this.#request(state)),
+      onSave: (state) => this.#save(checkpoints, ['last'], state),
+      onEpoch: (record) => this.#epochDone(record, task.items),
+      evaluate: () => this.#evaluate(task, 'validation'),
+      onEvaluation: (epoch, metrics, seconds) => this.#report('validation', epoch, metrics, seconds),
+      onEpochEnd: async (state, isLast) => {
+        const names = this.#plan.epochCheckpoints(state.position.epoch, isLast);
+        if (names.length > 0) await this.#save(checkpoints, names, state);
+      },
+    };
+  }
+
+  /** What this worker asks for after a batch; clocks differ, so workers agree on it. */
+  #request({ position: { step } }: FitState): Request {
+    if (this.#interrupt.requested) return 'stop';
+    const { batches, minutes } = this.#plan.save;
+    const passed = (performance.now() - this.#lastSave) / 60_000;
+    const due = batches > 0 && step % batches === 0;
+    return due || (minutes > 0 && passed >= minutes) ? 'save' : 'continue';
+  }
+
+  #epochDone({ epoch, items, loss: sum, batches, seconds, trained }: EpochRecord, unit: string): void {
+    this.#progress?.stop();
+    this.#items += trained;
+    this.#seconds += seconds;
+    const perSecond = trained / Math.max(seconds, 1e-9);
+    const record = {
+      epoch,
+      loss: items === 0 ? 0 : sum / items,
+      items,
+      batches,
+      seconds,
+      items_per_second: perSecond,
+      stages: this.#timings.take(),
+    };
+    this.#run.record({ event: 'epoch', ...record });
+    this.#output.event('epoch', record);
+    this.#say(
+      `epoch ${epoch}  loss ${record.loss.toFixed(4)}  ${seconds.toFixed(2)} s  ${Math.round(perSecond).toLocaleString('en')} ${unit}/s`,
+    );
+  }
+
+  /** A line for people and for log.txt. */
+  #say(line: string): void {
+    this.#output.text(line);
+    this.#run.log('info', line);
+  }
+
+  async #evaluate(task: Task, split: HeldOut): Promise<Metrics> {
+    const what = task.items === 'events' ? 'events' : 'set';
+    const stage = this.#output.stage(`evaluating on the ${split} ${what}`, { plain: false });
+    try {
+      return await this.#timings.timeAsync('evaluate', () => task.evaluate(split, stage.update));
+    } finally {
+      stage.end();
+    }
+  }
+
+  #report(set: HeldOut, epoch: number, metrics: Metrics, seconds: number): void {
+    this.#run.record({ event: 'eval', set, epoch, ...metrics, seconds });
+    this.#output.event('eval', { set, epoch, ...metrics, seconds });
+    const shown = this.#plan.shown?.(metrics) ?? Object.keys(metrics);
+    const cells = shown
+      .filter((name) => name in metrics)
+      .map((name) => `${name} ${metrics[name].toFixed(4)}`);
+    this.#say(`${set.padEnd(10)}  ${cells.join('  ')}`);
+  }
+
+  async #save(checkpoints: Checkpoints, names: readonly string[], state: FitState): Promise<void> {
+    const { task, seed, identity, evaluatedBy } = this.#plan;
+    const { position, progress, best, stale, validation } = state;
+    const { epoch, step } = position;
+    await checkpoints.save(names, {
+      ...{ task, seed, identity, evaluatedBy, firstEpoch: this.#firstEpoch },
+      ...{ position, progress, best, stale, validation },
+    });
+    this.#lastSave = performance.now();
+    this.#output.event('checkpoint', { names, epoch, step });
+  }
+
+  /** Keeps the best state as a checkpoint. Training that continues later starts from the last state, not from the best. */
+  #keeper(checkpoints: Checkpoints, task: Task): BestKeeper {
+    return {
+      keep: (state) => this.#save(checkpoints, ['best'], state),
+      restore: async (state) => {
+        const differs = state.best?.epoch !== state.position.epoch;
+        if (differs || this.#has('last')) await this.#save(checkpoints, ['last'], state);
+        if (!differs && task.evaluationMovesState !== true) return false;
+        const { position, progress, validation } = await checkpoints.restore('best');
+        this.#kept = { ...state, position, progress, ...(isEmpty(validation) ? {} : { validation }) };
+        return differs;
+      },
+    };
+  }
+
+  /** Tests the state that is kept, saves it, and writes the outcome. */
+  async #finish(task: Task, checkpoints: Checkpoints, result: FitResult): Promise<RunResult> {
+    const plan = this.#plan;
+    const kept = this.#kept ?? result;
+    const { epochs, best } = result;
+    const { validation } = kept;
+    const names = plan.keepBest || !this.#has('last') ? [''] : ['', 'last'];
+    // Before the test, which may take long.
+    if (plan.saveModel) await this.#save(checkpoints, names, kept);
+    if (plan.keepBest && best !== null) this.#say(`test with the model of epoch ${best.epoch}`);
+    const started = performance.now();
+    const test = await this.#evaluate(task, 'test');
+    if (!isEmpty(test)) this.#report('test', epochs, test, (performance.now() - started) / 1000);
+    // After the test events, so that scoring continues where the stream ends.
+    if (plan.saveModel && task.evaluationMovesState === true) await this.#save(checkpoints, [''], kept);
+    const more = await plan.finish?.({
+      ...{ task, run: this.#run, output: this.#output },
+      stop: () => this.#group.any(this.#interrupt.requested),
+      say: (line) => this.#say(line),
+    });
+    if (more === null) return this.#stopped('after the test; the model is trained and saved', kept, test);
+    const outcome = {
+      directory: this.#run.path,
+      epochs,
+      ...(best === null ? {} : { best }),
+      validation,
+      test,
+      ...Object.fromEntries(Object.entries(test).map(([name, value]) => [`test.${name}`, value])),
+      ...more,
+      [`${task.items}_per_second`]: this.#rate,
+      seconds: this.#seconds,
+      peak_rss_mb: peakRssMb(),
+      ...(this.#group.size === 1 ? {} : { workers: this.#group.size }),
+    };
+    await this.#run.finish(outcome);
+    this.#output.text(`Done in ${this.#output.elapsed()}. Saved in ${this.#run.path}`);
+    this.#output.event('done', outcome);
+    return {
+      ...{ directory: this.#run.path, interrupted: false, epochs, validation, test },
+      itemsPerSecond: this.#rate,
+    };
+  }
+
+  #stopped(where: string, { position, validation }: FitState, test: Metrics): RunResult {
+    const directory = this.#run.path;
+    const epochs = position.epoch;
+    this.#output.text(`Stopped ${where}. Resume with: ${resumeCommand(directory, this.#group.size)}`);
+    this.#output.event('done', { interrupted: true, directory, epochs });
+    return { directory, interrupted: true, epochs, validation, test, itemsPerSecond: this.#rate };
+  }
+
+  get #rate(): number {
+    return this.#items / Math.max(this.#seconds, 1e-9);
+  }
+}
+
+function isEmpty(metrics: Metrics): boolean {
+  return Object.keys(metrics).length === 0;
+}

@@ -1,0 +1,271 @@
+/**
+ * A run over a prepared graph, from its configuration: what is checked before anything is written, and the task, in one
+ * process, on several workers, or on a graph that is spread over them.
+ */
+import type { PreparedDataset } from '../../../data/index.js';
+import { agreedError, type WorkerGroup } from '../../../dist/index.js';
+import { manualSeed } from '../../../tensor/index.js';
+import { ConfigError, StateError } from '../../../util/errors.js';
+import {
+  checkAgainstDataset,
+  type DistributedConfig,
+  learningRateFactor,
+  renderConfig,
+  type SkeinConfig,
+} from '../../config/index.js';
+import { checkResources } from '../../loop/check-resources.js';
+import { comparesEmbeddings, encodeAllNodes, saveEncodedNodes } from '../../loop/encoded-nodes.js';
+import { initializeBatcher, initializeModel } from '../../loop/initialize-model.js';
+import { initializeSharedStorage } from '../../loop/initialize-storage.js';
+import { withMemoryBudget } from '../../loop/memory-budget.js';
+import { locatedConfig, openDataset } from '../../loop/open-dataset.js';
+import { checkIdentity, type RunIdentity, runIdentity } from '../../loop/run-identity.js';
+import { openDeviceFeatures, openTrainingDevice, type TrainingDevice } from '../../loop/training-device.js';
+import type { Model } from '../../model/model.js';
+import { adoptCheckpoint, tableFolder, tableOf } from '../../run/adopt-checkpoint.js';
+import { type Output, prepareProgress, type RunDirectory } from '../../run/index.js';
+import type { PreparedRun } from '../../run/prepared-run.js';
+import type { FinishContext, RunPlan } from '../../run/run-session.js';
+import type { StageTimings } from '../../run/timings.js';
+import type { Task } from '../../task.js';
+import { checkPartitions, cutDataset } from '../sharded/cut-dataset.js';
+import { checkSharded, isSharded, openShards } from '../sharded/open-shards.js';
+import { planStep } from '../sharded/plan-run.js';
+import { ShardedTask } from '../sharded/sharded-task.js';
+import { GraphTask } from './graph-task.js';
+import { withSeedOf } from './run-seed.js';
+
+export interface GraphRunContext {
+  readonly group: WorkerGroup;
+  readonly output: Output;
+}
+
+/** Collective. Opens the dataset and the device, and refuses what cannot be trained. */
+export async function prepareGraphRun(
+  given: SkeinConfig,
+  { group, output }: GraphRunContext,
+): Promise<PreparedRun> {
+  const agreed = group.agree(given);
+  checkWorkers(agreed, group.size);
+  const { resume_training: resumes } = agreed.training;
+  const started = await group.onRoot(() => withSeedOf(resumes ? agreed.storage.model_dir : null, agreed));
+  const dataset = await openForAll(started, group, output);
+  // The budget is that of a process, which has its share of the table.
+  const share = { ...dataset.stats, num_nodes: Math.ceil(dataset.stats.num_nodes / group.size) };
+  const { config, plan } = await group.everywhere(() => withMemoryBudget(started, share));
+  checkWorkers(config, group.size);
+  const warnings = await group.onRoot(() => {
+    checkTrainingSet(config, dataset);
+    return checkAgainstDataset(config, dataset.stats);
+  });
+  for (const warning of warnings) output.warn(warning);
+  if (plan !== null) output.note(plan.report);
+  if (!config.training.pipeline.sync && group.size > 1)
+    output.warn('training.pipeline.sync: false has no effect with several workers.');
+  const { partition_dir: partitions = null } = config.distributed ?? {};
+  if (isSharded(config) && partitions !== null)
+    await group.onRoot(() => checkPartitions(partitions, config, dataset, group.size));
+  await group.onRoot(() =>
+    checkResources(config, share.num_nodes, config.storage.model_dir ?? dataset.directory),
+  );
+  // Before anything is written: a device that is not there leaves no run behind.
+  const device = await openTrainingDevice(config, group.size, output);
+  const located = locatedConfig(config, dataset);
+  return {
+    settings: {
+      directory: config.storage.model_dir,
+      level: config.storage.log_level,
+      parent: dataset.directory,
+      resume: config.training.resume_training,
+      resolved: (path) => renderConfig({ ...located, storage: { ...located.storage, model_dir: path } }),
+    },
+    details: {
+      dataset: dataset.stats,
+      ...(group.size === 1 ? {} : { workers: group.size }),
+      ...(device === null ? {} : { device: 'webgpu', adapter: device.adapter }),
+    },
+    plan: async (run) => {
+      const identity = await group.onRoot(() => runIdentity(config, dataset));
+      return new GraphRun({ config, dataset, identity, run, group, output, device }).plan();
+    },
+    close: () => device?.close(),
+  };
+}
+
+interface GraphRunParts extends GraphRunContext {
+  readonly config: SkeinConfig;
+  readonly dataset: PreparedDataset;
+  /** Taken before training: what becomes of the dataset meanwhile is not what was trained on. */
+  readonly identity: RunIdentity;
+  readonly run: RunDirectory;
+  readonly device: TrainingDevice | null;
+}
+
+class GraphRun {
+  readonly #parts: GraphRunParts;
+
+  constructor(parts: GraphRunParts) {
+    this.#parts = parts;
+  }
+
+  plan(): RunPlan {
+    const { config, identity, dataset, run } = this.#parts;
+    const { model, training, evaluation } = config;
+    const { early_stopping: stopping, checkpoint } = training;
+    const headline = headlineOf(config);
+    return {
+      task: model.learning_task === 'LINK_PREDICTION' ? 'links' : 'nodes',
+      seed: model.random_seed,
+      seedKey: 'model.random_seed',
+      epochs: training.num_epochs,
+      identity: { ...identity },
+      evaluatedBy: JSON.stringify({
+        metric: stopping?.metric ?? headline,
+        negatives: evaluation.negative_sampling,
+      }),
+      fit: {
+        evaluateEvery: evaluation.epochs_per_eval,
+        metric: stopping?.metric ?? headline,
+        ...(stopping === null ? {} : { patience: stopping.patience, minDelta: stopping.min_delta }),
+        schedule: (epoch, epochs) => learningRateFactor(training.learning_rate_schedule, epoch, epochs),
+      },
+      keepBest: checkpoint.save_best || stopping !== null,
+      saveModel: training.save_model,
+      save: { batches: checkpoint.interval_batches, minutes: checkpoint.minutes },
+      logsPerEpoch: training.logs_per_epoch,
+      epochCheckpoints: (epoch, isLast) =>
+        checkpoint.interval > 0 && epoch % checkpoint.interval === 0 && !isLast
+          ? ['last', `checkpoint_${epoch}`]
+          : [],
+      check: (folder, record) =>
+        checkIdentity(folder, record.identity as unknown as RunIdentity, identity, dataset),
+      ...(training.resume_from_checkpoint === ''
+        ? {}
+        : { adopt: () => adoptCheckpoint(training.resume_from_checkpoint, run.path) }),
+      open: (record, timings) => this.#open(tableOf(record), timings),
+      ...(config.storage.export_encoded_nodes ? { finish: (context) => this.#export(context) } : {}),
+    };
+  }
+
+  async #open(manifest: ReturnType<typeof tableOf>, timings: StageTimings): Promise<Task> {
+    const { config, dataset, group, run, device } = this.#parts;
+    const { pipeline } = config.training;
+    if (isSharded(config)) return this.#openSharded(timings);
+    const places = { tableDirectory: tableFolder(run.path), manifest };
+    const { storage, table } = await initializeSharedStorage(config, dataset, {
+      ...{ ...places, group, device: device?.device ?? null },
+    });
+    const model = await this.#model();
+    const batcher = initializeBatcher(config, storage, group);
+    if (device !== null) {
+      batcher.deviceFeatures = await openDeviceFeatures(config, device, storage);
+      model.to(device.device);
+      const { deviceFeatures: cache } = batcher;
+      const cached =
+        cache === null ? '' : `, ${Math.round(100 * cache.cachedRatio)} % of the features cached`;
+      run.log('info', `computing on webgpu (${device.adapter})${cached}`);
+    }
+    return new GraphTask({
+      ...{ model, batcher, table, timings, opened: manifest, headline: headlineOf(config) },
+      stalenessBound: pipeline.sync || group.size > 1 ? 1 : pipeline.staleness_bound,
+      evaluateAhead: !config.evaluation.pipeline.sync && group.size === 1,
+    });
+  }
+
+  /** The graph is cut where no worker has done it yet; says what a step will need. */
+  async #openSharded(timings: StageTimings): Promise<Task> {
+    const { config, dataset, group, run, output } = this.#parts;
+    const model = await this.#model();
+    const distributed = config.distributed as DistributedConfig;
+    const path = await group.onRoot(
+      () => distributed.partition_dir ?? cutDataset(config, distributed, dataset, run.file('partitions')),
+    );
+    const { node_feature_dim: width, num_classes: classes } = dataset.stats;
+    const sets = await openShards(config, distributed, path, group, { width, classes });
+    const planned = planStep(sets.train, group, () => this.#makeModel()) / 2 ** 20;
+    const workers = group.size === 1 ? 'one worker' : `${group.size} workers`;
+    const line = `plan: ${planned.toFixed(1)} MB of tensors a worker at the worst moment (${distributed.mode}, ${workers})`;
+    output.event('plan', { mode: distributed.mode, workers: group.size, peak_tensor_mb: planned });
+    output.text(line);
+    run.log('info', line);
+    return new ShardedTask({ model, sets, timings, headline: headlineOf(config) });
+  }
+
+  async #model(): Promise<Model> {
+    const { config, group } = this.#parts;
+    manualSeed(config.model.random_seed);
+    const model = await group.everywhere(() => this.#makeModel());
+    if (group.size > 1 || isSharded(config)) model.workers = group;
+    return model;
+  }
+
+  #makeModel(): Model {
+    const { config, dataset } = this.#parts;
+    return initializeModel(config, {
+      numRelations: dataset.hasRelations ? dataset.stats.num_relations : 0,
+      numClasses: Math.max(0, dataset.stats.num_classes),
+    });
+  }
+
+  async #export({ task, run }: FinishContext): Promise<Readonly<Record<string, unknown>>> {
+    // Where the encoder passes embeddings on, the table has them already.
+    if (!(task instanceof GraphTask) || comparesEmbeddings(task.model)) return {};
+    const { model, batcher } = task;
+    const encoded = await encodeAllNodes({ model, batcher });
+    await this.#parts.group.onRoot(() => saveEncodedNodes(run.path, encoded, this.#parts.dataset));
+    batcher.graphStorage.setEncodedNodes(null);
+    batcher.setTrainSet();
+    return {};
+  }
+}
+
+/** The metric that decides unless early stopping names another. */
+function headlineOf({ evaluation: { metrics }, model }: SkeinConfig): string {
+  const usual = model.learning_task === 'LINK_PREDICTION' ? 'mrr' : 'accuracy';
+  return metrics.includes(usual) ? usual : metrics[0];
+}
+
+/** What several workers cannot do is refused, by name, before anything is made. */
+function checkWorkers(config: SkeinConfig, workers: number): void {
+  if (isSharded(config)) checkSharded(config, workers);
+  if (workers === 1 || isSharded(config)) return;
+  const { model, storage } = config;
+  for (const name of ['embeddings', 'features'] as const)
+    if (storage[name].type === 'PARTITION_BUFFER')
+      throw agreedError(
+        new ConfigError(
+          `storage.${name}.type: expected HOST_MEMORY with ${workers} workers, got PARTITION_BUFFER. Workers hold the table together, each a part of it in memory; take more workers, or one.`,
+        ),
+      );
+  if (model.learning_task === 'NODE_CLASSIFICATION' && model.regularizer.type !== 'NONE')
+    throw agreedError(
+      new ConfigError(
+        `model.regularizer.type: expected NONE for NODE_CLASSIFICATION with ${workers} workers, got ${model.regularizer.type}. A node that several workers use would count several times; use weight_decay, or one worker.`,
+      ),
+    );
+}
+
+/** Epochs over nothing would end with a loss of 0 and a model that learned nothing. */
+function checkTrainingSet({ model }: SkeinConfig, dataset: PreparedDataset): void {
+  const ofNodes = model.learning_task === 'NODE_CLASSIFICATION';
+  const { num_train, num_valid, num_test } = dataset.stats;
+  const nodes = dataset.hasNodeSplits ? num_train : 0;
+  const count = ofNodes ? nodes : (dataset.edgeFile('train')?.rows ?? 0);
+  if (count > 0) return;
+  const [what, options] = ofNodes
+    ? ['nodes', '--node-split 0.6 0.2 0.2 or a list --train-nodes']
+    : ['edges', '--dataset-split 0.8 0.1 0.1'];
+  const others = `validation ${Math.max(0, num_valid)}, test ${Math.max(0, num_test)}`;
+  throw new StateError(
+    `train: expected ${what} to train on, got none in ${dataset.directory} (${others}). Prepare it again with a training set, for example with ${options}.`,
+  );
+}
+
+/** Rank 0 prepares a dataset on first use; then all open it. */
+async function openForAll(config: SkeinConfig, group: WorkerGroup, output: Output): Promise<PreparedDataset> {
+  let first: PreparedDataset | null = null;
+  await group.onRoot(async () => {
+    first = await openDataset(config, prepareProgress(output));
+  });
+  return group.everywhere(() => first ?? openDataset(config));
+}

@@ -1,0 +1,100 @@
+/** A saved run over a graph: dataset, table, model and batches as they were when the checkpoint was saved. */
+import type { PreparedDataset } from '../../../data/index.js';
+import { FormatError } from '../../../util/errors.js';
+import type { GraphBatcher } from '../../batch/graph-batcher.js';
+import type { GraphModelStorage } from '../../batch/graph-model-storage.js';
+import type { RunTable } from '../../batch/node-table.js';
+import { checkAgainstDataset, type PartitionBufferConfig, type SkeinConfig } from '../../config/index.js';
+import type { FoundRun } from '../../find-run.js';
+import { initializeBatcher, initializeModel } from '../../loop/initialize-model.js';
+import { initializeStorage } from '../../loop/initialize-storage.js';
+import { withMemoryBudget } from '../../loop/memory-budget.js';
+import { openDataset } from '../../loop/open-dataset.js';
+import { checkIdentity, type RunIdentity, runIdentity } from '../../loop/run-identity.js';
+import type { Model } from '../../model/model.js';
+import { tableFolder, tableOf } from '../../run/adopt-checkpoint.js';
+import { checkSeed } from '../../run/check-seed.js';
+import { type RunRecord, readRecord } from '../../run/run-record.js';
+import { GraphTask } from './graph-task.js';
+import { withSeedOf } from './run-seed.js';
+
+export interface FoundGraphRun extends FoundRun {
+  readonly config: SkeinConfig;
+}
+
+export interface OpenedGraphRun extends FoundGraphRun {
+  readonly kind: 'links' | 'nodes';
+  readonly record: RunRecord;
+  readonly dataset: PreparedDataset;
+  readonly storage: GraphModelStorage;
+  readonly table: RunTable;
+  readonly model: Model;
+  /** Stands where the checkpoint was saved, so that evaluation draws what it drew then. */
+  readonly batcher: GraphBatcher;
+  readonly task: GraphTask;
+  close(): Promise<void>;
+}
+
+export async function openGraphRun(
+  found: FoundGraphRun,
+  { onWarning }: { readonly onWarning?: (message: string) => void } = {},
+): Promise<OpenedGraphRun> {
+  const record = await readRecord(found.checkpoint);
+  const dataset = await openDataset(found.config);
+  checkTask(found.checkpoint, record, found.config);
+  const identity = await runIdentity(found.config, dataset);
+  checkIdentity(found.checkpoint, record.identity as unknown as RunIdentity, identity, dataset);
+  const { random_seed: seed } = withSeedOf(found.directory, found.config).model;
+  checkSeed(found.checkpoint, record, 'model.random_seed', seed);
+  const { config: trained } = withMemoryBudget(found.config, dataset.stats);
+  const config = readingConfig(trained);
+  for (const warning of checkAgainstDataset(trained, dataset.stats)) onWarning?.(warning);
+  const { storage, table } = await initializeStorage(config, dataset, {
+    tableDirectory: tableFolder(found.directory),
+    manifest: tableOf(record),
+  });
+  const model = initializeModel(config, {
+    numRelations: storage.numRelations,
+    numClasses: Math.max(0, dataset.stats.num_classes),
+  });
+  // Nothing is trained here, so another optimiser in the configuration does no harm.
+  model.encoderOptimizer = null;
+  await model.load(found.checkpoint);
+  model.eval();
+  await table.load();
+  const batcher = initializeBatcher(config, storage);
+  batcher.seek(record.position);
+  const task = new GraphTask({ model, batcher, evaluateAhead: !config.evaluation.pipeline.sync });
+  const kind = record.task === 'nodes' ? 'nodes' : 'links';
+  const close = (): Promise<void> => table.unload(false);
+  return { ...found, kind, config, record, dataset, storage, table, model, batcher, task, close };
+}
+
+/**
+ * One partition at a time is enough where a table is only read, and saves memory. Its files say how it is cut; nothing
+ * else has to be, so edges are not sorted into buckets for it.
+ */
+function readingConfig(config: SkeinConfig): SkeinConfig {
+  const smaller = ({ type, options }: PartitionBufferConfig): PartitionBufferConfig => ({
+    type,
+    options: { ...options, num_partitions: 1, buffer_capacity: 1, prefetching: false },
+  });
+  const { embeddings, features } = config.storage;
+  return {
+    ...config,
+    storage: {
+      ...config.storage,
+      embeddings: embeddings.type === 'PARTITION_BUFFER' ? smaller(embeddings) : embeddings,
+      features: features.type === 'PARTITION_BUFFER' ? smaller(features) : features,
+    },
+  };
+}
+
+function checkTask(path: string, { task }: RunRecord, { model }: SkeinConfig): void {
+  const wanted = model.learning_task === 'LINK_PREDICTION' ? 'links' : 'nodes';
+  if (task === wanted) return;
+  throw new FormatError(
+    `${path}: expected a model of ${wanted}, got one of ${task}. Use the configuration that it was trained with.`,
+    { path },
+  );
+}

@@ -1,0 +1,134 @@
+/**
+ * Node classification on the whole graph, which is spread over workers: an epoch is one step, in which each worker has its
+ * own nodes and the labels of those among them that count. All workers take the same steps, also those without a labelled
+ * node.
+ *
+ * Features are one tensor for all steps, so that a graph that caches what it fetched of a constant recognises it.
+ */
+import type { SampleTime } from '../../../sample/index.js';
+import type { Tensor } from '../../../tensor/index.js';
+import { Batch } from '../../batch/batch.js';
+import type { Model } from '../../model/model.js';
+import { noTimings, type StageTimings } from '../../run/timings.js';
+import type { Batches, HeldOut, Metrics, Snapshot, SplitName, StepLoss, Task } from '../../task.js';
+import { type ShardedLayer, ShardedLayers } from './sharded-layers.js';
+
+/** What a step on one split computes from. */
+export interface ShardedSet {
+  /** The first to run first. */
+  readonly layers: readonly ShardedLayer[];
+  /** One row for each source of the first layer. */
+  readonly features: Tensor;
+  /** For each target of the last layer its class, −1 for those that do not count. */
+  readonly labels: Int32Array;
+  /** Nodes that count, of all workers. */
+  readonly count: number;
+  /** Whether the first graph keeps the rows of features that it fetches. */
+  readonly cached: boolean;
+}
+
+export type ShardedSets = Readonly<Record<SplitName, ShardedSet>>;
+
+/** Its features belong to the set and outlive it. */
+class ShardedBatch extends Batch {
+  override clear(): void {
+    this.uniqueNodeFeatures = null;
+    super.clear();
+  }
+}
+
+export function shardedBatch(set: ShardedSet, train: boolean, at: Required<SampleTime>): Batch {
+  const batch = new ShardedBatch(train);
+  batch.at = at;
+  // Rows that travel compressed carry what rounding lost of the gradients of the step before.
+  if (train) for (const { graph } of set.layers) graph.beginStep();
+  batch.batchSize = set.count;
+  batch.shardedGraph = new ShardedLayers(set.layers);
+  batch.uniqueNodeLabels = set.labels;
+  batch.uniqueNodeFeatures = set.features;
+  return batch;
+}
+
+/** One batch an epoch. */
+class WholeGraph implements Batches<Batch> {
+  readonly #set: ShardedSet;
+  readonly #train: boolean;
+
+  constructor(set: ShardedSet, train: boolean) {
+    this.#set = set;
+    this.#train = train;
+  }
+
+  get numItems(): number {
+    return this.#set.count;
+  }
+
+  async *epoch(epoch: number): AsyncGenerator<Batch, void, undefined> {
+    if (this.#set.count === 0) return;
+    const batch = shardedBatch(this.#set, this.#train, { epoch, step: 0 });
+    yield batch;
+    batch.clear();
+  }
+}
+
+export interface ShardedTaskOptions {
+  readonly model: Model;
+  readonly sets: ShardedSets;
+  readonly headline: string;
+  readonly timings?: Pick<StageTimings, 'time'>;
+}
+
+export class ShardedTask implements Task<Batch> {
+  readonly items = 'nodes';
+  readonly model: Model;
+  readonly sets: ShardedSets;
+  readonly headline: string;
+  readonly batches: Readonly<Record<SplitName, Batches<Batch>>>;
+  readonly #timings: Pick<StageTimings, 'time'>;
+
+  constructor({ model, sets, headline, timings = noTimings }: ShardedTaskOptions) {
+    this.model = model;
+    this.sets = sets;
+    this.headline = headline;
+    this.#timings = timings;
+    this.batches = {
+      train: new WholeGraph(sets.train, true),
+      validation: new WholeGraph(sets.validation, false),
+      test: new WholeGraph(sets.test, false),
+    };
+  }
+
+  get optimizer(): Model['encoderOptimizer'] {
+    return this.model.encoderOptimizer;
+  }
+
+  scaleRates(factor: number): void {
+    this.model.encoderOptimizer?.scaleRates(factor);
+  }
+
+  train(batch: Batch): StepLoss {
+    const items = batch.batchSize;
+    const loss = this.#timings.time('compute', () => this.model.train(batch));
+    return { loss: this.model.lossIsMean ? loss * items : loss, items };
+  }
+
+  async evaluate(split: HeldOut, onProgress?: (done: number, total: number) => void): Promise<Metrics> {
+    const batches = this.batches[split];
+    if (batches.numItems === 0) return {};
+    this.model.startEvaluation();
+    for await (const batch of batches.epoch(0)) {
+      await this.model.evaluate(batch);
+      onProgress?.(batch.batchSize, batches.numItems);
+    }
+    return this.model.finishEvaluation();
+  }
+
+  /** Parameters are all there is. */
+  async snapshot(): Promise<Snapshot> {
+    return { tensors: {}, state: { table: null, rowOptimizer: null } };
+  }
+
+  async restore(): Promise<void> {}
+
+  async close(): Promise<void> {}
+}

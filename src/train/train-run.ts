@@ -1,0 +1,66 @@
+/**
+ * A whole training run from a configuration, whatever its task: everything that must survive is in the directory of the run.
+ * A run that was cut off resumes from its last checkpoint and ends with the bytes that it would have ended with. Several
+ * workers train the same run together, rank 0 owns the directory.
+ */
+import { isAgreed, type WorkerGroup } from '../dist/index.js';
+import { isEventConfig, type RunConfig } from './load-run-config.js';
+import { Output, openWorkers, outputOf, RunDirectory, withResumeAdvice } from './run/index.js';
+import { latestCheckpoint } from './run/run-record.js';
+import { type RunResult, RunSession } from './run/run-session.js';
+import { prepareGraphRun } from './tasks/graph/graph-run.js';
+import { prepareEventRun } from './temporal/event-run.js';
+
+export interface TrainRunOptions {
+  readonly config: RunConfig;
+  /** The text of the configuration file, kept with the run. */
+  readonly source?: string;
+  /** Default: text on stdout. */
+  readonly output?: Output;
+  /** Write a trace of the stages. */
+  readonly profile?: boolean;
+  /** The workers; all call this. Default: those that a launcher started. */
+  readonly group?: WorkerGroup;
+}
+
+/** Collective, with several workers: all call it, rank 0 writes the directory of the run and reports. */
+export async function trainRun(given: TrainRunOptions): Promise<RunResult> {
+  const { group = openWorkers(given.config.distributed) } = given;
+  const output = outputOf(group, given.output ?? new Output());
+  const work = (): Promise<RunResult> => trainTogether({ ...given, group, output });
+  // Whoever gives the group also ends the job when one of its workers fails.
+  return given.group === undefined ? group.run(work) : work();
+}
+
+type Together = TrainRunOptions & { readonly group: WorkerGroup; readonly output: Output };
+
+async function trainTogether({
+  config,
+  source,
+  group,
+  output,
+  profile = false,
+}: Together): Promise<RunResult> {
+  const prepared = isEventConfig(config)
+    ? await prepareEventRun(config, { group, output })
+    : await prepareGraphRun(config, { group, output });
+  try {
+    using run = await RunDirectory.openAt({
+      ...{ ...prepared.settings, group },
+      ...(source === undefined ? {} : { source }),
+    });
+    output.event('config', { directory: run.path, ...prepared.details });
+    const session = new RunSession({ plan: await prepared.plan(run), run, output, group, profile });
+    try {
+      return await session.train();
+    } catch (error) {
+      // An error of all is told once.
+      if (group.isRoot || !isAgreed(error)) run.logFailure(error);
+      throw await withResumeAdvice(error, run.path, latestCheckpoint);
+    } finally {
+      await session.close();
+    }
+  } finally {
+    prepared.close();
+  }
+}
