@@ -454,7 +454,8 @@ const files: readonly (readonly [title: string, text: string, message: Message])
   ['empty file', '', ['model', 'learning_task', 'Add the key']],
   ['a list', '- a\n- b', ['the configuration', 'the sections model, storage', 'got a list']],
   ['no YAML', 'model:\n  a: [1\nb: 2', ['broken.yaml', 'expected YAML', 'line']],
-  ['a key twice', 'model: {}\nmodel: {}', ['broken.yaml', 'expected YAML', 'unique']],
+  ['a key twice', 'model: {}\nmodel: {}', ['broken.yaml', 'line 2', 'unique, model is there twice']],
+  ['a nested key twice', 'a:\n  - {b: 1, c: 2,\n     b: 3}', ['broken.yaml', 'line 3', 'b is there twice']],
 ];
 
 describe('wrong files', () => {
@@ -480,4 +481,16 @@ describe('wrong files', () => {
     expect(message).toMatch(/two\.yaml:3: .*model\.encodr.*Did you mean model\.encoder\?/);
     expect(message).toMatch(/two\.yaml:6: .*storage\.dataset\.dataset_dir/);
   });
+
+  it('many unknown keys take time in proportion, and the first twenty are printed', async () => {
+    const path = join(folder, 'many.yaml');
+    writeFileSync(path, Array.from({ length: 40_000 }, (_, i) => `key_${i}: ${i}`).join('\n'));
+    const start = performance.now();
+    const message = await refused(path, []);
+    // About one second; comparing every key with all others takes a minute.
+    expect(performance.now() - start).toBeLessThan(15_000);
+    expect(message).toMatch(/40003 problems/);
+    expect(message.match(/a known key, got key_/g)?.length).toBeLessThanOrEqual(20);
+    expect(message).toContain('… and 39983 more');
+  }, 60_000);
 });

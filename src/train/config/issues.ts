@@ -23,8 +23,10 @@ function shown(value: unknown): string {
 export function problemsOf(error: z.ZodError, input: unknown): ConfigProblem[] {
   return error.issues.flatMap((issue) => {
     const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
-    if (issue.code === 'unrecognized_keys')
-      return issue.keys.map((key) => unknownKey([...path, key], issue.message.split(' ')));
+    if (issue.code === 'unrecognized_keys') {
+      const known = issue.message.split(' ').filter((word) => word !== '');
+      return issue.keys.map((key) => unknownKey([...path, key], known));
+    }
     const [what, advice] = issue.message.split('\u0001');
     const got = valueAt(input, path);
     const fix = advice ?? (got === undefined ? 'Add the key.' : 'Change the value.');
@@ -34,13 +36,12 @@ export function problemsOf(error: z.ZodError, input: unknown): ConfigProblem[] {
 
 function unknownKey(path: KeyPath, known: readonly string[]): ConfigProblem {
   const key = showPath(path);
-  const words = known.filter((word) => word !== '');
-  const close = nearest(String(path[path.length - 1]), words);
+  const close = nearest(String(path[path.length - 1]), known);
   const advice =
     close !== undefined
       ? `Did you mean ${showPath([...path.slice(0, -1), close])}?`
-      : words.length === 0
+      : known.length === 0
         ? 'Remove it: this section takes no keys here.'
-        : `Known keys here: ${words.join(', ')}.`;
+        : `Known keys here: ${known.join(', ')}.`;
   return { key, message: `expected a known key, got ${key}. ${advice}` };
 }

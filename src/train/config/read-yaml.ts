@@ -3,7 +3,7 @@
  * aliases without end, or files that cannot be read.
  */
 import { readFileSync } from 'node:fs';
-import { LineCounter, parseDocument } from 'yaml';
+import { type Document, isScalar, LineCounter, parseDocument, visit } from 'yaml';
 import { ConfigError, StorageError } from '../../util/errors.js';
 import type { ConfigProblem } from './config-problem.js';
 import { parsePath } from './key-path.js';
@@ -32,16 +32,19 @@ export function readYaml(path: string, overrides: readonly string[] = []): YamlF
     );
   }
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines });
+  // The parser compares every key of a mapping with all others; repeatedKey does the same in linear time.
+  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: false });
+  const notYaml = (line: number | undefined, reason: string): ConfigError =>
+    new ConfigError(`config: expected YAML in ${path}, got an error at line ${line}: ${reason}.`, { path });
   if (document.errors.length > 0) {
     const [first] = document.errors;
     // The line is named already, and what stands there is not shown.
     const reason = first.message.split('\n')[0].replace(/( at line \d+, column \d+)?[:.]?\s*$/, '');
-    throw new ConfigError(
-      `config: expected YAML in ${path}, got an error at line ${first.linePos?.[0].line}: ${reason}.`,
-      { path },
-    );
+    throw notYaml(first.linePos?.[0].line, reason);
   }
+  const repeated = repeatedKey(document);
+  if (repeated !== undefined)
+    throw notYaml(lines.linePos(repeated.offset).line, `keys must be unique, ${repeated.key} is there twice`);
   let values: unknown;
   try {
     values = document.toJS() ?? {};
@@ -62,12 +65,36 @@ export function readYaml(path: string, overrides: readonly string[] = []): YamlF
   return { values, origin: { path, lineOf } };
 }
 
+/** The first key that a mapping has twice, and where its second occurrence begins. */
+function repeatedKey(document: Document): { readonly key: string; readonly offset: number } | undefined {
+  let found: { readonly key: string; readonly offset: number } | undefined;
+  visit(document, {
+    Map(_, map) {
+      const seen = new Set<unknown>();
+      for (const { key } of map.items) {
+        if (!isScalar(key)) continue;
+        if (seen.has(key.value)) {
+          found = { key: String(key.value), offset: key.range?.[0] ?? 0 };
+          return visit.BREAK;
+        }
+        seen.add(key.value);
+      }
+      return undefined;
+    },
+  });
+  return found;
+}
+
+/** More than this many problems are counted, not printed; `details.problems` has them all. */
+const mostShown = 20;
+
 /** One error for everything that is wrong. */
 export function configError(problems: readonly ConfigProblem[], { path, lineOf }: Origin): ConfigError {
-  const sentences = problems.map(({ key, message }) => {
+  const sentences = problems.slice(0, mostShown).map(({ key, message }) => {
     const line = lineOf(key);
     return line === undefined ? message : `${path}:${line}: ${message}`;
   });
+  if (problems.length > mostShown) sentences.push(`… and ${problems.length - mostShown} more`);
   const head = problems.length === 1 ? 'config: ' : `config: ${problems.length} problems\n  `;
   return new ConfigError(head + sentences.join('\n  '), { path, problems });
 }
