@@ -261,7 +261,7 @@ const cases: readonly (readonly [
     'columns left over',
     plain,
     [
-      'model.encoder.layers=[[{type: EMBEDDING, output_dim: 4}, {type: FEATURE, output_dim: 3}], [{type: REDUCTION, input_dim: 9, output_dim: 9}]]',
+      'model.encoder.layers=[[{type: EMBEDDING, output_dim: 4}, {type: FEATURE, output_dim: 3}], [{type: DENSE, input_dim: 9, output_dim: 9}]]',
     ],
     ['model.encoder.layers[1]', 'layers that read 7 columns', 'must add up'],
   ],

@@ -46,6 +46,17 @@ describe('warns, since the dataset decides, about', () => {
     );
   });
 
+  it('decoders of relations where edges have none', () => {
+    const untyped = { ...facts, num_relations: 1 };
+    const one = 'storage.dataset.num_relations=-1';
+    expect(check('embedding-only', { ...untyped, has_relations: false }, one)).toEqual([
+      'model.decoder.type: the edges of the dataset have no relation, so DISTMULT compares their ends as they are; DOT says so.',
+    ]);
+    expect(check('embedding-only', { ...untyped, has_relations: true }, one)).toEqual([]);
+    const dot = 'model.decoder={type: DOT}';
+    expect(check('embedding-only', { ...untyped, has_relations: false }, one, dot)).toEqual([]);
+  });
+
   it('outputs that no class uses', () => {
     expect(check('node-classification', { ...arxiv, num_classes: 7 }).join('\n')).toMatch(
       /33 of the 40 outputs stay unused/,

@@ -121,6 +121,31 @@ describe("Marius's files", () => {
       ).toHaveLength(1);
   });
 
+  it('run with keys that Marius ignores, with one warning each', () => {
+    const layers = [
+      '[{type: EMBEDDING, output_dim: 6}, {type: FEATURE, output_dim: 4}]',
+      '[{type: REDUCTION, input_dim: 100, ouptut_dim: 8, options: {type: LINEAR}}]',
+      '[{type: GNN, input_dim: 8, output_dim: 8, options: {type: GAT, aggregator: MEAN}}]',
+    ];
+    const { config, warnings } = resolveConfig(least(), [
+      `model.encoder.layers=[${layers.join(', ')}]`,
+      'model.encoder.train_neighbor_sampling=[{use_incoming_nbrs: true, use_outgoing_nbrs: false}]',
+    ]);
+    expect(config.model.encoder.layers[1][0]).toMatchObject({ input_dim: 10, output_dim: 8 });
+    expect(config.model.encoder.layers[2][0].options).not.toHaveProperty('aggregator');
+    expect(config.model.encoder.use_outgoing_nbrs).toBe(false);
+    expect(warnings).toEqual([
+      'model.encoder.layers[1][0].ouptut_dim: read as model.encoder.layers[1][0].output_dim.',
+      'model.encoder.train_neighbor_sampling[…].use_incoming_nbrs: read as model.encoder.use_incoming_nbrs.',
+      'model.encoder.train_neighbor_sampling[…].use_outgoing_nbrs: read as model.encoder.use_outgoing_nbrs.',
+      'model.encoder.layers[2][0].options.aggregator: has no effect, it is an option of GRAPH_SAGE, which GAT, GCN and RGCN do not have.',
+      'model.encoder.layers[1][0].input_dim: the stage before has 10 columns, not 100; 10 is used.',
+    ]);
+    // A width without a layer that could have meant it is still an error.
+    const twice = 'model.encoder.layers[0][0]={type: EMBEDDING, output_dim: 6, ouptut_dim: 7}';
+    expect(() => resolveConfig(least(), [twice])).toThrow(/ouptut_dim.*Did you mean .*output_dim/);
+  });
+
   it('take the sampling options of the API document', () => {
     const tree = parse(readFileSync(join(fixtures, 'graph-sage-uniform.yaml'), 'utf8'));
     delete tree.model.encoder.train_neighbor_sampling;

@@ -116,6 +116,20 @@ describe('how edges are corrupted', () => {
     await table.unload(false);
   });
 
+  test.each(['DISTMULT', 'COMPLEX', 'TRANSE', 'ROTATE'])(
+    '%s learns edges without relations',
+    async (type) => {
+      expectFalling(await losses(plain, { decoder: { type } }, 20));
+    },
+  );
+
+  test('without relations DISTMULT is DOT', async () => {
+    const [first, second] = await Promise.all(
+      ['DISTMULT', 'DOT'].map((type) => losses(plain, { decoder: { type } }, 3)),
+    );
+    expect(first).toEqual(second);
+  });
+
   test.each(['DOT', 'L2', 'L1', 'COSINE'])('comparator %s learns', async (comparator) => {
     expectFalling(await losses(ring, { decoder: { type: 'DISTMULT', options: { comparator } } }, 20));
   });

@@ -11,6 +11,8 @@ import type { DatasetConfig, SkeinConfig } from './types.js';
 export interface DatasetFacts {
   readonly num_nodes: number;
   readonly num_relations: number;
+  /** False: edges have no relation column; absent: not known. */
+  readonly has_relations?: boolean;
   readonly num_edges?: number;
   readonly num_train?: number;
   readonly num_valid?: number;
@@ -20,6 +22,14 @@ export interface DatasetFacts {
   readonly num_classes?: number;
   /** Into how many partitions the edges are sorted; 1 or absent: not at all. */
   readonly num_partitions?: number;
+}
+
+/** The facts of a dataset that is prepared. */
+export function factsOf(dataset: {
+  readonly stats: DatasetFacts;
+  readonly hasRelations: boolean;
+}): DatasetFacts {
+  return { ...dataset.stats, has_relations: dataset.hasRelations };
 }
 
 /** Throws a ConfigError that names every mismatch; gives the warnings. */
@@ -36,6 +46,11 @@ export function checkAgainstDataset(config: SkeinConfig, facts: DatasetFacts): s
       problems.length === 1 ? 'config: ' : `config: ${problems.length} problems with this dataset\n  `;
     throw new ConfigError(head + problems.map(({ message }) => message).join('\n  '), { problems });
   }
+  const { type: decoder } = config.model.decoder;
+  if (facts.has_relations === false && decoder !== 'NODE' && decoder !== 'DOT')
+    warnings.push(
+      `model.decoder.type: the edges of the dataset have no relation, so ${decoder} compares their ends as they are; DOT says so.`,
+    );
   const { num_valid: valid, num_test: test } = facts;
   // Counts that are not known are no reason to warn.
   if (valid !== undefined && test !== undefined && valid <= 0) warnings.push(unjudged(config, test > 0));

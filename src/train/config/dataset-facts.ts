@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ConfigError } from '../../util/errors.js';
 import { invocation } from '../../util/invocation.js';
 import { nearest } from '../../util/nearest.js';
-import type { DatasetFacts } from './check-dataset.js';
+import { type DatasetFacts, factsOf } from './check-dataset.js';
 
 /** `dataset` is a prepared directory or a name of the catalogue (ours or Marius's). */
 export async function datasetFacts(dataset: string): Promise<DatasetFacts> {
@@ -12,7 +12,7 @@ export async function datasetFacts(dataset: string): Promise<DatasetFacts> {
   const { catalogue, catalogueName, datasetNames, PreparedDataset, preparedFolder } = await import(
     '../../data/index.js'
   );
-  if (existsSync(join(dataset, 'dataset.yaml'))) return (await PreparedDataset.open(dataset)).stats;
+  if (existsSync(join(dataset, 'dataset.yaml'))) return factsOf(await PreparedDataset.open(dataset));
   const name = catalogueName(dataset);
   if (name === undefined) {
     const close = nearest(dataset, datasetNames);
@@ -25,7 +25,7 @@ export async function datasetFacts(dataset: string): Promise<DatasetFacts> {
     );
   }
   const prepared = preparedFolder(name);
-  if (existsSync(join(prepared, 'dataset.yaml'))) return (await PreparedDataset.open(prepared)).stats;
+  if (existsSync(join(prepared, 'dataset.yaml'))) return factsOf(await PreparedDataset.open(prepared));
   const { counts } = catalogue[name];
   return {
     num_nodes: counts['nodes'] ?? counts['entities'] ?? -1,

@@ -56,7 +56,7 @@ function standardMetrics(task: ModelConfig['learning_task']): readonly string[] 
 function deriveModel(model: ParsedConfig['model'], { given, warn }: DeriveContext): ModelConfig {
   const nodes = model.learning_task === 'NODE_CLASSIFICATION';
   const encoder = model.encoder;
-  const layers = resolveWidths(encoder.layers);
+  const layers = resolveWidths(encoder.layers, warn);
   const widths = layers.flat().map((layer) => (layer.type === 'EMBEDDING' ? layer.output_dim : 0));
   const dense = model.dense_optimizer;
   const sparse = rowOptimizer(model.sparse_optimizer, warn);
@@ -108,17 +108,28 @@ function drawSeed(): number {
   return Math.floor(Math.random() * 2 ** 31);
 }
 
-/** Fills input_dim from the stage before, and the output of concatenations; leaves what the file says. */
-function resolveWidths(stages: readonly (readonly LayerConfig[])[]): LayerConfig[][] {
+/**
+ * Fills input_dim from the stage before, and the output of concatenations; leaves what the file says. A REDUCTION reads the
+ * stage before as a whole, so another input_dim has no effect: files of Marius have such.
+ */
+function resolveWidths(
+  stages: readonly (readonly LayerConfig[])[],
+  warn: DeriveContext['warn'],
+): LayerConfig[][] {
   const resolved: LayerConfig[][] = [];
-  for (const stage of stages) {
+  for (const [i, stage] of stages.entries()) {
     const before = resolved.at(-1);
     const total = before?.reduce((sum, layer) => sum + Math.max(layer.output_dim, 0), 0) ?? -1;
     resolved.push(
       stage.map((layer, j) => {
         if (layer.type === 'EMBEDDING' || layer.type === 'FEATURE' || before === undefined) return layer;
         const incoming = layer.type === 'GNN' && before[j] !== undefined ? before[j].output_dim : total;
-        const input_dim = layer.input_dim === -1 ? incoming : layer.input_dim;
+        const joins = layer.type === 'REDUCTION' && layer.input_dim !== -1 && layer.input_dim !== incoming;
+        if (joins)
+          warn(
+            `model.encoder.layers[${i}][${j}].input_dim: the stage before has ${incoming} columns, not ${layer.input_dim}; ${incoming} is used.`,
+          );
+        const input_dim = joins || layer.input_dim === -1 ? incoming : layer.input_dim;
         const concatenates = layer.type === 'REDUCTION' && layer.options.type === 'CONCAT';
         const output_dim = layer.output_dim === -1 && concatenates ? input_dim : layer.output_dim;
         return { ...layer, input_dim, output_dim };

@@ -215,6 +215,7 @@ const otherNames = `## Other names
 | \`model.encoder.optimizer\` | \`model.dense_optimizer\` |
 | \`model.embeddings.dimension\`, \`.init\` with a flat list of layers | a first stage with an EMBEDDING layer |
 | a flat list of \`GRAPH_SAGE\`, \`GAT\`, … layers with samplers inside | one stage per layer |
+| \`ouptut_dim\` of a layer | \`output_dim\` |
 | \`storage.dataset.base_directory\`, \`feature_dim\` | \`dataset_dir\`, \`node_feature_dim\` |
 | \`LP\`, \`NC\`; \`SOFTMAX\`; \`TWO_LEVEL_BETA\`, \`ELIMINATION\` | \`LINK_PREDICTION\`, \`NODE_CLASSIFICATION\`; \`SOFTMAX_CE\`; \`COMET\`, \`OLD_BETA\` |
 | \`int\`, \`long\`; \`float\`, \`half\`, \`double\` | \`int32\`, \`int64\`; \`float32\`, \`float16\`, \`float32\` with a warning |

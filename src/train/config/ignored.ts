@@ -10,7 +10,12 @@ export interface IgnoredKey {
   readonly why: string;
   /** The value that needs no warning. */
   readonly same?: unknown;
+  /** Ignored only where the mapping that has the key is like this; elsewhere the schema decides. */
+  readonly where?: (holder: Readonly<Record<string, unknown>>) => boolean;
 }
+
+/** Layers of Marius other than GRAPH_SAGE, whose files carry its aggregator along. */
+const withoutAggregator = ['GAT', 'GCN', 'RGCN'];
 
 const queues = 'batches in flight are bounded by staleness_bound alone';
 const threads = 'the number of threads is SKEIN_THREADS for all stages';
@@ -24,6 +29,11 @@ export const ignoredKeys: readonly IgnoredKey[] = [
     why: 'the sampler chooses its own method',
     same: false,
   })),
+  {
+    key: 'model.encoder.layers.*.*.options.aggregator',
+    why: 'it is an option of GRAPH_SAGE, which GAT, GCN and RGCN do not have',
+    where: ({ type }) => withoutAggregator.includes(String(type).toUpperCase()),
+  },
   { key: 'storage.save_model', why: 'training.save_model is the key that counts' },
   { key: 'storage.dataset.initialized', why: 'it is found out', same: true },
   { key: 'training.epochs_per_shuffle', why: 'examples are shuffled every epoch', same: 1 },
@@ -58,12 +68,12 @@ export const ignoredKeys: readonly IgnoredKey[] = [
 
 /** Takes the ignored keys out of `tree` and warns about each. */
 export function dropIgnored(tree: unknown, warn: (message: string) => void): void {
-  for (const { key, why, same } of ignoredKeys) {
+  for (const { key, why, same, where } of ignoredKeys) {
     const parts = key.split('.');
     const last = parts.pop() as string;
     const found: string[] = [];
     for (const { holder, path } of holders(tree, parts)) {
-      if (!(last in holder)) continue;
+      if (!(last in holder) || where?.(holder) === false) continue;
       if (holder[last] !== same) found.push(showPath([...path, last]));
       delete holder[last];
     }

@@ -1,5 +1,5 @@
 /** Configuration: schema, defaults, overrides, checks. */
-export { checkAgainstDataset, type DatasetFacts } from './check-dataset.js';
+export { checkAgainstDataset, type DatasetFacts, factsOf } from './check-dataset.js';
 export { datasetFacts } from './dataset-facts.js';
 export { defaultDistributed } from './default-distributed.js';
 export { type LoadedConfig, loadConfig, resolveConfig } from './load.js';

@@ -16,6 +16,7 @@ export function modernise(tree: Tree, note: Note): void {
   const encoder = child(model, 'encoder');
   if (model !== undefined && encoder !== undefined) {
     flatLayers(model, encoder, note);
+    misspeltWidths(encoder, note);
     samplerDirections(encoder, note);
     if ('optimizer' in encoder && !('dense_optimizer' in model)) {
       model['dense_optimizer'] = encoder['optimizer'];
@@ -47,6 +48,14 @@ function rename(tree: Tree | undefined, from: string, to: string, where: string,
   tree[to] = tree[from];
   delete tree[from];
   note(`${where}.${from}: read as ${where}.${to}.`);
+}
+
+/** Files of Marius write `ouptut_dim` in places. */
+function misspeltWidths(encoder: Tree, note: Note): void {
+  const stages = Array.isArray(encoder['layers']) ? encoder['layers'] : [];
+  for (const [i, stage] of stages.entries())
+    for (const [j, layer] of (Array.isArray(stage) ? stage : []).entries())
+      if (isTree(layer)) rename(layer, 'ouptut_dim', 'output_dim', `model.encoder.layers[${i}][${j}]`, note);
 }
 
 const isGnn = (layer: unknown): boolean => isTree(layer) && layer['type'] === 'GNN';

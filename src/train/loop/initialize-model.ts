@@ -16,7 +16,6 @@ import {
 } from '../../gnn/index.js';
 import type { LayerSampling } from '../../sample/index.js';
 import type { Tensor } from '../../tensor/index.js';
-import { ConfigError } from '../../util/errors.js';
 import { Random } from '../../util/philox.js';
 import type { Place } from '../batch/batch-share.js';
 import { GraphBatcher } from '../batch/graph-batcher.js';
@@ -88,11 +87,6 @@ function newDecoder(
   random: Random,
 ): EdgeDecoder {
   const { inverse_edges: inverseEdges, edge_decoder_method: method, comparator } = config.options;
-  if (config.type !== 'DOT' && numRelations === 0) {
-    throw new ConfigError(
-      `model.decoder.type: expected DOT for a dataset without relations, got ${config.type}. Use DOT, or prepare the dataset with --edge_type_column.`,
-    );
-  }
   const decoder = edgeDecoder(config.type, { dim, numRelations, inverseEdges, method, random });
   const compare = comparators[comparator]();
   if (compare.comparison !== decoder.comparator.comparison)

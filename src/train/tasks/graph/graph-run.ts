@@ -9,6 +9,7 @@ import { ConfigError, StateError } from '../../../util/errors.js';
 import {
   checkAgainstDataset,
   type DistributedConfig,
+  factsOf,
   learningRateFactor,
   renderConfig,
   type SkeinConfig,
@@ -56,7 +57,7 @@ export async function prepareGraphRun(
   checkWorkers(config, group.size);
   const warnings = await group.onRoot(() => {
     checkTrainingSet(config, dataset);
-    return checkAgainstDataset(config, dataset.stats);
+    return checkAgainstDataset(config, factsOf(dataset));
   });
   for (const warning of warnings) output.warn(warning);
   if (plan !== null) output.note(plan.report);

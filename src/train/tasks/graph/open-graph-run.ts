@@ -4,7 +4,12 @@ import { FormatError } from '../../../util/errors.js';
 import type { GraphBatcher } from '../../batch/graph-batcher.js';
 import type { GraphModelStorage } from '../../batch/graph-model-storage.js';
 import type { RunTable } from '../../batch/node-table.js';
-import { checkAgainstDataset, type PartitionBufferConfig, type SkeinConfig } from '../../config/index.js';
+import {
+  checkAgainstDataset,
+  factsOf,
+  type PartitionBufferConfig,
+  type SkeinConfig,
+} from '../../config/index.js';
 import type { FoundRun } from '../../find-run.js';
 import { initializeBatcher, initializeModel } from '../../loop/initialize-model.js';
 import { initializeStorage } from '../../loop/initialize-storage.js';
@@ -48,7 +53,7 @@ export async function openGraphRun(
   checkSeed(found.checkpoint, record, 'model.random_seed', seed);
   const { config: trained } = withMemoryBudget(found.config, dataset.stats);
   const config = readingConfig(trained);
-  for (const warning of checkAgainstDataset(trained, dataset.stats)) onWarning?.(warning);
+  for (const warning of checkAgainstDataset(trained, factsOf(dataset))) onWarning?.(warning);
   const { storage, table } = await initializeStorage(config, dataset, {
     tableDirectory: tableFolder(found.directory),
     manifest: tableOf(record),
