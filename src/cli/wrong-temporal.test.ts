@@ -67,6 +67,12 @@ describe('in the file', () => {
       [/sampling\.neighbour/, /did you mean neighbor\?/],
     ],
     [
+      'sampling: weights that a stream does not have',
+      0,
+      (l) => l.replace('recent', 'weighted'),
+      [/sampling\.strategy: expected recent, uniform or identity, got weighted/, /TemporalNeighborSampler/],
+    ],
+    [
       'memory: misspelt key',
       1,
       (l) => l.replace('dim_time', 'dim_tme'),

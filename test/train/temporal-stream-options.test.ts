@@ -60,3 +60,15 @@ describe('dataset', () => {
     expect([rows.train.length, rows.validation.length, rows.test.length]).toEqual([2, 1, 3]);
   });
 });
+
+test('overrides reach a dataset that the file gives by its name alone', () => {
+  const resolve = (overrides: string[]) =>
+    resolveTemporalConfig({ dataset: 'wikipedia', ...model }, overrides).config.dataset;
+  expect(resolve([])).toMatchObject({ name: 'wikipedia', train_share: 0.7 });
+  expect(resolve(['--dataset.train_share=0.5', '--dataset.new_node_share=0'])).toMatchObject({
+    name: 'wikipedia',
+    train_share: 0.5,
+    new_node_share: 0,
+  });
+  expect(resolve(["dataset.name=''", 'dataset.path=e.csv'])).toMatchObject({ name: '', path: 'e.csv' });
+});

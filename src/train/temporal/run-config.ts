@@ -47,7 +47,7 @@ export function resolveTemporalConfig(
     throw new ConfigError(
       `config: expected the sections sampling, memory, gnn and train for the configuration, got ${Array.isArray(values) ? 'a list' : typeof values}.`,
     );
-  const tree = applyOverrides(unlisted(values), overrides.map(parseOverride));
+  const tree = applyOverrides(sectionsOf(values), overrides.map(parseOverride));
   const own = Object.fromEntries(
     Object.entries(tree).filter(([name]) => !(modelSections as readonly string[]).includes(name)),
   );
@@ -56,7 +56,7 @@ export function resolveTemporalConfig(
   );
   const sections = parseOwn(own);
   const parsed = parseModel(modelFile);
-  const problems = [...sections.problems, ...parsed.problems];
+  const problems = [...sections.problems, ...parsed.problems, ...withoutWeights(parsed.data)];
   if (problems.length > 0 || sections.data === null || parsed.data === null)
     throw configError(problems, { ...origin, lineOf: (key) => origin.lineOf(keyInFile(values, key)) });
   const { config: model } = parsed.data;
@@ -119,20 +119,33 @@ function parseModel(modelFile: Tree): Checked<ParsedTemporalConfig> {
   }
 }
 
+/** Streams have no weights of events: only a program can give some, to `TemporalNeighborSampler`. */
+function withoutWeights(parsed: ParsedTemporalConfig | null): ConfigProblem[] {
+  if (parsed?.config.sampling.strategy !== 'weighted') return [];
+  const key = 'sampling.strategy';
+  const message = `${key}: expected recent, uniform or identity, got weighted. A stream has no weights of its events; sample by weights with TemporalNeighborSampler in a program.`;
+  return [{ key, message }];
+}
+
 /** TGL's files have the keys of a section one list deeper. */
 function keyInFile(values: Tree, key: string): string {
   const [section, ...rest] = key.split('.');
   return Array.isArray(values[section]) && rest.length > 0 ? [section, 0, ...rest].join('.') : key;
 }
 
-/** TGL writes every section as a list of one mapping; here they are the mappings. */
-function unlisted(values: Tree): Tree {
-  return Object.fromEntries(
+/**
+ * The sections as mappings, so that overrides find them: TGL writes each as a list of one mapping, and a dataset may be a
+ * name alone.
+ */
+function sectionsOf(values: Tree): Tree {
+  const sections: Tree = Object.fromEntries(
     Object.entries(values).map(([name, section]) => [
       name,
       Array.isArray(section) && section.length === 1 ? section[0] : section,
     ]),
   );
+  const { dataset } = sections;
+  return typeof dataset === 'string' ? { ...sections, dataset: { name: dataset } } : sections;
 }
 
 /** The resolved configuration as YAML; reading it again gives the same. */
