@@ -1,5 +1,6 @@
 /**
- * The work of `skein run`: starts the ranks with the launcher that is there, passes signals on, gives its exit code.
+ * The work of `skein run`: starts the ranks with the launcher that is there, passes signals on, gives its exit code. When
+ * it is killed itself, the ranks end too (launcher-watch.ts).
  *
  * Inside a process that a launcher has already started (`srun skein run …`) it starts nothing and becomes that rank.
  */
@@ -14,6 +15,7 @@ import { availableCpus } from '../native/cpus.js';
 import { CommError, ValueError } from '../util/errors.js';
 import { invocation } from '../util/invocation.js';
 import { type LauncherKind, launchCommand } from './launch-command.js';
+import { watchLauncher } from './launcher-watch.js';
 
 export interface RunCommand {
   readonly workers?: number;
@@ -79,17 +81,19 @@ async function launch(command: readonly string[], options: RunCommand, isOwn: bo
       command,
       env: process.env,
     });
-    const all = { ...process.env, ...env };
-    const code =
-      isOwn && kind !== 'srun'
-        ? // Not in the terminal's group: Ctrl+C must not reach the launcher.
-          await follow(
-            program,
-            args,
-            { stdio: ['ignore', 'inherit', 'inherit'], env: all, detached: true },
-            asWish(),
-          )
-        : await follow(program, args, { stdio: 'inherit', env: all }, asItIs);
+    const own = isOwn && kind !== 'srun';
+    const code = await follow(
+      program,
+      args,
+      {
+        stdio: own ? ['ignore', 'inherit', 'inherit'] : 'inherit',
+        env: { ...process.env, ...env },
+        // Not in the terminal's group: Ctrl+C must not reach the launcher.
+        detached: own,
+      },
+      own ? asWish() : asItIs,
+      (pid) => watchLauncher(pid, errorFolder),
+    );
     if (code !== 0 && errorFolder !== null) tellErrors(errorFolder);
     return code;
   } finally {
@@ -147,14 +151,19 @@ function asWish(): Translate {
   };
 }
 
-/** Starts a program, passes signals on to it and gives its exit code; 128 + number when a signal ended it. */
+/**
+ * Starts a program, passes signals on to it and gives its exit code; 128 + number when a signal ended it. `watch` is told
+ * its process id, and what it returns is called at its end.
+ */
 function follow(
   program: string,
   args: readonly string[],
   options: SpawnOptions,
   translate: Translate,
+  watch?: (pid: number) => () => void,
 ): Promise<number> {
   const child = spawn(program, args, options);
+  const ended = child.pid === undefined ? undefined : watch?.(child.pid);
   const pass = (signal: NodeJS.Signals) => {
     const passed = translate(signal);
     if (passed !== null) child.kill(passed);
@@ -166,6 +175,7 @@ function follow(
       resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])),
     );
   }).finally(() => {
+    ended?.();
     for (const signal of signals) process.off(signal, pass);
   });
 }

@@ -1,5 +1,10 @@
 /** `skein run` as a process: whose output is seen, exit codes, signals, and what it does inside a launcher. */
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { root, skein } from '../programs.js';
 
@@ -54,7 +59,42 @@ describe.skipIf(!hasMpi)(`skein run${hasMpi ? '' : ' (skipped: mpirun is missing
     const code = await new Promise((resolve) => child.on('exit', resolve));
     expect(code).not.toBe(0);
   }, 240_000);
+
+  it('leaves no rank and no file behind when it is killed', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'skein-killed-'));
+    const work = `require('node:fs').writeFileSync(${JSON.stringify(`${folder}/`)} + process.pid, '');`;
+    const forever = script(`${work} setTimeout(() => {}, 120_000)`);
+    const child = spawn(process.execPath, [...main, '-n', '2', ...forever], {
+      cwd: root,
+      stdio: 'ignore',
+      env: { ...process.env, TMPDIR: folder },
+    });
+    const ranks = (): number[] =>
+      readdirSync(folder)
+        .filter((name) => /^\d+$/.test(name))
+        .map(Number);
+    while (ranks().length < 2 && child.exitCode === null) await pause(50);
+    expect(ranks().length).toBe(2);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    const left = (): unknown[] => [
+      ...ranks().filter(isAlive),
+      ...readdirSync(folder).filter((name) => name.startsWith('skein-run-')),
+    ];
+    for (let turn = 0; turn < 300 && left().length > 0; turn++) await pause(100);
+    expect(left()).toEqual([]);
+    rmSync(folder, { recursive: true, force: true });
+  }, 240_000);
 });
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 it('is one rank when a launcher has already started it', () => {
   const slurm = { SLURM_PROCID: '1', SLURM_STEP_NUM_TASKS: '4' };
