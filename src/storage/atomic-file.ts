@@ -5,6 +5,7 @@
  * file only when it is given one.
  */
 import { SkeinError, StateError, StorageError } from '../util/errors.js';
+import { removeAbandoned, temporaryName } from './temporary-name.js';
 
 /** One read or write call of the system takes at most 2 GiB. */
 const chunk = 2 ** 30;
@@ -23,13 +24,16 @@ function nodeFiles(verb: 'read' | 'write', path: string): NodeFiles {
   return { fs: builtin('node:fs/promises'), path: builtin('node:path') };
 }
 
-/** Writes a temporary file beside `path`, makes it durable, and puts it in place of `path`. */
+/**
+ * Writes a temporary file beside `path`, makes it durable, and puts it in place of `path`. Temporary files of processes that
+ * were killed while they wrote to the same place go.
+ */
 export async function writeFileAtomic(path: string, bytes: Uint8Array): Promise<void> {
   const { fs, path: paths } = nodeFiles('write', path);
   const folder = paths.dirname(path);
-  const name = `.${paths.basename(path)}.${process.pid}-${crypto.randomUUID().slice(-12)}.tmp`;
-  const temporary = paths.join(folder, name);
+  const temporary = temporaryName(path);
   try {
+    await removeAbandoned(path);
     const file = await fs.open(temporary, 'wx');
     try {
       for (let done = 0; done < bytes.length; ) {

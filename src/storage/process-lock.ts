@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { codeOf, storageError } from './atomic-file.js';
+import { temporaryName } from './temporary-name.js';
 
 export interface ProcessLock {
   /** Whether it was left behind by a process that is gone, and so perhaps were other files. */
@@ -36,7 +37,7 @@ export function lockForProcess(path: string, refuse: (pid: number) => Error): Pr
 
 /** False when there is one. The file appears with its text: one seen empty would count as left behind. */
 function create(path: string, text: string): boolean {
-  const draft = aside(path);
+  const draft = temporaryName(path);
   try {
     writeFileSync(draft, text, { flag: 'wx' });
     linkSync(draft, path);
@@ -63,7 +64,7 @@ function createPlainly(path: string, text: string): boolean {
 
 /** Of two that find the same stale lock the slower must not remove the lock of the quicker: it looks at what it took. */
 function removeStale(path: string, stale: string): void {
-  const taken = aside(path);
+  const taken = temporaryName(path);
   try {
     renameSync(path, taken);
     if (readFileSync(taken, 'utf8') !== stale) linkSync(taken, path);
@@ -80,10 +81,6 @@ function release(path: string, text: string): void {
   } catch (error) {
     throw storageError('write', path, error);
   }
-}
-
-function aside(path: string): string {
-  return `${path}.${process.pid}-${randomBytes(6).toString('hex')}`;
 }
 
 /** Null when it has gone meanwhile. */

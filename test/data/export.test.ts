@@ -1,5 +1,6 @@
 /** Tables for other programs, and new edges from them. */
-import { existsSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +9,7 @@ import { exportTable, IdentityNames, MappedNames, type RowProvider, readNpy, rea
 import { loadTensors } from 'skein/storage';
 import { FormatError, ShapeError, StorageError, ValueError } from 'skein/util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { program } from '../programs.js';
 
 let folder = '';
 let count = 0;
@@ -118,6 +120,27 @@ describe('exportTable', () => {
     await expect(exportTable({ ...base, rows: short })).rejects.toThrow(ShapeError);
     expect(existsSync(fresh)).toBe(false);
   });
+
+  test.skipIf(process.platform === 'win32').each(['csv', 'npy', 'parquet'] as const)(
+    'what a killed export to %s left goes with the next one to the same file',
+    async (format) => {
+      const at = join(folder, `killed ${format}`);
+      const out = join(at, `table.${format}`);
+      const rows = `{ rows: 100_000, width: 3, read: (start, end) =>
+        start === 0 ? new Float32Array(end * 3) : process.kill(process.pid, 'SIGKILL') }`;
+      const script = `import { exportTable, IdentityNames } from ${JSON.stringify(program('src/data/index.ts'))};
+        await exportTable({ rows: ${rows}, names: new IdentityNames(100_000), format: '${format}', path: '${out}' });`;
+      const { signal } = spawnSync(process.execPath, ['--input-type=module', '-e', script]);
+      expect(signal).toBe('SIGKILL');
+      expect(readdirSync(at).length).toBe(1);
+      const written = await exportTable({ rows: table, names, format, path: out });
+      expect(
+        readdirSync(at)
+          .map((name) => join(at, name))
+          .sort(),
+      ).toEqual(written.sort());
+    },
+  );
 });
 
 describe('readRawEdges', () => {

@@ -1,5 +1,6 @@
 /** Run directories: names, files, what they refuse, what survives a kill. */
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   appendFileSync,
   existsSync,
@@ -10,7 +11,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig, RunDirectory, resolveConfig, type SkeinConfig } from 'skein/train';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -64,6 +65,18 @@ describe('a new run', () => {
     run.close();
     expect(readFileSync(run.file('log.txt'), 'utf8')).toMatch(/^\d{4}-\S+Z warn {2}two\n {4}lines\n$/);
     expect(run.readMetrics()).toMatchObject([{ epoch: 1, loss: null, stages: { load: 0.5 } }]);
+  });
+
+  it('begins where a process was killed before it had written anything', async () => {
+    const path = join(root, 'run');
+    mkdirSync(path);
+    const dead = String(spawnSync(process.execPath, ['-e', '']).pid);
+    const machine = createHash('sha256').update(hostname()).digest('hex').slice(0, 6);
+    const left = `.full_config.yaml.${dead}-${machine}01234567.tmp`;
+    writeFileSync(join(path, left), 'model');
+    using run = await RunDirectory.open({ config: named() });
+    expect(run.resumed).toBe(false);
+    expect(readdirSync(path)).not.toContain(left);
   });
 
   it('never leaves its directory', async () => {

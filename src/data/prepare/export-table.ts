@@ -1,6 +1,7 @@
 /**
  * Tables of numbers for other programs: CSV, NumPy, Parquet, safetensors, with the raw id of each row. Rows are read and
- * written in blocks, so a table may be larger than memory. The file takes its name when it is complete.
+ * written in blocks, so a table may be larger than memory. The file takes its name when it is complete; what an export that was
+ * killed has left is removed by the next one to the same file.
  *
  * - csv: `id` first, then one column per number (`d0`, `d1`, …), the fewest digits that give the same f32 back.
  * - npy and safetensors (f32, rows × width): ids beside it in `<stem>-ids.csv`, lines `raw,row` as in mapping files.
@@ -8,8 +9,9 @@
  */
 import { existsSync } from 'node:fs';
 import { rename, rm, rmdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { makeFolder } from '../../storage/make-folder.js';
+import { removeAbandoned, temporaryName } from '../../storage/temporary-name.js';
 import { makeNpyHeader } from '../../tensor/npy.js';
 import { checkInteger, expected, ShapeError, StorageError, ValueError } from '../../util/errors.js';
 import { sqlPath, sqlText, withDuckDb } from '../formats/duckdb.js';
@@ -75,9 +77,10 @@ export async function exportTable(options: ExportOptions): Promise<string[]> {
     }
   }
   const made = makeFolder(dirname(path));
-  const temporary = files.map((file) => `${file}.${process.pid}.tmp`);
+  const temporary = files.map(temporaryName);
   for (const file of temporary) fileBegun(file);
   try {
+    for (const file of files) await removeAbandoned(file);
     await writers[format](options, temporary[0]);
     if (temporary.length > 1) writeIds(names, temporary[1]);
     for (const [i, file] of files.entries()) {
@@ -200,8 +203,11 @@ function writeIds(names: NameTable, path: string): void {
 
 /** DuckDB writes Parquet; a CSV beside the target brings the rows to it, exactly. */
 async function writeParquet(options: ExportOptions, path: string): Promise<void> {
-  const text = join(dirname(path), `.${process.pid}-export.csv`);
+  const rows = `${options.path}.csv`;
+  const text = temporaryName(rows);
+  fileBegun(text);
   try {
+    await removeAbandoned(rows);
     await writeCsv(options, text, ',', false);
     const { width } = options.rows;
     const columns = Array.from({ length: width }, (_, i) => `'d${i}': 'FLOAT'`).join(', ');
@@ -214,5 +220,6 @@ async function writeParquet(options: ExportOptions, path: string): Promise<void>
     );
   } finally {
     await rm(text, { force: true });
+    fileFinished(text);
   }
 }

@@ -12,8 +12,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { temporaryName } from '../../storage/temporary-name.js';
 import { StorageError } from '../../util/errors.js';
-import { buildFolder, temporaryName } from './output-folder.js';
+import { buildFolder } from './output-folder.js';
 import { PreparedDataset } from './prepared-dataset.js';
 import { preprocess } from './preprocess.js';
 

@@ -5,13 +5,12 @@
  *
  * Only `dataset.yaml`, `edges` and `nodes` are ever replaced: models and other files in the directory stay.
  */
-import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
-import { hostname } from 'node:os';
-import { basename, dirname, join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { codeOf, fromSystem, isSystemError } from '../../storage/atomic-file.js';
 import { makeFolder } from '../../storage/make-folder.js';
+import { removeAbandoned } from '../../storage/temporary-name.js';
 import { StorageError } from '../../util/errors.js';
 
 /** What a prepared directory is made of; the file that makes it valid comes last. */
@@ -37,36 +36,6 @@ export function checkTarget(where: string, outputDir: string, overwrite: boolean
       `${where}: expected a prepared directory to overwrite, got ${outputDir} with ${present.join(', ')} but no dataset.yaml. Remove these by hand if they may go.`,
       { path: outputDir },
     );
-  }
-}
-
-/** Six digits for this machine: others on a shared disk have processes of the same numbers. */
-const machine = createHash('sha256').update(hostname()).digest('hex').slice(0, 6);
-
-/** An unused name beside the target, which carries the machine and the process that owns it. */
-export function temporaryName(outputDir: string): string {
-  const target = resolve(outputDir);
-  const own = `${process.pid}-${machine}${randomBytes(4).toString('hex')}`;
-  return join(dirname(target), `.${basename(target)}.${own}.tmp`);
-}
-
-/** Removes what processes of this machine that are gone have left beside the target. */
-async function removeAbandoned(target: string): Promise<void> {
-  const start = `.${basename(target)}.`;
-  const names = await readdir(dirname(target)).catch(() => []);
-  for (const name of names.filter((one) => one.startsWith(start))) {
-    const [, pid, owner] = /^(\d+)-([0-9a-f]{6})[0-9a-f]{8}\.tmp$/.exec(name.slice(start.length)) ?? [];
-    if (owner !== machine || isAlive(Number(pid))) continue;
-    await rm(join(dirname(target), name), { recursive: true, force: true });
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return codeOf(error) !== 'ESRCH';
   }
 }
 

@@ -6,6 +6,7 @@
  */
 import { join } from 'node:path';
 import { SparseMatrix } from '../../graph/index.js';
+import { temporaryName } from '../../storage/temporary-name.js';
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
 import { Random } from '../../util/philox.js';
 import { type DatasetName, datasetNames } from '../catalogue.js';
@@ -23,7 +24,7 @@ import {
   type OnPrepareProgress,
 } from './graph-source.js';
 import { csvField } from './mapping-file.js';
-import { buildFolder, checkTarget, temporaryName } from './output-folder.js';
+import { buildFolder, checkTarget } from './output-folder.js';
 import { writePrepared } from './write-prepared.js';
 
 export interface PrepareDatasetOptions extends LoadOptions {

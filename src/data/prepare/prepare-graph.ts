@@ -1,8 +1,10 @@
 /** Graphs in memory as prepared directories: what `skein train` runs on, from arrays of one's own or a generator. */
+
+import { temporaryName } from '../../storage/temporary-name.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
 import type { PreparedStats } from './dataset-yaml.js';
 import { type ArrayPart, arraySource, type OnPrepareProgress } from './graph-source.js';
-import { buildFolder, checkTarget, temporaryName } from './output-folder.js';
+import { buildFolder, checkTarget } from './output-folder.js';
 import { writePrepared } from './write-prepared.js';
 
 /** Edges src[i] → dst[i]; with relations all parts have them. */

@@ -10,12 +10,13 @@ import { mkdir, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { temporaryName } from '../../storage/temporary-name.js';
 import * as errors from '../../util/errors.js';
 import { lazyDuckDb } from '../formats/duckdb.js';
 import type { PreparedStats } from './dataset-yaml.js';
 import { readGraph } from './graph-input.js';
 import type { OnNote, OnPrepareProgress, PrepareProgress } from './graph-source.js';
-import { buildFolder, checkTarget, temporaryName } from './output-folder.js';
+import { buildFolder, checkTarget } from './output-folder.js';
 import { checkPreprocessOptions, type PreprocessOptions, withDefaultSplit } from './preprocess-options.js';
 import { writePrepared } from './write-prepared.js';
 

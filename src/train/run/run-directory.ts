@@ -29,6 +29,7 @@ import type { Communicator, WorkerGroup } from '../../dist/index.js';
 import { storageError, writeFileAtomic } from '../../storage/atomic-file.js';
 import { makeFolder } from '../../storage/make-folder.js';
 import { lockForProcess } from '../../storage/process-lock.js';
+import { isTemporaryName } from '../../storage/temporary-name.js';
 import { FormatError, StateError, StorageError, ValueError } from '../../util/errors.js';
 import { type LogLevel, renderConfig, type SkeinConfig } from '../config/index.js';
 import { jsonLine } from './output.js';
@@ -359,7 +360,8 @@ function checkUsable(path: string, resume: boolean): void {
   // A run that ended before its first checkpoint has nothing to resume from: another may take its place.
   const unsaved = isRun && checkpointNames(path).length === 0;
   const own = unsaved ? [...ownFiles, ...scratch] : ownFiles;
-  const foreign = entries.filter((name) => !own.includes(name));
+  // A run that was killed in its first moments leaves a temporary file.
+  const foreign = entries.filter((name) => !own.includes(name) && !isTemporaryName(name));
   if (entries.includes('done.json') || (isRun && foreign.length > 0))
     throw new StateError(
       `run: expected a new directory for storage.model_dir, got ${path}, which has a ${entries.includes('done.json') ? 'finished' : 'started'} run. Choose another, remove it, or set training.resume_training: true.`,
