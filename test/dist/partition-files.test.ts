@@ -146,6 +146,20 @@ describe('damage', () => {
     await expect(load(json)).rejects.toThrow(StorageError);
   });
 
+  it('of the JSON is named itself, whichever of its bytes it is in', async () => {
+    const { json } = await written();
+    const good = readFileSync(json);
+    const sealed = good.indexOf(10, 2) + 1;
+    for (let at = sealed; at < good.length; at += 11) {
+      const bad = Buffer.from(good);
+      bad[at] ^= 1;
+      writeFileSync(json, bad);
+      await expect(load(json)).rejects.toThrow(/graph\.json: expected [0-9a-f]{8} for checksum, got/);
+    }
+    writeFileSync(json, good);
+    await load(json);
+  });
+
   it('is not looked for behind links that lead out of the directory', async () => {
     const { json, file } = await written();
     const outside = join(root, 'outside');

@@ -2,11 +2,13 @@
  * dataset.yaml of a prepared directory: Marius's eleven keys, and a section `skein` with what those cannot say (format
  * version, seed, columns, partitions, length and CRC-32 of each file).
  *
- * A file without that section is one of Marius's own and is read too. Only text here; prepared-dataset.ts looks at the
- * files themselves.
+ * The first line is a comment with a checksum of the rest: a damaged count would otherwise be blamed on the file that it
+ * counts. It comes first so that a file that was cut still has it, because one without it (of Marius, or of older versions)
+ * is read too. Only text here; prepared-dataset.ts looks at the files themselves.
  */
 import { parse, stringify } from 'yaml';
 import { FormatError } from '../../util/errors.js';
+import { textChecksum } from '../../util/text-checksum.js';
 import type { NodeTypes } from '../formats/node-types.js';
 
 /** What a prepared directory holds, under Marius's names. */
@@ -65,7 +67,21 @@ const counts = [
 /** The text of dataset.yaml. */
 export function formatDatasetYaml(stats: PreparedStats, details: PreparedDetails): string {
   const { num_partitions, ...ours } = stats;
-  return stringify({ ...ours, initialized: true, skein: { ...details, num_partitions } }, { lineWidth: 0 });
+  const value = { ...ours, initialized: true, skein: { ...details, num_partitions } };
+  const text = stringify(value, { lineWidth: 0 });
+  return `# Checksum of the lines below: ${textChecksum(text)}\n${text}`;
+}
+
+const sealLine = /^# Checksum of the lines below: ([0-9a-f]{8})\n/;
+
+/** Refuses text that is not as it was written. */
+function checkSeal(text: string, path: string): void {
+  const [line, sum] = sealLine.exec(text) ?? [];
+  if (line === undefined || textChecksum(text.slice(line.length)) === sum) return;
+  throw new FormatError(
+    `${path}: expected the lines that preprocessing wrote (checksum ${sum}), got others. The file is damaged; prepare the directory again. If it was changed on purpose, remove its first line.`,
+    { path },
+  );
 }
 
 /** Reads dataset.yaml; `path` names it in messages, `directory` is where it lies now. */
@@ -80,6 +96,7 @@ export function parseDatasetYaml(
       key: name,
     });
   };
+  checkSeal(text, path);
   let value: unknown;
   try {
     value = parse(text);

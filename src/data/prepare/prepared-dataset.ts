@@ -210,7 +210,7 @@ export class PreparedDataset {
   #fail(name: string, what: string, got: unknown): never {
     const path = this.#path(name);
     throw new FormatError(
-      `${path}: expected ${what}, got ${String(got)}. The directory is damaged or incomplete; prepare it again.`,
+      `${path}: expected ${what}, got ${String(got)}. The directory is damaged or incomplete, or its dataset.yaml is that of another; prepare it again.`,
       { path },
     );
   }

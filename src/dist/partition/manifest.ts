@@ -8,6 +8,7 @@ import { isAbsolute, join, normalize, relative, sep } from 'node:path';
 import { codeOf, storageError } from '../../storage/atomic-file.js';
 import { inFile } from '../../storage/safetensors-file.js';
 import { describe, FormatError, SkeinError } from '../../util/errors.js';
+import { textChecksum } from '../../util/text-checksum.js';
 import { onlyEdgeType, onlyNodeType } from './flat-graph.js';
 import { type IdRange, PartitionBook } from './partition-book.js';
 
@@ -19,6 +20,22 @@ export interface Manifest {
   readonly name: string;
   readonly method: string;
   readonly book: PartitionBook;
+}
+
+/** The text of a JSON object with a checksum of all that follows as its first key; see `checkSeal`. */
+export function sealedJson(value: JsonObject): string {
+  const rest = `${JSON.stringify(value, null, 1).replace(/^\{\n/, '')}\n`;
+  return `{\n "checksum": "${textChecksum(rest)}",\n${rest}`;
+}
+
+const seal = /^\{\n "checksum": "([0-9a-f]{8})",\n/;
+
+/** A damaged number would be blamed on the file that it is about. Files of DGL and of older versions have no checksum. */
+function checkSeal(path: string, text: string): void {
+  const [start, sum] = seal.exec(text) ?? [];
+  if (start === undefined || textChecksum(text.slice(start.length)) === sum) return;
+  const advice = 'The file is damaged; use another copy. If it was changed on purpose, remove the checksum.';
+  throw complain(path, 'checksum', textChecksum(text.slice(start.length)), sum, advice);
 }
 
 /** A partition directory has a few ranges per type and partition; more than this is another kind of file. */
@@ -41,6 +58,7 @@ export async function readJson(path: string): Promise<JsonObject> {
   } catch (error) {
     throw error instanceof SkeinError ? error : storageError('read', path, error);
   }
+  checkSeal(path, text);
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -14,7 +14,15 @@ import { decodeSafetensors, encodeSafetensors, fromTypedArray, type Tensor } fro
 import { crc32 } from '../../util/crc32.js';
 import { expected, FormatError, ValueError } from '../../util/errors.js';
 import { checkContent } from './check-content.js';
-import { complain, fileBeside, isObject, type JsonObject, type Manifest, wholeNumber } from './manifest.js';
+import {
+  complain,
+  fileBeside,
+  isObject,
+  type JsonObject,
+  type Manifest,
+  sealedJson,
+  wholeNumber,
+} from './manifest.js';
 import type { IdRange } from './partition-book.js';
 import type { PartitionContent } from './partition-content.js';
 import type { PartitionedGraph } from './partitioned-graph.js';
@@ -57,8 +65,8 @@ export async function writePartitions(
     files.push({ file, bytes: bytes.length, crc32: checksums });
   }
   const path = join(directory, `${name}.json`);
-  const text = JSON.stringify(manifestOf(split, name, method, files), null, 1);
-  await writeFileAtomic(path, new TextEncoder().encode(`${text}\n`));
+  const text = sealedJson(manifestOf(split, name, method, files));
+  await writeFileAtomic(path, new TextEncoder().encode(text));
   await removeOldFiles(
     directory,
     name,
