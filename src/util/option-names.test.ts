@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import { checkOptionNames } from './option-names.js';
+
+describe('a misspelt option', () => {
+  const names = { pipelineDepth: true, mode: true } as const;
+  const options = (name: string) => ({ [name]: 1 }) as { pipelineDepth?: number; mode?: number };
+
+  it.each([
+    ['pipeline_depth', 'Did you mean pipelineDepth?'],
+    ['pipelinedepth', 'Did you mean pipelineDepth?'],
+    ['mod', 'Did you mean mode?'],
+    ['colour', 'Known options: mode, pipelineDepth.'],
+  ])('%s', (name, advice) => {
+    expect(() => checkOptionNames('f', options(name), names)).toThrow(
+      `f: expected a known option, got ${name}. ${advice}`,
+    );
+  });
+
+  it('options that are no object are told so', () => {
+    expect(() => checkOptionNames('f', 7 as never, {})).toThrow('f: expected an object for options, got 7.');
+  });
+});
+
+it('options that were checked may be handed on as they are', () => {
+  const options = { mode: 1, own: 2 };
+  checkOptionNames('outer', options, { mode: true, own: true });
+  expect(() => checkOptionNames<{ mode?: number }>('inner', options, { mode: true })).not.toThrow();
+  expect(() => checkOptionNames<{ mode?: number }>('inner', { ...options }, { mode: true })).toThrow(
+    'inner: expected a known option, got own.',
+  );
+});
