@@ -44,6 +44,9 @@ export interface EdgeBatch {
   readonly sarShardInfo?: ShardInfo;
 }
 
+/** Fields of the destinations from their fields, computed after a reduction. */
+export type NodeFunction = (nodes: { readonly data: Frame }) => Readonly<Record<string, Tensor>>;
+
 /** One shard of a graph spread over workers. */
 export interface ShardInfo {
   /** The worker that owns the sources. */

@@ -7,6 +7,7 @@ export {
   type Message,
   type MessageOp,
   messageHasParameters,
+  type NodeFunction,
   type Operand,
   type Reduce,
   type ReduceName,

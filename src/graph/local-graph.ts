@@ -3,13 +3,14 @@
  * frames, and message passing goes through the kernels in `ops/`.
  */
 import { deviceConstant } from '../tensor/device-constants.js';
-import { fromTypedArray, slice, type Tensor, type TensorDevice } from '../tensor/index.js';
+import { fromTypedArray, type Ids, slice, type Tensor, type TensorDevice } from '../tensor/index.js';
+import { checkIds } from '../tensor/ops/common.js';
 import { StateError } from '../util/errors.js';
 import type { Adjacency } from './adjacency.js';
-import type { Message, Reduce, ReduceName, UserMessage } from './fn.js';
+import type { Message, NodeFunction, Reduce, ReduceName, UserMessage } from './fn.js';
 import { type Frame, makeFrame, withFramesRestored } from './frame.js';
 import type { AggregateOptions, AttentionOptions, MessageGraph } from './message-graph.js';
-import { applyEdges, updateAll } from './message-passing.js';
+import { applyEdges, applyNodes, updateAll } from './message-passing.js';
 import { aggregate } from './ops/aggregate.js';
 import { attention } from './ops/attention.js';
 import { aggregateEdges, dstToEdges, srcToEdges, toEdgeIds, toSlots } from './ops/edge-rows.js';
@@ -18,6 +19,12 @@ import { additiveScores, dotScores, edgeSoftmax } from './ops/scores.js';
 export interface Frames {
   readonly src: Frame;
   readonly dst: Frame;
+}
+
+/** Those of `nodes` alone, in their order; all of them when nodes are not given. */
+export function chosenDegrees(where: string, all: Int32Array, nodes: Ids | undefined): Int32Array {
+  if (nodes === undefined) return all;
+  return checkIds(where, 'nodes', nodes, all.length).map((node) => all[node]);
 }
 
 export abstract class LocalGraph implements MessageGraph {
@@ -69,8 +76,9 @@ export abstract class LocalGraph implements MessageGraph {
     );
   }
 
-  updateAll(message: Message | UserMessage, reduce: Reduce): void {
+  updateAll(message: Message | UserMessage, reduce: Reduce, apply?: NodeFunction): void {
     updateAll(this, message, reduce);
+    if (apply !== undefined) applyNodes(this, apply);
   }
 
   applyEdges(message: Message | UserMessage): void {
@@ -81,12 +89,12 @@ export abstract class LocalGraph implements MessageGraph {
     return withFramesRestored([...new Set([this.srcdata, this.dstdata, this.edata])], fn);
   }
 
-  inDegrees(): Int32Array {
-    return this.adjacency.inDegrees();
+  inDegrees(nodes?: Ids): Int32Array {
+    return chosenDegrees('inDegrees', this.adjacency.inDegrees(), nodes);
   }
 
-  outDegrees(): Int32Array {
-    return this.adjacency.outDegrees();
+  outDegrees(nodes?: Ids): Int32Array {
+    return chosenDegrees('outDegrees', this.adjacency.outDegrees(), nodes);
   }
 
   dstRows(x: Tensor): Tensor {

@@ -8,8 +8,8 @@
  * convert.
  */
 import type { FloatArray } from '../native/index.js';
-import type { Tensor, TensorDevice } from '../tensor/index.js';
-import type { Message, Reduce, ReduceName, UserMessage } from './fn.js';
+import type { Ids, Tensor, TensorDevice } from '../tensor/index.js';
+import type { Message, NodeFunction, Reduce, ReduceName, UserMessage } from './fn.js';
 import type { Frame } from './frame.js';
 
 export interface AggregateOptions {
@@ -43,16 +43,19 @@ export interface MessageGraph {
   readonly ndata: Frame;
   /** Data of edges, in the order of edge ids. */
   readonly edata: Frame;
-  /** Sends a message along every edge and reduces what meets in each destination into `dstdata`. */
-  updateAll(message: Message | UserMessage, reduce: Reduce): void;
+  /**
+   * Sends a message along every edge and reduces what meets in each destination into `dstdata`; then `apply`, if given,
+   * computes more fields of the destinations.
+   */
+  updateAll(message: Message | UserMessage, reduce: Reduce, apply?: NodeFunction): void;
   /** Computes a message for every edge into `edata`. */
   applyEdges(message: Message | UserMessage): void;
   /** Runs `fn`; fields set inside are gone afterwards. */
   localScope<T>(fn: () => T): T;
-  /** Edges into each destination. */
-  inDegrees(): Int32Array;
-  /** Edges out of each source. */
-  outDegrees(): Int32Array;
+  /** Edges into each destination, or into each of `nodes`. */
+  inDegrees(nodes?: Ids): Int32Array;
+  /** Edges out of each source, or out of each of `nodes`. */
+  outDegrees(nodes?: Ids): Int32Array;
 
   /** The rows of a source-side tensor that belong to the destinations. */
   dstRows(x: Tensor): Tensor;

@@ -5,7 +5,7 @@
  */
 import { add, div, formatShape, mul, sub, sum, Tensor } from '../tensor/index.js';
 import { expected, ShapeError, ValueError } from '../util/errors.js';
-import type { EdgeBatch, Message, MessageOp, Operand, Reduce, UserMessage } from './fn.js';
+import type { EdgeBatch, Message, MessageOp, NodeFunction, Operand, Reduce, UserMessage } from './fn.js';
 import type { Frame } from './frame.js';
 import type { MessageGraph } from './message-graph.js';
 import { weightColumns } from './ops/aggregate.js';
@@ -29,6 +29,15 @@ export function updateAll(graph: MessageGraph, message: Message | UserMessage, r
     );
   }
   graph.dstdata[reduce.out] = fused(graph, message, reduce) ?? composed(graph, message, reduce);
+}
+
+/** Sets what `apply` makes of the destinations' fields, the reduced ones included. */
+export function applyNodes(graph: MessageGraph, apply: NodeFunction): void {
+  if (typeof apply !== 'function')
+    throw new ValueError(
+      expected('updateAll', 'a function of nodes', 'apply', apply, 'Choose a relation with relation(name).'),
+    );
+  for (const [name, rows] of Object.entries(apply({ data: graph.dstdata }))) graph.dstdata[name] = rows;
 }
 
 export function applyEdges(graph: MessageGraph, message: Message | UserMessage): void {

@@ -88,6 +88,11 @@ describe('Graph', () => {
     expect([...g.adjacency.indices]).toEqual([3, 1, 0, 0, 2]);
     expect([...(g.adjacency.edgeIds as Int32Array)]).toEqual([0, 2, 1, 3, 4]);
     expect([...g.inDegrees()]).toEqual([0, 2, 3, 0, 0]);
+    expect([...g.inDegrees([2, 0, 2])]).toEqual([3, 0, 3]);
+    expect([...g.outDegrees(Int32Array.of(1))]).toEqual([g.outDegrees()[1]]);
+    expect(() => g.inDegrees([5])).toThrow(
+      'inDegrees: expected ids from 0 to 4 for nodes, got "5 at position 0"',
+    );
     expect([...g.outDegrees()]).toEqual([2, 1, 1, 1, 0]);
     expect(g.edges()).toEqual({ src: Int32Array.of(3, 0, 1, 0, 2), dst: Int32Array.of(1, 2, 1, 2, 2) });
   });

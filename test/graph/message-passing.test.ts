@@ -335,3 +335,17 @@ describe('SparseMatrix', () => {
     expect(() => sparse.gatherRows([3])).toThrow(/0 to 2/);
   });
 });
+
+it('updateAll computes more fields of the destinations by a third argument', () => {
+  const g = randomGraph(6, 20);
+  g.ndata.h = rand([6, 3]);
+  g.updateAll(fn.copyU('h', 'm'), fn.sum('m', 'total'), ({ data }) => ({ twice: mul(data.total, 2) }));
+  close(
+    g.ndata.twice,
+    [...g.ndata.total.dataSync()].map((x) => 2 * x),
+  );
+  const relation = 'follows' as never;
+  expect(() => g.updateAll(fn.copyU('h', 'm'), fn.sum('m', 'total'), relation)).toThrow(
+    'updateAll: expected a function of nodes for apply, got "follows". Choose a relation with relation(name).',
+  );
+});

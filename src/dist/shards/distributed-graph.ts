@@ -9,8 +9,9 @@
 
 import { makeFrame } from '../../graph/frame.js';
 import { Adjacency, type Frame, LocalGraph } from '../../graph/index.js';
+import { chosenDegrees } from '../../graph/local-graph.js';
 import type { FloatArray } from '../../native/index.js';
-import type { Tensor } from '../../tensor/index.js';
+import type { Ids, Tensor } from '../../tensor/index.js';
 import { expected, StateError, ValueError } from '../../util/errors.js';
 import type { Communicator } from '../comm/communicator.js';
 import type { NodeRange } from '../partition/partition-data.js';
@@ -125,7 +126,11 @@ export abstract class DistributedGraph extends LocalGraph {
   }
 
   /** Collective on the first call: other workers hold some of the edges out of own sources. */
-  override outDegrees(): Int32Array {
+  override outDegrees(nodes?: Ids): Int32Array {
+    return chosenDegrees('outDegrees', this.#ownOutDegrees(), nodes);
+  }
+
+  #ownOutDegrees(): Int32Array {
     if (this.#outDegrees !== null) return this.#outDegrees;
     const { comm, indicesRequiredFromMe, sizesExpectedFromOthers, starts, numOwn } = this.link;
     const used = this.adjacency.outDegrees();

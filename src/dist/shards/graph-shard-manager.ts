@@ -6,8 +6,21 @@
  * A `MessageGraph`: layers take it in place of a graph on one machine. All its operations are collective: every worker
  * calls the same ones in the same order.
  */
-import type { AggregateOptions, AttentionOptions, Message, Reduce, UserMessage } from '../../graph/index.js';
-import { applyEdges, checkReduce, chosenMessage, updateAll } from '../../graph/message-passing.js';
+import type {
+  AggregateOptions,
+  AttentionOptions,
+  Message,
+  NodeFunction,
+  Reduce,
+  UserMessage,
+} from '../../graph/index.js';
+import {
+  applyEdges,
+  applyNodes,
+  checkReduce,
+  chosenMessage,
+  updateAll,
+} from '../../graph/message-passing.js';
 import type { Tensor } from '../../tensor/index.js';
 import { StateError } from '../../util/errors.js';
 import { DistributedBlock } from './distributed-block.js';
@@ -176,14 +189,14 @@ export class GraphShardManager extends DistributedGraph implements MessageTarget
     return attention(this, value, srcScore, dstScore, options);
   }
 
-  override updateAll(message: Message | UserMessage, reduce: Reduce): void {
-    if (typeof message !== 'function') {
-      updateAll(this, message, reduce);
-      return;
+  override updateAll(message: Message | UserMessage, reduce: Reduce, apply?: NodeFunction): void {
+    if (typeof message !== 'function') updateAll(this, message, reduce);
+    else {
+      checkReduce(reduce);
+      const choose = (names: readonly string[]): readonly string[] => [chosenMessage(names, reduce)];
+      this.dstdata[reduce.out] = shardMessages(this, message, choose, reduce.op)[reduce.message];
     }
-    checkReduce(reduce);
-    const choose = (names: readonly string[]): readonly string[] => [chosenMessage(names, reduce)];
-    this.dstdata[reduce.out] = shardMessages(this, message, choose, reduce.op)[reduce.message];
+    if (apply !== undefined) applyNodes(this, apply);
   }
 
   override applyEdges(message: Message | UserMessage): void {
