@@ -8,6 +8,7 @@
  */
 import { agreedError } from '../util/agreed-error.js';
 import { checkInteger, StateError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { type BestKeeper, keepInMemory } from './best-state.js';
 import type { Cursor, Metrics, Position, Step, Task } from './task.js';
 
@@ -111,6 +112,12 @@ const untimed: StageTimer = { timeAsync: (_stage, work) => work() };
 
 /** Trains a task. It ends with the best state where one is kept. */
 export async function fit<B extends object>(task: Task<B>, options: FitOptions = {}): Promise<FitResult> {
+  checkOptionNames('fit', options, {
+    ...{ epochs: true, from: true, evaluateEvery: true, metric: true, patience: true, minDelta: true },
+    ...{ schedule: true, best: true, evaluate: true, signal: true, timings: true },
+    ...{ onEpochStart: true, onStep: true, request: true, onSave: true, onEpoch: true },
+    ...{ onEvaluation: true, onEpochEnd: true },
+  });
   return new Fit(task, options).run();
 }
 

@@ -25,6 +25,7 @@ import {
   NodeLoader,
 } from '../sample/index.js';
 import { argmax, gatherRows, manualSeed, noGrad, scope, Tensor, type TensorDevice } from '../tensor/index.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { checked, layered, splitsOf } from './check-classifier.js';
 import { fit } from './fit.js';
 import { type ClassificationMetrics, classificationMetrics } from './metrics.js';
@@ -102,6 +103,20 @@ export interface NodeClassifierResult {
 }
 
 export async function trainNodeClassifier(given: NodeClassifierOptions): Promise<NodeClassifierResult> {
+  checkOptionNames('trainNodeClassifier', given, {
+    model: true,
+    data: true,
+    optimizer: true,
+    epochs: true,
+    patience: true,
+    monitor: true,
+    sampling: true,
+    seed: true,
+    clipNorm: true,
+    evaluationBatchSize: true,
+    onEpoch: true,
+    signal: true,
+  });
   const inMemory = checked(given);
   const options = onModelDevice(inMemory);
   try {

@@ -1,5 +1,6 @@
 /** A saved run, opened to be evaluated, asked or exported. Nothing in its directory is written. */
 import { ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { type FindRunOptions, type FoundRun, findRun } from './find-run.js';
 import { isEventConfig } from './load-run-config.js';
 import { type OpenedGraphRun, openGraphRun } from './tasks/graph/open-graph-run.js';
@@ -28,6 +29,15 @@ export async function openRun(
 export async function openRun(path: string, options?: OpenRunOptions): Promise<OpenedRun>;
 export async function openRun(path: string, options: OpenRunOptions = {}): Promise<OpenedRun> {
   const { command = 'openRun', over, advice } = options;
+  checkOptionNames(command, options, {
+    command: true,
+    overrides: true,
+    adapt: true,
+    best: true,
+    onWarning: true,
+    over: true,
+    advice: true,
+  });
   const found = await findRun(path, options);
   const kind = isEventConfig(found.config) ? 'events' : 'graph';
   if (over !== undefined && over !== kind) {

@@ -4,6 +4,7 @@
  * workers train the same run together, rank 0 owns the directory.
  */
 import { isAgreed, type WorkerGroup } from '../dist/index.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { isEventConfig, type RunConfig } from './load-run-config.js';
 import { Output, openWorkers, outputOf, RunDirectory, withResumeAdvice } from './run/index.js';
 import { latestCheckpoint } from './run/run-record.js';
@@ -25,6 +26,13 @@ export interface TrainRunOptions {
 
 /** Collective, with several workers: all call it, rank 0 writes the directory of the run and reports. */
 export async function trainRun(given: TrainRunOptions): Promise<RunResult> {
+  checkOptionNames('trainRun', given, {
+    config: true,
+    source: true,
+    output: true,
+    profile: true,
+    group: true,
+  });
   const { group = openWorkers(given.config.distributed) } = given;
   const output = outputOf(group, given.output ?? new Output());
   const work = (): Promise<RunResult> => trainTogether({ ...given, group, output });

@@ -15,6 +15,7 @@ import {
   type StageTimings,
 } from '../../train/index.js';
 import { checkInteger } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 
 /** What happened so far in an epoch. */
 export interface TrainProgress {
@@ -57,6 +58,15 @@ export abstract class Trainer {
   #begun: Begun | null = null;
 
   constructor(graphBatcher: GraphBatcher, model: Model, options: TrainerOptions, bound: number) {
+    checkOptionNames<PipelineTrainerOptions>(new.target.name, options, {
+      progressReporter: true,
+      onBatch: true,
+      onEpoch: true,
+      decide: true,
+      onSave: true,
+      timings: true,
+      stalenessBound: true,
+    });
     this.graphBatcher = graphBatcher;
     this.model = model;
     this.progressReporter = options.progressReporter ?? null;

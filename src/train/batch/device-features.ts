@@ -12,6 +12,7 @@ import type {
 import type { RowStore } from '../../storage/index.js';
 import { type Tensor, unscoped } from '../../tensor/index.js';
 import { StateError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { NodeTable } from './node-table.js';
 
 export interface DeviceFeaturesOptions extends ScoreOptions {
@@ -36,6 +37,17 @@ export class DeviceFeatures {
     device: WebGpuTensorDevice,
     options: DeviceFeaturesOptions,
   ): Promise<DeviceFeatures> {
+    checkOptionNames('DeviceFeatures.open', options, {
+      fanouts: true,
+      replace: true,
+      seeds: true,
+      batchSize: true,
+      batches: true,
+      seed: true,
+      hotness: true,
+      size: true,
+      graph: true,
+    });
     // A run on the cpu loads nothing of graphics processors.
     const { CGPUFeature } = await import('../../gpu/index.js');
     const { size, graph = null, ...scoring } = options;

@@ -8,6 +8,7 @@
  */
 import type { GNNGraph } from '../../sample/index.js';
 import { checkInteger, expected, StateError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { Position, SplitName } from '../task.js';
 import { Batch, type Negatives } from './batch.js';
 import { ownNodes, type Place, takeShare } from './batch-share.js';
@@ -59,6 +60,14 @@ export class GraphBatcher {
     evaluationNeighborSampler: NeighborSampler | null = null,
     options: GraphBatcherOptions = {},
   ) {
+    checkOptionNames('GraphBatcher', options, {
+      batchSize: true,
+      evaluationBatchSize: true,
+      evaluationNegativeSampler: true,
+      filtered: true,
+      hideTargets: true,
+      place: true,
+    });
     if (!(sampler instanceof EdgeSampler || sampler instanceof NodeSampler))
       throw new ValueError(expected(name, 'an EdgeSampler or a NodeSampler', 'sampler', sampler));
     this.graphStorage = graphStorage;

@@ -5,6 +5,7 @@
 import type { NegativeMask } from '../../gnn/index.js';
 import { kernels } from '../../native/index.js';
 import { checkInteger, checkNumber, StateError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { Random } from '../../util/philox.js';
 import type { Batch, Negatives } from './batch.js';
 import type { GraphModelStorage } from './graph-model-storage.js';
@@ -52,6 +53,14 @@ export class RandomNegativeSampler extends NegativeSampler {
 
   constructor(graphStorage: GraphModelStorage, options: RandomNegativeSamplerOptions = {}) {
     super(graphStorage);
+    checkOptionNames('RandomNegativeSampler', options, {
+      numChunks: true,
+      numNegatives: true,
+      degreeFraction: true,
+      filtered: true,
+      localFilterMode: true,
+      seed: true,
+    });
     const where = 'RandomNegativeSampler';
     this.filtered = options.filtered ?? false;
     this.numChunks = this.filtered ? 1 : checkInteger(where, 'numChunks', options.numChunks ?? 1, 1);

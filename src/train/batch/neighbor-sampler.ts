@@ -8,6 +8,7 @@ import {
   type SampleTime,
 } from '../../sample/index.js';
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { GraphModelStorage } from './graph-model-storage.js';
 
 export abstract class NeighborSampler {
@@ -54,6 +55,7 @@ export class KHopNeighborSampler extends NeighborSampler {
     options: KHopOptions = {},
   ) {
     super(graphStorage);
+    checkOptionNames('KHopNeighborSampler', options, { incoming: true, outgoing: true, seed: true });
     this.neighborSamplingStrategy = strategy;
     this.maxNeighborsSize = maxNeighborsSize;
     this.layers = typeof layers === 'number' ? sameRules(layers, strategy, maxNeighborsSize) : layers;

@@ -4,6 +4,7 @@
  */
 import { kernels } from '../../native/index.js';
 import type { EdgeList } from '../../sample/index.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { Random } from '../../util/philox.js';
 import type { Batch } from './batch.js';
 import type { GraphModelStorage } from './graph-model-storage.js';
@@ -34,6 +35,7 @@ export class RandomEdgeSampler extends EdgeSampler {
 
   constructor(graphStorage: GraphModelStorage, options: OrderOptions = {}) {
     super(graphStorage);
+    checkOptionNames('RandomEdgeSampler', options, { seed: true, shuffle: true });
     this.#order = new ShuffledOrder(options);
   }
 
@@ -66,6 +68,7 @@ export class RandomNodeSampler extends NodeSampler {
 
   constructor(graphStorage: GraphModelStorage, options: OrderOptions = {}) {
     super(graphStorage);
+    checkOptionNames('RandomNodeSampler', options, { seed: true, shuffle: true });
     this.#order = new ShuffledOrder(options);
   }
 

@@ -4,6 +4,7 @@
  */
 
 import { invocation } from '../../util/invocation.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { DatasetFacts } from './check-dataset.js';
 import type { LearningTask } from './types.js';
 
@@ -16,7 +17,9 @@ export interface TemplateOptions {
 }
 
 /** YAML text; `loadConfig` accepts it as it is. */
-export function configTemplate({ dataset, task, facts }: TemplateOptions): string {
+export function configTemplate(options: TemplateOptions): string {
+  checkOptionNames('configTemplate', options, { dataset: true, task: true, facts: true });
+  const { dataset, task, facts } = options;
   const body = task === 'NODE_CLASSIFICATION' ? nodeClassification(facts) : linkPrediction(facts);
   return `# Skein configuration for ${dataset}. Every key and default: docs/configuration.md.
 # Train: ${invocation()} train <this file>          Change a key: --training.num_epochs=5

@@ -8,6 +8,7 @@ import type { PreparedDataset } from '../../data/index.js';
 import type { WorkerGroup } from '../../dist/index.js';
 import { planEdgeBuckets, planNodePartitions, type TableManifest } from '../../storage/index.js';
 import type { TensorDevice } from '../../tensor/index.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { BufferedNodeTable } from '../batch/buffered-node-table.js';
 import { DeviceNodeTable } from '../batch/device-node-table.js';
 import { type EdgeSplit, FileEdges, MemoryEdges } from '../batch/edge-splits.js';
@@ -56,6 +57,13 @@ export async function initializeSharedStorage(
   dataset: PreparedDataset,
   options: InitializeStorageOptions & { readonly group: WorkerGroup },
 ): Promise<InitializedStorage> {
+  checkOptionNames('initializeSharedStorage', options, {
+    tableDirectory: true,
+    edgesDirectory: true,
+    manifest: true,
+    device: true,
+    group: true,
+  });
   const { group } = options;
   if (group.size === 1) return initializeStorage(config, dataset, options);
   const table = await sharedTable(config, dataset, options, group);

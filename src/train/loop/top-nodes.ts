@@ -5,6 +5,7 @@
 import { fromTypedArray, gatherRows, noGrad, scope, type Tensor } from '../../tensor/index.js';
 import { checkInteger, StateError } from '../../util/errors.js';
 import { invocation } from '../../util/invocation.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { Tile } from '../batch/node-table.js';
 import { LinkPredictionModel } from '../model/link-prediction-model.js';
 import type { OpenedGraphRun } from '../tasks/graph/open-graph-run.js';
@@ -58,6 +59,7 @@ export async function nearestNodes(
   node: number,
   options: TopOptions,
 ): Promise<ScoredNode[]> {
+  checkOptionNames('nearestNodes', options, { count: true, skip: true });
   const best = new BestScores(options);
   await rowsForReading(run);
   const { rows: own, width } = await run.storage.readEncoded(Int32Array.of(node));

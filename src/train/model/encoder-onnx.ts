@@ -10,6 +10,7 @@ import { linear, unsupported } from '../../interop/onnx/layers.js';
 import { Messages } from '../../interop/onnx/messages.js';
 import { translateConv } from '../../interop/onnx/models.js';
 import { OnnxGraph, type Value } from '../../interop/onnx/onnx-graph.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { EncoderConfig } from '../config/index.js';
 import { GeneralEncoder } from './encoder.js';
 import { DenseLayer, type EncoderLayer, GnnLayer, InputLayer, ReductionLayer } from './encoder-layer.js';
@@ -21,6 +22,7 @@ export function exportEncoderOnnx(
   neighbours: Pick<EncoderConfig, 'use_incoming_nbrs' | 'use_outgoing_nbrs'>,
   options: Pick<OnnxOptions, 'metadata' | 'scatter'> = {},
 ): Uint8Array {
+  checkOptionNames('exportEncoderOnnx', options, { metadata: true, scatter: true });
   const { encoder, featurizer } = model;
   if (!(encoder instanceof GeneralEncoder)) throw unsupported(encoder);
   if (featurizer !== null) throw unsupported(featurizer);

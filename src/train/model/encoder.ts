@@ -17,6 +17,7 @@ import {
   type TensorDevice,
 } from '../../tensor/index.js';
 import { expected, StateError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { Random } from '../../util/philox.js';
 import type { GraphModelStorage } from '../batch/graph-model-storage.js';
 import { KHopNeighborSampler, type NeighborSampler } from '../batch/neighbor-sampler.js';
@@ -91,6 +92,7 @@ export class GeneralEncoder extends Encoder {
     options: GeneralEncoderOptions,
   ) {
     super();
+    checkOptionNames('GeneralEncoder', options, { random: true, numRelations: true });
     const context: LayerContext = {
       random: options.random,
       numRelations: options.numRelations ?? 0,

@@ -4,6 +4,7 @@
 import { Linear, Module, type ParameterOptions } from '../../nn/index.js';
 import { concat, type Tensor } from '../../tensor/index.js';
 import { StateError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 
 export abstract class Featurizer extends Module {
   abstract override forward(nodeFeatures: Tensor | null, nodeEmbeddings: Tensor | null): Tensor;
@@ -25,6 +26,7 @@ export class LinearFeaturizer extends Featurizer {
 
   constructor(inFeatures: number, outFeatures: number, options: ParameterOptions = {}) {
     super();
+    checkOptionNames('LinearFeaturizer', options, { dtype: true, random: true });
     this.lin = new Linear(inFeatures, outFeatures, options);
   }
 

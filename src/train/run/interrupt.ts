@@ -5,6 +5,7 @@
  * launcher so does SIGUSR2: that one reaches workers as it is, others make launchers end them.
  */
 import { launchedBy } from '../../dist/index.js';
+import { checkOptionNames } from '../../util/option-names.js';
 
 export type StopSignal = 'SIGINT' | 'SIGTERM';
 
@@ -33,7 +34,9 @@ export class Interrupt implements Disposable {
     this.#onRequest?.(signal);
   };
 
-  constructor({ onRequest, exit = process.exit }: InterruptOptions = {}) {
+  constructor(options: InterruptOptions = {}) {
+    checkOptionNames('Interrupt', options, { onRequest: true, exit: true });
+    const { onRequest, exit = process.exit } = options;
     this.#onRequest = onRequest;
     this.#exit = exit;
     process.on('SIGINT', this.#listener);

@@ -7,6 +7,7 @@
 import type { WorkerGroup } from '../../dist/index.js';
 import type { Tensor } from '../../tensor/index.js';
 import { describe, expected, ShapeError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { TieRule } from '../config/index.js';
 import { metricByName, RankingMetric } from './metric.js';
 import { type MetricValues, Reporter } from './reporter.js';
@@ -46,8 +47,10 @@ export class LinkPredictionReporter extends Reporter<RankingMetric> {
   #places = new Float64Array(1024);
   #size = 0;
 
-  constructor({ ties = 'REALISTIC', metrics = standard }: LinkPredictionReporterOptions = {}) {
+  constructor(options: LinkPredictionReporterOptions = {}) {
     super();
+    checkOptionNames('LinkPredictionReporter', options, { ties: true, metrics: true });
+    const { ties = 'REALISTIC', metrics = standard } = options;
     this.ties = ties;
     for (const given of metrics) {
       const metric = typeof given === 'string' ? metricByName(given) : given;

@@ -2,6 +2,7 @@
 import type { WorkerGroup } from '../../dist/index.js';
 import type { Tensor } from '../../tensor/index.js';
 import { expected, ShapeError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { ClassificationMetric, metricByName } from './metric.js';
 import { type MetricValues, Reporter } from './reporter.js';
 
@@ -17,8 +18,10 @@ export class NodeClassificationReporter extends Reporter<ClassificationMetric> {
   #predictions: Int32Array[] = [];
   #size = 0;
 
-  constructor({ numClasses, metrics = ['accuracy', 'f1_macro'] }: NodeClassificationReporterOptions) {
+  constructor(options: NodeClassificationReporterOptions) {
     super();
+    checkOptionNames('NodeClassificationReporter', options, { numClasses: true, metrics: true });
+    const { numClasses, metrics = ['accuracy', 'f1_macro'] } = options;
     this.numClasses = numClasses;
     for (const given of metrics) {
       const metric = typeof given === 'string' ? metricByName(given) : given;

@@ -4,6 +4,7 @@
  *
  * Progress goes to stderr: on a terminal as one line that is redrawn (status-line.ts), else as plain lines.
  */
+import { checkOptionNames } from '../../util/option-names.js';
 import { clock, duration, shortCount } from './durations.js';
 import { StatusLine } from './status-line.js';
 import { hasColors, paint, type TextSink } from './terminal.js';
@@ -48,7 +49,9 @@ export class Output {
   readonly #stderr: TextSink;
   readonly #started = performance.now();
 
-  constructor({ json = false, stdout = process.stdout, stderr = process.stderr }: OutputOptions = {}) {
+  constructor(options: OutputOptions = {}) {
+    checkOptionNames('Output', options, { json: true, stdout: true, stderr: true });
+    const { json = false, stdout = process.stdout, stderr = process.stderr } = options;
     this.json = json;
     this.#stdout = stdout;
     this.#stderr = stderr;

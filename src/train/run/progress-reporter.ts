@@ -3,6 +3,7 @@
  * lines. On stderr only, so that results on stdout stay clean.
  */
 import { checkInteger } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { clock, shortCount } from './durations.js';
 import { type MetricValues, Reporter } from './reporter.js';
 import { StatusLine } from './status-line.js';
@@ -64,6 +65,15 @@ export class ProgressReporter extends Reporter {
 
   constructor(options: ProgressReporterOptions = {}) {
     super();
+    checkOptionNames('ProgressReporter', options, {
+      itemName: true,
+      logsPerEpoch: true,
+      endLine: true,
+      stream: true,
+      status: true,
+      onLine: true,
+      now: true,
+    });
     this.itemName = options.itemName ?? 'edges';
     this.logsPerEpoch = checkInteger('ProgressReporter', 'logsPerEpoch', options.logsPerEpoch ?? 10);
     this.#endLine = options.endLine ?? true;

@@ -31,6 +31,7 @@ import { makeFolder } from '../../storage/make-folder.js';
 import { lockForProcess } from '../../storage/process-lock.js';
 import { isTemporaryName } from '../../storage/temporary-name.js';
 import { FormatError, StateError, StorageError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { type LogLevel, renderConfig, type SkeinConfig } from '../config/index.js';
 import { jsonLine } from './output.js';
 import { checkpointNames } from './run-record.js';
@@ -114,7 +115,15 @@ export class RunDirectory {
   }
 
   /** Makes or reopens the directory that the configuration asks for; see `openAt`. */
-  static async open({ config, source, datasetDir, resume, group }: RunOptions): Promise<RunDirectory> {
+  static async open(options: RunOptions): Promise<RunDirectory> {
+    checkOptionNames('RunDirectory.open', options, {
+      config: true,
+      source: true,
+      datasetDir: true,
+      resume: true,
+      group: true,
+    });
+    const { config, source, datasetDir, resume, group } = options;
     const { model_dir: directory, log_level: level, dataset } = config.storage;
     return RunDirectory.openAt({
       directory,

@@ -15,6 +15,7 @@ import {
   type Tensor,
 } from '../../tensor/index.js';
 import { expected, ShapeError, StateError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { Random } from '../../util/philox.js';
 import { fit } from '../fit.js';
 import { classificationMetrics } from '../metrics.js';
@@ -75,6 +76,16 @@ export async function trainLabelHead(
   data: LabelledEvents,
   options: LabelHeadOptions & { readonly stop?: () => boolean },
 ): Promise<LabelHeadResult | null> {
+  checkOptionNames('trainLabelHead', options, {
+    epochs: true,
+    batchSize: true,
+    lr: true,
+    dimHidden: true,
+    dropout: true,
+    patience: true,
+    seed: true,
+    stop: true,
+  });
   const { epochs, seed = 1, patience = Number.POSITIVE_INFINITY, stop = () => false } = options;
   const prepared = prepare(data);
   manualSeed(seed);
