@@ -8,6 +8,7 @@ import type { Graph } from '../graph/index.js';
 import { kernels } from '../native/index.js';
 import { fromTypedArray, type Tensor } from '../tensor/index.js';
 import { checkInteger, checkNumber, expected, ShapeError, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { Random } from '../util/philox.js';
 import type { NodeDataset } from './dataset.js';
 import { EdgeCollector, toGraph } from './edge-collector.js';
@@ -16,6 +17,7 @@ const maxNodes = 2 ** 31 - 1;
 
 /** A grid of rows × columns nodes, each connected with its neighbours left, right, above and below, in both directions. */
 export function grid(rows: number, columns: number, options: { readonly periodic?: boolean } = {}): Graph {
+  checkOptionNames('grid', options, { periodic: true });
   checkInteger('grid', 'rows', rows, 1, maxNodes);
   checkInteger('grid', 'columns', columns, 1, Math.floor(maxNodes / rows));
   const edges = new EdgeCollector(4 * rows * columns);
@@ -43,6 +45,7 @@ export interface ErdosRenyiOptions {
 
 /** Each pair of different nodes is connected with the same probability. */
 export function erdosRenyi(numNodes: number, options: ErdosRenyiOptions): Graph {
+  checkOptionNames('erdosRenyi', options, { probability: true, directed: true, seed: true });
   checkInteger('erdosRenyi', 'numNodes', numNodes, 0, maxNodes);
   const random = new Random(options.seed ?? 0);
   const p = checkNumber('erdosRenyi', 'probability', options.probability, 0, 1);
@@ -87,6 +90,7 @@ export function barabasiAlbert(
   numNodes: number,
   options: { readonly edgesPerNode: number; readonly seed?: number },
 ): Graph {
+  checkOptionNames('barabasiAlbert', options, { edgesPerNode: true, seed: true });
   const m = checkInteger('barabasiAlbert', 'edgesPerNode', options.edgesPerNode, 1, maxNodes);
   checkInteger('barabasiAlbert', 'numNodes', numNodes, m + 1, maxNodes);
   const random = new Random(options.seed ?? 0);
@@ -131,6 +135,12 @@ export function stochasticBlockModel(
   sizes: readonly number[],
   options: BlockModelOptions,
 ): NodeDataset & { readonly features: Tensor } {
+  checkOptionNames('stochasticBlockModel', options, {
+    probabilities: true,
+    numFeatures: true,
+    separation: true,
+    seed: true,
+  });
   const where = 'stochasticBlockModel';
   sizes.forEach((size, b) => {
     checkInteger(where, `the size of block ${b}`, size, 0, maxNodes);

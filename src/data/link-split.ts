@@ -7,6 +7,7 @@
 import type { Graph } from '../graph/index.js';
 import { kernels } from '../native/index.js';
 import { checkNumber, expected, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { Random } from '../util/philox.js';
 import { EdgeCollector, toGraph } from './edge-collector.js';
 import { coalesceEdges } from './edges.js';
@@ -44,6 +45,14 @@ export interface LinkSplits {
 
 /** Splits the edges of a graph; an edge that occurs several times counts once. Edge weights do not come along. */
 export function randomLinkSplit(graph: Graph, options: LinkSplitOptions = {}): LinkSplits {
+  checkOptionNames('randomLinkSplit', options, {
+    valid: true,
+    test: true,
+    undirected: true,
+    negatives: true,
+    disjointTrain: true,
+    seed: true,
+  });
   const where = 'randomLinkSplit';
   const valid = checkNumber(where, 'valid', options.valid ?? 0.1, 0, 1);
   const test = checkNumber(where, 'test', options.test ?? 0.2, 0, 1 - valid);

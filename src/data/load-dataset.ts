@@ -4,6 +4,7 @@
 import { dirname } from 'node:path';
 import { SparseMatrix } from '../graph/index.js';
 import { expected, FormatError, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { catalogue, type DatasetName, datasetNames } from './catalogue.js';
 import {
   type Dataset,
@@ -64,6 +65,7 @@ export async function loadDataset<N extends DatasetName>(
   name: N,
   options: LoadOptions = {},
 ): Promise<DatasetOf<N>> {
+  checkOptionNames('loadDataset', options, { root: true, download: true, mirror: true });
   if (!Object.hasOwn(catalogue, name)) {
     throw new ValueError(expected('loadDataset', `one of ${datasetNames.join(', ')}`, 'name', name));
   }

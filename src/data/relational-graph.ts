@@ -2,6 +2,7 @@
  * Facts as one graph whose edges have a relation: the input of R-GCN and its kin.
  */
 import { Graph } from '../graph/index.js';
+import { checkOptionNames } from '../util/option-names.js';
 import type { Triples } from './triples.js';
 
 export interface RelationalGraph {
@@ -19,6 +20,7 @@ export function relationalGraph(
   triples: Triples,
   options: { readonly inverse?: boolean } = {},
 ): RelationalGraph {
+  checkOptionNames('relationalGraph', options, { inverse: true });
   const { src, rel, dst, entities, relations } = triples;
   const numNodes = entities.length;
   if (options.inverse !== true) {

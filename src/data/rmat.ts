@@ -9,6 +9,7 @@
 import type { Graph } from '../graph/index.js';
 import { kernels } from '../native/index.js';
 import { checkInteger, checkNumber, expected, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { Random } from '../util/philox.js';
 import { toGraph } from './edge-collector.js';
 import type { EdgeArrays } from './edges.js';
@@ -29,11 +30,20 @@ const edgesAtOnce = 1 << 16;
 
 /** An R-MAT graph. With a number of nodes that is no power of two, ids of the next power are scaled down. */
 export function rmat(numNodes: number, options: RmatOptions): Graph {
+  checkOptionNames('rmat', options, { numEdges: true, a: true, b: true, c: true, shuffle: true, seed: true });
   return toGraph(rmatEdges(numNodes, options));
 }
 
 /** The edges of an R-MAT graph as two arrays. */
 export function rmatEdges(numNodes: number, options: RmatOptions): EdgeArrays {
+  checkOptionNames('rmatEdges', options, {
+    numEdges: true,
+    a: true,
+    b: true,
+    c: true,
+    shuffle: true,
+    seed: true,
+  });
   checkInteger('rmat', 'numNodes', numNodes, 1, 2 ** 30);
   const numEdges = checkInteger('rmat', 'numEdges', options.numEdges, 0, 2 ** 31 - 1);
   const chances = quadrants(options);

@@ -6,6 +6,7 @@ import { type Graph, SparseMatrix, type Subgraph, subgraph } from '../graph/inde
 import { kernels } from '../native/index.js';
 import { fromTypedArray, type Tensor } from '../tensor/index.js';
 import { checkInteger, checkNumber, expected, ShapeError, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { Random } from '../util/philox.js';
 import type { NodeSplits } from './node-data.js';
 
@@ -21,6 +22,12 @@ export interface NodeSplitOptions {
 
 /** A random split of the nodes that have a label (>= 0); what is neither train nor valid is test. */
 export function randomNodeSplit(labels: Int32Array, options: NodeSplitOptions = {}): NodeSplits {
+  checkOptionNames('randomNodeSplit', options, {
+    trainPerClass: true,
+    validPerClass: true,
+    fractions: true,
+    seed: true,
+  });
   const order = new Int32Array(labels.length);
   kernels().randomPermutation(order, labels.length, new Random(options.seed ?? 0).key);
   const labelled = order.filter((node) => labels[node] >= 0);

@@ -11,6 +11,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { kernels } from '../native/index.js';
 import { FormatError, StateError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { Random } from '../util/philox.js';
 import type { FactArrays, KnowledgeDataset } from './dataset.js';
 import { TripleBuilder, type Triples } from './triples.js';
@@ -77,6 +78,7 @@ const files = [
  * const { entities, relations, train } = loadWordNet();
  */
 export function loadWordNet(options: WordNetOptions = {}): WordNet {
+  checkOptionNames('loadWordNet', options, { seed: true, heldOut: true });
   const folder = dictionary();
   const synsets = new Map<string, Synset>();
   const names = new Map<string, string>();

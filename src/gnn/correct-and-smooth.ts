@@ -7,6 +7,7 @@ import type { MessageGraph } from '../graph/index.js';
 import { abs, add, clamp, type Ids, mul, noGrad, type Tensor, zeros } from '../tensor/index.js';
 import { checkIds, toInt32 } from '../tensor/ops/common.js';
 import { checkInteger, checkNumber, expected, ShapeError, StateError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { checkWhole } from './conv/appnp.js';
 import { propagate } from './propagation.js';
 
@@ -36,6 +37,14 @@ export function correctAndSmooth(
   trainIds: Ids,
   options: CorrectAndSmoothOptions = {},
 ): Tensor {
+  checkOptionNames('correctAndSmooth', options, {
+    correctSteps: true,
+    correctAlpha: true,
+    smoothSteps: true,
+    smoothAlpha: true,
+    autoscale: true,
+    scale: true,
+  });
   const where = 'correctAndSmooth';
   checkWhole(where, graph);
   const [nodes, classes] = probabilities.shape;

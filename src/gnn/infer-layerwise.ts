@@ -10,6 +10,7 @@ import { noGrad, scope, Tensor, unscoped } from '../tensor/index.js';
 import { copyInto } from '../tensor/ops/common.js';
 import { gatherRows } from '../tensor/ops/rows.js';
 import { checkInteger } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import type { Features } from './input.js';
 import type { EdgeData, LayeredModel } from './models/layered-model.js';
 
@@ -32,6 +33,7 @@ export function inferLayerwise(
   x: Features | null,
   options: InferOptions = {},
 ): Tensor {
+  checkOptionNames('inferLayerwise', options, { batchSize: true, edgeData: true });
   const batchSize = checkInteger('inferLayerwise', 'batchSize', options.batchSize ?? 4096, 1);
   const modules = [...model.modules().values()];
   const training = modules.map((module) => module.training);

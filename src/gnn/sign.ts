@@ -17,6 +17,7 @@ import {
 } from '../nn/index.js';
 import { concat, noGrad, type Tensor } from '../tensor/index.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { checkWhole } from './conv/appnp.js';
 import { propagate } from './propagation.js';
 
@@ -27,6 +28,7 @@ export function signFeatures(
   hops: number,
   options: { readonly selfLoops?: boolean } = {},
 ): Tensor[] {
+  checkOptionNames('signFeatures', options, { selfLoops: true });
   checkInteger('signFeatures', 'hops', hops, 0);
   checkWhole('signFeatures', graph);
   return noGrad(() => {
@@ -61,6 +63,13 @@ export class SIGN extends Module {
 
   constructor(sizes: readonly [number, number, number], options: SIGNOptions) {
     super();
+    checkOptionNames('SIGN', options, {
+      dtype: true,
+      random: true,
+      hops: true,
+      dropout: true,
+      activation: true,
+    });
     if (!Array.isArray(sizes) || sizes.length !== 3)
       throw new ValueError(expected('SIGN', 'input, hidden and output size', 'sizes', sizes));
     const hops = checkInteger('SIGN', 'hops', options.hops, 0);

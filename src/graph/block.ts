@@ -8,6 +8,7 @@
  */
 import type { Offsets } from '../native/index.js';
 import { checkInteger, expected, StateError, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { Adjacency, checkNodeIds } from './adjacency.js';
 import { type Graph, regroup } from './graph.js';
 import { LocalGraph } from './local-graph.js';
@@ -42,6 +43,14 @@ export class Block extends LocalGraph {
 
   private constructor(adjacency: Adjacency, options: BlockOptions) {
     super(adjacency, options.dstOffset ?? 0, options.weights ?? null, null, options.addedLoops ?? null);
+    checkOptionNames('Block', options, {
+      dstOffset: true,
+      srcIds: true,
+      parentEdgeIds: true,
+      weights: true,
+      parent: true,
+      addedLoops: true,
+    });
     this.srcIds = options.srcIds ?? null;
     this.#parentEdgeIds = options.parentEdgeIds ?? null;
     this.parent = options.parent ?? null;
@@ -49,6 +58,14 @@ export class Block extends LocalGraph {
 
   /** A block from edges by destination: offsets of the destinations, source rows. */
   static fromCsc(offsets: Offsets, indices: Int32Array, numSrc: number, options: BlockOptions = {}): Block {
+    checkOptionNames('Block.fromCsc', options, {
+      dstOffset: true,
+      srcIds: true,
+      parentEdgeIds: true,
+      weights: true,
+      parent: true,
+      addedLoops: true,
+    });
     checkInteger('Block.fromCsc', 'numSrc', numSrc, 0, 2 ** 31 - 1);
     const dstOffset = checkInteger('Block.fromCsc', 'dstOffset', options.dstOffset ?? 0);
     if (dstOffset + offsets.length - 1 > numSrc) {

@@ -10,6 +10,7 @@ import { kernels, type Offsets } from '../native/index.js';
 import { type Ids, Tensor } from '../tensor/index.js';
 import { toInt32 } from '../tensor/ops/common.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { Adjacency, checkNodeIds } from './adjacency.js';
 import { makeFrame } from './frame.js';
 import { type Frames, LocalGraph } from './local-graph.js';
@@ -54,6 +55,12 @@ export class Graph extends LocalGraph {
 
   /** A graph from a list of edges src[i] → dst[i]; i is the edge id. The number of nodes is always explicit. */
   static fromEdges(src: Ids, dst: Ids, options: GraphOptions): Graph {
+    checkOptionNames('Graph.fromEdges', options, {
+      numNodes: true,
+      numSrc: true,
+      numDst: true,
+      edgeWeight: true,
+    });
     const where = 'Graph.fromEdges';
     const from = toInt32(where, 'src', src);
     const to = toInt32(where, 'dst', dst);
@@ -69,6 +76,12 @@ export class Graph extends LocalGraph {
 
   /** A graph from edges that are sorted by destination already. */
   static fromCsc(offsets: Offsets, indices: Int32Array, options: CscOptions = {}): Graph {
+    checkOptionNames('Graph.fromCsc', options, {
+      numSrc: true,
+      edgeIds: true,
+      edgeWeight: true,
+      share: true,
+    });
     if (!ArrayBuffer.isView(offsets))
       throw new ValueError(expected('Graph.fromCsc', 'an Int32Array or a Float64Array', 'offsets', offsets));
     const bipartite = options.numSrc !== undefined;

@@ -4,6 +4,7 @@
  */
 import { kernels } from '../native/index.js';
 import { checkInteger, StateError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { checkNodeIds } from './adjacency.js';
 import type { Graph } from './graph.js';
 import { removeSelfLoops, toUndirected } from './transforms.js';
@@ -21,6 +22,7 @@ export function metisPartition(
   numParts: number,
   options: { readonly seed?: number } = {},
 ): Partition {
+  checkOptionNames('metisPartition', options, { seed: true });
   const where = 'metisPartition';
   const n = graph.numNodes;
   checkInteger(where, 'numParts', numParts, 1, Math.max(1, n));
@@ -51,6 +53,7 @@ export function metisPartitionWeighted(
   numParts: number,
   options: { readonly seed?: number } = {},
 ): Partition {
+  checkOptionNames('metisPartitionWeighted', options, { seed: true });
   const where = 'metisPartitionWeighted';
   const { offsets, indices, edgeWeights, nodeWeights } = graph;
   const n = offsets.length - 1;

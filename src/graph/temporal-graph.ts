@@ -12,6 +12,7 @@
  */
 import { Tensor } from '../tensor/index.js';
 import { checkInteger, checkNumber, describe, expected, ShapeError, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { LateEvents } from './late-events.js';
 import { type TCSR, TemporalAdjacency } from './temporal-adjacency.js';
 import {
@@ -91,6 +92,17 @@ export class TemporalGraph {
 
   /** A Float32Array of features is kept, not copied: leave it as it is. Everything else is copied. */
   constructor(events: TemporalEvents, options: TemporalGraphOptions = {}) {
+    checkOptionNames('TemporalGraph', options, {
+      numNodes: true,
+      directed: true,
+      featureWidth: true,
+      nodeFeatures: true,
+      sort: true,
+      outOfOrder: true,
+      lateness: true,
+      growNodes: true,
+      neighborMask: true,
+    });
     if (typeof options !== 'object' || options === null)
       throw new ValueError(expected(name, 'an object', 'options', options));
     const buffer =

@@ -4,6 +4,7 @@
  * on dynamic graphs", 2020).
  */
 import { checkInteger, checkNumber, expected, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { Random } from '../util/philox.js';
 import type { TemporalGraph } from './temporal-graph.js';
 
@@ -33,6 +34,13 @@ export interface TemporalSplit {
 const name = 'splitByTime';
 
 export function splitByTime(graph: TemporalGraph, options: TemporalSplitOptions = {}): TemporalSplit {
+  checkOptionNames('splitByTime', options, {
+    train: true,
+    validation: true,
+    ends: true,
+    newNodeFraction: true,
+    seed: true,
+  });
   const train = checkNumber(name, 'train', options.train ?? 0.7, 0, 1);
   const validation = checkNumber(name, 'validation', options.validation ?? 0.15, 0, 1);
   const fraction = checkNumber(name, 'newNodeFraction', options.newNodeFraction ?? 0, 0, 1);

@@ -6,6 +6,7 @@ import { kernels } from '../native/index.js';
 import type { Ids } from '../tensor/index.js';
 import { toInt32 } from '../tensor/ops/common.js';
 import { checkInteger, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { checkNodeIds } from './adjacency.js';
 import { Block } from './block.js';
 import { Graph, type GraphOptions } from './graph.js';
@@ -18,6 +19,7 @@ export function reverse(graph: Graph): Graph {
 
 /** One more edge v → v of weight 1 for every node, behind the others; nodes that have one get another unless `remaining`. */
 export function addSelfLoops(graph: Graph, options: { readonly remaining?: boolean } = {}): Graph {
+  checkOptionNames('addSelfLoops', options, { remaining: true });
   if (options.remaining === true) return graph.withSelfLoops();
   const { src, dst } = graph.edges();
   const n = graph.numNodes;

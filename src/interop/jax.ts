@@ -7,6 +7,7 @@
  */
 import type { Tensor } from '../tensor/tensor.js';
 import { DTypeError, expected, StateError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { convertArray } from './convert.js';
 import { copySize, type GpuBufferLike, type GpuDeviceLike } from './gpu-like.js';
 import {
@@ -79,6 +80,7 @@ export function toJax<T extends JaxArrayLike>(
   source: TensorView | Tensor,
   options: ToJaxOptions = {},
 ): T {
+  checkOptionNames('toJax', options, { convert: true, device: true });
   checkPeer('toJax', 'jax-js', jax, ['defaultDevice', 'getWebGPUDevice']);
   const view = sourceView('toJax', source);
   if (view.device.type === 'webgpu') return copyOnDevice(jax, view, view.device.gpuDevice);

@@ -7,6 +7,7 @@
  */
 import type { Tensor } from '../tensor/tensor.js';
 import { StateError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { convertArray } from './convert.js';
 import type { GpuBufferLike, GpuDeviceLike } from './gpu-like.js';
 import { type ConvertOptions, checkPeer, hostElements, noSuchType, sourceView, wrongDevice } from './peer.js';
@@ -67,6 +68,7 @@ export function toOrt<T extends OrtTensorLike>(
   source: TensorView | Tensor,
   options: ToOrtOptions = {},
 ): T {
+  checkOptionNames('toOrt', options, { convert: true, ids: true, release: true, gpuDevice: true });
   checkPeer('toOrt', 'ONNX Runtime', ort, ['Tensor']);
   const view = sourceView('toOrt', source);
   if (view.device.type === 'webgpu') return gpuTensor(ort, view, view.device.gpuDevice, options);
@@ -86,6 +88,7 @@ export function fromOrt(
   tensor: OrtTensorLike,
   options: { readonly gpuDevice?: GpuDeviceLike; readonly dispose?: boolean } = {},
 ): TensorView {
+  checkOptionNames('fromOrt', options, { gpuDevice: true, dispose: true });
   const dtype = supported.find((name) => ortDTypes[name] === tensor.type);
   if (dtype === undefined) throw noSuchType('fromOrt', 'Skein', tensor.type);
   const shape = [...tensor.dims];

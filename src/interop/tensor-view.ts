@@ -16,6 +16,7 @@ import { fromTypedArray } from '../tensor/index.js';
 import { checkShape, contiguousStrides, formatShape, isContiguous, sizeOf } from '../tensor/shape.js';
 import type { Tensor } from '../tensor/tensor.js';
 import { checkInteger, DeviceError, DTypeError, expected, ShapeError, StateError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import {
   copySize,
   type GpuBufferLike,
@@ -118,6 +119,12 @@ export class TensorView implements Disposable {
     shape: readonly number[] = [data?.length],
     options: TypedViewOptions = {},
   ): TensorView {
+    checkOptionNames('TensorView.fromTyped', options, {
+      dtype: true,
+      strides: true,
+      byteOffset: true,
+      onRelease: true,
+    });
     const where = 'TensorView.fromTyped';
     const dtype =
       options.dtype === undefined ? viewDTypeOf(where, data) : checkViewDType(where, options.dtype);
@@ -148,6 +155,12 @@ export class TensorView implements Disposable {
 
   /** Over a buffer of a GPU, without a copy. Its rows lie one after the other. */
   static fromGpuBuffer(buffer: GpuBufferLike, gpuDevice: GpuDeviceLike, options: GpuViewOptions): TensorView {
+    checkOptionNames('TensorView.fromGpuBuffer', options, {
+      shape: true,
+      dtype: true,
+      byteOffset: true,
+      onRelease: true,
+    });
     const where = 'TensorView.fromGpuBuffer';
     const dtype = checkViewDType(where, options.dtype);
     const shape = checkShape(where, options.shape);

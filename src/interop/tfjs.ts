@@ -8,6 +8,7 @@
  */
 import type { Tensor } from '../tensor/tensor.js';
 import { StateError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import type { GpuBufferLike, GpuDeviceLike } from './gpu-like.js';
 import {
   type ConvertOptions,
@@ -88,6 +89,7 @@ export function toTfjs<T extends TfjsTensorLike>(
   source: TensorView | Tensor,
   options: ToTfjsOptions = {},
 ): T {
+  checkOptionNames('toTfjs', options, { convert: true, spare: true });
   checkPeer('toTfjs', 'TensorFlow.js', tf, needed);
   const view = sourceView('toTfjs', source);
   if (view.device.type === 'webgpu') return gpuTensor(tf, view, view.device.gpuDevice, options);
@@ -106,6 +108,7 @@ export async function copyToTfjs<T extends TfjsTensorLike>(
   source: TensorView | Tensor,
   options: ConvertOptions = {},
 ): Promise<T> {
+  checkOptionNames('copyToTfjs', options, { convert: true });
   const view = sourceView('copyToTfjs', source);
   return toTfjs(tf, await view.toHost(), options);
 }

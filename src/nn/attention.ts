@@ -23,6 +23,7 @@ import {
   where,
 } from '../tensor/index.js';
 import { checkNumber, DTypeError, expected, ShapeError, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import type { Random } from '../util/philox.js';
 import { checkSizes, newParameter, type ParameterOptions, randomOf } from './factory.js';
 import * as init from './init.js';
@@ -79,6 +80,14 @@ export class MultiheadAttention extends Module {
 
   constructor(embedDim: number, heads: number, options: AttentionOptions = {}) {
     super();
+    checkOptionNames('MultiheadAttention', options, {
+      dtype: true,
+      random: true,
+      dropout: true,
+      bias: true,
+      kDim: true,
+      vDim: true,
+    });
     const { kDim = embedDim, vDim = embedDim } = options;
     checkSizes('MultiheadAttention', { embedDim, heads, kDim, vDim });
     if (embedDim % heads !== 0) {

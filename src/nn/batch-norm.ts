@@ -7,6 +7,7 @@
 
 import { batchNorm, columnStats, formatShape, type Tensor } from '../tensor/index.js';
 import { checkNumber, expected, ShapeError, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { normByStats, trackStats } from './batch-norm-stats.js';
 import { checkFloatDType, checkSizes, newBuffer, newParameter, type ParameterOptions } from './factory.js';
 import * as init from './init.js';
@@ -35,6 +36,14 @@ export class BatchNorm1d extends Module {
 
   constructor(features: number, options: BatchNormOptions = {}) {
     super();
+    checkOptionNames('BatchNorm1d', options, {
+      dtype: true,
+      random: true,
+      eps: true,
+      momentum: true,
+      affine: true,
+      trackRunningStats: true,
+    });
     checkSizes('BatchNorm1d', { features });
     const momentum = options.momentum === undefined ? 0.1 : options.momentum;
     const dtype = checkFloatDType(options.dtype);

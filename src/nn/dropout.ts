@@ -4,6 +4,7 @@
 
 import { defaultRandom, dropout, type Tensor } from '../tensor/index.js';
 import { checkNumber } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import type { Random } from '../util/philox.js';
 import { Module } from './module.js';
 
@@ -18,6 +19,7 @@ export class Dropout extends Module {
 
   constructor(p = 0.5, options: DropoutOptions = {}) {
     super();
+    checkOptionNames('Dropout', options, { random: true });
     this.p = checkNumber('Dropout', 'p', p, 0, 1);
     this.#random = options.random ?? null;
   }

@@ -5,6 +5,7 @@
 import { fromTypedArray, gatherRows, type Ids, Tensor, where } from '../tensor/index.js';
 import { toInt32 } from '../tensor/ops/common.js';
 import { checkInteger } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { checkSizes, newParameter, type ParameterOptions, randomOf } from './factory.js';
 import * as init from './init.js';
 import { Module } from './module.js';
@@ -30,6 +31,7 @@ export class Embedding extends Module {
 
   constructor(count: number, dim: number, options: EmbeddingOptions = {}) {
     super();
+    checkOptionNames('Embedding', options, { dtype: true, random: true, sparse: true, paddingIdx: true });
     checkSizes('Embedding', { count, dim });
     if (options.paddingIdx !== undefined)
       checkInteger('Embedding', 'paddingIdx', options.paddingIdx, 0, count - 1);

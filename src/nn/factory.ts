@@ -55,6 +55,11 @@ export function randomOf(options: ParameterOptions): { readonly random?: Random 
   return options.random === undefined ? {} : { random: options.random };
 }
 
+/** The options of parameters alone, without those of the layer that they are in. */
+export function parameterOptions({ dtype, random }: ParameterOptions): ParameterOptions {
+  return { ...(dtype === undefined ? {} : { dtype }), ...(random === undefined ? {} : { random }) };
+}
+
 export function checkFloatDType(dtype: FloatDType | undefined): FloatDType {
   if (dtype === undefined) return 'f32';
   if (!isFloat(dtype)) throw new DTypeError(expected('module', "'f32' or 'f64'", 'dtype', dtype));

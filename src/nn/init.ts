@@ -7,6 +7,7 @@ import { isFloat } from '../tensor/dtype.js';
 import { defaultRandom, formatShape, Tensor } from '../tensor/index.js';
 import { writeValues } from '../tensor/move.js';
 import { checkNumber, DTypeError, expected, ShapeError, StateError, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import type { Random } from '../util/philox.js';
 
 export interface InitOptions {
@@ -18,6 +19,7 @@ export function uniform(
   t: Tensor,
   options: InitOptions & { readonly lo?: number; readonly hi?: number } = {},
 ): Tensor {
+  checkOptionNames('uniform', options, { random: true, lo: true, hi: true });
   const { lo = 0, hi = 1, random = defaultRandom() } = options;
   checkNumber('init.uniform', 'lo', lo);
   checkNumber('init.uniform', 'hi', hi, lo);
@@ -32,6 +34,7 @@ export function normal(
   t: Tensor,
   options: InitOptions & { readonly mean?: number; readonly std?: number } = {},
 ): Tensor {
+  checkOptionNames('normal', options, { random: true, mean: true, std: true });
   const { mean = 0, std = 1, random = defaultRandom() } = options;
   checkNumber('init.normal', 'mean', mean);
   checkNumber('init.normal', 'std', std, 0);
@@ -59,18 +62,20 @@ export interface GlorotOptions extends InitOptions {
 
 /** U(−a, a) with a = gain·√(6 / (fanIn + fanOut)): Glorot & Bengio 2010, also called Xavier. */
 export function glorotUniform(t: Tensor, options: GlorotOptions = {}): Tensor {
+  checkOptionNames('glorotUniform', options, { random: true, gain: true });
+  const { gain = 1, ...rest } = options;
   const bound =
-    checkNumber('init.glorotUniform', 'gain', options.gain ?? 1, 0) *
-    Math.sqrt(6 / fanSum('init.glorotUniform', t));
-  return uniform(t, { ...options, lo: -bound, hi: bound });
+    checkNumber('init.glorotUniform', 'gain', gain, 0) * Math.sqrt(6 / fanSum('init.glorotUniform', t));
+  return uniform(t, { ...rest, lo: -bound, hi: bound });
 }
 
 /** N(0, σ²) with σ = gain·√(2 / (fanIn + fanOut)). */
 export function glorotNormal(t: Tensor, options: GlorotOptions = {}): Tensor {
+  checkOptionNames('glorotNormal', options, { random: true, gain: true });
+  const { gain = 1, ...rest } = options;
   const std =
-    checkNumber('init.glorotNormal', 'gain', options.gain ?? 1, 0) *
-    Math.sqrt(2 / fanSum('init.glorotNormal', t));
-  return normal(t, { ...options, mean: 0, std });
+    checkNumber('init.glorotNormal', 'gain', gain, 0) * Math.sqrt(2 / fanSum('init.glorotNormal', t));
+  return normal(t, { ...rest, mean: 0, std });
 }
 
 export interface KaimingOptions extends InitOptions {
@@ -81,14 +86,15 @@ export interface KaimingOptions extends InitOptions {
 
 /** U(−a, a) with a = √(6 / ((1 + slope²)·fan)): He et al. 2015. */
 export function kaimingUniform(t: Tensor, options: KaimingOptions = {}): Tensor {
-  const { slope = 0, mode = 'fanIn' } = options;
+  checkOptionNames('kaimingUniform', options, { random: true, slope: true, mode: true });
+  const { slope = 0, mode = 'fanIn', ...rest } = options;
   checkNumber('init.kaimingUniform', 'slope', slope);
   if (mode !== 'fanIn' && mode !== 'fanOut') {
     throw new ValueError(expected('init.kaimingUniform', "'fanIn' or 'fanOut'", 'mode', mode));
   }
   const fan = fans(t, 'init.kaimingUniform')[mode];
   const bound = fan === 0 ? 0 : Math.sqrt(6 / ((1 + slope * slope) * fan));
-  return uniform(t, { ...options, lo: -bound, hi: bound });
+  return uniform(t, { ...rest, lo: -bound, hi: bound });
 }
 
 /** How many inputs feed an output and the reverse, for a weight [out, in, ...kernel]. */

@@ -4,6 +4,7 @@
 
 import { formatShape, layerNorm, type Tensor } from '../tensor/index.js';
 import { checkNumber, expected, ShapeError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { checkSizes, newParameter, type ParameterOptions } from './factory.js';
 import * as init from './init.js';
 import { Module } from './module.js';
@@ -23,6 +24,7 @@ export class LayerNorm extends Module {
 
   constructor(features: number, options: LayerNormOptions = {}) {
     super();
+    checkOptionNames('LayerNorm', options, { dtype: true, random: true, eps: true, affine: true });
     checkSizes('LayerNorm', { features });
     this.features = features;
     this.eps = checkNumber('LayerNorm', 'eps', options.eps ?? 1e-5, 0);

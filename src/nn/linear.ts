@@ -2,6 +2,7 @@
  * `Linear`: y = x·Wᵀ + b.
  */
 import { linear, type Tensor } from '../tensor/index.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { checkSizes, newFanParameter, type ParameterOptions } from './factory.js';
 import { Module } from './module.js';
 
@@ -23,6 +24,7 @@ export class Linear extends Module {
 
   constructor(inFeatures: number, outFeatures: number, options: LinearOptions = {}) {
     super();
+    checkOptionNames('Linear', options, { dtype: true, random: true, bias: true });
     checkSizes('Linear', { inFeatures, outFeatures });
     this.weight = newFanParameter([outFeatures, inFeatures], inFeatures, options);
     this.bias = options.bias === false ? null : newFanParameter([outFeatures], inFeatures, options);

@@ -8,6 +8,7 @@
 import { onDevice } from '../tensor/device.js';
 import { formatShape, gruGates, linear, rnnGates, type Tensor, zeros } from '../tensor/index.js';
 import { expected, ShapeError, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { checkSizes, newFanParameter, type ParameterOptions } from './factory.js';
 import { Module } from './module.js';
 
@@ -62,6 +63,7 @@ export class GRUCell extends Module {
 
   constructor(inputSize: number, hiddenSize: number, options: CellOptions = {}) {
     super();
+    checkOptionNames('GRUCell', options, { dtype: true, random: true, bias: true });
     const weights = makeWeights('GRUCell', inputSize, hiddenSize, 3, options);
     this.hiddenSize = hiddenSize;
     this.weightIh = weights.weightIh;
@@ -95,6 +97,7 @@ export class RNNCell extends Module {
 
   constructor(inputSize: number, hiddenSize: number, options: RNNCellOptions = {}) {
     super();
+    checkOptionNames('RNNCell', options, { dtype: true, random: true, bias: true, nonlinearity: true });
     const nonlinearity = options.nonlinearity ?? 'tanh';
     if (nonlinearity !== 'tanh' && nonlinearity !== 'relu') {
       throw new ValueError(expected('RNNCell', "'tanh' or 'relu'", 'nonlinearity', nonlinearity));

@@ -4,6 +4,7 @@
 
 import type { Tensor } from '../tensor/index.js';
 import { checkNumber, expected, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { type ActivationName, activation } from './activation.js';
 import { BatchNorm1d } from './batch-norm.js';
 import { Dropout } from './dropout.js';
@@ -69,6 +70,14 @@ export class MLP extends Module {
 
   constructor(sizes: readonly number[], options: MLPOptions = {}) {
     super();
+    checkOptionNames('MLP', options, {
+      dtype: true,
+      random: true,
+      bias: true,
+      activation: true,
+      dropout: true,
+      norm: true,
+    });
     if (!Array.isArray(sizes) || sizes.length < 2) {
       throw new ValueError(expected('MLP', 'at least an input and an output size', 'sizes', sizes));
     }

@@ -3,6 +3,7 @@
  * graphs", eq. 6; initial values as in TGN and TGL).
  */
 import { type Tensor, timeEncode } from '../tensor/index.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { checkFloatDType, checkSizes, newBuffer, newParameter, type ParameterOptions } from './factory.js';
 import { Module } from './module.js';
 
@@ -18,6 +19,7 @@ export class TimeEncode extends Module {
 
   constructor(dim: number, options: TimeEncodeOptions = {}) {
     super();
+    checkOptionNames('TimeEncode', options, { dtype: true, random: true, trainable: true });
     checkSizes('TimeEncode', { dim });
     const frequencies = (t: Tensor): void => {
       for (let i = 0; i < dim; i++) t.floats[i] = 1 / 10 ** (dim === 1 ? 0 : (9 * i) / (dim - 1));

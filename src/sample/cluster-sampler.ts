@@ -10,6 +10,7 @@ import { Adjacency, Graph, metisPartition } from '../graph/index.js';
 import type { Ids } from '../tensor/index.js';
 import { checkIds } from '../tensor/ops/common.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { checkOneType, checkOptions } from './checks.js';
 import type { Sampler, SampleTime } from './sampler.js';
 import { SamplingGraph } from './sampling-graph.js';
@@ -42,6 +43,7 @@ export class ClusterSampler implements Sampler<Ids, ClusterBatch> {
   readonly #map: Int32Array;
 
   constructor(graph: Graph, options: ClusterSamplerOptions) {
+    checkOptionNames('ClusterSampler', options, { numClusters: true, clusters: true, seed: true });
     checkOneType(name, graph);
     checkOptions(name, options);
     if ((options.clusters === undefined) === (options.numClusters === undefined))

@@ -13,6 +13,7 @@ import type { Graph } from '../graph/index.js';
 import type { Ids } from '../tensor/index.js';
 import { checkIds } from '../tensor/ops/common.js';
 import { expected, ShapeError, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import type { Batch } from './batch.js';
 import { checkOneType, checkOptions } from './checks.js';
 import { NegativeSampler, type NegativeSamplerOptions } from './negative-sampler.js';
@@ -62,6 +63,17 @@ export class EdgeSampler implements Sampler<EdgeSeeds, EdgeSample> {
   readonly #exclude: (typeof exclusions)[number];
 
   constructor(graph: Graph, options: EdgeSamplerOptions) {
+    checkOptionNames('EdgeSampler', options, {
+      fanouts: true,
+      replace: true,
+      direction: true,
+      weights: true,
+      strategy: true,
+      rate: true,
+      seed: true,
+      negatives: true,
+      exclude: true,
+    });
     checkOneType(name, graph);
     const { negatives, exclude, ...neighbors } = checkOptions(name, options);
     if (negatives !== undefined) checkOptions(name, negatives, 'negatives');

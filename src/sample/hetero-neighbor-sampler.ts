@@ -12,6 +12,7 @@ import { type EdgeType, HeteroGraph } from '../graph/index.js';
 import type { Ids } from '../tensor/index.js';
 import { checkIds } from '../tensor/ops/common.js';
 import { expected, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { checkFlag, checkOptions } from './checks.js';
 import { HeteroBatch, type SampledRelation } from './hetero-batch.js';
 import {
@@ -55,6 +56,7 @@ export class HeteroNeighborSampler implements Sampler<HeteroSeeds, HeteroBatch> 
   readonly #free: ReadonlyMap<string, NodeRows>[] = [];
 
   constructor(graph: HeteroGraph, options: HeteroNeighborSamplerOptions) {
+    checkOptionNames('HeteroNeighborSampler', options, { fanouts: true, replace: true, seed: true });
     if (!(graph instanceof HeteroGraph))
       throw new ValueError(expected(name, 'a HeteroGraph', 'graph', graph));
     checkOptions(name, options);

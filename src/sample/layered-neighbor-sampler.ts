@@ -15,6 +15,7 @@ import type { BlockParent, Graph } from '../graph/index.js';
 import type { Ids } from '../tensor/index.js';
 import { checkIds } from '../tensor/ops/common.js';
 import { checkInteger, checkNumber, expected, ShapeError, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { checkFlag, checkOneType, checkOptions } from './checks.js';
 import { type DenseSide, type EdgeRelations, GNNGraph } from './gnn-graph.js';
 import {
@@ -70,6 +71,13 @@ export class LayeredNeighborSampler implements Sampler<Ids, GNNGraph> {
   readonly #free: NodeRows[] = [];
 
   constructor(graph: Graph, options: LayeredNeighborSamplerOptions) {
+    checkOptionNames('LayeredNeighborSampler', options, {
+      layers: true,
+      incoming: true,
+      outgoing: true,
+      relations: true,
+      seed: true,
+    });
     checkOneType(name, graph);
     const { layers, incoming, outgoing } = checkOptions(name, options);
     if (!Array.isArray(layers)) throw new ValueError(expected(name, 'a list of layers', 'layers', layers));

@@ -8,6 +8,7 @@ import { Graph } from '../graph/index.js';
 import { kernels } from '../native/index.js';
 import { checkIds } from '../tensor/ops/common.js';
 import { checkInteger, checkNumber, expected, ShapeError, StateError, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { type HopRule, hopTag, NodeRows, runHops, sampleHop } from './hop-runner.js';
 import { DrawKeys, purposes, type SampleTime, wordThreshold } from './sampler.js';
 import { SamplingGraph } from './sampling-graph.js';
@@ -48,6 +49,7 @@ export class MariusGraph {
 
   /** Without edges it is empty, as after `clear`. */
   constructor(edges: EdgeList | null = null, options: MariusGraphOptions = {}) {
+    checkOptionNames('MariusGraph', options, { numNodes: true, seed: true });
     this.#seed = options.seed ?? 0;
     this.#graph = null;
     this.#relations = null;

@@ -9,6 +9,7 @@ import { asyncKernels, type Kernels, kernels } from '../native/index.js';
 import type { Ids } from '../tensor/index.js';
 import { checkIds } from '../tensor/ops/common.js';
 import { checkInteger, checkNumber, expected, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { allocateProduct, checkFlag, checkOneType, checkOptions } from './checks.js';
 import { DrawKeys, purposes, type Sampler, type SampleTime, wordThreshold } from './sampler.js';
 import { SamplingGraph } from './sampling-graph.js';
@@ -37,6 +38,13 @@ export class NegativeSampler implements Sampler<Ids, Int32Array> {
   readonly #keys: DrawKeys;
 
   constructor(graph: Graph, options: NegativeSamplerOptions = {}) {
+    checkOptionNames('NegativeSampler', options, {
+      count: true,
+      corrupt: true,
+      degreeFraction: true,
+      filter: true,
+      seed: true,
+    });
     checkOptions(name, options);
     this.count = checkInteger(name, 'count', options.count ?? 1, 0, 2 ** 24 - 1);
     const fraction = checkNumber(name, 'degreeFraction', options.degreeFraction ?? 0, 0, 1);

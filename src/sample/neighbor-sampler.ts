@@ -14,6 +14,7 @@ import { asyncKernels, kernels } from '../native/index.js';
 import type { Ids } from '../tensor/index.js';
 import { checkIds } from '../tensor/ops/common.js';
 import { checkNumber, expected, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { Batch } from './batch.js';
 import { checkFlag, checkOneType, checkOptions } from './checks.js';
 import { type HopSettings, NeighborWorkspace } from './neighbor-workspace.js';
@@ -48,6 +49,16 @@ export class NeighborSampler implements Sampler<Ids, Batch> {
   readonly #free: NeighborWorkspace[] = [];
 
   constructor(graph: Graph, options: NeighborSamplerOptions) {
+    checkOptionNames('NeighborSampler', options, {
+      fanouts: true,
+      replace: true,
+      direction: true,
+      weights: true,
+      disjoint: true,
+      strategy: true,
+      rate: true,
+      seed: true,
+    });
     checkOneType(name, graph);
     checkOptions(name, options);
     this.#settings = {

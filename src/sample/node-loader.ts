@@ -16,6 +16,7 @@ import { asyncKernels, kernels, unshared } from '../native/index.js';
 import { type Ids, Tensor, unscoped } from '../tensor/index.js';
 import { toInt32 } from '../tensor/ops/common.js';
 import { checkInteger, expected, ShapeError, StateError, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import type { Batch } from './batch.js';
 import { checkFlag, checkOptions } from './checks.js';
 import { DrawKeys, purposes, type Sampler } from './sampler.js';
@@ -126,6 +127,17 @@ export class NodeLoader<F extends FeatureSource = Tensor> {
   readonly length: number;
 
   constructor(sampler: BatchSampler, options: NodeLoaderOptions & { readonly features?: F }) {
+    checkOptionNames('NodeLoader', options, {
+      seeds: true,
+      batchSize: true,
+      features: true,
+      labels: true,
+      shuffle: true,
+      dropLast: true,
+      prefetch: true,
+      reuse: true,
+      seed: true,
+    });
     if (typeof sampler?.sampleAsync !== 'function')
       throw new ValueError(expected(name, 'a sampler (with sampleAsync)', 'sampler', sampler));
     checkOptions(name, options);

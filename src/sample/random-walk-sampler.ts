@@ -13,6 +13,7 @@ import { asyncKernels, type Kernels, kernels } from '../native/index.js';
 import type { Ids } from '../tensor/index.js';
 import { checkIds } from '../tensor/ops/common.js';
 import { checkInteger, checkNumber, expected, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { allocateProduct, checkOneType, checkOptions } from './checks.js';
 import { DrawKeys, purposes, type Sampler, type SampleTime, wordThreshold } from './sampler.js';
 import { type Direction, SamplingGraph } from './sampling-graph.js';
@@ -71,6 +72,15 @@ export class RandomWalkSampler implements Sampler<Ids, Walks> {
   readonly #keys: DrawKeys;
 
   constructor(graph: Graph, options: RandomWalkSamplerOptions) {
+    checkOptionNames('RandomWalkSampler', options, {
+      length: true,
+      walks: true,
+      restart: true,
+      p: true,
+      q: true,
+      direction: true,
+      seed: true,
+    });
     checkOneType(name, graph);
     checkOptions(name, options);
     this.#length = checkInteger(name, 'length', options.length, 0, 2 ** 24 - 1);

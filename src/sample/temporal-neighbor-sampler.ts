@@ -16,6 +16,7 @@ import { asyncKernels, kernels } from '../native/index.js';
 import type { Ids } from '../tensor/index.js';
 import { checkIds } from '../tensor/ops/common.js';
 import { checkInteger, checkNumber, expected, ShapeError, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { checkFlag, checkOptions } from './checks.js';
 import { checkFanouts } from './neighbor-sampler.js';
 import { DrawKeys, purposes, type Sampler, type SampleTime } from './sampler.js';
@@ -82,6 +83,16 @@ export class TemporalNeighborSampler implements Sampler<TemporalSeeds, TemporalS
   readonly #keys: DrawKeys;
 
   constructor(graph: TemporalGraph, options: TemporalNeighborSamplerOptions) {
+    checkOptionNames('TemporalNeighborSampler', options, {
+      fanouts: true,
+      strategy: true,
+      propTime: true,
+      history: true,
+      duration: true,
+      weights: true,
+      unique: true,
+      seed: true,
+    });
     if (!(graph instanceof TemporalGraph))
       throw new ValueError(expected(name, 'a TemporalGraph', 'graph', graph));
     checkOptions(name, options);

@@ -7,6 +7,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { asyncKernels, kernels, nativeStatus, storageCode, unshared } from '../native/index.js';
 import { FormatError, StateError } from '../util/errors.js';
 import { placesById } from '../util/id-order.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { storageError } from './atomic-file.js';
 import type { IoMode } from './io-mode.js';
 import type { StoreShape } from './memory-store.js';
@@ -51,6 +52,7 @@ export class FileStore<T extends RowArray = Float32Array> implements RowStore<T>
   #sizes: Float64Array | null = null;
 
   constructor(path: string, shape: StoreShape, options: FileStoreOptions = {}) {
+    checkOptionNames('FileStore', options, { io: true });
     this.path = path;
     this.#io = options.io ?? 'buffered';
     this.#rows = shape.rows;

@@ -15,6 +15,7 @@ import { kernels } from '../native/index.js';
 import { checkNumber, expected, ShapeError, StateError, ValueError } from '../util/errors.js';
 import { hottest } from '../util/hottest.js';
 import { distinctIds } from '../util/id-order.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { parseSize } from '../util/size.js';
 import { HotRows } from './hot-rows.js';
 import {
@@ -77,6 +78,7 @@ export class HotColdStore<T extends RowArray = Float32Array> implements RowStore
   #lastWrite: Promise<void> = Promise.resolve();
 
   constructor(cold: ColdStore<T>, options: HotColdOptions) {
+    checkOptionNames('HotColdStore', options, { size: true, scores: true, dynamicShare: true });
     this.cold = cold;
     const bytes = parseSize(options.size, name, 'size');
     const rowBytes = cold.width * makeRows(cold.dtype, 0).BYTES_PER_ELEMENT;

@@ -8,6 +8,7 @@
  * one; the partitions in memory are written at the end of an epoch and read at the start of the next.
  */
 import { checkInteger, checkNumber, expected, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { formatBytes } from '../util/size.js';
 import { padToPage } from './direct-io.js';
 import { betaSwaps } from './orderings/beta.js';
@@ -78,6 +79,20 @@ type Settings = Required<Omit<MemoryPlanOptions, 'partitions'>> & { readonly par
 type Shape = Omit<MemoryPlan, 'report'>;
 
 export function planMemory(options: MemoryPlanOptions): MemoryPlan {
+  checkOptionNames('planMemory', options, {
+    rows: true,
+    rowBytes: true,
+    fixedRowBytes: true,
+    edges: true,
+    edgeBytes: true,
+    edgesInMemory: true,
+    memoryBudget: true,
+    reservedBytes: true,
+    partitions: true,
+    fineToCoarseRatio: true,
+    maxPartitions: true,
+    prefetch: true,
+  });
   const settings = check(options);
   const candidates = partitionCounts(settings);
   let best: Shape | null = null;

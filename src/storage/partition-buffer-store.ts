@@ -7,6 +7,7 @@
  */
 import { kernels, storageCode } from '../native/index.js';
 import { StateError, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { Random } from '../util/philox.js';
 import type { ColumnBlock } from './column-block.js';
 import { PartitionBuffer, type PartitionBufferOptions } from './partition-buffer.js';
@@ -30,6 +31,7 @@ export class PartitionBufferStore implements RowStore<Float32Array> {
   readonly #column: number;
 
   constructor(files: TableFiles, capacity: number, options: PartitionBufferStoreOptions = {}) {
+    checkOptionNames('PartitionBufferStore', options, { prefetch: true, column: true });
     this.buffer = new PartitionBuffer(files, capacity, options);
     this.#column = options.column === undefined ? 0 : this.buffer.columnIndex(options.column);
     const { width, dtype } = files.columns[this.#column];

@@ -8,6 +8,7 @@
  * rows before a swap, a flush or an unload, and asks for `block` again after `load`.
  */
 import { expected, StateError, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { BufferRows } from './buffer-rows.js';
 import { allocateBlock, type ColumnBlock, checkBlock } from './column-block.js';
 import { followStates } from './orderings/assign.js';
@@ -58,6 +59,7 @@ export class PartitionBuffer {
   #broken = false;
 
   constructor(files: TableFiles, capacity: number, options: PartitionBufferOptions = {}) {
+    checkOptionNames('PartitionBuffer', options, { prefetch: true });
     const { layout, columns } = files;
     this.files = files;
     this.layout = layout;

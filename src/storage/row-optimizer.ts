@@ -10,6 +10,7 @@
  */
 import { type AsyncKernels, asyncKernels, type Kernels, kernels } from '../native/index.js';
 import { checkInteger, checkNumber, expected, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import type { PartitionBuffer } from './partition-buffer.js';
 import type { ColumnInit } from './table-files.js';
 import type { ColumnType, TableColumn } from './table-manifest.js';
@@ -350,15 +351,24 @@ class RowAdam extends BaseRowOptimizer {
 
 /** Plain or momentum SGD; a row's momentum decays only when the row is touched. */
 export function rowSGD(options: RowSGDOptions = {}): RowOptimizer {
+  checkOptionNames('rowSGD', options, { learningRate: true, momentum: true, weightDecay: true });
   return new RowSGD(options);
 }
 
 /** sum += g², value −= rate · g / (√sum + eps). */
 export function rowAdagrad(options: RowAdagradOptions = {}): RowOptimizer {
+  checkOptionNames('rowAdagrad', options, {
+    learningRate: true,
+    eps: true,
+    initialValue: true,
+    learningRateDecay: true,
+    weightDecay: true,
+  });
   return new RowAdagrad(options);
 }
 
 /** Lazy Adam. */
 export function rowAdam(options: RowAdamOptions = {}): RowOptimizer {
+  checkOptionNames('rowAdam', options, { learningRate: true, betas: true, eps: true, weightDecay: true });
   return new RowAdam(options);
 }

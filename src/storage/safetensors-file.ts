@@ -14,6 +14,7 @@ import {
   type SafetensorsMetadata,
 } from '../tensor/safetensors.js';
 import { expected, FormatError, SkeinError, StateError, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { readWholeFile, writeFileAtomic } from './atomic-file.js';
 
 /** Saves named tensors. */
@@ -54,6 +55,7 @@ export async function loadModel(
   module: Module,
   options: LoadOptions = {},
 ): Promise<LoadResult & { readonly metadata: SafetensorsMetadata }> {
+  checkOptionNames('loadModel', options, { strict: true });
   const { tensors, metadata } = await loadTensors(path);
   return { ...module.loadStateDict(tensors, options), metadata };
 }

@@ -21,6 +21,7 @@ import {
   StorageError,
   ValueError,
 } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { storageError, syncFolder } from './atomic-file.js';
 import { alignedBytes, DirectIo, maxElements, padToPage } from './direct-io.js';
 import type { IoMode } from './io-mode.js';
@@ -112,6 +113,7 @@ export class TableFiles {
     columns: readonly TableColumn[],
     options: TableOptions,
   ) {
+    checkOptionNames('TableFiles', options, { io: true, own: true });
     this.folder = folder;
     this.layout = layout;
     this.columns = columns.map((column) => ({ ...column }));
@@ -124,6 +126,14 @@ export class TableFiles {
 
   /** A new table in a folder that holds none. */
   static async create(folder: string, options: CreateTableOptions): Promise<TableFiles> {
+    checkOptionNames('TableFiles.create', options, {
+      io: true,
+      own: true,
+      layout: true,
+      columns: true,
+      init: true,
+      beside: true,
+    });
     const { layout, columns } = options;
     checkColumns('TableFiles.create', columns);
     for (const column of columns) {
@@ -168,6 +178,7 @@ export class TableFiles {
     manifest: TableManifest,
     options: TableOptions = {},
   ): Promise<TableFiles> {
+    checkOptionNames('TableFiles.open', options, { io: true, own: true });
     const layout = checkManifest(manifest);
     const table = new TableFiles(folder, layout, manifest.columns, options);
     await table.#versions.adopt();

@@ -6,6 +6,7 @@
  * boundary moves forward until the time changes: events of one instant are never told apart by their order.
  */
 import { checkInteger, expected, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { Random } from '../util/philox.js';
 
 export interface BatchRowsOptions {
@@ -24,6 +25,12 @@ export function batchBoundaries(
   options: BatchRowsOptions,
   epoch: number,
 ): Int32Array {
+  checkOptionNames('batchBoundaries', options, {
+    batchSize: true,
+    chunks: true,
+    tieGroups: true,
+    seed: true,
+  });
   const { chunks = 1, tieGroups = true, seed = 0 } = options;
   const batchSize = checkInteger('TemporalLoader', 'batchSize', options.batchSize, 1);
   checkInteger('TemporalLoader', 'chunks', chunks, 1);

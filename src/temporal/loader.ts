@@ -12,6 +12,7 @@
 import type { TemporalGraph } from '../graph/index.js';
 import type { TemporalNeighborSampler } from '../sample/index.js';
 import { expected, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import type { TemporalBatch } from './batch.js';
 import { BatchMaker, type Pairs, type Roots, range, type SampledPairs } from './batch-maker.js';
 import { type BatchRowsOptions, batchBoundaries } from './batch-rows.js';
@@ -45,6 +46,18 @@ export class TemporalLoader implements TemporalBatches<TemporalBatch> {
   readonly #maker: BatchMaker;
 
   constructor(graph: TemporalGraph, options: TemporalLoaderOptions) {
+    checkOptionNames('TemporalLoader', options, {
+      batchSize: true,
+      chunks: true,
+      tieGroups: true,
+      seed: true,
+      sampler: true,
+      negatives: true,
+      mailbox: true,
+      rows: true,
+      pairDepth: true,
+      recycle: true,
+    });
     this.graph = graph;
     this.#options = options;
     this.#rows = options.rows === undefined ? null : checkRows(options.rows, graph.numEvents);

@@ -8,6 +8,7 @@
 import type { Appended, TemporalEvents, TemporalGraph } from '../graph/index.js';
 import type { TemporalNeighborSampler } from '../sample/index.js';
 import { checkInteger, checkNumber, expected, ShapeError, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import { BatchMaker, range } from './batch-maker.js';
 import type { TemporalRuntime } from './runtime.js';
 
@@ -42,6 +43,14 @@ export class OnlineScorer {
   #stateRows: number;
 
   constructor(options: OnlineOptions) {
+    checkOptionNames('OnlineScorer', options, {
+      graph: true,
+      sampler: true,
+      runtime: true,
+      batchSize: true,
+      stateRows: true,
+      pairDepth: true,
+    });
     this.graph = options.graph;
     this.#sampler = options.sampler;
     this.#runtime = options.runtime;

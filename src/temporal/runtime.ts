@@ -11,6 +11,7 @@
 import { clipGradNorm, type Module } from '../nn/index.js';
 import { backward, gatherRows, noGrad, scope, type Tensor } from '../tensor/index.js';
 import { StateError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import type { TemporalBatch } from './batch.js';
 import type { SharedMailBox } from './mailbox/index.js';
 import type { StateDelta } from './mailbox/rows.js';
@@ -62,6 +63,14 @@ export class TemporalRuntime implements TemporalSteps<TemporalBatch> {
   readonly #mailOptions: MailOptions;
 
   constructor(options: TemporalRuntimeOptions) {
+    checkOptionNames('TemporalRuntime', options, {
+      model: true,
+      mailbox: true,
+      optimizer: true,
+      maxGradNorm: true,
+      useSrcEmb: true,
+      useDstEmb: true,
+    });
     this.model = options.model;
     this.mailbox = options.mailbox;
     this.#optimizer = options.optimizer ?? null;

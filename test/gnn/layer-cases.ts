@@ -43,7 +43,7 @@ for (const aggregator of ['mean', 'gcn', 'max', 'pool'] as const) {
   addCase<SAGEConv>({
     name: `SAGEConv ${aggregator}`,
     layer: 'SAGEConv',
-    make: (i, o, options) => new SAGEConv(i, o, { ...options, aggregator, normalize: aggregator === 'pool' }),
+    make: (i, o, { dtype }) => new SAGEConv(i, o, { dtype, aggregator, normalize: aggregator === 'pool' }),
     run: (layer, graph, x) => layer.forward(graph, x),
     pairs: aggregator !== 'gcn',
     blocks: true,
@@ -94,7 +94,7 @@ for (const reduce of ['sum', 'mean', 'max'] as const) {
   addCase<GraphConv>({
     name: `GraphConv ${reduce}`,
     layer: 'GraphConv',
-    make: (i, o, options) => new GraphConv(i, o, { ...options, reduce }),
+    make: (i, o, { dtype }) => new GraphConv(i, o, { dtype, reduce }),
     run: (layer, graph, x) => layer.forward(graph, x),
     pairs: true,
     blocks: true,
@@ -131,8 +131,8 @@ for (const kind of [{}, { bases: 2 }, { blocks: 2 }]) {
   addCase<RGCNConv>({
     name: `RGCNConv ${Object.keys(kind)}`,
     layer: 'RGCNConv',
-    make: (i, o, options) =>
-      new RGCNConv(blocks ? 2 * i : i, blocks ? 2 * o : o, { ...options, ...kind, relations: 4 }),
+    make: (i, o, { dtype }) =>
+      new RGCNConv(blocks ? 2 * i : i, blocks ? 2 * o : o, { dtype, ...kind, relations: 4 }),
     run: (layer, graph, x, { type }) => layer.forward(graph, blocks ? doubled(x) : (x as Tensor), type),
     width: (out) => (blocks ? 2 * out : out),
     pairs: true,
@@ -147,9 +147,9 @@ for (const kind of ['side by side', 'mean, gate', 'edge features', 'no root'] as
   addCase<TransformerConv>({
     name: `TransformerConv ${kind}`,
     layer: 'TransformerConv',
-    make: (i, o, options) =>
+    make: (i, o, { dtype }) =>
       new TransformerConv(i, o, {
-        ...options,
+        dtype,
         ...edge,
         heads: 2,
         concat,

@@ -35,7 +35,8 @@ function graphOf(seed = 1, features = true): TemporalGraph {
   return new TemporalGraph({ ...events, features: rows }, { numNodes, nodeFeatures });
 }
 
-const options = { algo: 'speed', numParts: 3, hotRatio: 0.1 } as const;
+const place = { algo: 'speed', numParts: 3 } as const;
+const options = { ...place, hotRatio: 0.1 } as const;
 
 describe('check 17: partitions on disk', () => {
   it('check 17: what is loaded is what was saved, and the parts make up the whole', async () => {
@@ -48,7 +49,7 @@ describe('check 17: partitions on disk', () => {
     const seen = new Int32Array(numEvents);
     const masters = new Int32Array(numNodes);
     for (let rank = 0; rank < 3; rank++) {
-      const part = await partitionLoad(root, { ...options, rank });
+      const part = await partitionLoad(root, { ...place, rank });
       expect(part.rank).toBe(rank);
       expect(part.sharedNodes).toEqual(saved.sharedNodes);
       expect(part.master).toEqual(saved.master);
@@ -77,7 +78,7 @@ describe('check 17: partitions on disk', () => {
   it('all features on demand, and the mailbox of a part as in the tutorial', async () => {
     const graph = graphOf();
     await partitionSave(root, graph, options);
-    const pdata = await partitionLoad(root, { ...options, rank: 1, features: 'all' });
+    const pdata = await partitionLoad(root, { ...place, rank: 1, features: 'all' });
     expect(pdata.graph.features).toEqual(graph.features);
     expect(pdata.graph.nodeFeatures?.toArray()).toEqual(graph.nodeFeatures?.toArray());
     const mailbox = new SharedMailBox({
@@ -114,12 +115,12 @@ describe('check 17: partitions on disk', () => {
     await partitionSave(root, graphOf(1), options);
     await partitionSave(root, graphOf(2), options);
     expect(await readdir(join(root, 'speed_3'))).toHaveLength(5);
-    expect((await partitionLoad(root, options)).graph.src).toEqual(graphOf(2).src);
+    expect((await partitionLoad(root, place)).graph.src).toEqual(graphOf(2).src);
   });
 });
 
 describe('check 20: partitions that do not fit', () => {
-  const load = (more: object = {}) => partitionLoad(root, { ...options, ...more });
+  const load = (more: object = {}) => partitionLoad(root, { ...place, ...more });
 
   it('check 20: another number of workers, algorithm, rank', async () => {
     await partitionSave(root, graphOf(1, false), options);
@@ -131,7 +132,7 @@ describe('check 20: partitions that do not fit', () => {
     await expect(load({ algo: 'metis' })).rejects.toThrow(/one of metis_for_tgnn/);
     await rename(join(root, 'speed_3'), join(root, 'speed_2'));
     await expect(load({ numParts: 2 })).rejects.toThrow(/expected 2 for numParts in .*manifest\.json, got 3/);
-    await expect(partitionLoad(join(root, 'nothing'), options)).rejects.toThrow(/ENOENT/);
+    await expect(partitionLoad(join(root, 'nothing'), place)).rejects.toThrow(/ENOENT/);
   });
 
   it('check 20: another version', async () => {

@@ -8,6 +8,7 @@
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { checkOptionNames } from '../../util/option-names.js';
 import { checkedFloats, checkedIds, checkedLabels, countClasses, mismatch } from '../check.js';
 import type { EdgeArrays } from '../edges.js';
 import type { DenseArrays, NodeData, NodeSplits } from '../node-data.js';
@@ -31,6 +32,7 @@ interface RawGraph {
 }
 
 export async function readOgb(folder: string, options: OgbOptions = {}): Promise<NodeData> {
+  checkOptionNames('readOgb', options, { split: true, numClasses: true, bothDirections: true });
   const raw = join(folder, 'raw');
   const graph = existsSync(join(raw, 'data.npz')) ? await readBinary(raw) : await readCsv(raw);
   const { numNodes } = graph.edges;

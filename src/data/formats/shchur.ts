@@ -5,6 +5,7 @@
  * As in PyTorch Geometric: both directions of every edge once, no self loops, all nodes kept, features that are
  * present count 1. There is no fixed split; see `randomNodeSplit`.
  */
+import { checkOptionNames } from '../../util/option-names.js';
 import { checkedIds, checkedLabels, countClasses, makeCsr, mismatch } from '../check.js';
 import { symmetricEdges } from '../edges.js';
 import type { CsrArrays, NodeData } from '../node-data.js';
@@ -16,6 +17,7 @@ export interface ShchurOptions {
 }
 
 export async function readShchur(path: string, options: ShchurOptions = {}): Promise<NodeData> {
+  checkOptionNames('readShchur', options, { counts: true });
   const file = await readNpz(path);
   const adjacency = readMatrix(file, 'adj');
   const features = readMatrix(file, 'attr');

@@ -6,6 +6,7 @@
  */
 import { closeSync } from 'node:fs';
 import { PartitionLayout } from '../../storage/partition-layout.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { bytesOf, openForWriting, readBlocks, writeAt } from './binary-file.js';
 
 interface SortOptions {
@@ -23,6 +24,17 @@ interface SortOptions {
 
 /** Sorts and returns the sizes of the p² buckets, row by row. */
 export async function sortByBucket(options: SortOptions): Promise<Float64Array> {
+  checkOptionNames('sortByBucket', options, {
+    edges: true,
+    weights: true,
+    columns: true,
+    numNodes: true,
+    partitions: true,
+    outEdges: true,
+    outWeights: true,
+    memoryBytes: true,
+    onRows: true,
+  });
   const { columns, partitions } = options;
   const { size } = new PartitionLayout(options.numNodes, partitions);
   const bucketOf = (rows: Int32Array, at: number): number =>

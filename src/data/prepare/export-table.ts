@@ -14,6 +14,7 @@ import { makeFolder } from '../../storage/make-folder.js';
 import { removeAbandoned, temporaryName } from '../../storage/temporary-name.js';
 import { makeNpyHeader } from '../../tensor/npy.js';
 import { checkInteger, expected, ShapeError, StorageError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { sqlPath, sqlText, withDuckDb } from '../formats/duckdb.js';
 import { bytesOf, FileWriter, sealFile } from './binary-file.js';
 import { csvField, mappingLine } from './mapping-file.js';
@@ -55,6 +56,16 @@ function idsPath(path: string): string {
 
 /** Writes a table; returns the files. */
 export async function exportTable(options: ExportOptions): Promise<string[]> {
+  checkOptionNames('exportTable', options, {
+    rows: true,
+    names: true,
+    format: true,
+    path: true,
+    delimiter: true,
+    overwrite: true,
+    tensor: true,
+    progress: true,
+  });
   const { rows, names, format, path } = options;
   const where = 'exportTable';
   checkInteger(where, 'rows', rows.rows);

@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { FormatError, StorageError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { readRecords } from '../formats/delimited.js';
 import { type NodeTypes, typedName, typeOfColumn } from '../formats/node-types.js';
 import { readNpy } from '../formats/npy.js';
@@ -41,6 +42,21 @@ export interface NewNodesOptions extends EdgeColumns {
 }
 
 export async function readNewNodes(options: NewNodesOptions, names: RawEdgeNames): Promise<NewNodes> {
+  checkOptionNames('readNewNodes', options, {
+    format: true,
+    source: true,
+    target: true,
+    edgeType: true,
+    edgeWeight: true,
+    delimiter: true,
+    header: true,
+    comment: true,
+    features: true,
+    encoding: true,
+    onNote: true,
+    edges: true,
+    width: true,
+  });
   const { features: path, edges, width, encoding = null, onNote, ...columns } = options;
   if (!existsSync(path))
     throw new StorageError(`readNewNodes: expected to read ${path}, got ENOENT. Look at the spelling.`, {

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { SparseMatrix } from '../../graph/index.js';
 import { temporaryName } from '../../storage/temporary-name.js';
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { Random } from '../../util/philox.js';
 import { type DatasetName, datasetNames } from '../catalogue.js';
 import type { Dataset, NodeDataset } from '../dataset.js';
@@ -65,6 +66,20 @@ export async function prepareDataset(
   name: string,
   options: PrepareDatasetOptions = {},
 ): Promise<PreparedStats> {
+  checkOptionNames('prepareDataset', options, {
+    root: true,
+    download: true,
+    mirror: true,
+    outputDir: true,
+    partitions: true,
+    partitionedEval: true,
+    seed: true,
+    split: true,
+    sequentialTrainNodes: true,
+    noRemapIds: true,
+    overwrite: true,
+    progress: true,
+  });
   const where = 'prepareDataset';
   const known = catalogueName(name);
   if (known === undefined)

@@ -2,6 +2,7 @@
 
 import { temporaryName } from '../../storage/temporary-name.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { PreparedStats } from './dataset-yaml.js';
 import { type ArrayPart, arraySource, type OnPrepareProgress } from './graph-source.js';
 import { buildFolder, checkTarget } from './output-folder.js';
@@ -42,6 +43,16 @@ export async function prepareGraph(
   parts: readonly GraphPart[],
   options: PrepareGraphOptions,
 ): Promise<PreparedStats> {
+  checkOptionNames('prepareGraph', options, {
+    outputDir: true,
+    numNodes: true,
+    numRelations: true,
+    partitions: true,
+    split: true,
+    seed: true,
+    overwrite: true,
+    progress: true,
+  });
   const { outputDir, numNodes, split = null } = options;
   checkInteger(where, 'numNodes', numNodes, 1, 2 ** 31 - 1);
   if (parts.length < 1 || parts.length > 3)

@@ -12,6 +12,7 @@ import { crc32 } from 'node:zlib';
 import { readWholeFile } from '../../storage/atomic-file.js';
 import { FormatError, StorageError } from '../../util/errors.js';
 import { invocation } from '../../util/invocation.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { NodeTypes } from '../formats/node-types.js';
 import { readBlocks } from './binary-file.js';
 import { nodeTypesFile, type PreparedDetails, type PreparedStats, parseDatasetYaml } from './dataset-yaml.js';
@@ -55,6 +56,7 @@ export class PreparedDataset {
    * const edges = await data.readEdges('train'); // [source, relation, destination, source, …]
    */
   static async open(dir: string, options: { readonly verify?: boolean } = {}): Promise<PreparedDataset> {
+    checkOptionNames('PreparedDataset.open', options, { verify: true });
     const directory = resolve(dir);
     const path = join(directory, 'dataset.yaml');
     if (!existsSync(path)) {

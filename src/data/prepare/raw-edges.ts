@@ -5,6 +5,7 @@
 
 import { existsSync } from 'node:fs';
 import { FormatError, StorageError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { readRecords } from '../formats/delimited.js';
 import { queryChunks, sqlName, withDuckDb } from '../formats/duckdb.js';
 import { type Places, resolvePlaces } from './edge-columns.js';
@@ -32,6 +33,16 @@ export async function readRawEdges(
   names: RawEdgeNames,
   onNote?: OnNote,
 ): Promise<Int32Array> {
+  checkOptionNames('readRawEdges', options, {
+    format: true,
+    source: true,
+    target: true,
+    edgeType: true,
+    edgeWeight: true,
+    delimiter: true,
+    header: true,
+    comment: true,
+  });
   if (!existsSync(path))
     throw new StorageError(`readRawEdges: expected to read ${path}, got ENOENT. Look at the spelling.`, {
       path,

@@ -1,5 +1,6 @@
 /** `loadTemporalDataset`: a stream of events of the catalogue by its name, ready for a temporal graph. */
 import { expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { type LoadOptions, loadDataset } from '../load-dataset.js';
 import { makeTemporalData } from './make-temporal-data.js';
 import type { TemporalData } from './temporal-data.js';
@@ -20,6 +21,7 @@ export async function loadTemporalDataset(
   name: TemporalDatasetName,
   options: LoadOptions = {},
 ): Promise<TemporalData> {
+  checkOptionNames('loadTemporalDataset', options, { root: true, download: true, mirror: true });
   if (!temporalDatasetNames.includes(name)) {
     const names = temporalDatasetNames.join(', ');
     throw new ValueError(expected('loadTemporalDataset', `one of ${names}`, 'name', name));

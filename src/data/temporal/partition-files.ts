@@ -21,6 +21,7 @@ import {
 } from '../../temporal/index.js';
 import { decodeSafetensors, encodeSafetensors, fromTypedArray, type Tensor } from '../../tensor/index.js';
 import { checkInteger, expected, FormatError, ShapeError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import {
   checkRequest,
   checksum,
@@ -93,17 +94,25 @@ export async function partitionSave(
   data: Omit<TemporalData, 'nodes'> | TemporalGraph,
   options: PartitionSaveOptions,
 ): Promise<TemporalPartition> {
+  checkOptionNames('partitionSave', options, {
+    algo: true,
+    numParts: true,
+    seed: true,
+    hotRatio: true,
+    split: true,
+  });
   const where = 'partitionSave';
   const { algo, numParts } = checkRequest(where, options.algo, options.numParts);
   const graph = data instanceof TemporalGraph ? data : graphOf(data);
   const labels = data instanceof TemporalGraph ? null : data.labels;
   if (labels !== null && labels.length !== graph.numEvents)
     throw new ShapeError(expected(where, `${graph.numEvents} labels`, 'labels', labels.length));
-  const given = options.split ?? (data instanceof TemporalGraph ? undefined : data.split);
+  const { split, ...others } = options;
+  const given = split ?? (data instanceof TemporalGraph ? undefined : data.split);
   const { trainEnd, validationEnd } = given ?? splitByTime(graph);
   checkInteger(where, 'split.validationEnd', validationEnd, 0, graph.numEvents);
   checkInteger(where, 'split.trainEnd', trainEnd, 0, validationEnd);
-  const partition = partitionTemporal(graph, { ...options, trainEnd });
+  const partition = partitionTemporal(graph, { ...others, trainEnd });
   const folder = partitionFolder(root, algo, numParts);
   await mkdir(folder, { recursive: true }).catch((error: unknown) => {
     throw storageError('write', folder, error);
@@ -126,6 +135,7 @@ export async function partitionSave(
 
 /** Loads one part of a saved partition. */
 export async function partitionLoad(root: string, options: PartitionLoadOptions): Promise<PartitionData> {
+  checkOptionNames('partitionLoad', options, { algo: true, numParts: true, rank: true, features: true });
   const where = 'partitionLoad';
   const request = checkRequest(where, options.algo, options.numParts);
   const rank = checkInteger(where, 'rank', options.rank ?? 0, 0, request.numParts - 1);

@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fromTypedArray, type Tensor } from '../../tensor/index.js';
 import { checkInteger, expected, FormatError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { mismatch } from '../check.js';
 import { checkNodeTypes, sharesWords } from '../formats/node-types.js';
 import { readNpz } from '../formats/npz.js';
@@ -72,6 +73,17 @@ interface Source {
  * const graph = new TemporalGraph(events, { numNodes });
  */
 export async function readTemporal(path: string, options: ReadTemporalOptions = {}): Promise<TemporalData> {
+  checkOptionNames('readTemporal', options, {
+    format: true,
+    columns: true,
+    header: true,
+    nodeTypes: true,
+    onNote: true,
+    sort: true,
+    numNodes: true,
+    name: true,
+    onProgress: true,
+  });
   if (typeof path !== 'string') throw new ValueError(expected('readTemporal', 'a path', 'path', path));
   if (options.numNodes !== undefined)
     checkInteger('readTemporal', 'numNodes', options.numNodes, 0, 2 ** 31 - 2);

@@ -1,6 +1,7 @@
 /**
  * The communicator that functions use when none is given: a program opens one at its start and seldom another.
  */
+import { checkOptionNames } from '../../util/option-names.js';
 import type { Communicator } from './communicator.js';
 import { openedMpi } from './mpi-communicator.js';
 import { type OpenOptions, openCommunicator } from './open-communicator.js';
@@ -12,6 +13,14 @@ let current: Communicator | null = null;
  * opened as `openCommunicator(options)` does.
  */
 export function currentCommunicator(options: OpenOptions = {}): Communicator {
+  checkOptionNames('currentCommunicator', options, {
+    timeout: true,
+    peerTimeout: true,
+    chunkBytes: true,
+    maxSleep: true,
+    oneSided: true,
+    kind: true,
+  });
   current ??= openedMpi() ?? openCommunicator(options);
   return current;
 }

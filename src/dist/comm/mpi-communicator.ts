@@ -6,6 +6,7 @@
  */
 import { holdMemory, unshared } from '../../native/index.js';
 import { CommError, checkNumber, StateError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import {
   checkArray,
   checkChannel,
@@ -118,6 +119,13 @@ export class MpiCommunicator implements Communicator {
   #open = true;
 
   constructor(options: MpiOptions = {}) {
+    checkOptionNames('MpiCommunicator', options, {
+      timeout: true,
+      peerTimeout: true,
+      chunkBytes: true,
+      maxSleep: true,
+      oneSided: true,
+    });
     const timeout = checkNumber('mpi', 'timeout', options.timeout ?? 1800, 0);
     const peerTimeout = checkNumber('mpi', 'peerTimeout', options.peerTimeout ?? 60, 0.1);
     const chunkBytes = checkNumber('mpi', 'chunkBytes', options.chunkBytes ?? 2 ** 30, 1, 2 ** 31 - 1);

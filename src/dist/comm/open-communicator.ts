@@ -1,6 +1,7 @@
 /**
  * The communicator that fits how this process was started: MPI when a launcher started several, one worker otherwise.
  */
+import { checkOptionNames } from '../../util/option-names.js';
 import type { Communicator } from './communicator.js';
 import { MpiCommunicator, type MpiOptions } from './mpi-communicator.js';
 import { SelfCommunicator } from './self-communicator.js';
@@ -35,7 +36,16 @@ export interface OpenOptions extends MpiOptions {
 }
 
 /** Under a launcher once in the life of a process; `currentCommunicator()` gives the same one again. */
-export function openCommunicator({ kind = 'auto', ...options }: OpenOptions = {}): Communicator {
+export function openCommunicator(options: OpenOptions = {}): Communicator {
+  checkOptionNames('openCommunicator', options, {
+    timeout: true,
+    peerTimeout: true,
+    chunkBytes: true,
+    maxSleep: true,
+    oneSided: true,
+    kind: true,
+  });
+  const { kind = 'auto', ...others } = options;
   const mpi = kind === 'mpi' || (kind === 'auto' && (launchedBy()?.size ?? 1) > 1);
-  return mpi ? new MpiCommunicator(options) : new SelfCommunicator();
+  return mpi ? new MpiCommunicator(others) : new SelfCommunicator();
 }

@@ -9,6 +9,7 @@
 import { deserialize, serialize } from 'node:v8';
 import { agreedError, isAgreed } from '../../util/agreed-error.js';
 import * as errors from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { Communicator } from '../comm/communicator.js';
 import { currentCommunicator } from '../comm/current.js';
 
@@ -31,7 +32,9 @@ export class WorkerGroup {
   readonly rank: number;
   readonly size: number;
 
-  constructor({ comm = currentCommunicator() }: WorkerGroupOptions = {}) {
+  constructor(options: WorkerGroupOptions = {}) {
+    checkOptionNames('WorkerGroup', options, { comm: true });
+    const { comm = currentCommunicator() } = options;
     this.comm = comm;
     this.rank = comm.rank;
     this.size = comm.size;

@@ -15,6 +15,7 @@ import { type ColumnStats, columnStats, formatShape, Tensor } from '../../tensor
 import { builtinOp } from '../../tensor/op.js';
 import { packed } from '../../tensor/ops/common.js';
 import { checkNumber, expected, ShapeError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { Communicator } from '../comm/communicator.js';
 import { currentCommunicator } from '../comm/current.js';
 
@@ -36,6 +37,15 @@ export class DistributedBatchNorm1d extends Module {
 
   constructor(features: number, options: DistributedBatchNormOptions = {}) {
     super();
+    checkOptionNames('DistributedBatchNorm1d', options, {
+      dtype: true,
+      random: true,
+      eps: true,
+      momentum: true,
+      affine: true,
+      trackRunningStats: true,
+      comm: true,
+    });
     const where = 'DistributedBatchNorm1d';
     checkSizes(where, { features });
     const momentum = options.momentum === undefined ? 0.1 : options.momentum;

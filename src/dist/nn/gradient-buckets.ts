@@ -15,6 +15,7 @@ import { kernels } from '../../native/index.js';
 import type { Module } from '../../nn/index.js';
 import { backward, type SparseRows, type Tensor } from '../../tensor/index.js';
 import { checkInteger } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { Communicator } from '../comm/communicator.js';
 import { currentCommunicator } from '../comm/current.js';
 import { agree, type FinishSum, type GradientFlags, sumDense, sumSparse } from './sum-gradients.js';
@@ -31,6 +32,7 @@ const channel = 1;
 
 /** Collective. Every parameter's gradient becomes the sum over all ranks; null where no rank has one. */
 export function gatherGrads(model: Module, options: BucketOptions = {}): void {
+  checkOptionNames('gatherGrads', options, { comm: true, bucketBytes: true });
   const { comm = currentCommunicator(), bucketBytes = defaultBytes } = options;
   if (comm.size === 1) return;
   gatherAll(comm, model.parameters(), bucketBytes);
@@ -93,6 +95,7 @@ export class GradientBuckets {
   #expected = new Map<Tensor, number>();
 
   constructor(model: Module, options: BucketOptions = {}) {
+    checkOptionNames('GradientBuckets', options, { comm: true, bucketBytes: true });
     this.#model = model;
     this.#comm = options.comm ?? currentCommunicator();
     this.#bytes = checkInteger('GradientBuckets', 'bucketBytes', options.bucketBytes ?? defaultBytes, 1);
@@ -238,6 +241,7 @@ const ofModel = new WeakMap<Module, GradientBuckets>();
  * optimizer.step();
  */
 export function distributedBackward(loss: Tensor, model: Module, options: BucketOptions = {}): void {
+  checkOptionNames('distributedBackward', options, { comm: true, bucketBytes: true });
   const comm = options.comm ?? currentCommunicator();
   let buckets = ofModel.get(model);
   if (buckets === undefined || buckets.comm !== comm) {

@@ -4,6 +4,7 @@
  */
 import type { Module } from '../../nn/index.js';
 import { CommError, checkInteger } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { CommArray, Communicator } from '../comm/communicator.js';
 import { currentCommunicator } from '../comm/current.js';
 
@@ -18,6 +19,7 @@ const messageBytes = 1 << 22;
 
 /** Collective. Copies parameters and buffers of rank `root` to all ranks. The models must have the same structure. */
 export function syncParams(model: Module, options: SyncOptions = {}): void {
+  checkOptionNames('syncParams', options, { comm: true, root: true });
   const { comm = currentCommunicator(), root = 0 } = options;
   checkInteger('syncParams', 'root', root, 0, comm.size - 1);
   if (comm.size === 1) return;

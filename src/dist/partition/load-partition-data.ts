@@ -9,6 +9,7 @@ import { basename, dirname, join } from 'node:path';
 import { storageError } from '../../storage/atomic-file.js';
 import { inFile } from '../../storage/safetensors-file.js';
 import { checkInteger, expected, StateError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { currentCommunicator } from '../comm/current.js';
 import { readDglPartition } from './dgl/dgl-partition.js';
 import { complain, fileBeside, isObject, type Manifest, parseManifest, readJson } from './manifest.js';
@@ -29,6 +30,7 @@ export async function loadPartitionData(
   path: string,
   options: LoadPartitionOptions = {},
 ): Promise<PartitionData> {
+  checkOptionNames('loadPartitionData', options, { comm: true, rank: true, workers: true });
   const manifest = await openManifest(path);
   const { book } = manifest;
   const place = placeOf('loadPartitionData', options, book.numParts);

@@ -7,6 +7,7 @@
  */
 import { type Ids, Tensor } from '../../tensor/index.js';
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { IdSegments } from './id-segments.js';
 
 /** Ids start … end − 1. */
@@ -41,7 +42,14 @@ export class PartitionBook {
   readonly #nodes: IdSegments;
   readonly #edges: IdSegments;
 
-  constructor({ nodeTypeNames, edgeTypeNames, nodeMap, edgeMap }: PartitionBookOptions) {
+  constructor(options: PartitionBookOptions) {
+    checkOptionNames('PartitionBook', options, {
+      nodeTypeNames: true,
+      edgeTypeNames: true,
+      nodeMap: true,
+      edgeMap: true,
+    });
+    const { nodeTypeNames, edgeTypeNames, nodeMap, edgeMap } = options;
     this.numParts = checkInteger('PartitionBook', 'the number of partitions', nodeMap[0]?.length, 1);
     this.nodeTypeNames = nodeTypeNames;
     this.edgeTypeNames = edgeTypeNames;

@@ -13,6 +13,7 @@ import { inFile } from '../../storage/safetensors-file.js';
 import { decodeSafetensors, encodeSafetensors, fromTypedArray, type Tensor } from '../../tensor/index.js';
 import { crc32 } from '../../util/crc32.js';
 import { expected, FormatError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { checkContent } from './check-content.js';
 import {
   complain,
@@ -52,6 +53,7 @@ export async function writePartitions(
   split: PartitionedGraph,
   options: WritePartitionsOptions = {},
 ): Promise<WrittenPartitions> {
+  checkOptionNames('writePartitions', options, { name: true, method: true });
   const { name = 'graph', method = 'given' } = options;
   if (!/^\w[\w.-]*$/.test(name))
     throw new ValueError(expected('writePartitions', 'letters, digits, _, - and .', 'name', name));

@@ -17,6 +17,7 @@ import { ldgNodes, randomNodes } from '../../temporal/partition/node-algorithms.
 import { streamPartition } from '../../temporal/partition/streaming.js';
 import type { TrainingEvents } from '../../temporal/partition/types.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { type FlatGraph, flatGraph } from './flat-graph.js';
 import { type CutStats, measureCut } from './measure-cut.js';
 
@@ -56,6 +57,13 @@ export interface GraphPartition {
 }
 
 export function partitionGraph(graph: Graph | HeteroGraph, options: PartitionGraphOptions): GraphPartition {
+  checkOptionNames('partitionGraph', options, {
+    parts: true,
+    algorithm: true,
+    balance: true,
+    seed: true,
+    time: true,
+  });
   const where = 'partitionGraph';
   const flat = flatGraph(where, graph);
   const { algorithm = 'metis', balance = {} } = options;

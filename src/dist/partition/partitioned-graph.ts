@@ -13,6 +13,7 @@ import { type Graph, HeteroGraph, SparseMatrix } from '../../graph/index.js';
 import { kernels } from '../../native/index.js';
 import { fromTypedArray, Tensor } from '../../tensor/index.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { type FlatGraph, flatGraph } from './flat-graph.js';
 import { type CutStats, measureCut } from './measure-cut.js';
 import { type IdRange, PartitionBook } from './partition-book.js';
@@ -38,6 +39,7 @@ export function partitionData(
   parts: Int32Array | { readonly parts: Int32Array; readonly numParts: number },
   options: PartitionDataOptions = {},
 ): PartitionedGraph {
+  checkOptionNames('partitionData', options, { nodeFeatures: true, edgeFeatures: true, parts: true });
   const flat = flatGraph('partitionData', graph);
   const list = parts instanceof Int32Array ? parts : parts.parts;
   if (list.length !== flat.numNodes)

@@ -1,6 +1,7 @@
 /** Fields of a partition by the end of their names: 'labels' finds '_N/labels', whatever the type is called. */
 import { fromTypedArray, Tensor } from '../../tensor/index.js';
 import { expected, ShapeError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { typeOfKey } from './partition-content.js';
 import type { PartitionData } from './partition-data.js';
 
@@ -22,6 +23,7 @@ export function suffixKeyLookup(
   key: string,
   options: SuffixKeyOptions = {},
 ): Tensor {
+  checkOptionNames('suffixKeyLookup', options, { expandToAll: true, typeList: true, nodeTypes: true });
   const where = 'suffixKeyLookup';
   const data = isPartitionData(features) ? features : null;
   const fields = isPartitionData(features) ? features.nodeFeatures : features;

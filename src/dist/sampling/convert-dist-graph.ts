@@ -3,6 +3,7 @@
  * same `PartitionData`, so either can be had from the other; both ways are collective.
  */
 import { expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { constructFullGraph, constructHeteroGraph, sourceOf } from '../shards/construct-full-graph.js';
 import { GraphShardManager } from '../shards/graph-shard-manager.js';
 import type { HeteroGraphShardManager } from '../shards/hetero-graph-shard-manager.js';
@@ -21,6 +22,13 @@ export type Sampleable = DistGraph | GraphShardManager;
  * const y = noGrad(() => model.forward(graph, ownFeatures)); // a row for each node of this worker
  */
 export function convertDistGraph(graph: DistGraph, options: ShardingOptions = {}): GraphShardManager {
+  checkOptionNames('convertDistGraph', options, {
+    mode: true,
+    pipelineDepth: true,
+    windowRows: true,
+    compression: true,
+    maxCollectiveSize: true,
+  });
   checkDistGraph('convertDistGraph', graph);
   const weighted = graph.edges.weights === null ? {} : { edgeWeight: 'weight' };
   return constructFullGraph(graph.partitionData, { comm: graph.comm, ...weighted, ...options });
@@ -31,6 +39,13 @@ export function convertDistHeteroGraph(
   graph: DistGraph,
   options: ShardingOptions = {},
 ): HeteroGraphShardManager {
+  checkOptionNames('convertDistHeteroGraph', options, {
+    mode: true,
+    pipelineDepth: true,
+    windowRows: true,
+    compression: true,
+    maxCollectiveSize: true,
+  });
   checkDistGraph('convertDistHeteroGraph', graph);
   return constructHeteroGraph(graph.partitionData, { comm: graph.comm, ...options });
 }

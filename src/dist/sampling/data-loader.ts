@@ -20,6 +20,7 @@ import { DrawKeys, purposes } from '../../sample/sampler.js';
 import type { Ids } from '../../tensor/index.js';
 import { checkIds } from '../../tensor/ops/common.js';
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { type Sampleable, samplingGraph } from './convert-dist-graph.js';
 import type { DistGraph } from './dist-graph.js';
 import type { DistNeighborSampler, SampleUnderWay } from './dist-neighbor-sampler.js';
@@ -65,6 +66,16 @@ export class DataLoader implements Iterable<readonly Block[]> {
 
   /** Collective. `seedNodes`: global ids of this worker's seeds. */
   constructor(graph: Sampleable, seedNodes: Ids, sampler: DistNeighborSampler, options: DataLoaderOptions) {
+    checkOptionNames('DataLoader', options, {
+      batchSize: true,
+      dropLast: true,
+      shuffle: true,
+      uneven: true,
+      precomputeOptimizedBatches: true,
+      prefetch: true,
+      reuse: true,
+      seed: true,
+    });
     this.#graph = samplingGraph(graph);
     this.#sampler = sampler;
     this.#seeds = checkIds(name, 'seedNodes', seedNodes, this.#graph.numNodes).slice();

@@ -1,5 +1,6 @@
 /** The features that a partition came with, as tables that all workers can read. */
 
+import { checkOptionNames } from '../../util/option-names.js';
 import { suffixKeyLookup } from '../partition/suffix-key-lookup.js';
 import type { DistGraph, NodeTable } from './dist-graph.js';
 
@@ -20,6 +21,7 @@ export interface DistFeaturesOptions {
  * const rows = await features.store.gather(ids);
  */
 export function distFeatures(graph: DistGraph, options: DistFeaturesOptions = {}): Record<string, NodeTable> {
+  checkOptionNames('distFeatures', options, { names: true, cacheRows: true });
   const { partitionData } = graph;
   const names =
     options.names ??

@@ -13,6 +13,7 @@
 import type { BlockParent } from '../../graph/index.js';
 import { cast, type Tensor, unscoped } from '../../tensor/index.js';
 import { expected, ShapeError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { Communicator, ReduceArray } from '../comm/communicator.js';
 import { currentCommunicator } from '../comm/current.js';
 import type { PartitionBook } from '../partition/partition-book.js';
@@ -52,7 +53,9 @@ export class DistGraph implements BlockParent {
   readonly #degrees: RemoteRowStore<Float64Array>;
   readonly #tables: NodeTable[] = [];
 
-  private constructor(pd: PartitionData, { comm = currentCommunicator(), hybrid = false }: DistGraphOptions) {
+  private constructor(pd: PartitionData, options: DistGraphOptions) {
+    checkOptionNames('DistGraph', options, { comm: true, hybrid: true });
+    const { comm = currentCommunicator(), hybrid = false } = options;
     if (pd.nodeRanges.length !== comm.size || pd.rank !== comm.rank)
       throw new ValueError(
         expected(
@@ -77,6 +80,7 @@ export class DistGraph implements BlockParent {
   }
 
   static fromPartitionData(pd: PartitionData, options: DistGraphOptions = {}): DistGraph {
+    checkOptionNames('DistGraph.fromPartitionData', options, { comm: true, hybrid: true });
     return new DistGraph(pd, options);
   }
 

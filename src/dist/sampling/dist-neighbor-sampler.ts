@@ -21,6 +21,7 @@ import { DrawKeys, purposes, type SampleTime } from '../../sample/sampler.js';
 import { type Ids, slice, Tensor, unscoped } from '../../tensor/index.js';
 import { checkIds } from '../../tensor/ops/common.js';
 import { expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { copyBytes } from '../comm/comm-checks.js';
 import type { CommHandle, ReduceArray } from '../comm/communicator.js';
 import { iota, joined } from './arrays.js';
@@ -61,6 +62,15 @@ export class DistNeighborSampler {
   readonly #tables = new WeakMap<DistGraph, Tables>();
 
   constructor(fanouts: readonly number[], options: DistNeighborSamplerOptions = {}) {
+    checkOptionNames('DistNeighborSampler', options, {
+      prob: true,
+      replace: true,
+      copyEdata: true,
+      inputNodeFeatures: true,
+      outputNodeFeatures: true,
+      cacheRows: true,
+      seed: true,
+    });
     this.fanouts = Array.from(checkFanouts(name, fanouts));
     if (this.fanouts.length === 0)
       throw new ValueError(

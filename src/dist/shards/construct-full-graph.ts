@@ -2,6 +2,7 @@
 import { makeFrame } from '../../graph/frame.js';
 import type { Frame } from '../../graph/index.js';
 import { expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { Communicator } from '../comm/communicator.js';
 import { currentCommunicator } from '../comm/current.js';
 import type { PartitionData } from '../partition/partition-data.js';
@@ -44,6 +45,17 @@ export interface FullGraphOptions extends ShardingOptions {
  * const y = model.forward(graph, suffixKeyLookup(partitionData.nodeFeatures, 'features'));
  */
 export function constructFullGraph(pd: PartitionData, options: FullGraphOptions = {}): GraphShardManager {
+  checkOptionNames('constructFullGraph', options, {
+    mode: true,
+    pipelineDepth: true,
+    windowRows: true,
+    compression: true,
+    maxCollectiveSize: true,
+    comm: true,
+    edgeWeight: true,
+    partitionDataManager: true,
+    lock: true,
+  });
   const where = 'constructFullGraph';
   checkOneType(where, pd, 'constructHeteroGraph');
   const [type] = pd.nodeTypeNames;
@@ -67,6 +79,17 @@ export function constructHeteroGraph(
   pd: PartitionData,
   options: FullGraphOptions = {},
 ): HeteroGraphShardManager {
+  checkOptionNames('constructHeteroGraph', options, {
+    mode: true,
+    pipelineDepth: true,
+    windowRows: true,
+    compression: true,
+    maxCollectiveSize: true,
+    comm: true,
+    edgeWeight: true,
+    partitionDataManager: true,
+    lock: true,
+  });
   const where = 'constructHeteroGraph';
   const comm = workerOf(where, options);
   const sharding = checkTogether(where, comm, pd, options);

@@ -11,6 +11,7 @@ import type { EdgeType, Frame } from '../../graph/index.js';
 import type { Ids } from '../../tensor/index.js';
 import { checkIds } from '../../tensor/ops/common.js';
 import { checkInteger } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { Communicator } from '../comm/communicator.js';
 import type { PartitionData } from '../partition/partition-data.js';
 import { ownerOf } from './connect-edges.js';
@@ -54,6 +55,17 @@ export function constructMfgs(
   keepSeedNodes = true,
   options: FullGraphOptions = {},
 ): GraphShardManager[] {
+  checkOptionNames('constructMfgs', options, {
+    mode: true,
+    pipelineDepth: true,
+    windowRows: true,
+    compression: true,
+    maxCollectiveSize: true,
+    comm: true,
+    edgeWeight: true,
+    partitionDataManager: true,
+    lock: true,
+  });
   checkOneType('constructMfgs', pd, 'constructHeteroMfgs');
   return layers('constructMfgs', pd, seedNodesGlobal, nLayers, keepSeedNodes, options).map(
     ({ relations }) => relations[0][1],
@@ -68,6 +80,17 @@ export function constructHeteroMfgs(
   keepSeedNodes = true,
   options: FullGraphOptions = {},
 ): HeteroGraphShardManager[] {
+  checkOptionNames('constructHeteroMfgs', options, {
+    mode: true,
+    pipelineDepth: true,
+    windowRows: true,
+    compression: true,
+    maxCollectiveSize: true,
+    comm: true,
+    edgeWeight: true,
+    partitionDataManager: true,
+    lock: true,
+  });
   const { partitionBook, nodeRanges } = pd;
   const made = layers('constructHeteroMfgs', pd, seedNodesGlobal, nLayers, keepSeedNodes, options);
   return made.map((layer) => new HeteroGraphShardManager({ ...layer, partitionBook, nodeRanges }));

@@ -22,6 +22,7 @@ import { Tensor } from '../../tensor/index.js';
 import { watchBlocks, watchedBlocks } from '../../tensor/pool.js';
 import { decodeSafetensors, encodeSafetensors } from '../../tensor/safetensors.js';
 import { checkInteger, expected, StateError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { CommHandle } from '../comm/communicator.js';
 import type { PartitionData } from '../partition/partition-data.js';
 import type { Lock } from './lock.js';
@@ -69,6 +70,7 @@ export class PartitionDataManager {
   #stats = { spills: 0, bytesWritten: 0, bytesRead: 0, lastReleased: 0, mostReleased: 0 };
 
   constructor(rank: number, lock: Lock, options: PartitionDataManagerOptions = {}) {
+    checkOptionNames('PartitionDataManager', options, { folder: true, minBytes: true });
     this.rank = checkInteger(name, 'rank', rank);
     if (typeof lock?.acquire !== 'function')
       throw new ValueError(expected(name, 'a lock', 'lock', lock, 'Use FileLock between processes.'));

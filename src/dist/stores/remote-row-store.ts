@@ -24,6 +24,7 @@ import {
   type StoreType,
 } from '../../storage/row-store.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { complete } from '../comm/comm-checks.js';
 import type { CommHandle, Communicator, ReduceArray } from '../comm/communicator.js';
 import { currentCommunicator } from '../comm/current.js';
@@ -76,6 +77,13 @@ export class RemoteRowStore<T extends ReduceArray = Float32Array> implements Row
   #writes = 0;
 
   constructor(table: string, local: T, options: RemoteRowStoreOptions) {
+    checkOptionNames('RemoteRowStore', options, {
+      width: true,
+      ranges: true,
+      comm: true,
+      cacheRows: true,
+      deterministic: true,
+    });
     this.name = table;
     this.comm = options.comm ?? currentCommunicator();
     this.width = checkInteger(name, 'width', options.width, 1);

@@ -15,6 +15,7 @@ import { disposeRows, type MailBoxRows } from '../../temporal/mailbox/rows.js';
 import { type StateName, type StateSizes, stateWidths } from '../../temporal/mailbox/state.js';
 import type { StateStore, WholeFeatures } from '../../temporal/mailbox/state-store.js';
 import { NodeIndex } from '../../temporal/node-index.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { CommHandle, Communicator } from '../comm/communicator.js';
 import type { NodeOwners } from './node-owners.js';
 import { gatherDelta, gatherOwned, pickNodes } from './owned-arrays.js';
@@ -46,7 +47,9 @@ export class DistributedStore implements StateStore {
   #routed: { readonly delta: PlainDelta; readonly own: PlainDelta } | null = null;
   #traffic = { readRows: 0, memoryRows: 0, mailRows: 0 };
 
-  constructor(sizes: StateSizes, combine: 'last' | 'mean', { comm, owners }: DistributedStoreOptions) {
+  constructor(sizes: StateSizes, combine: 'last' | 'mean', options: DistributedStoreOptions) {
+    checkOptionNames('DistributedStore', options, { comm: true, owners: true });
+    const { comm, owners } = options;
     this.#comm = comm;
     this.#owners = owners;
     this.#combine = combine;

@@ -19,6 +19,7 @@ import { type StateName, type StateSizes, stateWidths } from '../../temporal/mai
 import type { StateStore, WholeFeatures } from '../../temporal/mailbox/state-store.js';
 import { NodeIndex } from '../../temporal/node-index.js';
 import { fromTypedArray } from '../../tensor/index.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { Communicator } from '../comm/communicator.js';
 import { DistributedStore, type DistributedStoreOptions } from './distributed-store.js';
 import { joinRead } from './join-read.js';
@@ -58,6 +59,13 @@ export class ReplicaStore implements StateStore {
   #features: Float32Array | null = null;
 
   constructor(sizes: StateSizes, combine: 'last' | 'mean', options: ReplicaStoreOptions) {
+    checkOptionNames('ReplicaStore', options, {
+      comm: true,
+      owners: true,
+      sharedNodes: true,
+      minDistance: true,
+      maxSkip: true,
+    });
     const { comm, sharedNodes, minDistance, maxSkip } = options;
     this.#comm = comm;
     this.#sizes = sizes;

@@ -9,6 +9,7 @@ import { LocalStore } from '../../temporal/mailbox/local-store.js';
 import type { MailBoxRows } from '../../temporal/mailbox/rows.js';
 import type { StateName, StateSizes } from '../../temporal/mailbox/state.js';
 import type { StateStore, WholeFeatures } from '../../temporal/mailbox/state-store.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { Communicator } from '../comm/communicator.js';
 import type { DistributedStoreOptions } from './distributed-store.js';
 import type { NodeOwners } from './node-owners.js';
@@ -21,7 +22,9 @@ export class SeparateStore implements StateStore {
   readonly #local: LocalStore;
   #sizes: StateSizes;
 
-  constructor(sizes: StateSizes, combine: 'last' | 'mean', { comm, owners }: DistributedStoreOptions) {
+  constructor(sizes: StateSizes, combine: 'last' | 'mean', options: DistributedStoreOptions) {
+    checkOptionNames('SeparateStore', options, { comm: true, owners: true });
+    const { comm, owners } = options;
     this.#comm = comm;
     this.#owners = owners;
     this.#sizes = sizes;

@@ -13,6 +13,7 @@ import type {
 } from '../../temporal/index.js';
 import { TemporalLoader } from '../../temporal/index.js';
 import { disposeRows } from '../../temporal/mailbox/rows.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { Communicator } from '../comm/communicator.js';
 import type { Division } from './division.js';
 
@@ -40,6 +41,20 @@ export class WorkerLoader implements TemporalBatches<WorkerBatch> {
   readonly #maker: BatchMaker;
 
   constructor(graph: TemporalGraph, options: WorkerLoaderOptions) {
+    checkOptionNames('WorkerLoader', options, {
+      batchSize: true,
+      chunks: true,
+      tieGroups: true,
+      seed: true,
+      sampler: true,
+      negatives: true,
+      mailbox: true,
+      rows: true,
+      pairDepth: true,
+      recycle: true,
+      comm: true,
+      division: true,
+    });
     this.#options = options;
     this.#plan = new TemporalLoader(graph, options);
     this.#maker = new BatchMaker(graph, options.mailbox ?? null, options.pairDepth ?? 0);

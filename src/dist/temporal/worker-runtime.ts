@@ -31,6 +31,7 @@ import {
   setRandomState,
 } from '../../tensor/index.js';
 import { StateError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { Random } from '../../util/philox.js';
 import type { Communicator } from '../comm/communicator.js';
 import { gatherByPosition } from './gather-scores.js';
@@ -51,6 +52,16 @@ export class WorkerRuntime implements TemporalSteps<WorkerBatch> {
   readonly #random: Random;
 
   constructor(options: WorkerRuntimeOptions) {
+    checkOptionNames('WorkerRuntime', options, {
+      model: true,
+      mailbox: true,
+      optimizer: true,
+      maxGradNorm: true,
+      useSrcEmb: true,
+      useDstEmb: true,
+      comm: true,
+      seed: true,
+    });
     this.model = options.model;
     this.mailbox = options.mailbox;
     this.#options = options;

@@ -9,6 +9,7 @@ import type { MessageGraph } from '../../graph/index.js';
 import { Module } from '../../nn/index.js';
 import { add, dropout, mul, Tensor } from '../../tensor/index.js';
 import { checkInteger, checkNumber, expected, StateError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { propagate } from '../propagation.js';
 
 export interface APPNPOptions {
@@ -35,6 +36,7 @@ export class APPNP extends Module {
 
   constructor(options: APPNPOptions = {}) {
     super();
+    checkOptionNames('APPNP', options, { steps: true, alpha: true, dropout: true, selfLoops: true });
     this.steps = checkInteger('APPNP', 'steps', options.steps ?? 10, 0);
     this.alpha = checkNumber('APPNP', 'alpha', options.alpha ?? 0.1, 0, 1);
     this.dropout = checkNumber('APPNP', 'dropout', options.dropout ?? 0, 0, 1);

@@ -13,6 +13,7 @@ import { checkSizes, newParameter } from '../../nn/factory.js';
 import { type Linear, Module, type ParameterOptions } from '../../nn/index.js';
 import { linear, type Tensor } from '../../tensor/index.js';
 import { checkNumber } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { checkInput, dropFeatures, type Features, isPair, type NodePair, project } from '../input.js';
 import {
   checkEdgeFeatures,
@@ -72,6 +73,19 @@ export class GATConv extends Module {
 
   constructor(inFeatures: number, outFeatures: number, options: GATConvOptions = {}) {
     super();
+    checkOptionNames('GATConv', options, {
+      dtype: true,
+      random: true,
+      heads: true,
+      concat: true,
+      slope: true,
+      attentionDropout: true,
+      featureDropout: true,
+      selfLoops: true,
+      edgeDim: true,
+      inDst: true,
+      bias: true,
+    });
     const { heads = 1, concat = true, edgeDim, inDst } = options;
     checkSizes('GATConv', { inFeatures, outFeatures, heads });
     const share = (name: 'attentionDropout' | 'featureDropout'): number =>

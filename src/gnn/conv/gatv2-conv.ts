@@ -11,6 +11,7 @@ import { checkSizes, newParameter, randomOf } from '../../nn/factory.js';
 import { init, Linear, Module } from '../../nn/index.js';
 import { dropout, type Tensor } from '../../tensor/index.js';
 import { checkNumber } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { checkInput, dropFeatures, type Features, isPair, type NodePair, project } from '../input.js';
 import type { GATConvOptions } from './gat-conv.js';
 import {
@@ -53,6 +54,20 @@ export class GATv2Conv extends Module {
 
   constructor(inFeatures: number, outFeatures: number, options: GATv2ConvOptions = {}) {
     super();
+    checkOptionNames('GATv2Conv', options, {
+      dtype: true,
+      random: true,
+      heads: true,
+      concat: true,
+      slope: true,
+      attentionDropout: true,
+      featureDropout: true,
+      selfLoops: true,
+      edgeDim: true,
+      inDst: true,
+      bias: true,
+      shareWeights: true,
+    });
     const { heads = 1, concat = true, edgeDim, inDst = inFeatures } = options;
     checkSizes('GATv2Conv', { inFeatures, outFeatures, heads });
     const share = (name: 'attentionDropout' | 'featureDropout'): number =>

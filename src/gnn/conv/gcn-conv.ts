@@ -4,8 +4,10 @@
  * The product and the aggregation commute, so the narrower side is aggregated (of equal ones the input). Edge weights of the graph enter Â.
  */
 import { type MessageGraph, SparseMatrix } from '../../graph/index.js';
+import { parameterOptions } from '../../nn/factory.js';
 import { init, Linear, Module, type ParameterOptions, parameter } from '../../nn/index.js';
 import { add, type Tensor, zeros } from '../../tensor/index.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { checkInput, type Features, project } from '../input.js';
 import { propagate } from '../propagation.js';
 
@@ -30,7 +32,8 @@ export class GCNConv extends Module {
 
   constructor(inFeatures: number, outFeatures: number, options: GCNConvOptions = {}) {
     super();
-    this.lin = new Linear(inFeatures, outFeatures, { ...options, bias: false });
+    checkOptionNames('GCNConv', options, { dtype: true, random: true, selfLoops: true, bias: true });
+    this.lin = new Linear(inFeatures, outFeatures, { ...parameterOptions(options), bias: false });
     init.glorotUniform(this.lin.weight, options.random === undefined ? {} : { random: options.random });
     this.bias =
       options.bias === false ? null : parameter(zeros([outFeatures], { dtype: this.lin.weight.dtype }));

@@ -8,6 +8,7 @@ import { newParameter } from '../../nn/factory.js';
 import { init, type Layer, Module, type ParameterOptions } from '../../nn/index.js';
 import { add, formatShape, mul, Tensor } from '../../tensor/index.js';
 import { checkNumber, expected, ShapeError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { isPair, type NodeInput } from '../input.js';
 
 export interface GINConvOptions extends Pick<ParameterOptions, 'dtype'> {
@@ -31,6 +32,7 @@ export class GINConv extends Module {
 
   constructor(nn: Layer, options: GINConvOptions = {}) {
     super();
+    checkOptionNames('GINConv', options, { dtype: true, eps: true, trainEps: true });
     if (!(nn instanceof Module)) throw new ValueError(expected('GINConv', 'a module', 'nn', nn));
     const eps = checkNumber('GINConv', 'eps', options.eps ?? 0);
     this.nn = nn;

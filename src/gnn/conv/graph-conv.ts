@@ -5,9 +5,11 @@
  * aggregated.
  */
 import { type MessageGraph, SparseMatrix } from '../../graph/index.js';
+import { parameterOptions } from '../../nn/factory.js';
 import { Linear, Module, type ParameterOptions } from '../../nn/index.js';
 import { add, type FloatDType, type Tensor } from '../../tensor/index.js';
 import { expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { checkInput, type Features, isPair, type NodePair, project } from '../input.js';
 
 export interface GraphConvOptions extends ParameterOptions {
@@ -34,11 +36,18 @@ export class GraphConv extends Module {
 
   constructor(inFeatures: number, outFeatures: number, options: GraphConvOptions = {}) {
     super();
+    checkOptionNames('GraphConv', options, {
+      dtype: true,
+      random: true,
+      reduce: true,
+      bias: true,
+      inDst: true,
+    });
     const { reduce = 'sum', inDst = inFeatures } = options;
     if (!['sum', 'mean', 'max'].includes(reduce))
       throw new ValueError(expected('GraphConv', 'sum, mean or max', 'reduce', reduce));
     this.linRel = new Linear(inFeatures, outFeatures, options);
-    this.linRoot = new Linear(inDst, outFeatures, { ...options, bias: false });
+    this.linRoot = new Linear(inDst, outFeatures, { ...parameterOptions(options), bias: false });
     this.reduce = reduce;
   }
 

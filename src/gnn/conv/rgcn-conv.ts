@@ -24,6 +24,7 @@ import {
   Tensor,
 } from '../../tensor/index.js';
 import { expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { checkInput, isPair, type NodePair } from '../input.js';
 import { groupedMatmul } from '../ops/grouped-matmul.js';
 import { adjacencyOf, globalIds, type RelationGroups, relationGroups } from '../ops/relation-groups.js';
@@ -72,6 +73,17 @@ export class RGCNConv extends Module {
 
   constructor(inFeatures: number, outFeatures: number, options: RGCNConvOptions) {
     super();
+    checkOptionNames('RGCNConv', options, {
+      dtype: true,
+      random: true,
+      relations: true,
+      bases: true,
+      blocks: true,
+      reduce: true,
+      root: true,
+      bias: true,
+      inDst: true,
+    });
     const { relations, bases, blocks, reduce = 'mean', inDst = inFeatures } = options;
     checkSizes('RGCNConv', { inFeatures, outFeatures, relations, bases: bases ?? 1, blocks: blocks ?? 1 });
     if (bases !== undefined && blocks !== undefined)

@@ -9,9 +9,11 @@
  * destinations than sources.
  */
 import { type MessageGraph, SparseMatrix } from '../../graph/index.js';
+import { parameterOptions } from '../../nn/factory.js';
 import { Linear, Module, type ParameterOptions } from '../../nn/index.js';
 import { add, clamp, div, linearPair, mul, relu, scope, sqrt, sum, Tensor } from '../../tensor/index.js';
 import { expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { checkInput, ends, type Features, type NodePair, project } from '../input.js';
 
 export type SAGEAggregator = 'mean' | 'gcn' | 'max' | 'pool';
@@ -48,15 +50,27 @@ export class SAGEConv extends Module {
 
   constructor(inFeatures: number, outFeatures: number, options: SAGEConvOptions = {}) {
     super();
+    checkOptionNames('SAGEConv', options, {
+      dtype: true,
+      random: true,
+      aggregator: true,
+      project: true,
+      root: true,
+      bias: true,
+      normalize: true,
+      inDst: true,
+    });
     const { aggregator = 'mean', inDst = inFeatures } = options;
     if (!['mean', 'gcn', 'max', 'pool'].includes(aggregator))
       throw new ValueError(expected('SAGEConv', 'mean, gcn, max or pool', 'aggregator', aggregator));
     const wantsProjection = aggregator === 'pool' || options.project === true;
     this.aggregator = aggregator;
-    this.lin = wantsProjection ? new Linear(inFeatures, inFeatures, { ...options, bias: true }) : null;
+    this.lin = wantsProjection
+      ? new Linear(inFeatures, inFeatures, { ...parameterOptions(options), bias: true })
+      : null;
     this.linL = new Linear(inFeatures, outFeatures, options);
     const root = aggregator !== 'gcn' && options.root !== false;
-    this.linR = root ? new Linear(inDst, outFeatures, { ...options, bias: false }) : null;
+    this.linR = root ? new Linear(inDst, outFeatures, { ...parameterOptions(options), bias: false }) : null;
     this.normalize = options.normalize ?? false;
   }
 

@@ -9,6 +9,7 @@ import { type MessageGraph, SparseMatrix } from '../../graph/index.js';
 import { Linear, Module, type ParameterOptions } from '../../nn/index.js';
 import { add, type Tensor } from '../../tensor/index.js';
 import { checkInteger } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { checkInput, type Features, project } from '../input.js';
 import { propagate } from '../propagation.js';
 import { stepGraphs } from './appnp.js';
@@ -34,6 +35,13 @@ export class SGConv extends Module {
 
   constructor(inFeatures: number, outFeatures: number, options: SGConvOptions = {}) {
     super();
+    checkOptionNames('SGConv', options, {
+      dtype: true,
+      random: true,
+      hops: true,
+      selfLoops: true,
+      bias: true,
+    });
     this.lin = new Linear(inFeatures, outFeatures, options);
     this.hops = checkInteger('SGConv', 'hops', options.hops ?? 1, 0);
     this.selfLoops = options.selfLoops ?? true;

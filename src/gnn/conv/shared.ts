@@ -2,14 +2,14 @@
  * What several layers have in common: initial values as PyTorch Geometric has them, heads, and edge features.
  */
 import type { MessageGraph } from '../../graph/index.js';
-import { newParameter, randomOf } from '../../nn/factory.js';
+import { newParameter, parameterOptions, randomOf } from '../../nn/factory.js';
 import { init, Linear, type ParameterOptions } from '../../nn/index.js';
 import { add, concat, formatShape, gatherRows, mean, mul, reshape, sum, Tensor } from '../../tensor/index.js';
 import { expected, ShapeError, ValueError } from '../../util/errors.js';
 
 /** A linear map without bias whose weight starts Glorot uniform. */
 export function glorotLinear(inFeatures: number, outFeatures: number, options: ParameterOptions): Linear {
-  const lin = new Linear(inFeatures, outFeatures, { ...options, bias: false });
+  const lin = new Linear(inFeatures, outFeatures, { ...parameterOptions(options), bias: false });
   init.glorotUniform(lin.weight, randomOf(options));
   return lin;
 }

@@ -10,10 +10,11 @@
 import { type MessageGraph, SparseMatrix } from '../../graph/index.js';
 import { aggregate } from '../../graph/ops/aggregate.js';
 import { dotScores } from '../../graph/ops/scores.js';
-import { checkSizes } from '../../nn/factory.js';
+import { checkSizes, parameterOptions } from '../../nn/factory.js';
 import { Linear, Module, type ParameterOptions } from '../../nn/index.js';
 import { add, concat, dropout, mul, sigmoid, sub, type Tensor } from '../../tensor/index.js';
 import { checkNumber } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { checkInput, type Features, isPair, type NodePair, project } from '../input.js';
 import { edgeSources } from '../ops/edge-sources.js';
 import { adjacencyOf } from '../ops/relation-groups.js';
@@ -58,11 +59,23 @@ export class TransformerConv extends Module {
 
   constructor(inFeatures: number, outFeatures: number, options: TransformerConvOptions = {}) {
     super();
+    checkOptionNames('TransformerConv', options, {
+      dtype: true,
+      random: true,
+      heads: true,
+      concat: true,
+      beta: true,
+      attentionDropout: true,
+      edgeDim: true,
+      root: true,
+      bias: true,
+      inDst: true,
+    });
     const { heads = 1, concat: joined = true, edgeDim, inDst = inFeatures } = options;
     checkSizes('TransformerConv', { inFeatures, outFeatures, heads, inDst });
     const width = heads * outFeatures;
     const outWidth = joined ? width : outFeatures;
-    const noBias = { ...options, bias: false };
+    const noBias = { ...parameterOptions(options), bias: false };
     this.heads = heads;
     this.concat = joined;
     this.attentionDropout = checkNumber(

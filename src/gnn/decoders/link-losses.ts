@@ -27,6 +27,7 @@ import {
 import { beside } from '../../tensor/move.js';
 import { checkIds } from '../../tensor/ops/common.js';
 import { checkNumber, expected, ShapeError, StateError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 
 export type LossReduction = 'SUM' | 'MEAN';
 
@@ -118,6 +119,7 @@ export class RankingLoss extends LossFunction {
 
   constructor(options: RankingLossOptions = {}) {
     super(options);
+    checkOptionNames('RankingLoss', options, { reduction: true, margin: true });
     this.margin = checkNumber('RankingLoss', 'margin', options.margin ?? 0.1);
   }
 
@@ -189,5 +191,6 @@ export type LossName = keyof typeof losses;
 export function lossFunction(type: LossName, options: RankingLossOptions = {}): LossFunction {
   if (!Object.hasOwn(losses, type))
     throw new ValueError(expected('lossFunction', `one of ${Object.keys(losses).join(', ')}`, 'type', type));
+  checkOptionNames('lossFunction', options, { reduction: true, margin: true });
   return new losses[type](options);
 }

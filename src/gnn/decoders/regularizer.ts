@@ -15,6 +15,7 @@ import {
   type Tensor,
 } from '../../tensor/index.js';
 import { checkInteger, checkNumber } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 
 export abstract class Regularizer {
   /** src, dst [B, d] and the relations' rows [B, w], if any: a scalar. */
@@ -63,6 +64,7 @@ export class N3Regularizer extends Regularizer {
 
   constructor(coefficient: number, options: N3Options = {}) {
     super();
+    checkOptionNames('N3Regularizer', options, { complex: true, mean: true });
     this.coefficient = checkNumber('N3Regularizer', 'coefficient', coefficient, 0);
     this.complex = options.complex === true;
     this.mean = options.mean === true;

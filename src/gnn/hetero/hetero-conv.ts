@@ -6,6 +6,7 @@ import type { EdgeType, EdgeTypeName, MessageGraph } from '../../graph/index.js'
 import { Module } from '../../nn/index.js';
 import { add, concat, maximum, minimum, mul, slice, Tensor } from '../../tensor/index.js';
 import { expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { NodePair } from '../input.js';
 
 /** Rows for each node type. */
@@ -44,6 +45,7 @@ export class HeteroConv extends Module {
     options: { readonly aggregate?: HeteroAggregate } = {},
   ) {
     super();
+    checkOptionNames('HeteroConv', options, { aggregate: true });
     if (typeof options !== 'object')
       throw new ValueError(expected('HeteroConv', 'an object such as { aggregate }', 'options', options));
     const { aggregate = 'sum' } = options;

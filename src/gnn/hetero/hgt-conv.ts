@@ -25,6 +25,7 @@ import {
   type Tensor,
 } from '../../tensor/index.js';
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { glorotParameter, splitHeads } from '../conv/shared.js';
 import { checkInput } from '../input.js';
 import { firstRows, type RelationGraphs, type TypedRows } from './hetero-conv.js';
@@ -87,6 +88,7 @@ export class HGTConv extends Module {
 
   constructor(types: HGTTypes, outFeatures: number, options: HGTConvOptions = {}) {
     super();
+    checkOptionNames('HGTConv', options, { dtype: true, random: true, heads: true });
     const { heads = 1 } = options;
     checkInteger('HGTConv', 'heads', heads, 1);
     if (outFeatures % heads !== 0)

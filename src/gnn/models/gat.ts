@@ -3,9 +3,11 @@
  * numbers of the paper: sizes [F, 8, classes], 8 heads, both dropouts 0.6, ELU.
  */
 import type { MessageGraph } from '../../graph/index.js';
+import { parameterOptions } from '../../nn/factory.js';
 import { Tensor } from '../../tensor/index.js';
 import { expected, ValueError } from '../../util/errors.js';
-import { GATConv } from '../conv/gat-conv.js';
+import { checkOptionNames } from '../../util/option-names.js';
+import { GATConv, type GATConvOptions } from '../conv/gat-conv.js';
 import { GATv2Conv } from '../conv/gatv2-conv.js';
 import type { Features } from '../input.js';
 import {
@@ -39,6 +41,22 @@ export interface GATOptions extends ModelOptions {
  */
 export class GAT extends LayeredModel<GATConv | GATv2Conv> {
   constructor(sizes: readonly number[], options: GATOptions = {}) {
+    checkOptionNames('GAT', options, {
+      dtype: true,
+      random: true,
+      dropout: true,
+      inputDropout: true,
+      norm: true,
+      residual: true,
+      activation: true,
+      jumpingKnowledge: true,
+      heads: true,
+      outHeads: true,
+      attentionDropout: true,
+      selfLoops: true,
+      edgeDim: true,
+      v2: true,
+    });
     super(makeLayers(sizes, options), sizes[sizes.length - 1], { activation: 'elu', ...options });
   }
 
@@ -51,13 +69,25 @@ export class GAT extends LayeredModel<GATConv | GATv2Conv> {
 
 function makeLayers(sizes: readonly number[], options: GATOptions): SizedLayer<GATConv | GATv2Conv>[] {
   const { heads = 8, outHeads = 1 } = options;
+  const conv = convOptions(options);
   const Conv = options.v2 === true ? GATv2Conv : GATConv;
   const pairs = layerSizes('GAT', sizes, options);
   const onlyHidden = (options.jumpingKnowledge ?? null) !== null;
   return pairs.map(([into, out], i) => {
     const last = !onlyHidden && i === pairs.length - 1;
     const inWidth = i === 0 ? into : into * heads;
-    const own = { ...options, heads: last ? outHeads : heads, concat: !last };
+    const own = { ...conv, heads: last ? outHeads : heads, concat: !last };
     return { layer: new Conv(inWidth, out, own), inWidth, outWidth: last ? out : out * heads };
   });
+}
+
+/** What of a model's options belongs to its layers. */
+function convOptions(options: GATOptions): GATConvOptions {
+  const { attentionDropout, selfLoops, edgeDim } = options;
+  return {
+    ...parameterOptions(options),
+    ...(attentionDropout === undefined ? {} : { attentionDropout }),
+    ...(selfLoops === undefined ? {} : { selfLoops }),
+    ...(edgeDim === undefined ? {} : { edgeDim }),
+  };
 }

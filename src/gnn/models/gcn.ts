@@ -4,6 +4,7 @@
  */
 import type { MessageGraph } from '../../graph/index.js';
 import type { Tensor } from '../../tensor/index.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { GCNConv } from '../conv/gcn-conv.js';
 import type { Features } from '../input.js';
 import {
@@ -28,6 +29,17 @@ export interface GCNOptions extends ModelOptions {
  */
 export class GCN extends LayeredModel<GCNConv> {
   constructor(sizes: readonly number[], options: GCNOptions = {}) {
+    checkOptionNames('GCN', options, {
+      dtype: true,
+      random: true,
+      dropout: true,
+      inputDropout: true,
+      norm: true,
+      residual: true,
+      activation: true,
+      jumpingKnowledge: true,
+      selfLoops: true,
+    });
     const sized = layerSizes('GCN', sizes, options).map(([inWidth, outWidth]) => ({
       layer: new GCNConv(inWidth, outWidth, options),
       inWidth,

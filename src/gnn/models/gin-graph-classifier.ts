@@ -3,10 +3,11 @@
  * side by side, through a linear map. Each layer is an MLP with batch normalisation, as in the paper.
  */
 
-import { randomOf } from '../../nn/factory.js';
+import { parameterOptions, randomOf } from '../../nn/factory.js';
 import { BatchNorm1d, Dropout, Linear, MLP, Module, type ParameterOptions } from '../../nn/index.js';
 import { concat, relu, type Tensor } from '../../tensor/index.js';
 import { expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { GINConv } from '../conv/gin-conv.js';
 import type { GraphBatch } from '../graph-batch.js';
 import { globalMaxPool, globalMeanPool, globalSumPool } from '../pooling.js';
@@ -39,13 +40,20 @@ export class GINGraphClassifier extends Module {
 
   constructor(sizes: readonly number[], options: GINGraphClassifierOptions = {}) {
     super();
+    checkOptionNames('GINGraphClassifier', options, {
+      dtype: true,
+      random: true,
+      pool: true,
+      dropout: true,
+      trainEps: true,
+    });
     const { pool = 'sum' } = options;
     if (!Array.isArray(sizes) || sizes.length < 3)
       throw new ValueError(expected('GINGraphClassifier', 'input, hidden and output sizes', 'sizes', sizes));
     if (!Object.hasOwn(pools, pool))
       throw new ValueError(expected('GINGraphClassifier', Object.keys(pools).join(', '), 'pool', pool));
     const hidden = sizes.slice(1, -1);
-    const inner = { ...options, norm: 'batch', dropout: 0 } as const;
+    const inner = { ...parameterOptions(options), norm: 'batch', dropout: 0 } as const;
     this.layers = hidden.map((size, i) => new GINConv(new MLP([sizes[i], size, size], inner), options));
     this.norms = hidden.map((size) => new BatchNorm1d(size, options));
     const known = sizes.slice(0, -1).reduce((total, size) => total + size, 0);

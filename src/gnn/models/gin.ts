@@ -2,9 +2,11 @@
  * GIN (Xu et al., ICLR 2019): sums of neighbours through MLPs of two layers. For whole graphs see `GINGraphClassifier`.
  */
 import type { MessageGraph } from '../../graph/index.js';
+import { parameterOptions } from '../../nn/factory.js';
 import { MLP } from '../../nn/index.js';
 import { Tensor } from '../../tensor/index.js';
 import { ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { GINConv } from '../conv/gin-conv.js';
 import type { Features } from '../input.js';
 import {
@@ -28,8 +30,19 @@ export interface GINOptions extends ModelOptions {
  */
 export class GIN extends LayeredModel<GINConv> {
   constructor(sizes: readonly number[], options: GINOptions = {}) {
+    checkOptionNames('GIN', options, {
+      dtype: true,
+      random: true,
+      dropout: true,
+      inputDropout: true,
+      norm: true,
+      residual: true,
+      activation: true,
+      jumpingKnowledge: true,
+      trainEps: true,
+    });
     const { activation = 'relu', norm } = options;
-    const inner = { ...options, activation, norm: norm ?? 'none', dropout: 0 } as const;
+    const inner = { ...parameterOptions(options), activation, norm: norm ?? 'none', dropout: 0 } as const;
     const sized = layerSizes('GIN', sizes, options).map(([inWidth, outWidth]) => ({
       layer: new GINConv(new MLP([inWidth, outWidth, outWidth], inner), options),
       inWidth,

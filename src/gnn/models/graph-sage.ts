@@ -5,6 +5,7 @@
 import type { MessageGraph } from '../../graph/index.js';
 import { ReLU } from '../../nn/index.js';
 import type { Tensor } from '../../tensor/index.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { type SAGEAggregator, SAGEConv } from '../conv/sage-conv.js';
 import type { Features } from '../input.js';
 import {
@@ -29,6 +30,17 @@ export interface GraphSAGEOptions extends ModelOptions {
  */
 export class GraphSAGE extends LayeredModel<SAGEConv> {
   constructor(sizes: readonly number[], options: GraphSAGEOptions = {}) {
+    checkOptionNames('GraphSAGE', options, {
+      dtype: true,
+      random: true,
+      dropout: true,
+      inputDropout: true,
+      norm: true,
+      residual: true,
+      activation: true,
+      jumpingKnowledge: true,
+      aggregator: true,
+    });
     const sized = layerSizes('GraphSAGE', sizes, options).map(([inWidth, outWidth]) => ({
       layer: new SAGEConv(inWidth, outWidth, options),
       inWidth,

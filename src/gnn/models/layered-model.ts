@@ -7,6 +7,7 @@
  * (`forwardLayer`, `readout`), as `inferLayerwise` does. Data of edges belong to the whole graph: a block picks its own.
  */
 import type { MessageGraph } from '../../graph/index.js';
+import { parameterOptions } from '../../nn/factory.js';
 import {
   type ActivationName,
   activation,
@@ -73,7 +74,7 @@ export abstract class LayeredModel<L extends Module = Module> extends Module {
     this.shortcuts = this.residual ? hidden.map((each, i) => makeShortcut(each, i, options)) : [];
     this.jump = mode === null ? null : new JumpingKnowledge(mode);
     const known = this.jump?.width(sized.map(({ outWidth }) => outWidth));
-    this.lin = known === undefined ? null : new Linear(known, outFeatures, options);
+    this.lin = known === undefined ? null : new Linear(known, outFeatures, parameterOptions(options));
   }
 
   /** Layer i on its input. */
@@ -163,14 +164,16 @@ function edgesOf(graph: MessageGraph, data: EdgeData): EdgeData {
 function makeNorm(where: string, width: number, options: ModelOptions): Layer[] {
   const norm = options.norm ?? null;
   if (norm === null) return [];
-  if (norm === 'batch') return [new BatchNorm1d(width, options)];
-  if (norm === 'layer') return [new LayerNorm(width, options)];
+  if (norm === 'batch') return [new BatchNorm1d(width, parameterOptions(options))];
+  if (norm === 'layer') return [new LayerNorm(width, parameterOptions(options))];
   throw new ValueError(expected(where, "'batch', 'layer' or null", 'norm', norm));
 }
 
 /** Features of the first layer may be sparse, so they always go through a map. */
 function makeShortcut({ inWidth, outWidth }: SizedLayer, i: number, options: ModelOptions): Linear | null {
-  return i > 0 && inWidth === outWidth ? null : new Linear(inWidth, outWidth, { ...options, bias: false });
+  return i > 0 && inWidth === outWidth
+    ? null
+    : new Linear(inWidth, outWidth, { ...parameterOptions(options), bias: false });
 }
 
 /** Input and result width of every layer: [8, 16, 2] has two, or one and a linear map with jumping knowledge. */

@@ -5,6 +5,7 @@
 import type { MessageGraph } from '../../graph/index.js';
 import { Tensor } from '../../tensor/index.js';
 import { expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { RGCNConv } from '../conv/rgcn-conv.js';
 import type { Features } from '../input.js';
 import { type EdgeData, LayeredModel, layerSizes, type ModelOptions } from './layered-model.js';
@@ -25,6 +26,19 @@ export interface RGCNOptions extends ModelOptions {
  */
 export class RGCN extends LayeredModel<RGCNConv> {
   constructor(sizes: readonly number[], options: RGCNOptions) {
+    checkOptionNames('RGCN', options, {
+      dtype: true,
+      random: true,
+      dropout: true,
+      inputDropout: true,
+      norm: true,
+      residual: true,
+      activation: true,
+      jumpingKnowledge: true,
+      relations: true,
+      bases: true,
+      blocks: true,
+    });
     const sized = layerSizes('RGCN', sizes, options).map(([inWidth, outWidth]) => ({
       layer: new RGCNConv(inWidth, outWidth, options),
       inWidth,

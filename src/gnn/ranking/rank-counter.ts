@@ -7,6 +7,7 @@ import { type FloatArray, kernels, type ScoreOp, scoreCode } from '../../native/
 import { formatShape, fromTypedArray, noGrad, scope, slice, type Tensor } from '../../tensor/index.js';
 import { checkIds, packed } from '../../tensor/ops/common.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { Comparator } from '../decoders/comparator.js';
 import { normalizeRows } from '../ops/index.js';
 
@@ -52,6 +53,7 @@ export class RankCounter {
   readonly #seen: [number, number][] = [];
 
   constructor(comparator: Comparator, query: Tensor, options: RankCounterOptions) {
+    checkOptionNames('RankCounter', options, { target: true, targetIds: true, filter: true });
     const { target, targetIds, filter = null } = options;
     if (
       query.rank !== 2 ||

@@ -6,6 +6,7 @@
  */
 import { loadWebGpu, namedDriver, useSoftwareDriver } from '../../native/webgpu.js';
 import { checkInteger, checkNumber, DeviceError, expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { GpuDevice } from './gpu-device.js';
 import { deviceMessage } from './gpu-failures.js';
 import type { GpuAdapterInfo, GpuAdapterLike, GpuDeviceLike, GpuLike } from './webgpu-api.js';
@@ -48,6 +49,15 @@ const softwareNames = ['swiftshader', 'llvmpipe', 'lavapipe', 'softpipe', 'warp'
  * const sampler = new GPUSampler(gpu, graph);
  */
 export async function openGpuDevice(options: OpenGpuOptions = {}): Promise<GpuDevice> {
+  checkOptionNames('openGpuDevice', options, {
+    powerPreference: true,
+    adapter: true,
+    backend: true,
+    allowSoftware: true,
+    memoryBudget: true,
+    limits: true,
+    gpu: true,
+  });
   const budget = checkNumber('openGpuDevice', 'memoryBudget', options.memoryBudget ?? Number.MAX_VALUE, 0);
   const adapter = await findAdapter(options);
   const info = adapterInfo(adapter);

@@ -26,6 +26,7 @@ import {
   ValueError,
 } from '../../util/errors.js';
 import { hottest } from '../../util/hottest.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { parseSize } from '../../util/size.js';
 import { GpuBuffer } from '../device/gpu-buffer.js';
 import { GpuDevice } from '../device/gpu-device.js';
@@ -92,6 +93,19 @@ export class CGPUFeature {
     size: string | number = 0,
     options: CGPUFeatureOptions = {},
   ) {
+    checkOptionNames('CGPUFeature', options, {
+      fanouts: true,
+      replace: true,
+      seeds: true,
+      batchSize: true,
+      batches: true,
+      seed: true,
+      hotness: true,
+      dynamicShare: true,
+      onLog: true,
+      pieceBytes: true,
+      stagingBytes: true,
+    });
     if (device !== null && !(device instanceof GpuDevice)) {
       const advice = 'Open one with `await openGpuDevice()`.';
       throw new ValueError(expected(name, 'a GpuDevice or null', 'device', device, advice));

@@ -15,6 +15,7 @@
  */
 import type { Tensor } from '../../tensor/index.js';
 import { checkInteger, expected, StateError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { GpuDevice } from '../device/gpu-device.js';
 import {
   CGPUFeature,
@@ -84,6 +85,19 @@ export class MultiCGPUFeature {
     csr: FeatureGraph | null,
     options: MultiFeatureOptions = {},
   ) {
+    checkOptionNames('MultiCGPUFeature', options, {
+      fanouts: true,
+      replace: true,
+      seeds: true,
+      batchSize: true,
+      batches: true,
+      seed: true,
+      hotness: true,
+      dynamicShare: true,
+      onLog: true,
+      pieceBytes: true,
+      stagingBytes: true,
+    });
     if (!Array.isArray(deviceList))
       throw new ValueError(expected(name, 'a list of devices', 'deviceList', deviceList));
     this.rank = checkInteger(name, 'rank', rank, 0, Math.max(0, deviceList.length - 1));
@@ -100,6 +114,11 @@ export class MultiCGPUFeature {
     deviceList: readonly (GpuDevice | null)[],
     options: Pick<MultiFeatureOptions, 'onLog' | 'pieceBytes' | 'stagingBytes'> = {},
   ): Promise<MultiCGPUFeature> {
+    checkOptionNames('MultiCGPUFeature.fromShared', options, {
+      onLog: true,
+      pieceBytes: true,
+      stagingBytes: true,
+    });
     const index = deviceList.length === 1 ? 0 : rank;
     const feature = new MultiCGPUFeature(index, deviceList, 0, null, options);
     await feature.#open(shared);

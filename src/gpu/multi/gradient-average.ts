@@ -8,6 +8,7 @@
  */
 import { fromTypedArray, type Tensor, unscoped } from '../../tensor/index.js';
 import { CommError, checkInteger, checkNumber, DTypeError, expected, ShapeError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 
 /** Words at the start of the memory. */
 const word = { workers: 0, values: 1, arrived: 2, round: 3, failed: 4, count: 8 } as const;
@@ -59,6 +60,7 @@ export class GradientAverage {
   #steps = 0;
 
   constructor(memory: SharedArrayBuffer, options: GradientAverageOptions) {
+    checkOptionNames('GradientAverage', options, { rank: true, parameters: true, timeoutMs: true });
     const where = 'GradientAverage';
     this.#control = new Int32Array(memory, 0, word.count);
     this.numWorkers = this.#control[word.workers];

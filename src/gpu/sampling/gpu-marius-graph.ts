@@ -19,6 +19,7 @@ import { DrawKeys, purposes, type SampleTime } from '../../sample/sampler.js';
 import { SamplingGraph } from '../../sample/sampling-graph.js';
 import { checkIds } from '../../tensor/ops/common.js';
 import { expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { GpuBuffer } from '../device/gpu-buffer.js';
 import type { GpuDevice } from '../device/gpu-device.js';
 import { DeviceGraph, type GraphPiece } from './device-graph.js';
@@ -46,6 +47,7 @@ export class GpuMariusGraph {
 
   /** @param options.pieceBytes bytes of the pieces that the graph is cut into; by default what the device can bind. */
   constructor(device: GpuDevice, graph: MariusGraph, options: { readonly pieceBytes?: number } = {}) {
+    checkOptionNames('GpuMariusGraph', options, { pieceBytes: true });
     if (!(graph instanceof MariusGraph))
       throw new ValueError(expected(name, 'a MariusGraph', 'graph', graph));
     this.#device = device;

@@ -15,6 +15,7 @@ import type { SamplingGraph } from '../../sample/sampling-graph.js';
 import type { Ids } from '../../tensor/index.js';
 import { checkIds } from '../../tensor/ops/common.js';
 import { checkInteger, checkNumber, expected, StateError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { GpuDevice } from '../device/gpu-device.js';
 import { BatchDrawer, type DrawRules } from './batch-drawer.js';
 import { type CsrLike, distinctSeeds, type SourceOptions, samplingSource } from './csr-source.js';
@@ -58,6 +59,17 @@ export class GPUSampler implements GraphSampler {
 
   /** A `SamplingGraph` in place of `csr` is for samplers that share one. */
   constructor(device: GpuDevice, csr: CsrLike | SamplingGraph, options: GPUSamplerOptions = {}) {
+    checkOptionNames('GPUSampler', options, {
+      direction: true,
+      weights: true,
+      sizes: true,
+      replace: true,
+      dropout: true,
+      seed: true,
+      table: true,
+      pieceBytes: true,
+      reserveEdges: true,
+    });
     if (!(device instanceof GpuDevice)) {
       const advice = 'Open one with `await openGpuDevice()`.';
       throw new ValueError(expected(name, 'a GpuDevice', 'device', device, advice));

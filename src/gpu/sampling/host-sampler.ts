@@ -5,6 +5,7 @@ import { NeighborSampler, type NeighborSamplerOptions } from '../../sample/neigh
 import type { SampleTime } from '../../sample/sampler.js';
 import type { Ids } from '../../tensor/index.js';
 import { StateError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { asGraph, type CsrLike } from './csr-source.js';
 import type { GPUSamplerOptions } from './gpu-sampler.js';
 import { HostSample } from './host-sample.js';
@@ -27,6 +28,17 @@ export class HostSampler implements GraphSampler {
   #nextStep = 0;
 
   constructor(csr: CsrLike, options: GPUSamplerOptions = {}) {
+    checkOptionNames('HostSampler', options, {
+      direction: true,
+      weights: true,
+      sizes: true,
+      replace: true,
+      dropout: true,
+      seed: true,
+      table: true,
+      pieceBytes: true,
+      reserveEdges: true,
+    });
     this.#graph = asGraph(name, csr);
     const { sizes, dropout = 0, table: _, pieceBytes: __, reserveEdges: ___, ...rules } = options;
     this.#rules = dropout === 0 ? rules : { ...rules, strategy: 'dropout', rate: dropout };

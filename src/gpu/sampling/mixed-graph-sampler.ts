@@ -14,6 +14,7 @@ import { checkFanouts } from '../../sample/neighbor-sampler.js';
 import type { Ids } from '../../tensor/index.js';
 import { toInt32 } from '../../tensor/ops/common.js';
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { GpuDevice } from '../device/gpu-device.js';
 import { type CsrLike, samplingSource } from './csr-source.js';
 import { GPUSampler, type GPUSamplerOptions } from './gpu-sampler.js';
@@ -113,6 +114,19 @@ export class MixedGraphSampler {
 
   /** @param device null where only the CPU samples. */
   constructor(device: GpuDevice | null, csr: CsrLike, options: MixedGraphSamplerOptions) {
+    checkOptionNames('MixedGraphSampler', options, {
+      direction: true,
+      weights: true,
+      sizes: true,
+      replace: true,
+      dropout: true,
+      seed: true,
+      table: true,
+      pieceBytes: true,
+      reserveEdges: true,
+      mode: true,
+      workers: true,
+    });
     const { mode = 'mixed', workers = 2, ...rules } = checkOptions(name, options);
     if (!mixedModes.includes(mode)) throw new ValueError(expected(name, mixedModes.join(', '), 'mode', mode));
     const slots = checkInteger(name, 'workers', workers, 1, 64);

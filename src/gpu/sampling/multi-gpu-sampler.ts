@@ -20,6 +20,7 @@ import type { SampleTime } from '../../sample/sampler.js';
 import type { SampleWeights, SamplingGraph } from '../../sample/sampling-graph.js';
 import { type Ids, Tensor } from '../../tensor/index.js';
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { GpuDevice } from '../device/gpu-device.js';
 import { asGraph, type CsrLike, samplingSource } from './csr-source.js';
 import type { DeviceSample } from './device-sample.js';
@@ -49,6 +50,17 @@ export class MultiGPUSampler {
   readonly #nextStep: number[];
 
   constructor(devices: GpuDevice | readonly GpuDevice[], csr: CsrLike, options: GPUSamplerOptions = {}) {
+    checkOptionNames('MultiGPUSampler', options, {
+      direction: true,
+      weights: true,
+      sizes: true,
+      replace: true,
+      dropout: true,
+      seed: true,
+      table: true,
+      pieceBytes: true,
+      reserveEdges: true,
+    });
     const list = Array.isArray(devices) ? devices : [devices];
     if (list.length === 0) throw new ValueError(expected(name, 'at least one device', 'devices', list));
     this.#graph = asGraph(name, csr);

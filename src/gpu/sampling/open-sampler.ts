@@ -11,6 +11,7 @@ import type { SampleTime } from '../../sample/sampler.js';
 import type { Ids } from '../../tensor/index.js';
 import { toInt32 } from '../../tensor/ops/common.js';
 import { DeviceError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { GpuDevice } from '../device/gpu-device.js';
 import { type OpenGpuOptions, openGpuDevice } from '../device/open-device.js';
 import type { CsrLike } from './csr-source.js';
@@ -26,6 +27,19 @@ export interface OpenSamplerOptions extends GPUSamplerOptions {
 }
 
 export async function openSampler(csr: CsrLike, options: OpenSamplerOptions = {}): Promise<AdaptiveSampler> {
+  checkOptionNames('openSampler', options, {
+    direction: true,
+    weights: true,
+    sizes: true,
+    replace: true,
+    dropout: true,
+    seed: true,
+    table: true,
+    pieceBytes: true,
+    reserveEdges: true,
+    gpu: true,
+    onFallback: true,
+  });
   const { gpu, onFallback = (reason) => console.warn(reason), ...rules } = options;
   const say = (error: DeviceError) =>
     onFallback(`sampling goes on with the CPU, with the same results: ${error.message}`);

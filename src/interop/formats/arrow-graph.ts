@@ -1,6 +1,7 @@
 /** Graphs from Arrow tables of edges: a row for each edge, a column for each end, in the order of edge ids. */
 import { Graph } from '../../graph/index.js';
 import { checkInteger, DTypeError, expected } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { columnOf, fromArrow } from './arrow.js';
 import type { ArrowTable } from './arrow-like.js';
 import { viewIds } from './ids.js';
@@ -20,6 +21,7 @@ export interface ArrowGraphOptions {
  * const graph = graphFromArrow(tableFromIPC(bytes), { numNodes: 2708, src: 'from', dst: 'to' });
  */
 export function graphFromArrow(table: ArrowTable, options: ArrowGraphOptions): Graph {
+  checkOptionNames('graphFromArrow', options, { numNodes: true, src: true, dst: true, weight: true });
   const numNodes = checkInteger('graphFromArrow', 'numNodes', options?.numNodes, 0, 2 ** 31 - 1);
   const ids = (name: string): Int32Array => viewIds(fromArrow(columnOf(table, name), name), name);
   const src = ids(options.src ?? 'src');

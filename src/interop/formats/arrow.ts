@@ -7,6 +7,7 @@
  * nulls, text, dates, dictionaries and lists of several lengths are refused by name. bf16 is not among Arrow's types.
  */
 import { DTypeError, describe, expected, FormatError, ShapeError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { TensorView } from '../tensor-view.js';
 import { type ViewArray, type ViewDType, viewDTypes } from '../view-dtype.js';
 import type { ArrowColumn, ArrowData, ArrowModule, ArrowTable, ArrowType } from './arrow-like.js';
@@ -48,6 +49,7 @@ export function tensorsFromArrow(
   table: ArrowTable,
   options: ArrowTableOptions = {},
 ): Record<string, TensorView> {
+  checkOptionNames('tensorsFromArrow', options, { columns: true });
   const where = 'tensorsFromArrow';
   if (typeof table?.getChild !== 'function' || !Array.isArray(table.schema?.fields))
     throw new ValueError(expected(where, 'an Arrow table', 'table', table));
@@ -66,6 +68,7 @@ export function parseArrow(
   bytes: Uint8Array,
   options: ArrowTableOptions = {},
 ): Record<string, TensorView> {
+  checkOptionNames('parseArrow', options, { columns: true });
   const where = 'parseArrow';
   if (!(bytes instanceof Uint8Array)) throw new ValueError(expected(where, 'a Uint8Array', 'bytes', bytes));
   let table: ArrowTable;

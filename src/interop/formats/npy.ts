@@ -8,6 +8,7 @@
 import { makeNpyHeader, npyElements, parseNpyHeader } from '../../tensor/npy.js';
 import { checkNumpyBytes, type NumpyType, plainNumpyBytes } from '../../tensor/numpy-array.js';
 import { DTypeError, expected, FormatError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { TensorView } from '../tensor-view.js';
 import { type ViewArray, type ViewDType, viewDTypes } from '../view-dtype.js';
 
@@ -38,6 +39,7 @@ const dtypesByName = new Map(
  * const x = parseNpy(await readFile('features.npy')).toTensor();
  */
 export function parseNpy(bytes: Uint8Array, options: ParseOptions = {}): TensorView {
+  checkOptionNames('parseNpy', options, { name: true });
   const where = options.name ?? 'parseNpy';
   if (!(bytes instanceof Uint8Array)) throw new ValueError(expected(where, 'a Uint8Array', 'bytes', bytes));
   const header = parseNpyHeader(bytes, where);

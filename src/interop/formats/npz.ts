@@ -3,6 +3,7 @@
  * decompressed is bounded before anything is.
  */
 import { checkInteger, expected, FormatError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { makeZip, type ZipEntry, zipEntries } from '../../util/zip.js';
 import type { TensorView } from '../tensor-view.js';
 import { deflateRaw, inflateRaw } from './inflate.js';
@@ -25,6 +26,7 @@ export async function parseNpz(
   bytes: Uint8Array,
   options: ParseNpzOptions = {},
 ): Promise<Record<string, TensorView>> {
+  checkOptionNames('parseNpz', options, { name: true, maxBytes: true, arrays: true });
   const where = options.name ?? 'parseNpz';
   if (!(bytes instanceof Uint8Array)) throw new ValueError(expected(where, 'a Uint8Array', 'bytes', bytes));
   const maxBytes = checkInteger(where, 'maxBytes', options.maxBytes ?? 2 ** 32);
@@ -51,6 +53,7 @@ export async function writeNpz(
   views: Readonly<Record<string, TensorView>>,
   options: WriteNpzOptions = {},
 ): Promise<Uint8Array> {
+  checkOptionNames('writeNpz', options, { compress: true });
   const entries = Object.entries(views).map(([name, view]) => ({
     name: `${name}.npy`,
     data: writeNpy(view),

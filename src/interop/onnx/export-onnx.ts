@@ -11,6 +11,7 @@ import type { Module } from '../../nn/index.js';
 import { Module as ModuleClass } from '../../nn/index.js';
 import type { Tensor } from '../../tensor/index.js';
 import { expected, StateError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { skeinVersion } from '../../util/version.js';
 import { tryTranslateConv } from './conv.js';
 import { translateDecoder } from './decoders.js';
@@ -41,6 +42,13 @@ export interface OnnxOptions {
  * const { y } = await session.run({ x, edge_index });
  */
 export function exportOnnx(model: Module, options: OnnxOptions = {}): Uint8Array {
+  checkOptionNames('exportOnnx', options, {
+    name: true,
+    edgeWeight: true,
+    blocks: true,
+    scatter: true,
+    metadata: true,
+  });
   if (!(model instanceof ModuleClass))
     throw new ValueError(expected('exportOnnx', 'a module', 'model', model));
   checkOptions(options);

@@ -2,6 +2,7 @@
 import { Block, type Graph, SparseMatrix } from '../../graph/index.js';
 import type { Tensor } from '../../tensor/index.js';
 import { expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { TensorView } from '../tensor-view.js';
 
 export interface OnnxInputOptions {
@@ -24,6 +25,7 @@ export function onnxInputs(
   features: Tensor | SparseMatrix,
   options: OnnxInputOptions = {},
 ): Record<string, TensorView> {
+  checkOptionNames('onnxInputs', options, { edgeWeight: true, edgeAttr: true });
   const x = TensorView.fromTensor(features instanceof SparseMatrix ? features.toDense() : features);
   const inputs: Record<string, TensorView> = { x };
   if (isBlocks(graphs)) {

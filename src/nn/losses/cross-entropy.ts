@@ -15,6 +15,7 @@ import {
 } from '../../tensor/index.js';
 import { checkRank, toInt32 } from '../../tensor/ops/common.js';
 import { DTypeError, expected, ShapeError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { checkReduction, type LossOptions, reduceLoss } from './reduction.js';
 
 export interface CrossEntropyOptions extends LossOptions {
@@ -33,6 +34,7 @@ export interface CrossEntropyOptions extends LossOptions {
  * const loss = crossEntropy(model.forward(x), labels, { mask: trainMask });
  */
 export function crossEntropy(logits: Tensor, labels: Ids, options: CrossEntropyOptions = {}): Tensor {
+  checkOptionNames('crossEntropy', options, { reduction: true, weight: true, ignoreIndex: true, mask: true });
   const reduction = checkReduction('crossEntropy', options.reduction);
   checkRank('crossEntropy', 'logits', logits, 2);
   const ids = effectiveLabels(labels, options);
@@ -128,6 +130,7 @@ export function softmaxCrossEntropyNegatives(
   negatives: Tensor,
   options: LossOptions = {},
 ): Tensor {
+  checkOptionNames('softmaxCrossEntropyNegatives', options, { reduction: true });
   const where = 'softmaxCrossEntropyNegatives';
   checkReduction(where, options.reduction);
   if (positive.rank !== 1)

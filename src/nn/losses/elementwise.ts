@@ -20,22 +20,26 @@ import {
 import { builtinOp } from '../../tensor/op.js';
 import { checkSameFloat, checkShapeIs, packed } from '../../tensor/ops/common.js';
 import { checkNumber, expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { checkReduction, type LossOptions, reduceLoss } from './reduction.js';
 
 /** Mean of (prediction − target)². */
 export function mseLoss(prediction: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
+  checkOptionNames('mseLoss', options, { reduction: true });
   check('mseLoss', prediction, target, options);
   return reduceLoss('mseLoss', square(sub(prediction, target)), options);
 }
 
 /** Mean of |prediction − target|. */
 export function l1Loss(prediction: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
+  checkOptionNames('l1Loss', options, { reduction: true });
   check('l1Loss', prediction, target, options);
   return reduceLoss('l1Loss', abs(sub(prediction, target)), options);
 }
 
 /** Binary cross entropy of scores before the sigmoid; targets in [0, 1]. */
 export function bceWithLogits(logits: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
+  checkOptionNames('bceWithLogits', options, { reduction: true });
   check('bceWithLogits', logits, target, options);
   return reduceLoss('bceWithLogits', bceWithLogitsElements(logits, target), options);
 }
@@ -57,6 +61,7 @@ const bceOp = builtinOp({
 
 /** Binary cross entropy of probabilities; prefer `bceWithLogits`, which keeps its precision near 0 and 1. */
 export function bceLoss(probabilities: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
+  checkOptionNames('bceLoss', options, { reduction: true });
   check('bceLoss', probabilities, target, options);
   if (target.requiresGrad)
     throw new ValueError(
@@ -92,6 +97,7 @@ export interface MarginOptions extends LossOptions {
  * scores [B, K].
  */
 export function marginRankingLoss(first: Tensor, second: Tensor, options: MarginOptions = {}): Tensor {
+  checkOptionNames('marginRankingLoss', options, { reduction: true, margin: true, target: true });
   const { margin = 0, target } = options;
   checkNumber('marginRankingLoss', 'margin', margin);
   checkReduction('marginRankingLoss', options.reduction);
@@ -102,6 +108,7 @@ export function marginRankingLoss(first: Tensor, second: Tensor, options: Margin
 
 /** log(1 + exp(−(2·target − 1)·score)): targets 1 for true and 0 for false. */
 export function softplusLoss(scores: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
+  checkOptionNames('softplusLoss', options, { reduction: true });
   check('softplusLoss', scores, target, options);
   const sign = sub(1, mul(target, 2));
   return reduceLoss('softplusLoss', softplus(mul(sign, scores)), options);
@@ -116,6 +123,7 @@ export interface PenaltyOptions {
 
 /** coefficient · Σ |x|^p over all the tensors: an N-norm regulariser to add to a loss. */
 export function normPenalty(tensors: readonly Tensor[], options: PenaltyOptions = {}): Tensor {
+  checkOptionNames('normPenalty', options, { p: true, coefficient: true });
   const p = checkNumber('normPenalty', 'p', options.p ?? 2, 1);
   const coefficient = checkNumber('normPenalty', 'coefficient', options.coefficient ?? 1);
   if (!Array.isArray(tensors) || tensors.length === 0) {

@@ -19,6 +19,7 @@ import {
   unscoped,
 } from '../../tensor/index.js';
 import { checkNumber, StateError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 
 export interface ClipOptions {
   /** Throw when the norm is NaN or infinite (the default) instead of spoiling every gradient with it. */
@@ -30,6 +31,7 @@ export interface ClipOptions {
  * Gradient rows are coalesced first. For parameters in memory; on a device use `clipGradNormTensor`.
  */
 export function clipGradNorm(params: Iterable<Tensor>, maxNorm: number, options: ClipOptions = {}): number {
+  checkOptionNames('clipGradNorm', options, { errorIfNonFinite: true });
   checkNumber('clipGradNorm', 'maxNorm', maxNorm, 0);
   const list = [...params];
   const device = deviceOf(list);

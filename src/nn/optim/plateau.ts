@@ -2,6 +2,7 @@
  * `ReduceLROnPlateau`: lowers the rate when a measured value has stopped improving, as torch.optim.lr_scheduler does.
  */
 import { checkInteger, checkNumber, expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { Scheduled } from './schedule.js';
 
 export interface PlateauOptions {
@@ -35,6 +36,16 @@ export class ReduceLROnPlateau {
   #cooldownLeft = 0;
 
   constructor(optimizer: Scheduled, options: PlateauOptions = {}) {
+    checkOptionNames('ReduceLROnPlateau', options, {
+      mode: true,
+      factor: true,
+      patience: true,
+      threshold: true,
+      thresholdMode: true,
+      cooldown: true,
+      minLr: true,
+      eps: true,
+    });
     const where = 'ReduceLROnPlateau';
     if (!Array.isArray(optimizer?.groups))
       throw new ValueError(expected(where, 'an optimizer', 'optimizer', optimizer));

@@ -5,6 +5,7 @@
  * `ReduceLROnPlateau` is apart, because it follows a measured value.
  */
 import { checkInteger, checkNumber, expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 
 /** What a schedule needs of an optimiser. */
 export interface Scheduled {
@@ -84,6 +85,7 @@ export class StepLR extends Schedule {
 
   constructor(optimizer: Scheduled, size: number, options: GammaOptions = {}) {
     super(optimizer);
+    checkOptionNames('StepLR', options, { gamma: true });
     this.#size = checkInteger('StepLR', 'size', size, 1);
     this.#gamma = checkNumber('StepLR', 'gamma', options.gamma ?? 0.1, 0);
     this.start();
@@ -101,6 +103,7 @@ export class MultiStepLR extends Schedule {
 
   constructor(optimizer: Scheduled, milestones: readonly number[], options: GammaOptions = {}) {
     super(optimizer);
+    checkOptionNames('MultiStepLR', options, { gamma: true });
     if (!Array.isArray(milestones))
       throw new ValueError(expected('MultiStepLR', 'an array of steps', 'milestones', milestones));
     this.#milestones = milestones.map((m, i) => checkInteger('MultiStepLR', `milestones[${i}]`, m));
@@ -135,6 +138,7 @@ export class CosineAnnealingLR extends Schedule {
 
   constructor(optimizer: Scheduled, period: number, options: { readonly min?: number } = {}) {
     super(optimizer);
+    checkOptionNames('CosineAnnealingLR', options, { min: true });
     this.#period = checkInteger('CosineAnnealingLR', 'period', period, 1);
     this.#min = checkNumber('CosineAnnealingLR', 'min', options.min ?? 0, 0);
     this.start();
@@ -152,6 +156,7 @@ export class LinearWarmup extends Schedule {
 
   constructor(optimizer: Scheduled, steps: number, options: { readonly from?: number } = {}) {
     super(optimizer);
+    checkOptionNames('LinearWarmup', options, { from: true });
     this.#steps = checkInteger('LinearWarmup', 'steps', steps, 1);
     this.#from = checkNumber('LinearWarmup', 'from', options.from ?? 1 / 3, 0, 1);
     this.start();

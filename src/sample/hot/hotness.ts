@@ -13,6 +13,7 @@
  */
 import { Graph, SparseMatrix } from '../../graph/index.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { Random } from '../../util/philox.js';
 import { checkFanouts, NeighborSampler } from '../neighbor-sampler.js';
 
@@ -60,6 +61,15 @@ export interface HotnessOptions {
 
 /** A score for every node; only their order matters. */
 export function hotness(graph: SampledGraph, options: HotnessOptions = {}): Float64Array {
+  checkOptionNames('hotness', options, {
+    policy: true,
+    fanouts: true,
+    replace: true,
+    seeds: true,
+    batchSize: true,
+    batches: true,
+    seed: true,
+  });
   const drawn = drawGraphOf(graph);
   const policy = options.policy ?? 'push';
   if (policy === 'push') return pushHotness(drawn, options);
@@ -70,6 +80,15 @@ export function hotness(graph: SampledGraph, options: HotnessOptions = {}): Floa
 
 /** The probability of each node to be in a batch. */
 export function pushHotness(graph: DrawGraph, options: HotnessOptions = {}): Float64Array {
+  checkOptionNames('pushHotness', options, {
+    policy: true,
+    fanouts: true,
+    replace: true,
+    seeds: true,
+    batchSize: true,
+    batches: true,
+    seed: true,
+  });
   const { indptr, indices } = graph;
   const n = numNodesOf(graph);
   const fanouts = checkFanouts(where, options.fanouts ?? [25, 10]);
@@ -106,6 +125,15 @@ export function degreeHotness(graph: DrawGraph): Float64Array {
 
 /** In how many of some sampled batches each node was. */
 export function presampleHotness(graph: DrawGraph, options: HotnessOptions = {}): Float64Array {
+  checkOptionNames('presampleHotness', options, {
+    policy: true,
+    fanouts: true,
+    replace: true,
+    seeds: true,
+    batchSize: true,
+    batches: true,
+    seed: true,
+  });
   const n = numNodesOf(graph);
   const batches = checkInteger(where, 'batches', options.batches ?? 20, 1);
   const batchSize = checkInteger(where, 'batchSize', options.batchSize ?? 1024, 1);

@@ -8,6 +8,7 @@
  */
 import { checkInteger, checkNumber, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { hottest } from '../../util/hottest.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { parseSize } from '../../util/size.js';
 
 export interface PartitionFeatureOptions {
@@ -35,6 +36,7 @@ export function partitionFeature(
   probs: readonly ArrayLike<number>[],
   options: PartitionFeatureOptions = {},
 ): FeaturePartition {
+  checkOptionNames('partitionFeature', options, { chunk: true, cacheSize: true, rowBytes: true });
   if (!Array.isArray(probs))
     throw new ValueError(expected(where, 'a list of scores per worker', 'probs', probs));
   const workers = checkInteger(where, 'the number of workers', probs.length, 1);

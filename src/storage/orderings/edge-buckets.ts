@@ -8,6 +8,7 @@
  * anew every epoch. SEQUENTIAL and HILBERT exist to be compared with.
  */
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { Random } from '../../util/philox.js';
 import {
   type Assignment,
@@ -62,6 +63,17 @@ const stream = 0x0bde;
 
 /** @example planEdgeBuckets({ ordering: 'COMET', partitions: 16, capacity: 4, seed: 1, epoch: 0 }) */
 export function planEdgeBuckets(options: EdgeBucketOptions): BufferPlan {
+  checkOptionNames('planEdgeBuckets', options, {
+    ordering: true,
+    partitions: true,
+    capacity: true,
+    seed: true,
+    epoch: true,
+    fineToCoarseRatio: true,
+    cachePartitions: true,
+    randomlyAssign: true,
+    states: true,
+  });
   const { ordering } = options;
   const partitions = checkInteger(where, 'partitions', options.partitions, 1, 46340);
   const capacity = checkInteger(where, 'capacity', options.capacity, 1);

@@ -8,6 +8,7 @@
  * training nodes have the lowest ids, and refuses training nodes that fill more partitions than the buffer holds.
  */
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { Random } from '../../util/philox.js';
 import { placeInSlots } from './assign.js';
 import { shuffle } from './beta.js';
@@ -41,6 +42,16 @@ const where = 'planNodePartitions';
 const stream = 0x0d15;
 
 export function planNodePartitions(options: NodePartitionOptions): NodePlan {
+  checkOptionNames('planNodePartitions', options, {
+    ordering: true,
+    partitions: true,
+    capacity: true,
+    seed: true,
+    epoch: true,
+    trainNodesPerPartition: true,
+    fineToCoarseRatio: true,
+    states: true,
+  });
   const { ordering, trainNodesPerPartition: counts } = options;
   const partitions = checkInteger(where, 'partitions', options.partitions, 1);
   const capacity = checkInteger(where, 'capacity', options.capacity, 1);

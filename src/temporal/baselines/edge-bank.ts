@@ -3,6 +3,7 @@
  * before will meet again. With a window, only meetings that are not older than it count.
  */
 import { checkNumber } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { TemporalBaseline } from './baseline.js';
 
 export interface EdgeBankOptions {
@@ -17,6 +18,7 @@ export class EdgeBank implements TemporalBaseline {
   readonly #last = new Map<number, Map<number, number>>();
 
   constructor(options: EdgeBankOptions = {}) {
+    checkOptionNames('EdgeBank', options, { window: true });
     if (options.window !== undefined) checkNumber('EdgeBank', 'window', options.window, 0);
     this.#window = options.window ?? Infinity;
     this.name = options.window === undefined ? 'EdgeBank' : 'EdgeBank (window)';

@@ -3,6 +3,7 @@
  * with an earlier time have been observed and none of the same time, those of training, validation and test alike.
  */
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { type EventStream, type TemporalPart, temporalParts } from '../event-stream.js';
 import { LinkMetrics, type LinkMetricValues } from '../metrics/link-metrics.js';
 import type { TemporalNegatives } from '../negatives/temporal-negatives.js';
@@ -34,6 +35,14 @@ export function evaluateBaseline(
   stream: EventStream,
   options: EvaluateBaselineOptions,
 ): LinkMetricValues {
+  checkOptionNames('evaluateBaseline', options, {
+    negatives: true,
+    trainEnd: true,
+    validationEnd: true,
+    split: true,
+    batchSize: true,
+    isNew: true,
+  });
   const { negatives, split = 'test', batchSize = 200, isNew } = options;
   const numEvents = stream.src.length;
   const validationEnd = checkInteger(name, 'validationEnd', options.validationEnd, 0, numEvents);

@@ -6,6 +6,7 @@
  * a logistic regression that sees every event of training once.
  */
 import { checkNumber, expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { EventStream } from '../event-stream.js';
 import type { TemporalBaseline } from './baseline.js';
 import { MeetingHistory, type NodePast, type PairPast } from './meeting-history.js';
@@ -34,6 +35,7 @@ export class RecencyPopularity implements TemporalBaseline {
   readonly #scale: number;
 
   constructor(options: RecencyOptions) {
+    checkOptionNames('RecencyPopularity', options, { halfLives: true });
     this.#history = makeHistory('RecencyPopularity', options);
     this.#scale = options.halfLives[0];
   }
@@ -72,6 +74,7 @@ export class LogisticRecency implements TemporalBaseline {
   readonly #squares: Float64Array;
 
   constructor(options: RecencyOptions) {
+    checkOptionNames('LogisticRecency', options, { halfLives: true });
     this.#history = makeHistory('LogisticRecency', options);
     this.#numScales = options.halfLives.length;
     this.#scale = options.halfLives[this.#numScales - 1];

@@ -33,6 +33,7 @@ import {
 } from '../../tensor/index.js';
 import { checkRank, checkShapeIs } from '../../tensor/ops/common.js';
 import { checkInteger, checkNumber, expected, ShapeError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { Random } from '../../util/philox.js';
 import { headProduct, temporalAttention } from './attention-op.js';
 
@@ -85,6 +86,18 @@ export class TemporalAttentionLayer extends Module {
 
   constructor(options: TemporalAttentionLayerOptions) {
     super();
+    checkOptionNames('TemporalAttentionLayer', options, {
+      dtype: true,
+      random: true,
+      dimNode: true,
+      dimEdge: true,
+      dimTime: true,
+      dimOut: true,
+      heads: true,
+      dropout: true,
+      attDropout: true,
+      variant: true,
+    });
     const { variant = 'tgl', dropout: drop = 0, attDropout = 0, heads = 2 } = options;
     const { dimNode, dimEdge, dimTime, dimOut } = options;
     if (variant !== 'tgl' && variant !== 'tgn')

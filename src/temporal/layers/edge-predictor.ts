@@ -5,6 +5,7 @@
 import { Linear, Module, type ParameterOptions } from '../../nn/index.js';
 import { add, expand, gatherRows, linear, relu, reshape, slice, type Tensor } from '../../tensor/index.js';
 import { expected, ShapeError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 
 /** Rows of the embeddings that belong to events: their ends, and q negatives of each at i·q. */
 export interface ScoredRoots {
@@ -32,6 +33,7 @@ export class EdgePredictor extends Module {
   /** @param pairWidth numbers that describe a pair; 0 for none. */
   constructor(dim: number, options: ParameterOptions = {}, pairWidth = 0) {
     super();
+    checkOptionNames('EdgePredictor', options, { dtype: true, random: true });
     this.pairIn = pairWidth === 0 ? null : new Linear(pairWidth, dim, options);
     this.pairOut = pairWidth === 0 ? null : new Linear(dim, dim, { ...options, bias: false });
     this.src = new Linear(dim, dim, options);

@@ -6,6 +6,7 @@ import { newParameter, randomOf } from '../../nn/factory.js';
 import { init, LayerNorm, Module, type ParameterOptions } from '../../nn/index.js';
 import { add, type FloatDType, fromTypedArray, linear, mul, type Tensor } from '../../tensor/index.js';
 import { checkInteger } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 
 /** LN(h). */
 export class IdentityLayer extends Module {
@@ -13,6 +14,7 @@ export class IdentityLayer extends Module {
 
   constructor(dim: number, options: ParameterOptions = {}) {
     super();
+    checkOptionNames('IdentityLayer', options, { dtype: true, random: true });
     this.norm = new LayerNorm(dim, options);
   }
 
@@ -28,6 +30,7 @@ export class JodieTimeLayer extends Module {
 
   constructor(dim: number, options: ParameterOptions = {}) {
     super();
+    checkOptionNames('JodieTimeLayer', options, { dtype: true, random: true });
     checkInteger('JodieTimeLayer', 'dim', dim, 1);
     const normal = (t: Tensor): Tensor => init.normal(t, randomOf(options));
     this.weight = newParameter([dim, 1], options, normal);

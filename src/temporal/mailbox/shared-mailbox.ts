@@ -12,6 +12,7 @@
 import { type Ids, type Tensor, zeros } from '../../tensor/index.js';
 import { checkIds } from '../../tensor/ops/common.js';
 import { checkInteger, checkNumber, expected, StateError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import {
   checkMail,
   checkMemory,
@@ -70,6 +71,16 @@ export class SharedMailBox {
   #version = 0;
 
   constructor(options: MailBoxOptions) {
+    checkOptionNames('SharedMailBox', options, {
+      numNodes: true,
+      memoryParam: true,
+      dimEdgeFeat: true,
+      edgeFeatures: true,
+      sharedNodes: true,
+      dtype: true,
+      startTime: true,
+      store: true,
+    });
     const where = 'SharedMailBox';
     const numNodes = checkInteger(where, 'numNodes', options.numNodes, 0, 2 ** 31 - 2);
     this.shape = mailBoxShape(options.memoryParam);

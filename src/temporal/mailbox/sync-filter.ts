@@ -16,6 +16,7 @@ import {
   ShapeError,
   ValueError,
 } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 
 export interface SyncFilterOptions {
   readonly numNodes: number;
@@ -50,6 +51,13 @@ export class SyncFilter {
   #counts = { sent: 0, skipped: 0, forced: 0 };
 
   constructor(options: SyncFilterOptions) {
+    checkOptionNames('SyncFilter', options, {
+      numNodes: true,
+      sharedNodes: true,
+      width: true,
+      minDistance: true,
+      maxSkip: true,
+    });
     const where = 'SyncFilter';
     const numNodes = checkInteger(where, 'numNodes', options.numNodes);
     this.#nodes = checkIds(where, 'sharedNodes', options.sharedNodes, numNodes).slice();

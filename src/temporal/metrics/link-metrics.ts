@@ -4,6 +4,7 @@
  * be told apart: they give the `new_node_…` metrics.
  */
 import { checkInteger, expected, ShapeError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { negativesPerPositive, reciprocalRanks, type Scores, separation } from './ranking.js';
 
 export interface LinkMetricsOptions {
@@ -29,6 +30,7 @@ export class LinkMetrics {
   readonly #fresh: Gatherer;
 
   constructor(options: LinkMetricsOptions = {}) {
+    checkOptionNames('LinkMetrics', options, { hits: true, pooled: true });
     const { hits = defaultHits, pooled = true } = options;
     for (const k of hits) checkInteger('LinkMetrics', 'hits', k, 1);
     this.#all = new Gatherer(hits, pooled);

@@ -8,6 +8,7 @@
  * runs over their embeddings, the oldest window first.
  */
 import { parse } from 'yaml';
+import { parameterOptions } from '../../nn/factory.js';
 import { init, Module, type ParameterOptions, RNNCell } from '../../nn/index.js';
 import type { TemporalHop } from '../../sample/temporal-hop.js';
 import { type FloatDType, gatherRows, noGrad, type Tensor, zeros } from '../../tensor/index.js';
@@ -54,17 +55,18 @@ export class GeneralModel extends Module {
     this.dimNode = checkInteger('GeneralModel', 'dimNode', sizes.dimNode ?? 0);
     this.dimEdge = checkInteger('GeneralModel', 'dimEdge', sizes.dimEdge ?? 0);
     const all = { ...sizes, dimNode: this.dimNode, dimEdge: this.dimEdge };
+    const own = parameterOptions(sizes);
     this.memory = memory.type === 'node' ? new MemoryStage(config, all) : null;
     const attends = gnn.arch === 'transformer_attention';
     this.attention = attends
       ? Array.from({ length: sampling.history }, () => attentionStack(config, all))
       : [];
-    this.identity = attends ? null : new IdentityLayer(gnn.dim_out, sizes);
-    this.jodieTime = gnn.time_transform === 'JODIE' ? new JodieTimeLayer(gnn.dim_out, sizes) : null;
-    this.combiner = gnn.combine === 'rnn' ? new RNNCell(gnn.dim_out, gnn.dim_out, sizes) : null;
+    this.identity = attends ? null : new IdentityLayer(gnn.dim_out, own);
+    this.jodieTime = gnn.time_transform === 'JODIE' ? new JodieTimeLayer(gnn.dim_out, own) : null;
+    this.combiner = gnn.combine === 'rnn' ? new RNNCell(gnn.dim_out, gnn.dim_out, own) : null;
     this.predictor = new EdgePredictor(
       gnn.dyrep ? memory.dim_out : gnn.dim_out,
-      sizes,
+      own,
       gnn.pair_depth > 0 ? PairEncoder.width : 0,
     );
     if (gnn.variant === 'tgn') startAsTgn(this.predictor, sizes);

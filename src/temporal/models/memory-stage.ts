@@ -4,6 +4,7 @@
  * With time_input 'mail' the updater runs once per node, since the result does not depend on when it is asked for; rows
  * of the sample then share a node's row. With 'query' it runs once per row of the sample, a (node, time) pair.
  */
+import { parameterOptions } from '../../nn/factory.js';
 import { Linear, Module, type ParameterOptions } from '../../nn/index.js';
 import { add, type FloatDType, gatherRows, type Tensor } from '../../tensor/index.js';
 import { expected, InternalError, ShapeError, StateError } from '../../util/errors.js';
@@ -54,7 +55,7 @@ export class MemoryStage extends Module {
     this.updater = makeUpdater(config, sizes);
     this.#combines = memory.combine_node_feature && sizes.dimNode > 0;
     const maps = this.#combines && sizes.dimNode !== memory.dim_out;
-    this.nodeMap = maps ? new Linear(sizes.dimNode, memory.dim_out, sizes) : null;
+    this.nodeMap = maps ? new Linear(sizes.dimNode, memory.dim_out, parameterOptions(sizes)) : null;
     this.rootsOnly = config.gnn.arch === 'identity';
   }
 
@@ -144,8 +145,9 @@ export function timesOf(view: MemoryView, roots: Int32Array): Float64Array {
 }
 
 function makeUpdater({ memory, train }: TemporalConfig, sizes: MemoryStageSizes): MemoryUpdater {
+  const { dimNode: _, ...others } = sizes;
   const options = {
-    ...sizes,
+    ...others,
     dimMemory: memory.dim_out,
     dimTime: memory.dim_time,
     timeInput: memory.time_input,
@@ -164,6 +166,6 @@ function makeUpdater({ memory, train }: TemporalConfig, sizes: MemoryStageSizes)
         attDropout: train.att_dropout,
       });
     case 'identity':
-      return new IdentityMemoryUpdater(options);
+      return new IdentityMemoryUpdater({ timeInput: memory.time_input, emptyMail: memory.empty_mail });
   }
 }

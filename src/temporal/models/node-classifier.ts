@@ -5,6 +5,7 @@
 import { MLP, Module, type ParameterOptions } from '../../nn/index.js';
 import type { Tensor } from '../../tensor/index.js';
 import { checkInteger } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 
 export interface NodeClassifierHeadOptions extends ParameterOptions {
   /** Default: the width of the input. */
@@ -20,6 +21,13 @@ export class NodeClassifier extends Module {
 
   constructor(dimIn: number, options: NodeClassifierHeadOptions = {}) {
     super();
+    checkOptionNames('NodeClassifier', options, {
+      dtype: true,
+      random: true,
+      dimHidden: true,
+      numClasses: true,
+      dropout: true,
+    });
     checkInteger('NodeClassifier', 'dimIn', dimIn, 1);
     const { dimHidden = dimIn, numClasses = 1 } = options;
     this.mlp = new MLP([dimIn, dimHidden, numClasses], options);

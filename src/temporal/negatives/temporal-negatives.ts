@@ -9,6 +9,7 @@
  * `all`: every other destination. Results under different strategies are not comparable.
  */
 import { checkInteger, checkNumber, expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { distinctIds, type EventStream, type TemporalPart, temporalParts } from '../event-stream.js';
 import { EventWords, mostNegatives } from './event-words.js';
 import { checkStream, PairHistory } from './pair-history.js';
@@ -69,6 +70,15 @@ export class TemporalNegatives {
   #scratch = new Int32Array(0);
 
   constructor(stream: EventStream, options: TemporalNegativesOptions = {}) {
+    checkOptionNames('TemporalNegatives', options, {
+      strategy: true,
+      amount: true,
+      pool: true,
+      seed: true,
+      avoidPositives: true,
+      trainEnd: true,
+      historicalRatio: true,
+    });
     const { strategy = 'random', trainEnd, historicalRatio = 0.5 } = options;
     if (!negativeStrategies.includes(strategy))
       throw new ValueError(expected(name, `one of ${negativeStrategies.join(', ')}`, 'strategy', strategy));

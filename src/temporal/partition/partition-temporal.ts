@@ -4,6 +4,7 @@
  * parts.
  */
 import { checkInteger, checkNumber, expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { EventStream } from '../event-stream.js';
 import { countParts } from './masters.js';
 import { hashNodes, ldgNodes, metisNodes, randomNodes } from './node-algorithms.js';
@@ -18,6 +19,13 @@ import {
 } from './types.js';
 
 export function partitionTemporal(stream: EventStream, options: TemporalPartitionOptions): TemporalPartition {
+  checkOptionNames('partitionTemporal', options, {
+    algo: true,
+    numParts: true,
+    trainEnd: true,
+    seed: true,
+    hotRatio: true,
+  });
   const where = 'partitionTemporal';
   const { algo } = options;
   if (!partitionAlgorithms.includes(algo))

@@ -8,6 +8,7 @@ import { newParameter, randomOf } from '../../nn/factory.js';
 import { init, Module, type ParameterOptions } from '../../nn/index.js';
 import { concat, linear, mul, neg, sub, type Tensor } from '../../tensor/index.js';
 import { checkInteger } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 
 export interface ChebConvOptions extends ParameterOptions {
   /** K: how many terms; 1 looks at no neighbours. Default 2. */
@@ -24,6 +25,7 @@ export class ChebConv extends Module {
 
   constructor(inFeatures: number, outFeatures: number, options: ChebConvOptions = {}) {
     super();
+    checkOptionNames('ChebConv', options, { dtype: true, random: true, terms: true, bias: true });
     this.terms = checkInteger('ChebConv', 'terms', options.terms ?? 2, 1);
     checkInteger('ChebConv', 'inFeatures', inFeatures, 1);
     checkInteger('ChebConv', 'outFeatures', outFeatures, 1);

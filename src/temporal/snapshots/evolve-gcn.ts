@@ -22,6 +22,7 @@ import {
   tanh,
 } from '../../tensor/index.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { SnapshotModel, type SnapshotStep } from './snapshot-model.js';
 
 export interface EvolveGCNOptions extends ParameterOptions {
@@ -36,6 +37,7 @@ export class EvolveGCN extends SnapshotModel<readonly Tensor[]> {
 
   constructor(sizes: readonly number[], options: EvolveGCNOptions = {}) {
     super();
+    checkOptionNames('EvolveGCN', options, { dtype: true, random: true, variant: true });
     const { variant = 'O' } = options;
     if (variant !== 'O' && variant !== 'H')
       throw new ValueError(expected('EvolveGCN', "'O' or 'H'", 'variant', variant));

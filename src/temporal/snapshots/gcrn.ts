@@ -7,6 +7,7 @@ import type { MessageGraph } from '../../graph/index.js';
 import { newParameter, randomOf } from '../../nn/factory.js';
 import { init } from '../../nn/index.js';
 import { add, mul, sigmoid, slice, sub, type Tensor, tanh, zeros } from '../../tensor/index.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { ChebConv, type ChebConvOptions } from './cheb-conv.js';
 import { SnapshotModel, type SnapshotStep } from './snapshot-model.js';
 
@@ -25,6 +26,7 @@ export class GConvGRU extends SnapshotModel<Tensor> {
 
   constructor(inFeatures: number, hiddenSize: number, options: ChebConvOptions = {}) {
     super();
+    checkOptionNames('GConvGRU', options, { dtype: true, random: true, terms: true, bias: true });
     this.hiddenSize = hiddenSize;
     this.input = new ChebConv(inFeatures, 3 * hiddenSize, options);
     this.gates = new ChebConv(hiddenSize, 2 * hiddenSize, { ...options, bias: false });
@@ -64,6 +66,7 @@ export class GConvLSTM extends SnapshotModel<LSTMState> {
 
   constructor(inFeatures: number, hiddenSize: number, options: ChebConvOptions = {}) {
     super();
+    checkOptionNames('GConvLSTM', options, { dtype: true, random: true, terms: true, bias: true });
     this.hiddenSize = hiddenSize;
     this.input = new ChebConv(inFeatures, 4 * hiddenSize, options);
     this.gates = new ChebConv(hiddenSize, 4 * hiddenSize, { ...options, bias: false });

@@ -4,6 +4,7 @@
  */
 import { Graph, type TemporalGraph } from '../../graph/index.js';
 import { checkInteger, checkNumber, expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 
 export interface SnapshotsOptions {
   /** Length of a window in the time unit of the events. Either this or `count`. */
@@ -30,6 +31,7 @@ export interface Snapshot {
  * const h = model.forward(snapshots.map((s) => s.graph), features);
  */
 export function snapshotsOf(stream: TemporalGraph, options: SnapshotsOptions): Snapshot[] {
+  checkOptionNames('snapshotsOf', options, { duration: true, count: true, cumulative: true });
   const { cumulative = false } = options;
   const { numEvents, time } = stream;
   if ((options.duration === undefined) === (options.count === undefined))

@@ -9,6 +9,7 @@ import { GCNConv } from '../../gnn/index.js';
 import type { MessageGraph } from '../../graph/index.js';
 import { Linear, type ParameterOptions } from '../../nn/index.js';
 import { add, concat, mul, sigmoid, slice, sub, type Tensor, tanh, zeros } from '../../tensor/index.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { SnapshotModel, type SnapshotStep } from './snapshot-model.js';
 
 /** x [N, in] → h [N, hidden]; the state is h, which starts at 0. */
@@ -22,6 +23,7 @@ export class TGCN extends SnapshotModel<Tensor> {
 
   constructor(inFeatures: number, hiddenSize: number, options: ParameterOptions = {}) {
     super();
+    checkOptionNames('TGCN', options, { dtype: true, random: true });
     this.hiddenSize = hiddenSize;
     this.conv = new GCNConv(inFeatures, 3 * hiddenSize, options);
     this.update = new Linear(2 * hiddenSize, hiddenSize, options);

@@ -7,6 +7,7 @@ import { newFanParameter } from '../../nn/factory.js';
 import type { TimeEncode } from '../../nn/index.js';
 import { type FloatDType, gruGates, linear, rnnGates, type Tensor } from '../../tensor/index.js';
 import { expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { MailBoxRows } from '../mailbox/rows.js';
 import { type MailLinear, recurrentInput } from './mail-linear.js';
 import { MemoryUpdater, type MemoryUpdaterOptions, mailRows, slotsOf, spanTensor } from './memory-updater.js';
@@ -21,6 +22,15 @@ export class GRUMemoryUpdater extends MemoryUpdater {
 
   constructor(options: MemoryUpdaterOptions) {
     super(options);
+    checkOptionNames('GRUMemoryUpdater', options, {
+      dtype: true,
+      random: true,
+      dimMemory: true,
+      dimEdge: true,
+      dimTime: true,
+      timeInput: true,
+      emptyMail: true,
+    });
     const { timeEncode, input } = recurrentInput('GRUMemoryUpdater', 3, options);
     const { dimMemory } = options;
     this.timeEncode = timeEncode;
@@ -53,6 +63,15 @@ export class RNNMemoryUpdater extends MemoryUpdater {
 
   constructor(options: MemoryUpdaterOptions) {
     super(options);
+    checkOptionNames('RNNMemoryUpdater', options, {
+      dtype: true,
+      random: true,
+      dimMemory: true,
+      dimEdge: true,
+      dimTime: true,
+      timeInput: true,
+      emptyMail: true,
+    });
     const { timeEncode, input } = recurrentInput('RNNMemoryUpdater', 1, options);
     const { dimMemory } = options;
     this.timeEncode = timeEncode;

@@ -10,6 +10,7 @@
 import { Dropout, LayerNorm, Linear, TimeEncode } from '../../nn/index.js';
 import { add, concat, permute, relu, reshape, type Tensor } from '../../tensor/index.js';
 import { checkInteger, checkNumber, expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { Random } from '../../util/philox.js';
 import { type AttentionEdges, headProduct, temporalAttention } from '../layers/attention-op.js';
 import type { MailBoxRows } from '../mailbox/rows.js';
@@ -40,6 +41,18 @@ export class TransformerMemoryUpdater extends MemoryUpdater {
 
   constructor(options: TransformerMemoryUpdaterOptions) {
     super(options);
+    checkOptionNames('TransformerMemoryUpdater', options, {
+      dtype: true,
+      random: true,
+      dimMemory: true,
+      dimEdge: true,
+      dimTime: true,
+      timeInput: true,
+      emptyMail: true,
+      heads: true,
+      dropout: true,
+      attDropout: true,
+    });
     const where = 'TransformerMemoryUpdater';
     const dimMemory = checkInteger(where, 'dimMemory', options.dimMemory, 1);
     const dimTime = checkInteger(where, 'dimTime', options.dimTime, 1);
