@@ -14,7 +14,9 @@ import { type Linear, Module, type ParameterOptions } from '../../nn/index.js';
 import { linear, type Tensor } from '../../tensor/index.js';
 import { checkNumber } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
+import { number, share } from '../../util/settings.js';
 import { checkInput, dropFeatures, type Features, isPair, type NodePair, project } from '../input.js';
+import { attentionDropout, checkHeads, convWord, headSettings, headWidth } from './conv-word.js';
 import {
   checkEdgeFeatures,
   foldScores,
@@ -145,3 +147,24 @@ export class GATConv extends Module {
     return `${this.lin.inFeatures} → ${this.attSrc.shape[1]}, ${this.heads} heads`;
   }
 }
+
+export const gatWord = convWord({
+  word: 'GAT',
+  settings: {
+    ...headSettings,
+    negative_slope: number(0.2, 'slope of the leaky ReLU of the attention', { min: 0 }),
+    input_dropout: share(0, 'dropout of the inputs'),
+    attention_dropout: attentionDropout,
+  },
+  check: checkHeads,
+  make: (options, { into, out, random }) =>
+    new GATConv(into, headWidth(options, out), {
+      ...{ random, bias: false },
+      heads: options.num_heads,
+      concat: !options.average_heads,
+      slope: options.negative_slope,
+      attentionDropout: options.attention_dropout,
+      featureDropout: options.input_dropout,
+    }),
+  run: (layer, block, x) => layer.forward(block, x),
+});

@@ -12,7 +12,9 @@ import { init, Linear, Module } from '../../nn/index.js';
 import { dropout, type Tensor } from '../../tensor/index.js';
 import { checkNumber } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
+import { flag, number, share } from '../../util/settings.js';
 import { checkInput, dropFeatures, type Features, isPair, type NodePair, project } from '../input.js';
+import { attentionDropout, checkHeads, convWord, headSettings, headWidth } from './conv-word.js';
 import type { GATConvOptions } from './gat-conv.js';
 import {
   checkEdgeFeatures,
@@ -129,3 +131,26 @@ function ownLinear(inFeatures: number, outFeatures: number, options: GATv2ConvOp
   if (lin.bias !== null) init.zeros(lin.bias);
   return lin;
 }
+
+export const gatv2Word = convWord({
+  word: 'GATV2',
+  settings: {
+    ...headSettings,
+    negative_slope: number(0.2, 'slope of the leaky ReLU of the attention', { min: 0 }),
+    input_dropout: share(0, 'dropout of the inputs'),
+    attention_dropout: attentionDropout,
+    share_weights: flag(false, 'one matrix for both ends of an edge', { ours: true }),
+  },
+  check: checkHeads,
+  make: (options, { into, out, random }) =>
+    new GATv2Conv(into, headWidth(options, out), {
+      ...{ random, bias: false },
+      heads: options.num_heads,
+      concat: !options.average_heads,
+      slope: options.negative_slope,
+      attentionDropout: options.attention_dropout,
+      featureDropout: options.input_dropout,
+      shareWeights: options.share_weights,
+    }),
+  run: (layer, block, x) => layer.forward(block, x),
+});

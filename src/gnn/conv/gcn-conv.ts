@@ -10,6 +10,7 @@ import { add, type Tensor, zeros } from '../../tensor/index.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { checkInput, type Features, project } from '../input.js';
 import { propagate } from '../propagation.js';
+import { convWord } from './conv-word.js';
 
 export interface GCNConvOptions extends ParameterOptions {
   /** Count every node as its own neighbour (the default). */
@@ -54,3 +55,10 @@ export class GCNConv extends Module {
     return `${this.lin.inFeatures} → ${this.lin.outFeatures}`;
   }
 }
+
+export const gcnWord = convWord({
+  word: 'GCN',
+  settings: {},
+  make: (_, { into, out, random }) => new GCNConv(into, out, { random, bias: false }),
+  run: (layer, block, x) => layer.forward(block, x),
+});

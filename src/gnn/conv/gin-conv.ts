@@ -5,11 +5,13 @@
  */
 import type { MessageGraph } from '../../graph/index.js';
 import { newParameter } from '../../nn/factory.js';
-import { init, type Layer, Module, type ParameterOptions } from '../../nn/index.js';
+import { init, type Layer, MLP, Module, type ParameterOptions } from '../../nn/index.js';
 import { add, formatShape, mul, Tensor } from '../../tensor/index.js';
 import { checkNumber, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
+import { flag, integer, number } from '../../util/settings.js';
 import { isPair, type NodeInput } from '../input.js';
+import { convWord } from './conv-word.js';
 
 export interface GINConvOptions extends Pick<ParameterOptions, 'dtype'> {
   /** Where ε starts; 0 by default. */
@@ -57,3 +59,19 @@ export class GINConv extends Module {
     return this.eps instanceof Tensor ? 'ε trained' : `ε ${this.eps}`;
   }
 }
+
+export const ginWord = convWord({
+  word: 'GIN',
+  settings: {
+    hidden_dim: integer(0, 0, 'width of the layer inside its perceptron; 0: as wide as the output', {
+      ours: true,
+    }),
+    eps: number(0, 'the node itself counts 1 + eps times', { ours: true }),
+    train_eps: flag(false, 'learn eps', { ours: true }),
+  },
+  make: ({ hidden_dim: hidden, eps, train_eps: trainEps }, { into, out, random }) =>
+    new GINConv(new MLP([into, hidden === 0 ? out : hidden, out], { activation: 'relu', random }), {
+      ...{ eps, trainEps },
+    }),
+  run: (layer, block, x) => layer.forward(block, x),
+});

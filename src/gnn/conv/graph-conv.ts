@@ -10,7 +10,9 @@ import { Linear, Module, type ParameterOptions } from '../../nn/index.js';
 import { add, type FloatDType, type Tensor } from '../../tensor/index.js';
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
+import { choice } from '../../util/settings.js';
 import { checkInput, type Features, isPair, type NodePair, project } from '../input.js';
+import { convWord } from './conv-word.js';
 
 export interface GraphConvOptions extends ParameterOptions {
   /** 'sum' by default. */
@@ -81,3 +83,16 @@ export class GraphConv extends Module {
     return `${this.linRel.inFeatures} → ${this.linRel.outFeatures}, ${this.reduce}`;
   }
 }
+
+export const graphConvWord = convWord({
+  word: 'GRAPH_CONV',
+  settings: {
+    reduce: choice(['SUM', 'MEAN', 'MAX'], 'SUM', 'what becomes of the neighbours', { ours: true }),
+  },
+  make: ({ reduce }, { into, out, random }) =>
+    new GraphConv(into, out, {
+      ...{ random, bias: false },
+      reduce: reduce.toLowerCase() as 'sum' | 'mean' | 'max',
+    }),
+  run: (layer, block, x) => layer.forward(block, x),
+});

@@ -25,9 +25,11 @@ import {
 } from '../../tensor/index.js';
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
+import { integer } from '../../util/settings.js';
 import { checkInput, isPair, type NodePair } from '../input.js';
 import { groupedMatmul } from '../ops/grouped-matmul.js';
 import { adjacencyOf, globalIds, type RelationGroups, relationGroups } from '../ops/relation-groups.js';
+import { convWord } from './conv-word.js';
 import { glorotParameter } from './shared.js';
 
 export interface RGCNConvOptions extends ParameterOptions {
@@ -230,3 +232,20 @@ export class RGCNConv extends Module {
     return `${this.inFeatures} → ${this.outFeatures}, ${this.relations} relations`;
   }
 }
+
+export const rgcnWord = convWord({
+  word: 'RGCN',
+  settings: {
+    num_bases: integer(0, 0, 'matrices shared by the relations; 0: one each', { ours: true }),
+  },
+  make: ({ num_bases: bases }, { into, out, random, numRelations, incoming, outgoing }) => {
+    // Edges taken against their direction are relations of their own.
+    const directions = (incoming ? 1 : 0) + (outgoing ? 1 : 0);
+    const relations = Math.max(1, numRelations) * (outgoing ? 2 : Math.max(1, directions));
+    return new RGCNConv(into, out, {
+      ...{ random, bias: false, relations },
+      ...(bases > 0 ? { bases } : {}),
+    });
+  },
+  run: (layer, block, x, relations) => layer.forward(block, x, relations()),
+});

@@ -14,7 +14,9 @@ import { Linear, Module, type ParameterOptions } from '../../nn/index.js';
 import { add, clamp, div, linearPair, mul, relu, scope, sqrt, sum, Tensor } from '../../tensor/index.js';
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
+import { choice } from '../../util/settings.js';
 import { checkInput, ends, type Features, type NodePair, project } from '../input.js';
+import { convWord } from './conv-word.js';
 
 export type SAGEAggregator = 'mean' | 'gcn' | 'max' | 'pool';
 
@@ -146,3 +148,20 @@ function unitRows(y: Tensor): Tensor {
   const squares = sum(mul(y, y), 1, { keepDims: true });
   return div(y, sqrt(clamp(squares, 1e-24, Infinity)));
 }
+
+export const sageWord = convWord({
+  word: 'GRAPH_SAGE',
+  settings: {
+    aggregator: choice(
+      ['GCN', 'MEAN', 'MAX', 'POOL'],
+      'GCN',
+      'GCN: one weight for neighbours and self together; MEAN: one weight each; MAX and POOL (ours): the largest of the neighbours, as they are or after a layer of their own',
+    ),
+  },
+  make: ({ aggregator }, { into, out, random }) =>
+    new SAGEConv(into, out, {
+      ...{ random, bias: false },
+      aggregator: aggregator.toLowerCase() as SAGEAggregator,
+    }),
+  run: (layer, block, x) => layer.forward(block, x),
+});

@@ -15,9 +15,11 @@ import { Linear, Module, type ParameterOptions } from '../../nn/index.js';
 import { add, concat, dropout, mul, sigmoid, sub, type Tensor } from '../../tensor/index.js';
 import { checkNumber } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
+import { flag } from '../../util/settings.js';
 import { checkInput, type Features, isPair, type NodePair, project } from '../input.js';
 import { edgeSources } from '../ops/edge-sources.js';
 import { adjacencyOf } from '../ops/relation-groups.js';
+import { attentionDropout, checkHeads, convWord, headSettings, headWidth } from './conv-word.js';
 import { checkEdgeFeatures, joinHeads, splitHeads } from './shared.js';
 
 export interface TransformerConvOptions extends ParameterOptions {
@@ -141,3 +143,22 @@ export class TransformerConv extends Module {
     return `${this.linKey.inFeatures} → ${this.linKey.outFeatures / this.heads}, ${this.heads} heads`;
   }
 }
+
+export const transformerWord = convWord({
+  word: 'TRANSFORMER',
+  settings: {
+    ...headSettings,
+    attention_dropout: attentionDropout,
+    beta: flag(false, 'a learnt gate between the node itself and its neighbours', { ours: true }),
+  },
+  check: checkHeads,
+  make: (options, { into, out, random }) =>
+    new TransformerConv(into, headWidth(options, out), {
+      ...{ random, bias: false },
+      heads: options.num_heads,
+      concat: !options.average_heads,
+      attentionDropout: options.attention_dropout,
+      beta: options.beta,
+    }),
+  run: (layer, block, x) => layer.forward(block, x),
+});

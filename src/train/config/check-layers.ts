@@ -1,4 +1,5 @@
 /** Do the encoder's stages fit together? Widths chain, samplers match, one output remains. */
+import { convNamed } from '../../gnn/index.js';
 import type { ConfigProblem } from './config-problem.js';
 import { problem } from './issues.js';
 import type { EncoderConfig, LayerConfig, SkeinConfig } from './types.js';
@@ -67,7 +68,7 @@ function checkLayer(encoder: EncoderConfig, layer: LayerConfig, i: number, j: nu
       const what = `the output_dim ${before[j].output_dim} of ${where}[${i - 1}][${j}]`;
       return [problem([...path, 'input_dim'], what, layer.input_dim, advice)];
     }
-    return checkHeads(layer, path);
+    return checkConv(layer, path);
   }
   if (layer.type === 'REDUCTION' && layer.options.type === 'CONCAT' && layer.output_dim !== layer.input_dim) {
     const advice = 'CONCAT keeps every column; set output_dim to it, or use LINEAR.';
@@ -82,13 +83,14 @@ function noWidth(path: readonly (string | number)[], layer: LayerConfig): Config
   return problem([...path, 'output_dim'], 'a whole number of at least 1', got, advice);
 }
 
-function checkHeads(layer: LayerConfig, path: readonly (string | number)[]): ConfigProblem[] {
-  if (layer.type !== 'GNN' || layer.options.type !== 'GAT' || layer.options.average_heads) return [];
-  const heads = layer.options.num_heads;
-  if (layer.output_dim % heads === 0) return [];
-  const advice =
-    'Concatenated heads share the output evenly; change one of the two, or set average_heads: true.';
-  return [problem([...path, 'output_dim'], `a multiple of num_heads ${heads}`, layer.output_dim, advice)];
+/** What the kind of layer asks of its options and width. */
+function checkConv(layer: LayerConfig, path: readonly (string | number)[]): ConfigProblem[] {
+  if (layer.type !== 'GNN') return [];
+  const record = convNamed(layer.options.type);
+  const found = record.check?.(layer.options as never, layer.output_dim) ?? null;
+  return found === null
+    ? []
+    : [problem([...path, 'output_dim'], found.expected, layer.output_dim, found.advice)];
 }
 
 /** Σ outputs of the stage before = Σ inputs of this one. */

@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { nearest } from '../../util/nearest.js';
+import type { Setting, Settings, ValuesOf, Word } from '../../util/settings.js';
 import { parseByteCount } from '../../util/size.js';
 
 /** What the documentation says about a key; kept in zod's registry beside the schema. */
@@ -216,6 +217,44 @@ function tagged(
 
 const typeIn = (value: unknown): unknown =>
   typeof value === 'object' && value !== null ? (value as { type?: unknown }).type : value;
+
+/** The zod type of a setting that the owner of a word describes. */
+export function settingField(setting: Setting): z.ZodType {
+  const { standard, doc, ours } = setting;
+  return field(settingType(setting) as z.ZodType<unknown, unknown>, standard, {
+    doc,
+    ...(ours === true ? { ours } : {}),
+  });
+}
+
+function settingType(setting: Setting): z.ZodType {
+  if (setting.kind === 'flag') return flag();
+  if (setting.kind === 'choice')
+    return choice(setting.values as unknown as readonly [string, ...string[]], setting.aliases);
+  if (setting.kind === 'integer') return integer(setting.min, setting.max);
+  if (setting.above === 0) return positive();
+  return setting.min === 0 && setting.below === 1 ? share() : number(setting.min, setting.max);
+}
+
+type ShapeOf<S extends Settings> = {
+  -readonly [K in keyof S]: z.ZodType<ValuesOf<S>[K], unknown>;
+};
+
+/** The keys of a word's settings. */
+export function settingsShape<S extends Settings>(settings: S): ShapeOf<S> {
+  return Object.fromEntries(
+    Object.entries(settings).map(([key, setting]) => [key, settingField(setting)]),
+  ) as ShapeOf<S>;
+}
+
+type ShapesOf<R extends Word> = { [K in R as K['word']]: ShapeOf<K['settings']> };
+
+/** The keys of every word of a family, for `variants` and `flatVariants`. */
+export function wordShapes<R extends Word>(words: readonly R[]): ShapesOf<R> {
+  return Object.fromEntries(
+    words.map(({ word, settings }) => [word, settingsShape(settings)]),
+  ) as unknown as ShapesOf<R>;
+}
 
 export function list<T extends z.ZodType>(item: T, what: string) {
   return worded(z.array(item, what), what);

@@ -2,6 +2,8 @@
  * Schema, defaults and documentation of the `model` section. Marius's names and defaults, except where a comment says why
  * not; keys marked `ours` are additions.
  */
+import { convWords } from '../../gnn/index.js';
+import { startWords } from '../../nn/index.js';
 import {
   choice,
   field,
@@ -15,24 +17,10 @@ import {
   section,
   share,
   variants,
+  wordShapes,
 } from './fields.js';
 
-const init = () =>
-  variants(
-    {
-      GLOROT_UNIFORM: {},
-      GLOROT_NORMAL: {},
-      UNIFORM: { scale_factor: field(positive(), 1, 'values lie in ±scale_factor') },
-      NORMAL: {
-        mean: field(number(), 0, 'mean of the values'),
-        std: field(number(0), 1, 'their standard deviation'),
-      },
-      CONSTANT: { constant: field(number(), 0, 'the value') },
-      ZEROS: {},
-      ONES: {},
-    },
-    { type: 'GLOROT_UNIFORM' },
-  );
+const init = () => variants(wordShapes(startWords), { type: 'GLOROT_UNIFORM' });
 
 const learningRate = () => field(positive(), 0.1, 'step size');
 const weightDecay = () => field(number(0), 0, 'weight decay, added to the gradient');
@@ -60,29 +48,7 @@ const optimizer = () => variants(optimizers, { type: 'ADAGRAD' });
 /** The optimiser of one layer or of the decoder. */
 const ownOptimizer = () => variants({ DEFAULT: {}, ...optimizers }, { type: 'DEFAULT' });
 
-const gnn = flatVariants(
-  {
-    GRAPH_SAGE: {
-      aggregator: field(
-        choice(['GCN', 'MEAN']),
-        'GCN',
-        'GCN: one weight for neighbours and self together; MEAN: one weight each',
-      ),
-    },
-    GAT: {
-      num_heads: field(integer(1), 10, 'attention heads'),
-      average_heads: field(flag(), true, 'average the heads; false: concatenate, output_dim is their sum'),
-      negative_slope: field(number(0), 0.2, 'slope of the leaky ReLU of the attention'),
-      input_dropout: field(share(), 0, 'dropout of the inputs'),
-      attention_dropout: field(share(), 0, 'dropout of the attention'),
-    },
-    GCN: {},
-    RGCN: {
-      num_bases: field(integer(0), 0, { doc: 'matrices shared by the relations; 0: one each', ours: true }),
-    },
-  },
-  { type: 'GRAPH_SAGE' },
-);
+const gnn = flatVariants(wordShapes(convWords), { type: 'GRAPH_SAGE' });
 
 const layerKeys = {
   input_dim: field(integer(-1), -1, {

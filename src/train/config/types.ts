@@ -4,6 +4,10 @@
  * afterwards. Keys that Marius does not have are marked "ours". The defaults and the meaning of every key stand in
  * the schema-*.ts files, which also give docs/configuration.md.
  */
+import type { convWords } from '../../gnn/index.js';
+import type { StartValues } from '../../nn/index.js';
+import type { Flat } from '../../util/settings.js';
+
 export type LearningTask = 'LINK_PREDICTION' | 'NODE_CLASSIFICATION';
 export type Activation = 'NONE' | 'RELU' | 'SIGMOID';
 export type IdType = 'int32' | 'int64';
@@ -21,11 +25,7 @@ export type EdgeDecoderMethod = 'CORRUPT_NODE' | 'ONLY_POS' | 'POS_AND_NEG' | 'C
 export type TieRule = 'OPTIMISTIC' | 'REALISTIC' | 'PESSIMISTIC';
 export type LogLevel = 'error' | 'warn' | 'info' | 'debug' | 'trace';
 
-export type InitConfig =
-  | { readonly type: 'GLOROT_UNIFORM' | 'GLOROT_NORMAL' | 'ZEROS' | 'ONES'; readonly options: object }
-  | { readonly type: 'UNIFORM'; readonly options: { readonly scale_factor: number } }
-  | { readonly type: 'NORMAL'; readonly options: { readonly mean: number; readonly std: number } }
-  | { readonly type: 'CONSTANT'; readonly options: { readonly constant: number } };
+export type InitConfig = StartValues;
 
 export interface SgdConfig {
   readonly type: 'SGD';
@@ -59,19 +59,8 @@ export type OptimizerConfig = SgdConfig | AdagradConfig | AdamConfig;
 /** The optimiser of one layer or of the decoder; DEFAULT means `model.dense_optimizer`. */
 export type OwnOptimizerConfig = OptimizerConfig | { readonly type: 'DEFAULT'; readonly options: object };
 
-export type GnnOptions =
-  | { readonly type: 'GRAPH_SAGE'; readonly aggregator: 'GCN' | 'MEAN' }
-  | {
-      readonly type: 'GAT';
-      readonly num_heads: number;
-      readonly average_heads: boolean;
-      readonly negative_slope: number;
-      readonly input_dropout: number;
-      readonly attention_dropout: number;
-    }
-  | { readonly type: 'GCN' }
-  /** num_bases is ours; 0 is one matrix a relation. */
-  | { readonly type: 'RGCN'; readonly num_bases: number };
+/** The kind of a GNN layer and its options. */
+export type GnnOptions = Flat<(typeof convWords)[number]>;
 
 interface LayerBase {
   /** Of EMBEDDING and FEATURE layers -1; of the others resolved, also when the file leaves it out. */

@@ -6,7 +6,7 @@
 import { open } from 'node:fs/promises';
 import type { PreparedDataset } from '../../data/index.js';
 import { agreedError, type WorkerGroup } from '../../dist/index.js';
-import { kernels } from '../../native/index.js';
+import { fillRange } from '../../nn/index.js';
 import {
   type ColumnInit,
   PartitionBuffer,
@@ -31,7 +31,7 @@ import {
 import { DistributedNodeTable, ownPartitions } from '../batch/distributed-node-table.js';
 import { FeatureTable } from '../batch/feature-table.js';
 import type { RunTable } from '../batch/node-table.js';
-import type { InitConfig, OptimizerConfig, PartitionBufferConfig, SkeinConfig } from '../config/index.js';
+import type { OptimizerConfig, PartitionBufferConfig, SkeinConfig } from '../config/index.js';
 import { type FeatureFile, openFeatureFile } from './hot-features.js';
 
 /** Independent uses of the seed; apart from those of samplers. */
@@ -245,26 +245,14 @@ function tableInit(
     for (const [i, layer] of layers.entries()) {
       const width = layer.output_dim;
       const part = new Float32Array(rows * width);
-      fill(part, layer.init, start * width, numNodes + column.width, random.split(i));
+      fillRange(part, layer.init, {
+        ...{ first: start * width, fanSum: numNodes + column.width, random: random.split(i) },
+      });
       for (let r = 0; r < rows; r++)
         values.set(part.subarray(r * width, (r + 1) * width), r * column.width + offset);
       offset += width;
     }
   };
-}
-
-/** Values first … of the sequence that fills the whole table. */
-function fill(out: Float32Array, init: InitConfig, first: number, fanSum: number, random: Random): void {
-  const uniform = (bound: number): void =>
-    kernels().randomUniform(out, out.length, -bound, bound, random.key, first);
-  const normal = (mean: number, std: number): void =>
-    kernels().randomNormal(out, out.length, mean, std, random.key, 4 * first);
-  if (init.type === 'GLOROT_UNIFORM') uniform(Math.sqrt(6 / fanSum));
-  else if (init.type === 'UNIFORM') uniform(init.options.scale_factor);
-  else if (init.type === 'GLOROT_NORMAL') normal(0, Math.sqrt(2 / fanSum));
-  else if (init.type === 'NORMAL') normal(init.options.mean, init.options.std);
-  else if (init.type === 'CONSTANT') out.fill(init.options.constant);
-  else if (init.type === 'ONES') out.fill(1);
 }
 
 async function readFloats(path: string, first: number, count: number): Promise<Float32Array> {

@@ -4,13 +4,13 @@
  *
  * A layer names what it computes from; `GeneralEncoder` knows rows and graphs.
  */
-import { GATConv, GCNConv, RGCNConv, SAGEConv } from '../../gnn/index.js';
-import { init, Linear, Module, parameter } from '../../nn/index.js';
+import { type ConvWord, convNamed } from '../../gnn/index.js';
+import { fillTensor, Linear, Module, parameter } from '../../nn/index.js';
 import type { LayerGraph } from '../../sample/index.js';
 import { add, concat, relu, sigmoid, slice, type Tensor, unscoped, zeros } from '../../tensor/index.js';
 import { InternalError } from '../../util/errors.js';
 import type { Random } from '../../util/philox.js';
-import type { Activation, GnnOptions, InitConfig, LayerConfig } from '../config/index.js';
+import type { Activation, LayerConfig } from '../config/index.js';
 
 /** What layers need to know beside their configuration. */
 export interface LayerContext {
@@ -18,33 +18,6 @@ export interface LayerContext {
   readonly numRelations: number;
   readonly incoming: boolean;
   readonly outgoing: boolean;
-}
-
-/** Fills a tensor as the configuration says; `fans` are those of the whole table when only a part is filled. */
-function initialize(t: Tensor, config: InitConfig, random: Random, fanSum?: number): Tensor {
-  switch (config.type) {
-    case 'GLOROT_UNIFORM': {
-      if (fanSum === undefined) return t.rank < 2 ? init.zeros(t) : init.glorotUniform(t, { random });
-      const bound = Math.sqrt(6 / fanSum);
-      return init.uniform(t, { random, lo: -bound, hi: bound });
-    }
-    case 'GLOROT_NORMAL': {
-      if (fanSum === undefined) return t.rank < 2 ? init.zeros(t) : init.glorotNormal(t, { random });
-      return init.normal(t, { random, std: Math.sqrt(2 / fanSum) });
-    }
-    case 'UNIFORM': {
-      const scale = config.options.scale_factor;
-      return init.uniform(t, { random, lo: -scale, hi: scale });
-    }
-    case 'NORMAL':
-      return init.normal(t, { random, mean: config.options.mean, std: config.options.std });
-    case 'CONSTANT':
-      return init.constant(t, config.options.constant);
-    case 'ZEROS':
-      return init.zeros(t);
-    case 'ONES':
-      return init.ones(t);
-  }
 }
 
 function activate(x: Tensor, activation: Activation): Tensor {
@@ -60,7 +33,7 @@ export abstract class EncoderLayer extends Module {
     super();
     this.config = config;
     this.bias = config.bias
-      ? unscoped(() => parameter(initialize(zeros([config.output_dim]), config.bias_init, random)))
+      ? unscoped(() => parameter(fillTensor(zeros([config.output_dim]), config.bias_init, random)))
       : null;
   }
 
@@ -121,70 +94,31 @@ function sideBySide(inputs: readonly Tensor[]): Tensor {
   return inputs.length === 1 ? inputs[0] : concat([...inputs], 1);
 }
 
-type Conv = GATConv | GCNConv | RGCNConv | SAGEConv;
-
 /** A graph layer on the current block of the sample. */
 export class GnnLayer extends EncoderLayer {
-  readonly conv: Conv;
+  readonly conv: Module;
+  readonly #record: ConvWord;
 
   constructor(config: LayerConfig & { readonly type: 'GNN' }, context: LayerContext) {
     super(config, context.random);
-    this.conv = newConv(config.input_dim, config.output_dim, config.options, context);
+    this.#record = convNamed(config.options.type);
+    const { input_dim: into, output_dim: out } = config;
+    this.conv = this.#record.make(config.options as never, { ...context, into, out });
+    // Vectors, such as an ε or the biases inside a perceptron, keep the start values of their layer.
     for (const weight of this.conv.parameters())
-      unscoped(() => initialize(weight, config.init, context.random, matrixFans(weight)));
+      if (weight.rank >= 2) unscoped(() => fillTensor(weight, config.init, context.random));
   }
 
   override forward(graph: LayerGraph, x: Tensor): Tensor {
     const block = graph.block();
-    if (this.conv instanceof RGCNConv) {
-      const relations = graph.blockRelations() ?? new Int32Array(block.numEdges);
-      return this.finish(this.conv.forward(block, x, relations));
-    }
-    return this.finish(this.conv.forward(block, x));
-  }
-}
-
-/** Fans of the last two axes: a stack of matrices is initialised as each of them. */
-function matrixFans(weight: Tensor): number {
-  const [rows, columns] = weight.shape.slice(-2);
-  return weight.rank < 2 ? 2 * weight.size : rows + columns;
-}
-
-function newConv(into: number, out: number, options: GnnOptions, context: LayerContext): Conv {
-  const { random, numRelations, incoming, outgoing } = context;
-  const shared = { random, bias: false };
-  switch (options.type) {
-    case 'GRAPH_SAGE':
-      return new SAGEConv(into, out, {
-        ...shared,
-        aggregator: options.aggregator === 'GCN' ? 'gcn' : 'mean',
-      });
-    case 'GCN':
-      return new GCNConv(into, out, shared);
-    case 'GAT': {
-      const { num_heads: heads, average_heads: average } = options;
-      return new GATConv(into, average ? out : out / heads, {
-        ...shared,
-        heads,
-        concat: !average,
-        slope: options.negative_slope,
-        attentionDropout: options.attention_dropout,
-        featureDropout: options.input_dropout,
-      });
-    }
-    case 'RGCN': {
-      // Edges taken against their direction are relations of their own.
-      const directions = (incoming ? 1 : 0) + (outgoing ? 1 : 0);
-      const relations = Math.max(1, numRelations) * (outgoing ? 2 : Math.max(1, directions));
-      const bases = options.num_bases > 0 ? { bases: options.num_bases } : {};
-      return new RGCNConv(into, out, { ...shared, relations, ...bases });
-    }
+    const relations = (): Int32Array => graph.blockRelations() ?? new Int32Array(block.numEdges);
+    return this.finish(this.#record.run(this.conv, block, x, relations));
   }
 }
 
 function newLinear(config: LayerConfig, random: Random): Linear {
   const lin = new Linear(config.input_dim, config.output_dim, { bias: false, random });
-  unscoped(() => initialize(lin.weight, config.init, random));
+  unscoped(() => fillTensor(lin.weight, config.init, random));
   return lin;
 }
 

@@ -1,0 +1,71 @@
+/**
+ * A graph layer as a word of a configuration: `options: { type: GAT, num_heads: 4 }` of an encoder's GNN layer. The record
+ * stands in the layer's own file; `index.ts` lists them all, and `train/config` makes schema and documentation of the list.
+ */
+import type { MessageGraph } from '../../graph/index.js';
+import type { Module } from '../../nn/index.js';
+import type { Tensor } from '../../tensor/index.js';
+import type { Random } from '../../util/philox.js';
+import { flag, integer, type Settings, share, type ValuesOf, type Word } from '../../util/settings.js';
+
+/** What a layer of an encoder is made for. The encoder adds the bias, so that the layer has none of its own. */
+export interface ConvPlace {
+  readonly into: number;
+  readonly out: number;
+  readonly random: Random;
+  /** 0 where edges have no relation. */
+  readonly numRelations: number;
+  /** Which neighbours it sees. */
+  readonly incoming: boolean;
+  readonly outgoing: boolean;
+}
+
+/** Why the options of a layer do not fit its width. */
+export interface ConvProblem {
+  /** What `output_dim` should be. */
+  readonly expected: string;
+  readonly advice: string;
+}
+
+export interface ConvWord<W extends string = string, S extends Settings = Settings, L extends Module = Module>
+  extends Word<W, S> {
+  /** Whether the options fit an output of `out` columns. */
+  readonly check?: (options: ValuesOf<S>, out: number) => ConvProblem | null;
+  readonly make: (options: ValuesOf<S>, place: ConvPlace) => L;
+  /** The layer on a block. @param relations the relation of each edge, by edge id; zeros where there are none. */
+  readonly run: (layer: L, block: MessageGraph, x: Tensor, relations: () => Int32Array) => Tensor;
+}
+
+/** Keeps the types of a record's word, options and layer. */
+export function convWord<const W extends string, S extends Settings, L extends Module>(
+  record: ConvWord<W, S, L>,
+): ConvWord<W, S, L> {
+  return record;
+}
+
+/** Options of every layer with attention heads. */
+export const headSettings = {
+  num_heads: integer(1, 10, 'attention heads'),
+  average_heads: flag(true, 'average the heads; false: concatenate, output_dim is their sum'),
+};
+
+/** Heads that are concatenated share the output evenly. */
+export function checkHeads(
+  { num_heads: heads, average_heads: average }: ValuesOf<typeof headSettings>,
+  out: number,
+): ConvProblem | null {
+  if (average || out % heads === 0) return null;
+  const advice =
+    'Concatenated heads share the output evenly; change one of the two, or set average_heads: true.';
+  return { expected: `a multiple of num_heads ${heads}`, advice };
+}
+
+/** Width of one head. */
+export function headWidth(
+  { num_heads: heads, average_heads: average }: ValuesOf<typeof headSettings>,
+  out: number,
+): number {
+  return average ? out : out / heads;
+}
+
+export const attentionDropout = share(0, 'dropout of the attention');
