@@ -94,6 +94,20 @@ const makers = {
 
 export type ActivationName = keyof typeof makers;
 
+/** The activations by the words of a configuration: NONE, RELU, LEAKY_RELU, … */
+export const activationWords = {
+  NONE: 'none',
+  RELU: 'relu',
+  SIGMOID: 'sigmoid',
+  LEAKY_RELU: 'leakyRelu',
+  ELU: 'elu',
+  GELU: 'gelu',
+  TANH: 'tanh',
+  SOFTPLUS: 'softplus',
+} as const satisfies Record<string, ActivationName>;
+
+export type ActivationWord = keyof typeof activationWords;
+
 /** A new activation module by name. */
 export function activation(name: ActivationName): Layer {
   if (typeof name !== 'string' || !Object.hasOwn(makers, name)) {

@@ -3,7 +3,9 @@
  */
 export {
   type ActivationName,
+  type ActivationWord,
   activation,
+  activationWords,
   ELU,
   GELU,
   Identity,

@@ -3,7 +3,7 @@
  * not; keys marked `ours` are additions.
  */
 import { convWords } from '../../gnn/index.js';
-import { startWords } from '../../nn/index.js';
+import { activationWords, startWords } from '../../nn/index.js';
 import {
   choice,
   field,
@@ -19,6 +19,9 @@ import {
   variants,
   wordShapes,
 } from './fields.js';
+
+/** The keys of a table as the list that a choice takes. */
+const keysOf = <K extends string>(table: Readonly<Record<K, unknown>>) => Object.keys(table) as [K, ...K[]];
 
 const init = () => variants(wordShapes(startWords), { type: 'GLOROT_UNIFORM' });
 
@@ -60,7 +63,11 @@ const layerKeys = {
     shown: 'derived',
   }),
   bias: field(flag(), false, 'add a learnt bias'),
-  activation: field(choice(['NONE', 'RELU', 'SIGMOID']), 'NONE', 'applied after the bias'),
+  activation: field(
+    choice(keysOf(activationWords)),
+    'NONE',
+    'applied after the bias and the normalisation; NONE, RELU and SIGMOID are also in Marius',
+  ),
   init: field(init(), { type: 'GLOROT_UNIFORM' }, 'start values of the weights or of the embedding table'),
   bias_init: field(init(), { type: 'ZEROS' }, 'start values of the bias'),
   optimizer: field(
@@ -68,6 +75,14 @@ const layerKeys = {
     { type: 'DEFAULT' },
     'optimiser of this layer; DEFAULT: model.dense_optimizer',
   ),
+  norm: field(choice(['NONE', 'BATCH', 'LAYER']), 'NONE', {
+    doc: 'normalises the output before the activation: BATCH over the nodes of a step, LAYER over the columns of a node',
+    ours: true,
+  }),
+  dropout: field(share(), 0, {
+    doc: 'share of the outputs that training drops, after the activation',
+    ours: true,
+  }),
 };
 
 const layer = variants(

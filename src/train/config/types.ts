@@ -5,11 +5,11 @@
  * the schema-*.ts files, which also give docs/configuration.md.
  */
 import type { convWords } from '../../gnn/index.js';
-import type { StartValues } from '../../nn/index.js';
+import type { ActivationWord, StartValues } from '../../nn/index.js';
 import type { Flat } from '../../util/settings.js';
 
 export type LearningTask = 'LINK_PREDICTION' | 'NODE_CLASSIFICATION';
-export type Activation = 'NONE' | 'RELU' | 'SIGMOID';
+export type Activation = ActivationWord;
 export type IdType = 'int32' | 'int64';
 export type TableType = 'float32' | 'float16' | 'bfloat16';
 export type EdgeBucketOrdering =
@@ -71,6 +71,10 @@ interface LayerBase {
   readonly init: InitConfig;
   readonly bias_init: InitConfig;
   readonly optimizer: OwnOptimizerConfig;
+  /** Ours. */
+  readonly norm: 'NONE' | 'BATCH' | 'LAYER';
+  /** Ours. */
+  readonly dropout: number;
 }
 
 export type LayerConfig =

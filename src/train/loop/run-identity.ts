@@ -28,8 +28,10 @@ export async function runIdentity(config: SkeinConfig, dataset: PreparedDataset)
   const sums = mappings.map((name) => dataset.details?.files[name]?.crc32 ?? 'none');
   const { learning_task, encoder, decoder } = config.model;
   const layers = encoder.layers.map((stage) =>
-    stage.map(({ type, input_dim, output_dim, bias, activation, options }) => ({
+    stage.map(({ type, input_dim, output_dim, bias, activation, norm, options }) => ({
       ...{ type, input_dim, output_dim, bias, activation, options },
+      // Runs of older versions have no such key.
+      ...(norm === 'NONE' ? {} : { norm }),
     })),
   );
   const directions = [encoder.use_incoming_nbrs, encoder.use_outgoing_nbrs];

@@ -5,12 +5,23 @@
  * A layer names what it computes from; `GeneralEncoder` knows rows and graphs.
  */
 import { type ConvWord, convNamed } from '../../gnn/index.js';
-import { fillTensor, Linear, Module, parameter } from '../../nn/index.js';
+import {
+  activation,
+  activationWords,
+  BatchNorm1d,
+  Dropout,
+  fillTensor,
+  type Layer,
+  LayerNorm,
+  Linear,
+  Module,
+  parameter,
+} from '../../nn/index.js';
 import type { LayerGraph } from '../../sample/index.js';
-import { add, concat, relu, sigmoid, slice, type Tensor, unscoped, zeros } from '../../tensor/index.js';
+import { add, concat, slice, type Tensor, unscoped, zeros } from '../../tensor/index.js';
 import { InternalError } from '../../util/errors.js';
 import type { Random } from '../../util/philox.js';
-import type { Activation, LayerConfig } from '../config/index.js';
+import type { LayerConfig } from '../config/index.js';
 
 /** What layers need to know beside their configuration. */
 export interface LayerContext {
@@ -20,27 +31,42 @@ export interface LayerContext {
   readonly outgoing: boolean;
 }
 
-function activate(x: Tensor, activation: Activation): Tensor {
-  if (activation === 'RELU') return relu(x);
-  return activation === 'SIGMOID' ? sigmoid(x) : x;
-}
-
 export abstract class EncoderLayer extends Module {
   readonly config: LayerConfig;
   readonly bias: Tensor | null;
+  readonly norm: Layer | null;
+  readonly activation: Layer;
+  readonly dropout: Dropout | null;
 
   constructor(config: LayerConfig, random: Random) {
     super();
     this.config = config;
+    const width = config.output_dim;
     this.bias = config.bias
-      ? unscoped(() => parameter(fillTensor(zeros([config.output_dim]), config.bias_init, random)))
+      ? unscoped(() => parameter(fillTensor(zeros([width]), config.bias_init, random)))
       : null;
+    this.norm = newNorm(config.norm, width);
+    this.activation = activation(activationWords[config.activation]);
+    this.dropout = config.dropout > 0 ? new Dropout(config.dropout) : null;
   }
 
-  /** Bias, then activation. */
+  /** Bias, normalisation, activation, dropout, in this order. */
   finish(x: Tensor): Tensor {
-    return activate(this.bias === null ? x : add(x, this.bias), this.config.activation);
+    const biased = this.bias === null ? x : add(x, this.bias);
+    const active = this.activation.forward(this.norm === null ? biased : this.norm.forward(biased));
+    return this.dropout === null ? active : this.dropout.forward(active);
   }
+
+  /** Whether `finish` gives its input back. */
+  get isPlain(): boolean {
+    const { bias, activation: word, norm, dropout } = this.config;
+    return !bias && word === 'NONE' && norm === 'NONE' && dropout === 0;
+  }
+}
+
+function newNorm(norm: LayerConfig['norm'], width: number): Layer | null {
+  if (norm === 'BATCH') return new BatchNorm1d(width);
+  return norm === 'LAYER' ? new LayerNorm(width) : null;
 }
 
 /** Columns offset … offset + output_dim − 1 of the embeddings or features. */

@@ -6,7 +6,7 @@
  * outgoing ones, and both for both; the metadata `skein.neighbors` says which.
  */
 import { finishModel, namesOf, type OnnxOptions } from '../../interop/onnx/export-onnx.js';
-import { linear, unsupported } from '../../interop/onnx/layers.js';
+import { linear, translateLayer, unsupported } from '../../interop/onnx/layers.js';
 import { Messages } from '../../interop/onnx/messages.js';
 import { translateConv } from '../../interop/onnx/models.js';
 import { OnnxGraph, type Value } from '../../interop/onnx/onnx-graph.js';
@@ -80,12 +80,11 @@ class StageWriter {
     return g.node('Slice', [rows, g.integers([from]), g.integers([to]), g.integers([1])]);
   }
 
-  /** Bias, then activation. */
-  #finish({ bias, config }: EncoderLayer, x: Value): Value {
+  /** Bias, normalisation, activation; nothing is dropped in use. */
+  #finish({ bias, norm, activation }: EncoderLayer, x: Value): Value {
     const g = this.#g;
-    const y = bias === null ? x : g.node('Add', [x, g.parameter(bias)]);
-    if (config.activation === 'RELU') return g.node('Relu', [y]);
-    return config.activation === 'SIGMOID' ? g.node('Sigmoid', [y]) : y;
+    const biased = bias === null ? x : g.node('Add', [x, g.parameter(bias)]);
+    return translateLayer(g, activation, norm === null ? biased : translateLayer(g, norm, biased));
   }
 
   #edges(x: Value): Messages {

@@ -117,11 +117,8 @@ export class GeneralEncoder extends Encoder {
   get isIdentity(): boolean {
     const [stage] = this.stages;
     const [layer] = stage;
-    const { bias, activation } = layer.config;
     const only = this.stages.length === 1 && stage.length === 1;
-    return (
-      only && layer instanceof InputLayer && layer.source === 'embeddings' && !bias && activation === 'NONE'
-    );
+    return only && layer instanceof InputLayer && layer.source === 'embeddings' && layer.isPlain;
   }
 
   override forward(given: Tensor | NodeInputs, gnnGraph: LayerGraph | null, train: boolean): Tensor {

@@ -228,6 +228,7 @@ function headlineOf({ evaluation: { metrics }, model }: SkeinConfig): string {
 
 /** What several workers cannot do is refused, by name, before anything is made. */
 function checkWorkers(config: SkeinConfig, workers: number): void {
+  checkNorms(config, workers);
   if (isSharded(config)) checkSharded(config, workers);
   if (workers === 1 || isSharded(config)) return;
   const { model, storage } = config;
@@ -244,6 +245,18 @@ function checkWorkers(config: SkeinConfig, workers: number): void {
         `model.regularizer.type: expected NONE for NODE_CLASSIFICATION with ${workers} workers, got ${model.regularizer.type}. A node that several workers use would count several times; use weight_decay, or one worker.`,
       ),
     );
+}
+
+/** Each worker would normalise by the statistics of its own rows. */
+function checkNorms({ model }: SkeinConfig, workers: number): void {
+  const layers = model.encoder.layers.flatMap((stage, i) => stage.map(({ norm }, j) => ({ norm, i, j })));
+  const found = layers.find(({ norm }) => norm === 'BATCH');
+  if (workers === 1 || found === undefined) return;
+  throw agreedError(
+    new ConfigError(
+      `model.encoder.layers[${found.i}][${found.j}].norm: expected LAYER or NONE with ${workers} workers, got BATCH. Its statistics would be those of a worker's part of the batch.`,
+    ),
+  );
 }
 
 /** Epochs over nothing would end with a loss of 0 and a model that learned nothing. */
