@@ -89,6 +89,8 @@ export function choice<const V extends string>(
 /** What a configuration can name by a word: its options, and what a family of words has besides. */
 export interface Word<W extends string = string, S extends Settings = Settings> {
   readonly word: W;
+  /** Other spellings, in lower case. */
+  readonly aliases?: readonly string[];
   /** For the documentation, where the word needs explaining. */
   readonly doc?: string;
   readonly settings: S;
@@ -102,9 +104,6 @@ export type Chosen<R extends Word> =
 export type Flat<R extends Word> =
   R extends Word<infer W, infer S> ? { readonly type: W } & ValuesOf<S> : never;
 
-/** The words of a family by name: what a schema is made from. */
-export type SettingsByWord<R extends Word> = { readonly [K in R as K['word']]: K['settings'] };
-
 /** The record of a word that a configuration has named, so that it is known to be there. */
 export function recordOf<R extends Word>(words: readonly R[], word: string): R {
   const found = words.find((record) => record.word === word);
@@ -112,6 +111,7 @@ export function recordOf<R extends Word>(words: readonly R[], word: string): R {
   return found;
 }
 
-export function settingsByWord<R extends Word>(words: readonly R[]): SettingsByWord<R> {
-  return Object.fromEntries(words.map(({ word, settings }) => [word, settings])) as SettingsByWord<R>;
+/** The other spellings of a family's words. */
+export function aliasesOf<R extends Word>(words: readonly R[]): Readonly<Record<string, R['word']>> {
+  return Object.fromEntries(words.flatMap(({ word, aliases = [] }) => aliases.map((alias) => [alias, word])));
 }

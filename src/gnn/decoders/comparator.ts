@@ -71,3 +71,13 @@ export class L1Compare extends BuiltinComparator {
 export class CosineCompare extends BuiltinComparator {
   readonly comparison = 'cosine';
 }
+
+/** By the words of a configuration. */
+export const comparators = {
+  DOT: () => new DotCompare(),
+  L2: () => new L2Compare(),
+  L1: () => new L1Compare(),
+  COSINE: () => new CosineCompare(),
+} as const satisfies Record<string, () => Comparator>;
+
+export type ComparatorWord = keyof typeof comparators;

@@ -3,12 +3,14 @@ import { Module } from '../../nn/index.js';
 import type { Tensor } from '../../tensor/index.js';
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
-import { DotCompare, L2Compare } from './comparator.js';
+import { choice, flag, type Settings, type Word } from '../../util/settings.js';
+import { type ComparatorWord, comparators, DotCompare, L2Compare } from './comparator.js';
 import { EdgeDecoder, type EdgeDecoderOptions } from './edge-decoder.js';
 import {
   ComplexHadamardOperator,
   HadamardOperator,
   NoOp,
+  type RelationOperator,
   RotationOperator,
   TranslationOperator,
 } from './relation-operator.js';
@@ -22,6 +24,7 @@ function checked(where: string, options: EdgeDecoderOptions): EdgeDecoderOptions
     numRelations: true,
     inverseEdges: true,
     method: true,
+    comparator: true,
   });
   return options;
 }
@@ -29,35 +32,38 @@ function checked(where: string, options: EdgeDecoderOptions): EdgeDecoderOptions
 /** (src ∘ r) · dst — Yang et al., "Embedding entities and relations" (2015). */
 export class DistMult extends EdgeDecoder {
   constructor(options: EdgeDecoderOptions) {
-    super(new HadamardOperator(), new DotCompare(), checked('DistMult', options));
+    super(new HadamardOperator(), options.comparator ?? new DotCompare(), checked('DistMult', options));
   }
 }
 
 /** −|src + r − dst| — Bordes et al., "Translating embeddings" (2013). */
 export class TransE extends EdgeDecoder {
   constructor(options: EdgeDecoderOptions) {
-    super(new TranslationOperator(), new L2Compare(), checked('TransE', options));
+    super(new TranslationOperator(), options.comparator ?? new L2Compare(), checked('TransE', options));
   }
 }
 
 /** Re(src · r · conj(dst)), real parts first — Trouillon et al., "Complex embeddings" (2016). */
 export class ComplEx extends EdgeDecoder {
   constructor(options: EdgeDecoderOptions) {
-    super(new ComplexHadamardOperator(), new DotCompare(), checked('ComplEx', options));
+    super(new ComplexHadamardOperator(), options.comparator ?? new DotCompare(), checked('ComplEx', options));
   }
 }
 
 /** −|src · exp(i r) − dst| with d / 2 angles a relation — Sun et al., "RotatE" (2019). */
 export class RotatE extends EdgeDecoder {
   constructor(options: EdgeDecoderOptions) {
-    super(new RotationOperator(), new L2Compare(), checked('RotatE', options));
+    super(new RotationOperator(), options.comparator ?? new L2Compare(), checked('RotatE', options));
   }
 }
 
 /** src · dst; relations, if edges have them, are not looked at. */
 export class DotDecoder extends EdgeDecoder {
   constructor(options: Omit<EdgeDecoderOptions, 'numRelations' | 'inverseEdges'>) {
-    super(new NoOp(), new DotCompare(), { ...checked('DotDecoder', options), numRelations: 0 });
+    super(new NoOp(), options.comparator ?? new DotCompare(), {
+      ...checked('DotDecoder', options),
+      numRelations: 0,
+    });
   }
 }
 
@@ -68,19 +74,55 @@ export class NoOpNodeDecoder extends Module {
   }
 }
 
-const decoders = {
-  DISTMULT: DistMult,
-  TRANSE: TransE,
-  COMPLEX: ComplEx,
-  ROTATE: RotatE,
-  DOT: DotDecoder,
-} as const;
+/** A decoder of edges as a word of a configuration: `model.decoder: { type: DISTMULT }`. */
+interface DecoderWord<W extends string, S extends Settings> extends Word<W, S> {
+  readonly operator: RelationOperator;
+  readonly make: (options: EdgeDecoderOptions) => EdgeDecoder;
+}
 
-export type EdgeDecoderName = keyof typeof decoders;
+function decoderWord<const W extends string>(
+  word: W,
+  comparator: ComparatorWord,
+  operator: RelationOperator,
+  make: (options: EdgeDecoderOptions) => EdgeDecoder,
+): DecoderWord<W, ReturnType<typeof edgeSettings>> {
+  return { word, settings: edgeSettings(comparator), operator, make };
+}
+
+const edgeSettings = (comparator: ComparatorWord) => ({
+  inverse_edges: flag(true, 'a second table of relations for predicting sources'),
+  use_relation_features: flag(false, 'fixed relation vectors from the dataset instead of learnt ones'),
+  edge_decoder_method: choice(
+    ['CORRUPT_NODE', 'ONLY_POS', 'POS_AND_NEG', 'CORRUPT_REL'],
+    'CORRUPT_NODE',
+    'which wrong edges a right one competes with',
+    { aliases: { train: 'CORRUPT_NODE', infer: 'ONLY_POS' } },
+  ),
+  comparator: choice(
+    Object.keys(comparators) as ComparatorWord[],
+    comparator,
+    'how two vectors are compared; distances are negated, so larger is always better',
+    { ours: true },
+  ),
+});
+
+/** By the words of a configuration; ROTATE and DOT are ours. */
+export const decoderWords = [
+  decoderWord('DISTMULT', 'DOT', new HadamardOperator(), (options) => new DistMult(options)),
+  decoderWord('TRANSE', 'L2', new TranslationOperator(), (options) => new TransE(options)),
+  decoderWord('COMPLEX', 'DOT', new ComplexHadamardOperator(), (options) => new ComplEx(options)),
+  decoderWord('ROTATE', 'L2', new RotationOperator(), (options) => new RotatE(options)),
+  decoderWord('DOT', 'DOT', new NoOp(), (options) => new DotDecoder(options)),
+] as const;
+
+export type EdgeDecoderName = (typeof decoderWords)[number]['word'];
 
 /** A decoder by its name in a configuration. */
 export function edgeDecoder(type: EdgeDecoderName, options: EdgeDecoderOptions): EdgeDecoder {
-  if (!Object.hasOwn(decoders, type))
-    throw new ValueError(expected('edgeDecoder', `one of ${Object.keys(decoders).join(', ')}`, 'type', type));
-  return new decoders[type](options);
+  const found = decoderWords.find(({ word }) => word === type);
+  if (found === undefined) {
+    const known = decoderWords.map(({ word }) => word).join(', ');
+    throw new ValueError(expected('edgeDecoder', `one of ${known}`, 'type', type));
+  }
+  return found.make(options);
 }

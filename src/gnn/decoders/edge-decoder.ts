@@ -34,6 +34,8 @@ export interface EdgeDecoderOptions extends ParameterOptions {
   readonly inverseEdges?: boolean;
   /** CORRUPT_NODE by default. */
   readonly method?: DecoderMethod;
+  /** How two rows are compared; each decoder has its own by default. */
+  readonly comparator?: Comparator;
 }
 
 /** What a batch gives its decoder. */

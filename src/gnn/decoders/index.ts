@@ -1,9 +1,18 @@
 /** Decoders of edges: relation operators, comparators, losses, regularisers. */
-export { Comparator, CosineCompare, DotCompare, L1Compare, L2Compare } from './comparator.js';
+export {
+  Comparator,
+  type ComparatorWord,
+  CosineCompare,
+  comparators,
+  DotCompare,
+  L1Compare,
+  L2Compare,
+} from './comparator.js';
 export {
   ComplEx,
   DistMult,
   DotDecoder,
+  decoderWords,
   type EdgeDecoderName,
   edgeDecoder,
   NoOpNodeDecoder,
@@ -33,6 +42,7 @@ export {
   type LossName,
   type LossReduction,
   lossFunction,
+  lossWords,
   MSELoss,
   RankingLoss,
   type RankingLossOptions,

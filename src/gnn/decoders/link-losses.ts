@@ -28,6 +28,7 @@ import { beside } from '../../tensor/move.js';
 import { checkIds } from '../../tensor/ops/common.js';
 import { checkNumber, expected, ShapeError, StateError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
+import { choice, number, type Settings, type Word } from '../../util/settings.js';
 
 export type LossReduction = 'SUM' | 'MEAN';
 
@@ -175,22 +176,53 @@ export class SoftPlusLoss extends ElementLoss {
   protected readonly elements: Elementwise = softplusLoss;
 }
 
-const losses = {
-  SOFTMAX_CE: SoftmaxCrossEntropy,
-  RANKING: RankingLoss,
-  CROSS_ENTROPY: CrossEntropyLoss,
-  BCE_AFTER_SIGMOID: BCEAfterSigmoidLoss,
-  BCE_WITH_LOGITS: BCEWithLogitsLoss,
-  MSE: MSELoss,
-  SOFTPLUS: SoftPlusLoss,
-} as const;
+/** A loss as a word of a configuration: `model.loss: { type: RANKING, options: { margin: 1 } }`. */
+interface LossWord<W extends string, S extends Settings> extends Word<W, S> {
+  /** Whether it is a loss of classes too, or of edges only. */
+  readonly forClasses: boolean;
+  readonly make: (options: RankingLossOptions) => LossFunction;
+}
 
-export type LossName = keyof typeof losses;
+const lossWord = <const W extends string, S extends Settings>(record: LossWord<W, S>): LossWord<W, S> =>
+  record;
+
+const plainSettings = { reduction: choice(['SUM', 'MEAN'], 'SUM', 'over the rows of a batch') };
+
+const plainLoss = <const W extends string>(
+  word: W,
+  Loss: new (options: LossFunctionOptions) => LossFunction,
+  more: { readonly forClasses?: boolean; readonly aliases?: readonly string[] } = {},
+) =>
+  lossWord({
+    ...{ word, settings: plainSettings, forClasses: true, ...more },
+    make: ({ reduction = 'SUM' }) => new Loss({ reduction }),
+  });
+
+/** By the words of a configuration. */
+export const lossWords = [
+  plainLoss('SOFTMAX_CE', SoftmaxCrossEntropy, { forClasses: false, aliases: ['softmax'] }),
+  lossWord({
+    word: 'RANKING',
+    settings: { ...plainSettings, margin: number(0.1, 'by how much a right edge must win') },
+    forClasses: false,
+    make: (options) => new RankingLoss(options),
+  }),
+  plainLoss('CROSS_ENTROPY', CrossEntropyLoss),
+  plainLoss('BCE_AFTER_SIGMOID', BCEAfterSigmoidLoss),
+  plainLoss('BCE_WITH_LOGITS', BCEWithLogitsLoss),
+  plainLoss('MSE', MSELoss),
+  plainLoss('SOFTPLUS', SoftPlusLoss),
+] as const;
+
+export type LossName = (typeof lossWords)[number]['word'];
 
 /** A loss by its name in a configuration. */
 export function lossFunction(type: LossName, options: RankingLossOptions = {}): LossFunction {
-  if (!Object.hasOwn(losses, type))
-    throw new ValueError(expected('lossFunction', `one of ${Object.keys(losses).join(', ')}`, 'type', type));
+  const found = lossWords.find(({ word }) => word === type);
+  if (found === undefined) {
+    const known = lossWords.map(({ word }) => word).join(', ');
+    throw new ValueError(expected('lossFunction', `one of ${known}`, 'type', type));
+  }
   checkOptionNames('lossFunction', options, { reduction: true, margin: true });
-  return new losses[type](options);
+  return found.make(options);
 }

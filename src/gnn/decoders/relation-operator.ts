@@ -9,6 +9,9 @@ import { complexProduct } from '../ops/index.js';
 import type { Comparator } from './comparator.js';
 
 export abstract class RelationOperator {
+  /** Rows are complex numbers, real parts first: their width is even. */
+  readonly isComplex: boolean = false;
+
   /** embs [B, d] with the relations' rows [B, w]; without relations embs as they are. */
   abstract apply(embs: Tensor, rels: Tensor | null): Tensor;
 
@@ -46,6 +49,8 @@ export class HadamardOperator extends RelationOperator {
 
 /** e · r as complex numbers, real parts first, then imaginary ones (ComplEx); relations start as 1 + 0i. */
 export class ComplexHadamardOperator extends RelationOperator {
+  override readonly isComplex = true;
+
   apply(embs: Tensor, rels: Tensor | null): Tensor {
     return rels === null ? embs : complexProduct(embs, rels);
   }
@@ -87,6 +92,8 @@ export class TranslationOperator extends RelationOperator {
  * begin alike would be told apart slowly.
  */
 export class RotationOperator extends RelationOperator {
+  override readonly isComplex = true;
+
   apply(embs: Tensor, rels: Tensor | null): Tensor {
     return rels === null ? embs : complexProduct(embs, concat([cos(rels), sin(rels)], 1));
   }

@@ -1,4 +1,6 @@
 /** Keys that must fit each other. Every problem is found, not only the first; check-dataset.ts compares with the data. */
+import { decoderWords, lossWords } from '../../gnn/index.js';
+import { recordOf } from '../../util/settings.js';
 import { checkDevice } from './check-device.js';
 import { checkEncoder } from './check-layers.js';
 import type { ConfigProblem } from './config-problem.js';
@@ -33,7 +35,7 @@ function checkTask({ model, training, evaluation }: SkeinConfig): ConfigProblem[
       ),
     );
   }
-  if (nodes && (model.loss.type === 'SOFTMAX_CE' || model.loss.type === 'RANKING'))
+  if (nodes && !recordOf(lossWords, model.loss.type).forClasses)
     problems.push(
       problem(
         'model.loss.type',
@@ -66,7 +68,8 @@ function checkModel({ model }: SkeinConfig, statedWidth: number): ConfigProblem[
   const problems: ConfigProblem[] = [];
   const { encoder, decoder, regularizer } = model;
   const width = encoder.layers.at(-1)?.at(-1)?.output_dim ?? -1;
-  if ((decoder.type === 'COMPLEX' || decoder.type === 'ROTATE') && width % 2 !== 0 && width > 0) {
+  const complex = decoder.type !== 'NODE' && recordOf(decoderWords, decoder.type).operator.isComplex;
+  if (complex && width % 2 !== 0 && width > 0) {
     const advice =
       'Half of the columns are real parts, half imaginary; use an even output_dim in the last stage.';
     problems.push(

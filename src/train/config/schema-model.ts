@@ -2,8 +2,9 @@
  * Schema, defaults and documentation of the `model` section. Marius's names and defaults, except where a comment says why
  * not; keys marked `ours` are additions.
  */
-import { convWords } from '../../gnn/index.js';
+import { convWords, decoderWords, lossWords } from '../../gnn/index.js';
 import { activationWords, startWords } from '../../nn/index.js';
+import { aliasesOf } from '../../util/settings.js';
 import {
   choice,
   field,
@@ -138,36 +139,8 @@ const encoder = section({
   }),
 });
 
-const edgeDecoder = (comparator: 'DOT' | 'L2') => ({
-  inverse_edges: field(flag(), true, 'a second table of relations for predicting sources'),
-  use_relation_features: field(
-    flag(),
-    false,
-    'fixed relation vectors from the dataset instead of learnt ones',
-  ),
-  edge_decoder_method: field(
-    choice(['CORRUPT_NODE', 'ONLY_POS', 'POS_AND_NEG', 'CORRUPT_REL'], {
-      train: 'CORRUPT_NODE',
-      infer: 'ONLY_POS',
-    }),
-    'CORRUPT_NODE',
-    'which wrong edges a right one competes with',
-  ),
-  comparator: field(choice(['DOT', 'L2', 'L1', 'COSINE']), comparator, {
-    doc: 'how two vectors are compared; distances are negated, so larger is always better',
-    ours: true,
-  }),
-});
-
 const decoder = variants(
-  {
-    DISTMULT: edgeDecoder('DOT'),
-    TRANSE: edgeDecoder('L2'),
-    COMPLEX: edgeDecoder('DOT'),
-    ROTATE: edgeDecoder('L2'),
-    DOT: edgeDecoder('DOT'),
-    NODE: {},
-  },
+  { ...wordShapes(decoderWords), NODE: {} },
   { type: 'DISTMULT' },
   {
     optimizer: field(
@@ -178,28 +151,14 @@ const decoder = variants(
   },
 );
 
-const reduction = () => field(choice(['SUM', 'MEAN']), 'SUM', 'over the rows of a batch');
-const plainLoss = () => ({ reduction: reduction() });
-
-const loss = variants(
-  {
-    SOFTMAX_CE: plainLoss(),
-    RANKING: { reduction: reduction(), margin: field(number(), 0.1, 'by how much a right edge must win') },
-    CROSS_ENTROPY: plainLoss(),
-    BCE_AFTER_SIGMOID: plainLoss(),
-    BCE_WITH_LOGITS: plainLoss(),
-    MSE: plainLoss(),
-    SOFTPLUS: plainLoss(),
-  },
-  { type: 'SOFTMAX_CE', aliases: { softmax: 'SOFTMAX_CE' } },
-);
+const loss = variants(wordShapes(lossWords), { type: 'SOFTMAX_CE', aliases: aliasesOf(lossWords) });
 
 const regularizer = section({
   type: field(choice(['NONE', 'NORM', 'N3']), 'NONE', {
-    doc: 'NORM: coef/2 · Σ‖x‖_norm; N3: coef/3 · Σ|x|³, complex moduli for COMPLEX and ROTATE',
+    doc: 'NORM: coef/2 · Σ‖x‖_norm; N3: coef · Σ|x|³, complex moduli for COMPLEX and ROTATE',
     ours: true,
   }),
-  norm: field(number(1), 2, { doc: 'the p of NORM', ours: true }),
+  norm: field(integer(1), 2, { doc: 'the p of NORM', ours: true }),
   coef: field(number(0), 0, { doc: 'weight beside the loss', ours: true }),
 });
 

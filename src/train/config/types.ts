@@ -4,9 +4,9 @@
  * afterwards. Keys that Marius does not have are marked "ours". The defaults and the meaning of every key stand in
  * the schema-*.ts files, which also give docs/configuration.md.
  */
-import type { convWords } from '../../gnn/index.js';
+import type { convWords, DecoderMethod, decoderWords, lossWords } from '../../gnn/index.js';
 import type { ActivationWord, StartValues } from '../../nn/index.js';
-import type { Flat } from '../../util/settings.js';
+import type { Chosen, Flat } from '../../util/settings.js';
 
 export type LearningTask = 'LINK_PREDICTION' | 'NODE_CLASSIFICATION';
 export type Activation = ActivationWord;
@@ -21,7 +21,7 @@ export type EdgeBucketOrdering =
   | 'HILBERT'
   | 'CUSTOM';
 export type NodePartitionOrdering = 'DISPERSED' | 'SEQUENTIAL' | 'CUSTOM';
-export type EdgeDecoderMethod = 'CORRUPT_NODE' | 'ONLY_POS' | 'POS_AND_NEG' | 'CORRUPT_REL';
+export type EdgeDecoderMethod = DecoderMethod;
 export type TieRule = 'OPTIMISTIC' | 'REALISTIC' | 'PESSIMISTIC';
 export type LogLevel = 'error' | 'warn' | 'info' | 'debug' | 'trace';
 
@@ -100,17 +100,9 @@ export interface EncoderConfig {
   readonly eval_neighbor_sampling: readonly NeighborSamplingConfig[];
 }
 
-export interface EdgeDecoderConfig {
-  readonly type: 'DISTMULT' | 'TRANSE' | 'COMPLEX' | 'ROTATE' | 'DOT';
-  readonly options: {
-    readonly inverse_edges: boolean;
-    readonly use_relation_features: boolean;
-    readonly edge_decoder_method: EdgeDecoderMethod;
-    /** Ours. */
-    readonly comparator: 'DOT' | 'L2' | 'L1' | 'COSINE';
-  };
+export type EdgeDecoderConfig = Chosen<(typeof decoderWords)[number]> & {
   readonly optimizer: OwnOptimizerConfig;
-}
+};
 
 export interface NodeDecoderConfig {
   readonly type: 'NODE';
@@ -120,21 +112,7 @@ export interface NodeDecoderConfig {
 
 export type DecoderConfig = EdgeDecoderConfig | NodeDecoderConfig;
 
-export type LossConfig =
-  | {
-      readonly type:
-        | 'SOFTMAX_CE'
-        | 'CROSS_ENTROPY'
-        | 'BCE_AFTER_SIGMOID'
-        | 'BCE_WITH_LOGITS'
-        | 'MSE'
-        | 'SOFTPLUS';
-      readonly options: { readonly reduction: 'SUM' | 'MEAN' };
-    }
-  | {
-      readonly type: 'RANKING';
-      readonly options: { readonly reduction: 'SUM' | 'MEAN'; readonly margin: number };
-    };
+export type LossConfig = Chosen<(typeof lossWords)[number]>;
 
 /** Ours. */
 export interface RegularizerConfig {

@@ -2,13 +2,9 @@
  * From a configuration to a model with its optimisers, and to the batcher that feeds it.
  */
 import {
-  type Comparator,
-  CosineCompare,
-  DotCompare,
+  comparators,
   type EdgeDecoder,
   edgeDecoder,
-  L1Compare,
-  L2Compare,
   lossFunction,
   N3Regularizer,
   NormRegularizer,
@@ -49,10 +45,7 @@ export function initializeModel(config: SkeinConfig, sizes: ModelSizes): Model {
   const random = new Random(config.model.random_seed, seedStreams.model);
   const { encoder: encoderConfig, decoder: decoderConfig, loss, regularizer } = config.model;
   const encoder = new GeneralEncoder(encoderConfig, { random, numRelations: sizes.numRelations });
-  const lossOf = lossFunction(loss.type, {
-    reduction: loss.options.reduction,
-    ...(loss.type === 'RANKING' ? { margin: loss.options.margin } : {}),
-  });
+  const lossOf = lossFunction(loss.type, loss.options);
   const metrics = config.evaluation.metrics;
   let model: Model;
   let decoder: EdgeDecoder | null = null;
@@ -62,12 +55,11 @@ export function initializeModel(config: SkeinConfig, sizes: ModelSizes): Model {
   } else {
     decoder = newDecoder(decoderConfig, encoder.outputDim, sizes.numRelations, random);
     const reporter = new LinkPredictionReporter({ ties: config.evaluation.ties, metrics });
-    const complex = decoderConfig.type === 'COMPLEX' || decoderConfig.type === 'ROTATE';
     const links = new LinkPredictionModel(
       encoder,
       decoder,
       lossOf,
-      newRegularizer(regularizer, complex),
+      newRegularizer(regularizer, decoder.operator.isComplex),
       null,
       reporter,
     );
@@ -87,19 +79,11 @@ function newDecoder(
   random: Random,
 ): EdgeDecoder {
   const { inverse_edges: inverseEdges, edge_decoder_method: method, comparator } = config.options;
-  const decoder = edgeDecoder(config.type, { dim, numRelations, inverseEdges, method, random });
-  const compare = comparators[comparator]();
-  if (compare.comparison !== decoder.comparator.comparison)
-    (decoder as { comparator: Comparator }).comparator = compare;
-  return decoder;
+  return edgeDecoder(config.type, {
+    ...{ dim, numRelations, inverseEdges, method, random },
+    comparator: comparators[comparator](),
+  });
 }
-
-const comparators: Readonly<Record<EdgeDecoderConfig['options']['comparator'], () => Comparator>> = {
-  DOT: () => new DotCompare(),
-  L2: () => new L2Compare(),
-  L1: () => new L1Compare(),
-  COSINE: () => new CosineCompare(),
-};
 
 function newRegularizer({ type, norm, coef }: RegularizerConfig, complex: boolean): Regularizer | null {
   if (type === 'NORM') return new NormRegularizer(norm, coef);
