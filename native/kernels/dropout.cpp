@@ -3,9 +3,28 @@
 #include "dropout.h"
 
 #include "lanes.h"
-#include "philox.h"
+#include "philox_rows.h"
 
 namespace skein {
+namespace {
+
+// y = x scaled where the word is at least `bound`, which may be 2^32; 0 elsewhere, also for infinities and NaN.
+template <class T>
+struct Keep {
+  u64 bound;
+  T scale;
+
+  explicit Keep(double p) : bound(philox_threshold(p)), scale(static_cast<T>(1.0 / (1.0 - p))) {}
+
+  void operator()(const u32* words, i64 n, const T* x, T* y) const {
+    for (i64 i = 0; i < n; ++i) {
+      const T scaled = x[i] * scale;
+      y[i] = words[i] >= bound ? scaled : T(0);
+    }
+  }
+};
+
+}  // namespace
 
 template <class T>
 void dropout(const T* x, T* y, i64 n, double p, const u32* key) {
@@ -36,7 +55,42 @@ void dropout(const T* x, T* y, i64 n, double p, const u32* key) {
   });
 }
 
-template void dropout(const float*, float*, i64, double, const u32*);
-template void dropout(const double*, double*, i64, double, const u32*);
+template <class T>
+void dropout_rows(const T* x, const i32* ids, T* y, i64 rows, i64 width, double p, const u32* key) {
+  const Keep<T> keep(p);
+  const i64 grain = kElementGrain / (width > 0 ? width : 1);
+  parallel_for(rows, grain > 0 ? grain : 1, [=](i64 begin, i64 end) {
+    const T* from = x + begin * width;
+    T* to = y + begin * width;
+    const auto start = [=](i64 r) { return row_word(ids[begin + r], width); };
+    philox_rows(key, end - begin, width, start, [=, &keep](const u32* words, i64 offset, i64 count) {
+      keep(words, count, from + offset, to + offset);
+    });
+  });
+}
+
+template <class T>
+void dropout_entries(const T* x, Offsets offsets, const i32* columns, const i32* ids, T* y, i64 rows, i64 width, double p,
+                     const u32* key) {
+  if (rows <= 0) return;
+  const Keep<T> keep(p);
+  for_rows(offsets, rows, kElementGrain / 4, [=](i64 from, i64 to) {
+    for (i64 r = from; r < to; ++r) {
+      const i64 begin = offsets[r];
+      const u64 first = row_word(ids == nullptr ? static_cast<i32>(r) : ids[r], width);
+      const auto start = [=](i64 i) { return first + static_cast<u32>(columns[begin + i]); };
+      philox_rows(key, offsets[r + 1] - begin, 1, start, [=, &keep](const u32* words, i64 offset, i64 count) {
+        keep(words, count, x + begin + offset, y + begin + offset);
+      });
+    }
+  });
+}
+
+#define SKEIN_INSTANTIATE(T)                                                                                           \
+  template void dropout(const T*, T*, i64, double, const u32*);                                                        \
+  template void dropout_rows(const T*, const i32*, T*, i64, i64, double, const u32*);                                  \
+  template void dropout_entries(const T*, Offsets, const i32*, const i32*, T*, i64, i64, double, const u32*);
+SKEIN_INSTANTIATE(float)
+SKEIN_INSTANTIATE(double)
 
 }  // namespace skein

@@ -44,18 +44,18 @@ void attend(const GatScores<T>& scores, const AttentionMask<T>& mask, const Offs
     }
   }
   for (i64 i = 0; i < (to - from) * heads; ++i) lse[from * heads + i] += vm::log(totals[i]);
-  mask.apply(first * heads, n, weights, nullptr);
+  mask.apply(first, offsets[to] - first, weights, nullptr);
 }
 
 }  // namespace
 
 template <class T>
 void gat_attention(const T* z, const T* el, const T* er, const T* ee, Offsets offsets, const i32* indices,
-                   const u32* key, double drop, T* y, T* lse, i64 rows, i64 heads, i64 width, double slope) {
+                   const i32* ids, const u32* key, double drop, T* y, T* lse, i64 rows, i64 heads, i64 width, double slope) {
   const i64 all = heads * width;
   if (rows <= 0 || all <= 0) return;
   const GatScores<T> scores{el, er, ee, indices, heads, offsets[rows], static_cast<T>(slope)};
-  const AttentionMask<T> mask(key, drop);
+  const AttentionMask<T> mask(key, ids, heads, drop);
   const auto column_of = feature_columns(all, heads);
   const GatheredRows<T> in(z, indices, all, offsets[rows]);
   const bool past = streamed(y, rows, all);
@@ -129,7 +129,7 @@ struct GatBackward {
     exp_all(alpha, n);
     const T slope = scores.slope;
     for (i64 i = 0; i < n; ++i) g[i] = alpha[i] * (sums[i] > T(0) ? T(1) : slope);
-    mask.apply(first * heads, n, dots, alpha);
+    mask.apply(first, offsets[to] - first, dots, alpha);
     for (i64 r = from; r < to; ++r) {
       const i64 at = (offsets[r] - first) * heads, entries = offsets[r + 1] - offsets[r];
       T* common = buffers.common.data();
@@ -144,12 +144,12 @@ struct GatBackward {
 
 template <class T>
 void gat_attention_backward(const T* z, const T* el, const T* er, const T* ee, const T* y, const T* lse, const T* gy,
-                            Offsets offsets, const i32* indices, const u32* key, double drop, T* attention, T* gscore,
-                            i64 rows, i64 heads, i64 width, double slope) {
+                            Offsets offsets, const i32* indices, const i32* ids, const u32* key, double drop, T* attention,
+                            T* gscore, i64 rows, i64 heads, i64 width, double slope) {
   const i64 all = heads * width;
   if (rows <= 0 || all <= 0) return;
   const GatScores<T> scores{el, er, ee, indices, heads, offsets[rows], static_cast<T>(slope)};
-  const AttentionMask<T> mask(key, drop);
+  const AttentionMask<T> mask(key, ids, heads, drop);
   const GatBackward<T> backward{z, y, lse, gy, attention, gscore, width};
   for_rows(offsets, rows, entry_grain(all * i64{sizeof(T)}), [&](i64 from, i64 to) {
     thread_local ChunkBuffers<T> buffers;
@@ -158,10 +158,10 @@ void gat_attention_backward(const T* z, const T* el, const T* er, const T* ee, c
 }
 
 #define SKEIN_INSTANTIATE(T)                                                                                          \
-  template void gat_attention(const T*, const T*, const T*, const T*, Offsets, const i32*, const u32*, double, T*, T*, \
-                              i64, i64, i64, double);                                                                 \
+  template void gat_attention(const T*, const T*, const T*, const T*, Offsets, const i32*, const i32*, const u32*, double, \
+                              T*, T*, i64, i64, i64, double);                                                         \
   template void gat_attention_backward(const T*, const T*, const T*, const T*, const T*, const T*, const T*, Offsets,  \
-                                       const i32*, const u32*, double, T*, T*, i64, i64, i64, double);
+                                       const i32*, const i32*, const u32*, double, T*, T*, i64, i64, i64, double);
 SKEIN_INSTANTIATE(float)
 SKEIN_INSTANTIATE(double)
 

@@ -3,7 +3,7 @@
 
 #include "head_scores.h"
 #include "offsets.h"
-#include "philox.h"
+#include "philox_rows.h"
 
 namespace skein {
 
@@ -50,29 +50,34 @@ struct GatScores {
   }
 };
 
-// Attention dropout, with the decisions of the dropout kernel for the same elements.
+// Attention dropout, with the decisions of dropout_rows for the entries' ids, or of dropout for their places without ids.
 template <class T>
 struct AttentionMask {
   const u32* key;
+  const i32* ids;  // may be null
+  i64 heads;
   u64 bound;
   T scale;
 
-  AttentionMask(const u32* k, double drop)
-      : key(k), bound(philox_threshold(drop)), scale(static_cast<T>(1.0 / (1.0 - drop))) {}
+  AttentionMask(const u32* k, const i32* entry_ids, i64 many, double drop)
+      : key(k), ids(entry_ids), heads(many), bound(philox_threshold(drop)), scale(static_cast<T>(1.0 / (1.0 - drop))) {}
 
-  // Drops or scales v[i], and also[i] (may be null), as element first + i.
-  void apply(i64 first, i64 n, T* v, T* also) const {
+  // Drops or scales the numbers of entries first … first + entries − 1 in v, and in also (may be null).
+  void apply(i64 first, i64 entries, T* v, T* also) const {
     if (key == nullptr) return;
+    const i64 n = entries * heads;
     if (bound > 0xffffffffull) {  // all are dropped
       for (i64 i = 0; i < n; ++i) v[i] = T(0);
       for (i64 i = 0; i < n && also != nullptr; ++i) also[i] = T(0);
       return;
     }
     const u32 threshold = static_cast<u32>(bound);
-    philox_words(key, static_cast<u64>(first), n, [=](const u32* words, i64 offset, i64 count) {
+    const auto decide = [=](const u32* words, i64 offset, i64 count) {
       select(words, threshold, scale, count, v + offset);
       if (also != nullptr) select(words, threshold, scale, count, also + offset);
-    });
+    };
+    if (ids == nullptr) return philox_words(key, static_cast<u64>(first * heads), n, decide);
+    philox_rows(key, entries, heads, [=](i64 i) { return row_word(ids[first + i], heads); }, decide);
   }
 
  private:

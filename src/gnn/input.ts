@@ -2,7 +2,7 @@
  * What layers take as node features: one tensor for graphs whose destinations are among the sources, a pair for bipartite
  * ones, or a sparse matrix, which only a linear map can take and which stays sparse until then.
  */
-import { type MessageGraph, SparseMatrix } from '../graph/index.js';
+import { type MessageGraph, type RowsOf, SparseMatrix } from '../graph/index.js';
 import { add, dropout, formatShape, linear, Tensor, transpose } from '../tensor/index.js';
 import { expected, ShapeError, ValueError } from '../util/errors.js';
 
@@ -53,8 +53,9 @@ export function isPair(x: Features | NodePair): x is NodePair {
   return Array.isArray(x);
 }
 
-/** Dropout of input features; a sparse matrix stays sparse. */
-export function dropFeatures<F extends Features>(x: F, p: number): F {
+/** Dropout of rows that belong to nodes or slots of a graph, drawn by what they are in the whole graph; a sparse matrix stays sparse. */
+export function dropRows<F extends Features>(graph: MessageGraph, rows: RowsOf, x: F, p: number): F {
   if (p === 0) return x;
-  return (x instanceof SparseMatrix ? x.dropout(p) : dropout(x, p)) as F;
+  const rowIds = graph.rowIds(rows);
+  return (x instanceof SparseMatrix ? x.dropout(p, rowIds) : dropout(x, p, { rowIds })) as F;
 }

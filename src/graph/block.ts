@@ -28,6 +28,8 @@ export interface BlockOptions {
   readonly srcIds?: Int32Array;
   /** Edge ids in the parent, by slot; or what finds them when they are first asked for. */
   readonly parentEdgeIds?: Int32Array | (() => Int32Array);
+  /** What tells edges apart by slot, where edge ids do not: one edge may be followed in both directions. */
+  readonly rowIds?: Int32Array | (() => Int32Array | null) | null;
   /** Weights by slot. */
   readonly weights?: Float32Array | null;
   readonly parent?: BlockParent;
@@ -39,6 +41,7 @@ export class Block extends LocalGraph {
   readonly srcIds: Int32Array | null;
   readonly parent: BlockParent | null;
   #parentEdgeIds: Int32Array | (() => Int32Array) | null;
+  #rowIds: Int32Array | (() => Int32Array | null) | null;
   #looped: Block | null = null;
 
   private constructor(adjacency: Adjacency, options: BlockOptions) {
@@ -53,6 +56,7 @@ export class Block extends LocalGraph {
     });
     this.srcIds = options.srcIds ?? null;
     this.#parentEdgeIds = options.parentEdgeIds ?? null;
+    this.#rowIds = options.rowIds ?? null;
     this.parent = options.parent ?? null;
   }
 
@@ -106,6 +110,15 @@ export class Block extends LocalGraph {
     return this.srcIds === null ? null : this.srcIds.subarray(start, start + this.numDstNodes);
   }
 
+  protected override nodeRowIds(rows: 'src' | 'dst'): Int32Array | null {
+    return rows === 'src' ? this.srcIds : this.dstIds;
+  }
+
+  protected override edgeRowIds(): Int32Array | null {
+    if (typeof this.#rowIds === 'function') this.#rowIds = this.#rowIds();
+    return this.#rowIds ?? this.parentEdgeIds;
+  }
+
   override slotSources(): Int32Array {
     const { srcIds } = this;
     if (srcIds === null)
@@ -154,6 +167,7 @@ export class Block extends LocalGraph {
     return new Block(looped, {
       dstOffset: shift,
       addedLoops: Int32Array.from(added),
+      rowIds: () => this.edgeRowIds(),
       weights: weights === null ? null : weights.subarray(0, n),
       ...(this.srcIds === null ? {} : { srcIds: this.srcIds }),
       ...(this.parent === null ? {} : { parent: this.parent }),

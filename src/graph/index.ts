@@ -25,7 +25,7 @@ export {
   type HomogeneousGraph,
 } from './hetero-graph.js';
 export { LocalGraph } from './local-graph.js';
-export type { AggregateOptions, AttentionOptions, MessageGraph } from './message-graph.js';
+export type { AggregateOptions, AttentionOptions, MessageGraph, RowsOf } from './message-graph.js';
 export { edgeSoftmax } from './message-passing.js';
 export {
   metisPartition,

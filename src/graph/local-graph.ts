@@ -9,7 +9,7 @@ import { StateError } from '../util/errors.js';
 import type { Adjacency } from './adjacency.js';
 import type { Message, NodeFunction, Reduce, ReduceName, UserMessage } from './fn.js';
 import { type Frame, makeFrame, withFramesRestored } from './frame.js';
-import type { AggregateOptions, AttentionOptions, MessageGraph } from './message-graph.js';
+import type { AggregateOptions, AttentionOptions, MessageGraph, RowsOf } from './message-graph.js';
 import { applyEdges, applyNodes, updateAll } from './message-passing.js';
 import { aggregate } from './ops/aggregate.js';
 import { attention } from './ops/attention.js';
@@ -39,6 +39,7 @@ export abstract class LocalGraph implements MessageGraph {
   /** Weights in slot order. */
   protected readonly weights: Float32Array | null;
   #selfLoops: boolean | null = null;
+  #slotIds: Int32Array | null = null;
   readonly #degrees: [Float64Array | null, Float64Array | null] = [null, null];
 
   constructor(
@@ -145,7 +146,7 @@ export abstract class LocalGraph implements MessageGraph {
   }
 
   attention(value: Tensor, srcScore: Tensor, dstScore: Tensor, options: AttentionOptions = {}): Tensor {
-    return attention(this.adjacency, value, srcScore, dstScore, options);
+    return attention(this.adjacency, value, srcScore, dstScore, options, () => this.rowIds('slots'));
   }
 
   slotWeights(dtype: 'f32' | 'f64', device: TensorDevice | null = null): Tensor | null {
@@ -197,6 +198,41 @@ export abstract class LocalGraph implements MessageGraph {
 
   slotSources(): Int32Array {
     return this.adjacency.indices;
+  }
+
+  rowIds(rows: RowsOf): Int32Array | null {
+    if (rows !== 'slots') return this.nodeRowIds(rows);
+    this.#slotIds ??= this.#findSlotIds();
+    return this.#slotIds;
+  }
+
+  /** What sources or destinations are in the whole graph; null: 0, 1, 2, …. */
+  protected nodeRowIds(_rows: 'src' | 'dst'): Int32Array | null {
+    return null;
+  }
+
+  /** The same of edges, by edge id; without loops that were added here. */
+  protected edgeRowIds(): Int32Array | null {
+    return null;
+  }
+
+  #findSlotIds(): Int32Array | null {
+    const { adjacency, addedLoops } = this;
+    const { edgeIds, numEdges } = adjacency;
+    const known = this.edgeRowIds();
+    if (addedLoops === null && (known === null || edgeIds === null)) return known ?? edgeIds;
+    const nodes = this.rowIds('dst');
+    const given = numEdges - (addedLoops?.length ?? 0);
+    const ids = new Int32Array(numEdges);
+    for (let slot = 0; slot < numEdges; slot++) {
+      const edge = edgeIds === null ? slot : edgeIds[slot];
+      if (edge < given) ids[slot] = known === null ? edge : known[edge];
+      else {
+        const v = (addedLoops as Int32Array)[edge - given];
+        ids[slot] = -1 - (nodes === null ? v : nodes[v]);
+      }
+    }
+    return ids;
   }
 
   abstract regrouped(offsets: Int32Array, order: Int32Array): LocalGraph;

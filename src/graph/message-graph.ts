@@ -33,6 +33,9 @@ export interface AttentionOptions {
   readonly dropout?: number;
 }
 
+/** Rows of sources, rows of destinations, or rows of edges in slot order. */
+export type RowsOf = 'src' | 'dst' | 'slots';
+
 export interface MessageGraph {
   readonly numSrcNodes: number;
   readonly numDstNodes: number;
@@ -101,6 +104,11 @@ export interface MessageGraph {
   readonly dstIds: Int32Array | null;
   /** The id of each slot's source in the whole graph that this is a part of. */
   slotSources(): Int32Array;
+  /**
+   * What rows are in the whole graph that this is a part of: ids of nodes or edges, −1 − node for an added loop; null when
+   * they are 0, 1, 2, …. Dropout goes by these ids, so that a node or an edge is treated alike in every part of a graph.
+   */
+  rowIds(rows: RowsOf): Int32Array | null;
   /**
    * The same edges and sources with other destinations: destination d gets the edges in slots order[offsets[d]] …
    * order[offsets[d+1] − 1], which become its slots.

@@ -2,16 +2,10 @@
  * A matrix that is mostly zero, by rows (CSR): bag-of-words features of nodes. It stays sparse through the first layer,
  * where x·W becomes an aggregation of rows of W. Constant: no gradient with respect to its values.
  */
+
+import { kernels } from '../native/index.js';
 import { deviceConstant } from '../tensor/device-constants.js';
-import {
-  defaultRandom,
-  dropout,
-  fromTypedArray,
-  type Ids,
-  type Tensor,
-  unscoped,
-  zeros,
-} from '../tensor/index.js';
+import { defaultRandom, fromTypedArray, type Ids, type Tensor, unscoped, zeros } from '../tensor/index.js';
 import { checkRank, toInt32 } from '../tensor/ops/common.js';
 import { checkInteger, checkNumber, expected, ShapeError, ValueError } from '../util/errors.js';
 import { Adjacency, checkNodeIds } from './adjacency.js';
@@ -116,12 +110,22 @@ export class SparseMatrix {
     return this.#tensor;
   }
 
-  /** Each stored value 0 with probability p, otherwise divided by 1 − p: dropout, which leaves zeros as they are. */
-  dropout(p: number): SparseMatrix {
+  /**
+   * Each stored value 0 with probability p, otherwise divided by 1 − p: dropout, which leaves zeros as they are. The mask is
+   * that of the dense matrix; `rowIds` as for `dropout` of a tensor.
+   */
+  dropout(p: number, rowIds: Int32Array | null = null): SparseMatrix {
     checkNumber('SparseMatrix.dropout', 'p', p, 0, 1);
+    if (rowIds !== null && rowIds.length !== this.rows)
+      throw new ShapeError(
+        expected('SparseMatrix.dropout', `${this.rows} ids (one per row)`, 'rowIds', rowIds.length),
+      );
     if (p === 0) return this;
-    // A copy: the tensor's memory is used again when a scope ends, while backward still needs the values.
-    const values = dropout(fromTypedArray(this.values), p, defaultRandom()).dataSync<Float32Array>().slice();
+    const random = defaultRandom();
+    const { key } = random.split(random.reserve(1));
+    const { offsets, indices } = this.adjacency;
+    const values = new Float32Array(this.values.length);
+    kernels().dropoutEntries(this.values, offsets, indices, rowIds, values, this.rows, this.columns, p, key);
     return new SparseMatrix(this.adjacency, values, false);
   }
 

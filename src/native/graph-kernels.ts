@@ -77,7 +77,8 @@ export interface GraphKernels {
   /**
    * Attention with additive scores: score[p, h] = leakyRelu(el[u, h] + er[r, h] + ee[p, h]), alpha its softmax over the row,
    * y[r, h, :] = Σ alpha · mask · z[u, h, :]; z [*, heads, width]. lse [rows, heads] = log Σ exp(score), 0 for an empty row.
-   * mask is that of `dropout` with probability `drop` for element p · heads + h; a null key means none.
+   * mask is that of `dropoutRows` with probability `drop` for the ids of the entries, of `dropout` without ids; a null key
+   * means none.
    */
   gatAttention(
     z: FloatArray,
@@ -86,6 +87,7 @@ export interface GraphKernels {
     ee: FloatArray | null,
     offsets: Offsets,
     indices: Int32Array,
+    ids: Int32Array | null,
     key: RandomKey | null,
     drop: number,
     y: FloatArray,
@@ -106,6 +108,7 @@ export interface GraphKernels {
     gy: FloatArray,
     offsets: Offsets,
     indices: Int32Array,
+    ids: Int32Array | null,
     key: RandomKey | null,
     drop: number,
     attention: FloatArray,

@@ -14,7 +14,7 @@ import type { SampleKernels } from './sample-kernels.js';
 import type { ScoreKernels } from './score-kernels.js';
 import type { TemporalKernels } from './temporal-kernels.js';
 import type { TemporalSampleKernels } from './temporal-sample-kernels.js';
-import type { FloatArray, RandomKey, TypedArray } from './types.js';
+import type { FloatArray, Offsets, RandomKey, TypedArray } from './types.js';
 
 export type { Offsets, RandomKey } from './types.js';
 
@@ -195,6 +195,31 @@ export interface Kernels
   // --- normalisation and dropout -------------------------------------------------------------------------------------
   /** y[i] = x[i] / (1 − p) when word i of the key's sequence, as u32, is >= p·2³², else 0. Its own backward. */
   dropout(x: FloatArray, y: FloatArray, n: number, p: number, key: RandomKey): void;
+  /**
+   * The same for rows with ids: y[r, c] is decided by word ids[r]·width + c, whatever place the row has. Ids count as
+   * unsigned, so that negative ones have words of their own. With ids 0, 1, 2, … it is `dropout`.
+   */
+  dropoutRows(
+    x: FloatArray,
+    ids: Int32Array,
+    y: FloatArray,
+    rows: number,
+    width: number,
+    p: number,
+    key: RandomKey,
+  ): void;
+  /** The same for the entries of a sparse matrix of `width` columns: as `dropoutRows` decides in the dense one; null ids are 0, 1, 2, …. */
+  dropoutEntries(
+    x: FloatArray,
+    offsets: Offsets,
+    columns: Int32Array,
+    ids: Int32Array | null,
+    y: FloatArray,
+    rows: number,
+    width: number,
+    p: number,
+    key: RandomKey,
+  ): void;
   /** Per row: mean, rstd = 1/√(var + eps) (biased), y = (x − mean)·rstd·gamma + beta. */
   layerNorm(
     x: FloatArray,

@@ -24,8 +24,9 @@ export class Dropout extends Module {
     this.#random = options.random ?? null;
   }
 
-  forward(x: Tensor): Tensor {
-    return this.training ? dropout(x, this.p, this.#random ?? defaultRandom()) : x;
+  /** `rowIds` (`graph.rowIds`) name the rows of x: draws go by them, not by places. */
+  forward(x: Tensor, rowIds: Int32Array | null = null): Tensor {
+    return this.training ? dropout(x, this.p, { random: this.#random ?? defaultRandom(), rowIds }) : x;
   }
 
   protected override describe(): string {

@@ -32,6 +32,8 @@ export interface BatchParts {
 /** What knows the edges behind the slots of a batch. */
 export interface SampledFrom {
   edgeIds(slots: Int32Array): Int32Array;
+  /** What tells edges apart, where one may be followed in both directions; by default their ids. */
+  rowIds?(slots: Int32Array): Int32Array;
   weightsOf(slots: Int32Array): Float32Array | null;
   readonly graph: BlockParent;
 }
@@ -101,6 +103,7 @@ export class Batch {
         Block.trusted(offsets.subarray(0, destinations + 1), indices.subarray(0, edges), sources, {
           srcIds: this.nodeIds.subarray(0, sources),
           parentEdgeIds: () => this.edgeIds.subarray(0, edges),
+          rowIds: () => this.#graph.rowIds?.(slots.subarray(0, edges)) ?? null,
           weights: weights === null ? null : weights.subarray(0, edges),
           parent: this.#graph.graph,
         }),

@@ -251,6 +251,7 @@ export class GNNGraph extends MariusGraph implements LayerGraph {
           sides.map((side) => side.graph.edgeIds(side.slots)),
           new Int32Array(indices.length),
         ),
+      rowIds: () => gather(sides.map(rowIdsOf), new Int32Array(indices.length)),
       weights: weights.length === 0 ? null : gather(weights, new Float32Array(indices.length)),
       parent: this.#parent,
     });
@@ -272,6 +273,12 @@ export class GNNGraph extends MariusGraph implements LayerGraph {
 
 function makeSide({ graph, edges }: DenseSide): Side {
   return { graph, offsets: edges.offsets, slots: edges.slots, appearance: edges.indices, mapping: null };
+}
+
+/** Edges that are followed against their direction come after all others, where both directions are followed. */
+function rowIdsOf({ graph, slots }: Side, place: number): Int32Array {
+  const ids = graph.edgeIds(slots);
+  return place === 0 ? ids : ids.map((id) => id + graph.graph.numEdges);
 }
 
 function mapped(side: Side): Int32Array {

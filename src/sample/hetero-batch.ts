@@ -107,6 +107,7 @@ export class HeteroBatch {
     return Block.trusted(offsets, indices, numSrc, {
       srcIds: this.nodeIds[type[0]].subarray(0, numSrc),
       parentEdgeIds: () => graph.edgeIds(slots),
+      rowIds: () => graph.rowIds(slots),
       weights,
       parent: graph.graph,
     });

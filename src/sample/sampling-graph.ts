@@ -44,12 +44,18 @@ export class SamplingGraph {
     return this.graph.numDstNodes;
   }
 
-  /** Ids, in the graph that was given, of the edges in these slots. */
-  edgeIds(slots: Int32Array): Int32Array {
+  /** What tells the edges in these slots apart: their ids, from the number of edges on for those against their direction. */
+  rowIds(slots: Int32Array): Int32Array {
     const { edgeIds } = this.graph.adjacency;
     const ids = new Int32Array(slots.length);
     if (edgeIds === null) ids.set(slots);
     else kernels().gatherRows(edgeIds, slots, ids, slots.length, 4);
+    return ids;
+  }
+
+  /** Ids, in the graph that was given, of the edges in these slots. */
+  edgeIds(slots: Int32Array): Int32Array {
+    const ids = this.rowIds(slots);
     if (this.graph.numEdges !== this.#numEdges) {
       for (let i = 0; i < ids.length; i++) if (ids[i] >= this.#numEdges) ids[i] -= this.#numEdges;
     }

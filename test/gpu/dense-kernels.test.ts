@@ -303,6 +303,17 @@ describe('rows of many lengths on webgpu', () => {
       expect(values).toEqual(y);
     }
   });
+
+  it('drops rows by their ids as the CPU does', async () => {
+    // Words of the larger ids are beyond 2^32.
+    const ids = Int32Array.of(3, 0, 2 ** 31 - 1, -1, -70000, 123456789);
+    for (const width of [1, 3, 8, 37]) {
+      const y = new Float32Array(6 * width);
+      const given = [floats(y.length), ids, y, 6, width, 0.4, new Random(5).split(3).key];
+      const [values] = await both('dropoutRows', given, [2]);
+      expect(values).toEqual(y);
+    }
+  });
 });
 
 describe('whole numbers on webgpu', () => {

@@ -1,6 +1,14 @@
 import { type FloatArray, type Kernels, nativeKernels, referenceKernels } from 'skein/native';
 import { describe, expect, it } from 'vitest';
-import { edgeSizes, expectSameBytesForThreads, floatTypes, randomFloats, zeros } from './harness.js';
+import {
+  edgeSizes,
+  expectSameBytes,
+  expectSameBytesForThreads,
+  floatTypes,
+  randomFloats,
+  randomIds,
+  zeros,
+} from './harness.js';
 
 const key = Uint32Array.of(7, 0, 0x80000001, 5);
 const bytes = (a: FloatArray): Buffer => Buffer.from(a.buffer as ArrayBuffer);
@@ -47,7 +55,94 @@ for (const [name, kernels] of [
   });
 }
 
+/** Widths with rows that begin in any lane of a block, up to rows that are drawn one by one. */
+const widths = [0, 1, 2, 3, 4, 7, 8, 9, 31, 32, 33, 130, 1025] as const;
+/** Ids of nodes, the largest there are, and negative ones. */
+const idsOf = (rows: number): Int32Array =>
+  randomIds(rows, 2 ** 31, rows + 3).map((id, r) => (r % 4 === 3 ? -1 - id : r % 4 === 2 ? 2 ** 31 - 1 : id));
+/** Rows with 0, 1, 2, … entries in some of 50 columns. */
+const sparse = (rows: number) => {
+  const offsets = Int32Array.from({ length: rows + 1 }, (_, r) => (r * (r - 1)) / 2);
+  return { offsets, columns: randomIds(offsets[rows], 50, rows), ids: idsOf(rows) };
+};
+
+for (const [name, kernels] of [
+  ['reference', referenceKernels],
+  ['native', nativeKernels],
+] as const) {
+  describe.skipIf(kernels === null)(`dropout by id, ${name}`, () => {
+    const k = kernels as Kernels;
+    it('is plain dropout for ids 0, 1, 2, …', () => {
+      for (const width of widths) {
+        const x = randomFloats('f32', 23 * width);
+        const [want, got] = [zeros('f32', x.length), zeros('f32', x.length)];
+        k.dropout(x, want, x.length, 0.4, key);
+        k.dropoutRows(
+          x,
+          Int32Array.from({ length: 23 }, (_, r) => r),
+          got,
+          23,
+          width,
+          0.4,
+          key,
+        );
+        expectSameBytes(got, want, `width ${width}`);
+      }
+    });
+    it('gives a row the same mask wherever it lies', () => {
+      const ids = Int32Array.of(5, -3, 2 ** 31 - 1, 5);
+      const x = zeros('f64', 4 * 37).fill(1);
+      const y = zeros('f64', x.length);
+      k.dropoutRows(x, ids, y, 4, 37, 0.5, key);
+      const alone = ids.map((id) => id);
+      for (const [r, id] of alone.entries()) {
+        const row = zeros('f64', 37);
+        k.dropoutRows(x, Int32Array.of(id), row, 1, 37, 0.5, key);
+        expect([...y.subarray(r * 37, (r + 1) * 37)]).toEqual([...row]);
+      }
+      expect([...y.subarray(0, 37)]).not.toEqual([...y.subarray(37, 74)]);
+    });
+    it('drops entries of a sparse matrix as those of the dense one', () => {
+      const { offsets, columns, ids } = sparse(30);
+      const x = zeros('f32', columns.length).fill(1);
+      for (const given of [ids, null]) {
+        const rows = given ?? Int32Array.from({ length: 30 }, (_, r) => r);
+        const dense = zeros('f32', 30 * 50).fill(1);
+        const mask = zeros('f32', dense.length);
+        k.dropoutRows(dense, rows, mask, 30, 50, 0.3, key);
+        const y = zeros('f32', x.length);
+        k.dropoutEntries(x, offsets, columns, given, y, 30, 50, 0.3, key);
+        for (let r = 0; r < 30; r++)
+          for (let e = offsets[r]; e < offsets[r + 1]; e++) expect(y[e]).toBe(mask[r * 50 + columns[e]]);
+      }
+    });
+  });
+}
+
 describe.skipIf(nativeKernels === null)('native = reference, bit for bit', () => {
+  it.each(floatTypes)('by id, %s', (type) => {
+    for (const p of [0, 0.1, 0.97, 1]) {
+      for (const width of widths) {
+        const ids = idsOf(70);
+        const x = randomFloats(type, 70 * width);
+        x.fill(Infinity, 0, 1);
+        const both = [referenceKernels, nativeKernels as Kernels].map((k) => {
+          const y = zeros(type, x.length + 1).fill(9);
+          k.dropoutRows(x, ids, y, 70, width, p, key);
+          return y;
+        });
+        expectSameBytes(both[1], both[0], `width ${width}, p ${p}`);
+      }
+      const { offsets, columns, ids } = sparse(60);
+      const x = randomFloats(type, columns.length);
+      const both = [referenceKernels, nativeKernels as Kernels].map((k) => {
+        const y = zeros(type, x.length + 1).fill(9);
+        k.dropoutEntries(x, offsets, columns, ids, y, 60, 50, p, key);
+        return y;
+      });
+      expectSameBytes(both[1], both[0], `entries, p ${p}`);
+    }
+  });
   it.each(floatTypes)('%s', (type) => {
     for (const n of [...edgeSizes, 1023, 1025, 40000]) {
       for (const p of [0, 1e-9, 0.1, 0.5, 0.97, 1]) {
@@ -63,10 +158,25 @@ describe.skipIf(nativeKernels === null)('native = reference, bit for bit', () =>
   });
   it('gives the same bytes for any number of threads', () => {
     expectSameBytesForThreads((k) =>
-      floatTypes.map((type) => {
+      floatTypes.flatMap((type) => {
         const y = zeros(type, 200003);
         k.dropout(randomFloats(type, y.length), y, y.length, 0.5, key);
-        return y;
+        const rows = zeros(type, 20011 * 9);
+        k.dropoutRows(randomFloats(type, rows.length), idsOf(20011), rows, 20011, 9, 0.5, key);
+        const { offsets, columns, ids } = sparse(400);
+        const entries = zeros(type, columns.length);
+        k.dropoutEntries(
+          randomFloats(type, entries.length),
+          offsets,
+          columns,
+          ids,
+          entries,
+          400,
+          50,
+          0.5,
+          key,
+        );
+        return [y, rows, entries];
       }),
     );
   });

@@ -8,6 +8,7 @@ import {
   type FloatType,
   floatTypes,
   randomFloats,
+  randomIds,
   zeros,
 } from './harness.js';
 import { large, type Structure, slackOf, structures } from './structures.js';
@@ -52,6 +53,11 @@ function attentionInputs(s: Structure, type: FloatType, heads: number, width: nu
   };
 }
 
+/** Ids of edges, and negative ones of loops. */
+function entryIds(s: Structure): Int32Array {
+  return randomIds(s.entries, 2 ** 31, 8).map((id, p) => (p % 3 === 0 ? -1 - id : id));
+}
+
 function runAttention(
   kernels: Kernels,
   s: Structure,
@@ -59,9 +65,11 @@ function runAttention(
   [heads, width]: readonly [number, number],
   extra: boolean,
   drop: number,
+  byId = false,
 ): FloatArray[] {
   const { z, el, er, ee, gy } = attentionInputs(s, type, heads, width, extra);
   const random = drop > 0 ? key : null;
+  const ids = byId ? entryIds(s) : null;
   const y = zeros(type, s.rows * heads * width).fill(9);
   const lse = zeros(type, s.rows * heads).fill(9);
   kernels.gatAttention(
@@ -71,6 +79,7 @@ function runAttention(
     ee,
     s.offsets,
     s.indices,
+    ids,
     random,
     drop,
     y,
@@ -92,6 +101,7 @@ function runAttention(
     gy,
     s.offsets,
     s.indices,
+    ids,
     random,
     drop,
     attention,
@@ -224,6 +234,16 @@ describe.each(implementations)('attention: %s', (_, kernels) => {
     }
   });
 
+  it('drops the weights of an entry by its id, as dropoutRows does', () => {
+    const s = structures.short;
+    const [, , all] = runAttention(kernels, s, 'f64', [3, 5], false, 0);
+    const [, , kept] = runAttention(kernels, s, 'f64', [3, 5], false, 0.6, true);
+    const n = s.entries * 3;
+    const want = zeros('f64', n);
+    kernels.dropoutRows(all.subarray(0, n), entryIds(s), want, s.entries, 3, 0.6, key);
+    expectClose(kept.subarray(0, n), want, 'f64');
+  });
+
   it('drops everything for drop = 1', () => {
     const s = structures.short;
     const [y, , attention] = runAttention(kernels, s, 'f32', [2, 16], false, 1);
@@ -245,6 +265,7 @@ describe.skipIf(nativeKernels === null)('attention: native = reference', () => {
       for (const shape of shapes) {
         check(s, type, (k) => runAttention(k, s, type, shape, false, 0));
         check(s, type, (k) => runAttention(k, s, type, shape, true, 0.3));
+        check(s, type, (k) => runAttention(k, s, type, shape, false, 0.6, true));
       }
     });
     it.each(floatTypes)('gatv2Scores, %s', (type) => {
@@ -264,6 +285,7 @@ describe.skipIf(nativeKernels === null)('attention: native = reference', () => {
       expectSameBytesForThreads((kernels) => [
         ...runSoftmax(kernels, large, 'f32', shape[0]),
         ...runAttention(kernels, large, 'f32', shape, true, 0.5),
+        ...runAttention(kernels, large, 'f32', shape, false, 0.5, true),
         ...runGatv2(kernels, large, 'f32', shape, true),
       ]);
     }

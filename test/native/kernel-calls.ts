@@ -38,6 +38,8 @@ const random: Record<string, () => KernelCall> = {
   randomIntegers: () => [zeros(9), 9, -3, 7, key(), 5],
   randomPermutation: () => [zeros(9), 9, key()],
   dropout: () => [f(9), f(9), 9, 0.5, key()],
+  dropoutRows: () => [f(6), i(2, 5), f(6), 2, 3, 0.5, key()],
+  dropoutEntries: () => [f(3), offsets(), ends(), i(2, 5), f(3), 2, 9, 0.5, key()],
 };
 
 const rows: Record<string, () => KernelCall> = {
@@ -64,11 +66,11 @@ const graphs: Record<string, () => KernelCall> = {
   edgeSoftmax: () => [f(6), offsets(), f(6), 2, 2],
   edgeSoftmaxBackward: () => [f(6), f(6), offsets(), f(6), 2, 2],
   gatAttention: () => [
-    ...[f(12), f(6), f(4), f(6), offsets(), ends(), key(), 0.5, f(8), f(4)],
+    ...[f(12), f(6), f(4), f(6), offsets(), ends(), slots(), key(), 0.5, f(8), f(4)],
     ...[2, 2, 2, 0.2],
   ],
   gatAttentionBackward: () => [
-    ...[f(12), f(6), f(4), f(6), f(8), f(4), f(8), offsets(), ends(), key(), 0.5, f(6), f(6)],
+    ...[f(12), f(6), f(4), f(6), f(8), f(4), f(8), offsets(), ends(), slots(), key(), 0.5, f(6), f(6)],
     ...[2, 2, 2, 0.2],
   ],
   gatv2Scores: () => [f(12), f(8), f(4), f(12), offsets(), ends(), f(6), 2, 2, 2, 0.2],

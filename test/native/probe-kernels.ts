@@ -17,6 +17,7 @@ const free: Readonly<Record<string, readonly number[]>> = {
   randomNormal: [5],
   randomBernoulli: [4],
   randomIntegers: [2, 3, 5],
+  dropoutEntries: [6],
   coalesceRows: [5],
   readRows: [0, 6],
   spmm: [15],
@@ -36,6 +37,10 @@ const free: Readonly<Record<string, readonly number[]>> = {
 const notFollowed: Readonly<Record<string, readonly number[]>> = {
   binaryI32: [1, 2, 3],
   compareI32: [1, 2],
+  dropoutRows: [1],
+  dropoutEntries: [2, 3],
+  gatAttention: [6],
+  gatAttentionBackward: [9],
   findOutOfRange: [0],
   sampleNeighbors: [5, 12],
   sampleHop: [11],

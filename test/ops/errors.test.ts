@@ -223,6 +223,12 @@ const mistakes: readonly Mistake[] = [
     ValueError,
     /dropout: expected a finite number from 0 to 1 for p, got 1.5/,
   ],
+  [
+    'dropout with too few ids',
+    () => ops.dropout(f32([3, 2]), 0.5, { rowIds: Int32Array.of(1, 2) }),
+    ShapeError,
+    /dropout: expected 3 ids \(one per row of x\) for rowIds, got 2/,
+  ],
   ['clamp with crossed bounds', () => ops.clamp(f32([2]), 2, 1), ValueError, /lo <= hi/],
   ['where without flags', () => ops.where(f32([2]), f32([2]), 0), DTypeError, /where: expected.*u8/],
   [

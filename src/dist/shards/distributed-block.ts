@@ -56,7 +56,7 @@ export class DistributedBlock extends DistributedGraph {
     options: AttentionOptions = {},
   ): Tensor {
     const [z, el] = [this.fetch(value), this.fetch(srcScore)];
-    return attention(this.adjacency, z, el, dstScore, options);
+    return attention(this.adjacency, z, el, dstScore, options, () => this.rowIds('slots'));
   }
 
   protected override rebuilt(edges: DistributedEdges): this {

@@ -38,6 +38,18 @@ export interface DistributedEdges {
   /** Weighted in-degrees of own sources in the whole graph, where this is a part of it. */
   readonly wholeDegrees?: ((selfLoops: boolean) => Float64Array) | null;
   readonly frames?: { readonly src: Frame; readonly dst: Frame } | null;
+  readonly original: OriginalIds;
+}
+
+/** What nodes and edges are in the graph before it was cut, found when asked for: the same for every number of workers. */
+export interface OriginalIds {
+  /** Of own sources, of the destinations (null where they are no nodes), and of edges by edge id. */
+  readonly src: () => Int32Array;
+  readonly dst: () => Int32Array | null;
+  readonly edges: () => Int32Array;
+  /** Sources and edges of the whole relation. */
+  readonly numSrc: number;
+  readonly numEdges: number;
 }
 
 /** Scales of sources that were sent round already. */
@@ -80,6 +92,14 @@ export abstract class DistributedGraph extends LocalGraph {
 
   override get parentEdgeIds(): Int32Array | null {
     return this.#edges.parentEdgeIds ?? null;
+  }
+
+  protected override nodeRowIds(rows: 'src' | 'dst'): Int32Array | null {
+    return this.#edges.original[rows]();
+  }
+
+  protected override edgeRowIds(): Int32Array {
+    return this.#edges.original.edges();
   }
 
   /** Nodes of this worker, where sources and destinations are the same. */
@@ -214,6 +234,11 @@ export abstract class DistributedGraph extends LocalGraph {
     return this.rebuilt({
       ...this.#edges,
       adjacency,
+      original: {
+        ...this.#edges.original,
+        dst: () => null,
+        edges: () => order.map((slot) => (this.rowIds('slots') as Int32Array)[slot]),
+      },
       dstIds: new Int32Array(numDst),
       dstOffset: null,
       weights: null,
@@ -244,6 +269,7 @@ export abstract class DistributedGraph extends LocalGraph {
     );
     return this.rebuilt({
       ...this.#edges,
+      original: joinOriginals(all.map((graph) => graph.#edges.original)),
       link,
       adjacency,
       usedIds,
@@ -301,6 +327,26 @@ function spreadScales(link: RowLink, own: FloatArray): FloatArray {
   used.set(own);
   for (const [q, part] of parts.entries()) if (q !== link.comm.rank) used.set(part, link.starts[q]);
   return used;
+}
+
+/** Those of each relation after those of the relations before it. */
+function joinOriginals(all: readonly OriginalIds[]): OriginalIds {
+  const total = (count: 'numSrc' | 'numEdges', of = all): number =>
+    of.reduce((sum, each) => sum + each[count], 0);
+  const shifted = (ids: 'src' | 'edges', count: 'numSrc' | 'numEdges'): Int32Array =>
+    joined(
+      ...all.map((each, i) => {
+        const before = total(count, all.slice(0, i));
+        return each[ids]().map((id) => id + before);
+      }),
+    );
+  return {
+    src: () => shifted('src', 'numSrc'),
+    dst: all[0].dst,
+    edges: () => shifted('edges', 'numEdges'),
+    numSrc: total('numSrc'),
+    numEdges: total('numEdges'),
+  };
 }
 
 function joined(...parts: readonly Int32Array[]): Int32Array {

@@ -186,7 +186,7 @@ export class GraphShardManager extends DistributedGraph implements MessageTarget
     dstScore: Tensor,
     options: AttentionOptions = {},
   ): Tensor {
-    return attention(this, value, srcScore, dstScore, options);
+    return attention(this, value, srcScore, dstScore, options, () => this.rowIds('slots'));
   }
 
   override updateAll(message: Message | UserMessage, reduce: Reduce, apply?: NodeFunction): void {

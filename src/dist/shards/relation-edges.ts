@@ -6,6 +6,8 @@ import { concat, gatherRows, noGrad, type Tensor, unscoped } from '../../tensor/
 import type { PartitionData } from '../partition/partition-data.js';
 
 export interface RelationEdges {
+  /** 'src:relation:dst' */
+  readonly name: string;
   /** Global ids. */
   readonly src: Int32Array;
   readonly dst: Int32Array;
@@ -39,6 +41,7 @@ export function relationEdges(pd: PartitionData, type: number): RelationEdges {
   const sorted = (values: Int32Array): Int32Array =>
     order === null ? values : order.map((place) => values[place]);
   return {
+    name: pd.edgeTypeNames[type],
     src: sorted(part('src')),
     dst: sorted(part('dst')),
     edgeIds: sorted(ids),

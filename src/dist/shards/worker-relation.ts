@@ -8,7 +8,7 @@ import { expected, ShapeError, ValueError } from '../../util/errors.js';
 import type { Communicator } from '../comm/communicator.js';
 import type { PartitionData } from '../partition/partition-data.js';
 import { connectEdges } from './connect-edges.js';
-import type { DistributedEdges } from './distributed-graph.js';
+import type { DistributedEdges, OriginalIds } from './distributed-graph.js';
 import type { RelationEdges } from './relation-edges.js';
 
 /** The nodes on both sides of a relation, as global ids in the order of rows. */
@@ -69,6 +69,35 @@ export function workerRelation(
     weights:
       weights === null || edgeIds === null ? weights : weights.map((_, slot) => weights[edgeIds[slot]]),
     frames: sides.frames,
+    original: originalIds(pd, edges, sides),
+  };
+}
+
+/** Partitions that do not say what their ids were before keep the ids they have, which every number of workers has too. */
+function originalIds(pd: PartitionData, { edgeIds, name }: RelationEdges, { src, dst }: Sides): OriginalIds {
+  const { originalNodeIds, originalEdgeIds, partitionBook: book, nodeRanges, rank } = pd;
+  const { start } = nodeRanges[rank];
+  const nodes = (ids: Int32Array): (() => Int32Array) =>
+    once(() => (originalNodeIds === undefined ? ids : ids.map((id) => originalNodeIds[id - start])));
+  return {
+    src: nodes(src),
+    dst: nodes(dst),
+    // Graphs keep those of their slots.
+    edges: () => {
+      if (originalEdgeIds === undefined) return edgeIds;
+      const { start: first } = book.workerEdges(rank, nodeRanges.length);
+      return edgeIds.map((id) => originalEdgeIds[id - first]);
+    },
+    numSrc: book.numNodes(tripleOf(name)[0]),
+    numEdges: book.numEdges(name),
+  };
+}
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
   };
 }
 
@@ -95,7 +124,13 @@ export function pickEdges(edges: RelationEdges, places: Int32Array): RelationEdg
   const features: Record<string, Tensor> = {};
   for (const [name, rows] of Object.entries(edges.features))
     features[name] = unscoped(() => noGrad(() => gatherRows(rows, places)));
-  return { src: pick(edges.src), dst: pick(edges.dst), edgeIds: pick(edges.edgeIds), features };
+  return {
+    name: edges.name,
+    src: pick(edges.src),
+    dst: pick(edges.dst),
+    edgeIds: pick(edges.edgeIds),
+    features,
+  };
 }
 
 /** Weighted in-degrees of a worker's nodes (by place in its range); with `selfLoops`, plus 1 where there is none. */

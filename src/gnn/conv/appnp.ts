@@ -7,9 +7,10 @@
  */
 import type { MessageGraph } from '../../graph/index.js';
 import { Module } from '../../nn/index.js';
-import { add, dropout, mul, Tensor } from '../../tensor/index.js';
+import { add, mul, Tensor } from '../../tensor/index.js';
 import { checkInteger, checkNumber, expected, StateError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
+import { dropRows } from '../input.js';
 import { propagate } from '../propagation.js';
 
 export interface APPNPOptions {
@@ -49,7 +50,7 @@ export class APPNP extends Module {
     let start = mul(x, this.alpha);
     let z = x;
     for (const graph of list) {
-      const kept = this.training ? dropout(z, this.dropout) : z;
+      const kept = dropRows(graph, 'src', z, this.training ? this.dropout : 0);
       start = graph.dstRows(start);
       z = add(mul(propagate(graph, kept, this.selfLoops), 1 - this.alpha), start);
     }

@@ -15,7 +15,7 @@ import { linear, type Tensor } from '../../tensor/index.js';
 import { checkNumber } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { number, share } from '../../util/settings.js';
-import { checkInput, dropFeatures, type Features, isPair, type NodePair, project } from '../input.js';
+import { checkInput, dropRows, type Features, isPair, type NodePair, project } from '../input.js';
 import { attentionDropout, checkHeads, convWord, headSettings, headWidth } from './conv-word.js';
 import {
   checkEdgeFeatures,
@@ -112,11 +112,11 @@ export class GATConv extends Module {
   forward(graph: MessageGraph, x: Features | NodePair, edgeAttr: Tensor | null = null): Tensor {
     const pair = isPair(x);
     const drop = this.training ? this.featureDropout : 0;
-    const source = dropFeatures(pair ? x[0] : x, drop);
+    const source = dropRows(graph, 'src', pair ? x[0] : x, drop);
     checkInput('GATConv', 'x', source, graph.numSrcNodes, this.lin.inFeatures);
     const value = splitHeads(project(source, this.lin.weight), this.heads);
     const dstScore = pair
-      ? this.#ownScores(graph, dropFeatures(x[1], drop))
+      ? this.#ownScores(graph, dropRows(graph, 'dst', x[1], drop))
       : this.linDst === null
         ? headScores(graph.dstRows(value), this.attDst)
         : graph.dstRows(project(source, foldScores(this.linDst.weight, this.attDst)));

@@ -9,11 +9,11 @@
 import type { MessageGraph } from '../../graph/index.js';
 import { checkSizes, newParameter, randomOf } from '../../nn/factory.js';
 import { init, Linear, Module } from '../../nn/index.js';
-import { dropout, type Tensor } from '../../tensor/index.js';
+import type { Tensor } from '../../tensor/index.js';
 import { checkNumber } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { flag, number, share } from '../../util/settings.js';
-import { checkInput, dropFeatures, type Features, isPair, type NodePair, project } from '../input.js';
+import { checkInput, dropRows, type Features, isPair, type NodePair, project } from '../input.js';
 import { attentionDropout, checkHeads, convWord, headSettings, headWidth } from './conv-word.js';
 import type { GATConvOptions } from './gat-conv.js';
 import {
@@ -92,11 +92,11 @@ export class GATv2Conv extends Module {
     const { heads, linL, linR, linEdge } = this;
     const pair = isPair(x);
     const drop = this.training ? this.featureDropout : 0;
-    const source = dropFeatures(pair ? x[0] : x, drop);
+    const source = dropRows(graph, 'src', pair ? x[0] : x, drop);
     checkInput('GATv2Conv', 'x', source, graph.numSrcNodes, linL.inFeatures);
     const src = splitHeads(project(source, linL.weight, linL.bias), heads);
     const dst = pair
-      ? this.#own(graph, dropFeatures(x[1], drop))
+      ? this.#own(graph, dropRows(graph, 'dst', x[1], drop))
       : linR === linL
         ? graph.dstRows(src)
         : graph.dstRows(splitHeads(project(source, linR.weight, linR.bias), heads));
@@ -108,7 +108,7 @@ export class GATv2Conv extends Module {
         : splitHeads(linEdge.forward(loopedFeatures(graph, looped, given)), heads);
     const scores = looped.additiveScores(src, dst, this.att, edge, this.slope);
     const attention = looped.edgeSoftmax(scores);
-    const weight = this.training ? dropout(attention, this.attentionDropout) : attention;
+    const weight = dropRows(looped, 'slots', attention, this.training ? this.attentionDropout : 0);
     return joinHeads(looped.aggregate(src, { weight }), this.concat, this.bias);
   }
 

@@ -12,11 +12,11 @@ import { aggregate } from '../../graph/ops/aggregate.js';
 import { dotScores } from '../../graph/ops/scores.js';
 import { checkSizes, parameterOptions } from '../../nn/factory.js';
 import { Linear, Module, type ParameterOptions } from '../../nn/index.js';
-import { add, concat, dropout, mul, sigmoid, sub, type Tensor } from '../../tensor/index.js';
+import { add, concat, mul, sigmoid, sub, type Tensor } from '../../tensor/index.js';
 import { checkNumber } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { flag } from '../../util/settings.js';
-import { checkInput, type Features, isPair, type NodePair, project } from '../input.js';
+import { checkInput, dropRows, type Features, isPair, type NodePair, project } from '../input.js';
 import { edgeSources } from '../ops/edge-sources.js';
 import { adjacencyOf } from '../ops/relation-groups.js';
 import { attentionDropout, checkHeads, convWord, headSettings, headWidth } from './conv-word.js';
@@ -120,7 +120,7 @@ export class TransformerConv extends Module {
 
   #weights(graph: MessageGraph, scores: Tensor): Tensor {
     const weights = graph.edgeSoftmax(scores);
-    return this.training ? dropout(weights, this.attentionDropout) : weights;
+    return dropRows(graph, 'slots', weights, this.training ? this.attentionDropout : 0);
   }
 
   #withSkip(graph: MessageGraph, x: Features | NodePair, y: Tensor): Tensor {

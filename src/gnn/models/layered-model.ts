@@ -20,7 +20,7 @@ import {
 } from '../../nn/index.js';
 import { add, dropout, gatherRows, scope, Tensor } from '../../tensor/index.js';
 import { checkInteger, checkNumber, expected, ValueError } from '../../util/errors.js';
-import { dropFeatures, type Features, project } from '../input.js';
+import { dropRows, type Features, project } from '../input.js';
 import { JumpingKnowledge, type JumpingMode } from '../jumping-knowledge.js';
 
 export interface ModelOptions extends ParameterOptions {
@@ -104,7 +104,7 @@ export abstract class LayeredModel<L extends Module = Module> extends Module {
       known = this.jump === null ? [y] : [...known.map((t) => graph.dstRows(t)), y];
       h = y;
     }
-    return this.readout(known);
+    return this.readout(known, list[list.length - 1]);
   }
 
   /** One layer with all that comes before and after it, up to the input of the next. */
@@ -116,7 +116,7 @@ export abstract class LayeredModel<L extends Module = Module> extends Module {
 
   #runLayer(i: number, graph: MessageGraph, x: Features | null, edgeData: EdgeData): Tensor {
     const p = i === 0 ? this.inputDropout : this.dropout;
-    const input = x !== null && this.training ? dropFeatures(x, p) : x;
+    const input = x !== null && this.training ? dropRows(graph, 'src', x, p) : x;
     const edges = edgesOf(graph, edgeData);
     const last = this.jump === null && i === this.layers.length - 1;
     if (!last && !this.residual && this.norms.length === 0)
@@ -127,11 +127,15 @@ export abstract class LayeredModel<L extends Module = Module> extends Module {
     return this.activation.forward(this.norms.length === 0 ? summed : this.norms[i].forward(summed));
   }
 
-  /** The result from those of the layers (of the last alone without jumping knowledge), all for the same nodes. */
-  readout(known: readonly Tensor[]): Tensor {
+  /**
+   * The result from those of the layers (of the last alone without jumping knowledge), all for the same nodes: the
+   * destinations of `graph`, by which dropout is drawn in training.
+   */
+  readout(known: readonly Tensor[], graph: MessageGraph | null = null): Tensor {
     if (this.jump === null || this.lin === null) return known[known.length - 1];
     const joined = this.jump.forward(known);
-    return this.lin.forward(this.training ? dropout(joined, this.dropout) : joined);
+    const rowIds = graph?.rowIds('dst') ?? null;
+    return this.lin.forward(this.training ? dropout(joined, this.dropout, { rowIds }) : joined);
   }
 
   #graphs(graphs: MessageGraph | readonly MessageGraph[]): readonly MessageGraph[] {

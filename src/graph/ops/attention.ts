@@ -15,13 +15,15 @@ import { identity, spmm } from './spmm.js';
 interface AttentionAttributes {
   readonly adjacency: Adjacency;
   readonly slope: number;
+  /** Of the edges in slot order, for dropout. */
+  readonly ids: Int32Array | null;
   readonly key: RandomKey | null;
   readonly drop: number;
 }
 
 const attentionOp = builtinOp<AttentionAttributes>({
   name: 'attention',
-  forward(ctx, inputs, { adjacency, slope, key, drop }) {
+  forward(ctx, inputs, { adjacency, slope, ids, key, drop }) {
     const [value, srcScore, dstScore, edgeScore] = inputs;
     const [, heads, size] = value.shape;
     const { offsets, indices, numDst } = adjacency;
@@ -34,6 +36,7 @@ const attentionOp = builtinOp<AttentionAttributes>({
       edgeScore === undefined ? null : packed(edgeScore),
       offsets,
       indices,
+      ids,
       key,
       drop,
       y.floats,
@@ -52,7 +55,7 @@ const attentionOp = builtinOp<AttentionAttributes>({
     const [value, srcScore, dstScore] = saved;
     const edgeScore = hasEdge ? saved[3] : undefined;
     const [y, lse] = saved.slice(hasEdge ? 4 : 3);
-    const { adjacency, slope, key, drop } = attributes;
+    const { adjacency, slope, ids, key, drop } = attributes;
     const [numSrc, heads, size] = value.shape;
     const { offsets, indices, numDst, numEdges } = adjacency;
     const attention = Tensor.allocate(value.dtype, [numEdges, heads]);
@@ -67,6 +70,7 @@ const attentionOp = builtinOp<AttentionAttributes>({
       packed(gy),
       offsets,
       indices,
+      ids,
       key,
       drop,
       attention.floats,
@@ -133,9 +137,10 @@ export function attention(
   srcScore: Tensor,
   dstScore: Tensor,
   options: AttentionOptions,
+  slotIds: () => Int32Array | null = () => null,
 ): Tensor {
   const { inputs, slope, drop } = checkAttention(adjacency, value, srcScore, dstScore, options);
   const random = defaultRandom();
   const key = drop === 0 ? null : random.split(random.reserve(1)).key;
-  return attentionOp(inputs, { adjacency, slope, key, drop });
+  return attentionOp(inputs, { adjacency, slope, ids: key === null ? null : slotIds(), key, drop });
 }

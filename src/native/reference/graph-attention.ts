@@ -2,6 +2,11 @@
 import { philoxWords } from '../../util/philox.js';
 import type { FloatArray, Offsets, RandomKey } from '../types.js';
 
+/** The first random word of an entry: by its id, or by its place. */
+function maskWord(ids: Int32Array | null, p: number, heads: number): number {
+  return (ids === null ? p : ids[p] >>> 0) * heads;
+}
+
 export { mergeAttention, mergeExtreme } from './merge-parts.js';
 
 export function gatAttention(
@@ -11,6 +16,7 @@ export function gatAttention(
   ee: FloatArray | null,
   offsets: Offsets,
   indices: Int32Array,
+  ids: Int32Array | null,
   key: RandomKey | null,
   drop: number,
   y: FloatArray,
@@ -38,7 +44,7 @@ export function gatAttention(
       for (let p = begin; p < end; p++) {
         let weight = Math.exp(score(p) - top) / total;
         if (key !== null) {
-          philoxWords(key, p * heads + h, 1, word);
+          philoxWords(key, maskWord(ids, p, heads) + h, 1, word);
           weight = word[0] >= drop * 4294967296 ? weight / (1 - drop) : 0;
         }
         const from = (indices[p] * heads + h) * width;
@@ -60,6 +66,7 @@ export function gatAttentionBackward(
   gy: FloatArray,
   offsets: Offsets,
   indices: Int32Array,
+  ids: Int32Array | null,
   key: RandomKey | null,
   drop: number,
   attention: FloatArray,
@@ -81,7 +88,7 @@ export function gatAttentionBackward(
         const alpha = Math.exp((sum > 0 ? sum : slope * sum) - lse[r * heads + h]);
         let mask = 1;
         if (key !== null) {
-          philoxWords(key, entry, 1, word);
+          philoxWords(key, maskWord(ids, p, heads) + h, 1, word);
           mask = word[0] >= drop * 4294967296 ? 1 / (1 - drop) : 0;
         }
         const from = (indices[p] * heads + h) * width;

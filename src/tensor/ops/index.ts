@@ -3,7 +3,7 @@ export { add, div, eq, ge, gt, le, lt, maximum, minimum, mul, ne, pow, sub } fro
 export { gruGates, rnnGates, timeEncode } from './cells.js';
 export type { TensorLike } from './common.js';
 export { bceWithLogitsElements, crossEntropyRows, crossEntropyTotal } from './cross-entropy.js';
-export { dropout } from './dropout.js';
+export { type DropoutDraws, dropout } from './dropout.js';
 export {
   clone,
   concat,

@@ -58,7 +58,7 @@ export class Batch {
   /** −1 is this machine's processor, 0 the graphics processor. */
   deviceId = -1;
   status: BatchStatus = 'Waiting';
-  /** Which batch of which epoch; decides what samplers draw. */
+  /** Which batch of which epoch; decides what samplers draw and dropout drops. */
   at: Required<SampleTime> = { epoch: 0, step: 0 };
   /** Where the epoch continues after it. */
   after: Cursor | null = null;

@@ -7,7 +7,15 @@ import { gatherGrads, type WorkerGroup } from '../../dist/index.js';
 import { Module } from '../../nn/index.js';
 import { loadCheckpoint, saveCheckpoint } from '../../storage/index.js';
 import { findDevice } from '../../tensor/device.js';
-import { type DeviceLike, keep, type Tensor, type TensorDevice } from '../../tensor/index.js';
+import {
+  type DeviceLike,
+  defaultRandom,
+  keep,
+  randomState,
+  setRandomState,
+  type Tensor,
+  type TensorDevice,
+} from '../../tensor/index.js';
 import { StateError } from '../../util/errors.js';
 import { Batch } from '../batch/batch.js';
 import type { GraphBatcher } from '../batch/graph-batcher.js';
@@ -76,7 +84,7 @@ export abstract class Model extends Module {
   override train(mode?: boolean): this;
   override train(batch: Batch): number;
   override train(given?: boolean | Batch): this | number {
-    if (given instanceof Batch) return this.trainBatch(given);
+    if (given instanceof Batch) return drawnFor(given.at, () => this.trainBatch(given));
     return super.train(given);
   }
 
@@ -149,6 +157,20 @@ export abstract class Model extends Module {
 /** The same values in memory. */
 export async function fetched(t: Tensor): Promise<Tensor> {
   return t.device === null ? t : t.cpu();
+}
+
+/**
+ * Runs a step whose random draws (dropout) depend on the seed of the shared generator, epoch and step alone: a worker that
+ * has no part of a batch, and so draws nothing, agrees with the others in the next one.
+ */
+function drawnFor<T>({ epoch, step }: Batch['at'], work: () => T): T {
+  const before = randomState();
+  setRandomState(defaultRandom().split(epoch).split(step).state());
+  try {
+    return work();
+  } finally {
+    setRandomState(before);
+  }
 }
 
 function modelFile(action: string, directory: string | null): string {

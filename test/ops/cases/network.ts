@@ -80,6 +80,11 @@ export const networkCases: OpCase[] = [
     Object.fromEntries(edges.map((n) => [`n=${n}`, [input([n])]])),
   ),
   ...makeCases(
+    'dropout',
+    (x) => ops.dropout(x, 0.4, { random: ops.defaultRandom().split(5), rowIds: Int32Array.of(7, 3, 2e9, 0) }),
+    Object.fromEntries([1, 3, 8, 33].map((n) => [`rows by id, width ${n}`, [input([4, n])]])),
+  ),
+  ...makeCases(
     'layerNorm',
     (x) => ops.layerNorm(x),
     Object.fromEntries([2, 7, 8, 9, 127, 128, 129].map((n) => [`n=${n}`, [input([4, n])]])),

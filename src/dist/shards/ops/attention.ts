@@ -10,7 +10,6 @@ import { type FloatArray, kernels, type RandomKey } from '../../../native/index.
 import { defaultRandom, Tensor } from '../../../tensor/index.js';
 import { builtinOp } from '../../../tensor/op.js';
 import { zerosLike } from '../../../tensor/ops/common.js';
-import type { Random } from '../../../util/index.js';
 import type { GraphShard } from '../graph-shard.js';
 import { forEachShard } from '../shard-rounds.js';
 import {
@@ -27,8 +26,10 @@ import { contiguous } from './contiguous.js';
 interface AttentionAttributes {
   readonly graph: ShardedGraph;
   readonly slope: number;
-  /** Where the masks of dropout come from; null without. */
-  readonly base: Random | null;
+  /** Of the edges in slot order, for dropout; null without it, or where slots are the ids. */
+  readonly ids: Int32Array | null;
+  /** Of the masks of dropout, on all workers and for all shards; null without. */
+  readonly key: RandomKey | null;
   readonly drop: number;
 }
 
@@ -84,9 +85,10 @@ const attentionOp = builtinOp<AttentionAttributes>({
   },
 });
 
-/** The mask of a shard, the same in forward and backward. */
-function maskKey(base: Random | null, { owner, start }: GraphShard): RandomKey | null {
-  return base?.split(owner).split(start).key ?? null;
+/** What decides about dropout of a shard's edges: the same in forward and backward, whichever shard an edge is in. */
+function maskIds(shard: GraphShard, { ids, key }: AttentionAttributes): Int32Array | null {
+  if (key === null) return null;
+  return ids === null ? shard.slots : shard.slots.map((slot) => ids[slot]);
 }
 
 /** The first to come writes all of y. */
@@ -162,8 +164,9 @@ function attend(
   offsets: Int32Array,
   y: FloatArray,
   lse: FloatArray,
-  { slope, base, drop }: AttentionAttributes,
+  attributes: AttentionAttributes,
 ): void {
+  const { slope, key, drop } = attributes;
   const [, heads, size] = value.shape;
   kernels().gatAttention(
     value.floats,
@@ -172,7 +175,8 @@ function attend(
     edgeScore?.floats ?? null,
     offsets,
     shard.indices,
-    maskKey(base, shard),
+    maskIds(shard, attributes),
+    key,
     drop,
     y,
     lse,
@@ -190,8 +194,9 @@ function shardGradients(
   [gValue, gSrc]: readonly Tensor[],
   gDst: Tensor,
   gEdge: Tensor | null,
-  { slope, base, drop }: AttentionAttributes,
+  attributes: AttentionAttributes,
 ): void {
+  const { slope, key, drop } = attributes;
   const { dstScore, edgeScore, y, lse, g } = given;
   const [, heads, size] = value.shape;
   const { indices, numDst, numEdges } = shard;
@@ -208,7 +213,8 @@ function shardGradients(
     g.floats,
     shard.allOffsets(),
     indices,
-    maskKey(base, shard),
+    maskIds(shard, attributes),
+    key,
     drop,
     attention.floats,
     gScore.floats,
@@ -243,11 +249,11 @@ export function attention(
   srcScore: Tensor,
   dstScore: Tensor,
   options: AttentionOptions,
+  slotIds: () => Int32Array | null,
 ): Tensor {
   const counts = { numSrc: graph.link.numOwn, numDst: graph.numDst, numEdges: graph.numEdges };
   const { inputs, slope, drop } = checkAttention(counts, value, srcScore, dstScore, options);
   const random = defaultRandom();
-  // A stream for every worker, so that those with equal seeds drop different edges.
-  const base = drop === 0 ? null : random.split(random.reserve(1)).split(graph.link.comm.rank);
-  return attentionOp(inputs, { graph, slope, base, drop });
+  const key = drop === 0 ? null : random.split(random.reserve(1)).key;
+  return attentionOp(inputs, { graph, slope, ids: key === null ? null : slotIds(), key, drop });
 }

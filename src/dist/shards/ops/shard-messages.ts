@@ -15,6 +15,7 @@ import {
   type Tensor,
 } from '../../../tensor/index.js';
 import { zerosLike } from '../../../tensor/ops/common.js';
+import { Random, type RandomState } from '../../../util/philox.js';
 import type { GraphShard } from '../graph-shard.js';
 import { forEachShard } from '../shard-rounds.js';
 import { keptRows, RowKeeper, rowBytes } from '../shard-rows.js';
@@ -29,6 +30,8 @@ import {
   shardEdgeRows,
 } from './message-run.js';
 
+type Draws = Map<GraphShard, RandomState>;
+
 interface Attributes {
   readonly graph: MessageTarget;
   readonly message: UserMessage;
@@ -40,7 +43,7 @@ interface Attributes {
   /** Messages of the own shard, made already. */
   readonly own: readonly Tensor[];
   /** Where the shared generator stood before each shard, so that a second run draws the same. */
-  readonly random: Map<GraphShard, ReturnType<typeof randomState>>;
+  readonly random: Draws;
 }
 
 /** Inputs are the tensors of the fields, then the parameters. */
@@ -57,9 +60,10 @@ const messagesOp = defineMultiOp<Attributes>({
           for (const [i, result] of results.entries()) result.join(shard, own[i]);
           return undefined;
         }
-        random.set(shard, randomState());
+        random.set(shard, shardDraws(graph, shard, random));
         scope(() => {
-          const made = runOnShard(shard, message, fields, shardRows(graph, shard, fields, tensors, rows));
+          const given = shardRows(graph, shard, fields, tensors, rows);
+          const made = withDraws(random.get(shard), () => runOnShard(shard, message, fields, given));
           for (const [i, name] of names.entries()) results[i].join(shard, contiguous(made[name]));
         });
         return keeper.keep(shard, rows);
@@ -97,6 +101,23 @@ const messagesOp = defineMultiOp<Attributes>({
   },
 });
 
+/** A generator of its own for a shard of another worker: the shared one moves as far as on one machine, on all workers alike. */
+function shardDraws({ own }: MessageTarget, { owner, start }: GraphShard, random: Draws): RandomState {
+  const { key, position } = random.get(own) as RandomState;
+  const shared = new Random(0);
+  shared.restore({ key, position });
+  return shared.split(position).split(owner).split(start).state();
+}
+
+/** Runs `work` with the shared generator at `state`, and leaves it where it was. */
+function withDraws<T>(state: RandomState | undefined, work: () => T): T {
+  const before = randomState();
+  if (state !== undefined) setRandomState(state);
+  const made = work();
+  setRandomState(before);
+  return made;
+}
+
 /** The rows of all fields that a shard needs; those of edges are copies. */
 function shardRows(
   graph: MessageTarget,
@@ -124,11 +145,9 @@ function shardGradients(
 ): (Tensor | null)[] {
   const rows = shardRows(graph, shard, fields, tensors, sources);
   const leaves = rows.map((t, i) => t.view(t.shape, t.strides).setRequiresGrad(ctx.needs(i)));
-  const now = randomState();
-  const before = random.get(shard);
-  if (before !== undefined) setRandomState(before);
-  const made = enableGrad(() => runOnShard(shard, message, fields, leaves));
-  setRandomState(now);
+  const made = withDraws(random.get(shard), () =>
+    enableGrad(() => runOnShard(shard, message, fields, leaves)),
+  );
   const roots: Tensor[] = [];
   const starts: Tensor[] = [];
   for (const [i, name] of names.entries()) {

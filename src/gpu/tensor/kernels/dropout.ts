@@ -24,15 +24,40 @@ const dropout = tensorProgram({
   }`,
 });
 
+/** One invocation for each element: words of a row need not begin with a block. */
+const dropoutRows = tensorProgram({
+  name: 'dropoutRows',
+  arrays: ['read f32 x', 'read i32 ids', 'write f32 y'],
+  params: [
+    ...['n u32', 'width u32', 'k0 u32', 'k1 u32', 's0 u32', 's1 u32'],
+    ...['threshold u32', 'none u32', 'factor f32'],
+  ],
+  helpers: philoxFunctions,
+  body: /* wgsl */ `
+  let key = vec4<u32>(p.k0, p.k1, p.s0, p.s1);
+  var value = 0.0;
+  if (p.none == 0u && rowWord(key, ids[p.ids_at + i / p.width], p.width, i % p.width) >= p.threshold) {
+    value = x[p.x_at + i] * p.factor;
+  }
+  y[p.y_at + i] = value;`,
+});
+
+/** Words are whole numbers, so that those at or above the exact bound are those at or above the next whole one. */
+function bounds(probability: number): (number | boolean)[] {
+  const threshold = Math.ceil(probability * 2 ** 32);
+  const none = threshold >= 2 ** 32;
+  return [none ? 0 : threshold, none, none ? 0 : 1 / (1 - probability)];
+}
+
 export function dropoutKernels(c: Compute): Partial<Kernels> {
   return {
     dropout(x, y, n, probability, key) {
-      // Words are whole numbers, so that those at or above the exact bound are those at or above the next whole one.
-      const threshold = Math.ceil(probability * 2 ** 32);
-      const none = threshold >= 2 ** 32;
       const blocks = Math.ceil(n / 4);
-      const params = [blocks, n, ...key, none ? 0 : threshold, none, none ? 0 : 1 / (1 - probability)];
-      c.launch(dropout, [x, y], params, blocks);
+      c.launch(dropout, [x, y], [blocks, n, ...key, ...bounds(probability)], blocks);
+    },
+    dropoutRows(x, ids, y, rows, width, probability, key) {
+      const n = rows * width;
+      c.launch(dropoutRows, [x, ids, y], [n, width, ...key, ...bounds(probability)], n);
     },
   };
 }

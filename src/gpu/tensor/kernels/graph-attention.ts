@@ -6,27 +6,37 @@
 import type { Kernels, RandomKey } from '../../../native/index.js';
 import { philoxFunctions } from '../../wgsl/philox.js';
 import type { Compute } from '../compute.js';
+import type { GpuArray } from '../gpu-array.js';
 import { tensorProgram } from '../tensor-program.js';
 import { softmaxStats } from './graph-softmax.js';
 import { sumRows } from './graph-spmm.js';
 import { offsetsOn, rowOfEntry } from './sparse-rows.js';
 
-const maskParams = ['key0 u32', 'key1 u32', 'key2 u32', 'key3 u32', 'drops u32', 'least u32', 'scale f32'];
+const maskParams = [
+  ...['key0 u32', 'key1 u32', 'key2 u32', 'key3 u32', 'drops u32', 'least u32', 'scale f32', 'has_ids u32'],
+];
 
-/** WGSL: what entry i is multiplied by. drops: 0 nothing, 1 by random words below `least`, 2 everything. */
+/**
+ * WGSL: what number i = e · heads + h is multiplied by. drops: 0 nothing, 1 by random words below `least`, 2 everything.
+ * Words go by the ids of entries, or by their places.
+ */
 const maskOf = /* wgsl */ `
 ${philoxFunctions}
 fn maskOf(i: u32) -> f32 {
   if (p.drops == 0u) { return 1.0; }
-  if (p.drops == 2u || randomWord(vec4<u32>(p.key0, p.key1, p.key2, p.key3), i) < p.least) { return 0.0; }
-  return p.scale;
+  if (p.drops == 2u) { return 0.0; }
+  let e = i / p.heads;
+  var id = i32(e);
+  if (p.has_ids != 0u) { id = ids[p.ids_at + e]; }
+  let word = rowWord(vec4<u32>(p.key0, p.key1, p.key2, p.key3), id, p.heads, i % p.heads);
+  return select(p.scale, 0.0, word < p.least);
 }
 `;
 
-function maskValues(key: RandomKey | null, drop: number): number[] {
-  if (key === null) return [0, 0, 0, 0, 0, 0, 1];
-  if (drop >= 1) return [...key, 2, 0, 0];
-  return [...key, 1, Math.ceil(drop * 2 ** 32), 1 / (1 - drop)];
+function maskValues(key: RandomKey | null, drop: number, ids: Int32Array | null): (number | boolean)[] {
+  if (key === null) return [0, 0, 0, 0, 0, 0, 1, false];
+  if (drop >= 1) return [...key, 2, 0, 0, false];
+  return [...key, 1, Math.ceil(drop * 2 ** 32), 1 / (1 - drop), ids !== null];
 }
 
 /** WGSL: el + er + ee of entry i = e · heads + h. */
@@ -56,7 +66,7 @@ const scores = tensorProgram({
 /** Scores become weights, in place. */
 const weights = tensorProgram({
   name: 'gatWeights',
-  arrays: ['read f32 stats', 'read i32 offsets', 'write f32 weights'],
+  arrays: ['read f32 stats', 'read i32 offsets', 'read i32 ids', 'write f32 weights'],
   params: ['n u32', 'rows u32', 'heads u32', ...maskParams],
   helpers: `${rowOfEntry}${maskOf}`,
   body: /* wgsl */ `
@@ -99,6 +109,7 @@ const scoreGradients = tensorProgram({
     'read f32 dots',
     'read i32 offsets',
     'read i32 indices',
+    'read i32 ids',
     'write f32 attention',
     'write f32 gscore',
   ],
@@ -122,9 +133,14 @@ const scoreGradients = tensorProgram({
   gscore[p.gscore_at + i] = alpha * (mask * dot - dots[p.dots_at + to]) * gscore[p.gscore_at + i];`,
 });
 
+/** Ids of a graph's edges stay on the device, as the rest of its structure does. */
+function idsOn(c: Compute, ids: Int32Array | null): GpuArray | null {
+  return ids === null ? null : c.structure(ids);
+}
+
 export function graphAttentionKernels(c: Compute): Partial<Kernels> {
   return {
-    gatAttention(z, el, er, ee, offsets, indices, key, drop, y, lse, rows, heads, width, slope) {
+    gatAttention(z, el, er, ee, offsets, indices, ids, key, drop, y, lse, rows, heads, width, slope) {
       const entries = indices.length;
       const n = entries * heads;
       const weight = c.allocate('f32', n, 'attention');
@@ -132,7 +148,12 @@ export function graphAttentionKernels(c: Compute): Partial<Kernels> {
       const places = [bounds, c.structure(indices)];
       c.launch(scores, [el, er, ee, ...places, weight], [n, rows, heads, ee !== null, slope], n);
       const stats = softmaxStats(c, weight, offsets, lse, rows, heads);
-      c.launch(weights, [stats, bounds, weight], [n, rows, heads, ...maskValues(key, drop)], n);
+      c.launch(
+        weights,
+        [stats, bounds, idsOn(c, ids), weight],
+        [n, rows, heads, ...maskValues(key, drop, ids)],
+        n,
+      );
       const sum = {
         x: z,
         w: weight,
@@ -155,6 +176,7 @@ export function graphAttentionKernels(c: Compute): Partial<Kernels> {
       gy,
       offsets,
       indices,
+      ids,
       key,
       drop,
       attention,
@@ -176,8 +198,8 @@ export function graphAttentionKernels(c: Compute): Partial<Kernels> {
       );
       c.launch(
         scoreGradients,
-        [z, gy, dots, ...places, attention, gscore],
-        [n, rows, heads, width, ...maskValues(key, drop)],
+        [z, gy, dots, ...places, idsOn(c, ids), attention, gscore],
+        [n, rows, heads, width, ...maskValues(key, drop, ids)],
         n,
       );
       dots.release();
