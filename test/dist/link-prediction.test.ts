@@ -29,13 +29,12 @@ const plain = writeDataset(folder(), {
 });
 
 const sampled = { negative_sampling: { num_chunks: 3, negatives_per_positive: 7, degree_fraction: 0.5 } };
-const sage = (layers: object[]) => ({
+const encoder = (layers: object[], options: object) => ({
   train_neighbor_sampling: [{ type: 'UNIFORM', options: { max_neighbors: 3 } }],
-  layers: [
-    layers,
-    [{ type: 'GNN', options: { type: 'GRAPH_SAGE', aggregator: 'MEAN' }, output_dim: 8, bias: true }],
-  ],
+  layers: [layers, [{ type: 'GNN', options, output_dim: 8, bias: true }]],
 });
+const sage = (layers: object[]) => encoder(layers, { type: 'GRAPH_SAGE', aggregator: 'MEAN' });
+const dropping = { type: 'GAT', num_heads: 2, input_dropout: 0.2, attention_dropout: 0.3 };
 
 /** What is laid over the tiny configuration; every part of a batch that workers cut has a case. */
 const cases: Readonly<Record<string, readonly [dataset: string, more: object]>> = {
@@ -95,6 +94,13 @@ const cases: Readonly<Record<string, readonly [dataset: string, more: object]>> 
   'GraphSAGE over features alone': [
     plain,
     { model: { decoder: { type: 'DOT' }, encoder: sage([{ type: 'FEATURE', output_dim: 3 }]) } },
+  ],
+  'GAT with dropout, batches smaller than the workers': [
+    plain,
+    {
+      model: { decoder: { type: 'DOT' }, encoder: encoder([{ type: 'EMBEDDING', output_dim: 5 }], dropping) },
+      training: { batch_size: 3 },
+    },
   ],
 };
 

@@ -85,6 +85,37 @@ const cases: Readonly<Record<string, readonly [string, object, object]>> = {
 };
 const names = Object.keys(cases);
 
+const dropping = {
+  type: 'GAT',
+  num_heads: 2,
+  average_heads: true,
+  input_dropout: 0.2,
+  attention_dropout: 0.3,
+};
+/** Dropout drops what one process drops, however rows are fetched. */
+const droppingCases: typeof cases = {
+  'GAT with dropout, sar': [plain, encoder(dropping), {}],
+  'GAT with dropout, sa': [plain, encoder(dropping), { mode: 'sa', pipeline_depth: 2 }],
+  'GAT with dropout, one shot': [plain, encoder(dropping), { mode: 'one_shot' }],
+  'GAT with dropout on message-flow graphs': [plain, encoder(dropping), { use_mfgs: true }],
+  'GAT with dropout, relations, edges against their direction, random cut': [
+    typed,
+    { ...encoder(dropping), use_incoming_nbrs: false },
+    { partition_algorithm: 'random', mode: 'one_shot' },
+  ],
+  'SAGE before GAT with dropout, sar': [
+    plain,
+    {
+      layers: [
+        [{ type: 'FEATURE', output_dim: 6 }],
+        gnn({ type: 'GRAPH_SAGE', aggregator: 'MEAN' }, 8),
+        gnn(dropping, 3),
+      ],
+    },
+    {},
+  ],
+};
+
 /** Batches of sampled neighbourhoods, which workers share: encoders, and how many nodes a batch has. */
 const sampledCases: Readonly<Record<string, readonly [object, number]>> = {
   'SAGE on features': [encoder({ type: 'GRAPH_SAGE', aggregator: 'MEAN' }), 5],
@@ -95,8 +126,18 @@ const sampledCases: Readonly<Record<string, readonly [object, number]>> = {
   ],
 };
 
+const droppingSamples: typeof sampledCases = {
+  'GAT with dropout on features': [encoder(dropping), 5],
+  // Batches of 3 and of 2: a worker without nodes draws nothing and must not fall behind.
+  'GAT with dropout, fewer nodes in a batch than workers': [encoder(dropping), 3],
+  'GAT with dropout on trained embeddings': [
+    { layers: [[{ type: 'EMBEDDING', output_dim: 4 }], gnn(dropping, 8), gnn(dropping, 3)] },
+    2,
+  ],
+};
+
 function sampled(name: string): SkeinConfig {
-  const [layers, batch] = sampledCases[name];
+  const [layers, batch] = { ...sampledCases, ...droppingSamples }[name];
   const neighbours = { type: 'UNIFORM', options: { max_neighbors: 3 } };
   return resolveConfig({
     ...task({ ...layers, train_neighbor_sampling: [neighbours, neighbours] }),
@@ -107,7 +148,7 @@ function sampled(name: string): SkeinConfig {
 }
 
 function config(name: string, more: { workers?: boolean; training?: object } = {}): SkeinConfig {
-  const [dataset, layers, workers] = cases[name];
+  const [dataset, layers, workers] = { ...cases, ...droppingCases }[name];
   return resolveConfig({
     ...task(layers),
     storage: { dataset: { dataset_dir: dataset }, model_dir: folder() },
@@ -153,6 +194,29 @@ describe.skipIf(!hasMpi)(`the whole graph on several workers${withoutMpi}`, () =
       expect(many[i].test, name).toEqual(one[i].test);
     }
   }, 300_000);
+
+  it.each(workerCounts([3], [1, 2, 4]))(
+    'with %i, dropout drops what one process drops: on the whole graph, and in sampled batches',
+    async (workers) => {
+      const whole = Object.keys(droppingCases);
+      const samples = Object.keys(droppingSamples);
+      const all = (distributed: boolean): SkeinConfig[] => [
+        ...whole.map((name) => config(name, { workers: distributed })),
+        ...samples.map(sampled),
+      ];
+      const one = await trainAlone(all(false));
+      const many = await train(workers, all(true));
+      for (const [i, name] of [...whole, ...samples].entries()) {
+        expect(one[i].losses.length, name).toBeGreaterThanOrEqual(3);
+        for (const [epoch, loss] of many[i].losses.entries()) {
+          const difference = Math.abs(loss / one[i].losses[epoch] - 1);
+          expect(difference, `${name}, epoch ${epoch + 1}`).toBeLessThan(1e-6);
+        }
+        expect(many[i].losses.length, name).toBe(one[i].losses.length);
+      }
+    },
+    300_000,
+  );
 
   it('goes on: the same number to the same bytes, any other number and one process within rounding', async () => {
     const epochs = (num_epochs: number, resume_training = false) => ({

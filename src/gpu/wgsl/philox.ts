@@ -37,6 +37,6 @@ fn randomWord(key: vec4<u32>, w: u32) -> u32 {
 fn rowWord(key: vec4<u32>, id: i32, width: u32, c: u32) -> u32 {
   let low = u32(id) * width + c;
   let high = mulHigh(u32(id), width) + select(0u, 1u, low < c);
-  return philox(vec4<u32>(low >> 2u | high << 30u, high >> 2u, key.z, key.w), key.xy)[low & 3u];
+  return philox(vec4<u32>((low >> 2u) | (high << 30u), high >> 2u, key.z, key.w), key.xy)[low & 3u];
 }
 `;

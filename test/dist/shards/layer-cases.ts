@@ -1,19 +1,21 @@
 /** Every layer for one node type, as a table: how to make it, and how it runs on the graphs of one or two steps. */
 import {
   APPNP,
+  GAT,
   GATConv,
   GATv2Conv,
   GCNConv,
   GINConv,
   GraphConv,
+  GraphSAGE,
   RGCNConv,
   SAGEConv,
   SGConv,
   TransformerConv,
 } from 'skein/gnn';
-import type { MessageGraph } from 'skein/graph';
-import { MLP, type Module } from 'skein/nn';
-import { type FloatDType, type Tensor, tanh } from 'skein/tensor';
+import { fn, type MessageGraph, SparseMatrix } from 'skein/graph';
+import { Dropout, MLP, type Module } from 'skein/nn';
+import { dropout, type FloatDType, type Tensor, tanh } from 'skein/tensor';
 
 /** A graph and what belongs to its edges, in the order of edge ids. */
 export interface Step {
@@ -49,7 +51,66 @@ function twice<L extends Module>(
   };
 }
 
+/** Dropout must drop the same of nodes and edges however the graph is cut. */
+const droppingCases: readonly LayerCase[] = [
+  twice(
+    'GATConv with dropout',
+    (o) => new GATConv(width, 2, { ...o, heads: 2, attentionDropout: 0.3, featureDropout: 0.2 }),
+    (l, { graph }, x) => l.forward(graph, x),
+  ),
+  twice(
+    'GATv2Conv with dropout',
+    (o) => new GATv2Conv(width, 2, { ...o, heads: 2, attentionDropout: 0.3, featureDropout: 0.2 }),
+    (l, { graph }, x) => l.forward(graph, x),
+  ),
+  twice(
+    'TransformerConv with dropout',
+    (o) => new TransformerConv(width, 2, { ...o, heads: 2, attentionDropout: 0.3 }),
+    (l, { graph }, x) => l.forward(graph, x),
+  ),
+  {
+    name: 'GATConv of sparse features with dropout',
+    make: (dtype) => new GATConv(width, width, { dtype, featureDropout: 0.4 }),
+    run: (layer, [a, b], x) => {
+      const sparse = SparseMatrix.fromDense(x.detach());
+      return (layer as GATConv).forward(b.graph, tanh((layer as GATConv).forward(a.graph, sparse)));
+    },
+  },
+  {
+    name: 'APPNP with dropout',
+    make: () => new APPNP({ steps: 2, alpha: 0.2, dropout: 0.3 }),
+    run: (layer, [a, b], x) => (layer as APPNP).forward([a.graph, b.graph], x),
+  },
+  {
+    name: 'GAT, the model, with dropout',
+    make: (dtype) =>
+      new GAT([width, 3, width], { dtype, heads: 2, dropout: 0.4, inputDropout: 0.1, attentionDropout: 0.3 }),
+    run: (model, [a, b], x) => (model as GAT).forward([a.graph, b.graph], x),
+  },
+  {
+    name: 'GraphSAGE, the model, with dropout also of the joined layers',
+    make: (dtype) =>
+      new GraphSAGE([width, 5, 6, width], { dtype, dropout: 0.4, residual: true, jumpingKnowledge: 'cat' }),
+    run: (model, [a, b], x) => (model as GraphSAGE).forward([a.graph, b.graph], x),
+  },
+  {
+    name: 'dropout after a message function that draws too',
+    make: () => new Dropout(0.5),
+    run: (layer, [{ graph }, b], x) => {
+      // Draws, and drops nothing: one of 2^32 elements.
+      const message = ({ src }: { src: Record<string, Tensor> }) => ({ m: dropout(src.h, 2 ** -40) });
+      const h = graph.localScope(() => {
+        graph.srcdata.h = x;
+        graph.updateAll(message, fn.sum('m', 'y'));
+        return graph.dstdata.y;
+      });
+      return b.graph.aggregate((layer as Dropout).forward(h, graph.rowIds('dst')));
+    },
+  },
+];
+
 export const layerCases: readonly LayerCase[] = [
+  ...droppingCases,
   twice(
     'GCNConv',
     (o) => new GCNConv(width, width, o),

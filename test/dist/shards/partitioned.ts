@@ -105,6 +105,8 @@ function partition(
     nodeTypeNames: types,
     edgeTypeNames: names,
     partitionBook: new PartitionBook({ nodeTypeNames: types, edgeTypeNames: names, nodeMap, edgeMap }),
+    originalNodeIds: Int32Array.from(types.flatMap((type) => [...own[type]])),
+    originalEdgeIds: Int32Array.from(relations.flatMap(({ name }) => [...edges[name]])),
   };
   return { pd, nodes: own, edges };
 }

@@ -8,7 +8,7 @@ import { hasMpi, launch, withoutMpi } from './launch.js';
 
 const workers = [
   { what: 'operations', file: 'ops-worker.ts', cases: 800 },
-  { what: 'layers', file: 'layers-worker.ts', cases: 800 },
+  { what: 'layers', file: 'layers-worker.ts', cases: 1100 },
   { what: 'layers for several types', file: 'hetero-worker.ts', cases: 48 },
 ];
 
