@@ -3,6 +3,7 @@
  * ones, or a sparse matrix, which only a linear map can take and which stays sparse until then.
  */
 import { type MessageGraph, type RowsOf, SparseMatrix } from '../graph/index.js';
+import type { Linear } from '../nn/index.js';
 import { add, dropout, formatShape, linear, Tensor, transpose } from '../tensor/index.js';
 import { expected, ShapeError, ValueError } from '../util/errors.js';
 
@@ -47,6 +48,11 @@ export function project(x: Features, weight: Tensor, bias: Tensor | null = null)
   if (x instanceof Tensor) return linear(x, weight, bias);
   const y = x.matmul(transpose(weight));
   return bias === null ? y : add(y, bias);
+}
+
+/** Whether to aggregate x·Wᵀ and not x: where that is narrower, and where rows of x would have to be fetched as well. */
+export function projectsFirst(graph: MessageGraph, x: Tensor, lin: Linear): boolean {
+  return lin.outFeatures < lin.inFeatures && !graph.keepsRows(x);
 }
 
 export function isPair(x: Features | NodePair): x is NodePair {

@@ -53,6 +53,7 @@ export class Block extends LocalGraph {
       weights: true,
       parent: true,
       addedLoops: true,
+      rowIds: true,
     });
     this.srcIds = options.srcIds ?? null;
     this.#parentEdgeIds = options.parentEdgeIds ?? null;
@@ -69,6 +70,7 @@ export class Block extends LocalGraph {
       weights: true,
       parent: true,
       addedLoops: true,
+      rowIds: true,
     });
     checkInteger('Block.fromCsc', 'numSrc', numSrc, 0, 2 ** 31 - 1);
     const dstOffset = checkInteger('Block.fromCsc', 'dstOffset', options.dstOffset ?? 0);

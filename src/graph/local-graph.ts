@@ -121,6 +121,11 @@ export abstract class LocalGraph implements MessageGraph {
     return aggregate(this.adjacency, x, options, this.dstOffset);
   }
 
+  /** All rows are here. */
+  keepsRows(_x: Tensor): boolean {
+    return false;
+  }
+
   aggregateEdges(slotRows: Tensor, reduce: ReduceName = 'sum'): Tensor {
     return aggregateEdges(this.adjacency, slotRows, reduce);
   }

@@ -68,6 +68,11 @@ export interface MessageGraph {
   toEdgeIds(slotRows: Tensor): Tensor;
   /** The reduction of (weighted) source rows over the edges into each destination: x [Ns, …] to [Nd, …]. */
   aggregate(x: Tensor, options?: AggregateOptions): Tensor;
+  /**
+   * Whether rows of `x` that lie elsewhere are kept here once they came (`cacheInputs`). Aggregating `x` is then cheaper than
+   * aggregating a narrower projection of it, whose rows would have to come every time.
+   */
+  keepsRows(x: Tensor): boolean;
   /** The reduction of edge rows over the edges into each destination: [E, …] to [Nd, …]. */
   aggregateEdges(slotRows: Tensor, reduce?: ReduceName): Tensor;
   /** The source's row for each edge. */

@@ -75,6 +75,17 @@ const cases: Readonly<Record<string, readonly [string, object, object]>> = {
     encoder({ type: 'GRAPH_SAGE', aggregator: 'MEAN' }),
     { cache_inputs: true },
   ],
+  'SAGE whose inputs are fetched once though it narrows them': [
+    plain,
+    {
+      layers: [
+        [{ type: 'FEATURE', output_dim: 6 }],
+        gnn({ type: 'GRAPH_SAGE', aggregator: 'MEAN' }, 4),
+        gnn({ type: 'GCN' }, 3),
+      ],
+    },
+    { cache_inputs: true },
+  ],
   'RGCN with relations both ways, sar': [typed, encoder({ type: 'RGCN' }), {}],
   'GCN on message-flow graphs': [plain, encoder({ type: 'GCN' }), { use_mfgs: true }],
   'GAT on message-flow graphs, one shot': [

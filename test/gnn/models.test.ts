@@ -64,6 +64,24 @@ function allNeighbours(whole: Graph, seeds: Int32Array, layers: number): Block[]
 
 for (const [name, make] of Object.entries(makers)) {
   describe(name, () => {
+    it('drops on blocks what it drops on the full graph', () => {
+      manualSeed(4);
+      const options = { dropout: 0.4, attentionDropout: 0.3, jumpingKnowledge: 'cat' } as const;
+      const model = make([6, 5, 5, 3], { ...options, dtype: 'f64' });
+      const seeds = Int32Array.of(9, 0, 49, 30);
+      const x = rows(50, 6, 'f64');
+      const drawn = (run: () => Tensor): number[] => {
+        manualSeed(8);
+        return [...run().dataSync()];
+      };
+      const wanted = drawn(() => gatherRows(model.forward(graph, x), seeds));
+      const blocks = allNeighbours(graph, seeds, model.layers.length);
+      const got = drawn(() => model.forward(blocks, gatherRows(x, blocks[0].srcIds as Int32Array)));
+      for (const [i, value] of wanted.entries()) expect(got[i]).toBeCloseTo(value, 10);
+      manualSeed(9);
+      expect([...gatherRows(model.forward(graph, x), seeds).dataSync()]).not.toEqual(wanted);
+    });
+
     for (const [variant, options] of Object.entries(variants)) {
       const build = (dtype: FloatDType): LayeredModel => {
         manualSeed(4);

@@ -16,6 +16,29 @@ import { ShapeError, ValueError } from 'skein/util';
 import { describe, expect, it } from 'vitest';
 import { bipartiteGraph, randomGraph } from './graphs.js';
 
+describe('rows are named by what they are in the whole graph', () => {
+  // Slots: 2→0; 0→1, 0→1; 1→2, 2→2. Node 3 has no edges.
+  const graph = Graph.fromEdges([0, 2, 1, 0, 2], [1, 0, 2, 1, 2], { numNodes: 4 });
+
+  it('on a whole graph', () => {
+    expect([graph.rowIds('src'), graph.rowIds('dst')]).toEqual([null, null]);
+    expect([...(graph.rowIds('slots') ?? [])]).toEqual([1, 0, 3, 2, 4]);
+    expect(Graph.fromEdges([1, 0], [0, 1], { numNodes: 2 }).rowIds('slots')).toBe(null);
+  });
+
+  it('with added loops, which go by their node', () => {
+    expect([...(graph.withSelfLoops().rowIds('slots') ?? [])]).toEqual([1, -1, 0, 3, -2, 2, 4, -4]);
+  });
+
+  it('on blocks, with and without loops', () => {
+    const block = inBlock(graph, [3, 1]);
+    expect([...(block.rowIds('src') ?? [])]).toEqual([3, 1, 0]);
+    expect([...(block.rowIds('dst') ?? [])]).toEqual([3, 1]);
+    expect([...(block.rowIds('slots') ?? [])]).toEqual([0, 3]);
+    expect([...(block.withSelfLoops().rowIds('slots') ?? [])]).toEqual([-4, 0, 3, -2]);
+  });
+});
+
 describe('Graph refuses', () => {
   const cases: [string, () => unknown, RegExp][] = [
     [

@@ -79,6 +79,21 @@ describe('GNNGraph', () => {
     expect(() => dense.getNeighborIDs(false)).toThrow(/outgoing/);
   });
 
+  it('tells an edge apart from itself in the other direction', () => {
+    const layers = [{ type: 'ALL' }] as const;
+    const loop = Graph.fromEdges([0, 1, 2], [1, 1, 0], { numNodes: 3 });
+    const idsOf = (options: object): number[] => {
+      const dense = new LayeredNeighborSampler(loop, { layers, ...options }).getNeighbors([0, 1]);
+      return [...(dense.performMap().block().rowIds('slots') ?? [])];
+    };
+    // Node 0: 2→0 in, 0→1 out. Node 1: 0→1 and its loop in, the loop out.
+    expect(idsOf({})).toEqual([2, 3, 0, 1, 4]);
+    expect(idsOf({ incoming: false })).toEqual([0, 1]);
+    const both = new NeighborSampler(loop, { fanouts: [-1], direction: 'both' }).sample([0, 1]);
+    expect([...(both.blocks[0].rowIds('slots') ?? [])].sort()).toEqual([0, 1, 2, 3, 4]);
+    expect([...(both.blocks[0].parentEdgeIds ?? [])].sort()).toEqual([0, 0, 1, 1, 2]);
+  });
+
   it('collapses equal targets', () => {
     const dense = new LayeredNeighborSampler(graph, { layers: [-1] }).sample([3, 1, 3]);
     expect([...dense.targetRows]).toEqual([0, 1, 0]);

@@ -181,6 +181,22 @@ describe('overrides', () => {
   });
 });
 
+it('says when cached inputs cannot help', () => {
+  const warningsOf = (options: object, ...between: object[][]): string => {
+    const gnn = { type: 'GNN', options, output_dim: 3 };
+    const layers = [[{ type: 'FEATURE', output_dim: 6 }], ...between, [gnn], [gnn]];
+    const tree = least();
+    const model = { ...(tree['model'] as object), learning_task: 'nc', encoder: { layers } };
+    const training = { full_batch: true };
+    return resolveConfig({ ...tree, model, training, distributed: { cache_inputs: true } }).warnings.join();
+  };
+  const told = /distributed\.cache_inputs: has no effect/;
+  expect(warningsOf({ type: 'GRAPH_SAGE', aggregator: 'MEAN' })).not.toMatch(told);
+  expect(warningsOf({ type: 'GCN' })).not.toMatch(told);
+  expect(warningsOf({ type: 'GAT' })).toMatch(told);
+  expect(warningsOf({ type: 'GCN' }, [{ type: 'DENSE', output_dim: 5 }])).toMatch(told);
+});
+
 describe('defaults', () => {
   it('need three keys only', () => {
     const { config, warnings } = resolveConfig(least());

@@ -1,7 +1,8 @@
 /** Every kind of graph layer that a configuration can name, with what may follow it: activation, normalisation, dropout. */
 import { convWords } from 'skein/gnn';
+import { SynchronousEvaluator, SynchronousTrainer } from 'skein/marius';
 import { activationWords } from 'skein/nn';
-import { openRun, SynchronousEvaluator, SynchronousTrainer } from 'skein/train';
+import { openRun } from 'skein/train';
 import { describe, expect, it, test } from 'vitest';
 import { ringRows, run, scratch, setUp, tinyConfig, writeDataset } from './tiny.js';
 
@@ -76,7 +77,7 @@ describe.each(['BATCH', 'LAYER'])('normalisation %s', (norm) => {
     const { test: metrics } = await run(
       configOf({ type: 'GIN' }, { norm, dropout: 0.3, activation: 'ELU' }, { model_dir: directory }),
     );
-    const { batcher, model, close } = await openRun(directory);
+    const { batcher, model, close } = await openRun(directory, { over: 'graph' });
     expect(await new SynchronousEvaluator(batcher, model).evaluate()).toEqual(metrics);
     await close();
   });

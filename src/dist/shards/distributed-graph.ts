@@ -127,11 +127,16 @@ export abstract class DistributedGraph extends LocalGraph {
 
   /**
    * Keeps the rows that other workers have for `x`, which nothing changes, from their first fetch on: input features need not
-   * travel in every epoch. On all workers alike. Takes memory for all of them.
+   * travel in every epoch. Layers that sum or average their neighbours take `x` as it is then, and project afterwards. On all
+   * workers alike. Takes memory for all of them.
    */
   cacheInputs(x: Tensor): this {
     this.link.inputs.add(x);
     return this;
+  }
+
+  override keepsRows(x: Tensor): boolean {
+    return this.link.inputs.has(x) && !x.requiresGrad;
   }
 
   /** With compression: a step of training begins, so what rounding lost of gradients in the step before is added now. */

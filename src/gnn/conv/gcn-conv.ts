@@ -1,14 +1,15 @@
 /**
  * Graph convolution: y = D̂^(−½) Â D̂^(−½) x Wᵀ + b, with Â = A + I (Kipf and Welling, ICLR 2017, eq. 2).
  *
- * The product and the aggregation commute, so the narrower side is aggregated (of equal ones the input). Edge weights of the graph enter Â.
+ * The product and the aggregation commute, so the narrower side is aggregated (of equal ones the input, and an
+ * input whose rows a distributed graph keeps). Edge weights of the graph enter Â.
  */
 import { type MessageGraph, SparseMatrix } from '../../graph/index.js';
 import { parameterOptions } from '../../nn/factory.js';
 import { init, Linear, Module, type ParameterOptions, parameter } from '../../nn/index.js';
 import { add, type Tensor, zeros } from '../../tensor/index.js';
 import { checkOptionNames } from '../../util/option-names.js';
-import { checkInput, type Features, project } from '../input.js';
+import { checkInput, type Features, project, projectsFirst } from '../input.js';
 import { propagate } from '../propagation.js';
 import { convWord } from './conv-word.js';
 
@@ -42,10 +43,9 @@ export class GCNConv extends Module {
   }
 
   forward(graph: MessageGraph, x: Features): Tensor {
-    const { inFeatures, outFeatures } = this.lin;
-    checkInput('GCNConv', 'x', x, graph.numSrcNodes, inFeatures);
+    checkInput('GCNConv', 'x', x, graph.numSrcNodes, this.lin.inFeatures);
     const y =
-      x instanceof SparseMatrix || outFeatures < inFeatures
+      x instanceof SparseMatrix || projectsFirst(graph, x, this.lin)
         ? propagate(graph, project(x, this.lin.weight), this.selfLoops)
         : project(propagate(graph, x, this.selfLoops), this.lin.weight);
     return this.bias === null ? y : add(y, this.bias);

@@ -11,7 +11,7 @@ import { add, type FloatDType, type Tensor } from '../../tensor/index.js';
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { choice } from '../../util/settings.js';
-import { checkInput, type Features, isPair, type NodePair, project } from '../input.js';
+import { checkInput, type Features, isPair, type NodePair, project, projectsFirst } from '../input.js';
 import { convWord } from './conv-word.js';
 
 export interface GraphConvOptions extends ParameterOptions {
@@ -65,7 +65,7 @@ export class GraphConv extends Module {
     const weight = graph.slotWeights(linRel.weight.dtype as FloatDType, linRel.weight.device);
     if (reduce === 'max' && x instanceof SparseMatrix)
       throw new ValueError("GraphConv: expected dense features for reduce 'max', got a SparseMatrix.");
-    if (x instanceof SparseMatrix || (reduce !== 'max' && linRel.outFeatures < linRel.inFeatures)) {
+    if (x instanceof SparseMatrix || (reduce !== 'max' && projectsFirst(graph, x, linRel))) {
       const y = graph.aggregate(project(x, linRel.weight), { reduce, weight });
       return linRel.bias === null ? y : add(y, linRel.bias);
     }

@@ -6,7 +6,7 @@
  *   gcn         y_v = W_l · (x_v + Σ_{u∈N(v)} x_u) / (|N(v)| + 1)   (its eq. 2)
  *
  * The mean and the product commute, so the narrower side is aggregated; of equal ones the input, because blocks have fewer
- * destinations than sources.
+ * destinations than sources. An input whose rows a distributed graph keeps (`cacheInputs`) is aggregated itself.
  */
 import { type MessageGraph, SparseMatrix } from '../../graph/index.js';
 import { parameterOptions } from '../../nn/factory.js';
@@ -15,7 +15,7 @@ import { add, clamp, div, linearPair, mul, relu, scope, sqrt, sum, Tensor } from
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { choice } from '../../util/settings.js';
-import { checkInput, ends, type Features, type NodePair, project } from '../input.js';
+import { checkInput, ends, type Features, type NodePair, project, projectsFirst } from '../input.js';
 import { convWord } from './conv-word.js';
 
 export type SAGEAggregator = 'mean' | 'gcn' | 'max' | 'pool';
@@ -100,7 +100,7 @@ export class SAGEConv extends Module {
     checkInput('SAGEConv', 'x', src, graph.numSrcNodes, linL.inFeatures);
     const sent = lin === null ? src : relu(lin.forward(src));
     const linear = aggregator === 'mean' || aggregator === 'gcn';
-    if (linear && linL.outFeatures < linL.inFeatures) {
+    if (linear && projectsFirst(graph, sent, linL)) {
       const y = this.#aggregateProjected(graph, sent);
       return positive(dst === null || linR === null ? y : add(y, linR.forward(dst)));
     }

@@ -5,9 +5,9 @@
  * The product and the propagation commute, so the narrower side is propagated. More than one hop needs the whole graph, or a
  * list of blocks, one per hop, the outermost first.
  */
-import { type MessageGraph, SparseMatrix } from '../../graph/index.js';
+import type { MessageGraph } from '../../graph/index.js';
 import { Linear, Module, type ParameterOptions } from '../../nn/index.js';
-import { add, type Tensor } from '../../tensor/index.js';
+import { add, Tensor } from '../../tensor/index.js';
 import { checkInteger } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { checkInput, type Features, project } from '../input.js';
@@ -51,7 +51,9 @@ export class SGConv extends Module {
     const { lin, hops } = this;
     const list = stepGraphs('SGConv', graphs, hops);
     checkInput('SGConv', 'x', x, list[0]?.numSrcNodes ?? x.shape[0], lin.inFeatures);
-    if (!(x instanceof SparseMatrix) && lin.outFeatures > lin.inFeatures)
+    // Rows of later hops travel anyway, and narrow ones for less.
+    const kept = x instanceof Tensor && list.length === 1 && list[0].keepsRows(x);
+    if (x instanceof Tensor && (kept || lin.outFeatures > lin.inFeatures))
       return lin.forward(this.#spread(list, x));
     const y = this.#spread(list, project(x, lin.weight));
     return lin.bias === null ? y : add(y, lin.bias);

@@ -24,6 +24,10 @@ export interface DeriveContext {
 export function derive(parsed: ParsedConfig, context: DeriveContext): SkeinConfig {
   const { model, training, evaluation, distributed } = parsed;
   const task = model.learning_task;
+  if (distributed?.cache_inputs === true && !canCacheInputs(model.encoder.layers))
+    context.warn(
+      'distributed.cache_inputs: has no effect, because what the first graph layer fetches changes in every step: GAT projects features before they travel, and other layers before it change them.',
+    );
   return {
     model: deriveModel(model, context),
     storage: deriveStorage(parsed, context),
@@ -45,6 +49,16 @@ export function derive(parsed: ParsedConfig, context: DeriveContext): SkeinConfi
     } satisfies EvaluationConfig,
     distributed,
   };
+}
+
+/** Whether the first graph layer fetches features as they are. */
+function canCacheInputs(stages: readonly (readonly LayerConfig[])[]): boolean {
+  const first = stages.findIndex((stage) => stage.some(({ type }) => type === 'GNN'));
+  return (stages[first] ?? []).some((layer, j) => {
+    const input = stages[first - 1]?.[j];
+    const isPlain = input?.type === 'FEATURE' && !input.bias && input.activation === 'NONE';
+    return layer.type === 'GNN' && layer.options.type !== 'GAT' && isPlain;
+  });
 }
 
 function standardMetrics(task: ModelConfig['learning_task']): readonly string[] {

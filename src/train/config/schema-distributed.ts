@@ -73,7 +73,9 @@ export const distributedSchema = section({
   cache_inputs: field(
     flag(),
     false,
-    ours('fetch rows of the input features once, not in every epoch; takes memory for all of them'),
+    ours(
+      'fetch rows of the input features once, not in every epoch; takes memory for all of them; not for GAT, which projects them first',
+    ),
   ),
   use_mfgs: field(flag(), false, ours('compute only what the labelled nodes need')),
   timeout: field(

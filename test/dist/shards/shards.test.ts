@@ -26,7 +26,7 @@ describe.skipIf(!hasMpi).each(workers)(`$what on shards${withoutMpi}`, ({ file, 
 });
 
 const suites = [
-  { what: 'graphs on shards', file: 'graph-worker.ts', cases: 15 },
+  { what: 'graphs on shards', file: 'graph-worker.ts', cases: 16 },
   { what: 'programs of the guide', file: 'source-worker.ts', cases: 7 },
 ];
 

@@ -154,15 +154,8 @@ export function graphAttentionKernels(c: Compute): Partial<Kernels> {
         [n, rows, heads, ...maskValues(key, drop, ids)],
         n,
       );
-      const sum = {
-        x: z,
-        w: weight,
-        y,
-        width: heads * width,
-        wCols: heads,
-        xRows: z.length / (heads * width),
-      };
-      sumRows(c, { ...sum, offsets, indices });
+      const sum = { x: z, w: weight, y, width: heads * width, wCols: heads };
+      sumRows(c, { ...sum, xRows: z.length / (heads * width), offsets, indices });
       stats.release();
       weight.release();
     },
