@@ -3,7 +3,7 @@
  * resumed to the recorded results. `test/fixtures/runs-version-1` holds each run after one epoch, with its dataset, and is
  * never written again; `@FOLDER@` stands for the folder that it lies in.
  */
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { nativeStatus, referenceKernels } from 'skein/native';
@@ -21,6 +21,16 @@ const golden = JSON.parse(
   readFileSync(join(root, 'test/golden', `runs-${writtenBy}.json`), 'utf8'),
 ) as Record<string, { readonly resumed: Outcome }>;
 
+/**
+ * Kinds whose first epoch, which the fixtures hold, was drawn otherwise than a run of today draws it, so that they end
+ * elsewhere than that does: dropout goes by the ids of nodes and edges since.
+ */
+const drawnOtherwise = ['links-encoder'];
+const ownFile = join(root, 'test/golden', `runs-version-1-${writtenBy}.json`);
+const recording = process.env['SKEIN_RECORD'] === '1';
+const own = JSON.parse(existsSync(ownFile) ? readFileSync(ownFile, 'utf8') : '{}') as Record<string, Outcome>;
+const found: Record<string, Outcome> = {};
+
 beforeAll(() => {
   cpSync(join(root, 'test/fixtures/runs-version-1'), folder, { recursive: true });
   for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
@@ -29,7 +39,11 @@ beforeAll(() => {
     writeFileSync(join(folder, name), sealed(text.replaceAll('@FOLDER@', folder)));
   }
 });
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+  if (recording && Object.keys(found).length > 0)
+    writeFileSync(ownFile, `${JSON.stringify({ ...own, ...found }, null, 1)}\n`);
+});
 
 /** Configurations end with a checksum of their lines, which have changed with the folder. */
 function sealed(text: string): string {
@@ -68,14 +82,15 @@ describe.each(wide(usual, more))('%s', (kind) => {
   const cannot = workers[0] > 1 && !hasMpi;
   it.skipIf(cannot)(`is resumed to the recorded result${cannot ? withoutMpi : ''}`, async () => {
     const args = [`--storage.model_dir=${at}`, `--${epochs}=3`, '--training.resume_training=true'];
-    const found = await outcome(
+    const ended = await outcome(
       join(folder, at),
       await command(folder, workers[0], ['train', `${kind}.yaml`, ...args]),
     );
-    expect(found.losses).toHaveLength(2);
-    if (nativeStatus().level === writtenBy)
-      expect(found).toEqual(
-        golden[`${kind}, ${workers[0]} ${workers[0] === 1 ? 'process' : 'workers'}`].resumed,
-      );
+    expect(ended.losses).toHaveLength(2);
+    if (nativeStatus().level !== writtenBy) return;
+    const name = `${kind}, ${workers[0]} ${workers[0] === 1 ? 'process' : 'workers'}`;
+    if (!drawnOtherwise.includes(kind)) expect(ended).toEqual(golden[name].resumed);
+    else if (recording) found[name] = ended;
+    else expect(ended).toEqual(own[name]);
   });
 });
