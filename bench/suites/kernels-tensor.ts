@@ -31,26 +31,29 @@ const crossEntropyCase: Case = {
   },
 };
 
-const dropoutCase: Case = {
-  name: 'dropout_100000x128',
-  peer: 'dropout_100000x128',
-  bytes: 2 * floatBytes * 100_000 * 128,
-  limit: 'copy',
-  tolerance: 2e-3,
-  ours() {
-    const x = floats(1, [100_000, 128]);
-    const data = x.dataSync();
-    for (let i = 0; i < data.length; i++) data[i] += 2;
-    let y: Tensor | null = null;
-    return {
-      run() {
-        y?.dispose();
-        y = dropout(x, 0.5);
-      },
-      check: () => distribution('y', (y as Tensor).dataSync()),
-    };
-  },
-};
+/** One mask a call; with ids, that of rows in another order. */
+function dropoutCase(name: string, rowIds: Int32Array | null): Case {
+  return {
+    name,
+    peer: 'dropout_100000x128',
+    bytes: 2 * floatBytes * 100_000 * 128,
+    limit: 'copy',
+    tolerance: 2e-3,
+    ours() {
+      const x = floats(1, [100_000, 128]);
+      const data = x.dataSync();
+      for (let i = 0; i < data.length; i++) data[i] += 2;
+      let y: Tensor | null = null;
+      return {
+        run() {
+          y?.dispose();
+          y = rowIds === null ? dropout(x, 0.5) : dropout(x, 0.5, { rowIds });
+        },
+        check: () => distribution('y', (y as Tensor).dataSync()),
+      };
+    },
+  };
+}
 
 /** Normalisation with scale and shift, forward and backward. */
 function normalisation(name: string, forward: (x: Tensor, gamma: Tensor, beta: Tensor) => Tensor): Case {
@@ -97,7 +100,11 @@ export function gradient(leaf: Tensor): ArrayLike<number> {
 
 export const tensorCases: readonly Case[] = [
   crossEntropyCase,
-  dropoutCase,
+  dropoutCase('dropout_100000x128', null),
+  dropoutCase(
+    'dropout_by_id_100000x128',
+    Int32Array.from({ length: 100_000 }, (_, row) => (row * 7919) % 100_000),
+  ),
   normalisation('layer_norm_100000x256', (x, gamma, beta) => layerNorm(x, gamma, beta)),
   normalisation('batch_norm_100000x256', (x, gamma, beta) => batchNorm(x, columnStats(x), gamma, beta)),
 ];

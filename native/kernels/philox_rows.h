@@ -28,10 +28,9 @@ class PendingBlocks {
     for (int i = count_; i < kCounterLanes; ++i) low_[i] = high_[i] = 0;
     philox_counters(key_, low_, high_, drawn);
     for (int i = 0; i < count_; ++i) {
-      for (int lane = 0; lane < 4; ++lane) {
-        const i64 at = place_[i] + lane;
-        if (at >= begin_[i] && at < end_[i]) words_[at] = drawn[lane][i];
-      }
+      const i64 from = begin_[i] > place_[i] ? begin_[i] - place_[i] : 0;
+      const i64 to = end_[i] - place_[i] < 4 ? end_[i] - place_[i] : 4;
+      for (i64 lane = from; lane < to; ++lane) words_[place_[i] + lane] = drawn[lane][i];
     }
     count_ = 0;
   }

@@ -195,10 +195,7 @@ export interface Kernels
   // --- normalisation and dropout -------------------------------------------------------------------------------------
   /** y[i] = x[i] / (1 − p) when word i of the key's sequence, as u32, is >= p·2³², else 0. Its own backward. */
   dropout(x: FloatArray, y: FloatArray, n: number, p: number, key: RandomKey): void;
-  /**
-   * The same for rows with ids: y[r, c] is decided by word ids[r]·width + c, whatever place the row has. Ids count as
-   * unsigned, so that negative ones have words of their own. With ids 0, 1, 2, … it is `dropout`.
-   */
+  /** The same with word ids[r]·width + c for y[r, c], whatever place the row has; ids count as unsigned. */
   dropoutRows(
     x: FloatArray,
     ids: Int32Array,
@@ -208,7 +205,7 @@ export interface Kernels
     p: number,
     key: RandomKey,
   ): void;
-  /** The same for the entries of a sparse matrix of `width` columns: as `dropoutRows` decides in the dense one; null ids are 0, 1, 2, …. */
+  /** `dropoutRows` of the entries of a sparse matrix with `width` columns: as in the dense one. Null ids are 0, 1, 2, …. */
   dropoutEntries(
     x: FloatArray,
     offsets: Offsets,

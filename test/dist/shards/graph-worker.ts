@@ -11,7 +11,7 @@ import {
   type DistributedGraph,
   openCommunicator,
 } from 'skein/dist';
-import { GATConv, GCNConv, GraphConv, RGCNConv, SAGEConv, SGConv } from 'skein/gnn';
+import { GATConv, RGCNConv } from 'skein/gnn';
 import { fn, HeteroGraph } from 'skein/graph';
 import {
   backward,
@@ -27,6 +27,7 @@ import {
   type Tensor,
 } from 'skein/tensor';
 import { Random } from 'skein/util';
+import { checkCachedInputs } from './cached-inputs.js';
 import { difference } from './compare.js';
 import { mixedGraph, partsOf } from './graphs.js';
 import { partitionGraph, partitionHetero } from './partitioned.js';
@@ -301,51 +302,9 @@ const cases: Readonly<Record<string, () => void>> = {
     );
   },
   'inputs that a narrowing layer takes travel once when they are cached, with the same results'() {
-    const layers: Readonly<Record<string, () => GCNConv | SAGEConv | GraphConv | SGConv>> = {
-      'SAGE, mean': () => new SAGEConv(6, 4),
-      'SAGE, gcn': () => new SAGEConv(6, 4, { aggregator: 'gcn' }),
-      GCN: () => new GCNConv(6, 4),
-      GraphConv: () => new GraphConv(6, 4),
-      SG: () => new SGConv(6, 4),
-    };
-    const graphs: readonly (() => DistributedGraph)[] = [
-      () => constructFullGraph(pd, { comm, windowRows: 5 }),
-      () => constructFullGraph(pd, { comm, mode: 'sa' }),
-      () => constructFullGraph(pd, { comm }).getFullPartitionGraph(),
-    ];
-    for (const make of graphs) {
-      for (const [name, layerOf] of Object.entries(layers)) {
-        const run = (cached: boolean): { readonly bytes: number[]; readonly values: Float32Array[] } => {
-          const graph = make();
-          manualSeed(rank);
-          const x = randn([graph.numSrcNodes, 6]);
-          if (cached) graph.cacheInputs(x);
-          manualSeed(4);
-          const layer = layerOf();
-          const bytes: number[] = [];
-          const values: Float32Array[] = [];
-          for (let epoch = 0; epoch < 3; epoch++) {
-            const before = graph.traffic().bytesSent;
-            scope(() => {
-              const y = layer.forward(graph, x);
-              backward(sum(mul(y, y)));
-              const own = [y, ...layer.parameters().map((p) => p.grad as Tensor)];
-              if (epoch === 2) values.push(...own.map((t) => t.dataSync<Float32Array>().slice()));
-              layer.zeroGrad();
-            });
-            bytes.push(total(graph.traffic().bytesSent - before));
-          }
-          // Which worker multiplies by a gradient differs; their sum does not.
-          for (const gradient of values.slice(1)) comm.allReduce(gradient);
-          return { bytes, values };
-        };
-        const [kept, fetched] = [run(true), run(false)];
-        assert.deepEqual(kept.bytes.slice(1), [0, 0], name);
-        if (size > 1) assert.ok(fetched.bytes[2] > 0, name);
-        for (const [i, want] of fetched.values.entries())
-          assert.ok(difference(kept.values[i], want) < 1e-5, `${name}, value ${i}`);
-      }
-    }
+    checkCachedInputs(comm, () => constructFullGraph(pd, { comm, windowRows: 5 }));
+    checkCachedInputs(comm, () => constructFullGraph(pd, { comm, mode: 'sa' }));
+    checkCachedInputs(comm, () => constructFullGraph(pd, { comm }).getFullPartitionGraph());
   },
   'rows of cached inputs travel once, until the inputs change'() {
     for (const graph of [
