@@ -61,6 +61,8 @@ export const base = {
   },
   test: {
     globalSetup: ['scripts/test-programs.mjs'],
+    // The linter's rule takes every call of our own fit() for a focused test.
+    allowOnly: false,
     // Processes, not threads: the addon's state and its pool of threads are a process's own.
     pool: 'forks',
     maxWorkers: 2,

@@ -1,6 +1,6 @@
 /**
  * Checks who imports whom. A folder of src/ imports only itself and folders above it in `layers`; the folders that run in
- * a browser import no Node module; tests, benchmarks and examples use the package by name; nothing reaches outside the
+ * a browser import no Node module; only the training loop draws epochs of training batches; tests, benchmarks and examples use the package by name; nothing reaches outside the
  * checkout for data. Type-only imports count. Works on text, not on a syntax tree: comments are blanked first.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -24,6 +24,8 @@ const browserFolders = new Set([
   'interop',
   'gpu',
 ]);
+/** The one place where epochs of training are counted. */
+const trainingLoop = 'src/train/fit.ts';
 const consumers = ['test', 'bench', 'examples'];
 const scanned = ['src', ...consumers, 'scripts', 'native', 'web'];
 
@@ -121,6 +123,12 @@ function checkLayers(base) {
       report(1, `src/${folder} is not in the list of layers`);
     const check =
       top === 'src' ? checkSourceImport : consumers.includes(top) ? checkConsumerImport : () => null;
+    if (top === 'src' && file !== trainingLoop)
+      for (const match of blankComments(text).matchAll(/\bbatches\s*\.\s*train\s*\.\s*epoch\s*\(/g))
+        report(
+          text.slice(0, match.index).split('\n').length,
+          `draws an epoch of training batches; ${trainingLoop} is the only place that does`,
+        );
     for (const { module, line } of findImports(text)) {
       const what = check(file, module);
       if (what !== null) report(line, what);

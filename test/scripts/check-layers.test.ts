@@ -65,6 +65,12 @@ describe('wrong imports are found', () => {
       /^src\/graph\/a\.ts:1: imports fs/,
     ],
     ['an unknown folder', 'src/misc/a.ts', 'export const a = 1;\n', /^src\/misc\/a\.ts:1: .*list of layers/],
+    [
+      'an epoch outside the loop',
+      'src/train/a.ts',
+      '// batches.train.epoch(0)\nfor await (const b of task.batches.train.epoch(0)) step(b);\n',
+      /^src\/train\/a\.ts:2: draws an epoch of training batches/,
+    ],
     ['the root index', 'src/nn/a.ts', "import { a } from '../index.js';\n", /^src\/nn\/a\.ts:1: /],
     [
       'the package by name in src',
