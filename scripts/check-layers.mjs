@@ -11,7 +11,7 @@ import { root } from './steps.mjs';
 /** Folders of src/ in order: each may import from those before it. */
 const layers = [
   ...['util', 'native', 'tensor', 'nn', 'graph', 'storage', 'sample', 'gnn', 'temporal', 'data', 'interop'],
-  ...['gpu', 'dist', 'train', 'server', 'cli', 'compat'],
+  ...['gpu', 'dist', 'train', 'predict', 'server', 'cli', 'compat'],
 ];
 const browserFolders = new Set([
   'util',

@@ -11,7 +11,8 @@ import {
   readRawEdges,
   TypedNames,
 } from '../data/index.js';
-import type { OpenedGraphRun, OtherTestSet } from '../train/index.js';
+import type { OtherTestSet } from '../predict/index.js';
+import type { OpenedGraphRun } from '../train/index.js';
 import { FormatError, StorageError, ValueError } from '../util/errors.js';
 import { columnOption, type HeaderOptions, headerGiven } from './options.js';
 

@@ -4,23 +4,25 @@
  */
 import { join } from 'node:path';
 import { exportTable, type NameTable, readNewNodes } from '../data/index.js';
-import { makeFolder } from '../storage/make-folder.js';
-import { fromTypedArray } from '../tensor/index.js';
 import {
   bestColumns,
   encodeNewNodes,
+  newNodeFeatures,
+  predictLinks,
+  predictNodes,
+  withTestSet,
+} from '../predict/index.js';
+import { makeFolder } from '../storage/make-folder.js';
+import { fromTypedArray } from '../tensor/index.js';
+import {
   LinkPredictionModel,
   type NeighborSamplingConfig,
   NodeClassificationModel,
   NodeClassificationReporter,
-  newNodeFeatures,
   type OpenedGraphRun,
   Output,
   openRun,
-  predictLinks,
-  predictNodes,
   type SkeinConfig,
-  withTestSet,
 } from '../train/index.js';
 import { ValueError } from '../util/errors.js';
 import { CsvFile } from './csv-file.js';

@@ -1,6 +1,7 @@
 /** What the quickstart shows of a trained run: neighbours of a word, and hypernyms of synsets whose own was held out. */
 import { readGlosses } from '../data/index.js';
-import { nearestNodes, type OpenedGraphRun, type Output, openRun, topLinks } from '../train/index.js';
+import { nearestNodes, topLinks } from '../predict/index.js';
+import { type OpenedGraphRun, type Output, openRun } from '../train/index.js';
 
 /** How far down the list of answers the right one is looked for. */
 const depth = 100;

@@ -1,5 +1,4 @@
 /** From a configuration and a dataset to storage and models, and what can be done with a saved run. */
-export * from './encode-new-nodes.js';
 export * from './encoded-nodes.js';
 export { initializeBatcher, initializeModel, type ModelSizes } from './initialize-model.js';
 export {
@@ -9,6 +8,4 @@ export {
   initializeStorage,
 } from './initialize-storage.js';
 export { openDataset } from './open-dataset.js';
-export * from './predict.js';
 export { openRunTables } from './run-tables.js';
-export * from './top-nodes.js';

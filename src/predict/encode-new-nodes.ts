@@ -2,15 +2,17 @@
  * Rows of nodes that were not there in training, from their features and their edges: what the encoder makes of them in
  * the graph with them added. A model with trained embeddings has no row for them and is refused.
  */
-import type { NewNodes } from '../../data/index.js';
-import { fromTypedArray, noGrad, scope } from '../../tensor/index.js';
-import { StateError } from '../../util/errors.js';
-import { MemoryEdges } from '../batch/edge-splits.js';
-import { GraphModelStorage } from '../batch/graph-model-storage.js';
-import { MemoryNodeTable } from '../batch/node-table.js';
-import type { EncodedNodes } from '../model/encoder.js';
-import type { OpenedGraphRun } from '../tasks/graph/open-graph-run.js';
-import { initializeBatcher } from './initialize-model.js';
+import type { NewNodes } from '../data/index.js';
+import { fromTypedArray, noGrad, scope } from '../tensor/index.js';
+import {
+  type EncodedNodes,
+  GraphModelStorage,
+  initializeBatcher,
+  MemoryEdges,
+  MemoryNodeTable,
+  type OpenedGraphRun,
+} from '../train/index.js';
+import { StateError } from '../util/errors.js';
 
 /** Refuses models that cannot say anything about new nodes; gives the width of their features. */
 export function newNodeFeatures({ config, storage }: OpenedGraphRun): number {

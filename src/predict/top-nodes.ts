@@ -2,14 +2,11 @@
  * The best nodes for a question, over all nodes as they pass by in tiles: the other ends of edges that a model finds most
  * likely, and the nodes whose rows point the same way. Beside one tile only the answers are held.
  */
-import { fromTypedArray, gatherRows, noGrad, scope, type Tensor } from '../../tensor/index.js';
-import { checkInteger, StateError } from '../../util/errors.js';
-import { invocation } from '../../util/invocation.js';
-import { checkOptionNames } from '../../util/option-names.js';
-import type { Tile } from '../batch/node-table.js';
-import { LinkPredictionModel } from '../model/link-prediction-model.js';
-import type { OpenedGraphRun } from '../tasks/graph/open-graph-run.js';
-import { rowsForReading } from './encoded-nodes.js';
+import { fromTypedArray, gatherRows, noGrad, scope, type Tensor } from '../tensor/index.js';
+import { LinkPredictionModel, type OpenedGraphRun, rowsForReading, type Tile } from '../train/index.js';
+import { checkInteger, StateError } from '../util/errors.js';
+import { invocation } from '../util/invocation.js';
+import { checkOptionNames } from '../util/option-names.js';
 
 export interface ScoredNode {
   readonly id: number;
@@ -36,11 +33,8 @@ const blockRows = 8192;
 
 /** The likeliest other ends of edges from (want tail) or to (want head) a node. */
 export async function topLinks(run: OpenedGraphRun, question: LinkQuestion): Promise<ScoredNode[]> {
-  const { model, storage } = run;
-  if (!(model instanceof LinkPredictionModel))
-    throw new StateError(
-      `query: expected a run of LINK_PREDICTION for --head and --tail, got one of NODE_CLASSIFICATION. Use --neighbors, or "${invocation()} predict".`,
-    );
+  const { storage } = run;
+  const model = linkModel(run);
   const best = new BestScores(question);
   await rowsForReading(run);
   const { rows, width } = await storage.readEncoded(Int32Array.of(question.node));
@@ -75,6 +69,40 @@ export async function nearestNodes(
     }
   }
   return best.results();
+}
+
+/** Rows of nodes as the model compares them. */
+export async function rowsOf(
+  run: OpenedGraphRun,
+  ids: Int32Array,
+): Promise<{ readonly rows: Float32Array; readonly width: number }> {
+  await rowsForReading(run);
+  return run.storage.readEncoded(ids);
+}
+
+/** Scores of edges: each as its destination is guessed. */
+export async function scoreEdges(
+  run: OpenedGraphRun,
+  src: Int32Array,
+  dst: Int32Array,
+  relations: Int32Array | null,
+): Promise<Float32Array> {
+  const { decoder } = linkModel(run);
+  const ends = await Promise.all([rowsOf(run, src), rowsOf(run, dst)]);
+  return noGrad(() =>
+    scope(() => {
+      const [heads, tails] = ends.map(({ rows, width }) => fromTypedArray(rows, [src.length, width]));
+      const [forward] = decoder.sides({ src: heads, dst: tails, relations, rows: tails });
+      return Float32Array.from(decoder.comparator.pairs(forward.query, forward.target).dataSync());
+    }),
+  );
+}
+
+function linkModel({ model }: OpenedGraphRun): LinkPredictionModel {
+  if (model instanceof LinkPredictionModel) return model;
+  throw new StateError(
+    `query: expected a run of LINK_PREDICTION for --head and --tail, got one of NODE_CLASSIFICATION. Use --neighbors, or "${invocation()} predict".`,
+  );
 }
 
 /** Scores of a block of rows [n, d] as the other end. */

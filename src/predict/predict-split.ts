@@ -2,18 +2,20 @@
  * Predictions of a saved model, batch by batch: ranks and scores of edges in both directions, classes of nodes. The
  * model's reporter holds the metrics afterwards. Other edges or nodes than those of the test set can take its place.
  */
-import { noGrad, scope, type Tensor } from '../../tensor/index.js';
-import { StateError } from '../../util/errors.js';
-import type { Batch } from '../batch/batch.js';
-import { MemoryEdges } from '../batch/edge-splits.js';
-import type { GraphBatcher } from '../batch/graph-batcher.js';
-import { GraphModelStorage } from '../batch/graph-model-storage.js';
-import type { LinkPredictionModel } from '../model/link-prediction-model.js';
-import type { NodeClassificationModel } from '../model/node-classification-model.js';
-import { countAgainstAll } from '../model/rank-against-all.js';
-import type { RankDetails } from '../run/index.js';
-import type { OpenedGraphRun } from '../tasks/graph/open-graph-run.js';
-import { initializeBatcher } from './initialize-model.js';
+import { noGrad, scope, type Tensor } from '../tensor/index.js';
+import {
+  type Batch,
+  countAgainstAll,
+  type GraphBatcher,
+  GraphModelStorage,
+  initializeBatcher,
+  type LinkPredictionModel,
+  MemoryEdges,
+  type NodeClassificationModel,
+  type OpenedGraphRun,
+  type RankDetails,
+} from '../train/index.js';
+import { StateError } from '../util/errors.js';
 
 /** Edges of one batch in one direction. */
 export interface PredictedEdges {
@@ -31,6 +33,8 @@ export interface PredictedNodes {
   readonly classes: Int32Array;
   /** −1 where the class is not known; null when no class is. */
   readonly labels: Int32Array | null;
+  /** Scores of every class [nodes, classes]; valid during the call. */
+  readonly logits: Tensor;
 }
 
 /** Ranks the edges of the test set. */
@@ -95,9 +99,14 @@ export async function predictNodes(
   while (batcher.hasNextBatch()) {
     const batch = await batcher.getBatch();
     const { rootNodes: nodes, uniqueNodeLabels: labels } = batch as Batch & { rootNodes: Int32Array };
-    const classes = noGrad(() => scope(() => bestColumns(model.forward(batch, false))));
-    if (labels !== null) model.reporter.addResult(labels, classes);
-    take({ nodes, classes, labels });
+    noGrad(() =>
+      scope(() => {
+        const logits = model.forward(batch, false);
+        const classes = bestColumns(logits);
+        if (labels !== null) model.reporter.addResult(labels, classes);
+        take({ nodes, classes, labels, logits });
+      }),
+    );
     batch.clear();
   }
 }

@@ -1,0 +1,86 @@
+/** Models of event streams, asked by the names of the stream's file. The stream continues with `append`. */
+import type { EventNodes, EventSide } from '../data/index.js';
+import type { OnlineScorer } from '../temporal/index.js';
+import { type Metrics, type OpenedEventRun, onlineScorer } from '../train/index.js';
+import { expected, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
+import {
+  type Ability,
+  BasePredictor,
+  type EdgeName,
+  type NamedEvent,
+  type RankedName,
+  type RankOptions,
+  type RankQuestion,
+} from './predictor.js';
+import { runMetrics } from './run-metrics.js';
+
+export class EventPredictor extends BasePredictor {
+  override readonly kind = 'events';
+  override readonly answers: readonly Ability[] = ['score', 'rank', 'append'];
+  override readonly metrics: Readonly<Record<string, Metrics>>;
+  readonly run: OpenedEventRun;
+  readonly scorer: OnlineScorer;
+
+  /** The run must have come to its end. */
+  constructor(run: OpenedEventRun, command = 'predict') {
+    super();
+    this.run = run;
+    this.scorer = onlineScorer(run, command);
+    this.metrics = runMetrics(run);
+  }
+
+  override async score(edges: readonly EdgeName[]): Promise<Float32Array> {
+    const src = edges.map(({ head }) => this.#node('head', head, 'src'));
+    const dst = edges.map(({ tail }) => this.#node('tail', tail, 'dst'));
+    const times = edges.map(({ time }) => time);
+    this.scorer.advance();
+    const timed = times.filter((time) => time !== undefined);
+    if (timed.length > 0 && timed.length < times.length)
+      throw new ValueError('score: expected a time for all edges or for none, got some. Give one for each.');
+    return this.scorer.score(src, dst, timed.length === 0 ? undefined : (times as number[]));
+  }
+
+  /** The likeliest destinations; `includeKnown` changes nothing, since what happened may happen again. */
+  override async rank(
+    questions: readonly RankQuestion[],
+    options: RankOptions = {},
+  ): Promise<RankedName[][]> {
+    checkOptionNames('rank', options, { k: true, includeKnown: true });
+    const { dstPool, nodes } = this.run.stream.data;
+    this.scorer.advance();
+    return questions.map(({ head, tail, relation, time }) => {
+      if (head === undefined || tail !== undefined || relation !== undefined)
+        throw new ValueError(
+          'rank: expected a question with head alone for a model of events, got another. It ranks destinations.',
+        );
+      const scores = this.scorer.score([this.#node('head', head, 'src')], dstPool, time);
+      const order = Array.from(scores.keys()).sort((a, b) => scores[b] - scores[a] || a - b);
+      return order
+        .slice(0, options.k ?? 10)
+        .map((i) => ({ name: nodes.nameOf(dstPool[i]), score: scores[i] }));
+    });
+  }
+
+  override async append(events: readonly NamedEvent[]): Promise<void> {
+    const features = events.flatMap((event) => event.features ?? []);
+    this.scorer.append({
+      src: Int32Array.from(events, ({ head }) => this.#node('head', head, 'src')),
+      dst: Int32Array.from(events, ({ tail }) => this.#node('tail', tail, 'dst')),
+      time: Float64Array.from(events, ({ time }) => time),
+      ...(features.length === 0 ? {} : { features: Float32Array.from(features) }),
+    });
+  }
+
+  override async close(): Promise<void> {
+    await this.run.close();
+  }
+
+  #node(field: string, raw: string, side: EventSide): number {
+    const nodes: EventNodes = this.run.stream.data.nodes;
+    const id = nodes.idOf(raw, side);
+    if (id !== undefined) return id;
+    const what = `a ${side === 'src' ? 'source' : 'destination'} as the stream's file calls it`;
+    throw new ValueError(expected('predict', what, field, raw, `There are ${nodes.size} nodes.`));
+  }
+}

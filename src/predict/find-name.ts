@@ -1,0 +1,40 @@
+/** The number of a name, or an error that suggests the nearest ones. */
+import { typedName } from '../data/formats/node-types.js';
+import { type NameTable, TypedNames } from '../data/index.js';
+import { ValueError } from '../util/errors.js';
+import { nearestWords } from '../util/nearest.js';
+
+export interface NameQuestion {
+  readonly command: string;
+  /** The option or field that the name was given for. */
+  readonly option: string;
+  readonly raw: string;
+  /** An entity, a relation. */
+  readonly what: string;
+  /** Where sources and destinations have ids of their own, whose id it is. */
+  readonly side?: 'src' | 'dst' | undefined;
+}
+
+export function findName(names: NameTable, { command, option, raw, what, side }: NameQuestion): number {
+  const id = names.idOf(raw, side);
+  if (id !== undefined) return id;
+  const typed = names instanceof TypedNames ? names.types.map((type) => typedName(type, raw)) : [];
+  const known = typed.filter((name) => names.idOf(name) !== undefined);
+  const near = known.length > 0 ? known : nearestWords(raw, everyName(names));
+  const advice =
+    near.length > 0
+      ? `Did you mean ${near.join(known.length > 0 ? ' or ' : ', ')}?`
+      : names.size === 0
+        ? 'There are none.'
+        : `Names look like ${JSON.stringify(names.nameOf(0))}.`;
+  throw new ValueError(
+    `${command}: expected ${what} of the graph for ${option}, got ${JSON.stringify(raw)}. ${advice}`,
+    { name: raw, suggestions: near },
+  );
+}
+
+/** Of very large graphs the first million: a guess is worth a second, not a minute. */
+function* everyName(names: NameTable): Generator<string> {
+  const count = Math.min(names.size, 1_000_000);
+  for (let id = 0; id < count; id++) yield names.nameOf(id);
+}

@@ -1,0 +1,196 @@
+/** Models of links and of nodes of a prepared graph, asked by names. */
+import type { NameTable } from '../data/index.js';
+import { scope, softmax } from '../tensor/index.js';
+import { type Metrics, NodeClassificationModel, type OpenedGraphRun } from '../train/index.js';
+import { ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
+import { findName } from './find-name.js';
+import { predictNodes, withTestSet } from './predict-split.js';
+import {
+  type Ability,
+  BasePredictor,
+  type ClassifiedName,
+  type EdgeName,
+  type NeighborOptions,
+  type RankedName,
+  type RankOptions,
+  type RankQuestion,
+} from './predictor.js';
+import { runMetrics } from './run-metrics.js';
+import { nearestNodes, rowsOf, scoreEdges, topLinks } from './top-nodes.js';
+
+/** Names in messages as callers know them: fields of questions, or options of a command. */
+export interface Wording {
+  readonly command?: string;
+  readonly prefix?: '' | '--';
+}
+
+interface GraphNames {
+  readonly nodes: NameTable;
+  readonly relations: NameTable | null;
+  readonly classes: readonly string[];
+}
+
+export class GraphPredictor extends BasePredictor {
+  readonly run: OpenedGraphRun;
+  override readonly metrics: Readonly<Record<string, Metrics>>;
+  override readonly classes: readonly string[];
+  readonly #names: GraphNames;
+  readonly #wording: Required<Wording>;
+
+  private constructor(run: OpenedGraphRun, names: GraphNames, { command, prefix }: Wording) {
+    super();
+    this.run = run;
+    this.metrics = runMetrics(run);
+    this.classes = names.classes;
+    this.#names = names;
+    this.#wording = { command: command ?? 'predict', prefix: prefix ?? '' };
+  }
+
+  static async open(run: OpenedGraphRun, wording: Wording = {}): Promise<GraphPredictor> {
+    const { dataset } = run;
+    const classes = run.kind === 'nodes' ? await dataset.classNames() : null;
+    return new GraphPredictor(
+      run,
+      {
+        nodes: await dataset.nodeNames(),
+        relations: dataset.hasRelations ? await dataset.relationNames() : null,
+        classes: Array.from({ length: classes?.size ?? 0 }, (_, id) => (classes as NameTable).nameOf(id)),
+      },
+      wording,
+    );
+  }
+
+  override get kind(): 'links' | 'nodes' {
+    return this.run.kind;
+  }
+
+  /** The relation of a graph that has just one. */
+  get onlyRelation(): string | undefined {
+    const { relations } = this.#names;
+    return relations?.size === 1 ? relations.nameOf(0) : undefined;
+  }
+
+  override get answers(): readonly Ability[] {
+    return this.kind === 'links'
+      ? ['score', 'rank', 'neighbors', 'embed']
+      : ['classify', 'neighbors', 'embed'];
+  }
+
+  override async score(edges: readonly EdgeName[]): Promise<Float32Array> {
+    if (this.kind !== 'links') return super.score(edges);
+    const src = Int32Array.from(edges, ({ head }) => this.#node('head', head, 'src'));
+    const dst = Int32Array.from(edges, ({ tail }) => this.#node('tail', tail, 'dst'));
+    const relations = edges.map(({ relation }) => this.#relation(relation));
+    return scoreEdges(
+      this.run,
+      src,
+      dst,
+      this.#names.relations === null ? null : Int32Array.from(relations as number[]),
+    );
+  }
+
+  override async rank(
+    questions: readonly RankQuestion[],
+    options: RankOptions = {},
+  ): Promise<RankedName[][]> {
+    if (this.kind !== 'links') return super.rank(questions, options);
+    checkOptionNames('rank', options, { k: true, includeKnown: true });
+    const found: RankedName[][] = [];
+    for (const question of questions) found.push(await this.#rank(question, options));
+    return found;
+  }
+
+  async #rank(question: RankQuestion, { k = 10, includeKnown = false }: RankOptions): Promise<RankedName[]> {
+    const { head, tail } = question;
+    if ((head === undefined) === (tail === undefined))
+      throw new ValueError(
+        `${this.#wording.command}: expected either head or tail in a question, got ${head === undefined ? 'neither' : 'both'}. The end that is left out is asked for.`,
+      );
+    const want = head === undefined ? 'head' : 'tail';
+    const node =
+      want === 'tail' ? this.#node('head', head as string, 'src') : this.#node('tail', tail as string, 'dst');
+    const relation = this.#relation(question.relation);
+    const known = await this.#knownEnds(node, relation, want);
+    const skip = (id: number): boolean => !includeKnown && (id === node || known.has(id));
+    const best = await topLinks(this.run, { node, relation, want, count: k, skip });
+    return best.map(({ id, score }) => ({
+      ...{ name: this.#names.nodes.nameOf(id), score },
+      ...(includeKnown ? { known: known.has(id) } : {}),
+    }));
+  }
+
+  override async neighbors(names: readonly string[], options: NeighborOptions = {}): Promise<RankedName[][]> {
+    checkOptionNames('neighbors', options, { k: true });
+    const found: RankedName[][] = [];
+    for (const name of names) {
+      const node = this.#node('neighbors', name);
+      const near = await nearestNodes(this.run, node, { count: options.k ?? 10, skip: (id) => id === node });
+      found.push(near.map(({ id, score }) => ({ name: this.#names.nodes.nameOf(id), score })));
+    }
+    return found;
+  }
+
+  override async classify(names: readonly string[]): Promise<ClassifiedName[]> {
+    const { model } = this.run;
+    if (!(model instanceof NodeClassificationModel)) return super.classify(names);
+    if (names.length === 0) return [];
+    const nodes = Int32Array.from(names, (name) => this.#node('name', name));
+    const batcher = await withTestSet(this.run, { nodes });
+    const found: ClassifiedName[] = [];
+    await predictNodes(batcher, model, ({ nodes: ids, classes, logits }) => {
+      const probabilities = scope(() => softmax(logits, 1).dataSync().slice() as Float32Array);
+      const width = logits.shape[1];
+      for (const [i, id] of ids.entries())
+        found.push({
+          name: this.#names.nodes.nameOf(id),
+          class: this.classes[classes[i]] ?? String(classes[i]),
+          probabilities: probabilities.subarray(i * width, (i + 1) * width),
+        });
+    });
+    return found;
+  }
+
+  override async embed(names: readonly string[]): Promise<Float32Array[]> {
+    const ids = Int32Array.from(names, (name) => this.#node('name', name));
+    const { rows, width } = await rowsOf(this.run, ids);
+    return names.map((_, i) => rows.slice(i * width, (i + 1) * width));
+  }
+
+  override close(): Promise<void> {
+    return this.run.close();
+  }
+
+  #node(field: string, raw: string, side?: 'src' | 'dst'): number {
+    const { command, prefix } = this.#wording;
+    return findName(this.#names.nodes, {
+      ...{ command, raw, side, option: `${prefix}${field}`, what: 'an entity' },
+    });
+  }
+
+  /** The relation of a question: where there is just one, it need not be named. */
+  #relation(raw: string | undefined): number | null {
+    const { relations } = this.#names;
+    const { command, prefix } = this.#wording;
+    if (relations === null) {
+      if (raw === undefined) return null;
+      throw new ValueError(
+        `${command}: expected no ${prefix}relation for a graph whose edges have none, got ${JSON.stringify(raw)}. Leave it out.`,
+      );
+    }
+    if (raw !== undefined)
+      return findName(relations, { command, raw, option: `${prefix}relation`, what: 'a relation' });
+    if (relations.size === 1) return 0;
+    const some = Array.from({ length: Math.min(relations.size, 8) }, (_, id) => relations.nameOf(id)).sort();
+    throw new ValueError(
+      `${command}: expected a relation for ${prefix}relation, got none. There are ${relations.size}, for example ${some.join(', ')}.`,
+    );
+  }
+
+  /** Other ends of true edges, of all splits. */
+  async #knownEnds(node: number, relation: number | null, want: 'head' | 'tail'): Promise<Set<number>> {
+    const relations = relation === null ? null : Int32Array.of(relation);
+    const index = await this.run.storage.filterIndex();
+    return new Set(index.lists(Int32Array.of(node), relations, want === 'tail').ids);
+  }
+}
