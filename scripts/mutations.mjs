@@ -140,6 +140,14 @@ export const mutations = [
     tests: ['test/kernels/dropout.test.ts'],
   },
   {
+    name: 'dropout-ids',
+    about: 'dropout goes by the place of a row in a block, not by its node',
+    file: 'src/gnn/input.ts',
+    find: 'const rowIds = graph.rowIds(rows);',
+    put: "const rowIds = rows === 'slots' ? graph.rowIds(rows) : null;",
+    tests: ['test/gnn/models.test.ts'],
+  },
+  {
     name: 'negatives-true',
     about: 'true edges are drawn as negatives',
     file: 'src/train/batch/negative-sampler.ts',
