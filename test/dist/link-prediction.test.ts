@@ -95,6 +95,10 @@ const cases: Readonly<Record<string, readonly [dataset: string, more: object]>> 
     plain,
     { model: { decoder: { type: 'DOT' }, encoder: sage([{ type: 'FEATURE', output_dim: 3 }]) } },
   ],
+  'dropout of embeddings, chunks cut in two': [
+    typed,
+    { model: { encoder: { layers: [[{ type: 'EMBEDDING', output_dim: 8, dropout: 0.3 }]] } } },
+  ],
   'GAT with dropout, batches smaller than the workers': [
     plain,
     {

@@ -36,14 +36,18 @@ const encoder = (options: object, ...middle: object[][]) => ({
   layers: [[{ type: 'FEATURE', output_dim: 6 }], gnn(options, 8), ...middle, gnn(options, 3)],
 });
 
-const task = (layers: object) => ({
+const adam = { type: 'ADAM', options: { learning_rate: 0.02 } };
+/** For comparisons to the last digits: Adam makes full steps of gradients that are nothing but rounding. */
+const sgd = { type: 'SGD', options: { learning_rate: 0.5 } };
+
+const task = (layers: object, optimizer: object = adam) => ({
   model: {
     random_seed: 3,
     learning_task: 'NODE_CLASSIFICATION',
     encoder: layers,
     decoder: { type: 'NODE' },
     loss: { type: 'CROSS_ENTROPY', options: { reduction: 'MEAN' } },
-    dense_optimizer: { type: 'ADAM', options: { learning_rate: 0.02 } },
+    dense_optimizer: optimizer,
   },
 });
 
@@ -114,6 +118,30 @@ const droppingCases: typeof cases = {
     { ...encoder(dropping), use_incoming_nbrs: false },
     { partition_algorithm: 'random', mode: 'one_shot' },
   ],
+  'dropout after layers of every kind, sa': [
+    plain,
+    {
+      layers: [
+        [{ type: 'FEATURE', output_dim: 6, dropout: 0.1 }],
+        [{ type: 'DENSE', output_dim: 8, activation: 'RELU', dropout: 0.3 }],
+        [{ ...gnn({ type: 'GRAPH_SAGE', aggregator: 'MEAN' }, 8)[0], dropout: 0.4 }],
+        [{ type: 'DENSE', output_dim: 7, activation: 'RELU', dropout: 0.2 }],
+        gnn({ type: 'GATV2', num_heads: 2, average_heads: true, attention_dropout: 0.3 }, 3),
+      ],
+    },
+    { mode: 'sa' },
+  ],
+  'TRANSFORMER with dropout, on message-flow graphs, one shot': [
+    plain,
+    {
+      layers: [
+        [{ type: 'FEATURE', output_dim: 6 }],
+        [{ ...gnn({ type: 'TRANSFORMER', num_heads: 2, attention_dropout: 0.3 }, 8)[0], dropout: 0.4 }],
+        gnn({ type: 'GCN' }, 3),
+      ],
+    },
+    { use_mfgs: true, mode: 'one_shot' },
+  ],
   'SAGE before GAT with dropout, sar': [
     plain,
     {
@@ -141,6 +169,16 @@ const droppingSamples: typeof sampledCases = {
   'GAT with dropout on features': [encoder(dropping), 5],
   // Batches of 3 and of 2: a worker without nodes draws nothing and must not fall behind.
   'GAT with dropout, fewer nodes in a batch than workers': [encoder(dropping), 3],
+  'dropout after layers': [
+    {
+      layers: [
+        [{ type: 'EMBEDDING', output_dim: 4, dropout: 0.2 }],
+        [{ ...gnn({ type: 'GRAPH_SAGE', aggregator: 'MEAN' }, 8)[0], dropout: 0.4 }],
+        gnn({ type: 'GCN' }, 3),
+      ],
+    },
+    3,
+  ],
   'GAT with dropout on trained embeddings': [
     { layers: [[{ type: 'EMBEDDING', output_dim: 4 }], gnn(dropping, 8), gnn(dropping, 3)] },
     2,
@@ -151,7 +189,10 @@ function sampled(name: string): SkeinConfig {
   const [layers, batch] = { ...sampledCases, ...droppingSamples }[name];
   const neighbours = { type: 'UNIFORM', options: { max_neighbors: 3 } };
   return resolveConfig({
-    ...task({ ...layers, train_neighbor_sampling: [neighbours, neighbours] }),
+    ...task(
+      { ...layers, train_neighbor_sampling: [neighbours, neighbours] },
+      name in droppingSamples ? sgd : adam,
+    ),
     storage: { dataset: { dataset_dir: plain }, model_dir: folder() },
     training: { num_epochs: 3, batch_size: batch, save_model: true },
     evaluation: { batch_size: 7 },
@@ -161,7 +202,7 @@ function sampled(name: string): SkeinConfig {
 function config(name: string, more: { workers?: boolean; training?: object } = {}): SkeinConfig {
   const [dataset, layers, workers] = { ...cases, ...droppingCases }[name];
   return resolveConfig({
-    ...task(layers),
+    ...task(layers, name in droppingCases ? sgd : adam),
     storage: { dataset: { dataset_dir: dataset }, model_dir: folder() },
     training: { num_epochs: 4, full_batch: true, save_model: true, ...more.training },
     ...(more.workers === false ? {} : { distributed: { partitions: 8, ...workers } }),

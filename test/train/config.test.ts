@@ -193,7 +193,7 @@ it('says when cached inputs cannot help', () => {
   const told = /distributed\.cache_inputs: has no effect/;
   expect(warningsOf({ type: 'GRAPH_SAGE', aggregator: 'MEAN' })).not.toMatch(told);
   expect(warningsOf({ type: 'GCN' })).not.toMatch(told);
-  expect(warningsOf({ type: 'GAT' })).toMatch(told);
+  for (const type of ['GAT', 'GATV2', 'TRANSFORMER']) expect(warningsOf({ type })).toMatch(told);
   expect(warningsOf({ type: 'GCN' }, [{ type: 'DENSE', output_dim: 5 }])).toMatch(told);
 });
 

@@ -26,7 +26,7 @@ export function derive(parsed: ParsedConfig, context: DeriveContext): SkeinConfi
   const task = model.learning_task;
   if (distributed?.cache_inputs === true && !canCacheInputs(model.encoder.layers))
     context.warn(
-      'distributed.cache_inputs: has no effect, because what the first graph layer fetches changes in every step: GAT projects features before they travel, and other layers before it change them.',
+      'distributed.cache_inputs: has no effect, because what the first graph layer fetches changes in every step: GAT, GATV2 and TRANSFORMER project features before they travel, and dropout and other layers before it change them.',
     );
   return {
     model: deriveModel(model, context),
@@ -56,8 +56,10 @@ function canCacheInputs(stages: readonly (readonly LayerConfig[])[]): boolean {
   const first = stages.findIndex((stage) => stage.some(({ type }) => type === 'GNN'));
   return (stages[first] ?? []).some((layer, j) => {
     const input = stages[first - 1]?.[j];
-    const isPlain = input?.type === 'FEATURE' && !input.bias && input.activation === 'NONE';
-    return layer.type === 'GNN' && layer.options.type !== 'GAT' && isPlain;
+    if (layer.type !== 'GNN' || input?.type !== 'FEATURE') return false;
+    const isPlain =
+      !input.bias && input.activation === 'NONE' && input.norm === 'NONE' && input.dropout === 0;
+    return isPlain && !['GAT', 'GATV2', 'TRANSFORMER'].includes(layer.options.type);
   });
 }
 

@@ -74,7 +74,7 @@ export const distributedSchema = section({
     flag(),
     false,
     ours(
-      'fetch rows of the input features once, not in every epoch; takes memory for all of them; not for GAT, which projects them first',
+      'fetch rows of the input features once, not in every epoch; takes memory for all of them; not for GAT, GATV2 and TRANSFORMER, which project them first',
     ),
   ),
   use_mfgs: field(flag(), false, ours('compute only what the labelled nodes need')),

@@ -50,11 +50,11 @@ export abstract class EncoderLayer extends Module {
     this.dropout = config.dropout > 0 ? new Dropout(config.dropout) : null;
   }
 
-  /** Bias, normalisation, activation, dropout, in this order. */
-  finish(x: Tensor): Tensor {
+  /** Bias, normalisation, activation, dropout, in this order. `rowIds`: the nodes of the rows, by which dropout is drawn. */
+  finish(x: Tensor, rowIds: Int32Array | null): Tensor {
     const biased = this.bias === null ? x : add(x, this.bias);
     const active = this.activation.forward(this.norm === null ? biased : this.norm.forward(biased));
-    return this.dropout === null ? active : this.dropout.forward(active);
+    return this.dropout === null ? active : this.dropout.forward(active, rowIds);
   }
 
   /** Whether `finish` gives its input back. */
@@ -80,10 +80,10 @@ export class InputLayer extends EncoderLayer {
     this.offset = offset;
   }
 
-  override forward(rows: Tensor): Tensor {
+  override forward(rows: Tensor, rowIds: Int32Array | null = null): Tensor {
     const { output_dim: width } = this.config;
     const whole = this.offset === 0 && rows.shape[1] === width;
-    return this.finish(whole ? rows : slice(rows, this.offset, this.offset + width, 1));
+    return this.finish(whole ? rows : slice(rows, this.offset, this.offset + width, 1), rowIds);
   }
 }
 
@@ -96,9 +96,9 @@ export class ReductionLayer extends EncoderLayer {
     this.lin = config.options.type === 'LINEAR' ? newLinear(config, random) : null;
   }
 
-  override forward(inputs: readonly Tensor[]): Tensor {
+  override forward(inputs: readonly Tensor[], rowIds: Int32Array | null = null): Tensor {
     const joined = sideBySide(inputs);
-    return this.finish(this.lin === null ? joined : this.lin.forward(joined));
+    return this.finish(this.lin === null ? joined : this.lin.forward(joined), rowIds);
   }
 }
 
@@ -111,8 +111,8 @@ export class DenseLayer extends EncoderLayer {
     this.lin = newLinear(config, random);
   }
 
-  override forward(inputs: readonly Tensor[]): Tensor {
-    return this.finish(this.lin.forward(sideBySide(inputs)));
+  override forward(inputs: readonly Tensor[], rowIds: Int32Array | null = null): Tensor {
+    return this.finish(this.lin.forward(sideBySide(inputs)), rowIds);
   }
 }
 
@@ -138,7 +138,7 @@ export class GnnLayer extends EncoderLayer {
   override forward(graph: LayerGraph, x: Tensor): Tensor {
     const block = graph.block();
     const relations = (): Int32Array => graph.blockRelations() ?? new Int32Array(block.numEdges);
-    return this.finish(this.#record.run(this.conv, block, x, relations));
+    return this.finish(this.#record.run(this.conv, block, x, relations), block.rowIds('dst'));
   }
 }
 

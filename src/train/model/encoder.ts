@@ -36,6 +36,8 @@ import {
 export interface NodeInputs {
   readonly embeddings: Tensor | null;
   readonly features: Tensor | null;
+  /** The nodes of the rows; dropout is drawn by them where there is no graph that knows. */
+  readonly ids?: Int32Array | null;
 }
 
 /** Results for all nodes. */
@@ -123,20 +125,22 @@ export class GeneralEncoder extends Encoder {
 
   override forward(given: Tensor | NodeInputs, gnnGraph: LayerGraph | null, train: boolean): Tensor {
     this.train(train);
-    const inputs = 'embeddings' in given ? given : { embeddings: given, features: null };
+    const inputs: NodeInputs = 'embeddings' in given ? given : { embeddings: given, features: null };
     gnnGraph?.performMap();
     let outputs: Tensor[] = [];
+    let ids = (gnnGraph === null ? inputs.ids : gnnGraph.block().rowIds('src')) ?? null;
     for (const stage of this.stages) {
       const graph = hasGnn(stage) ? needGraph(gnnGraph) : null;
       const before = outputs;
+      if (graph !== null) ids = graph.block().rowIds('dst');
       outputs = stage.map((layer, j) => {
         if (layer instanceof GnnLayer) return layer.forward(needGraph(graph), before[j]);
         if (layer instanceof InputLayer) {
           const rows = sourceOf(layer, inputs);
-          if (graph !== null) return layer.forward(graph.computedRows(rows));
-          return layer.forward(lastRows(rows, before[0]?.shape[0] ?? gnnGraph?.numRows ?? null));
+          if (graph !== null) return layer.forward(graph.computedRows(rows), ids);
+          return layer.forward(lastRows(rows, before[0]?.shape[0] ?? gnnGraph?.numRows ?? null), ids);
         }
-        return apply(layer, before);
+        return apply(layer, before, ids);
       });
       if (graph !== null && graph.numLayers > 1) graph.prepareForNextLayer();
     }
@@ -220,8 +224,8 @@ function hasGnn(stage: readonly EncoderLayer[]): boolean {
 }
 
 /** A layer that reads all outputs of the stage before. */
-function apply(layer: EncoderLayer, before: readonly Tensor[]): Tensor {
-  return (layer as DenseLayer | ReductionLayer).forward(before);
+function apply(layer: EncoderLayer, before: readonly Tensor[], rowIds: Int32Array | null = null): Tensor {
+  return (layer as DenseLayer | ReductionLayer).forward(before, rowIds);
 }
 
 /** Rows of nodes that still count: those of farther hops come first and drop out. */

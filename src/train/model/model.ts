@@ -134,8 +134,11 @@ export abstract class Model extends Module {
     const { uniqueNodeEmbeddings: embeddings, uniqueNodeFeatures: features } = batch;
     const graph = batch.shardedGraph ?? batch.gnnGraph;
     graph?.performMap();
+    const ids = batch.uniqueNodeIndices;
     const inputs =
-      this.featurizer === null ? { embeddings, features } : this.featurizer.forward(features, embeddings);
+      this.featurizer === null
+        ? { embeddings, features, ids }
+        : this.featurizer.forward(features, embeddings);
     return this.encoder.forward(inputs, graph, train);
   }
 
