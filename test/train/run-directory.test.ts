@@ -77,6 +77,12 @@ describe('a new run', () => {
     using run = await RunDirectory.open({ config: named() });
     expect(run.resumed).toBe(false);
     expect(readdirSync(path)).not.toContain(left);
+    run.close();
+    mkdirSync(join(path, 'checkpoint_1'));
+    writeFileSync(join(path, 'checkpoint_1', left), 'half a checkpoint');
+    using again = await RunDirectory.open({ config: named(), resume: true });
+    expect(again.resumed).toBe(true);
+    expect(readdirSync(join(path, 'checkpoint_1'))).toEqual([]);
   });
 
   it('never leaves its directory', async () => {
@@ -129,7 +135,9 @@ describe('refuses', () => {
       /storage\.model_dir, got nothing/,
     );
     mkdirSync(join(root, 'run'));
-    await expect(RunDirectory.open({ config: named(), resume: true })).rejects.toThrow(/a run to resume/);
+    await expect(RunDirectory.open({ config: named(), resume: true })).rejects.toThrow(
+      /a run to resume in .*, got none: it has no full_config\.yaml/,
+    );
     expect(existsSync(join(root, 'run', 'full_config.yaml'))).toBe(false);
   });
 
@@ -159,6 +167,17 @@ describe('a resumed run', () => {
     await again.writeConfig();
     expect(files()[0]).toBe('# second\n');
     expect(loadConfig(again.file('full_config.yaml')).config.training.num_epochs).toBe(77);
+  });
+
+  it('names metrics.jsonl and the line when it is damaged', async () => {
+    const run = await RunDirectory.open({ config: named() });
+    run.record({ epoch: 1 });
+    run.close();
+    appendFileSync(run.file('metrics.jsonl'), '{"epoch":2;}\n');
+    using again = await RunDirectory.open({ config: named(), resume: true });
+    await expect(again.keepMetrics(() => true)).rejects.toThrow(
+      /metrics\.jsonl: expected a JSON object in line 2, got .*remove the line/,
+    );
   });
 
   it('drops a torn line and the records after its checkpoint', async () => {

@@ -20,6 +20,7 @@ export {
   metricByName,
   RankingMetric,
 } from './metric.js';
+export type { MetricsRecord } from './metrics-file.js';
 export {
   NodeClassificationReporter,
   type NodeClassificationReporterOptions,
@@ -33,7 +34,6 @@ export { withResumeAdvice } from './resume-advice.js';
 export { resumeCommand } from './resume-command.js';
 export {
   checkRunConfig,
-  type MetricsRecord,
   RunDirectory,
   type RunOptions,
   type RunSettings,

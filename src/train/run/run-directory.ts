@@ -14,7 +14,6 @@ import {
   appendFileSync,
   closeSync,
   existsSync,
-  ftruncateSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -33,6 +32,7 @@ import { isTemporaryName } from '../../storage/temporary-name.js';
 import { FormatError, StateError, StorageError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { type LogLevel, renderConfig, type SkeinConfig } from '../config/index.js';
+import { dropTornLine, type MetricsRecord, readRecords } from './metrics-file.js';
 import { jsonLine } from './output.js';
 import { checkpointNames } from './run-record.js';
 
@@ -78,9 +78,6 @@ const ownFiles = [
 /** Folders that a run makes for itself; without a checkpoint they mean nothing. */
 const scratch = ['table', 'edges', 'partitions'];
 
-/** A line of metrics.jsonl. */
-export type MetricsRecord = Readonly<Record<string, unknown>>;
-
 export class RunDirectory {
   readonly path: string;
   /** Whether it had a run before. */
@@ -107,6 +104,7 @@ export class RunDirectory {
     this.#release = () => {};
     if (!this.#owner) return;
     this.#release = lockRun(path);
+    if (resumed) removeTemporary(path);
     if (!resumed)
       for (const name of ['metrics.jsonl', 'log.txt', 'done.json']) rmSync(join(path, name), { force: true });
     this.#log = openSync(join(path, 'log.txt'), 'a');
@@ -258,10 +256,7 @@ export class RunDirectory {
 
   /** Every line of metrics.jsonl. */
   readMetrics(): MetricsRecord[] {
-    return readFileSync(this.file('metrics.jsonl'), 'utf8')
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => JSON.parse(line) as MetricsRecord);
+    return readRecords(this.file('metrics.jsonl'));
   }
 
   /** Drops the records that do not hold any more: a resumed run makes those after its checkpoint again. */
@@ -292,6 +287,14 @@ export class RunDirectory {
   [Symbol.dispose](): void {
     this.close();
   }
+}
+
+/** Removes what a process that was killed has left, here and in the checkpoints; whoever holds the lock is alone. */
+function removeTemporary(path: string): void {
+  const folders = readdirSync(path, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  for (const folder of [path, ...folders.map(({ name }) => join(path, name))])
+    for (const name of readdirSync(folder).filter(isTemporaryName))
+      rmSync(join(folder, name), { recursive: true, force: true });
 }
 
 /** Two processes would write over each other's checkpoints. */
@@ -364,7 +367,9 @@ function checkUsable(path: string, resume: boolean): void {
   const isRun = entries.includes('full_config.yaml');
   if (resume) {
     if (isRun) return;
-    throw new StateError(`run: expected a run to resume in ${path}, got none. Train without resuming first.`);
+    throw new StateError(
+      `run: expected a run to resume in ${path}, got none: it has no full_config.yaml. Train without resuming first.`,
+    );
   }
   // A run that ended before its first checkpoint has nothing to resume from: another may take its place.
   const unsaved = isRun && checkpointNames(path).length === 0;
@@ -379,15 +384,4 @@ function checkUsable(path: string, resume: boolean): void {
     throw new StateError(
       `run: expected an empty directory for storage.model_dir, got ${path} with ${basename(foreign[0])} in it. Choose another.`,
     );
-}
-
-/** A process killed while it wrote leaves half a line; it counts for nothing. */
-function dropTornLine(path: string): void {
-  if (!existsSync(path)) return;
-  const bytes = readFileSync(path);
-  const end = bytes.lastIndexOf(10) + 1;
-  if (end === bytes.length) return;
-  const file = openSync(path, 'r+');
-  ftruncateSync(file, end);
-  closeSync(file);
 }
