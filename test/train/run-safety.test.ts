@@ -82,6 +82,10 @@ describe('a run is tied to what it was trained on', () => {
     const text = readFileSync(path, 'utf8');
     writeFileSync(path, text.slice(0, text.indexOf('evaluation:')));
     await expect(openRun(directory)).rejects.toThrow('got one that was changed or cut');
+    writeFileSync(path, '');
+    await expect(run(later(config))).rejects.toThrow(
+      `${path}: expected the configuration as the run wrote it`,
+    );
     writeFileSync(path, text);
     writeFileSync(join(directory, 'model.safetensors'), '');
     await expect(openRun(directory)).rejects.toThrow('model.safetensors');

@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { TemporalRuntime } from 'skein/temporal';
@@ -181,6 +181,12 @@ describe('check 20: what a run leaves behind', () => {
     expect(await refused(given, [`--dataset.path=${other}`])).toMatch(
       /expected the stream that it was trained on/,
     );
+    // Also where it has another number of nodes, so that memory would not fit.
+    const larger = fileOf(`${jodieText(400)}16,3,900,0,0.5,0.5\n`, 'csv');
+    const overrides = [`dataset.path=${larger}`];
+    await expect(openRun(given.at, { over: 'events', overrides })).rejects.toThrow(
+      new RegExp(`expected the stream that it was trained on \\(.*\\), got ${larger} with`),
+    );
     for (const change of ['--dataset.train_share=0.5', '--dataset.directed=true'])
       expect(await refused(given, [change])).toMatch(/expected the stream that it was trained on \(/);
     expect(await refused(given, ['--training.random_seed=9'])).toMatch(
@@ -311,5 +317,15 @@ describe('the best epoch of a run that goes on', () => {
     const again = await temporalRun(given.file, ['--train.epoch=3', resume]);
     expect(again.epochs).toBe(3);
     expect(existsSync(join(given.at, 'best', 'model.safetensors'))).toBe(true);
+  });
+
+  test('is refused when it is that of another run', async () => {
+    const [given, other] = [prepare('tgn'), prepare('tgn')];
+    await temporalRun(given.file, ['--train.epoch=1']);
+    await temporalRun(other.file, ['--train.epoch=1', '--training.random_seed=99']);
+    cpSync(join(other.at, 'best'), join(given.at, 'best'), { recursive: true });
+    await expect(temporalRun(given.file, ['--train.epoch=2', resume])).rejects.toThrow(
+      `${join(given.at, 'best')}: expected 99 for training.random_seed`,
+    );
   });
 });

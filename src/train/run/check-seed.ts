@@ -9,3 +9,16 @@ export function checkSeed(folder: string, record: RunRecord, key: string, seed: 
     { path: folder },
   );
 }
+
+/** What a run knows of itself to tell its checkpoints from those of others. */
+interface Owner {
+  readonly seed: number;
+  readonly seedKey: string;
+  check(folder: string, record: RunRecord): void;
+}
+
+/** Refuses a checkpoint of another run, dataset or model. */
+export function checkOwn(owner: Owner, folder: string, record: RunRecord): void {
+  checkSeed(folder, record, owner.seedKey, owner.seed);
+  owner.check(folder, record);
+}

@@ -14,7 +14,7 @@ import {
   type Request,
 } from '../fit.js';
 import type { HeldOut, Metrics, Task } from '../task.js';
-import { checkSeed } from './check-seed.js';
+import { checkOwn } from './check-seed.js';
 import { Checkpoints } from './checkpoint.js';
 import { Interrupt } from './interrupt.js';
 import { type Output, showsProgress } from './output.js';
@@ -22,7 +22,7 @@ import { peakRssMb } from './peak-memory.js';
 import { ProgressReporter } from './progress-reporter.js';
 import { resumeCommand } from './resume-command.js';
 import type { RunDirectory } from './run-directory.js';
-import { latestCheckpoint, modelFile, type RunRecord, type TaskKind } from './run-record.js';
+import { latestCheckpoint, modelFile, type RunRecord, readRecord, type TaskKind } from './run-record.js';
 import { StageTimings } from './timings.js';
 import { TraceWriter } from './trace.js';
 import { agreedRequest } from './workers.js';
@@ -177,8 +177,11 @@ export class RunSession {
       this.#run.removeScratch();
       return null;
     }
-    checkSeed(path, latest.record, plan.seedKey, plan.seed);
-    plan.check(path, latest.record);
+    checkOwn(plan, this.#run.file(latest.name), latest.record);
+    // The test at the end is that of the best state: it must be of this run too.
+    const best = this.#run.file('best');
+    if (plan.keepBest && latest.record.best !== null && existsSync(this.#run.file('best', modelFile)))
+      checkOwn(plan, best, await readRecord(best));
     return latest;
   }
 

@@ -46,10 +46,12 @@ export function checkEventRecord(
   const now = eventIdentity(config, stream);
   // The seed decides which nodes are held out, so it goes before the stream.
   checkSeed(folder, record, 'training.random_seed', config.training.random_seed);
-  if (saved.stream !== now.stream)
+  if (saved.stream !== now.stream) {
+    const { path, name } = config.dataset;
     throw new StateError(
-      `${folder}: expected the stream that it was trained on (${saved.stream}), got one with ${now.stream}. Use that dataset, or train a new run.`,
+      `${folder}: expected the stream that it was trained on (${saved.stream}), got ${path === '' ? name : path} with ${now.stream}. Use that dataset, or train a new run.`,
     );
+  }
   const changed = (was: string, is: string): string =>
     differences(JSON.parse(was), JSON.parse(is)).join(', ');
   if (saved.model !== now.model)

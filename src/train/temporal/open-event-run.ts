@@ -4,7 +4,7 @@ import { OnlineScorer } from '../../temporal/index.js';
 import { StateError } from '../../util/errors.js';
 import type { FoundRun } from '../find-run.js';
 import { Checkpoints } from '../run/checkpoint.js';
-import type { RunRecord } from '../run/run-record.js';
+import { type RunRecord, readRecord } from '../run/run-record.js';
 import { assembleTemporal, type PlainAssembly, samplerOf } from './assemble.js';
 import { checkEventRecord } from './check-record.js';
 import { type EventState, EventTask } from './event-task.js';
@@ -29,8 +29,9 @@ export async function openEventRun(found: FoundEventRun): Promise<OpenedEventRun
   const stream = await openStream(config);
   const parts = assembleTemporal(config, stream);
   const task = new EventTask({ parts, isNew: stream.split.isNew });
+  // Before it is restored: memory of another stream has another size, which would be all that is said.
+  checkEventRecord(checkpoint, await readRecord(checkpoint), config, stream);
   const record = await new Checkpoints(checkpoint, task).restore('');
-  checkEventRecord(checkpoint, record, config, stream);
   return {
     ...{ ...found, kind: 'events', stream, parts, record },
     task: task as unknown as EventTask,
