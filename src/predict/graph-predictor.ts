@@ -190,7 +190,8 @@ export class GraphPredictor extends BasePredictor {
   /** Other ends of true edges, of all splits. */
   async #knownEnds(node: number, relation: number | null, want: 'head' | 'tail'): Promise<Set<number>> {
     const relations = relation === null ? null : Int32Array.of(relation);
-    const index = await this.run.storage.filterIndex();
-    return new Set(index.lists(Int32Array.of(node), relations, want === 'tail').ids);
+    const own = Int32Array.of(node);
+    const { destinations, sources } = await this.run.storage.trueEnds({ src: own, dst: own, relations });
+    return new Set((want === 'tail' ? destinations : sources).ids);
   }
 }

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { StateError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import type { SkeinConfig } from './config/index.js';
 import { isEventConfig, loadRunConfig, type RunConfig } from './load-run-config.js';
 import { openDataset } from './loop/open-dataset.js';
@@ -44,6 +45,7 @@ export function isEventRun(path: string): boolean {
 
 export async function findRun(path: string, options: FindRunOptions = {}): Promise<FoundRun> {
   const { command = 'openRun', overrides = [], best = false } = options;
+  checkOptionNames('findRun', options, { command: true, overrides: true, adapt: true, best: true });
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined)
     throw new StateError(

@@ -28,7 +28,7 @@ export async function openRun(
 ): Promise<OpenedEventRun>;
 export async function openRun(path: string, options?: OpenRunOptions): Promise<OpenedRun>;
 export async function openRun(path: string, options: OpenRunOptions = {}): Promise<OpenedRun> {
-  const { command = 'openRun', over, advice } = options;
+  const { command = 'openRun', over, advice, onWarning, ...find } = options;
   checkOptionNames(command, options, {
     command: true,
     overrides: true,
@@ -38,20 +38,20 @@ export async function openRun(path: string, options: OpenRunOptions = {}): Promi
     over: true,
     advice: true,
   });
-  const found = await findRun(path, options);
+  const found = await findRun(path, { command, ...find });
   const kind = isEventConfig(found.config) ? 'events' : 'graph';
   if (over !== undefined && over !== kind) {
     const names = { graph: 'run over a prepared graph', events: 'temporal run' };
     const end = advice === undefined ? '' : ` ${advice}`;
     throw new ValueError(`${command}: expected a ${names[over]}, got the ${names[kind]} ${path}.${end}`);
   }
-  return openFound(found, options);
+  return openFound(found, onWarning);
 }
 
-async function openFound(found: FoundRun, options: OpenRunOptions = {}): Promise<OpenedRun> {
+async function openFound(found: FoundRun, onWarning?: (message: string) => void): Promise<OpenedRun> {
   const { config } = found;
-  for (const warning of found.warnings) options.onWarning?.(warning);
+  for (const warning of found.warnings) onWarning?.(warning);
   return isEventConfig(config)
     ? openEventRun({ ...found, config })
-    : openGraphRun({ ...found, config }, options);
+    : openGraphRun({ ...found, config }, onWarning === undefined ? {} : { onWarning });
 }

@@ -24,7 +24,9 @@ beforeAll(() => buildDist(), 120_000);
 
 test('the imports that need Node.js have one', () => {
   const names = entries.map(({ name }) => name);
-  expect(names.sort()).toEqual(['skein', 'skein/data', 'skein/dist', 'skein/storage', 'skein/train']);
+  expect(names.sort()).toEqual([
+    ...['skein', 'skein/data', 'skein/dist', 'skein/marius', 'skein/predict', 'skein/storage', 'skein/train'],
+  ]);
 });
 
 describe.each(entries)('$name', ({ name, node: file, browser }) => {

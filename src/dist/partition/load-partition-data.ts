@@ -8,7 +8,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { storageError } from '../../storage/atomic-file.js';
 import { inFile } from '../../storage/safetensors-file.js';
-import { checkInteger, expected, StateError, ValueError } from '../../util/errors.js';
+import { checkInteger, expected, FormatError, StateError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { currentCommunicator } from '../comm/current.js';
 import { readDglPartition } from './dgl/dgl-partition.js';
@@ -83,10 +83,17 @@ function placeOf(where: string, options: LoadPartitionOptions, numParts: number)
   return { rank, workers: size };
 }
 
+/** Whether a description of ours was changed. */
+function isDamaged(error: unknown): boolean {
+  return error instanceof FormatError && error.details['key'] === 'checksum';
+}
+
 /** Whether a path is a description of partitions or a directory with one, damaged or not; looks at JSON only. */
 export async function isPartitionDirectory(path: string): Promise<boolean> {
   for (const file of await jsonFiles(path).catch(() => [])) {
-    const json = await readJson(file).catch(() => null);
+    const json = await readJson(file).catch((error: unknown) => (isDamaged(error) ? true : null));
+    // A description that is damaged is still one; whoever reads it names the damage.
+    if (json === true) return true;
     if (
       json?.['format'] === partitionFormat ||
       (json?.['num_parts'] !== undefined && isObject(json['part-0']))

@@ -10,9 +10,9 @@ import {
   type RowOptimizer,
   type RowStore,
   recutTable,
-  type TableColumn,
   type TableManifest,
 } from '../../storage/index.js';
+import { columnRowBytes } from '../../storage/table-manifest.js';
 import { StateError } from '../../util/errors.js';
 import type { LocalRange, RunTable, Tile } from './node-table.js';
 
@@ -21,6 +21,11 @@ export const featureColumn = 'features';
 
 /** Rows of fixed features by global id. */
 export type Features = { readonly values: Float32Array; readonly width: number } | RowStore<Float32Array>;
+
+/** Memory that one reader reads partitions into, by column: the garbage of many partitions would be memory that was not planned. */
+interface Scratch {
+  columns?: readonly ArrayBuffer[];
+}
 
 const name = 'BufferedNodeTable';
 
@@ -140,14 +145,19 @@ export class BufferedNodeTable implements RunTable {
     await this.buffer.files.removeUnreferenced(keep);
   }
 
-  /** Writes of evicted partitions must be over before their files are read. */
-  async #ready(): Promise<void> {
-    if (!this.buffer.loaded) await this.buffer.load();
-    if (this.capacity < this.partitions) await this.buffer.flush();
+  async release(): Promise<void> {
+    if (this.capacity < this.partitions) await this.buffer.unload(true);
   }
 
-  /** Partitions in order: those in memory as they are, others read, one at a time. */
+  /** Writes of evicted partitions must be over before their files are read; what is not resident is read from there. */
+  async #ready(): Promise<void> {
+    if (this.capacity < this.partitions) await this.buffer.flush();
+    else if (!this.buffer.loaded) await this.buffer.load();
+  }
+
+  /** Partitions in order: those in memory as they are, others read, one at a time; each valid until the next. */
   async *#tiles(column: string, width: number): AsyncIterable<Tile> {
+    const scratch: Scratch = {};
     const { buffer } = this;
     const { layout } = buffer;
     await this.#ready();
@@ -155,12 +165,12 @@ export class BufferedNodeTable implements RunTable {
       const count = layout.rowsOf(k);
       // With more partitions than rows fill, the last ones are empty.
       if (count === 0) continue;
-      const rows = await this.#partition(column, width, k);
+      const rows = await this.#partition(column, width, k, scratch);
       yield { start: layout.start(k), count, rows };
     }
   }
 
-  async #partition(column: string, width: number, k: number): Promise<Float32Array> {
+  async #partition(column: string, width: number, k: number, scratch: Scratch): Promise<Float32Array> {
     const { buffer } = this;
     const rows = buffer.layout.rowsOf(k);
     const { dtype } = buffer.columns[buffer.columnIndex(column)];
@@ -169,23 +179,27 @@ export class BufferedNodeTable implements RunTable {
       const start = slot * buffer.layout.size * width;
       return widened(buffer.block(column).subarray(start, start + rows * width), dtype);
     }
-    return widened(await this.#read(k, buffer.columnIndex(column)), dtype);
+    return widened(await this.#read(k, buffer.columnIndex(column), scratch), dtype);
   }
 
   /** One column of a partition that is not in memory. */
-  async #read(k: number, column: number): Promise<Float32Array | Uint16Array> {
+  async #read(k: number, column: number, scratch: Scratch): Promise<Float32Array | Uint16Array> {
     const { files, layout, columns } = this.buffer;
     const rows = layout.rowsOf(k);
-    const bytesOf = (c: TableColumn): number => rows * c.width * (c.dtype === 'f32' ? 4 : 2);
-    const views = columns.map((c) => new Uint8Array(bytesOf(c)));
+    scratch.columns ??= columns.map((c) => new ArrayBuffer(layout.size * columnRowBytes(c)));
+    const memory = scratch.columns;
+    const views = columns.map((c, i) => new Uint8Array(memory[i], 0, rows * columnRowBytes(c)));
     await files.readPartition(k, views);
-    const { buffer } = views[column];
-    return columns[column].dtype === 'f32' ? new Float32Array(buffer) : new Uint16Array(buffer);
+    const { dtype, width } = columns[column];
+    return dtype === 'f32'
+      ? new Float32Array(memory[column], 0, rows * width)
+      : new Uint16Array(memory[column], 0, rows * width);
   }
 
   async #readRows(column: string, width: number, ids: Int32Array): Promise<Float32Array> {
     const { layout } = this.buffer;
     const out = new Float32Array(ids.length * width);
+    const scratch: Scratch = {};
     await this.#ready();
     const byPartition = new Map<number, number[]>();
     for (let i = 0; i < ids.length; i++) {
@@ -195,7 +209,7 @@ export class BufferedNodeTable implements RunTable {
       else places.push(i);
     }
     for (const [k, places] of byPartition) {
-      const rows = await this.#partition(column, width, k);
+      const rows = await this.#partition(column, width, k, scratch);
       const start = layout.start(k);
       for (const i of places) {
         const from = (ids[i] - start) * width;

@@ -328,12 +328,12 @@ export class GraphBatcher {
 
   async #rankAgainstAll(batch: Batch): Promise<void> {
     const filtered = this.#options.filtered ?? true;
-    const index = filtered ? await this.graphStorage.filterIndex() : null;
     const [src, dst] = [batch.src as Int32Array, batch.dst as Int32Array];
+    const ends = filtered ? await this.graphStorage.trueEnds({ src, dst, relations: batch.relations }) : null;
     batch.evaluation = {
       tiles: () => this.graphStorage.tiles(),
-      trueDestinations: index?.lists(src, batch.relations, true) ?? null,
-      trueSources: index?.lists(dst, batch.relations, false) ?? null,
+      trueDestinations: ends?.destinations ?? null,
+      trueSources: ends?.sources ?? null,
     };
   }
 

@@ -8,9 +8,10 @@
 import { type EdgeList, MariusGraph } from '../../sample/index.js';
 import { expected, StateError, ValueError } from '../../util/errors.js';
 import type { SplitName } from '../task.js';
-import type { EdgeSplit } from './edge-splits.js';
+import { type EdgeSplit, FileEdges } from './edge-splits.js';
 import { FilterIndex } from './filter-index.js';
 import type { NodeTable, Tile } from './node-table.js';
+import { type EdgeEnds, type TrueEnds, trueEndsOf } from './stream-filter.js';
 
 /** What is resident in each state of an epoch, and what is trained then: buckets a·p + b of edges, or nodes by global id. */
 export interface EpochPlan {
@@ -180,6 +181,16 @@ export class GraphModelStorage {
     return this.#filter;
   }
 
+  /** The true ends of (src, relation) and (dst, relation), in all splits: by the index, or where edges are in files by a pass over them. */
+  async trueEnds(asked: EdgeEnds): Promise<TrueEnds> {
+    const splits = Object.values(this.#parts.edges);
+    if (splits.some((split) => split instanceof FileEdges))
+      return trueEndsOf(asked, piecesOf(splits), this.numNodes);
+    const index = await this.filterIndex();
+    const { src, dst, relations } = asked;
+    return { destinations: index.lists(src, relations, true), sources: index.lists(dst, relations, false) };
+  }
+
   /** True edges of the training split alone: negatives that spared held-out edges would tell which they are. */
   async trainFilterIndex(): Promise<FilterIndex> {
     this.#trainFilter ??= await this.#filterOf([this.split('train') ?? undefined]);
@@ -300,6 +311,15 @@ export class GraphModelStorage {
       return shift[partition] < 0 ? -1 : shift[partition] + id - partition * size;
     };
   }
+}
+
+/** Edges that are read at a time. */
+const pieceEdges = 2 ** 18;
+
+async function* piecesOf(splits: readonly EdgeSplit[]): AsyncGenerator<EdgeList> {
+  for (const split of splits)
+    for (let begin = 0; begin < split.numEdges; begin += pieceEdges)
+      yield await split.read(begin, Math.min(split.numEdges, begin + pieceEdges));
 }
 
 const emptyEdges: EdgeList = { src: new Int32Array(0), dst: new Int32Array(0), relations: null };

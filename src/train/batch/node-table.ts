@@ -73,6 +73,11 @@ export interface RunTable extends NodeTable {
   checkpoint(): Promise<TableManifest | null>;
   /** Becomes what a checkpoint of this run kept, and brings it into memory. */
   restore(manifest: TableManifest): Promise<void>;
+  /**
+   * Gives the memory of rows back that are not all resident, changes written: evaluation reads the table partition by
+   * partition. `load` brings the first state back.
+   */
+  release?(): Promise<void>;
   /** Removes what neither the table nor one of the checkpoints needs. */
   removeUnreferenced(keep: readonly TableManifest[]): Promise<void>;
 }

@@ -6,6 +6,7 @@
 import type { EventBatch, MailBoxSnapshot, TemporalBatches } from '../../temporal/index.js';
 import { type Tensor, tensor } from '../../tensor/index.js';
 import { StateError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { noTimings, type StageTimings } from '../run/timings.js';
 import type { Batches, Cursor, HeldOut, Metrics, Snapshot, SplitName, StepLoss, Task } from '../task.js';
 import type { TemporalAssembly } from './assemble.js';
@@ -38,7 +39,9 @@ export class EventTask<B extends EventBatch = EventBatch> implements Task<B> {
   readonly #timings: Pick<StageTimings, 'time'>;
   #stage: EventStage = 'training';
 
-  constructor({ parts, isNew, timings = noTimings }: EventTaskOptions<B>) {
+  constructor(options: EventTaskOptions<B>) {
+    checkOptionNames('EventTask', options, { parts: true, isNew: true, timings: true });
+    const { parts, isNew, timings = noTimings } = options;
     this.parts = parts;
     this.headline = 'ap';
     this.#isNew = isNew;

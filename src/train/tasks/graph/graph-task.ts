@@ -3,6 +3,7 @@
  * buffer, or held by several workers together. Batches are edges or nodes with what was sampled for them.
  */
 import type { RowOptimizerState, TableManifest } from '../../../storage/index.js';
+import { checkOptionNames } from '../../../util/option-names.js';
 import type { Batch } from '../../batch/batch.js';
 import type { GraphBatcher } from '../../batch/graph-batcher.js';
 import type { RunTable } from '../../batch/node-table.js';
@@ -47,6 +48,10 @@ export class GraphTask implements Task<Batch> {
   readonly #timings: Pick<StageTimings, 'timeAsync'>;
 
   constructor(options: GraphTaskOptions) {
+    checkOptionNames('GraphTask', options, {
+      ...{ model: true, batcher: true, table: true, opened: true, headline: true },
+      ...{ stalenessBound: true, evaluateAhead: true, timings: true },
+    });
     const { model, batcher, stalenessBound = 1 } = options;
     this.model = model;
     this.batcher = batcher;
@@ -112,6 +117,7 @@ export class GraphTask implements Task<Batch> {
     if (batches.numItems === 0) return {};
     try {
       selectSplit(batcher, split);
+      await this.#releaseRows();
       await batcher.loadStorage();
       model.startEvaluation();
       await model.encodeForEvaluation(batcher);
@@ -128,6 +134,14 @@ export class GraphTask implements Task<Batch> {
       batcher.graphStorage.setEncodedNodes(null);
       batcher.setTrainSet();
     }
+  }
+
+  /** A table that is not all in memory is evaluated partition by partition: the resident ones would only take memory. */
+  async #releaseRows(): Promise<void> {
+    if (this.#table?.release === undefined || this.batcher.graphStorage.allResident) return;
+    await this.#table.release();
+    // Training loads them again.
+    this.batcher.seek(this.batcher.position);
   }
 
   async snapshot(): Promise<Snapshot> {
