@@ -3,7 +3,8 @@
  * many are resident. Says what the choice costs before training starts.
  */
 import type { PreparedStats } from '../../data/index.js';
-import { type MemoryPlan, planMemory } from '../../storage/index.js';
+import { type MemoryPlan, type MemoryPlanOptions, planMemory } from '../../storage/index.js';
+import { ValueError } from '../../util/errors.js';
 import type { PartitionBufferConfig, SkeinConfig } from '../config/index.js';
 import { usesFeatures } from './initialize-table.js';
 
@@ -39,15 +40,14 @@ export function withMemoryBudget(config: SkeinConfig, stats: PreparedStats): Bud
   if (rowBytes + fixedRowBytes === 0) return { config, plan: null };
   const prepared = stats.num_partitions > 1 ? { partitions: stats.num_partitions } : {};
   const columns = stats.num_relations > 1 ? 3 : 2;
-  const plan = planMemory({
+  const plan = cheapestPlan({
     rows: stats.num_nodes,
     rowBytes,
     fixedRowBytes,
     edges: stats.num_train,
     edgeBytes: columns * 4 * 2,
     memoryBudget,
-    // Node itself, kernels and DuckDB's absence: measured at about 110 MiB before the first batch.
-    reservedBytes: 160 * 2 ** 20 + batchBytes(config),
+    reservedBytes: processBytes + batchBytes(config),
     ...prepared,
   });
   if (plan.inMemory) return { config, plan };
@@ -60,6 +60,7 @@ export function withMemoryBudget(config: SkeinConfig, stats: PreparedStats): Bud
       num_partitions: plan.partitions,
       buffer_capacity: plan.capacity,
       fine_to_coarse_ratio: plan.fineToCoarseRatio,
+      prefetching: before.prefetching && plan.prefetch,
     },
   };
   const storage = {
@@ -70,6 +71,35 @@ export function withMemoryBudget(config: SkeinConfig, stats: PreparedStats): Bud
     edges: { ...config.storage.edges, type: 'FLAT_FILE' as const },
   };
   return { config: { ...config, storage }, plan };
+}
+
+/**
+ * What a process has beside the table: about 150 MiB before the first batch, and arrays of earlier batches that wait for
+ * the garbage collector.
+ */
+const processBytes = 208 * 2 ** 20;
+
+/** Reading ahead takes memory that could hold partitions; without, training waits for every transfer. */
+const waitingCost = 1.5;
+
+function cheapestPlan(options: MemoryPlanOptions): MemoryPlan & { readonly prefetch: boolean } {
+  const ahead = tryPlan({ ...options, prefetch: true });
+  const waiting = tryPlan({ ...options, prefetch: false });
+  if (ahead === null && waiting === null) return { ...planMemory(options), prefetch: true };
+  const costOf = (plan: MemoryPlan | null): number =>
+    plan?.predictedIoBytesPerEpoch ?? Number.POSITIVE_INFINITY;
+  const prefetch = costOf(ahead) <= waitingCost * costOf(waiting);
+  return { ...((prefetch ? ahead : waiting) as MemoryPlan), prefetch };
+}
+
+/** Null when the budget does not suffice. */
+function tryPlan(options: MemoryPlanOptions): MemoryPlan | null {
+  try {
+    return planMemory(options);
+  } catch (error) {
+    if (error instanceof ValueError) return null;
+    throw error;
+  }
 }
 
 const defaults: Omit<PartitionBufferConfig['options'], 'dtype' | 'num_partitions' | 'buffer_capacity'> = {
