@@ -2,6 +2,7 @@
  * What does not run on a graphics processor. Beside `webgpu` it is refused; beside `cuda`, as files for Marius have it, the
  * run falls back on the cpu.
  */
+import { optimizerNamed } from '../../storage/index.js';
 import type { ConfigProblem } from './config-problem.js';
 import { problem } from './issues.js';
 import type { SkeinConfig } from './types.js';
@@ -34,22 +35,24 @@ export function deviceLimits({ storage, model, distributed }: DeviceKeys): Devic
         got: 'PARTITION_BUFFER',
         advice: 'Partitions are swapped under the cpu only; use device_type: cpu.',
       });
-  const { type, options } = storage.embeddings;
-  if (type === 'DEVICE_MEMORY' && (options.dtype === 'float16' || options.dtype === 'bfloat16'))
+  const { type, options: table } = storage.embeddings;
+  if (type === 'DEVICE_MEMORY' && (table.dtype === 'float16' || table.dtype === 'bfloat16'))
     found.push({
       key: 'storage.embeddings.options.dtype',
       expected: 'float32 in DEVICE_MEMORY',
-      got: options.dtype,
+      got: table.dtype,
       advice: 'Half precision is for tables in host memory.',
     });
   const dense = model.dense_optimizer;
-  if (dense.type === 'ADAM' && dense.options.amsgrad)
-    found.push({
-      key: 'model.dense_optimizer.options.amsgrad',
-      expected: 'false',
-      got: 'true',
-      advice: 'It has no kernel there.',
-    });
+  const options = dense.options as Readonly<Record<string, unknown>>;
+  for (const [key, off] of Object.entries(optimizerNamed(dense.type).hostOnly))
+    if (options[key] !== off)
+      found.push({
+        key: `model.dense_optimizer.options.${key}`,
+        expected: String(off),
+        got: String(options[key]),
+        advice: 'It has no kernel there.',
+      });
   if (distributed !== null)
     found.push({
       key: 'distributed',

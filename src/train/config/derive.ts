@@ -2,6 +2,7 @@
  * What depends on other keys: defaults by task, devices and element types that become others here, what filtered
  * evaluation implies, widths of layers. Every replacement of something that the file asks for is a warning.
  */
+import { optimizerNamed } from '../../storage/index.js';
 import { deviceLimits } from './check-device.js';
 import type { ParsedConfig } from './schema.js';
 import type {
@@ -108,10 +109,10 @@ function deriveModel(model: ParsedConfig['model'], { given, warn }: DeriveContex
 
 /** The node table is updated row by row: what would touch every row each step, or needs its own count, is left out. */
 function rowOptimizer(optimizer: OptimizerConfig, warn: DeriveContext['warn']): OptimizerConfig {
-  const none = { amsgrad: false, weight_decay: 0, lr_decay: 0 };
+  const none = optimizerNamed(optimizer.type).denseOnly;
   const options: Record<string, unknown> = { ...optimizer.options };
   for (const [key, value] of Object.entries(none)) {
-    if (!(key in options) || options[key] === value) continue;
+    if (options[key] === value) continue;
     warn(
       `model.sparse_optimizer.options.${key}: has no effect on the node table; model.regularizer penalises large rows.`,
     );

@@ -3,15 +3,20 @@
  * schema (no effect, other names) comes from the tables that implement it.
  */
 import { z } from 'zod';
+import { startWords } from '../../nn/index.js';
+import { optimizerWords } from '../../storage/index.js';
+import type { Word } from '../../util/settings.js';
 import { expectedOf, type FieldNote, noteOf } from './fields.js';
 import { ignoredKeys } from './ignored.js';
 import { configSchema } from './schema.js';
 
+const named = (words: readonly Word[]): string => words.map(({ word }) => word).join(' ');
+
 /** Groups of types that occur in several places get a chapter of their own. */
 const chapters: readonly { readonly types: string; readonly title: string; readonly intro: string }[] = [
-  { types: 'SGD ADAGRAD ADAM', title: 'Optimisers', intro: '`{ type, options }`.' },
+  { types: named(optimizerWords), title: 'Optimisers', intro: '`{ type, options }`.' },
   {
-    types: 'GLOROT_UNIFORM GLOROT_NORMAL UNIFORM NORMAL CONSTANT ZEROS ONES',
+    types: named(startWords),
     title: 'Start values',
     intro:
       '`{ type, options }`. Fans are the last two dimensions; of the node table these are nodes and width.',

@@ -4,6 +4,7 @@
  */
 import { convWords, decoderWords, lossWords } from '../../gnn/index.js';
 import { activationWords, startWords } from '../../nn/index.js';
+import { optimizerWords } from '../../storage/index.js';
 import { aliasesOf } from '../../util/settings.js';
 import {
   choice,
@@ -13,7 +14,6 @@ import {
   integer,
   list,
   number,
-  positive,
   required,
   section,
   share,
@@ -26,27 +26,7 @@ const keysOf = <K extends string>(table: Readonly<Record<K, unknown>>) => Object
 
 const init = () => variants(wordShapes(startWords), { type: 'GLOROT_UNIFORM' });
 
-const learningRate = () => field(positive(), 0.1, 'step size');
-const weightDecay = () => field(number(0), 0, 'weight decay, added to the gradient');
-
-const optimizers = {
-  SGD: { learning_rate: learningRate() },
-  ADAGRAD: {
-    learning_rate: learningRate(),
-    eps: field(number(0), 1e-10, 'added to the root of the summed squares'),
-    init_value: field(number(0), 0, 'the summed squares at the start'),
-    lr_decay: field(number(0), 0, 'the rate is divided by 1 + steps · lr_decay'),
-    weight_decay: weightDecay(),
-  },
-  ADAM: {
-    learning_rate: learningRate(),
-    amsgrad: field(flag(), false, 'keep the largest second moment'),
-    beta_1: field(share(), 0.9, 'decay of the first moment'),
-    beta_2: field(share(), 0.999, 'decay of the second moment'),
-    eps: field(number(0), 1e-8, 'added to the root of the second moment'),
-    weight_decay: weightDecay(),
-  },
-};
+const optimizers = wordShapes(optimizerWords);
 
 const optimizer = () => variants(optimizers, { type: 'ADAGRAD' });
 /** The optimiser of one layer or of the decoder. */

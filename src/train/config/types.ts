@@ -6,6 +6,7 @@
  */
 import type { convWords, DecoderMethod, decoderWords, lossWords } from '../../gnn/index.js';
 import type { ActivationWord, StartValues } from '../../nn/index.js';
+import type { OptimizerChoice } from '../../storage/index.js';
 import type { Chosen, Flat } from '../../util/settings.js';
 
 export type LearningTask = 'LINK_PREDICTION' | 'NODE_CLASSIFICATION';
@@ -27,35 +28,10 @@ export type LogLevel = 'error' | 'warn' | 'info' | 'debug' | 'trace';
 
 export type InitConfig = StartValues;
 
-export interface SgdConfig {
-  readonly type: 'SGD';
-  readonly options: { readonly learning_rate: number };
-}
-
-export interface AdagradConfig {
-  readonly type: 'ADAGRAD';
-  readonly options: {
-    readonly learning_rate: number;
-    readonly eps: number;
-    readonly init_value: number;
-    readonly lr_decay: number;
-    readonly weight_decay: number;
-  };
-}
-
-export interface AdamConfig {
-  readonly type: 'ADAM';
-  readonly options: {
-    readonly learning_rate: number;
-    readonly amsgrad: boolean;
-    readonly beta_1: number;
-    readonly beta_2: number;
-    readonly eps: number;
-    readonly weight_decay: number;
-  };
-}
-
-export type OptimizerConfig = SgdConfig | AdagradConfig | AdamConfig;
+export type OptimizerConfig = OptimizerChoice;
+export type SgdConfig = Extract<OptimizerConfig, { readonly type: 'SGD' }>;
+export type AdagradConfig = Extract<OptimizerConfig, { readonly type: 'ADAGRAD' }>;
+export type AdamConfig = Extract<OptimizerConfig, { readonly type: 'ADAM' }>;
 /** The optimiser of one layer or of the decoder; DEFAULT means `model.dense_optimizer`. */
 export type OwnOptimizerConfig = OptimizerConfig | { readonly type: 'DEFAULT'; readonly options: object };
 

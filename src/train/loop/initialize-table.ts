@@ -13,9 +13,7 @@ import {
   PartitionLayout,
   type RowOptimizer,
   recutTable,
-  rowAdagrad,
-  rowAdam,
-  rowSGD,
+  rowOptimizer,
   type TableColumn,
   TableFiles,
   type TableManifest,
@@ -31,7 +29,7 @@ import {
 import { DistributedNodeTable, ownPartitions } from '../batch/distributed-node-table.js';
 import { FeatureTable } from '../batch/feature-table.js';
 import type { RunTable } from '../batch/node-table.js';
-import type { OptimizerConfig, PartitionBufferConfig, SkeinConfig } from '../config/index.js';
+import type { PartitionBufferConfig, SkeinConfig } from '../config/index.js';
 import { type FeatureFile, openFeatureFile } from './hot-features.js';
 
 /** Independent uses of the seed; apart from those of samplers. */
@@ -64,7 +62,7 @@ function planTable(config: SkeinConfig, dataset: PreparedDataset): TablePlan {
   const width = config.model.encoder.embedding_dim;
   const featureFile = usesFeatures(config) ? dataset.featuresFile() : null;
   const featuresBuffered = featureFile !== null && config.storage.features.type === 'PARTITION_BUFFER';
-  const optimizer = width > 0 ? newRowOptimizer(config.model.sparse_optimizer) : null;
+  const optimizer = width > 0 ? rowOptimizer(config.model.sparse_optimizer) : null;
   const columns: TableColumn[] = [];
   if (width > 0 && optimizer !== null) {
     const dtype = ({ float32: 'f32', float16: 'f16', bfloat16: 'bf16' } as const)[
@@ -190,36 +188,6 @@ function checkColumns(path: string, got: readonly TableColumn[], wanted: readonl
 
 export function usesFeatures(config: SkeinConfig): boolean {
   return config.model.encoder.layers.some((stage) => stage.some((layer) => layer.type === 'FEATURE'));
-}
-
-function newRowOptimizer(config: OptimizerConfig): RowOptimizer {
-  switch (config.type) {
-    case 'SGD':
-      return rowSGD({ learningRate: config.options.learning_rate });
-    case 'ADAGRAD': {
-      const { learning_rate, eps, init_value, lr_decay, weight_decay } = config.options;
-      return rowAdagrad({
-        learningRate: learning_rate,
-        eps,
-        initialValue: init_value,
-        learningRateDecay: lr_decay,
-        weightDecay: weight_decay,
-      });
-    }
-    case 'ADAM': {
-      const { learning_rate, beta_1, beta_2, eps, weight_decay, amsgrad } = config.options;
-      if (amsgrad)
-        throw new ConfigError(
-          'model.sparse_optimizer.options.amsgrad: expected false for the node table, got true. It is there for dense_optimizer only.',
-        );
-      return rowAdam({
-        learningRate: learning_rate,
-        betas: [beta_1, beta_2],
-        eps,
-        weightDecay: weight_decay,
-      });
-    }
-  }
 }
 
 function tableInit(

@@ -3,12 +3,11 @@
  * many are resident. Says what the choice costs before training starts.
  */
 import type { PreparedStats } from '../../data/index.js';
-import { type MemoryPlan, type MemoryPlanOptions, planMemory } from '../../storage/index.js';
+import { type MemoryPlan, type MemoryPlanOptions, planMemory, rowOptimizer } from '../../storage/index.js';
 import { ValueError } from '../../util/errors.js';
 import type { PartitionBufferConfig, SkeinConfig } from '../config/index.js';
 import { usesFeatures } from './initialize-table.js';
 
-const stateColumns = { SGD: 0, ADAGRAD: 1, ADAM: 2 } as const;
 const elementBytes = { float32: 4, float16: 2, bfloat16: 2 } as const;
 
 /** Bytes of a batch: rows of its nodes, their gradients and copies of both on the way. */
@@ -21,7 +20,7 @@ export function batchBytes(config: SkeinConfig): number {
 /** Bytes of a node's embeddings with their optimiser's state. */
 export function tableRowBytes(config: SkeinConfig): number {
   const width = config.model.encoder.embedding_dim;
-  const state = 4 * stateColumns[config.model.sparse_optimizer.type];
+  const state = 4 * rowOptimizer(config.model.sparse_optimizer).stateColumns;
   return width * (elementBytes[config.storage.embeddings.options.dtype] + state);
 }
 

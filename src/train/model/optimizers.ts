@@ -2,39 +2,15 @@
  * The optimisers of a model's dense parameters from its configuration: one per distinct configuration, and all of them as
  * one for checkpoints.
  */
-import { Adagrad, Adam, type BaseOptions, type Optimizer, type OptimizerState, SGD } from '../../nn/index.js';
+import type { OptimizerState } from '../../nn/index.js';
+import { type AnyOptimizer, denseOptimizer } from '../../storage/index.js';
 import type { Tensor } from '../../tensor/index.js';
 import { FormatError } from '../../util/errors.js';
 import type { OptimizerConfig } from '../config/index.js';
 
-type AnyOptimizer = Optimizer<BaseOptions>;
-
+/** The optimiser of a configuration for these parameters. */
 export function newOptimizer(params: readonly Tensor[], config: OptimizerConfig): AnyOptimizer {
-  const { options } = config;
-  switch (config.type) {
-    case 'SGD':
-      return new SGD(params, { lr: options.learning_rate }) as unknown as AnyOptimizer;
-    case 'ADAGRAD': {
-      const { eps, init_value, lr_decay, weight_decay } = config.options;
-      return new Adagrad(params, {
-        lr: options.learning_rate,
-        eps,
-        initialAccumulator: init_value,
-        lrDecay: lr_decay,
-        weightDecay: weight_decay,
-      }) as unknown as AnyOptimizer;
-    }
-    case 'ADAM': {
-      const { beta_1, beta_2, eps, weight_decay, amsgrad } = config.options;
-      return new Adam(params, {
-        lr: options.learning_rate,
-        betas: [beta_1, beta_2],
-        eps,
-        weightDecay: weight_decay,
-        amsgrad,
-      }) as unknown as AnyOptimizer;
-    }
-  }
+  return denseOptimizer(params, config);
 }
 
 /** Several optimisers as one: equal configurations share one. */
