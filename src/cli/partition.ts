@@ -6,6 +6,7 @@ import { otherIdsAdvice } from '../data/formats/edge-list.js';
 import { type DatasetName, datasetNames, loadDataset, PreparedDataset, readEdgeList } from '../data/index.js';
 import {
   type CutBalance,
+  cutterBytes,
   describePartitions,
   type GraphCutter,
   isPartitionDirectory,
@@ -158,13 +159,10 @@ async function loadSource(target: string, algorithm: string): Promise<PartitionS
 const numberFirst = (file: string): string =>
   `skein preprocess --edges ${file} --output-directory <directory>, then skein partition <directory>`;
 
-/** Bytes that a cut takes for a node and for an edge, measured. */
-const cutBytes = { metis: [72, 180], other: [36, 52] } as const;
-
 /** Ids of a file are numbers of nodes: one large id is a large graph, whatever the number of edges. */
 function checkMemory(target: string, algorithm: string, nodes: number, edges: number): void {
   const memory = totalmem();
-  const [node, edge] = algorithm === 'metis' ? cutBytes.metis : cutBytes.other;
+  const [node, edge] = cutterBytes(algorithm as GraphCutter);
   const needed = nodes * node + edges * edge;
   if (needed <= 0.9 * memory) return;
   const got = `about ${formatBytes(needed)} for ${count(nodes)} nodes (the largest id is ${nodes - 1}) and ${count(edges)} edges`;

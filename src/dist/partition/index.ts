@@ -19,6 +19,7 @@ export type { NodeRange, PartitionData, ShardEdgesAndFeatures } from './partitio
 export { type WritePartitionsOptions, type WrittenPartitions, writePartitions } from './partition-files.js';
 export {
   type CutBalance,
+  cutterBytes,
   type GraphCutter,
   type GraphPartition,
   graphCutters,

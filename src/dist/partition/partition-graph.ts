@@ -21,8 +21,58 @@ import { checkOptionNames } from '../../util/option-names.js';
 import { type FlatGraph, flatGraph } from './flat-graph.js';
 import { type CutStats, measureCut } from './measure-cut.js';
 
-export const graphCutters = ['metis', 'ldg', 'speed', 'random'] as const;
-export type GraphCutter = (typeof graphCutters)[number];
+/** An algorithm as a word of a configuration: `distributed.partition_algorithm`. */
+interface CutterWord<W extends string> {
+  readonly word: W;
+  /** Whether it balances more than nodes. */
+  readonly balances: boolean;
+  /** Bytes of memory that it takes for each node and each edge, measured. */
+  readonly bytes: readonly [node: number, edge: number];
+  readonly cut: (flat: FlatGraph, numParts: number, options: CutOptions) => Int32Array;
+}
+
+const cutterWord = <const W extends string>(record: CutterWord<W>): CutterWord<W> => record;
+/** What the streaming algorithms take. */
+const streaming = { balances: false, bytes: [36, 52] } as const;
+
+/** The first is the default. */
+const cutterWords = [
+  cutterWord({
+    ...{ word: 'metis', balances: true, bytes: [72, 180] },
+    cut: (flat, numParts, { seed, weights }) => metisNodes(flat, numParts, seed, weights),
+  }),
+  cutterWord({
+    ...{ word: 'ldg', ...streaming },
+    cut: ({ numNodes, src, dst }, numParts) =>
+      ldgNodes({ numNodes, src, dst, time: new Float64Array(0) }, numParts),
+  }),
+  cutterWord({
+    ...{ word: 'speed', ...streaming },
+    cut: (flat, numParts, { time }) => streamPartition(stream(flat, time), numParts, hotShare).master,
+  }),
+  cutterWord({
+    ...{ word: 'random', ...streaming },
+    cut: ({ numNodes }, numParts, { seed }) => randomNodes(numNodes, numParts, seed),
+  }),
+] as const;
+
+export type GraphCutter = (typeof cutterWords)[number]['word'];
+export const graphCutters = cutterWords.map(({ word }) => word) as readonly GraphCutter[] as readonly [
+  GraphCutter,
+  ...GraphCutter[],
+];
+
+/** Bytes of memory that an algorithm takes for each node and each edge. */
+export function cutterBytes(algorithm: GraphCutter): readonly [node: number, edge: number] {
+  return cutterNamed(algorithm).bytes;
+}
+
+/** The record of an algorithm's name. */
+function cutterNamed(name: GraphCutter): CutterWord<GraphCutter> {
+  const found = cutterWords.find(({ word }) => word === name);
+  if (found !== undefined) return found;
+  throw new ValueError(expected('partitionGraph', `one of ${graphCutters.join(', ')}`, 'algorithm', name));
+}
 
 /** What partitions shall have about equally many of. */
 export interface CutBalance {
@@ -67,19 +117,19 @@ export function partitionGraph(graph: Graph | HeteroGraph, options: PartitionGra
   const where = 'partitionGraph';
   const flat = flatGraph(where, graph);
   const { algorithm = 'metis', balance = {} } = options;
-  if (!graphCutters.includes(algorithm))
-    throw new ValueError(expected(where, `one of ${graphCutters.join(', ')}`, 'algorithm', algorithm));
+  const cutter = cutterNamed(algorithm);
   const numParts = checkInteger(where, 'parts', options.parts, 1, Math.max(1, flat.numNodes));
   const seed = checkInteger(where, 'seed', options.seed ?? 0, 0, 2 ** 31 - 1);
   const weights = balanceWeights(where, flat, balance);
-  if (algorithm !== 'metis' && !isNodesOnly(balance))
+  if (!cutter.balances && !isNodesOnly(balance))
     throw new ValueError(
       expected(where, 'nodes only', `balance with ${algorithm}`, named(balance), "Use algorithm 'metis'."),
     );
   const { time } = options;
   if (time !== undefined && time.length !== flat.src.length)
     throw new ShapeError(expected(where, `${flat.src.length} times`, 'time', time.length));
-  const parts = cut(flat, numParts, { algorithm, seed, weights, time });
+  const parts =
+    numParts === 1 ? new Int32Array(flat.numNodes) : cutter.cut(flat, numParts, { seed, weights, time });
   const byType = flat.nodeTypeNames.map((type, t) => [
     type,
     parts.subarray(flat.nodeOffsets[t], flat.nodeOffsets[t + 1]),
@@ -94,26 +144,9 @@ export function partitionGraph(graph: Graph | HeteroGraph, options: PartitionGra
 }
 
 interface CutOptions {
-  readonly algorithm: GraphCutter;
   readonly seed: number;
   readonly weights: readonly Int32Array[];
   readonly time: ArrayLike<number> | undefined;
-}
-
-function cut(flat: FlatGraph, numParts: number, options: CutOptions): Int32Array {
-  const { algorithm, seed, weights } = options;
-  const { numNodes, src, dst } = flat;
-  if (numParts === 1) return new Int32Array(numNodes);
-  switch (algorithm) {
-    case 'metis':
-      return metisNodes(flat, numParts, seed, weights);
-    case 'ldg':
-      return ldgNodes({ numNodes, src, dst, time: new Float64Array(0) }, numParts);
-    case 'speed':
-      return streamPartition(stream(flat, options.time), numParts, hotShare).master;
-    case 'random':
-      return randomNodes(numNodes, numParts, seed);
-  }
 }
 
 /** Edges as events in order of time; equal times in the order of ids. */

@@ -1,6 +1,7 @@
 /** Keys that must fit each other. Every problem is found, not only the first; check-dataset.ts compares with the data. */
 import { decoderWords, lossWords } from '../../gnn/index.js';
 import { recordOf } from '../../util/settings.js';
+import { metricNamed, metricText } from '../run/metric.js';
 import { checkDevice } from './check-device.js';
 import { checkEncoder } from './check-layers.js';
 import type { ConfigProblem } from './config-problem.js';
@@ -53,10 +54,9 @@ function checkTask({ model, training, evaluation }: SkeinConfig): ConfigProblem[
         'Whole-graph steps are for node classification.',
       ),
     );
-  const ofNodes = (name: string): boolean => name === 'accuracy' || name.startsWith('f1');
   for (const [i, name] of evaluation.metrics.entries())
-    if (ofNodes(name) !== nodes) {
-      const advice = nodes ? 'Use accuracy, f1_macro or f1_micro.' : 'Use mrr, mr, hits@k or auc.';
+    if (metricNamed(name)?.task !== model.learning_task) {
+      const advice = `Use ${metricText(model.learning_task)}.`;
       problems.push(
         problem(['evaluation', 'metrics', i], `a metric of ${model.learning_task}`, name, advice),
       );

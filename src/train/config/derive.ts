@@ -3,6 +3,7 @@
  * evaluation implies, widths of layers. Every replacement of something that the file asks for is a warning.
  */
 import { optimizerNamed } from '../../storage/index.js';
+import { standardMetrics } from '../run/metric.js';
 import { deviceLimits } from './check-device.js';
 import type { ParsedConfig } from './schema.js';
 import type {
@@ -62,12 +63,6 @@ function canCacheInputs(stages: readonly (readonly LayerConfig[])[]): boolean {
       !input.bias && input.activation === 'NONE' && input.norm === 'NONE' && input.dropout === 0;
     return isPlain && !['GAT', 'GATV2', 'TRANSFORMER'].includes(layer.options.type);
   });
-}
-
-function standardMetrics(task: ModelConfig['learning_task']): readonly string[] {
-  return task === 'NODE_CLASSIFICATION'
-    ? ['accuracy', 'f1_macro']
-    : ['mrr', 'mr', 'hits@1', 'hits@3', 'hits@5', 'hits@10', 'hits@50', 'hits@100'];
 }
 
 function deriveModel(model: ParsedConfig['model'], { given, warn }: DeriveContext): ModelConfig {

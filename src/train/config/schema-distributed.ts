@@ -4,6 +4,7 @@
  * (`skein run -n 4`), so that a file stays the same on every machine.
  */
 import { z } from 'zod';
+import { graphCutters } from '../../dist/partition/index.js';
 import { choice, field, flag, integer, number, section, size, text } from './fields.js';
 
 const ours = (doc: string, shown?: string) => ({
@@ -60,11 +61,7 @@ export const distributedSchema = section({
       'into how many parts the graph is cut, at least as many as workers: the same for any number of workers, so that results are',
     ),
   ),
-  partition_algorithm: field(
-    choice(['metis', 'ldg', 'speed', 'random']),
-    'metis',
-    ours('how the graph is cut'),
-  ),
+  partition_algorithm: field(choice(graphCutters), 'metis', ours('how the graph is cut')),
   partition_dir: field(
     text('a directory of skein partition').nullable(),
     null,

@@ -1,5 +1,6 @@
 /** Schema, defaults and documentation of the `training` and `evaluation` sections. */
 import { z } from 'zod';
+import { metricNamed, metricText, standardMetrics } from '../run/metric.js';
 import {
   choice,
   countOr,
@@ -105,25 +106,23 @@ export const trainingSchema = section({
   }),
 });
 
-const metricText = 'mrr, mr, hits@k, auc, accuracy, f1_macro or f1_micro';
-const metricNames: Readonly<Record<string, string>> = {
-  mean_rank: 'mr',
-  mean_reciprocal_rank: 'mrr',
-  acc: 'accuracy',
-  f1: 'f1_macro',
-  macro_f1: 'f1_macro',
-  micro_f1: 'f1_micro',
-};
 const metric = worded(
-  z.string(metricText).transform((value, context) => {
-    const lower = value.trim().toLowerCase();
-    const name = metricNames[lower] ?? lower.replace(/^hits@?k?(\d+)$/, 'hits@$1');
-    if (/^(mrr|mr|auc|accuracy|f1_macro|f1_micro|hits@[1-9]\d*)$/.test(name)) return name;
-    context.addIssue({ code: 'custom', message: metricText, input: value });
+  z.string(metricText()).transform((value, context) => {
+    const found = metricNamed(value);
+    if (found !== undefined) return found.name;
+    context.addIssue({ code: 'custom', message: metricText(), input: value });
     return z.NEVER;
   }),
-  metricText,
+  metricText(),
 );
+
+/** The standard metrics of a task, numbers of one word together: `mrr, hits@1, 3, 5`. */
+const shownMetrics = (task: 'LINK_PREDICTION' | 'NODE_CLASSIFICATION'): string =>
+  standardMetrics(task).reduce((text, name) => {
+    const [stem, k] = name.split('@');
+    const next = k !== undefined && text.includes(`${stem}@`) ? k : name;
+    return text === '' ? next : `${text}, ${next}`;
+  }, '');
 
 export const evaluationSchema = section({
   batch_size: field(integer(1), 1000, 'edges or nodes scored at a time'),
@@ -141,6 +140,6 @@ export const evaluationSchema = section({
   metrics: field(list(metric, 'a list of metrics'), [], {
     doc: 'what is reported',
     ours: true,
-    shown: 'mrr, mr, hits@1, 3, 5, 10, 50, 100; accuracy, f1_macro for node classification',
+    shown: `${shownMetrics('LINK_PREDICTION')}; ${shownMetrics('NODE_CLASSIFICATION')} for node classification`,
   }),
 });

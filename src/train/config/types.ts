@@ -4,6 +4,7 @@
  * afterwards. Keys that Marius does not have are marked "ours". The defaults and the meaning of every key stand in
  * the schema-*.ts files, which also give docs/configuration.md.
  */
+import type { GraphCutter } from '../../dist/index.js';
 import type { convWords, DecoderMethod, decoderWords, lossWords } from '../../gnn/index.js';
 import type { ActivationWord, StartValues } from '../../nn/index.js';
 import type { OptimizerChoice } from '../../storage/index.js';
@@ -276,7 +277,7 @@ export interface DistributedConfig {
   readonly max_collective_size: number;
   readonly compression: 'none' | 'f16' | 'bf16' | 'int8';
   readonly partitions: number;
-  readonly partition_algorithm: 'metis' | 'ldg' | 'speed' | 'random';
+  readonly partition_algorithm: GraphCutter;
   /** Null: the graph is cut at the start. */
   readonly partition_dir: string | null;
   readonly cache_inputs: boolean;

@@ -9,7 +9,7 @@ import type { Tensor } from '../../tensor/index.js';
 import { describe, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { TieRule } from '../config/index.js';
-import { metricByName, RankingMetric } from './metric.js';
+import { metricByName, RankingMetric, standardMetrics } from './metric.js';
 import { type MetricValues, Reporter } from './reporter.js';
 
 /** Scores of wrong edges at or below this are masked: they form a known edge and do not count. */
@@ -32,7 +32,7 @@ export interface LinkPredictionReporterOptions {
   readonly metrics?: readonly (string | RankingMetric)[];
 }
 
-const standard = ['mrr', 'mr', 'hits@1', 'hits@3', 'hits@5', 'hits@10', 'hits@50', 'hits@100'];
+const standard = standardMetrics('LINK_PREDICTION');
 const tieShare: Readonly<Record<TieRule, number>> = { OPTIMISTIC: 0, REALISTIC: 0.5, PESSIMISTIC: 1 };
 
 export class LinkPredictionReporter extends Reporter<RankingMetric> {

@@ -91,26 +91,106 @@ export class F1Score extends ClassificationMetric {
   }
 }
 
+type Task = 'LINK_PREDICTION' | 'NODE_CLASSIFICATION';
+
+/** A metric as a word of `evaluation.metrics`. */
+interface MetricWord {
+  /** As it is shown; `@k` stands for a number. */
+  readonly word: string;
+  /** Other spellings, in lower case. */
+  readonly aliases?: readonly string[];
+  readonly task: Task;
+  /** Reported where a configuration names no metrics: once, or for each of these k. */
+  readonly standard?: true | readonly number[];
+  readonly make: (k: number) => RankingMetric | ClassificationMetric;
+}
+
+/** In the order in which the standard ones are reported. */
+const metricWords: readonly MetricWord[] = [
+  {
+    word: 'mrr',
+    aliases: ['mean_reciprocal_rank'],
+    task: 'LINK_PREDICTION',
+    standard: true,
+    make: () => new MeanReciprocalRank(),
+  },
+  {
+    word: 'mr',
+    aliases: ['mean_rank'],
+    task: 'LINK_PREDICTION',
+    standard: true,
+    make: () => new MeanRank(),
+  },
+  {
+    word: 'hits@k',
+    task: 'LINK_PREDICTION',
+    standard: [1, 3, 5, 10, 50, 100],
+    make: (k) => new HitsAtK(k),
+  },
+  { word: 'auc', task: 'LINK_PREDICTION', make: () => new AreaUnderCurve() },
+  {
+    word: 'accuracy',
+    aliases: ['acc'],
+    task: 'NODE_CLASSIFICATION',
+    standard: true,
+    make: () => new CategoricalAccuracy(),
+  },
+  {
+    word: 'f1_macro',
+    aliases: ['f1', 'macro_f1'],
+    task: 'NODE_CLASSIFICATION',
+    standard: true,
+    make: () => new F1Score('macro'),
+  },
+  {
+    word: 'f1_micro',
+    aliases: ['micro_f1'],
+    task: 'NODE_CLASSIFICATION',
+    make: () => new F1Score('micro'),
+  },
+];
+
+interface NamedMetric {
+  /** The word, with its number: `hits@10`. */
+  readonly name: string;
+  readonly task: Task;
+  readonly make: () => RankingMetric | ClassificationMetric;
+}
+
+/** The metric that a text names, in any case: `MRR`, `hits10`, `hits@k10`; undefined when there is none. */
+export function metricNamed(text: string): NamedMetric | undefined {
+  const lower = text.trim().toLowerCase();
+  for (const { word, aliases = [], task, make } of metricWords) {
+    if (!word.endsWith('@k')) {
+      if (lower === word || aliases.includes(lower)) return { name: word, task, make: () => make(0) };
+      continue;
+    }
+    const stem = word.slice(0, -'@k'.length);
+    const rest = lower.startsWith(stem) ? /^@?k?([1-9]\d*)$/.exec(lower.slice(stem.length)) : null;
+    if (rest !== null) return { name: `${stem}@${rest[1]}`, task, make: () => make(Number(rest[1])) };
+  }
+  return undefined;
+}
+
+/** The words of one task, or of all, for messages: `mrr, mr, hits@k or auc`. */
+export function metricText(task?: Task): string {
+  const words = metricWords.filter((each) => task === undefined || each.task === task);
+  const names = words.map(({ word }) => word);
+  return `${names.slice(0, -1).join(', ')} or ${names[names.length - 1]}`;
+}
+
+/** What is reported where a configuration names no metrics; the first decides which epoch is the best. */
+export function standardMetrics(task: Task): string[] {
+  return metricWords
+    .filter((each) => each.task === task)
+    .flatMap(({ word, standard = [] }) =>
+      standard === true ? [word] : standard.map((k) => word.replace('@k', `@${k}`)),
+    );
+}
+
 /** The metric of a name in `evaluation.metrics`. */
 export function metricByName(name: string): RankingMetric | ClassificationMetric {
-  const hits = /^hits@([1-9]\d*)$/.exec(name);
-  if (hits !== null) return new HitsAtK(Number(hits[1]));
-  switch (name) {
-    case 'mrr':
-      return new MeanReciprocalRank();
-    case 'mr':
-      return new MeanRank();
-    case 'auc':
-      return new AreaUnderCurve();
-    case 'accuracy':
-      return new CategoricalAccuracy();
-    case 'f1_macro':
-      return new F1Score('macro');
-    case 'f1_micro':
-      return new F1Score('micro');
-    default: {
-      const what = 'one of mrr, mr, hits@k, auc, accuracy, f1_macro, f1_micro';
-      throw new ValueError(expected('metricByName', what, 'name', name));
-    }
-  }
+  const found = metricNamed(name);
+  if (found === undefined) throw new ValueError(expected('metricByName', metricText(), 'name', name));
+  return found.make();
 }

@@ -3,7 +3,7 @@ import type { WorkerGroup } from '../../dist/index.js';
 import type { Tensor } from '../../tensor/index.js';
 import { expected, ShapeError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
-import { ClassificationMetric, metricByName } from './metric.js';
+import { ClassificationMetric, metricByName, standardMetrics } from './metric.js';
 import { type MetricValues, Reporter } from './reporter.js';
 
 export interface NodeClassificationReporterOptions {
@@ -21,7 +21,7 @@ export class NodeClassificationReporter extends Reporter<ClassificationMetric> {
   constructor(options: NodeClassificationReporterOptions) {
     super();
     checkOptionNames('NodeClassificationReporter', options, { numClasses: true, metrics: true });
-    const { numClasses, metrics = ['accuracy', 'f1_macro'] } = options;
+    const { numClasses, metrics = standardMetrics('NODE_CLASSIFICATION') } = options;
     this.numClasses = numClasses;
     for (const given of metrics) {
       const metric = typeof given === 'string' ? metricByName(given) : given;
