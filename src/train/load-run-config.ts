@@ -1,5 +1,11 @@
 /** Configurations of all kinds of runs, from one file. */
-import { loadConfig, renderConfig, type SkeinConfig } from './config/index.js';
+import {
+  type ConfigFile,
+  loadConfig,
+  readConfigFile,
+  renderConfig,
+  type SkeinConfig,
+} from './config/index.js';
 import {
   isTemporalConfig,
   loadTemporalConfig,
@@ -15,12 +21,13 @@ export function isEventConfig(config: RunConfig): config is TemporalRunConfig {
   return 'modelFile' in config;
 }
 
-/** Reads a configuration file; its sections tell which kind of run it is. */
+/** The configuration of a file, given by its path or read already; its sections tell which kind of run it is. */
 export function loadRunConfig(
-  path: string,
+  path: string | ConfigFile,
   overrides: readonly string[] = [],
 ): { readonly config: RunConfig; readonly warnings: readonly string[] } {
-  return isTemporalConfig(path) ? loadTemporalConfig(path, overrides) : loadConfig(path, overrides);
+  const file = typeof path === 'string' ? readConfigFile(path) : path;
+  return isTemporalConfig(file) ? loadTemporalConfig(file, overrides) : loadConfig(file, overrides);
 }
 
 /** The configuration as text, every default filled in. */

@@ -1,5 +1,6 @@
 /** Configurations that load: Marius's forms, overrides, what is filled in, what is warned about, the way back to YAML. */
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
@@ -9,6 +10,7 @@ import {
   datasetFacts,
   learningRateFactor,
   loadConfig,
+  readConfigFile,
   renderConfig,
   resolveConfig,
 } from 'skein/train';
@@ -160,6 +162,16 @@ describe("Marius's files", () => {
       /training_sampling: read as[\s\S]*evaluation_sampling: read as[\s\S]*num_layers/,
     );
   });
+});
+
+it('a file is read once: what is loaded afterwards needs it no more', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'skein-read-once-'));
+  const path = join(folder, 'c.yaml');
+  writeFileSync(path, readFileSync(join(fixtures, 'embedding-only.yaml')));
+  const file = readConfigFile(path);
+  rmSync(folder, { recursive: true });
+  expect(loadConfig(file).config.training).toEqual(load('embedding-only').config.training);
+  expect(() => loadConfig(file, ['training.x=1'])).toThrow(/expected a known key, got training\.x/);
 });
 
 describe('overrides', () => {

@@ -25,12 +25,13 @@ async function train(path: string, options: TrainOptions): Promise<void> {
   const { loadRunConfig, Output, openWorkers, outputOf, trainRun, withWorkers } = await import(
     '../../train/index.js'
   );
-  const read = () => {
+  // Read once in each process, also when it fails: what is wrong with the file is said by rank 0, below.
+  const read = once(() => {
     const { file, source, overrides } = trainTarget(path, options.set);
     const { config, warnings } = loadRunConfig(file, overrides);
     return { source, warnings, config: withWorkers(config) };
-  };
-  /** Workers need their time-outs before they can speak. What is wrong with the file is said by rank 0, below. */
+  });
+  /** Workers need their time-outs before they can speak. */
   const section = () => {
     try {
       return read().config.distributed;
@@ -47,4 +48,20 @@ async function train(path: string, options: TrainOptions): Promise<void> {
     for (const warning of warnings) output.warn(warning);
     await trainRun({ config, output, source, profile, group });
   });
+}
+
+/** The result of the first call, or its error, for every call. */
+function once<T>(make: () => T): () => T {
+  let result: { readonly value: T } | { readonly error: unknown } | undefined;
+  return () => {
+    if (result === undefined) {
+      try {
+        result = { value: make() };
+      } catch (error) {
+        result = { error };
+      }
+    }
+    if ('error' in result) throw result.error;
+    return result.value;
+  };
 }

@@ -17,6 +17,15 @@ export interface FieldNote {
   readonly shown?: string;
 }
 
+type DeepReadonly<T> = T extends readonly (infer E)[]
+  ? readonly DeepReadonly<E>[]
+  : T extends object
+    ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
+    : T;
+
+/** What a schema gives, never changed afterwards. */
+export type ReadonlyOutput<T extends z.ZodType> = DeepReadonly<z.output<T>>;
+
 /** What was expected, in words; zod hands it out as the message of any complaint about the value. */
 const expectedTexts = new WeakMap<z.ZodType, string>();
 const notes = new WeakMap<z.ZodType, FieldNote>();
@@ -168,9 +177,11 @@ interface Standard<V extends string> {
 
 /** The options of each type: a shape, or a schema of their own. */
 type Variants = Readonly<Record<string, Shape | z.ZodType>>;
-type OptionsOf<O> = O extends z.ZodType ? z.output<O> : O extends Shape ? z.output<z.ZodObject<O>> : never;
+/** Every key has a value once it is read: defaults are filled in. */
+type OutputOf<S extends Shape> = { readonly [K in keyof S]: z.output<S[K]> };
+type OptionsOf<O> = O extends z.ZodType ? z.output<O> : O extends Shape ? OutputOf<O> : never;
 type VariantOf<M extends Variants, C extends Shape> = {
-  [K in keyof M & string]: { readonly type: K; readonly options: OptionsOf<M[K]> } & z.output<z.ZodObject<C>>;
+  [K in keyof M & string]: { readonly type: K; readonly options: OptionsOf<M[K]> } & OutputOf<C>;
 }[keyof M & string];
 
 /** A mapping `{ type, …common, options }` whose options follow from its type. */
@@ -187,7 +198,7 @@ export function variants<M extends Variants, C extends Shape = Record<never, nev
 }
 
 type FlatOf<M extends Readonly<Record<string, Shape>>> = {
-  [K in keyof M & string]: { readonly type: K } & z.output<z.ZodObject<M[K]>>;
+  [K in keyof M & string]: { readonly type: K } & OutputOf<M[K]>;
 }[keyof M & string];
 
 /** A mapping `{ type, …keys of that type }`, all on one level. */

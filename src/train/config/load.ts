@@ -10,7 +10,14 @@ import { problemsOf } from './issues.js';
 import { isTree, leafPaths, parsePath, type Tree, valueAt } from './key-path.js';
 import { modernise } from './legacy.js';
 import { applyOverrides, parseOverride } from './overrides.js';
-import { configError, type Origin, readYaml } from './read-yaml.js';
+import {
+  type ConfigFile,
+  configError,
+  nowhere,
+  type Origin,
+  readConfigFile,
+  withOverrides,
+} from './read-yaml.js';
 import { configSchema } from './schema.js';
 import type { SkeinConfig } from './types.js';
 
@@ -22,15 +29,15 @@ export interface LoadedConfig {
   readonly given: ReadonlySet<string>;
 }
 
-/** Reads a configuration file. `overrides` are `--section.key=value`. */
-export function loadConfig(path: string, overrides: readonly string[] = []): LoadedConfig {
-  const { values, origin } = readYaml(path, overrides);
-  return resolve(values, overrides, origin);
+/** The configuration of a file, given by its path or read already. `overrides` are `--section.key=value`. */
+export function loadConfig(path: string | ConfigFile, overrides: readonly string[] = []): LoadedConfig {
+  const file = typeof path === 'string' ? readConfigFile(path) : path;
+  return resolve(file.values, overrides, withOverrides(file, overrides));
 }
 
 /** The same from a parsed object. */
 export function resolveConfig(object: unknown, overrides: readonly string[] = []): LoadedConfig {
-  return resolve(object, overrides, { path: undefined, lineOf: () => undefined });
+  return resolve(object, overrides, nowhere);
 }
 
 function resolve(object: unknown, overrides: readonly string[], origin: Origin): LoadedConfig {

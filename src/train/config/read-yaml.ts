@@ -14,13 +14,15 @@ export interface Origin {
   readonly lineOf: (key: string) => number | undefined;
 }
 
-export interface YamlFile {
+/** A configuration file that is read: its text, what it says, and where it says it. */
+export interface ConfigFile extends Origin {
+  readonly path: string;
+  readonly text: string;
   readonly values: unknown;
-  readonly origin: Origin;
 }
 
-/** Reads a YAML file. `overrides` are `--section.key=value`: of what they change no line is known. */
-export function readYaml(path: string, overrides: readonly string[] = []): YamlFile {
+/** Reads and parses a YAML file, once: what looks at it afterwards takes what this gives. */
+export function readConfigFile(path: string): ConfigFile {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
@@ -56,14 +58,24 @@ export function readYaml(path: string, overrides: readonly string[] = []): YamlF
       { path },
     );
   }
-  const changed = overrides.map((text) => text.split('=', 1)[0].replace(/^--/, ''));
   const lineOf: Origin['lineOf'] = (key) => {
-    if (changed.some((given) => key.startsWith(given))) return undefined;
     const node = document.getIn(parsePath(key), true) as { range?: [number, number, number] } | undefined;
     return node?.range == null ? undefined : lines.linePos(node.range[0]).line;
   };
-  return { values, origin: { path, lineOf } };
+  return { path, text, values, lineOf };
 }
+
+/** The same without what `overrides` (`--section.key=value`) change: of that no line is known. */
+export function withOverrides({ path, lineOf }: Origin, overrides: readonly string[]): Origin {
+  const changed = overrides.map((text) => text.split('=', 1)[0].replace(/^--/, ''));
+  return {
+    path,
+    lineOf: (key) => (changed.some((given) => key.startsWith(given)) ? undefined : lineOf(key)),
+  };
+}
+
+/** Values that are in no file. */
+export const nowhere: Origin = { path: undefined, lineOf: () => undefined };
 
 /** The first key that a mapping has twice, and where its second occurrence begins. */
 function repeatedKey(document: Document): { readonly key: string; readonly offset: number } | undefined {

@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { graphCutters } from '../../dist/partition/index.js';
-import { choice, field, flag, integer, number, section, size, text } from './fields.js';
+import { choice, field, flag, integer, number, type ReadonlyOutput, section, size, text } from './fields.js';
 
 const ours = (doc: string, shown?: string) => ({
   doc,
@@ -39,7 +39,7 @@ const temporal = section({
   ),
 });
 
-export const distributedSchema = section({
+const distributedSchema = section({
   mode: field(
     choice(['sar', 'sa', 'one_shot'], { one_shot_aggregation: 'one_shot' }),
     'sar',
@@ -87,6 +87,11 @@ export const distributedSchema = section({
   ),
   temporal: field(temporal, {}, ours('event streams')),
 });
+
+/** The `distributed` section where a file has none. */
+export function defaultDistributed(): ReadonlyOutput<typeof distributedSchema> {
+  return distributedSchema.parse({});
+}
 
 /** Null where a file has no such section; `{}` or true asks for its defaults. */
 export function distributedSection() {

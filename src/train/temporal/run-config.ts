@@ -10,7 +10,14 @@ import type { ConfigProblem } from '../config/config-problem.js';
 import { problemsOf } from '../config/issues.js';
 import { isTree, type Tree } from '../config/key-path.js';
 import { applyOverrides, parseOverride } from '../config/overrides.js';
-import { configError, type Origin, readYaml } from '../config/read-yaml.js';
+import {
+  type ConfigFile,
+  configError,
+  nowhere,
+  type Origin,
+  readConfigFile,
+  withOverrides,
+} from '../config/read-yaml.js';
 import { temporalRunSchema } from './schema.js';
 import type { TemporalRunSections } from './types.js';
 
@@ -25,23 +32,24 @@ export interface TemporalRunConfig extends TemporalRunSections {
 }
 
 /** Whether a file is a temporal configuration: it has one of TGL's own sections. */
-export function isTemporalConfig(path: string): boolean {
-  const { values } = readYaml(path);
+export function isTemporalConfig(path: string | ConfigFile): boolean {
+  const { values } = typeof path === 'string' ? readConfigFile(path) : path;
   return isTree(values) && ['sampling', 'memory', 'gnn'].some((name) => name in values);
 }
 
+/** The configuration of a file, given by its path or read already. */
 export function loadTemporalConfig(
-  path: string,
+  path: string | ConfigFile,
   overrides: readonly string[] = [],
 ): { readonly config: TemporalRunConfig; readonly warnings: readonly string[] } {
-  const { values, origin } = readYaml(path, overrides);
-  return resolveTemporalConfig(values, overrides, origin);
+  const file = typeof path === 'string' ? readConfigFile(path) : path;
+  return resolveTemporalConfig(file.values, overrides, withOverrides(file, overrides));
 }
 
 export function resolveTemporalConfig(
   values: unknown,
   overrides: readonly string[] = [],
-  origin: Origin = { path: undefined, lineOf: () => undefined },
+  origin: Origin = nowhere,
 ): { readonly config: TemporalRunConfig; readonly warnings: readonly string[] } {
   if (!isTree(values))
     throw new ConfigError(
