@@ -1,8 +1,8 @@
 /** Keys of configurations by their last part: `num_epochs` is training.num_epochs. */
 import { parse } from 'yaml';
 import { configTemplate, resolveConfig } from '../train/config/index.js';
-import { leafPaths } from '../train/config/key-path.js';
 import { resolveTemporalConfig, temporalTemplate } from '../train/index.js';
+import { leafPaths } from '../util/schema/key-path.js';
 
 /** At most three keys that end in `name`, the shortest first: of a graph's configuration, else of an event stream's. */
 export function configKeys(name: string): string[] {

@@ -127,8 +127,8 @@ it('train warns of what has no effect and of parts without events', async () => 
   };
   const idle = ['--memory.combine_node_feature=true', '--evaluation.negatives=all', '--evaluation.amount=4'];
   const told = await warned('0 1 1\n1 2 2\n2 0 3\n', ...idle);
-  expect(told).toMatch(/memory\.combine_node_feature has no effect: nodes have no features/);
-  expect(told).toMatch(/evaluation\.amount has no effect: evaluation\.negatives is all/);
+  expect(told).toMatch(/memory\.combine_node_feature: has no effect, nodes have no features/);
+  expect(told).toMatch(/evaluation\.amount: has no effect, evaluation\.negatives is all/);
   expect(await warned('0 1 1\n1 2 2\n')).toMatch(/no event of 2 is in the validation part/);
   expect(await warned('0 1 1\n')).toMatch(/expected at least 2 events, .*got 1 in .*few\.txt/);
   expect(await warned('')).toMatch(/few\.txt/);

@@ -64,7 +64,7 @@ describe('in the file', () => {
       'sampling: misspelt key',
       0,
       (l) => l.replace('neighbor', 'neighbour'),
-      [/sampling\.neighbour/, /did you mean neighbor\?/],
+      [/sampling\.neighbour/, /Did you mean sampling\.neighbor\?/],
     ],
     [
       'sampling: weights that a stream does not have',
@@ -76,19 +76,19 @@ describe('in the file', () => {
       'memory: misspelt key',
       1,
       (l) => l.replace('dim_time', 'dim_tme'),
-      [/memory\.dim_tme/, /did you mean dim_time\?/],
+      [/memory\.dim_tme/, /Did you mean memory\.dim_time\?/],
     ],
     [
       'gnn: misspelt key',
       2,
       (l) => l.replace('att_head', 'att_heads'),
-      [/gnn\.att_heads/, /did you mean att_head\?/],
+      [/gnn\.att_heads/, /Did you mean gnn\.att_head\?/],
     ],
     [
       'train: misspelt key',
       3,
       (l) => l.replace('epoch', 'epochs'),
-      [/train\.epochs/, /did you mean epoch\?/],
+      [/train\.epochs/, /Did you mean train\.epoch\?/],
     ],
     [
       'dataset: misspelt key',
@@ -113,7 +113,7 @@ describe('in the file', () => {
       'a word for a number',
       3,
       (l) => l.replace('8', 'many'),
-      [/train\.batch_size/, /a whole number of at least 1, got "many"/],
+      [/a whole number of at least 1 for train\.batch_size, got "many"/],
     ],
     [
       'a fraction for a whole number',
@@ -125,13 +125,13 @@ describe('in the file', () => {
       'no epochs',
       3,
       (l) => l.replace('epoch: 1', 'epoch: 0'),
-      [/train\.epoch: expected a whole number of at least 1, got 0/],
+      [/expected a whole number of at least 1 for train\.epoch, got 0/],
     ],
     [
       'a rate that is none',
       3,
       (l) => l.replace('0.01', '.nan'),
-      [/train\.lr/, /a number of at least 0, got NaN/],
+      [/a number of at least 0 for train\.lr, got NaN/],
     ],
     ['dropout of all', 3, (l) => l.replace('}', ', dropout: 1.5 }'), [/train\.dropout/, /from 0 to 1/]],
     [
@@ -144,7 +144,7 @@ describe('in the file', () => {
       'a number for a flag',
       0,
       (l) => l.replace('}', ', prop_time: 1 }'),
-      [/sampling\.prop_time/, /true or false, got 1/],
+      [/true or false for sampling\.prop_time, got 1/],
     ],
     [
       'an unknown strategy',
@@ -162,7 +162,7 @@ describe('in the file', () => {
       'a fan-out of 0',
       0,
       (l) => l.replace('[4]', '[0]'),
-      [/sampling\.neighbor/, /whole numbers of at least 1/],
+      [/a whole number of at least 1 for sampling\.neighbor\[0\], got 0/],
     ],
     [
       'layers of model and sampling differ',
@@ -204,7 +204,7 @@ describe('in the file', () => {
       'two maps in a section',
       1,
       (l) => `${l.slice(0, -1)}, { type: none }]`,
-      [/memory: expected a map \(or a list of one map\)/],
+      [/expected a section with keys such as type, dim_out, dim_time for memory/],
     ],
     ['a word for a section', 4, () => 'training: often', [/training/, /a section/]],
   ])('%s', async (_name, at, change, messages) => {

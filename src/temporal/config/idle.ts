@@ -2,22 +2,22 @@
  * Keys that a file sets to something, but that the rest of the file makes meaningless: heads of an updater that has none,
  * a mailbox without memory. A value that is the default anyway is not worth a word.
  */
-import { type Rule, rules, type SectionName } from './keys.js';
-import type { TemporalConfig } from './types.js';
+import { defaultOf, keysOf } from '../../util/schema/fields.js';
+import { modelSections, type SectionName, type TemporalConfig } from './keys.js';
 
 /** One sentence per key without effect. @param read the sections as they were read, before completion. */
 export function idleKeys(read: TemporalConfig): string[] {
   const { sampling, memory, gnn } = read;
   const warnings: string[] = [];
   const idle = (section: SectionName, keys: readonly string[], reason: string): void => {
-    const known = rules[section] as Readonly<Record<string, Rule<unknown>>>;
+    const known = keysOf(modelSections[section]);
     const values = read[section] as unknown as Readonly<Record<string, unknown>>;
     for (const key of keys) {
-      const { fallback } = known[key];
+      const fallback = defaultOf(known[key]);
       const same = Array.isArray(fallback)
         ? String(values[key]) === String(fallback)
         : values[key] === fallback;
-      if (!same) warnings.push(`${section}.${key} has no effect: ${reason}.`);
+      if (!same) warnings.push(`${section}.${key}: has no effect, ${reason}.`);
     }
   };
   const identity = gnn.arch === 'identity';
@@ -26,7 +26,7 @@ export function idleKeys(read: TemporalConfig): string[] {
   if (!remembers)
     idle(
       'memory',
-      Object.keys(rules.memory).filter((key) => key !== 'type'),
+      Object.keys(keysOf(modelSections.memory)).filter((key) => key !== 'type'),
       'memory.type is none',
     );
   else if (!attendsToMail)
@@ -35,7 +35,7 @@ export function idleKeys(read: TemporalConfig): string[] {
   if (identity) {
     idle('gnn', ['att_head', 'dim_time', 'layer'], 'arch identity has no attention');
     if (memory.deliver_to === 'self' && sampling.strategy !== 'identity')
-      idle('sampling', ['neighbor', 'prop_time'], 'nobody looks at neighbours');
+      idle('sampling', ['neighbor', 'prop_time'], 'neighbours are not used');
     if (!attendsToMail) idle('train', ['dropout', 'att_dropout'], 'nothing in this model is dropped');
   }
   if (sampling.strategy === 'identity')

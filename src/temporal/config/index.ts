@@ -1,3 +1,4 @@
 /** Model files of TGL and StarryGL. */
-export { type ConfigProblem, type ParsedTemporalConfig, parseTemporalConfig } from './parse.js';
-export type { GnnSection, MemorySection, SamplingSection, TemporalConfig, TrainSection } from './types.js';
+export type { ConfigProblem } from '../../util/schema/issues.js';
+export type { GnnSection, MemorySection, SamplingSection, TemporalConfig, TrainSection } from './keys.js';
+export { type ParsedTemporalConfig, parseTemporalConfig } from './parse.js';

@@ -1,125 +1,133 @@
 /**
- * Every key that a model file may have: what its value must be and what it is when absent, or why it has no effect here.
- * The tables are complete by type: a key of `TemporalConfig` without a rule does not compile.
+ * Every key that a model file of TGL or StarryGL may have: what its value must be, its default and what it means; and the
+ * keys of the originals that mean nothing here. Keys that only we have are marked `ours`.
  */
-import { describe } from '../../util/errors.js';
-import type { GnnSection, MemorySection, SamplingSection, TrainSection } from './types.js';
+import {
+  choice,
+  field,
+  flag,
+  integer,
+  list,
+  number,
+  type ReadonlyOutput,
+  required,
+  section,
+} from '../../util/schema/fields.js';
+import type { IgnoredKey } from '../../util/schema/ignored.js';
 
-/** Gives the value back in its final form, or the words for what was expected. */
-export interface Rule<T> {
-  readonly read: (value: unknown) => { readonly value: T } | { readonly wanted: string };
-  /** Absent: the key must be there. */
-  readonly fallback?: T;
-}
+const sampling = section({
+  layer: field(integer(0), 1, 'hops; 0 when nothing is sampled'),
+  neighbor: field(
+    list(integer(1), 'a list of whole numbers of at least 1, one per hop'),
+    [],
+    'fan-out of each hop, the one next to the roots first',
+  ),
+  strategy: field(
+    choice(['recent', 'uniform', 'weighted', 'identity']),
+    'recent',
+    'which past events; identity: none; weighted: in a program only, which gives the weights',
+  ),
+  prop_time: field(flag(), false, "deeper hops are asked about at the root's time instead of the edge's"),
+  history: field(integer(1), 1, 'windows that the past of a root is cut into'),
+  duration: field(number(0), 0, 'length of a window; 0: all of the past, with one window only'),
+});
 
-function rule<T>(wanted: string, accept: (value: unknown) => T | undefined, fallback?: T): Rule<T> {
-  const read: Rule<T>['read'] = (given) => {
-    const value = accept(given);
-    return value === undefined ? { wanted: `${wanted}, got ${describe(given)}` } : { value };
-  };
-  return fallback === undefined ? { read } : { read, fallback };
-}
+const memory = section({
+  type: required(choice(['node', 'none']), 'whether nodes have memory'),
+  dim_out: field(integer(0), 0, 'width of the memory of a node'),
+  dim_time: field(integer(0), 0, 'width of the encoding of time in the updater'),
+  deliver_to: field(
+    choice(['self', 'neighbors']),
+    'self',
+    'who gets the mail of an event: both ends, or their sampled neighbours as well',
+  ),
+  mail_combine: field(choice(['last', 'mean']), 'last', 'what becomes of several mails of one batch'),
+  memory_update: field(
+    choice(['gru', 'rnn', 'transformer', 'identity']),
+    'gru',
+    'how mail changes the memory',
+  ),
+  mailbox_size: field(integer(1), 1, 'mails that a node keeps'),
+  attention_head: field(integer(1), 2, 'heads of the transformer updater'),
+  combine_node_feature: field(flag(), false, 'add the features of a node to its memory'),
+  time_input: field(choice(['mail', 'query']), 'mail', {
+    doc: "the time that the updater sees next to the memory's: of the mail (TGN, DistTGL) or of the question (TGL)",
+    ours: true,
+  }),
+  empty_mail: field(choice(['keep', 'update']), 'keep', {
+    doc: 'what becomes of a memory without mail: kept (TGN) or updated from zeros (TGL)',
+    ours: true,
+  }),
+});
 
-function whole(min: number, fallback?: number): Rule<number> {
-  const fits = (v: unknown): v is number => Number.isSafeInteger(v) && (v as number) >= min;
-  return rule(`a whole number of at least ${min}`, (v) => (fits(v) ? v : undefined), fallback);
-}
+const gnn = section({
+  arch: required(
+    choice(['transformer_attention', 'identity']),
+    'how embeddings are made; identity: the memory itself',
+  ),
+  layer: field(integer(1), 1, 'layers of attention'),
+  att_head: field(integer(1), 2, 'their heads'),
+  dim_time: field(integer(0), 0, 'width of their encoding of time'),
+  dim_out: field(integer(0), 0, 'width of embeddings'),
+  use_src_emb: field(
+    flag(),
+    false,
+    'the own half of a mail is the embedding of the source instead of its memory',
+  ),
+  use_dst_emb: field(flag(), false, 'the other half is the embedding of the destination'),
+  time_transform: field(
+    choice(['JODIE', 'none']),
+    'none',
+    "JODIE's projection of the memory to the time of a question",
+  ),
+  combine: field(choice(['rnn', 'none']), 'none', 'how embeddings of several windows become one'),
+  dyrep: field(flag(), false, 'score the updated memory; embeddings go into mails only'),
+  variant: field(choice(['tgl', 'tgn']), 'tgl', {
+    doc: 'attention as in TGL (LeakyReLU of unscaled scores) or as in TGN (scaled dot product)',
+    ours: true,
+  }),
+  pair_depth: field(integer(0), 0, {
+    doc: 'past events of either node in which the predictor looks for the other; 0: it sees the two embeddings alone',
+    ours: true,
+  }),
+});
 
-function real(min: number, max: number, fallback?: number): Rule<number> {
-  const fits = (v: unknown): v is number =>
-    typeof v === 'number' && Number.isFinite(v) && v >= min && v <= max;
-  const range = max === Infinity ? `of at least ${min}` : `from ${min} to ${max}`;
-  return rule(`a number ${range}`, (v) => (fits(v) ? v : undefined), fallback);
-}
+const train = section({
+  epoch: field(integer(1), 10, 'passes over the training events'),
+  batch_size: field(integer(1), 200, 'events of one step; they do not see each other in memory'),
+  lr: field(number(0), 1e-4, 'learning rate of Adam'),
+  dropout: field(number(0, 1), 0, 'dropout of the attention layers and of the updater'),
+  att_dropout: field(number(0, 1), 0, 'dropout of the attention'),
+  reorder: field(
+    integer(1),
+    1,
+    'chunks of a batch by which its boundaries move from epoch to epoch; 1 keeps them',
+  ),
+});
 
-function flag(fallback: boolean): Rule<boolean> {
-  return rule<boolean>('true or false', (v) => (typeof v === 'boolean' ? v : undefined), fallback);
-}
+/** The four sections of a model file. */
+export const modelSections = { sampling, memory, gnn, train } as const;
+export const modelSchema = section(modelSections);
 
-function word<T extends string>(words: readonly T[], fallback?: T): Rule<T> {
-  const known = (v: unknown): T | undefined =>
-    words.find((w) => typeof v === 'string' && w.toLowerCase() === v.toLowerCase());
-  return rule(`one of ${words.join(', ')}`, known, fallback);
-}
+export type SectionName = keyof typeof modelSections;
+export const sectionNames = Object.keys(modelSections) as readonly SectionName[];
 
-const fanouts = rule<readonly number[]>(
-  'a list of whole numbers of at least 1, one per hop',
-  (v) => (Array.isArray(v) && v.every((n) => Number.isSafeInteger(n) && n >= 1) ? [...v] : undefined),
-  [],
-);
-
-type Rules<T> = { readonly [K in keyof T]-?: Rule<T[K]> };
-
-export const rules: {
-  readonly sampling: Rules<SamplingSection>;
-  readonly memory: Rules<MemorySection>;
-  readonly gnn: Rules<GnnSection>;
-  readonly train: Rules<TrainSection>;
-} = {
-  sampling: {
-    layer: whole(0, 1),
-    neighbor: fanouts,
-    strategy: word(['recent', 'uniform', 'weighted', 'identity'], 'recent'),
-    prop_time: flag(false),
-    history: whole(1, 1),
-    duration: real(0, Infinity, 0),
-  },
-  memory: {
-    type: word(['node', 'none']),
-    dim_out: whole(0, 0),
-    dim_time: whole(0, 0),
-    deliver_to: word(['self', 'neighbors'], 'self'),
-    mail_combine: word(['last', 'mean'], 'last'),
-    memory_update: word(['gru', 'rnn', 'transformer', 'identity'], 'gru'),
-    mailbox_size: whole(1, 1),
-    attention_head: whole(1, 2),
-    combine_node_feature: flag(false),
-    time_input: word(['mail', 'query'], 'mail'),
-    empty_mail: word(['keep', 'update'], 'keep'),
-  },
-  gnn: {
-    arch: word(['transformer_attention', 'identity']),
-    layer: whole(1, 1),
-    att_head: whole(1, 2),
-    dim_time: whole(0, 0),
-    dim_out: whole(0, 0),
-    use_src_emb: flag(false),
-    use_dst_emb: flag(false),
-    time_transform: word(['JODIE', 'none'], 'none'),
-    combine: word(['rnn', 'none'], 'none'),
-    dyrep: flag(false),
-    variant: word(['tgl', 'tgn'], 'tgl'),
-    pair_depth: whole(0, 0),
-  },
-  train: {
-    epoch: whole(1, 10),
-    batch_size: whole(1, 200),
-    lr: real(0, Infinity, 1e-4),
-    dropout: real(0, 1, 0),
-    att_dropout: real(0, 1, 0),
-    reorder: whole(1, 1),
-  },
-};
-
-export type SectionName = keyof typeof rules;
-export const sectionNames = Object.keys(rules) as readonly SectionName[];
+/** A model file as types: its keys as they stand there, all defaults filled in. */
+export type TemporalConfig = ReadonlyOutput<typeof modelSchema>;
+export type SamplingSection = TemporalConfig['sampling'];
+export type MemorySection = TemporalConfig['memory'];
+export type GnnSection = TemporalConfig['gnn'];
+export type TrainSection = TemporalConfig['train'];
 
 /** Keys of the originals that mean nothing here, and what to say about them. */
-export const withoutEffect: Readonly<Record<SectionName, Readonly<Record<string, string>>>> = {
-  sampling: {
-    num_thread: 'sampling uses the threads of the process (setThreads)',
-    no_neg: 'negatives take the same path as positives',
-  },
-  memory: {
-    async: 'the runtime fixes the order of reads and commits',
-    historical: 'state is exact; there is no historical cache',
-    historical_fix: 'state is exact; there is no historical cache',
-    mode: 'how state is shared is an option of the runtime',
-  },
-  gnn: {},
-  train: {
-    all_on_gpu: 'everything is in memory',
-    combine_first: 'equal (node, time) rows are always computed once',
-    combine_neighs: 'equal (node, time) rows are always computed once',
-  },
-};
+export const withoutEffect: readonly IgnoredKey[] = [
+  { key: 'sampling.num_thread', why: 'sampling uses the threads of the process (setThreads)' },
+  { key: 'sampling.no_neg', why: 'negatives take the same path as positives' },
+  { key: 'memory.async', why: 'the runtime fixes the order of reads and commits' },
+  { key: 'memory.historical', why: 'state is exact; there is no historical cache' },
+  { key: 'memory.historical_fix', why: 'state is exact; there is no historical cache' },
+  { key: 'memory.mode', why: 'how state is shared is an option of the runtime' },
+  { key: 'train.all_on_gpu', why: 'everything is in memory' },
+  { key: 'train.combine_first', why: 'equal (node, time) rows are always computed once' },
+  { key: 'train.combine_neighs', why: 'equal (node, time) rows are always computed once' },
+];

@@ -3,11 +3,12 @@
  * refused with the nearest known key; everything that is wrong is reported at once.
  */
 import { ConfigError, describe } from '../../util/errors.js';
-import { nearest } from '../../util/nearest.js';
+import { dropIgnored } from '../../util/schema/ignored.js';
+import { type ConfigProblem, problemsOf } from '../../util/schema/issues.js';
+import { isTree, type Tree } from '../../util/schema/key-path.js';
 import { checkTogether } from './combinations.js';
 import { idleKeys } from './idle.js';
-import { type Rule, rules, type SectionName, sectionNames, withoutEffect } from './keys.js';
-import type { TemporalConfig } from './types.js';
+import { modelSchema, sectionNames, type TemporalConfig, withoutEffect } from './keys.js';
 
 export interface ParsedTemporalConfig {
   readonly config: TemporalConfig;
@@ -15,100 +16,61 @@ export interface ParsedTemporalConfig {
   readonly warnings: readonly string[];
 }
 
-export interface ConfigProblem {
-  readonly key: string;
-  readonly message: string;
-}
-
-type Fields = Record<string, unknown>;
+/** The configuration, or all that is wrong with it. */
+export type ReadTemporalConfig =
+  | (ParsedTemporalConfig & { readonly problems: readonly [] })
+  | {
+      readonly config: null;
+      readonly warnings: readonly string[];
+      readonly problems: readonly ConfigProblem[];
+    };
 
 /**
  * @param document the file as plain objects; each section a map, or a list of one map as TGL writes it.
  * @param where what to call the file in errors.
  */
 export function parseTemporalConfig(document: unknown, where = 'temporal config'): ParsedTemporalConfig {
-  const problems: ConfigProblem[] = [];
+  const { config, warnings, problems } = readTemporalConfig(document);
+  if (config !== null) return { config, warnings };
+  const lines = problems.map(({ message }) => `  ${message}`);
+  throw new ConfigError(`${where}: cannot be used.\n${lines.join('\n')}`, { problems });
+}
+
+/** The same for callers that have more to say: problems are given back, not thrown. */
+export function readTemporalConfig(document: unknown): ReadTemporalConfig {
   const warnings: string[] = [];
-  const top = isMap(document) ? document : {};
-  if (!isMap(document))
-    problems.push({
-      key: '(file)',
-      message: `expected a map of ${sectionNames.join(', ')}, got ${describe(document)}`,
-    });
-  for (const key of Object.keys(top)) {
-    if (!sectionNames.includes(key as SectionName))
-      problems.push(unknown(key, key, sectionNames as readonly string[]));
+  const failed = (problems: readonly ConfigProblem[]): ReadTemporalConfig => ({
+    config: null,
+    ...{ warnings, problems },
+  });
+  if (!isTree(document)) {
+    const message = `expected a map of ${sectionNames.join(', ')}, got ${describe(document)}`;
+    return failed([{ key: '(file)', message }]);
   }
+  const tree = sectionsOf(document);
+  dropIgnored(tree, withoutEffect, (message) => warnings.push(message));
+  const parsed = modelSchema.safeParse(tree);
+  if (!parsed.success) return failed(problemsOf(parsed.error, tree));
+  const problems: ConfigProblem[] = [];
+  const config = checkTogether(parsed.data, problems);
+  if (problems.length > 0) return failed(problems);
+  return { config, warnings: [...warnings, ...idleKeys(parsed.data)], problems: [] };
+}
+
+/** The sections as maps, without keys that are null, and TGL's word for a model that looks at no neighbours. */
+function sectionsOf(document: Tree): Tree {
   const sections = Object.fromEntries(
-    sectionNames.map((name) => [name, readSection(name, top[name], problems, warnings)]),
+    Object.entries(document).map(([name, given]) => {
+      const value = Array.isArray(given) && given.length === 1 ? given[0] : given;
+      if (!isTree(value)) return [name, value];
+      return [name, Object.fromEntries(Object.entries(value).filter(([, each]) => each !== null))];
+    }),
   );
-  if (problems.length > 0) throw configError(where, problems);
-  const read = sections as unknown as TemporalConfig;
-  const config = checkTogether(read, problems);
-  if (problems.length > 0) throw configError(where, problems);
-  return { config, warnings: [...warnings, ...idleKeys(read)] };
-}
-
-function readSection(
-  name: SectionName,
-  given: unknown,
-  problems: ConfigProblem[],
-  warnings: string[],
-): Fields {
-  const map = sectionMap(name, given, problems);
-  // TGL's word for a model that looks at no neighbours.
-  if (name === 'sampling' && Object.hasOwn(map, 'no_sample')) {
-    if (map.no_sample === true) map.strategy ??= 'identity';
-    else if (map.no_sample !== false)
-      problems.push({
-        key: 'sampling.no_sample',
-        message: `expected true or false, got ${describe(map.no_sample)}`,
-      });
-    delete map.no_sample;
+  const { sampling } = sections;
+  if (isTree(sampling) && typeof sampling['no_sample'] === 'boolean') {
+    const { no_sample: none, ...rest } = sampling;
+    sections['sampling'] = none ? { ...rest, strategy: rest['strategy'] ?? 'identity' } : rest;
   }
-  const known = rules[name] as Readonly<Record<string, Rule<unknown>>>;
-  const silent = withoutEffect[name];
-  for (const key of Object.keys(map)) {
-    if (Object.hasOwn(known, key)) continue;
-    if (Object.hasOwn(silent, key)) warnings.push(`${name}.${key} has no effect: ${silent[key]}.`);
-    else problems.push(unknown(`${name}.${key}`, key, Object.keys(known)));
-  }
-  return Object.fromEntries(
-    Object.entries(known).map(([key, rule]) => [key, readKey(`${name}.${key}`, map[key], rule, problems)]),
-  );
-}
-
-/** An absent section is an empty one: required keys inside it are missed by name. */
-function sectionMap(name: SectionName, given: unknown, problems: ConfigProblem[]): Fields {
-  const value = Array.isArray(given) && given.length === 1 ? given[0] : given;
-  if (isMap(value)) return { ...value };
-  if (value !== undefined && value !== null)
-    problems.push({ key: name, message: `expected a map (or a list of one map), got ${describe(given)}` });
-  return {};
-}
-
-function readKey(path: string, given: unknown, rule: Rule<unknown>, problems: ConfigProblem[]): unknown {
-  if (given === undefined || given === null) {
-    if (rule.fallback === undefined) problems.push({ key: path, message: 'this key is missing' });
-    return rule.fallback;
-  }
-  const result = rule.read(given);
-  if ('value' in result) return result.value;
-  problems.push({ key: path, message: `expected ${result.wanted}` });
-  return undefined;
-}
-
-function unknown(path: string, key: string, known: readonly string[]): ConfigProblem {
-  const close = nearest(key, known);
-  const advice = close === undefined ? `known: ${known.join(', ')}` : `did you mean ${close}?`;
-  return { key: path, message: `unknown key; ${advice}` };
-}
-
-function configError(where: string, problems: readonly ConfigProblem[]): ConfigError {
-  const lines = problems.map(({ key, message }) => `  ${key}: ${message}`);
-  return new ConfigError(`${where}: cannot be used.\n${lines.join('\n')}`, { problems });
-}
-
-function isMap(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  // An absent section is an empty one: required keys inside it are missed by name.
+  return { ...Object.fromEntries(sectionNames.map((name) => [name, {}])), ...sections };
 }

@@ -3,8 +3,8 @@
  * count that only describes the splits and differs is a warning, since the dataset decides, as in Marius.
  */
 import { ConfigError } from '../../util/errors.js';
-import type { ConfigProblem } from './config-problem.js';
-import { problem } from './issues.js';
+import type { ConfigProblem } from '../../util/schema/issues.js';
+import { problem } from '../../util/schema/issues.js';
 import type { DatasetConfig, SkeinConfig } from './types.js';
 
 /** What is asked of a dataset; the statistics of a prepared directory have it. */

@@ -1,7 +1,7 @@
 /** Do the encoder's stages fit together? Widths chain, samplers match, one output remains. */
 import { convNamed } from '../../gnn/index.js';
-import type { ConfigProblem } from './config-problem.js';
-import { problem } from './issues.js';
+import type { ConfigProblem } from '../../util/schema/issues.js';
+import { problem } from '../../util/schema/issues.js';
 import type { EncoderConfig, LayerConfig, SkeinConfig } from './types.js';
 
 const where = 'model.encoder.layers';

@@ -1,11 +1,11 @@
 /** Keys that must fit each other. Every problem is found, not only the first; check-dataset.ts compares with the data. */
 import { decoderWords, lossWords } from '../../gnn/index.js';
+import type { ConfigProblem } from '../../util/schema/issues.js';
+import { problem } from '../../util/schema/issues.js';
 import { recordOf } from '../../util/settings.js';
 import { metricNamed, metricText } from '../run/metric.js';
 import { checkDevice } from './check-device.js';
 import { checkEncoder } from './check-layers.js';
-import type { ConfigProblem } from './config-problem.js';
-import { problem } from './issues.js';
 import type { PartitionBufferConfig, SkeinConfig } from './types.js';
 
 /** `statedWidth` is the embedding_dim that the file gives, -1 for none. */

@@ -5,8 +5,8 @@
 import { z } from 'zod';
 import { startWords } from '../../nn/index.js';
 import { optimizerWords } from '../../storage/index.js';
+import { expectedOf, type FieldNote, noteOf } from '../../util/schema/fields.js';
 import type { Word } from '../../util/settings.js';
-import { expectedOf, type FieldNote, noteOf } from './fields.js';
 import { ignoredKeys } from './ignored.js';
 import { configSchema } from './schema.js';
 

@@ -3,7 +3,7 @@
  * (`training_sampling.neighbor_sampling_strategy`, `evaluation.filtered_evaluation`, …) and the files of the first release
  * (flat layer lists, `model.embeddings.dimension`, `dataset.base_directory`). Each gives a note that says what it became.
  */
-import { isTree, type Tree } from './key-path.js';
+import { isTree, type Tree } from '../../util/schema/key-path.js';
 
 type Note = (message: string) => void;
 

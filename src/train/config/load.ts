@@ -3,11 +3,12 @@
  * that has no effect here, or means something else here, is a warning.
  */
 import { ConfigError } from '../../util/errors.js';
+import { dropIgnored } from '../../util/schema/ignored.js';
+import { problemsOf } from '../../util/schema/issues.js';
+import { isTree, leafPaths, parsePath, type Tree, valueAt } from '../../util/schema/key-path.js';
 import { checkConfig } from './check.js';
 import { derive } from './derive.js';
-import { dropIgnored } from './ignored.js';
-import { problemsOf } from './issues.js';
-import { isTree, leafPaths, parsePath, type Tree, valueAt } from './key-path.js';
+import { ignoredKeys } from './ignored.js';
 import { modernise } from './legacy.js';
 import { applyOverrides, parseOverride } from './overrides.js';
 import {
@@ -49,7 +50,7 @@ function resolve(object: unknown, overrides: readonly string[], origin: Origin):
   const warn = (message: string): void => void (warnings.includes(message) || warnings.push(message));
   const tree: Tree = applyOverrides(object, overrides.map(parseOverride));
   modernise(tree, warn);
-  dropIgnored(tree, warn);
+  dropIgnored(tree, ignoredKeys, warn);
   deviceMemory(tree, warn);
   const given = new Set(leafPaths(tree));
   const parsed = configSchema.safeParse(tree);

@@ -4,7 +4,7 @@
  */
 import { parseDocument } from 'yaml';
 import { ConfigError } from '../../util/errors.js';
-import { isTree, parsePath, showPath, type Tree } from './key-path.js';
+import { isTree, parsePath, showPath, type Tree } from '../../util/schema/key-path.js';
 
 export interface Override {
   readonly path: readonly (string | number)[];

@@ -5,7 +5,17 @@
  */
 import { z } from 'zod';
 import { graphCutters } from '../../dist/partition/index.js';
-import { choice, field, flag, integer, number, type ReadonlyOutput, section, size, text } from './fields.js';
+import {
+  choice,
+  field,
+  flag,
+  integer,
+  number,
+  type ReadonlyOutput,
+  section,
+  size,
+  text,
+} from '../../util/schema/fields.js';
 
 const ours = (doc: string, shown?: string) => ({
   doc,

@@ -5,7 +5,6 @@
 import { convWords, decoderWords, lossWords } from '../../gnn/index.js';
 import { activationWords, startWords } from '../../nn/index.js';
 import { optimizerWords } from '../../storage/index.js';
-import { aliasesOf } from '../../util/settings.js';
 import {
   choice,
   field,
@@ -19,7 +18,8 @@ import {
   share,
   variants,
   wordShapes,
-} from './fields.js';
+} from '../../util/schema/fields.js';
+import { aliasesOf } from '../../util/settings.js';
 
 /** The keys of a table as the list that a choice takes. */
 const keysOf = <K extends string>(table: Readonly<Record<K, unknown>>) => Object.keys(table) as [K, ...K[]];

@@ -2,7 +2,18 @@
  * Schema, defaults and documentation of the `storage` section. DEVICE_MEMORY is for embeddings beside a graphics processor
  * and means host memory elsewhere, and double means float32; `resolveConfig` says so when a file asks for them.
  */
-import { choice, field, flag, integer, list, required, section, size, text, variants } from './fields.js';
+import {
+  choice,
+  field,
+  flag,
+  integer,
+  list,
+  required,
+  section,
+  size,
+  text,
+  variants,
+} from '../../util/schema/fields.js';
 
 const idType = () =>
   field(

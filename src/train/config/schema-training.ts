@@ -1,6 +1,5 @@
 /** Schema, defaults and documentation of the `training` and `evaluation` sections. */
 import { z } from 'zod';
-import { metricNamed, metricText, standardMetrics } from '../run/metric.js';
 import {
   choice,
   countOr,
@@ -14,7 +13,8 @@ import {
   section,
   text,
   worded,
-} from './fields.js';
+} from '../../util/schema/fields.js';
+import { metricNamed, metricText, standardMetrics } from '../run/metric.js';
 
 const negativeSampling = () =>
   section({

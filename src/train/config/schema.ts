@@ -1,6 +1,6 @@
 /** The whole schema. What it accepts becomes a `SkeinConfig` in derive.ts, which fills in what depends on other keys. */
 import type { z } from 'zod';
-import { field, required, section } from './fields.js';
+import { field, required, section } from '../../util/schema/fields.js';
 import { distributedSection } from './schema-distributed.js';
 import { modelSchema } from './schema-model.js';
 import { storageSchema } from './schema-storage.js';

@@ -4,7 +4,7 @@
  * afterwards. The types follow from the schemas and from the records of layers, decoders, losses and optimisers; the
  * defaults and the meaning of every key stand there too, and give docs/configuration.md.
  */
-import type { ReadonlyOutput } from './fields.js';
+import type { ReadonlyOutput } from '../../util/schema/fields.js';
 import type { configSchema } from './schema.js';
 
 /** What passed the schema, before derive.ts fills in what depends on other keys. */

@@ -1,5 +1,5 @@
 /** Where two descriptions differ, key by key, for messages: what was, and what is. */
-import { isTree } from '../config/key-path.js';
+import { isTree } from '../../util/schema/key-path.js';
 
 /** Such as "memory.dim_out 16 in place of 100"; empty when they are alike. Both are plain values, as JSON has them. */
 export function differences(was: unknown, is: unknown, path = ''): string[] {

@@ -3,12 +3,13 @@
  * beside it. What is wrong in any of them is reported at once, with the line in the file.
  */
 import { stringify } from 'yaml';
-import { type ParsedTemporalConfig, parseTemporalConfig, type TemporalConfig } from '../../temporal/index.js';
+import { readTemporalConfig } from '../../temporal/config/parse.js';
+import type { TemporalConfig } from '../../temporal/index.js';
 import { ConfigError } from '../../util/errors.js';
 import { nearest } from '../../util/nearest.js';
-import type { ConfigProblem } from '../config/config-problem.js';
-import { problemsOf } from '../config/issues.js';
-import { isTree, type Tree } from '../config/key-path.js';
+import type { ConfigProblem } from '../../util/schema/issues.js';
+import { problemsOf } from '../../util/schema/issues.js';
+import { isTree, type Tree } from '../../util/schema/key-path.js';
 import { applyOverrides, parseOverride } from '../config/overrides.js';
 import {
   type ConfigFile,
@@ -63,19 +64,18 @@ export function resolveTemporalConfig(
     Object.entries(tree).filter(([name]) => (modelSections as readonly string[]).includes(name)),
   );
   const sections = parseOwn(own);
-  const parsed = parseModel(modelFile);
-  const problems = [...sections.problems, ...parsed.problems, ...withoutWeights(parsed.data)];
-  if (problems.length > 0 || sections.data === null || parsed.data === null)
+  const model = readTemporalConfig(modelFile);
+  const problems = [...sections.problems, ...model.problems, ...withoutWeights(model.config)];
+  if (problems.length > 0 || sections.data === null || model.config === null)
     throw configError(problems, { ...origin, lineOf: (key) => origin.lineOf(keyInFile(values, key)) });
-  const { config: model } = parsed.data;
-  const warnings = [...parsed.data.warnings, ...idleSections(sections.data)];
-  return { config: { ...sections.data, model, modelFile }, warnings };
+  const warnings = [...model.warnings, ...idleSections(sections.data)];
+  return { config: { ...sections.data, model: model.config, modelFile }, warnings };
 }
 
 /** Keys of our sections that others leave without effect. */
 function idleSections({ evaluation }: TemporalRunSections): string[] {
   if (evaluation.negatives !== 'all' || evaluation.amount === 1) return [];
-  return ['evaluation.amount has no effect: evaluation.negatives is all, which takes every destination.'];
+  return ['evaluation.amount: has no effect, evaluation.negatives is all, which takes every destination.'];
 }
 
 /** Whether an event is ranked among more than one other destination. */
@@ -113,23 +113,9 @@ function parseOwn(own: Tree): Checked<TemporalRunSections> {
   return { data: parsed.data, problems };
 }
 
-/** The model sections; their problems get the key in front, as those of the other sections have. */
-function parseModel(modelFile: Tree): Checked<ParsedTemporalConfig> {
-  try {
-    return { data: parseTemporalConfig(modelFile), problems: [] };
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    const found = error.details['problems'] as readonly ConfigProblem[];
-    return {
-      data: null,
-      problems: found.map(({ key, message }) => ({ key, message: `${key}: ${message}.` })),
-    };
-  }
-}
-
 /** Streams have no weights of events: only a program can give some, to `TemporalNeighborSampler`. */
-function withoutWeights(parsed: ParsedTemporalConfig | null): ConfigProblem[] {
-  if (parsed?.config.sampling.strategy !== 'weighted') return [];
+function withoutWeights(model: TemporalConfig | null): ConfigProblem[] {
+  if (model?.sampling.strategy !== 'weighted') return [];
   const key = 'sampling.strategy';
   const message = `${key}: expected recent, uniform or identity, got weighted. A stream has no weights of its events; sample by weights with TemporalNeighborSampler in a program.`;
   return [{ key, message }];

@@ -15,7 +15,7 @@ import {
   section,
   share,
   text,
-} from '../config/fields.js';
+} from '../../util/schema/fields.js';
 import { distributedSection } from '../config/schema-distributed.js';
 
 const column = () =>

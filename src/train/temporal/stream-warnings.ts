@@ -7,7 +7,7 @@ export function streamWarnings({ model, training }: TemporalRunConfig, stream: O
   const warnings: string[] = [];
   if (model.memory.type !== 'none' && model.memory.combine_node_feature && graph.nodeFeatures === null)
     warnings.push(
-      'memory.combine_node_feature has no effect: nodes have no features. dataset.random_node_features makes some.',
+      'memory.combine_node_feature: has no effect, nodes have no features. dataset.random_node_features makes some.',
     );
   if (rows.validation.length === 0)
     warnings.push(

@@ -1,9 +1,15 @@
 /** From zod's issues to our sentences: key path, what was expected, what came, what to do. */
 import type { z } from 'zod';
-import { describe } from '../../util/errors.js';
-import { nearest } from '../../util/nearest.js';
-import type { ConfigProblem } from './config-problem.js';
+import { describe } from '../errors.js';
+import { nearest } from '../nearest.js';
 import { isTree, type KeyPath, showPath, valueAt } from './key-path.js';
+
+/** One thing wrong with a configuration. */
+export interface ConfigProblem {
+  /** For example `training.num_epochs`. */
+  readonly key: string;
+  readonly message: string;
+}
 
 export function problem(path: KeyPath | string, what: string, got: unknown, fix: string): ConfigProblem {
   const key = typeof path === 'string' ? path : showPath(path);

@@ -4,9 +4,9 @@
  * absent. `.prefault` gives the default, so defaults pass through the same checks as what people write.
  */
 import { z } from 'zod';
-import { nearest } from '../../util/nearest.js';
-import type { Setting, Settings, ValuesOf, Word } from '../../util/settings.js';
-import { parseByteCount } from '../../util/size.js';
+import { nearest } from '../nearest.js';
+import type { Setting, Settings, ValuesOf, Word } from '../settings.js';
+import { parseByteCount } from '../size.js';
 
 /** What the documentation says about a key; kept in zod's registry beside the schema. */
 export interface FieldNote {
@@ -50,6 +50,18 @@ export function field<T extends z.ZodType>(schema: T, value: z.input<T>, note: F
 export function required<T extends z.ZodType>(schema: T, note: FieldNote | string): T {
   notes.set(schema, typeof note === 'string' ? { doc: note } : note);
   return schema;
+}
+
+/** The default of a key; undefined where the file must give it. */
+export function defaultOf(schema: z.ZodType): unknown {
+  const { def } = schema as unknown as { def: { type: string; defaultValue?: unknown } };
+  return def.type === 'prefault' ? def.defaultValue : undefined;
+}
+
+/** The keys of a section. */
+export function keysOf(schema: z.ZodType): Readonly<Record<string, z.ZodType>> {
+  const { def } = schema as unknown as { def: { type: string; out?: z.ZodType } };
+  return def.type === 'pipe' ? keysOf(def.out as z.ZodType) : (schema as unknown as z.ZodObject<Shape>).shape;
 }
 
 function range(min: number, max: number): string {
