@@ -65,6 +65,13 @@ describe('skein config', () => {
     expect(out).toBe('');
   });
 
+  it('prints the JSON Schema, and says what it needs without it', async () => {
+    expect(await run(['config', '--schema'])).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ title: 'Skein configuration' });
+    expect(await run(['config'])).toBe(2);
+    expect(err).toMatch(/expected a dataset or a file, got neither.*--schema/);
+  });
+
   it('refuses an unknown dataset and a task that the data do not allow', async () => {
     expect(await run(['config', 'fb15k-23'])).toBe(2);
     expect(await run(['config', 'fb15k-237', '--task', 'nc'])).toBe(2);

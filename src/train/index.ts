@@ -14,6 +14,7 @@ export {
   fit,
   type Request,
 } from './fit.js';
+export { configJsonSchema } from './json-schema.js';
 export { isEventConfig, loadRunConfig, type RunConfig, renderRunConfig } from './load-run-config.js';
 export * from './loop/index.js';
 export { type ClassificationMetrics, classificationMetrics } from './metrics.js';

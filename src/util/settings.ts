@@ -100,10 +100,6 @@ export interface Word<W extends string = string, S extends Settings = Settings> 
 export type Chosen<R extends Word> =
   R extends Word<infer W, infer S> ? { readonly type: W; readonly options: ValuesOf<S> } : never;
 
-/** `{ type, … }` of a word, its options beside the type. */
-export type Flat<R extends Word> =
-  R extends Word<infer W, infer S> ? { readonly type: W } & ValuesOf<S> : never;
-
 /** The record of a word that a configuration has named, so that it is known to be there. */
 export function recordOf<R extends Word>(words: readonly R[], word: string): R {
   const found = words.find((record) => record.word === word);

@@ -15,14 +15,20 @@ export function register(program: Command): void {
     .command('config')
     .description('print a commented starting configuration for a dataset, or check a configuration file')
     .argument(
-      '<dataset|file>',
+      '[dataset|file]',
       'a prepared directory, the name of a known dataset, a file of events, or a configuration file',
     )
     .option(
       '--task <task>',
       'LINK_PREDICTION (LP) or NODE_CLASSIFICATION (NC); default: what the data are made for',
     );
+  command.option('--schema', 'print the JSON Schema of configurations, for editors', false);
   overrideOption(command).action(config);
+}
+
+interface ConfigOptions extends OverrideOptions {
+  readonly task?: string;
+  readonly schema: boolean;
 }
 
 const tasks: Readonly<Record<string, LearningTask>> = {
@@ -32,7 +38,16 @@ const tasks: Readonly<Record<string, LearningTask>> = {
   NODE_CLASSIFICATION: 'NODE_CLASSIFICATION',
 };
 
-async function config(name: string, options: OverrideOptions & { readonly task?: string }): Promise<void> {
+async function config(name: string | undefined, options: ConfigOptions): Promise<void> {
+  if (options.schema) {
+    const { configJsonSchema } = await import('../../train/json-schema.js');
+    process.stdout.write(`${JSON.stringify(configJsonSchema(), null, 2)}\n`);
+    return;
+  }
+  if (name === undefined)
+    throw new ValueError(
+      'config: expected a dataset or a file, got neither. Name one, for example fb15k-237; --schema prints the JSON Schema.',
+    );
   const { hasEvents } = await import('../info.js');
   const { temporalDatasetNames } = await import('../../data/index.js');
   const known = (temporalDatasetNames as readonly string[]).includes(name) && !existsSync(name);

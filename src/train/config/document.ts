@@ -203,7 +203,11 @@ runs here. Keys marked † are ours. Enumerations may be in any case. An unknown
 given on the command line: \`skein train file.yaml --training.num_epochs=5 --model.encoder.layers[0][0].output_dim=64\`;
 the value is YAML. The resolved configuration, with every default and the seed, is written beside the run as
 \`full_config.yaml\`, and can be trained again as it is. \`skein config <dataset>\` prints a file to start from,
-with the keys that are given to it (as \`--section.key=value\`, checked as in training) set.`;
+with the keys that are given to it (as \`--section.key=value\`, checked as in training) set.
+
+Editors complete and check keys by a JSON Schema: \`skein config --schema > skein.schema.json\`, then
+\`# yaml-language-server: $schema=skein.schema.json\` as the first line of a file. The package has it as
+\`docs/configuration.schema.json\`.`;
 
 const noEffect = `## Keys without effect
 

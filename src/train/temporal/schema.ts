@@ -134,11 +134,14 @@ const storage = section({
   log_level: field(choice(['error', 'warn', 'info', 'debug', 'trace']), 'info', 'what goes into log.txt'),
 });
 
-export const temporalRunSchema = section({
+/** Our sections beside those of TGL. */
+export const runSections = {
   dataset: field(dataset, {}, 'the stream of events'),
   training: field(training, {}, 'how the run goes'),
   evaluation: field(evaluation, {}, 'how it is judged'),
   labels: field(labels, {}, 'classification of the sources of events, where the stream has labels'),
   storage: field(storage, {}, 'where it is kept'),
   distributed: field(distributedSection(), null, 'how several workers share it'),
-});
+} as const;
+
+export const temporalRunSchema = section(runSections);

@@ -3,8 +3,3 @@ import type { ReadonlyOutput } from '../../util/schema/fields.js';
 import type { temporalRunSchema } from './schema.js';
 
 export type TemporalRunSections = ReadonlyOutput<typeof temporalRunSchema>;
-export type TemporalDatasetSection = TemporalRunSections['dataset'];
-export type TemporalColumns = TemporalDatasetSection['columns'];
-export type TemporalTrainingSection = TemporalRunSections['training'];
-export type TemporalEvaluationSection = TemporalRunSections['evaluation'];
-export type TemporalLabelsSection = TemporalRunSections['labels'];

@@ -29,8 +29,12 @@ export type ReadonlyOutput<T extends z.ZodType> = DeepReadonly<z.output<T>>;
 /** What was expected, in words; zod hands it out as the message of any complaint about the value. */
 const expectedTexts = new WeakMap<z.ZodType, string>();
 const notes = new WeakMap<z.ZodType, FieldNote>();
+/** Other spellings of a choice. */
+const otherWords = new WeakMap<z.ZodType, readonly string[]>();
+const standards = new WeakMap<z.ZodType, Standard<string>>();
 
 export const expectedOf = (schema: z.ZodType): string | undefined => expectedTexts.get(schema);
+export const otherWordsOf = (schema: z.ZodType): readonly string[] => otherWords.get(schema) ?? [];
 export const noteOf = (schema: z.ZodType): FieldNote | undefined => notes.get(schema);
 
 /** Remembers the words for the documentation. */
@@ -142,8 +146,10 @@ export function choice<const V extends readonly [string, ...string[]]>(
 ) {
   const text = `one of ${values.join(', ')}`;
   const message = (issue: { readonly input?: unknown }): string => text + didYouMean(issue.input, values);
+  const words = z.enum(values, { error: message });
+  otherWords.set(words, Object.keys(aliases));
   return worded(
-    z.preprocess((value) => canonical(value, values, aliases), z.enum(values, { error: message })),
+    z.preprocess((value) => canonical(value, values, aliases), words),
     text,
   );
 }
@@ -230,6 +236,7 @@ function tagged(
   const union = z.discriminatedUnion('type', members as unknown as [z.ZodObject], {
     error: (issue) => `one of ${types.join(', ')}${didYouMean(typeIn(issue.input), types)}`,
   });
+  if (standard !== null) standards.set(union, standard);
   return z.preprocess((value) => {
     if (value === null || value === undefined) return standard === null ? {} : { type: standard.type };
     if (typeof value !== 'object' || Array.isArray(value)) return value;
@@ -238,11 +245,15 @@ function tagged(
   }, union);
 }
 
+/** The type of a mapping where none is given, and other spellings of its types. */
+export const standardOfUnion = (union: z.ZodType): Standard<string> | undefined =>
+  standards.get(union) ?? undefined;
+
 const typeIn = (value: unknown): unknown =>
   typeof value === 'object' && value !== null ? (value as { type?: unknown }).type : value;
 
 /** The zod type of a setting that the owner of a word describes. */
-export function settingField(setting: Setting): z.ZodType {
+function settingField(setting: Setting): z.ZodType {
   const { standard, doc, ours } = setting;
   return field(settingType(setting) as z.ZodType<unknown, unknown>, standard, {
     doc,
@@ -264,7 +275,7 @@ type ShapeOf<S extends Settings> = {
 };
 
 /** The keys of a word's settings. */
-export function settingsShape<S extends Settings>(settings: S): ShapeOf<S> {
+function settingsShape<S extends Settings>(settings: S): ShapeOf<S> {
   return Object.fromEntries(
     Object.entries(settings).map(([key, setting]) => [key, settingField(setting)]),
   ) as ShapeOf<S>;
