@@ -1,4 +1,5 @@
 /** Finds the run, and the checkpoint of it, that a path names: a directory of either, or a configuration file. */
+
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { StateError } from '../util/errors.js';
@@ -44,6 +45,7 @@ export function isEventRun(path: string): boolean {
 }
 
 export async function findRun(path: string, options: FindRunOptions = {}): Promise<FoundRun> {
+  checkOptionNames('findRun', options, { command: true, overrides: true, adapt: true, best: true });
   const { command = 'openRun', overrides = [], best = false } = options;
   checkOptionNames('findRun', options, { command: true, overrides: true, adapt: true, best: true });
   const found = statSync(path, { throwIfNoEntry: false });

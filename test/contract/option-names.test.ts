@@ -14,6 +14,7 @@ import * as gpu from 'skein/gpu';
 import * as graph from 'skein/graph';
 import * as interop from 'skein/interop';
 import * as nn from 'skein/nn';
+import * as predict from 'skein/predict';
 import * as sample from 'skein/sample';
 import * as storage from 'skein/storage';
 import * as temporal from 'skein/temporal';
@@ -23,7 +24,8 @@ import { describe, expect, it, test } from 'vitest';
 
 type Exports = Readonly<Record<string, unknown>>;
 const folders: Readonly<Record<string, Exports>> = {
-  ...{ data, dist, gnn, gpu, graph, interop, nn: { ...nn, ...nn.init }, sample, storage, temporal, train },
+  ...{ data, dist, gnn, gpu, graph, interop, nn: { ...nn, ...nn.init }, predict, sample },
+  ...{ storage, temporal, train },
 };
 
 /** Without a check, and why. */

@@ -2,6 +2,7 @@
  * Link prediction and node classification over a graph whose nodes have rows in a table: in memory, through a partition
  * buffer, or held by several workers together. Batches are edges or nodes with what was sampled for them.
  */
+
 import type { RowOptimizerState, TableManifest } from '../../../storage/index.js';
 import { checkOptionNames } from '../../../util/option-names.js';
 import type { Batch } from '../../batch/batch.js';
