@@ -57,7 +57,7 @@ export function integer(min: number, standard: number, doc: string, more: More =
 export function number(
   standard: number,
   doc: string,
-  more: More & { readonly min?: number } = {},
+  more: More & { readonly min?: number; readonly max?: number } = {},
 ): NumberSetting {
   return { kind: 'number', standard, doc, ...more };
 }

@@ -1,8 +1,10 @@
 /** Every kind of graph layer that a configuration can name, with what may follow it: activation, normalisation, dropout. */
-import { convWords } from 'skein/gnn';
+import { type APPNP, convWords, type SGConv } from 'skein/gnn';
+import { Graph } from 'skein/graph';
 import { SynchronousEvaluator, SynchronousTrainer } from 'skein/marius';
 import { activationWords } from 'skein/nn';
-import { openRun } from 'skein/train';
+import { fromTypedArray, noGrad } from 'skein/tensor';
+import { type GeneralEncoder, openRun } from 'skein/train';
 import { describe, expect, it, test } from 'vitest';
 import { ringRows, run, scratch, setUp, tinyConfig, writeDataset } from './tiny.js';
 
@@ -16,12 +18,17 @@ const ring = writeDataset(folder(), {
   test: rows,
 });
 
+/** Layers that need a sampler for each of several hops. */
+const hops: Readonly<Record<string, number>> = { SGC: 2, APPNP: 2 };
+
 const encoder = (options: object, more: object = {}) => ({
   layers: [
-    [{ type: 'EMBEDDING', output_dim: 6, init: { type: 'NORMAL', options: { mean: 0, std: 0.3 } } }],
+    [{ type: 'EMBEDDING', output_dim: 8, init: { type: 'NORMAL', options: { mean: 0, std: 0.3 } } }],
     [{ type: 'GNN', output_dim: 8, bias: true, options, ...more }],
   ],
-  train_neighbor_sampling: [{ type: 'ALL' }],
+  train_neighbor_sampling: Array.from({ length: hops[(options as { type: string }).type] ?? 1 }, () => ({
+    type: 'ALL',
+  })),
 });
 
 const configOf = (options: object, more: object = {}, storage: object = {}) =>
@@ -54,6 +61,7 @@ const others: Readonly<Record<string, object>> = {
   GRAPH_CONV: { reduce: 'MAX' },
   TRANSFORMER: { num_heads: 4, average_heads: false, beta: true },
   RGCN: { num_bases: 2 },
+  APPNP: { alpha: 0.3, step_dropout: 0.1 },
 };
 
 describe.each(convWords.map(({ word }) => word))('%s', (type) => {
@@ -80,6 +88,57 @@ describe.each(['BATCH', 'LAYER'])('normalisation %s', (norm) => {
     const { batcher, model, close } = await openRun(directory, { over: 'graph' });
     expect(await new SynchronousEvaluator(batcher, model).evaluate()).toEqual(metrics);
     await close();
+  });
+});
+
+describe.each(['SGC', 'APPNP'])('%s goes several hops', (type) => {
+  it('as far as it goes on the whole graph at once', async () => {
+    const { batcher, model, table, storage } = await setUp(configOf({ type }), folder());
+    batcher.setTrainSet();
+    await batcher.loadStorage();
+    const encoder = model.encoder as GeneralEncoder;
+    const { rows: got, width } = await encoder.encodeFullGraph(batcher.evaluationNeighborSampler, storage);
+    const ids = Int32Array.from({ length: 16 }, (_, i) => i);
+    const x = fromTypedArray(await table.readEmbeddings(ids), [16, 8]);
+    const ends = (at: number) => rows.filter((_, i) => i % 3 === at);
+    const both = (a: number, b: number) => Int32Array.from([...ends(a), ...ends(b)]);
+    const graph = Graph.fromEdges(both(0, 2), both(2, 0), { numNodes: 16 });
+    const { conv } = encoder.stages[1][0] as unknown as { conv: SGConv | APPNP };
+    const want = noGrad(() => conv.forward(graph, x)).dataSync();
+    expect(width).toBe(8);
+    for (const [i, value] of got.entries()) expect(value).toBeCloseTo(want[i] as number, 5);
+    await table.unload(false);
+  });
+
+  it('also after the run is opened', async () => {
+    const directory = folder();
+    const { test: metrics } = await run(configOf({ type }, {}, { model_dir: directory }));
+    const { batcher, model, close } = await openRun(directory, { over: 'graph' });
+    expect(await new SynchronousEvaluator(batcher, model).evaluate()).toEqual(metrics);
+    await close();
+  });
+
+  it('so that it needs a sampler for each', () => {
+    const config = {
+      model: { encoder: { ...encoder({ type }), train_neighbor_sampling: [{ type: 'ALL' }] } },
+    };
+    expect(() => tinyConfig(ring, config)).toThrow(/expected 2 entries.*train_neighbor_sampling, got "1"/);
+  });
+
+  it('beside layers that go as far only', () => {
+    const layers = [
+      [
+        { type: 'EMBEDDING', output_dim: 8 },
+        { type: 'EMBEDDING', output_dim: 8 },
+      ],
+      [
+        { type: 'GNN', output_dim: 8, options: { type } },
+        { type: 'GNN', output_dim: 8, options: { type: 'GCN' } },
+      ],
+      [{ type: 'REDUCTION' }],
+    ];
+    const config = { model: { encoder: { layers, train_neighbor_sampling: [{}, {}] } } };
+    expect(() => tinyConfig(ring, config)).toThrow(/expected graph layers of 2 hops .*equally far/);
   });
 });
 

@@ -10,8 +10,10 @@ import { Module } from '../../nn/index.js';
 import { add, mul, Tensor } from '../../tensor/index.js';
 import { checkInteger, checkNumber, expected, StateError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
+import { integer, number, share } from '../../util/settings.js';
 import { dropRows } from '../input.js';
 import { propagate } from '../propagation.js';
+import { convWord } from './conv-word.js';
 
 export interface APPNPOptions {
   /** Steps of propagation; 10 by default. */
@@ -88,3 +90,22 @@ export function checkWhole(layer: string, graph: MessageGraph, alternative = '')
       `${graph.numDstNodes} destinations. Several steps need a whole graph${alternative}.`,
   );
 }
+
+export const appnpWord = convWord({
+  word: 'APPNP',
+  settings: {
+    steps: integer(1, 2, 'steps of propagation, each with a sampler of its own', { ours: true }),
+    alpha: number(0.1, 'probability of going back to the start', { ...{ min: 0, max: 1 }, ours: true }),
+    step_dropout: share(0, 'dropout before each step', { ours: true }),
+  },
+  hops: ({ steps }) => steps,
+  check: (_options, out, into) =>
+    out === into
+      ? null
+      : {
+          expected: `its input_dim ${into}`,
+          advice: 'APPNP learns nothing of its own; change the width in a stage of type DENSE before it.',
+        },
+  make: ({ steps, alpha, step_dropout: dropout }) => new APPNP({ steps, alpha, dropout }),
+  run: (layer, _block, x, _relations, blocks) => layer.forward(blocks, x),
+});

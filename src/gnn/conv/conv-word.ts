@@ -29,11 +29,23 @@ export interface ConvProblem {
 
 export interface ConvWord<W extends string = string, S extends Settings = Settings, L extends Module = Module>
   extends Word<W, S> {
-  /** Whether the options fit an output of `out` columns. */
-  readonly check?: (options: ValuesOf<S>, out: number) => ConvProblem | null;
+  /** Whether the options fit an output of `out` columns and an input of `into`. */
+  readonly check?: (options: ValuesOf<S>, out: number, into: number) => ConvProblem | null;
+  /** Hops that the layer goes, each with a block and a sampler of its own; 1 by default. */
+  readonly hops?: (options: ValuesOf<S>) => number;
   readonly make: (options: ValuesOf<S>, place: ConvPlace) => L;
-  /** The layer on a block. @param relations the relation of each edge, by edge id; zeros where there are none. */
-  readonly run: (layer: L, block: MessageGraph, x: Tensor, relations: () => Int32Array) => Tensor;
+  /**
+   * The layer on its block, or on a block for each hop, the outermost first.
+   *
+   * @param relations the relation of each edge of the first block, by edge id; zeros where there are none.
+   */
+  readonly run: (
+    layer: L,
+    block: MessageGraph,
+    x: Tensor,
+    relations: () => Int32Array,
+    blocks: readonly MessageGraph[],
+  ) => Tensor;
 }
 
 /** Keeps the types of a record's word, options and layer. */

@@ -10,9 +10,11 @@ import { Linear, Module, type ParameterOptions } from '../../nn/index.js';
 import { add, Tensor } from '../../tensor/index.js';
 import { checkInteger } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
+import { integer } from '../../util/settings.js';
 import { checkInput, type Features, project } from '../input.js';
 import { propagate } from '../propagation.js';
 import { stepGraphs } from './appnp.js';
+import { convWord } from './conv-word.js';
 
 export interface SGConvOptions extends ParameterOptions {
   /** The power k; 1 by default. */
@@ -67,3 +69,11 @@ export class SGConv extends Module {
     return `${this.lin.inFeatures} → ${this.lin.outFeatures}, ${this.hops} hops`;
   }
 }
+
+export const sgcWord = convWord({
+  word: 'SGC',
+  settings: { hops: integer(1, 2, 'hops of propagation, each with a sampler of its own', { ours: true }) },
+  hops: ({ hops }) => hops,
+  make: ({ hops }, { into, out, random }) => new SGConv(into, out, { random, hops, bias: false }),
+  run: (layer, _block, x, _relations, blocks) => layer.forward(blocks, x),
+});

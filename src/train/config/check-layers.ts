@@ -1,5 +1,5 @@
 /** Do the encoder's stages fit together? Widths chain, samplers match, one output remains. */
-import { convNamed } from '../../gnn/index.js';
+import { convNamed, hopsOfStage } from '../../gnn/index.js';
 import type { ConfigProblem } from '../../util/schema/issues.js';
 import { problem } from '../../util/schema/issues.js';
 import type { EncoderConfig, LayerConfig, SkeinConfig } from './types.js';
@@ -87,7 +87,7 @@ function noWidth(path: readonly (string | number)[], layer: LayerConfig): Config
 function checkConv(layer: LayerConfig, path: readonly (string | number)[]): ConfigProblem[] {
   if (layer.type !== 'GNN') return [];
   const record = convNamed(layer.options.type);
-  const found = record.check?.(layer.options as never, layer.output_dim) ?? null;
+  const found = record.check?.(layer.options as never, layer.output_dim, layer.input_dim) ?? null;
   return found === null
     ? []
     : [problem([...path, 'output_dim'], found.expected, layer.output_dim, found.advice)];
@@ -106,6 +106,12 @@ function checkStage({ layers }: EncoderConfig, i: number): ConfigProblem[] {
     const advice =
       'REDUCTION and DENSE read all outputs of the stage before; give them a stage of their own.';
     return [problem(path, 'one layer in the stage', `${layers[i].length} layers`, advice)];
+  }
+  const far = layers[i].filter(({ type }) => type === 'GNN').map((layer) => hopsOfStage([layer]));
+  const odd = far.findIndex((hops) => hops !== far[0]);
+  if (odd >= 0) {
+    const advice = 'Layers of one stage work side by side, so that they go equally far.';
+    return [problem(path, `graph layers of ${far[0]} hops`, `one of ${far[odd]}`, advice)];
   }
   if (given === taken) return [];
   const advice = `The input_dim of stage ${i} must add up to the output_dim of stage ${i - 1}.`;
@@ -126,7 +132,7 @@ function equalInputs(layers: EncoderConfig['layers']): ConfigProblem[] {
 }
 
 function checkSampling(encoder: EncoderConfig, fullBatch: boolean): ConfigProblem[] {
-  const stages = encoder.layers.filter((stage) => stage.some((layer) => layer.type === 'GNN')).length;
+  const stages = encoder.layers.reduce((sum, stage) => sum + hopsOfStage(stage), 0);
   const problems: ConfigProblem[] = [];
   for (const key of ['train_neighbor_sampling', 'eval_neighbor_sampling'] as const) {
     const count = encoder[key].length;

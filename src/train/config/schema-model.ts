@@ -111,7 +111,7 @@ const encoder = section({
   train_neighbor_sampling: field(
     neighborSampling(),
     [],
-    'neighbours seen in training, one entry per GNN stage',
+    'neighbours seen in training, one entry per GNN stage; SGC and APPNP have one per hop',
   ),
   eval_neighbor_sampling: field(neighborSampling(), [], {
     doc: 'the same for evaluation',

@@ -5,6 +5,7 @@ import {
   comparators,
   type EdgeDecoder,
   edgeDecoder,
+  hopsOfStage,
   lossFunction,
   N3Regularizer,
   NormRegularizer,
@@ -126,8 +127,8 @@ export function initializeBatcher(
         });
   const { full_batch: fullBatch, batch_size: batchSize } = config.training;
   // The whole graph in one step: all training nodes, and all neighbours where the file says nothing about them.
-  const stages = encoder.layers.filter((stage) => stage.some((layer) => layer.type === 'GNN'));
-  const whole = stages.map((): NeighborSamplingConfig => ({ type: 'ALL', options: {} }));
+  const hops = encoder.layers.reduce((sum, stage) => sum + hopsOfStage(stage), 0);
+  const whole = Array.from({ length: hops }, (): NeighborSamplingConfig => ({ type: 'ALL', options: {} }));
   const rules = (given: readonly NeighborSamplingConfig[]) =>
     fullBatch && given.length === 0 ? whole : given;
   const train = neighbours(rules(encoder.train_neighbor_sampling));

@@ -4,7 +4,8 @@
  *
  * A layer names what it computes from; `GeneralEncoder` knows rows and graphs.
  */
-import { type ConvWord, convNamed } from '../../gnn/index.js';
+import { type ConvWord, convNamed, hopsOfStage } from '../../gnn/index.js';
+import type { MessageGraph } from '../../graph/index.js';
 import {
   activation,
   activationWords,
@@ -135,10 +136,17 @@ export class GnnLayer extends EncoderLayer {
       if (weight.rank >= 2) unscoped(() => fillTensor(weight, config.init, context.random));
   }
 
-  override forward(graph: LayerGraph, x: Tensor): Tensor {
-    const block = graph.block();
-    const relations = (): Int32Array => graph.blockRelations() ?? new Int32Array(block.numEdges);
-    return this.finish(this.#record.run(this.conv, block, x, relations), block.rowIds('dst'));
+  /** Hops that it goes. */
+  get hops(): number {
+    return hopsOfStage([this.config]);
+  }
+
+  /** @param blocks one for each hop, of `graph`, whose relations are those of a single block. */
+  override forward(graph: LayerGraph, x: Tensor, blocks: readonly MessageGraph[] = [graph.block()]): Tensor {
+    const [first] = blocks;
+    const relations = (): Int32Array => graph.blockRelations() ?? new Int32Array(first.numEdges);
+    const y = this.#record.run(this.conv, first, x, relations, blocks);
+    return this.finish(y, blocks[blocks.length - 1].rowIds('dst'));
   }
 }
 

@@ -5,6 +5,7 @@
  * `encodeFullGraph` does the same for all nodes, stage by stage, so that the work grows with the edges and not with the
  * neighbourhoods of several hops. With all neighbours it gives what the batches give.
  */
+import type { MessageGraph } from '../../graph/index.js';
 import { Module } from '../../nn/index.js';
 import type { LayerGraph } from '../../sample/index.js';
 import {
@@ -132,9 +133,10 @@ export class GeneralEncoder extends Encoder {
     for (const stage of this.stages) {
       const graph = hasGnn(stage) ? needGraph(gnnGraph) : null;
       const before = outputs;
-      if (graph !== null) ids = graph.block().rowIds('dst');
+      const blocks = graph === null ? [] : blocksOf(graph, hopsOf(stage));
+      if (graph !== null) ids = blocks[blocks.length - 1].rowIds('dst');
       outputs = stage.map((layer, j) => {
-        if (layer instanceof GnnLayer) return layer.forward(needGraph(graph), before[j]);
+        if (layer instanceof GnnLayer) return layer.forward(needGraph(graph), before[j], blocks);
         if (layer instanceof InputLayer) {
           const rows = sourceOf(layer, inputs);
           if (graph !== null) return layer.forward(graph.computedRows(rows), ids);
@@ -151,7 +153,9 @@ export class GeneralEncoder extends Encoder {
     neighborSampler: NeighborSampler | null,
     graphStorage: GraphModelStorage,
   ): Promise<EncodedNodes> {
-    if (neighborSampler !== null && !(neighborSampler instanceof KHopNeighborSampler))
+    // Stages of several hops have no rows between them that all nodes could be encoded to.
+    const alone = this.stages.every((stage) => hopsOf(stage) <= 1);
+    if (neighborSampler !== null && !(alone && neighborSampler instanceof KHopNeighborSampler))
       return super.encodeFullGraph(neighborSampler, graphStorage);
     this.eval();
     let outputs: EncodedNodes[] = [];
@@ -217,6 +221,19 @@ function makeStages(layers: readonly (readonly LayerConfig[])[], context: LayerC
       return layer;
     }),
   );
+}
+
+/** Hops of a stage; 0 without graph layers. */
+function hopsOf(stage: readonly EncoderLayer[]): number {
+  return Math.max(0, ...stage.map((layer) => (layer instanceof GnnLayer ? layer.hops : 0)));
+}
+
+/** The blocks of a stage; the graph stands at the last of them afterwards. */
+function blocksOf(graph: LayerGraph, hops: number): MessageGraph[] {
+  return Array.from({ length: hops }, (_, hop) => {
+    if (hop > 0) graph.prepareForNextLayer();
+    return graph.block();
+  });
 }
 
 function hasGnn(stage: readonly EncoderLayer[]): boolean {

@@ -13,6 +13,7 @@ import {
   suffixKeyLookup,
   type WorkerGroup,
 } from '../../../dist/index.js';
+import { hopsOfStage } from '../../../gnn/index.js';
 import { gatherRows, type Tensor, unscoped } from '../../../tensor/index.js';
 import { ConfigError } from '../../../util/errors.js';
 import { invocation } from '../../../util/invocation.js';
@@ -60,9 +61,7 @@ export async function openShards(
   sizes: NodeSizes,
 ): Promise<ShardedSets> {
   const data = await group.everywhere(() => loadPartitionData(path, { comm: group.comm }));
-  const numLayers = config.model.encoder.layers.filter((stage) =>
-    stage.some(({ type }) => type === 'GNN'),
-  ).length;
+  const numLayers = config.model.encoder.layers.reduce((sum, stage) => sum + hopsOfStage(stage), 0);
   const known = await group.everywhere(() => knownNodes(data, sizes));
   const counts = group.sum(splits.map((split) => known.masks[split].reduce((sum, flag) => sum + flag, 0)));
   if (counts[splits.indexOf('train')] === 0)
