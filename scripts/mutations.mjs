@@ -166,9 +166,17 @@ export const mutations = [
   {
     name: 'unknown-key',
     about: 'an unknown key of a configuration is ignored',
-    file: 'src/train/config/fields.ts',
+    file: 'src/util/schema/fields.ts',
     find: 'return z.strictObject(shape, {',
     put: 'return z.object(shape, {',
     tests: ['test/train/config.test.ts', 'src/cli/wrong-configurations.test.ts'],
+  },
+  {
+    name: 'unknown-option',
+    about: 'a misspelt option is ignored',
+    file: 'src/util/option-names.ts',
+    find: 'if (Object.hasOwn(names, name)) continue;',
+    put: 'if (names !== null) continue;',
+    tests: ['src/util/option-names.test.ts', 'test/contract/option-names.test.ts'],
   },
 ];

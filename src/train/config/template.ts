@@ -107,7 +107,7 @@ function nodeClassification(facts: DatasetFacts | undefined): string {
           output_dim: ${input}${features ? guess : ''}
       - - type: GNN
           options:
-            type: GRAPH_SAGE     # or GAT, GCN, RGCN
+            type: GRAPH_SAGE     # or GCN, GAT, GATV2, GIN, TRANSFORMER, …
             aggregator: MEAN
           output_dim: 128
           bias: true
