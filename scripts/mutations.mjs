@@ -86,17 +86,17 @@ export const mutations = [
   {
     name: 'early-stopping-equal',
     about: 'an equal score counts as a better one',
-    file: 'src/train/loop/training-session.ts',
-    find: 'sign * (value - this.#best.value) > (training',
-    put: 'sign * (value - this.#best.value) >= (training',
-    tests: ['test/train/resume.test.ts'],
+    file: 'src/train/fit.ts',
+    find: 'if (gain > (i === 0 ? least : 0)) return true;',
+    put: 'if (gain >= (i === 0 ? least : 0)) return true;',
+    tests: ['test/train/fit.test.ts'],
   },
   {
     name: 'rank-filter',
     about: 'evaluation does not leave out the true edges',
     file: 'src/train/batch/graph-batcher.ts',
-    find: 'const index = filtered ? await this.graphStorage.filterIndex() : null;',
-    put: 'const index = filtered && !batch.src ? await this.graphStorage.filterIndex() : null;',
+    find: 'const ends = filtered',
+    put: 'const ends = filtered && batch.src === null',
     tests: ['test/train/training.test.ts', 'test/train/graph-batcher.test.ts'],
   },
   {
@@ -126,9 +126,9 @@ export const mutations = [
   {
     name: 'staleness-bound',
     about: 'one batch more than allowed is under way',
-    file: 'src/train/loop/trainer.ts',
-    find: 'drawn.length + loaded.length < this.stalenessBound',
-    put: 'drawn.length + loaded.length <= this.stalenessBound',
+    file: 'src/train/tasks/graph/graph-batches.ts',
+    find: 'ahead() < this.#bound',
+    put: 'ahead() <= this.#bound',
     tests: ['test/train/training.test.ts'],
   },
   {
