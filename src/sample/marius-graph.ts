@@ -18,6 +18,8 @@ export interface EdgeList {
   readonly src: Int32Array;
   readonly dst: Int32Array;
   readonly relations?: Int32Array | null;
+  /** Weights of edges, for layers that use them. */
+  readonly weights?: Float32Array | null;
 }
 
 export type NeighborSamplingStrategy = 'ALL' | 'UNIFORM' | 'DROPOUT';
@@ -58,7 +60,11 @@ export class MariusGraph {
     if (relations !== null && relations.length !== edges.src.length)
       throw new ShapeError(expected(name, `${edges.src.length} relations`, 'relations', relations.length));
     const numNodes = options.numNodes ?? 1 + maxOf(edges.src, maxOf(edges.dst, -1));
-    this.#graph = Graph.fromEdges(edges.src, edges.dst, { numNodes });
+    const { weights = null } = edges;
+    this.#graph = Graph.fromEdges(edges.src, edges.dst, {
+      numNodes,
+      ...(weights === null ? {} : { edgeWeight: weights }),
+    });
     this.#relations = relations;
   }
 

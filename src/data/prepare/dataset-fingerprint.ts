@@ -25,6 +25,7 @@ const featureFiles = [featuresFile, 'nodes/encoding.json'];
 export interface DatasetUse {
   readonly classes: boolean;
   readonly features: boolean;
+  readonly weights: boolean;
 }
 
 /** Checksums by file; a file that is not there has none. */
@@ -32,9 +33,14 @@ export type DatasetFingerprint = Readonly<Record<string, string>>;
 
 export async function datasetFingerprint(
   { directory, details }: Pick<PreparedDataset, 'directory' | 'details'>,
-  { classes, features }: DatasetUse,
+  { classes, features, weights }: DatasetUse,
 ): Promise<DatasetFingerprint> {
-  const names = [...graphFiles, ...(classes ? classFiles : []), ...(features ? featureFiles : [])];
+  const names = [
+    ...graphFiles,
+    ...(classes ? classFiles : []),
+    ...(features ? featureFiles : []),
+    ...(weights ? ['edges/train_edges_weights.bin'] : []),
+  ];
   const found: Record<string, string> = {};
   for (const name of names) {
     const path = join(directory, name);

@@ -114,9 +114,15 @@ export class PreparedDataset {
     return values;
   }
 
+  /** The file of the weights of a part's edges, f32 in their order; null when there are none. */
+  weightsFile(split: PreparedSplit): string | null {
+    const path = this.#path(weightsName(split));
+    return existsSync(path) ? path : null;
+  }
+
   /** Weights of a part's edges, in their order; null when there are none. */
   async readWeights(split: PreparedSplit): Promise<Float32Array | null> {
-    const name = `edges/${split}_edges_weights.bin`;
+    const name = weightsName(split);
     if (!existsSync(this.#path(name))) return null;
     await this.#checkBytes(name, (this.edgeFile(split)?.rows ?? 0) * 4);
     const bytes = await this.#read(name);
@@ -345,6 +351,10 @@ const edgeShapes = [
   { columns: 2, bytes: 8 },
   { columns: 3, bytes: 8 },
 ] as const;
+
+function weightsName(split: PreparedSplit): string {
+  return `edges/${split}_edges_weights.bin`;
+}
 
 function edgeName(split: PreparedSplit): string {
   return `edges/${split}_edges.bin`;

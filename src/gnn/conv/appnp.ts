@@ -93,6 +93,7 @@ export function checkWhole(layer: string, graph: MessageGraph, alternative = '')
 
 export const appnpWord = convWord({
   word: 'APPNP',
+  weighsEdges: true,
   settings: {
     steps: integer(1, 2, 'steps of propagation, each with a sampler of its own', { ours: true }),
     alpha: number(0.1, 'probability of going back to the start', { ...{ min: 0, max: 1 }, ours: true }),

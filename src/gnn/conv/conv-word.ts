@@ -31,6 +31,8 @@ export interface ConvWord<W extends string = string, S extends Settings = Settin
   extends Word<W, S> {
   /** Whether the options fit an output of `out` columns and an input of `into`. */
   readonly check?: (options: ValuesOf<S>, out: number, into: number) => ConvProblem | null;
+  /** Whether it weighs edges by the weights of its graph. */
+  readonly weighsEdges?: boolean;
   /** Hops that the layer goes, each with a block and a sampler of its own; 1 by default. */
   readonly hops?: (options: ValuesOf<S>) => number;
   readonly make: (options: ValuesOf<S>, place: ConvPlace) => L;

@@ -58,6 +58,7 @@ export class GCNConv extends Module {
 
 export const gcnWord = convWord({
   word: 'GCN',
+  weighsEdges: true,
   settings: {},
   make: (_, { into, out, random }) => new GCNConv(into, out, { random, bias: false }),
   run: (layer, block, x) => layer.forward(block, x),

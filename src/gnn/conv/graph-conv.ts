@@ -86,6 +86,7 @@ export class GraphConv extends Module {
 
 export const graphConvWord = convWord({
   word: 'GRAPH_CONV',
+  weighsEdges: true,
   settings: {
     reduce: choice(['SUM', 'MEAN', 'MAX'], 'SUM', 'what becomes of the neighbours', { ours: true }),
   },

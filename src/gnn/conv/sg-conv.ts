@@ -72,6 +72,7 @@ export class SGConv extends Module {
 
 export const sgcWord = convWord({
   word: 'SGC',
+  weighsEdges: true,
   settings: { hops: integer(1, 2, 'hops of propagation, each with a sampler of its own', { ours: true }) },
   hops: ({ hops }) => hops,
   make: ({ hops }, { into, out, random }) => new SGConv(into, out, { random, hops, bias: false }),

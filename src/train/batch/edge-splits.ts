@@ -21,14 +21,22 @@ export class MemoryEdges implements EdgeSplit {
   readonly bucketSizes: Float64Array | null;
   readonly #rows: Int32Array;
   readonly #columns: 2 | 3;
+  readonly #weights: Float32Array | null;
 
-  constructor(rows: Int32Array, columns: 2 | 3, bucketSizes: Float64Array | null = null) {
+  /** @param weights one an edge; null where all count the same. */
+  constructor(
+    rows: Int32Array,
+    columns: 2 | 3,
+    bucketSizes: Float64Array | null = null,
+    weights: Float32Array | null = null,
+  ) {
     if (columns !== 2 && columns !== 3)
       throw new ValueError(expected('MemoryEdges', '2 or 3', 'columns', columns));
     if (rows.length % columns !== 0)
       throw new ShapeError(expected('MemoryEdges', `a multiple of ${columns} numbers`, 'rows', rows.length));
     this.#rows = rows;
     this.#columns = columns;
+    this.#weights = weights;
     this.bucketSizes = bucketSizes;
   }
 
@@ -41,7 +49,8 @@ export class MemoryEdges implements EdgeSplit {
   }
 
   async read(begin: number, end: number): Promise<EdgeList> {
-    return toColumns(this.#rows.subarray(begin * this.#columns, end * this.#columns), this.#columns);
+    const edges = toColumns(this.#rows.subarray(begin * this.#columns, end * this.#columns), this.#columns);
+    return this.#weights === null ? edges : { ...edges, weights: this.#weights.slice(begin, end) };
   }
 }
 
@@ -56,9 +65,12 @@ export interface EdgeFile {
 export class FileEdges implements EdgeSplit {
   readonly bucketSizes: Float64Array | null;
   readonly #file: EdgeFile;
+  readonly #weights: string | null;
 
-  constructor(file: EdgeFile, bucketSizes: Float64Array | null = null) {
+  /** @param weights the file of weights, f32, one an edge; null where all count the same. */
+  constructor(file: EdgeFile, bucketSizes: Float64Array | null = null, weights: string | null = null) {
     this.#file = file;
+    this.#weights = weights;
     this.bucketSizes = bucketSizes;
   }
 
@@ -73,23 +85,34 @@ export class FileEdges implements EdgeSplit {
   async read(begin: number, end: number): Promise<EdgeList> {
     const { path, columns, dtype } = this.#file;
     const width = columns * (dtype === 'int64' ? 8 : 4);
-    const bytes = new Uint8Array((end - begin) * width);
-    const handle = await open(path, 'r');
-    try {
-      let done = 0;
-      while (done < bytes.length) {
-        const { bytesRead } = await handle.read(bytes, done, bytes.length - done, begin * width + done);
-        if (bytesRead === 0)
-          throw new FormatError(
-            `${path}: expected ${bytes.length} bytes of edges from byte ${begin * width}, got ${done}. The file was cut; prepare the dataset again.`,
-          );
-        done += bytesRead;
-      }
-    } finally {
-      await handle.close();
-    }
-    return toColumns(dtype === 'int64' ? narrowed(path, bytes) : new Int32Array(bytes.buffer), columns);
+    const bytes = await readRange(path, begin * width, (end - begin) * width);
+    const edges = toColumns(
+      dtype === 'int64' ? narrowed(path, bytes) : new Int32Array(bytes.buffer),
+      columns,
+    );
+    if (this.#weights === null) return edges;
+    const weights = await readRange(this.#weights, begin * 4, (end - begin) * 4);
+    return { ...edges, weights: new Float32Array(weights.buffer) };
   }
+}
+
+async function readRange(path: string, start: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = new Uint8Array(length);
+  const handle = await open(path, 'r');
+  try {
+    let done = 0;
+    while (done < length) {
+      const { bytesRead } = await handle.read(bytes, done, length - done, start + done);
+      if (bytesRead === 0)
+        throw new FormatError(
+          `${path}: expected ${length} bytes of edges from byte ${start}, got ${done}. The file was cut; prepare the dataset again.`,
+        );
+      done += bytesRead;
+    }
+  } finally {
+    await handle.close();
+  }
+  return bytes;
 }
 
 function narrowed(path: string, bytes: Uint8Array): Int32Array {

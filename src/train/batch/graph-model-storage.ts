@@ -340,6 +340,8 @@ function joinMapped(lists: readonly EdgeList[], map: (id: number) => number, typ
   const src = new Int32Array(total);
   const dst = new Int32Array(total);
   const relations = typed ? new Int32Array(total) : null;
+  const weighed = lists.some(({ weights = null }) => weights !== null);
+  const weights = weighed ? new Float32Array(total) : null;
   let at = 0;
   for (const list of lists) {
     for (let i = 0; i < list.src.length; i++) {
@@ -347,7 +349,8 @@ function joinMapped(lists: readonly EdgeList[], map: (id: number) => number, typ
       dst[at + i] = map(list.dst[i]);
     }
     relations?.set(list.relations as Int32Array, at);
+    weights?.set(list.weights as Float32Array, at);
     at += list.src.length;
   }
-  return { src, dst, relations };
+  return { src, dst, relations, weights };
 }

@@ -2,10 +2,12 @@
  * Does a configuration fit a prepared dataset? Widths, classes and counts that a file states must be those of the data; a
  * count that only describes the splits and differs is a warning, since the dataset decides, as in Marius.
  */
+import { convWords } from '../../gnn/index.js';
 import { ConfigError } from '../../util/errors.js';
 import type { ConfigProblem } from '../../util/schema/issues.js';
 import { problem } from '../../util/schema/issues.js';
 import type { DatasetConfig, SkeinConfig } from './types.js';
+import { weighsEdges } from './weighs-edges.js';
 
 /** What is asked of a dataset; the statistics of a prepared directory have it. */
 export interface DatasetFacts {
@@ -13,6 +15,8 @@ export interface DatasetFacts {
   readonly num_relations: number;
   /** False: edges have no relation column; absent: not known. */
   readonly has_relations?: boolean;
+  /** Whether training edges have weights. */
+  readonly has_weights?: boolean;
   readonly num_edges?: number;
   readonly num_train?: number;
   readonly num_valid?: number;
@@ -28,8 +32,13 @@ export interface DatasetFacts {
 export function factsOf(dataset: {
   readonly stats: DatasetFacts;
   readonly hasRelations: boolean;
+  weightsFile(split: 'train'): string | null;
 }): DatasetFacts {
-  return { ...dataset.stats, has_relations: dataset.hasRelations };
+  return {
+    ...dataset.stats,
+    has_relations: dataset.hasRelations,
+    has_weights: dataset.weightsFile('train') !== null,
+  };
 }
 
 /** Throws a ConfigError that names every mismatch; gives the warnings. */
@@ -51,6 +60,12 @@ export function checkAgainstDataset(config: SkeinConfig, facts: DatasetFacts): s
     warnings.push(
       `model.decoder.type: the edges of the dataset have no relation, so ${decoder} compares their ends as they are; DOT says so.`,
     );
+  if (facts.has_weights === true && !weighsEdges(config)) {
+    const words = convWords.filter((word) => 'weighsEdges' in word).map(({ word }) => word);
+    warnings.push(
+      `model.encoder.layers: the edges of the dataset have weights, which no layer of the encoder uses. Those that do: ${words.join(', ')}.`,
+    );
+  }
   const { num_valid: valid, num_test: test } = facts;
   // Counts that are not known are no reason to warn.
   if (valid !== undefined && test !== undefined && valid <= 0) warnings.push(unjudged(config, test > 0));

@@ -16,6 +16,7 @@ export async function bucketedEdges(
   dataset: PreparedDataset,
   partitions: number,
   folder: string,
+  weighed: boolean,
 ): Promise<FileEdges> {
   const file = dataset.edgeFile('train');
   if (file === null || file.dtype !== 'int32')
@@ -23,30 +24,36 @@ export async function bucketedEdges(
       `${dataset.directory}: expected training edges of 4-byte ids to sort into ${partitions} partitions. Prepare the dataset with --num-partitions ${partitions}.`,
     );
   const path = join(folder, edgesName);
-  const known = await sortedEdges(dataset, folder);
+  const known = await sortedEdges(dataset, folder, weighed);
+  const weights = weighed ? dataset.weightsFile('train') : null;
   if (known?.bucketSizes?.length === partitions * partitions) return known;
   await mkdir(folder, { recursive: true });
   const sizes = await sortByBucket({
     edges: file.path,
-    weights: null,
+    weights,
     columns: file.columns,
     numNodes: dataset.stats.num_nodes,
     partitions,
     outEdges: path,
-    outWeights: '',
+    outWeights: weights === null ? '' : join(folder, weightsName),
     memoryBytes: bufferBytes,
   });
   // Written last: without it the sorted file counts as not there.
   const text = JSON.stringify({ rows: file.rows, sizes: [...sizes] });
   await writeFileAtomic(join(folder, sizesName), new TextEncoder().encode(text));
-  return new FileEdges({ ...file, path }, sizes);
+  return new FileEdges({ ...file, path }, sizes, weights === null ? null : join(folder, weightsName));
 }
 
 const edgesName = 'train_edges.bin';
+const weightsName = 'train_edges_weights.bin';
 const sizesName = 'train_bucket_sizes.json';
 
 /** The edges that `bucketedEdges` left in a folder; null when there are none of this dataset. */
-export async function sortedEdges(dataset: PreparedDataset, folder: string): Promise<FileEdges | null> {
+export async function sortedEdges(
+  dataset: PreparedDataset,
+  folder: string,
+  weighed: boolean,
+): Promise<FileEdges | null> {
   const file = dataset.edgeFile('train');
   if (file === null || !existsSync(join(folder, sizesName))) return null;
   const known = JSON.parse(await readFile(join(folder, sizesName), 'utf8')) as {
@@ -60,5 +67,8 @@ export async function sortedEdges(dataset: PreparedDataset, folder: string): Pro
     throw new FormatError(
       `${path}: expected the ${file.rows} training edges of ${dataset.directory}, got ${known.rows}. Remove ${folder}; it is made again.`,
     );
-  return new FileEdges({ ...file, path }, Float64Array.from(known.sizes));
+  const weights = weighed && dataset.weightsFile('train') !== null ? join(folder, weightsName) : null;
+  // Sorted before weights were used: made again with them.
+  if (weights !== null && !existsSync(weights)) return null;
+  return new FileEdges({ ...file, path }, Float64Array.from(known.sizes), weights);
 }

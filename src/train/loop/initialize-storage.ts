@@ -15,6 +15,7 @@ import { type EdgeSplit, FileEdges, MemoryEdges } from '../batch/edge-splits.js'
 import { type EpochPlan, GraphModelStorage } from '../batch/graph-model-storage.js';
 import type { RunTable } from '../batch/node-table.js';
 import type { PartitionBufferConfig, SkeinConfig } from '../config/index.js';
+import { weighsEdges } from '../config/weighs-edges.js';
 import type { SplitName } from '../task.js';
 import { bucketedEdges, sortedEdges } from './bucketed-edges.js';
 import { bufferConfig, nodeTable, sharedTable } from './initialize-table.js';
@@ -87,9 +88,14 @@ async function graphStorage(
   const whole = parts === null || parts.buffer_capacity >= parts.num_partitions;
   if (edges.train !== undefined && edges.train.bucketSizes === null && existsSync(beside))
     // Sorted when the run was trained; samplers draw by the order of edges, so it is used from then on.
-    edges.train = (await sortedEdges(dataset, beside)) ?? edges.train;
+    edges.train = (await sortedEdges(dataset, beside, weighsEdges(config))) ?? edges.train;
   if (!whole && edges.train !== undefined && edges.train.bucketSizes === null)
-    edges.train = await bucketedEdges(dataset, parts.num_partitions, options.edgesDirectory ?? beside);
+    edges.train = await bucketedEdges(
+      dataset,
+      parts.num_partitions,
+      options.edgesDirectory ?? beside,
+      weighsEdges(config),
+    );
   const nodes: Partial<Record<SplitName, Int32Array>> = {};
   for (const split of ['train', 'validation', 'test'] as const) {
     const found = await dataset.readNodes(split);
@@ -119,8 +125,12 @@ async function edgeSplit(
   const file = dataset.edgeFile(split);
   if (file === null) return null;
   const sizes = dataset.bucketSizes(split);
-  if (config.storage.edges.type === 'FLAT_FILE') return new FileEdges(file, sizes);
-  return new MemoryEdges(await dataset.readEdges(split), file.columns, sizes);
+  // Messages go along training edges alone.
+  const weighed = split === 'train' && weighsEdges(config);
+  if (config.storage.edges.type === 'FLAT_FILE')
+    return new FileEdges(file, sizes, weighed ? dataset.weightsFile(split) : null);
+  const weights = weighed ? await dataset.readWeights(split) : null;
+  return new MemoryEdges(await dataset.readEdges(split), file.columns, sizes, weights);
 }
 
 function planner(

@@ -11,6 +11,7 @@ import {
 } from '../../data/index.js';
 import { StateError } from '../../util/errors.js';
 import type { SkeinConfig } from '../config/index.js';
+import { weighsEdges } from '../config/weighs-edges.js';
 import { differences } from '../run/differences.js';
 
 export interface RunIdentity {
@@ -41,6 +42,7 @@ export async function runIdentity(config: SkeinConfig, dataset: PreparedDataset)
     files: await datasetFingerprint(dataset, {
       classes: learning_task === 'NODE_CLASSIFICATION',
       features: encoder.layers.flat().some(({ type }) => type === 'FEATURE'),
+      weights: weighsEdges(config),
     }),
   };
 }

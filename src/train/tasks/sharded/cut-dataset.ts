@@ -19,6 +19,7 @@ import { fromTypedArray } from '../../../tensor/index.js';
 import { ConfigError } from '../../../util/errors.js';
 import { invocation } from '../../../util/invocation.js';
 import type { DistributedConfig, SkeinConfig } from '../../config/index.js';
+import { weighsEdges } from '../../config/weighs-edges.js';
 
 const name = 'graph';
 
@@ -28,6 +29,7 @@ export const fields = {
   labels: 'labels',
   masks: { train: 'train_mask', validation: 'val_mask', test: 'test_mask' },
   relation: 'relation',
+  weight: 'weight',
 } as const;
 
 /** Edges of the graph that a run passes messages on: those of the dataset, in each direction that the encoder follows. */
@@ -103,10 +105,13 @@ async function wholeGraph(config: SkeinConfig, dataset: PreparedDataset): Promis
   const count = rows.length / columns;
   const total = count * ((incoming ? 1 : 0) + (outgoing ? 1 : 0));
   const [src, dst, relation] = [new Int32Array(total), new Int32Array(total), new Int32Array(total)];
+  const own = weighsEdges(config) ? await dataset.readWeights('train') : null;
+  const weight = own === null ? null : new Float32Array(total);
   let at = 0;
   for (const forward of [true, false]) {
     if (forward ? !incoming : !outgoing) continue;
     const shift = forward ? 0 : dataset.stats.num_relations;
+    weight?.set(own as Float32Array, at);
     for (let e = 0; e < count; e++, at++) {
       const [from, to] = [rows[e * columns], rows[(e + 1) * columns - 1]];
       src[at] = forward ? from : to;
@@ -116,6 +121,7 @@ async function wholeGraph(config: SkeinConfig, dataset: PreparedDataset): Promis
   }
   const graph = Graph.fromEdges(src, dst, { numNodes: dataset.stats.num_nodes });
   if (columns === 3) graph.edata[fields.relation] = fromTypedArray(relation);
+  if (weight !== null) graph.edata[fields.weight] = fromTypedArray(weight);
   return graph;
 }
 

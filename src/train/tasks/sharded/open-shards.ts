@@ -18,6 +18,7 @@ import { gatherRows, type Tensor, unscoped } from '../../../tensor/index.js';
 import { ConfigError } from '../../../util/errors.js';
 import { invocation } from '../../../util/invocation.js';
 import type { DistributedConfig, SkeinConfig } from '../../config/index.js';
+import { weighsEdges } from '../../config/weighs-edges.js';
 import type { SplitName } from '../../task.js';
 import { fields } from './cut-dataset.js';
 import type { ShardedLayer } from './sharded-layers.js';
@@ -70,7 +71,7 @@ export async function openShards(
         `${path}: expected nodes to train on, got none. Look at train_mask and labels of the partitions.`,
       ),
     );
-  const graphs = new GraphsOfSplits(data, distributed, group, numLayers);
+  const graphs = new GraphsOfSplits(data, distributed, group, numLayers, weighsEdges(config));
   const sets = splits.map((split, i) => [split, graphs.set(known, split, counts[i])] as const);
   return Object.fromEntries(sets) as Record<SplitName, ShardedSet>;
 }
@@ -120,19 +121,35 @@ function knownNodes(data: PartitionData, { width, classes }: NodeSizes): KnownNo
   };
 }
 
+/** Whether edges have a field, whatever their type is called. */
+function hasField(data: PartitionData, name: string): boolean {
+  return data.allShardEdges.some(({ edgeFeatures }) =>
+    Object.keys(edgeFeatures).some((key) => key.endsWith(`/${name}`)),
+  );
+}
+
 /** One graph for all splits, or message-flow graphs of each. */
 class GraphsOfSplits {
   readonly #data: PartitionData;
   readonly #distributed: DistributedConfig;
   readonly #group: WorkerGroup;
   readonly #numLayers: number;
+  readonly #weighed: boolean;
   #whole: readonly ShardedLayer[] | null = null;
 
-  constructor(data: PartitionData, distributed: DistributedConfig, group: WorkerGroup, numLayers: number) {
+  /** @param weighed whether a layer weighs edges, by the field of that name where there is one. */
+  constructor(
+    data: PartitionData,
+    distributed: DistributedConfig,
+    group: WorkerGroup,
+    numLayers: number,
+    weighed: boolean,
+  ) {
     this.#data = data;
     this.#distributed = distributed;
     this.#group = group;
     this.#numLayers = numLayers;
+    this.#weighed = weighed && group.any(hasField(data, fields.weight));
   }
 
   /** Collective. @param count labelled nodes of the split on all workers. */
@@ -188,6 +205,7 @@ class GraphsOfSplits {
       pipelineDepth: pipeline_depth,
       maxCollectiveSize: max_collective_size,
       compression,
+      ...(this.#weighed ? { edgeWeight: fields.weight } : {}),
     };
   }
 }
