@@ -6,13 +6,14 @@
  * Options: --nodes, --edges, --dim, --budget (1G), --limit (1.3G), --folder (where data and runs go), --keep.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { prepareGraph, rmatEdges } from 'skein/data';
 import { parseByteCount } from 'skein/util';
+import { makeMemoryGroup } from './memory-group.js';
 
 const { values } = parseArgs({
   options: {
@@ -37,28 +38,6 @@ interface Outcome {
   readonly cgroup_peak_mb: number | null;
 }
 
-/** A memory cgroup of version 1 or 2, or null where none can be made. */
-function makeGroup(bytes: number): { enter: string; peak: () => number; remove: () => void } | null {
-  const name = `skein-bench-${process.pid}`;
-  const one = `/sys/fs/cgroup/memory/${name}`;
-  const two = `/sys/fs/cgroup/${name}`;
-  const [path, limit, tasks, peak] = existsSync('/sys/fs/cgroup/memory')
-    ? [one, 'memory.limit_in_bytes', 'tasks', 'memory.max_usage_in_bytes']
-    : [two, 'memory.max', 'cgroup.procs', 'memory.peak'];
-  try {
-    mkdirSync(path);
-    writeFileSync(join(path, limit), String(bytes));
-  } catch (error) {
-    say(`no memory cgroup (${String(error)}): the limited run is not limited.`);
-    return null;
-  }
-  return {
-    enter: join(path, tasks),
-    peak: () => Number(readFileSync(join(path, peak), 'utf8')) / 2 ** 20,
-    remove: () => rmdirSync(path),
-  };
-}
-
 function train(name: string, extra: readonly string[], limitBytes: number | null): Outcome {
   const cli = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
   const args = [
@@ -68,7 +47,7 @@ function train(name: string, extra: readonly string[], limitBytes: number | null
     '--json',
     `--storage.model_dir=${join(folder, name)}`,
   ];
-  const group = limitBytes === null ? null : makeGroup(limitBytes);
+  const group = limitBytes === null ? null : makeMemoryGroup(limitBytes, say);
   const command = [process.execPath, ...args, ...extra].map((arg) => `'${arg}'`).join(' ');
   const script = group === null ? `exec ${command}` : `echo $$ > ${group.enter} && exec ${command}`;
   const result = spawnSync('sh', ['-c', script], { encoding: 'utf8', maxBuffer: 2 ** 26 });

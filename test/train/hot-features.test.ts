@@ -1,6 +1,9 @@
 /** Features in their file with hot rows in memory: the same training whatever is kept, and mistakes in the configuration. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { FileStore } from 'skein/storage';
 import { Random } from 'skein/util';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { run, scratch, tinyConfig, writeDataset } from './tiny.js';
 
 const folder = scratch();
@@ -47,6 +50,18 @@ describe('features in a file', () => {
     const done = await run(configure({ type: 'FLAT_FILE', options }));
     expect(done.losses).toEqual((await inMemory).losses);
     expect(done.test).toEqual((await inMemory).test);
+    // They are read where they are: nothing of them is copied into the run.
+    expect(existsSync(join(done.directory, 'table'))).toBe(false);
+  });
+
+  test('are read from the file while training runs', async () => {
+    const reads = vi.spyOn(FileStore.prototype, 'gather');
+    await run(configure({ type: 'FLAT_FILE' }));
+    expect(reads.mock.calls.length).toBeGreaterThan(10);
+    reads.mockClear();
+    await run(configure({ type: 'HOST_MEMORY' }));
+    expect(reads.mock.calls).toHaveLength(0);
+    reads.mockRestore();
   });
 });
 
