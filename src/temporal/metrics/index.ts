@@ -2,6 +2,8 @@
 export { LinkMetrics, type LinkMetricsOptions, type LinkMetricValues } from './link-metrics.js';
 export {
   averagePrecision,
+  hitsAtK,
+  meanReciprocalRank,
   reciprocalRanks,
   rocAuc,
   type Scores,

@@ -5,7 +5,14 @@
  */
 import { checkInteger, expected, ShapeError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
-import { negativesPerPositive, reciprocalRanks, type Scores, separation } from './ranking.js';
+import {
+  hitsAtK,
+  meanReciprocalRank,
+  negativesPerPositive,
+  ranksOf,
+  type Scores,
+  separation,
+} from './ranking.js';
 
 export interface LinkMetricsOptions {
   /** The k of hits@k (default 1, 3, 10). */
@@ -67,17 +74,15 @@ export class LinkMetrics {
 class Gatherer {
   events = 0;
   readonly #hits: readonly number[];
-  readonly #counts: number[];
   readonly #positive: ScoreList | null;
   readonly #negative: ScoreList | null;
-  #reciprocal = 0;
+  readonly #ranks = new ScoreList();
   #batches = 0;
   #ap = 0;
   #auc = 0;
 
   constructor(hits: readonly number[], pooled: boolean) {
     this.#hits = hits;
-    this.#counts = hits.map(() => 0);
     this.#positive = pooled ? new ScoreList() : null;
     this.#negative = pooled ? new ScoreList() : null;
   }
@@ -88,11 +93,7 @@ class Gatherer {
     this.#batches++;
     this.#ap += ap;
     this.#auc += auc;
-    for (const value of reciprocalRanks(positive, negative)) {
-      this.#reciprocal += value;
-      // A product could round to above k where the rank is k.
-      for (let h = 0; h < this.#hits.length; h++) if (value >= 1 / this.#hits[h]) this.#counts[h]++;
-    }
+    this.#ranks.push(ranksOf(positive, negative));
     this.#positive?.push(positive);
     this.#negative?.push(negative);
   }
@@ -105,8 +106,9 @@ class Gatherer {
       Object.assign(values, separation(this.#positive.values(), this.#negative.values()));
     values['ap_batch'] = this.#ap / this.#batches;
     values['auc_batch'] = this.#auc / this.#batches;
-    values['mrr'] = this.#reciprocal / events;
-    for (const [h, k] of this.#hits.entries()) values[`hits@${k}`] = this.#counts[h] / events;
+    const ranks = this.#ranks.values();
+    values['mrr'] = meanReciprocalRank(ranks);
+    for (const k of this.#hits) values[`hits@${k}`] = hitsAtK(ranks, k);
     return values;
   }
 }

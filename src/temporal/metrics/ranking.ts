@@ -70,8 +70,27 @@ function sorted(name: string, scores: Scores): Float64Array {
   return values;
 }
 
+/** The mean of 1 / rank; NaN without ranks. */
+export function meanReciprocalRank(ranks: Float64Array): number {
+  let sum = 0;
+  for (let i = 0; i < ranks.length; i++) sum += 1 / ranks[i];
+  return sum / ranks.length;
+}
+
+/** The share of ranks up to k; NaN without ranks. */
+export function hitsAtK(ranks: Float64Array, k: number): number {
+  let hits = 0;
+  for (let i = 0; i < ranks.length; i++) if (ranks[i] <= k) hits++;
+  return hits / ranks.length;
+}
+
 /** 1 / rank of each positive [B] among its own negatives [B·q]. */
 export function reciprocalRanks(positive: Scores, negatives: Scores): Float64Array {
+  return ranksOf(positive, negatives).map((rank) => 1 / rank);
+}
+
+/** The rank of each positive [B] among its own negatives [B·q]. */
+export function ranksOf(positive: Scores, negatives: Scores): Float64Array {
   const amount = negativesPerPositive('reciprocalRanks', positive, negatives);
   const out = new Float64Array(positive.length);
   for (let i = 0; i < out.length; i++) {
@@ -80,7 +99,7 @@ export function reciprocalRanks(positive: Scores, negatives: Scores): Float64Arr
       if (negatives[k] > positive[i]) doubled += 2;
       else if (negatives[k] === positive[i]) doubled++;
     }
-    out[i] = 2 / doubled;
+    out[i] = doubled / 2;
   }
   return out;
 }

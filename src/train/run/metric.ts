@@ -2,6 +2,8 @@
  * Metrics of ranks and of classes. Subclass `RankingMetric` or `ClassificationMetric` for one of your own and hand it to
  * a reporter. Empty input gives NaN.
  */
+
+import { hitsAtK, meanReciprocalRank } from '../../temporal/index.js';
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
 import { classificationMetrics } from '../metrics.js';
 
@@ -39,7 +41,7 @@ export class MeanReciprocalRank extends RankingMetric {
   override readonly name = 'mrr';
 
   override compute(ranks: Float64Array): number {
-    return mean(ranks, (rank) => 1 / rank);
+    return meanReciprocalRank(ranks);
   }
 }
 
@@ -55,7 +57,7 @@ export class HitsAtK extends RankingMetric {
   }
 
   override compute(ranks: Float64Array): number {
-    return mean(ranks, (rank) => (rank <= this.k ? 1 : 0));
+    return hitsAtK(ranks, this.k);
   }
 }
 
