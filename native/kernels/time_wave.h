@@ -1,10 +1,8 @@
 // cos and sin of t w + b for a row of frequencies and phases.
 //
 // Steps: the argument in double, the nearest multiple of π (odd half multiple for cos) taken off in double, then one
-// odd polynomial for sin on [-π/2, π/2]. Arguments beyond kLimit, and NaN, are left to the C library.
+// odd polynomial for sin on [-π/2, π/2]. Arguments beyond kLimit, and NaN, are left to vecmath_huge.h.
 #pragma once
-
-#include <cmath>
 
 #include "vecmath.h"
 
@@ -61,7 +59,7 @@ inline void wave_row(double t, const W* SKEIN_RESTRICT w, const W* SKEIN_RESTRIC
   if (!far) return;
   for (i64 j = 0; j < n; ++j) {
     const double a = t * static_cast<double>(w[j]) + static_cast<double>(b[j]);
-    if (!(vm::absolute(a) <= Wave<T>::kLimit)) wave[j] = static_cast<T>(cosine ? std::cos(a) : std::sin(a));
+    if (!(vm::absolute(a) <= Wave<T>::kLimit)) wave[j] = static_cast<T>(cosine ? vm::cos_huge(a) : vm::sin_huge(a));
   }
 }
 

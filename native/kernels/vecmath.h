@@ -7,12 +7,13 @@
 // zeros and NaN are right.
 // The same bits come out at every level that has fused multiply-add; without it the last bit may differ.
 // sin and cos give NaN beyond kTrigLimit32 and kTrigLimit64 (2^28, 2^46); sin_array and cos_array
-// finish those elements with the C library.
+// finish those elements with vecmath_huge.h.
 // Coefficients are minimax fits of our own, made in 300-bit arithmetic and rounded one after the other.
 #pragma once
 
 #include "vecmath_f32.h"
 #include "vecmath_f64.h"
+#include "vecmath_huge.h"
 
 namespace skein {
 namespace vm {
@@ -56,12 +57,12 @@ inline void trig_array(const T* x, T* y, i64 n, Fast fast, Exact exact) {
 
 template <class T>
 inline void sin_array(const T* x, T* y, i64 n) {
-  trig_array(x, y, n, [](T v) { return sin(v); }, [](T v) { return std::sin(v); });
+  trig_array(x, y, n, [](T v) { return sin(v); }, [](T v) { return static_cast<T>(sin_huge(v)); });
 }
 
 template <class T>
 inline void cos_array(const T* x, T* y, i64 n) {
-  trig_array(x, y, n, [](T v) { return cos(v); }, [](T v) { return std::cos(v); });
+  trig_array(x, y, n, [](T v) { return cos(v); }, [](T v) { return static_cast<T>(cos_huge(v)); });
 }
 
 }  // namespace vm

@@ -107,6 +107,17 @@ function functions(kernels: Kernels, type: FloatType): Cases {
   return found;
 }
 
+/** Sine and cosine of arguments beyond the range of the vector code, which have the same bits at every level. */
+function hugeAngles(kernels: Kernels, type: FloatType): Cases {
+  const n = 10_000;
+  const [least, count] = type === 'f32' ? [29, 98] : [47, 976];
+  const x = randomFloats(type, n, 1, 1, 2).map((value, i) => value * 2 ** (least + (i % count)));
+  const [sin, cos] = [zeros(type, n), zeros(type, n)];
+  kernels.unary(unaryCode.sin, x, sin, n, 0);
+  kernels.unary(unaryCode.cos, x, cos, n, 0);
+  return { [`huge angles ${type}`]: digest(sin, cos) };
+}
+
 function rowwise(kernels: Kernels, type: FloatType): Cases {
   const found: Cases = {};
   for (const [rows, cols] of [
@@ -195,7 +206,7 @@ describe.runIf(nativeKernels !== null)('bits of a level', () => {
   it('are those recorded for levels of its kind', async () => {
     const kernels = nativeKernels as Kernels;
     const kind = nativeStatus().level === 'portable' ? 'portable' : 'fused';
-    const families = [products, pairsOfProducts, scores, functions, rowwise, neighbours, random];
+    const families = [products, pairsOfProducts, scores, functions, hugeAngles, rowwise, neighbours, random];
     const found = families.flatMap((family) =>
       floatTypes.flatMap((type) => Object.entries(family(kernels, type))),
     );

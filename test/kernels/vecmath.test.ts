@@ -14,13 +14,15 @@ function apply(op: UnaryOp, x: FloatArray): FloatArray {
   return y;
 }
 
+const exponentOf = (x: number): number => Math.floor(Math.log2(Math.abs(x)));
+
 /** Distance in units of the last place of the f32 nearest to `want`. */
 function ulps(got: number, want: number): number {
   if (Number.isNaN(want) || Number.isNaN(got)) return Number.isNaN(want) === Number.isNaN(got) ? 0 : Infinity;
   const nearest = Math.fround(want);
   if (got === nearest) return 0;
   if (!Number.isFinite(got)) return Math.abs(want) >= huge ? 1 : Infinity;
-  const exponent = Math.max(Math.floor(Math.log2(Math.abs(want))), -126);
+  const exponent = Math.max(exponentOf(want), -126);
   return Math.abs(got - want) / 2 ** (exponent - 23);
 }
 
@@ -140,6 +142,23 @@ describe.skipIf(nativeKernels === null)('vecmath', () => {
     for (let i = 0; i < x.length; i++) {
       expect(sin[i]).toBeCloseTo(Math.sin(x[i]), 14);
       expect(cos[i]).toBeCloseTo(Math.cos(x[i]), 14);
+    }
+  });
+
+  it('f64 sin and cos of huge arguments of every exponent are within 2 units in the last place', () => {
+    // Math.sin itself is within 1. The largest double; the double that is closest to a multiple of π/2.
+    const hard = [Number.MAX_VALUE, 6381956970095103 * 2 ** 797];
+    const every = Array.from(
+      { length: 978 * 8 },
+      (_, i) => (1 + ((i * 0.6180339887498949) % 1)) * 2 ** (46 + (i >> 3)),
+    );
+    const x = Float64Array.from([...hard, ...every].flatMap((value) => [value, -value]));
+    for (const [got, want] of [
+      [apply('sin', x), x.map(Math.sin)],
+      [apply('cos', x), x.map(Math.cos)],
+    ]) {
+      const worst = Math.max(...got.map((value, i) => Math.abs(value - want[i]) / 2 ** exponentOf(want[i])));
+      expect(worst).toBeLessThanOrEqual(2 * 2 ** -52);
     }
   });
 });
