@@ -5,12 +5,14 @@
  * Node.js and the two parts of vitest that are not JavaScript come from npm; they live with the package in .cache/<system>
  * and are found through NODE_PATH, the place where `require` looks last.
  */
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { hasCommand } from './build-addon.mjs';
 import { makeWords, platforms } from './pack/platforms.mjs';
 import { root, run, StepError, tail } from './steps.mjs';
+import { reportArguments, succeeded } from './test-report.mjs';
 
 export const kernelTests = ['test/kernels', 'test/ops', 'test/smoke.test.ts'];
 
@@ -75,8 +77,33 @@ export function prepare(system) {
   system.setUp?.(modulesOf(system));
 }
 
-/** Runs vitest with `args` at one level of the kernels; a level that does not load fails a test. Returns its exit code. */
-export function runVitest(system, level, args) {
+/**
+ * Runs a program that writes a report of vitest, and returns its exit code. Node.js under Wine may hang while it exits: a
+ * program that still runs `grace` milliseconds after the report appeared is killed, and the report says how the run went.
+ */
+export async function runReporting(command, args, { report, env = {}, stdio = 'inherit', grace = 30_000 }) {
+  const child = spawn(command, args, { cwd: root, stdio, env: { ...process.env, ...env } });
+  let reported = Infinity;
+  let killed = false;
+  const watch = setInterval(() => {
+    if (reported === Infinity && existsSync(report)) reported = performance.now();
+    if (performance.now() - reported >= grace) killed = child.kill('SIGKILL') || killed;
+  }, 200);
+  const code = await new Promise((resolve) => {
+    child.on('error', () => resolve(127));
+    child.on('exit', (status) => resolve(status ?? 1));
+  });
+  clearInterval(watch);
+  if (!killed) return code;
+  console.log(`ended a program that still ran ${grace / 1000} s after its report`);
+  return succeeded(report) ? 0 : 1;
+}
+
+/**
+ * Runs vitest with `args`, which make it write `report`, at one level of the kernels; a level that does not load fails a
+ * test. Returns its exit code.
+ */
+export async function runVitest(system, level, args, report) {
   const [command, ...before] = system.command(modulesOf(system));
   const env = {
     NODE_PATH: system.path(modulesOf(system)),
@@ -93,22 +120,25 @@ export function runVitest(system, level, args) {
     '--hookTimeout=600000',
   ];
   const all = [...before, ...vitest, ...args];
-  if (!system.writesToFiles) return run(command, all, { show: true, env }).code;
+  if (!system.writesToFiles) return runReporting(command, all, { report, env });
   const log = join(home(system), 'output.txt');
   const file = openSync(log, 'w');
-  const { code } = run(command, all, { stdio: ['ignore', file, file], env });
+  const code = await runReporting(command, all, { report, env, stdio: ['ignore', file, file] });
   closeSync(file);
   process.stdout.write(readFileSync(log));
   return code;
 }
 
 /** The main function of a system's script: `node scripts/test-<system>.mjs [vitest's arguments]`. */
-export function test(system) {
+export async function test(system) {
   prepare(system);
   const chosen = process.argv.slice(2);
+  const report = join(home(system), 'vitest-report.json');
   for (const level of system.levels) {
     console.log(`\n== ${system.name}, kernels of level ${level}`);
-    const code = runVitest(system, level, chosen.length > 0 ? chosen : kernelTests);
+    rmSync(report, { force: true });
+    const args = [...(chosen.length > 0 ? chosen : kernelTests), ...reportArguments(report)];
+    const code = await runVitest(system, level, args, report);
     if (code !== 0) process.exitCode = code;
   }
 }

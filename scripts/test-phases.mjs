@@ -17,7 +17,7 @@ import { windows } from './test-windows.mjs';
  * @property {string[]} args for vitest
  * @property {Record<string, string> | (() => Record<string, string>)} [env]
  * @property {() => string | null} [prepare] what could not be prepared, or null
- * @property {(args: string[]) => number} [start] runs vitest in another way
+ * @property {(args: string[], report: string) => Promise<number>} [start] runs vitest in another way; its exit code
  * @property {string | null} [missing] why the phase cannot run on this machine
  */
 
@@ -118,7 +118,7 @@ function emulated(system) {
         throw error;
       }
     },
-    start: (args) => runVitest(system, level, args),
+    start: (args, report) => runVitest(system, level, args, report),
   }));
 }
 

@@ -1,6 +1,16 @@
 /** What a report of vitest (--reporter=json) says: how many tests passed, failed and were skipped, and why. */
 import { existsSync, readFileSync } from 'node:fs';
 
+/** The arguments that make vitest write a report beside its usual output. */
+export const reportArguments = (path) => [
+  '--reporter=default',
+  '--reporter=json',
+  `--outputFile.json=${path}`,
+];
+
+/** Whether vitest itself called the run of a report a success. */
+export const succeeded = (path) => JSON.parse(readFileSync(path, 'utf8')).success === true;
+
 /** Why tests were skipped, from their names (`… (skipped: reason)`), and how many for each reason. */
 function skippedReasons(report) {
   const reasons = new Map();

@@ -9,7 +9,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { main, root, run, StepError, since } from './steps.mjs';
 import { allPhases, defaultPhases, gpuPhase } from './test-phases.mjs';
-import { countReport } from './test-report.mjs';
+import { countReport, reportArguments } from './test-report.mjs';
 
 const cache = join(root, '.cache');
 const summaryFile = join(cache, 'test-summary.json');
@@ -32,7 +32,7 @@ function chosenPhases(args) {
   );
 }
 
-function runPhase({ name, about, args, env = {}, prepare, start: startVitest, missing }) {
+async function runPhase({ name, about, args, env = {}, prepare, start: startVitest, missing }) {
   const start = performance.now();
   console.log(`\n== ${name}: ${about}`);
   if (missing) {
@@ -46,11 +46,11 @@ function runPhase({ name, about, args, env = {}, prepare, start: startVitest, mi
   }
   const report = join(cache, 'vitest-report.json');
   rmSync(report, { force: true });
-  const all = [...args, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
+  const all = [...args, ...reportArguments(report)];
   const vitest = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...all];
   const extra = typeof env === 'function' ? env() : env;
   const ended = startVitest === undefined ? run(process.execPath, vitest, { show: true, env: extra }) : null;
-  const code = ended === null ? startVitest(all) : ended.code;
+  const code = ended === null ? await startVitest(all, report) : ended.code;
   if (!existsSync(report))
     console.log(`vitest left no report; it ended with ${ended?.signal ?? `code ${code}`}.`);
   return { name, ...countReport(report, code), duration: since(start) };
@@ -59,10 +59,11 @@ function runPhase({ name, about, args, env = {}, prepare, start: startVitest, mi
 const describe = ({ passed, failed, skipped }) =>
   `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
 
-function runAll(phases) {
+async function runAll(phases) {
   mkdirSync(cache, { recursive: true });
   rmSync(summaryFile, { force: true });
-  const results = phases.map(runPhase);
+  const results = [];
+  for (const phase of phases) results.push(await runPhase(phase));
   const sum = (key) => results.reduce((total, result) => total + result[key], 0);
   const summary = { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped'), phases: results };
   writeFileSync(summaryFile, `${JSON.stringify({ ...summary, line: describe(summary) }, null, 2)}\n`);
@@ -76,10 +77,10 @@ function runAll(phases) {
   process.exitCode = summary.failed > 0 ? 1 : 0;
 }
 
-await main('test', () => {
+await main('test', async () => {
   const args = process.argv.slice(2);
   const phases = chosenPhases(args);
   if (args.includes('--list'))
     for (const { name, about } of phases) console.log(`${name.padEnd(20)} ${about}`);
-  else runAll(phases);
+  else await runAll(phases);
 });
