@@ -3,7 +3,8 @@
  *
  * Random chunk scheduling (Zhou et al. 2022, TGL, algorithm 2): with `chunks` r a batch consists of r equal parts, and every
  * epoch starts with a short batch of 0 … r − 1 parts, so that the same events do not always share a batch. With `tieGroups` a
- * boundary moves forward until the time changes: events of one instant are never told apart by their order.
+ * boundary moves forward until the time changes: events of one instant are never told apart by their order. With `windowOf` a
+ * batch also ends where a window of time does.
  */
 import { checkInteger, expected, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
@@ -16,6 +17,8 @@ export interface BatchRowsOptions {
   /** Never split events of one time between batches (the default): else the second half knows of the first. */
   readonly tieGroups?: boolean;
   readonly seed?: number;
+  /** The number of the window that a time lies in, for models in discrete time: no batch reaches into the next one. */
+  readonly windowOf?: (time: number) => number;
 }
 
 /** Positions at which batches begin, with the end: batch i has the rows boundaries[i] … boundaries[i + 1]. */
@@ -30,8 +33,9 @@ export function batchBoundaries(
     chunks: true,
     tieGroups: true,
     seed: true,
+    windowOf: true,
   });
-  const { chunks = 1, tieGroups = true, seed = 0 } = options;
+  const { chunks = 1, tieGroups = true, seed = 0, windowOf } = options;
   const batchSize = checkInteger('TemporalLoader', 'batchSize', options.batchSize, 1);
   checkInteger('TemporalLoader', 'chunks', chunks, 1);
   if (batchSize % chunks !== 0)
@@ -41,15 +45,33 @@ export function batchBoundaries(
   const offset =
     chunks === 1 ? 0 : new Random(seed, chunkStream).split(epoch).nextInt(chunks) * (batchSize / chunks);
   const boundaries = [0];
+  const windowEnd =
+    windowOf === undefined ? null : (from: number) => endOfWindow(times, count, windowOf, from);
+  let end = windowEnd?.(0) ?? count;
   let next = offset === 0 ? batchSize : offset;
-  while (next < count) {
+  while (Math.min(next, end) < count) {
     if (tieGroups) while (next < count && times(next) === times(next - 1)) next += 1;
+    next = Math.min(next, end);
     if (next >= count) break;
     boundaries.push(next);
+    if (next === end) end = windowEnd?.(next) ?? count;
     next += batchSize;
   }
   if (count > 0) boundaries.push(count);
   return Int32Array.from(boundaries);
+}
+
+/** The first position after `from` that lies in another window. */
+function endOfWindow(
+  times: (position: number) => number,
+  count: number,
+  windowOf: (time: number) => number,
+  from: number,
+): number {
+  let end = from;
+  if (from < count)
+    for (const window = windowOf(times(from)); end < count && windowOf(times(end)) === window; ) end++;
+  return end;
 }
 
 /** Keeps these draws apart from others with the same seed. */

@@ -19,5 +19,14 @@ export {
   TemporalRuntime,
   type TemporalRuntimeOptions,
 } from './runtime.js';
-export type { EventBatch, StepResult, TemporalBatches, TemporalSteps } from './steps.js';
+export type {
+  EventBatch,
+  ScoreArray,
+  ScoredStep,
+  ScoringSteps,
+  StepResult,
+  TemporalBatches,
+  TemporalSteps,
+} from './steps.js';
+export type { CommittedState, StateSnapshot, TemporalState } from './temporal-state.js';
 export * from './updaters/index.js';

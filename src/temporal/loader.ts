@@ -51,6 +51,7 @@ export class TemporalLoader implements TemporalBatches<TemporalBatch> {
       chunks: true,
       tieGroups: true,
       seed: true,
+      windowOf: true,
       sampler: true,
       negatives: true,
       mailbox: true,

@@ -10,12 +10,12 @@ import type { TemporalNeighborSampler } from '../sample/index.js';
 import { checkInteger, checkNumber, expected, ShapeError, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import { BatchMaker, range } from './batch-maker.js';
-import type { TemporalRuntime } from './runtime.js';
+import type { ScoringSteps } from './steps.js';
 
 export interface OnlineOptions {
   readonly graph: TemporalGraph;
   readonly sampler: TemporalNeighborSampler;
-  readonly runtime: TemporalRuntime;
+  readonly runtime: ScoringSteps;
   /** Events of one pass of the model over memory. Default 200. */
   readonly batchSize?: number;
   /** Events that memory has already taken in: those of the graph unless told otherwise. */
@@ -36,7 +36,7 @@ export interface Latency {
 export class OnlineScorer {
   readonly graph: TemporalGraph;
   readonly #sampler: TemporalNeighborSampler;
-  readonly #runtime: TemporalRuntime;
+  readonly #runtime: ScoringSteps;
   readonly #maker: BatchMaker;
   readonly #batchSize: number;
   readonly #latencies = new LatencyLog();
@@ -54,7 +54,7 @@ export class OnlineScorer {
     this.graph = options.graph;
     this.#sampler = options.sampler;
     this.#runtime = options.runtime;
-    this.#maker = new BatchMaker(options.graph, options.runtime.mailbox, options.pairDepth ?? 0);
+    this.#maker = new BatchMaker(options.graph, options.runtime.mailbox ?? null, options.pairDepth ?? 0);
     this.#batchSize = checkInteger('OnlineScorer', 'batchSize', options.batchSize ?? 200, 1);
     const rows = options.graph.numEvents;
     this.#stateRows = checkInteger('OnlineScorer', 'stateRows', options.stateRows ?? rows, 0, rows);
@@ -62,15 +62,27 @@ export class OnlineScorer {
 
   /** Events that memory does not know yet. */
   get numWaiting(): number {
-    return this.#runtime.mailbox === null ? 0 : this.graph.numEvents - this.#stateRows;
+    return this.#runtime.state === null ? 0 : this.graph.numEvents - this.#stateRows;
   }
 
   /** Adds events; refused as a whole when one of them is wrong. */
   append(events: TemporalEvents): Appended {
-    const { mailbox } = this.#runtime;
+    const { state } = this.#runtime;
     // Room for new nodes first: an event whose nodes find none must not be in the stream.
     const needed = mostNode(events) + 1;
-    if (mailbox !== null && needed > mailbox.numNodes && this.graph.growsNodes) mailbox.grow(needed);
+    if (state !== null && this.graph.growsNodes) {
+      if (state.grow === undefined && needed > this.graph.numNodes)
+        throw new ValueError(
+          expected(
+            'append',
+            `nodes from 0 to ${this.graph.numNodes - 1}`,
+            'events',
+            needed - 1,
+            'This model has no room for new ones.',
+          ),
+        );
+      state.grow?.(needed);
+    }
     return this.graph.append(events);
   }
 
@@ -167,7 +179,7 @@ export class OnlineScorer {
   /** Memory cannot go back: it would answer with what happened later. */
   #time(t: number): number {
     checkNumber('score', 't', t, -1.7e38, 1.7e38);
-    const known = this.#runtime.mailbox === null || this.#stateRows === 0;
+    const known = this.#runtime.state === null || this.#stateRows === 0;
     const last = known ? Number.NEGATIVE_INFINITY : this.graph.time[this.#stateRows - 1];
     if (t > last) return t;
     throw new ValueError(

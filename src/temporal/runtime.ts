@@ -13,26 +13,22 @@ import { backward, gatherRows, noGrad, scope, type Tensor } from '../tensor/inde
 import { StateError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import type { TemporalBatch } from './batch.js';
+import type { EdgeScores } from './layers/edge-predictor.js';
 import type { SharedMailBox } from './mailbox/index.js';
-import type { StateDelta } from './mailbox/rows.js';
+import { MailboxState } from './mailbox/mailbox-state.js';
 import type { TemporalOutput } from './models/output.js';
-import {
-  finiteScores,
-  type MailOptions,
-  pairLoss,
-  type StepResult,
-  stateDelta,
-  type TemporalSteps,
-} from './steps.js';
+import { finiteScores, pairLoss, type ScoringSteps, type StepResult } from './steps.js';
+import type { CommittedState } from './temporal-state.js';
 
 /** Embeds the roots of a batch, says what their memory has become, and scores pairs of them. */
 export interface TemporalModel extends Module {
+  /** Width of embeddings; needed where they are used for more than scores. */
+  readonly dimOut?: number;
   forward(batch: TemporalBatch): TemporalOutput;
   /** Logits of the events [B] and of their negatives [B·q]. */
-  score(
-    output: TemporalOutput,
-    batch: TemporalBatch,
-  ): { readonly positive: Tensor; readonly negative: Tensor };
+  score(output: TemporalOutput, batch: TemporalBatch): EdgeScores;
+  /** The loss of a batch, a mean over its events. Default: binary cross-entropy of events and of negatives. */
+  loss?(scores: EdgeScores, batch: TemporalBatch): Tensor;
 }
 
 /** Moves the parameters of the model. */
@@ -43,8 +39,10 @@ export interface StepOptimizer {
 
 export interface TemporalRuntimeOptions {
   readonly model: TemporalModel;
-  /** Null for models without memory. */
-  readonly mailbox: SharedMailBox | null;
+  /** Memory and mail; null or absent for models without. */
+  readonly mailbox?: SharedMailBox | null;
+  /** Any other state that events change, in place of a mailbox. */
+  readonly state?: CommittedState | null;
   /** Needed for training. */
   readonly optimizer?: StepOptimizer | null;
   /** Gradients are scaled down to this norm. */
@@ -55,27 +53,33 @@ export interface TemporalRuntimeOptions {
   readonly useDstEmb?: boolean;
 }
 
-export class TemporalRuntime implements TemporalSteps<TemporalBatch> {
+export class TemporalRuntime implements ScoringSteps {
   readonly model: TemporalModel;
   readonly mailbox: SharedMailBox | null;
+  readonly state: CommittedState | null;
   readonly #optimizer: StepOptimizer | null;
   readonly #maxGradNorm: number;
-  readonly #mailOptions: MailOptions;
 
   constructor(options: TemporalRuntimeOptions) {
     checkOptionNames('TemporalRuntime', options, {
       model: true,
       mailbox: true,
+      state: true,
       optimizer: true,
       maxGradNorm: true,
       useSrcEmb: true,
       useDstEmb: true,
     });
     this.model = options.model;
-    this.mailbox = options.mailbox;
+    const { mailbox = null, state = null, useSrcEmb = false, useDstEmb = false } = options;
+    if (mailbox !== null && state !== null)
+      throw new StateError(
+        'TemporalRuntime: expected a mailbox or another state, got both. A mailbox is a state: pass new MailboxState(mailbox) alone.',
+      );
+    this.state = mailbox === null ? state : new MailboxState(mailbox, { useSrcEmb, useDstEmb });
+    this.mailbox = this.state instanceof MailboxState ? this.state.mailbox : null;
     this.#optimizer = options.optimizer ?? null;
     this.#maxGradNorm = options.maxGradNorm ?? 0;
-    this.#mailOptions = { useSrcEmb: options.useSrcEmb ?? false, useDstEmb: options.useDstEmb ?? false };
   }
 
   /** Learns from a batch, then commits it. */
@@ -88,16 +92,17 @@ export class TemporalRuntime implements TemporalSteps<TemporalBatch> {
     return scope(() => {
       const out = this.#mode(true).model.forward(batch);
       const scores = this.model.score(out, batch);
-      const loss = pairLoss(scores);
+      const loss = this.model.loss?.(scores, batch) ?? pairLoss(scores);
       const step = finiteScores(loss, scores);
-      const delta = this.mailbox === null ? null : this.#delta(batch, out);
+      const { state } = this;
+      const delta = state?.prepare(batch, () => out);
       // What will be refused must not have moved the parameters.
-      if (delta !== null) this.mailbox?.check(delta);
+      state?.check?.(delta);
       optimizer.zeroGrad();
       backward(loss);
       if (this.#maxGradNorm > 0) clipGradNorm(this.model.parameters(), this.#maxGradNorm);
       optimizer.step();
-      if (delta !== null) this.mailbox?.commit(delta);
+      state?.commit(delta);
       return step;
     });
   }
@@ -112,10 +117,10 @@ export class TemporalRuntime implements TemporalSteps<TemporalBatch> {
     return this.#judge(batch, false);
   }
 
-  /** Takes events into memory and mail without scoring them. */
+  /** Takes events into the state without scoring them. */
   observe(batch: TemporalBatch): void {
-    if (this.mailbox === null) return;
-    noGrad(() => scope(() => this.#commit(batch, this.#mode(false).model.forward(batch))));
+    if (this.state === null) return;
+    noGrad(() => scope(() => this.#commit(batch, () => this.#mode(false).model.forward(batch))));
   }
 
   /** Embeddings of the sources of a batch, each at the time of its event, row by row [B·d]; then commits it. */
@@ -124,7 +129,7 @@ export class TemporalRuntime implements TemporalSteps<TemporalBatch> {
       scope(() => {
         const out = this.#mode(false).model.forward(batch);
         const rows = gatherRows(out.embeddings, batch.srcRoots);
-        this.#commit(batch, out);
+        this.#commit(batch, () => out);
         return Float32Array.from(rows.dataSync() as Float32Array);
       }),
     );
@@ -135,7 +140,7 @@ export class TemporalRuntime implements TemporalSteps<TemporalBatch> {
       scope(() => {
         const out = this.#mode(false).model.forward(batch);
         const step = finiteScores(null, this.model.score(out, batch));
-        if (commit) this.#commit(batch, out);
+        if (commit) this.#commit(batch, () => out);
         return step;
       }),
     );
@@ -147,12 +152,7 @@ export class TemporalRuntime implements TemporalSteps<TemporalBatch> {
     return this;
   }
 
-  #commit(batch: TemporalBatch, out: TemporalOutput): void {
-    if (this.mailbox === null) return;
-    this.mailbox.commit(this.#delta(batch, out));
-  }
-
-  #delta(batch: TemporalBatch, out: TemporalOutput): StateDelta {
-    return stateDelta(this.mailbox as SharedMailBox, batch, out, this.#mailOptions);
+  #commit(batch: TemporalBatch, output: () => TemporalOutput): void {
+    this.state?.commit(this.state.prepare(batch, output));
   }
 }

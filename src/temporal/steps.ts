@@ -7,13 +7,24 @@ import type { TemporalBatch } from './batch.js';
 import type { SharedMailBox } from './mailbox/index.js';
 import type { StateDelta } from './mailbox/rows.js';
 import type { TemporalOutput } from './models/output.js';
+import type { TemporalState } from './temporal-state.js';
 
-export interface StepResult {
+/** Scores as they are computed: rounding would make ties. */
+export type ScoreArray = Float32Array | Float64Array;
+
+/** What came of a batch. */
+export interface ScoredStep {
   /** Mean over events; 0 where nothing was scored. */
   readonly loss: number;
-  /** Logits of the events [B]. */
+  /** Scores of the events [B]: of a network logits, of a baseline numbers whose order counts. */
+  readonly positive: ScoreArray;
+  /** Scores of their negatives [B·q]. */
+  readonly negative: ScoreArray;
+}
+
+/** That of a network. */
+export interface StepResult extends ScoredStep {
   readonly positive: Float32Array;
-  /** Logits of their negatives [B·q]. */
   readonly negative: Float32Array;
 }
 
@@ -27,11 +38,21 @@ export interface EventBatch {
 export interface TemporalSteps<B extends EventBatch> {
   train(batch: B): Pick<StepResult, 'loss'>;
   /** Scores a batch, then commits it. */
-  evaluate(batch: B): StepResult;
+  evaluate(batch: B): ScoredStep;
   /** Commits a batch. */
   observe(batch: B): void;
   /** Embeddings of the sources of a batch, row by row; then commits it. */
   embed(batch: B): Float32Array;
+}
+
+/** What one process trains and scores with; an `OnlineScorer` needs no more. */
+export interface ScoringSteps extends TemporalSteps<TemporalBatch> {
+  /** Null where events change nothing. */
+  readonly state: TemporalState | null;
+  /** Read into every batch; absent or null for other states. */
+  readonly mailbox?: SharedMailBox | null;
+  /** Scores a batch and changes nothing. */
+  score(batch: TemporalBatch): ScoredStep;
 }
 
 /** Goes through a stream in batches of a kind. */

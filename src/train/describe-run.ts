@@ -7,6 +7,8 @@ import type { LayerConfig, SkeinConfig } from './config/index.js';
 import { isEventConfig, loadRunConfig, type RunConfig } from './load-run-config.js';
 import { RunDirectory } from './run/index.js';
 import { checkpointNames, type RunRecord, readRecord } from './run/run-record.js';
+import { epochsOf } from './temporal/model-kind.js';
+import type { TemporalRunConfig } from './temporal/run-config.js';
 
 export interface RunDescription {
   readonly kind: 'run';
@@ -56,7 +58,7 @@ function described(config: RunConfig) {
       task: 'TEMPORAL_LINK_PREDICTION',
       model: eventModelLine(config.model),
       dataset: path === '' ? name : path,
-      plannedEpochs: config.model.train.epoch,
+      plannedEpochs: epochsOf(config),
     };
   }
   return {
@@ -83,7 +85,13 @@ function modelLine({ model }: SkeinConfig): string {
   return `${stages.join(' → ')} → ${model.decoder.type}`;
 }
 
-function eventModelLine({ sampling, memory, gnn }: TemporalConfig): string {
+function eventModelLine({ kind, options, sections }: TemporalRunConfig['model']): string {
+  if (sections !== null) return generalModelLine(sections);
+  const named = Object.entries(options).map(([name, value]) => `${name} ${value}`);
+  return [kind, ...named].join(', ');
+}
+
+function generalModelLine({ sampling, memory, gnn }: TemporalConfig): string {
   const parts = [
     memory.type === 'none' ? 'no memory' : `memory ${memory.dim_out} (${memory.memory_update})`,
     gnn.arch === 'identity'

@@ -46,6 +46,7 @@ export class WorkerLoader implements TemporalBatches<WorkerBatch> {
       chunks: true,
       tieGroups: true,
       seed: true,
+      windowOf: true,
       sampler: true,
       negatives: true,
       mailbox: true,

@@ -38,7 +38,7 @@ import { gatherByPosition } from './gather-scores.js';
 import { GradientTree } from './gradient-tree.js';
 import type { WorkerBatch } from './worker-loader.js';
 
-export interface WorkerRuntimeOptions extends TemporalRuntimeOptions {
+export interface WorkerRuntimeOptions extends Omit<TemporalRuntimeOptions, 'state'> {
   readonly comm: Communicator;
   readonly seed?: number;
 }
@@ -63,7 +63,7 @@ export class WorkerRuntime implements TemporalSteps<WorkerBatch> {
       seed: true,
     });
     this.model = options.model;
-    this.mailbox = options.mailbox;
+    this.mailbox = options.mailbox ?? null;
     this.#options = options;
     this.#mail = { useSrcEmb: options.useSrcEmb ?? false, useDstEmb: options.useDstEmb ?? false };
     this.#tree = new GradientTree(options.comm, this.model.parameters(), 1);
@@ -147,7 +147,7 @@ export class WorkerRuntime implements TemporalSteps<WorkerBatch> {
     return scope(() => {
       const out = this.model.forward(part);
       const scores = this.model.score(out, part);
-      const loss = mul(pairLoss(scores), share);
+      const loss = mul(this.model.loss?.(scores, part) ?? pairLoss(scores), share);
       const step = finiteScores(loss, scores);
       if (this.mailbox !== null) changes.push(this.#change(this.mailbox, part, out));
       this.#options.optimizer?.zeroGrad();

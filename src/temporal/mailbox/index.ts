@@ -1,5 +1,6 @@
 /** Memory and mail of nodes. */
 export type { MailDelta, MemoryDelta } from './check-delta.js';
+export { MailboxState } from './mailbox-state.js';
 export type { MailBoxShape, MemoryParam } from './memory-param.js';
 export type { MailEvents } from './messages.js';
 export type { MailBoxRows, StateDelta } from './rows.js';

@@ -1,5 +1,15 @@
-/** Models over batches of events, and those in discrete time. */
+/** Models over batches of events, those in discrete time, and the registry of what runs can name. */
 export * from '../snapshots/index.js';
 export { GeneralModel, type GeneralModelSizes } from './general-model.js';
+export {
+  type BatchNeeds,
+  type CommittedModel,
+  type MadeTemporalModel,
+  type OwnStepsModel,
+  type TemporalModelKind,
+  type TemporalPlace,
+  temporalModelKind,
+} from './model-kind.js';
 export { NodeClassifier, type NodeClassifierHeadOptions } from './node-classifier.js';
 export type { TemporalOutput } from './output.js';
+export { findTemporalModel, registerTemporalModel, temporalModelKinds } from './registry.js';

@@ -18,14 +18,15 @@ import {
   WorkerRuntime,
 } from '../../dist/index.js';
 import {
+  MailboxState,
   type PartitionAlgorithm,
   partitionTemporal,
   type StoreFactory,
   type TemporalPart,
 } from '../../temporal/index.js';
-import { ConfigError, expected } from '../../util/errors.js';
+import { ConfigError, expected, InternalError } from '../../util/errors.js';
 import { type DistributedConfig, defaultDistributed } from '../config/index.js';
-import { partsOf, type TemporalAssembly } from './assemble.js';
+import { partsOf, runtimeOptions, type TemporalAssembly } from './assemble.js';
 import type { OpenedStream } from './open-stream.js';
 import type { TemporalRunConfig } from './run-config.js';
 
@@ -42,7 +43,10 @@ export function assembleWorkers(
   { comm }: WorkerGroup,
 ): TemporalAssembly<WorkerBatch> {
   const sharing = sharingOf(config, stream, comm);
-  const { model, mailbox, optimizer, runtimeOptions, loaderOptions } = partsOf(config, stream, sharing.store);
+  const { made, mailbox, optimizer, loaderOptions } = partsOf(config, stream, sharing.store);
+  if ('steps' in made) throw new InternalError(`workers for a model of kind ${config.model.kind}`);
+  const { model, state } = made;
+  const mail = state instanceof MailboxState ? state.mailOptions : {};
   const loader = (part: TemporalPart | null): WorkerLoader => {
     const { graph, ...options } = loaderOptions(part);
     return new WorkerLoader(graph, {
@@ -52,8 +56,11 @@ export function assembleWorkers(
     });
   };
   return {
-    ...{ model, mailbox, optimizer },
-    runtime: new WorkerRuntime({ ...runtimeOptions, comm, seed: config.training.random_seed }),
+    ...{ model, state, mailbox, optimizer },
+    runtime: new WorkerRuntime({
+      ...{ ...runtimeOptions(config), ...mail, model, mailbox, optimizer },
+      ...{ comm, seed: config.training.random_seed },
+    }),
     loaders: { train: loader('train'), validation: loader('validation'), test: loader('test') },
     wholeStream: loader(null),
   };

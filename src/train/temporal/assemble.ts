@@ -1,12 +1,15 @@
-/** From a configuration and its stream to what trains and judges: model, mailbox, loaders, runtime. */
+/** From a configuration and its stream to what trains and evaluates: model, state, loaders, steps. */
 import type { TemporalGraph } from '../../graph/index.js';
-import { Adam } from '../../nn/index.js';
+import { Adam, type Module } from '../../nn/index.js';
 import { TemporalNeighborSampler } from '../../sample/index.js';
 import {
+  type BatchNeeds,
   type EventBatch,
-  GeneralModel,
+  type MadeTemporalModel,
+  MailboxState,
   type NegativeStrategy,
-  SharedMailBox,
+  type ScoringSteps,
+  type SharedMailBox,
   type StoreFactory,
   type TemporalBatch,
   type TemporalBatches,
@@ -15,22 +18,28 @@ import {
   TemporalNegatives,
   type TemporalPart,
   TemporalRuntime,
-  type TemporalRuntimeOptions,
+  type TemporalState,
   type TemporalSteps,
 } from '../../temporal/index.js';
 import { manualSeed } from '../../tensor/index.js';
 import { StateError } from '../../util/errors.js';
+import { placeOf, requiredKind } from './model-kind.js';
 import type { OpenedStream } from './open-stream.js';
 import type { TemporalRunConfig } from './run-config.js';
 
 /** A checkpoint is one file, which ends at 4 GiB; a part is left for parameters. */
 const mostStateBytes = 3.75 * 2 ** 30;
 
-/** What trains and judges in batches of kind B: this process alone, or one of several workers. */
+/** What trains and evaluates in batches of kind B: this process alone, or one of several workers. */
 export interface TemporalAssembly<B extends EventBatch = EventBatch> {
-  readonly model: GeneralModel;
+  /** `dimOut` is the width of embeddings, where the kind of model has them. */
+  readonly model: Module & { readonly dimOut?: number };
+  /** What events change; null where they change nothing. */
+  readonly state: TemporalState | null;
+  /** The state where it is memory and mail, else null. */
   readonly mailbox: SharedMailBox | null;
-  readonly optimizer: Adam;
+  /** Null for models without parameters. */
+  readonly optimizer: Adam | null;
   readonly runtime: TemporalSteps<B>;
   readonly loaders: Readonly<Record<TemporalPart, TemporalBatches<B>>>;
   /** The whole stream, without negatives. */
@@ -39,29 +48,36 @@ export interface TemporalAssembly<B extends EventBatch = EventBatch> {
 
 /** That of this process alone. */
 export interface PlainAssembly extends TemporalAssembly<TemporalBatch> {
-  readonly runtime: TemporalRuntime;
+  readonly runtime: ScoringSteps;
+  readonly needs: BatchNeeds;
 }
 
 export function assembleTemporal(config: TemporalRunConfig, stream: OpenedStream): PlainAssembly {
-  const { model, mailbox, optimizer, runtimeOptions, loaderOptions } = partsOf(config, stream);
+  const { made, mailbox, optimizer, loaderOptions } = partsOf(config, stream);
   const loader = (part: TemporalPart | null): TemporalLoader => {
     const { graph, ...options } = loaderOptions(part);
     return new TemporalLoader(graph, options);
   };
+  const { model, state, needs } = made;
   return {
-    ...{ model, mailbox, optimizer },
-    runtime: new TemporalRuntime(runtimeOptions),
+    ...{ model, state, needs, mailbox, optimizer },
+    runtime: stepsOf(config, made, optimizer),
     loaders: { train: loader('train'), validation: loader('validation'), test: loader('test') },
     wholeStream: loader(null),
   };
 }
 
+function stepsOf(config: TemporalRunConfig, made: MadeTemporalModel, optimizer: Adam | null): ScoringSteps {
+  if ('steps' in made) return made.steps;
+  const { model, state } = made;
+  return new TemporalRuntime({ ...runtimeOptions(config), model, state, optimizer });
+}
+
 /** What an assembly is made of, however many workers there are. */
 export interface AssemblyParts {
-  readonly model: GeneralModel;
+  readonly made: MadeTemporalModel;
   readonly mailbox: SharedMailBox | null;
-  readonly optimizer: Adam;
-  readonly runtimeOptions: TemporalRuntimeOptions;
+  readonly optimizer: Adam | null;
   /** Of a part; null: of the whole stream. */
   loaderOptions(part: TemporalPart | null): TemporalLoaderOptions & { readonly graph: TemporalGraph };
 }
@@ -72,57 +88,44 @@ export function partsOf(
   stream: OpenedStream,
   store?: StoreFactory,
 ): AssemblyParts {
-  const { model: settings, training } = config;
-  const { graph } = stream;
+  const { model, training } = config;
   manualSeed(training.random_seed);
-  const model = new GeneralModel(settings, {
-    dimNode: graph.nodeFeatures?.shape[1] ?? 0,
-    dimEdge: graph.featureWidth,
+  const made = requiredKind('train', config).make({
+    ...placeOf(config, stream),
+    ...(store === undefined ? {} : { store }),
   });
-  const mailbox = mailboxOf(config, graph, store);
-  const optimizer = new Adam(model.parameters(), { lr: settings.train.lr });
-  const runtimeOptions = {
-    ...{ model, mailbox, optimizer },
-    useSrcEmb: settings.gnn.use_src_emb,
-    useDstEmb: settings.gnn.use_dst_emb,
-    ...(training.max_grad_norm > 0 ? { maxGradNorm: training.max_grad_norm } : {}),
-  };
+  checkStateSize(made.state, stream.graph);
+  const parameters = made.model.parameters();
   return {
-    model,
-    mailbox,
-    optimizer,
-    runtimeOptions,
-    loaderOptions: loaderOptionsOf(config, stream, mailbox),
+    made,
+    mailbox: made.state instanceof MailboxState ? made.state.mailbox : null,
+    optimizer: parameters.length === 0 ? null : new Adam(parameters, { lr: model.train.lr }),
+    loaderOptions: loaderOptionsOf(config, stream, made.needs),
   };
 }
 
-function mailboxOf(
-  { model: { memory } }: TemporalRunConfig,
-  graph: TemporalGraph,
-  store?: StoreFactory,
-): SharedMailBox | null {
-  if (memory.type === 'none') return null;
-  const mailbox = new SharedMailBox({
-    numNodes: graph.numNodes,
-    memoryParam: memory,
-    dimEdgeFeat: graph.featureWidth,
-    edgeFeatures: () => graph.features,
-    startTime: Math.min(0, graph.numEvents > 0 ? graph.time[0] : 0),
-    ...(store === undefined ? {} : { store }),
-  });
-  if (mailbox.bytes > mostStateBytes)
-    throw new StateError(
-      `memory: expected at most ${mostStateBytes / 2 ** 30} GiB of memory and mail, which a checkpoint can hold, got ${(mailbox.bytes / 2 ** 30).toFixed(1)} GiB for ${graph.numNodes} nodes. Lower memory.dim_out or memory.mailbox_size, or number nodes without gaps.`,
-    );
-  return mailbox;
+export function runtimeOptions({ training }: TemporalRunConfig): { readonly maxGradNorm?: number } {
+  return training.max_grad_norm > 0 ? { maxGradNorm: training.max_grad_norm } : {};
+}
+
+function checkStateSize(state: TemporalState | null, graph: TemporalGraph): void {
+  if (state === null || state.bytes <= mostStateBytes) return;
+  const [most, got] = [mostStateBytes, state.bytes].map((bytes) => Number((bytes / 2 ** 30).toFixed(2)));
+  const advice =
+    state instanceof MailboxState
+      ? 'Lower memory.dim_out or memory.mailbox_size, or number nodes without gaps.'
+      : 'Lower the widths of the model, or number nodes without gaps.';
+  throw new StateError(
+    `${state instanceof MailboxState ? 'memory' : 'model'}: expected at most ${most} GiB of state, which a checkpoint can hold, got ${got} GiB for ${graph.numNodes} nodes. ${advice}`,
+  );
 }
 
 function loaderOptionsOf(
   config: TemporalRunConfig,
   stream: OpenedStream,
-  mailbox: SharedMailBox | null,
+  needs: BatchNeeds,
 ): AssemblyParts['loaderOptions'] {
-  const { model: settings, training, evaluation } = config;
+  const { model, training, evaluation } = config;
   const { graph, trainGraph, rows, split } = stream;
   const seed = training.random_seed;
   const negatives = (strategy: NegativeStrategy, amount: number, pool: Int32Array): TemporalNegatives =>
@@ -134,17 +137,21 @@ function loaderOptionsOf(
   const trained = rows.train.map((row) => graph.dst[row]);
   const forTraining = negatives('random', training.negatives, trained);
   const forJudging = negatives(evaluation.negatives, evaluation.amount, stream.data.dstPool);
-  const { train } = settings;
-  const common = { mailbox, tieGroups: training.tie_groups, recycle: true };
+  const { train } = model;
+  const { mailbox = null, windowOf, pairDepth = 0 } = needs;
+  const common = {
+    ...{ mailbox, tieGroups: training.tie_groups, recycle: true },
+    ...(windowOf === undefined ? {} : { windowOf }),
+  };
   return (part) => {
     if (part === null)
-      return { ...common, graph, sampler: samplerOf(config, graph), batchSize: train.batch_size };
+      return { ...common, graph, sampler: samplerOf(config, needs, graph), batchSize: train.batch_size };
     const source = part === 'train' ? forTraining : forJudging;
     const evalSize = evaluation.batch_size === -1 ? train.batch_size : evaluation.batch_size;
     return {
       ...common,
       graph: part === 'train' ? trainGraph : graph,
-      sampler: samplerOf(config, part === 'train' ? trainGraph : graph),
+      sampler: samplerOf(config, needs, part === 'train' ? trainGraph : graph),
       negatives: {
         amount: source.amount,
         draw: (eventRows, { epoch }) =>
@@ -153,22 +160,17 @@ function loaderOptionsOf(
       rows: rows[part],
       batchSize: part === 'train' ? train.batch_size : evalSize,
       chunks: part === 'train' ? train.reorder : 1,
-      pairDepth: settings.gnn.pair_depth,
+      pairDepth,
       seed,
     };
   };
 }
 
-/** The sampler that the configuration asks for, on any stream. */
+/** The sampler that a model needs, on any stream. */
 export function samplerOf(
-  { model: { sampling }, training }: TemporalRunConfig,
+  { training }: TemporalRunConfig,
+  { neighbors = { fanouts: [], strategy: 'identity' } }: BatchNeeds,
   graph: TemporalGraph,
 ): TemporalNeighborSampler {
-  return new TemporalNeighborSampler(graph, {
-    fanouts: sampling.neighbor,
-    strategy: sampling.strategy,
-    propTime: sampling.prop_time,
-    ...(sampling.history > 1 ? { history: sampling.history, duration: sampling.duration } : {}),
-    seed: training.random_seed,
-  });
+  return new TemporalNeighborSampler(graph, { ...neighbors, seed: training.random_seed });
 }

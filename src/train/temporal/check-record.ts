@@ -4,6 +4,7 @@ import { checkSeed } from '../run/check-seed.js';
 import { differences } from '../run/differences.js';
 import type { RunRecord } from '../run/run-record.js';
 import type { OpenedStream } from './open-stream.js';
+import type { PluginRecord } from './plugin-record.js';
 import type { TemporalRunConfig } from './run-config.js';
 
 /** What a checkpoint says of the run that it belongs to; a type, so that it is one of the records of any run. */
@@ -14,15 +15,23 @@ export type EventIdentity = {
   readonly model: string;
   /** How an epoch is cut into batches and what is drawn in it: its middle means nothing otherwise. */
   readonly batches: string;
+  /** The modules that its kind of model came from; absent where there are none. */
+  readonly plugins?: readonly PluginRecord[];
 };
 
 export function eventIdentity(config: TemporalRunConfig, { fingerprint }: OpenedStream): EventIdentity {
-  const { sampling, memory, gnn } = config.model;
   return {
     stream: fingerprint,
-    model: JSON.stringify({ sampling, memory, gnn }),
+    model: JSON.stringify(modelIdentity(config)),
     batches: batchesOf(config),
+    ...(config.plugins.length === 0 ? {} : { plugins: config.plugins }),
   };
+}
+
+function modelIdentity({ model: { kind, options, sections } }: TemporalRunConfig): object {
+  if (sections === null) return { model: { kind, ...options } };
+  const { sampling, memory, gnn } = sections;
+  return { sampling, memory, gnn };
 }
 
 function batchesOf({ model: { train }, training, distributed }: TemporalRunConfig): string {

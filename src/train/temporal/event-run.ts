@@ -8,6 +8,7 @@ import { assembleTemporal } from './assemble.js';
 import { assembleWorkers, checkChunks } from './assemble-workers.js';
 import { checkEventRecord, eventIdentity } from './check-record.js';
 import { EventTask } from './event-task.js';
+import { checkAbilities, checkOptions, epochsOf } from './model-kind.js';
 import { type OpenedStream, openStream } from './open-stream.js';
 import { ranksMatter, renderTemporalConfig, type TemporalRunConfig } from './run-config.js';
 import { checkLabels, trainRunLabels } from './run-labels.js';
@@ -24,6 +25,7 @@ export async function prepareEventRun(
   { group, output }: EventRunContext,
 ): Promise<PreparedRun> {
   const config = withWorkers(given);
+  await group.everywhere(() => checkAbilities(config));
   if (config.distributed !== null) await group.everywhere(() => checkChunks(config, group.size));
   const stream = await openForAll(config, group);
   for (const warning of streamWarnings(config, stream)) output.warn(warning);
@@ -46,13 +48,13 @@ export async function prepareEventRun(
 }
 
 function eventPlan(config: TemporalRunConfig, stream: OpenedStream, group: WorkerGroup): RunPlan {
-  const { model, training, evaluation } = config;
+  const { training, evaluation } = config;
   const { checkpoint, patience } = training;
   return {
     task: 'events',
     seed: training.random_seed,
     seedKey: 'training.random_seed',
-    epochs: model.train.epoch,
+    epochs: epochsOf(config),
     identity: eventIdentity(config, stream),
     evaluatedBy: JSON.stringify({ negatives: evaluation.negatives, amount: evaluation.amount }),
     fit: {
@@ -104,6 +106,7 @@ async function openForAll(config: TemporalRunConfig, group: WorkerGroup): Promis
   const open = async (): Promise<OpenedStream> => {
     const stream = await openStream(config);
     checkLabels(config, stream);
+    checkOptions(config, stream);
     return stream;
   };
   let first: OpenedStream | null = null;

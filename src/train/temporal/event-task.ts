@@ -3,7 +3,7 @@
  * same timeline. Memory is reset at the beginning of an epoch and nowhere else.
  */
 
-import type { EventBatch, MailBoxSnapshot, TemporalBatches } from '../../temporal/index.js';
+import type { EventBatch, StateSnapshot, TemporalBatches } from '../../temporal/index.js';
 import { type Tensor, tensor } from '../../tensor/index.js';
 import { StateError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
@@ -17,9 +17,9 @@ export type EventStage = 'training' | 'validated' | 'finished';
 
 /** What a checkpoint keeps beside tensors. */
 export interface EventState {
-  /** The mailbox without its arrays; null without memory. */
-  readonly mailbox: Omit<MailBoxSnapshot, 'arrays'> | null;
   readonly stage: EventStage;
+  /** The state of the model by its name, without its arrays; null (by the name `mailbox`) where there is none. */
+  readonly [name: string]: unknown;
 }
 
 export interface EventTaskOptions<B extends EventBatch> {
@@ -48,7 +48,7 @@ export class EventTask<B extends EventBatch = EventBatch> implements Task<B> {
     this.#timings = timings;
     const { train, validation, test } = parts.loaders;
     this.batches = {
-      train: new EventBatches(train, () => parts.mailbox?.drain()),
+      train: new EventBatches(train, () => parts.state?.drain?.()),
       validation: new EventBatches(validation),
       test: new EventBatches(test),
     };
@@ -63,7 +63,7 @@ export class EventTask<B extends EventBatch = EventBatch> implements Task<B> {
   }
 
   startEpoch(): void {
-    this.parts.mailbox?.reset();
+    this.parts.state?.reset();
     this.#stage = 'training';
   }
 
@@ -81,31 +81,37 @@ export class EventTask<B extends EventBatch = EventBatch> implements Task<B> {
   }
 
   async snapshot(): Promise<Snapshot> {
-    const taken = this.parts.mailbox?.snapshot() ?? null;
-    if (taken === null) return { tensors: {}, state: { mailbox: null, stage: this.#stage } };
-    const { arrays, ...mailbox } = taken;
-    const tensors = Object.entries(arrays).map(([name, array]) => [`mailbox.${name}`, asTensor(array)]);
-    return { tensors: Object.fromEntries(tensors), state: { mailbox, stage: this.#stage } };
+    const { state } = this.parts;
+    if (state === null) return { tensors: {}, state: { [noState]: null, stage: this.#stage } };
+    const { arrays, ...rest } = state.snapshot();
+    const tensors = Object.entries(arrays).map(([name, array]) => [`${state.name}.${name}`, asTensor(array)]);
+    return { tensors: Object.fromEntries(tensors), state: { [state.name]: rest, stage: this.#stage } };
   }
 
-  async restore({ tensors, state }: Snapshot): Promise<void> {
-    const { mailbox, stage } = state as unknown as EventState;
-    if ((mailbox === null) !== (this.parts.mailbox === null)) {
-      const [wanted, got] = mailbox === null ? ['with', 'without'] : ['without', 'with'];
+  async restore({ tensors, state: saved }: Snapshot): Promise<void> {
+    const { state } = this.parts;
+    const name = state?.name ?? noState;
+    const rest = (saved[name] ?? null) as Omit<StateSnapshot, 'arrays'> | null;
+    if ((rest === null) !== (state === null)) {
+      const [wanted, got] = rest === null ? ['with', 'without'] : ['without', 'with'];
+      const what = name === noState ? 'memory' : `a state called ${name}`;
       throw new StateError(
-        `train: expected a checkpoint ${wanted} memory, got one ${got}. Use the configuration of the run.`,
+        `train: expected a checkpoint ${wanted} ${what}, got one ${got}. Use the configuration of the run.`,
       );
     }
-    this.#stage = stage;
-    if (mailbox === null) return;
-    const arrays = Object.entries(tensors).map(([key, t]) => [key.replace(/^mailbox\./, ''), t.dataSync()]);
-    this.parts.mailbox?.restore({ ...mailbox, arrays: Object.fromEntries(arrays) } as MailBoxSnapshot);
+    this.#stage = (saved as unknown as EventState).stage;
+    if (rest === null) return;
+    const arrays = Object.entries(tensors).map(([key, t]) => [key.slice(name.length + 1), t.dataSync()]);
+    state?.restore({ ...rest, arrays: Object.fromEntries(arrays) });
   }
 
   async close(): Promise<void> {}
 }
 
-function asTensor(array: MailBoxSnapshot['arrays'][string]): Tensor {
+/** Where a checkpoint says that the model keeps no state. */
+const noState = 'mailbox';
+
+function asTensor(array: StateSnapshot['arrays'][string]): Tensor {
   const dtype = array instanceof Float32Array ? 'f32' : array instanceof Float64Array ? 'f64' : 'i32';
   return tensor(array as Float32Array, { shape: [array.length], dtype });
 }

@@ -24,11 +24,11 @@ export async function judgeTemporalRun(
     throw new StateError(
       `eval: expected events in the ${part} part, got none. Change dataset.train_share and dataset.validation_share in a new run.`,
     );
-  const { mailbox, runtime, loaders } = parts;
+  const { state, runtime, loaders } = parts;
   const replayed =
-    mailbox !== null && !(part === 'test' && (record.state as unknown as EventState).stage === 'validated');
+    state !== null && !(part === 'test' && (record.state as unknown as EventState).stage === 'validated');
   if (replayed) {
-    mailbox.reset();
+    state.reset();
     for (const earlier of part === 'test' ? (['train', 'validation'] as const) : (['train'] as const))
       for await (const batch of loaders[earlier].epoch(0)) runtime.observe(batch);
   }

@@ -53,7 +53,7 @@ export function onlineScorer(
     graph,
     runtime: parts.runtime,
     batchSize: config.model.train.batch_size,
-    pairDepth: config.model.gnn.pair_depth,
-    sampler: samplerOf(config, graph),
+    pairDepth: parts.needs.pairDepth ?? 0,
+    sampler: samplerOf(config, parts.needs, graph),
   });
 }

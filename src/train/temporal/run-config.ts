@@ -3,14 +3,14 @@
  * beside it. What is wrong in any of them is reported at once, with the line in the file.
  */
 import { stringify } from 'yaml';
-import { readTemporalConfig } from '../../temporal/config/parse.js';
-import type { TemporalConfig } from '../../temporal/index.js';
+
 import { ConfigError } from '../../util/errors.js';
 import { nearest } from '../../util/nearest.js';
 import type { ConfigProblem } from '../../util/schema/issues.js';
 import { problemsOf } from '../../util/schema/issues.js';
 import { isTree, type Tree } from '../../util/schema/key-path.js';
 import { applyOverrides, parseOverride } from '../config/overrides.js';
+
 import {
   type ConfigFile,
   configError,
@@ -19,23 +19,36 @@ import {
   readConfigFile,
   withOverrides,
 } from '../config/read-yaml.js';
+import { type ModelChoice, readModel, renderedModel } from './model-section.js';
+import { type PluginRecord, readPluginRecords } from './plugin-record.js';
+
 import { temporalRunSchema } from './schema.js';
 import type { TemporalRunSections } from './types.js';
 
 /** Sections of TGL's model files. */
 const modelSections = ['sampling', 'memory', 'gnn', 'train'] as const;
+/** Which model it is, and where its kind came from. */
+const kindSections = ['model', 'plugins'] as const;
 const ownSections = ['dataset', 'training', 'evaluation', 'labels', 'storage', 'distributed'] as const;
 
 export interface TemporalRunConfig extends TemporalRunSections {
-  readonly model: TemporalConfig;
-  /** The model sections as given, with defaults filled in by `model`. */
+  readonly model: ModelChoice;
+  /** The sections of the model as given, with defaults filled in by `model`. */
   readonly modelFile: Tree;
+  /** The modules that a run's kind of model came from; training writes them, nothing imports them. */
+  readonly plugins: readonly PluginRecord[];
 }
 
-/** Whether a file is a temporal configuration: it has one of TGL's own sections. */
+/** Whether a file is a temporal configuration: it has one of TGL's own sections, or names a kind of temporal model. */
 export function isTemporalConfig(path: string | ConfigFile): boolean {
   const { values } = typeof path === 'string' ? readConfigFile(path) : path;
-  return isTree(values) && ['sampling', 'memory', 'gnn'].some((name) => name in values);
+  if (!isTree(values)) return false;
+  const { model } = values;
+  return (
+    ['sampling', 'memory', 'gnn'].some((name) => name in values) ||
+    typeof model === 'string' ||
+    (isTree(model) && 'kind' in model)
+  );
 }
 
 /** The configuration of a file, given by its path or read already. */
@@ -57,19 +70,19 @@ export function resolveTemporalConfig(
       `config: expected the sections sampling, memory, gnn and train for the configuration, got ${Array.isArray(values) ? 'a list' : typeof values}.`,
     );
   const tree = applyOverrides(sectionsOf(values), overrides.map(parseOverride));
-  const own = Object.fromEntries(
-    Object.entries(tree).filter(([name]) => !(modelSections as readonly string[]).includes(name)),
-  );
-  const modelFile = Object.fromEntries(
-    Object.entries(tree).filter(([name]) => (modelSections as readonly string[]).includes(name)),
-  );
-  const sections = parseOwn(own);
-  const model = readTemporalConfig(modelFile);
-  const problems = [...sections.problems, ...model.problems, ...withoutWeights(model.config)];
-  if (problems.length > 0 || sections.data === null || model.config === null)
+  const those = (names: readonly string[], inside: boolean): Tree =>
+    Object.fromEntries(Object.entries(tree).filter(([name]) => names.includes(name) === inside));
+  const file = those(modelSections, true);
+  const sections = parseOwn(those([...modelSections, ...kindSections], false));
+  const plugins = readPluginRecords(tree['plugins']);
+  const read = readModel(tree['model'], file, plugins.data.length > 0);
+  const problems = [...sections.problems, ...plugins.problems, ...read.problems];
+  if (problems.length > 0 || sections.data === null || read.model === null)
     throw configError(problems, { ...origin, lineOf: (key) => origin.lineOf(keyInFile(values, key)) });
-  const warnings = [...model.warnings, ...idleSections(sections.data)];
-  return { config: { ...sections.data, model: model.config, modelFile }, warnings };
+  const { model } = read;
+  const warnings = [...read.warnings, ...idleSections(sections.data)];
+  const modelFile = model.sections === null ? renderedModel(model) : file;
+  return { config: { ...sections.data, model, modelFile, plugins: plugins.data }, warnings };
 }
 
 /** Keys of our sections that others leave without effect. */
@@ -89,7 +102,7 @@ interface Checked<T> {
 }
 
 function parseOwn(own: Tree): Checked<TemporalRunSections> {
-  const known: readonly string[] = [...ownSections, ...modelSections];
+  const known: readonly string[] = [...ownSections, ...modelSections, ...kindSections];
   const strange = Object.keys(own).filter((name) => !known.includes(name));
   const problems = strange.map((name) => {
     const close = nearest(name, known);
@@ -113,14 +126,6 @@ function parseOwn(own: Tree): Checked<TemporalRunSections> {
   return { data: parsed.data, problems };
 }
 
-/** Streams have no weights of events: only a program can give some, to `TemporalNeighborSampler`. */
-function withoutWeights(model: TemporalConfig | null): ConfigProblem[] {
-  if (model?.sampling.strategy !== 'weighted') return [];
-  const key = 'sampling.strategy';
-  const message = `${key}: expected recent, uniform or identity, got weighted. A stream has no weights of its events; sample by weights with TemporalNeighborSampler in a program.`;
-  return [{ key, message }];
-}
-
 /** TGL's files have the keys of a section one list deeper. */
 function keyInFile(values: Tree, key: string): string {
   const [section, ...rest] = key.split('.');
@@ -128,8 +133,8 @@ function keyInFile(values: Tree, key: string): string {
 }
 
 /**
- * The sections as mappings, so that overrides find them: TGL writes each as a list of one mapping, and a dataset may be a
- * name alone.
+ * The sections as mappings, so that overrides find them: TGL writes each as a list of one mapping, and a dataset or a kind
+ * of model may be a name alone.
  */
 function sectionsOf(values: Tree): Tree {
   const sections: Tree = Object.fromEntries(
@@ -138,12 +143,20 @@ function sectionsOf(values: Tree): Tree {
       Array.isArray(section) && section.length === 1 ? section[0] : section,
     ]),
   );
-  const { dataset } = sections;
-  return typeof dataset === 'string' ? { ...sections, dataset: { name: dataset } } : sections;
+  const { dataset, model } = sections;
+  return {
+    ...sections,
+    ...(typeof dataset === 'string' ? { dataset: { name: dataset } } : {}),
+    ...(typeof model === 'string' ? { model: { kind: model } } : {}),
+  };
 }
 
 /** The resolved configuration as YAML; reading it again gives the same. */
 export function renderTemporalConfig(config: TemporalRunConfig): string {
   const sections = Object.fromEntries(ownSections.map((name) => [name, config[name]]));
-  return stringify({ ...sections, ...config.modelFile }, { lineWidth: 0, aliasDuplicateObjects: false });
+  const plugins = config.plugins.length === 0 ? {} : { plugins: config.plugins };
+  return stringify(
+    { ...sections, ...config.modelFile, ...plugins },
+    { lineWidth: 0, aliasDuplicateObjects: false },
+  );
 }

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadModel, saveModel } from '../../storage/index.js';
-import { StateError } from '../../util/errors.js';
+import { InternalError, StateError } from '../../util/errors.js';
 import type { Metrics } from '../task.js';
 import type { TemporalAssembly } from './assemble.js';
 import { countClasses, judgeLabels, type LabelledEvents, newHead, trainLabelHead } from './label-head.js';
@@ -23,10 +23,10 @@ export interface RunLabels {
  * the event, row by row. Once `stop` says so it ends early, with rows of zeros for the rest.
  */
 export async function embedSources(
-  { runtime, mailbox, wholeStream: loader }: TemporalAssembly,
+  { runtime, state, wholeStream: loader }: TemporalAssembly,
   stop: () => boolean = () => false,
 ): Promise<Float32Array> {
-  mailbox?.reset();
+  state?.reset();
   let all = new Float32Array(0);
   let done = 0;
   for await (const batch of loader.epoch(0)) {
@@ -77,7 +77,7 @@ export async function judgeRunLabels(
   const path = join(directory, headFile);
   if (config.labels.epochs === 0 || stream.data.labels === null || !existsSync(path)) return null;
   const { dim_hidden, dropout } = config.labels;
-  const head = newHead(parts.model.dimOut, countClasses(stream.data.labels), {
+  const head = newHead(widthOf(parts), countClasses(stream.data.labels), {
     ...(dim_hidden === -1 ? {} : { dimHidden: dim_hidden }),
     dropout,
   });
@@ -93,6 +93,11 @@ export function checkLabels({ labels }: TemporalRunConfig, { data }: OpenedStrea
   );
 }
 
+function widthOf({ model }: TemporalAssembly): number {
+  if (model.dimOut === undefined) throw new InternalError('labels for a model without embeddings');
+  return model.dimOut;
+}
+
 async function labelledEvents(
   { data, split }: OpenedStream,
   parts: TemporalAssembly,
@@ -101,7 +106,7 @@ async function labelledEvents(
   const { trainEnd, validationEnd } = split;
   return {
     embeddings: await embedSources(parts, stop),
-    width: parts.model.dimOut,
+    width: widthOf(parts),
     labels: data.labels as Float32Array,
     ...{ trainEnd, validationEnd },
   };

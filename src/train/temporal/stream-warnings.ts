@@ -5,7 +5,8 @@ import type { TemporalRunConfig } from './run-config.js';
 export function streamWarnings({ model, training }: TemporalRunConfig, stream: OpenedStream): string[] {
   const { graph, rows, data } = stream;
   const warnings: string[] = [];
-  if (model.memory.type !== 'none' && model.memory.combine_node_feature && graph.nodeFeatures === null)
+  const memory = model.sections?.memory;
+  if (memory?.type === 'node' && memory.combine_node_feature && graph.nodeFeatures === null)
     warnings.push(
       'memory.combine_node_feature: has no effect, nodes have no features. dataset.random_node_features makes some.',
     );

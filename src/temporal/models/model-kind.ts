@@ -1,0 +1,92 @@
+/**
+ * What a run needs to know of a kind of temporal model: its name and options, what its batches must carry, the state that
+ * events change, and how it learns and scores. `kinds.ts` lists the kinds that are built in; `registerTemporalModel` adds
+ * others.
+ */
+import type { TemporalGraph } from '../../graph/index.js';
+import type { Module } from '../../nn/index.js';
+import type { TemporalStrategy } from '../../sample/index.js';
+import type { Settings, ValuesOf } from '../../util/settings.js';
+import type { TemporalConfig, TrainSection } from '../config/index.js';
+import type { SharedMailBox } from '../mailbox/index.js';
+import type { StoreFactory } from '../mailbox/state-store.js';
+import type { TemporalModel } from '../runtime.js';
+import type { ScoringSteps } from '../steps.js';
+import type { CommittedState, TemporalState } from '../temporal-state.js';
+
+/** What a model is made for. */
+export interface TemporalPlace<O = Readonly<Record<string, unknown>>> {
+  readonly options: O;
+  /** TGL's section `train`. */
+  readonly train: TrainSection;
+  /** TGL's sections, which are the options of the kind `general`; null for all others. */
+  readonly sections: TemporalConfig | null;
+  /** The whole stream: sizes, features and training times may be read, events of later parts may not. */
+  readonly graph: TemporalGraph;
+  /** The first row after the training events. */
+  readonly trainEnd: number;
+  /** Where rows of nodes lie when several workers share them; absent: in this process. */
+  readonly store?: StoreFactory;
+}
+
+/** What the batches of a model carry beside events and negatives; each costs time, so ask for what is read. */
+export interface BatchNeeds {
+  /** Sampled past of every root: `batch.hops`. Default: none. */
+  readonly neighbors?: {
+    /** Neighbours of each hop, the one next to the roots first. */
+    readonly fanouts: readonly number[];
+    readonly strategy?: TemporalStrategy;
+    readonly propTime?: boolean;
+    readonly history?: number;
+    readonly duration?: number;
+  };
+  /** Memory and mail of every node: `batch.state`. Default: none. */
+  readonly mailbox?: SharedMailBox | null;
+  /** Past events of either end in which the other is searched: `batch.pairFeatures`. Default 0: none. */
+  readonly pairDepth?: number;
+  /** For models in discrete time: the window of a time. No batch of a run reaches into the next window. */
+  readonly windowOf?: (time: number) => number;
+}
+
+/** A model that a `TemporalRuntime` trains: the state is committed after every step. */
+export interface CommittedModel {
+  readonly model: TemporalModel;
+  /** Null where events change nothing. */
+  readonly state: CommittedState | null;
+  readonly needs: BatchNeeds;
+}
+
+/** A model that goes through batches in its own way, as baselines do, event by event. */
+export interface OwnStepsModel {
+  /** May be without parameters. */
+  readonly model: Module;
+  readonly state: TemporalState | null;
+  readonly needs: BatchNeeds;
+  readonly steps: ScoringSteps;
+}
+
+export type MadeTemporalModel = CommittedModel | OwnStepsModel;
+
+export interface TemporalModelKind<S extends Settings = Settings> {
+  /** What a configuration calls it: `model: { kind: edge_bank }`. */
+  readonly kind: string;
+  /** One sentence for the documentation. */
+  readonly doc: string;
+  /** Its keys in the section `model`, beside `kind`. */
+  readonly settings: S;
+  /** Whether epochs train parameters; default true. A run of any other kind is one pass over the training events. */
+  readonly learns?: boolean;
+  /** Whether several workers can train it; default false. */
+  readonly workers?: boolean;
+  /** Whether it embeds nodes, as a classifier of labels needs; `model.dimOut` is then the width. Default false. */
+  readonly labels?: boolean;
+  /** What does not fit together, as a sentence; asked before anything is made or written. */
+  check?(place: TemporalPlace<ValuesOf<S>>): string | null;
+  /** Draws its start values from the generator that the run has seeded. */
+  make(place: TemporalPlace<ValuesOf<S>>): MadeTemporalModel;
+}
+
+/** Keeps the types of a kind's options. */
+export function temporalModelKind<S extends Settings>(kind: TemporalModelKind<S>): TemporalModelKind<S> {
+  return kind;
+}
