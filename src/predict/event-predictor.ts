@@ -38,7 +38,9 @@ export class EventPredictor extends BasePredictor {
     const timed = times.filter((time) => time !== undefined);
     if (timed.length > 0 && timed.length < times.length)
       throw new ValueError('score: expected a time for all edges or for none, got some. Give one for each.');
-    return this.scorer.score(src, dst, timed.length === 0 ? undefined : (times as number[]));
+    return Float32Array.from(
+      this.scorer.score(src, dst, timed.length === 0 ? undefined : (times as number[])),
+    );
   }
 
   /** The likeliest destinations; `includeKnown` changes nothing, since what happened may happen again. */

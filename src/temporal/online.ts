@@ -10,7 +10,7 @@ import type { TemporalNeighborSampler } from '../sample/index.js';
 import { checkInteger, checkNumber, expected, ShapeError, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import { BatchMaker, range } from './batch-maker.js';
-import type { ScoringSteps } from './steps.js';
+import type { ScoreArray, ScoringSteps } from './steps.js';
 
 export interface OnlineOptions {
   readonly graph: TemporalGraph;
@@ -104,14 +104,14 @@ export class OnlineScorer {
   }
 
   /**
-   * How likely each source meets its destination at time `t` (by default now: just after the last event), as logits.
-   * One source is taken for all destinations, and one time for all pairs. A number is a list of one.
+   * How likely each source meets its destination at time `t` (by default now: just after the last event), as logits;
+   * of a baseline numbers whose order counts. One source is taken for all destinations, and one time for all pairs. A number is a list of one.
    */
   score(
     from: number | ArrayLike<number>,
     to: number | ArrayLike<number>,
     t?: number | ArrayLike<number>,
-  ): Float32Array {
+  ): ScoreArray {
     const started = performance.now();
     const src = listOf('src', from);
     const dst = listOf('dst', to);
@@ -124,15 +124,14 @@ export class OnlineScorer {
       typeof t === 'object'
         ? Float64Array.from({ length: count }, (_, i) => this.#time(t[i]))
         : Float64Array.of(t === undefined ? this.#now() : this.#time(t));
-    const scores = new Float32Array(count);
     // A source at several times is as many questions.
     const sources = times.length > 1 && src.length === 1 ? new Array<number>(count).fill(src[0]) : src;
-    if (count > 0) this.#score(sources, dst, times, scores);
+    const scores = count > 0 ? this.#score(sources, dst, times) : new Float32Array(0);
     this.#latencies.add(performance.now() - started);
     return scores;
   }
 
-  #score(src: ArrayLike<number>, dst: ArrayLike<number>, times: Float64Array, scores: Float32Array): void {
+  #score(src: ArrayLike<number>, dst: ArrayLike<number>, times: Float64Array): ScoreArray {
     const sources = Int32Array.from({ length: src.length }, (_, i) => this.#node('src', src, i));
     const others = Int32Array.from({ length: dst.length }, (_, i) => this.#node('dst', dst, i));
     // One source is embedded once: the first destination is its partner, the others what might have come instead.
@@ -146,8 +145,11 @@ export class OnlineScorer {
     };
     const roots = this.#maker.roots(pairs);
     const { positive, negative } = this.#runtime.score(this.#maker.make(pairs, roots, this.#sample(roots)));
+    const scores =
+      positive instanceof Float64Array ? new Float64Array(dst.length) : new Float32Array(dst.length);
     scores.set(positive);
     scores.set(negative, own);
+    return scores;
   }
 
   /** Of the calls of `score` so far; the last 100,000 of them. */

@@ -4,14 +4,17 @@
  */
 import { checkNumber } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
-import type { TemporalBaseline } from './baseline.js';
+import { number, share } from '../../util/settings.js';
+import type { StateSnapshot } from '../temporal-state.js';
+import type { DurableBaseline } from './baseline.js';
+import { baselineKind, trainingTime } from './baseline-kind.js';
 
 export interface EdgeBankOptions {
   /** How long a meeting is remembered; for ever when absent. The paper takes the duration of the test split. */
   readonly window?: number;
 }
 
-export class EdgeBank implements TemporalBaseline {
+export class EdgeBank implements DurableBaseline {
   readonly name: string;
   readonly #window: number;
   /** When each pair met last, by source, then destination. */
@@ -41,4 +44,54 @@ export class EdgeBank implements TemporalBaseline {
     const last = this.#last.get(src)?.get(dst);
     return last !== undefined && time - last <= this.#window ? 1 : 0;
   }
+
+  get bytes(): number {
+    return 16 * this.#size;
+  }
+
+  forget(): void {
+    this.reset();
+  }
+
+  snapshot(): StateSnapshot {
+    const src = new Int32Array(this.#size);
+    const [dst, time] = [src.slice(), new Float64Array(src.length)];
+    let at = 0;
+    for (const [from, met] of this.#last)
+      for (const [to, when] of met) {
+        src[at] = from;
+        dst[at] = to;
+        time[at++] = when;
+      }
+    return { arrays: { src, dst, time } };
+  }
+
+  restore({ arrays }: StateSnapshot): void {
+    const { src, dst, time } = arrays;
+    this.reset();
+    for (let i = 0; i < time.length; i++) this.observe(Number(src[i]), Number(dst[i]), Number(time[i]));
+  }
+
+  get #size(): number {
+    let pairs = 0;
+    for (const met of this.#last.values()) pairs += met.size;
+    return pairs;
+  }
 }
+
+export const edgeBankKind = baselineKind({
+  kind: 'edge_bank',
+  doc: 'EdgeBank: a pair that met before will meet again',
+  settings: {
+    window: number(0, 'how long a meeting is remembered, in the unit of the times; 0: for ever', { min: 0 }),
+    window_share: share(0, 'the same as a share of the training time; 0: for ever'),
+  },
+  check: ({ options: { window, window_share: part } }) =>
+    window > 0 && part > 0
+      ? `expected model.window or model.window_share, got both (${window} and ${part}). Leave one out.`
+      : null,
+  baseline: ({ options, ...place }) => {
+    const window = options.window > 0 ? options.window : options.window_share * trainingTime(place);
+    return new EdgeBank(window > 0 ? { window } : {});
+  },
+});

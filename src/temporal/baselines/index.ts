@@ -1,5 +1,6 @@
 /** Baselines that any trained model should be read against. */
-export type { TemporalBaseline } from './baseline.js';
+export type { DurableBaseline, TemporalBaseline } from './baseline.js';
+export { type BaselineKind, baselineKind } from './baseline-kind.js';
 export { EdgeBank, type EdgeBankOptions } from './edge-bank.js';
 export { type EvaluateBaselineOptions, evaluateBaseline } from './evaluate-baseline.js';
 export {

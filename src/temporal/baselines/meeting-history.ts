@@ -1,5 +1,7 @@
 /** What is remembered of events for the baselines: of pairs, of sources and of destinations, with fading popularity. */
 
+import type { TypedArray } from '../../native/index.js';
+
 /** A pair's past. */
 export interface PairPast {
   count: number;
@@ -60,6 +62,40 @@ export class MeetingHistory {
     return this.#destinations.get(node);
   }
 
+  get bytes(): number {
+    let pairs = 0;
+    for (const met of this.#pairs.values()) pairs += met.size;
+    return 24 * pairs + (24 + 8 * this.#halfLives.length) * (this.#sources.size + this.#destinations.size);
+  }
+
+  /** Everything as arrays, in the order in which it was first seen. */
+  save(): Record<string, TypedArray> {
+    const pairs = [...this.#pairs].flatMap(([src, met]) =>
+      [...met].map(([dst, past]) => ({ src, dst, ...past })),
+    );
+    return {
+      'pairs.src': Int32Array.from(pairs, ({ src }) => src),
+      'pairs.dst': Int32Array.from(pairs, ({ dst }) => dst),
+      'pairs.count': Float64Array.from(pairs, ({ count }) => count),
+      'pairs.last': Float64Array.from(pairs, ({ last }) => last),
+      ...savedSide('sources', this.#sources),
+      ...savedSide('destinations', this.#destinations),
+    };
+  }
+
+  load(arrays: Readonly<Record<string, TypedArray>>): void {
+    this.clear();
+    const [src, dst] = [arrays['pairs.src'], arrays['pairs.dst']];
+    const [count, last] = [arrays['pairs.count'], arrays['pairs.last']];
+    for (let i = 0; i < src.length; i++) {
+      const met = this.#pairs.get(Number(src[i])) ?? new Map<number, PairPast>();
+      this.#pairs.set(Number(src[i]), met);
+      met.set(Number(dst[i]), { count: Number(count[i]), last: Number(last[i]) });
+    }
+    loadSide('sources', this.#sources, arrays, this.#halfLives.length);
+    loadSide('destinations', this.#destinations, arrays, this.#halfLives.length);
+  }
+
   /** The fading count of a node at a time, by the half-life of that number. */
   faded(past: NodePast | undefined, time: number, h: number): number {
     return past === undefined ? 0 : past.fading[h] * 2 ** ((past.last - time) / this.#halfLives[h]);
@@ -76,4 +112,32 @@ export class MeetingHistory {
     past.last = time;
     past.partner = partner;
   }
+}
+
+function savedSide(name: string, side: ReadonlyMap<number, NodePast>): Record<string, TypedArray> {
+  const all = [...side];
+  return {
+    [`${name}.node`]: Int32Array.from(all, ([node]) => node),
+    [`${name}.partner`]: Int32Array.from(all, ([, { partner }]) => partner),
+    [`${name}.count`]: Float64Array.from(all, ([, { count }]) => count),
+    [`${name}.last`]: Float64Array.from(all, ([, { last }]) => last),
+    [`${name}.fading`]: Float64Array.from(all.flatMap(([, { fading }]) => [...fading])),
+  };
+}
+
+function loadSide(
+  name: string,
+  side: Map<number, NodePast>,
+  arrays: Readonly<Record<string, TypedArray>>,
+  halfLives: number,
+): void {
+  const of = (key: string): TypedArray => arrays[`${name}.${key}`];
+  const fading = of('fading') as Float64Array;
+  for (let i = 0; i < of('node').length; i++)
+    side.set(Number(of('node')[i]), {
+      count: Number(of('count')[i]),
+      last: Number(of('last')[i]),
+      partner: Number(of('partner')[i]),
+      fading: fading.slice(i * halfLives, (i + 1) * halfLives),
+    });
 }

@@ -7,8 +7,11 @@
  */
 import { checkNumber, expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
+import { number } from '../../util/settings.js';
 import type { EventStream } from '../event-stream.js';
-import type { TemporalBaseline } from './baseline.js';
+import type { StateSnapshot } from '../temporal-state.js';
+import type { DurableBaseline } from './baseline.js';
+import { baselineKind, trainingTime } from './baseline-kind.js';
 import { MeetingHistory, type NodePast, type PairPast } from './meeting-history.js';
 
 export interface RecencyOptions {
@@ -29,7 +32,7 @@ function makeHistory(where: string, { halfLives }: RecencyOptions): MeetingHisto
   return new MeetingHistory(halfLives.slice());
 }
 
-export class RecencyPopularity implements TemporalBaseline {
+export class RecencyPopularity implements DurableBaseline {
   readonly name = 'RecencyPopularity';
   readonly #history: MeetingHistory;
   readonly #scale: number;
@@ -57,13 +60,29 @@ export class RecencyPopularity implements TemporalBaseline {
     const popularity = this.#history.faded(this.#history.destination(dst), time, 0);
     return popularity / (1 + popularity);
   }
+
+  get bytes(): number {
+    return this.#history.bytes;
+  }
+
+  forget(): void {
+    this.#history.clear();
+  }
+
+  snapshot(): StateSnapshot {
+    return { arrays: this.#history.save() };
+  }
+
+  restore({ arrays }: StateSnapshot): void {
+    this.#history.load(arrays);
+  }
 }
 
 /** Features besides those of each half-life. */
 const plain = 15;
 const rate = 0.05;
 
-export class LogisticRecency implements TemporalBaseline {
+export class LogisticRecency implements DurableBaseline {
   readonly name = 'LogisticRecency';
   readonly #history: MeetingHistory;
   readonly #scale: number;
@@ -110,6 +129,25 @@ export class LogisticRecency implements TemporalBaseline {
     }
   }
 
+  get bytes(): number {
+    return this.#history.bytes + 16 * this.#weights.length;
+  }
+
+  forget(): void {
+    this.#history.clear();
+  }
+
+  snapshot(): StateSnapshot {
+    const [weights, squares] = [this.#weights.slice(), this.#squares.slice()];
+    return { arrays: { ...this.#history.save(), weights, squares } };
+  }
+
+  restore({ arrays }: StateSnapshot): void {
+    this.#history.load(arrays);
+    this.#weights.set(arrays['weights'] as Float64Array);
+    this.#squares.set(arrays['squares'] as Float64Array);
+  }
+
   #describe(src: number, dst: number, time: number): void {
     const history = this.#history;
     const x = this.#features;
@@ -148,3 +186,34 @@ export class LogisticRecency implements TemporalBaseline {
     return past === undefined ? 0 : Math.log1p((time - past.last) / this.#scale) / 5;
   }
 }
+
+const settings = {
+  half_life: number(
+    0,
+    'time after which a meeting counts half towards popularity, in the unit of the times; 0: a tenth of the training time',
+    { min: 0 },
+  ),
+};
+
+/** The longest half-life, and a tenth and a hundredth of it, as `halfLivesOf` has them. */
+function halfLives(place: Parameters<typeof trainingTime>[0], given: number): number[] {
+  const trained = trainingTime(place);
+  const longest = given > 0 ? given : trained / 10;
+  return [1, 10, 100].map((part) => (longest > 0 ? longest / part : 1));
+}
+
+export const recencyPopularityKind = baselineKind({
+  kind: 'recency_popularity',
+  doc: 'pairs that met before, the recent ones first; then destinations by their fading popularity',
+  settings,
+  baseline: ({ options, ...place }) =>
+    new RecencyPopularity({ halfLives: halfLives(place, options.half_life).slice(0, 1) }),
+});
+
+export const logisticRecencyKind = baselineKind({
+  kind: 'logistic_recency',
+  doc: 'a logistic regression on recency and popularity that sees every training event once',
+  settings,
+  baseline: ({ options, ...place }) =>
+    new LogisticRecency({ halfLives: halfLives(place, options.half_life) }),
+});

@@ -1,5 +1,19 @@
 /** The kinds of temporal models that are built in: a new one is its file and its line here. */
+import { edgeBankKind } from '../baselines/edge-bank.js';
+import { logisticRecencyKind, recencyPopularityKind } from '../baselines/recency-popularity.js';
+import { evolveGcnKind } from '../snapshots/evolve-gcn.js';
+import { gconvGruKind, gconvLstmKind } from '../snapshots/gcrn.js';
+import { tgcnKind } from '../snapshots/tgcn.js';
 import { generalKind } from './general-kind.js';
 import type { TemporalModelKind } from './model-kind.js';
 
-export const builtInKinds: readonly TemporalModelKind[] = [generalKind];
+export const builtInKinds: readonly TemporalModelKind[] = [
+  generalKind,
+  evolveGcnKind,
+  gconvGruKind,
+  gconvLstmKind,
+  tgcnKind,
+  edgeBankKind,
+  recencyPopularityKind,
+  logisticRecencyKind,
+];

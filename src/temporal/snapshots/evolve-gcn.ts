@@ -23,6 +23,8 @@ import {
 } from '../../tensor/index.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
+import { choice, integer } from '../../util/settings.js';
+import { snapshotKind } from './snapshot-kind.js';
 import { SnapshotModel, type SnapshotStep } from './snapshot-model.js';
 
 export interface EvolveGCNOptions extends ParameterOptions {
@@ -108,3 +110,24 @@ function summary(x: Tensor, choice: Tensor, count: number): Tensor {
   const best = order.slice(0, count);
   return mul(gatherRows(x, best), tanh(gatherRows(scores, best)));
 }
+
+const settings = {
+  layer: integer(1, 2, 'layers'),
+  variant: choice(
+    ['O', 'H'],
+    'O',
+    'whether the weights (O) or a summary of the embeddings (H) are the input of their change',
+  ),
+};
+
+export const evolveGcnKind = snapshotKind<readonly Tensor[], typeof settings>({
+  kind: 'evolve_gcn',
+  doc: 'EvolveGCN: a GCN over snapshots whose weights change from one to the next',
+  settings,
+  check: ({ variant, dim_out: width }, { numNodes }) =>
+    variant === 'H' && numNodes < width
+      ? `expected at most ${numNodes}, the number of nodes, for model.dim_out with variant H, got ${width}. Lower it, or take variant O.`
+      : null,
+  recurrent: ({ layer, variant, dim_out: width }, into) =>
+    new EvolveGCN([into, ...new Array<number>(layer).fill(width)], { variant }),
+});

@@ -8,7 +8,9 @@ import { newParameter, randomOf } from '../../nn/factory.js';
 import { init } from '../../nn/index.js';
 import { add, mul, sigmoid, slice, sub, type Tensor, tanh, zeros } from '../../tensor/index.js';
 import { checkOptionNames } from '../../util/option-names.js';
+import { integer } from '../../util/settings.js';
 import { ChebConv, type ChebConvOptions } from './cheb-conv.js';
+import { snapshotKind } from './snapshot-kind.js';
 import { SnapshotModel, type SnapshotStep } from './snapshot-model.js';
 
 /**
@@ -91,3 +93,19 @@ export class GConvLSTM extends SnapshotModel<LSTMState> {
     return { h: next, state: { h: next, c: cell } };
   }
 }
+
+const settings = { terms: integer(1, 2, 'terms of the Chebyshev convolutions; 1 looks at no neighbours') };
+
+export const gconvGruKind = snapshotKind<Tensor, typeof settings>({
+  kind: 'gconv_gru',
+  doc: 'GConvGRU: a GRU over snapshots whose products are Chebyshev convolutions',
+  settings,
+  recurrent: ({ dim_out: width, terms }, into) => new GConvGRU(into, width, { terms }),
+});
+
+export const gconvLstmKind = snapshotKind<LSTMState, typeof settings>({
+  kind: 'gconv_lstm',
+  doc: 'GConvLSTM: an LSTM over snapshots whose products are Chebyshev convolutions',
+  settings,
+  recurrent: ({ dim_out: width, terms }, into) => new GConvLSTM(into, width, { terms }),
+});

@@ -69,8 +69,16 @@ function windows(options: SnapshotsOptions, length: number): { duration: number;
 }
 
 function graphOf(stream: TemporalGraph, from: number, to: number): Graph {
-  const [src, dst] = [stream.src.subarray(from, to), stream.dst.subarray(from, to)];
-  if (stream.directed) return Graph.fromEdges(src.slice(), dst.slice(), { numNodes: stream.numNodes });
+  return graphOfEdges(stream.src.subarray(from, to), stream.dst.subarray(from, to), stream);
+}
+
+/** The graph of some events; of an undirected stream both directions of each. */
+export function graphOfEdges(
+  src: Int32Array,
+  dst: Int32Array,
+  { directed, numNodes }: { readonly directed: boolean; readonly numNodes: number },
+): Graph {
+  if (directed) return Graph.fromEdges(src.slice(), dst.slice(), { numNodes });
   const loops = src.reduce((count, node, i) => count + (node === dst[i] ? 1 : 0), 0);
   const both = [new Int32Array(2 * src.length - loops), new Int32Array(2 * src.length - loops)];
   let n = 0;
@@ -81,5 +89,5 @@ function graphOf(stream: TemporalGraph, from: number, to: number): Graph {
     both[0][n] = dst[i];
     both[1][n++] = src[i];
   }
-  return Graph.fromEdges(both[0], both[1], { numNodes: stream.numNodes });
+  return Graph.fromEdges(both[0], both[1], { numNodes });
 }

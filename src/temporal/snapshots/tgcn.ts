@@ -10,6 +10,7 @@ import type { MessageGraph } from '../../graph/index.js';
 import { Linear, type ParameterOptions } from '../../nn/index.js';
 import { add, concat, mul, sigmoid, slice, sub, type Tensor, tanh, zeros } from '../../tensor/index.js';
 import { checkOptionNames } from '../../util/option-names.js';
+import { snapshotKind } from './snapshot-kind.js';
 import { SnapshotModel, type SnapshotStep } from './snapshot-model.js';
 
 /** x [N, in] → h [N, hidden]; the state is h, which starts at 0. */
@@ -47,3 +48,10 @@ export class TGCN extends SnapshotModel<Tensor> {
     return `${this.conv.lin.inFeatures} → ${this.hiddenSize}`;
   }
 }
+
+export const tgcnKind = snapshotKind({
+  kind: 'tgcn',
+  doc: 'T-GCN: a GRU over snapshots whose input is a graph convolution',
+  settings: {},
+  recurrent: ({ dim_out: width }, into) => new TGCN(into, width),
+});

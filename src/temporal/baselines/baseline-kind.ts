@@ -1,0 +1,177 @@
+/**
+ * Baselines as kinds of temporal models: a run goes through the training events once, then evaluates. An event is scored when
+ * all events of earlier times have been observed and none of its own time, within a batch as well, so batches do not matter.
+ */
+import { Module } from '../../nn/index.js';
+import { expected, StateError } from '../../util/errors.js';
+import type { Settings, ValuesOf } from '../../util/settings.js';
+import type { TemporalBatch } from '../batch.js';
+import { type TemporalModelKind, type TemporalPlace, temporalModelKind } from '../models/model-kind.js';
+import type { ScoredStep, ScoringSteps } from '../steps.js';
+import type { StateSnapshot, TemporalState } from '../temporal-state.js';
+import type { DurableBaseline } from './baseline.js';
+
+export interface BaselineKind<S extends Settings> {
+  readonly kind: string;
+  readonly doc: string;
+  readonly settings: S;
+  check?(place: TemporalPlace<ValuesOf<S>>): string | null;
+  baseline(place: TemporalPlace<ValuesOf<S>>): DurableBaseline;
+}
+
+/** A baseline for `registerTemporalModel`. */
+export function baselineKind<S extends Settings>({
+  baseline,
+  ...kind
+}: BaselineKind<S>): TemporalModelKind<S> {
+  return temporalModelKind<S>({
+    ...kind,
+    learns: false,
+    make(place) {
+      const state = new BaselineState(baseline(place));
+      return { model: new Baseline(), state, needs: {}, steps: new BaselineSteps(state) };
+    },
+  });
+}
+
+/** Length of the training part of a stream. */
+export function trainingTime({ graph, trainEnd }: Pick<TemporalPlace, 'graph' | 'trainEnd'>): number {
+  return trainEnd > 0 ? graph.time[trainEnd - 1] - graph.time[0] : 0;
+}
+
+/** No parameters: what a baseline knows is its state. */
+class Baseline extends Module {
+  forward(): never {
+    throw new StateError('forward: expected a network, got a baseline, which scores events one by one.');
+  }
+}
+
+/** What a baseline knows, and the events of the latest moment, which it observes when time has moved on. */
+class BaselineState implements TemporalState {
+  readonly name = 'baseline';
+  readonly baseline: DurableBaseline;
+  #src: number[] = [];
+  #dst: number[] = [];
+  /** Of the events that wait. */
+  #time = Number.NEGATIVE_INFINITY;
+
+  constructor(baseline: DurableBaseline) {
+    this.baseline = baseline;
+  }
+
+  get bytes(): number {
+    return this.baseline.bytes + 8 * this.#src.length;
+  }
+
+  /** Observes what happened before a time. */
+  advance(time: number): void {
+    if (time < this.#time)
+      throw new StateError(
+        expected('baseline', `a time of at least ${this.#time}, which it has seen,`, 'an event', time),
+      );
+    if (time === this.#time) return;
+    for (const [i, src] of this.#src.entries()) this.baseline.observe(src, this.#dst[i], this.#time);
+    this.#src = [];
+    this.#dst = [];
+  }
+
+  /** Takes in an event of the latest time or of a later one. */
+  take(src: number, dst: number, time: number): void {
+    this.advance(time);
+    this.#time = time;
+    this.#src.push(src);
+    this.#dst.push(dst);
+  }
+
+  reset(): void {
+    this.baseline.forget();
+    [this.#src, this.#dst, this.#time] = [[], [], Number.NEGATIVE_INFINITY];
+  }
+
+  snapshot(): StateSnapshot {
+    const { arrays, ...rest } = this.baseline.snapshot();
+    return {
+      ...rest,
+      arrays: {
+        ...arrays,
+        'waiting.src': Int32Array.from(this.#src),
+        'waiting.dst': Int32Array.from(this.#dst),
+        'waiting.time': Float64Array.of(this.#time),
+      },
+    };
+  }
+
+  restore(saved: StateSnapshot): void {
+    this.baseline.restore(saved);
+    this.#src = Array.from(saved.arrays['waiting.src'], Number);
+    this.#dst = Array.from(saved.arrays['waiting.dst'], Number);
+    this.#time = Number(saved.arrays['waiting.time'][0]);
+  }
+
+  /** Any node may come. */
+  grow(): void {}
+}
+
+class BaselineSteps implements ScoringSteps {
+  readonly state: BaselineState;
+
+  constructor(state: BaselineState) {
+    this.state = state;
+  }
+
+  /** Lets the baseline learn from each event and its negatives, where it can, before it observes the event. */
+  train(batch: TemporalBatch): { readonly loss: number } {
+    const { baseline } = this.state;
+    const amount = batch.negatives.length / batch.src.length;
+    this.#walk(batch, (i, src, dst, time) => {
+      if (baseline.learn === undefined) return;
+      baseline.learn(src, dst, time, 1);
+      for (let k = i * amount; k < (i + 1) * amount; k++) baseline.learn(src, batch.negatives[k], time, 0);
+    });
+    return { loss: 0 };
+  }
+
+  evaluate(batch: TemporalBatch): ScoredStep {
+    return this.#score(batch, true);
+  }
+
+  score(batch: TemporalBatch): ScoredStep {
+    return this.#score(batch, false);
+  }
+
+  observe(batch: TemporalBatch): void {
+    this.#walk(batch, () => undefined);
+  }
+
+  embed(): never {
+    throw new StateError('embed: expected a model with embeddings of nodes, got a baseline.');
+  }
+
+  #score(batch: TemporalBatch, commit: boolean): ScoredStep {
+    const { baseline } = this.state;
+    const { negatives } = batch;
+    const positive = new Float64Array(batch.src.length);
+    const negative = new Float64Array(negatives.length);
+    const amount = negatives.length / positive.length;
+    const at = (i: number, src: number, dst: number, time: number): void => {
+      positive[i] = baseline.score(src, dst, time);
+      for (let k = i * amount; k < (i + 1) * amount; k++)
+        negative[k] = baseline.score(src, negatives[k], time);
+    };
+    this.#walk(batch, at, commit);
+    return { loss: 0, positive, negative };
+  }
+
+  /** Visits each event as of its time; with `commit` it is taken in. */
+  #walk(
+    { src, dst, times }: TemporalBatch,
+    visit: (i: number, src: number, dst: number, time: number) => void,
+    commit = true,
+  ): void {
+    for (let i = 0; i < src.length; i++) {
+      this.state.advance(times[i]);
+      visit(i, src[i], dst[i], times[i]);
+      if (commit) this.state.take(src[i], dst[i], times[i]);
+    }
+  }
+}

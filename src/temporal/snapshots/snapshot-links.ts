@@ -1,0 +1,125 @@
+/**
+ * `SnapshotLinks`: links of the next snapshot from the embeddings that a model in discrete time makes of the past ones. A node
+ * has its features as input, or a learned row where nodes have none; pairs of embeddings are scored as those of other
+ * temporal models are.
+ */
+import type { TemporalGraph } from '../../graph/index.js';
+import { Embedding, Module } from '../../nn/index.js';
+import { concat, gatherRows, type Tensor } from '../../tensor/index.js';
+import { expected, StateError } from '../../util/errors.js';
+import type { TemporalBatch } from '../batch.js';
+import { EdgePredictor, type EdgeScores } from '../layers/edge-predictor.js';
+import type { TemporalOutput } from '../models/output.js';
+import type { SnapshotModel } from './snapshot-model.js';
+import { SnapshotState } from './snapshot-state.js';
+import { graphOfEdges } from './snapshots-of.js';
+
+export interface SnapshotLinksOptions<S> {
+  readonly graph: Pick<TemporalGraph, 'numNodes' | 'directed' | 'nodeFeatures'>;
+  /** Makes the model over snapshots for rows of so many numbers. */
+  readonly recurrent: (into: number) => SnapshotModel<S>;
+  /** Width of its embeddings. */
+  readonly dimOut: number;
+  /** Width of learned rows of nodes, where these have no features. */
+  readonly dimNode: number;
+  readonly windowOf: (time: number) => number;
+  /** Snapshots that gradients go back through. */
+  readonly depth: number;
+}
+
+export class SnapshotLinks<S> extends Module {
+  readonly dimOut: number;
+  /** Null where nodes have features. */
+  readonly nodes: Embedding | null;
+  readonly recurrent: SnapshotModel<S>;
+  readonly predictor: EdgePredictor;
+  readonly #options: SnapshotLinksOptions<S>;
+  readonly #state: SnapshotState<S>;
+
+  constructor(options: SnapshotLinksOptions<S>) {
+    super();
+    const { graph, dimNode, dimOut, windowOf, depth } = options;
+    this.#options = options;
+    this.dimOut = dimOut;
+    this.nodes = graph.nodeFeatures === null ? new Embedding(graph.numNodes, dimNode) : null;
+    this.recurrent = options.recurrent(graph.nodeFeatures?.shape[1] ?? dimNode);
+    this.predictor = new EdgePredictor(dimOut);
+    this.#state = new SnapshotState<S>({
+      ...{ numNodes: graph.numNodes, directed: graph.directed, windowOf, depth },
+      step: (snapshot, before) => this.recurrent.step(snapshot, this.#rows(), before).state,
+    });
+  }
+
+  /** What events change: give it to the runtime. */
+  get state(): SnapshotState<S> {
+    return this.#state;
+  }
+
+  forward(batch: TemporalBatch): TemporalOutput {
+    const { rootNodes, rootTimes } = batch;
+    const later = this.#later(rootTimes);
+    const all = later.reduce((sum, flag) => sum + flag, 0);
+    const mixed = all > 0 && all < later.length;
+    const now = all < later.length || later.length === 0 ? this.#embed(false) : null;
+    const next = all > 0 ? this.#embed(true) : null;
+    const rows = mixed
+      ? rootNodes.map((node, i) => node + later[i] * this.#options.graph.numNodes)
+      : rootNodes;
+    const table = mixed ? concat([now as Tensor, next as Tensor], 0) : ((now ?? next) as Tensor);
+    return withoutMemory(gatherRows(table, rows));
+  }
+
+  score({ embeddings }: TemporalOutput, batch: TemporalBatch): EdgeScores {
+    return this.predictor.forward(embeddings, batch);
+  }
+
+  /** Of each time, whether its window comes after the one that is being filled. */
+  #later(times: Float64Array): Uint8Array {
+    const open = this.#state.openWindow;
+    return Uint8Array.from(times, (time) => {
+      const window = this.#options.windowOf(time);
+      if (open !== undefined && window < open)
+        throw new StateError(
+          expected(
+            'SnapshotLinks',
+            `a time from window ${open} on, which the state has reached,`,
+            'a root',
+            time,
+          ),
+        );
+      return open !== undefined && window > open ? 1 : 0;
+    });
+  }
+
+  /** Embeddings of all nodes [N, d]. */
+  #embed(later: boolean): Tensor {
+    const { base, graphs } = this.#state.view(later);
+    const { graph } = this.#options;
+    const none = new Int32Array(0);
+    // Before the first snapshot is closed, nobody has met anybody.
+    const seen = graphs.length > 0 ? graphs : [graphOfEdges(none, none, graph)];
+    const x = this.#rows();
+    let [h, state]: [Tensor | null, S | undefined] = [null, base];
+    for (const snapshot of seen) ({ h, state } = this.recurrent.step(snapshot, x, state));
+    return h as unknown as Tensor;
+  }
+
+  #rows(): Tensor {
+    return this.nodes?.weight ?? (this.#options.graph.nodeFeatures as Tensor);
+  }
+}
+
+/** The output of a model whose state is not rows of nodes. */
+function withoutMemory(embeddings: Tensor): TemporalOutput {
+  const refuse = (): never => {
+    throw new StateError('TemporalOutput: expected a model with memory, got one over snapshots.');
+  };
+  return {
+    embeddings,
+    mailEmbeddings: null,
+    updated: null,
+    updatedTime: new Float64Array(0),
+    stateOf: refuse,
+    timeOf: refuse,
+  };
+}

@@ -1,0 +1,314 @@
+/**
+ * The contract of every kind of temporal model: it trains, its loss falls where it learns, a run that was cut off ends with
+ * the bytes of the whole one, evaluation gives what the end of training gave, online scores are those of evaluation, and no
+ * score knows the future.
+ */
+import { existsSync, writeFileSync } from 'node:fs';
+import { TemporalGraph } from 'skein/graph';
+import { openModel } from 'skein/predict';
+import { TemporalNeighborSampler } from 'skein/sample';
+import {
+  EdgeBank,
+  evaluateBaseline,
+  OnlineScorer,
+  TemporalNegatives,
+  temporalModelKinds,
+} from 'skein/temporal';
+import {
+  assembleTemporal,
+  describeRun,
+  EventTask,
+  judgeTemporalRun,
+  loadTemporalConfig,
+  type OpenedStream,
+  onlineScorer,
+  openRun,
+  openStream,
+  type PlainAssembly,
+  type TemporalRunConfig,
+} from 'skein/train';
+import { ConfigError, Random, StateError } from 'skein/util';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { isWide } from '../wide.js';
+import { jodieText, judgement, temporalRun, temporalState } from './temporal-files.js';
+import { scratch } from './tiny.js';
+
+const folder = scratch();
+const events = `${folder()}.csv`;
+writeFileSync(events, jodieText(360));
+afterEach(() => vi.restoreAllMocks());
+
+const small = 'dim_out: 8, dim_node: 6, snapshot_count: 12';
+/** The sections of each kind. */
+const models: Readonly<Record<string, string>> = {
+  general: `
+sampling: { layer: 1, neighbor: [4] }
+memory: { type: node, dim_out: 8, dim_time: 6 }
+gnn: { arch: transformer_attention, dim_time: 6, dim_out: 8, pair_depth: 8 }`,
+  evolve_gcn: `model: { kind: evolve_gcn, ${small}, variant: H, backprop: 2 }`,
+  gconv_gru: `model: { kind: gconv_gru, ${small} }`,
+  gconv_lstm: `model: { kind: gconv_lstm, ${small}, backprop: 3 }`,
+  tgcn: `model: { kind: tgcn, dim_out: 8, dim_node: 6, snapshot_duration: 20 }`,
+  edge_bank: 'model: { kind: edge_bank, window_share: 0.5 }',
+  recency_popularity: 'model: recency_popularity',
+  logistic_recency: 'model: { kind: logistic_recency }',
+};
+const usual = ['general', 'evolve_gcn', 'gconv_lstm', 'edge_bank', 'logistic_recency'];
+const kinds = Object.keys(models).filter((kind) => isWide || usual.includes(kind));
+const learns = (kind: string): boolean =>
+  temporalModelKinds().find((one) => one.kind === kind)?.learns !== false;
+
+interface Prepared {
+  readonly file: string;
+  readonly at: string;
+}
+
+/** Two epochs in batches of 20. */
+function prepare(kind: string, more = ''): Prepared {
+  const at = folder();
+  const train = `train: { ${learns(kind) ? 'epoch: 2, ' : ''}batch_size: 20, lr: 0.02 }`;
+  const own = `dataset: { path: ${events} }\nstorage: { model_dir: ${at} }\ntraining: { logs_per_epoch: 0 }`;
+  writeFileSync(`${at}.yaml`, [models[kind], train, own, more].join('\n'));
+  return { file: `${at}.yaml`, at };
+}
+
+/** Lets a run fail when so many batches are trained. */
+async function cutOff({ file }: Prepared, batches: number, overrides: readonly string[]): Promise<void> {
+  const train = EventTask.prototype.train;
+  let count = 0;
+  const spy = vi.spyOn(EventTask.prototype, 'train').mockImplementation(function (this: EventTask, batch) {
+    if (count++ === batches) throw new Error('cut off');
+    return train.call(this, batch);
+  });
+  await expect(temporalRun(file, overrides)).rejects.toThrow('cut off');
+  spy.mockRestore();
+}
+
+/** Scores of all events and their negatives after an epoch of training, by row, through validation and test. */
+async function scoresOf(parts: PlainAssembly): Promise<Map<number, number[]>> {
+  for await (const batch of parts.loaders.train.epoch(0)) parts.runtime.train(batch);
+  const found = new Map<number, number[]>();
+  for (const part of ['validation', 'test'] as const)
+    for await (const batch of parts.loaders[part].epoch(0)) {
+      const { positive, negative } = parts.runtime.evaluate(batch);
+      for (const [i, row] of batch.eventRows.entries()) found.set(row, [positive[i], negative[i]]);
+    }
+  return found;
+}
+
+test('the suite has every built-in kind', () => {
+  expect(Object.keys(models)).toEqual(temporalModelKinds().map(({ kind }) => kind));
+});
+
+describe.each(kinds)('%s', (kind) => {
+  const often = '--training.checkpoint.interval_batches=3';
+
+  test('cut off at any batch, a run ends with the bytes and metrics of the whole one', async () => {
+    const [whole, given] = [prepare(kind), prepare(kind)];
+    const { test: metrics, epochs } = await temporalRun(whole.file, [often]);
+    expect(epochs).toBe(learns(kind) ? 2 : 1);
+    expect(metrics['ap']).toBeGreaterThan(0.5);
+    await cutOff(given, learns(kind) ? 17 : 5, [often]);
+    await cutOff(given, 4, [often, '--training.resume_training=true']);
+    expect((await temporalRun(given.file, [often, '--training.resume_training=true'])).test).toEqual(metrics);
+    expect(await temporalState(given.at)).toEqual(await temporalState(whole.at));
+    expect(judgement(given.at)).toEqual(judgement(whole.at));
+  });
+
+  test('evaluation, description and answers of a finished run', async () => {
+    const { file, at } = prepare(kind);
+    const { test: metrics } = await temporalRun(file);
+    const best = await openRun(at, { over: 'events', best: true });
+    expect((await judgeTemporalRun(best, 'test')).metrics).toEqual(metrics);
+    expect((await judgeTemporalRun(best, 'validation')).metrics['ap']).toBeGreaterThan(0.4);
+    // From its own replayed state: the test again, after the validation events.
+    const replayed = await judgeTemporalRun(await openRun(at, { over: 'events' }), 'test');
+    expect(replayed).toMatchObject({ replayed: true, metrics: { events: metrics['events'] } });
+    const { model, plannedEpochs, finished } = await describeRun(at);
+    expect(model).toContain(kind === 'general' ? 'attention' : kind);
+    expect({ plannedEpochs, finished }).toEqual({ plannedEpochs: learns(kind) ? 2 : 1, finished: true });
+    const predictor = await openModel(at);
+    const ask = async () => [
+      ...(await predictor.score([{ head: '3', tail: '9' }])),
+      ...(await predictor.rank([{ head: '3' }], { k: 3 }))[0].map(({ score }) => score),
+    ];
+    const before = await ask();
+    expect(await ask()).toEqual(before);
+    const last = best.stream.graph.lastTime;
+    await predictor.append(
+      [1, 2, 30, 31].map((t) => ({ head: '3', tail: '7', time: last + t, features: [0.1, 0.2] })),
+    );
+    const after = await ask();
+    expect(after.every(Number.isFinite)).toBe(true);
+    // Of EdgeBank, all these pairs have met already.
+    if (kind !== 'edge_bank') expect(after).not.toEqual(before);
+    await predictor.close();
+  });
+
+  test('online scores are those of evaluation', async () => {
+    const { file, at } = prepare(kind, 'evaluation: { batch_size: 1 }');
+    await temporalRun(file);
+    const [batchwise, online] = [
+      await openRun(at, { over: 'events', best: true }),
+      await openRun(at, { over: 'events', best: true }),
+    ];
+    const { graph, split } = batchwise.stream;
+    const rows = split.validationEnd;
+    const slice = (from: number, to: number) => ({
+      src: graph.src.slice(from, to),
+      dst: graph.dst.slice(from, to),
+      time: graph.time.slice(from, to),
+      features: (graph.features as Float32Array).slice(from * 2, to * 2),
+    });
+    const living = new TemporalGraph(slice(0, rows), { numNodes: graph.numNodes });
+    const { needs, runtime } = online.parts;
+    const neighbors = needs.neighbors ?? { fanouts: [], strategy: 'identity' as const };
+    const scorer = new OnlineScorer({
+      ...{ graph: living, runtime, pairDepth: needs.pairDepth ?? 0 },
+      sampler: new TemporalNeighborSampler(living, { ...neighbors, seed: 1 }),
+    });
+    let count = 0;
+    for await (const batch of batchwise.parts.loaders.test.epoch(0)) {
+      const { positive } = batchwise.parts.runtime.evaluate(batch);
+      const [first] = batch.eventRows;
+      // One moment: its events do not see each other, whether they are in the graph or not.
+      scorer.append(slice(first, first + positive.length));
+      expect(scorer.score(batch.src, batch.dst, batch.times)).toEqual(positive);
+      scorer.advance();
+      count += positive.length;
+    }
+    expect(count).toBe(graph.numEvents - rows);
+  });
+
+  test('events of a later time, and others of the same, change no score', async () => {
+    const { config } = loadTemporalConfig(prepare(kind).file);
+    const stream = await openStream(config);
+    const { graph, split } = stream;
+    for (const at of [split.trainEnd + 20, split.validationEnd + 15]) {
+      const random = new Random(at);
+      const dst = graph.dst.map((node, row) => (row < at ? node : stream.data.dstPool[random.nextInt(10)]));
+      const { numNodes, directed } = graph;
+      const features = (graph.features as Float32Array).map((value, i) => (i < 2 * at ? value : -value));
+      const changed = new TemporalGraph(
+        { src: graph.src, dst, time: graph.time, features },
+        { numNodes, directed },
+      );
+      const kept = new Uint8Array(graph.numEvents).fill(1);
+      kept.set(split.trainMask);
+      const other = { ...stream, graph: changed, trainGraph: changed.where(kept) } as OpenedStream;
+      const [own, others] = await Promise.all(
+        [stream, other].map((one) => scoresOf(assembleTemporal(config as TemporalRunConfig, one))),
+      );
+      expect(others.size).toBe(own.size);
+      for (const [row, scores] of own) if (row < at) expect([row, others.get(row)]).toEqual([row, scores]);
+      expect([...own].some(([row, scores]) => row > at && `${others.get(row)}` !== `${scores}`)).toBe(true);
+    }
+  });
+
+  if (learns(kind))
+    test('the loss falls', async () => {
+      const { config } = loadTemporalConfig(prepare(kind).file, ['--train.lr=0.02']);
+      const stream = await openStream(config);
+      const parts = assembleTemporal(config, stream);
+      const losses: number[] = [];
+      for (let epoch = 0; epoch < 18; epoch++) {
+        parts.state?.reset();
+        let sum = 0;
+        for await (const batch of parts.loaders.train.epoch(epoch))
+          sum += parts.runtime.train(batch).loss * batch.eventRows.length;
+        losses.push(sum / stream.rows.train.length);
+      }
+      expect(losses[17]).toBeLessThan(0.9 * losses[0]);
+    });
+});
+
+test('a baseline’s run gives what evaluateBaseline gives', async () => {
+  const { file, at } = prepare('edge_bank', 'evaluation: { negatives: historical, amount: 3 }');
+  const { test: metrics } = await temporalRun(file, ['--dataset.new_node_share=0', '--model.window_share=0']);
+  const { graph, split, data } = (await openRun(at, { over: 'events' })).stream;
+  const { trainEnd, validationEnd, isNew } = split;
+  const negatives = new TemporalNegatives(graph, {
+    ...{ strategy: 'historical', amount: 3, seed: 1, trainEnd, pool: data.dstPool },
+  });
+  const expected = evaluateBaseline(new EdgeBank(), graph, { negatives, trainEnd, validationEnd, isNew });
+  // Means over batches differ: batches of a run do not split moments.
+  const pooled = (all: object) => Object.entries(all).filter(([name]) => !name.endsWith('_batch'));
+  expect(pooled(metrics)).toEqual(pooled(expected));
+});
+
+test('TGL’s sections beside another kind are warned about, and a finished run scores on', async () => {
+  const { file, at } = prepare('general');
+  const overrides = ['--model.kind=edge_bank', '--train.epoch=7'];
+  const { config, warnings } = loadTemporalConfig(file, overrides);
+  expect(warnings).toEqual([
+    ...['sampling', 'memory', 'gnn'].map((name) => `${name}: has no effect, model.kind is edge_bank.`),
+    'train.epoch: has no effect, edge_bank goes through the training events once.',
+  ]);
+  expect(config.model).toMatchObject({ kind: 'edge_bank', options: { window: 0, window_share: 0 } });
+  expect((await temporalRun(file, overrides)).epochs).toBe(1);
+  expect(loadTemporalConfig(`${at}/full_config.yaml`).warnings).toEqual([]);
+  const scorer = onlineScorer(await openRun(at, { over: 'events' }));
+  expect(Array.from(scorer.score([0, 0], [16, 20])).every((score) => score === 0 || score === 1)).toBe(true);
+});
+
+describe('refused by name, before anything is written:', () => {
+  const refused = async (kind: string, overrides: readonly string[], message: RegExp): Promise<void> => {
+    const { file, at } = prepare(kind);
+    const failure = await temporalRun(file, overrides).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(ConfigError);
+    expect((failure as Error).message).toMatch(message);
+    expect(existsSync(at)).toBe(false);
+  };
+  test.each<[string, string, string[], RegExp]>([
+    [
+      'an unknown kind',
+      'tgcn',
+      ['--model.kind=tgnc'],
+      /expected one of general, .* for model\.kind, got "tgnc"\. Did you mean tgcn\?/,
+    ],
+    ['a kind from nowhere', 'tgcn', ['--model.kind=zzzzzz'], /--plugin, or from registerTemporalModel/],
+    ['an unknown option', 'tgcn', ['--model.dim_uot=3'], /model\.dim_uot. Did you mean model\.dim_out\?/],
+    [
+      'an option of another type',
+      'tgcn',
+      ['--model.dim_out=wide'],
+      /a whole number of at least 1 for model\.dim_out/,
+    ],
+    ['an option of another kind', 'tgcn', ['--model.terms=3'], /got model\.terms/],
+    [
+      'options of general',
+      'general',
+      ['--model.dim_out=3'],
+      /got model\.dim_out\. Move it there, or name another kind/,
+    ],
+    ['a wrong key of train', 'tgcn', ['--train.epohc=3'], /did you mean epoch/i],
+    [
+      'labels of a baseline',
+      'edge_bank',
+      ['--labels.epochs=3'],
+      /0 for model\.kind edge_bank.*labels\.epochs, got 3/,
+    ],
+    [
+      'workers',
+      'gconv_gru',
+      ['--distributed={}'],
+      /one process for model\.kind gconv_gru, got several workers/,
+    ],
+    ['too few nodes', 'evolve_gcn', ['--model.dim_out=64'], /at most 26, the number of nodes, .* got 64/],
+    ['two windows', 'edge_bank', ['--model.window=3'], /model\.window or model\.window_share, got both/],
+  ])('%s', async (_, kind, overrides, message) => refused(kind, overrides, message));
+});
+
+test('another model is refused when a run is resumed', async () => {
+  const { file } = prepare('tgcn');
+  await temporalRun(file, ['--train.epoch=1']);
+  const again = temporalRun(file, ['--training.resume_training=true', '--model.dim_out=4']);
+  await expect(again).rejects.toThrow(StateError);
+  await expect(again).rejects.toThrow(/model that it was trained as, got another: model\.dim_out/);
+});
+
+test('labels learn from the embeddings of a model over snapshots', async () => {
+  const { file } = prepare('gconv_gru');
+  const { test: metrics } = await temporalRun(file, ['--labels.epochs=2', '--train.epoch=1']);
+  expect(metrics['ap']).toBeGreaterThan(0);
+});
