@@ -9,8 +9,9 @@ import {
   openRun,
 } from '../train/index.js';
 import { StateError, ValueError } from '../util/errors.js';
+import type { PluginOptions } from './options.js';
 
-export interface EvalCommand {
+export interface EvalCommand extends PluginOptions {
   readonly byRelation: boolean;
   readonly json: boolean;
   /** `test` or `validation`, and overrides `section.key=value`. */
@@ -24,6 +25,7 @@ export async function evalCommand(path: string, command: EvalCommand): Promise<v
     command: 'eval',
     overrides: command.set.filter((text) => text.includes('=')),
     best: true,
+    plugins: command.plugin,
     onWarning: (message) => output.warn(message),
   });
   if (run.kind === 'events') {

@@ -12,8 +12,9 @@ import {
 import { encodeAllNodes, isEventRun, Output, openRun, openRunTables } from '../train/index.js';
 import { StorageError, ValueError } from '../util/errors.js';
 import { invocation } from '../util/invocation.js';
+import type { PluginOptions } from './options.js';
 
-export interface ExportCommand {
+export interface ExportCommand extends PluginOptions {
   readonly format: string;
   readonly delim: string;
   readonly outputDir?: string;
@@ -44,7 +45,7 @@ export async function exportCommand(directory: string, command: ExportCommand): 
     return (await import('./export-onnx.js')).exportRunOnnx(directory, command);
   }
   if (temporal) checkTemporalTables(directory, command);
-  const tables: NamedTable[] = temporal ? [await memoryTable(directory)] : [];
+  const tables: NamedTable[] = temporal ? [await memoryTable(directory, command)] : [];
   if (tables.length === 0) for (const open of openers) tables.push(...(await open(directory)));
   const isRun = existsSync(join(directory, 'full_config.yaml'));
   // A model of features alone has no other rows of nodes.
@@ -114,11 +115,15 @@ function checkTemporalTables(directory: string, { what, tables }: ExportCommand)
 }
 
 /** The memory of every node of a temporal run, as it stands in the state that is exported. */
-async function memoryTable(directory: string): Promise<NamedTable> {
-  const { parts, stream } = await openRun(directory, { command: 'export', over: 'events' });
+async function memoryTable(directory: string, { plugin }: ExportCommand): Promise<NamedTable> {
+  const { parts, stream, config } = await openRun(directory, {
+    command: 'export',
+    over: 'events',
+    plugins: plugin,
+  });
   if (parts.mailbox === null)
     throw new ValueError(
-      `export: expected a temporal run with memory, got ${directory}, whose memory.type is none. It keeps nothing for a node; score pairs with "${invocation()} predict".`,
+      `export: expected a temporal run with memory, got ${directory}, ${config.model.sections === null ? `a model of kind ${config.model.kind}` : 'whose memory.type is none'}. It keeps no memory of a node; score pairs with "${invocation()} predict".`,
     );
   const { numNodes } = stream.graph;
   const { memory } = parts.mailbox.getMemory(Int32Array.from({ length: numNodes }, (_, i) => i));

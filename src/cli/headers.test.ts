@@ -70,6 +70,7 @@ const command = {
   saveRanks: false,
   json: false,
   set: [],
+  plugin: [],
 };
 const noNote = (): void => {};
 

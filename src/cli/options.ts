@@ -74,6 +74,21 @@ export function columnOption(text: string): string | number {
   return /^\d+$/.test(text) ? Number(text) : text;
 }
 
+export interface PluginOptions {
+  /** Modules that make kinds of temporal models known. */
+  readonly plugin: readonly string[];
+}
+
+/** `--plugin`, for commands that train or open a run. */
+export function pluginOption(command: Command): Command {
+  return command.option(
+    '--plugin <module>',
+    'import an ES module that registers a kind of temporal model; may be given again',
+    (path: string, before: readonly string[]) => [...before, path],
+    [],
+  );
+}
+
 export interface OverrideOptions {
   /** `section.key=value`, in the order given: what `loadConfig` takes. */
   readonly set: readonly string[];

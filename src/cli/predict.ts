@@ -26,9 +26,10 @@ import {
 } from '../train/index.js';
 import { ValueError } from '../util/errors.js';
 import { CsvFile } from './csv-file.js';
+import type { PluginOptions } from './options.js';
 import { edgeColumns, flag, listOf, type PredictInput, readInput } from './predict-input.js';
 
-export interface PredictCommand extends PredictInput {
+export interface PredictCommand extends PredictInput, PluginOptions {
   readonly outputDir?: string;
   readonly metrics?: readonly string[];
   readonly saveLabels: boolean;
@@ -55,6 +56,7 @@ export async function predictCommand(path: string, command: PredictCommand): Pro
   const run = await openRun(path, {
     command: 'predict',
     overrides: command.set,
+    plugins: command.plugin,
     adapt: (config) => adapt(config, command),
     onWarning: (message) => output.warn(message),
   });

@@ -1,18 +1,19 @@
 /** The work of `skein serve`: opens a run, listens, and prints latency percentiles at the end. */
 import { serveTemporal } from '../server/index.js';
 import { Output, onlineScorer, openRun } from '../train/index.js';
+import type { PluginOptions } from './options.js';
 
-export interface ServeCommand {
+export interface ServeCommand extends PluginOptions {
   readonly temporal: string;
   readonly host: string;
   readonly port: number;
   readonly json: boolean;
 }
 
-export async function serveCommand({ temporal, host, port, json }: ServeCommand): Promise<void> {
+export async function serveCommand({ temporal, host, port, json, plugin }: ServeCommand): Promise<void> {
   const output = new Output({ json });
   const opening = output.stage(`opening ${temporal}`);
-  const run = await openRun(temporal, { command: 'serve', over: 'events' });
+  const run = await openRun(temporal, { command: 'serve', over: 'events', plugins: plugin });
   const scorer = onlineScorer(run);
   opening.end();
   const { dstPool: destinations, nodes } = run.stream.data;

@@ -6,7 +6,7 @@ import { expected, StateError } from '../util/errors.js';
 import type { TemporalBatch } from './batch.js';
 import type { SharedMailBox } from './mailbox/index.js';
 import type { StateDelta } from './mailbox/rows.js';
-import type { TemporalOutput } from './models/output.js';
+import type { MemoryOutput, TemporalOutput } from './models/output.js';
 import type { TemporalState } from './temporal-state.js';
 
 /** Scores as they are computed: rounding would make ties. */
@@ -101,9 +101,10 @@ export function finiteScores(
 export function stateDelta(
   mailbox: SharedMailBox,
   batch: TemporalBatch,
-  out: TemporalOutput,
+  output: TemporalOutput,
   options: MailOptions,
 ): StateDelta {
+  const out = withMemory(output);
   const { srcRoots, dstRoots, src, dst, times, eventRows, hops } = batch;
   const ends = both(srcRoots, dstRoots);
   return noGrad(() => {
@@ -122,6 +123,13 @@ export function stateDelta(
     });
     return { ...change, ...mail };
   });
+}
+
+function withMemory(output: TemporalOutput): MemoryOutput {
+  if ('stateOf' in output) return output as MemoryOutput;
+  throw new StateError(
+    'TemporalRuntime: expected a model that updates memory, got one without. Leave the mailbox out.',
+  );
 }
 
 function both(a: Int32Array, b: Int32Array): Int32Array {

@@ -7,6 +7,7 @@ import { checkOptionNames } from '../util/option-names.js';
 import type { SkeinConfig } from './config/index.js';
 import { isEventConfig, loadRunConfig, type RunConfig } from './load-run-config.js';
 import { openDataset } from './loop/open-dataset.js';
+import { loadPlugins } from './plugins.js';
 import { checkRunConfig, RunDirectory } from './run/index.js';
 import { latestCheckpoint, modelFile } from './run/run-record.js';
 
@@ -19,6 +20,8 @@ export interface FindRunOptions {
   readonly adapt?: (config: SkeinConfig) => SkeinConfig;
   /** Of a finished run over events, the state before the test: evaluation moves memory on. */
   readonly best?: boolean;
+  /** Modules to import first, which make kinds of temporal models known; see `loadPlugins`. */
+  readonly plugins?: readonly string[];
 }
 
 /** Where a run is, before anything of it is read but its configuration. */
@@ -45,9 +48,12 @@ export function isEventRun(path: string): boolean {
 }
 
 export async function findRun(path: string, options: FindRunOptions = {}): Promise<FoundRun> {
-  checkOptionNames('findRun', options, { command: true, overrides: true, adapt: true, best: true });
-  const { command = 'openRun', overrides = [], best = false } = options;
-  checkOptionNames('findRun', options, { command: true, overrides: true, adapt: true, best: true });
+  checkOptionNames('findRun', options, {
+    ...{ command: true, overrides: true, adapt: true, best: true },
+    plugins: true,
+  });
+  const { command = 'openRun', overrides = [], best = false, plugins = [] } = options;
+  await loadPlugins(plugins, command);
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined)
     throw new StateError(

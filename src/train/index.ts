@@ -43,6 +43,7 @@ export {
   trainNodeClassifier,
 } from './node-classifier.js';
 export { type OpenedRun, type OpenRunOptions, openRun } from './open-run.js';
+export { loadPlugins, type PluginLibrary } from './plugins.js';
 export * from './run/index.js';
 export * from './task.js';
 export { GraphTask, type GraphTaskOptions } from './tasks/graph/graph-task.js';

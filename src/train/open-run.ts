@@ -34,6 +34,7 @@ export async function openRun(path: string, options: OpenRunOptions = {}): Promi
     overrides: true,
     adapt: true,
     best: true,
+    plugins: true,
     onWarning: true,
     over: true,
     advice: true,
@@ -45,13 +46,17 @@ export async function openRun(path: string, options: OpenRunOptions = {}): Promi
     const end = advice === undefined ? '' : ` ${advice}`;
     throw new ValueError(`${command}: expected a ${names[over]}, got the ${names[kind]} ${path}.${end}`);
   }
-  return openFound(found, onWarning);
+  return openFound(found, command, onWarning);
 }
 
-async function openFound(found: FoundRun, onWarning?: (message: string) => void): Promise<OpenedRun> {
+async function openFound(
+  found: FoundRun,
+  command: string,
+  onWarning?: (message: string) => void,
+): Promise<OpenedRun> {
   const { config } = found;
   for (const warning of found.warnings) onWarning?.(warning);
   return isEventConfig(config)
-    ? openEventRun({ ...found, config })
+    ? openEventRun({ ...found, config }, command)
     : openGraphRun({ ...found, config }, onWarning === undefined ? {} : { onWarning });
 }

@@ -7,7 +7,7 @@ import type { Command } from 'commander';
 import { parse } from 'yaml';
 import type { LearningTask } from '../../train/config/index.js';
 import { ValueError } from '../../util/errors.js';
-import { type OverrideOptions, overrideOption } from '../options.js';
+import { type OverrideOptions, overrideOption, type PluginOptions, pluginOption } from '../options.js';
 import { setKeys } from '../set-keys.js';
 
 export function register(program: Command): void {
@@ -23,10 +23,10 @@ export function register(program: Command): void {
       'LINK_PREDICTION (LP) or NODE_CLASSIFICATION (NC); default: what the data are made for',
     );
   command.option('--schema', 'print the JSON Schema of configurations, for editors', false);
-  overrideOption(command).action(config);
+  overrideOption(pluginOption(command)).action(config);
 }
 
-interface ConfigOptions extends OverrideOptions {
+interface ConfigOptions extends OverrideOptions, PluginOptions {
   readonly task?: string;
   readonly schema: boolean;
 }
@@ -39,6 +39,8 @@ const tasks: Readonly<Record<string, LearningTask>> = {
 };
 
 async function config(name: string | undefined, options: ConfigOptions): Promise<void> {
+  if (options.plugin.length > 0)
+    await (await import('../../train/index.js')).loadPlugins(options.plugin, 'config');
   if (options.schema) {
     const { configJsonSchema } = await import('../../train/json-schema.js');
     process.stdout.write(`${JSON.stringify(configJsonSchema(), null, 2)}\n`);

@@ -1,7 +1,7 @@
 /** `skein eval`: see ../eval.ts. */
 import type { Command } from 'commander';
 import type { EvalCommand } from '../eval.js';
-import { jsonOption, overrideOption } from '../options.js';
+import { jsonOption, overrideOption, pluginOption } from '../options.js';
 
 export function register(program: Command): void {
   const command = program
@@ -12,7 +12,7 @@ export function register(program: Command): void {
       'the directory of a run or a checkpoint, or the configuration it was trained with',
     )
     .option('--by-relation', 'metrics of every relation too', false);
-  overrideOption(jsonOption(command)).action(async (path: string, options: EvalCommand) =>
+  overrideOption(jsonOption(pluginOption(command))).action(async (path: string, options: EvalCommand) =>
     (await import('../eval.js')).evalCommand(path, options),
   );
 }

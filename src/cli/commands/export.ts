@@ -1,7 +1,7 @@
 /** `skein export`: see ../export.ts. */
 import type { Command } from 'commander';
 import type { ExportCommand } from '../export.js';
-import { jsonOption } from '../options.js';
+import { jsonOption, pluginOption } from '../options.js';
 
 export function register(program: Command): void {
   const command = program
@@ -21,7 +21,7 @@ export function register(program: Command): void {
     )
     .option('--tables <name...>', 'only these; by default all there are')
     .option('--overwrite', 'replace files that are there', false);
-  jsonOption(command).action(async (directory: string, options: ExportCommand) => {
+  jsonOption(pluginOption(command)).action(async (directory: string, options: ExportCommand) => {
     const { withoutLeftovers } = await import('../stop-signals.js');
     const { exportCommand } = await import('../export.js');
     await withoutLeftovers(() => exportCommand(directory, options));

@@ -1,6 +1,6 @@
 /** `skein predict`: see ../predict.ts. Marius's options under its names, and ours. */
 import { type Command, Option } from 'commander';
-import { headerOption, jsonOption, overrideOption, positiveInteger } from '../options.js';
+import { headerOption, jsonOption, overrideOption, pluginOption, positiveInteger } from '../options.js';
 import type { PredictCommand } from '../predict.js';
 
 export function register(program: Command): void {
@@ -55,9 +55,11 @@ export function register(program: Command): void {
       'nodes that the graph does not have: a table as that of preprocess --node-table, or their features (text with the id first, .npy)',
     )
     .option('--new-edges <file>', 'edges of the new nodes, by raw ids; nodes of an .npy are new0, new1, …');
-  overrideOption(jsonOption(headerOption(command))).action(async (path: string, options: PredictCommand) => {
-    const { withoutLeftovers } = await import('../stop-signals.js');
-    const { predictCommand } = await import('../predict.js');
-    await withoutLeftovers(() => predictCommand(path, options));
-  });
+  overrideOption(jsonOption(headerOption(pluginOption(command)))).action(
+    async (path: string, options: PredictCommand) => {
+      const { withoutLeftovers } = await import('../stop-signals.js');
+      const { predictCommand } = await import('../predict.js');
+      await withoutLeftovers(() => predictCommand(path, options));
+    },
+  );
 }

@@ -1,6 +1,6 @@
 /** `skein serve`: see ../serve.ts. */
 import { type Command, Option } from 'commander';
-import { jsonOption, wholeNumber } from '../options.js';
+import { jsonOption, pluginOption, wholeNumber } from '../options.js';
 import type { ServeCommand } from '../serve.js';
 
 export function register(program: Command): void {
@@ -12,7 +12,7 @@ export function register(program: Command): void {
     )
     .option('--host <address>', 'address to listen on; others than this machine only when named', '127.0.0.1')
     .option('--port <n>', 'port; 0: any free one', wholeNumber, 8080);
-  jsonOption(command)
+  jsonOption(pluginOption(command))
     .addHelpText(
       'after',
       `

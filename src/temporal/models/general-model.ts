@@ -20,7 +20,7 @@ import { EdgePredictor, type EdgeScores } from '../layers/edge-predictor.js';
 import { IdentityLayer, JodieTimeLayer } from '../layers/identity-layer.js';
 import { PairEncoder } from '../pair-encoder.js';
 import { checkNodeFeatures, MemoryStage, type MemoryView, rowsOf, timesOf } from './memory-stage.js';
-import type { TemporalOutput } from './output.js';
+import type { MemoryOutput, TemporalOutput } from './output.js';
 import { selectRows, selectTimes } from './state-rows.js';
 
 export interface GeneralModelSizes extends ParameterOptions {
@@ -82,7 +82,7 @@ export class GeneralModel extends Module {
     return this.predictor.src.inFeatures;
   }
 
-  forward(batch: TemporalBatch): TemporalOutput {
+  forward(batch: TemporalBatch): MemoryOutput {
     const { gnn } = this.config;
     const views = this.memory === null ? null : this.memory.forward(batch);
     const inMail = gnn.use_src_emb || gnn.use_dst_emb;
@@ -174,7 +174,7 @@ function attentionStack(
   );
 }
 
-function output(embeddings: Tensor, mailEmbeddings: Tensor | null, view: MemoryView | null): TemporalOutput {
+function output(embeddings: Tensor, mailEmbeddings: Tensor | null, view: MemoryView | null): MemoryOutput {
   const held = (): MemoryView => {
     if (view !== null) return view;
     throw new StateError('stateOf: expected a model with memory, got one without (memory.type none).');

@@ -11,5 +11,5 @@ export {
   temporalModelKind,
 } from './model-kind.js';
 export { NodeClassifier, type NodeClassifierHeadOptions } from './node-classifier.js';
-export type { TemporalOutput } from './output.js';
+export type { MemoryOutput, TemporalOutput } from './output.js';
 export { findTemporalModel, registerTemporalModel, temporalModelKinds } from './registry.js';

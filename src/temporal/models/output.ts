@@ -4,6 +4,10 @@ import type { Tensor } from '../../tensor/index.js';
 export interface TemporalOutput {
   /** What is scored, one row per root [numRoots, d]. */
   readonly embeddings: Tensor;
+}
+
+/** That of a model with memory and mail, or of one that could have them. */
+export interface MemoryOutput extends TemporalOutput {
   /** What goes into mails with `use_src_emb` and `use_dst_emb`, outside the tape; null when neither is asked for. */
   readonly mailEmbeddings: Tensor | null;
   /**

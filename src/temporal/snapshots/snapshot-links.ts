@@ -66,7 +66,7 @@ export class SnapshotLinks<S> extends Module {
       ? rootNodes.map((node, i) => node + later[i] * this.#options.graph.numNodes)
       : rootNodes;
     const table = mixed ? concat([now as Tensor, next as Tensor], 0) : ((now ?? next) as Tensor);
-    return withoutMemory(gatherRows(table, rows));
+    return { embeddings: gatherRows(table, rows) };
   }
 
   score({ embeddings }: TemporalOutput, batch: TemporalBatch): EdgeScores {
@@ -107,19 +107,4 @@ export class SnapshotLinks<S> extends Module {
   #rows(): Tensor {
     return this.nodes?.weight ?? (this.#options.graph.nodeFeatures as Tensor);
   }
-}
-
-/** The output of a model whose state is not rows of nodes. */
-function withoutMemory(embeddings: Tensor): TemporalOutput {
-  const refuse = (): never => {
-    throw new StateError('TemporalOutput: expected a model with memory, got one over snapshots.');
-  };
-  return {
-    embeddings,
-    mailEmbeddings: null,
-    updated: null,
-    updatedTime: new Float64Array(0),
-    stateOf: refuse,
-    timeOf: refuse,
-  };
 }

@@ -1,10 +1,15 @@
 /** The command that goes on with a run, as it can be typed: told to whoever stopped one. */
 import { invocation } from '../../util/invocation.js';
+import { loadedPlugins } from '../plugins.js';
 
 /** `workers`: how many trained it; any other number can go on too. */
 export function resumeCommand(directory: string, workers = 1): string {
-  const plain = /^[\w./:@%+,=-]+$/.test(directory);
-  const shown = plain ? directory : `'${directory.replaceAll("'", "'\\''")}'`;
+  const shown = quoted(directory);
+  const plugins = loadedPlugins().map((path) => ` --plugin ${quoted(path)}`);
   const launch = workers === 1 ? '' : `run -n ${workers} `;
-  return `${invocation()} ${launch}train ${shown} --training.resume_training=true`;
+  return `${invocation()} ${launch}train ${shown} --training.resume_training=true${plugins.join('')}`;
+}
+
+function quoted(path: string): string {
+  return /^[\w./:@%+,=-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

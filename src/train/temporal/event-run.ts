@@ -8,7 +8,7 @@ import { assembleTemporal } from './assemble.js';
 import { assembleWorkers, checkChunks } from './assemble-workers.js';
 import { checkEventRecord, eventIdentity } from './check-record.js';
 import { EventTask } from './event-task.js';
-import { checkAbilities, checkOptions, epochsOf } from './model-kind.js';
+import { checkAbilities, checkOptions, epochsOf, withPlugin } from './model-kind.js';
 import { type OpenedStream, openStream } from './open-stream.js';
 import { ranksMatter, renderTemporalConfig, type TemporalRunConfig } from './run-config.js';
 import { checkLabels, trainRunLabels } from './run-labels.js';
@@ -24,7 +24,7 @@ export async function prepareEventRun(
   given: TemporalRunConfig,
   { group, output }: EventRunContext,
 ): Promise<PreparedRun> {
-  const config = withWorkers(given);
+  const config = await group.everywhere(() => withPlugin('train', withWorkers(given)));
   await group.everywhere(() => checkAbilities(config));
   if (config.distributed !== null) await group.everywhere(() => checkChunks(config, group.size));
   const stream = await openForAll(config, group);

@@ -7,23 +7,39 @@ import {
 } from '../../temporal/index.js';
 import { ConfigError, expected, StateError } from '../../util/errors.js';
 import type { Settings, ValuesOf } from '../../util/settings.js';
+import { pluginOf } from '../plugins.js';
 import type { OpenedStream } from './open-stream.js';
 import type { TemporalRunConfig } from './run-config.js';
 
-/** The kind of a run's model. */
-export function requiredKind(command: string, { model }: TemporalRunConfig): TemporalModelKind {
+/** The kind of a run's model; without it, what would bring it. */
+export function requiredKind(command: string, { model, plugins }: TemporalRunConfig): TemporalModelKind {
   const found = findTemporalModel(model.kind);
   if (found !== undefined) return found;
+  if (plugins.length > 0) {
+    const [{ path, sha256 }] = plugins;
+    throw new StateError(
+      `${command}: expected --plugin ${path} (sha256 ${sha256}) for model.kind ${model.kind}, got none. Modules are imported only when they are named; in a program: plugins: ['${path}'].`,
+    );
+  }
   const known = temporalModelKinds().map(({ kind }) => kind);
-  throw new StateError(
-    expected(
-      command,
-      `one of ${known.join(', ')}`,
-      'model.kind',
-      model.kind,
-      'Register it first: --plugin with its module, or registerTemporalModel in a program.',
-    ),
-  );
+  const advice = 'Name its module with --plugin, or call registerTemporalModel first.';
+  throw new StateError(expected(command, `one of ${known.join(', ')}`, 'model.kind', model.kind, advice));
+}
+
+/**
+ * The configuration with the module that its kind of model comes from. Refuses a module other than that which the run was
+ * trained with.
+ */
+export function withPlugin(command: string, config: TemporalRunConfig): TemporalRunConfig {
+  const { kind } = requiredKind(command, config);
+  const now = pluginOf(kind);
+  const [before] = config.plugins;
+  if (now === null) return config;
+  if (before !== undefined && before.sha256 !== now.sha256)
+    throw new StateError(
+      `${command}: expected the plugin that the run was trained with (${before.path}, sha256 ${before.sha256}), got ${now.path} with sha256 ${now.sha256}. Give that file, or train a new run.`,
+    );
+  return { ...config, plugins: [now] };
 }
 
 /** Epochs of a run: a model that learns nothing from epochs has one. */

@@ -8,6 +8,7 @@ import { type RunRecord, readRecord } from '../run/run-record.js';
 import { assembleTemporal, type PlainAssembly, samplerOf } from './assemble.js';
 import { checkEventRecord } from './check-record.js';
 import { type EventState, EventTask } from './event-task.js';
+import { withPlugin } from './model-kind.js';
 import { type OpenedStream, openStream } from './open-stream.js';
 import type { TemporalRunConfig } from './run-config.js';
 
@@ -24,8 +25,9 @@ export interface OpenedEventRun extends FoundEventRun {
   close(): Promise<void>;
 }
 
-export async function openEventRun(found: FoundEventRun): Promise<OpenedEventRun> {
-  const { config, checkpoint } = found;
+export async function openEventRun(found: FoundEventRun, command = 'openRun'): Promise<OpenedEventRun> {
+  const { checkpoint } = found;
+  const config = withPlugin(command, found.config);
   const stream = await openStream(config);
   const parts = assembleTemporal(config, stream);
   const task = new EventTask({ parts, isNew: stream.split.isNew });

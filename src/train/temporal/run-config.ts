@@ -140,7 +140,7 @@ function sectionsOf(values: Tree): Tree {
   const sections: Tree = Object.fromEntries(
     Object.entries(values).map(([name, section]) => [
       name,
-      Array.isArray(section) && section.length === 1 ? section[0] : section,
+      Array.isArray(section) && section.length === 1 && name !== 'plugins' ? section[0] : section,
     ]),
   );
   const { dataset, model } = sections;
