@@ -1,9 +1,12 @@
 /** The JSON Schema of all configurations: of graphs, and of event streams. `skein config --schema` prints it. */
 import { modelSections, withoutEffect } from '../temporal/config/keys.js';
-import { section } from '../util/schema/fields.js';
+import { temporalModelKinds } from '../temporal/index.js';
+import { choice, section, wordShapes } from '../util/schema/fields.js';
 import { allowIgnored, type JsonSchema, jsonSchemaOf, withDefinitions } from '../util/schema/json-schema.js';
 import { ignoredKeys } from './config/ignored.js';
 import { configSchema } from './config/schema.js';
+import { generalModel } from './temporal/model-section.js';
+import { pluginRecords } from './temporal/plugin-record.js';
 import { runSections } from './temporal/schema.js';
 
 export function configJsonSchema(): JsonSchema {
@@ -12,16 +15,64 @@ export function configJsonSchema(): JsonSchema {
   const events = jsonSchemaOf(section({ ...runSections, ...modelSections }));
   allowIgnored(events, withoutEffect);
   listed(events);
+  (events['properties'] as Record<string, JsonSchema>)['model'] = modelSchema([generalModel]);
   return withDefinitions({
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Skein configuration',
-    description: 'A graph with Marius’s sections, or a stream of events with those of TGL.',
-    // Files of event streams have one of TGL's own sections.
-    if: { anyOf: ['sampling', 'memory', 'gnn'].map((name) => ({ required: [name] })) },
+    description:
+      'A graph with Marius’s sections, or a stream of events with those of TGL or with a kind of temporal model.',
+    // Files of event streams have one of TGL's own sections, or name a kind of model.
+    if: { anyOf: [namesKind, ...generalSections.map((name) => ({ required: [name] }))] },
     // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
-    then: events,
+    then: {
+      if: { properties: { model: modelSchema([generalModel]) } },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+      then: events,
+      else: otherKinds(),
+    },
     else: graph,
   });
+}
+
+const generalSections = ['sampling', 'memory', 'gnn'] as const;
+
+const namesKind = {
+  required: ['model'],
+  properties: { model: { anyOf: [{ type: 'string' }, { type: 'object', required: ['kind'] }] } },
+};
+
+/** Files of a stream whose kind of model is another than `general`: a built-in one, or that of a plugin. */
+function otherKinds(): JsonSchema {
+  const { train } = modelSections;
+  const events = jsonSchemaOf(section({ ...runSections, train }));
+  allowIgnored(events, withoutEffect);
+  const properties = events['properties'] as Record<string, JsonSchema>;
+  properties['dataset'] = { anyOf: [{ type: 'string' }, properties['dataset']] };
+  for (const name of generalSections)
+    properties[name] = {
+      deprecated: true,
+      description: 'has no effect beside a model.kind other than general',
+    };
+  const known = temporalModelKinds().map(({ kind }) => kind);
+  properties['model'] = modelSchema(known.filter((kind) => kind !== generalModel));
+  properties['plugins'] = jsonSchemaOf(pluginRecords);
+  // The defaults of train do as well.
+  return { ...events, required: ['model'] };
+}
+
+/** The section of some kinds; the name of one alone; and any other, which a plugin may bring. */
+function modelSchema(names: readonly string[]): JsonSchema {
+  const kinds = temporalModelKinds().filter(({ kind }) => names.includes(kind));
+  const members = kinds.map(({ kind, doc, settings }) => {
+    const shape = wordShapes([{ word: kind, settings }])[kind];
+    const own = jsonSchemaOf(section({ kind: choice([kind]), ...shape }));
+    return { ...own, description: doc };
+  });
+  if (names.includes(generalModel)) return { anyOf: [{ enum: [...names] }, ...members] };
+  const others = temporalModelKinds().map(({ kind }) => `(?!${kind}$)`);
+  const pattern = `^${others.join('')}[A-Za-z][A-Za-z0-9_]*$`;
+  const plugin = { type: 'object', required: ['kind'], properties: { kind: { type: 'string', pattern } } };
+  return { anyOf: [{ enum: [...names] }, { type: 'string', pattern }, ...members, plugin] };
 }
 
 /** Words of TGL that are read as others. */

@@ -69,6 +69,21 @@ describe('takes', () => {
     expect(fits(root, parse(temporalTemplate({ name: 'wikipedia' })))).toBe(true);
   });
 
+  it('kinds of temporal models, by name or with their keys, and those of plugins', () => {
+    const file = { dataset: 'wikipedia', train: { epoch: 2 } };
+    for (const model of ['edge_bank', 'mine', { kind: 'tgcn', dim_out: 8 }, { kind: 'mine', any: [1] }])
+      expect([model, fits(root, { ...file, model })]).toEqual([model, true]);
+    expect(fits(root, { ...file, model: 'edge_bank', memory: { type: 'none' } })).toBe(true);
+    expect(fits(root, { ...read('examples/wikipedia-tgn.yaml'), model: { kind: 'general' } })).toBe(true);
+    const wrong = [
+      { kind: 'tgcn', dim_uot: 8 },
+      { kind: 'tgcn', dim_out: 0 },
+      { kind: 'edge_bank', terms: 2 },
+    ];
+    for (const model of wrong) expect([model, fits(root, { ...file, model })]).toEqual([model, false]);
+    expect(fits(root, { ...file, model: 'tgcn', trian: {} })).toBe(false);
+  });
+
   it('words in any case, empty sections, keys that Marius ignores', () => {
     const file = read('test/fixtures/config/embedding-only.yaml');
     expect(fits(root, { ...file, training: null })).toBe(true);

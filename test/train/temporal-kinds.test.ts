@@ -281,7 +281,7 @@ describe('refused by name, before anything is written:', () => {
       ['--model.dim_out=3'],
       /got model\.dim_out\. Move it there, or name another kind/,
     ],
-    ['a wrong key of train', 'tgcn', ['--train.epohc=3'], /did you mean epoch/i],
+    ['a wrong key of train', 'tgcn', ['--train.epohc=3'], /Did you mean train\.epoch\?/],
     [
       'labels of a baseline',
       'edge_bank',

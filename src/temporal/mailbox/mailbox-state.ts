@@ -1,4 +1,5 @@
 /** Memory and mail as the state of a run: the change of a batch comes from the updated memory of its ends. */
+import { checkOptionNames } from '../../util/option-names.js';
 import type { TemporalBatch } from '../batch.js';
 import type { TemporalOutput } from '../models/output.js';
 import { type MailOptions, stateDelta } from '../steps.js';
@@ -13,6 +14,7 @@ export class MailboxState implements CommittedState<StateDelta> {
   readonly mailOptions: MailOptions;
 
   constructor(mailbox: SharedMailBox, mailOptions: MailOptions = { useSrcEmb: false, useDstEmb: false }) {
+    checkOptionNames('MailboxState', mailOptions, { useSrcEmb: true, useDstEmb: true });
     this.mailbox = mailbox;
     this.mailOptions = mailOptions;
   }

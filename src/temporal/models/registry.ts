@@ -1,5 +1,6 @@
 /** All kinds of temporal models that a configuration can name: those that are built in, and those that were registered. */
 import { expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { Settings } from '../../util/settings.js';
 import { builtInKinds } from './kinds.js';
 import type { TemporalModelKind } from './model-kind.js';
@@ -16,6 +17,10 @@ const registered = new Map<string, TemporalModelKind>();
  */
 export function registerTemporalModel<S extends Settings>(kind: TemporalModelKind<S>): () => void {
   const where = 'registerTemporalModel';
+  checkOptionNames(where, kind, {
+    ...{ kind: true, doc: true, settings: true, learns: true, workers: true, labels: true },
+    ...{ check: true, make: true },
+  });
   const name = kind?.kind;
   if (typeof name !== 'string' || !/^[a-z][a-z0-9_]*$/.test(name))
     throw new ValueError(expected(where, 'a word of small letters, digits and _', 'kind', name));

@@ -7,6 +7,7 @@ import type { TemporalGraph } from '../../graph/index.js';
 import { Embedding, Module } from '../../nn/index.js';
 import { concat, gatherRows, type Tensor } from '../../tensor/index.js';
 import { expected, StateError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { TemporalBatch } from '../batch.js';
 import { EdgePredictor, type EdgeScores } from '../layers/edge-predictor.js';
 import type { TemporalOutput } from '../models/output.js';
@@ -38,6 +39,10 @@ export class SnapshotLinks<S> extends Module {
 
   constructor(options: SnapshotLinksOptions<S>) {
     super();
+    checkOptionNames('SnapshotLinks', options, {
+      ...{ graph: true, recurrent: true, dimOut: true, dimNode: true },
+      ...{ windowOf: true, depth: true },
+    });
     const { graph, dimNode, dimOut, windowOf, depth } = options;
     this.#options = options;
     this.dimOut = dimOut;

@@ -6,7 +6,8 @@
 import type { Graph } from '../../graph/index.js';
 import type { TypedArray } from '../../native/index.js';
 import { noGrad, type Tensor, tensor, unscoped } from '../../tensor/index.js';
-import { expected, FormatError, StateError } from '../../util/errors.js';
+import { checkInteger, expected, FormatError, StateError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { TemporalBatch } from '../batch.js';
 import type { CommittedState, StateSnapshot } from '../temporal-state.js';
 import { graphOfEdges } from './snapshots-of.js';
@@ -50,6 +51,11 @@ export class SnapshotState<S> implements CommittedState<Content<S>> {
   readonly #graphs = new WeakMap<WindowEvents, Graph>();
 
   constructor(options: SnapshotStateOptions<S>) {
+    checkOptionNames('SnapshotState', options, {
+      ...{ numNodes: true, directed: true, windowOf: true, depth: true },
+      step: true,
+    });
+    checkInteger('SnapshotState', 'depth', options.depth, 1);
     this.#options = options;
   }
 

@@ -18,7 +18,7 @@ import { dropIgnored } from '../../util/schema/ignored.js';
 import { type ConfigProblem, problemsOf } from '../../util/schema/issues.js';
 import { isTree, type Tree } from '../../util/schema/key-path.js';
 
-const generalModel = 'general';
+export const generalModel = 'general';
 
 /** The model of a run. */
 export interface ModelChoice {

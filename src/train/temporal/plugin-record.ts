@@ -13,7 +13,8 @@ export interface PluginRecord {
 }
 
 const record = section({ path: text('the path of a module'), sha256: text('a checksum') });
-const schema = section({ plugins: list(record, 'a list of { path, sha256 }').prefault([]) });
+export const pluginRecords = list(record, 'a list of { path, sha256 }');
+const schema = section({ plugins: pluginRecords.prefault([]) });
 
 export function readPluginRecords(plugins: unknown): {
   readonly data: readonly PluginRecord[];
