@@ -126,6 +126,17 @@ const events: Readonly<Record<keyof typeof modelFiles, readonly number[]>> = {
   tgat: [1],
 };
 
+const snapshots = 'dim_out: 8, dim_node: 6, snapshot_count: 10';
+/** Kinds of temporal models that runs of version 1 could not have, by their section `model`. */
+const laterEvents = {
+  'evolve-gcn': `{ kind: evolve_gcn, variant: H, backprop: 2, ${snapshots} }`,
+  'gconv-lstm': `{ kind: gconv_lstm, ${snapshots} }`,
+  'logistic-recency': '{ kind: logistic_recency }',
+};
+
+/** Kinds without a run of version 1. */
+export const laterKinds: readonly string[] = Object.keys(laterEvents).map((name) => `events-${name}`);
+
 export const kinds: Readonly<Record<string, Kind>> = {
   ...Object.fromEntries(
     Object.entries(configs).map(([name, [config, workers]]) => [
@@ -140,6 +151,16 @@ export const kinds: Readonly<Record<string, Kind>> = {
         config: `${modelFiles[model as keyof typeof modelFiles]}dataset: { path: events.csv }\n`,
         epochs: 'train.epoch',
         workers,
+      } satisfies Kind,
+    ]),
+  ),
+  ...Object.fromEntries(
+    Object.entries(laterEvents).map(([name, model]) => [
+      `events-${name}`,
+      {
+        config: `model: ${model}\ntrain: { batch_size: 20, lr: 0.01 }\ndataset: { path: events.csv }\n`,
+        epochs: 'train.epoch',
+        workers: [1],
       } satisfies Kind,
     ]),
   ),

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasMpi, withoutMpi } from '../dist/launch.js';
 import { root } from '../programs.js';
 import { wide } from '../wide.js';
-import { kinds } from './kinds.js';
+import { kinds, laterKinds } from './kinds.js';
 import { command, type Outcome, outcome } from './runs.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-version-1-'));
@@ -60,7 +60,7 @@ function done(at: string): Record<string, Record<string, number>> {
 
 /** One of each family; the others are read by the same code. */
 const usual = ['links-encoder-buffer'];
-const more = Object.keys(kinds).filter((kind) => !usual.includes(kind));
+const more = Object.keys(kinds).filter((kind) => ![...usual, ...laterKinds].includes(kind));
 
 describe.each(wide(usual, more))('%s', (kind) => {
   const { epochs, workers } = kinds[kind];

@@ -31,6 +31,18 @@ describe('boundaries', () => {
     expect([...offsets].sort((a, b) => a - b)).toEqual([0, 3, 6, 9]);
   });
 
+  test('batches end where windows do', () => {
+    const windowOf = (time: number): number => Math.floor(time / 4);
+    const at = (times: readonly number[], batchSize: number) => [
+      ...batchBoundaries((i) => times[i], times.length, { batchSize, windowOf }, 0),
+    ];
+    const times = [0, 1, 2, 3, 4, 4, 5, 17, 18];
+    expect(at(times, 3)).toEqual([0, 3, 4, 7, 9]);
+    expect(at(times, 100)).toEqual([0, 4, 7, 9]);
+    expect(at(times, 1)).toEqual([0, 1, 2, 3, 4, 6, 7, 8, 9]);
+    expect(at([], 3)).toEqual([0]);
+  });
+
   test('another seed shifts other epochs', () => {
     const firsts = (seed: number): number[] =>
       Array.from(

@@ -180,6 +180,34 @@ describe.each(kinds)('%s', (kind) => {
     expect(count).toBe(graph.numEvents - rows);
   });
 
+  if (kind !== 'general')
+    test('events that are taken in at once leave the state of those that come one by one', async () => {
+      const { file, at } = prepare(kind);
+      await temporalRun(file);
+      const [one, other] = await Promise.all([1, 2].map(() => openRun(at, { over: 'events' })));
+      const [atOnce, inTurn] = [onlineScorer(one), onlineScorer(other)];
+      const time = Array.from({ length: 40 }, (_, i) => one.stream.graph.lastTime + i * i);
+      const event = (i: number) => ({ src: [i % 5], dst: [16 + (i % 7)], time: [time[i]], features: [0, i] });
+      const all = time.map((_, i) => event(i));
+      atOnce.append({
+        src: all.flatMap(({ src }) => src),
+        dst: all.flatMap(({ dst }) => dst),
+        ...{ time, features: Float32Array.from(all.flatMap(({ features }) => features)) },
+      });
+      atOnce.advance();
+      for (const { features, ...rest } of all) {
+        inTurn.append({ ...rest, features: Float32Array.from(features) });
+        inTurn.advance();
+        inTurn.score([0], [16, 17]);
+      }
+      const ask = [
+        Int32Array.from({ length: 20 }, (_, i) => i % 9),
+        Int32Array.from({ length: 20 }, (_, i) => 16 + (i % 9)),
+      ];
+      const later = Float64Array.from({ length: 20 }, (_, i) => time[39] + 1 + 9 * i);
+      expect(atOnce.score(ask[0], ask[1], later)).toEqual(inTurn.score(ask[0], ask[1], later));
+    });
+
   test('events of a later time, and others of the same, change no score', async () => {
     const { config } = loadTemporalConfig(prepare(kind).file);
     const stream = await openStream(config);

@@ -81,7 +81,7 @@ export class EdgeBank implements DurableBaseline {
 
 export const edgeBankKind = baselineKind({
   kind: 'edge_bank',
-  doc: 'EdgeBank: a pair that met before will meet again',
+  doc: 'EdgeBank, for which a pair that met before will meet again',
   settings: {
     window: number(0, 'how long a meeting is remembered, in the unit of the times; 0: for ever', { min: 0 }),
     window_share: share(0, 'the same as a share of the training time; 0: for ever'),

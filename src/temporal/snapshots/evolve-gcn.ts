@@ -122,7 +122,7 @@ const settings = {
 
 export const evolveGcnKind = snapshotKind<readonly Tensor[], typeof settings>({
   kind: 'evolve_gcn',
-  doc: 'EvolveGCN: a GCN over snapshots whose weights change from one to the next',
+  doc: 'EvolveGCN, a GCN over snapshots whose weights change from one to the next',
   settings,
   check: ({ variant, dim_out: width }, { numNodes }) =>
     variant === 'H' && numNodes < width

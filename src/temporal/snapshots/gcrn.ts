@@ -98,14 +98,14 @@ const settings = { terms: integer(1, 2, 'terms of the Chebyshev convolutions; 1 
 
 export const gconvGruKind = snapshotKind<Tensor, typeof settings>({
   kind: 'gconv_gru',
-  doc: 'GConvGRU: a GRU over snapshots whose products are Chebyshev convolutions',
+  doc: 'GConvGRU, a GRU over snapshots whose products are Chebyshev convolutions',
   settings,
   recurrent: ({ dim_out: width, terms }, into) => new GConvGRU(into, width, { terms }),
 });
 
 export const gconvLstmKind = snapshotKind<LSTMState, typeof settings>({
   kind: 'gconv_lstm',
-  doc: 'GConvLSTM: an LSTM over snapshots whose products are Chebyshev convolutions',
+  doc: 'GConvLSTM, an LSTM over snapshots whose products are Chebyshev convolutions',
   settings,
   recurrent: ({ dim_out: width, terms }, into) => new GConvLSTM(into, width, { terms }),
 });

@@ -51,7 +51,7 @@ export class TGCN extends SnapshotModel<Tensor> {
 
 export const tgcnKind = snapshotKind({
   kind: 'tgcn',
-  doc: 'T-GCN: a GRU over snapshots whose input is a graph convolution',
+  doc: 'T-GCN, a GRU over snapshots whose input is a graph convolution',
   settings: {},
   recurrent: ({ dim_out: width }, into) => new TGCN(into, width),
 });

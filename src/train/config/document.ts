@@ -5,7 +5,8 @@
 import { z } from 'zod';
 import { startWords } from '../../nn/index.js';
 import { optimizerWords } from '../../storage/index.js';
-import { expectedOf, type FieldNote, noteOf } from '../../util/schema/fields.js';
+import { temporalModelKinds } from '../../temporal/index.js';
+import { expectedOf, type FieldNote, flatVariants, noteOf, wordShapes } from '../../util/schema/fields.js';
 import type { Word } from '../../util/settings.js';
 import { ignoredKeys } from './ignored.js';
 import { configSchema } from './schema.js';
@@ -178,6 +179,16 @@ function ignoredTable(): string {
   return ['| key | why | no warning for |', '|---|---|---|', ...lines].join('\n');
 }
 
+/** The kinds of models of event streams: a list, and the keys that their section `model` takes. */
+function temporalModels(): string {
+  const kinds = temporalModelKinds();
+  const words = kinds.filter(({ settings }) => Object.keys(settings).length > 0);
+  const shapes = wordShapes(words.map(({ kind, settings }) => ({ word: kind, settings })));
+  const rows = unionRows('model', core(flatVariants(shapes, null)) as z.ZodDiscriminatedUnion);
+  const list = kinds.map(({ kind, doc }) => `- \`${kind}\`: ${doc}`);
+  return `${temporalIntro}\n\n${list.join('\n')}\n\n${table(rows)}`;
+}
+
 export function documentConfig(): string {
   const root = core(configSchema) as z.ZodObject;
   const parts = Object.entries(root.shape).map(([name, schema]) => {
@@ -189,7 +200,7 @@ export function documentConfig(): string {
     const rows = union === undefined ? [] : unionRows('', union);
     return `## ${title}\n\n${intro}\n\n${table(rows.map((row) => ({ ...row, key: row.key.replace(/^\./, '') })))}`;
   });
-  return `${[intro, ...parts, ...shared, noEffect, ignoredTable(), otherNames].join('\n\n')}\n`;
+  return `${[intro, ...parts, ...shared, temporalModels(), noEffect, ignoredTable(), otherNames].join('\n\n')}\n`;
 }
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
@@ -208,6 +219,11 @@ with the keys that are given to it (as \`--section.key=value\`, checked as in tr
 Editors complete and check keys by a JSON Schema: \`skein config --schema > skein.schema.json\`, then
 \`# yaml-language-server: $schema=skein.schema.json\` as the first line of a file. The package has it as
 \`docs/configuration.schema.json\`.`;
+
+const temporalIntro = `## Temporal models
+
+A stream of events is trained with the sections of TGL's files (sampling, memory, gnn, train), or with \`model: { kind, … }\` and
+\`train\`: [temporal.md](temporal.md#kinds-of-models). \`model: edge_bank\` is short for \`model: { kind: edge_bank }\`. Plugins add others.`;
 
 const noEffect = `## Keys without effect
 

@@ -12,6 +12,7 @@ dataset:
   train_share: 0.7               # quantiles of time; the rest is the test
   validation_share: 0.15
   new_node_share: 0.1            # nodes that training must not see, for new_node_ap
+# model: edge_bank              # another kind of model than that of the next sections: docs/temporal.md
 # The four sections of TGL's model files:
 sampling:
   layer: 1                       # hops
