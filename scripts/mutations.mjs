@@ -179,4 +179,12 @@ export const mutations = [
     put: 'if (names !== null) continue;',
     tests: ['src/util/option-names.test.ts', 'test/contract/option-names.test.ts'],
   },
+  {
+    name: 'snapshot-window',
+    about: 'a score sees events of its own window',
+    file: 'src/temporal/snapshots/snapshot-links.ts',
+    find: 'window > open ? 1 : 0',
+    put: 'window >= open ? 1 : 0',
+    tests: ['test/train/temporal-kinds.test.ts'],
+  },
 ];

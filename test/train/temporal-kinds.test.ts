@@ -84,6 +84,9 @@ async function cutOff({ file }: Prepared, batches: number, overrides: readonly s
   spy.mockRestore();
 }
 
+/** Metrics that are no means over batches. */
+const pooled = (all: object) => Object.entries(all).filter(([name]) => !name.endsWith('_batch'));
+
 /** Scores of all events and their negatives after an epoch of training, by row, through validation and test. */
 async function scoresOf(parts: PlainAssembly): Promise<Map<number, number[]>> {
   for await (const batch of parts.loaders.train.epoch(0)) parts.runtime.train(batch);
@@ -181,6 +184,17 @@ describe.each(kinds)('%s', (kind) => {
   });
 
   if (kind !== 'general')
+    test('the size of batches changes no score', async () => {
+      const { file, at } = prepare(kind);
+      const { test: metrics } = await temporalRun(file);
+      for (const size of [1, 7]) {
+        const overrides = [`--evaluation.batch_size=${size}`];
+        const opened = await openRun(at, { over: 'events', best: true, overrides });
+        expect(pooled((await judgeTemporalRun(opened, 'test')).metrics)).toEqual(pooled(metrics));
+      }
+    });
+
+  if (kind !== 'general')
     test('events that are taken in at once leave the state of those that come one by one', async () => {
       const { file, at } = prepare(kind);
       await temporalRun(file);
@@ -259,8 +273,6 @@ test('a baseline’s run gives what evaluateBaseline gives', async () => {
     ...{ strategy: 'historical', amount: 3, seed: 1, trainEnd, pool: data.dstPool },
   });
   const expected = evaluateBaseline(new EdgeBank(), graph, { negatives, trainEnd, validationEnd, isNew });
-  // Means over batches differ: batches of a run do not split moments.
-  const pooled = (all: object) => Object.entries(all).filter(([name]) => !name.endsWith('_batch'));
   expect(pooled(metrics)).toEqual(pooled(expected));
 });
 
