@@ -332,7 +332,7 @@ describe('refused by name, before anything is written:', () => {
       'workers',
       'gconv_gru',
       ['--distributed={}'],
-      /one process for model\.kind gconv_gru, got several workers/,
+      /no workers for model\.kind gconv_gru, got "run -n" or a section distributed/,
     ],
     ['too few nodes', 'evolve_gcn', ['--model.dim_out=64'], /at most 26, the number of nodes, .* got 64/],
     ['two windows', 'edge_bank', ['--model.window=3'], /model\.window or model\.window_share, got both/],

@@ -63,7 +63,7 @@ export function checkAbilities(config: TemporalRunConfig): void {
   const { kind, workers = false, labels = false } = requiredKind('train', config);
   if (config.distributed !== null && !workers)
     throw new ConfigError(
-      `train: expected one process for model.kind ${kind}, got several workers. Train it without "run -n" and without the section distributed; several workers train model.kind general.`,
+      `train: expected no workers for model.kind ${kind}, got "run -n" or a section distributed. Train it in one process; several workers train model.kind general.`,
     );
   if (config.labels.epochs > 0 && !labels)
     throw new ConfigError(
