@@ -119,9 +119,12 @@ test('another file under the same name is refused, and a copy elsewhere is as go
   await expect(openRun(at, { plugins: [module], command: 'eval' })).rejects.toThrow(
     /eval: expected the plugin that the run was trained with \(.*taste_two\.mjs, sha256 [0-9a-f]{64}\), got .* train a new run/,
   );
-  err = '';
-  expect(await run(['train', at, '--plugin', module, '--training.resume_training=true'])).not.toBe(0);
-  expect(err).toContain('expected the plugin that the run was trained with');
+  // By the directory of the run, and by a file that says nothing of plugins.
+  for (const target of [at, config]) {
+    err = '';
+    expect(await run(['train', target, '--plugin', module, '--training.resume_training=true'])).not.toBe(0);
+    expect(err).toContain('expected the plugin that the run was trained with');
+  }
 });
 
 describe('refused:', () => {

@@ -4,7 +4,7 @@ import { checkSeed } from '../run/check-seed.js';
 import { differences } from '../run/differences.js';
 import type { RunRecord } from '../run/run-record.js';
 import type { OpenedStream } from './open-stream.js';
-import type { PluginRecord } from './plugin-record.js';
+import { otherPlugin, type PluginRecord } from './plugin-record.js';
 import type { TemporalRunConfig } from './run-config.js';
 
 /** What a checkpoint says of the run that it belongs to; a type, so that it is one of the records of any run. */
@@ -67,6 +67,10 @@ export function checkEventRecord(
     throw new StateError(
       `${folder}: expected the model that it was trained as, got another: ${changed(saved.model, now.model)}. Use the configuration of the run (full_config.yaml).`,
     );
+  const [before, after] = [saved.plugins?.[0], now.plugins?.[0]];
+  // A kind that a program registers has no file to compare.
+  if (before !== undefined && after !== undefined && before.sha256 !== after.sha256)
+    throw otherPlugin(folder, before, after);
   if (record.position.step > 0 && saved.batches !== now.batches)
     throw new StateError(
       `${folder}: expected the batches of the epoch that it was saved in, got others: ${changed(saved.batches, now.batches)}. Change them between epochs, or train a new run.`,

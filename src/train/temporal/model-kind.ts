@@ -9,6 +9,7 @@ import { ConfigError, expected, StateError } from '../../util/errors.js';
 import type { Settings, ValuesOf } from '../../util/settings.js';
 import { pluginOf } from '../plugins.js';
 import type { OpenedStream } from './open-stream.js';
+import { otherPlugin } from './plugin-record.js';
 import type { TemporalRunConfig } from './run-config.js';
 
 /** The kind of a run's model; without it, what would bring it. */
@@ -35,10 +36,7 @@ export function withPlugin(command: string, config: TemporalRunConfig): Temporal
   const now = pluginOf(kind);
   const [before] = config.plugins;
   if (now === null) return config;
-  if (before !== undefined && before.sha256 !== now.sha256)
-    throw new StateError(
-      `${command}: expected the plugin that the run was trained with (${before.path}, sha256 ${before.sha256}), got ${now.path} with sha256 ${now.sha256}. Give that file, or train a new run.`,
-    );
+  if (before !== undefined && before.sha256 !== now.sha256) throw otherPlugin(command, before, now);
   return { ...config, plugins: [now] };
 }
 

@@ -2,6 +2,7 @@
  * What a run says of the modules that its kind of model came from: their paths and checksums. Training writes it into the
  * configuration of the run; nothing imports a module because of it.
  */
+import { StateError } from '../../util/errors.js';
 import { list, section, text } from '../../util/schema/fields.js';
 import { type ConfigProblem, problemsOf } from '../../util/schema/issues.js';
 
@@ -24,4 +25,11 @@ export function readPluginRecords(plugins: unknown): {
   const parsed = schema.safeParse(given);
   if (parsed.success) return { data: parsed.data.plugins as readonly PluginRecord[], problems: [] };
   return { data: [], problems: problemsOf(parsed.error, given) };
+}
+
+/** A module has other bytes than the one that a run was trained with. */
+export function otherPlugin(where: string, before: PluginRecord, now: PluginRecord): StateError {
+  return new StateError(
+    `${where}: expected the plugin that the run was trained with (${before.path}, sha256 ${before.sha256}), got ${now.path} with sha256 ${now.sha256}. Give that file, or train a new run.`,
+  );
 }
