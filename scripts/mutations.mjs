@@ -47,8 +47,8 @@ export const mutations = [
     name: 'dropout-scale-native',
     about: 'what is kept is not scaled up',
     file: 'native/kernels/dropout.cpp',
-    find: 'static_cast<T>(1.0 / (1.0 - p))',
-    put: 'static_cast<T>(1.0)',
+    find: 'const T scale = static_cast<T>(1.0 / (1.0 - p));',
+    put: 'const T scale = static_cast<T>(1.0);',
     tests: ['test/kernels/dropout.test.ts'],
   },
   {
