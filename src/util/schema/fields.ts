@@ -8,6 +8,12 @@ import { nearest } from '../nearest.js';
 import type { Setting, Settings, ValuesOf, Word } from '../settings.js';
 import { parseByteCount } from '../size.js';
 
+declare global {
+  // The declarations of zod name it, and types of configurations follow from schemas: a project with neither DOM's nor
+  // Node.js's types has no URL. It merges with theirs where they are there.
+  interface URL {}
+}
+
 /** What the documentation says about a key; kept in zod's registry beside the schema. */
 export interface FieldNote {
   readonly doc: string;
