@@ -14,6 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { prepareGraph, rmatEdges } from 'skein/data';
 import { parseByteCount } from 'skein/util';
+import { largeTableConfig } from './large-table.js';
 import { makeMemoryGroup } from './memory-group.js';
 
 const { values } = parseArgs({
@@ -43,23 +44,7 @@ if (!existsSync(join(data, 'dataset.yaml'))) {
   const parts = ends.slice(1).map((end, i) => part(ends[i], end));
   await prepareGraph(parts, { outputDir: data, numNodes: nodes });
 }
-writeFileSync(
-  join(folder, 'config.yaml'),
-  `model:
-  learning_task: LINK_PREDICTION
-  random_seed: 1
-  encoder: { layers: [[{ type: EMBEDDING, output_dim: ${dim} }]] }
-  decoder: { type: DOT }
-  loss: { type: SOFTMAX_CE }
-  sparse_optimizer: { type: ADAGRAD, options: { learning_rate: 0.1 } }
-storage: { dataset: { dataset_dir: ${data} } }
-training:
-  batch_size: 1000
-  num_epochs: 1
-  negative_sampling: { num_chunks: 10, negatives_per_positive: 500 }
-evaluation: { negative_sampling: { filtered: true } }
-`,
-);
+writeFileSync(join(folder, 'config.yaml'), largeTableConfig(data, dim));
 
 /** The peak of resident memory of a process so far, in MiB. */
 function peakOf(pid: number): number {

@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { prepareGraph, rmatEdges } from 'skein/data';
 import { parseByteCount } from 'skein/util';
+import { largeTableConfig } from './large-table.js';
 import { makeMemoryGroup } from './memory-group.js';
 
 const { values } = parseArgs({
@@ -46,6 +47,7 @@ function train(name: string, extra: readonly string[], limitBytes: number | null
     join(folder, 'config.yaml'),
     '--json',
     `--storage.model_dir=${join(folder, name)}`,
+    '--training.save_model=false',
   ];
   const group = limitBytes === null ? null : makeMemoryGroup(limitBytes, say);
   const command = [process.execPath, ...args, ...extra].map((arg) => `'${arg}'`).join(' ');
@@ -70,24 +72,7 @@ if (!existsSync(join(data, 'dataset.yaml'))) {
   const { src, dst } = rmatEdges(nodes, { numEdges: edges, seed: 1 });
   await prepareGraph([{ src, dst }], { outputDir: data, numNodes: nodes });
 }
-writeFileSync(
-  join(folder, 'config.yaml'),
-  `model:
-  learning_task: LINK_PREDICTION
-  random_seed: 1
-  encoder: { layers: [[{ type: EMBEDDING, output_dim: ${dim} }]] }
-  decoder: { type: DOT }
-  loss: { type: SOFTMAX_CE }
-  sparse_optimizer: { type: ADAGRAD, options: { learning_rate: 0.1 } }
-storage: { dataset: { dataset_dir: ${data} } }
-training:
-  batch_size: 1000
-  num_epochs: 1
-  save_model: false
-  negative_sampling: { num_chunks: 10, negatives_per_positive: 500 }
-evaluation: { negative_sampling: { filtered: true } }
-`,
-);
+writeFileSync(join(folder, 'config.yaml'), largeTableConfig(data, dim));
 const tableGiB = (nodes * dim * 8) / 2 ** 30;
 const whole = train('in-memory', [], null);
 say(`in memory: ${Math.round(whole.edges_per_second)} edges/s, ${whole.peak_rss_mb} MB`);

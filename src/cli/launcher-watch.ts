@@ -1,6 +1,6 @@
 /**
  * Ends the launcher of a job when `skein run` itself is killed. SIGKILL (`kill -9`, the kernel when memory runs out) leaves
- * no time to pass anything on, and launchers and ranks would train on with nobody to see it.
+ * no time to pass anything on, and launchers and ranks would continue training unseen.
  *
  * A small shell waits at the end of a pipe whose other end only this process has: the pipe closes with the process, however
  * that ended. Ranks need not watch, so any program is covered, on any machine: ending the launcher ends all its ranks.

@@ -93,8 +93,8 @@ test('a plugin is trained, resumed, evaluated, described and asked', async () =>
 
   out = '';
   expect(await run(['eval', at, '--plugin', module, '--json'])).toBe(0);
-  const judged = JSON.parse(out.trim().split('\n').at(-1) as string) as Record<string, unknown>;
-  expect(judged['test.ap']).toBe(done['test.ap']);
+  const evaluated = JSON.parse(out.trim().split('\n').at(-1) as string) as Record<string, unknown>;
+  expect(evaluated['test.ap']).toBe(done['test.ap']);
   const model = await openModel(at, { plugins: [module] });
   const [best] = await model.rank([{ head: 'u3' }], { k: 2 });
   expect(best).toHaveLength(2);

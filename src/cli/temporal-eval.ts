@@ -1,7 +1,7 @@
 /** The work of `skein eval` on a temporal run. */
 import {
-  judgeRunLabels,
-  judgeTemporalRun,
+  evaluateEventRun,
+  evaluateRunLabels,
   metricCell,
   type OpenedEventRun,
   type Output,
@@ -15,8 +15,8 @@ export async function evalTemporal(
 ): Promise<void> {
   const started = performance.now();
   const stage = output.stage(`evaluating on the ${part} events`);
-  const { metrics: links, replayed } = await judgeTemporalRun(run, part, stage.update);
-  const labels = Object.entries((await judgeRunLabels(run, part)) ?? {});
+  const { metrics: links, replayed } = await evaluateEventRun(run, part, stage.update);
+  const labels = Object.entries((await evaluateRunLabels(run, part)) ?? {});
   const metrics = {
     ...links,
     ...Object.fromEntries(labels.map(([name, value]) => [`label_${name}`, value])),

@@ -29,7 +29,7 @@ export function trainTarget(path: string, overrides: readonly string[]): TrainTa
   checkRunConfig(own);
   const file = readConfigFile(own);
   const given = join(path, 'config.yaml');
-  // Whether to resume is said anew each time. The checkpoint that the run started from no longer counts.
+  // Each call says whether to resume. The checkpoint that the run started from no longer counts.
   const fixed = [`storage.model_dir=${JSON.stringify(resolve(path))}`, 'training.resume_training=false'];
   if (!isTemporalConfig(file)) fixed.push('training.resume_from_checkpoint=""');
   const source = existsSync(given) ? readFileSync(given, 'utf8') : file.text;

@@ -1,6 +1,6 @@
 /**
  * State that events change: memory and mail, recurrent state over snapshots, counts of meetings. A run resets it at the
- * beginning of an epoch, writes it into checkpoints, and serves from it; whoever trains or scores commits to it.
+ * beginning of an epoch, writes it into checkpoints, and serves from it; training and scoring commit to it.
  */
 import type { TypedArray } from '../native/index.js';
 import type { TemporalBatch } from './batch.js';

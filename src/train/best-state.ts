@@ -1,7 +1,7 @@
 /** Where the best state of a training is kept, and how it comes back. */
 import { type Tensor, unscoped } from '../tensor/index.js';
 import type { FitState } from './fit.js';
-import type { Durable, Snapshot } from './task.js';
+import type { Durable, SavedState } from './task.js';
 
 export interface BestKeeper {
   /** Keeps the state as it is now, in place of an earlier one. */
@@ -15,7 +15,7 @@ export interface BestKeeper {
 /** Keeps parameters and state as copies in memory, and not the optimiser: nothing is trained after the best state. */
 export function keepInMemory(task: Durable): BestKeeper {
   let parameters: Record<string, Tensor> | null = null;
-  let saved: Snapshot | null = null;
+  let saved: SavedState | null = null;
   const release = (): void => {
     for (const t of Object.values({ ...parameters, ...saved?.tensors })) t.dispose();
     parameters = saved = null;

@@ -10,7 +10,7 @@ import { agreedError } from '../util/agreed-error.js';
 import { checkInteger, StateError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import { type BestKeeper, keepInMemory } from './best-state.js';
-import type { Cursor, Metrics, Position, Step, Task } from './task.js';
+import type { Cursor, Metrics, Position, StepBatch, Task } from './task.js';
 
 /** What an epoch has done so far. */
 export interface EpochProgress {
@@ -21,7 +21,7 @@ export interface EpochProgress {
 }
 
 /** A finished epoch. */
-export interface EpochRecord extends EpochProgress {
+export interface FitEpoch extends EpochProgress {
   /** From 1. */
   readonly epoch: number;
   /** Since the epoch began, or training resumed in it. */
@@ -59,7 +59,7 @@ export interface FitHooks {
   request?(state: FitState): Request;
   /** No batch is under way. */
   onSave?(state: FitState): Promise<void>;
-  onEpoch?(record: EpochRecord): void | Promise<void>;
+  onEpoch?(record: FitEpoch): void | Promise<void>;
   onEvaluation?(epoch: number, metrics: Metrics, seconds: number): void | Promise<void>;
   /** After an epoch and its evaluation. */
   onEpochEnd?(state: FitState, isLast: boolean): Promise<void>;
@@ -242,7 +242,7 @@ class Fit<B extends object> {
           `training: expected a finite loss, got ${loss} in epoch ${epoch + 1}, batch ${step + 1}. Lower the learning rates, or look for values that are not finite in the features.`,
         ),
       );
-    this.#position = { epoch, ...((batch as Step).after ?? { step: step + 1 }) };
+    this.#position = { epoch, ...((batch as StepBatch).after ?? { step: step + 1 }) };
     const { batches, items: done, loss: sum } = this.#progress;
     this.#progress = { batches: batches + 1, items: done + items, loss: sum + loss };
     this.#options.onStep?.(this.#progress, { items, loss });

@@ -29,7 +29,7 @@ import { checkOptionNames } from '../util/option-names.js';
 import { checked, layered, splitsOf } from './check-classifier.js';
 import { fit } from './fit.js';
 import { type ClassificationMetrics, classificationMetrics } from './metrics.js';
-import type { Batches, HeldOut, Metrics, Snapshot, SplitName, StepLoss, Task } from './task.js';
+import type { Batches, HeldOut, Metrics, SavedState, SplitName, StepLoss, Task } from './task.js';
 
 /** Ids of the nodes of each part. Without validation nodes, all epochs run and the last model is kept. */
 export interface NodeSplits {
@@ -229,7 +229,7 @@ class NodeTask implements Task<NodeStep> {
     return { accuracy: metrics.accuracy, loss };
   }
 
-  async snapshot(): Promise<Snapshot> {
+  async snapshot(): Promise<SavedState> {
     return { tensors: {}, state: {} };
   }
 

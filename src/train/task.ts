@@ -31,7 +31,7 @@ export interface Position extends Cursor {
 }
 
 /** A batch may say where the epoch continues after it; without, one step further. */
-export interface Step {
+export interface StepBatch {
   readonly after?: Cursor | null;
 }
 
@@ -58,7 +58,7 @@ export interface StepLoss {
 }
 
 /** What a checkpoint keeps beside the parameters and their optimiser. */
-export interface Snapshot {
+export interface SavedState {
   readonly tensors: Readonly<Record<string, Tensor>>;
   /** Anything that survives JSON. */
   readonly state: Readonly<Record<string, unknown>>;
@@ -68,11 +68,11 @@ export interface Snapshot {
 export interface Durable {
   readonly model: Module;
   readonly optimizer: Resumable | null;
-  snapshot(): Promise<Snapshot>;
+  snapshot(): Promise<SavedState>;
   /** Becomes what `snapshot` was taken of; the caller restores model and optimizer. */
-  restore(saved: Snapshot): Promise<void>;
+  restore(saved: SavedState): Promise<void>;
   /** Removes files that none of the states needs, those of all checkpoints that exist. */
-  prune?(kept: readonly Snapshot['state'][]): Promise<void>;
+  prune?(kept: readonly SavedState['state'][]): Promise<void>;
 }
 
 export type ItemName = 'edges' | 'nodes' | 'events' | 'rows' | 'graphs';

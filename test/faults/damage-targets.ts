@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PreparedDataset } from 'skein/data';
 import { loadPartitionData } from 'skein/dist';
 import { topLinks } from 'skein/predict';
-import { judgeTemporalRun, loadRunConfig, Output, onlineScorer, openRun, trainRun } from 'skein/train';
+import { evaluateEventRun, loadRunConfig, Output, onlineScorer, openRun, trainRun } from 'skein/train';
 import { succeed } from './processes.js';
 import { digest, type Kind, kinds, outcomeOf, writeConfigs, writeData } from './runs.js';
 
@@ -41,7 +41,7 @@ async function evaluate(kind: Kind, directory: string): Promise<unknown> {
   const run = await openRun(directory, { best: true });
   try {
     if (run.kind === 'events') {
-      const judged = await judgeTemporalRun(run, 'test');
+      const judged = await evaluateEventRun(run, 'test');
       const scorer = onlineScorer(await openRun(directory, { over: 'events' }));
       return { ...judged, scores: Array.from(scorer.score([0, 1, 2], [16, 17, 18])) };
     }

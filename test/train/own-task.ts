@@ -3,7 +3,7 @@ import { GCNConv } from 'skein/gnn';
 import { Graph } from 'skein/graph';
 import { Adam, crossEntropy, Linear, Module } from 'skein/nn';
 import { add, argmax, mean, mul, noGrad, randn, relu, reshape, scope, type Tensor } from 'skein/tensor';
-import type { Batches, HeldOut, Metrics, Snapshot, SplitName, StepLoss, Task } from 'skein/train';
+import type { Batches, HeldOut, Metrics, SavedState, SplitName, StepLoss, Task } from 'skein/train';
 import { Random } from 'skein/util';
 
 export interface LabelledGraph {
@@ -73,7 +73,7 @@ export class GraphsTask implements Task<LabelledGraph> {
     return { accuracy: right.length / graphs.length };
   }
 
-  async snapshot(): Promise<Snapshot> {
+  async snapshot(): Promise<SavedState> {
     return { tensors: {}, state: {} };
   }
 

@@ -18,7 +18,7 @@ import {
   assembleTemporal,
   describeRun,
   EventTask,
-  judgeTemporalRun,
+  evaluateEventRun,
   loadTemporalConfig,
   type OpenedStream,
   onlineScorer,
@@ -122,10 +122,10 @@ describe.each(kinds)('%s', (kind) => {
     const { file, at } = prepare(kind);
     const { test: metrics } = await temporalRun(file);
     const best = await openRun(at, { over: 'events', best: true });
-    expect((await judgeTemporalRun(best, 'test')).metrics).toEqual(metrics);
-    expect((await judgeTemporalRun(best, 'validation')).metrics['ap']).toBeGreaterThan(0.4);
+    expect((await evaluateEventRun(best, 'test')).metrics).toEqual(metrics);
+    expect((await evaluateEventRun(best, 'validation')).metrics['ap']).toBeGreaterThan(0.4);
     // From its own replayed state: the test again, after the validation events.
-    const replayed = await judgeTemporalRun(await openRun(at, { over: 'events' }), 'test');
+    const replayed = await evaluateEventRun(await openRun(at, { over: 'events' }), 'test');
     expect(replayed).toMatchObject({ replayed: true, metrics: { events: metrics['events'] } });
     const { model, plannedEpochs, finished } = await describeRun(at);
     expect(model).toContain(kind === 'general' ? 'attention' : kind);
@@ -190,7 +190,7 @@ describe.each(kinds)('%s', (kind) => {
       for (const size of [1, 7]) {
         const overrides = [`--evaluation.batch_size=${size}`];
         const opened = await openRun(at, { over: 'events', best: true, overrides });
-        expect(pooled((await judgeTemporalRun(opened, 'test')).metrics)).toEqual(pooled(metrics));
+        expect(pooled((await evaluateEventRun(opened, 'test')).metrics)).toEqual(pooled(metrics));
       }
     });
 

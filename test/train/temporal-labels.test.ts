@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NodeClassifier, TemporalRuntime } from 'skein/temporal';
 import {
-  judgeRunLabels,
+  evaluateRunLabels,
   Output,
   openRun,
   type RunResult,
@@ -72,7 +72,7 @@ describe('labels of a run', () => {
     expect(test.ap).toBeDefined();
     const run = await openRun(directory, { over: 'events' });
     expect(run.record.state['stage']).toBe('finished');
-    expect(await judgeRunLabels(run, 'test')).toEqual(labels.test);
+    expect(await evaluateRunLabels(run, 'test')).toEqual(labels.test);
   });
 
   it.each([

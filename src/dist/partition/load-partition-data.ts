@@ -92,7 +92,7 @@ function isDamaged(error: unknown): boolean {
 export async function isPartitionDirectory(path: string): Promise<boolean> {
   for (const file of await jsonFiles(path).catch(() => [])) {
     const json = await readJson(file).catch((error: unknown) => (isDamaged(error) ? true : null));
-    // A description that is damaged is still one; whoever reads it names the damage.
+    // A damaged description is still a description; reading it names the damage.
     if (json === true) return true;
     if (
       json?.['format'] === partitionFormat ||

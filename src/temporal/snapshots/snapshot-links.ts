@@ -101,7 +101,7 @@ export class SnapshotLinks<S> extends Module {
     const { base, graphs } = this.#state.view(later);
     const { graph } = this.#options;
     const none = new Int32Array(0);
-    // Before the first snapshot is closed, nobody has met anybody.
+    // Before the first snapshot is closed there are no past edges.
     const seen = graphs.length > 0 ? graphs : [graphOfEdges(none, none, graph)];
     const x = this.#rows();
     let [h, state]: [Tensor | null, S | undefined] = [null, base];

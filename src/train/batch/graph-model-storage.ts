@@ -11,7 +11,7 @@ import type { SplitName } from '../task.js';
 import { type EdgeSplit, FileEdges } from './edge-splits.js';
 import { FilterIndex } from './filter-index.js';
 import type { NodeTable, Tile } from './node-table.js';
-import { type EdgeEnds, type TrueEnds, trueEndsOf } from './stream-filter.js';
+import { type AskedEdges, type TrueEnds, trueEndsOf } from './stream-filter.js';
 
 /** What is resident in each state of an epoch, and what is trained then: buckets a·p + b of edges, or nodes by global id. */
 export interface EpochPlan {
@@ -182,7 +182,7 @@ export class GraphModelStorage {
   }
 
   /** The true ends of (src, relation) and (dst, relation), in all splits: by the index, or where edges are in files by a pass over them. */
-  async trueEnds(asked: EdgeEnds): Promise<TrueEnds> {
+  async trueEnds(asked: AskedEdges): Promise<TrueEnds> {
     const splits = Object.values(this.#parts.edges);
     if (splits.some((split) => split instanceof FileEdges))
       return trueEndsOf(asked, piecesOf(splits), this.numNodes);

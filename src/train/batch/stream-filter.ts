@@ -5,7 +5,7 @@
 import type { EdgeList } from '../../sample/index.js';
 import type { IdLists } from './filter-index.js';
 
-export interface EdgeEnds {
+export interface AskedEdges {
   readonly src: Int32Array;
   readonly dst: Int32Array;
   readonly relations: Int32Array | null;
@@ -19,7 +19,7 @@ export interface TrueEnds {
 
 /** True ends for the edges asked about, among all that `edges` gives. */
 export async function trueEndsOf(
-  asked: EdgeEnds,
+  asked: AskedEdges,
   edges: AsyncIterable<EdgeList>,
   numNodes: number,
 ): Promise<TrueEnds> {

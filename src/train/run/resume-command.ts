@@ -1,4 +1,4 @@
-/** The command that goes on with a run, as it can be typed: told to whoever stopped one. */
+/** The command that resumes a run, as it can be typed; printed when a run is stopped. */
 import { invocation } from '../../util/invocation.js';
 import { loadedPlugins } from '../plugins.js';
 

@@ -289,7 +289,7 @@ export class RunDirectory {
   }
 }
 
-/** Removes what a process that was killed has left, here and in the checkpoints; whoever holds the lock is alone. */
+/** Removes what a process that was killed has left, here and in the checkpoints; the holder of the lock is the only process. */
 function removeTemporary(path: string): void {
   const folders = readdirSync(path, { withFileTypes: true }).filter((entry) => entry.isDirectory());
   for (const folder of [path, ...folders.map(({ name }) => join(path, name))])

@@ -5,14 +5,7 @@
 import { existsSync } from 'node:fs';
 import type { WorkerGroup } from '../../dist/index.js';
 import type { BestKeeper } from '../best-state.js';
-import {
-  type EpochRecord,
-  type FitOptions,
-  type FitResult,
-  type FitState,
-  fit,
-  type Request,
-} from '../fit.js';
+import { type FitEpoch, type FitOptions, type FitResult, type FitState, fit, type Request } from '../fit.js';
 import type { HeldOut, Metrics, Task } from '../task.js';
 import { checkOwn } from './check-seed.js';
 import { Checkpoints } from './checkpoint.js';
@@ -262,7 +255,7 @@ export class RunSession {
     return due || (minutes > 0 && passed >= minutes) ? 'save' : 'continue';
   }
 
-  #epochDone({ epoch, items, loss: sum, batches, seconds, trained }: EpochRecord, unit: string): void {
+  #epochDone({ epoch, items, loss: sum, batches, seconds, trained }: FitEpoch, unit: string): void {
     this.#progress?.stop();
     this.#items += trained;
     this.#seconds += seconds;

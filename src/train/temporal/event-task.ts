@@ -8,9 +8,9 @@ import { type Tensor, tensor } from '../../tensor/index.js';
 import { StateError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { noTimings, type StageTimings } from '../run/timings.js';
-import type { Batches, Cursor, HeldOut, Metrics, Snapshot, SplitName, StepLoss, Task } from '../task.js';
+import type { Batches, Cursor, HeldOut, Metrics, SavedState, SplitName, StepLoss, Task } from '../task.js';
 import type { TemporalAssembly } from './assemble.js';
-import { judgePart } from './judge-part.js';
+import { evaluateEvents } from './evaluate-events.js';
 
 /** Where memory stands: in training, after validation, or at the end of the stream. */
 export type EventStage = 'training' | 'validated' | 'finished';
@@ -75,12 +75,12 @@ export class EventTask<B extends EventBatch = EventBatch> implements Task<B> {
 
   async evaluate(split: HeldOut, onProgress?: (done: number, total: number) => void): Promise<Metrics> {
     const empty = this.batches[split].numItems === 0;
-    const metrics = empty ? {} : await judgePart(this.parts, split, this.#isNew, onProgress);
+    const metrics = empty ? {} : await evaluateEvents(this.parts, split, this.#isNew, onProgress);
     this.#stage = split === 'test' ? 'finished' : 'validated';
     return metrics;
   }
 
-  async snapshot(): Promise<Snapshot> {
+  async snapshot(): Promise<SavedState> {
     const { state } = this.parts;
     if (state === null) return { tensors: {}, state: { [noState]: null, stage: this.#stage } };
     const { arrays, ...rest } = state.snapshot();
@@ -88,7 +88,7 @@ export class EventTask<B extends EventBatch = EventBatch> implements Task<B> {
     return { tensors: Object.fromEntries(tensors), state: { [state.name]: rest, stage: this.#stage } };
   }
 
-  async restore({ tensors, state: saved }: Snapshot): Promise<void> {
+  async restore({ tensors, state: saved }: SavedState): Promise<void> {
     const { state } = this.parts;
     const name = state?.name ?? noState;
     const rest = (saved[name] ?? null) as Omit<StateSnapshot, 'arrays'> | null;

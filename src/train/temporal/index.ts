@@ -1,11 +1,11 @@
 /** Runs of temporal models. */
 export { assembleTemporal, type PlainAssembly, type TemporalAssembly } from './assemble.js';
 export { assembleWorkers } from './assemble-workers.js';
+export { type EvaluatedRun, evaluateEventRun } from './evaluate-event-run.js';
+export { evaluateEvents } from './evaluate-events.js';
 export { EventTask, type EventTaskOptions } from './event-task.js';
-export { judgePart } from './judge-part.js';
-export { type JudgedRun, judgeTemporalRun } from './judge-run.js';
 export {
-  judgeLabels,
+  evaluateLabels,
   type LabelHeadOptions,
   type LabelHeadResult,
   type LabelledEvents,
@@ -21,6 +21,6 @@ export {
   resolveTemporalConfig,
   type TemporalRunConfig,
 } from './run-config.js';
-export { embedSources, judgeRunLabels, type RunLabels } from './run-labels.js';
+export { embedSources, evaluateRunLabels, type RunLabels } from './run-labels.js';
 export { streamOptions, streamOptionsOf } from './stream-options.js';
 export { temporalTemplate } from './temporal-template.js';

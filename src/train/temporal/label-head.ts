@@ -19,7 +19,7 @@ import { checkOptionNames } from '../../util/option-names.js';
 import { Random } from '../../util/philox.js';
 import { fit } from '../fit.js';
 import { classificationMetrics } from '../metrics.js';
-import type { Batches, HeldOut, Metrics, Snapshot, SplitName, StepLoss, Task } from '../task.js';
+import type { Batches, HeldOut, Metrics, SavedState, SplitName, StepLoss, Task } from '../task.js';
 
 /** Embeddings of events' sources and their labels, in order of time. */
 export interface LabelledEvents {
@@ -154,7 +154,7 @@ class LabelTask implements Task<LabelBatch> {
     return { ...metrics, score: Number.isFinite(auc) ? auc : accuracy };
   }
 
-  async snapshot(): Promise<Snapshot> {
+  async snapshot(): Promise<SavedState> {
     return { tensors: {}, state: {} };
   }
 
@@ -188,7 +188,7 @@ export function newHead(
 }
 
 /** Metrics of a trained head on a part. */
-export function judgeLabels(
+export function evaluateLabels(
   head: NodeClassifier,
   data: LabelledEvents,
   part: 'validation' | 'test',

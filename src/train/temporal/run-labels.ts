@@ -5,7 +5,7 @@ import { loadModel, saveModel } from '../../storage/index.js';
 import { InternalError, StateError } from '../../util/errors.js';
 import type { Metrics } from '../task.js';
 import type { TemporalAssembly } from './assemble.js';
-import { countClasses, judgeLabels, type LabelledEvents, newHead, trainLabelHead } from './label-head.js';
+import { countClasses, evaluateLabels, type LabelledEvents, newHead, trainLabelHead } from './label-head.js';
 import type { OpenedEventRun } from './open-event-run.js';
 import type { OpenedStream } from './open-stream.js';
 import type { TemporalRunConfig } from './run-config.js';
@@ -70,7 +70,7 @@ export async function trainRunLabels(
 }
 
 /** Metrics of the run's classifier; null when it has none. */
-export async function judgeRunLabels(
+export async function evaluateRunLabels(
   { config, stream, parts, directory }: OpenedEventRun,
   part: 'validation' | 'test',
 ): Promise<Metrics | null> {
@@ -82,7 +82,7 @@ export async function judgeRunLabels(
     dropout,
   });
   await loadModel(path, head);
-  return judgeLabels(head, await labelledEvents(stream, parts), part);
+  return evaluateLabels(head, await labelledEvents(stream, parts), part);
 }
 
 /** Refuses a run that asks for a classifier of labels which its stream does not have. */

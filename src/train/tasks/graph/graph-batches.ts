@@ -97,7 +97,7 @@ class ReadAhead {
       const entersState = batcher.atStateEnd;
       if (entersState && ahead() > 0) return;
       const next = batcher.prepareBatch();
-      // An error is seen by whoever takes the batch from the queue; until then it must not count as unhandled.
+      // The consumer of the queue meets the error; until then it must not count as unhandled.
       next.catch(() => undefined);
       this.#drawn.push(next);
       if (entersState) return;

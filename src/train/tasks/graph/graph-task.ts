@@ -10,7 +10,7 @@ import type { GraphBatcher } from '../../batch/graph-batcher.js';
 import type { RunTable } from '../../batch/node-table.js';
 import type { Model } from '../../model/model.js';
 import { noTimings, type StageTimings } from '../../run/timings.js';
-import type { Batches, HeldOut, Metrics, Snapshot, SplitName, StepLoss, Task } from '../../task.js';
+import type { Batches, HeldOut, Metrics, SavedState, SplitName, StepLoss, Task } from '../../task.js';
 import { GraphBatches } from './graph-batches.js';
 
 export interface GraphTaskOptions {
@@ -145,7 +145,7 @@ export class GraphTask implements Task<Batch> {
     this.batcher.seek(this.batcher.position);
   }
 
-  async snapshot(): Promise<Snapshot> {
+  async snapshot(): Promise<SavedState> {
     const state: GraphState = {
       table: (await this.#table?.checkpoint()) ?? null,
       rowOptimizer: this.#table?.optimizer?.state() ?? null,
@@ -154,7 +154,7 @@ export class GraphTask implements Task<Batch> {
     return { tensors: {}, state: { ...state } };
   }
 
-  async restore(saved: Snapshot): Promise<void> {
+  async restore(saved: SavedState): Promise<void> {
     const { table, rowOptimizer, evaluationEpoch } = saved.state as unknown as GraphState;
     // A table that was opened for the checkpoint is there already, perhaps cut for another number of workers.
     if (table !== null && JSON.stringify(table) !== this.#opened) await this.#table?.restore(table);
@@ -163,7 +163,7 @@ export class GraphTask implements Task<Batch> {
     this.batcher.seek({ epoch: evaluationEpoch, step: 0 });
   }
 
-  async prune(kept: readonly Snapshot['state'][]): Promise<void> {
+  async prune(kept: readonly SavedState['state'][]): Promise<void> {
     const manifests = kept.flatMap((state) => (state as unknown as GraphState).table ?? []);
     await this.#table?.removeUnreferenced(manifests);
   }

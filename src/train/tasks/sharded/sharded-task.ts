@@ -10,7 +10,7 @@ import type { Tensor } from '../../../tensor/index.js';
 import { Batch } from '../../batch/batch.js';
 import type { Model } from '../../model/model.js';
 import { noTimings, type StageTimings } from '../../run/timings.js';
-import type { Batches, HeldOut, Metrics, Snapshot, SplitName, StepLoss, Task } from '../../task.js';
+import type { Batches, HeldOut, Metrics, SavedState, SplitName, StepLoss, Task } from '../../task.js';
 import { type ShardedLayer, ShardedLayers } from './sharded-layers.js';
 
 /** What a step on one split computes from. */
@@ -124,7 +124,7 @@ export class ShardedTask implements Task<Batch> {
   }
 
   /** Parameters are all there is. */
-  async snapshot(): Promise<Snapshot> {
+  async snapshot(): Promise<SavedState> {
     return { tensors: {}, state: { table: null, rowOptimizer: null } };
   }
 

@@ -4,7 +4,7 @@ import type { Metrics } from '../task.js';
 import type { TemporalAssembly } from './assemble.js';
 
 /** Metrics of a part; memory and mail go on through it. All workers get the scores of all events, and so the same metrics. */
-export async function judgePart(
+export async function evaluateEvents(
   { runtime, loaders }: TemporalAssembly,
   part: TemporalPart,
   isNew: Uint8Array,
