@@ -2,7 +2,7 @@
 
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { StateError } from '../util/errors.js';
+import { expected, StateError, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import type { SkeinConfig } from './config/index.js';
 import { isEventConfig, loadRunConfig, type RunConfig } from './load-run-config.js';
@@ -54,6 +54,10 @@ export async function findRun(path: string, options: FindRunOptions = {}): Promi
   });
   const { command = 'openRun', overrides = [], best = false, plugins = [] } = options;
   await loadPlugins(plugins, command);
+  if (typeof path !== 'string')
+    throw new ValueError(
+      expected(command, 'the path of a run, a checkpoint or a configuration file', 'path', path),
+    );
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined)
     throw new StateError(

@@ -7,7 +7,7 @@
  * console.log(result.best, await task.evaluate('test'));
  */
 import { agreedError } from '../util/agreed-error.js';
-import { checkInteger, StateError } from '../util/errors.js';
+import { checkInteger, expected, StateError, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import { type BestKeeper, keepInMemory } from './best-state.js';
 import type { Cursor, Metrics, Position, StepBatch, Task } from './task.js';
@@ -112,6 +112,7 @@ const untimed: StageTimer = { timeAsync: (_stage, work) => work() };
 
 /** Trains a task. It ends with the best state where one is kept. */
 export async function fit<B extends object>(task: Task<B>, options: FitOptions = {}): Promise<FitResult> {
+  checkTask(task);
   checkOptionNames('fit', options, {
     ...{ epochs: true, from: true, evaluateEvery: true, metric: true, patience: true, minDelta: true },
     ...{ schedule: true, best: true, evaluate: true, signal: true, timings: true },
@@ -119,6 +120,17 @@ export async function fit<B extends object>(task: Task<B>, options: FitOptions =
     ...{ onEvaluation: true, onEpochEnd: true },
   });
   return new Fit(task, options).run();
+}
+
+/** Plain JavaScript may give anything. */
+function checkTask(task: Partial<Task> | null | undefined): void {
+  const lacking = (['train', 'evaluate', 'snapshot', 'restore'] as const).find(
+    (name) => typeof task?.[name] !== 'function',
+  );
+  if (lacking !== undefined)
+    throw new ValueError(expected('fit', `a task with the method ${lacking}`, 'task', task));
+  if (typeof task?.batches?.train?.epoch !== 'function')
+    throw new ValueError(expected('fit', 'batches.train with the method epoch', 'task', task));
 }
 
 class Fit<B extends object> {

@@ -17,6 +17,9 @@ function newTask(): GraphsTask {
 
 const numbers = ({ model }: GraphsTask): number[][] => model.parameters().map((p) => [...p.dataSync()]);
 
+const methods = () =>
+  Object.fromEntries(['train', 'evaluate', 'snapshot', 'restore'].map((name) => [name, () => {}]));
+
 /** Gives these values of the metric, one an evaluation. */
 function evaluations(values: readonly number[]): () => Promise<Metrics> {
   let at = 0;
@@ -141,6 +144,14 @@ describe('what is wrong is named', () => {
 
   it('a metric that evaluation does not give', async () => {
     await expect(fit(newTask(), { metric: 'mrr' })).rejects.toThrow('expected one of accuracy, got mrr');
+  });
+
+  it.each([
+    [null, 'a task with the method train for task, got null'],
+    [{}, 'a task with the method train for task'],
+    [{ ...methods(), batches: {} }, 'batches.train with the method epoch'],
+  ])('no task: %o', async (given, message) => {
+    await expect(fit(given as unknown as GraphsTask)).rejects.toThrow(message);
   });
 
   it('a misspelt option', async () => {

@@ -71,6 +71,7 @@ describe('links', () => {
   });
 
   it('refuses by name what it cannot answer', async () => {
+    await expect(openModel(7 as unknown as string)).rejects.toThrow('for path, got 7');
     await expect(model.classify(['0'])).rejects.toThrow(
       'classify: expected a model that can classify nodes, got one of links. It answers score, rank, neighbors, embed.',
     );
