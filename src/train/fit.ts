@@ -112,13 +112,13 @@ const untimed: StageTimer = { timeAsync: (_stage, work) => work() };
 
 /** Trains a task. It ends with the best state where one is kept. */
 export async function fit<B extends object>(task: Task<B>, options: FitOptions = {}): Promise<FitResult> {
-  checkTask(task);
   checkOptionNames('fit', options, {
     ...{ epochs: true, from: true, evaluateEvery: true, metric: true, patience: true, minDelta: true },
     ...{ schedule: true, best: true, evaluate: true, signal: true, timings: true },
     ...{ onEpochStart: true, onStep: true, request: true, onSave: true, onEpoch: true },
     ...{ onEvaluation: true, onEpochEnd: true },
   });
+  checkTask(task);
   return new Fit(task, options).run();
 }
 

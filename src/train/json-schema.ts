@@ -1,7 +1,7 @@
 /** The JSON Schema of all configurations: of graphs, and of event streams. `skein config --schema` prints it. */
 import { modelSections, withoutEffect } from '../temporal/config/keys.js';
 import { temporalModelKinds } from '../temporal/index.js';
-import { choice, section, wordShapes } from '../util/schema/fields.js';
+import { choice, section, settingsShape } from '../util/schema/fields.js';
 import { allowIgnored, type JsonSchema, jsonSchemaOf, withDefinitions } from '../util/schema/json-schema.js';
 import { ignoredKeys } from './config/ignored.js';
 import { configSchema } from './config/schema.js';
@@ -12,7 +12,7 @@ import { runSections } from './temporal/schema.js';
 export function configJsonSchema(): JsonSchema {
   const graph = jsonSchemaOf(configSchema);
   allowIgnored(graph, ignoredKeys);
-  const events = jsonSchemaOf(section({ ...runSections, ...modelSections }));
+  const events = jsonSchemaOf(section({ ...runSections, ...eventSections }));
   allowIgnored(events, withoutEffect);
   listed(events);
   (events['properties'] as Record<string, JsonSchema>)['model'] = modelSchema([generalModel]);
@@ -34,6 +34,11 @@ export function configJsonSchema(): JsonSchema {
   });
 }
 
+/** TGL's sections. */
+const eventSections = Object.fromEntries(
+  Object.entries(modelSections).map(([name, settings]) => [name, section(settingsShape(settings))]),
+);
+
 const generalSections = ['sampling', 'memory', 'gnn'] as const;
 
 const namesKind = {
@@ -43,7 +48,7 @@ const namesKind = {
 
 /** Files of a stream whose kind of model is another than `general`: a built-in one, or that of a plugin. */
 function otherKinds(): JsonSchema {
-  const { train } = modelSections;
+  const { train } = eventSections;
   const events = jsonSchemaOf(section({ ...runSections, train }));
   allowIgnored(events, withoutEffect);
   const properties = events['properties'] as Record<string, JsonSchema>;
@@ -64,8 +69,7 @@ function otherKinds(): JsonSchema {
 function modelSchema(names: readonly string[]): JsonSchema {
   const kinds = temporalModelKinds().filter(({ kind }) => names.includes(kind));
   const members = kinds.map(({ kind, doc, settings }) => {
-    const shape = wordShapes([{ word: kind, settings }])[kind];
-    const own = jsonSchemaOf(section({ kind: choice([kind]), ...shape }));
+    const own = jsonSchemaOf(section({ kind: choice([kind]), ...settingsShape(settings) }));
     return { ...own, description: doc };
   });
   if (names.includes(generalModel)) return { anyOf: [{ enum: [...names] }, ...members] };

@@ -5,8 +5,8 @@
  */
 
 interface Common<T> {
-  /** The value where none is given. */
-  readonly standard: T;
+  /** The value where none is given; undefined: one must be. */
+  readonly standard: T | undefined;
   /** One sentence for the documentation. */
   readonly doc: string;
   /** Marius does not have this key. */
@@ -34,16 +34,26 @@ export interface ChoiceSetting<V extends string = string> extends Common<V> {
   readonly aliases?: Readonly<Record<string, V>>;
 }
 
-export type Setting = NumberSetting | FlagSetting | ChoiceSetting;
+export interface ListSetting extends Common<readonly number[]> {
+  readonly kind: 'list';
+  /** Each is a whole number of at least this. */
+  readonly min: number;
+  /** What the list holds, for messages. */
+  readonly what: string;
+}
+
+export type Setting = NumberSetting | FlagSetting | ChoiceSetting | ListSetting;
 export type Settings = Readonly<Record<string, Setting>>;
 
 /** What settings become once they are read. */
 export type ValuesOf<S extends Settings> = {
   readonly [K in keyof S]: S[K] extends { readonly kind: 'flag' }
     ? boolean
-    : S[K] extends ChoiceSetting<infer V>
-      ? V
-      : number;
+    : S[K] extends { readonly kind: 'list' }
+      ? readonly number[]
+      : S[K] extends ChoiceSetting<infer V>
+        ? V
+        : number;
 };
 
 type More = Pick<Common<unknown>, 'ours'>;
@@ -84,6 +94,16 @@ export function choice<const V extends string>(
   more: More & { readonly aliases?: Readonly<Record<string, NoInfer<V>>> } = {},
 ): ChoiceSetting<V> {
   return { kind: 'choice', values, standard, doc, ...more };
+}
+
+/** One of `values` that the file must give. */
+export function requiredChoice<const V extends string>(values: readonly V[], doc: string): ChoiceSetting<V> {
+  return { kind: 'choice', values, standard: undefined, doc };
+}
+
+/** A list of whole numbers of at least `min`; `each` says of what there is one. */
+export function integers(min: number, each: string, standard: readonly number[], doc: string): ListSetting {
+  return { kind: 'list', min, what: `a list of whole numbers of at least ${min}, ${each}`, standard, doc };
 }
 
 /** What a configuration can name by a word: its options, and what a family of words has besides. */

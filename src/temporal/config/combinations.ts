@@ -2,7 +2,7 @@
  * What must hold between the keys of a model file, and values that follow from others: an identity architecture has the
  * width of the memory, a model that samples nothing has no fan-outs.
  */
-import type { ConfigProblem } from '../../util/schema/issues.js';
+import type { ConfigProblem } from '../../util/schema/problem.js';
 import type { GnnSection, MemorySection, SamplingSection, TemporalConfig } from './keys.js';
 
 /** The configuration completed; contradictions are added to `problems`. */

@@ -2,7 +2,7 @@
  * Keys that a file sets to something, but that the rest of the file makes meaningless: heads of an updater that has none,
  * a mailbox without memory. A value that is the default anyway is not worth a word.
  */
-import { defaultOf, keysOf } from '../../util/schema/fields.js';
+import type { Settings } from '../../util/settings.js';
 import { modelSections, type SectionName, type TemporalConfig } from './keys.js';
 
 /** One sentence per key without effect. @param read the sections as they were read, before completion. */
@@ -10,10 +10,10 @@ export function idleKeys(read: TemporalConfig): string[] {
   const { sampling, memory, gnn } = read;
   const warnings: string[] = [];
   const idle = (section: SectionName, keys: readonly string[], reason: string): void => {
-    const known = keysOf(modelSections[section]);
+    const known: Settings = modelSections[section];
     const values = read[section] as unknown as Readonly<Record<string, unknown>>;
     for (const key of keys) {
-      const fallback = defaultOf(known[key]);
+      const fallback = known[key].standard;
       const same = Array.isArray(fallback)
         ? String(values[key]) === String(fallback)
         : values[key] === fallback;
@@ -26,7 +26,7 @@ export function idleKeys(read: TemporalConfig): string[] {
   if (!remembers)
     idle(
       'memory',
-      Object.keys(keysOf(modelSections.memory)).filter((key) => key !== 'type'),
+      Object.keys(modelSections.memory).filter((key) => key !== 'type'),
       'memory.type is none',
     );
   else if (!attendsToMail)

@@ -3,12 +3,13 @@
  * refused with the nearest known key; everything that is wrong is reported at once.
  */
 import { ConfigError, describe } from '../../util/errors.js';
+import { readSections } from '../../util/read-settings.js';
 import { dropIgnored } from '../../util/schema/ignored.js';
-import { type ConfigProblem, problemsOf } from '../../util/schema/issues.js';
 import { isTree, type Tree } from '../../util/schema/key-path.js';
+import type { ConfigProblem } from '../../util/schema/problem.js';
 import { checkTogether } from './combinations.js';
 import { idleKeys } from './idle.js';
-import { modelSchema, sectionNames, type TemporalConfig, withoutEffect } from './keys.js';
+import { modelSections, sectionNames, type TemporalConfig, withoutEffect } from './keys.js';
 
 export interface ParsedTemporalConfig {
   readonly config: TemporalConfig;
@@ -49,12 +50,12 @@ export function readTemporalConfig(document: unknown): ReadTemporalConfig {
   }
   const tree = sectionsOf(document);
   dropIgnored(tree, withoutEffect, (message) => warnings.push(message));
-  const parsed = modelSchema.safeParse(tree);
-  if (!parsed.success) return failed(problemsOf(parsed.error, tree));
+  const read = readSections(modelSections, tree);
+  if (read.values === null) return failed(read.problems);
   const problems: ConfigProblem[] = [];
-  const config = checkTogether(parsed.data, problems);
+  const config = checkTogether(read.values, problems);
   if (problems.length > 0) return failed(problems);
-  return { config, warnings: [...warnings, ...idleKeys(parsed.data)], problems: [] };
+  return { config, warnings: [...warnings, ...idleKeys(read.values)], problems: [] };
 }
 
 /** The sections as maps, without keys that are null, and TGL's word for a model that looks at no neighbours. */

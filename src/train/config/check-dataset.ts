@@ -4,8 +4,7 @@
  */
 import { convWords } from '../../gnn/index.js';
 import { ConfigError } from '../../util/errors.js';
-import type { ConfigProblem } from '../../util/schema/issues.js';
-import { problem } from '../../util/schema/issues.js';
+import { type ConfigProblem, problem } from '../../util/schema/problem.js';
 import type { DatasetConfig, SkeinConfig } from './types.js';
 import { weighsEdges } from './weighs-edges.js';
 

@@ -3,8 +3,7 @@
  * run falls back on the cpu.
  */
 import { optimizerNamed } from '../../storage/index.js';
-import type { ConfigProblem } from '../../util/schema/issues.js';
-import { problem } from '../../util/schema/issues.js';
+import { type ConfigProblem, problem } from '../../util/schema/problem.js';
 import type { SkeinConfig } from './types.js';
 
 /** What a configuration must have of these, before or after other keys are filled in. */

@@ -1,7 +1,6 @@
 /** Do the encoder's stages fit together? Widths chain, samplers match, one output remains. */
 import { convNamed, hopsOfStage } from '../../gnn/index.js';
-import type { ConfigProblem } from '../../util/schema/issues.js';
-import { problem } from '../../util/schema/issues.js';
+import { type ConfigProblem, problem } from '../../util/schema/problem.js';
 import type { EncoderConfig, LayerConfig, SkeinConfig } from './types.js';
 
 const where = 'model.encoder.layers';

@@ -1,7 +1,6 @@
 /** Keys that must fit each other. Every problem is found, not only the first; check-dataset.ts compares with the data. */
 import { decoderWords, lossWords } from '../../gnn/index.js';
-import type { ConfigProblem } from '../../util/schema/issues.js';
-import { problem } from '../../util/schema/issues.js';
+import { type ConfigProblem, problem } from '../../util/schema/problem.js';
 import { recordOf } from '../../util/settings.js';
 import { metricNamed, metricText } from '../run/metric.js';
 import { checkDevice } from './check-device.js';

@@ -5,8 +5,8 @@
 import { readFileSync } from 'node:fs';
 import { type Document, isScalar, LineCounter, parseDocument, visit } from 'yaml';
 import { ConfigError, StorageError } from '../../util/errors.js';
-import type { ConfigProblem } from '../../util/schema/issues.js';
 import { parsePath } from '../../util/schema/key-path.js';
+import type { ConfigProblem } from '../../util/schema/problem.js';
 
 /** Where values come from: the file, and the line of a key in it; undefined when it is not in the file. */
 export interface Origin {

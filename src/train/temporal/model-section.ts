@@ -13,10 +13,10 @@ import {
 } from '../../temporal/index.js';
 import { expected } from '../../util/errors.js';
 import { nearest } from '../../util/nearest.js';
-import { section, wordShapes } from '../../util/schema/fields.js';
+import { readSections } from '../../util/read-settings.js';
 import { dropIgnored } from '../../util/schema/ignored.js';
-import { type ConfigProblem, problemsOf } from '../../util/schema/issues.js';
 import { isTree, type Tree } from '../../util/schema/key-path.js';
+import type { ConfigProblem } from '../../util/schema/problem.js';
 
 export const generalModel = 'general';
 
@@ -79,13 +79,11 @@ function unknownKind(kind: unknown): ConfigProblem {
 }
 
 function readOptions(
-  { kind, settings }: TemporalModelKind,
+  { settings }: TemporalModelKind,
   options: Tree,
 ): { readonly options: Tree; readonly problems: readonly ConfigProblem[] } {
-  const shape = wordShapes([{ word: kind, settings }])[kind];
-  const parsed = section({ model: section(shape) }).safeParse({ model: options });
-  if (parsed.success) return { options: parsed.data.model as Tree, problems: [] };
-  return { options: {}, problems: problemsOf(parsed.error, { model: options }) };
+  const read = readSections({ model: settings }, { model: options });
+  return { options: read.values?.model ?? {}, problems: read.problems };
 }
 
 function readGeneral(options: Tree, file: Tree): ReadModel {
@@ -102,8 +100,6 @@ function readGeneral(options: Tree, file: Tree): ReadModel {
   };
 }
 
-const trainSchema = section({ train: modelSections.train });
-
 function withTrain(
   choice: Omit<ModelChoice, 'train'>,
   file: Tree,
@@ -113,10 +109,10 @@ function withTrain(
   const given: Tree = isTree(file['train']) ? { train: { ...file['train'] } } : pick(file, 'train');
   const more: string[] = [];
   dropIgnored(given, withoutEffect, (message) => more.push(message));
-  const parsed = trainSchema.safeParse(given);
-  const all = [...problems, ...(parsed.success ? [] : problemsOf(parsed.error, given))];
-  if (!parsed.success || all.length > 0) return { model: null, warnings, problems: all };
-  const { train } = parsed.data;
+  const read = readSections({ train: modelSections.train }, given);
+  const all = [...problems, ...read.problems];
+  if (read.values === null || all.length > 0) return { model: null, warnings, problems: all };
+  const { train } = read.values;
   for (const key of ['dropout', 'att_dropout'] as const)
     if (train[key] > 0) more.push(`train.${key}: has no effect, model.kind is ${choice.kind}.`);
   return { model: { ...choice, train }, warnings: [...warnings, ...more], problems: [] };

@@ -4,7 +4,8 @@
  */
 import { StateError } from '../../util/errors.js';
 import { list, section, text } from '../../util/schema/fields.js';
-import { type ConfigProblem, problemsOf } from '../../util/schema/issues.js';
+import { problemsOf } from '../../util/schema/issues.js';
+import type { ConfigProblem } from '../../util/schema/problem.js';
 
 export interface PluginRecord {
   /** Where the module was. */

@@ -6,9 +6,9 @@ import { stringify } from 'yaml';
 
 import { ConfigError } from '../../util/errors.js';
 import { nearest } from '../../util/nearest.js';
-import type { ConfigProblem } from '../../util/schema/issues.js';
 import { problemsOf } from '../../util/schema/issues.js';
 import { isTree, type Tree } from '../../util/schema/key-path.js';
+import type { ConfigProblem } from '../../util/schema/problem.js';
 import { applyOverrides, parseOverride } from '../config/overrides.js';
 
 import {

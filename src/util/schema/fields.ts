@@ -261,16 +261,16 @@ const typeIn = (value: unknown): unknown =>
 /** The zod type of a setting that the owner of a word describes. */
 function settingField(setting: Setting): z.ZodType {
   const { standard, doc, ours } = setting;
-  return field(settingType(setting) as z.ZodType<unknown, unknown>, standard, {
-    doc,
-    ...(ours === true ? { ours } : {}),
-  });
+  const note = { doc, ...(ours === true ? { ours } : {}) };
+  const type = settingType(setting) as z.ZodType<unknown, unknown>;
+  return standard === undefined ? required(type, note) : field(type, standard, note);
 }
 
 function settingType(setting: Setting): z.ZodType {
   if (setting.kind === 'flag') return flag();
   if (setting.kind === 'choice')
     return choice(setting.values as unknown as readonly [string, ...string[]], setting.aliases);
+  if (setting.kind === 'list') return list(integer(setting.min), setting.what);
   if (setting.kind === 'integer') return integer(setting.min, setting.max);
   if (setting.above === 0) return positive();
   return setting.min === 0 && setting.below === 1 ? share() : number(setting.min, setting.max);
@@ -280,8 +280,8 @@ type ShapeOf<S extends Settings> = {
   -readonly [K in keyof S]: z.ZodType<ValuesOf<S>[K], unknown>;
 };
 
-/** The keys of a word's settings. */
-function settingsShape<S extends Settings>(settings: S): ShapeOf<S> {
+/** The keys of a word's settings, or of a section's. */
+export function settingsShape<S extends Settings>(settings: S): ShapeOf<S> {
   return Object.fromEntries(
     Object.entries(settings).map(([key, setting]) => [key, settingField(setting)]),
   ) as ShapeOf<S>;

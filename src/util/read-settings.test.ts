@@ -1,0 +1,82 @@
+/** The small reader says what the configuration's validator says, for right and wrong values of every kind of setting. */
+import { describe, expect, it } from 'vitest';
+import { readSections } from './read-settings.js';
+import { section, settingsShape } from './schema/fields.js';
+import { problemsOf } from './schema/issues.js';
+import { choice, flag, integer, integers, number, positive, requiredChoice, share } from './settings.js';
+
+const sections = {
+  model: {
+    kind: requiredChoice(['node', 'none'], 'which'),
+    width: integer(1, 8, 'width'),
+    rate: number(0.5, 'rate', { min: 0, max: 1 }),
+    any: number(0, 'any number'),
+    step: positive(1, 'step'),
+    dropped: share(0, 'share'),
+    deep: flag(false, 'deep'),
+    form: choice(['GRU', 'rnn'], 'rnn', 'form', { aliases: { recurrent: 'rnn' } }),
+    fans: integers(1, 'one per hop', [2], 'fan-outs'),
+  },
+  empty: {},
+};
+
+const schema = section(
+  Object.fromEntries(Object.entries(sections).map(([name, each]) => [name, section(settingsShape(each))])),
+);
+
+function byValidator(tree: object): unknown {
+  const parsed = schema.safeParse({ model: {}, empty: {}, ...tree });
+  return parsed.success
+    ? { values: parsed.data, problems: [] }
+    : { values: null, problems: problemsOf(parsed.error, tree) };
+}
+
+const values = [
+  ...[undefined, null, true, 0, 1, -1, 0.5, 1.5, 3, 2 ** 60, Number.NaN, Number.POSITIVE_INFINITY],
+  ...[
+    'none',
+    'NODE',
+    ' Gru ',
+    'recurrent',
+    'rn',
+    'constructor',
+    '',
+    [],
+    [1, 2],
+    [1, 0],
+    [1.5],
+    ['a'],
+    {},
+    { a: 1 },
+  ],
+];
+
+describe('every value under every key', () => {
+  it.each(Object.keys(sections.model))('%s', (key) => {
+    for (const value of values) {
+      const tree = { model: { kind: 'node', [key]: value } };
+      expect(readSections(sections, tree)).toEqual(byValidator(tree));
+    }
+  });
+
+  it.each([
+    ['an empty file', {}],
+    ['a section that is no mapping', { model: 3 }],
+    ['a section that is a list', { model: [1] }],
+    ['an empty section that is given something', { model: { kind: 'none' }, empty: { a: 1 } }],
+    ['unknown keys and sections', { model: { kind: 'node', widht: 3, zzz: 1 }, modle: {} }],
+    ['several wrong values', { model: { width: 'wide', deep: 1, fans: 2 } }],
+  ])('%s', (_, tree) => {
+    expect(readSections(sections, tree)).toEqual(byValidator(tree));
+  });
+});
+
+it('values are filled in where the file says nothing', () => {
+  expect(readSections(sections, { model: { kind: 'Node', width: 3 } }).values).toEqual({
+    model: {
+      ...{ kind: 'node', width: 3, rate: 0.5, any: 0, step: 1, dropped: 0, deep: false, form: 'rnn' },
+      fans: [2],
+    },
+    empty: {},
+  });
+});
