@@ -68,12 +68,6 @@ export function defaultOf(schema: z.ZodType): unknown {
   return def.type === 'prefault' ? def.defaultValue : undefined;
 }
 
-/** The keys of a section. */
-export function keysOf(schema: z.ZodType): Readonly<Record<string, z.ZodType>> {
-  const { def } = schema as unknown as { def: { type: string; out?: z.ZodType } };
-  return def.type === 'pipe' ? keysOf(def.out as z.ZodType) : (schema as unknown as z.ZodObject<Shape>).shape;
-}
-
 function range(min: number, max: number): string {
   if (max >= Number.MAX_SAFE_INTEGER) max = Number.POSITIVE_INFINITY;
   if (min > Number.NEGATIVE_INFINITY && max < Number.POSITIVE_INFINITY) return ` from ${min} to ${max}`;
