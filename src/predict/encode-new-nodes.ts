@@ -3,13 +3,13 @@
  * the graph with them added. A model with trained embeddings has no row for them and is refused.
  */
 import type { NewNodes } from '../data/index.js';
+import { MemoryStore, type RowReader } from '../storage/index.js';
 import { fromTypedArray, noGrad, scope } from '../tensor/index.js';
 import {
   type EncodedNodes,
   GraphModelStorage,
   initializeBatcher,
   MemoryEdges,
-  MemoryNodeTable,
   type OpenedGraphRun,
 } from '../train/index.js';
 import { StateError } from '../util/errors.js';
@@ -21,7 +21,7 @@ export function newNodeFeatures({ config, storage }: OpenedGraphRun): number {
     throw new StateError(
       `predict: expected an encoder of features alone for --new-nodes, got one with trained embeddings of width ${trained}. A node that was not trained has none; train with FEATURE layers instead of EMBEDDING.`,
     );
-  return storage.table.featureDim;
+  return storage.features?.width ?? 0;
 }
 
 const batchSize = 1024;
@@ -33,14 +33,15 @@ export async function encodeNewNodes(run: OpenedGraphRun, added: NewNodes): Prom
   batcher.setTestSet();
   await batcher.loadStorage();
   const sampler = batcher.evaluationNeighborSampler;
-  const { featureDim } = storage.table;
+  const table = storage.features as RowReader<Float32Array>;
+  const featureDim = table.width;
   const [first, last] = [run.storage.numNodes, storage.numNodes];
   let width = 0;
   let rows = new Float32Array(0);
   for (let start = first; start < last; start += batchSize) {
     const ids = Int32Array.from({ length: Math.min(batchSize, last - start) }, (_, i) => start + i);
     const graph = sampler === null ? null : await sampler.getNeighborsAsync(ids, { step: 0 });
-    const features = await storage.table.readFeatures(graph?.nodeIds ?? ids);
+    const features = await table.gather(graph?.nodeIds ?? ids);
     graph?.performMap();
     noGrad(() =>
       scope(() => {
@@ -60,10 +61,10 @@ async function extended(
   { storage, dataset }: OpenedGraphRun,
   { names, features, edges }: NewNodes,
 ): Promise<GraphModelStorage> {
-  const { numNodes, table } = storage;
-  const width = table.featureDim;
+  const { numNodes, features: known } = storage;
+  const width = known?.width ?? 0;
   const all = new Float32Array((numNodes + names.length) * width);
-  all.set(await table.readFeatures(Int32Array.from({ length: numNodes }, (_, i) => i)));
+  if (known !== null) all.set(await known.range(0, numNodes));
   all.set(features, numNodes * width);
   const trained = await dataset.readEdges('train');
   const rows = new Int32Array(trained.length + edges.length);
@@ -73,6 +74,6 @@ async function extended(
     numNodes: numNodes + names.length,
     numRelations: storage.numRelations,
     edges: { train: new MemoryEdges(rows, dataset.numColumns) },
-    table: new MemoryNodeTable({ numNodes: numNodes + names.length, features: { values: all, width } }),
+    features: new MemoryStore(all, { rows: numNodes + names.length, width }),
   });
 }

@@ -154,7 +154,9 @@ export async function withTestSet(
   const replaced = new GraphModelStorage({
     numNodes: storage.numNodes,
     numRelations: storage.numRelations,
-    table: storage.table,
+    embeddings: storage.embeddings,
+    features: storage.features,
+    residency: storage.residency,
     labels: storage.labels,
     edges: {
       ...(train === null ? {} : { train }),

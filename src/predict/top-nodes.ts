@@ -2,8 +2,9 @@
  * The best nodes for a question, over all nodes as they pass by in tiles: the other ends of edges that a model finds most
  * likely, and the nodes whose rows point the same way. Beside one tile only the answers are held.
  */
+import type { Tile } from '../storage/index.js';
 import { fromTypedArray, gatherRows, noGrad, scope, type Tensor } from '../tensor/index.js';
-import { LinkPredictionModel, type OpenedGraphRun, rowsForReading, type Tile } from '../train/index.js';
+import { LinkPredictionModel, type OpenedGraphRun, rowsForReading } from '../train/index.js';
 import { checkInteger, StateError } from '../util/errors.js';
 import { invocation } from '../util/invocation.js';
 import { checkOptionNames } from '../util/option-names.js';

@@ -32,7 +32,7 @@ export {
   rowAdam,
   rowSGD,
 } from './row-optimizer.js';
-export type { RowArray, RowStore, StoreType } from './row-store.js';
+export type { RowArray, RowReader, RowStore, StoreType } from './row-store.js';
 export {
   type CheckpointParts,
   loadCheckpoint,
@@ -53,3 +53,4 @@ export {
   type TableOptions,
 } from './table-files.js';
 export type { ColumnType, FileVersion, TableColumn, TableManifest } from './table-manifest.js';
+export * from './tables.js';

@@ -100,6 +100,10 @@ export class MemoryStore<T extends RowArray = Float32Array> implements RowStore<
   }
 
   async gather(ids: Int32Array, out?: T): Promise<T> {
+    return this.gatherSync(ids, out);
+  }
+
+  gatherSync(ids: Int32Array, out?: T): T {
     checkIds('gather', ids, this.rows);
     const rows = out ?? (makeRows(this.dtype, ids.length * this.width) as T);
     checkValues('gather', this, rows, ids.length);

@@ -11,21 +11,25 @@ import { DTypeError, expected, ShapeError, ValueError } from '../util/errors.js'
 export type StoreType = 'f32' | 'f64' | 'i32' | 'f16' | 'bf16';
 export type RowArray = Float32Array | Float64Array | Int32Array;
 
-export interface RowStore<T extends RowArray = RowArray> {
+/** Rows that are read. */
+export interface RowReader<T extends RowArray = RowArray> {
   readonly rows: number;
   readonly width: number;
   readonly dtype: StoreType;
   /** The rows of `ids`, one after the other. */
   gather(ids: Int32Array, out?: T): Promise<T>;
+  /** Rows start … start + count − 1. */
+  range(start: number, count: number): Promise<T>;
+  /** Says that these rows are read soon; may do nothing. */
+  prefetch(ids: Int32Array): Promise<void>;
+}
+
+export interface RowStore<T extends RowArray = RowArray> extends RowReader<T> {
   /** row[ids[i]] += values[i]. */
   add(ids: Int32Array, values: T): Promise<void>;
   /** row[ids[i]] = values[i]. */
   put(ids: Int32Array, values: T): Promise<void>;
-  /** Rows start … start + count − 1. */
-  range(start: number, count: number): Promise<T>;
   rangePut(start: number, values: T): Promise<void>;
-  /** Says that these rows are read soon; may do nothing. */
-  prefetch(ids: Int32Array): Promise<void>;
   /** What was written is in its place on disk. */
   flush(): Promise<void>;
 }
@@ -59,7 +63,12 @@ export function checkRange(where: string, start: number, count: number, rows: nu
 }
 
 /** Refuses values of another type than the store hands out, or not a whole number `count` of rows. */
-export function checkValues(where: string, store: RowStore, values: RowArray, count: number): void {
+export function checkValues(
+  where: string,
+  store: Pick<RowReader, 'dtype' | 'width'>,
+  values: RowArray,
+  count: number,
+): void {
   const want = makeRows(store.dtype, 0).constructor;
   if (values?.constructor !== want) throw new DTypeError(expected(where, want.name, 'values', values));
   if (values.length === count * store.width) return;

@@ -4,11 +4,10 @@
  */
 import { PreparedDataset } from 'skein/data';
 import { PipelineTrainer, SynchronousEvaluator, SynchronousTrainer } from 'skein/marius';
+import { type BufferedEmbeddings, DeviceEmbeddings, type MemoryStore } from 'skein/storage';
 import {
   type Batch,
-  type BufferedNodeTable,
   DeviceFeatures,
-  DeviceNodeTable,
   GraphModelStorage,
   initializeBatcher,
   initializeStorage,
@@ -90,11 +89,10 @@ interface Outcome {
 }
 
 async function outcome(parts: Parts, losses: number[]): Promise<Outcome> {
-  const { table, batcher, model } = parts;
-  const ids = Int32Array.from({ length: table.numNodes }, (_, i) => i);
-  const values = table.embeddingDim > 0 ? await parts.storage.table.readEmbeddings(ids) : new Float32Array(0);
+  const { storage, batcher, model } = parts;
+  const values = (await storage.embeddings?.range(0, storage.numNodes)) ?? new Float32Array(0);
   const metrics = await new SynchronousEvaluator(batcher, model).evaluate(true);
-  await parts.storage.table.unload(false);
+  await storage.residency.unload(false);
   return { losses, rows: values, metrics };
 }
 
@@ -108,7 +106,6 @@ async function byHand(parts: Parts, epochs: number, place: number): Promise<Outc
     while (batcher.hasNextBatch()) {
       const batch: Batch = await batcher.getBatch();
       batch.embeddingsToDevice(place);
-      if (batch.awaitsParameters) await batcher.loadGPUParameters(batch);
       model.train(batch);
       batch.accumulateGradients();
       await batch.embeddingsToHost();
@@ -126,12 +123,12 @@ async function byHand(parts: Parts, epochs: number, place: number): Promise<Outc
 /** The same parts with the trained rows on the webgpu.device. */
 function onDevice(parts: Parts, config: ReturnType<typeof tinyConfig>): Parts {
   const { storage } = parts;
-  const table = new DeviceNodeTable(parts.table as BufferedNodeTable, webgpu.device);
+  const embeddings = new DeviceEmbeddings(storage.embeddings as BufferedEmbeddings, webgpu.device);
   const split = (set: 'train' | 'validation' | 'test') => storage.split(set) ?? undefined;
   const [train, validation, test] = [split('train'), split('validation'), split('test')];
   const edges = { ...(train && { train }), ...(validation && { validation }), ...(test && { test }) };
   const { numNodes, numRelations } = storage;
-  const moved = new GraphModelStorage({ numNodes, numRelations, edges, table });
+  const moved = new GraphModelStorage({ numNodes, numRelations, edges, embeddings });
   return { ...parts, storage: moved, batcher: initializeBatcher(config, moved) };
 }
 
@@ -177,9 +174,11 @@ it('features come through a cache on the device', async () => {
   const want = await byHand(await setUp(config, folder()), 2, -1);
   const parts = await setUp(config, folder());
   parts.model.to('webgpu');
-  await parts.table.load();
+  await parts.storage.residency.load();
   // Room for a quarter of the rows.
-  const features = await DeviceFeatures.open(parts.table, webgpu.device, { size: (40 / 4) * 6 * 4 });
+  const features = await DeviceFeatures.open(parts.storage.features as MemoryStore, webgpu.device, {
+    size: (40 / 4) * 6 * 4,
+  });
   parts.batcher.deviceFeatures = features;
   expectClose(await byHand(parts, 2, 0), want);
   expect(features.cachedRatio).toBe(0.25);
@@ -197,9 +196,9 @@ it('initializeStorage puts DEVICE_MEMORY on the device that it is given', async 
     tableDirectory: folder(),
     device: webgpu.device,
   });
-  expect(given.table).toBeInstanceOf(DeviceNodeTable);
+  expect(given.table).toBeInstanceOf(DeviceEmbeddings);
   const none = await initializeStorage(config, dataset, { tableDirectory: folder() });
-  expect(none.table).not.toBeInstanceOf(DeviceNodeTable);
+  expect(none.table).not.toBeInstanceOf(DeviceEmbeddings);
 });
 
 it('a trainer runs the same cycle, and memory of the device is given back', async () => {

@@ -85,15 +85,16 @@ describe('an encoder in onnxruntime encodes as the run does', () => {
       ]) {
         const chosen = config(layers, { use_incoming_nbrs: incoming, use_outgoing_nbrs: outgoing });
         const parts = await setUp(chosen, folder());
-        await parts.table.load();
+        await parts.storage.residency.load();
         const want = await encodeAllNodes(parts);
         const bytes = exportEncoderOnnx(parts.model, chosen.model.encoder);
-        const { embeddingDim } = parts.table;
-        const embeddings = embeddingDim === 0 ? null : await parts.table.readEmbeddings(range(0, numNodes));
+        const embeddings = (await parts.storage.embeddings?.gather(range(0, numNodes))) ?? null;
         const { y } = await runOnnx(bytes, {
           x: floats(features.values, [numNodes, 6]),
           edge_index: messages(incoming, outgoing),
-          ...(embeddings === null ? {} : { embeddings: floats(embeddings, [numNodes, embeddingDim]) }),
+          ...(embeddings === null
+            ? {}
+            : { embeddings: floats(embeddings, [numNodes, embeddings.length / numNodes]) }),
         });
         expect(y.dims).toEqual([numNodes, want.width]);
         expect(largestDifference(y.data, want.rows)).toBeLessThan(1e-4);

@@ -2,8 +2,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PartitionBuffer, PartitionLayout, rowSGD, TableFiles } from 'skein/storage';
-import { BufferedNodeTable } from 'skein/train';
+import {
+  BufferedColumn,
+  BufferedTable,
+  PartitionBuffer,
+  PartitionLayout,
+  rowSGD,
+  TableFiles,
+} from 'skein/storage';
 import { expect, it } from 'vitest';
 
 it('yields no tile of an empty partition', async () => {
@@ -16,10 +22,10 @@ it('yields no tile of an empty partition', async () => {
       columns: optimizer.columns('embeddings', 3),
       init: ({ values, start }) => void values.fill(start),
     });
-    const table = new BufferedNodeTable(new PartitionBuffer(files, 2), optimizer, null);
+    const table = new BufferedTable(new PartitionBuffer(files, 2));
     table.setOrdering([Int32Array.of(0, 3)]);
     const seen: [number, number][] = [];
-    for await (const { start, count, rows } of table.embeddingTiles()) {
+    for await (const { start, count, rows } of new BufferedColumn(table, 'embeddings').tiles()) {
       expect(rows.length).toBe(3 * count);
       seen.push([start, count]);
     }

@@ -93,13 +93,13 @@ describe.each(['BATCH', 'LAYER'])('normalisation %s', (norm) => {
 
 describe.each(['SGC', 'APPNP'])('%s goes several hops', (type) => {
   it('as far as it goes on the whole graph at once', async () => {
-    const { batcher, model, table, storage } = await setUp(configOf({ type }), folder());
+    const { batcher, model, table, embeddings, storage } = await setUp(configOf({ type }), folder());
     batcher.setTrainSet();
     await batcher.loadStorage();
     const encoder = model.encoder as GeneralEncoder;
     const { rows: got, width } = await encoder.encodeFullGraph(batcher.evaluationNeighborSampler, storage);
     const ids = Int32Array.from({ length: 16 }, (_, i) => i);
-    const x = fromTypedArray(await table.readEmbeddings(ids), [16, 8]);
+    const x = fromTypedArray(await embeddings.gather(ids), [16, 8]);
     const ends = (at: number) => rows.filter((_, i) => i % 3 === at);
     const both = (a: number, b: number) => Int32Array.from([...ends(a), ...ends(b)]);
     const graph = Graph.fromEdges(both(0, 2), both(2, 0), { numNodes: 16 });

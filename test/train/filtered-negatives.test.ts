@@ -1,5 +1,5 @@
 /** Filtered training negatives spare training edges only: sparing held-out edges would tell the model which they are. */
-import { Batch, GraphModelStorage, MemoryEdges, MemoryNodeTable, RandomNegativeSampler } from 'skein/train';
+import { Batch, GraphModelStorage, MemoryEdges, RandomNegativeSampler } from 'skein/train';
 import { expect, it } from 'vitest';
 
 it('masks the training edges and competes with held-out ones', async () => {
@@ -10,7 +10,6 @@ it('masks the training edges and competes with held-out ones', async () => {
       train: new MemoryEdges(Int32Array.of(0, 0, 1, 0, 0, 2), 3),
       test: new MemoryEdges(Int32Array.of(0, 0, 3), 3),
     },
-    table: new MemoryNodeTable({ numNodes: 4 }),
   });
   await storage.filterIndex();
   await storage.trainFilterIndex();

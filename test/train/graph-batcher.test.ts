@@ -1,5 +1,6 @@
 /** GraphBatcher: how many batches, what is in each, what targets may see, and the way through sets and epochs. */
 import type { EdgeList, GNNGraph, SampleTime } from 'skein/sample';
+import type { TrainedRows } from 'skein/storage';
 import {
   type Batch,
   DataLoader,
@@ -175,13 +176,14 @@ describe('batches of edges', () => {
     await batcher.loadStorage();
     const batch = await batcher.getBatch();
     const ids = batch.uniqueNodeIndices as Int32Array;
-    const before = await storage.table.readEmbeddings(ids);
+    const embeddings = storage.embeddings as TrainedRows;
+    const before = await embeddings.gather(ids);
     batch.uniqueNodeGradients = new Float32Array(before.length).fill(1);
     await batcher.updateEmbeddingsForBatch(batch, true);
-    expect(await storage.table.readEmbeddings(ids)).toEqual(before);
+    expect(await embeddings.gather(ids)).toEqual(before);
     await batcher.updateEmbeddingsForBatch(batch);
     const after = before.map((x) => Math.fround(x - 0.1));
-    expect(await storage.table.readEmbeddings(ids)).toEqual(after);
+    expect(await embeddings.gather(ids)).toEqual(after);
     await batcher.loadGPUParameters(batch);
     expect([...(batch.uniqueNodeEmbeddings?.dataSync() ?? [])]).toEqual([...after]);
     storage.setEncodedNodes(new Float32Array(30).fill(7), 1);

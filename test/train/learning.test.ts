@@ -138,9 +138,9 @@ describe('how edges are corrupted', () => {
 describe('regularisers', () => {
   const sizes = async (regularizer: object): Promise<number> => {
     const config = tinyConfig(ring, { ...base, model: { ...base.model, regularizer } });
-    const { batcher, model, table } = await setUp(config, folder());
+    const { batcher, model, table, embeddings } = await setUp(config, folder());
     await new SynchronousTrainer(batcher, model).train(15);
-    const values = await table.readEmbeddings(Int32Array.from({ length: 16 }, (_, i) => i));
+    const values = await embeddings.gather(Int32Array.from({ length: 16 }, (_, i) => i));
     await table.unload(false);
     return values.reduce((total, x) => total + x * x, 0);
   };
@@ -158,9 +158,9 @@ describe('regularisers', () => {
     const [free] = await losses(ring, { regularizer: { type: 'NONE' } }, 1);
     const [bound] = await losses(ring, { regularizer: { type: 'N3', coef: 0.25 } }, 1);
     const config = tinyConfig(ring, base);
-    const { table, model } = await setUp(config, folder());
+    const { table, model, embeddings } = await setUp(config, folder());
     await table.load();
-    const values = await table.readEmbeddings(Int32Array.from({ length: 16 }, (_, i) => i));
+    const values = await embeddings.gather(Int32Array.from({ length: 16 }, (_, i) => i));
     // Every node is the source of two edges and the destination of two; relations start as ones.
     const cubes = 4 * values.reduce((total, x) => total + Math.abs(x) ** 3, 0) + 32 * 8;
     expect(bound - free).toBeCloseTo(0.25 * cubes, 2);
@@ -249,10 +249,10 @@ describe.each(optimizers)('%s', (_name, config, rule, rowRule) => {
 
   test('moves rows of the node table by its formula, and no others', async () => {
     const more = { model: { sparse_optimizer: config, encoder: constantRows } };
-    const { table } = await setUp(tinyConfig(ring, more), folder());
+    const { table, embeddings } = await setUp(tinyConfig(ring, more), folder());
     await table.load();
-    for (const g of slopes) table.update(Int32Array.of(7, 2), Float32Array.from([...g, ...g]));
-    const read = async (id: number) => table.readEmbeddings(Int32Array.of(id));
+    for (const g of slopes) embeddings.update(Int32Array.of(7, 2), Float32Array.from([...g, ...g]));
+    const read = async (id: number) => embeddings.gather(Int32Array.of(id));
     const state: number[] = [];
     const wanted = [0, 1, 2].map((i) => {
       state.length = 0;

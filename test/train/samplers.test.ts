@@ -1,8 +1,14 @@
 /** Samplers of training: what each may draw, on the graphs of the reference tests and on a buffer with a hole. */
-import { PartitionBuffer, PartitionLayout, rowSGD, TableFiles } from 'skein/storage';
+import {
+  BufferedEmbeddings,
+  BufferedTable,
+  PartitionBuffer,
+  PartitionLayout,
+  rowSGD,
+  TableFiles,
+} from 'skein/storage';
 import {
   Batch,
-  BufferedNodeTable,
   GraphModelStorage,
   KHopNeighborSampler,
   kHopNeighborSampler,
@@ -242,14 +248,14 @@ describe('a partition buffer', () => {
     const optimizer = rowSGD({});
     const columns = optimizer.columns('embeddings', 2);
     const files = await TableFiles.create(folder(), { layout, columns });
-    const table = new BufferedNodeTable(new PartitionBuffer(files, 2), optimizer);
+    const table = new BufferedTable(new PartitionBuffer(files, 2));
     const sizes = new Float64Array(25);
     return new GraphModelStorage({
       numNodes: 43,
       numRelations: 0,
       edges: { train: new MemoryEdges(new Int32Array(0), 2, sizes) },
-      table,
-      plan: () => ({ states, buckets: states.map(() => new Int32Array(0)) }),
+      embeddings: new BufferedEmbeddings(table, 'embeddings', optimizer),
+      plan: () => ({ partitions: 5, states, buckets: states.map(() => new Int32Array(0)) }),
     });
   }
 

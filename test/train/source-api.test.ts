@@ -422,7 +422,7 @@ const api: readonly (readonly [source: string, ours: string, call: Call, wanted:
   [
     'GraphModelStorage',
     'GraphModelStorage',
-    () => [storage.numNodes, storage.numRelations, storage.getNumEdges('train'), storage.table.embeddingDim],
+    () => [storage.numNodes, storage.numRelations, storage.getNumEdges('train'), storage.embeddings?.width],
     [20, 2, 40, 4],
   ],
 ];

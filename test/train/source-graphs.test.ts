@@ -122,8 +122,8 @@ const api: readonly (readonly [source: string, ours: string, call: Call, wanted:
   ],
   [
     'GNNGraph::num_nodes_in_memory_',
-    'GraphModelStorage.table.numLocalRows',
-    () => memoryStorage({ numNodes: 20, train: new Int32Array(0) }).table.numLocalRows,
+    'GraphModelStorage.residency.numLocalRows',
+    () => memoryStorage({ numNodes: 20, train: new Int32Array(0) }).residency.numLocalRows,
     20,
   ],
   [

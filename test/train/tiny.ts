@@ -3,10 +3,18 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PreparedDataset } from 'skein/data';
-import { loadTensors, TableFiles, type TableManifest } from 'skein/storage';
+import {
+  type BufferedTable,
+  loadTensors,
+  MemoryEmbeddings,
+  MemoryStore,
+  type RowUpdate,
+  TableFiles,
+  type TableManifest,
+  type TrainedRows,
+} from 'skein/storage';
 import { manualSeed } from 'skein/tensor';
 import {
-  type BufferedNodeTable,
   type EdgeSplit,
   type GraphBatcher,
   GraphModelStorage,
@@ -16,10 +24,8 @@ import {
   initializeModel,
   initializeStorage,
   MemoryEdges,
-  MemoryNodeTable,
   type Model,
   Output,
-  type RowUpdate,
   type RunResult,
   resolveConfig,
   type SkeinConfig,
@@ -95,11 +101,8 @@ export function memoryStorage(options: MemoryOptions): GraphModelStorage {
     numNodes,
     numRelations,
     edges,
-    table: new MemoryNodeTable({
-      numNodes,
-      embeddings: width === 0 ? null : { values: table(width), width, update: options.update ?? sgd },
-      features: features === 0 ? null : { values: table(features), width: features },
-    }),
+    embeddings: width === 0 ? null : new MemoryEmbeddings(table(width), width, options.update ?? sgd),
+    features: features === 0 ? null : new MemoryStore(table(features), { rows: numNodes, width: features }),
     ...options.more,
   });
 }
@@ -196,8 +199,11 @@ export function tinyConfig(datasetDir: string, more: object = {}): SkeinConfig {
 }
 
 /** What a run is made of, to be trained step by step; the table's files go to `folder`. */
-export interface Parts extends InitializedStorage {
-  readonly table: BufferedNodeTable;
+export interface Parts extends Pick<InitializedStorage, 'storage'> {
+  /** The resident rows; of features alone it is no table. */
+  readonly table: BufferedTable;
+  /** Of a run with embeddings. */
+  readonly embeddings: TrainedRows;
   readonly model: Model;
   readonly batcher: GraphBatcher;
 }
@@ -209,14 +215,14 @@ export async function setUp(config: SkeinConfig, folder: string): Promise<Parts>
   const { numRelations } = stored.storage;
   const numClasses = Math.max(0, dataset.stats.num_classes);
   const model = initializeModel(config, { numRelations, numClasses });
-  const table = stored.table as BufferedNodeTable;
-  return { ...stored, table, model, batcher: initializeBatcher(config, stored.storage) };
+  const table = stored.storage.residency as BufferedTable;
+  const embeddings = stored.storage.embeddings as TrainedRows;
+  return { ...stored, table, embeddings, model, batcher: initializeBatcher(config, stored.storage) };
 }
 
 /** Every trained number as text, bit for bit: rows of nodes and dense parameters. */
 export async function numbersOf({ storage, model }: Pick<Parts, 'storage' | 'model'>): Promise<string> {
-  const ids = Int32Array.from({ length: storage.numNodes }, (_, i) => i);
-  const rows = storage.table.embeddingDim > 0 ? await storage.table.readEmbeddings(ids) : new Float32Array(0);
+  const rows = (await storage.embeddings?.range(0, storage.numNodes)) ?? new Float32Array(0);
   const dense = Object.entries(model.stateDict()).map(([key, t]) => `${key} ${hex(t.dataSync().slice())}`);
   return [hex(rows), ...dense].join('\n');
 }

@@ -142,7 +142,7 @@ describe('a partition buffer', () => {
     await run({ ...config, storage: { ...config.storage, model_dir } });
     const parts = await setUp(config, folder());
     await synchronous(parts).train(2);
-    const rowsNow = await parts.table.readEmbeddings(Int32Array.from({ length: 43 }, (_, i) => i));
+    const rowsNow = await parts.embeddings.gather(Int32Array.from({ length: 43 }, (_, i) => i));
     const { embeddings } = await learned(model_dir);
     expect(embeddings).toBe(Buffer.from(rowsNow.buffer).toString('hex'));
     await parts.table.unload(false);
@@ -199,11 +199,11 @@ describe('errors', () => {
 
   test.each(cases)('in the store: $kind, $table', async ({ make, more }) => {
     const parts = await setUp(tinyConfig(inFour, more), folder());
-    breakMethod(parts.table, 'gatherEmbeddings', 3, 'the store broke');
-    breakMethod(parts.table, 'gatherEmbeddingsAsync', 3, 'the store broke');
+    breakMethod(parts.embeddings, 'resident', 3, 'the store broke');
+    breakMethod(parts.embeddings, 'residentAsync', 3, 'the store broke');
     await fails(parts, make, /the store broke/);
     const again = await setUp(tinyConfig(inFour, more), folder());
-    breakMethod(again.table, 'update', 5, 'no update');
+    breakMethod(again.embeddings, 'update', 5, 'no update');
     await fails(again, make, /no update/);
   });
 
@@ -339,11 +339,11 @@ describe('extra sections of a configuration', () => {
     const parts = await setUp(tinyConfig(ring, schedule({ type: 'CONSTANT' }, 0.02)), folder());
     for (const factor of [1, 0.5]) {
       parts.model.encoderOptimizer?.scaleRates(factor);
-      (parts.table.optimizer as { learningRate: number }).learningRate = 0.02 * factor;
+      (parts.embeddings.optimizer as { learningRate: number }).learningRate = 0.02 * factor;
       await synchronous(parts).train(1);
     }
     const ids = Int32Array.from({ length: 20 }, (_, i) => i);
-    const wanted = Buffer.from((await parts.table.readEmbeddings(ids)).buffer).toString('hex');
+    const wanted = Buffer.from((await parts.embeddings.gather(ids)).buffer).toString('hex');
     expect((await learned(halved.storage.model_dir))['embeddings']).toBe(wanted);
     await parts.table.unload(false);
   });

@@ -1,4 +1,5 @@
 /** Tables whose rows lie with many workers. */
+export { DistributedEmbeddings, ownPartitions } from './distributed-embeddings.js';
 export {
   type RemoteRowStats,
   RemoteRowStore,

@@ -4,9 +4,9 @@
  */
 import { SparseMatrix } from '../../graph/index.js';
 import { kernels, type TypedArray } from '../../native/index.js';
-import type { RowArray, RowStore } from '../../storage/row-store.js';
+import type { RowArray, RowReader, RowStore } from '../../storage/row-store.js';
 import { Tensor } from '../../tensor/index.js';
-import { checkInteger, DTypeError, expected, ShapeError, ValueError } from '../../util/errors.js';
+import { checkInteger, DTypeError, expected, ShapeError, StateError, ValueError } from '../../util/errors.js';
 
 /** Element types of features on a device. f16 is carried as Uint16Array. */
 export type FeatureType = 'f32' | 'f16' | 'bf16' | 'i32' | 'u8';
@@ -20,7 +20,12 @@ export interface FeatureMatrix {
   readonly dtype?: FeatureType;
 }
 
-export type FeatureSource = Tensor | FeatureMatrix | RowStore | RowStore<Float32Array> | RowStore<Int32Array>;
+export type FeatureSource =
+  | Tensor
+  | FeatureMatrix
+  | RowReader
+  | RowReader<Float32Array>
+  | RowReader<Int32Array>;
 
 const kinds = {
   f32: Float32Array,
@@ -67,7 +72,7 @@ export function coldRows(source: FeatureSource): ColdRows {
       dtype: source.dtype as FeatureType,
     });
   }
-  if (typeof (source as RowStore)?.gather === 'function') return new StoreRows(source as RowStore);
+  if (typeof (source as RowReader)?.gather === 'function') return new StoreRows(source as RowReader);
   if (ArrayBuffer.isView((source as FeatureMatrix)?.data)) return new MemoryRows(source as FeatureMatrix);
   const advice = source instanceof SparseMatrix ? 'Pass its toDense().' : undefined;
   throw new ValueError(expected(where, 'a Tensor, { data, shape } or a row store', 'x', source, advice));
@@ -126,9 +131,9 @@ class StoreRows implements ColdRows {
   readonly rowBytes: number;
   readonly rounds: boolean;
   readonly memory = null;
-  readonly #store: RowStore;
+  readonly #store: RowReader;
 
-  constructor(store: RowStore) {
+  constructor(store: RowReader) {
     if (store.dtype === 'f64') {
       const advice = 'Devices have no f64; store the rows as f32.';
       throw new DTypeError(expected(where, 'a store of f32, f16, bf16 or i32', 'x', 'f64', advice));
@@ -160,7 +165,11 @@ class StoreRows implements ColdRows {
     throw new ShapeError(expected('CGPUFeature', what, 'what the row store gathered', rows));
   }
 
-  write(ids: Int32Array, values: FeatureArray): Promise<void> {
-    return this.#store.put(ids, values as RowArray);
+  async write(ids: Int32Array, values: FeatureArray): Promise<void> {
+    if (!('put' in this.#store))
+      throw new StateError(
+        'CGPUFeature.update: expected a store that can be written, got one that is only read.',
+      );
+    await (this.#store as RowStore).put(ids, values as RowArray);
   }
 }

@@ -10,10 +10,11 @@
  */
 import type { NegativeMask } from '../../gnn/index.js';
 import type { GNNGraph, LayerGraph, SampleTime } from '../../sample/index.js';
+import type { Tile } from '../../storage/index.js';
+import { asTensor } from '../../storage/memory-embeddings.js';
 import { findDevice } from '../../tensor/device.js';
 import {
   type DeviceLike,
-  fromTypedArray,
   gatherRows,
   reshape,
   type Tensor,
@@ -24,7 +25,6 @@ import { expected, StateError, ValueError } from '../../util/errors.js';
 import type { Cursor } from '../task.js';
 import type { BatchShare } from './batch-share.js';
 import type { IdLists } from './filter-index.js';
-import type { Tile } from './node-table.js';
 
 /** Where a batch is on its way. */
 export type BatchStatus =
@@ -110,24 +110,7 @@ export class Batch {
   /** What Adagrad with a state of zeros would add to the rows and to their state; only when a learning rate was given. */
   uniqueNodeUpdates: Float32Array | null = null;
   uniqueNodeStateUpdates: Float32Array | null = null;
-  #keepsGradients = false;
-  #awaitsParameters = false;
   #asked: { readonly learningRate: number; readonly state: Float32Array | null } | null = null;
-
-  /** Gradients stay on the device, because the table is there too: `embeddingsToHost` then reads the loss alone. */
-  get keepsGradients(): boolean {
-    return this.#keepsGradients;
-  }
-
-  /** Rows of this batch are on a device and not taken yet: `GraphBatcher.loadGPUParameters` does. */
-  get awaitsParameters(): boolean {
-    return this.#awaitsParameters;
-  }
-
-  /** Leaves rows where they are until the batch is on the device. */
-  awaitParameters(): void {
-    this.#awaitsParameters = true;
-  }
 
   constructor(train: boolean) {
     this.train = train;
@@ -249,11 +232,15 @@ export class Batch {
     );
   }
 
-  /** Brings the loss and the gradients back from the device. */
-  async embeddingsToHost(): Promise<void> {
+  /**
+   * Brings the loss and the gradients back from the device.
+   *
+   * @param gradients false leaves those of rows there, where the table is on the device too.
+   */
+  async embeddingsToHost(gradients = true): Promise<void> {
     const [loss, rows] = [this.lossOnDevice, this.uniqueNodeEmbeddings];
     this.status = 'TransferredToHost';
-    const fetchRows = rows !== null && rows.device !== null && this.train && !this.keepsGradients;
+    const fetchRows = gradients && rows !== null && rows.device !== null && this.train;
     if (loss === null && !fetchRows) return;
     // Both reads start before either is awaited.
     const values = Promise.all([loss?.data(), fetchRows ? rows.grad?.data() : undefined]);
@@ -264,30 +251,19 @@ export class Batch {
     if (fetchRows) this.#setGradients((gradient as Float32Array | undefined) ?? new Float32Array(rows.size));
   }
 
-  /** Makes a tensor of rows that were read for this batch; embeddings are what the loss is differentiated by. */
-  setEmbeddings(values: Float32Array, width: number): void {
-    const rows = unscoped(() => fromTypedArray(values, [values.length / width, width]));
+  /** Takes rows that were read for this batch, where the table has them; the loss is differentiated by them. */
+  setEmbeddings(given: Tensor | Float32Array, width = 1): void {
+    const rows = given instanceof Float32Array ? asTensor(given, width) : given;
+    // Memory of a device is counted.
+    if (this.uniqueNodeEmbeddings?.device) this.uniqueNodeEmbeddings.dispose();
     this.uniqueNodeEmbeddings = this.train ? rows.setRequiresGrad() : rows;
+    if (rows.device !== null) this.deviceId = 0;
     this.status = 'LoadedEmbeddings';
   }
 
-  /** The same for rows that a table on a device gathered there; their gradient stays there too. */
-  takeEmbeddings(rows: Tensor): void {
-    this.uniqueNodeEmbeddings = this.train ? rows.setRequiresGrad() : rows;
-    this.deviceId = 0;
-    this.#keepsGradients = true;
-    this.#awaitsParameters = false;
-    this.status = 'LoadedEmbeddings';
-  }
-
-  /** Features that a cache on a device gathered there. */
-  takeFeatures(rows: Tensor): void {
-    this.uniqueNodeFeatures = rows;
-    this.#awaitsParameters = false;
-  }
-
-  setFeatures(values: Float32Array, width: number): void {
-    this.uniqueNodeFeatures = unscoped(() => fromTypedArray(values, [values.length / width, width]));
+  setFeatures(given: Tensor | Float32Array, width = 1): void {
+    if (this.uniqueNodeFeatures?.device) this.uniqueNodeFeatures.dispose();
+    this.uniqueNodeFeatures = given instanceof Float32Array ? asTensor(given, width) : given;
   }
 
   /** Forgets all data. */
@@ -300,8 +276,6 @@ export class Batch {
     const empty = new Batch(this.train);
     const { at, deviceId } = this;
     Object.assign(this, empty, { at, deviceId, status: 'Done' });
-    this.#keepsGradients = false;
-    this.#awaitsParameters = false;
     this.#asked = null;
   }
 }

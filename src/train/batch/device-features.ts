@@ -9,11 +9,10 @@ import type {
   ScoreOptions,
   WebGpuTensorDevice,
 } from '../../gpu/index.js';
-import type { RowStore } from '../../storage/index.js';
+import type { RowReader } from '../../storage/index.js';
 import { type Tensor, unscoped } from '../../tensor/index.js';
 import { StateError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
-import type { NodeTable } from './node-table.js';
 
 export interface DeviceFeaturesOptions extends ScoreOptions {
   /** Device memory for rows, such as "0.1G". */
@@ -31,9 +30,9 @@ export class DeviceFeatures {
     this.#cache = cache;
   }
 
-  /** Chooses the hot rows of a table that is all resident and copies them to the device. */
+  /** Chooses the hot rows and copies them to the device. */
   static async open(
-    table: NodeTable,
+    features: RowReader<Float32Array>,
     device: WebGpuTensorDevice,
     options: DeviceFeaturesOptions,
   ): Promise<DeviceFeatures> {
@@ -52,7 +51,7 @@ export class DeviceFeatures {
     const { CGPUFeature } = await import('../../gpu/index.js');
     const { size, graph = null, ...scoring } = options;
     const cache = new CGPUFeature(graph, device.gpu, size, scoring);
-    await cache.fromCpuTensor(storeOf(table));
+    await cache.fromCpuTensor(features);
     return new DeviceFeatures(device, cache);
   }
 
@@ -80,28 +79,4 @@ export class DeviceFeatures {
   release(): void {
     this.#cache.release();
   }
-}
-
-/** The features of a table as rows that can only be read. */
-function storeOf(table: NodeTable): RowStore<Float32Array> {
-  const refuse = async (): Promise<never> => {
-    throw new StateError('DeviceFeatures: expected features to be read only.');
-  };
-  const gather = async (ids: Int32Array, out?: Float32Array): Promise<Float32Array> => {
-    const rows = await table.readFeatures(ids);
-    out?.set(rows);
-    return out ?? rows;
-  };
-  return {
-    rows: table.numNodes,
-    width: table.featureDim,
-    dtype: 'f32',
-    gather,
-    range: (start, count) => gather(Int32Array.from({ length: count }, (_, i) => start + i)),
-    prefetch: async () => {},
-    flush: async () => {},
-    add: refuse,
-    put: refuse,
-    rangePut: refuse,
-  };
 }

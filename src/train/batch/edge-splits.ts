@@ -5,6 +5,7 @@
  */
 import { open } from 'node:fs/promises';
 import type { EdgeList } from '../../sample/index.js';
+import { PartitionLayout } from '../../storage/index.js';
 import { expected, FormatError, ShapeError, ValueError } from '../../util/errors.js';
 
 export interface EdgeSplit {
@@ -38,6 +39,27 @@ export class MemoryEdges implements EdgeSplit {
     this.#columns = columns;
     this.#weights = weights;
     this.bucketSizes = bucketSizes;
+  }
+
+  /** The same edges, sorted into the buckets between `partitions` partitions of the nodes; within a bucket they keep their order. */
+  inBuckets(numNodes: number, partitions: number): MemoryEdges {
+    const size = new PartitionLayout(numNodes, partitions).size;
+    const [rows, columns, weights] = [this.#rows, this.#columns, this.#weights];
+    const { numEdges } = this;
+    const bucketOf = (e: number): number =>
+      Math.floor(rows[e * columns] / size) * partitions + Math.floor(rows[(e + 1) * columns - 1] / size);
+    const sizes = new Float64Array(partitions * partitions);
+    for (let e = 0; e < numEdges; e++) sizes[bucketOf(e)]++;
+    const next = new Float64Array(sizes.length);
+    for (let b = 1; b < sizes.length; b++) next[b] = next[b - 1] + sizes[b - 1];
+    const sorted = new Int32Array(rows.length);
+    const sortedWeights = weights === null ? null : new Float32Array(numEdges);
+    for (let e = 0; e < numEdges; e++) {
+      const at = next[bucketOf(e)]++;
+      for (let c = 0; c < columns; c++) sorted[at * columns + c] = rows[e * columns + c];
+      if (sortedWeights !== null) sortedWeights[at] = (weights as Float32Array)[e];
+    }
+    return new MemoryEdges(sorted, columns, sizes, sortedWeights);
   }
 
   get numEdges(): number {

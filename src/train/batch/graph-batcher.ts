@@ -7,6 +7,9 @@
  * Before a swap of partitions all batches in flight must have been finished.
  */
 import type { GNNGraph } from '../../sample/index.js';
+import type { RowReader } from '../../storage/index.js';
+import { asTensor } from '../../storage/memory-embeddings.js';
+import type { Tensor } from '../../tensor/index.js';
 import { checkInteger, expected, StateError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { Position, SplitName } from '../task.js';
@@ -178,64 +181,50 @@ export class GraphBatcher {
 
   /** Reads the parameters that the batch needs, as they are now; `elsewhere` reads rows on other threads. */
   async loadParameters(batch: Batch, elsewhere = false): Promise<void> {
-    const { table } = this.graphStorage;
+    const { graphStorage } = this;
+    const { embeddings } = graphStorage;
     const ids = batch.uniqueNodeIndices as Int32Array;
-    if (batch.train) {
-      // Those on a device are gathered there, when the batch is.
-      if (table.deviceRows) batch.awaitParameters();
-      else if (table.embeddingDim > 0) {
-        const rows = new Float32Array(ids.length * table.embeddingDim);
-        if (elsewhere) await table.gatherEmbeddingsAsync(ids, rows);
-        else table.gatherEmbeddings(ids, rows);
-        batch.setEmbeddings(rows, table.embeddingDim);
-      }
-      if (table.featureDim === 0) return;
-      if (this.deviceFeatures !== null) {
-        batch.awaitParameters();
-        return;
-      }
-      const rows = new Float32Array(ids.length * table.featureDim);
-      await table.gatherFeatures(ids, rows);
-      batch.setFeatures(rows, table.featureDim);
-      return;
-    }
-    if (batch.gnnGraph === null && !this.ofNodes) {
-      const { rows, width } = await this.graphStorage.readEncoded(ids);
+    if (!batch.train && batch.gnnGraph === null && !this.ofNodes) {
+      const { rows, width } = await graphStorage.readEncoded(ids);
       batch.setEmbeddings(rows, width);
       return;
     }
-    if (table.embeddingDim > 0) batch.setEmbeddings(await table.readEmbeddings(ids), table.embeddingDim);
-    if (table.featureDim === 0) return;
-    if (this.deviceFeatures !== null) batch.awaitParameters();
-    else batch.setFeatures(await table.readFeatures(ids), table.featureDim);
+    if (embeddings !== null) {
+      const rows = !batch.train
+        ? asTensor(await embeddings.gather(ids), embeddings.width)
+        : elsewhere
+          ? await embeddings.residentAsync(ids)
+          : embeddings.resident(ids);
+      batch.setEmbeddings(rows);
+    }
+    if (graphStorage.features !== null)
+      batch.setFeatures(await this.#featuresOf(graphStorage.features, batch));
   }
 
-  /** Takes the rows that live on a device, as they are now; without such rows all are read again. */
+  async #featuresOf(features: RowReader<Float32Array>, batch: Batch): Promise<Tensor> {
+    const ids = batch.uniqueNodeIndices as Int32Array;
+    const nodes = batch.train ? this.graphStorage.residency.toGlobal(ids) : ids;
+    if (this.deviceFeatures !== null) return this.deviceFeatures.gather(nodes);
+    return asTensor(await features.gather(nodes), features.width);
+  }
+
+  /** Reads the parameters of a batch again; with `encoded` those that an encoder made for evaluation. */
   async loadGPUParameters(batch: Batch, encoded = false): Promise<void> {
-    const ids = batch.uniqueNodeIndices as Int32Array;
-    const { table } = this.graphStorage;
-    if (encoded) {
-      const { rows, width } = await this.graphStorage.readEncoded(ids);
-      batch.setEmbeddings(rows, width);
-      return;
-    }
-    if (!batch.awaitsParameters) return this.loadParameters(batch);
-    if (table.deviceRows && batch.train) batch.takeEmbeddings(table.deviceRows.gather(ids));
-    if (this.deviceFeatures !== null && table.featureDim > 0)
-      batch.takeFeatures(await this.deviceFeatures.gather(ids));
+    if (!encoded) return this.loadParameters(batch);
+    const { rows, width } = await this.graphStorage.readEncoded(batch.uniqueNodeIndices as Int32Array);
+    batch.setEmbeddings(rows, width);
   }
 
-  /**
-   * Applies the batch's gradients to the store: those that came back from the device, or with `gpu` those of embeddings that
-   * live there.
-   */
+  /** Applies the batch's gradients to the store: with `gpu` to embeddings that live on a device, otherwise to those here. */
   async updateEmbeddingsForBatch(batch: Batch, gpu = false): Promise<void> {
-    const { table } = this.graphStorage;
+    const { embeddings } = this.graphStorage;
     const ids = batch.uniqueNodeIndices as Int32Array;
+    if (embeddings === null) return;
     if (gpu) {
-      const gradient = batch.keepsGradients ? batch.uniqueNodeEmbeddings?.ownGrad : null;
-      if (gradient) table.deviceRows?.update(ids, gradient);
-    } else if (batch.uniqueNodeGradients !== null) table.update(ids, batch.uniqueNodeGradients);
+      const gradient = batch.uniqueNodeEmbeddings?.ownGrad;
+      if (embeddings.device !== null && gradient) embeddings.update(ids, gradient);
+    } else if (batch.uniqueNodeGradients !== null && embeddings.device === null)
+      embeddings.update(ids, batch.uniqueNodeGradients);
   }
 
   /** Says that a batch's updates are applied. */
@@ -365,7 +354,7 @@ export class GraphBatcher {
     const { labels } = this.graphStorage;
     if (labels === null) return null;
     if (!this.#training || this.graphStorage.allResident) return localIds.map((id) => labels[id]);
-    const ranges = this.graphStorage.table.localRanges();
+    const ranges = this.graphStorage.residency.residentRanges();
     return localIds.map((id) => {
       const range = ranges.find(({ localStart, rows }) => id >= localStart && id < localStart + rows);
       return range === undefined ? -1 : labels[range.globalStart + id - range.localStart];
@@ -378,7 +367,7 @@ export class GraphBatcher {
   }
 
   #localRows(): number {
-    return this.#training ? this.graphStorage.table.numLocalRows : this.graphStorage.numNodes;
+    return this.#training ? this.graphStorage.residency.numLocalRows : this.graphStorage.numNodes;
   }
 
   async #enterNextState(): Promise<void> {

@@ -6,15 +6,25 @@
  * everything in memory there is one state, and local ids are global ids.
  */
 import { type EdgeList, MariusGraph } from '../../sample/index.js';
+import {
+  AllResident,
+  PartitionLayout,
+  type Residency,
+  type ResidentRange,
+  type RowReader,
+  type Tile,
+  type TrainedRows,
+} from '../../storage/index.js';
 import { expected, StateError, ValueError } from '../../util/errors.js';
 import type { SplitName } from '../task.js';
 import { type EdgeSplit, FileEdges } from './edge-splits.js';
 import { FilterIndex } from './filter-index.js';
-import type { NodeTable, Tile } from './node-table.js';
 import { type AskedEdges, type TrueEnds, trueEndsOf } from './stream-filter.js';
 
 /** What is resident in each state of an epoch, and what is trained then: buckets a·p + b of edges, or nodes by global id. */
 export interface EpochPlan {
+  /** Of the plan; where all rows are in memory, partitions are an order of edges alone. */
+  readonly partitions: number;
   readonly states: readonly Int32Array[];
   readonly buckets?: readonly Int32Array[];
   readonly nodes?: readonly Int32Array[];
@@ -25,7 +35,12 @@ export interface GraphModelStorageParts {
   /** 0 without relations. */
   readonly numRelations: number;
   readonly edges: Readonly<Partial<Record<SplitName, EdgeSplit>>>;
-  readonly table: NodeTable;
+  /** Trained rows of all nodes. */
+  readonly embeddings?: TrainedRows | null;
+  /** Fixed rows of all nodes. */
+  readonly features?: RowReader<Float32Array> | null;
+  /** Which nodes are resident; default: that of the embeddings, or all. */
+  readonly residency?: Residency;
   readonly labels?: Int32Array | null;
   readonly nodes?: Readonly<Partial<Record<SplitName, Int32Array>>>;
   /** The states of an epoch; needed when not all rows fit. */
@@ -37,7 +52,9 @@ const name = 'GraphModelStorage';
 export class GraphModelStorage {
   readonly numNodes: number;
   readonly numRelations: number;
-  readonly table: NodeTable;
+  readonly embeddings: TrainedRows | null;
+  readonly features: RowReader<Float32Array> | null;
+  readonly residency: Residency;
   readonly labels: Int32Array | null;
   readonly #parts: GraphModelStorageParts;
   #plan: EpochPlan | null = null;
@@ -53,14 +70,16 @@ export class GraphModelStorage {
   #set: SplitName = 'train';
 
   constructor(parts: GraphModelStorageParts) {
-    if (parts.table.numNodes !== parts.numNodes) {
-      const got = `${parts.table.numNodes} rows`;
-      throw new ValueError(expected(name, `a table of ${parts.numNodes} rows`, 'table', got));
-    }
+    const { embeddings = null, features = null } = parts;
+    for (const [table, rows] of Object.entries({ embeddings: embeddings?.rows, features: features?.rows }))
+      if (rows !== undefined && rows !== parts.numNodes)
+        throw new ValueError(expected(name, `a table of ${parts.numNodes} rows`, table, `${rows} rows`));
     this.#parts = parts;
     this.numNodes = parts.numNodes;
     this.numRelations = parts.numRelations;
-    this.table = parts.table;
+    this.embeddings = embeddings;
+    this.features = features;
+    this.residency = parts.residency ?? embeddings?.residency ?? new AllResident(parts.numNodes);
     this.labels = parts.labels ?? null;
   }
 
@@ -70,7 +89,7 @@ export class GraphModelStorage {
 
   /** Whether every row is resident, so that local ids are global ids. */
   get allResident(): boolean {
-    return this.table.capacity >= this.table.partitions;
+    return this.residency.capacity >= this.residency.partitions;
   }
 
   /** The set that batches come from. */
@@ -125,8 +144,9 @@ export class GraphModelStorage {
   /** Makes the given state of the epoch resident. */
   async startEpoch(epoch: number, state = 0): Promise<void> {
     this.#plan = this.allResident && this.#parts.plan === undefined ? null : this.#planOf(epoch);
-    this.table.setOrdering(this.#plan?.states.slice(state) ?? [Int32Array.of(0)]);
-    await this.table.load();
+    const states = this.allResident ? null : this.#plan?.states.slice(state);
+    this.residency.setOrdering(states ?? [Int32Array.of(0)]);
+    await this.residency.load();
     await this.#enter(state);
   }
 
@@ -144,8 +164,18 @@ export class GraphModelStorage {
 
   /** Makes the next state resident. All updates of the current one must have been applied. */
   async nextState(): Promise<void> {
-    await this.table.nextState();
+    if (!this.allResident) await this.residency.nextState();
     await this.#enter(this.#state + 1);
+  }
+
+  /** The rows that the current state trains, by local ids: negatives are drawn among them. */
+  trainedRanges(): readonly ResidentRange[] {
+    const plan = this.#plan;
+    if (plan === null || !this.allResident) return this.residency.residentRanges();
+    const layout = new PartitionLayout(this.numNodes, plan.partitions);
+    return [...plan.states[this.#state]]
+      .sort((a, b) => a - b)
+      .map((k) => ({ localStart: layout.start(k), globalStart: layout.start(k), rows: layout.rowsOf(k) }));
   }
 
   /** The graph that samplers follow: in training that of the resident edges, by local ids, otherwise all training edges. */
@@ -158,8 +188,8 @@ export class GraphModelStorage {
 
   /** Makes `graph`; must be awaited whenever the state or the set has changed. Reading edges may need files. */
   async loadGraph(): Promise<MariusGraph> {
-    if (this.#set === 'train' && this.#plan !== null) {
-      this.#graph ??= new MariusGraph(await this.#residentEdges(), { numNodes: this.table.numLocalRows });
+    if (this.#set === 'train' && this.#plan !== null && !this.allResident) {
+      this.#graph ??= new MariusGraph(await this.#residentEdges(), { numNodes: this.residency.numLocalRows });
       return this.#graph;
     }
     this.#whole ??= new MariusGraph(await this.trainEdges(), { numNodes: this.numNodes });
@@ -223,8 +253,11 @@ export class GraphModelStorage {
 
   /** Encoded nodes if there are, otherwise embeddings, of any nodes. */
   async readEncoded(ids: Int32Array): Promise<{ rows: Float32Array; width: number }> {
-    if (this.#encoded === null)
-      return { rows: await this.table.readEmbeddings(ids), width: this.table.embeddingDim };
+    if (this.#encoded === null) {
+      const { embeddings } = this;
+      if (embeddings === null) return { rows: new Float32Array(0), width: 0 };
+      return { rows: await embeddings.gather(ids), width: embeddings.width };
+    }
     const { rows, width } = this.#encoded;
     const out = new Float32Array(ids.length * width);
     for (let i = 0; i < ids.length; i++)
@@ -234,13 +267,13 @@ export class GraphModelStorage {
 
   /** All encoded nodes (or embeddings) in order. */
   async *tiles(): AsyncIterable<Tile> {
-    if (this.#encoded === null) yield* this.table.embeddingTiles();
+    if (this.#encoded === null) yield* this.embeddings?.tiles() ?? [];
     else yield { start: 0, count: this.numNodes, rows: this.#encoded.rows };
   }
 
   /** Waits for writes and, if asked, writes what changed. */
   async unload(write = false): Promise<void> {
-    await this.table.unload(write);
+    await this.residency.unload(write);
     this.#state = -1;
     this.#active = emptyEdges;
     this.#graph = null;
@@ -272,7 +305,7 @@ export class GraphModelStorage {
     const sizes = split.bucketSizes;
     if (sizes === null) {
       throw new StateError(
-        `${name}: expected training edges in buckets for a partition buffer, got a list without. Preprocess with --num_partitions ${this.table.partitions}.`,
+        `${name}: expected training edges in buckets for a partition buffer, got a list without. Preprocess with --num_partitions ${this.residency.partitions}.`,
       );
     }
     const starts = new Float64Array(sizes.length + 1);
@@ -285,7 +318,7 @@ export class GraphModelStorage {
 
   async #residentEdges(): Promise<EdgeList> {
     if (this.#plan === null) return this.trainEdges();
-    const p = this.table.partitions;
+    const p = this.residency.partitions;
     const present = [...this.#plan.states[this.#state]].sort((a, b) => a - b);
     return this.#edgesOf(Int32Array.from(present.flatMap((a) => present.map((b) => a * p + b))));
   }
@@ -300,11 +333,11 @@ export class GraphModelStorage {
 
   /** The local id of a node, −1 when it is not resident. */
   #localMap(): (id: number) => number {
-    if (this.#plan === null) return (id) => id;
-    const { partitions } = this.table;
+    if (this.#plan === null || this.allResident) return (id) => id;
+    const { partitions } = this.residency;
     const size = Math.ceil(this.numNodes / partitions);
     const shift = new Int32Array(partitions).fill(-1);
-    for (const range of this.table.localRanges())
+    for (const range of this.residency.residentRanges())
       shift[Math.floor(range.globalStart / size)] = range.localStart;
     return (id) => {
       const partition = Math.floor(id / size);

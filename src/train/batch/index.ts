@@ -1,10 +1,7 @@
 /** Batches: what is trained on, where it comes from, and how its updates go back. */
 export { Batch, type BatchStatus, type EvaluationData, type Negatives } from './batch.js';
 export type { BatchPiece, BatchShare, Place } from './batch-share.js';
-export { BufferedNodeTable } from './buffered-node-table.js';
 export { DeviceFeatures, type DeviceFeaturesOptions } from './device-features.js';
-export { DeviceNodeTable } from './device-node-table.js';
-export { DistributedNodeTable } from './distributed-node-table.js';
 export { type EdgeSplit, FileEdges, MemoryEdges } from './edge-splits.js';
 export { FilterIndex, type IdLists } from './filter-index.js';
 export {
@@ -19,16 +16,6 @@ export {
 } from './graph-model-storage.js';
 export * from './negative-sampler.js';
 export * from './neighbor-sampler.js';
-export {
-  type DeviceRows,
-  type LocalRange,
-  MemoryNodeTable,
-  type MemoryNodeTableParts,
-  type NodeTable,
-  type RowUpdate,
-  type RunTable,
-  type Tile,
-} from './node-table.js';
 export {
   EdgeSampler,
   NodeSampler,

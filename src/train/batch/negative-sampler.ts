@@ -79,9 +79,9 @@ export class RandomNegativeSampler extends NegativeSampler {
   }
 
   override getNegatives(batch: Batch, src: boolean): Negatives {
-    const { table, numNodes, allResident } = this.graphStorage;
+    const { numNodes, allResident } = this.graphStorage;
     // Evaluation reads any row by its own number, whatever is resident.
-    const ranges = batch.train ? table.localRanges() : [{ localStart: 0, rows: numNodes }];
+    const ranges = batch.train ? this.graphStorage.trainedRanges() : [{ localStart: 0, rows: numNodes }];
     const resident = ranges.reduce((sum, range) => sum + range.rows, 0);
     if (resident === 0) throw new StateError('RandomNegativeSampler: expected resident nodes, got none.');
     if (this.filtered && batch.train && !allResident)

@@ -6,19 +6,24 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { PreparedDataset } from '../../data/index.js';
 import type { WorkerGroup } from '../../dist/index.js';
-import { planEdgeBuckets, planNodePartitions, type TableManifest } from '../../storage/index.js';
+import {
+  PartitionLayout,
+  planEdgeBuckets,
+  planNodePartitions,
+  type Residency,
+  type RunTable,
+  type TableManifest,
+} from '../../storage/index.js';
 import type { TensorDevice } from '../../tensor/index.js';
 import { checkOptionNames } from '../../util/option-names.js';
-import { BufferedNodeTable } from '../batch/buffered-node-table.js';
-import { DeviceNodeTable } from '../batch/device-node-table.js';
 import { type EdgeSplit, FileEdges, MemoryEdges } from '../batch/edge-splits.js';
 import { type EpochPlan, GraphModelStorage } from '../batch/graph-model-storage.js';
-import type { RunTable } from '../batch/node-table.js';
 import type { PartitionBufferConfig, SkeinConfig } from '../config/index.js';
 import { weighsEdges } from '../config/weighs-edges.js';
 import type { SplitName } from '../task.js';
 import { bucketedEdges, sortedEdges } from './bucketed-edges.js';
-import { bufferConfig, nodeTable, sharedTable } from './initialize-table.js';
+import { partitionsAtOnce } from './edge-order.js';
+import { bufferConfig, type NodeTables, nodeTables, sharedTables } from './initialize-table.js';
 
 export interface InitializeStorageOptions {
   /** Where the node table's files go. */
@@ -33,7 +38,8 @@ export interface InitializeStorageOptions {
 
 export interface InitializedStorage {
   readonly storage: GraphModelStorage;
-  readonly table: RunTable;
+  /** What of its tables is in the files of the run; null where nothing is. */
+  readonly table: RunTable | null;
 }
 
 /** What one process trains on. */
@@ -42,14 +48,8 @@ export async function initializeStorage(
   dataset: PreparedDataset,
   options: InitializeStorageOptions,
 ): Promise<InitializedStorage> {
-  const inner = await nodeTable(config, dataset, options);
-  const { device = null } = options;
-  const onDevice = device !== null && config.storage.embeddings.type === 'DEVICE_MEMORY';
-  const table =
-    onDevice && inner instanceof BufferedNodeTable && inner.embeddingDim > 0
-      ? new DeviceNodeTable(inner, device)
-      : inner;
-  return { storage: await graphStorage(config, dataset, options, table), table };
+  const tables = await nodeTables(config, dataset, options);
+  return { storage: await graphStorage(config, dataset, options, tables), table: tables.table };
 }
 
 /** What one of several workers trains on: the same, with a node table that they hold together. Collective. */
@@ -67,15 +67,16 @@ export async function initializeSharedStorage(
   });
   const { group } = options;
   if (group.size === 1) return initializeStorage(config, dataset, options);
-  const table = await sharedTable(config, dataset, options, group);
-  return { storage: await group.everywhere(() => graphStorage(config, dataset, options, table)), table };
+  const tables = await sharedTables(config, dataset, options, group);
+  const storage = await group.everywhere(() => graphStorage(config, dataset, options, tables));
+  return { storage, table: tables.table };
 }
 
 async function graphStorage(
   config: SkeinConfig,
   dataset: PreparedDataset,
   options: InitializeStorageOptions,
-  table: RunTable,
+  { embeddings, features, residency }: NodeTables,
 ): Promise<GraphModelStorage> {
   const { num_nodes: numNodes } = dataset.stats;
   const edges: Partial<Record<SplitName, EdgeSplit>> = {};
@@ -96,24 +97,28 @@ async function graphStorage(
       options.edgesDirectory ?? beside,
       weighsEdges(config),
     );
+  const ordered = whole ? bucketPartitions(config) : 0;
+  if (ordered > 0 && edges.train !== undefined)
+    edges.train =
+      edges.train instanceof MemoryEdges
+        ? edges.train.inBuckets(numNodes, ordered)
+        : await bucketedEdges(dataset, ordered, options.edgesDirectory ?? beside, weighsEdges(config));
   const nodes: Partial<Record<SplitName, Int32Array>> = {};
   for (const split of ['train', 'validation', 'test'] as const) {
     const found = await dataset.readNodes(split);
     if (found !== null) nodes[split] = found;
   }
-  const buffer = bufferConfig(config);
-  const plan =
-    buffer === null || !(table instanceof BufferedNodeTable)
-      ? undefined
-      : planner(config, buffer, table, nodes.train ?? null);
+  const plan = whole
+    ? bucketPlan(config, ordered)
+    : planner(config, parts, residency, { numNodes, train: nodes.train ?? null });
   return new GraphModelStorage({
     numNodes,
     numRelations: dataset.hasRelations ? dataset.stats.num_relations : 0,
     edges,
-    table,
+    ...{ embeddings, features, residency },
     labels: await dataset.readLabels(),
     nodes,
-    ...(plan === undefined || table.capacity >= table.partitions ? {} : { plan }),
+    ...(plan === undefined ? {} : { plan }),
   });
 }
 
@@ -133,17 +138,34 @@ async function edgeSplit(
   return new MemoryEdges(await dataset.readEdges(split), file.columns, sizes, weights);
 }
 
+/** Partitions by whose buckets edges are trained that are all in memory; 0: in random order. */
+function bucketPartitions({ storage, model }: SkeinConfig): number {
+  const { embeddings } = storage;
+  const links = model.learning_task === 'LINK_PREDICTION';
+  return links && embeddings.type === 'HOST_MEMORY' ? Math.max(0, embeddings.options.bucket_partitions) : 0;
+}
+
+function bucketPlan({ model }: SkeinConfig, partitions: number): ((epoch: number) => EpochPlan) | undefined {
+  if (partitions === 0) return undefined;
+  const capacity = Math.min(partitions, partitionsAtOnce);
+  const seed = model.random_seed;
+  return (epoch) => ({
+    partitions,
+    ...planEdgeBuckets({ ordering: 'COMET', partitions, capacity, seed, epoch }),
+  });
+}
+
 function planner(
   config: SkeinConfig,
   options: PartitionBufferConfig['options'],
-  table: BufferedNodeTable,
-  trainNodes: Int32Array | null,
+  { partitions, capacity }: Residency,
+  { numNodes, train }: { readonly numNodes: number; readonly train: Int32Array | null },
 ): (epoch: number) => EpochPlan {
-  const { partitions, capacity } = table;
   const seed = config.model.random_seed;
-  if (trainNodes === null) {
-    return (epoch) =>
-      planEdgeBuckets({
+  if (train === null) {
+    return (epoch) => ({
+      partitions,
+      ...planEdgeBuckets({
         ordering: options.edge_bucket_ordering,
         partitions,
         capacity,
@@ -152,11 +174,12 @@ function planner(
         fineToCoarseRatio: options.fine_to_coarse_ratio,
         cachePartitions: options.num_cache_partitions,
         randomlyAssign: options.randomly_assign_edge_buckets,
-      });
+      }),
+    });
   }
-  const { layout } = table.buffer;
+  const layout = new PartitionLayout(numNodes, partitions);
   const byPartition: number[][] = Array.from({ length: partitions }, () => []);
-  for (const node of trainNodes) byPartition[layout.partitionOf(node)].push(node);
+  for (const node of train) byPartition[layout.partitionOf(node)].push(node);
   return (epoch) => {
     const { states, assigned } = planNodePartitions({
       ordering: options.node_partition_ordering,
@@ -170,6 +193,6 @@ function planner(
     const nodes: number[][] = states.map(() => []);
     for (const [k, own] of byPartition.entries())
       for (const [i, node] of own.entries()) nodes[assigned[k][i]].push(node);
-    return { states, nodes: nodes.map((list) => Int32Array.from(list)) };
+    return { partitions, states, nodes: nodes.map((list) => Int32Array.from(list)) };
   };
 }

@@ -6,40 +6,61 @@
 import { open } from 'node:fs/promises';
 import type { PreparedDataset } from '../../data/index.js';
 import { agreedError, type WorkerGroup } from '../../dist/index.js';
+import { DistributedEmbeddings, ownPartitions } from '../../dist/stores/index.js';
 import { fillRange } from '../../nn/index.js';
 import {
+  AllResident,
+  BufferedColumn,
+  BufferedEmbeddings,
+  BufferedTable,
   type ColumnInit,
+  DeviceEmbeddings,
+  MemoryStore,
   PartitionBuffer,
   PartitionLayout,
+  type Residency,
   type RowOptimizer,
+  type RowReader,
+  type RunTable,
   recutTable,
   rowOptimizer,
   type TableColumn,
   TableFiles,
   type TableManifest,
+  type TrainedRows,
 } from '../../storage/index.js';
+import type { TensorDevice } from '../../tensor/index.js';
 import { ConfigError, FormatError } from '../../util/errors.js';
 import { Random } from '../../util/philox.js';
-import {
-  BufferedNodeTable,
-  embeddingColumn,
-  type Features,
-  featureColumn,
-} from '../batch/buffered-node-table.js';
-import { DistributedNodeTable, ownPartitions } from '../batch/distributed-node-table.js';
-import { FeatureTable } from '../batch/feature-table.js';
-import type { RunTable } from '../batch/node-table.js';
 import type { PartitionBufferConfig, SkeinConfig } from '../config/index.js';
 import { type FeatureFile, openFeatureFile } from './hot-features.js';
 
 /** Independent uses of the seed; apart from those of samplers. */
 export const seedStreams = { table: 32, model: 33 } as const;
 
+export const embeddingColumn = 'embeddings';
+const featureColumn = 'features';
+
+/** Fixed rows by node. */
+type Features = RowReader<Float32Array>;
+
+/** The tables of a run's nodes. */
+export interface NodeTables {
+  readonly embeddings: TrainedRows | null;
+  readonly features: Features | null;
+  /** Which nodes are resident, in both. */
+  readonly residency: Residency;
+  /** What of them is in the files of the run; null where nothing is. */
+  readonly table: RunTable | null;
+}
+
 export interface TableOptions {
   /** Where its files go. */
   readonly tableDirectory: string;
   /** The table as a checkpoint has it; without, a new one is made. */
   readonly manifest?: TableManifest | null;
+  /** The device of DEVICE_MEMORY. */
+  readonly device?: TensorDevice | null;
 }
 
 /** The buffer's options when some table is buffered. Embeddings and features share one buffer. */
@@ -82,15 +103,16 @@ function planTable(config: SkeinConfig, dataset: PreparedDataset): TablePlan {
   return { columns, optimizer, init, features };
 }
 
-export async function nodeTable(
+/** The tables of one process. */
+export async function nodeTables(
   config: SkeinConfig,
   dataset: PreparedDataset,
   options: TableOptions,
-): Promise<BufferedNodeTable | FeatureTable> {
+): Promise<NodeTables> {
   const buffered = bufferConfig(config);
   const { columns, optimizer, init, features } = planTable(config, dataset);
   // Features are read where they are; nothing of such a table belongs to the run.
-  if (columns.length === 0) return new FeatureTable(dataset.stats.num_nodes, await features());
+  if (columns.length === 0) return fixedTables(dataset, await features());
   const partitions = buffered?.num_partitions ?? comfortablePartitions(dataset.stats.num_nodes, columns);
   const layout = new PartitionLayout(dataset.stats.num_nodes, partitions);
   const { manifest } = options;
@@ -105,24 +127,38 @@ export async function nodeTable(
   const buffer = new PartitionBuffer(files, buffered?.buffer_capacity ?? files.layout.partitions, {
     prefetch: buffered?.prefetching ?? false,
   });
-  return new BufferedNodeTable(buffer, optimizer, await features());
+  const table = new BufferedTable(buffer);
+  const buffersFeatures = columns.some(({ name }) => name === featureColumn);
+  const fixed = buffersFeatures ? new BufferedColumn(table, featureColumn) : await features();
+  if (optimizer === null) return { embeddings: null, features: fixed, residency: table, table };
+  const embeddings = new BufferedEmbeddings(table, embeddingColumn, optimizer);
+  const { device = null } = options;
+  if (device === null || config.storage.embeddings.type !== 'DEVICE_MEMORY')
+    return { embeddings, features: fixed, residency: table, table };
+  const there = new DeviceEmbeddings(embeddings, device);
+  return { embeddings: there, features: fixed, residency: there, table: there };
+}
+
+/** Nodes with nothing that is trained. */
+function fixedTables({ stats }: PreparedDataset, features: Features | null): NodeTables {
+  return { embeddings: null, features, residency: new AllResident(stats.num_nodes), table: null };
 }
 
 /**
  * The table of several workers. Its partitions are as many as `distributed.partitions` says, so that any number of workers
  * up to that can go on with it; a table with fewer, as one worker makes it, is cut anew first.
  */
-export async function sharedTable(
+export async function sharedTables(
   config: SkeinConfig,
   dataset: PreparedDataset,
   options: TableOptions,
   group: WorkerGroup,
-): Promise<RunTable> {
+): Promise<NodeTables> {
   const { tableDirectory: folder } = options;
   const { columns, optimizer, init, features } = planTable(config, dataset);
   if (optimizer === null) {
     // Nothing of it is trained: all read the same file.
-    return group.everywhere(() => nodeTable(config, dataset, options));
+    return group.everywhere(() => nodeTables(config, dataset, options));
   }
   const { num_nodes: rows } = dataset.stats;
   if (rows < group.size)
@@ -148,7 +184,8 @@ export async function sharedTable(
         ? await TableFiles.create(folder, { layout, columns, init, own })
         : await TableFiles.open(folder, manifest, { own });
     checkColumns(folder, files.columns, columns);
-    return new DistributedNodeTable(files, group, optimizer, await features());
+    const embeddings = new DistributedEmbeddings(files, group, embeddingColumn, optimizer);
+    return { embeddings, features: await features(), residency: embeddings, table: embeddings };
   });
 }
 
@@ -159,7 +196,8 @@ async function openFeatures(
 ): Promise<Features> {
   const { features } = config.storage;
   if (features.type === 'FLAT_FILE') return openFeatureFile(config, dataset, file, features.options);
-  return { values: await readFloats(file.path, 0, file.rows * file.width), width: file.width };
+  const values = await readFloats(file.path, 0, file.rows * file.width);
+  return new MemoryStore(values, { rows: file.rows, width: file.width });
 }
 
 /** A run keeps its partitions: its table and its edges are cut by them. */

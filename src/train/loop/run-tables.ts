@@ -8,10 +8,10 @@ import type { NamedTable, RowProvider } from '../../data/index.js';
 import { kernels, storageCode } from '../../native/index.js';
 import { loadTensors, TableFiles } from '../../storage/index.js';
 import { StateError } from '../../util/errors.js';
-import { embeddingColumn } from '../batch/buffered-node-table.js';
 import { loadConfig } from '../config/index.js';
 import { tableFolder, tableOf } from '../run/adopt-checkpoint.js';
 import { latestCheckpoint, modelFile, readRecord } from '../run/run-record.js';
+import { embeddingColumn } from './initialize-table.js';
 import { openDataset } from './open-dataset.js';
 import { checkIdentity, type RunIdentity, runIdentity } from './run-identity.js';
 

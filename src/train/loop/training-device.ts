@@ -76,13 +76,13 @@ export async function openDeviceFeatures(
   storage: GraphModelStorage,
 ): Promise<DeviceFeatures | null> {
   const { device_cache_size: size } = config.storage;
-  if (size === null || storage.table.featureDim === 0) return null;
-  await storage.table.load();
+  if (size === null || storage.features === null) return null;
+  await storage.residency.load();
   const rules = config.model.encoder.train_neighbor_sampling;
   const fanouts = rules.map((rule) => (rule.type === 'UNIFORM' ? rule.options.max_neighbors : -1));
   const seeds = storage.splitNodes('train');
   const { graph } = await storage.loadGraph();
-  return DeviceFeatures.open(storage.table, device, {
+  return DeviceFeatures.open(storage.features, device, {
     size,
     graph,
     ...(fanouts.length === 0 ? {} : { fanouts }),

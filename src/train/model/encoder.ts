@@ -278,11 +278,11 @@ interface RawInputs {
   readonly features: EncodedNodes | null;
 }
 
-async function readInputs({ table }: GraphModelStorage, ids: Int32Array): Promise<RawInputs> {
-  const { embeddingDim, featureDim } = table;
+async function readInputs(storage: GraphModelStorage, ids: Int32Array): Promise<RawInputs> {
+  const { embeddings, features } = storage;
   return {
-    embeddings: embeddingDim === 0 ? null : { rows: await table.readEmbeddings(ids), width: embeddingDim },
-    features: featureDim === 0 ? null : { rows: await table.readFeatures(ids), width: featureDim },
+    embeddings: embeddings === null ? null : { rows: await embeddings.gather(ids), width: embeddings.width },
+    features: features === null ? null : { rows: await features.gather(ids), width: features.width },
   };
 }
 

@@ -15,6 +15,7 @@ import {
   type SkeinConfig,
 } from '../../config/index.js';
 import { checkResources } from '../../loop/check-resources.js';
+import { withEdgeOrder } from '../../loop/edge-order.js';
 import { comparesEmbeddings, encodeAllNodes, saveEncodedNodes } from '../../loop/encoded-nodes.js';
 import { initializeBatcher, initializeModel } from '../../loop/initialize-model.js';
 import { initializeSharedStorage } from '../../loop/initialize-storage.js';
@@ -34,7 +35,7 @@ import { checkSharded, isSharded, openShards } from '../sharded/open-shards.js';
 import { planStep } from '../sharded/plan-run.js';
 import { ShardedTask } from '../sharded/sharded-task.js';
 import { GraphTask } from './graph-task.js';
-import { withSeedOf } from './run-seed.js';
+import { configOfRun, withSeedOf } from './run-seed.js';
 
 export interface GraphRunContext {
   readonly group: WorkerGroup;
@@ -53,7 +54,11 @@ export async function prepareGraphRun(
   const dataset = await openForAll(started, group, output);
   // The budget is that of a process, which has its share of the table.
   const share = { ...dataset.stats, num_nodes: Math.ceil(dataset.stats.num_nodes / group.size) };
-  const { config, plan } = await group.everywhere(() => withMemoryBudget(started, share));
+  const budgeted = await group.everywhere(() => withMemoryBudget(started, share));
+  const { plan } = budgeted;
+  const config = await group.onRoot(() =>
+    withEdgeOrder(budgeted.config, dataset.stats, resumes ? configOfRun(agreed.storage.model_dir) : null),
+  );
   checkWorkers(config, group.size);
   const warnings = await group.onRoot(() => {
     checkTrainingSet(config, dataset);

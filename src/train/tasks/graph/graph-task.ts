@@ -3,11 +3,10 @@
  * buffer, or held by several workers together. Batches are edges or nodes with what was sampled for them.
  */
 
-import type { RowOptimizerState, TableManifest } from '../../../storage/index.js';
+import type { RowOptimizer, RowOptimizerState, RunTable, TableManifest } from '../../../storage/index.js';
 import { checkOptionNames } from '../../../util/option-names.js';
 import type { Batch } from '../../batch/batch.js';
 import type { GraphBatcher } from '../../batch/graph-batcher.js';
-import type { RunTable } from '../../batch/node-table.js';
 import type { Model } from '../../model/model.js';
 import { noTimings, type StageTimings } from '../../run/timings.js';
 import type { Batches, HeldOut, Metrics, SavedState, SplitName, StepLoss, Task } from '../../task.js';
@@ -16,7 +15,7 @@ import { GraphBatches } from './graph-batches.js';
 export interface GraphTaskOptions {
   readonly model: Model;
   readonly batcher: GraphBatcher;
-  /** Embeddings and the state of their optimiser; null where nothing of the table is saved. */
+  /** The rows that a checkpoint keeps; null where there are none. */
   readonly table?: RunTable | null;
   /** The checkpoint's table that `table` was opened with. */
   readonly opened?: TableManifest | null;
@@ -44,6 +43,8 @@ export class GraphTask implements Task<Batch> {
   readonly headline: string;
   readonly #table: RunTable | null;
   readonly #train: GraphBatches;
+  /** The optimiser of the rows. */
+  readonly #rows: RowOptimizer | null;
   readonly #rowRate: number;
   #opened: string | null;
   readonly #timings: Pick<StageTimings, 'timeAsync'>;
@@ -59,7 +60,8 @@ export class GraphTask implements Task<Batch> {
     this.headline = options.headline ?? (batcher.ofNodes ? 'accuracy' : 'mrr');
     this.#table = options.table ?? null;
     this.#opened = options.opened === undefined ? null : JSON.stringify(options.opened);
-    this.#rowRate = this.#table?.optimizer?.learningRate ?? 0;
+    this.#rows = this.#table === null ? null : (batcher.graphStorage.embeddings?.optimizer ?? null);
+    this.#rowRate = this.#rows?.learningRate ?? 0;
     const ahead = options.evaluateAhead ?? true;
     this.#timings = options.timings ?? noTimings;
     this.#train = new GraphBatches(batcher, stalenessBound);
@@ -80,27 +82,24 @@ export class GraphTask implements Task<Batch> {
 
   scaleRates(factor: number): void {
     this.model.encoderOptimizer?.scaleRates(factor);
-    const rows = this.#table?.optimizer ?? null;
-    if (rows !== null) rows.learningRate = this.#rowRate * factor;
+    if (this.#rows !== null) this.#rows.learningRate = this.#rowRate * factor;
   }
 
   async train(batch: Batch): Promise<StepLoss> {
     const { model, batcher } = this;
     const items = batch.batchSize;
+    const onDevice = (batcher.graphStorage.embeddings?.device ?? null) !== null;
     await this.#timings.timeAsync('compute', async () => {
       batch.embeddingsToDevice(model.device ?? -1);
-      if (batch.awaitsParameters) await batcher.loadGPUParameters(batch);
       model.train(batch);
       batch.accumulateGradients();
-      await batch.embeddingsToHost();
+      await batch.embeddingsToHost(!onDevice);
     });
     const loss = batch.loss ?? Number.NaN;
     // A loss that is not finite must not reach the table; the loop refuses it.
     if (Number.isFinite(loss)) {
       await this.#timings.timeAsync('load', () => this.#train.idle());
-      await this.#timings.timeAsync('update', () =>
-        batcher.updateEmbeddingsForBatch(batch, batch.keepsGradients),
-      );
+      await this.#timings.timeAsync('update', () => batcher.updateEmbeddingsForBatch(batch, onDevice));
     }
     return { loss: model.lossIsMean ? loss * items : loss, items };
   }
@@ -125,7 +124,6 @@ export class GraphTask implements Task<Batch> {
       let done = 0;
       for await (const batch of batches.epoch(batcher.position.epoch)) {
         batch.embeddingsToDevice(model.device ?? -1);
-        if (batch.awaitsParameters) await batcher.loadGPUParameters(batch);
         await model.evaluate(batch);
         done += batch.batchSize;
         onProgress(done, batches.numItems);
@@ -139,7 +137,7 @@ export class GraphTask implements Task<Batch> {
 
   /** A table that is not all in memory is evaluated partition by partition: the resident ones would only take memory. */
   async #releaseRows(): Promise<void> {
-    if (this.#table?.release === undefined || this.batcher.graphStorage.allResident) return;
+    if (this.#table === null || this.batcher.graphStorage.allResident) return;
     await this.#table.release();
     // Training loads them again.
     this.batcher.seek(this.batcher.position);
@@ -148,7 +146,7 @@ export class GraphTask implements Task<Batch> {
   async snapshot(): Promise<SavedState> {
     const state: GraphState = {
       table: (await this.#table?.checkpoint()) ?? null,
-      rowOptimizer: this.#table?.optimizer?.state() ?? null,
+      rowOptimizer: this.#rows?.state() ?? null,
       evaluationEpoch: this.batcher.position.epoch,
     };
     return { tensors: {}, state: { ...state } };
@@ -159,13 +157,13 @@ export class GraphTask implements Task<Batch> {
     // A table that was opened for the checkpoint is there already, perhaps cut for another number of workers.
     if (table !== null && JSON.stringify(table) !== this.#opened) await this.#table?.restore(table);
     this.#opened = null;
-    if (rowOptimizer !== null) this.#table?.optimizer?.restore(rowOptimizer);
+    if (rowOptimizer !== null) this.#rows?.restore(rowOptimizer);
     this.batcher.seek({ epoch: evaluationEpoch, step: 0 });
   }
 
   async prune(kept: readonly SavedState['state'][]): Promise<void> {
     const manifests = kept.flatMap((state) => (state as unknown as GraphState).table ?? []);
-    await this.#table?.removeUnreferenced(manifests);
+    await this.#table?.prune(manifests);
   }
 
   async close(): Promise<void> {

@@ -3,7 +3,6 @@ import type { PreparedDataset } from '../../../data/index.js';
 import { FormatError } from '../../../util/errors.js';
 import type { GraphBatcher } from '../../batch/graph-batcher.js';
 import type { GraphModelStorage } from '../../batch/graph-model-storage.js';
-import type { RunTable } from '../../batch/node-table.js';
 import {
   checkAgainstDataset,
   factsOf,
@@ -32,7 +31,6 @@ export interface OpenedGraphRun extends FoundGraphRun {
   readonly record: RunRecord;
   readonly dataset: PreparedDataset;
   readonly storage: GraphModelStorage;
-  readonly table: RunTable;
   readonly model: Model;
   /** Stands where the checkpoint was saved, so that evaluation draws what it drew then. */
   readonly batcher: GraphBatcher;
@@ -54,7 +52,7 @@ export async function openGraphRun(
   const { config: trained } = withMemoryBudget(found.config, dataset.stats);
   const config = readingConfig(trained);
   for (const warning of checkAgainstDataset(trained, factsOf(dataset))) onWarning?.(warning);
-  const { storage, table } = await initializeStorage(config, dataset, {
+  const { storage } = await initializeStorage(config, dataset, {
     tableDirectory: tableFolder(found.directory),
     manifest: tableOf(record),
   });
@@ -66,13 +64,13 @@ export async function openGraphRun(
   model.encoderOptimizer = null;
   await model.load(found.checkpoint);
   model.eval();
-  await table.load();
+  await storage.residency.load();
   const batcher = initializeBatcher(config, storage);
   batcher.seek(record.position);
   const task = new GraphTask({ model, batcher, evaluateAhead: !config.evaluation.pipeline.sync });
   const kind = record.task === 'nodes' ? 'nodes' : 'links';
-  const close = (): Promise<void> => table.unload(false);
-  return { ...found, kind, config, record, dataset, storage, table, model, batcher, task, close };
+  const close = (): Promise<void> => storage.residency.unload(false);
+  return { ...found, kind, config, record, dataset, storage, model, batcher, task, close };
 }
 
 /**

@@ -1,29 +1,37 @@
 /**
- * A node table that many workers hold together: each has the rows of some partitions of its files, with their optimiser's
- * state, in memory. To its users all rows are there, by global ids; rows of others come and gradients go by messages.
+ * Trained rows that many workers hold together: each has those of some partitions of a table's files, with their optimiser's
+ * state, in memory. To its users all rows are there, by their ids; rows of others come and gradients go by messages.
  *
  * Reading and updating are collective: every worker calls them for every batch, also with no ids. Gradients of a row are
  * summed at its owner in the order of ranks and applied in one step, so that the same number of workers gives the same bits,
- * and another number differs by rounding alone. The files are those of a `BufferedNodeTable`: any number of workers, and one
- * worker, can go on from them. Features are with every worker.
+ * and another number differs by rounding alone. The files are those of a `BufferedTable`: any number of workers, and one
+ * worker, can resume from them.
  */
-import type { Communicator, WorkerGroup } from '../../dist/index.js';
-import { OwnerRanges, type Route } from '../../dist/stores/owner-routes.js';
 import { kernels } from '../../native/index.js';
 import {
   PartitionBuffer,
   type PartitionLayout,
   type PartitionRange,
+  type ResidentRange,
+  type RowGradient,
   type RowOptimizer,
+  type RunTable,
   recutTable,
+  type StoreType,
   type TableFiles,
   type TableManifest,
+  type Tile,
+  type TrainedRows,
 } from '../../storage/index.js';
+import { asTensor } from '../../storage/memory-embeddings.js';
+import { checkOneState, hostGradient } from '../../storage/trained-rows.js';
+import type { Tensor } from '../../tensor/index.js';
 import { StateError } from '../../util/errors.js';
-import { embeddingColumn, type Features } from './buffered-node-table.js';
-import type { LocalRange, RunTable, Tile } from './node-table.js';
+import type { Communicator } from '../comm/communicator.js';
+import type { WorkerGroup } from '../group/worker-group.js';
+import { OwnerRanges, type Route } from './owner-routes.js';
 
-const name = 'DistributedNodeTable';
+const name = 'DistributedEmbeddings';
 
 /** A table of at most this many bytes is kept whole while it is only read, in place of fetching it for every batch. */
 const keptBytes = 2 ** 26;
@@ -44,35 +52,31 @@ interface Exchange {
   readonly asked: readonly Int32Array[];
 }
 
-export class DistributedNodeTable implements RunTable {
+export class DistributedEmbeddings implements TrainedRows, RunTable {
   readonly group: WorkerGroup;
   readonly buffer: PartitionBuffer;
   readonly optimizer: RowOptimizer;
-  readonly numNodes: number;
+  readonly device = null;
+  readonly rows: number;
+  readonly width: number;
+  readonly dtype: StoreType;
   readonly partitions = 1;
   readonly capacity = 1;
-  readonly embeddingDim: number;
-  readonly featureDim: number;
+  readonly #column: number;
   readonly #comm: Communicator;
   readonly #own: PartitionRange;
   readonly #ranges: OwnerRanges;
-  readonly #features: Features | null;
   #last: Exchange | null = null;
   /** The whole table, as long as it does not change. */
   #kept: Tile[] | null = null;
 
   /** `files` were opened with `ownPartitions` of this rank. */
-  constructor(
-    files: TableFiles,
-    group: WorkerGroup,
-    optimizer: RowOptimizer,
-    features: Features | null = null,
-  ) {
+  constructor(files: TableFiles, group: WorkerGroup, column: string, optimizer: RowOptimizer) {
     const { layout } = files;
     this.group = group;
     this.#comm = group.comm;
     this.optimizer = optimizer;
-    this.numNodes = layout.rows;
+    this.rows = layout.rows;
     this.#own = ownPartitions(layout.partitions, group.rank, group.size);
     if (layout.partitions < group.size)
       throw new StateError(
@@ -82,18 +86,22 @@ export class DistributedNodeTable implements RunTable {
     this.buffer = new PartitionBuffer(files, end - first, { prefetch: false });
     this.buffer.setOrdering([Int32Array.from({ length: end - first }, (_, i) => first + i)]);
     this.#ranges = new OwnerRanges(name, rangesOf(layout, group.size));
-    this.embeddingDim = this.buffer.columns.find((c) => c.name === embeddingColumn)?.width ?? 0;
-    this.featureDim = features?.width ?? 0;
-    this.#features = features;
+    this.#column = this.buffer.columnIndex(column);
+    const { width, dtype } = this.buffer.columns[this.#column];
+    this.width = width;
+    this.dtype = dtype;
+  }
+
+  get residency(): this {
+    return this;
   }
 
   get numLocalRows(): number {
-    return this.numNodes;
+    return this.rows;
   }
 
-  /** All rows are within reach, in one state. */
   setOrdering(states: readonly Int32Array[]): void {
-    if (states.length !== 1) throw new StateError(`${name}: expected one state, got ${states.length}.`);
+    checkOneState(name, states.length);
   }
 
   async load(): Promise<void> {
@@ -101,47 +109,49 @@ export class DistributedNodeTable implements RunTable {
   }
 
   async nextState(): Promise<void> {
-    throw new StateError(`${name}: expected no further state, all rows being within reach.`);
+    checkOneState(name, 2);
   }
 
-  localRanges(): readonly LocalRange[] {
-    return [{ localStart: 0, globalStart: 0, rows: this.numNodes }];
+  residentRanges(): readonly ResidentRange[] {
+    return [{ localStart: 0, globalStart: 0, rows: this.rows }];
   }
 
-  gatherEmbeddings(ids: Int32Array, out: Float32Array): void {
-    this.#last = null;
-    const { routes, asked } = this.#route(ids);
-    const width = this.embeddingDim;
-    const sends = asked.map((rows) => this.buffer.rows.read(rows, embeddingColumn));
-    const recvs = sends.map(() => new Float32Array(0));
-    for (const { owner, rows } of routes) recvs[owner] = new Float32Array(rows.length * width);
-    this.#comm.exchange(sends, recvs).wait();
-    for (const { owner, places } of routes)
-      kernels().putRows(recvs[owner], places, out, places.length, width * 4);
-    this.#last = { ids, routes, asked };
+  toGlobal(localIds: Int32Array): Int32Array {
+    return localIds;
+  }
+
+  async release(): Promise<void> {}
+
+  resident(ids: Int32Array): Tensor {
+    return asTensor(this.#fetch(ids, new Float32Array(ids.length * this.width)), this.width);
   }
 
   /** Rows come by messages that the communication thread moves; there is no other thread to wait on. */
-  async gatherEmbeddingsAsync(ids: Int32Array, out: Float32Array): Promise<void> {
-    this.gatherEmbeddings(ids, out);
+  async residentAsync(ids: Int32Array): Promise<Tensor> {
+    return this.resident(ids);
   }
 
-  gatherFeatures(ids: Int32Array, out: Float32Array): void | Promise<void> {
-    const features = this.#features;
-    if (features === null) throw new StateError(`${name}: expected features, got a table without.`);
-    if ('gather' in features) return features.gather(ids, out).then(() => {});
-    kernels().gatherRows(features.values, ids, out, ids.length, this.featureDim * 4);
+  async gather(ids: Int32Array, out?: Float32Array): Promise<Float32Array> {
+    await this.load();
+    return this.#fetch(ids, out ?? new Float32Array(ids.length * this.width));
   }
 
-  update(ids: Int32Array, gradient: Float32Array): void {
+  async range(start: number, count: number): Promise<Float32Array> {
+    return this.gather(Int32Array.from({ length: count }, (_, i) => start + i));
+  }
+
+  async prefetch(): Promise<void> {}
+
+  update(ids: Int32Array, gradient: RowGradient): void {
     this.#kept = null;
-    const width = this.embeddingDim;
+    const { width } = this;
+    const values = hostGradient(gradient);
     const { routes, asked } = this.#last?.ids === ids ? this.#last : this.#route(ids);
     this.#last = null;
     const sends = asked.map(() => new Float32Array(0));
     for (const { owner, places } of routes) {
       sends[owner] = new Float32Array(places.length * width);
-      kernels().gatherRows(gradient, places, sends[owner], places.length, width * 4);
+      kernels().gatherRows(values, places, sends[owner], places.length, width * 4);
     }
     const total = asked.reduce((sum, rows) => sum + rows.length, 0);
     const rows = new Float32Array(total * width);
@@ -150,28 +160,15 @@ export class DistributedNodeTable implements RunTable {
     this.#step(concatenated(asked, total), rows);
   }
 
-  async readEmbeddings(ids: Int32Array): Promise<Float32Array> {
-    await this.load();
-    const out = new Float32Array(ids.length * this.embeddingDim);
-    this.gatherEmbeddings(ids, out);
-    return out;
-  }
-
-  async readFeatures(ids: Int32Array): Promise<Float32Array> {
-    const out = new Float32Array(ids.length * this.featureDim);
-    await this.gatherFeatures(ids, out);
-    return out;
-  }
-
   /** Collective: partition by partition, each from its owner. */
-  async *embeddingTiles(): AsyncIterable<Tile> {
+  async *tiles(): AsyncIterable<Tile> {
     await this.load();
     if (this.#kept !== null) {
       yield* this.#kept;
       return;
     }
     const { layout } = this.buffer;
-    const keep = this.numNodes * this.embeddingDim * 4 <= keptBytes;
+    const keep = this.rows * this.width * 4 <= keptBytes;
     const made: Tile[] = [];
     for (let k = 0; k < layout.partitions; k++) {
       const count = layout.rowsOf(k);
@@ -211,13 +208,27 @@ export class DistributedNodeTable implements RunTable {
   }
 
   /** Rank 0 does it for all; the others write nothing meanwhile. */
-  async removeUnreferenced(keep: readonly TableManifest[]): Promise<void> {
+  async prune(keep: readonly TableManifest[]): Promise<void> {
     await this.group.onRoot(() => this.buffer.files.removeUnreferenced(keep));
   }
 
   async unload(write: boolean): Promise<void> {
     this.#kept = this.#last = null;
     await this.buffer.unload(write);
+  }
+
+  #fetch(ids: Int32Array, out: Float32Array): Float32Array {
+    this.#last = null;
+    const { routes, asked } = this.#route(ids);
+    const { width } = this;
+    const sends = asked.map((rows) => this.buffer.rows.read(rows, this.#column));
+    const recvs = sends.map(() => new Float32Array(0));
+    for (const { owner, rows } of routes) recvs[owner] = new Float32Array(rows.length * width);
+    this.#comm.exchange(sends, recvs).wait();
+    for (const { owner, places } of routes)
+      kernels().putRows(recvs[owner], places, out, places.length, width * 4);
+    this.#last = { ids, routes, asked };
+    return out;
   }
 
   #route(ids: Int32Array): Exchange {
@@ -229,22 +240,23 @@ export class DistributedNodeTable implements RunTable {
 
   /** One step of the rows that somebody has a gradient for; without any it still counts as a step of the table. */
   #step(ids: Int32Array, rows: Float32Array): void {
-    const { buffer, embeddingDim: width } = this;
+    const { buffer, width } = this;
     const unique = new Int32Array(ids.length);
     const sums = new Float32Array(rows.length);
     const most = buffer.capacity * buffer.layout.size;
     const count = kernels().coalesceRows(ids, rows, unique, sums, ids.length, most, width);
-    this.optimizer.step(buffer, unique.subarray(0, count), sums.subarray(0, count * width));
+    const { name: column } = buffer.columns[this.#column];
+    this.optimizer.step(buffer, unique.subarray(0, count), sums.subarray(0, count * width), column);
   }
 
   #partition(k: number, count: number): Float32Array {
     const { size } = this.buffer.layout;
     const owner = this.#ranges.ownerOf(k * size);
-    const rows = new Float32Array(count * this.embeddingDim);
+    const rows = new Float32Array(count * this.width);
     if (owner === this.group.rank) {
       const local = (k - this.#own.first) * size;
       const ids = Int32Array.from({ length: count }, (_, i) => local + i);
-      this.buffer.rows.read(ids, embeddingColumn, rows);
+      this.buffer.rows.read(ids, this.#column, rows);
     }
     this.#comm.broadcast(rows, owner);
     return rows;

@@ -1,0 +1,253 @@
+/**
+ * A table in files, of which some partitions are in memory. With as many slots as partitions everything is, and training
+ * differs from that with a smaller buffer only in the order of its edges.
+ *
+ * Its columns are read as rows (`BufferedColumn`), and those that an optimiser has state for are trained
+ * (`BufferedEmbeddings`); they swap, are written and are saved together.
+ */
+import { kernels, storageCode } from '../native/index.js';
+import type { Tensor } from '../tensor/index.js';
+import { asTensor } from './memory-embeddings.js';
+import type { PartitionBuffer } from './partition-buffer.js';
+import { recutTable } from './recut-table.js';
+import type { RowOptimizer } from './row-optimizer.js';
+import { checkRange, type RowReader, type StoreType } from './row-store.js';
+import { type ColumnType, columnRowBytes, type TableManifest } from './table-manifest.js';
+import {
+  hostGradient,
+  type ResidentRange,
+  type RowGradient,
+  type RunTable,
+  type Tile,
+  type TrainedRows,
+} from './trained-rows.js';
+
+export class BufferedTable implements RunTable {
+  readonly buffer: PartitionBuffer;
+
+  constructor(buffer: PartitionBuffer) {
+    this.buffer = buffer;
+  }
+
+  get partitions(): number {
+    return this.buffer.layout.partitions;
+  }
+
+  get capacity(): number {
+    return this.buffer.capacity;
+  }
+
+  get isWhole(): boolean {
+    return this.capacity >= this.partitions;
+  }
+
+  get numLocalRows(): number {
+    const { layout } = this.buffer;
+    return this.isWhole ? layout.rows : this.capacity * layout.size;
+  }
+
+  setOrdering(states: readonly Int32Array[]): void {
+    const all = [Int32Array.from({ length: this.partitions }, (_, k) => k)];
+    this.buffer.setOrdering(this.isWhole ? all : states);
+  }
+
+  async load(): Promise<void> {
+    await this.buffer.load();
+  }
+
+  /** All states of a whole table are resident. */
+  async nextState(): Promise<void> {
+    if (!this.isWhole) await this.buffer.performNextSwap();
+  }
+
+  residentRanges(): readonly ResidentRange[] {
+    return this.buffer.localRanges();
+  }
+
+  toGlobal(localIds: Int32Array): Int32Array {
+    return this.isWhole ? localIds : this.buffer.toGlobal(localIds);
+  }
+
+  async release(): Promise<void> {
+    if (!this.isWhole) await this.buffer.unload(true);
+  }
+
+  async unload(write: boolean): Promise<void> {
+    await this.buffer.unload(write);
+  }
+
+  async checkpoint(): Promise<TableManifest> {
+    return this.buffer.checkpoint();
+  }
+
+  async restore(manifest: TableManifest): Promise<void> {
+    const { files, layout } = this.buffer;
+    const same = manifest.partitions === layout.partitions;
+    await this.buffer.restore(same ? manifest : await recutTable(files.folder, manifest, layout.partitions));
+    await this.buffer.load();
+  }
+
+  async prune(keep: readonly TableManifest[]): Promise<void> {
+    await this.buffer.files.removeUnreferenced(keep);
+  }
+}
+
+/** Memory that one reader reads partitions into, by column: the garbage of many partitions would be memory that was not planned. */
+interface Scratch {
+  columns?: readonly ArrayBuffer[];
+}
+
+/** One column of a table: rows in memory are read there, others from the files of their partitions. */
+export class BufferedColumn implements RowReader<Float32Array> {
+  readonly table: BufferedTable;
+  readonly name: string;
+  readonly rows: number;
+  readonly width: number;
+  readonly dtype: StoreType;
+  protected readonly index: number;
+
+  constructor(table: BufferedTable, name: string) {
+    const { buffer } = table;
+    this.table = table;
+    this.name = name;
+    this.index = buffer.columnIndex(name);
+    const { width, dtype } = buffer.columns[this.index];
+    this.rows = buffer.layout.rows;
+    this.width = width;
+    this.dtype = dtype;
+  }
+
+  async gather(ids: Int32Array, into?: Float32Array): Promise<Float32Array> {
+    const out = into ?? new Float32Array(ids.length * this.width);
+    const { buffer } = this.table;
+    if (this.table.isWhole) {
+      await this.#ready();
+      return buffer.rows.read(ids, this.index, out);
+    }
+    if (buffer.loaded) {
+      const local = residentIds(buffer, ids);
+      if (local !== null) return buffer.rows.read(local, this.index, out);
+    }
+    await this.#gatherByPartition(ids, out);
+    return out;
+  }
+
+  async range(start: number, count: number): Promise<Float32Array> {
+    checkRange('range', start, count, this.rows);
+    return this.gather(Int32Array.from({ length: count }, (_, i) => start + i));
+  }
+
+  async prefetch(): Promise<void> {}
+
+  /** Partitions in order: those in memory as they are, others read, one at a time; each valid until the next. */
+  async *tiles(): AsyncIterable<Tile> {
+    const scratch: Scratch = {};
+    const { layout } = this.table.buffer;
+    await this.#ready();
+    for (let k = 0; k < layout.partitions; k++) {
+      const count = layout.rowsOf(k);
+      // With more partitions than rows fill, the last ones are empty.
+      if (count === 0) continue;
+      yield { start: layout.start(k), count, rows: await this.#partition(k, scratch) };
+    }
+  }
+
+  /** Writes of evicted partitions must be over before their files are read. */
+  async #ready(): Promise<void> {
+    const { buffer, isWhole } = this.table;
+    if (!isWhole) await buffer.flush();
+    else if (!buffer.loaded) await buffer.load();
+  }
+
+  async #partition(k: number, scratch: Scratch): Promise<Float32Array> {
+    const { buffer } = this.table;
+    const rows = buffer.layout.rowsOf(k);
+    const { dtype, width } = buffer.columns[this.index];
+    const slot = buffer.slotOf[k];
+    if (slot < 0) return widened(await this.#read(k, scratch), dtype);
+    const start = slot * buffer.layout.size * width;
+    return widened(buffer.block(this.index).subarray(start, start + rows * width), dtype);
+  }
+
+  async #read(k: number, scratch: Scratch): Promise<Float32Array | Uint16Array> {
+    const { files, layout, columns } = this.table.buffer;
+    const rows = layout.rowsOf(k);
+    scratch.columns ??= columns.map((c) => new ArrayBuffer(layout.size * columnRowBytes(c)));
+    const memory = scratch.columns;
+    const views = columns.map((c, i) => new Uint8Array(memory[i], 0, rows * columnRowBytes(c)));
+    await files.readPartition(k, views);
+    const { dtype, width } = columns[this.index];
+    return dtype === 'f32'
+      ? new Float32Array(memory[this.index], 0, rows * width)
+      : new Uint16Array(memory[this.index], 0, rows * width);
+  }
+
+  async #gatherByPartition(ids: Int32Array, out: Float32Array): Promise<void> {
+    const { layout } = this.table.buffer;
+    const { width } = this;
+    const scratch: Scratch = {};
+    await this.#ready();
+    const byPartition = new Map<number, number[]>();
+    for (let i = 0; i < ids.length; i++) {
+      const k = layout.partitionOf(ids[i]);
+      const places = byPartition.get(k);
+      if (places === undefined) byPartition.set(k, [i]);
+      else places.push(i);
+    }
+    for (const [k, places] of byPartition) {
+      const rows = await this.#partition(k, scratch);
+      const start = layout.start(k);
+      for (const i of places) {
+        const from = (ids[i] - start) * width;
+        out.set(rows.subarray(from, from + width), i * width);
+      }
+    }
+  }
+}
+
+/** A column that is trained, with the state columns of its optimiser. */
+export class BufferedEmbeddings extends BufferedColumn implements TrainedRows {
+  readonly optimizer: RowOptimizer;
+  readonly device = null;
+
+  constructor(table: BufferedTable, name: string, optimizer: RowOptimizer) {
+    super(table, name);
+    this.optimizer = optimizer;
+  }
+
+  get residency(): BufferedTable {
+    return this.table;
+  }
+
+  resident(localIds: Int32Array): Tensor {
+    return asTensor(this.table.buffer.rows.read(localIds, this.index), this.width);
+  }
+
+  async residentAsync(localIds: Int32Array): Promise<Tensor> {
+    const out = new Float32Array(localIds.length * this.width);
+    await this.table.buffer.rows.readAsync(localIds, this.index, out);
+    return asTensor(out, this.width);
+  }
+
+  update(localIds: Int32Array, gradient: RowGradient): void {
+    this.optimizer.step(this.table.buffer, localIds, hostGradient(gradient), this.name);
+  }
+}
+
+/** The local ids of rows, or null when one of them is not resident. */
+function residentIds({ layout, slotOf }: PartitionBuffer, ids: Int32Array): Int32Array | null {
+  const local = new Int32Array(ids.length);
+  for (let i = 0; i < ids.length; i++) {
+    const k = layout.partitionOf(ids[i]);
+    if (slotOf[k] < 0) return null;
+    local[i] = slotOf[k] * layout.size + ids[i] - k * layout.size;
+  }
+  return local;
+}
+
+function widened(values: Float32Array | Uint16Array, dtype: ColumnType): Float32Array {
+  if (values instanceof Float32Array) return values;
+  const out = new Float32Array(values.length);
+  kernels().cast(values, storageCode[dtype], out, storageCode.f32, values.length);
+  return out;
+}

@@ -1,0 +1,56 @@
+/** Trained rows in an array of this process. */
+import { asyncKernels } from '../native/index.js';
+import { fromTypedArray, type Tensor, unscoped } from '../tensor/index.js';
+import { MemoryStore } from './memory-store.js';
+import {
+  AllResident,
+  hostGradient,
+  type Residency,
+  type RowGradient,
+  type Tile,
+  type TrainedRows,
+} from './trained-rows.js';
+
+/** Changes rows by gradients; called once a step. */
+export type RowUpdate = (values: Float32Array, ids: Int32Array, gradient: Float32Array) => void;
+
+/**
+ * @example
+ * const embeddings = new MemoryEmbeddings(values, 64, (values, ids, gradient) => { … });
+ */
+export class MemoryEmbeddings extends MemoryStore implements TrainedRows {
+  readonly optimizer = null;
+  readonly device = null;
+  readonly residency: Residency;
+  readonly #update: RowUpdate;
+
+  /** @param values the rows themselves: changes are training's own. */
+  constructor(values: Float32Array, width: number, update: RowUpdate) {
+    super(values, { rows: values.length / width, width });
+    this.residency = new AllResident(this.rows);
+    this.#update = update;
+  }
+
+  resident(ids: Int32Array): Tensor {
+    return asTensor(this.gatherSync(ids), this.width);
+  }
+
+  async residentAsync(ids: Int32Array): Promise<Tensor> {
+    const out = new Float32Array(ids.length * this.width);
+    await asyncKernels.gatherRows(this.data(), ids, out, ids.length, this.width * 4);
+    return asTensor(out, this.width);
+  }
+
+  update(ids: Int32Array, gradient: RowGradient): void {
+    this.#update(this.data(), ids, hostGradient(gradient));
+  }
+
+  async *tiles(): AsyncIterable<Tile> {
+    yield { start: 0, count: this.rows, rows: this.data() };
+  }
+}
+
+/** Rows as a tensor of [rows, width] that no scope disposes of. */
+export function asTensor(rows: Float32Array, width: number): Tensor {
+  return unscoped(() => fromTypedArray(rows, [rows.length / width, width]));
+}

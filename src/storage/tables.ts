@@ -1,0 +1,14 @@
+/** Tables of rows that learn: in memory, through a partition buffer, on a device. */
+export { BufferedColumn, BufferedEmbeddings, BufferedTable } from './buffered-table.js';
+export { DeviceEmbeddings } from './device-embeddings.js';
+export { MemoryEmbeddings, type RowUpdate } from './memory-embeddings.js';
+export {
+  AllResident,
+  type DurableRows,
+  type Residency,
+  type ResidentRange,
+  type RowGradient,
+  type RunTable,
+  type Tile,
+  type TrainedRows,
+} from './trained-rows.js';
