@@ -51,6 +51,29 @@ inline void binary_rows(const In* a, const In* b, Out* y, const Walk& walk, F f)
   });
 }
 
+// Rows of at most this many elements are worth repeating: a call for each would cost more than its work.
+constexpr i64 kShortRow = 64;
+
+// [N, length] op [length] (or the other way round) with short rows: the repeated operand is laid out several times, so that
+// many rows are one. Every element is computed from the same two numbers as before.
+template <bool kFirstRepeats, class In, class Out, class F>
+inline void binary_short_rows(const In* a, const In* b, Out* y, i64 rows, i64 length, F f) {
+  In tile[4 * kShortRow];
+  const i64 copies = 4 * kShortRow / length;
+  const In* repeated = kFirstRepeats ? a : b;
+  for (i64 c = 0; c < copies; ++c)
+    for (i64 i = 0; i < length; ++i) tile[c * length + i] = repeated[i];
+  parallel_for(rows, kElementGrain / length, [&](i64 begin, i64 end) {
+    for (i64 row = begin; row < end; row += copies) {
+      const i64 n = (end - row < copies ? end - row : copies) * length;
+      if (kFirstRepeats)
+        binary_row(static_cast<const In*>(tile), 1, b + row * length, 1, y + row * length, n, f);
+      else
+        binary_row(a + row * length, 1, static_cast<const In*>(tile), 1, y + row * length, n, f);
+    }
+  });
+}
+
 template <class In, class Out, class F>
 inline void binary_map(const In* a, const In* b, Out* y, i64 n, const i32* dims, F f) {
   if (n <= 0) return;
@@ -65,6 +88,11 @@ inline void binary_map(const In* a, const In* b, Out* y, i64 n, const i32* dims,
   if (walk.rank == 0) {
     y[0] = f(a[0], b[0]);
     return;
+  }
+  const i64 length = walk.shape[walk.rank - 1];
+  if (walk.rank == 2 && length <= kShortRow && walk.first[1] == 1 && walk.second[1] == 1) {
+    if (walk.first[0] == length && walk.second[0] == 0) return binary_short_rows<false>(a, b, y, walk.shape[0], length, f);
+    if (walk.first[0] == 0 && walk.second[0] == length) return binary_short_rows<true>(a, b, y, walk.shape[0], length, f);
   }
   binary_rows(a, b, y, walk, f);
 }

@@ -75,14 +75,27 @@ void dropout_entries(const T* x, Offsets offsets, const i32* columns, const i32*
   if (rows <= 0) return;
   const Keep<T> keep(p);
   for_rows(offsets, rows, kElementGrain / 4, [=](i64 from, i64 to) {
+    // Words of many short rows are drawn together; the last group of a piece may draw some that are not used.
+    u64 at[kPhiloxPiece] = {};
+    alignas(64) u32 words[kPhiloxPiece];
+    i64 begin = offsets[from], count = 0;
+    const auto draw = [&] {
+      for (i64 i = 0; i < count; i += kPickedWords) philox_pick(key, at + i, words + i);
+      keep(words, count, x + begin, y + begin);
+      begin += count;
+      count = 0;
+    };
     for (i64 r = from; r < to; ++r) {
-      const i64 begin = offsets[r];
       const u64 first = row_word(ids == nullptr ? static_cast<i32>(r) : ids[r], width);
-      const auto start = [=](i64 i) { return first + static_cast<u32>(columns[begin + i]); };
-      philox_rows(key, offsets[r + 1] - begin, 1, start, [=, &keep](const u32* words, i64 offset, i64 count) {
-        keep(words, count, x + begin + offset, y + begin + offset);
-      });
+      for (i64 e = offsets[r], end = offsets[r + 1]; e < end;) {
+        const i64 room = kPhiloxPiece - count, more = end - e < room ? end - e : room;
+        for (i64 i = 0; i < more; ++i) at[count + i] = first + static_cast<u32>(columns[e + i]);
+        e += more;
+        count += more;
+        if (count == kPhiloxPiece) draw();
+      }
     }
+    draw();
   });
 }
 

@@ -64,6 +64,56 @@ inline void philox_rows(const u32* key, i64 rows, i64 width, Start&& start, F&& 
   }
 }
 
+// Words of a sequence in any order, many at a time: several vectors at once hide the latency of the multiplies.
+constexpr i64 kPickedWords = 32;
+
+// out[i] is word at[i] of the key's sequence, for kPickedWords of them.
+inline void philox_pick(const u32* key, const u64* at, u32* out) {
+#if defined(__AVX2__)
+  constexpr int kVectors = 4;
+  typedef u64 VectorAt __attribute__((vector_size(8 * kPhiloxLanes), aligned(8)));
+  typedef u32 Half __attribute__((vector_size(4 * kPhiloxLanes)));
+  typedef u32 HalfAt __attribute__((vector_size(4 * kPhiloxLanes), aligned(4)));
+  const PhiloxVector zero = {}, low = zero + 0xffffffffull;
+  const PhiloxVector m0 = zero + kPhiloxM0, m1 = zero + kPhiloxM1;
+  for (i64 from = 0; from < kPickedWords; from += kVectors * kPhiloxLanes) {
+    PhiloxVector a[kVectors], b[kVectors], c[kVectors], d[kVectors], word[kVectors];
+    for (int v = 0; v < kVectors; ++v) {
+      word[v] = static_cast<PhiloxVector>(*reinterpret_cast<const VectorAt*>(at + from + v * kPhiloxLanes));
+      a[v] = word[v] >> 2;
+      b[v] = a[v] >> 32;
+      c[v] = zero + key[2];
+      d[v] = zero + key[3];
+    }
+    u32 k0 = key[0], k1 = key[1];
+    for (int round = 0; round < 10; ++round) {
+      for (int v = 0; v < kVectors; ++v) {
+        const PhiloxVector p0 = philox_multiply(a[v], m0), p1 = philox_multiply(c[v], m1);
+        a[v] = (p1 >> 32) ^ b[v] ^ (zero + k0);
+        c[v] = (p0 >> 32) ^ d[v] ^ (zero + k1);
+        b[v] = p1;
+        d[v] = p0;
+      }
+      k0 += kPhiloxW0;
+      k1 += kPhiloxW1;
+    }
+    for (int v = 0; v < kVectors; ++v) {
+      const PhiloxVector odd = zero - (word[v] & 1), upper = zero - ((word[v] >> 1) & 1);
+      const PhiloxVector first = (a[v] & ~odd) | (b[v] & odd), second = (c[v] & ~odd) | (d[v] & odd);
+      const PhiloxVector chosen = ((first & ~upper) | (second & upper)) & low;
+      *reinterpret_cast<HalfAt*>(out + from + v * kPhiloxLanes) = __builtin_convertvector(chosen, Half);
+    }
+  }
+#else
+  const DrawKey shared = {key[0], key[1], key[2], key[3]};
+  for (i64 i = 0; i < kPickedWords; ++i) {
+    u32 block[4];
+    philox_counter(shared, static_cast<u32>(at[i] >> 2), static_cast<u32>(at[i] >> 34), block);
+    out[i] = block[at[i] & 3];
+  }
+#endif
+}
+
 // The first word of a row of `width`. Ids count as unsigned, so that negative ones have words of their own.
 inline u64 row_word(i32 id, i64 width) { return static_cast<u64>(static_cast<u32>(id)) * static_cast<u64>(width); }
 
