@@ -70,6 +70,8 @@ describe('skein config', () => {
     expect(JSON.parse(out)).toMatchObject({ title: 'Skein configuration' });
     expect(await run(['config'])).toBe(2);
     expect(err).toMatch(/expected a dataset or a file, got neither.*--schema/);
+    expect(await run(['config', '--schema', 'somewhere'])).toBe(2);
+    expect(err).toMatch(/beside --schema, got somewhere/);
   });
 
   it('refuses an unknown dataset and a task that the data do not allow', async () => {

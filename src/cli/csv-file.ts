@@ -4,15 +4,18 @@ import { join } from 'node:path';
 import { FileWriter } from '../data/prepare/binary-file.js';
 import { csvField } from '../data/prepare/mapping-file.js';
 import { fileBegun, fileFinished } from '../data/prepare/unfinished-files.js';
+import { temporaryName } from '../storage/temporary-name.js';
 
 export class CsvFile {
   readonly #path: string;
+  readonly #unfinished: string;
   readonly #file: FileWriter;
 
   constructor(folder: string, name: string, header: readonly string[]) {
     this.#path = join(folder, name);
-    fileBegun(`${this.#path}.tmp`);
-    this.#file = new FileWriter(`${this.#path}.tmp`);
+    this.#unfinished = temporaryName(this.#path);
+    fileBegun(this.#unfinished);
+    this.#file = new FileWriter(this.#unfinished);
     this.write(header);
   }
 
@@ -22,8 +25,8 @@ export class CsvFile {
 
   close(): string {
     this.#file.close();
-    renameSync(`${this.#path}.tmp`, this.#path);
-    fileFinished(`${this.#path}.tmp`);
+    renameSync(this.#unfinished, this.#path);
+    fileFinished(this.#unfinished);
     return this.#path;
   }
 }

@@ -125,9 +125,9 @@ describe('refuses', () => {
     [
       'relation features',
       'embedding-only',
-      facts,
+      { ...facts, rel_feature_dim: 8 },
       ['model.decoder.options.use_relation_features=true'],
-      /has no relation features/,
+      /use_relation_features.*relations are learnt/,
     ],
     [
       'nothing to stop by',

@@ -42,6 +42,10 @@ async function config(name: string | undefined, options: ConfigOptions): Promise
   if (options.plugin.length > 0)
     await (await import('../../train/index.js')).loadPlugins(options.plugin, 'config');
   if (options.schema) {
+    if (name !== undefined)
+      throw new ValueError(
+        `config: expected no dataset or file beside --schema, got ${name}. The schema is that of all configurations.`,
+      );
     const { configJsonSchema } = await import('../../train/json-schema.js');
     process.stdout.write(`${JSON.stringify(configJsonSchema(), null, 2)}\n`);
     return;

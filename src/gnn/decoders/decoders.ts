@@ -91,7 +91,10 @@ function decoderWord<const W extends string>(
 
 const edgeSettings = (comparator: ComparatorWord) => ({
   inverse_edges: flag(true, 'a second table of relations for predicting sources'),
-  use_relation_features: flag(false, 'fixed relation vectors from the dataset instead of learnt ones'),
+  use_relation_features: flag(
+    false,
+    'relations from the dataset instead of learnt ones; only false is available',
+  ),
   edge_decoder_method: choice(
     ['CORRUPT_NODE', 'ONLY_POS', 'POS_AND_NEG', 'CORRUPT_REL'],
     'CORRUPT_NODE',

@@ -187,13 +187,13 @@ function checkExamples({ model, training }: SkeinConfig, facts: DatasetFacts): C
           'Write CORRUPT_NODE.',
         ),
       );
-    if (options.use_relation_features && (facts.rel_feature_dim ?? -1) < 1)
+    if (options.use_relation_features)
       problems.push(
         problem(
           'model.decoder.options.use_relation_features',
           'false',
           true,
-          'The dataset has no relation features.',
+          'Prepared datasets have no features of relations; relations are learnt.',
         ),
       );
   }
