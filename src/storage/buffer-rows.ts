@@ -97,9 +97,10 @@ export class BufferRows {
   toGlobal(localIds: Int32Array): Int32Array {
     this.check('toGlobal', localIds);
     const { slots, layout } = this.#buffer;
+    const starts = Int32Array.from(slots, (k) => (k < 0 ? 0 : layout.start(k)));
     return localIds.map((id) => {
       const slot = Math.floor(id / layout.size);
-      return slots[slot] * layout.size + (id - slot * layout.size);
+      return starts[slot] + (id - slot * layout.size);
     });
   }
 
@@ -109,9 +110,9 @@ export class BufferRows {
     const wrong = kernels().findOutOfRange(globalIds, globalIds.length, 0, layout.rows);
     if (wrong >= 0) throw outOfRange('toLocal', `ids[${wrong}]`, layout.rows, globalIds[wrong]);
     return globalIds.map((id) => {
-      const partition = Math.floor(id / layout.size);
+      const partition = layout.partitionOf(id);
       const slot = slotOf[partition];
-      return slot < 0 ? -1 : slot * layout.size + (id - partition * layout.size);
+      return slot < 0 ? -1 : slot * layout.size + (id - layout.start(partition));
     });
   }
 

@@ -37,8 +37,9 @@ export class BufferedTable implements RunTable {
     return this.buffer.capacity;
   }
 
+  /** Whether all rows are in memory, each at its own number. */
   get isWhole(): boolean {
-    return this.capacity >= this.partitions;
+    return this.capacity >= this.partitions && this.buffer.layout.pieces === 1;
   }
 
   get numLocalRows(): number {
@@ -82,13 +83,17 @@ export class BufferedTable implements RunTable {
 
   async restore(manifest: TableManifest): Promise<void> {
     const { files, layout } = this.buffer;
-    const same = manifest.partitions === layout.partitions;
-    await this.buffer.restore(same ? manifest : await recutTable(files.folder, manifest, layout.partitions));
+    await this.buffer.restore(await recutTable(files.folder, manifest, layout));
     await this.buffer.load();
   }
 
   async prune(keep: readonly TableManifest[]): Promise<void> {
     await this.buffer.files.removeUnreferenced(keep);
+  }
+
+  async close(): Promise<void> {
+    await this.unload(false);
+    await this.buffer.files.removeSpares();
   }
 }
 
@@ -140,11 +145,16 @@ export class BufferedColumn implements RowReader<Float32Array> {
   async prefetch(): Promise<void> {}
 
   /** Partitions in order: those in memory as they are, others read, one at a time; each valid until the next. */
-  async *tiles(): AsyncIterable<Tile> {
+  tiles(): AsyncIterable<Tile> {
+    return this.tilesOf(Array.from({ length: this.table.partitions }, (_, k) => k));
+  }
+
+  /** The same of some partitions. */
+  async *tilesOf(partitions: Iterable<number>): AsyncGenerator<Tile, void, undefined> {
     const scratch: Scratch = {};
     const { layout } = this.table.buffer;
     await this.#ready();
-    for (let k = 0; k < layout.partitions; k++) {
+    for (const k of partitions) {
       const count = layout.rowsOf(k);
       // With more partitions than rows fill, the last ones are empty.
       if (count === 0) continue;
@@ -155,7 +165,7 @@ export class BufferedColumn implements RowReader<Float32Array> {
   /** Writes of evicted partitions must be over before their files are read. */
   async #ready(): Promise<void> {
     const { buffer, isWhole } = this.table;
-    if (!isWhole) await buffer.flush();
+    if (!isWhole) await buffer.settle();
     else if (!buffer.loaded) await buffer.load();
   }
 
@@ -240,7 +250,7 @@ function residentIds({ layout, slotOf }: PartitionBuffer, ids: Int32Array): Int3
   for (let i = 0; i < ids.length; i++) {
     const k = layout.partitionOf(ids[i]);
     if (slotOf[k] < 0) return null;
-    local[i] = slotOf[k] * layout.size + ids[i] - k * layout.size;
+    local[i] = slotOf[k] * layout.size + ids[i] - layout.start(k);
   }
   return local;
 }

@@ -158,6 +158,11 @@ export class DeviceEmbeddings implements TrainedRows, RunTable {
     return this.inner.table.prune(keep);
   }
 
+  async close(): Promise<void> {
+    await this.unload(false);
+    await this.inner.table.close();
+  }
+
   /** Columns of the buffer that the optimiser works on. */
   #indices(): number[] {
     const { columns } = this.inner.table.buffer;

@@ -194,7 +194,7 @@ export class PartitionBufferStore implements RowStore<Float32Array> {
     }
     const groups = new Map<number, number[]>();
     ids.forEach((id, i) => {
-      const k = Math.floor(id / layout.size);
+      const k = layout.partitionOf(id);
       const group = groups.get(k);
       if (group === undefined) groups.set(k, [i]);
       else group.push(i);
@@ -202,7 +202,7 @@ export class PartitionBufferStore implements RowStore<Float32Array> {
     for (const [k, list] of groups) {
       const positions = Int32Array.from(list);
       const slot = slotOf[k];
-      const shift = (slot < 0 ? 0 : slot * layout.size) - k * layout.size;
+      const shift = (slot < 0 ? 0 : slot * layout.size) - layout.start(k);
       const at = positions.map((i) => ids[i] + shift);
       if (slot >= 0) {
         work(this.buffer.block(this.#column), at, positions);

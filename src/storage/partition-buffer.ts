@@ -248,6 +248,12 @@ export class PartitionBuffer {
     for (let slot = 0; slot < this.capacity; slot++) await this.#write(slot);
   }
 
+  /** Waits until evicted partitions are written; then the files of all that are not in memory are up to date. */
+  async settle(): Promise<void> {
+    this.#checkWhole('settle');
+    await this.#io.settle();
+  }
+
   /**
    * Hands a partition that is not in memory to `use`, as one array per column, and writes it as a new version when
    * `use` returns true. For the odd row outside the buffer: it reads the whole partition.

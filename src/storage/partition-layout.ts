@@ -1,39 +1,69 @@
 /**
  * How a table of rows is cut into partitions: p of them, each of ceil(rows / p) rows, the last ones shorter or even
  * empty. The same arithmetic cuts edges into buckets, so a row's partition is known from its id alone.
+ *
+ * A table that several workers swap is cut twice: into the partitions of the plan, and each of those into `pieces`, of
+ * which every worker has some. Its files hold pieces, in the order of their rows; boundaries of the plan stay where they are.
  */
 import { checkInteger } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 
 /** Row ids are Int32. */
 const maxRows = 2 ** 31 - 1;
+
+export interface PartitionLayoutOptions {
+  /** Rows of a partition where a table was cut elsewhere; the partitions must hold all rows. Default: as few as possible. */
+  readonly size?: number;
+  /** Consecutive partitions that together are one of the plan (default 1). */
+  readonly pieces?: number;
+}
 
 export class PartitionLayout {
   readonly rows: number;
   readonly partitions: number;
   /** Rows of a full partition. */
   readonly size: number;
+  readonly pieces: number;
+  /** Rows of `pieces` consecutive partitions. */
+  readonly span: number;
 
-  /** A `size` other than ceil(rows / partitions) is for tables that were cut elsewhere; the partitions must hold all rows. */
-  constructor(rows: number, partitions: number, size?: number) {
-    this.rows = checkInteger('PartitionLayout', 'rows', rows, 1, maxRows);
-    this.partitions = checkInteger('PartitionLayout', 'partitions', partitions, 1, rows);
-    const least = Math.ceil(rows / partitions);
-    this.size = checkInteger('PartitionLayout', 'size', size ?? least, least, rows);
+  constructor(rows: number, partitions: number, options: PartitionLayoutOptions = {}) {
+    const where = 'PartitionLayout';
+    checkOptionNames(where, options, { size: true, pieces: true });
+    this.rows = checkInteger(where, 'rows', rows, 1, maxRows);
+    this.partitions = checkInteger(where, 'partitions', partitions, 1, rows);
+    this.pieces = checkInteger(where, 'pieces', options.pieces ?? 1, 1, partitions);
+    checkInteger(where, 'partitions / pieces', partitions / this.pieces, 1);
+    const span = Math.ceil(rows / (partitions / this.pieces));
+    const least = Math.ceil(span / this.pieces);
+    this.size = checkInteger(where, 'size', options.size ?? least, least, this.pieces === 1 ? rows : least);
+    this.span = this.pieces === 1 ? this.size : span;
   }
 
   /** First row of partition k. */
   start(k: number): number {
     checkInteger('PartitionLayout.start', 'k', k, 0, this.partitions - 1);
-    return Math.min(k * this.size, this.rows);
+    const first = Math.floor(k / this.pieces) * this.span;
+    return Math.min(first + Math.min((k % this.pieces) * this.size, this.span), this.rows);
   }
 
   /** Rows that partition k really has. */
   rowsOf(k: number): number {
-    return Math.min(this.size, this.rows - this.start(k));
+    const start = this.start(k);
+    const end = (Math.floor(k / this.pieces) + 1) * this.span;
+    return Math.min(this.size, end - start, this.rows - start);
   }
 
   partitionOf(id: number): number {
     checkInteger('PartitionLayout.partitionOf', 'id', id, 0, this.rows - 1);
-    return Math.floor(id / this.size);
+    const whole = Math.floor(id / this.span);
+    return whole * this.pieces + Math.floor((id - whole * this.span) / this.size);
+  }
+
+  /** Whether another table is cut at the same rows. */
+  equals({ rows, partitions, size, pieces }: PartitionLayout): boolean {
+    return (
+      rows === this.rows && partitions === this.partitions && size === this.size && pieces === this.pieces
+    );
   }
 }

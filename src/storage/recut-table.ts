@@ -1,20 +1,20 @@
 /**
- * The same rows cut into another number of partitions, in the same folder: what a table needs before more workers share it
- * than it has partitions. The files of the old cut stay for the checkpoints that refer to them.
+ * The same rows cut into other partitions, in the same folder: what a table needs before more workers share it than it has
+ * partitions or pieces of them, or before one worker goes on with what several have cut. The files of the old cut stay for the checkpoints that refer to them.
  */
 import { kernels, storageCode } from '../native/index.js';
-import { PartitionLayout } from './partition-layout.js';
+import type { PartitionLayout } from './partition-layout.js';
 import { type ColumnInit, TableFiles } from './table-files.js';
-import { columnRowBytes, type TableManifest } from './table-manifest.js';
+import { checkManifest, columnRowBytes, type TableManifest } from './table-manifest.js';
 
-/** Writes the table anew, one partition of it in memory at a time; gives the manifest of the new cut. */
+/** Writes the table anew, one partition of it in memory at a time, unless it is cut like this; gives the manifest of the cut. */
 export async function recutTable(
   folder: string,
   manifest: TableManifest,
-  partitions: number,
+  layout: PartitionLayout,
 ): Promise<TableManifest> {
+  if (checkManifest(manifest).equals(layout)) return manifest;
   const old = await TableFiles.open(folder, manifest);
-  const layout = new PartitionLayout(manifest.rows, partitions);
   const { columns } = manifest;
   const table = await TableFiles.create(folder, { layout, columns, init: rowsOf(old), beside: manifest });
   await table.sync();

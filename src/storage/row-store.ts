@@ -22,6 +22,8 @@ export interface RowReader<T extends RowArray = RowArray> {
   range(start: number, count: number): Promise<T>;
   /** Says that these rows are read soon; may do nothing. */
   prefetch(ids: Int32Array): Promise<void>;
+  /** Gives back memory and files that it holds open, where it does; `write` first writes what changed. */
+  unload?(write?: boolean): Promise<void>;
 }
 
 export interface RowStore<T extends RowArray = RowArray> extends RowReader<T> {

@@ -40,6 +40,7 @@ import {
   partitionFileName,
   type TableColumn,
   type TableManifest,
+  temporaryFileName,
   versionInName,
 } from './table-manifest.js';
 import { VersionFolder } from './version-folder.js';
@@ -62,15 +63,17 @@ export interface TableOptions {
   readonly own?: PartitionRange;
 }
 
-/** Partitions first … end − 1. */
+/** Partitions first … end − 1, of every `of` consecutive ones (default: of all). */
 export interface PartitionRange {
   readonly first: number;
   readonly end: number;
+  readonly of?: number;
 }
 
 /** The files of some partitions as one process has written them, by kind. */
 export interface OwnVersions extends Readonly<Record<FileKind, readonly FileVersion[]>> {
-  readonly first: number;
+  /** Which ones, ascending. */
+  readonly partitions: readonly number[];
 }
 
 export interface CreateTableOptions extends TableOptions {
@@ -98,7 +101,7 @@ export class TableFiles {
   readonly #io: DirectIo;
   readonly #entries: Readonly<Record<FileKind, Entry[]>>;
   readonly #versions: VersionFolder;
-  readonly #own: PartitionRange;
+  readonly #own: Required<PartitionRange>;
   readonly #unsynced = new Set<string>();
   #staging: Uint8Array | null = null;
   /** Transfers through the staging memory take turns. */
@@ -121,7 +124,7 @@ export class TableFiles {
     this.#entries = { writable: [], fixed: [] };
     // Spares have no owner: processes that share a folder must not have any.
     this.#versions = new VersionFolder(folder, options.own === undefined ? layout.partitions : 0);
-    this.#own = options.own ?? { first: 0, end: layout.partitions };
+    this.#own = { first: 0, end: layout.partitions, of: layout.partitions, ...options.own };
   }
 
   /** A new table in a folder that holds none. */
@@ -188,6 +191,12 @@ export class TableFiles {
       for (let k = 0; k < manifest[kind].length; k++) await table.#checkSize(kind, k);
     }
     return table;
+  }
+
+  /** Whether this process writes partition k. */
+  owns(k: number): boolean {
+    const { first, end, of } = this.#own;
+    return k % of >= first && k % of < end;
   }
 
   /** Whether transfers pass by the page cache: known after the first. */
@@ -281,10 +290,11 @@ export class TableFiles {
       this.#entries[kind].map(({ version, crc32 }) => ({ version, crc32 }));
     const manifest: TableManifest = {
       format: 'skein-table',
-      formatVersion: 1,
+      formatVersion: this.layout.pieces === 1 ? 1 : 2,
       rows: this.layout.rows,
       partitions: this.layout.partitions,
       size: this.layout.size,
+      ...(this.layout.pieces === 1 ? {} : { pieces: this.layout.pieces }),
       columns: this.columns.map((column) => ({ ...column })),
       writable: list('writable'),
       fixed: list('fixed'),
@@ -295,24 +305,38 @@ export class TableFiles {
 
   /** What this process has written, for those that share the table. */
   ownVersions(): OwnVersions {
-    const { first, end } = this.#own;
     const { writable, fixed } = this.manifest();
-    return { first, writable: writable.slice(first, end), fixed: fixed.slice(first, end) };
+    const partitions = Array.from({ length: this.layout.partitions }, (_, k) => k).filter((k) =>
+      this.owns(k),
+    );
+    const own = (files: readonly FileVersion[]): FileVersion[] =>
+      files.length === 0 ? [] : partitions.map((k) => files[k]);
+    return { partitions, writable: own(writable), fixed: own(fixed) };
   }
 
   /** Takes over what another process has written. */
   takeVersions(written: OwnVersions): void {
     for (const kind of fileKinds)
       for (const [i, { version, crc32 }] of written[kind].entries())
-        this.#entries[kind][written.first + i] = { version, crc32 };
+        this.#entries[kind][written.partitions[i]] = { version, crc32 };
+  }
+
+  /** The version that the next file gets. */
+  get nextVersion(): number {
+    return this.#versions.nextVersion;
+  }
+
+  /** Processes that share a folder agree on the highest: one may not see yet what another left there. */
+  startFrom(version: number): void {
+    this.#versions.startFrom(version);
   }
 
   /** Becomes the table that a manifest of the same folder, columns and partitions describes. */
   async restore(manifest: TableManifest): Promise<void> {
-    const { partitions } = checkManifest(manifest);
-    if (partitions !== this.layout.partitions)
+    const layout = checkManifest(manifest);
+    if (!layout.equals(this.layout))
       throw new StateError(
-        `TableFiles.restore: expected a manifest of ${this.layout.partitions} partitions, got one of ${partitions}. Use recutTable first.`,
+        `TableFiles.restore: expected a manifest of ${describe(this.layout)}, got one of ${describe(layout)}. Use recutTable first.`,
       );
     await this.#versions.adopt();
     this.#versions.pin(manifestFiles(manifest));
@@ -347,7 +371,7 @@ export class TableFiles {
 
   async #createPartition(kind: FileKind, k: number, init: ColumnInit | undefined): Promise<void> {
     this.#entries[kind].push({ version: 0, crc32: 0 });
-    if (k < this.#own.first || k >= this.#own.end) return;
+    if (!this.owns(k)) return;
     const first = this.layout.start(k);
     const rows = this.layout.rowsOf(k);
     await this.#inTurn((staging) =>
@@ -373,7 +397,7 @@ export class TableFiles {
   async #replace(kind: FileKind, k: number, write: (path: string) => Promise<number>): Promise<void> {
     const version = this.#versions.newVersion();
     const name = partitionFileName(kind, k, version);
-    const temporary = `.${name}.tmp`;
+    const temporary = temporaryFileName(name);
     const at = join(this.folder, temporary);
     const bytes = this.fileBytes(kind, k);
     this.#writing++;
@@ -449,6 +473,10 @@ export class TableFiles {
       throw new InternalError(`${where}: views do not match partition ${k} of ${rows} rows`);
     }
   }
+}
+
+function describe({ rows, partitions, size }: PartitionLayout): string {
+  return `${rows} rows in ${partitions} partitions of ${size}`;
 }
 
 /** Values as the bytes that a column stores. */

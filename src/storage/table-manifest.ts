@@ -25,10 +25,13 @@ export interface FileVersion {
 
 export interface TableManifest {
   readonly format: 'skein-table';
-  readonly formatVersion: 1;
+  /** 2 where partitions are cut into pieces. */
+  readonly formatVersion: 1 | 2;
   readonly rows: number;
   readonly partitions: number;
   readonly size: number;
+  /** Consecutive partitions that together are one of the plan; one without this number. */
+  readonly pieces?: number;
   readonly columns: readonly TableColumn[];
   /** Per partition, the file of the writable columns; empty when there are none. */
   readonly writable: readonly FileVersion[];
@@ -61,11 +64,22 @@ export function partitionFileName(kind: FileKind, partition: number, version: nu
 }
 
 const namePattern = /^(?:writable|fixed)-\d{5,}\.v(\d+)\.bin$/;
+const temporaryPattern = /^\.(.*)\.tmp$/;
+
+/** The name of a file while it is written. */
+export function temporaryFileName(name: string): string {
+  return `.${name}.tmp`;
+}
 
 /** The version in a partition file's name, or −1 for any other file. */
 export function versionInName(name: string): number {
   const match = namePattern.exec(name);
   return match === null ? -1 : Number(match[1]);
+}
+
+/** The same, also for a file that was being written. */
+export function versionUsed(name: string): number {
+  return versionInName(temporaryPattern.exec(name)?.[1] ?? name);
 }
 
 /** Names of all files that a manifest needs. */
@@ -91,13 +105,15 @@ export function checkColumns(where: string, columns: readonly TableColumn[]): vo
 /** Refuses a manifest whose parts do not fit together; returns its layout. */
 export function checkManifest(manifest: TableManifest): PartitionLayout {
   const where = 'TableFiles.open';
-  if (manifest?.format !== 'skein-table' || manifest.formatVersion !== 1) {
+  const pieces = manifest?.pieces ?? 1;
+  const version = pieces === 1 ? 1 : 2;
+  if (manifest?.format !== 'skein-table' || manifest.formatVersion !== version) {
     const got = `${manifest?.format} ${manifest?.formatVersion}`;
     throw new FormatError(
-      expected(where, 'skein-table version 1', 'manifest', got, 'Look at the checkpoint.'),
+      expected(where, `skein-table version ${version}`, 'manifest', got, 'Look at the checkpoint.'),
     );
   }
-  const layout = new PartitionLayout(manifest.rows, manifest.partitions, manifest.size);
+  const layout = new PartitionLayout(manifest.rows, manifest.partitions, { size: manifest.size, pieces });
   checkColumns(where, manifest.columns);
   for (const kind of fileKinds) {
     const want = columnsOf(manifest.columns, kind).length > 0 ? layout.partitions : 0;

@@ -57,6 +57,8 @@ export interface DurableRows {
   restore(manifest: TableManifest): Promise<void>;
   /** Removes files that neither the table nor one of the checkpoints needs. */
   prune(keep: readonly TableManifest[]): Promise<void>;
+  /** Ends training: gives back all memory without writing, and files that were kept only to be written over. */
+  close(): Promise<void>;
 }
 
 /** A table in the files of a run. */

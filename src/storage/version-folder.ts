@@ -6,7 +6,7 @@
 import { readdir, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { storageError } from './atomic-file.js';
-import { versionInName } from './table-manifest.js';
+import { versionInName, versionUsed } from './table-manifest.js';
 
 export class VersionFolder {
   readonly folder: string;
@@ -23,8 +23,8 @@ export class VersionFolder {
   }
 
   /**
-   * Takes over what is there. Versions of a run that was cut short stay until `removeUnreferenced`; new versions must
-   * not meet them.
+   * Takes over what is there. Versions of a run that was cut short stay until `removeUnreferenced`, also those that were
+   * half written; new versions must not meet them: a file of another length would keep its end.
    */
   async adopt(): Promise<void> {
     const names = await readdir(this.folder).catch((error: unknown) => {
@@ -33,15 +33,27 @@ export class VersionFolder {
     const spares = names.filter((name) => name.startsWith('spare-'));
     this.#spares = this.#maxSpares === 0 ? [] : spares;
     this.#nextSpare = 1 + Math.max(0, ...spares.map((name) => Number.parseInt(name.slice(6), 10) || 0));
-    this.#nextVersion = 1 + Math.max(0, ...names.map(versionInName));
+    this.#nextVersion = 1 + Math.max(0, ...names.map(versionUsed));
   }
 
   newVersion(): number {
     return this.#nextVersion++;
   }
 
+  get nextVersion(): number {
+    return this.#nextVersion;
+  }
+
+  /** New versions are at least this. */
+  startFrom(version: number): void {
+    this.#nextVersion = Math.max(this.#nextVersion, version);
+  }
+
   pin(names: Iterable<string>): void {
-    for (const name of names) this.#pinned.add(name);
+    for (const name of names) {
+      this.#pinned.add(name);
+      this.startFrom(versionInName(name) + 1);
+    }
   }
 
   /** Moves a spare to `name`, if there is one. */
@@ -74,6 +86,7 @@ export class VersionFolder {
     for (const name of names) {
       if (versionInName(name) >= 0 && !needed.has(name)) await this.retire(name);
       else if (name.endsWith('.tmp') && !writing()) await this.#remove(name);
+      else if (this.#maxSpares === 0 && name.startsWith('spare-')) await this.#remove(name);
     }
   }
 

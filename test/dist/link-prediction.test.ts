@@ -184,7 +184,7 @@ describe.skipIf(!hasMpi)(`on several workers${withoutMpi}`, () => {
     for (const path of [whole, cut, four, fromOne]) {
       expect(existsSync(join(path, 'run.lock'))).toBe(false);
       const left = readdirSync(join(path, 'table'));
-      expect(left.filter((file) => !/^(writable-\d{5}\.v\d+|spare-\d+)\.bin$/.test(file))).toEqual([]);
+      expect(left.filter((file) => !/^writable-\d{5}\.v\d+\.bin$/.test(file))).toEqual([]);
       const log = readFileSync(join(path, 'metrics.jsonl'), 'utf8').trim().split('\n');
       const seen = log.map((line) => JSON.parse(line)).filter(({ event }) => event === 'epoch');
       expect(seen.map(({ epoch }) => epoch)).toEqual([1, 2, 3]);

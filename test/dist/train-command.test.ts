@@ -87,10 +87,10 @@ describe.skipIf(!hasMpi)(`skein run -n 2 train${withoutMpi}`, () => {
     expect(unknown.code).toBe(2);
     expect(unknown.events).toEqual([expect.objectContaining({ event: 'error', code: 'SKEIN_CONFIG' })]);
     expect(unknown.err.match(/Did you mean distributed.mode/g)?.length).toBe(1);
-    const buffered = await skein([...line, '--storage.embeddings.type=PARTITION_BUFFER']);
+    const buffered = await skein([...line, '--storage.features.type=PARTITION_BUFFER']);
     expect(buffered.code).toBe(2);
     expect(buffered.err).toContain(
-      'storage.embeddings.type: expected HOST_MEMORY with 2 workers, got PARTITION_BUFFER',
+      'storage.features.type: expected HOST_MEMORY or FLAT_FILE with 2 workers, got PARTITION_BUFFER',
     );
     expect(existsSync(at)).toBe(false);
   }, 240_000);

@@ -80,7 +80,7 @@ const sampled = (fanout: number) => [
 const configs: Readonly<Record<string, readonly [object, readonly number[]]>> = {
   'links-memory': [links(), [1, 2, 4]],
   'links-memory-adam': [links({ model: { dense_optimizer: adam, sparse_optimizer: adam } }), [1]],
-  'links-buffer': [links({ storage: buffer }), [1]],
+  'links-buffer': [links({ storage: buffer }), [1, 2]],
   'links-buffer-pipeline': [
     links({ storage: buffer, training: { pipeline: { sync: false, staleness_bound: 1 } } }),
     [1],

@@ -8,14 +8,31 @@ test('the last partition has the rows that are left', () => {
   expect(sizes(new PartitionLayout(45, 5))).toEqual([9, 9, 9, 9, 9]);
   expect(sizes(new PartitionLayout(46, 5))).toEqual([10, 10, 10, 10, 6]);
   expect(sizes(new PartitionLayout(6, 5))).toEqual([2, 2, 2, 0, 0]);
-  expect(sizes(new PartitionLayout(45, 5, 10))).toEqual([10, 10, 10, 10, 5]);
-  expect(() => new PartitionLayout(45, 5, 8)).toThrow('from 9 to 45 for size, got 8');
+  expect(sizes(new PartitionLayout(45, 5, { size: 10 }))).toEqual([10, 10, 10, 10, 5]);
+  expect(() => new PartitionLayout(45, 5, { size: 8 })).toThrow('from 9 to 45 for size, got 8');
+});
+
+test('pieces keep the boundaries of the partitions they belong to', () => {
+  const layout = new PartitionLayout(61, 12, { pieces: 3 });
+  const all = Array.from({ length: 12 }, (_, k) => k);
+  expect(all.map((k) => layout.rowsOf(k))).toEqual([6, 6, 4, 6, 6, 4, 6, 6, 4, 6, 6, 1]);
+  const whole = new PartitionLayout(61, 4);
+  expect([0, 3, 6, 9].map((k) => layout.start(k))).toEqual([0, 1, 2, 3].map((k) => whole.start(k)));
+  expect(layout.span).toBe(whole.size);
+  expect(layout.equals(new PartitionLayout(61, 12))).toBe(false);
+  expect(layout.equals(new PartitionLayout(61, 12, { pieces: 3 }))).toBe(true);
+  expect(() => new PartitionLayout(61, 12, { pieces: 5 })).toThrow('for partitions / pieces, got 2.4');
+  expect(() => new PartitionLayout(61, 12, { pieces: 3, size: 7 })).toThrow('for size, got 7');
 });
 
 test('every row lies in exactly one partition', () => {
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: 200 }), fc.nat(1000), (rows, r) => {
-      const layout = new PartitionLayout(rows, 1 + (r % rows));
+    fc.property(fc.integer({ min: 1, max: 200 }), fc.nat(1000), fc.nat(7), (rows, r, more) => {
+      const wholes = 1 + (r % rows);
+      const pieces = 1 + (more % Math.floor(rows / wholes));
+      const layout = new PartitionLayout(rows, wholes * pieces, { pieces });
+      for (let k = 0; k < wholes; k++)
+        expect(layout.start(k * pieces)).toBe(new PartitionLayout(rows, wholes).start(k));
       let total = 0;
       for (let k = 0; k < layout.partitions; k++) {
         expect(layout.start(k)).toBe(total);

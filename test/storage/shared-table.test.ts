@@ -48,9 +48,10 @@ it('writers of different partitions make the table that one makes', async () => 
   const one = await TableFiles.create(alone, { layout, columns, init });
   const path = folder();
   await TableFiles.prepare(path);
+  // Also: partitions 0, 1 and 4 for one of them, as if there were pieces.
   const ranges = [
-    { first: 0, end: 2 },
-    { first: 2, end: 5 },
+    { first: 0, end: 2, of: 4 },
+    { first: 2, end: 4, of: 4 },
   ];
   const both = await Promise.all(
     ranges.map((own) => TableFiles.create(path, { layout, columns, init, own })),
@@ -85,6 +86,21 @@ it('refuses a folder that holds a table', async () => {
   await expect(TableFiles.prepare(path)).rejects.toThrow('a folder without a table');
 });
 
+it('pieces of partitions are put together, and cut again, with the same rows', async () => {
+  const path = folder();
+  const whole4 = new PartitionLayout(23, 4);
+  const inPieces = new PartitionLayout(23, 12, { pieces: 3 });
+  const old = await TableFiles.create(path, { layout: whole4, columns, init });
+  const cut = await recutTable(path, old.manifest(), inPieces);
+  expect(cut).toMatchObject({ formatVersion: 2, partitions: 12, pieces: 3, size: 2 });
+  expect(await whole(path, cut)).toEqual(await whole(path, old.manifest()));
+  const again = await recutTable(path, cut, whole4);
+  expect(again).toMatchObject({ formatVersion: 1, partitions: 4 });
+  expect(await whole(path, again)).toEqual(await whole(path, cut));
+  expect(await recutTable(path, again, whole4)).toBe(again);
+  await expect(old.restore(cut)).rejects.toThrow('expected a manifest of 23 rows in 4 partitions of 6');
+});
+
 it.each([
   [1, 4],
   [5, 2],
@@ -94,7 +110,7 @@ it.each([
   const path = folder();
   const old = await TableFiles.create(path, { layout: new PartitionLayout(23, from), columns, init });
   const before = old.manifest();
-  const after = await recutTable(path, before, to);
+  const after = await recutTable(path, before, new PartitionLayout(23, to));
   expect(after.partitions).toBe(to);
   expect(await whole(path, after)).toEqual(await whole(path, before));
 });

@@ -149,6 +149,31 @@ describe('versions', () => {
     expect((await wholeColumn(resumed))[0]).toBe(7);
   });
 
+  test('a new version is not written over the longer half of one that was cut short', async () => {
+    const files = await table45(await folder());
+    const saved = files.manifest();
+    const next = Math.max(...saved.writable.map(({ version }) => version)) + 1;
+    // Of the same table, cut into longer partitions.
+    await writeFile(join(files.folder, `.writable-00000.v${next}.bin.tmp`), new Uint8Array(1 << 14));
+    const resumed = await TableFiles.open(files.folder, saved);
+    await resumed.writePartition(0, [rows(7)]);
+    const opened = await TableFiles.open(files.folder, resumed.manifest());
+    expect((await wholeColumn(opened))[0]).toBe(7);
+    await opened.removeUnreferenced([opened.manifest()]);
+    expect((await readdir(files.folder)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+  });
+
+  test('new versions come after all that a manifest names, also those that are not listed yet', async () => {
+    const files = await table45(await folder());
+    const opened = await TableFiles.open(files.folder, files.manifest());
+    opened.startFrom(40);
+    opened.startFrom(3);
+    await opened.writePartition(0, [rows(7)]);
+    expect(opened.manifest().writable[0].version).toBe(40);
+    await files.restore(opened.manifest());
+    expect(files.nextVersion).toBe(41);
+  });
+
   test('columns that are only read are written once', async () => {
     const columns = [column('x', 3), column('features', 2, { writable: false })];
     const files = await table45(await folder(), columns);

@@ -36,7 +36,11 @@ export const countingInit: ColumnInit = ({ column: { width }, start, rows, value
 
 /** 45 rows of 3 in 5 partitions of 10, the last one of 5: the table of the reference tests. */
 export function table45(folder: string, columns = [column('embeddings', 3)]): Promise<TableFiles> {
-  return TableFiles.create(folder, { layout: new PartitionLayout(45, 5, 10), columns, init: countingInit });
+  return TableFiles.create(folder, {
+    layout: new PartitionLayout(45, 5, { size: 10 }),
+    columns,
+    init: countingInit,
+  });
 }
 
 /** One column of the whole table, read from its files. */

@@ -101,6 +101,28 @@ describe.each(Object.keys(kinds))('%s', (kind) => {
   });
 });
 
+describe('files of the table', () => {
+  const versions = (given: SkeinConfig) => readdirSync(join(given.storage.model_dir as string, 'table'));
+
+  test('that a run left behind when it was cut off are gone as soon as it is resumed', async () => {
+    const given = config('buffer', folder(), { checkpoint: { interval: 1 } });
+    await cutOff(given, 20);
+    const left = versions(given).length;
+    await cutOff(resumed(given), 1);
+    // 4 of checkpoint_1 and last, which are the same, and at most as many to be written over.
+    expect(left).toBeGreaterThan(4);
+    expect(versions(given).filter((name) => name.startsWith('writable')).length).toBe(4);
+  });
+
+  test('that were kept to be written over are gone when it ends', async () => {
+    const given = config('buffer', folder());
+    await run(given);
+    expect(versions(given).toSorted()).toEqual(
+      [0, 1, 2, 3].map((k) => expect.stringMatching(`^writable-0000${k}`)),
+    );
+  });
+});
+
 describe('checkpoints', () => {
   test('every second of six epochs: 2 and 4, not 6', async () => {
     const { directory } = await run(

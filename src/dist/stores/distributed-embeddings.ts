@@ -1,16 +1,19 @@
 /**
- * Trained rows that many workers hold together: each has those of some partitions of a table's files, with their optimiser's
- * state, in memory. To its users all rows are there, by their ids; rows of others come and gradients go by messages.
+ * Trained rows that many workers hold together. Every partition is cut into pieces, of which each worker has some, with
+ * their optimiser's state: all of them in memory, or those of the partitions that are resident. Then all workers swap their
+ * pieces of the same partitions at the same time, and no worker reads a file that another one writes.
  *
- * Reading and updating are collective: every worker calls them for every batch, also with no ids. Gradients of a row are
- * summed at its owner in the order of ranks and applied in one step, so that the same number of workers gives the same bits,
- * and another number differs by rounding alone. The files are those of a `BufferedTable`: any number of workers, and one
- * worker, can resume from them.
+ * To its users all resident rows are there, by the local ids that one worker would have; rows of others come and gradients go
+ * by messages. Reading and updating are collective: every worker calls them for every batch, also with no ids. Gradients of a
+ * row are summed at its owner in the order of ranks and applied in one step, so that the same number of workers gives the same
+ * bits, and another number differs by rounding alone. Any number of workers, up to that of pieces, can resume from the files.
  */
 import { kernels } from '../../native/index.js';
 import {
+  BufferedColumn,
+  BufferedTable,
   PartitionBuffer,
-  type PartitionLayout,
+  PartitionLayout,
   type PartitionRange,
   type ResidentRange,
   type RowGradient,
@@ -26,22 +29,26 @@ import {
 import { asTensor } from '../../storage/memory-embeddings.js';
 import { checkOneState, hostGradient } from '../../storage/trained-rows.js';
 import type { Tensor } from '../../tensor/index.js';
-import { StateError } from '../../util/errors.js';
 import type { Communicator } from '../comm/communicator.js';
 import type { WorkerGroup } from '../group/worker-group.js';
+import { checkPieces, ownPieces, rangesOf } from './own-pieces.js';
 import { OwnerRanges, type Route } from './owner-routes.js';
+import { readAhead } from './read-ahead.js';
 
 const name = 'DistributedEmbeddings';
 
 /** A table of at most this many bytes is kept whole while it is only read, in place of fetching it for every batch. */
 const keptBytes = 2 ** 26;
 
-/** Which partitions a worker has: consecutive ones, as many as others within one. */
-export function ownPartitions(partitions: number, rank: number, size: number): PartitionRange {
-  return {
-    first: Math.floor((rank * partitions) / size),
-    end: Math.floor(((rank + 1) * partitions) / size),
-  };
+export interface DistributedEmbeddingsOptions {
+  readonly column: string;
+  readonly optimizer: RowOptimizer;
+  /** Partitions of the plan (default 1: all files are pieces of one). */
+  readonly partitions?: number;
+  /** How many of them are resident at once (default 1). */
+  readonly capacity?: number;
+  /** Read the next partitions and write the evicted ones in the background. */
+  readonly prefetch?: boolean;
 }
 
 /** Ids that were asked for, and what others asked of this worker for the same batch. */
@@ -54,73 +61,103 @@ interface Exchange {
 
 export class DistributedEmbeddings implements TrainedRows, RunTable {
   readonly group: WorkerGroup;
+  /** The resident pieces of this worker: those of the first slot, then those of the next. */
   readonly buffer: PartitionBuffer;
   readonly optimizer: RowOptimizer;
   readonly device = null;
   readonly rows: number;
   readonly width: number;
   readonly dtype: StoreType;
-  readonly partitions = 1;
-  readonly capacity = 1;
-  readonly #column: number;
+  readonly partitions: number;
+  readonly capacity: number;
+  /** How the plan cuts the table; the files hold pieces of that. */
+  readonly #plan: PartitionLayout;
+  readonly #column: BufferedColumn;
+  readonly #index: number;
   readonly #comm: Communicator;
-  readonly #own: PartitionRange;
+  readonly #own: Required<PartitionRange>;
   readonly #ranges: OwnerRanges;
   #last: Exchange | null = null;
   /** The whole table, as long as it does not change. */
   #kept: Tile[] | null = null;
 
-  /** `files` were opened with `ownPartitions` of this rank. */
-  constructor(files: TableFiles, group: WorkerGroup, column: string, optimizer: RowOptimizer) {
+  /** `files` were opened with `ownPieces` of this rank. */
+  constructor(files: TableFiles, group: WorkerGroup, options: DistributedEmbeddingsOptions) {
     const { layout } = files;
+    const { column, optimizer, partitions = 1, capacity = 1, prefetch = false } = options;
     this.group = group;
     this.#comm = group.comm;
     this.optimizer = optimizer;
     this.rows = layout.rows;
-    this.#own = ownPartitions(layout.partitions, group.rank, group.size);
-    if (layout.partitions < group.size)
-      throw new StateError(
-        `${name}: expected at least ${group.size} partitions for ${group.size} workers, got ${layout.partitions}.`,
-      );
-    const { first, end } = this.#own;
-    this.buffer = new PartitionBuffer(files, end - first, { prefetch: false });
-    this.buffer.setOrdering([Int32Array.from({ length: end - first }, (_, i) => first + i)]);
-    this.#ranges = new OwnerRanges(name, rangesOf(layout, group.size));
-    this.#column = this.buffer.columnIndex(column);
-    const { width, dtype } = this.buffer.columns[this.#column];
-    this.width = width;
-    this.dtype = dtype;
+    this.#plan = new PartitionLayout(layout.rows, partitions);
+    this.partitions = partitions;
+    this.capacity = Math.min(capacity, partitions);
+    const pieces = checkPieces(name, layout, partitions, group.size);
+    this.#own = ownPieces(pieces, group.rank, group.size);
+    const slots = this.capacity * (this.#own.end - this.#own.first);
+    this.buffer = new PartitionBuffer(files, slots, { prefetch: prefetch && !this.isWhole });
+    this.buffer.setOrdering([this.#piecesOf(Array.from({ length: this.capacity }, (_, k) => k))]);
+    this.#ranges = new OwnerRanges(name, rangesOf(layout, pieces, group.size), this.#plan.size);
+    this.#column = new BufferedColumn(new BufferedTable(this.buffer), column);
+    this.#index = this.buffer.columnIndex(column);
+    this.width = this.#column.width;
+    this.dtype = this.#column.dtype;
   }
 
   get residency(): this {
     return this;
   }
 
+  /** Whether all partitions are resident: then local ids are those of the table. */
+  get isWhole(): boolean {
+    return this.capacity >= this.partitions;
+  }
+
   get numLocalRows(): number {
-    return this.rows;
+    return this.isWhole ? this.rows : this.capacity * this.#plan.size;
   }
 
   setOrdering(states: readonly Int32Array[]): void {
-    checkOneState(name, states.length);
+    if (this.isWhole) checkOneState(name, states.length);
+    else this.buffer.setOrdering(states.map((state) => this.#piecesOf(state)));
   }
 
   async load(): Promise<void> {
-    if (!this.buffer.loaded) await this.buffer.load();
+    if (this.buffer.loaded) return;
+    this.#last = null;
+    await this.group.everywhere(() => this.buffer.load());
   }
 
   async nextState(): Promise<void> {
-    checkOneState(name, 2);
+    if (this.isWhole) checkOneState(name, 2);
+    this.#last = null;
+    await this.group.everywhere(() => this.buffer.performNextSwap());
   }
 
   residentRanges(): readonly ResidentRange[] {
-    return [{ localStart: 0, globalStart: 0, rows: this.rows }];
+    if (this.isWhole) return [{ localStart: 0, globalStart: 0, rows: this.rows }];
+    return this.#resident().flatMap((k, slot) =>
+      k < 0
+        ? []
+        : {
+            localStart: slot * this.#plan.size,
+            globalStart: this.#plan.start(k),
+            rows: this.#plan.rowsOf(k),
+          },
+    );
   }
 
   toGlobal(localIds: Int32Array): Int32Array {
-    return localIds;
+    if (this.isWhole) return localIds;
+    const { size } = this.#plan;
+    const resident = this.#resident();
+    return localIds.map((id) => resident[Math.floor(id / size)] * size + (id % size));
   }
 
-  async release(): Promise<void> {}
+  /** Rows that are not all resident are written; evaluation reads them from the files. */
+  async release(): Promise<void> {
+    if (!this.isWhole) await this.group.everywhere(() => this.buffer.unload(true));
+  }
 
   resident(ids: Int32Array): Tensor {
     return asTensor(this.#fetch(ids, new Float32Array(ids.length * this.width)), this.width);
@@ -131,9 +168,20 @@ export class DistributedEmbeddings implements TrainedRows, RunTable {
     return this.resident(ids);
   }
 
-  async gather(ids: Int32Array, out?: Float32Array): Promise<Float32Array> {
-    await this.load();
-    return this.#fetch(ids, out ?? new Float32Array(ids.length * this.width));
+  /** Any rows, collective: those that are not resident are read by their owner. */
+  async gather(ids: Int32Array, into?: Float32Array): Promise<Float32Array> {
+    const out = into ?? new Float32Array(ids.length * this.width);
+    if (this.isWhole) {
+      await this.load();
+      return this.#fetch(ids, out);
+    }
+    const { routes, asked } = this.#route(ids);
+    const sends = await this.group.everywhere(async () => {
+      const found: Float32Array[] = [];
+      for (const rows of asked) found.push(await this.#column.gather(rows.map((row) => this.#idOf(row))));
+      return found;
+    });
+    return this.#answer(routes, sends, out);
   }
 
   async range(start: number, count: number): Promise<Float32Array> {
@@ -160,27 +208,36 @@ export class DistributedEmbeddings implements TrainedRows, RunTable {
     this.#step(concatenated(asked, total), rows);
   }
 
-  /** Collective: partition by partition, each from its owner. */
+  /** Collective: piece by piece, each from its owner, who reads its next one meanwhile. */
   async *tiles(): AsyncIterable<Tile> {
-    await this.load();
+    if (this.isWhole) await this.load();
     if (this.#kept !== null) {
       yield* this.#kept;
       return;
     }
-    const { layout } = this.buffer;
-    const keep = this.rows * this.width * 4 <= keptBytes;
+    const { files, layout } = this.buffer;
+    const keep = this.isWhole && this.rows * this.width * 4 <= keptBytes;
     const made: Tile[] = [];
-    for (let k = 0; k < layout.partitions; k++) {
-      const count = layout.rowsOf(k);
-      if (count === 0) continue;
-      const tile = { start: layout.start(k), count, rows: this.#partition(k, count) };
-      if (keep) made.push(tile);
-      yield tile;
+    const memory = keep ? null : new Float32Array(layout.size * this.width);
+    const all = Array.from({ length: layout.partitions }, (_, k) => k).filter((k) => layout.rowsOf(k) > 0);
+    const mine = readAhead(this.#column.tilesOf(all.filter((k) => files.owns(k))));
+    try {
+      for (const k of all) {
+        const [start, count] = [layout.start(k), layout.rowsOf(k)];
+        const rows = memory?.subarray(0, count * this.width) ?? new Float32Array(count * this.width);
+        if (files.owns(k)) await mine.next(rows);
+        this.#comm.broadcast(rows, this.#ranges.ownerOf(start));
+        const tile = { start, count, rows };
+        if (keep) made.push(tile);
+        yield tile;
+      }
+    } finally {
+      await mine.end();
     }
     if (keep) this.#kept = made;
   }
 
-  /** Every worker writes its partitions; then all know the versions of all. */
+  /** Every worker writes its pieces; then all know the versions of all. */
   async checkpoint(): Promise<TableManifest> {
     const { files } = this.buffer;
     const written = await this.group.everywhere(async () => {
@@ -195,16 +252,19 @@ export class DistributedEmbeddings implements TrainedRows, RunTable {
   async restore(manifest: TableManifest): Promise<void> {
     const { files, layout } = this.buffer;
     this.#kept = this.#last = null;
-    // A checkpoint of fewer workers may have fewer partitions.
-    const cut = await this.group.onRoot(() =>
-      manifest.partitions === layout.partitions
-        ? manifest
-        : recutTable(files.folder, manifest, layout.partitions),
-    );
+    // A checkpoint of another number of workers may be cut into other pieces.
+    const cut = await this.group.onRoot(() => recutTable(files.folder, manifest, layout));
     await this.group.everywhere(async () => {
       await this.buffer.restore(cut);
       await this.buffer.load();
     });
+    this.agreeOnVersions();
+  }
+
+  /** Collective. A worker may not see yet what another one left in the folder; new versions must not meet it. */
+  agreeOnVersions(): void {
+    const { files } = this.buffer;
+    files.startFrom(this.group.highest(files.nextVersion));
   }
 
   /** Rank 0 does it for all; the others write nothing meanwhile. */
@@ -217,25 +277,41 @@ export class DistributedEmbeddings implements TrainedRows, RunTable {
     await this.buffer.unload(write);
   }
 
+  /** Workers that share a folder keep no files to be written over. */
+  close(): Promise<void> {
+    return this.unload(false);
+  }
+
   #fetch(ids: Int32Array, out: Float32Array): Float32Array {
     this.#last = null;
     const { routes, asked } = this.#route(ids);
+    const sends = asked.map((rows) => this.buffer.rows.read(rows, this.#index));
+    this.#answer(routes, sends, out);
+    this.#last = { ids, routes, asked };
+    return out;
+  }
+
+  /** Sends others the rows they asked for, and puts those that come where they were wanted. */
+  #answer(routes: readonly Route[], sends: readonly Float32Array[], out: Float32Array): Float32Array {
     const { width } = this;
-    const sends = asked.map((rows) => this.buffer.rows.read(rows, this.#column));
     const recvs = sends.map(() => new Float32Array(0));
     for (const { owner, rows } of routes) recvs[owner] = new Float32Array(rows.length * width);
     this.#comm.exchange(sends, recvs).wait();
     for (const { owner, places } of routes)
       kernels().putRows(recvs[owner], places, out, places.length, width * 4);
-    this.#last = { ids, routes, asked };
     return out;
   }
 
+  /** Rows of owners: the way is the same for ids of the table and for local ids, slots in place of partitions. */
   #route(ids: Int32Array): Exchange {
     const routes = this.#ranges.split(ids);
     const wanted: Int32Array[] = Array.from({ length: this.group.size }, () => new Int32Array(0));
     for (const { owner, rows } of routes) wanted[owner] = rows;
     return { ids, routes, asked: this.#comm.allToAllv(wanted) };
+  }
+
+  #idOf(row: number): number {
+    return this.#ranges.idOf(this.group.rank, row);
   }
 
   /** One step of the rows that somebody has a gradient for; without any it still counts as a step of the table. */
@@ -245,21 +321,27 @@ export class DistributedEmbeddings implements TrainedRows, RunTable {
     const sums = new Float32Array(rows.length);
     const most = buffer.capacity * buffer.layout.size;
     const count = kernels().coalesceRows(ids, rows, unique, sums, ids.length, most, width);
-    const { name: column } = buffer.columns[this.#column];
+    const { name: column } = this.#column;
     this.optimizer.step(buffer, unique.subarray(0, count), sums.subarray(0, count * width), column);
   }
 
-  #partition(k: number, count: number): Float32Array {
-    const { size } = this.buffer.layout;
-    const owner = this.#ranges.ownerOf(k * size);
-    const rows = new Float32Array(count * this.width);
-    if (owner === this.group.rank) {
-      const local = (k - this.#own.first) * size;
-      const ids = Int32Array.from({ length: count }, (_, i) => local + i);
-      this.buffer.rows.read(ids, this.#column, rows);
-    }
-    this.#comm.broadcast(rows, owner);
-    return rows;
+  /** This worker's pieces of partitions, in the order of slots. */
+  #piecesOf(partitions: ArrayLike<number>): Int32Array {
+    const { first, end, of } = this.#own;
+    return Int32Array.from(
+      Array.from(partitions).flatMap((k) =>
+        Array.from({ length: end - first }, (_, i) => k * of + first + i),
+      ),
+    );
+  }
+
+  /** The partition in each slot, −1 for none. */
+  #resident(): number[] {
+    const { first, end, of } = this.#own;
+    return Array.from({ length: this.capacity }, (_, slot) => {
+      const piece = this.buffer.slots[slot * (end - first)];
+      return piece < 0 ? -1 : Math.floor(piece / of);
+    });
   }
 }
 
@@ -280,12 +362,4 @@ function concatenated(lists: readonly Int32Array[], total: number): Int32Array {
     at += list.length;
   }
   return all;
-}
-
-function rangesOf(layout: PartitionLayout, workers: number): { start: number; end: number }[] {
-  const start = (k: number): number => Math.min(k * layout.size, layout.rows);
-  return Array.from({ length: workers }, (_, rank) => {
-    const { first, end } = ownPartitions(layout.partitions, rank, workers);
-    return { start: start(first), end: start(end) };
-  });
 }

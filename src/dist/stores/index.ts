@@ -1,5 +1,6 @@
 /** Tables whose rows lie with many workers. */
-export { DistributedEmbeddings, ownPartitions } from './distributed-embeddings.js';
+export { DistributedEmbeddings, type DistributedEmbeddingsOptions } from './distributed-embeddings.js';
+export { ownPieces } from './own-pieces.js';
 export {
   type RemoteRowStats,
   RemoteRowStore,

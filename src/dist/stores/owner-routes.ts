@@ -1,6 +1,6 @@
 /**
- * Which worker owns which ids: ids are numbered so that every worker's are one range, and a list of ids is split into one
- * list per owner that remembers the places its ids had.
+ * Which worker owns which ids: ids are numbered so that every worker's are one range, or the same range of every so many
+ * ids, and a list of ids is split into one list per owner that remembers the places its ids had.
  */
 
 import { expected, ValueError } from '../../util/errors.js';
@@ -9,7 +9,7 @@ import type { NodeRange } from '../partition/partition-data.js';
 /** The ids of a list that one worker owns. */
 export interface Route {
   readonly owner: number;
-  /** Rows of the owner: ids counted from the start of its range. */
+  /** Rows of the owner: its ids in their order, as if its ranges were full. */
   readonly rows: Int32Array;
   /** Where these ids stood in the list, ascending. */
   readonly places: Int32Array;
@@ -21,8 +21,10 @@ export class OwnerRanges {
   /** Ids of all workers together. */
   readonly total: number;
   readonly #ends: Int32Array;
+  readonly #every: number;
 
-  constructor(where: string, ranges: readonly NodeRange[]) {
+  /** @param every after how many ids the ranges begin again; the last of them may reach beyond. Default: never. */
+  constructor(where: string, ranges: readonly NodeRange[], every = 2 ** 31) {
     let end = 0;
     for (const [rank, range] of ranges.entries()) {
       if (range.start !== end || range.end < range.start)
@@ -39,9 +41,21 @@ export class OwnerRanges {
     this.ranges = ranges;
     this.total = end;
     this.#ends = Int32Array.from(ranges, (range) => range.end);
+    this.#every = every;
+  }
+
+  /** The id of a row of an owner. */
+  idOf(owner: number, row: number): number {
+    const { start, end } = this.ranges[owner];
+    const turn = Math.floor(row / (end - start));
+    return turn * this.#every + start + row - turn * (end - start);
   }
 
   ownerOf(id: number): number {
+    return this.#find(id % this.#every);
+  }
+
+  #find(id: number): number {
     const ends = this.#ends;
     let low = 0;
     for (let high = ends.length - 1; low < high; ) {
@@ -56,15 +70,21 @@ export class OwnerRanges {
   split(ids: Int32Array): Route[] {
     const owners = new Int32Array(ids.length);
     const counts = new Int32Array(this.ranges.length);
-    let { start, end } = this.ranges[0] ?? { start: 0, end: 0 };
-    let owner = 0;
+    const own = new Int32Array(ids.length);
+    let [start, end, owner, before] = [0, 0, 0, 0];
     for (let i = 0; i < ids.length; i++) {
       // Neighbouring ids mostly have the same owner.
       if (ids[i] < start || ids[i] >= end) {
-        owner = this.ownerOf(ids[i]);
-        ({ start, end } = this.ranges[owner]);
+        const turn = Math.floor(ids[i] / this.#every);
+        const base = turn * this.#every;
+        owner = this.#find(ids[i] - base);
+        const range = this.ranges[owner];
+        start = base + range.start;
+        end = Math.min(base + range.end, base + this.#every);
+        before = turn * (range.end - range.start);
       }
       owners[i] = owner;
+      own[i] = before + ids[i] - start;
       counts[owner]++;
     }
     const all = Array.from(counts, (count, rank) => ({
@@ -76,7 +96,7 @@ export class OwnerRanges {
     for (let i = 0; i < ids.length; i++) {
       const rank = owners[i];
       const at = filled[rank]++;
-      all[rank].rows[at] = ids[i] - this.ranges[rank].start;
+      all[rank].rows[at] = own[i];
       all[rank].places[at] = i;
     }
     return all.filter(({ rows }) => rows.length > 0);

@@ -68,8 +68,30 @@ export async function initializeSharedStorage(
   const { group } = options;
   if (group.size === 1) return initializeStorage(config, dataset, options);
   const tables = await sharedTables(config, dataset, options, group);
+  // One sorts edges into buckets where that is needed; the others find them.
+  await group.onRoot(async () => {
+    const buckets = edgeBuckets(config, dataset, options);
+    if (buckets !== null)
+      await bucketedEdges(dataset, buckets.partitions, buckets.folder, weighsEdges(config));
+  });
   const storage = await group.everywhere(() => graphStorage(config, dataset, options, tables));
   return { storage, table: tables.table };
+}
+
+/** Into which buckets training edges must be sorted in files of the run; null where they need not be. */
+function edgeBuckets(
+  config: SkeinConfig,
+  dataset: PreparedDataset,
+  options: InitializeStorageOptions,
+): { readonly partitions: number; readonly folder: string } | null {
+  if (dataset.edgeFile('train') === null || dataset.bucketSizes('train') !== null) return null;
+  const parts = bufferConfig(config);
+  const folder = options.edgesDirectory ?? join(dirname(options.tableDirectory), 'edges');
+  if (parts !== null && parts.buffer_capacity < parts.num_partitions)
+    return { partitions: parts.num_partitions, folder };
+  // Edges in memory are put in order there.
+  const ordered = config.storage.edges.type === 'FLAT_FILE' ? bucketPartitions(config) : 0;
+  return ordered > 0 ? { partitions: ordered, folder } : null;
 }
 
 async function graphStorage(

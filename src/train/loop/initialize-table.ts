@@ -6,7 +6,7 @@
 import { open } from 'node:fs/promises';
 import type { PreparedDataset } from '../../data/index.js';
 import { agreedError, type WorkerGroup } from '../../dist/index.js';
-import { DistributedEmbeddings, ownPartitions } from '../../dist/stores/index.js';
+import { DistributedEmbeddings, ownPieces } from '../../dist/stores/index.js';
 import { fillRange } from '../../nn/index.js';
 import {
   AllResident,
@@ -113,17 +113,16 @@ export async function nodeTables(
   const { columns, optimizer, init, features } = planTable(config, dataset);
   // Features are read where they are; nothing of such a table belongs to the run.
   if (columns.length === 0) return fixedTables(dataset, await features());
-  const partitions = buffered?.num_partitions ?? comfortablePartitions(dataset.stats.num_nodes, columns);
-  const layout = new PartitionLayout(dataset.stats.num_nodes, partitions);
-  const { manifest } = options;
-  const isNew = manifest === undefined || manifest === null;
+  const { num_nodes: rows } = dataset.stats;
+  const { tableDirectory: folder, manifest = null } = options;
   // The new table takes a copy; its own checksums hold from then on.
-  if (isNew && columns.some(({ name }) => name === featureColumn)) await dataset.checkFeatures();
-  const files = isNew
-    ? await TableFiles.create(options.tableDirectory, { layout, columns, init })
-    : await TableFiles.open(options.tableDirectory, manifest);
-  checkColumns(options.tableDirectory, files.columns, columns);
-  checkPartitions(options.tableDirectory, files.layout.partitions, buffered);
+  if (manifest === null && columns.some(({ name }) => name === featureColumn)) await dataset.checkFeatures();
+  const partitions = buffered?.num_partitions ?? comfortablePartitions(rows, columns);
+  const files =
+    manifest === null
+      ? await TableFiles.create(folder, { layout: new PartitionLayout(rows, partitions), columns, init })
+      : await TableFiles.open(folder, await inWhole(folder, manifest, buffered, partitions));
+  checkColumns(folder, files.columns, columns);
   const buffer = new PartitionBuffer(files, buffered?.buffer_capacity ?? files.layout.partitions, {
     prefetch: buffered?.prefetching ?? false,
   });
@@ -145,8 +144,9 @@ function fixedTables({ stats }: PreparedDataset, features: Features | null): Nod
 }
 
 /**
- * The table of several workers. Its partitions are as many as `distributed.partitions` says, so that any number of workers
- * up to that can go on with it; a table with fewer, as one worker makes it, is cut anew first.
+ * The table of several workers. Each of its partitions (all rows are one where all are in memory) is cut into as many pieces as
+ * `distributed.partitions` says, so that any number of workers up to that can go on with it; a table in fewer pieces, as one
+ * worker makes it, is cut anew first.
  */
 export async function sharedTables(
   config: SkeinConfig,
@@ -160,33 +160,72 @@ export async function sharedTables(
     // Nothing of it is trained: all read the same file.
     return group.everywhere(() => nodeTables(config, dataset, options));
   }
+  const buffered = bufferConfig(config);
   const { num_nodes: rows } = dataset.stats;
-  if (rows < group.size)
-    throw agreedError(
-      new ConfigError(
-        `run: expected at most ${rows} workers for ${rows} nodes, got ${group.size}. Take fewer.`,
-      ),
-    );
-  const asked = config.distributed?.partitions ?? group.size;
-  const least = Math.max(group.size, comfortablePartitions(rows, columns));
-  const partitions = Math.min(rows, asked >= least ? asked : least * Math.ceil(asked / least));
+  const plan = buffered?.num_partitions ?? 1;
+  const wanted = sharedLayout(config, columns, { rows, plan, workers: group.size });
   const manifest = await group.onRoot(async () => {
     const saved = options.manifest ?? null;
-    if (saved === null) await TableFiles.prepare(folder);
-    else if (saved.partitions < group.size) return recutTable(folder, saved, partitions);
-    return saved;
+    if (saved === null) {
+      await TableFiles.prepare(folder);
+      return null;
+    }
+    checkPartitions(folder, saved, buffered);
+    const pieces = plan === 1 ? saved.partitions : (saved.pieces ?? 1);
+    const fits = pieces >= group.size && (plan > 1 || saved.pieces === undefined);
+    return fits ? saved : recutTable(folder, saved, wanted);
   });
-  const own = ownPartitions(manifest?.partitions ?? partitions, group.rank, group.size);
-  const layout = new PartitionLayout(rows, partitions);
-  return group.everywhere(async () => {
+  const pieces = (manifest?.partitions ?? wanted.partitions) / plan;
+  const own = ownPieces(pieces, group.rank, group.size);
+  const made = await group.everywhere(async () => {
     const files =
       manifest === null
-        ? await TableFiles.create(folder, { layout, columns, init, own })
+        ? await TableFiles.create(folder, { layout: wanted, columns, init, own })
         : await TableFiles.open(folder, manifest, { own });
     checkColumns(folder, files.columns, columns);
-    const embeddings = new DistributedEmbeddings(files, group, embeddingColumn, optimizer);
+    const embeddings = new DistributedEmbeddings(files, group, {
+      ...{ column: embeddingColumn, optimizer, partitions: plan },
+      capacity: buffered?.buffer_capacity ?? 1,
+      prefetch: buffered?.prefetching ?? false,
+    });
     return { embeddings, features: await features(), residency: embeddings, table: embeddings };
   });
+  made.embeddings.agreeOnVersions();
+  return made;
+}
+
+/** How workers cut a table: each partition of the plan into pieces, at least one for each of them. */
+function sharedLayout(
+  config: SkeinConfig,
+  columns: readonly TableColumn[],
+  { rows, plan, workers }: { readonly rows: number; readonly plan: number; readonly workers: number },
+): PartitionLayout {
+  const most = Math.floor(rows / plan);
+  if (most < workers) {
+    const nodes = plan === 1 ? `${rows} nodes` : `${rows} nodes in ${plan} partitions`;
+    throw agreedError(
+      new ConfigError(`run: expected at most ${most} workers for ${nodes}, got ${workers}. Take fewer.`),
+    );
+  }
+  const least = Math.max(workers, Math.ceil(comfortablePartitions(rows, columns) / plan));
+  const pieces = Math.min(most, Math.max(config.distributed?.partitions ?? workers, least));
+  return plan === 1
+    ? new PartitionLayout(rows, pieces)
+    : new PartitionLayout(rows, plan * pieces, { pieces });
+}
+
+/** What one process goes on with: a table that workers cut into pieces of partitions is put together again, unless it is only read. */
+async function inWhole(
+  folder: string,
+  manifest: TableManifest,
+  buffered: PartitionBufferConfig['options'] | null,
+  partitions: number,
+): Promise<TableManifest> {
+  checkPartitions(folder, manifest, buffered);
+  const onlyRead = buffered?.num_partitions === 1;
+  return manifest.pieces === undefined || onlyRead
+    ? manifest
+    : recutTable(folder, manifest, new PartitionLayout(manifest.rows, partitions));
 }
 
 async function openFeatures(
@@ -201,7 +240,12 @@ async function openFeatures(
 }
 
 /** A run keeps its partitions: its table and its edges are cut by them. */
-function checkPartitions(path: string, got: number, wanted: PartitionBufferConfig['options'] | null): void {
+function checkPartitions(
+  path: string,
+  { partitions, pieces = 1 }: TableManifest,
+  wanted: PartitionBufferConfig['options'] | null,
+): void {
+  const got = partitions / pieces;
   if (wanted === null || wanted.num_partitions === got || wanted.num_partitions === 1) return;
   throw new ConfigError(
     `storage.embeddings.options.num_partitions: expected ${got}, as the table in ${path} has, got ${wanted.num_partitions}. A run keeps its partitions.`,

@@ -6,7 +6,7 @@ import type { PreparedStats } from '../../data/index.js';
 import { type MemoryPlan, type MemoryPlanOptions, planMemory, rowOptimizer } from '../../storage/index.js';
 import { ValueError } from '../../util/errors.js';
 import type { PartitionBufferConfig, SkeinConfig } from '../config/index.js';
-import { usesFeatures } from './initialize-table.js';
+import { bufferConfig, usesFeatures } from './initialize-table.js';
 
 const elementBytes = { float32: 4, float16: 2, bfloat16: 2 } as const;
 
@@ -29,8 +29,16 @@ export interface BudgetedConfig {
   readonly plan: MemoryPlan | null;
 }
 
-/** The configuration with the tables where the budget puts them; as it is without a budget. */
-export function withMemoryBudget(config: SkeinConfig, stats: PreparedStats): BudgetedConfig {
+/**
+ * The configuration with the tables where the budget puts them; as it is without a budget.
+ *
+ * @param resumed as the run in the directory was trained: it keeps its partitions, also with another number of workers.
+ */
+export function withMemoryBudget(
+  config: SkeinConfig,
+  stats: PreparedStats,
+  resumed: SkeinConfig | null = null,
+): BudgetedConfig {
   const { memory_budget: memoryBudget, embeddings, features } = config.storage;
   const width = config.model.encoder.embedding_dim;
   if (memoryBudget === null) return { config, plan: null };
@@ -39,7 +47,7 @@ export function withMemoryBudget(config: SkeinConfig, stats: PreparedStats): Bud
   if (rowBytes + fixedRowBytes === 0) return { config, plan: null };
   const prepared = stats.num_partitions > 1 ? { partitions: stats.num_partitions } : {};
   const columns = stats.num_relations > 1 ? 3 : 2;
-  const plan = cheapestPlan({
+  const options: MemoryPlanOptions = {
     rows: stats.num_nodes,
     rowBytes,
     fixedRowBytes,
@@ -48,7 +56,11 @@ export function withMemoryBudget(config: SkeinConfig, stats: PreparedStats): Bud
     memoryBudget,
     reservedBytes: processBytes + batchBytes(config),
     ...prepared,
-  });
+  };
+  const kept = resumed === null ? null : bufferConfig(resumed);
+  const free = cheapestPlan(options);
+  const fits = kept === null || free.inMemory || free.partitions === kept.num_partitions;
+  const plan = fits ? free : cheapestPlan({ ...options, partitions: kept.num_partitions });
   if (plan.inMemory) return { config, plan };
   const before = embeddings.type === 'PARTITION_BUFFER' ? embeddings.options : defaults;
   const buffer = {

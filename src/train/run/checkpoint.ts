@@ -38,6 +38,11 @@ export class Checkpoints {
         await saveCheckpoint(join(folder, modelFile), parts, record);
       }
     });
+    await this.prune();
+  }
+
+  /** Removes files of the task's state that no checkpoint names: earlier ones, and what a run that was cut off left behind. */
+  async prune(): Promise<void> {
     if (this.#task.prune !== undefined) await this.#task.prune(await this.#onRoot(() => this.#states()));
   }
 

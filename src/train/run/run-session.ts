@@ -185,6 +185,7 @@ export class RunSession {
     let { best, stale } = record;
     if (this.#run.resumed) {
       this.#firstEpoch = record.firstEpoch;
+      await checkpoints.prune();
       if (best !== null && this.#forgetsBest(record)) [best, stale] = [null, 0];
     } else {
       // A new run trains its own number of epochs and has its own best; should it be cut off, it must know that.

@@ -54,11 +54,10 @@ export async function prepareGraphRun(
   const dataset = await openForAll(started, group, output);
   // The budget is that of a process, which has its share of the table.
   const share = { ...dataset.stats, num_nodes: Math.ceil(dataset.stats.num_nodes / group.size) };
-  const budgeted = await group.everywhere(() => withMemoryBudget(started, share));
+  const before = await group.onRoot(() => (resumes ? configOfRun(agreed.storage.model_dir) : null));
+  const budgeted = await group.everywhere(() => withMemoryBudget(started, share, before));
   const { plan } = budgeted;
-  const config = await group.onRoot(() =>
-    withEdgeOrder(budgeted.config, dataset.stats, resumes ? configOfRun(agreed.storage.model_dir) : null),
-  );
+  const config = withEdgeOrder(budgeted.config, dataset.stats, before);
   checkWorkers(config, group.size);
   const warnings = await group.onRoot(() => {
     checkTrainingSet(config, dataset);
@@ -237,13 +236,12 @@ function checkWorkers(config: SkeinConfig, workers: number): void {
   if (isSharded(config)) checkSharded(config, workers);
   if (workers === 1 || isSharded(config)) return;
   const { model, storage } = config;
-  for (const name of ['embeddings', 'features'] as const)
-    if (storage[name].type === 'PARTITION_BUFFER')
-      throw agreedError(
-        new ConfigError(
-          `storage.${name}.type: expected HOST_MEMORY with ${workers} workers, got PARTITION_BUFFER. Workers hold the table together, each a part of it in memory; take more workers, or one.`,
-        ),
-      );
+  if (storage.features.type === 'PARTITION_BUFFER')
+    throw agreedError(
+      new ConfigError(
+        `storage.features.type: expected HOST_MEMORY or FLAT_FILE with ${workers} workers, got PARTITION_BUFFER. Every worker reads features itself; use FLAT_FILE where they do not fit in memory, or one worker.`,
+      ),
+    );
   if (model.learning_task === 'NODE_CLASSIFICATION' && model.regularizer.type !== 'NONE')
     throw agreedError(
       new ConfigError(

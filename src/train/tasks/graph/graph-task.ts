@@ -168,7 +168,8 @@ export class GraphTask implements Task<Batch> {
 
   async close(): Promise<void> {
     this.batcher.deviceFeatures?.release();
-    await this.#table?.unload(false);
+    await this.#table?.close();
+    await this.batcher.graphStorage.features?.unload?.();
   }
 }
 

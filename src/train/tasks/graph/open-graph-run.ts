@@ -12,6 +12,7 @@ import {
 import type { FoundRun } from '../../find-run.js';
 import { initializeBatcher, initializeModel } from '../../loop/initialize-model.js';
 import { initializeStorage } from '../../loop/initialize-storage.js';
+import { bufferConfig } from '../../loop/initialize-table.js';
 import { withMemoryBudget } from '../../loop/memory-budget.js';
 import { openDataset } from '../../loop/open-dataset.js';
 import { checkIdentity, type RunIdentity, runIdentity } from '../../loop/run-identity.js';
@@ -49,7 +50,9 @@ export async function openGraphRun(
   checkIdentity(found.checkpoint, record.identity as unknown as RunIdentity, identity, dataset);
   const { random_seed: seed } = withSeedOf(found.directory, found.config).model;
   checkSeed(found.checkpoint, record, 'model.random_seed', seed);
-  const { config: trained } = withMemoryBudget(found.config, dataset.stats);
+  // A table that was cut to be trained is read as it is; a budget for several workers may not be enough for one.
+  const isCut = bufferConfig(found.config) !== null;
+  const trained = isCut ? found.config : withMemoryBudget(found.config, dataset.stats).config;
   const config = readingConfig(trained);
   for (const warning of checkAgainstDataset(trained, factsOf(dataset))) onWarning?.(warning);
   const { storage } = await initializeStorage(config, dataset, {
@@ -69,7 +72,10 @@ export async function openGraphRun(
   batcher.seek(record.position);
   const task = new GraphTask({ model, batcher, evaluateAhead: !config.evaluation.pipeline.sync });
   const kind = record.task === 'nodes' ? 'nodes' : 'links';
-  const close = (): Promise<void> => storage.residency.unload(false);
+  const close = async (): Promise<void> => {
+    await storage.residency.unload(false);
+    await storage.features?.unload?.();
+  };
   return { ...found, kind, config, record, dataset, storage, model, batcher, task, close };
 }
 

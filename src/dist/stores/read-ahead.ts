@@ -1,0 +1,24 @@
+/** Tiles of a table that are copied out, each read before it is asked for. */
+import type { Tile } from '../../storage/index.js';
+
+/** The next tile is read while the last one is used. */
+export function readAhead(tiles: AsyncGenerator<Tile, void, undefined>) {
+  const start = (): Promise<IteratorResult<Tile, void>> => {
+    const reading = tiles.next();
+    // Met by whoever takes it; until then it must not count as unobserved.
+    reading.catch(() => undefined);
+    return reading;
+  };
+  let coming = start();
+  return {
+    async next(into: Float32Array): Promise<void> {
+      const { value } = await coming;
+      if (value) into.set(value.rows);
+      coming = start();
+    },
+    async end(): Promise<void> {
+      await coming.catch(() => undefined);
+      await tiles.return();
+    },
+  };
+}
