@@ -12,7 +12,6 @@
  */
 import { mkdir, readdir, rename, stat, truncate, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { kernels, storageCode } from '../native/index.js';
 import {
   expected,
   FormatError,
@@ -23,6 +22,7 @@ import {
 } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import { storageError, syncFolder } from './atomic-file.js';
+import { encodeColumn } from './column-bytes.js';
 import { alignedBytes, DirectIo, maxElements, padToPage } from './direct-io.js';
 import type { IoMode } from './io-mode.js';
 import { readChecked, StagedWriter, scatterToViews, syncFile, writeChecked } from './partition-file.js';
@@ -477,12 +477,4 @@ export class TableFiles {
 
 function describe({ rows, partitions, size }: PartitionLayout): string {
   return `${rows} rows in ${partitions} partitions of ${size}`;
-}
-
-/** Values as the bytes that a column stores. */
-function encodeColumn(values: Float32Array, column: TableColumn): Uint8Array {
-  if (column.dtype === 'f32') return new Uint8Array(values.buffer, 0, values.byteLength);
-  const half = new Uint16Array(values.length);
-  kernels().cast(values, storageCode.f32, half, storageCode[column.dtype], values.length);
-  return new Uint8Array(half.buffer);
 }

@@ -258,11 +258,11 @@ export class DistributedEmbeddings implements TrainedRows, RunTable {
       await this.buffer.restore(cut);
       await this.buffer.load();
     });
-    this.agreeOnVersions();
+    this.#agreeOnVersions();
   }
 
   /** Collective. A worker may not see yet what another one left in the folder; new versions must not meet it. */
-  agreeOnVersions(): void {
+  #agreeOnVersions(): void {
     const { files } = this.buffer;
     files.startFrom(this.group.highest(files.nextVersion));
   }

@@ -6,3 +6,4 @@ export {
   RemoteRowStore,
   type RemoteRowStoreOptions,
 } from './remote-row-store.js';
+export { ShardEmbeddings, type ShardEmbeddingsParts } from './shard-embeddings.js';

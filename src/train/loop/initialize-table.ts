@@ -6,7 +6,7 @@
 import { open } from 'node:fs/promises';
 import type { PreparedDataset } from '../../data/index.js';
 import { agreedError, type WorkerGroup } from '../../dist/index.js';
-import { DistributedEmbeddings, ownPieces } from '../../dist/stores/index.js';
+import { DistributedEmbeddings, ownPieces, ShardEmbeddings } from '../../dist/stores/index.js';
 import { fillRange } from '../../nn/index.js';
 import {
   AllResident,
@@ -31,6 +31,7 @@ import {
 } from '../../storage/index.js';
 import type { TensorDevice } from '../../tensor/index.js';
 import { ConfigError, FormatError } from '../../util/errors.js';
+import { invocation } from '../../util/invocation.js';
 import { Random } from '../../util/philox.js';
 import type { PartitionBufferConfig, SkeinConfig } from '../config/index.js';
 import { type FeatureFile, openFeatureFile } from './hot-features.js';
@@ -72,6 +73,7 @@ export function bufferConfig(config: SkeinConfig): PartitionBufferConfig['option
 }
 
 interface TablePlan {
+  readonly rows: number;
   readonly columns: TableColumn[];
   readonly optimizer: RowOptimizer | null;
   readonly init: ColumnInit;
@@ -100,7 +102,7 @@ function planTable(config: SkeinConfig, dataset: PreparedDataset): TablePlan {
     await dataset.checkFeatures();
     return openFeatures(config, dataset, featureFile);
   };
-  return { columns, optimizer, init, features };
+  return { rows: dataset.stats.num_nodes, columns, optimizer, init, features };
 }
 
 /** The tables of one process. */
@@ -143,55 +145,92 @@ function fixedTables({ stats }: PreparedDataset, features: Features | null): Nod
   return { embeddings: null, features, residency: new AllResident(stats.num_nodes), table: null };
 }
 
-/**
- * The table of several workers. Each of its partitions (all rows are one where all are in memory) is cut into as many pieces as
- * `distributed.partitions` says, so that any number of workers up to that can go on with it; a table in fewer pieces, as one
- * worker makes it, is cut anew first.
- */
+/** The table of several workers. */
 export async function sharedTables(
   config: SkeinConfig,
   dataset: PreparedDataset,
   options: TableOptions,
   group: WorkerGroup,
 ): Promise<NodeTables> {
-  const { tableDirectory: folder } = options;
-  const { columns, optimizer, init, features } = planTable(config, dataset);
+  const plan = planTable(config, dataset);
+  const { optimizer, features } = plan;
   if (optimizer === null) {
     // Nothing of it is trained: all read the same file.
     return group.everywhere(() => nodeTables(config, dataset, options));
   }
   const buffered = bufferConfig(config);
-  const { num_nodes: rows } = dataset.stats;
-  const plan = buffered?.num_partitions ?? 1;
-  const wanted = sharedLayout(config, columns, { rows, plan, workers: group.size });
-  const manifest = await group.onRoot(async () => {
-    const saved = options.manifest ?? null;
-    if (saved === null) {
-      await TableFiles.prepare(folder);
-      return null;
-    }
-    checkPartitions(folder, saved, buffered);
-    const pieces = plan === 1 ? saved.partitions : (saved.pieces ?? 1);
-    const fits = pieces >= group.size && (plan > 1 || saved.pieces === undefined);
-    return fits ? saved : recutTable(folder, saved, wanted);
-  });
-  const pieces = (manifest?.partitions ?? wanted.partitions) / plan;
-  const own = ownPieces(pieces, group.rank, group.size);
-  const made = await group.everywhere(async () => {
-    const files =
-      manifest === null
-        ? await TableFiles.create(folder, { layout: wanted, columns, init, own })
-        : await TableFiles.open(folder, manifest, { own });
-    checkColumns(folder, files.columns, columns);
+  const files = await sharedFiles(config, plan, options, group);
+  return group.everywhere(async () => {
     const embeddings = new DistributedEmbeddings(files, group, {
-      ...{ column: embeddingColumn, optimizer, partitions: plan },
+      ...{ column: embeddingColumn, optimizer, partitions: buffered?.num_partitions ?? 1 },
       capacity: buffered?.buffer_capacity ?? 1,
       prefetch: buffered?.prefetching ?? false,
     });
     return { embeddings, features: await features(), residency: embeddings, table: embeddings };
   });
-  made.embeddings.agreeOnVersions();
-  return made;
+}
+
+/**
+ * The rows of one worker's nodes in a graph that is spread over workers; null where nodes have no embeddings. Collective.
+ *
+ * @param nodeIds the nodes of this worker, by their numbers in the dataset; null where nobody knows them.
+ */
+export async function shardTable(
+  config: SkeinConfig,
+  dataset: PreparedDataset,
+  options: TableOptions,
+  { group, nodeIds }: { readonly group: WorkerGroup; readonly nodeIds: Int32Array | null },
+): Promise<ShardEmbeddings | null> {
+  const plan = planTable(config, dataset);
+  const { optimizer } = plan;
+  if (optimizer === null) return null;
+  if (group.any(nodeIds === null))
+    throw agreedError(
+      new ConfigError(
+        `distributed.partition_dir: expected partitions that say which node of the dataset each node is, for EMBEDDING layers, got others. Make them with "${invocation()} partition <this configuration>".`,
+      ),
+    );
+  const files = await sharedFiles(config, plan, options, group);
+  return ShardEmbeddings.open({ files, group, nodeIds: nodeIds as Int32Array, optimizer });
+}
+
+/**
+ * The files of a table that workers write together, each its own. Each partition of the plan (all rows are one where all are
+ * in memory) is cut into as many pieces as `distributed.partitions` says, so that any number of workers up to that can
+ * resume from it; a table in fewer pieces, as one worker makes it, is cut again first.
+ */
+async function sharedFiles(
+  config: SkeinConfig,
+  { columns, init, rows }: TablePlan,
+  { tableDirectory: folder, manifest: given = null }: TableOptions,
+  group: WorkerGroup,
+): Promise<TableFiles> {
+  const buffered = bufferConfig(config);
+  const plan = buffered?.num_partitions ?? 1;
+  const wanted = sharedLayout(config, columns, { rows, plan, workers: group.size });
+  const manifest = await group.onRoot(async () => {
+    if (given === null) {
+      await TableFiles.prepare(folder);
+      return null;
+    }
+    checkPartitions(folder, given, buffered);
+    const pieces = plan === 1 ? given.partitions : (given.pieces ?? 1);
+    const fits = pieces >= group.size && (plan > 1 || given.pieces === undefined);
+    return fits ? given : recutTable(folder, given, wanted);
+  });
+  const pieces = (manifest?.partitions ?? wanted.partitions) / plan;
+  const own = ownPieces(pieces, group.rank, group.size);
+  const files = await group.everywhere(async () => {
+    const made =
+      manifest === null
+        ? await TableFiles.create(folder, { layout: wanted, columns, init, own })
+        : await TableFiles.open(folder, manifest, { own });
+    checkColumns(folder, made.columns, columns);
+    return made;
+  });
+  // A worker may not see yet what another one left in the folder; new versions must not meet it.
+  files.startFrom(group.highest(files.nextVersion));
+  return files;
 }
 
 /** How workers cut a table: each partition of the plan into pieces, at least one for each of them. */

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { NamedTable, RowProvider } from '../../data/index.js';
-import { kernels, storageCode } from '../../native/index.js';
+import { decodeColumn } from '../../storage/column-bytes.js';
 import { loadTensors, TableFiles } from '../../storage/index.js';
 import { StateError } from '../../util/errors.js';
 import { loadConfig } from '../config/index.js';
@@ -69,19 +69,16 @@ export async function openRunTables(directory: string): Promise<NamedTable[]> {
 function columnRows(files: TableFiles, name: string): RowProvider {
   const { layout, columns } = files;
   const index = columns.findIndex((column) => column.name === name);
-  const { width, dtype } = columns[index];
+  const { width } = columns[index];
   let held = -1;
-  let values = new Float32Array(0);
+  let values: Float32Array = new Float32Array(0);
   const load = async (k: number): Promise<void> => {
     const rows = layout.rowsOf(k);
     const views = columns.map(
       (column) => new Uint8Array(rows * column.width * (column.dtype === 'f32' ? 4 : 2)),
     );
     await files.readPartition(k, views);
-    const { buffer } = views[index];
-    values = dtype === 'f32' ? new Float32Array(buffer) : new Float32Array(rows * width);
-    if (dtype !== 'f32')
-      kernels().cast(new Uint16Array(buffer), storageCode[dtype], values, storageCode.f32, values.length);
+    values = decodeColumn(views[index], columns[index]);
     held = k;
   };
   return {

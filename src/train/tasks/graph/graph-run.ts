@@ -19,6 +19,7 @@ import { withEdgeOrder } from '../../loop/edge-order.js';
 import { comparesEmbeddings, encodeAllNodes, saveEncodedNodes } from '../../loop/encoded-nodes.js';
 import { initializeBatcher, initializeModel } from '../../loop/initialize-model.js';
 import { initializeSharedStorage } from '../../loop/initialize-storage.js';
+import { shardTable, usesFeatures } from '../../loop/initialize-table.js';
 import { withMemoryBudget } from '../../loop/memory-budget.js';
 import { locatedConfig, openDataset } from '../../loop/open-dataset.js';
 import { checkIdentity, type RunIdentity, runIdentity } from '../../loop/run-identity.js';
@@ -155,7 +156,7 @@ class GraphRun {
   async #open(manifest: ReturnType<typeof tableOf>, timings: StageTimings): Promise<Task> {
     const { config, dataset, group, run, device } = this.#parts;
     const { pipeline } = config.training;
-    if (isSharded(config)) return this.#openSharded(timings);
+    if (isSharded(config)) return this.#openSharded(manifest, timings);
     const places = { tableDirectory: tableFolder(run.path), manifest };
     const { storage, table } = await initializeSharedStorage(config, dataset, {
       ...{ ...places, group, device: device?.device ?? null },
@@ -178,22 +179,29 @@ class GraphRun {
   }
 
   /** The graph is cut where no worker has done it yet; says what a step will need. */
-  async #openSharded(timings: StageTimings): Promise<Task> {
+  async #openSharded(manifest: ReturnType<typeof tableOf>, timings: StageTimings): Promise<Task> {
     const { config, dataset, group, run, output } = this.#parts;
     const model = await this.#model();
     const distributed = config.distributed as DistributedConfig;
     const path = await group.onRoot(
       () => distributed.partition_dir ?? cutDataset(config, distributed, dataset, run.file('partitions')),
     );
-    const { node_feature_dim: width, num_classes: classes } = dataset.stats;
-    const sets = await openShards(config, distributed, path, group, { width, classes });
-    const planned = planStep(sets.train, group, () => this.#makeModel()) / 2 ** 20;
+    const { node_feature_dim, num_classes: classes } = dataset.stats;
+    const width = usesFeatures(config) ? node_feature_dim : null;
+    const { sets, nodeIds } = await openShards(config, distributed, path, group, { width, classes });
+    const places = { tableDirectory: tableFolder(run.path), manifest };
+    const embeddings = await shardTable(config, dataset, places, { group, nodeIds });
+    const rowWidth = embeddings?.width ?? 0;
+    const planned = planStep(sets.train, rowWidth, group, () => this.#makeModel()) / 2 ** 20;
     const workers = group.size === 1 ? 'one worker' : `${group.size} workers`;
     const line = `plan: ${planned.toFixed(1)} MB of tensors a worker at the worst moment (${distributed.mode}, ${workers})`;
     output.event('plan', { mode: distributed.mode, workers: group.size, peak_tensor_mb: planned });
     output.text(line);
     run.log('info', line);
-    return new ShardedTask({ model, sets, timings, headline: headlineOf(config) });
+    return new ShardedTask({
+      ...{ model, sets, embeddings, opened: manifest, timings },
+      headline: headlineOf(config),
+    });
   }
 
   async #model(): Promise<Model> {

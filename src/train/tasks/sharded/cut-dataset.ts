@@ -20,6 +20,7 @@ import { ConfigError } from '../../../util/errors.js';
 import { invocation } from '../../../util/invocation.js';
 import type { DistributedConfig, SkeinConfig } from '../../config/index.js';
 import { weighsEdges } from '../../config/weighs-edges.js';
+import { usesFeatures } from '../../loop/initialize-table.js';
 
 const name = 'graph';
 
@@ -49,7 +50,7 @@ export async function checkPartitions(
   dataset: PreparedDataset,
   workers: number,
 ): Promise<void> {
-  const { nodes, edges, numParts } = await describePartitions(path);
+  const { nodes, edges, numParts, format } = await describePartitions(path);
   const total = (counts: Readonly<Record<string, number>>) =>
     Object.values(counts).reduce((sum, count) => sum + count, 0);
   const refuse = (expectation: string, got: string): never => {
@@ -58,6 +59,11 @@ export async function checkPartitions(
       `distributed.partition_dir: expected ${expectation}, got ${got} in ${path}. ${advice}`,
     );
   };
+  if (format === 'dgl' && config.model.encoder.embedding_dim > 0)
+    refuse(
+      'partitions that say which node of the dataset each node is, for EMBEDDING layers',
+      'those of DGL',
+    );
   if (numParts < workers) refuse(`at least ${workers} partitions for ${workers} workers`, `${numParts}`);
   const { num_nodes: numNodes } = dataset.stats;
   if (total(nodes) !== numNodes) refuse(`the ${numNodes} nodes of ${dataset.directory}`, `${total(nodes)}`);
@@ -83,7 +89,7 @@ export async function cutDataset(
     );
   }
   const graph = await wholeGraph(config, dataset);
-  const nodeFeatures = await nodeFields(dataset);
+  const nodeFeatures = await nodeFields(config, dataset);
   const { partition_algorithm: algorithm } = distributed;
   const trainMask = (nodeFeatures[fields.masks.train] as { dataSync(): Uint8Array }).dataSync();
   const cut = partitionGraph(graph, {
@@ -125,21 +131,26 @@ async function wholeGraph(config: SkeinConfig, dataset: PreparedDataset): Promis
   return graph;
 }
 
-async function nodeFields(dataset: PreparedDataset): Promise<Record<string, FeatureRows>> {
+async function nodeFields(
+  config: SkeinConfig,
+  dataset: PreparedDataset,
+): Promise<Record<string, FeatureRows>> {
   const { num_nodes: numNodes } = dataset.stats;
-  const file = dataset.featuresFile();
+  const wanted = usesFeatures(config);
+  const file = wanted ? dataset.featuresFile() : null;
   const labels = await dataset.readLabels();
-  if (file === null || labels === null)
+  if ((wanted && file === null) || labels === null)
     throw new ConfigError(
-      `storage.dataset: expected nodes with features and labels, got a dataset without ${file === null ? 'features' : 'labels'}. Training on the whole graph with several workers needs both.`,
+      `storage.dataset: expected nodes with ${wanted ? 'features and labels' : 'labels'}, got a dataset without ${labels === null ? 'labels' : 'features'}. Training on the whole graph with several workers needs ${wanted ? 'both' : 'them'}.`,
     );
-  await dataset.checkFeatures();
-  const bytes = await readFile(file.path);
-  const values = new Float32Array(bytes.buffer, bytes.byteOffset, numNodes * file.width);
-  const result: Record<string, FeatureRows> = {
-    [fields.features]: fromTypedArray(values, [numNodes, file.width]),
-    [fields.labels]: fromTypedArray(labels),
-  };
+  const result: Record<string, FeatureRows> = {};
+  if (file !== null) {
+    await dataset.checkFeatures();
+    const bytes = await readFile(file.path);
+    const values = new Float32Array(bytes.buffer, bytes.byteOffset, numNodes * file.width);
+    result[fields.features] = fromTypedArray(values, [numNodes, file.width]);
+  }
+  result[fields.labels] = fromTypedArray(labels);
   for (const [split, field] of Object.entries(fields.masks)) {
     const mask = new Uint8Array(numNodes);
     for (const v of (await dataset.readNodes(split as keyof typeof fields.masks)) ?? []) mask[v] = 1;

@@ -41,8 +41,11 @@ export function checkSharded({ model, storage, distributed }: SkeinConfig, worke
     const advice = 'Training on the whole graph with several workers is like that.';
     throw agreedError(new ConfigError(`${key}: expected ${wanted}, got ${got}. ${advice}`));
   };
-  if (model.encoder.embedding_dim > 0)
-    refuse('model.encoder.layers', 'features as the only input (no EMBEDDING layer)', 'embeddings');
+  if (model.encoder.embedding_dim > 0) {
+    if (storage.embeddings.type !== 'HOST_MEMORY')
+      refuse('storage.embeddings.type', 'HOST_MEMORY', storage.embeddings.type);
+    if (model.regularizer.type !== 'NONE') refuse('model.regularizer.type', 'NONE', model.regularizer.type);
+  }
   if (storage.features.type !== 'HOST_MEMORY')
     refuse('storage.features.type', 'HOST_MEMORY', storage.features.type);
   const { partitions, partition_dir: made } = distributed as DistributedConfig;
@@ -53,6 +56,13 @@ export function checkSharded({ model, storage, distributed }: SkeinConfig, worke
   if (sampled !== undefined) refuse('model.encoder.train_neighbor_sampling', 'ALL neighbours', sampled.type);
 }
 
+/** What a worker has of the graph. */
+export interface OpenedShards {
+  readonly sets: ShardedSets;
+  /** Its nodes, by their numbers in the dataset; null where the partitions do not say. */
+  readonly nodeIds: Int32Array | null;
+}
+
 /** Collective. `path` is the JSON of the partitions, or their directory. */
 export async function openShards(
   config: SkeinConfig,
@@ -60,7 +70,7 @@ export async function openShards(
   path: string,
   group: WorkerGroup,
   sizes: NodeSizes,
-): Promise<ShardedSets> {
+): Promise<OpenedShards> {
   const data = await group.everywhere(() => loadPartitionData(path, { comm: group.comm }));
   const numLayers = config.model.encoder.layers.reduce((sum, stage) => sum + hopsOfStage(stage), 0);
   const known = await group.everywhere(() => knownNodes(data, sizes));
@@ -73,17 +83,21 @@ export async function openShards(
     );
   const graphs = new GraphsOfSplits(data, distributed, group, numLayers, weighsEdges(config));
   const sets = splits.map((split, i) => [split, graphs.set(known, split, counts[i])] as const);
-  return Object.fromEntries(sets) as Record<SplitName, ShardedSet>;
+  return {
+    sets: Object.fromEntries(sets) as Record<SplitName, ShardedSet>,
+    nodeIds: data.originalNodeIds ?? null,
+  };
 }
 
 /** What the dataset says of its nodes. */
 interface NodeSizes {
-  readonly width: number;
+  /** Of features; null where the encoder reads none. */
+  readonly width: number | null;
   readonly classes: number;
 }
 
 interface KnownNodes {
-  readonly features: Tensor;
+  readonly features: Tensor | null;
   readonly labels: Int32Array;
   readonly masks: Readonly<Record<SplitName, Uint8Array>>;
 }
@@ -98,8 +112,8 @@ function knownNodes(data: PartitionData, { width, classes }: NodeSizes): KnownNo
       `distributed.partition_dir: expected partitions of one node type with the field ${name}, got ${data.nodeTypeNames.length} with these fields: ${known}. Make them with "${invocation()} partition <this configuration>".`,
     );
   };
-  const features = field(fields.features);
-  if (features.rank !== 2 || features.shape[1] !== width)
+  const features = width === null ? null : field(fields.features);
+  if (features !== null && (features.rank !== 2 || features.shape[1] !== width))
     throw new ConfigError(
       `distributed.partition_dir: expected ${width} features a node, as the dataset has, got shape ${features.shape.join(' × ')}.`,
     );
@@ -115,7 +129,7 @@ function knownNodes(data: PartitionData, { width, classes }: NodeSizes): KnownNo
     return Uint8Array.from(labels, (label, row) => (flags[row] !== 0 && label >= 0 ? 1 : 0));
   };
   return {
-    features: unscoped(() => features),
+    features: features === null ? null : unscoped(() => features),
     labels,
     masks: { train: mask('train'), validation: mask('validation'), test: mask('test') },
   };
@@ -158,7 +172,7 @@ class GraphsOfSplits {
     const labels = known.labels.map((label, row) => (masks[split][row] === 0 ? -1 : label));
     if (!this.#distributed.use_mfgs) {
       const layers = this.#wholeLayers();
-      return this.#withInputs({ layers, features, labels, count });
+      return this.#withInputs({ layers, features, inputRows: Int32Array.from(labels.keys()), labels, count });
     }
     const { start } = this.#data.nodeRanges[this.#data.rank];
     const rows = Int32Array.from(labels.keys()).filter((row) => masks[split][row] !== 0);
@@ -169,15 +183,16 @@ class GraphsOfSplits {
     const inputs = (graphs[0]?.inputNodes ?? seeds).map((id) => id - start);
     return this.#withInputs({
       layers,
-      features: unscoped(() => gatherRows(features, inputs)),
+      features: features === null ? null : unscoped(() => gatherRows(features, inputs)),
+      inputRows: inputs,
       labels: rows.map((row) => known.labels[row]),
       count,
     });
   }
 
   #withInputs(set: Omit<ShardedSet, 'cached'>): ShardedSet {
-    const { cache_inputs: cached } = this.#distributed;
-    if (cached) set.layers[0]?.graph.cacheInputs(set.features);
+    const cached = this.#distributed.cache_inputs && set.features !== null;
+    if (cached) set.layers[0]?.graph.cacheInputs(set.features as Tensor);
     return { ...set, cached };
   }
 

@@ -5,7 +5,9 @@
  *
  * Features are one tensor for all steps, so that a graph that caches what it fetched of a constant recognises it.
  */
+import type { ShardEmbeddings } from '../../../dist/stores/index.js';
 import type { SampleTime } from '../../../sample/index.js';
+import type { RowOptimizerState, TableManifest, TrainedRows } from '../../../storage/index.js';
 import type { Tensor } from '../../../tensor/index.js';
 import { Batch } from '../../batch/batch.js';
 import type { Model } from '../../model/model.js';
@@ -17,8 +19,10 @@ import { type ShardedLayer, ShardedLayers } from './sharded-layers.js';
 export interface ShardedSet {
   /** The first to run first. */
   readonly layers: readonly ShardedLayer[];
-  /** One row for each source of the first layer. */
-  readonly features: Tensor;
+  /** One row for each source of the first layer; null where the encoder reads none. */
+  readonly features: Tensor | null;
+  /** For each source of the first layer the row of its node among those of this worker. */
+  readonly inputRows: Int32Array;
   /** For each target of the last layer its class, −1 for those that do not count. */
   readonly labels: Int32Array;
   /** Nodes that count, of all workers. */
@@ -37,7 +41,13 @@ class ShardedBatch extends Batch {
   }
 }
 
-export function shardedBatch(set: ShardedSet, train: boolean, at: Required<SampleTime>): Batch {
+/** @param rows the embeddings of `inputRows`, which the batch disposes of. */
+export function shardedBatch(
+  set: ShardedSet,
+  rows: Tensor | null,
+  train: boolean,
+  at: Required<SampleTime>,
+): Batch {
   const batch = new ShardedBatch(train);
   batch.at = at;
   // Rows that travel compressed carry what rounding lost of the gradients of the step before.
@@ -46,16 +56,20 @@ export function shardedBatch(set: ShardedSet, train: boolean, at: Required<Sampl
   batch.shardedGraph = new ShardedLayers(set.layers);
   batch.uniqueNodeLabels = set.labels;
   batch.uniqueNodeFeatures = set.features;
+  batch.uniqueNodeIndices = set.inputRows;
+  if (rows !== null) batch.setEmbeddings(rows);
   return batch;
 }
 
 /** One batch an epoch. */
 class WholeGraph implements Batches<Batch> {
   readonly #set: ShardedSet;
+  readonly #embeddings: TrainedRows | null;
   readonly #train: boolean;
 
-  constructor(set: ShardedSet, train: boolean) {
+  constructor(set: ShardedSet, embeddings: TrainedRows | null, train: boolean) {
     this.#set = set;
+    this.#embeddings = embeddings;
     this.#train = train;
   }
 
@@ -65,7 +79,8 @@ class WholeGraph implements Batches<Batch> {
 
   async *epoch(epoch: number): AsyncGenerator<Batch, void, undefined> {
     if (this.#set.count === 0) return;
-    const batch = shardedBatch(this.#set, this.#train, { epoch, step: 0 });
+    const rows = this.#embeddings?.resident(this.#set.inputRows) ?? null;
+    const batch = shardedBatch(this.#set, rows, this.#train, { epoch, step: 0 });
     yield batch;
     batch.clear();
   }
@@ -74,27 +89,41 @@ class WholeGraph implements Batches<Batch> {
 export interface ShardedTaskOptions {
   readonly model: Model;
   readonly sets: ShardedSets;
+  /** The rows of this worker's nodes; null where none are trained. */
+  readonly embeddings: ShardEmbeddings | null;
+  /** The checkpoint's table that `embeddings` were opened with. */
+  readonly opened: TableManifest | null;
   readonly headline: string;
   readonly timings?: Pick<StageTimings, 'time'>;
+}
+
+/** What a checkpoint keeps beside parameters, as other runs over graphs do. */
+interface ShardedState {
+  readonly table: TableManifest | null;
+  readonly rowOptimizer: RowOptimizerState | null;
 }
 
 export class ShardedTask implements Task<Batch> {
   readonly items = 'nodes';
   readonly model: Model;
-  readonly sets: ShardedSets;
   readonly headline: string;
   readonly batches: Readonly<Record<SplitName, Batches<Batch>>>;
+  readonly #embeddings: ShardEmbeddings | null;
+  readonly #rowRate: number;
+  #opened: string;
   readonly #timings: Pick<StageTimings, 'time'>;
 
-  constructor({ model, sets, headline, timings = noTimings }: ShardedTaskOptions) {
+  constructor({ model, sets, embeddings, opened, headline, timings = noTimings }: ShardedTaskOptions) {
     this.model = model;
-    this.sets = sets;
     this.headline = headline;
+    this.#embeddings = embeddings;
+    this.#rowRate = embeddings?.optimizer.learningRate ?? 0;
+    this.#opened = JSON.stringify(opened);
     this.#timings = timings;
     this.batches = {
-      train: new WholeGraph(sets.train, true),
-      validation: new WholeGraph(sets.validation, false),
-      test: new WholeGraph(sets.test, false),
+      train: new WholeGraph(sets.train, embeddings, true),
+      validation: new WholeGraph(sets.validation, embeddings, false),
+      test: new WholeGraph(sets.test, embeddings, false),
     };
   }
 
@@ -104,11 +133,20 @@ export class ShardedTask implements Task<Batch> {
 
   scaleRates(factor: number): void {
     this.model.encoderOptimizer?.scaleRates(factor);
+    if (this.#embeddings !== null) this.#embeddings.optimizer.learningRate = this.#rowRate * factor;
   }
 
   train(batch: Batch): StepLoss {
     const items = batch.batchSize;
     const loss = this.#timings.time('compute', () => this.model.train(batch));
+    // A loss that is not finite must not reach the table; the loop refuses it.
+    if (this.#embeddings !== null && Number.isFinite(loss)) {
+      batch.accumulateGradients();
+      const { uniqueNodeIndices: rows, uniqueNodeGradients: gradient } = batch;
+      this.#timings.time('update', () =>
+        this.#embeddings?.update(rows as Int32Array, gradient as Float32Array),
+      );
+    }
     return { loss: this.model.lossIsMean ? loss * items : loss, items };
   }
 
@@ -123,12 +161,25 @@ export class ShardedTask implements Task<Batch> {
     return this.model.finishEvaluation();
   }
 
-  /** Parameters are all there is. */
   async snapshot(): Promise<SavedState> {
-    return { tensors: {}, state: { table: null, rowOptimizer: null } };
+    const state: ShardedState = {
+      table: (await this.#embeddings?.checkpoint()) ?? null,
+      rowOptimizer: this.#embeddings?.optimizer.state() ?? null,
+    };
+    return { tensors: {}, state: { ...state } };
   }
 
-  async restore(): Promise<void> {}
+  async restore(saved: SavedState): Promise<void> {
+    const { table, rowOptimizer } = saved.state as unknown as ShardedState;
+    // Rows that were opened for the checkpoint are there already, perhaps cut for another number of workers.
+    if (table !== null && JSON.stringify(table) !== this.#opened) await this.#embeddings?.restore(table);
+    this.#opened = '';
+    if (rowOptimizer !== null) this.#embeddings?.optimizer.restore(rowOptimizer);
+  }
+
+  async prune(kept: readonly SavedState['state'][]): Promise<void> {
+    await this.#embeddings?.prune(kept.flatMap((state) => (state as unknown as ShardedState).table ?? []));
+  }
 
   async close(): Promise<void> {}
 }

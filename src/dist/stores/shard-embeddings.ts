@@ -1,0 +1,234 @@
+/**
+ * Trained rows of the nodes that one worker has in a graph that is spread over workers, in memory with their optimiser's
+ * state. Row i belongs to the worker's i-th node, so that reading and updating say nothing to anybody.
+ *
+ * The files are those of other runs: rows in the order of the dataset's nodes, cut into partitions of which each worker
+ * writes some. Loading and saving are collective and carry rows between the two orders, one partition a worker at a time,
+ * so that no worker holds more than its own nodes and a partition. Any number of workers, and one process, can go on from
+ * the files.
+ */
+import { kernels } from '../../native/index.js';
+import { decodeColumn, encodeColumn } from '../../storage/column-bytes.js';
+import {
+  AllResident,
+  type DurableRows,
+  type PartitionLayout,
+  type RowGradient,
+  type RowOptimizer,
+  recutTable,
+  type TableFiles,
+  type TableManifest,
+  type Tile,
+  type TrainedRows,
+} from '../../storage/index.js';
+import { asTensor } from '../../storage/memory-embeddings.js';
+import { MemoryStore } from '../../storage/memory-store.js';
+import { columnRowBytes } from '../../storage/table-manifest.js';
+import { hostGradient } from '../../storage/trained-rows.js';
+import type { Tensor } from '../../tensor/index.js';
+import { FormatError } from '../../util/errors.js';
+import type { WorkerGroup } from '../group/worker-group.js';
+import { ownPieces } from './own-pieces.js';
+
+export interface ShardEmbeddingsParts {
+  /** Opened with `ownPieces` of this rank; all of its columns are those of the optimiser, the values first. */
+  readonly files: TableFiles;
+  readonly group: WorkerGroup;
+  /** The row in the files of each node of this worker. */
+  readonly nodeIds: Int32Array;
+  readonly optimizer: RowOptimizer;
+}
+
+/** What a round of an exchange is about: partitions that each worker reads or writes at the same time. */
+interface Round {
+  /** The partition of this worker; −1: it has no more. */
+  readonly own: number;
+  /** By rank: rows of this worker that are in the partition of that rank. */
+  readonly local: readonly Int32Array[];
+  /** By rank: rows of this worker's partition that are that rank's. */
+  readonly asked: readonly Int32Array[];
+}
+
+export class ShardEmbeddings extends MemoryStore implements TrainedRows, DurableRows {
+  readonly optimizer: RowOptimizer;
+  readonly device = null;
+  readonly residency: AllResident;
+  readonly #files: TableFiles;
+  readonly #group: WorkerGroup;
+  readonly #nodeIds: Int32Array;
+  /** This worker's rows in the order of the files. */
+  readonly #sorted: Int32Array;
+  /** Values and state, by the columns of the files. */
+  readonly #columns: readonly Float32Array[];
+  /** Whether the files have other rows. */
+  #changed = false;
+
+  private constructor({ files, group, nodeIds, optimizer }: ShardEmbeddingsParts) {
+    const columns = files.columns.map(({ width }) => new Float32Array(nodeIds.length * width));
+    super(columns[0], { rows: nodeIds.length, width: files.columns[0].width });
+    this.optimizer = optimizer;
+    this.residency = new AllResident(nodeIds.length);
+    this.#files = files;
+    this.#group = group;
+    this.#nodeIds = nodeIds;
+    this.#sorted = Int32Array.from(nodeIds.keys()).sort((a, b) => nodeIds[a] - nodeIds[b]);
+    this.#columns = columns;
+  }
+
+  /** Collective. Rows as they are in the files. */
+  static async open(parts: ShardEmbeddingsParts): Promise<ShardEmbeddings> {
+    const made = new ShardEmbeddings(parts);
+    await made.#read();
+    return made;
+  }
+
+  resident(ids: Int32Array): Tensor {
+    return asTensor(this.gatherSync(ids), this.width);
+  }
+
+  async residentAsync(ids: Int32Array): Promise<Tensor> {
+    return this.resident(ids);
+  }
+
+  update(ids: Int32Array, gradient: RowGradient): void {
+    const [values, ...states] = this.#columns;
+    this.#changed = true;
+    this.optimizer.stepArrays(values, states, ids, hostGradient(gradient), this.width);
+    const [column] = this.#files.columns;
+    // Rows are what their files can hold, after every step, as in tables that are kept in half precision.
+    if (column.dtype !== 'f32') values.set(decodeColumn(encodeColumn(values, column), column));
+  }
+
+  async *tiles(): AsyncIterable<Tile> {
+    yield { start: 0, count: this.rows, rows: this.data() };
+  }
+
+  /** Collective. */
+  async checkpoint(): Promise<TableManifest> {
+    const files = this.#files;
+    // All workers take the same steps.
+    if (this.#changed) await this.#write();
+    const written = await this.#group.everywhere(async () => {
+      await files.sync();
+      return files.ownVersions();
+    });
+    for (const versions of this.#group.gather(written)) files.takeVersions(versions);
+    return files.manifest();
+  }
+
+  /** Collective. */
+  async restore(manifest: TableManifest): Promise<void> {
+    const { folder, layout } = this.#files;
+    // A checkpoint of fewer workers may have fewer partitions.
+    const cut = await this.#group.onRoot(() => recutTable(folder, manifest, layout));
+    await this.#group.everywhere(() => this.#files.restore(cut));
+    this.#files.startFrom(this.#group.highest(this.#files.nextVersion));
+    await this.#read();
+  }
+
+  /** Collective. Rank 0 does it for all; the others write nothing meanwhile. */
+  async prune(keep: readonly TableManifest[]): Promise<void> {
+    await this.#group.onRoot(() => this.#files.removeUnreferenced(keep));
+  }
+
+  /** Nothing but memory of this process is held. */
+  async close(): Promise<void> {}
+
+  async #read(): Promise<void> {
+    for await (const { own, local, asked } of this.#rounds()) {
+      const views = this.#views(own);
+      await this.#group.everywhere(async () => {
+        if (own >= 0) await this.#files.readPartition(own, views);
+      });
+      for (const [c, column] of this.#files.columns.entries()) {
+        const rows = decodeColumn(views[c], column);
+        const sends = asked.map((ids) => gathered(rows, ids, column.width));
+        const recvs = local.map(({ length }) => new Float32Array(length * column.width));
+        this.#group.comm.exchange(sends, recvs).wait();
+        for (const [q, ids] of local.entries()) put(recvs[q], ids, this.#columns[c], column.width);
+      }
+    }
+    this.#changed = false;
+  }
+
+  async #write(): Promise<void> {
+    for await (const { own, local, asked } of this.#rounds()) {
+      const views = this.#files.columns.map((column, c) => {
+        const { width } = column;
+        const sends = local.map((ids) => gathered(this.#columns[c], ids, width));
+        const recvs = asked.map(({ length }) => new Float32Array(length * width));
+        this.#group.comm.exchange(sends, recvs).wait();
+        const rows = new Float32Array(own < 0 ? 0 : this.#files.layout.rowsOf(own) * width);
+        for (const [q, ids] of asked.entries()) put(recvs[q], ids, rows, width);
+        return encodeColumn(rows, column);
+      });
+      await this.#group.everywhere(async () => {
+        if (own >= 0) await this.#files.writePartition(own, views);
+      });
+    }
+    this.#changed = false;
+  }
+
+  /** One partition of each worker after the other, with who has which of its rows. */
+  async *#rounds(): AsyncGenerator<Round, void, undefined> {
+    const { layout } = this.#files;
+    const { rank, size, comm } = this.#group;
+    const parts = Array.from({ length: size }, (_, q) => ownPieces(layout.partitions, q, size));
+    const most = Math.max(...parts.map(({ first, end }) => end - first));
+    for (let round = 0; round < most; round++) {
+      const of = parts.map(({ first, end }) => (first + round < end ? first + round : -1));
+      const local = of.map((k) => this.#rowsIn(layout, k));
+      const places = local.map((rows, q) =>
+        rows.map((row) => this.#nodeIds[row] - layout.start(Math.max(0, of[q]))),
+      );
+      const asked = comm.allToAllv(places);
+      await this.#group.everywhere(() => this.#checkRows(of[rank], asked));
+      yield { own: of[rank], local, asked };
+    }
+  }
+
+  /** Rows of this worker that are in a partition of the files. */
+  #rowsIn(layout: PartitionLayout, k: number): Int32Array {
+    if (k < 0) return new Int32Array(0);
+    const [start, end] = [layout.start(k), layout.start(k) + layout.rowsOf(k)];
+    return this.#sorted.subarray(this.#firstFrom(start), this.#firstFrom(end));
+  }
+
+  /** How many rows of this worker come before a row of the files. */
+  #firstFrom(id: number): number {
+    let low = 0;
+    for (let high = this.#sorted.length; low < high; ) {
+      const middle = (low + high) >>> 1;
+      if (this.#nodeIds[this.#sorted[middle]] < id) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #checkRows(k: number, asked: readonly Int32Array[]): void {
+    if (k < 0) return;
+    const { layout } = this.#files;
+    const seen = new Uint8Array(layout.rowsOf(k));
+    for (const ids of asked) for (const id of ids) seen[id]++;
+    const wrong = seen.findIndex((times) => times !== 1);
+    if (wrong < 0) return;
+    throw new FormatError(
+      `distributed.partition_dir: expected every node of the dataset once, got node ${layout.start(k) + wrong} ${seen[wrong]} times. Cut the graph again.`,
+    );
+  }
+
+  #views(k: number): Uint8Array[] {
+    const rows = k < 0 ? 0 : this.#files.layout.rowsOf(k);
+    return this.#files.columns.map((column) => new Uint8Array(rows * columnRowBytes(column)));
+  }
+}
+
+function gathered(rows: Float32Array, ids: Int32Array, width: number): Float32Array {
+  const out = new Float32Array(ids.length * width);
+  kernels().gatherRows(rows, ids, out, ids.length, width * 4);
+  return out;
+}
+
+function put(rows: Float32Array, ids: Int32Array, into: Float32Array, width: number): void {
+  kernels().putRows(rows, ids, into, ids.length, width * 4);
+}
