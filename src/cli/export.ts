@@ -9,7 +9,7 @@ import {
   openFlatTables,
   streamNames,
 } from '../data/index.js';
-import { encodeAllNodes, isEventRun, Output, openRun, openRunTables } from '../train/index.js';
+import { encodeAllNodes, isEventRun, loadPlugins, Output, openRun, openRunTables } from '../train/index.js';
 import { StorageError, ValueError } from '../util/errors.js';
 import { invocation } from '../util/invocation.js';
 import type { PluginOptions } from './options.js';
@@ -38,6 +38,7 @@ export async function exportCommand(directory: string, command: ExportCommand): 
       );
   if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true)
     throw new StorageError(`export: expected a directory, got ${directory}.`, { path: directory });
+  await loadPlugins(command.plugin, 'export');
   const temporal = isEventRun(directory);
   if (format === null) {
     if (temporal)
@@ -45,7 +46,7 @@ export async function exportCommand(directory: string, command: ExportCommand): 
     return (await import('./export-onnx.js')).exportRunOnnx(directory, command);
   }
   if (temporal) checkTemporalTables(directory, command);
-  const tables: NamedTable[] = temporal ? [await memoryTable(directory, command)] : [];
+  const tables: NamedTable[] = temporal ? [await memoryTable(directory)] : [];
   if (tables.length === 0) for (const open of openers) tables.push(...(await open(directory)));
   const isRun = existsSync(join(directory, 'full_config.yaml'));
   // A model of features alone has no other rows of nodes.
@@ -115,12 +116,8 @@ function checkTemporalTables(directory: string, { what, tables }: ExportCommand)
 }
 
 /** The memory of every node of a temporal run, as it stands in the state that is exported. */
-async function memoryTable(directory: string, { plugin }: ExportCommand): Promise<NamedTable> {
-  const { parts, stream, config } = await openRun(directory, {
-    command: 'export',
-    over: 'events',
-    plugins: plugin,
-  });
+async function memoryTable(directory: string): Promise<NamedTable> {
+  const { parts, stream, config } = await openRun(directory, { command: 'export', over: 'events' });
   if (parts.mailbox === null)
     throw new ValueError(
       `export: expected a temporal run with memory, got ${directory}, ${config.model.sections === null ? `a model of kind ${config.model.kind}` : 'whose memory.type is none'}. It keeps no memory of a node; score pairs with "${invocation()} predict".`,

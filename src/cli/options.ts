@@ -75,7 +75,7 @@ export function columnOption(text: string): string | number {
 }
 
 export interface PluginOptions {
-  /** Modules that make kinds of temporal models known. */
+  /** Modules that make words of configurations known. */
   readonly plugin: readonly string[];
 }
 
@@ -83,7 +83,7 @@ export interface PluginOptions {
 export function pluginOption(command: Command): Command {
   return command.option(
     '--plugin <module>',
-    'import an ES module that registers a kind of temporal model; may be given again',
+    'import an ES module that registers a decoder, layer, loss, optimiser, metric or temporal model; may be given again',
     (path: string, before: readonly string[]) => [...before, path],
     [],
   );

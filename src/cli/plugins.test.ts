@@ -140,7 +140,7 @@ describe('refused:', () => {
     [
       'a module that registers nothing',
       'export default () => undefined;',
-      /registers a temporal model, got .* registers none/,
+      /registers a part of a model, got .* registers none/,
     ],
     [
       'a default export that is no function',

@@ -4,8 +4,9 @@ import { GraphPredictor, type RankedName } from '../predict/index.js';
 import { Output, openRun } from '../train/index.js';
 import { StateError, ValueError } from '../util/errors.js';
 import { invocation } from '../util/invocation.js';
+import type { PluginOptions } from './options.js';
 
-export interface QueryCommand {
+export interface QueryCommand extends PluginOptions {
   readonly head?: string;
   readonly tail?: string;
   readonly relation?: string | undefined;
@@ -28,6 +29,7 @@ export async function queryCommand(path: string, command: QueryCommand): Promise
     ...{ command: 'query', over: 'graph' },
     advice: `Ask for the likeliest destinations with "${invocation()} serve --temporal <run>" and POST /recommend, or score pairs with "${invocation()} predict <run> --input-file <file>".`,
     overrides: command.set,
+    plugins: command.plugin,
     onWarning: (message) => output.warn(message),
   });
   try {

@@ -4,17 +4,19 @@
  */
 import { Adagrad, Adam, type BaseOptions, type Optimizer, SGD } from '../nn/index.js';
 import type { Tensor } from '../tensor/index.js';
+import { ConfigError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import {
   type Chosen,
   flag,
   number,
   positive,
-  recordOf,
   type Settings,
   share,
   type ValuesOf,
   type Word,
 } from '../util/settings.js';
+import { WordFamily } from '../util/words.js';
 import { type RowOptimizer, rowAdagrad, rowAdam, rowSGD } from './row-optimizer.js';
 
 export type AnyOptimizer = Optimizer<BaseOptions>;
@@ -100,9 +102,14 @@ export type OptimizerChoice = Chosen<(typeof optimizerWords)[number]>;
 
 type AnyWord = OptimizerWord<string, Settings>;
 
+/** These, and those of users. */
+export const optimizerFamily = new WordFamily<(typeof optimizerWords)[number]>({
+  ...{ key: 'model.dense_optimizer.type', builtIn: optimizerWords, reserved: 'type' },
+});
+
 /** The record of a word; its options are those of the configuration. */
 export function optimizerNamed(word: string): AnyWord {
-  return recordOf(optimizerWords as unknown as readonly AnyWord[], word);
+  return optimizerFamily.named(word) as unknown as AnyWord;
 }
 
 /** An optimiser of dense parameters. */
@@ -113,4 +120,41 @@ export function denseOptimizer(params: readonly Tensor[], { type, options }: Opt
 /** An optimiser of the rows of a table. */
 export function rowOptimizer({ type, options }: OptimizerChoice): RowOptimizer {
   return optimizerNamed(type).rows(options as never);
+}
+
+/** An optimiser of a user's own, for configurations. */
+export interface OwnOptimizer<S extends Settings = Settings> {
+  readonly word: string;
+  /** Options beside `learning_rate`. */
+  readonly settings?: S;
+  readonly dense: (
+    params: readonly Tensor[],
+    options: { readonly learning_rate: number } & ValuesOf<S>,
+  ) => Optimizer<BaseOptions>;
+  /** Its form for the rows of a table; without one it cannot be `model.sparse_optimizer`. */
+  readonly rows?: (options: { readonly learning_rate: number } & ValuesOf<S>) => RowOptimizer;
+}
+
+/**
+ * Makes an optimiser known to configurations, as `model.dense_optimizer: { type: MINE }`.
+ *
+ * @returns takes it out again.
+ * @example
+ * registerOptimizer({ word: 'MINE', dense: (params, { learning_rate: lr }) => new MyOptimizer(params, { lr }) });
+ */
+export function registerOptimizer<S extends Settings>(given: OwnOptimizer<S>): () => void {
+  const where = 'registerOptimizer';
+  checkOptionNames(where, given, { word: true, settings: true, dense: true, rows: true });
+  const { word, settings, dense } = given;
+  const rows =
+    given.rows ??
+    (() => {
+      throw new ConfigError(
+        `model.sparse_optimizer.type: expected an optimiser that has a form for rows, got ${word}. Use ADAGRAD, or register ${word} with rows.`,
+      );
+    });
+  const record = { word, settings: { learning_rate: learningRate, ...settings }, dense, rows };
+  return optimizerFamily.register(where, { ...record, denseOnly: {}, hostOnly: {} } as never, [
+    ...(['dense', 'rows'] as const),
+  ]);
 }

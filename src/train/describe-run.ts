@@ -3,12 +3,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TableManifest } from '../storage/index.js';
 import type { TemporalConfig } from '../temporal/index.js';
-import type { LayerConfig, SkeinConfig } from './config/index.js';
+import { type LayerConfig, readConfigFile, type SkeinConfig } from './config/index.js';
+import { missingPlugins } from './config/plugin-record.js';
 import { isEventConfig, loadRunConfig, type RunConfig } from './load-run-config.js';
 import { RunDirectory } from './run/index.js';
 import { checkpointNames, type RunRecord, readRecord } from './run/run-record.js';
 import { epochsOf } from './temporal/model-kind.js';
-import type { TemporalRunConfig } from './temporal/run-config.js';
+import { isTemporalConfig, type TemporalRunConfig } from './temporal/run-config.js';
 
 export interface RunDescription {
   readonly kind: 'run';
@@ -30,7 +31,7 @@ export interface RunDescription {
 }
 
 export async function describeRun(directory: string): Promise<RunDescription> {
-  const { config } = loadRunConfig(join(directory, 'full_config.yaml'));
+  const config = writtenConfig(join(directory, 'full_config.yaml'));
   const records: { readonly name: string; readonly record: RunRecord }[] = [];
   for (const name of checkpointNames(directory))
     records.push({ name, record: await readRecord(join(directory, name)) });
@@ -49,6 +50,15 @@ export async function describeRun(directory: string): Promise<RunDescription> {
     checkpoints: records.map(({ name, record }) => ({ name, epoch: record.position.epoch })),
     metrics: lastMetrics(join(directory, 'metrics.jsonl')),
   };
+}
+
+/** The configuration of a run. Modules that its words came from are not needed to say what it is. */
+function writtenConfig(path: string): RunConfig {
+  const file = readConfigFile(path);
+  const { plugins } = (file.values ?? {}) as { readonly plugins?: unknown };
+  if (isTemporalConfig(file) || missingPlugins(plugins).length === 0) return loadRunConfig(file).config;
+  // Training wrote it with every default filled in.
+  return file.values as SkeinConfig;
 }
 
 function described(config: RunConfig) {

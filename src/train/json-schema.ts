@@ -4,13 +4,13 @@ import { temporalModelKinds } from '../temporal/index.js';
 import { choice, section, settingsShape } from '../util/schema/fields.js';
 import { allowIgnored, type JsonSchema, jsonSchemaOf, withDefinitions } from '../util/schema/json-schema.js';
 import { ignoredKeys } from './config/ignored.js';
+import { pluginRecords } from './config/plugin-record.js';
 import { configSchema } from './config/schema.js';
 import { generalModel } from './temporal/model-section.js';
-import { pluginRecords } from './temporal/plugin-record.js';
 import { runSections } from './temporal/schema.js';
 
 export function configJsonSchema(): JsonSchema {
-  const graph = jsonSchemaOf(configSchema);
+  const graph = jsonSchemaOf(configSchema());
   allowIgnored(graph, ignoredKeys);
   const events = jsonSchemaOf(section({ ...runSections, ...eventSections }));
   allowIgnored(events, withoutEffect);

@@ -1,5 +1,6 @@
 /**
- * Modules of a user's own that make kinds of temporal models known. A module is imported only when a caller names it: a
+ * Modules of a user's own that make words of configurations known: decoders, graph layers, losses, optimisers, metrics and
+ * kinds of temporal models. A module is imported only when a caller names it: a
  * configuration or a run says which modules it needs, and by which checksum, but never makes anything be imported.
  *
  * The module's default export is a function that is called with the library, so that the module uses the copy of Skein that
@@ -7,6 +8,7 @@
  *
  * @example
  * export default ({ registerTemporalModel, temporal, nn, tensor, settings }) => registerTemporalModel({ kind: 'mine', … });
+ * export default ({ registerLoss, gnn, tensor }) => registerLoss({ word: 'MINE', … });
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -15,19 +17,37 @@ import { pathToFileURL } from 'node:url';
 import * as gnn from '../gnn/index.js';
 import * as graph from '../graph/index.js';
 import * as nn from '../nn/index.js';
+import * as storage from '../storage/index.js';
 import * as temporal from '../temporal/index.js';
 import * as tensor from '../tensor/index.js';
 import { expected, StorageError, ValueError } from '../util/errors.js';
 import * as settings from '../util/settings.js';
-import type { PluginRecord } from './temporal/plugin-record.js';
+import { registeredWords } from '../util/words.js';
+import type { SkeinConfig } from './config/index.js';
+import { checkSamePlugins, type PluginRecord } from './config/plugin-record.js';
+import * as metric from './run/metric.js';
+
+/** How words are registered. */
+const registers = {
+  registerTemporalModel: temporal.registerTemporalModel,
+  registerConvLayer: gnn.registerConvLayer,
+  registerDecoder: gnn.registerDecoder,
+  registerLoss: gnn.registerLoss,
+  registerOptimizer: storage.registerOptimizer,
+  registerMetric: metric.registerMetric,
+};
+
+/** What metrics of users extend. */
+const metrics = { RankingMetric: metric.RankingMetric, ClassificationMetric: metric.ClassificationMetric };
 
 /** What the default export of a plugin is called with. */
-export interface PluginLibrary {
-  readonly registerTemporalModel: typeof temporal.registerTemporalModel;
+export interface PluginLibrary extends Readonly<typeof registers> {
   readonly tensor: typeof tensor;
   readonly nn: typeof nn;
   readonly graph: typeof graph;
   readonly gnn: typeof gnn;
+  readonly storage: typeof storage;
+  readonly metrics: typeof metrics;
   readonly temporal: typeof temporal;
   /** Describe options: `integer`, `number`, `share`, `flag`, `choice`. */
   readonly settings: typeof settings;
@@ -35,7 +55,8 @@ export interface PluginLibrary {
 
 interface LoadedPlugin {
   readonly record: PluginRecord;
-  readonly kinds: readonly string[];
+  /** `model.kind mine`, `model.decoder.type MINE`. */
+  readonly words: readonly string[];
   readonly remove: readonly (() => void)[];
 }
 
@@ -54,8 +75,25 @@ export function loadedPlugins(): string[] {
 
 /** The module that a kind of model came from; null when it is built in, or was registered by a program. */
 export function pluginOf(kind: string): PluginRecord | null {
-  for (const { record, kinds } of loaded.values()) if (kinds.includes(kind)) return record;
+  for (const { record, words } of loaded.values()) if (words.includes(`model.kind ${kind}`)) return record;
   return null;
+}
+
+/** The configuration with the modules that its words came from. Refuses others than those that the run was trained with. */
+export function withPlugins(where: string, config: SkeinConfig): SkeinConfig {
+  const used = textsIn([config.model, config.evaluation.metrics]);
+  const now = [...loaded.values()].flatMap(({ record, words }) => {
+    const own = words.filter((word) => used.has(word.slice(word.indexOf(' ') + 1)));
+    return own.length === 0 ? [] : [{ ...record, words: own }];
+  });
+  checkSamePlugins(where, config.plugins ?? [], now);
+  return now.length === 0 ? config : { ...config, plugins: now };
+}
+
+function textsIn(value: unknown): Set<string> {
+  if (typeof value === 'string') return new Set([value]);
+  if (typeof value !== 'object' || value === null) return new Set();
+  return new Set(Object.values(value).flatMap((part) => [...textsIn(part)]));
 }
 
 async function loadPlugin(command: string, path: string): Promise<void> {
@@ -65,26 +103,32 @@ async function loadPlugin(command: string, path: string): Promise<void> {
   for (const remove of before?.remove ?? []) remove();
   loaded.delete(path);
   const remove: (() => void)[] = [];
-  const known = new Set(temporal.temporalModelKinds().map(({ kind }) => kind));
+  const known = new Set(registeredWords());
   try {
-    await importPlugin(command, path, sha256, (kind) => {
-      const undo = temporal.registerTemporalModel(kind);
-      remove.push(undo);
-      return undo;
-    });
+    await importPlugin(command, path, sha256, remove);
   } catch (error) {
     for (const undo of remove) undo();
     throw error;
   }
-  const kinds = temporal
-    .temporalModelKinds()
-    .map(({ kind }) => kind)
-    .filter((kind) => !known.has(kind));
-  if (kinds.length === 0)
+  const words = registeredWords().filter((word) => !known.has(word));
+  if (words.length === 0)
     throw new ValueError(
-      `${command}: expected a plugin that registers a temporal model, got ${path}, which registers none. Export a function by default and call registerTemporalModel of its argument; what is registered with another copy of Skein is not seen.`,
+      `${command}: expected a plugin that registers a part of a model, got ${path}, which registers none. Export a function by default and call registerDecoder, registerTemporalModel or another of its argument; what is registered with another copy of Skein is not seen.`,
     );
-  loaded.set(path, { record: { path, sha256 }, kinds, remove });
+  loaded.set(path, { record: { path, sha256 }, words, remove });
+}
+
+/** The same functions, which remember how to undo what they do. */
+function remembering(remove: (() => void)[]): typeof registers {
+  const wrapped = Object.entries(registers).map(([name, register]) => [
+    name,
+    (record: never): (() => void) => {
+      const undo = (register as (record: never) => () => void)(record);
+      remove.push(undo);
+      return undo;
+    },
+  ]);
+  return Object.fromEntries(wrapped) as typeof registers;
 }
 
 function checksum(command: string, path: string): string {
@@ -102,7 +146,7 @@ async function importPlugin(
   command: string,
   path: string,
   sha256: string,
-  registerTemporalModel: PluginLibrary['registerTemporalModel'],
+  remove: (() => void)[],
 ): Promise<void> {
   // The checksum makes a changed file another module.
   const address = `${pathToFileURL(path).href}?sha256=${sha256}`;
@@ -123,5 +167,6 @@ async function importPlugin(
   if (start === undefined) return;
   if (typeof start !== 'function')
     throw new ValueError(expected(command, 'a function', `the default export of ${path}`, start));
-  await start({ registerTemporalModel, tensor, nn, graph, gnn, temporal, settings } satisfies PluginLibrary);
+  const library = { tensor, nn, graph, gnn, storage, temporal, metrics, settings };
+  await start({ ...remembering(remove), ...library } satisfies PluginLibrary);
 }

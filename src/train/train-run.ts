@@ -4,12 +4,15 @@
  * workers train the same run together, rank 0 owns the directory.
  */
 import { isAgreed, type WorkerGroup } from '../dist/index.js';
+import { expected, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import { isEventConfig, type RunConfig } from './load-run-config.js';
+import type { RunSamplers } from './loop/initialize-model.js';
 import { Output, openWorkers, outputOf, RunDirectory, withResumeAdvice } from './run/index.js';
 import { latestCheckpoint } from './run/run-record.js';
 import { type RunResult, RunSession } from './run/run-session.js';
 import { prepareGraphRun } from './tasks/graph/graph-run.js';
+import { isSharded } from './tasks/sharded/open-shards.js';
 import { prepareEventRun } from './temporal/event-run.js';
 
 export interface TrainRunOptions {
@@ -20,6 +23,8 @@ export interface TrainRunOptions {
   readonly output?: Output;
   /** Write a trace of the stages. */
   readonly profile?: boolean;
+  /** Samplers of your own for the training batches of a run over a graph; a resume needs them again. */
+  readonly samplers?: RunSamplers;
   /** The workers; all call this. Default: those that a launcher started. */
   readonly group?: WorkerGroup;
 }
@@ -31,6 +36,7 @@ export async function trainRun(given: TrainRunOptions): Promise<RunResult> {
     source: true,
     output: true,
     profile: true,
+    samplers: true,
     group: true,
   });
   const { group = openWorkers(given.config.distributed) } = given;
@@ -48,10 +54,12 @@ async function trainTogether({
   group,
   output,
   profile = false,
+  samplers = {},
 }: Together): Promise<RunResult> {
+  checkSamplers(config, samplers);
   const prepared = isEventConfig(config)
     ? await prepareEventRun(config, { group, output })
-    : await prepareGraphRun(config, { group, output });
+    : await prepareGraphRun(config, { group, output, samplers });
   try {
     using run = await RunDirectory.openAt({
       ...{ ...prepared.settings, group },
@@ -70,5 +78,23 @@ async function trainTogether({
     }
   } finally {
     prepared.close();
+  }
+}
+
+/** Refuses samplers that a run would not ask. */
+function checkSamplers(config: RunConfig, samplers: RunSamplers): void {
+  checkOptionNames('trainRun samplers', samplers, { negatives: true, neighbors: true });
+  const idle = (name: keyof RunSamplers): boolean => {
+    if (isEventConfig(config) || isSharded(config)) return true;
+    const { learning_task: task, encoder } = config.model;
+    if (name === 'negatives') return task !== 'LINK_PREDICTION';
+    return !encoder.layers.flat().some(({ type }) => type === 'GNN');
+  };
+  for (const [name, sampler] of Object.entries(samplers)) {
+    if (typeof sampler !== 'function')
+      throw new ValueError(expected('trainRun', 'a function', `samplers.${name}`, sampler));
+    if (!idle(name as keyof RunSamplers)) continue;
+    const advice = 'The batches of this run have none; leave it out.';
+    throw new ValueError(expected('trainRun', 'nothing', `samplers.${name}`, 'a sampler', advice));
   }
 }

@@ -1,6 +1,6 @@
 /** `skein query`: see ../query.ts. */
 import type { Command } from 'commander';
-import { jsonOption, overrideOption, wholeNumber } from '../options.js';
+import { jsonOption, overrideOption, pluginOption, wholeNumber } from '../options.js';
 import type { QueryCommand } from '../query.js';
 
 export function register(program: Command): void {
@@ -17,7 +17,7 @@ export function register(program: Command): void {
     .option('--neighbors <name>', 'raw name of an entity: answers are entities with similar rows (cosine)')
     .option('--top <k>', 'how many answers', wholeNumber, 10)
     .option('--include-known', 'also edges that the graph has, and the entity itself', false);
-  overrideOption(jsonOption(command)).action(async (path: string, options: QueryCommand) =>
+  overrideOption(jsonOption(pluginOption(command))).action(async (path: string, options: QueryCommand) =>
     (await import('../query.js')).queryCommand(path, options),
   );
 }

@@ -1,7 +1,5 @@
 /** Layers on graphs, and the list of those that a configuration can name. */
-import { recordOf } from '../../util/settings.js';
 import { appnpWord } from './appnp.js';
-import type { ConvWord } from './conv-word.js';
 import { gatWord } from './gat-conv.js';
 import { gatv2Word } from './gatv2-conv.js';
 import { gcnWord } from './gcn-conv.js';
@@ -29,18 +27,3 @@ export const convWords = [
   ...([sageWord, gatWord, gcnWord, rgcnWord] as const),
   ...([gatv2Word, ginWord, graphConvWord, transformerWord, sgcWord, appnpWord] as const),
 ] as const;
-
-/** The record of a word, for callers that know of no layer in particular: its options are those of the configuration. */
-export function convNamed(word: string): ConvWord {
-  return recordOf(convWords as unknown as readonly ConvWord[], word);
-}
-
-/** Hops of a stage of an encoder: of its graph layer that goes farthest; 0 without one. */
-export function hopsOfStage(stage: readonly { readonly type: string; readonly options: unknown }[]): number {
-  const hops = stage.map(({ type, options }) => {
-    if (type !== 'GNN') return 0;
-    const { type: word } = options as { readonly type: string };
-    return convNamed(word).hops?.(options as never) ?? 1;
-  });
-  return Math.max(0, ...hops);
-}

@@ -3,14 +3,15 @@ import { Module } from '../../nn/index.js';
 import type { Tensor } from '../../tensor/index.js';
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
-import { choice, flag, type Settings, type Word } from '../../util/settings.js';
+import { choice, flag, type Settings, type ValuesOf, type Word } from '../../util/settings.js';
+import { WordFamily } from '../../util/words.js';
 import { type ComparatorWord, comparators, DotCompare, L2Compare } from './comparator.js';
 import { EdgeDecoder, type EdgeDecoderOptions } from './edge-decoder.js';
 import {
   ComplexHadamardOperator,
   HadamardOperator,
   NoOp,
-  type RelationOperator,
+  RelationOperator,
   RotationOperator,
   TranslationOperator,
 } from './relation-operator.js';
@@ -77,7 +78,8 @@ export class NoOpNodeDecoder extends Module {
 /** A decoder of edges as a word of a configuration: `model.decoder: { type: DISTMULT }`. */
 interface DecoderWord<W extends string, S extends Settings> extends Word<W, S> {
   readonly operator: RelationOperator;
-  readonly make: (options: EdgeDecoderOptions) => EdgeDecoder;
+  /** @param values the options of the configuration, with those of its own. */
+  readonly make: (options: EdgeDecoderOptions, values: ValuesOf<S>) => EdgeDecoder;
 }
 
 function decoderWord<const W extends string>(
@@ -120,12 +122,57 @@ export const decoderWords = [
 
 export type EdgeDecoderName = (typeof decoderWords)[number]['word'];
 
-/** A decoder by its name in a configuration. */
-export function edgeDecoder(type: EdgeDecoderName, options: EdgeDecoderOptions): EdgeDecoder {
-  const found = decoderWords.find(({ word }) => word === type);
-  if (found === undefined) {
-    const known = decoderWords.map(({ word }) => word).join(', ');
-    throw new ValueError(expected('edgeDecoder', `one of ${known}`, 'type', type));
-  }
-  return found.make(options);
+/** These, and those of users. */
+export const decoderFamily = new WordFamily<(typeof decoderWords)[number]>({
+  ...{ key: 'model.decoder.type', builtIn: decoderWords, reserved: 'type' },
+});
+
+/** A decoder by its name in a configuration. @param values its options there; only decoders of users read them. */
+export function edgeDecoder(
+  type: EdgeDecoderName,
+  options: EdgeDecoderOptions,
+  values: object = {},
+): EdgeDecoder {
+  return decoderFamily.named(type, 'edgeDecoder', 'type').make(options, values as never);
+}
+
+/** A decoder of a user's own, for configurations. */
+export interface OwnDecoder<S extends Settings = Settings> {
+  readonly word: string;
+  /** How a row is changed by a relation. */
+  readonly operator: RelationOperator;
+  /** How two rows are compared where the configuration does not say; DOT by default. */
+  readonly comparator?: ComparatorWord;
+  /** Options beside those of all decoders. */
+  readonly settings?: S;
+  /** Default: a decoder of the operator and the comparator alone. */
+  readonly make?: (options: EdgeDecoderOptions, values: ValuesOf<S>) => EdgeDecoder;
+}
+
+class OperatorDecoder extends EdgeDecoder {}
+
+/**
+ * Makes a decoder of edges known to configurations, as `model.decoder: { type: MINE }`.
+ *
+ * @returns takes it out again.
+ * @example
+ * registerDecoder({ word: 'MINE', operator: new MyOperator(), comparator: 'L2' });
+ */
+export function registerDecoder<S extends Settings>(given: OwnDecoder<S>): () => void {
+  const where = 'registerDecoder';
+  checkOptionNames(where, given, {
+    ...{ word: true, operator: true, comparator: true, settings: true, make: true },
+  });
+  const { word, operator, comparator = 'DOT', settings, make } = given;
+  if (!(operator instanceof RelationOperator))
+    throw new ValueError(expected(where, 'a RelationOperator', 'operator', operator));
+  const record = {
+    ...{ word, operator },
+    settings: { ...edgeSettings(comparator), ...settings },
+    make:
+      make ??
+      ((options: EdgeDecoderOptions) =>
+        new OperatorDecoder(operator, options.comparator ?? comparators[comparator](), options)),
+  };
+  return decoderFamily.register(where, record as never, ['make']);
 }

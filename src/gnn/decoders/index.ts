@@ -12,11 +12,14 @@ export {
   ComplEx,
   DistMult,
   DotDecoder,
+  decoderFamily,
   decoderWords,
   type EdgeDecoderName,
   edgeDecoder,
   NoOpNodeDecoder,
+  type OwnDecoder,
   RotatE,
+  registerDecoder,
   TransE,
 } from './decoders.js';
 export {
@@ -33,22 +36,7 @@ export {
 } from './edge-decoder.js';
 export { type EdgeEnds, edgeInput } from './edge-input.js';
 export { linkLoss } from './link-loss.js';
-export {
-  BCEAfterSigmoidLoss,
-  BCEWithLogitsLoss,
-  CrossEntropyLoss,
-  LossFunction,
-  type LossFunctionOptions,
-  type LossName,
-  type LossReduction,
-  lossFunction,
-  lossWords,
-  MSELoss,
-  RankingLoss,
-  type RankingLossOptions,
-  SoftmaxCrossEntropy,
-  SoftPlusLoss,
-} from './link-losses.js';
+export * from './link-losses.js';
 export { type N3Options, N3Regularizer, NormRegularizer, Regularizer } from './regularizer.js';
 export {
   ComplexHadamardOperator,

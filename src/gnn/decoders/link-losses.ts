@@ -28,7 +28,8 @@ import { beside } from '../../tensor/move.js';
 import { checkIds } from '../../tensor/ops/common.js';
 import { checkNumber, expected, ShapeError, StateError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
-import { choice, number, type Settings, type Word } from '../../util/settings.js';
+import { choice, number, type Settings, type ValuesOf, type Word } from '../../util/settings.js';
+import { WordFamily } from '../../util/words.js';
 
 export type LossReduction = 'SUM' | 'MEAN';
 
@@ -216,13 +217,40 @@ export const lossWords = [
 
 export type LossName = (typeof lossWords)[number]['word'];
 
+/** These, and those of users. */
+export const lossFamily = new WordFamily<(typeof lossWords)[number]>({
+  ...{ key: 'model.loss.type', builtIn: lossWords, reserved: 'type' },
+});
+
 /** A loss by its name in a configuration. */
 export function lossFunction(type: LossName, options: RankingLossOptions = {}): LossFunction {
-  const found = lossWords.find(({ word }) => word === type);
-  if (found === undefined) {
-    const known = lossWords.map(({ word }) => word).join(', ');
-    throw new ValueError(expected('lossFunction', `one of ${known}`, 'type', type));
-  }
-  checkOptionNames('lossFunction', options, { reduction: true, margin: true });
+  const found = lossFamily.named(type, 'lossFunction', 'type');
+  const own = Object.fromEntries(Object.keys(found.settings).map((key) => [key, true]));
+  checkOptionNames('lossFunction', options, { reduction: true, margin: true, ...own });
   return found.make(options);
+}
+
+/** A loss of a user's own, for configurations. */
+export interface OwnLoss<S extends Settings = Settings> {
+  readonly word: string;
+  /** Options beside `reduction`. */
+  readonly settings?: S;
+  /** Whether it is a loss of classes too, or of edges only (the default). */
+  readonly forClasses?: boolean;
+  readonly make: (options: LossFunctionOptions & ValuesOf<S>) => LossFunction;
+}
+
+/**
+ * Makes a loss known to configurations, as `model.loss: { type: MINE }`.
+ *
+ * @returns takes it out again.
+ * @example
+ * registerLoss({ word: 'MINE', make: ({ reduction = 'SUM' }) => new MyLoss({ reduction }) });
+ */
+export function registerLoss<S extends Settings>(given: OwnLoss<S>): () => void {
+  const where = 'registerLoss';
+  checkOptionNames(where, given, { word: true, settings: true, forClasses: true, make: true });
+  const { word, settings, forClasses = false, make } = given;
+  const record = { word, settings: { ...plainSettings, ...settings }, forClasses, make };
+  return lossFamily.register(where, record as never, ['make']);
 }

@@ -5,6 +5,7 @@
 import { optimizerNamed } from '../../storage/index.js';
 import { standardMetrics } from '../run/metric.js';
 import { deviceLimits } from './check-device.js';
+import type { PluginRecord } from './plugin-record.js';
 import type { ParsedConfig } from './schema.js';
 import type {
   EvaluationConfig,
@@ -24,7 +25,7 @@ export interface DeriveContext {
 }
 
 export function derive(parsed: ParsedConfig, context: DeriveContext): SkeinConfig {
-  const { model, training, evaluation, distributed } = parsed;
+  const { model, training, evaluation, distributed, plugins } = parsed;
   const task = model.learning_task;
   if (distributed?.cache_inputs === true && !canCacheInputs(model.encoder.layers))
     context.warn(
@@ -50,6 +51,7 @@ export function derive(parsed: ParsedConfig, context: DeriveContext): SkeinConfi
       metrics: evaluation.metrics.length === 0 ? standardMetrics(task) : [...new Set(evaluation.metrics)],
     } satisfies EvaluationConfig,
     distributed,
+    ...(plugins.length === 0 ? {} : { plugins: plugins as readonly PluginRecord[] }),
   };
 }
 

@@ -190,13 +190,13 @@ function temporalModels(): string {
 }
 
 export function documentConfig(): string {
-  const root = core(configSchema) as z.ZodObject;
+  const root = core(configSchema()) as z.ZodObject;
   const parts = Object.entries(root.shape).map(([name, schema]) => {
     const [head, ...rows] = rowsOf(name, schema as z.ZodType);
     return `## ${name}\n\n${capital(head.meaning)}.\n\n${table(rows)}`;
   });
   const shared = chapters.map(({ types, title, intro }) => {
-    const union = findUnion(configSchema, types);
+    const union = findUnion(configSchema(), types);
     const rows = union === undefined ? [] : unionRows('', union);
     return `## ${title}\n\n${intro}\n\n${table(rows.map((row) => ({ ...row, key: row.key.replace(/^\./, '') })))}`;
   });

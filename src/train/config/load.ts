@@ -11,6 +11,7 @@ import { derive } from './derive.js';
 import { ignoredKeys } from './ignored.js';
 import { modernise } from './legacy.js';
 import { applyOverrides, parseOverride } from './overrides.js';
+import { missingPlugin, missingPlugins } from './plugin-record.js';
 import {
   type ConfigFile,
   configError,
@@ -53,7 +54,9 @@ function resolve(object: unknown, overrides: readonly string[], origin: Origin):
   dropIgnored(tree, ignoredKeys, warn);
   deviceMemory(tree, warn);
   const given = new Set(leafPaths(tree));
-  const parsed = configSchema.safeParse(tree);
+  for (const plugin of missingPlugins(tree['plugins']))
+    throw missingPlugin('config', plugin, (plugin.words ?? []).join(', '));
+  const parsed = configSchema().safeParse(tree);
   if (!parsed.success) throw configError(problemsOf(parsed.error, tree), origin);
   const config = derive(parsed.data, { given, warn });
   const problems = checkConfig(config, parsed.data.model.encoder.embedding_dim);

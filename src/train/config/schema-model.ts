@@ -2,9 +2,9 @@
  * Schema, defaults and documentation of the `model` section. Marius's names and defaults, except where a comment says why
  * not; keys marked `ours` are additions.
  */
-import { convWords, decoderWords, lossWords } from '../../gnn/index.js';
+import { convFamily, decoderFamily, lossFamily } from '../../gnn/index.js';
 import { activationWords, startWords } from '../../nn/index.js';
-import { optimizerWords } from '../../storage/index.js';
+import { optimizerFamily } from '../../storage/index.js';
 import {
   choice,
   field,
@@ -26,15 +26,15 @@ const keysOf = <K extends string>(table: Readonly<Record<K, unknown>>) => Object
 
 const init = () => variants(wordShapes(startWords), { type: 'GLOROT_UNIFORM' });
 
-const optimizers = wordShapes(optimizerWords);
+const optimizers = () => wordShapes(optimizerFamily.all());
 
-const optimizer = () => variants(optimizers, { type: 'ADAGRAD' });
+const optimizer = () => variants(optimizers(), { type: 'ADAGRAD' });
 /** The optimiser of one layer or of the decoder. */
-const ownOptimizer = () => variants({ DEFAULT: {}, ...optimizers }, { type: 'DEFAULT' });
+const ownOptimizer = () => variants({ DEFAULT: {}, ...optimizers() }, { type: 'DEFAULT' });
 
-const gnn = flatVariants(wordShapes(convWords), { type: 'GRAPH_SAGE' });
+const gnn = () => flatVariants(wordShapes(convFamily.all()), { type: 'GRAPH_SAGE' });
 
-const layerKeys = {
+const layerKeys = () => ({
   input_dim: field(integer(-1), -1, {
     doc: 'width of the input; left out: the output of the stage before. EMBEDDING and FEATURE have none',
     shown: 'derived',
@@ -64,25 +64,26 @@ const layerKeys = {
     doc: 'share of the outputs that training drops, after the activation',
     ours: true,
   }),
-};
+});
 
-const layer = variants(
-  {
-    EMBEDDING: {},
-    FEATURE: {},
-    GNN: gnn,
-    REDUCTION: {
-      type: field(
-        choice(['CONCAT', 'LINEAR']),
-        'CONCAT',
-        'CONCAT: side by side; LINEAR: the same times a weight',
-      ),
+const layer = () =>
+  variants(
+    {
+      EMBEDDING: {},
+      FEATURE: {},
+      GNN: gnn(),
+      REDUCTION: {
+        type: field(
+          choice(['CONCAT', 'LINEAR']),
+          'CONCAT',
+          'CONCAT: side by side; LINEAR: the same times a weight',
+        ),
+      },
+      DENSE: { type: field(choice(['LINEAR']), 'LINEAR', 'a linear layer') },
     },
-    DENSE: { type: field(choice(['LINEAR']), 'LINEAR', 'a linear layer') },
-  },
-  null,
-  layerKeys,
-);
+    null,
+    layerKeys(),
+  );
 
 const neighborSampling = () =>
   list(
@@ -97,41 +98,44 @@ const neighborSampling = () =>
     'a list with one entry per GNN stage',
   );
 
-const encoder = section({
-  use_incoming_nbrs: field(flag(), true, 'messages along incoming edges'),
-  use_outgoing_nbrs: field(flag(), true, 'messages along outgoing edges'),
-  embedding_dim: field(integer(-1), -1, {
-    doc: 'width of the node table; always the sum over EMBEDDING layers',
-    shown: 'derived',
-  }),
-  layers: required(
-    list(list(layer, 'a list of layers'), 'a list of stages, each a list of layers'),
-    'the stages; layers of one stage work side by side',
-  ),
-  train_neighbor_sampling: field(
-    neighborSampling(),
-    [],
-    'neighbours seen in training, one entry per GNN stage; SGC and APPNP have one per hop',
-  ),
-  eval_neighbor_sampling: field(neighborSampling(), [], {
-    doc: 'the same for evaluation',
-    shown: 'as train_neighbor_sampling',
-  }),
-});
-
-const decoder = variants(
-  { ...wordShapes(decoderWords), NODE: {} },
-  { type: 'DISTMULT' },
-  {
-    optimizer: field(
-      ownOptimizer(),
-      { type: 'DEFAULT' },
-      'optimiser of the relations; DEFAULT: model.dense_optimizer',
+const encoder = () =>
+  section({
+    use_incoming_nbrs: field(flag(), true, 'messages along incoming edges'),
+    use_outgoing_nbrs: field(flag(), true, 'messages along outgoing edges'),
+    embedding_dim: field(integer(-1), -1, {
+      doc: 'width of the node table; always the sum over EMBEDDING layers',
+      shown: 'derived',
+    }),
+    layers: required(
+      list(list(layer(), 'a list of layers'), 'a list of stages, each a list of layers'),
+      'the stages; layers of one stage work side by side',
     ),
-  },
-);
+    train_neighbor_sampling: field(
+      neighborSampling(),
+      [],
+      'neighbours seen in training, one entry per GNN stage; SGC and APPNP have one per hop',
+    ),
+    eval_neighbor_sampling: field(neighborSampling(), [], {
+      doc: 'the same for evaluation',
+      shown: 'as train_neighbor_sampling',
+    }),
+  });
 
-const loss = variants(wordShapes(lossWords), { type: 'SOFTMAX_CE', aliases: aliasesOf(lossWords) });
+const decoder = () =>
+  variants(
+    { ...wordShapes(decoderFamily.all()), NODE: {} },
+    { type: 'DISTMULT' },
+    {
+      optimizer: field(
+        ownOptimizer(),
+        { type: 'DEFAULT' },
+        'optimiser of the relations; DEFAULT: model.dense_optimizer',
+      ),
+    },
+  );
+
+const loss = () =>
+  variants(wordShapes(lossFamily.all()), { type: 'SOFTMAX_CE', aliases: aliasesOf(lossFamily.all()) });
 
 const regularizer = section({
   type: field(choice(['NONE', 'NORM', 'N3']), 'NONE', {
@@ -142,43 +146,45 @@ const regularizer = section({
   coef: field(number(0), 0, { doc: 'weight beside the loss', ours: true }),
 });
 
-export const modelSchema = section({
-  random_seed: field(integer(0, Number.MAX_SAFE_INTEGER), 0, {
-    doc: 'seed of everything random; kept in full_config.yaml',
-    shown: 'drawn',
-  }),
-  learning_task: required(
-    choice(['LINK_PREDICTION', 'NODE_CLASSIFICATION'], {
-      lp: 'LINK_PREDICTION',
-      nc: 'NODE_CLASSIFICATION',
+/** As of the words that are known now. */
+export const modelSchema = () =>
+  section({
+    random_seed: field(integer(0, Number.MAX_SAFE_INTEGER), 0, {
+      doc: 'seed of everything random; kept in full_config.yaml',
+      shown: 'drawn',
     }),
-    'what is learnt; LP and NC for short',
-  ),
-  encoder: required(encoder, 'from ids, features and neighbours to one vector a node'),
-  decoder: field(
-    decoder,
-    { type: 'DISTMULT' },
-    {
-      doc: 'from vectors to scores; NODE takes the encoder output as class scores. ROTATE and DOT are ours',
-      shown: 'DISTMULT, or NODE for node classification',
-    },
-  ),
-  loss: field(
-    loss,
-    { type: 'SOFTMAX_CE' },
-    {
-      doc: 'what is minimised',
-      shown: 'SOFTMAX_CE, or CROSS_ENTROPY for node classification',
-    },
-  ),
-  regularizer: field(regularizer, {}, { doc: 'a penalty on the embeddings', ours: true }),
-  dense_optimizer: field(optimizer(), { type: 'ADAGRAD' }, 'optimiser of relations, weights and biases'),
-  sparse_optimizer: field(
-    optimizer(),
-    { type: 'ADAGRAD' },
-    {
-      doc: 'optimiser of the node table; ADAM and SGD are ours, and the options count',
-      shown: 'ADAGRAD with the learning rate of dense_optimizer',
-    },
-  ),
-});
+    learning_task: required(
+      choice(['LINK_PREDICTION', 'NODE_CLASSIFICATION'], {
+        lp: 'LINK_PREDICTION',
+        nc: 'NODE_CLASSIFICATION',
+      }),
+      'what is learnt; LP and NC for short',
+    ),
+    encoder: required(encoder(), 'from ids, features and neighbours to one vector a node'),
+    decoder: field(
+      decoder(),
+      { type: 'DISTMULT' },
+      {
+        doc: 'from vectors to scores; NODE takes the encoder output as class scores. ROTATE and DOT are ours',
+        shown: 'DISTMULT, or NODE for node classification',
+      },
+    ),
+    loss: field(
+      loss(),
+      { type: 'SOFTMAX_CE' },
+      {
+        doc: 'what is minimised',
+        shown: 'SOFTMAX_CE, or CROSS_ENTROPY for node classification',
+      },
+    ),
+    regularizer: field(regularizer, {}, { doc: 'a penalty on the embeddings', ours: true }),
+    dense_optimizer: field(optimizer(), { type: 'ADAGRAD' }, 'optimiser of relations, weights and biases'),
+    sparse_optimizer: field(
+      optimizer(),
+      { type: 'ADAGRAD' },
+      {
+        doc: 'optimiser of the node table; ADAM and SGD are ours, and the options count',
+        shown: 'ADAGRAD with the learning rate of dense_optimizer',
+      },
+    ),
+  });

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import {
   choice,
   countOr,
+  didYouMean,
   field,
   flag,
   integer,
@@ -14,7 +15,7 @@ import {
   text,
   worded,
 } from '../../util/schema/fields.js';
-import { metricNamed, metricText, standardMetrics } from '../run/metric.js';
+import { metricList, metricNamed, metricText, standardMetrics } from '../run/metric.js';
 
 const negativeSampling = () =>
   section({
@@ -106,15 +107,17 @@ export const trainingSchema = section({
   }),
 });
 
-const metric = worded(
-  z.string(metricText()).transform((value, context) => {
-    const found = metricNamed(value);
-    if (found !== undefined) return found.name;
-    context.addIssue({ code: 'custom', message: metricText(), input: value });
-    return z.NEVER;
-  }),
-  metricText(),
-);
+const metric = () =>
+  worded(
+    z.string(metricText()).transform((value, context) => {
+      const found = metricNamed(value);
+      if (found !== undefined) return found.name;
+      const message = metricText() + didYouMean(value, metricList());
+      context.addIssue({ code: 'custom', message, input: value });
+      return z.NEVER;
+    }),
+    metricText(),
+  );
 
 /** The standard metrics of a task, numbers of one word together: `mrr, hits@1, 3, 5`. */
 const shownMetrics = (task: 'LINK_PREDICTION' | 'NODE_CLASSIFICATION'): string =>
@@ -124,22 +127,24 @@ const shownMetrics = (task: 'LINK_PREDICTION' | 'NODE_CLASSIFICATION'): string =
     return text === '' ? next : `${text}, ${next}`;
   }, '');
 
-export const evaluationSchema = section({
-  batch_size: field(integer(1), 1000, 'edges or nodes scored at a time'),
-  negative_sampling: field(negativeSampling(), {}, 'the wrong edges that a right one is ranked among'),
-  pipeline: field(pipeline(), {}, 'overlap of loading and computing'),
-  epochs_per_eval: field(integer(1), 1, 'epochs between evaluations on the validation set'),
-  checkpoint_dir: field(text('a checkpoint directory'), '', {
-    doc: 'evaluate this checkpoint instead of the final model',
-    shown: 'none',
-  }),
-  ties: field(choice(['OPTIMISTIC', 'REALISTIC', 'PESSIMISTIC']), 'REALISTIC', {
-    doc: 'rank among equal scores: best, middle or worst (as Marius counts)',
-    ours: true,
-  }),
-  metrics: field(list(metric, 'a list of metrics'), [], {
-    doc: 'what is reported',
-    ours: true,
-    shown: `${shownMetrics('LINK_PREDICTION')}; ${shownMetrics('NODE_CLASSIFICATION')} for node classification`,
-  }),
-});
+/** As of the metrics that are known now. */
+export const evaluationSchema = () =>
+  section({
+    batch_size: field(integer(1), 1000, 'edges or nodes scored at a time'),
+    negative_sampling: field(negativeSampling(), {}, 'the wrong edges that a right one is ranked among'),
+    pipeline: field(pipeline(), {}, 'overlap of loading and computing'),
+    epochs_per_eval: field(integer(1), 1, 'epochs between evaluations on the validation set'),
+    checkpoint_dir: field(text('a checkpoint directory'), '', {
+      doc: 'evaluate this checkpoint instead of the final model',
+      shown: 'none',
+    }),
+    ties: field(choice(['OPTIMISTIC', 'REALISTIC', 'PESSIMISTIC']), 'REALISTIC', {
+      doc: 'rank among equal scores: best, middle or worst (as Marius counts)',
+      ours: true,
+    }),
+    metrics: field(list(metric(), 'a list of metrics'), [], {
+      doc: 'what is reported',
+      ours: true,
+      shown: `${shownMetrics('LINK_PREDICTION')}; ${shownMetrics('NODE_CLASSIFICATION')} for node classification`,
+    }),
+  });

@@ -5,10 +5,11 @@
  * defaults and the meaning of every key stand there too, and give docs/configuration.md.
  */
 import type { ReadonlyOutput } from '../../util/schema/fields.js';
+import type { PluginRecord } from './plugin-record.js';
 import type { configSchema } from './schema.js';
 
 /** What passed the schema, before derive.ts fills in what depends on other keys. */
-type Parsed = ReadonlyOutput<typeof configSchema>;
+type Parsed = ReadonlyOutput<ReturnType<typeof configSchema>>;
 
 export type ModelConfig = Parsed['model'];
 export type LearningTask = ModelConfig['learning_task'];
@@ -87,6 +88,8 @@ export interface SkeinConfig {
   readonly evaluation: EvaluationConfig;
   /** Ours. Null: the file has no such section, and there is one worker unless a launcher says otherwise. */
   readonly distributed: DistributedConfig | null;
+  /** Ours. The modules that words of the configuration came from; training writes them, nothing imports them. */
+  readonly plugins?: readonly PluginRecord[];
 }
 
 /** The name that the source uses. */

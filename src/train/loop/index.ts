@@ -1,6 +1,6 @@
 /** From a configuration and a dataset to storage and models, and what can be done with a saved run. */
 export * from './encoded-nodes.js';
-export { initializeBatcher, initializeModel, type ModelSizes } from './initialize-model.js';
+export { initializeBatcher, initializeModel, type ModelSizes, type RunSamplers } from './initialize-model.js';
 export {
   type InitializedStorage,
   type InitializeStorageOptions,

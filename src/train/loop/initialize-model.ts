@@ -17,8 +17,8 @@ import { Random } from '../../util/philox.js';
 import type { Place } from '../batch/batch-share.js';
 import { GraphBatcher } from '../batch/graph-batcher.js';
 import type { GraphModelStorage } from '../batch/graph-model-storage.js';
-import { RandomNegativeSampler } from '../batch/negative-sampler.js';
-import { KHopNeighborSampler } from '../batch/neighbor-sampler.js';
+import { type NegativeSampler, RandomNegativeSampler } from '../batch/negative-sampler.js';
+import { KHopNeighborSampler, type NeighborSampler } from '../batch/neighbor-sampler.js';
 import { RandomEdgeSampler, RandomNodeSampler } from '../batch/samplers.js';
 import type {
   EdgeDecoderConfig,
@@ -80,10 +80,14 @@ function newDecoder(
   random: Random,
 ): EdgeDecoder {
   const { inverse_edges: inverseEdges, edge_decoder_method: method, comparator } = config.options;
-  return edgeDecoder(config.type, {
-    ...{ dim, numRelations, inverseEdges, method, random },
-    comparator: comparators[comparator](),
-  });
+  return edgeDecoder(
+    config.type,
+    {
+      ...{ dim, numRelations, inverseEdges, method, random },
+      comparator: comparators[comparator](),
+    },
+    config.options,
+  );
 }
 
 function newRegularizer({ type, norm, coef }: RegularizerConfig, complex: boolean): Regularizer | null {
@@ -108,11 +112,22 @@ function ownOptimizers(
   return own;
 }
 
+/**
+ * Samplers of a program's own for the training batches of a run, in place of those that the configuration describes;
+ * evaluation draws as the configuration says. What they draw must depend on (seed, epoch, step) of the batch alone: then a
+ * run repeats, resumes and is shared by workers.
+ */
+export interface RunSamplers {
+  readonly negatives?: (storage: GraphModelStorage, config: SkeinConfig) => NegativeSampler;
+  readonly neighbors?: (storage: GraphModelStorage, config: SkeinConfig) => NeighborSampler;
+}
+
 /** `place`: which of several workers; they share every batch. */
 export function initializeBatcher(
   config: SkeinConfig,
   storage: GraphModelStorage,
   place: Place = { rank: 0, size: 1 },
+  own: RunSamplers = {},
 ): GraphBatcher {
   const seed = config.model.random_seed;
   const order = { seed, shuffle: config.storage.shuffle_input };
@@ -131,7 +146,7 @@ export function initializeBatcher(
   const whole = Array.from({ length: hops }, (): NeighborSamplingConfig => ({ type: 'ALL', options: {} }));
   const rules = (given: readonly NeighborSamplingConfig[]) =>
     fullBatch && given.length === 0 ? whole : given;
-  const train = neighbours(rules(encoder.train_neighbor_sampling));
+  const train = own.neighbors?.(storage, config) ?? neighbours(rules(encoder.train_neighbor_sampling));
   const evaluation = neighbours(rules(encoder.eval_neighbor_sampling));
   const links = config.model.learning_task === 'LINK_PREDICTION';
   const evaluationSampling = config.evaluation.negative_sampling;
@@ -139,7 +154,9 @@ export function initializeBatcher(
   return new GraphBatcher(
     storage,
     links ? new RandomEdgeSampler(storage, order) : new RandomNodeSampler(storage, order),
-    links ? newNegatives(storage, config.training.negative_sampling, seed) : null,
+    links
+      ? (own.negatives?.(storage, config) ?? newNegatives(storage, config.training.negative_sampling, seed))
+      : null,
     train,
     evaluation,
     {

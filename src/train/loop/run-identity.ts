@@ -11,6 +11,7 @@ import {
 } from '../../data/index.js';
 import { StateError } from '../../util/errors.js';
 import type { SkeinConfig } from '../config/index.js';
+import { checkSamePlugins, type PluginRecord } from '../config/plugin-record.js';
 import { weighsEdges } from '../config/weighs-edges.js';
 import { differences } from '../run/differences.js';
 
@@ -19,12 +20,20 @@ export interface RunIdentity {
   readonly model: string;
   /** Of the dataset, as far as the model uses it. Checkpoints of older versions have none. */
   readonly files?: DatasetFingerprint;
+  /** The modules that words of its configuration came from; absent where there are none. */
+  readonly plugins?: readonly PluginRecord[];
+  /** Samplers that a program gave for training; absent where there are none. */
+  readonly samplers?: readonly string[];
 }
 
 const mappings = ['nodes/node_mapping.txt', 'edges/relation_mapping.txt'];
 
 /** The identity of a run that trains, or is opened, with this dataset. */
-export async function runIdentity(config: SkeinConfig, dataset: PreparedDataset): Promise<RunIdentity> {
+export async function runIdentity(
+  config: SkeinConfig,
+  dataset: PreparedDataset,
+  samplers: readonly string[] = [],
+): Promise<RunIdentity> {
   const { num_nodes, num_relations } = dataset.stats;
   const sums = mappings.map((name) => dataset.details?.files[name]?.crc32 ?? 'none');
   const { learning_task, encoder, decoder } = config.model;
@@ -44,6 +53,8 @@ export async function runIdentity(config: SkeinConfig, dataset: PreparedDataset)
       features: encoder.layers.flat().some(({ type }) => type === 'FEATURE'),
       weights: weighsEdges(config),
     }),
+    ...(config.plugins === undefined ? {} : { plugins: config.plugins }),
+    ...(samplers.length === 0 ? {} : { samplers: [...samplers].sort() }),
   };
 }
 
@@ -60,6 +71,7 @@ export function checkIdentity(
       `${folder}: expected the model that it was trained as, got another: ${differences(keysOf(saved.model), keysOf(now.model)).join(', ')}. Use the configuration of the run (full_config.yaml).`,
       { path: folder },
     );
+  checkSamePlugins(folder, saved.plugins ?? [], now.plugins ?? []);
   const files = saved.files === undefined ? [] : differingFiles(saved.files, now.files ?? {});
   if (files.length > 0)
     throw new StateError(
@@ -71,6 +83,16 @@ export function checkIdentity(
       `${folder}: expected the dataset that it was trained on (${saved.dataset}), got one with ${now.dataset}. Node ids would refer to other nodes; use that dataset, or train a new run.`,
       { path: folder },
     );
+}
+
+/** Refuses to go on with other samplers; evaluation does not use them. */
+export function checkOwnSamplers(folder: string, saved: RunIdentity, now: RunIdentity): void {
+  const [before, after] = [saved, now].map(({ samplers = [] }) => samplers.join(' and ') || 'none');
+  if (before === after) return;
+  throw new StateError(
+    `${folder}: expected the samplers that it was trained with (${before}) for samplers of trainRun, got ${after}. Give the same, or train a new run.`,
+    { path: folder },
+  );
 }
 
 /** A description of a model under the keys of its configuration. */

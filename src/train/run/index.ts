@@ -18,7 +18,9 @@ export {
   MeanReciprocalRank,
   Metric,
   metricByName,
+  type OwnMetric,
   RankingMetric,
+  registerMetric,
 } from './metric.js';
 export type { MetricsRecord } from './metrics-file.js';
 export {

@@ -1,10 +1,12 @@
 /**
  * Metrics of ranks and of classes. Subclass `RankingMetric` or `ClassificationMetric` for one of your own and hand it to
- * a reporter. Empty input gives NaN.
+ * a reporter, or register it for configurations. Empty input gives NaN.
  */
 
 import { hitsAtK, meanReciprocalRank } from '../../temporal/index.js';
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
+import { WordFamily } from '../../util/words.js';
 import { classificationMetrics } from '../metrics.js';
 
 export abstract class Metric {
@@ -152,6 +154,39 @@ const metricWords: readonly MetricWord[] = [
   },
 ];
 
+/** These, and those of users. */
+const family = new WordFamily<MetricWord>({
+  ...{ key: 'evaluation.metrics', builtIn: metricWords, spelling: 'small' },
+});
+
+/** A metric of a user's own, for configurations; `make` gives one whose `name` is the word. */
+export type OwnMetric = Pick<MetricWord, 'word' | 'task'> & {
+  readonly make: () => RankingMetric | ClassificationMetric;
+};
+
+/**
+ * Makes a metric known to configurations, as `evaluation.metrics: [mine]`.
+ *
+ * @returns takes it out again.
+ * @example
+ * registerMetric({ word: 'mine', task: 'LINK_PREDICTION', make: () => new MyMetric() });
+ */
+export function registerMetric(given: OwnMetric): () => void {
+  const where = 'registerMetric';
+  checkOptionNames(where, given, { word: true, task: true, make: true });
+  const { word, task, make } = given;
+  const classes = { LINK_PREDICTION: RankingMetric, NODE_CLASSIFICATION: ClassificationMetric };
+  if (!Object.hasOwn(classes, task))
+    throw new ValueError(expected(where, Object.keys(classes).join(' or '), 'task', task));
+  const checked = (): RankingMetric | ClassificationMetric => {
+    const made = make();
+    if (made instanceof classes[task] && made.name === word) return made;
+    const what = `a ${classes[task].name} with the name ${word}`;
+    throw new ValueError(expected(where, what, `what make() of ${word} gives`, made));
+  };
+  return family.register(where, { word, task, make: typeof make === 'function' ? checked : make }, ['make']);
+}
+
 interface NamedMetric {
   /** The word, with its number: `hits@10`. */
   readonly name: string;
@@ -162,7 +197,7 @@ interface NamedMetric {
 /** The metric that a text names, in any case: `MRR`, `hits10`, `hits@k10`; undefined when there is none. */
 export function metricNamed(text: string): NamedMetric | undefined {
   const lower = text.trim().toLowerCase();
-  for (const { word, aliases = [], task, make } of metricWords) {
+  for (const { word, aliases = [], task, make } of family.all()) {
     if (!word.endsWith('@k')) {
       if (lower === word || aliases.includes(lower)) return { name: word, task, make: () => make(0) };
       continue;
@@ -174,10 +209,15 @@ export function metricNamed(text: string): NamedMetric | undefined {
   return undefined;
 }
 
+/** The words of one task, or of all. */
+export function metricList(task?: Task): string[] {
+  const words = family.all().filter((each) => task === undefined || each.task === task);
+  return words.map(({ word }) => word);
+}
+
 /** The words of one task, or of all, for messages: `mrr, mr, hits@k or auc`. */
 export function metricText(task?: Task): string {
-  const words = metricWords.filter((each) => task === undefined || each.task === task);
-  const names = words.map(({ word }) => word);
+  const names = metricList(task);
   return `${names.slice(0, -1).join(', ')} or ${names[names.length - 1]}`;
 }
 

@@ -1,10 +1,10 @@
 /** Whether a checkpoint belongs to a run: the same stream and split, the same model and, within an epoch, the same batches. */
 import { StateError } from '../../util/errors.js';
+import { otherPlugin, type PluginRecord } from '../config/plugin-record.js';
 import { checkSeed } from '../run/check-seed.js';
 import { differences } from '../run/differences.js';
 import type { RunRecord } from '../run/run-record.js';
 import type { OpenedStream } from './open-stream.js';
-import { otherPlugin, type PluginRecord } from './plugin-record.js';
 import type { TemporalRunConfig } from './run-config.js';
 
 /** What a checkpoint says of the run that it belongs to; a type, so that it is one of the records of any run. */

@@ -7,21 +7,16 @@ import {
 } from '../../temporal/index.js';
 import { ConfigError, expected, StateError } from '../../util/errors.js';
 import type { Settings, ValuesOf } from '../../util/settings.js';
+import { missingPlugin, otherPlugin } from '../config/plugin-record.js';
 import { pluginOf } from '../plugins.js';
 import type { OpenedStream } from './open-stream.js';
-import { otherPlugin } from './plugin-record.js';
 import type { TemporalRunConfig } from './run-config.js';
 
 /** The kind of a run's model; without it, what would bring it. */
 export function requiredKind(command: string, { model, plugins }: TemporalRunConfig): TemporalModelKind {
   const found = findTemporalModel(model.kind);
   if (found !== undefined) return found;
-  if (plugins.length > 0) {
-    const [{ path, sha256 }] = plugins;
-    throw new StateError(
-      `${command}: expected --plugin ${path} (sha256 ${sha256}) for model.kind ${model.kind}, got none. Modules are imported only when they are named; in a program: plugins: ['${path}'].`,
-    );
-  }
+  if (plugins.length > 0) throw missingPlugin(command, plugins[0], `model.kind ${model.kind}`);
   const known = temporalModelKinds().map(({ kind }) => kind);
   const advice = 'Name its module with --plugin, or call registerTemporalModel first.';
   throw new StateError(expected(command, `one of ${known.join(', ')}`, 'model.kind', model.kind, advice));

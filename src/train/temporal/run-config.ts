@@ -10,7 +10,7 @@ import { problemsOf } from '../../util/schema/issues.js';
 import { isTree, type Tree } from '../../util/schema/key-path.js';
 import type { ConfigProblem } from '../../util/schema/problem.js';
 import { applyOverrides, parseOverride } from '../config/overrides.js';
-
+import { type PluginRecord, readPluginRecords } from '../config/plugin-record.js';
 import {
   type ConfigFile,
   configError,
@@ -20,7 +20,6 @@ import {
   withOverrides,
 } from '../config/read-yaml.js';
 import { type ModelChoice, readModel, renderedModel } from './model-section.js';
-import { type PluginRecord, readPluginRecords } from './plugin-record.js';
 
 import { temporalRunSchema } from './schema.js';
 import type { TemporalRunSections } from './types.js';

@@ -164,7 +164,8 @@ function canonical<V extends readonly string[]>(
   return values.find((known) => known.toLowerCase() === lower) ?? aliases[lower] ?? value;
 }
 
-function didYouMean(input: unknown, values: readonly string[]): string {
+/** What to add to the words of an error when one of `values` is near. */
+export function didYouMean(input: unknown, values: readonly string[]): string {
   const close = typeof input === 'string' ? nearest(input, values) : undefined;
   return close === undefined ? '' : `\u0001Did you mean ${close}?`;
 }

@@ -17,14 +17,15 @@ import {
 import { checkResources } from '../../loop/check-resources.js';
 import { withEdgeOrder } from '../../loop/edge-order.js';
 import { comparesEmbeddings, encodeAllNodes, saveEncodedNodes } from '../../loop/encoded-nodes.js';
-import { initializeBatcher, initializeModel } from '../../loop/initialize-model.js';
+import { initializeBatcher, initializeModel, type RunSamplers } from '../../loop/initialize-model.js';
 import { initializeSharedStorage } from '../../loop/initialize-storage.js';
 import { shardTable, usesFeatures } from '../../loop/initialize-table.js';
 import { withMemoryBudget } from '../../loop/memory-budget.js';
 import { locatedConfig, openDataset } from '../../loop/open-dataset.js';
-import { checkIdentity, type RunIdentity, runIdentity } from '../../loop/run-identity.js';
+import { checkIdentity, checkOwnSamplers, type RunIdentity, runIdentity } from '../../loop/run-identity.js';
 import { openDeviceFeatures, openTrainingDevice, type TrainingDevice } from '../../loop/training-device.js';
 import type { Model } from '../../model/model.js';
+import { withPlugins } from '../../plugins.js';
 import { adoptCheckpoint, tableFolder, tableOf } from '../../run/adopt-checkpoint.js';
 import { type Output, prepareProgress, type RunDirectory } from '../../run/index.js';
 import type { PreparedRun } from '../../run/prepared-run.js';
@@ -41,14 +42,15 @@ import { configOfRun, withSeedOf } from './run-seed.js';
 export interface GraphRunContext {
   readonly group: WorkerGroup;
   readonly output: Output;
+  readonly samplers: RunSamplers;
 }
 
 /** Collective. Opens the dataset and the device, and refuses what cannot be trained. */
 export async function prepareGraphRun(
   given: SkeinConfig,
-  { group, output }: GraphRunContext,
+  { group, output, samplers }: GraphRunContext,
 ): Promise<PreparedRun> {
-  const agreed = group.agree(given);
+  const agreed = await group.onRoot(() => withPlugins('train', given));
   checkWorkers(agreed, group.size);
   const { resume_training: resumes } = agreed.training;
   const started = await group.onRoot(() => withSeedOf(resumes ? agreed.storage.model_dir : null, agreed));
@@ -91,8 +93,8 @@ export async function prepareGraphRun(
       ...(device === null ? {} : { device: 'webgpu', adapter: device.adapter }),
     },
     plan: async (run) => {
-      const identity = await group.onRoot(() => runIdentity(config, dataset));
-      return new GraphRun({ config, dataset, identity, run, group, output, device }).plan();
+      const identity = await group.onRoot(() => runIdentity(config, dataset, Object.keys(samplers)));
+      return new GraphRun({ config, dataset, identity, run, group, output, samplers, device }).plan();
     },
     close: () => device?.close(),
   };
@@ -143,8 +145,11 @@ class GraphRun {
         checkpoint.interval > 0 && epoch % checkpoint.interval === 0 && !isLast
           ? ['last', `checkpoint_${epoch}`]
           : [],
-      check: (folder, record) =>
-        checkIdentity(folder, record.identity as unknown as RunIdentity, identity, dataset),
+      check: (folder, record) => {
+        const saved = record.identity as unknown as RunIdentity;
+        checkIdentity(folder, saved, identity, dataset);
+        checkOwnSamplers(folder, saved, identity);
+      },
       ...(training.resume_from_checkpoint === ''
         ? {}
         : { adopt: () => adoptCheckpoint(training.resume_from_checkpoint, run.path) }),
@@ -154,7 +159,7 @@ class GraphRun {
   }
 
   async #open(manifest: ReturnType<typeof tableOf>, timings: StageTimings): Promise<Task> {
-    const { config, dataset, group, run, device } = this.#parts;
+    const { config, dataset, group, run, device, samplers } = this.#parts;
     const { pipeline } = config.training;
     if (isSharded(config)) return this.#openSharded(manifest, timings);
     const places = { tableDirectory: tableFolder(run.path), manifest };
@@ -162,7 +167,7 @@ class GraphRun {
       ...{ ...places, group, device: device?.device ?? null },
     });
     const model = await this.#model();
-    const batcher = initializeBatcher(config, storage, group);
+    const batcher = initializeBatcher(config, storage, group, samplers);
     if (device !== null) {
       batcher.deviceFeatures = await openDeviceFeatures(config, device, storage);
       model.to(device.device);

@@ -17,6 +17,7 @@ import { withMemoryBudget } from '../../loop/memory-budget.js';
 import { openDataset } from '../../loop/open-dataset.js';
 import { checkIdentity, type RunIdentity, runIdentity } from '../../loop/run-identity.js';
 import type { Model } from '../../model/model.js';
+import { withPlugins } from '../../plugins.js';
 import { tableFolder, tableOf } from '../../run/adopt-checkpoint.js';
 import { checkSeed } from '../../run/check-seed.js';
 import { type RunRecord, readRecord } from '../../run/run-record.js';
@@ -40,9 +41,10 @@ export interface OpenedGraphRun extends FoundGraphRun {
 }
 
 export async function openGraphRun(
-  found: FoundGraphRun,
+  given: FoundGraphRun,
   { onWarning }: { readonly onWarning?: (message: string) => void } = {},
 ): Promise<OpenedGraphRun> {
+  const found = { ...given, config: withPlugins(given.checkpoint, given.config) };
   const record = await readRecord(found.checkpoint);
   const dataset = await openDataset(found.config);
   checkTask(found.checkpoint, record, found.config);

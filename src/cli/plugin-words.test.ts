@@ -1,0 +1,394 @@
+/**
+ * Parts of a user's own as words of a configuration of a graph: a decoder, a graph layer, a loss, an optimiser and a metric
+ * from a module are trained, saved, opened again and evaluated; without the module a run says which one it needs.
+ */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { stringify } from 'yaml';
+import { edgeDecoder, HadamardOperator, LossFunction, registerDecoder, registerLoss } from '../gnn/index.js';
+import { openModel } from '../predict/index.js';
+import { registerOptimizer } from '../storage/index.js';
+import { mul, sub, sum } from '../tensor/index.js';
+import {
+  type Batch,
+  KHopNeighborSampler,
+  loadConfig,
+  loadPlugins,
+  NegativeSampler,
+  Output,
+  openRun,
+  type RunSamplers,
+  registerMetric,
+  resolveConfig,
+  type SkeinConfig,
+  trainRun,
+} from '../train/index.js';
+import { readRecord } from '../train/run/run-record.js';
+import { run } from './program.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'skein-words-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const at = (name: string): string => join(folder, name);
+
+let out = '';
+let err = '';
+beforeEach(() => {
+  out = err = '';
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    out += text;
+    return true;
+  });
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    err += text;
+    return true;
+  });
+});
+afterEach(() => vi.restoreAllMocks());
+
+/** A ring of 30 nodes in two relations, and the same nodes with features and classes. */
+async function prepared(): Promise<{ readonly links: string; readonly nodes: string }> {
+  const [links, nodes] = [at('links'), at('nodes')];
+  if (existsSync(links)) return { links, nodes };
+  const rows = Array.from({ length: 30 }, (_, i) => `n${i},r${i % 2},n${(i + 1 + (i % 2)) % 30}\n`);
+  writeFileSync(at('edges.csv'), rows.join(''));
+  const split = ['--dataset-split', '0.8', '0.1', '0.1'];
+  const [edges, into] = [['--edges', at('edges.csv')], '--output-directory'];
+  expect(await run(['preprocess', ...edges, into, links, ...split])).toBe(0);
+  writeFileSync(at('nodes.csv'), Array.from({ length: 30 }, (_, i) => `n${i},${i % 2}\n`).join(''));
+  const of = ['--node-labels', at('nodes.csv'), '--node-split', '0.5', '0.2', '0.3'];
+  expect(await run(['preprocess', ...edges, into, nodes, ...of])).toBe(0);
+  return { links, nodes };
+}
+
+/** A module of each kind: what it registers, and the word; `$` is the word. */
+const modules = {
+  decoder: `class Twice extends gnn.HadamardOperator { apply(rows, relations) { return tensor.mul(super.apply(rows, relations), 2); } }
+    registerDecoder({ word: '$', operator: new Twice(), comparator: 'COSINE' });`,
+  layer: `class Mean extends nn.Module {
+      constructor(into, out, random, scale) { super(); this.lin = new nn.Linear(into, out, { bias: false, random }); this.scale = scale; }
+      forward(graph, x) { return tensor.mul(this.lin.forward(graph.aggregate(x, 'mean')), this.scale); }
+    }
+    registerConvLayer({
+      word: '$',
+      settings: { scale: settings.number(1, 'factor of the output') },
+      make: ({ scale }, { into, out, random }) => new Mean(into, out, random, scale),
+      run: (layer, block, x) => layer.forward(block, x),
+    });`,
+  loss: `class Squares extends gnn.LossFunction {
+      constructor(options) { super({ reduction: options.reduction }); this.gap = options.gap; }
+      forward(positive, negative) {
+        const wrong = tensor.sum(tensor.square(negative));
+        return tensor.add(tensor.sum(tensor.square(tensor.sub(positive, this.gap))), wrong);
+      }
+    }
+    registerLoss({ word: '$', settings: { gap: settings.number(1, 'what a right edge should score') }, make: (options) => new Squares(options) });`,
+  optimizer: `registerOptimizer({
+      word: '$',
+      settings: { decay: settings.number(0, 'weight decay') },
+      dense: (params, { learning_rate, decay }) => new nn.SGD(params, { lr: learning_rate, weightDecay: decay }),
+      rows: ({ learning_rate }) => storage.rowSGD({ learningRate: learning_rate }),
+    });`,
+  metric: `class Worst extends metrics.RankingMetric { name = '$'; compute(ranks) { return Math.max(...ranks); } }
+    registerMetric({ word: '$', task: 'LINK_PREDICTION', make: () => new Worst() });`,
+} as const;
+type Kind = keyof typeof modules;
+
+function plugin(kind: Kind, word: string): string {
+  const path = at(`${word}.mjs`);
+  const names = 'registerConvLayer, registerDecoder, registerLoss, registerOptimizer, registerMetric';
+  writeFileSync(
+    path,
+    `export default ({ ${names}, tensor, nn, gnn, storage, metrics, settings }) => {\n${modules[kind].replaceAll('$', word)}\n};\n`,
+  );
+  return path;
+}
+
+/** Forgets what a plugin registered, as another process would not know it. */
+async function forget(module: string): Promise<void> {
+  const text = readFileSync(module, 'utf8');
+  writeFileSync(module, 'export default () => {};');
+  await expect(loadPlugins([module])).rejects.toThrow(/registers none/);
+  writeFileSync(module, text);
+}
+
+const embedding = { type: 'EMBEDDING', output_dim: 8 };
+
+function base(dataset: string, directory: string, model: object = {}): Record<string, object> {
+  return {
+    model: {
+      random_seed: 7,
+      learning_task: 'LINK_PREDICTION',
+      encoder: { layers: [[embedding]] },
+      ...model,
+    },
+    storage: { dataset: { dataset_dir: dataset }, model_dir: directory },
+    training: { num_epochs: 2, batch_size: 8, negative_sampling: { negatives_per_positive: 5 } },
+    evaluation: { negative_sampling: { filtered: true } },
+  };
+}
+
+/** Where each kind of word stands in a file, and a word that is nearly the same. */
+const uses: Readonly<Record<Kind, (word: string) => { readonly key: string; readonly file: object }>> = {
+  decoder: (type) => ({ key: 'model.decoder.type', file: { model: { decoder: { type } } } }),
+  layer: (type) => ({
+    key: 'model.encoder.layers.options.type',
+    file: {
+      model: {
+        encoder: {
+          layers: [[embedding], [{ type: 'GNN', output_dim: 8, options: { type, scale: 2 } }]],
+          train_neighbor_sampling: [{ type: 'ALL' }],
+        },
+      },
+    },
+  }),
+  loss: (type) => ({ key: 'model.loss.type', file: { model: { loss: { type, options: { gap: 2 } } } } }),
+  optimizer: (type) => ({
+    key: 'model.dense_optimizer.type',
+    file: {
+      model: {
+        dense_optimizer: { type, options: { learning_rate: 0.05, decay: 0.001 } },
+        sparse_optimizer: { type, options: { learning_rate: 0.05 } },
+      },
+    },
+  }),
+  metric: (name) => ({ key: 'evaluation.metrics', file: { evaluation: { metrics: ['mrr', name] } } }),
+};
+
+async function written(
+  kind: Kind,
+  word: string,
+  name = word,
+): Promise<{ config: string; directory: string }> {
+  const { links } = await prepared();
+  const [config, directory] = [at(`${name}.yaml`), at(`run-${name}`)];
+  const all = base(links, directory);
+  const { file } = uses[kind](word);
+  for (const [section, keys] of Object.entries(file)) Object.assign(all[section], keys);
+  writeFileSync(config, stringify(all));
+  return { config, directory };
+}
+
+const lastEvent = (): Record<string, unknown> =>
+  JSON.parse(out.trim().split('\n').at(-1) as string) as Record<string, unknown>;
+
+describe.each<[Kind, string, string]>([
+  ['decoder', 'DOUBLED', 'DUOBLED'],
+  ['layer', 'SCALED_MEAN', 'SCALED_MAEN'],
+  ['loss', 'SQUARES', 'SQAURES'],
+  ['optimizer', 'PLAIN_STEPS', 'PLAIN_STESP'],
+  ['metric', 'worst_rank', 'wrost_rank'],
+])('a %s of a module', (kind, word, misspelt) => {
+  test('is trained, resumed, opened and evaluated with it, and refused without it by its name', async () => {
+    const module = plugin(kind, word);
+    const { config, directory } = await written(kind, word);
+    const { key } = uses[kind](word);
+    expect(await run(['train', config, '--plugin', module, '--training.num_epochs=1'])).toBe(0);
+    out = '';
+    const more = ['--training.resume_training=true', '--json'];
+    expect(await run(['train', config, '--plugin', module, ...more])).toBe(0);
+    const done = lastEvent();
+    expect(done).toMatchObject({ event: 'done', epochs: 2 });
+    const record = {
+      path: module,
+      sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+      words: [`${key} ${word}`],
+    };
+    expect((await readRecord(directory)).identity).toMatchObject({ plugins: [record] });
+    expect(loadConfig(join(directory, 'full_config.yaml')).config.plugins).toEqual([record]);
+
+    await forget(module);
+    for (const command of [
+      ['eval', directory],
+      ['train', directory, more[0]],
+    ]) {
+      err = '';
+      expect(await run(command)).not.toBe(0);
+      expect(err).toContain(`expected --plugin ${module} (sha256 `);
+      expect(err).toContain(`for ${key} ${word}, got none`);
+    }
+
+    out = '';
+    expect(await run(['info', directory])).toBe(0);
+    if (kind === 'decoder') expect(out).toContain(`EMBEDDING 8 → ${word}`);
+    out = '';
+    expect(await run(['eval', directory, '--plugin', module, '--json'])).toBe(0);
+    expect(lastEvent()['test.mrr']).toBe(done['test.mrr']);
+    if (kind === 'metric') expect(lastEvent()['test.worst_rank']).toBe(done['test.worst_rank']);
+    const model = await openModel(directory, { plugins: [module] });
+    expect((await model.rank([{ head: 'n1', relation: 'r1' }], { k: 3 }))[0]).toHaveLength(3);
+    await model.close();
+    await forget(module);
+  });
+
+  test('another file under the same name is refused', async () => {
+    const other = `${word}${kind === 'metric' ? '_two' : '_TWO'}`;
+    const module = plugin(kind, other);
+    const { config, directory } = await written(kind, other);
+    expect(await run(['train', config, '--plugin', module, '--training.num_epochs=1'])).toBe(0);
+    writeFileSync(module, `${readFileSync(module, 'utf8')}// changed\n`);
+    await expect(openRun(directory, { plugins: [module] })).rejects.toThrow(
+      /expected the plugin that the run was trained with .* train a new run/,
+    );
+    err = '';
+    const resumed = ['train', config, '--plugin', module, '--training.resume_training=true'];
+    expect(await run(resumed)).not.toBe(0);
+    expect(err).toContain('expected the plugin that the run was trained with');
+    await forget(module);
+  });
+
+  test('a misspelt word is answered with the word', async () => {
+    const module = plugin(kind, word);
+    const { config } = await written(kind, misspelt, `wrong-${word}`);
+    expect(await run(['train', config, '--plugin', module])).toBe(2);
+    expect(err).toContain(`Did you mean ${word}?`);
+    await forget(module);
+  });
+});
+
+async function quiet(config: SkeinConfig, samplers?: RunSamplers) {
+  const losses: number[] = [];
+  const write = (text: string): void => {
+    const { event, loss } = JSON.parse(text) as { event: string; loss: number };
+    if (event === 'epoch') losses.push(loss);
+  };
+  const output = new Output({ json: true, stdout: { write }, stderr: { write: () => undefined } });
+  const result = await trainRun({ config, output, ...(samplers === undefined ? {} : { samplers }) });
+  return { ...result, losses };
+}
+
+describe('in a program', () => {
+  test('a word is there as long as it is registered', async () => {
+    const { links } = await prepared();
+    const remove = registerDecoder({ word: 'OWN_HADAMARD', operator: new HadamardOperator() });
+    const given = (type: string, directory: string) =>
+      resolveConfig(base(links, at(directory), { decoder: { type } })).config;
+    const own = await quiet(given('own_hadamard', 'own'));
+    const distMult = await quiet(given('DISTMULT', 'built-in'));
+    expect(own.losses).toEqual(distMult.losses);
+    const { config } = loadConfig(join(own.directory, 'full_config.yaml'));
+    expect(config.plugins).toBeUndefined();
+    expect(config.model.decoder.type).toBe('OWN_HADAMARD');
+    await (await openRun(own.directory)).close();
+    remove();
+    await expect(openRun(own.directory)).rejects.toThrow(/model\.decoder\.type, got "?OWN_HADAMARD/);
+    expect(() => edgeDecoder('OWN_HADAMARD' as never, { dim: 4 })).toThrow('one of DISTMULT');
+  });
+
+  test('a loss of classes', async () => {
+    class Gaps extends LossFunction {
+      override forward(): never {
+        throw new Error('a loss of classes');
+      }
+      override classes(logits: Parameters<LossFunction['classes']>[0]) {
+        return sum(mul(sub(logits, 1), sub(logits, 1)));
+      }
+    }
+    const { nodes } = await prepared();
+    const config = (directory: string) =>
+      resolveConfig({
+        ...base(nodes, at(directory), {
+          learning_task: 'NODE_CLASSIFICATION',
+          encoder: { layers: [[embedding], [{ type: 'DENSE', output_dim: 2 }]] },
+          loss: { type: 'GAPS' },
+        }),
+        evaluation: {},
+      }).config;
+    const edgesOnly = registerLoss({ word: 'GAPS', make: () => new Gaps() });
+    expect(() => config('gaps')).toThrow('a loss of classes for model.loss.type');
+    edgesOnly();
+    const remove = registerLoss({ word: 'GAPS', forClasses: true, make: () => new Gaps() });
+    const { losses } = await quiet(config('gaps'));
+    expect(losses[1]).toBeLessThan(losses[0]);
+    remove();
+  });
+
+  test('what cannot be a word is refused', () => {
+    const operator = new HadamardOperator();
+    expect(() => registerDecoder({ word: 'DISTMULT', operator })).toThrow(
+      'registerDecoder: expected a name that is not taken for word, got "DISTMULT"',
+    );
+    expect(() => registerDecoder({ word: 'two words', operator })).toThrow('a word of capital letters');
+    expect(() => registerDecoder({ word: 'MINE', operator: {} as never })).toThrow('a RelationOperator');
+    expect(() => registerLoss({ word: 'MINE', make: 3 as never })).toThrow('a function for make, got 3');
+    expect(() => registerLoss({ word: 'MINE', made: 3 } as never)).toThrow('Did you mean make?');
+    const settings = { type: { kind: 'flag', standard: true, doc: '' } } as const;
+    expect(() => registerLoss({ word: 'MINE', settings, make: () => null as never })).toThrow(
+      'none called type',
+    );
+    expect(() => registerMetric({ word: 'x', task: 'LP' as never, make: () => null as never })).toThrow(
+      'LINK_PREDICTION or NODE_CLASSIFICATION for task',
+    );
+  });
+
+  test('an optimiser without a form for rows is one of dense parameters only', async () => {
+    const { links } = await prepared();
+    const remove = registerOptimizer({ word: 'DENSE_ONLY', dense: () => null as never });
+    const given = base(links, at('dense-only'), { sparse_optimizer: { type: 'DENSE_ONLY' } });
+    await expect(quiet(resolveConfig(given).config)).rejects.toThrow(
+      'model.sparse_optimizer.type: expected an optimiser that has a form for rows, got DENSE_ONLY',
+    );
+    remove();
+  });
+});
+
+describe('samplers of a program', () => {
+  class Next extends NegativeSampler {
+    static asked = 0;
+    override getNegatives({ src, dst }: Batch, ofSources: boolean): Int32Array {
+      Next.asked++;
+      const ends = (ofSources ? src : dst) as Int32Array;
+      return Int32Array.from({ length: 4 }, (_, i) => (ends[0] + i + 1) % this.graphStorage.numNodes);
+    }
+  }
+  const negatives: RunSamplers = { negatives: (storage) => new Next(storage) };
+
+  test('negatives: trained with, resumed with, and evaluated without', async () => {
+    const { links } = await prepared();
+    const given = (epochs: number, directory: string, resume_training = false) => {
+      const all = base(links, at(directory));
+      Object.assign(all['training'], { num_epochs: epochs, resume_training });
+      return resolveConfig(all).config;
+    };
+    const whole = await quiet(given(3, 'sampled'), negatives);
+    expect(Next.asked).toBeGreaterThan(0);
+    expect(whole.losses).not.toEqual((await quiet(given(3, 'usual'))).losses);
+    await quiet(given(1, 'cut'), negatives);
+    await expect(quiet(given(3, 'cut', true))).rejects.toThrow(
+      'expected the samplers that it was trained with (negatives) for samplers of trainRun, got none',
+    );
+    const resumed = await quiet(given(3, 'cut', true), negatives);
+    expect(resumed.losses).toEqual(whole.losses.slice(1));
+    const opened = await openRun(whole.directory, { over: 'graph' });
+    expect(await opened.task.evaluate('test')).toEqual(whole.test);
+    await opened.close();
+  });
+
+  test('neighbours: one that takes all gives what the configuration gives', async () => {
+    const { nodes } = await prepared();
+    const layers = [[embedding], [{ type: 'GNN', output_dim: 2, options: { type: 'GCN' } }]];
+    const given = (directory: string, rule: object) =>
+      resolveConfig({
+        ...base(nodes, at(directory), {
+          learning_task: 'NODE_CLASSIFICATION',
+          encoder: { layers, train_neighbor_sampling: [rule], eval_neighbor_sampling: [{ type: 'ALL' }] },
+        }),
+        evaluation: {},
+      }).config;
+    const one = { type: 'UNIFORM', options: { max_neighbors: 1 } };
+    const own: RunSamplers = {
+      neighbors: (storage, { model }) =>
+        new KHopNeighborSampler(storage, [{ type: 'ALL' }], 'ALL', -1, { seed: model.random_seed }),
+    };
+    const all = await quiet(given('all', { type: 'ALL' }));
+    expect((await quiet(given('own-all', one), own)).losses).toEqual(all.losses);
+    expect((await quiet(given('few', one))).losses).not.toEqual(all.losses);
+    await expect(quiet(given('idle', one), negatives)).rejects.toThrow(
+      'trainRun: expected nothing for samplers.negatives, got "a sampler". The batches of this run have none',
+    );
+    await expect(quiet(given('idle', one), { neighbours: () => null } as never)).rejects.toThrow(
+      'Did you mean neighbors?',
+    );
+  });
+});
