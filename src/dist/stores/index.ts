@@ -7,3 +7,4 @@ export {
   type RemoteRowStoreOptions,
 } from './remote-row-store.js';
 export { ShardEmbeddings, type ShardEmbeddingsParts } from './shard-embeddings.js';
+export { openSpreadRows, type SpreadRowsOptions } from './spread-rows.js';

@@ -45,6 +45,14 @@ export interface GraphModelStorageParts {
   readonly nodes?: Readonly<Partial<Record<SplitName, Int32Array>>>;
   /** The states of an epoch; needed when not all rows fit. */
   readonly plan?: (epoch: number) => EpochPlan;
+  /** Rows that other workers read here until the run ends. */
+  readonly shared?: readonly SharedRows[];
+}
+
+/** What one worker holds for all of them. */
+export interface SharedRows {
+  /** Others cannot read it any more. */
+  close(): void;
 }
 
 const name = 'GraphModelStorage';
@@ -277,6 +285,14 @@ export class GraphModelStorage {
     this.#state = -1;
     this.#active = emptyEdges;
     this.#graph = null;
+  }
+
+  /**
+   * Ends what others read here. The last thing that all workers have done together must be behind their last reads: an epoch,
+   * an evaluation and an export end so.
+   */
+  close(): void {
+    for (const rows of this.#parts.shared ?? []) rows.close();
   }
 
   #planOf(epoch: number): EpochPlan {

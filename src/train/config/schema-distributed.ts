@@ -77,6 +77,20 @@ const distributedSchema = section({
     null,
     ours('partitions made before', 'cut at the start'),
   ),
+  features: field(
+    choice(['spread', 'replicated']),
+    'spread',
+    ours(
+      'mini-batches, storage.features.type HOST_MEMORY: every worker holds a range of the rows and asks others for theirs, or every worker holds all rows; results are the same',
+    ),
+  ),
+  edges: field(
+    choice(['replicated', 'spread']),
+    'replicated',
+    ours(
+      'mini-batches: every worker holds all training edges, or a part of them and asks others for theirs; results are the same',
+    ),
+  ),
   cache_inputs: field(
     flag(),
     false,

@@ -98,7 +98,7 @@ async function graphStorage(
   config: SkeinConfig,
   dataset: PreparedDataset,
   options: InitializeStorageOptions,
-  { embeddings, features, residency }: NodeTables,
+  { embeddings, features, residency, shared = [] }: NodeTables,
 ): Promise<GraphModelStorage> {
   const { num_nodes: numNodes } = dataset.stats;
   const edges: Partial<Record<SplitName, EdgeSplit>> = {};
@@ -137,7 +137,7 @@ async function graphStorage(
     numNodes,
     numRelations: dataset.hasRelations ? dataset.stats.num_relations : 0,
     edges,
-    ...{ embeddings, features, residency },
+    ...{ embeddings, features, residency, shared },
     labels: await dataset.readLabels(),
     nodes,
     ...(plan === undefined ? {} : { plan }),

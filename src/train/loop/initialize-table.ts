@@ -3,10 +3,14 @@
  *
  * A table is filled from (seed, row, column) alone, so its first values do not depend on how it is partitioned.
  */
-import { open } from 'node:fs/promises';
 import type { PreparedDataset } from '../../data/index.js';
 import { agreedError, type WorkerGroup } from '../../dist/index.js';
-import { DistributedEmbeddings, ownPieces, ShardEmbeddings } from '../../dist/stores/index.js';
+import {
+  DistributedEmbeddings,
+  ownPieces,
+  type RemoteRowStore,
+  ShardEmbeddings,
+} from '../../dist/stores/index.js';
 import { fillRange } from '../../nn/index.js';
 import {
   AllResident,
@@ -35,6 +39,8 @@ import { invocation } from '../../util/invocation.js';
 import { Random } from '../../util/philox.js';
 import type { PartitionBufferConfig, SkeinConfig } from '../config/index.js';
 import { type FeatureFile, openFeatureFile } from './hot-features.js';
+import { readFloats } from './read-floats.js';
+import { openSpreadFeatures, spreadsFeatures } from './spread-features.js';
 
 /** Independent uses of the seed; apart from those of samplers. */
 export const seedStreams = { table: 32, model: 33 } as const;
@@ -53,6 +59,8 @@ export interface NodeTables {
   readonly residency: Residency;
   /** What of them is in the files of the run; null where nothing is. */
   readonly table: RunTable | null;
+  /** What other workers read of them. */
+  readonly shared?: readonly RemoteRowStore[];
 }
 
 export interface TableOptions {
@@ -81,7 +89,14 @@ interface TablePlan {
   readonly features: () => Promise<Features | null>;
 }
 
-function planTable(config: SkeinConfig, dataset: PreparedDataset): TablePlan {
+/** Features of a run that its workers hold together are opened by all of them. */
+type OpenFeatures = (file: FeatureFile) => Promise<Features>;
+
+function planTable(
+  config: SkeinConfig,
+  dataset: PreparedDataset,
+  open: OpenFeatures = (file) => openFeatures(config, dataset, file),
+): TablePlan {
   const width = config.model.encoder.embedding_dim;
   const featureFile = usesFeatures(config) ? dataset.featuresFile() : null;
   const featuresBuffered = featureFile !== null && config.storage.features.type === 'PARTITION_BUFFER';
@@ -100,7 +115,7 @@ function planTable(config: SkeinConfig, dataset: PreparedDataset): TablePlan {
   const features = async (): Promise<Features | null> => {
     if (!keepFeatures) return null;
     await dataset.checkFeatures();
-    return openFeatures(config, dataset, featureFile);
+    return open(featureFile);
   };
   return { rows: dataset.stats.num_nodes, columns, optimizer, init, features };
 }
@@ -152,12 +167,17 @@ export async function sharedTables(
   options: TableOptions,
   group: WorkerGroup,
 ): Promise<NodeTables> {
-  const plan = planTable(config, dataset);
+  const shared: RemoteRowStore[] = [];
+  const openSpread: OpenFeatures = async (file) => {
+    const store = await openSpreadFeatures(file, group.comm);
+    shared.push(store);
+    return store;
+  };
+  const plan = planTable(config, dataset, spreadsFeatures(config) ? openSpread : undefined);
   const { optimizer, features } = plan;
-  if (optimizer === null) {
-    // Nothing of it is trained: all read the same file.
-    return group.everywhere(() => nodeTables(config, dataset, options));
-  }
+  // Nothing of it is trained: there are no files of the run.
+  if (optimizer === null)
+    return group.everywhere(async () => ({ ...fixedTables(dataset, await features()), shared }));
   const buffered = bufferConfig(config);
   const files = await sharedFiles(config, plan, options, group);
   return group.everywhere(async () => {
@@ -166,7 +186,7 @@ export async function sharedTables(
       capacity: buffered?.buffer_capacity ?? 1,
       prefetch: buffered?.prefetching ?? false,
     });
-    return { embeddings, features: await features(), residency: embeddings, table: embeddings };
+    return { embeddings, features: await features(), residency: embeddings, table: embeddings, shared };
   });
 }
 
@@ -342,22 +362,4 @@ function tableInit(
       offset += width;
     }
   };
-}
-
-async function readFloats(path: string, first: number, count: number): Promise<Float32Array> {
-  const values = new Float32Array(count);
-  const bytes = new Uint8Array(values.buffer);
-  const handle = await open(path, 'r');
-  try {
-    for (let done = 0; done < bytes.length; ) {
-      const length = Math.min(bytes.length - done, 2 ** 30);
-      const { bytesRead } = await handle.read(bytes, done, length, first * 4 + done);
-      if (bytesRead === 0)
-        throw new FormatError(`${path}: expected ${count * 4} bytes from ${first * 4}, got ${done}.`);
-      done += bytesRead;
-    }
-  } finally {
-    await handle.close();
-  }
-  return values;
 }

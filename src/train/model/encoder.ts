@@ -8,21 +8,14 @@
 import type { MessageGraph } from '../../graph/index.js';
 import { Module } from '../../nn/index.js';
 import type { LayerGraph } from '../../sample/index.js';
-import {
-  fromTypedArray,
-  gatherRows,
-  noGrad,
-  scope,
-  slice,
-  type Tensor,
-  type TensorDevice,
-} from '../../tensor/index.js';
+import { fromTypedArray, noGrad, scope, slice, type Tensor, type TensorDevice } from '../../tensor/index.js';
 import { expected, StateError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { Random } from '../../util/philox.js';
 import type { GraphModelStorage } from '../batch/graph-model-storage.js';
 import { KHopNeighborSampler, type NeighborSampler } from '../batch/neighbor-sampler.js';
 import type { EncoderConfig, LayerConfig } from '../config/index.js';
+import { InputRows, MadeRows, type NodeRows, readsAnywhere } from './encoded-rows.js';
 import {
   type DenseLayer,
   type EncoderLayer,
@@ -158,52 +151,71 @@ export class GeneralEncoder extends Encoder {
     if (neighborSampler !== null && !(alone && neighborSampler instanceof KHopNeighborSampler))
       return super.encodeFullGraph(neighborSampler, graphStorage);
     this.eval();
-    let outputs: EncodedNodes[] = [];
+    let outputs: NodeRows[] = [];
     let hop = this.numGnnStages;
-    for (const stage of this.stages) {
+    for (const [i, stage] of this.stages.entries()) {
       const sampler = hasGnn(stage) ? needSampler(neighborSampler).forLayer(--hop) : null;
-      outputs = await encodeStage(stage, outputs, sampler, graphStorage, deviceOf(this));
+      const isLast = i === this.stages.length - 1;
+      outputs = await encodeStage(stage, outputs, { sampler, isLast, storage: graphStorage }, deviceOf(this));
     }
-    graphStorage.setEncodedNodes(outputs[0].rows, outputs[0].width);
-    return outputs[0];
+    const encoded = outputs[0] as MadeRows;
+    graphStorage.setEncodedNodes(encoded.rows, encoded.width);
+    return { rows: encoded.rows, width: encoded.width };
   }
+}
+
+interface StageContext {
+  readonly sampler: NeighborSampler | null;
+  readonly storage: GraphModelStorage;
+  /** Its results are the encoder's, for all nodes. */
+  readonly isLast: boolean;
 }
 
 /** One stage for all nodes, in batches of destinations. */
 async function encodeStage(
   stage: readonly EncoderLayer[],
-  before: readonly EncodedNodes[],
-  sampler: NeighborSampler | null,
-  storage: GraphModelStorage,
+  before: readonly NodeRows[],
+  { sampler, storage, isLast }: StageContext,
   device: TensorDevice | null,
-): Promise<EncodedNodes[]> {
+): Promise<NodeRows[]> {
   const { numNodes } = storage;
   const batchSize = 4096;
-  const outputs = stage.map((layer) => {
-    const width = layer.config.output_dim;
-    return { rows: new Float32Array(numNodes * width), width };
+  const outputs = stage.map((layer) =>
+    layer instanceof InputLayer && !isLast && layer.source === 'features' && readsAnywhere(storage.features)
+      ? new InputRows(layer, storage.features)
+      : new MadeRows(numNodes, layer.config.output_dim),
+  );
+  const made = stage.flatMap((layer, j) => {
+    const output = outputs[j];
+    return output instanceof MadeRows ? [{ layer, output, j }] : [];
   });
+  if (made.length === 0) return outputs;
+  const needsInput = made.some(({ layer }) => layer instanceof InputLayer);
+  const needsOwn = made.some(({ layer }) => !(layer instanceof InputLayer || layer instanceof GnnLayer));
   for (let start = 0; start < numNodes; start += batchSize) {
     const ids = range(start, Math.min(start + batchSize, numNodes));
     const graph = sampler === null ? null : (await sampler.getNeighborsAsync(ids, { step: 0 })).performMap();
-    const needsInput = stage.some((layer) => layer instanceof InputLayer);
     const read = needsInput ? await readInputs(storage, ids) : null;
+    const own = await Promise.all(needsOwn ? before.map((table) => table.read(ids)) : []);
+    const sampled = await Promise.all(
+      made.map(({ layer, j }) =>
+        layer instanceof GnnLayer ? before[j].read(needGraph(graph).nodeIds) : new Float32Array(0),
+      ),
+    );
     const results = noGrad(() =>
       scope(() => {
-        const own = before.map((table) => rowsOf(table, ids, device));
-        return stage.map((layer, j) => {
-          if (layer instanceof GnnLayer) {
-            const sampled = needGraph(graph);
-            return layer.forward(sampled, rowsOf(before[j], sampled.nodeIds, device));
-          }
+        const rows = own.map((values, j) => before[j].tensor(values, device));
+        return made.map(({ layer, j }, k) => {
+          if (layer instanceof GnnLayer)
+            return layer.forward(needGraph(graph), before[j].tensor(sampled[k], device));
           if (layer instanceof InputLayer)
             return layer.forward(sourceOf(layer, tensorsOf(read as RawInputs, device))).contiguous();
-          return apply(layer, own);
+          return apply(layer, rows);
         });
       }),
     );
-    for (const [j, y] of results.entries()) {
-      outputs[j].rows.set((await y.data()) as Float32Array, start * outputs[j].width);
+    for (const [k, y] of results.entries()) {
+      await made[k].output.put(start, y);
       y.dispose();
     }
   }
@@ -298,11 +310,6 @@ function tensorsOf(inputs: RawInputs, device: TensorDevice | null): NodeInputs {
     return device === null ? rows : rows.to(device);
   };
   return { embeddings: toTensor(inputs.embeddings), features: toTensor(inputs.features) };
-}
-
-function rowsOf({ rows, width }: EncodedNodes, ids: Int32Array, device: TensorDevice | null): Tensor {
-  const own = gatherRows(fromTypedArray(rows, [rows.length / width, width]), ids);
-  return device === null ? own : own.to(device);
 }
 
 function range(start: number, end: number): Int32Array {

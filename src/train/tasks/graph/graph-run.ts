@@ -229,8 +229,11 @@ class GraphRun {
     // Where the encoder passes embeddings on, the table has them already.
     if (!(task instanceof GraphTask) || comparesEmbeddings(task.model)) return {};
     const { model, batcher } = task;
+    const { group } = this.#parts;
     const encoded = await encodeAllNodes({ model, batcher });
-    await this.#parts.group.onRoot(() => saveEncodedNodes(run.path, encoded, this.#parts.dataset));
+    // Every worker encodes all nodes, with rows that the others hold: none leaves before all have read.
+    group.comm.barrier();
+    await group.onRoot(() => saveEncodedNodes(run.path, encoded, this.#parts.dataset));
     batcher.graphStorage.setEncodedNodes(null);
     batcher.setTrainSet();
     return {};

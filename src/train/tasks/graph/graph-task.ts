@@ -170,6 +170,7 @@ export class GraphTask implements Task<Batch> {
     this.batcher.deviceFeatures?.release();
     await this.#table?.close();
     await this.batcher.graphStorage.features?.unload?.();
+    this.batcher.graphStorage.close();
   }
 }
 

@@ -1,0 +1,35 @@
+/**
+ * A table whose rows are shared out evenly: every worker holds one range of them and reads the others by request. For rows
+ * that stay as they are; who trains rows wants `DistributedEmbeddings`.
+ */
+import type { Communicator, ReduceArray } from '../comm/communicator.js';
+import type { NodeRange } from '../partition/partition-data.js';
+import { RemoteRowStore } from './remote-row-store.js';
+
+export interface SpreadRowsOptions<T extends ReduceArray> {
+  /** Rows of all workers together. */
+  readonly rows: number;
+  readonly width: number;
+  readonly comm: Communicator;
+  /** The rows that this worker holds. */
+  readonly read: (range: NodeRange) => T | Promise<T>;
+}
+
+/** Tables that this process has opened. All workers open the same ones in the same order, so that names agree. */
+let opened = 0;
+
+/** All workers call it in the same order; none waits for the others. */
+export async function openSpreadRows<T extends ReduceArray>(
+  title: string,
+  { rows, width, comm, read }: SpreadRowsOptions<T>,
+): Promise<RemoteRowStore<T>> {
+  const name = `${title}.${opened++}`;
+  const ranges = evenRanges(rows, comm.size);
+  return new RemoteRowStore(name, await read(ranges[comm.rank]), { width, ranges, comm });
+}
+
+/** Consecutive rows for every worker, as many as others have within one. */
+export function evenRanges(rows: number, workers: number): NodeRange[] {
+  const bound = (worker: number): number => Math.floor((worker * rows) / workers);
+  return Array.from({ length: workers }, (_, rank) => ({ start: bound(rank), end: bound(rank + 1) }));
+}
