@@ -14,11 +14,21 @@ import { StateError } from '../util/errors.js';
 import type { HopEdges } from './hop-runner.js';
 import type { LayerGraph } from './layer-graph.js';
 import { type EdgeList, MariusGraph } from './marius-graph.js';
-import type { SamplingGraph } from './sampling-graph.js';
+
+/** What layers ask of the edges that were drawn in one direction: a whole graph, or those of the sample alone. */
+export interface DrawnEdges {
+  /** Of the whole graph. */
+  readonly numEdges: number;
+  neighborsOf(slots: Int32Array): Int32Array;
+  /** Ids in the whole graph. */
+  edgeIds(slots: Int32Array): Int32Array;
+  /** Weights of messages; null when the graph has none. */
+  weightsOf(slots: Int32Array): Float32Array | null;
+}
 
 /** Sampled edges in one direction, by the node that drew. */
 export interface DenseSide {
-  readonly graph: SamplingGraph;
+  readonly graph: DrawnEdges;
   /** `indices` are rows in order of appearance. */
   readonly edges: HopEdges;
 }
@@ -33,8 +43,13 @@ export interface DenseParts {
   readonly targetRows: Int32Array;
   /** What knows the degrees in the whole graph. */
   readonly parent: BlockParent;
-  /** The relation of each edge of the whole graph. */
-  readonly relations?: EdgeRelations | null;
+  readonly relations?: DrawnRelations | null;
+}
+
+/** How many relations there are, and those of drawn edges. */
+export interface DrawnRelations {
+  readonly count: number;
+  of(edges: DrawnEdges, slots: Int32Array): Int32Array;
 }
 
 /** Relations by edge id, and how many there are. */
@@ -48,7 +63,7 @@ export type KeepEdge = (edgeId: number, src: number, dst: number) => boolean;
 
 /** What remains of one direction: destinations from `row`, edges from `edge`. */
 interface Side {
-  readonly graph: SamplingGraph;
+  readonly graph: DrawnEdges;
   readonly offsets: Int32Array;
   readonly slots: Int32Array;
   readonly appearance: Int32Array;
@@ -65,7 +80,7 @@ export class GNNGraph extends MariusGraph implements LayerGraph {
   readonly targetRows: Int32Array;
   readonly #position: Int32Array;
   readonly #parent: BlockParent;
-  readonly #relations: EdgeRelations | null;
+  readonly #relations: DrawnRelations | null;
   #in: Side | null;
   #out: Side | null;
   #block: Block | null = null;
@@ -122,9 +137,7 @@ export class GNNGraph extends MariusGraph implements LayerGraph {
   getNeighborIDs(incoming = true, global = false): Int32Array {
     const side = this.#side(incoming);
     if (!global) return mapped(side);
-    const ids = new Int32Array(side.slots.length);
-    kernels().gatherRows(side.graph.indices, side.slots, ids, ids.length, 4);
-    return ids;
+    return side.graph.neighborsOf(side.slots);
   }
 
   /** Sampled edges as global (source, destination); outgoing ones leave the node that drew them. */
@@ -147,10 +160,8 @@ export class GNNGraph extends MariusGraph implements LayerGraph {
   /** The relation of each sampled edge; null in a graph without relations. */
   override getRelationIDs(incoming = true): Int32Array | null {
     if (this.#relations === null) return null;
-    const ids = this.getEdgeIDs(incoming);
-    const out = new Int32Array(ids.length);
-    kernels().gatherRows(this.#relations.ids, ids, out, ids.length, 4);
-    return out;
+    const { graph, slots } = this.#side(incoming);
+    return this.#relations.of(graph, slots);
   }
 
   /** Relations of the current block's edges in its order; edges taken against their direction have r + count. */
@@ -278,7 +289,7 @@ function makeSide({ graph, edges }: DenseSide): Side {
 /** Edges that are followed against their direction come after all others, where both directions are followed. */
 function rowIdsOf({ graph, slots }: Side, place: number): Int32Array {
   const ids = graph.edgeIds(slots);
-  return place === 0 ? ids : ids.map((id) => id + graph.graph.numEdges);
+  return place === 0 ? ids : ids.map((id) => id + graph.numEdges);
 }
 
 function mapped(side: Side): Int32Array {
@@ -303,12 +314,12 @@ function shrink(side: Side, finished: number, dropped: number): Side {
 /** `nodes`: those that drew, in the order of the offsets. `keep` is given their neighbour first. */
 function keepEdges(side: Side, nodes: Int32Array, keep: KeepEdge): Side {
   const ids = side.graph.edgeIds(side.slots);
-  const neighbors = side.graph.indices;
+  const neighbors = side.graph.neighborsOf(side.slots);
   const kept: number[] = [];
   const offsets = new Int32Array(side.offsets.length);
   for (let v = 0; v + 1 < offsets.length; v++) {
     for (let e = side.offsets[v]; e < side.offsets[v + 1]; e++)
-      if (keep(ids[e], neighbors[side.slots[e]], nodes[v])) kept.push(e);
+      if (keep(ids[e], neighbors[e], nodes[v])) kept.push(e);
     offsets[v + 1] = kept.length;
   }
   if (kept.length === ids.length) return side;

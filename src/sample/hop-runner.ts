@@ -1,26 +1,31 @@
 /**
  * Sampling that goes hop by hop over several relations: growing lists of nodes, and one kernel call per hop and relation.
  *
- * A sampler of this kind is written once, as a generator that yields kernel calls and gets their results; it runs on the
- * calling thread or on the pool.
+ * A sampler of this kind is written once, as a generator that yields the work it waits for, mostly kernel calls; it runs on
+ * the calling thread or on the pool.
  */
 import { asyncKernels, type Kernels, kernels } from '../native/index.js';
 import { allocate, checkEdgeCount } from './checks.js';
 import type { DrawTime } from './sampler.js';
 import type { SamplingGraph } from './sampling-graph.js';
 
-export type HopCall = Parameters<Kernels['sampleHop']>;
-export type HopSteps<T> = Generator<HopCall, T, number>;
+/** Work that a sampler cannot go on without: done on the calling thread, or elsewhere. */
+export interface HopWork {
+  now(): void;
+  later(): Promise<void>;
+}
+
+export type HopSteps<T> = Generator<HopWork, T, void>;
 
 export function runHops<T>(steps: HopSteps<T>): T {
   let step = steps.next();
-  while (step.done !== true) step = steps.next(kernels().sampleHop(...step.value));
+  for (; step.done !== true; step = steps.next()) step.value.now();
   return step.value;
 }
 
 export async function runHopsAsync<T>(steps: HopSteps<T>): Promise<T> {
   let step = steps.next();
-  while (step.done !== true) step = steps.next(await asyncKernels.sampleHop(...step.value));
+  for (; step.done !== true; step = steps.next()) await step.value.later();
   return step.value;
 }
 
@@ -97,16 +102,25 @@ export function* sampleHop(
   const slots = allocate(where, most, 'fanouts and seeds');
   // Each node appears once, however often it is drawn; the kernel writes one entry behind the last.
   sources.reserve(Math.min(most, sources.map.length - sources.count + 1));
-  sources.count = yield [
+  const call: Parameters<Kernels['sampleHop']> = [
     ...([graph.offsets, graph.indices, graph.sums, frontier, frontier.length] as const),
     ...([rule.fanout, rule.drop, rule.replace, time.key, time.step, tag] as const),
     ...([sources.map, sources.ids, sources.count, offsets, indices, slots, most] as const),
   ];
+  yield {
+    now: () => {
+      sources.count = kernels().sampleHop(...call);
+    },
+    later: async () => {
+      sources.count = await asyncKernels.sampleHop(...call);
+    },
+  };
   const edges = offsets[frontier.length];
   return { offsets, indices: indices.subarray(0, edges), slots: slots.subarray(0, edges) };
 }
 
-function mostEdges(offsets: Int32Array, nodes: Int32Array, { fanout, replace }: HopRule): number {
+/** The most edges that these nodes can draw. */
+export function mostEdges(offsets: Int32Array, nodes: Int32Array, { fanout, replace }: HopRule): number {
   let total = 0;
   for (let i = 0; i < nodes.length; i++) {
     const degree = offsets[nodes[i] + 1] - offsets[nodes[i]];

@@ -12,12 +12,19 @@
  * h = second.forward(dense.prepareForNextLayer().block(), h); // [targets, …]
  */
 import type { BlockParent, Graph } from '../graph/index.js';
+import { kernels } from '../native/index.js';
 import type { Ids } from '../tensor/index.js';
 import { checkIds } from '../tensor/ops/common.js';
 import { checkInteger, checkNumber, expected, ShapeError, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import { checkFlag, checkOneType, checkOptions } from './checks.js';
-import { type DenseSide, type EdgeRelations, GNNGraph } from './gnn-graph.js';
+import {
+  type DenseSide,
+  type DrawnEdges,
+  type DrawnRelations,
+  type EdgeRelations,
+  GNNGraph,
+} from './gnn-graph.js';
 import {
   type HopEdges,
   type HopRule,
@@ -58,19 +65,36 @@ export interface LayeredNeighborSamplerOptions {
   readonly seed?: number;
 }
 
+/** Edges in one direction that hops are drawn from, wherever they lie. */
+export interface HopSource extends BlockParent {
+  readonly numNodes: number;
+  /** Draws for `frontier`, and appends the neighbours that are new to `rows`. */
+  hop(frontier: Int32Array, rule: HopRule, time: DrawTime, tag: number, rows: NodeRows): HopSteps<HopEdges>;
+  /** The edges of all hops of a sample together. */
+  join(hops: readonly HopEdges[]): DenseSide;
+}
+
+/** A graph by what samplers ask of it, where it is no `Graph` in memory. */
+export interface HopSources {
+  readonly incoming: HopSource | null;
+  readonly outgoing: HopSource | null;
+  readonly relations: DrawnRelations | null;
+}
+
 const name = 'LayeredNeighborSampler';
 
 export class LayeredNeighborSampler implements Sampler<Ids, GNNGraph> {
-  readonly #in: SamplingGraph | null;
-  readonly #out: SamplingGraph | null;
+  readonly #in: HopSource | null;
+  readonly #out: HopSource | null;
   readonly #parent: BlockParent;
-  readonly #relations: EdgeRelations | null;
+  readonly #relations: DrawnRelations | null;
   readonly #numNodes: number;
   readonly #rules: readonly HopRule[];
   readonly #keys: DrawKeys;
   readonly #free: NodeRows[] = [];
 
-  constructor(graph: Graph, options: LayeredNeighborSamplerOptions) {
+  /** @param graph what is sampled; of sources elsewhere `relations` is not given again. */
+  constructor(graph: Graph | HopSources, options: LayeredNeighborSamplerOptions) {
     checkOptionNames('LayeredNeighborSampler', options, {
       layers: true,
       incoming: true,
@@ -78,23 +102,24 @@ export class LayeredNeighborSampler implements Sampler<Ids, GNNGraph> {
       relations: true,
       seed: true,
     });
-    checkOneType(name, graph);
-    const { layers, incoming, outgoing } = checkOptions(name, options);
+    const { layers } = checkOptions(name, options);
     if (!Array.isArray(layers)) throw new ValueError(expected(name, 'a list of layers', 'layers', layers));
     if (layers.length > 255)
       throw new ValueError(expected(name, 'at most 255 layers', 'layers', `${layers.length} layers`));
-    this.#numNodes = graph.numNodes;
-    this.#relations = options.relations ?? null;
-    if (this.#relations !== null && this.#relations.ids.length !== graph.numEdges) {
-      const got = this.#relations.ids.length;
-      throw new ShapeError(expected(name, `${graph.numEdges} relations`, 'relations', got));
-    }
     this.#rules = layers.map(toRule);
-    this.#in = checkFlag(name, 'incoming', incoming, true) ? new SamplingGraph(name, graph, 'in') : null;
-    this.#out = checkFlag(name, 'outgoing', outgoing, true) ? new SamplingGraph(name, graph, 'out') : null;
-    if (this.#in === null && this.#out === null)
+    const follows = {
+      incoming: checkFlag(name, 'incoming', options.incoming, true),
+      outgoing: checkFlag(name, 'outgoing', options.outgoing, true),
+    };
+    const sources = isSources(graph) ? graph : sourcesOf(graph, options.relations ?? null, follows);
+    this.#in = follows.incoming ? sources.incoming : null;
+    this.#out = follows.outgoing ? sources.outgoing : null;
+    this.#relations = sources.relations;
+    const sides = [this.#in, this.#out].filter((side) => side !== null);
+    if (sides.length === 0)
       throw new ValueError(expected(name, 'incoming or outgoing edges', 'incoming and outgoing', 'neither'));
-    this.#parent = degreesOf([this.#in, this.#out].filter((side) => side !== null));
+    this.#numNodes = sides[0].numNodes;
+    this.#parent = degreesOf(sides);
     this.#keys = new DrawKeys(name, options.seed ?? 0, purposes.neighbors);
   }
 
@@ -124,18 +149,15 @@ export class LayeredNeighborSampler implements Sampler<Ids, GNNGraph> {
       for (const [hop, rule] of this.#rules.entries()) {
         const frontier = parts[hop];
         const before = rows.count;
-        if (this.#in !== null)
-          incoming.push(yield* sampleHop(name, this.#in, frontier, rule, time, hopTag(hop, 0), rows));
+        if (this.#in !== null) incoming.push(yield* this.#in.hop(frontier, rule, time, hopTag(hop, 0), rows));
         if (this.#out !== null)
-          outgoing.push(yield* sampleHop(name, this.#out, frontier, rule, time, hopTag(hop, 1), rows));
+          outgoing.push(yield* this.#out.hop(frontier, rule, time, hopTag(hop, 1), rows));
         parts.push(rows.ids.slice(before, rows.count).sort());
       }
-      const side = (graph: SamplingGraph | null, hops: HopEdges[]): DenseSide | null =>
-        graph === null ? null : { graph, edges: joinHops(name, hops.reverse()) };
       return new GNNGraph({
         ...layOut(parts, rows),
-        incoming: side(this.#in, incoming),
-        outgoing: side(this.#out, outgoing),
+        incoming: this.#in?.join(incoming.reverse()) ?? null,
+        outgoing: this.#out?.join(outgoing.reverse()) ?? null,
         targetRows,
         parent: this.#parent,
         relations: this.#relations,
@@ -147,16 +169,70 @@ export class LayeredNeighborSampler implements Sampler<Ids, GNNGraph> {
   }
 }
 
+function isSources(graph: Graph | HopSources): graph is HopSources {
+  return typeof graph === 'object' && graph !== null && 'incoming' in graph && 'outgoing' in graph;
+}
+
+function sourcesOf(
+  graph: Graph,
+  relations: EdgeRelations | null,
+  follows: { readonly incoming: boolean; readonly outgoing: boolean },
+): HopSources {
+  checkOneType(name, graph);
+  if (relations !== null && relations.ids.length !== graph.numEdges)
+    throw new ShapeError(expected(name, `${graph.numEdges} relations`, 'relations', relations.ids.length));
+  const source = (direction: 'in' | 'out') => new GraphSource(new SamplingGraph(name, graph, direction));
+  return {
+    incoming: follows.incoming ? source('in') : null,
+    outgoing: follows.outgoing ? source('out') : null,
+    relations: relations === null ? null : { count: relations.count, of: relationLookup(relations.ids) },
+  };
+}
+
+function relationLookup(relations: Int32Array): DrawnRelations['of'] {
+  return (edges: DrawnEdges, slots: Int32Array) => {
+    const ids = edges.edgeIds(slots);
+    const out = new Int32Array(ids.length);
+    kernels().gatherRows(relations, ids, out, ids.length, 4);
+    return out;
+  };
+}
+
+/** A graph in memory. */
+class GraphSource implements HopSource {
+  readonly #graph: SamplingGraph;
+
+  constructor(graph: SamplingGraph) {
+    this.#graph = graph;
+  }
+
+  get numNodes(): number {
+    return this.#graph.numNodes;
+  }
+
+  normDegrees(selfLoops: boolean): { readonly src: Float64Array } {
+    return this.#graph.graph.normDegrees(selfLoops);
+  }
+
+  hop(frontier: Int32Array, rule: HopRule, time: DrawTime, tag: number, rows: NodeRows): HopSteps<HopEdges> {
+    return sampleHop(name, this.#graph, frontier, rule, time, tag, rows);
+  }
+
+  join(hops: readonly HopEdges[]): DenseSide {
+    return { graph: this.#graph, edges: joinHops(name, hops) };
+  }
+}
+
 /** Degrees over the directions that are followed; a self loop that is added counts once. */
-function degreesOf(sides: readonly SamplingGraph[]): BlockParent {
-  if (sides.length === 1) return sides[0].graph;
+function degreesOf(sides: readonly BlockParent[]): BlockParent {
+  if (sides.length === 1) return sides[0];
   const known = new Map<boolean, { src: Float64Array }>();
   return {
     normDegrees(selfLoops) {
       let degrees = known.get(selfLoops);
       if (degrees === undefined) {
-        const other = sides[1].graph.normDegrees(false).src;
-        degrees = { src: sides[0].graph.normDegrees(selfLoops).src.map((degree, v) => degree + other[v]) };
+        const other = sides[1].normDegrees(false).src;
+        degrees = { src: sides[0].normDegrees(selfLoops).src.map((degree, v) => degree + other[v]) };
         known.set(selfLoops, degrees);
       }
       return degrees;

@@ -44,6 +44,17 @@ export class SamplingGraph {
     return this.graph.numDstNodes;
   }
 
+  get numEdges(): number {
+    return this.graph.numEdges;
+  }
+
+  /** The nodes at the other ends of these slots. */
+  neighborsOf(slots: Int32Array): Int32Array {
+    const ids = new Int32Array(slots.length);
+    kernels().gatherRows(this.indices, slots, ids, slots.length, 4);
+    return ids;
+  }
+
   /** What tells the edges in these slots apart: their ids, from the number of edges on for those against their direction. */
   rowIds(slots: Int32Array): Int32Array {
     const { edgeIds } = this.graph.adjacency;
