@@ -9,7 +9,13 @@ export {
   type EdgeSeeds,
   type RowPairs,
 } from './edge-sampler.js';
-export { type EdgeRelations, GNNGraph } from './gnn-graph.js';
+export {
+  type DenseSide,
+  type DrawnEdges,
+  type DrawnRelations,
+  type EdgeRelations,
+  GNNGraph,
+} from './gnn-graph.js';
 export { HeteroBatch, type HeteroBlock } from './hetero-batch.js';
 export {
   HeteroNeighborSampler,
@@ -19,6 +25,8 @@ export {
 export * from './hot/index.js';
 export type { LayerGraph } from './layer-graph.js';
 export {
+  type HopSource,
+  type HopSources,
   LayeredNeighborSampler,
   type LayeredNeighborSamplerOptions,
   type LayerSampling,

@@ -114,6 +114,12 @@ export class PreparedDataset {
     return values;
   }
 
+  /** Reads a part's edges and their weights once and compares them with their checksums, where there are some. */
+  async checkEdges(split: PreparedSplit): Promise<void> {
+    for (const name of [edgeName(split), weightsName(split)])
+      if (existsSync(this.#path(name))) await this.#checkContents(name);
+  }
+
   /** The file of the weights of a part's edges, f32 in their order; null when there are none. */
   weightsFile(split: PreparedSplit): string | null {
     const path = this.#path(weightsName(split));

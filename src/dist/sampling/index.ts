@@ -9,3 +9,4 @@ export {
   type NodeFeatureSource,
   SampleUnderWay,
 } from './dist-neighbor-sampler.js';
+export { SpreadGraph, type SpreadGraphOptions } from './spread-graph.js';

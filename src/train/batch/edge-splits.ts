@@ -118,6 +118,20 @@ export class FileEdges implements EdgeSplit {
   }
 }
 
+/** Edges that are read at a time. */
+const pieceEdges = 2 ** 18;
+
+/** The edges of some splits, or edges begin … end − 1 of each, piece by piece. */
+export async function* piecesOf(
+  splits: readonly EdgeSplit[],
+  begin = 0,
+  end = Number.POSITIVE_INFINITY,
+): AsyncGenerator<EdgeList> {
+  for (const split of splits)
+    for (let first = begin; first < Math.min(end, split.numEdges); first += pieceEdges)
+      yield await split.read(first, Math.min(end, split.numEdges, first + pieceEdges));
+}
+
 async function readRange(path: string, start: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
   const bytes = new Uint8Array(length);
   const handle = await open(path, 'r');

@@ -121,11 +121,11 @@ export class GraphBatcher {
     if (this.#training) {
       if (!this.#loaded) await graphStorage.startEpoch(this.#position.epoch, this.#position.state);
       this.#loaded = true;
-      if (this.neighborSampler !== null) await graphStorage.loadGraph();
+      if (this.neighborSampler !== null) await graphStorage.prepareSampling();
       await this.#negatives?.prepare();
       await this.#skipIdleStates();
     } else {
-      if (this.evaluationNeighborSampler !== null) await graphStorage.loadGraph();
+      if (this.evaluationNeighborSampler !== null) await graphStorage.prepareSampling();
       await this.#options.evaluationNegativeSampler?.prepare();
     }
     if (this.#map.length < this.#localRows()) this.#map = new Int32Array(this.#localRows()).fill(-1);
@@ -362,8 +362,8 @@ export class GraphBatcher {
   }
 
   #active(): number {
-    const { activeNodes, activeEdges } = this.graphStorage;
-    return this.ofNodes ? activeNodes.length : activeEdges.src.length;
+    const { activeNodes, numActiveEdges } = this.graphStorage;
+    return this.ofNodes ? activeNodes.length : numActiveEdges;
   }
 
   #localRows(): number {
@@ -373,7 +373,7 @@ export class GraphBatcher {
   async #enterNextState(): Promise<void> {
     await this.#drained();
     await this.graphStorage.nextState();
-    if (this.neighborSampler !== null) await this.graphStorage.loadGraph();
+    if (this.neighborSampler !== null) await this.graphStorage.prepareSampling();
     this.#position = { ...this.#position, state: this.#position.state + 1, cursor: 0 };
     await this.#skipIdleStates();
   }

@@ -17,8 +17,9 @@ import {
 } from '../../storage/index.js';
 import { expected, StateError, ValueError } from '../../util/errors.js';
 import type { SplitName } from '../task.js';
-import { type EdgeSplit, FileEdges } from './edge-splits.js';
+import { type EdgeSplit, FileEdges, piecesOf } from './edge-splits.js';
 import { FilterIndex } from './filter-index.js';
+import { SpreadEdges } from './spread-edges.js';
 import { type AskedEdges, type TrueEnds, trueEndsOf } from './stream-filter.js';
 
 /** What is resident in each state of an epoch, and what is trained then: buckets a·p + b of edges, or nodes by global id. */
@@ -55,6 +56,12 @@ export interface SharedRows {
   close(): void;
 }
 
+/** Edges first … end − 1 of a split. */
+interface EdgeRun {
+  readonly first: number;
+  readonly end: number;
+}
+
 const name = 'GraphModelStorage';
 
 export class GraphModelStorage {
@@ -68,6 +75,9 @@ export class GraphModelStorage {
   #plan: EpochPlan | null = null;
   #state = -1;
   #active: EdgeList = emptyEdges;
+  /** Of edges that are spread: where those of the state lie among all, and their places in the state. */
+  #activeRuns: readonly EdgeRun[] = [];
+  #activeStarts: readonly number[] = [];
   #activeNodes: Int32Array = new Int32Array(0);
   #graph: MariusGraph | null = null;
   #whole: MariusGraph | null = null;
@@ -130,9 +140,42 @@ export class GraphModelStorage {
     return this.split(set)?.numEdges ?? 0;
   }
 
-  /** Edges of the current state, by local ids. */
+  /** Edges of the current state, by local ids; not where several workers hold them together. */
   get activeEdges(): EdgeList {
+    if (this.spread !== null)
+      throw new StateError(
+        `${name}: expected all edges with every worker, got edges that are spread. Use numActiveEdges and pickEdges.`,
+      );
     return this.#active;
+  }
+
+  get numActiveEdges(): number {
+    return this.spread === null ? this.#active.src.length : (this.#activeStarts.at(-1) ?? 0);
+  }
+
+  /** Some edges of the current state, by local ids. */
+  pickEdges(places: Int32Array): EdgeList {
+    if (this.spread !== null) return this.spread.pick(this.#inList(places));
+    const { src, dst, relations = null } = this.#active;
+    const pick = (values: Int32Array) => places.map((i) => values[i]);
+    return { src: pick(src), dst: pick(dst), relations: relations === null ? null : pick(relations) };
+  }
+
+  /** Training edges that several workers hold together; null where each has all. */
+  get spread(): SpreadEdges | null {
+    const split = this.split('train');
+    return split instanceof SpreadEdges ? split : null;
+  }
+
+  /** Places among the edges of the state as places among all. */
+  #inList(places: Int32Array): Int32Array {
+    const starts = this.#activeStarts;
+    const runs = this.#activeRuns;
+    return places.map((place) => {
+      let run = 0;
+      while (place >= starts[run + 1]) run++;
+      return runs[run].first + place - starts[run];
+    });
   }
 
   /** Training nodes of the current state, by local ids. */
@@ -194,6 +237,11 @@ export class GraphModelStorage {
     return this.#graph;
   }
 
+  /** Makes ready what samplers follow; must be awaited whenever the state or the set has changed. */
+  async prepareSampling(): Promise<void> {
+    if (this.spread === null) await this.loadGraph();
+  }
+
   /** Makes `graph`; must be awaited whenever the state or the set has changed. Reading edges may need files. */
   async loadGraph(): Promise<MariusGraph> {
     if (this.#set === 'train' && this.#plan !== null && !this.allResident) {
@@ -222,7 +270,7 @@ export class GraphModelStorage {
   /** The true ends of (src, relation) and (dst, relation), in all splits: by the index, or where edges are in files by a pass over them. */
   async trueEnds(asked: AskedEdges): Promise<TrueEnds> {
     const splits = Object.values(this.#parts.edges);
-    if (splits.some((split) => split instanceof FileEdges))
+    if (splits.some((split) => split instanceof FileEdges || split instanceof SpreadEdges))
       return trueEndsOf(asked, piecesOf(splits), this.numNodes);
     const index = await this.filterIndex();
     const { src, dst, relations } = asked;
@@ -293,6 +341,7 @@ export class GraphModelStorage {
    */
   close(): void {
     for (const rows of this.#parts.shared ?? []) rows.close();
+    this.spread?.close();
   }
 
   #planOf(epoch: number): EpochPlan {
@@ -306,18 +355,30 @@ export class GraphModelStorage {
     this.#state = state;
     if (unchanged) return;
     this.#graph = null;
-    const plan = this.#plan;
-    this.#active =
-      plan === null
-        ? await this.#edgesOf(null)
-        : await this.#edgesOf(plan.buckets?.[state] ?? new Int32Array(0));
+    const buckets = this.#plan === null ? null : (this.#plan.buckets?.[state] ?? new Int32Array(0));
+    if (this.spread === null) this.#active = await this.#edgesOf(buckets);
+    else this.#enterSpread(this.spread, buckets);
     this.#activeNodes = this.#localTrainNodes();
+  }
+
+  #enterSpread(split: SpreadEdges, buckets: Int32Array | null): void {
+    const starts = [0];
+    this.#activeRuns = buckets === null ? [{ first: 0, end: split.numEdges }] : this.#runsOf(split, buckets);
+    for (const { first, end } of this.#activeRuns) starts.push(starts[starts.length - 1] + end - first);
+    this.#activeStarts = starts;
   }
 
   async #edgesOf(buckets: Int32Array | null): Promise<EdgeList> {
     const split = this.split('train');
     if (split === null) return emptyEdges;
     if (buckets === null) return this.trainEdges();
+    const lists: EdgeList[] = [];
+    for (const { first, end } of this.#runsOf(split, buckets)) lists.push(await split.read(first, end));
+    return joinMapped(lists, this.#localMap(), split.hasRelations);
+  }
+
+  /** Where the edges of some buckets lie. */
+  #runsOf(split: EdgeSplit, buckets: Int32Array): EdgeRun[] {
     const sizes = split.bucketSizes;
     if (sizes === null) {
       throw new StateError(
@@ -326,10 +387,7 @@ export class GraphModelStorage {
     }
     const starts = new Float64Array(sizes.length + 1);
     for (let b = 0; b < sizes.length; b++) starts[b + 1] = starts[b] + sizes[b];
-    const lists: EdgeList[] = [];
-    for (const [first, last] of runs(buckets)) lists.push(await split.read(starts[first], starts[last + 1]));
-    const map = this.#localMap();
-    return joinMapped(lists, map, split.hasRelations);
+    return runs(buckets).map(([first, last]) => ({ first: starts[first], end: starts[last + 1] }));
   }
 
   async #residentEdges(): Promise<EdgeList> {
@@ -360,15 +418,6 @@ export class GraphModelStorage {
       return shift[partition] < 0 ? -1 : shift[partition] + id - partition * size;
     };
   }
-}
-
-/** Edges that are read at a time. */
-const pieceEdges = 2 ** 18;
-
-async function* piecesOf(splits: readonly EdgeSplit[]): AsyncGenerator<EdgeList> {
-  for (const split of splits)
-    for (let begin = 0; begin < split.numEdges; begin += pieceEdges)
-      yield await split.read(begin, Math.min(split.numEdges, begin + pieceEdges));
 }
 
 const emptyEdges: EdgeList = { src: new Int32Array(0), dst: new Int32Array(0), relations: null };

@@ -1,9 +1,11 @@
-/** Neighbour samplers over the resident graph. */
+/** Neighbour samplers over the resident graph, or over one that several workers hold together. */
 import {
+  type EdgeRelations,
   type GNNGraph,
+  type HopSources,
   LayeredNeighborSampler,
   type LayerSampling,
-  type MariusGraph,
+  MariusGraph,
   type NeighborSamplingStrategy,
   type SampleTime,
 } from '../../sample/index.js';
@@ -44,7 +46,7 @@ export class KHopNeighborSampler extends NeighborSampler {
   readonly neighborSamplingStrategy: NeighborSamplingStrategy;
   readonly maxNeighborsSize: number;
   readonly #options: KHopOptions;
-  readonly #made = new WeakMap<MariusGraph, Map<string, LayeredNeighborSampler>>();
+  readonly #made = new WeakMap<MariusGraph | HopSources, Map<string, LayeredNeighborSampler>>();
 
   /** As Marius: (storage, numLayers, strategy, maxNeighborsSize); or with one rule per layer. */
   constructor(
@@ -83,7 +85,7 @@ export class KHopNeighborSampler extends NeighborSampler {
   }
 
   #sampler(incoming: boolean, outgoing: boolean): LayeredNeighborSampler {
-    const graph = this.graphStorage.graph;
+    const graph = this.graphStorage.spread?.graph ?? this.graphStorage.graph;
     let made = this.#made.get(graph);
     if (made === undefined) {
       made = new Map();
@@ -92,17 +94,18 @@ export class KHopNeighborSampler extends NeighborSampler {
     const key = `${incoming}.${outgoing}`;
     let sampler = made.get(key);
     if (sampler === undefined) {
-      const { relations } = graph;
-      sampler = new LayeredNeighborSampler(graph.graph, {
-        layers: this.layers,
-        incoming,
-        outgoing,
-        relations: relations === null ? null : { ids: relations, count: this.graphStorage.numRelations },
-        seed: this.#options.seed ?? 0,
-      });
+      const options = { layers: this.layers, incoming, outgoing, seed: this.#options.seed ?? 0 };
+      sampler =
+        graph instanceof MariusGraph
+          ? new LayeredNeighborSampler(graph.graph, { ...options, relations: this.#relationsOf(graph) })
+          : new LayeredNeighborSampler(graph, options);
       made.set(key, sampler);
     }
     return sampler;
+  }
+
+  #relationsOf({ relations }: MariusGraph): EdgeRelations | null {
+    return relations === null ? null : { ids: relations, count: this.graphStorage.numRelations };
   }
 }
 

@@ -40,15 +40,8 @@ export class RandomEdgeSampler extends EdgeSampler {
   }
 
   override getEdges(batch: Batch): EdgeList {
-    const { activeEdges: edges, state } = this.graphStorage;
-    const chosen = this.#order.range(edges.src.length, batch, state);
-    const pick = (values: Int32Array) => chosen.map((i) => values[i]);
-    const relations = edges.relations ?? null;
-    return {
-      src: pick(edges.src),
-      dst: pick(edges.dst),
-      relations: relations === null ? null : pick(relations),
-    };
+    const { graphStorage } = this;
+    return graphStorage.pickEdges(this.#order.range(graphStorage.numActiveEdges, batch, graphStorage.state));
   }
 }
 

@@ -5,7 +5,8 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { PreparedDataset } from '../../data/index.js';
-import type { WorkerGroup } from '../../dist/index.js';
+import type { Communicator, WorkerGroup } from '../../dist/index.js';
+import { hopsOfStage } from '../../gnn/index.js';
 import {
   PartitionLayout,
   planEdgeBuckets,
@@ -18,7 +19,8 @@ import type { TensorDevice } from '../../tensor/index.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { type EdgeSplit, FileEdges, MemoryEdges } from '../batch/edge-splits.js';
 import { type EpochPlan, GraphModelStorage } from '../batch/graph-model-storage.js';
-import type { PartitionBufferConfig, SkeinConfig } from '../config/index.js';
+import { SpreadEdges } from '../batch/spread-edges.js';
+import { defaultDistributed, type PartitionBufferConfig, type SkeinConfig } from '../config/index.js';
 import { weighsEdges } from '../config/weighs-edges.js';
 import type { SplitName } from '../task.js';
 import { bucketedEdges, sortedEdges } from './bucketed-edges.js';
@@ -68,71 +70,45 @@ export async function initializeSharedStorage(
   const { group } = options;
   if (group.size === 1) return initializeStorage(config, dataset, options);
   const tables = await sharedTables(config, dataset, options, group);
-  // One sorts edges into buckets where that is needed; the others find them.
-  await group.onRoot(async () => {
-    const buckets = edgeBuckets(config, dataset, options);
-    if (buckets !== null)
-      await bucketedEdges(dataset, buckets.partitions, buckets.folder, weighsEdges(config));
-  });
-  const storage = await group.everywhere(() => graphStorage(config, dataset, options, tables));
+  const spread = spreadsEdges(config) ? group.comm : null;
+  // One worker sorts edges into a file of the run where that is needed; the others find it there.
+  const inFile = spread !== null || partitionsOf(config).swapped !== null;
+  if (inFile || config.storage.edges.type === 'FLAT_FILE')
+    await group.onRoot(async () => void (await trainingEdges(config, dataset, options, true)));
+  const storage = await group.everywhere(() => graphStorage(config, dataset, options, tables, spread));
   return { storage, table: tables.table };
 }
 
-/** Into which buckets training edges must be sorted in files of the run; null where they need not be. */
-function edgeBuckets(
-  config: SkeinConfig,
-  dataset: PreparedDataset,
-  options: InitializeStorageOptions,
-): { readonly partitions: number; readonly folder: string } | null {
-  if (dataset.edgeFile('train') === null || dataset.bucketSizes('train') !== null) return null;
-  const parts = bufferConfig(config);
-  const folder = options.edgesDirectory ?? join(dirname(options.tableDirectory), 'edges');
-  if (parts !== null && parts.buffer_capacity < parts.num_partitions)
-    return { partitions: parts.num_partitions, folder };
-  // Edges in memory are put in order there.
-  const ordered = config.storage.edges.type === 'FLAT_FILE' ? bucketPartitions(config) : 0;
-  return ordered > 0 ? { partitions: ordered, folder } : null;
-}
-
+/** @param spread the workers that hold training edges together; null: they are all here. */
 async function graphStorage(
   config: SkeinConfig,
   dataset: PreparedDataset,
   options: InitializeStorageOptions,
   { embeddings, features, residency, shared = [] }: NodeTables,
+  spread: Communicator | null = null,
 ): Promise<GraphModelStorage> {
   const { num_nodes: numNodes } = dataset.stats;
   const edges: Partial<Record<SplitName, EdgeSplit>> = {};
-  for (const split of ['train', 'validation', 'test'] as const) {
-    const found = await edgeSplit(config, dataset, split);
+  const train = await trainingEdges(config, dataset, options, spread !== null);
+  if (train !== null)
+    edges.train =
+      train instanceof FileEdges && spread !== null
+        ? await openSpreadEdges(config, dataset, train, spread)
+        : train;
+  for (const split of ['validation', 'test'] as const) {
+    const found = await edgeSplit(config, dataset, split, false);
     if (found !== null) edges[split] = found;
   }
-  const parts = bufferConfig(config);
-  const beside = join(dirname(options.tableDirectory), 'edges');
-  const whole = parts === null || parts.buffer_capacity >= parts.num_partitions;
-  if (edges.train !== undefined && edges.train.bucketSizes === null && existsSync(beside))
-    // Sorted when the run was trained; samplers draw by the order of edges, so it is used from then on.
-    edges.train = (await sortedEdges(dataset, beside, weighsEdges(config))) ?? edges.train;
-  if (!whole && edges.train !== undefined && edges.train.bucketSizes === null)
-    edges.train = await bucketedEdges(
-      dataset,
-      parts.num_partitions,
-      options.edgesDirectory ?? beside,
-      weighsEdges(config),
-    );
-  const ordered = whole ? bucketPartitions(config) : 0;
-  if (ordered > 0 && edges.train !== undefined)
-    edges.train =
-      edges.train instanceof MemoryEdges
-        ? edges.train.inBuckets(numNodes, ordered)
-        : await bucketedEdges(dataset, ordered, options.edgesDirectory ?? beside, weighsEdges(config));
+  const { swapped, ordered } = partitionsOf(config);
   const nodes: Partial<Record<SplitName, Int32Array>> = {};
   for (const split of ['train', 'validation', 'test'] as const) {
     const found = await dataset.readNodes(split);
     if (found !== null) nodes[split] = found;
   }
-  const plan = whole
-    ? bucketPlan(config, ordered)
-    : planner(config, parts, residency, { numNodes, train: nodes.train ?? null });
+  const plan =
+    swapped === null
+      ? bucketPlan(config, ordered)
+      : planner(config, swapped, residency, { numNodes, train: nodes.train ?? null });
   return new GraphModelStorage({
     numNodes,
     numRelations: dataset.hasRelations ? dataset.stats.num_relations : 0,
@@ -144,17 +120,72 @@ async function graphStorage(
   });
 }
 
+/** The options of a buffer that swaps partitions, or else the partitions by which edges in memory are ordered (0: none). */
+function partitionsOf(config: SkeinConfig) {
+  const parts = bufferConfig(config);
+  if (parts === null || parts.buffer_capacity >= parts.num_partitions)
+    return { swapped: null, ordered: bucketPartitions(config) };
+  return { swapped: parts, ordered: 0 };
+}
+
+/** Training edges in the order in which they are trained; `inFile`: read from their file, whatever the configuration says. */
+async function trainingEdges(
+  config: SkeinConfig,
+  dataset: PreparedDataset,
+  options: InitializeStorageOptions,
+  inFile: boolean,
+): Promise<MemoryEdges | FileEdges | null> {
+  const { swapped, ordered } = partitionsOf(config);
+  const beside = join(dirname(options.tableDirectory), 'edges');
+  const sorted = (partitions: number): Promise<FileEdges> =>
+    bucketedEdges(dataset, partitions, options.edgesDirectory ?? beside, weighsEdges(config));
+  let edges = await edgeSplit(config, dataset, 'train', inFile);
+  if (edges === null) return null;
+  if (edges.bucketSizes === null && existsSync(beside))
+    // Sorted when the run was trained; samplers draw by the order of edges, so it is used from then on.
+    edges = (await sortedEdges(dataset, beside, weighsEdges(config))) ?? edges;
+  if (swapped !== null && edges.bucketSizes === null) edges = await sorted(swapped.num_partitions);
+  if (ordered === 0) return edges;
+  const { num_nodes: numNodes } = dataset.stats;
+  return edges instanceof MemoryEdges ? edges.inBuckets(numNodes, ordered) : sorted(ordered);
+}
+
+async function openSpreadEdges(
+  config: SkeinConfig,
+  dataset: PreparedDataset,
+  file: FileEdges,
+  comm: Communicator,
+): Promise<SpreadEdges> {
+  await dataset.checkEdges('train');
+  const { encoder, learning_task: task } = config.model;
+  const samples = encoder.layers.some((stage) => hopsOfStage(stage) > 0);
+  return SpreadEdges.open(file, {
+    numNodes: dataset.stats.num_nodes,
+    numRelations: dataset.hasRelations ? dataset.stats.num_relations : 0,
+    ofEdges: task === 'LINK_PREDICTION',
+    incoming: samples && encoder.use_incoming_nbrs,
+    outgoing: samples && encoder.use_outgoing_nbrs,
+    comm,
+  });
+}
+
+/** Whether several workers share out the training edges. */
+export function spreadsEdges({ distributed }: SkeinConfig): boolean {
+  return (distributed ?? defaultDistributed()).edges === 'spread';
+}
+
 async function edgeSplit(
   config: SkeinConfig,
   dataset: PreparedDataset,
   split: SplitName,
-): Promise<EdgeSplit | null> {
+  inFile: boolean,
+): Promise<MemoryEdges | FileEdges | null> {
   const file = dataset.edgeFile(split);
   if (file === null) return null;
   const sizes = dataset.bucketSizes(split);
   // Messages go along training edges alone.
   const weighed = split === 'train' && weighsEdges(config);
-  if (config.storage.edges.type === 'FLAT_FILE')
+  if (inFile || config.storage.edges.type === 'FLAT_FILE')
     return new FileEdges(file, sizes, weighed ? dataset.weightsFile(split) : null);
   const weights = weighed ? await dataset.readWeights(split) : null;
   return new MemoryEdges(await dataset.readEdges(split), file.columns, sizes, weights);

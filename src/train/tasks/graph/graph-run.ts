@@ -18,7 +18,7 @@ import { checkResources } from '../../loop/check-resources.js';
 import { withEdgeOrder } from '../../loop/edge-order.js';
 import { comparesEmbeddings, encodeAllNodes, saveEncodedNodes } from '../../loop/encoded-nodes.js';
 import { initializeBatcher, initializeModel, type RunSamplers } from '../../loop/initialize-model.js';
-import { initializeSharedStorage } from '../../loop/initialize-storage.js';
+import { initializeSharedStorage, spreadsEdges } from '../../loop/initialize-storage.js';
 import { shardTable, usesFeatures } from '../../loop/initialize-table.js';
 import { withMemoryBudget } from '../../loop/memory-budget.js';
 import { locatedConfig, openDataset } from '../../loop/open-dataset.js';
@@ -251,11 +251,23 @@ function checkWorkers(config: SkeinConfig, workers: number): void {
   checkNorms(config, workers);
   if (isSharded(config)) checkSharded(config, workers);
   if (workers === 1 || isSharded(config)) return;
-  const { model, storage } = config;
+  const { model, storage, training } = config;
   if (storage.features.type === 'PARTITION_BUFFER')
     throw agreedError(
       new ConfigError(
         `storage.features.type: expected HOST_MEMORY or FLAT_FILE with ${workers} workers, got PARTITION_BUFFER. Every worker reads features itself; use FLAT_FILE where they do not fit in memory, or one worker.`,
+      ),
+    );
+  if (spreadsEdges(config) && storage.embeddings.type === 'PARTITION_BUFFER')
+    throw agreedError(
+      new ConfigError(
+        'distributed.edges: expected replicated with storage.embeddings.type PARTITION_BUFFER, got spread. A buffer reads the edges of its partitions from their file; no worker holds the others.',
+      ),
+    );
+  if (spreadsEdges(config) && training.negative_sampling.filtered)
+    throw agreedError(
+      new ConfigError(
+        `distributed.edges: expected replicated with training.negative_sampling.filtered, got spread. Every worker compares its negatives with all training edges; set distributed.edges: replicated, or filtered: false.`,
       ),
     );
   if (model.learning_task === 'NODE_CLASSIFICATION' && model.regularizer.type !== 'NONE')
