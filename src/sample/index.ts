@@ -22,11 +22,10 @@ export {
   type HeteroNeighborSamplerOptions,
   type HeteroSeeds,
 } from './hetero-neighbor-sampler.js';
+export type { DrawnSlots, HopSource, HopSources } from './hop-source.js';
 export * from './hot/index.js';
 export type { LayerGraph } from './layer-graph.js';
 export {
-  type HopSource,
-  type HopSources,
   LayeredNeighborSampler,
   type LayeredNeighborSamplerOptions,
   type LayerSampling,

@@ -30,12 +30,11 @@ import {
   type HopRule,
   type HopSteps,
   hopTag,
-  joinHops,
   NodeRows,
   runHops,
   runHopsAsync,
-  sampleHop,
 } from './hop-runner.js';
+import { BatchHops, GraphSource, type HopSource, type HopSources, shareHop } from './hop-source.js';
 import {
   DrawKeys,
   type DrawTime,
@@ -63,22 +62,6 @@ export interface LayeredNeighborSamplerOptions {
   /** The relation of each edge of the graph, for layers that use it. */
   readonly relations?: EdgeRelations | null;
   readonly seed?: number;
-}
-
-/** Edges in one direction that hops are drawn from, wherever they lie. */
-export interface HopSource extends BlockParent {
-  readonly numNodes: number;
-  /** Draws for `frontier`, and appends the neighbours that are new to `rows`. */
-  hop(frontier: Int32Array, rule: HopRule, time: DrawTime, tag: number, rows: NodeRows): HopSteps<HopEdges>;
-  /** The edges of all hops of a sample together. */
-  join(hops: readonly HopEdges[]): DenseSide;
-}
-
-/** A graph by what samplers ask of it, where it is no `Graph` in memory. */
-export interface HopSources {
-  readonly incoming: HopSource | null;
-  readonly outgoing: HopSource | null;
-  readonly relations: DrawnRelations | null;
 }
 
 const name = 'LayeredNeighborSampler';
@@ -124,47 +107,74 @@ export class LayeredNeighborSampler implements Sampler<Ids, GNNGraph> {
   }
 
   /** The sampled neighbourhood of `targets`; the name that Marius uses for `sample`. */
-  getNeighbors(targets: Ids, at?: SampleTime): GNNGraph {
-    return this.sample(targets, at);
+  getNeighbors(targets: Ids, at?: SampleTime, batch?: Ids): GNNGraph {
+    return this.sample(targets, at, batch);
   }
 
-  sample(targets: Ids, at?: SampleTime): GNNGraph {
+  /** @param batch all targets, where `targets` are a share of them: each node draws what it would draw in the whole batch. */
+  sample(targets: Ids, at?: SampleTime, batch?: Ids): GNNGraph {
     const ids = checkIds(name, 'targets', targets, this.#numNodes);
-    return runHops(this.#steps(ids, this.#keys.at(at)));
+    return runHops(this.#steps(ids, this.#keys.at(at), this.#whole(batch)));
   }
 
-  async sampleAsync(targets: Ids, at?: SampleTime): Promise<GNNGraph> {
+  async sampleAsync(targets: Ids, at?: SampleTime, batch?: Ids): Promise<GNNGraph> {
     const ids = checkIds(name, 'targets', targets, this.#numNodes).slice();
-    return runHopsAsync(this.#steps(ids, this.#keys.at(at)));
+    return runHopsAsync(this.#steps(ids, this.#keys.at(at), this.#whole(batch)));
   }
 
-  *#steps(targets: Int32Array, time: DrawTime): HopSteps<GNNGraph> {
+  /** Null where a share draws as the whole batch does anyway. */
+  #whole(batch: Ids | undefined): Int32Array | null {
+    if (batch === undefined || this.#rules.length < 2) return null;
+    return checkIds(name, 'batch', batch, this.#numNodes).slice();
+  }
+
+  *#steps(targets: Int32Array, time: DrawTime, whole: Int32Array | null): HopSteps<GNNGraph> {
     const rows = this.#free.pop() ?? new NodeRows(this.#numNodes);
+    const all = whole === null ? null : (this.#free.pop() ?? new NodeRows(this.#numNodes));
     try {
       const targetRows = rows.add(targets);
       // Parts in the order found, the targets first; each later one sorted, as the place of its nodes.
       const parts = [rows.ids.slice(0, rows.count)];
-      const incoming: HopEdges[] = [];
-      const outgoing: HopEdges[] = [];
+      const sides = [this.#in, this.#out].flatMap((source, side) =>
+        source === null ? [] : [{ pair: [source, side] as const, hops: [] as HopEdges[] }],
+      );
+      const batch =
+        whole === null || all === null
+          ? null
+          : yield* BatchHops.of(
+              sides.map(({ pair }) => pair),
+              ...([whole, this.#rules, time, all] as const),
+            );
       for (const [hop, rule] of this.#rules.entries()) {
         const frontier = parts[hop];
         const before = rows.count;
-        if (this.#in !== null) incoming.push(yield* this.#in.hop(frontier, rule, time, hopTag(hop, 0), rows));
-        if (this.#out !== null)
-          outgoing.push(yield* this.#out.hop(frontier, rule, time, hopTag(hop, 1), rows));
+        for (const { pair, hops } of sides) {
+          const [source, side] = pair;
+          hops.push(
+            batch === null
+              ? yield* source.hop(frontier, rule, time, hopTag(hop, side), rows)
+              : yield* shareHop(pair, frontier, hop, this.#rules, time, rows, batch),
+          );
+        }
         parts.push(rows.ids.slice(before, rows.count).sort());
       }
+      const joined = (source: HopSource | null): DenseSide | null => {
+        const found = sides.find(({ pair }) => pair[0] === source);
+        return found === undefined ? null : found.pair[0].join(found.hops.reverse());
+      };
       return new GNNGraph({
         ...layOut(parts, rows),
-        incoming: this.#in?.join(incoming.reverse()) ?? null,
-        outgoing: this.#out?.join(outgoing.reverse()) ?? null,
+        incoming: joined(this.#in),
+        outgoing: joined(this.#out),
         targetRows,
         parent: this.#parent,
         relations: this.#relations,
       });
     } finally {
-      rows.clear();
-      this.#free.push(rows);
+      for (const list of all === null ? [rows] : [rows, all]) {
+        list.clear();
+        this.#free.push(list);
+      }
     }
   }
 }
@@ -181,7 +191,8 @@ function sourcesOf(
   checkOneType(name, graph);
   if (relations !== null && relations.ids.length !== graph.numEdges)
     throw new ShapeError(expected(name, `${graph.numEdges} relations`, 'relations', relations.ids.length));
-  const source = (direction: 'in' | 'out') => new GraphSource(new SamplingGraph(name, graph, direction));
+  const source = (direction: 'in' | 'out') =>
+    new GraphSource(name, new SamplingGraph(name, graph, direction));
   return {
     incoming: follows.incoming ? source('in') : null,
     outgoing: follows.outgoing ? source('out') : null,
@@ -196,31 +207,6 @@ function relationLookup(relations: Int32Array): DrawnRelations['of'] {
     kernels().gatherRows(relations, ids, out, ids.length, 4);
     return out;
   };
-}
-
-/** A graph in memory. */
-class GraphSource implements HopSource {
-  readonly #graph: SamplingGraph;
-
-  constructor(graph: SamplingGraph) {
-    this.#graph = graph;
-  }
-
-  get numNodes(): number {
-    return this.#graph.numNodes;
-  }
-
-  normDegrees(selfLoops: boolean): { readonly src: Float64Array } {
-    return this.#graph.graph.normDegrees(selfLoops);
-  }
-
-  hop(frontier: Int32Array, rule: HopRule, time: DrawTime, tag: number, rows: NodeRows): HopSteps<HopEdges> {
-    return sampleHop(name, this.#graph, frontier, rule, time, tag, rows);
-  }
-
-  join(hops: readonly HopEdges[]): DenseSide {
-    return { graph: this.#graph, edges: joinHops(name, hops) };
-  }
 }
 
 /** Degrees over the directions that are followed; a self loop that is added counts once. */

@@ -1,15 +1,15 @@
 /** One direction of a `SpreadGraph`: hops drawn here, of edges that are fetched from where they lie. */
-import { asyncKernels, type Kernels, kernels } from '../../native/index.js';
-import { allocate, checkEdgeCount } from '../../sample/checks.js';
+import { kernels } from '../../native/index.js';
+import { allocate } from '../../sample/checks.js';
 import {
   type HopEdges,
   type HopRule,
   type HopSteps,
   joinHops,
-  mostEdges,
   type NodeRows,
 } from '../../sample/hop-runner.js';
-import type { DenseSide, DrawnEdges, HopSource } from '../../sample/index.js';
+import { drawSlots } from '../../sample/hop-source.js';
+import type { DenseSide, DrawnEdges, DrawnSlots, HopSource } from '../../sample/index.js';
 import type { DrawTime } from '../../sample/sampler.js';
 import type { RemoteRowStore } from '../stores/remote-row-store.js';
 import { iota } from './arrays.js';
@@ -77,20 +77,16 @@ export class SpreadSide implements HopSource {
     time: DrawTime,
     tag: number,
     nodes: NodeRows,
-  ): HopSteps<FetchedHop> {
-    const { store, columns, offsets: starts } = this.#parts;
-    const most = checkEdgeCount(name, mostEdges(starts, frontier, rule));
-    const offsets = new Int32Array(frontier.length + 1);
-    const room = allocate(name, most, 'fanouts and seeds');
-    const call: Parameters<Kernels['drawNeighbors']> = [
-      ...([starts, null, frontier, frontier.length, 0, rule.fanout, rule.drop, rule.replace] as const),
-      ...([time.key, time.step, tag, offsets, room, most] as const),
-    ];
-    yield {
-      now: () => void kernels().drawNeighbors(...call),
-      later: async () => void (await asyncKernels.drawNeighbors(...call)),
-    };
-    const slots = room.subarray(0, offsets[frontier.length]);
+  ): HopSteps<HopEdges> {
+    return yield* this.take(yield* this.draw(frontier, rule, time, tag), nodes);
+  }
+
+  draw(frontier: Int32Array, rule: HopRule, time: DrawTime, tag: number): HopSteps<DrawnSlots> {
+    return drawSlots(name, this.#parts.offsets, frontier, rule, time, tag);
+  }
+
+  *take({ offsets, slots }: DrawnSlots, nodes: NodeRows): HopSteps<FetchedHop> {
+    const { store, columns } = this.#parts;
     const rows = allocate(name, slots.length * columns.width, 'fanouts and seeds');
     yield {
       now: () => void store.gatherSync(slots, rows),

@@ -50,6 +50,18 @@ export function resultPlace(
   return { place: 2 * batch.startIndex + (direction === 'tail' ? 0 : total) + from + first };
 }
 
+/** The nodes that the edges and negatives of a batch have; they may repeat. */
+export function nodesOf({ src, dst, srcNegatives, dstNegatives }: Batch): Int32Array {
+  const lists = [src, dst, srcNegatives?.ids, dstNegatives?.ids].flatMap((list) => list ?? []);
+  const all = new Int32Array(lists.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const list of lists) {
+    all.set(list, at);
+    at += list.length;
+  }
+  return all;
+}
+
 /** Leaves this worker's edges and negatives in the batch; the size of the batch stays that of the whole. */
 export function takeShare(batch: Batch, { rank, size }: Place): void {
   const { src, dst } = batch;

@@ -73,6 +73,8 @@ export class Batch {
   dstNegatives: Negatives | null = null;
   /** Set when other workers have the rest of the batch: edges and negatives are this worker's alone. */
   share: BatchShare | null = null;
+  /** Nodes of the whole batch, which may repeat, where this is a worker's share and neighbours are sampled. */
+  allNodes: Int32Array | null = null;
   /** Nodes of a node-classification batch. */
   rootNodes: Int32Array | null = null;
   /** Set when the batch is ranked against all nodes instead of sampled negatives. */

@@ -14,7 +14,7 @@ import { checkInteger, expected, StateError, ValueError } from '../../util/error
 import { checkOptionNames } from '../../util/option-names.js';
 import type { Position, SplitName } from '../task.js';
 import { Batch, type Negatives } from './batch.js';
-import { ownNodes, type Place, takeShare } from './batch-share.js';
+import { nodesOf, ownNodes, type Place, takeShare } from './batch-share.js';
 import type { DeviceFeatures } from './device-features.js';
 import type { GraphModelStorage } from './graph-model-storage.js';
 import type { NegativeSampler } from './negative-sampler.js';
@@ -257,11 +257,15 @@ export class GraphBatcher {
     this.#position = { ...this.#position, step: step + 1, cursor: cursor + batch.batchSize };
     batch.after = { state: this.#position.state, step: step + 1, cursor: this.#position.cursor };
     this.#inFlight++;
-    if (this.#sampler instanceof NodeSampler)
-      batch.rootNodes = ownNodes(this.#sampler.getNodes(batch), this.#place);
+    if (this.#sampler instanceof NodeSampler) this.#fillNodes(batch, this.#sampler.getNodes(batch));
     else this.#fillEdges(batch, this.#sampler);
     await this.#findNodes(batch, this.neighborSampler);
     return batch;
+  }
+
+  #fillNodes(batch: Batch, nodes: Int32Array): void {
+    batch.rootNodes = ownNodes(nodes, this.#place);
+    if (this.#place.size > 1) batch.allNodes = nodes;
   }
 
   #fillEdges(batch: Batch, sampler: EdgeSampler): void {
@@ -271,6 +275,7 @@ export class GraphBatcher {
     batch.relations = edges.relations ?? null;
     batch.batchSize = edges.src.length;
     this.#draw(batch, this.#negatives);
+    if (this.neighborSampler !== null && this.#place.size > 1) batch.allNodes = nodesOf(batch);
     takeShare(batch, this.#place);
   }
 
@@ -296,10 +301,7 @@ export class GraphBatcher {
     this.#evaluated = end;
     const split = graphStorage.split(set);
     if (this.ofNodes)
-      batch.rootNodes = ownNodes(
-        (graphStorage.splitNodes(set) as Int32Array).slice(batch.startIndex, end),
-        this.#place,
-      );
+      this.#fillNodes(batch, (graphStorage.splitNodes(set) as Int32Array).slice(batch.startIndex, end));
     else if (split !== null) {
       const edges = await split.read(batch.startIndex, end);
       batch.src = edges.src;
@@ -332,7 +334,7 @@ export class GraphBatcher {
     const targets = batch.uniqueNodeIndices as Int32Array;
     if (this.ofNodes) batch.uniqueNodeLabels = this.#labelsOf(targets);
     if (sampler === null) return;
-    const graph = await sampler.getNeighborsAsync(targets, batch.at);
+    const graph = await sampler.getNeighborsAsync(targets, batch.at, batch.allNodes ?? undefined);
     if (batch.train && (this.#options.hideTargets ?? true)) this.#hideTargets(batch, graph);
     batch.gnnGraph = graph;
     batch.uniqueNodeIndices = graph.nodeIds;

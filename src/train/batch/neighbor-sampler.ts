@@ -28,8 +28,8 @@ export abstract class NeighborSampler {
     outgoing?: boolean,
     at?: SampleTime,
   ): GNNGraph;
-  /** The same, off the calling thread where it can be. */
-  async getNeighborsAsync(nodeIds: Int32Array, at?: SampleTime): Promise<GNNGraph> {
+  /** The same, off the calling thread where it can be. `batch`: all targets, where `nodeIds` are a worker's share of them. */
+  async getNeighborsAsync(nodeIds: Int32Array, at?: SampleTime, _batch?: Int32Array): Promise<GNNGraph> {
     return this.getNeighbors(nodeIds, undefined, undefined, at);
   }
 }
@@ -73,9 +73,13 @@ export class KHopNeighborSampler extends NeighborSampler {
     return this.#sampler(incoming, outgoing).getNeighbors(nodeIds, at);
   }
 
-  override async getNeighborsAsync(nodeIds: Int32Array, at?: SampleTime): Promise<GNNGraph> {
+  override async getNeighborsAsync(
+    nodeIds: Int32Array,
+    at?: SampleTime,
+    batch?: Int32Array,
+  ): Promise<GNNGraph> {
     const { incoming = true, outgoing = true } = this.#options;
-    return this.#sampler(incoming, outgoing).sampleAsync(nodeIds, at);
+    return this.#sampler(incoming, outgoing).sampleAsync(nodeIds, at, batch);
   }
 
   /** A sampler of one hop with the rule of layer i. */
