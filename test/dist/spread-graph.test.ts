@@ -1,0 +1,60 @@
+/** Graphs whose edges many workers hold together, and what a run's worker holds: one worker here, several under mpirun. */
+import { writeFileSync } from 'node:fs';
+import { SelfCommunicator } from 'skein/dist';
+import { describe, expect, it } from 'vitest';
+import { randomRows, scratch, tinyConfig, writeDataset } from '../train/tiny.js';
+import { hasMpi, launch, withoutMpi } from './mpi-launch.js';
+import { spreadCases } from './spread-cases.js';
+import { workerCounts } from './worker-counts.js';
+
+const folder = scratch();
+
+describe('one worker', () => {
+  it.each(spreadCases)('$name', async ({ run }) => {
+    await run(new SelfCommunicator());
+  });
+});
+
+describe.skipIf(!hasMpi)(`MPI${withoutMpi}`, () => {
+  it.each(workerCounts([3], [2]))(
+    '%i ranks',
+    async (ranks) => {
+      const { code, lines, err } = await launch(ranks, ['case-worker.ts', 'spread-cases.js', 'spreadCases']);
+      expect(lines.filter(({ error }) => error !== '')).toEqual([]);
+      expect({ code, err }).toEqual({ code: 0, err: '' });
+      expect(lines.length).toBe(ranks * spreadCases.length);
+    },
+    240_000,
+  );
+
+  it('a worker of a run holds its part of the rows and edges, and all of them where the file says so', async () => {
+    const numNodes = 100;
+    const dataset = writeDataset(folder(), {
+      ...{ numNodes, train: randomRows(numNodes, 500, 0), test: randomRows(numNodes, 20, 0, 9) },
+      features: { width: 4, values: new Float32Array(numNodes * 4).fill(1) },
+    });
+    const config = (kept: string) =>
+      tinyConfig(dataset, {
+        model: {
+          decoder: { type: 'DOT' },
+          encoder: {
+            train_neighbor_sampling: [{ type: 'ALL' }],
+            layers: [
+              [{ type: 'FEATURE', output_dim: 4 }],
+              [{ type: 'GNN', options: { type: 'GRAPH_SAGE' }, output_dim: 4 }],
+            ],
+          },
+        },
+        distributed: { features: kept, edges: kept },
+      });
+    const path = `${folder()}.json`;
+    writeFileSync(path, JSON.stringify([config('spread'), config('replicated')]));
+    const { code, lines, err } = await launch(2, ['spread-worker.ts', path]);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    const held = (run: number) => lines.filter((line) => 'run' in line && line.run === run);
+    for (const rank of [0, 1]) {
+      expect(held(0)).toContainEqual({ rank, run: 0, rows: 50, edges: 250 });
+      expect(held(1)).toContainEqual({ rank, run: 1, rows: 100, edges: 500 });
+    }
+  }, 120_000);
+});

@@ -1,0 +1,26 @@
+/** One rank of the test of what workers hold: opens the storage of each configuration of a file and says how much is here. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PreparedDataset } from 'skein/data';
+import { RemoteRowStore } from 'skein/dist';
+import { initializeSharedStorage, openWorkers, type SkeinConfig } from 'skein/train';
+
+const [path] = process.argv.slice(2);
+const configs = JSON.parse(readFileSync(path, 'utf8')) as SkeinConfig[];
+const group = openWorkers(configs[0].distributed);
+const folder = mkdtempSync(join(tmpdir(), 'skein-held-'));
+await group.run(async () => {
+  for (const [run, config] of configs.entries()) {
+    const dataset = await PreparedDataset.open(config.storage.dataset.dataset_dir);
+    const options = { tableDirectory: join(folder, String(run)), group };
+    const { storage } = await initializeSharedStorage(config, dataset, options);
+    const { features, spread } = storage;
+    const rows = features instanceof RemoteRowStore ? features.local.length / features.width : features?.rows;
+    const edges = spread?.numHeld ?? (await storage.trainEdges()).src.length;
+    process.stdout.write(`${JSON.stringify({ rank: group.rank, run, rows, edges })}\n`);
+    group.comm.barrier();
+    storage.close();
+  }
+});
+rmSync(folder, { recursive: true });
