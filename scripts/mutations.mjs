@@ -1,5 +1,5 @@
 /**
- * Small mistakes that the default suite must find: ten in kernels, ten in rules (scripts/mutate.mjs applies them one at a time to
+ * Small mistakes that the default suite must find: ten in kernels, twelve in rules (scripts/mutate.mjs applies them one at a time to
  * a copy). `find` occurs once in `file` and becomes `put`; at least one of `tests` must then fail.
  */
 export const mutations = [
@@ -178,6 +178,22 @@ export const mutations = [
     find: 'if (Object.hasOwn(names, name)) continue;',
     put: 'if (names !== null) continue;',
     tests: ['src/util/option-names.test.ts', 'test/contract/option-names.test.ts'],
+  },
+  {
+    name: 'piece-owner',
+    about: 'a worker has rows of the second slot of a partition buffer where those of the first are',
+    file: 'src/dist/stores/owner-routes.ts',
+    find: 'before = turn * (range.end - range.start);',
+    put: 'before = 0;',
+    tests: ['test/dist/swapped-tables.test.ts'],
+  },
+  {
+    name: 'half-written-version',
+    about: 'the number of a version that was half written is given again',
+    file: 'src/storage/version-folder.ts',
+    find: 'Math.max(0, ...names.map(versionUsed))',
+    put: 'Math.max(0, ...names.filter((name) => !name.startsWith(".")).map(versionUsed))',
+    tests: ['test/storage/table-files.test.ts'],
   },
   {
     name: 'snapshot-window',

@@ -12,7 +12,7 @@ import { type Campaign, Fault, type Setup, survived, type Try } from './campaign
 import { allGone, processesOf, ranksOf, type Started, sendSignal, start, succeed } from './processes.js';
 import { hasRun, resume, trainArgs, writeConfigs, writeData } from './runs.js';
 
-const jobs = ['links-memory', 'nodes-whole', 'events-tgn'] as const;
+const jobs = ['links-memory', 'links-buffer', 'nodes-whole', 'events-tgn'] as const;
 type JobKind = (typeof jobs)[number];
 const faults = ['killed rank', 'stopped rank', 'killed mpirun', 'killed skein run'] as const;
 type FaultKind = (typeof faults)[number];

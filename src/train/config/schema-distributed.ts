@@ -68,7 +68,7 @@ const distributedSchema = section({
     integer(1),
     8,
     ours(
-      'into how many parts the graph is cut, at least as many as workers: the same for any number of workers, so that results are',
+      'into how many parts the graph, or the node table and each of its partitions, is cut, at least as many as workers: the same for any number of workers, so that results are',
     ),
   ),
   partition_algorithm: field(choice(graphCutters), 'metis', ours('how the graph is cut')),

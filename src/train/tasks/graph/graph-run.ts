@@ -252,12 +252,17 @@ function checkWorkers(config: SkeinConfig, workers: number): void {
   if (isSharded(config)) checkSharded(config, workers);
   if (workers === 1 || isSharded(config)) return;
   const { model, storage, training } = config;
-  if (storage.features.type === 'PARTITION_BUFFER')
+  if (storage.features.type === 'PARTITION_BUFFER') {
+    const advice =
+      storage.memory_budget === null
+        ? 'use FLAT_FILE where they do not fit in memory, or one worker'
+        : 'a memory budget puts them into partitions, so set storage.embeddings.type: PARTITION_BUFFER and storage.features.type: FLAT_FILE in its place, or use one worker';
     throw agreedError(
       new ConfigError(
-        `storage.features.type: expected HOST_MEMORY or FLAT_FILE with ${workers} workers, got PARTITION_BUFFER. Every worker reads features itself; use FLAT_FILE where they do not fit in memory, or one worker.`,
+        `storage.features.type: expected HOST_MEMORY or FLAT_FILE with ${workers} workers, got PARTITION_BUFFER. Every worker reads features itself; ${advice}.`,
       ),
     );
+  }
   if (spreadsEdges(config) && storage.embeddings.type === 'PARTITION_BUFFER')
     throw agreedError(
       new ConfigError(
