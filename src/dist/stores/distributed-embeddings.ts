@@ -29,6 +29,7 @@ import {
 import { asTensor } from '../../storage/memory-embeddings.js';
 import { checkOneState, hostGradient } from '../../storage/trained-rows.js';
 import type { Tensor } from '../../tensor/index.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { Communicator } from '../comm/communicator.js';
 import type { WorkerGroup } from '../group/worker-group.js';
 import { checkPieces, ownPieces, rangesOf } from './own-pieces.js';
@@ -83,6 +84,9 @@ export class DistributedEmbeddings implements TrainedRows, RunTable {
 
   /** `files` were opened with `ownPieces` of this rank. */
   constructor(files: TableFiles, group: WorkerGroup, options: DistributedEmbeddingsOptions) {
+    checkOptionNames(name, options, {
+      ...{ column: true, optimizer: true, partitions: true, capacity: true, prefetch: true },
+    });
     const { layout } = files;
     const { column, optimizer, partitions = 1, capacity = 1, prefetch = false } = options;
     this.group = group;
