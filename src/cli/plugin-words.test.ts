@@ -84,11 +84,19 @@ const modules = {
       }
     }
     registerLoss({ word: '$', settings: { gap: settings.number(1, 'what a right edge should score') }, make: (options) => new Squares(options) });`,
-  optimizer: `registerOptimizer({
+  optimizer: `class Rows extends storage.BaseRowOptimizer {
+      type = '$';
+      suffixes = [];
+      update(_run, values, _states, ids, gradient, width) {
+        for (const [i, id] of ids.entries())
+          for (let j = 0; j < width; j++) values[id * width + j] -= this.learningRate * gradient[i * width + j];
+      }
+    }
+    registerOptimizer({
       word: '$',
       settings: { decay: settings.number(0, 'weight decay') },
       dense: (params, { learning_rate, decay }) => new nn.SGD(params, { lr: learning_rate, weightDecay: decay }),
-      rows: ({ learning_rate }) => storage.rowSGD({ learningRate: learning_rate }),
+      rows: ({ learning_rate }) => new Rows(learning_rate),
     });`,
   metric: `class Worst extends metrics.RankingMetric { name = '$'; compute(ranks) { return Math.max(...ranks); } }
     registerMetric({ word: '$', task: 'LINK_PREDICTION', make: () => new Worst() });`,

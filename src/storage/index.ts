@@ -23,6 +23,7 @@ export {
 export { PartitionLayout } from './partition-layout.js';
 export { recutTable } from './recut-table.js';
 export {
+  BaseRowOptimizer,
   type RowAdagradOptions,
   type RowAdamOptions,
   type RowOptimizer,
@@ -31,6 +32,7 @@ export {
   rowAdagrad,
   rowAdam,
   rowSGD,
+  type StepKernels,
 } from './row-optimizer.js';
 export type { RowArray, RowReader, RowStore, StoreType } from './row-store.js';
 export {

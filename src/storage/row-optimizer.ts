@@ -58,9 +58,10 @@ export interface RowOptimizer {
 }
 
 /** What a step is computed with: at once, or on the kernels' own threads. */
-type StepKernels = Kernels | AsyncKernels;
+export type StepKernels = Kernels | AsyncKernels;
 
-abstract class BaseRowOptimizer implements RowOptimizer {
+/** What all optimisers of rows share. One of your own names its state columns and says how rows change. */
+export abstract class BaseRowOptimizer implements RowOptimizer {
   abstract readonly type: string;
   /** What the names of the state columns end in. */
   protected abstract readonly suffixes: readonly string[];

@@ -2,15 +2,16 @@
  * Trained embeddings on the whole graph, spread over workers: losses, metrics and rows of one process for every number of
  * workers and every way to fetch rows, in the files that other runs have.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { partitionData, partitionGraph } from 'skein/dist';
 import { Graph } from 'skein/graph';
 import { openModel } from 'skein/predict';
-import { openRun, resolveConfig, type SkeinConfig } from 'skein/train';
+import { openRun, RunDirectory, renderConfig, resolveConfig, type SkeinConfig } from 'skein/train';
 import { describe, expect, it } from 'vitest';
 import { learned, randomRows, run, scratch, writeDataset } from '../train/tiny.js';
 import { writeDglPartitions } from './dgl-writer.js';
+import { launch as launchFile } from './launch.js';
 import { hasMpi, withoutMpi } from './mpi-launch.js';
 import { expectClose, type Told, trainAlone, train as trainOn } from './train-runs.js';
 import { workerCounts } from './worker-counts.js';
@@ -188,6 +189,31 @@ describe.skipIf(!hasMpi)(`trained embeddings of the whole graph on several worke
     expectClose(four.losses, whole.losses.slice(2), 2e-6);
     const alone = await run(config(name, { ...epochs(5, paths[2]), workers: false }));
     expectClose(alone.losses, whole.losses.slice(2), 2e-6);
+  }, 300_000);
+
+  it('goes on after the death of a rank to the bytes of the run that was left alone', async () => {
+    const training = { num_epochs: 60, checkpoint: { interval: 2 } };
+    const given = (resume_training: boolean, dir: string) =>
+      config(names[1], { dir, training: { ...training, resume_training } });
+    const [whole, cut] = [folder(), folder()];
+    await train(2, [given(false, whole)]);
+    const file = `${cut}.yaml`;
+    writeFileSync(file, renderConfig(given(false, cut)));
+    let killed = false;
+    const { code, err } = await launchFile(2, 'src/cli/main.ts', ['train', file, '--json'], {
+      limit: 100,
+      onOutput(out, { pid }) {
+        if (killed || pid === undefined || (out.match(/"event":"checkpoint"/g)?.length ?? 0) < 6) return;
+        killed = true;
+        const ranks = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
+        process.kill(Number(ranks[1]), 'SIGKILL');
+      },
+    });
+    expect(code).not.toBe(0);
+    expect(err).toMatch(/rank \d.* is gone/);
+    expect(RunDirectory.isFinished(cut)).toBe(false);
+    await train(2, [given(true, cut)]);
+    expect(await learned(cut)).toEqual(await learned(whole));
   }, 300_000);
 
   it('goes on with the table of one process, which has one partition', async () => {

@@ -8,20 +8,7 @@ export {
   L1Compare,
   L2Compare,
 } from './comparator.js';
-export {
-  ComplEx,
-  DistMult,
-  DotDecoder,
-  decoderFamily,
-  decoderWords,
-  type EdgeDecoderName,
-  edgeDecoder,
-  NoOpNodeDecoder,
-  type OwnDecoder,
-  RotatE,
-  registerDecoder,
-  TransE,
-} from './decoders.js';
+export * from './decoders.js';
 export {
   type DecoderInput,
   type DecoderMethod,
@@ -38,11 +25,4 @@ export { type EdgeEnds, edgeInput } from './edge-input.js';
 export { linkLoss } from './link-loss.js';
 export * from './link-losses.js';
 export { type N3Options, N3Regularizer, NormRegularizer, Regularizer } from './regularizer.js';
-export {
-  ComplexHadamardOperator,
-  HadamardOperator,
-  NoOp,
-  RelationOperator,
-  RotationOperator,
-  TranslationOperator,
-} from './relation-operator.js';
+export * from './relation-operator.js';

@@ -14,23 +14,13 @@ import {
   text,
   variants,
 } from '../../util/schema/fields.js';
+import { featureOptions, tableType } from '../loop/feature-stores.js';
 
 const idType = () =>
   field(
     choice(['int32', 'int64'], { int: 'int32', long: 'int64' }),
     'int32',
     'element type of the ids on disk; int and long are other names',
-  );
-
-const tableType = () =>
-  field(
-    choice(['float32', 'float16', 'bfloat16', 'float64'], {
-      float: 'float32',
-      double: 'float64',
-      half: 'float16',
-    }),
-    'float32',
-    'element type of the rows; float16 and bfloat16 are ours: half the size, arithmetic in float32. float64 (double) is read as float32',
   );
 
 const partitionBuffer = () => ({
@@ -57,17 +47,6 @@ const partitionBuffer = () => ({
 });
 
 const memoryTable = () => ({ dtype: tableType() });
-const fileTable = () => ({
-  dtype: tableType(),
-  hot_cache_size: field(size(0), 0, {
-    doc: 'memory for rows that are asked for often, for example 0.1G or 500M; 0: none',
-    ours: true,
-  }),
-  hot_policy: field(choice(['PUSH', 'DEGREE', 'PRESAMPLE', 'SIEVE']), 'PUSH', {
-    doc: 'which rows are kept: by the probability to be in a batch, by degree, by 20 batches drawn beforehand, or only those that come and go',
-    ours: true,
-  }),
-});
 const inMemory = { type: 'HOST_MEMORY', aliases: { device_memory: 'HOST_MEMORY' } } as const;
 
 const edges = variants({ HOST_MEMORY: { dtype: idType() }, FLAT_FILE: { dtype: idType() } }, inMemory);
@@ -84,10 +63,10 @@ const embeddings = variants(
   { HOST_MEMORY: trainedTable(), DEVICE_MEMORY: memoryTable(), PARTITION_BUFFER: partitionBuffer() },
   { type: 'HOST_MEMORY' },
 );
-const features = variants(
-  { HOST_MEMORY: memoryTable(), FLAT_FILE: fileTable(), PARTITION_BUFFER: partitionBuffer() },
-  inMemory,
-);
+type FeatureShapes = { [W in keyof typeof featureOptions]: ReturnType<(typeof featureOptions)[W]> };
+const featureShapes = () =>
+  Object.fromEntries(Object.entries(featureOptions).map(([type, make]) => [type, make()])) as FeatureShapes;
+const features = variants({ ...featureShapes(), PARTITION_BUFFER: partitionBuffer() }, inMemory);
 
 const count = (doc: string) => field(integer(-1), -1, { doc, shown: 'from the dataset' });
 

@@ -19,12 +19,10 @@ import {
   BufferedTable,
   type ColumnInit,
   DeviceEmbeddings,
-  MemoryStore,
   PartitionBuffer,
   PartitionLayout,
   type Residency,
   type RowOptimizer,
-  type RowReader,
   type RunTable,
   recutTable,
   rowOptimizer,
@@ -38,7 +36,8 @@ import { ConfigError, FormatError } from '../../util/errors.js';
 import { invocation } from '../../util/invocation.js';
 import { Random } from '../../util/philox.js';
 import type { PartitionBufferConfig, SkeinConfig } from '../config/index.js';
-import { type FeatureFile, openFeatureFile } from './hot-features.js';
+import { type Features, openFeatures } from './feature-stores.js';
+import type { FeatureFile } from './hot-features.js';
 import { readFloats } from './read-floats.js';
 import { openSpreadFeatures, spreadsFeatures } from './spread-features.js';
 
@@ -47,9 +46,6 @@ export const seedStreams = { table: 32, model: 33 } as const;
 
 export const embeddingColumn = 'embeddings';
 const featureColumn = 'features';
-
-/** Fixed rows by node. */
-type Features = RowReader<Float32Array>;
 
 /** The tables of a run's nodes. */
 export interface NodeTables {
@@ -95,7 +91,7 @@ type OpenFeatures = (file: FeatureFile) => Promise<Features>;
 function planTable(
   config: SkeinConfig,
   dataset: PreparedDataset,
-  open: OpenFeatures = (file) => openFeatures(config, dataset, file),
+  open: OpenFeatures = (file) => openFeatures({ config, dataset, file }),
 ): TablePlan {
   const width = config.model.encoder.embedding_dim;
   const featureFile = usesFeatures(config) ? dataset.featuresFile() : null;
@@ -285,17 +281,6 @@ async function inWhole(
   return manifest.pieces === undefined || onlyRead
     ? manifest
     : recutTable(folder, manifest, new PartitionLayout(manifest.rows, partitions));
-}
-
-async function openFeatures(
-  config: SkeinConfig,
-  dataset: PreparedDataset,
-  file: FeatureFile,
-): Promise<Features> {
-  const { features } = config.storage;
-  if (features.type === 'FLAT_FILE') return openFeatureFile(config, dataset, file, features.options);
-  const values = await readFloats(file.path, 0, file.rows * file.width);
-  return new MemoryStore(values, { rows: file.rows, width: file.width });
 }
 
 /** A run keeps its partitions: its table and its edges are cut by them. */
