@@ -25,6 +25,7 @@ export {
   graphCutters,
   type PartitionGraphOptions,
   partitionGraph,
+  streamCutter,
 } from './partition-graph.js';
 export {
   nodeDatasetFields,

@@ -15,7 +15,7 @@ import {
 } from '../../graph/index.js';
 import { ldgNodes, randomNodes } from '../../temporal/partition/node-algorithms.js';
 import { streamPartition } from '../../temporal/partition/streaming.js';
-import type { TrainingEvents } from '../../temporal/partition/types.js';
+import type { PartitionAlgorithm, TrainingEvents } from '../../temporal/partition/types.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { type FlatGraph, flatGraph } from './flat-graph.js';
@@ -29,6 +29,8 @@ interface CutterWord<W extends string> {
   /** Bytes of memory that it takes for each node and each edge, measured. */
   readonly bytes: readonly [node: number, edge: number];
   readonly cut: (flat: FlatGraph, numParts: number, options: CutOptions) => Int32Array;
+  /** What cuts a stream of events in this way; null: nothing does. */
+  readonly ofStreams: PartitionAlgorithm | null;
 }
 
 const cutterWord = <const W extends string>(record: CutterWord<W>): CutterWord<W> => record;
@@ -38,20 +40,20 @@ const streaming = { balances: false, bytes: [36, 52] } as const;
 /** The first is the default. */
 const cutterWords = [
   cutterWord({
-    ...{ word: 'metis', balances: true, bytes: [72, 180] },
+    ...{ word: 'metis', balances: true, bytes: [72, 180], ofStreams: 'metis_for_tgnn' },
     cut: (flat, numParts, { seed, weights }) => metisNodes(flat, numParts, seed, weights),
   }),
   cutterWord({
-    ...{ word: 'ldg', ...streaming },
+    ...{ word: 'ldg', ...streaming, ofStreams: 'ldg' },
     cut: ({ numNodes, src, dst }, numParts) =>
       ldgNodes({ numNodes, src, dst, time: new Float64Array(0) }, numParts),
   }),
   cutterWord({
-    ...{ word: 'speed', ...streaming },
+    ...{ word: 'speed', ...streaming, ofStreams: 'speed' },
     cut: (flat, numParts, { time }) => streamPartition(stream(flat, time), numParts, hotShare).master,
   }),
   cutterWord({
-    ...{ word: 'random', ...streaming },
+    ...{ word: 'random', ...streaming, ofStreams: 'random' },
     cut: ({ numNodes }, numParts, { seed }) => randomNodes(numNodes, numParts, seed),
   }),
 ] as const;
@@ -65,6 +67,11 @@ export const graphCutters = cutterWords.map(({ word }) => word) as readonly Grap
 /** Bytes of memory that an algorithm takes for each node and each edge. */
 export function cutterBytes(algorithm: GraphCutter): readonly [node: number, edge: number] {
   return cutterNamed(algorithm).bytes;
+}
+
+/** What cuts a stream of events as an algorithm cuts a graph; null where nothing does. */
+export function streamCutter(algorithm: GraphCutter): PartitionAlgorithm | null {
+  return cutterNamed(algorithm).ofStreams;
 }
 
 /** The record of an algorithm's name. */

@@ -4,6 +4,7 @@
  * `stale_cache` and `local` trade that for fewer messages: events go to the worker that has their state.
  */
 import {
+  agreedError,
   type Communicator,
   DistributedStore,
   type Division,
@@ -12,6 +13,7 @@ import {
   NodeOwners,
   ReplicaStore,
   SeparateStore,
+  streamCutter,
   type WorkerBatch,
   type WorkerGroup,
   WorkerLoader,
@@ -119,7 +121,14 @@ function localSharing(
   comm: Communicator,
   algorithm: DistributedConfig['partition_algorithm'],
 ): Sharing {
-  const { owners, division } = byParts(stream, comm, algorithm === 'metis' ? 'metis_for_tgnn' : algorithm, 0);
+  const algo = streamCutter(algorithm);
+  if (algo === null)
+    throw agreedError(
+      new ConfigError(
+        `distributed.partition_algorithm: expected one that cuts streams of events beside distributed.temporal.consistency local, got ${algorithm}. Use speed.`,
+      ),
+    );
+  const { owners, division } = byParts(stream, comm, algo, 0);
   return {
     ...{ train: division, judge: division },
     store: (sizes, combine) => new SeparateStore(sizes, combine, { comm, owners }),
