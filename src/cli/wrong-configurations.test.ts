@@ -149,6 +149,12 @@ const cases: readonly (readonly [
     ['distributed.max_collective_size', 'a size such as 2G, 500M or a number of bytes, or 0', 'got -5'],
   ],
   [
+    'edges that are kept in no known way',
+    plain,
+    ['distributed.edges=spraed'],
+    ['distributed.edges', 'one of auto, spread, replicated', 'Did you mean spread?'],
+  ],
+  [
     'unknown compression',
     plain,
     ['distributed.compression=int4'],

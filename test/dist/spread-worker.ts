@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PreparedDataset } from 'skein/data';
 import { RemoteRowStore } from 'skein/dist';
-import { initializeSharedStorage, openWorkers, type SkeinConfig } from 'skein/train';
+import { initializeSharedStorage, openWorkers, type SkeinConfig, trainRun } from 'skein/train';
 
 const [path] = process.argv.slice(2);
 const configs = JSON.parse(readFileSync(path, 'utf8')) as SkeinConfig[];
@@ -12,6 +12,11 @@ const group = openWorkers(configs[0].distributed);
 const folder = mkdtempSync(join(tmpdir(), 'skein-held-'));
 await group.run(async () => {
   for (const [run, config] of configs.entries()) {
+    if (config.training.negative_sampling.filtered) {
+      const error = await trainRun({ config, group }).catch(({ message }: Error) => message);
+      process.stdout.write(`${JSON.stringify({ rank: group.rank, run, error })}\n`);
+      continue;
+    }
     const dataset = await PreparedDataset.open(config.storage.dataset.dataset_dir);
     const options = { tableDirectory: join(folder, String(run)), group };
     const { storage } = await initializeSharedStorage(config, dataset, options);

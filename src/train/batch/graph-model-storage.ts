@@ -17,6 +17,7 @@ import {
 } from '../../storage/index.js';
 import { expected, StateError, ValueError } from '../../util/errors.js';
 import type { SplitName } from '../task.js';
+import { EdgeRuns, emptyEdges, joinMapped } from './edge-runs.js';
 import { type EdgeSplit, FileEdges, piecesOf } from './edge-splits.js';
 import { FilterIndex } from './filter-index.js';
 import { SpreadEdges } from './spread-edges.js';
@@ -56,12 +57,6 @@ export interface SharedRows {
   close(): void;
 }
 
-/** Edges first … end − 1 of a split. */
-interface EdgeRun {
-  readonly first: number;
-  readonly end: number;
-}
-
 const name = 'GraphModelStorage';
 
 export class GraphModelStorage {
@@ -75,9 +70,8 @@ export class GraphModelStorage {
   #plan: EpochPlan | null = null;
   #state = -1;
   #active: EdgeList = emptyEdges;
-  /** Of edges that are spread: where those of the state lie among all, and their places in the state. */
-  #activeRuns: readonly EdgeRun[] = [];
-  #activeStarts: readonly number[] = [];
+  /** Of edges that are spread: where those of the state are. */
+  #activeRuns = new EdgeRuns([]);
   #activeNodes: Int32Array = new Int32Array(0);
   #graph: MariusGraph | null = null;
   #whole: MariusGraph | null = null;
@@ -150,12 +144,12 @@ export class GraphModelStorage {
   }
 
   get numActiveEdges(): number {
-    return this.spread === null ? this.#active.src.length : (this.#activeStarts.at(-1) ?? 0);
+    return this.spread === null ? this.#active.src.length : this.#activeRuns.numEdges;
   }
 
   /** Some edges of the current state, by local ids. */
   pickEdges(places: Int32Array): EdgeList {
-    if (this.spread !== null) return this.spread.pick(this.#inList(places));
+    if (this.spread !== null) return this.spread.pick(this.#activeRuns.inSplit(places));
     const { src, dst, relations = null } = this.#active;
     const pick = (values: Int32Array) => places.map((i) => values[i]);
     return { src: pick(src), dst: pick(dst), relations: relations === null ? null : pick(relations) };
@@ -165,17 +159,6 @@ export class GraphModelStorage {
   get spread(): SpreadEdges | null {
     const split = this.split('train');
     return split instanceof SpreadEdges ? split : null;
-  }
-
-  /** Places among the edges of the state as places among all. */
-  #inList(places: Int32Array): Int32Array {
-    const starts = this.#activeStarts;
-    const runs = this.#activeRuns;
-    return places.map((place) => {
-      let run = 0;
-      while (place >= starts[run + 1]) run++;
-      return runs[run].first + place - starts[run];
-    });
   }
 
   /** Training nodes of the current state, by local ids. */
@@ -357,15 +340,8 @@ export class GraphModelStorage {
     this.#graph = null;
     const buckets = this.#plan === null ? null : (this.#plan.buckets?.[state] ?? new Int32Array(0));
     if (this.spread === null) this.#active = await this.#edgesOf(buckets);
-    else this.#enterSpread(this.spread, buckets);
+    else this.#activeRuns = this.#runsOf(this.spread, buckets);
     this.#activeNodes = this.#localTrainNodes();
-  }
-
-  #enterSpread(split: SpreadEdges, buckets: Int32Array | null): void {
-    const starts = [0];
-    this.#activeRuns = buckets === null ? [{ first: 0, end: split.numEdges }] : this.#runsOf(split, buckets);
-    for (const { first, end } of this.#activeRuns) starts.push(starts[starts.length - 1] + end - first);
-    this.#activeStarts = starts;
   }
 
   async #edgesOf(buckets: Int32Array | null): Promise<EdgeList> {
@@ -373,21 +349,20 @@ export class GraphModelStorage {
     if (split === null) return emptyEdges;
     if (buckets === null) return this.trainEdges();
     const lists: EdgeList[] = [];
-    for (const { first, end } of this.#runsOf(split, buckets)) lists.push(await split.read(first, end));
+    for (const { first, end } of this.#runsOf(split, buckets).runs) lists.push(await split.read(first, end));
     return joinMapped(lists, this.#localMap(), split.hasRelations);
   }
 
-  /** Where the edges of some buckets lie. */
-  #runsOf(split: EdgeSplit, buckets: Int32Array): EdgeRun[] {
+  /** Where the edges of some buckets are; null: all edges. */
+  #runsOf(split: EdgeSplit, buckets: Int32Array | null): EdgeRuns {
+    if (buckets === null) return EdgeRuns.ofAll(split);
     const sizes = split.bucketSizes;
     if (sizes === null) {
       throw new StateError(
         `${name}: expected training edges in buckets for a partition buffer, got a list without. Preprocess with --num_partitions ${this.residency.partitions}.`,
       );
     }
-    const starts = new Float64Array(sizes.length + 1);
-    for (let b = 0; b < sizes.length; b++) starts[b + 1] = starts[b] + sizes[b];
-    return runs(buckets).map(([first, last]) => ({ first: starts[first], end: starts[last + 1] }));
+    return EdgeRuns.ofBuckets(buckets, sizes);
   }
 
   async #residentEdges(): Promise<EdgeList> {
@@ -418,37 +393,4 @@ export class GraphModelStorage {
       return shift[partition] < 0 ? -1 : shift[partition] + id - partition * size;
     };
   }
-}
-
-const emptyEdges: EdgeList = { src: new Int32Array(0), dst: new Int32Array(0), relations: null };
-
-/** Ascending numbers as runs [first, last] of consecutive ones: fewer and longer reads. */
-function runs(numbers: Int32Array): [number, number][] {
-  const found: [number, number][] = [];
-  for (const n of numbers) {
-    const last = found[found.length - 1];
-    if (last !== undefined && last[1] === n - 1) last[1] = n;
-    else found.push([n, n]);
-  }
-  return found;
-}
-
-function joinMapped(lists: readonly EdgeList[], map: (id: number) => number, typed: boolean): EdgeList {
-  const total = lists.reduce((sum, list) => sum + list.src.length, 0);
-  const src = new Int32Array(total);
-  const dst = new Int32Array(total);
-  const relations = typed ? new Int32Array(total) : null;
-  const weighed = lists.some(({ weights = null }) => weights !== null);
-  const weights = weighed ? new Float32Array(total) : null;
-  let at = 0;
-  for (const list of lists) {
-    for (let i = 0; i < list.src.length; i++) {
-      src[at + i] = map(list.src[i]);
-      dst[at + i] = map(list.dst[i]);
-    }
-    relations?.set(list.relations as Int32Array, at);
-    weights?.set(list.weights as Float32Array, at);
-    at += list.src.length;
-  }
-  return { src, dst, relations, weights };
 }

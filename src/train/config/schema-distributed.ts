@@ -78,17 +78,17 @@ const distributedSchema = section({
     ours('partitions made before', 'cut at the start'),
   ),
   features: field(
-    choice(['spread', 'replicated']),
-    'spread',
+    choice(['auto', 'spread', 'replicated']),
+    'auto',
     ours(
-      'mini-batches, storage.features.type HOST_MEMORY: every worker holds a range of the rows and asks others for theirs, or every worker holds all rows; results are the same',
+      'mini-batches, storage.features.type HOST_MEMORY: every worker holds a range of the rows and asks others for theirs (spread), or all rows; auto: spread above 1 GiB of them; results are the same',
     ),
   ),
   edges: field(
-    choice(['replicated', 'spread']),
-    'replicated',
+    choice(['auto', 'spread', 'replicated']),
+    'auto',
     ours(
-      'mini-batches: every worker holds all training edges, or a part of them and asks others for theirs; results are the same',
+      'mini-batches: every worker holds a part of the training edges and asks others for theirs (spread), or all edges; auto: spread where a copy takes more than 1 GiB; results are the same',
     ),
   ),
   cache_inputs: field(

@@ -6,7 +6,6 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { PreparedDataset } from '../../data/index.js';
 import type { Communicator, WorkerGroup } from '../../dist/index.js';
-import { hopsOfStage } from '../../gnn/index.js';
 import {
   PartitionLayout,
   planEdgeBuckets,
@@ -19,13 +18,13 @@ import type { TensorDevice } from '../../tensor/index.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { type EdgeSplit, FileEdges, MemoryEdges } from '../batch/edge-splits.js';
 import { type EpochPlan, GraphModelStorage } from '../batch/graph-model-storage.js';
-import { SpreadEdges } from '../batch/spread-edges.js';
-import { defaultDistributed, type PartitionBufferConfig, type SkeinConfig } from '../config/index.js';
+import type { PartitionBufferConfig, SkeinConfig } from '../config/index.js';
 import { weighsEdges } from '../config/weighs-edges.js';
 import type { SplitName } from '../task.js';
 import { bucketedEdges, sortedEdges } from './bucketed-edges.js';
 import { partitionsAtOnce } from './edge-order.js';
 import { bufferConfig, type NodeTables, nodeTables, sharedTables } from './initialize-table.js';
+import { openSpreadEdges, spreadsEdges } from './spread-data.js';
 
 export interface InitializeStorageOptions {
   /** Where the node table's files go. */
@@ -70,7 +69,7 @@ export async function initializeSharedStorage(
   const { group } = options;
   if (group.size === 1) return initializeStorage(config, dataset, options);
   const tables = await sharedTables(config, dataset, options, group);
-  const spread = spreadsEdges(config) ? group.comm : null;
+  const spread = spreadsEdges(config, dataset) ? group.comm : null;
   // One worker sorts edges into a file of the run where that is needed; the others find it there.
   const inFile = spread !== null || partitionsOf(config).swapped !== null;
   if (inFile || config.storage.edges.type === 'FLAT_FILE')
@@ -148,30 +147,6 @@ async function trainingEdges(
   if (ordered === 0) return edges;
   const { num_nodes: numNodes } = dataset.stats;
   return edges instanceof MemoryEdges ? edges.inBuckets(numNodes, ordered) : sorted(ordered);
-}
-
-async function openSpreadEdges(
-  config: SkeinConfig,
-  dataset: PreparedDataset,
-  file: FileEdges,
-  comm: Communicator,
-): Promise<SpreadEdges> {
-  await dataset.checkEdges('train');
-  const { encoder, learning_task: task } = config.model;
-  const samples = encoder.layers.some((stage) => hopsOfStage(stage) > 0);
-  return SpreadEdges.open(file, {
-    numNodes: dataset.stats.num_nodes,
-    numRelations: dataset.hasRelations ? dataset.stats.num_relations : 0,
-    ofEdges: task === 'LINK_PREDICTION',
-    incoming: samples && encoder.use_incoming_nbrs,
-    outgoing: samples && encoder.use_outgoing_nbrs,
-    comm,
-  });
-}
-
-/** Whether several workers share out the training edges. */
-export function spreadsEdges({ distributed }: SkeinConfig): boolean {
-  return (distributed ?? defaultDistributed()).edges === 'spread';
 }
 
 async function edgeSplit(

@@ -39,7 +39,7 @@ import type { PartitionBufferConfig, SkeinConfig } from '../config/index.js';
 import { type Features, openFeatures } from './feature-stores.js';
 import type { FeatureFile } from './hot-features.js';
 import { readFloats } from './read-floats.js';
-import { openSpreadFeatures, spreadsFeatures } from './spread-features.js';
+import { openSpreadFeatures, spreadsFeatures } from './spread-data.js';
 
 /** Independent uses of the seed; apart from those of samplers. */
 export const seedStreams = { table: 32, model: 33 } as const;
@@ -85,7 +85,6 @@ interface TablePlan {
   readonly features: () => Promise<Features | null>;
 }
 
-/** Features of a run that its workers hold together are opened by all of them. */
 type OpenFeatures = (file: FeatureFile) => Promise<Features>;
 
 function planTable(
@@ -164,12 +163,13 @@ export async function sharedTables(
   group: WorkerGroup,
 ): Promise<NodeTables> {
   const shared: RemoteRowStore[] = [];
-  const openSpread: OpenFeatures = async (file) => {
+  const open: OpenFeatures = async (file) => {
+    if (!spreadsFeatures(config, file)) return openFeatures(config, dataset, file);
     const store = await openSpreadFeatures(file, group.comm);
     shared.push(store);
     return store;
   };
-  const plan = planTable(config, dataset, spreadsFeatures(config) ? openSpread : undefined);
+  const plan = planTable(config, dataset, open);
   const { optimizer, features } = plan;
   // Nothing of it is trained: there are no files of the run.
   if (optimizer === null)

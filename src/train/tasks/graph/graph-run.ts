@@ -18,7 +18,7 @@ import { checkResources } from '../../loop/check-resources.js';
 import { withEdgeOrder } from '../../loop/edge-order.js';
 import { comparesEmbeddings, encodeAllNodes, saveEncodedNodes } from '../../loop/encoded-nodes.js';
 import { initializeBatcher, initializeModel, type RunSamplers } from '../../loop/initialize-model.js';
-import { initializeSharedStorage, spreadsEdges } from '../../loop/initialize-storage.js';
+import { initializeSharedStorage } from '../../loop/initialize-storage.js';
 import { shardTable, usesFeatures } from '../../loop/initialize-table.js';
 import { withMemoryBudget } from '../../loop/memory-budget.js';
 import { locatedConfig, openDataset } from '../../loop/open-dataset.js';
@@ -252,6 +252,7 @@ function checkWorkers(config: SkeinConfig, workers: number): void {
   if (isSharded(config)) checkSharded(config, workers);
   if (workers === 1 || isSharded(config)) return;
   const { model, storage, training } = config;
+  const spreadsAsked = config.distributed?.edges === 'spread';
   if (storage.features.type === 'PARTITION_BUFFER') {
     const advice =
       storage.memory_budget === null
@@ -263,16 +264,16 @@ function checkWorkers(config: SkeinConfig, workers: number): void {
       ),
     );
   }
-  if (spreadsEdges(config) && storage.embeddings.type === 'PARTITION_BUFFER')
+  if (spreadsAsked && storage.embeddings.type === 'PARTITION_BUFFER')
     throw agreedError(
       new ConfigError(
         'distributed.edges: expected replicated with storage.embeddings.type PARTITION_BUFFER, got spread. A buffer reads the edges of its partitions from their file; no worker holds the others.',
       ),
     );
-  if (spreadsEdges(config) && training.negative_sampling.filtered)
+  if (spreadsAsked && training.negative_sampling.filtered)
     throw agreedError(
       new ConfigError(
-        `distributed.edges: expected replicated with training.negative_sampling.filtered, got spread. Every worker compares its negatives with all training edges; set distributed.edges: replicated, or filtered: false.`,
+        `distributed.edges: expected replicated with training.negative_sampling.filtered, got spread. Every worker compares its negatives with all training edges; set distributed.edges to replicated, or filtered to false.`,
       ),
     );
   if (model.learning_task === 'NODE_CLASSIFICATION' && model.regularizer.type !== 'NONE')
