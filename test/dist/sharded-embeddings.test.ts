@@ -290,6 +290,10 @@ describe('trained embeddings of a graph that one worker holds as shards', () => 
     await expect(
       refused({ model: { ...given.model, regularizer: { type: 'NORM', options: {} } } }),
     ).rejects.toThrow('model.regularizer.type: expected NONE, got NORM');
+    const dense = { ...given.model.encoder, layers: [[embedding(5)], [{ type: 'DENSE', output_dim: 3 }]] };
+    await expect(refused({ model: { ...given.model, encoder: dense } })).rejects.toThrow(
+      'model.encoder.layers: expected a GNN layer, got none',
+    );
     const dir = folder();
     const graph = Graph.fromEdges(...bothWays(), { numNodes });
     writeDglPartitions(dir, partitionData(graph, partitionGraph(graph, { parts: 2 })));

@@ -51,6 +51,8 @@ export function checkSharded({ model, storage, distributed }: SkeinConfig, worke
   const { partitions, partition_dir: made } = distributed as DistributedConfig;
   if (made === null && partitions < workers)
     refuse('distributed.partitions', `at least ${workers}, the number of workers`, String(partitions));
+  if (model.encoder.layers.every((stage) => hopsOfStage(stage) === 0))
+    refuse('model.encoder.layers', 'a GNN layer', 'none');
   const { train_neighbor_sampling: rules } = model.encoder;
   const sampled = rules.find(({ type }) => type !== 'ALL');
   if (sampled !== undefined) refuse('model.encoder.train_neighbor_sampling', 'ALL neighbours', sampled.type);
