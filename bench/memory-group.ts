@@ -20,7 +20,7 @@ export function makeMemoryGroup(bytes: number, say: (line: string) => void): Mem
     : [two, 'memory.max', 'cgroup.procs', 'memory.peak'];
   try {
     mkdirSync(path);
-    writeFileSync(join(path, limit), String(bytes));
+    writeFileSync(join(path, limit), String(Math.floor(bytes)));
   } catch (error) {
     say(`no memory cgroup (${String(error)}): the process is not limited.`);
     return null;

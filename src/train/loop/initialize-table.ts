@@ -164,7 +164,7 @@ export async function sharedTables(
 ): Promise<NodeTables> {
   const shared: RemoteRowStore[] = [];
   const open: OpenFeatures = async (file) => {
-    if (!spreadsFeatures(config, file)) return openFeatures(config, dataset, file);
+    if (!spreadsFeatures(config, file)) return openFeatures({ config, dataset, file });
     const store = await openSpreadFeatures(file, group.comm);
     shared.push(store);
     return store;

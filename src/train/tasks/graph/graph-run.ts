@@ -260,7 +260,7 @@ function checkWorkers(config: SkeinConfig, workers: number): void {
         : 'a memory budget puts them into partitions, so set storage.embeddings.type: PARTITION_BUFFER and storage.features.type: FLAT_FILE in its place, or use one worker';
     throw agreedError(
       new ConfigError(
-        `storage.features.type: expected HOST_MEMORY or FLAT_FILE with ${workers} workers, got PARTITION_BUFFER. Every worker reads features itself; ${advice}.`,
+        `storage.features.type: expected HOST_MEMORY or FLAT_FILE with ${workers} workers, got PARTITION_BUFFER. Workers share out features in memory, or all read their file; ${advice}.`,
       ),
     );
   }
