@@ -148,12 +148,7 @@ const cases: readonly (readonly [
     ['distributed.max_collective_size=-5'],
     ['distributed.max_collective_size', 'a size such as 2G, 500M or a number of bytes, or 0', 'got -5'],
   ],
-  [
-    'edges that are kept in no known way',
-    plain,
-    ['distributed.edges=spraed'],
-    ['distributed.edges', 'one of auto, spread, replicated', 'Did you mean spread?'],
-  ],
+  ['edges', plain, ['distributed.edges=sprad'], ['distributed.edges', 'one of auto', 'mean spread?']],
   [
     'unknown compression',
     plain,
