@@ -22,8 +22,8 @@ import { addSelfLoops, Graph, removeSelfLoops, toUndirected } from '../graph/ind
 import { formatBytes } from '../storage/index.js';
 import { Tensor } from '../tensor/index.js';
 import { loadConfig } from '../train/config/index.js';
-import { openDataset } from '../train/loop/open-dataset.js';
 import { Output } from '../train/run/output.js';
+import { openDataset } from '../train/tasks/graph/storage/open-dataset.js';
 import { cutDataset } from '../train/tasks/sharded/cut-dataset.js';
 import { expected, ValueError } from '../util/errors.js';
 

@@ -36,6 +36,8 @@ export interface FileStoreOptions {
    * somebody keeps (HotColdStore). Default `buffered`.
    */
   readonly io?: IoMode;
+  /** Open the file for reading alone: one that may not be written, such as a dataset's (default false). */
+  readonly readOnly?: boolean;
 }
 
 export class FileStore<T extends RowArray = Float32Array> implements RowStore<T> {
@@ -48,13 +50,15 @@ export class FileStore<T extends RowArray = Float32Array> implements RowStore<T>
   /** For single rows: the same file, opened for direct transfers where that was asked for and works. */
   #rowFile: FileHandle | null = null;
   readonly #io: IoMode;
+  readonly #readOnly: boolean;
   #reading: Promise<unknown> = Promise.resolve();
   #sizes: Float64Array | null = null;
 
   constructor(path: string, shape: StoreShape, options: FileStoreOptions = {}) {
-    checkOptionNames('FileStore', options, { io: true });
+    checkOptionNames('FileStore', options, { io: true, readOnly: true });
     this.path = path;
     this.#io = options.io ?? 'buffered';
+    this.#readOnly = options.readOnly ?? false;
     this.#rows = shape.rows;
     this.width = shape.width;
     this.dtype = shape.dtype ?? 'f32';
@@ -68,7 +72,7 @@ export class FileStore<T extends RowArray = Float32Array> implements RowStore<T>
   /** Opens the file, which must have the expected size; a second time does nothing. */
   async load(): Promise<void> {
     if (this.#file !== null) return;
-    const file = await open(this.path, 'r+').catch((error: unknown) => {
+    const file = await open(this.path, this.#readOnly ? 'r' : 'r+').catch((error: unknown) => {
       throw storageError('read', this.path, error);
     });
     const { size } = await file.stat();

@@ -8,8 +8,8 @@ import { missingPlugins } from './config/plugin-record.js';
 import { isEventConfig, loadRunConfig, type RunConfig } from './load-run-config.js';
 import { RunDirectory } from './run/index.js';
 import { checkpointNames, type RunRecord, readRecord } from './run/run-record.js';
-import { epochsOf } from './temporal/model-kind.js';
-import { isTemporalConfig, type TemporalRunConfig } from './temporal/run-config.js';
+import { epochsOf } from './tasks/events/model-kind.js';
+import { isTemporalConfig, type TemporalRunConfig } from './tasks/events/run-config.js';
 
 export interface RunDescription {
   readonly kind: 'run';

@@ -6,10 +6,10 @@ import { expected, StateError, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import type { SkeinConfig } from './config/index.js';
 import { isEventConfig, loadRunConfig, type RunConfig } from './load-run-config.js';
-import { openDataset } from './loop/open-dataset.js';
 import { loadPlugins } from './plugins.js';
 import { checkRunConfig, RunDirectory } from './run/index.js';
 import { latestCheckpoint, modelFile } from './run/run-record.js';
+import { openDataset } from './tasks/graph/storage/open-dataset.js';
 
 export interface FindRunOptions {
   /** What opens it; starts the messages of errors. */

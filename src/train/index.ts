@@ -16,7 +16,6 @@ export {
 } from './fit.js';
 export { configJsonSchema } from './json-schema.js';
 export { isEventConfig, loadRunConfig, type RunConfig, renderRunConfig } from './load-run-config.js';
-export * from './loop/index.js';
 export { type ClassificationMetrics, classificationMetrics } from './metrics.js';
 export {
   type EncodedNodes,
@@ -46,7 +45,8 @@ export { type OpenedRun, type OpenRunOptions, openRun } from './open-run.js';
 export { loadPlugins, type PluginLibrary } from './plugins.js';
 export * from './run/index.js';
 export * from './task.js';
+export * from './tasks/events/index.js';
 export { GraphTask, type GraphTaskOptions } from './tasks/graph/graph-task.js';
+export * from './tasks/graph/index.js';
 export type { OpenedGraphRun } from './tasks/graph/open-graph-run.js';
-export * from './temporal/index.js';
 export { type TrainRunOptions, trainRun } from './train-run.js';

@@ -6,8 +6,8 @@ import { allowIgnored, type JsonSchema, jsonSchemaOf, withDefinitions } from '..
 import { ignoredKeys } from './config/ignored.js';
 import { pluginRecords } from './config/plugin-record.js';
 import { configSchema } from './config/schema.js';
-import { generalModel } from './temporal/model-section.js';
-import { runSections } from './temporal/schema.js';
+import { generalModel } from './tasks/events/model-section.js';
+import { runSections } from './tasks/events/schema.js';
 
 export function configJsonSchema(): JsonSchema {
   const graph = jsonSchemaOf(configSchema());

@@ -11,7 +11,7 @@ import {
   loadTemporalConfig,
   renderTemporalConfig,
   type TemporalRunConfig,
-} from './temporal/run-config.js';
+} from './tasks/events/run-config.js';
 
 /** A resolved configuration of any kind of run. */
 export type RunConfig = SkeinConfig | TemporalRunConfig;

@@ -3,8 +3,8 @@ import { ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import { type FindRunOptions, type FoundRun, findRun } from './find-run.js';
 import { isEventConfig } from './load-run-config.js';
+import { type OpenedEventRun, openEventRun } from './tasks/events/open-event-run.js';
 import { type OpenedGraphRun, openGraphRun } from './tasks/graph/open-graph-run.js';
-import { type OpenedEventRun, openEventRun } from './temporal/open-event-run.js';
 
 export interface OpenRunOptions extends FindRunOptions {
   readonly onWarning?: (message: string) => void;

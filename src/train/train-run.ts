@@ -7,13 +7,13 @@ import { isAgreed, type WorkerGroup } from '../dist/index.js';
 import { expected, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import { isEventConfig, type RunConfig } from './load-run-config.js';
-import type { RunSamplers } from './loop/initialize-model.js';
 import { Output, openWorkers, outputOf, RunDirectory, withResumeAdvice } from './run/index.js';
 import { latestCheckpoint } from './run/run-record.js';
 import { type RunResult, RunSession } from './run/run-session.js';
+import { prepareEventRun } from './tasks/events/event-run.js';
 import { prepareGraphRun } from './tasks/graph/graph-run.js';
+import type { RunSamplers } from './tasks/graph/initialize-model.js';
 import { isSharded } from './tasks/sharded/open-shards.js';
-import { prepareEventRun } from './temporal/event-run.js';
 
 export interface TrainRunOptions {
   readonly config: RunConfig;

@@ -200,3 +200,14 @@ test('PartitionBufferStorage: ordering, local ids, a change outside the buffer i
   await store.unload(true);
   expect([...(await store.range(0, 2))]).toEqual([1, Math.fround(0.1), Math.fround(0.2), 4, 5, 6]);
 });
+
+test('FileStore: a file that is opened for reading alone is read and never written', async () => {
+  const path = join(await folder(), '..', 'read-only.bin');
+  await writeFile(path, new Uint8Array(Float32Array.of(1, 2, 3, 4).buffer));
+  const store = new FileStore(path, { rows: 2, width: 2 }, { readOnly: true });
+  await store.load();
+  expect([...(await store.gather(Int32Array.of(1)))]).toEqual([3, 4]);
+  await expect(store.put(Int32Array.of(0), Float32Array.of(9, 9))).rejects.toThrow(/write|EBADF/);
+  await store.unload();
+  expect(new Float32Array((await readFile(path)).buffer.slice(0, 16))[0]).toBe(1);
+});

@@ -14,7 +14,7 @@ import {
   text,
   variants,
 } from '../../util/schema/fields.js';
-import { featureOptions, tableType } from '../loop/feature-stores.js';
+import { featureOptions, tableType } from '../tasks/graph/storage/feature-stores.js';
 
 const idType = () =>
   field(

@@ -14,16 +14,6 @@ import {
   renderConfig,
   type SkeinConfig,
 } from '../../config/index.js';
-import { checkResources } from '../../loop/check-resources.js';
-import { withEdgeOrder } from '../../loop/edge-order.js';
-import { comparesEmbeddings, encodeAllNodes, saveEncodedNodes } from '../../loop/encoded-nodes.js';
-import { initializeBatcher, initializeModel, type RunSamplers } from '../../loop/initialize-model.js';
-import { initializeSharedStorage } from '../../loop/initialize-storage.js';
-import { shardTable, usesFeatures } from '../../loop/initialize-table.js';
-import { withMemoryBudget } from '../../loop/memory-budget.js';
-import { locatedConfig, openDataset } from '../../loop/open-dataset.js';
-import { checkIdentity, checkOwnSamplers, type RunIdentity, runIdentity } from '../../loop/run-identity.js';
-import { openDeviceFeatures, openTrainingDevice, type TrainingDevice } from '../../loop/training-device.js';
 import type { Model } from '../../model/model.js';
 import { withPlugins } from '../../plugins.js';
 import { adoptCheckpoint, tableFolder, tableOf } from '../../run/adopt-checkpoint.js';
@@ -36,8 +26,18 @@ import { checkPartitions, cutDataset } from '../sharded/cut-dataset.js';
 import { checkSharded, isSharded, openShards } from '../sharded/open-shards.js';
 import { planStep } from '../sharded/plan-run.js';
 import { ShardedTask } from '../sharded/sharded-task.js';
+import { comparesEmbeddings, encodeAllNodes, saveEncodedNodes } from './encoded-nodes.js';
 import { GraphTask } from './graph-task.js';
+import { initializeBatcher, initializeModel, type RunSamplers } from './initialize-model.js';
+import { checkIdentity, checkOwnSamplers, type RunIdentity, runIdentity } from './run-identity.js';
 import { configOfRun, withSeedOf } from './run-seed.js';
+import { checkResources } from './storage/check-resources.js';
+import { withEdgeOrder } from './storage/edge-order.js';
+import { initializeSharedStorage } from './storage/initialize-storage.js';
+import { shardTable, usesFeatures } from './storage/initialize-table.js';
+import { withMemoryBudget } from './storage/memory-budget.js';
+import { locatedConfig, openDataset } from './storage/open-dataset.js';
+import { openDeviceFeatures, openTrainingDevice, type TrainingDevice } from './training-device.js';
 
 export interface GraphRunContext {
   readonly group: WorkerGroup;

@@ -10,19 +10,19 @@ import {
   type SkeinConfig,
 } from '../../config/index.js';
 import type { FoundRun } from '../../find-run.js';
-import { initializeBatcher, initializeModel } from '../../loop/initialize-model.js';
-import { initializeStorage } from '../../loop/initialize-storage.js';
-import { bufferConfig } from '../../loop/initialize-table.js';
-import { withMemoryBudget } from '../../loop/memory-budget.js';
-import { openDataset } from '../../loop/open-dataset.js';
-import { checkIdentity, type RunIdentity, runIdentity } from '../../loop/run-identity.js';
 import type { Model } from '../../model/model.js';
 import { withPlugins } from '../../plugins.js';
 import { tableFolder, tableOf } from '../../run/adopt-checkpoint.js';
 import { checkSeed } from '../../run/check-seed.js';
 import { type RunRecord, readRecord } from '../../run/run-record.js';
 import { GraphTask } from './graph-task.js';
+import { initializeBatcher, initializeModel } from './initialize-model.js';
+import { checkIdentity, type RunIdentity, runIdentity } from './run-identity.js';
 import { withSeedOf } from './run-seed.js';
+import { initializeStorage } from './storage/initialize-storage.js';
+import { bufferConfig } from './storage/initialize-table.js';
+import { withMemoryBudget } from './storage/memory-budget.js';
+import { openDataset } from './storage/open-dataset.js';
 
 export interface FoundGraphRun extends FoundRun {
   readonly config: SkeinConfig;

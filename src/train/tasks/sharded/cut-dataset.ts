@@ -20,7 +20,7 @@ import { ConfigError } from '../../../util/errors.js';
 import { invocation } from '../../../util/invocation.js';
 import type { DistributedConfig, SkeinConfig } from '../../config/index.js';
 import { weighsEdges } from '../../config/weighs-edges.js';
-import { usesFeatures } from '../../loop/initialize-table.js';
+import { usesFeatures } from '../graph/storage/initialize-table.js';
 
 const name = 'graph';
 

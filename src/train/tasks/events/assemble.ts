@@ -1,0 +1,176 @@
+/** From a configuration and its stream to what trains and evaluates: model, state, loaders, steps. */
+import type { TemporalGraph } from '../../../graph/index.js';
+import { Adam, type Module } from '../../../nn/index.js';
+import { TemporalNeighborSampler } from '../../../sample/index.js';
+import {
+  type BatchNeeds,
+  type EventBatch,
+  type MadeTemporalModel,
+  MailboxState,
+  type NegativeStrategy,
+  type ScoringSteps,
+  type SharedMailBox,
+  type StoreFactory,
+  type TemporalBatch,
+  type TemporalBatches,
+  TemporalLoader,
+  type TemporalLoaderOptions,
+  TemporalNegatives,
+  type TemporalPart,
+  TemporalRuntime,
+  type TemporalState,
+  type TemporalSteps,
+} from '../../../temporal/index.js';
+import { manualSeed } from '../../../tensor/index.js';
+import { StateError } from '../../../util/errors.js';
+import { placeOf, requiredKind } from './model-kind.js';
+import type { OpenedStream } from './open-stream.js';
+import type { TemporalRunConfig } from './run-config.js';
+
+/** A checkpoint is one file, which ends at 4 GiB; a part is left for parameters. */
+const mostStateBytes = 3.75 * 2 ** 30;
+
+/** What trains and evaluates in batches of kind B: this process alone, or one of several workers. */
+export interface TemporalAssembly<B extends EventBatch = EventBatch> {
+  /** `dimOut` is the width of embeddings, where the kind of model has them. */
+  readonly model: Module & { readonly dimOut?: number };
+  /** What events change; null where they change nothing. */
+  readonly state: TemporalState | null;
+  /** The state where it is memory and mail, else null. */
+  readonly mailbox: SharedMailBox | null;
+  /** Null for models without parameters. */
+  readonly optimizer: Adam | null;
+  readonly runtime: TemporalSteps<B>;
+  readonly loaders: Readonly<Record<TemporalPart, TemporalBatches<B>>>;
+  /** The whole stream, without negatives. */
+  readonly wholeStream: TemporalBatches<B>;
+}
+
+/** That of this process alone. */
+export interface PlainAssembly extends TemporalAssembly<TemporalBatch> {
+  readonly runtime: ScoringSteps;
+  readonly needs: BatchNeeds;
+}
+
+export function assembleTemporal(config: TemporalRunConfig, stream: OpenedStream): PlainAssembly {
+  const { made, mailbox, optimizer, loaderOptions } = partsOf(config, stream);
+  const loader = (part: TemporalPart | null): TemporalLoader => {
+    const { graph, ...options } = loaderOptions(part);
+    return new TemporalLoader(graph, options);
+  };
+  const { model, state, needs } = made;
+  return {
+    ...{ model, state, needs, mailbox, optimizer },
+    runtime: stepsOf(config, made, optimizer),
+    loaders: { train: loader('train'), validation: loader('validation'), test: loader('test') },
+    wholeStream: loader(null),
+  };
+}
+
+function stepsOf(config: TemporalRunConfig, made: MadeTemporalModel, optimizer: Adam | null): ScoringSteps {
+  if ('steps' in made) return made.steps;
+  const { model, state } = made;
+  return new TemporalRuntime({ ...runtimeOptions(config), model, state, optimizer });
+}
+
+/** What an assembly is made of, however many workers there are. */
+export interface AssemblyParts {
+  readonly made: MadeTemporalModel;
+  readonly mailbox: SharedMailBox | null;
+  readonly optimizer: Adam | null;
+  /** Of a part; null: of the whole stream. */
+  loaderOptions(part: TemporalPart | null): TemporalLoaderOptions & { readonly graph: TemporalGraph };
+}
+
+/** @param store where memory and mail lie; in this process by default. */
+export function partsOf(
+  config: TemporalRunConfig,
+  stream: OpenedStream,
+  store?: StoreFactory,
+): AssemblyParts {
+  const { model, training } = config;
+  manualSeed(training.random_seed);
+  const made = requiredKind('train', config).make({
+    ...placeOf(config, stream),
+    ...(store === undefined ? {} : { store }),
+  });
+  checkStateSize(made.state, stream.graph);
+  const parameters = made.model.parameters();
+  return {
+    made,
+    mailbox: made.state instanceof MailboxState ? made.state.mailbox : null,
+    optimizer: parameters.length === 0 ? null : new Adam(parameters, { lr: model.train.lr }),
+    loaderOptions: loaderOptionsOf(config, stream, made.needs),
+  };
+}
+
+export function runtimeOptions({ training }: TemporalRunConfig): { readonly maxGradNorm?: number } {
+  return training.max_grad_norm > 0 ? { maxGradNorm: training.max_grad_norm } : {};
+}
+
+function checkStateSize(state: TemporalState | null, graph: TemporalGraph): void {
+  if (state === null || state.bytes <= mostStateBytes) return;
+  const [most, got] = [mostStateBytes, state.bytes].map((bytes) => Number((bytes / 2 ** 30).toFixed(2)));
+  const advice =
+    state instanceof MailboxState
+      ? 'Lower memory.dim_out or memory.mailbox_size, or number nodes without gaps.'
+      : 'Lower the widths of the model, or number nodes without gaps.';
+  throw new StateError(
+    `${state instanceof MailboxState ? 'memory' : 'model'}: expected at most ${most} GiB of state, which a checkpoint can hold, got ${got} GiB for ${graph.numNodes} nodes. ${advice}`,
+  );
+}
+
+function loaderOptionsOf(
+  config: TemporalRunConfig,
+  stream: OpenedStream,
+  needs: BatchNeeds,
+): AssemblyParts['loaderOptions'] {
+  const { model, training, evaluation } = config;
+  const { graph, trainGraph, rows, split } = stream;
+  const seed = training.random_seed;
+  const negatives = (strategy: NegativeStrategy, amount: number, pool: Int32Array): TemporalNegatives =>
+    new TemporalNegatives(graph, {
+      ...{ strategy, seed, pool, trainEnd: split.trainEnd },
+      ...(strategy === 'all' ? {} : { amount }),
+    });
+  // Training knows nothing of destinations that come later or are held out.
+  const trained = rows.train.map((row) => graph.dst[row]);
+  const forTraining = negatives('random', training.negatives, trained);
+  const forJudging = negatives(evaluation.negatives, evaluation.amount, stream.data.dstPool);
+  const { train } = model;
+  const { mailbox = null, windowOf, pairDepth = 0 } = needs;
+  const common = {
+    ...{ mailbox, tieGroups: training.tie_groups, recycle: true },
+    ...(windowOf === undefined ? {} : { windowOf }),
+  };
+  return (part) => {
+    if (part === null)
+      return { ...common, graph, sampler: samplerOf(config, needs, graph), batchSize: train.batch_size };
+    const source = part === 'train' ? forTraining : forJudging;
+    const evalSize = evaluation.batch_size === -1 ? train.batch_size : evaluation.batch_size;
+    return {
+      ...common,
+      graph: part === 'train' ? trainGraph : graph,
+      sampler: samplerOf(config, needs, part === 'train' ? trainGraph : graph),
+      negatives: {
+        amount: source.amount,
+        draw: (eventRows, { epoch }) =>
+          source.drawFor(eventRows, { split: part, epoch: part === 'train' ? epoch : 0 }),
+      },
+      rows: rows[part],
+      batchSize: part === 'train' ? train.batch_size : evalSize,
+      chunks: part === 'train' ? train.reorder : 1,
+      pairDepth,
+      seed,
+    };
+  };
+}
+
+/** The sampler that a model needs, on any stream. */
+export function samplerOf(
+  { training }: TemporalRunConfig,
+  { neighbors = { fanouts: [], strategy: 'identity' } }: BatchNeeds,
+  graph: TemporalGraph,
+): TemporalNeighborSampler {
+  return new TemporalNeighborSampler(graph, { ...neighbors, seed: training.random_seed });
+}

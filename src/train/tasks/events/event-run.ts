@@ -1,0 +1,123 @@
+/** A run over a stream of events, from its configuration: the stream, what is checked before it, and the task. */
+import { resolve } from 'node:path';
+import type { WorkerGroup } from '../../../dist/index.js';
+import { metricCell, type Output, withWorkers } from '../../run/index.js';
+import type { PreparedRun } from '../../run/prepared-run.js';
+import type { FinishContext, RunPlan } from '../../run/run-session.js';
+import { assembleTemporal } from './assemble.js';
+import { assembleWorkers, checkChunks } from './assemble-workers.js';
+import { checkEventRecord, eventIdentity } from './check-record.js';
+import { EventTask } from './event-task.js';
+import { checkAbilities, checkOptions, epochsOf, withPlugin } from './model-kind.js';
+import { type OpenedStream, openStream } from './open-stream.js';
+import { ranksMatter, renderTemporalConfig, type TemporalRunConfig } from './run-config.js';
+import { checkLabels, trainRunLabels } from './run-labels.js';
+import { streamWarnings } from './stream-warnings.js';
+
+interface EventRunContext {
+  readonly group: WorkerGroup;
+  readonly output: Output;
+}
+
+/** Collective. Opens the stream and refuses what cannot be trained. */
+export async function prepareEventRun(
+  given: TemporalRunConfig,
+  { group, output }: EventRunContext,
+): Promise<PreparedRun> {
+  const config = await group.everywhere(() => withPlugin('train', withWorkers(given)));
+  await group.everywhere(() => checkAbilities(config));
+  if (config.distributed !== null) await group.everywhere(() => checkChunks(config, group.size));
+  const stream = await openForAll(config, group);
+  for (const warning of streamWarnings(config, stream)) output.warn(warning);
+  const { graph, rows } = stream;
+  return {
+    settings: {
+      directory: config.storage.model_dir,
+      level: config.storage.log_level,
+      parent: 'runs',
+      resume: config.training.resume_training,
+      resolved: (path) => renderTemporalConfig(located(config, path)),
+    },
+    details: {
+      dataset: { name: stream.data.name, num_nodes: graph.numNodes, num_events: graph.numEvents },
+      events: { train: rows.train.length, validation: rows.validation.length, test: rows.test.length },
+    },
+    plan: async () => eventPlan(config, stream, group),
+    close: () => {},
+  };
+}
+
+function eventPlan(config: TemporalRunConfig, stream: OpenedStream, group: WorkerGroup): RunPlan {
+  const { training, evaluation } = config;
+  const { checkpoint, patience } = training;
+  return {
+    task: 'events',
+    seed: training.random_seed,
+    seedKey: 'training.random_seed',
+    epochs: epochsOf(config),
+    identity: eventIdentity(config, stream),
+    evaluatedBy: JSON.stringify({ negatives: evaluation.negatives, amount: evaluation.amount }),
+    fit: {
+      evaluateEvery: evaluation.epochs_per_eval,
+      ...(patience === -1 ? {} : { patience }),
+    },
+    keepBest: checkpoint.save_best || patience !== -1,
+    saveModel: true,
+    save: { batches: checkpoint.interval_batches, minutes: checkpoint.minutes },
+    logsPerEpoch: training.logs_per_epoch,
+    epochCheckpoints: () => (checkpoint.minutes > 0 || checkpoint.interval_batches > 0 ? ['last'] : []),
+    check: (folder, record) => checkEventRecord(folder, record, config, stream),
+    open: async (_record, timings) => {
+      const { isNew } = stream.split;
+      return group.everywhere(() =>
+        config.distributed === null
+          ? new EventTask({ parts: assembleTemporal(config, stream), isNew, timings })
+          : new EventTask({ parts: assembleWorkers(config, stream, group), isNew, timings }),
+      );
+    },
+    shown: () => ['ap', 'auc', ...(ranksMatter(config) ? ['mrr'] : []), 'new_node_ap', 'new_node_auc'],
+    ...(config.labels.epochs === 0
+      ? {}
+      : { finish: (context) => learnLabels(config, stream, group, context) }),
+  };
+}
+
+async function learnLabels(
+  config: TemporalRunConfig,
+  stream: OpenedStream,
+  group: WorkerGroup,
+  { task, run, output, stop, say }: FinishContext,
+): Promise<Readonly<Record<string, unknown>> | null> {
+  const { parts } = task as EventTask;
+  const labels = await trainRunLabels(config, stream, parts, group.isRoot ? run.path : null, stop);
+  if (labels === null) return null;
+  for (const part of ['validation', 'test'] as const) {
+    run.record({ event: 'eval', set: `${part} labels`, epoch: labels.epoch, ...labels[part] });
+    output.event('eval', { set: `${part} labels`, epoch: labels.epoch, ...labels[part] });
+    const cells = Object.entries(labels[part]).map(([name, value]) => metricCell(name, value));
+    say(`${part} labels  ${cells.join('  ')}`);
+  }
+  const named = Object.entries(labels.test).map(([name, value]) => [`test.label_${name}`, value]);
+  return { labels, ...Object.fromEntries(named) };
+}
+
+/** The stream, read by every worker; by the first before the others, for it may have to be prepared. */
+async function openForAll(config: TemporalRunConfig, group: WorkerGroup): Promise<OpenedStream> {
+  const open = async (): Promise<OpenedStream> => {
+    const stream = await openStream(config);
+    checkLabels(config, stream);
+    checkOptions(config, stream);
+    return stream;
+  };
+  let first: OpenedStream | null = null;
+  await group.onRoot(async () => {
+    first = await open();
+  });
+  return group.everywhere(() => first ?? open());
+}
+
+/** The configuration as it can be read from any working directory. */
+function located({ dataset, storage, ...rest }: TemporalRunConfig, directory: string): TemporalRunConfig {
+  const path = dataset.path === '' ? '' : resolve(dataset.path);
+  return { ...rest, dataset: { ...dataset, path }, storage: { ...storage, model_dir: directory } };
+}

@@ -1,0 +1,137 @@
+/**
+ * Link prediction in a stream of events: epochs go through the training events in order of time, evaluation continues on the
+ * same timeline. Memory is reset at the beginning of an epoch and nowhere else.
+ */
+
+import type { EventBatch, StateSnapshot, TemporalBatches } from '../../../temporal/index.js';
+import { type Tensor, tensor } from '../../../tensor/index.js';
+import { StateError } from '../../../util/errors.js';
+import { checkOptionNames } from '../../../util/option-names.js';
+import { noTimings, type StageTimings } from '../../run/timings.js';
+import type { Batches, Cursor, HeldOut, Metrics, SavedState, SplitName, StepLoss, Task } from '../../task.js';
+import type { TemporalAssembly } from './assemble.js';
+import { evaluateEvents } from './evaluate-events.js';
+
+/** Where memory stands: in training, after validation, or at the end of the stream. */
+export type EventStage = 'training' | 'validated' | 'finished';
+
+/** What a checkpoint keeps beside tensors. */
+export interface EventState {
+  readonly stage: EventStage;
+  /** The state of the model by its name, without its arrays; null (by the name `mailbox`) where there is none. */
+  readonly [name: string]: unknown;
+}
+
+export interface EventTaskOptions<B extends EventBatch> {
+  readonly parts: TemporalAssembly<B>;
+  /** By event, whether a node of it was never seen in training. */
+  readonly isNew: Uint8Array;
+  readonly timings?: Pick<StageTimings, 'time'>;
+}
+
+export class EventTask<B extends EventBatch = EventBatch> implements Task<B> {
+  readonly items = 'events';
+  readonly headline: string;
+  readonly evaluationMovesState = true;
+  readonly parts: TemporalAssembly<B>;
+  readonly batches: Readonly<Record<SplitName, Batches<B>>>;
+  readonly #isNew: Uint8Array;
+  readonly #timings: Pick<StageTimings, 'time'>;
+  #stage: EventStage = 'training';
+
+  constructor(options: EventTaskOptions<B>) {
+    checkOptionNames('EventTask', options, { parts: true, isNew: true, timings: true });
+    const { parts, isNew, timings = noTimings } = options;
+    this.parts = parts;
+    this.headline = 'ap';
+    this.#isNew = isNew;
+    this.#timings = timings;
+    const { train, validation, test } = parts.loaders;
+    this.batches = {
+      train: new EventBatches(train, () => parts.state?.drain?.()),
+      validation: new EventBatches(validation),
+      test: new EventBatches(test),
+    };
+  }
+
+  get model(): TemporalAssembly<B>['model'] {
+    return this.parts.model;
+  }
+
+  get optimizer(): TemporalAssembly<B>['optimizer'] {
+    return this.parts.optimizer;
+  }
+
+  startEpoch(): void {
+    this.parts.state?.reset();
+    this.#stage = 'training';
+  }
+
+  train(batch: B): StepLoss {
+    const items = batch.eventRows.length;
+    const { loss } = this.#timings.time('compute', () => this.parts.runtime.train(batch));
+    return { loss: loss * items, items };
+  }
+
+  async evaluate(split: HeldOut, onProgress?: (done: number, total: number) => void): Promise<Metrics> {
+    const empty = this.batches[split].numItems === 0;
+    const metrics = empty ? {} : await evaluateEvents(this.parts, split, this.#isNew, onProgress);
+    this.#stage = split === 'test' ? 'finished' : 'validated';
+    return metrics;
+  }
+
+  async snapshot(): Promise<SavedState> {
+    const { state } = this.parts;
+    if (state === null) return { tensors: {}, state: { [noState]: null, stage: this.#stage } };
+    const { arrays, ...rest } = state.snapshot();
+    const tensors = Object.entries(arrays).map(([name, array]) => [`${state.name}.${name}`, asTensor(array)]);
+    return { tensors: Object.fromEntries(tensors), state: { [state.name]: rest, stage: this.#stage } };
+  }
+
+  async restore({ tensors, state: saved }: SavedState): Promise<void> {
+    const { state } = this.parts;
+    const name = state?.name ?? noState;
+    const rest = (saved[name] ?? null) as Omit<StateSnapshot, 'arrays'> | null;
+    if ((rest === null) !== (state === null)) {
+      const [wanted, got] = rest === null ? ['with', 'without'] : ['without', 'with'];
+      const what = name === noState ? 'memory' : `a state called ${name}`;
+      throw new StateError(
+        `train: expected a checkpoint ${wanted} ${what}, got one ${got}. Use the configuration of the run.`,
+      );
+    }
+    this.#stage = (saved as unknown as EventState).stage;
+    if (rest === null) return;
+    const arrays = Object.entries(tensors).map(([key, t]) => [key.slice(name.length + 1), t.dataSync()]);
+    state?.restore({ ...rest, arrays: Object.fromEntries(arrays) });
+  }
+
+  async close(): Promise<void> {}
+}
+
+/** Where a checkpoint says that the model keeps no state. */
+const noState = 'mailbox';
+
+function asTensor(array: StateSnapshot['arrays'][string]): Tensor {
+  const dtype = array instanceof Float32Array ? 'f32' : array instanceof Float64Array ? 'f64' : 'i32';
+  return tensor(array as Float32Array, { shape: [array.length], dtype });
+}
+
+class EventBatches<B extends EventBatch> implements Batches<B> {
+  readonly #loader: TemporalBatches<B>;
+  readonly #atEnd: () => void;
+
+  /** @param atEnd called when an epoch has come to its end. */
+  constructor(loader: TemporalBatches<B>, atEnd: () => void = () => {}) {
+    this.#loader = loader;
+    this.#atEnd = atEnd;
+  }
+
+  get numItems(): number {
+    return this.#loader.numEvents;
+  }
+
+  async *epoch(epoch: number, from?: Cursor): AsyncGenerator<B, void, undefined> {
+    yield* this.#loader.epoch(epoch, from?.step ?? 0);
+    this.#atEnd();
+  }
+}

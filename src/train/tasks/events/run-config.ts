@@ -1,0 +1,161 @@
+/**
+ * The configuration of a temporal run: a model file of TGL or StarryGL (sampling, memory, gnn, train) with our sections
+ * beside it. What is wrong in any of them is reported at once, with the line in the file.
+ */
+import { stringify } from 'yaml';
+
+import { ConfigError } from '../../../util/errors.js';
+import { nearest } from '../../../util/nearest.js';
+import { problemsOf } from '../../../util/schema/issues.js';
+import { isTree, type Tree } from '../../../util/schema/key-path.js';
+import type { ConfigProblem } from '../../../util/schema/problem.js';
+import { applyOverrides, parseOverride } from '../../config/overrides.js';
+import { type PluginRecord, readPluginRecords } from '../../config/plugin-record.js';
+import {
+  type ConfigFile,
+  configError,
+  nowhere,
+  type Origin,
+  readConfigFile,
+  withOverrides,
+} from '../../config/read-yaml.js';
+import { type ModelChoice, readModel, renderedModel } from './model-section.js';
+
+import { temporalRunSchema } from './schema.js';
+import type { TemporalRunSections } from './types.js';
+
+/** Sections of TGL's model files. */
+const modelSections = ['sampling', 'memory', 'gnn', 'train'] as const;
+/** Which model it is, and where its kind came from. */
+const kindSections = ['model', 'plugins'] as const;
+const ownSections = ['dataset', 'training', 'evaluation', 'labels', 'storage', 'distributed'] as const;
+
+export interface TemporalRunConfig extends TemporalRunSections {
+  readonly model: ModelChoice;
+  /** The sections of the model as given, with defaults filled in by `model`. */
+  readonly modelFile: Tree;
+  /** The modules that a run's kind of model came from; training writes them, nothing imports them. */
+  readonly plugins: readonly PluginRecord[];
+}
+
+/** Whether a file is a temporal configuration: it has one of TGL's own sections, or names a kind of temporal model. */
+export function isTemporalConfig(path: string | ConfigFile): boolean {
+  const { values } = typeof path === 'string' ? readConfigFile(path) : path;
+  if (!isTree(values)) return false;
+  const { model } = values;
+  return (
+    ['sampling', 'memory', 'gnn'].some((name) => name in values) ||
+    typeof model === 'string' ||
+    (isTree(model) && 'kind' in model)
+  );
+}
+
+/** The configuration of a file, given by its path or read already. */
+export function loadTemporalConfig(
+  path: string | ConfigFile,
+  overrides: readonly string[] = [],
+): { readonly config: TemporalRunConfig; readonly warnings: readonly string[] } {
+  const file = typeof path === 'string' ? readConfigFile(path) : path;
+  return resolveTemporalConfig(file.values, overrides, withOverrides(file, overrides));
+}
+
+export function resolveTemporalConfig(
+  values: unknown,
+  overrides: readonly string[] = [],
+  origin: Origin = nowhere,
+): { readonly config: TemporalRunConfig; readonly warnings: readonly string[] } {
+  if (!isTree(values))
+    throw new ConfigError(
+      `config: expected the sections sampling, memory, gnn and train for the configuration, got ${Array.isArray(values) ? 'a list' : typeof values}.`,
+    );
+  const tree = applyOverrides(sectionsOf(values), overrides.map(parseOverride));
+  const those = (names: readonly string[], inside: boolean): Tree =>
+    Object.fromEntries(Object.entries(tree).filter(([name]) => names.includes(name) === inside));
+  const file = those(modelSections, true);
+  const sections = parseOwn(those([...modelSections, ...kindSections], false));
+  const plugins = readPluginRecords(tree['plugins']);
+  const read = readModel(tree['model'], file, plugins.data.length > 0);
+  const problems = [...sections.problems, ...plugins.problems, ...read.problems];
+  if (problems.length > 0 || sections.data === null || read.model === null)
+    throw configError(problems, { ...origin, lineOf: (key) => origin.lineOf(keyInFile(values, key)) });
+  const { model } = read;
+  const warnings = [...read.warnings, ...idleSections(sections.data)];
+  const modelFile = model.sections === null ? renderedModel(model) : file;
+  return { config: { ...sections.data, model, modelFile, plugins: plugins.data }, warnings };
+}
+
+/** Keys of our sections that others leave without effect. */
+function idleSections({ evaluation }: TemporalRunSections): string[] {
+  if (evaluation.negatives !== 'all' || evaluation.amount === 1) return [];
+  return ['evaluation.amount: has no effect, evaluation.negatives is all, which takes every destination.'];
+}
+
+/** Whether an event is ranked among more than one other destination. */
+export function ranksMatter({ evaluation }: TemporalRunSections): boolean {
+  return evaluation.negatives === 'all' || evaluation.amount > 1;
+}
+
+interface Checked<T> {
+  readonly data: T | null;
+  readonly problems: readonly ConfigProblem[];
+}
+
+function parseOwn(own: Tree): Checked<TemporalRunSections> {
+  const known: readonly string[] = [...ownSections, ...modelSections, ...kindSections];
+  const strange = Object.keys(own).filter((name) => !known.includes(name));
+  const problems = strange.map((name) => {
+    const close = nearest(name, known);
+    const fix = close === undefined ? `Known sections: ${known.join(', ')}.` : `Did you mean ${close}?`;
+    return { key: name, message: `expected a known section, got ${name}. ${fix}` };
+  });
+  const rest = Object.fromEntries(Object.entries(own).filter(([name]) => known.includes(name)));
+  const parsed = temporalRunSchema.safeParse(rest);
+  if (!parsed.success) return { data: null, problems: [...problems, ...problemsOf(parsed.error, rest)] };
+  const { name, path, train_share, validation_share } = parsed.data.dataset;
+  if (train_share + validation_share > 1)
+    problems.push({
+      key: 'dataset.validation_share',
+      message: `expected at most ${Number((1 - train_share).toFixed(6))} for dataset.validation_share beside train_share ${train_share}, got ${validation_share}. Lower one of them.`,
+    });
+  if ((name === '') === (path === ''))
+    problems.push({
+      key: 'dataset',
+      message: `expected a name or a path for dataset, got ${name === '' ? 'neither' : 'both'}. Write dataset: wikipedia, or dataset: { path: events.csv }.`,
+    });
+  return { data: parsed.data, problems };
+}
+
+/** TGL's files have the keys of a section one list deeper. */
+function keyInFile(values: Tree, key: string): string {
+  const [section, ...rest] = key.split('.');
+  return Array.isArray(values[section]) && rest.length > 0 ? [section, 0, ...rest].join('.') : key;
+}
+
+/**
+ * The sections as mappings, so that overrides find them: TGL writes each as a list of one mapping, and a dataset or a kind
+ * of model may be a name alone.
+ */
+function sectionsOf(values: Tree): Tree {
+  const sections: Tree = Object.fromEntries(
+    Object.entries(values).map(([name, section]) => [
+      name,
+      Array.isArray(section) && section.length === 1 && name !== 'plugins' ? section[0] : section,
+    ]),
+  );
+  const { dataset, model } = sections;
+  return {
+    ...sections,
+    ...(typeof dataset === 'string' ? { dataset: { name: dataset } } : {}),
+    ...(typeof model === 'string' ? { model: { kind: model } } : {}),
+  };
+}
+
+/** The resolved configuration as YAML; reading it again gives the same. */
+export function renderTemporalConfig(config: TemporalRunConfig): string {
+  const sections = Object.fromEntries(ownSections.map((name) => [name, config[name]]));
+  const plugins = config.plugins.length === 0 ? {} : { plugins: config.plugins };
+  return stringify(
+    { ...sections, ...config.modelFile, ...plugins },
+    { lineWidth: 0, aliasDuplicateObjects: false },
+  );
+}

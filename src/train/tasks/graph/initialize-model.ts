@@ -1,0 +1,197 @@
+/**
+ * From a configuration to a model with its optimisers, and to the batcher that feeds it.
+ */
+import {
+  comparators,
+  type EdgeDecoder,
+  edgeDecoder,
+  hopsOfStage,
+  lossFunction,
+  N3Regularizer,
+  NormRegularizer,
+  type Regularizer,
+} from '../../../gnn/index.js';
+import type { LayerSampling } from '../../../sample/index.js';
+import type { Tensor } from '../../../tensor/index.js';
+import { Random } from '../../../util/philox.js';
+import type { Place } from '../../batch/batch-share.js';
+import { GraphBatcher } from '../../batch/graph-batcher.js';
+import type { GraphModelStorage } from '../../batch/graph-model-storage.js';
+import { type NegativeSampler, RandomNegativeSampler } from '../../batch/negative-sampler.js';
+import { KHopNeighborSampler, type NeighborSampler } from '../../batch/neighbor-sampler.js';
+import { RandomEdgeSampler, RandomNodeSampler } from '../../batch/samplers.js';
+import type {
+  EdgeDecoderConfig,
+  NegativeSamplingConfig,
+  NeighborSamplingConfig,
+  OptimizerConfig,
+  OwnOptimizerConfig,
+  RegularizerConfig,
+  SkeinConfig,
+} from '../../config/index.js';
+import { GeneralEncoder } from '../../model/encoder.js';
+import { LinkPredictionModel } from '../../model/link-prediction-model.js';
+import type { Model } from '../../model/model.js';
+import { NodeClassificationModel } from '../../model/node-classification-model.js';
+import { LinkPredictionReporter, NodeClassificationReporter } from '../../run/index.js';
+import { seedStreams } from './storage/initialize-table.js';
+
+/** The numbers of a dataset that a model depends on. */
+export interface ModelSizes {
+  readonly numRelations: number;
+  readonly numClasses: number;
+}
+
+export function initializeModel(config: SkeinConfig, sizes: ModelSizes): Model {
+  const random = new Random(config.model.random_seed, seedStreams.model);
+  const { encoder: encoderConfig, decoder: decoderConfig, loss, regularizer } = config.model;
+  const encoder = new GeneralEncoder(encoderConfig, { random, numRelations: sizes.numRelations });
+  const lossOf = lossFunction(loss.type, loss.options);
+  const metrics = config.evaluation.metrics;
+  let model: Model;
+  let decoder: EdgeDecoder | null = null;
+  if (decoderConfig.type === 'NODE') {
+    const reporter = new NodeClassificationReporter({ numClasses: sizes.numClasses, metrics });
+    model = new NodeClassificationModel(encoder, lossOf, newRegularizer(regularizer, false), null, reporter);
+  } else {
+    decoder = newDecoder(decoderConfig, encoder.outputDim, sizes.numRelations, random);
+    const reporter = new LinkPredictionReporter({ ties: config.evaluation.ties, metrics });
+    const links = new LinkPredictionModel(
+      encoder,
+      decoder,
+      lossOf,
+      newRegularizer(regularizer, decoder.operator.isComplex),
+      null,
+      reporter,
+    );
+    links.seed = config.model.random_seed;
+    model = links;
+  }
+  return model.useOptimizer(
+    config.model.dense_optimizer,
+    ownOptimizers(encoder, decoder, decoderConfig.optimizer),
+  );
+}
+
+function newDecoder(
+  config: EdgeDecoderConfig,
+  dim: number,
+  numRelations: number,
+  random: Random,
+): EdgeDecoder {
+  const { inverse_edges: inverseEdges, edge_decoder_method: method, comparator } = config.options;
+  return edgeDecoder(
+    config.type,
+    {
+      ...{ dim, numRelations, inverseEdges, method, random },
+      comparator: comparators[comparator](),
+    },
+    config.options,
+  );
+}
+
+function newRegularizer({ type, norm, coef }: RegularizerConfig, complex: boolean): Regularizer | null {
+  if (type === 'NORM') return new NormRegularizer(norm, coef);
+  return type === 'N3' ? new N3Regularizer(coef, { complex }) : null;
+}
+
+/** Parameters whose layer, or decoder, has an optimiser of its own. */
+function ownOptimizers(
+  encoder: GeneralEncoder,
+  decoder: EdgeDecoder | null,
+  decoderOptimizer: OwnOptimizerConfig,
+): Map<Tensor, OptimizerConfig> {
+  const own = new Map<Tensor, OptimizerConfig>();
+  const assign = (params: readonly Tensor[], config: OwnOptimizerConfig): void => {
+    if (config.type === 'DEFAULT') return;
+    for (const p of params) own.set(p, config);
+  };
+  for (const stage of encoder.stages)
+    for (const layer of stage) assign(layer.parameters(), layer.config.optimizer);
+  if (decoder !== null) assign(decoder.parameters(), decoderOptimizer);
+  return own;
+}
+
+/**
+ * Samplers of a program's own for the training batches of a run, in place of those that the configuration describes;
+ * evaluation draws as the configuration says. What they draw must depend on (seed, epoch, step) of the batch alone: then a
+ * run repeats, resumes and is shared by workers.
+ */
+export interface RunSamplers {
+  readonly negatives?: (storage: GraphModelStorage, config: SkeinConfig) => NegativeSampler;
+  readonly neighbors?: (storage: GraphModelStorage, config: SkeinConfig) => NeighborSampler;
+}
+
+/** `place`: which of several workers; they share every batch. */
+export function initializeBatcher(
+  config: SkeinConfig,
+  storage: GraphModelStorage,
+  place: Place = { rank: 0, size: 1 },
+  own: RunSamplers = {},
+): GraphBatcher {
+  const seed = config.model.random_seed;
+  const order = { seed, shuffle: config.storage.shuffle_input };
+  const { encoder } = config.model;
+  const neighbours = (rules: readonly NeighborSamplingConfig[]): KHopNeighborSampler | null =>
+    rules.length === 0
+      ? null
+      : new KHopNeighborSampler(storage, rules.map(toLayerSampling), 'ALL', -1, {
+          incoming: encoder.use_incoming_nbrs,
+          outgoing: encoder.use_outgoing_nbrs,
+          seed,
+        });
+  const { full_batch: fullBatch, batch_size: batchSize } = config.training;
+  // The whole graph in one step: all training nodes, and all neighbours where the file says nothing about them.
+  const hops = encoder.layers.reduce((sum, stage) => sum + hopsOfStage(stage), 0);
+  const whole = Array.from({ length: hops }, (): NeighborSamplingConfig => ({ type: 'ALL', options: {} }));
+  const rules = (given: readonly NeighborSamplingConfig[]) =>
+    fullBatch && given.length === 0 ? whole : given;
+  const train = own.neighbors?.(storage, config) ?? neighbours(rules(encoder.train_neighbor_sampling));
+  const evaluation = neighbours(rules(encoder.eval_neighbor_sampling));
+  const links = config.model.learning_task === 'LINK_PREDICTION';
+  const evaluationSampling = config.evaluation.negative_sampling;
+  const againstAll = evaluationSampling.filtered || evaluationSampling.negatives_per_positive < 0;
+  return new GraphBatcher(
+    storage,
+    links ? new RandomEdgeSampler(storage, order) : new RandomNodeSampler(storage, order),
+    links
+      ? (own.negatives?.(storage, config) ?? newNegatives(storage, config.training.negative_sampling, seed))
+      : null,
+    train,
+    evaluation,
+    {
+      batchSize: fullBatch ? Math.max(1, storage.splitNodes('train')?.length ?? 0) : batchSize,
+      evaluationBatchSize: evaluationBatch(config, storage),
+      evaluationNegativeSampler:
+        !links || againstAll ? null : newNegatives(storage, evaluationSampling, seed),
+      filtered: evaluationSampling.filtered,
+      place,
+    },
+  );
+}
+
+/** Every batch that is ranked against all nodes reads the whole table; when that means files, batches are large. */
+function evaluationBatch(config: SkeinConfig, storage: GraphModelStorage): number {
+  const { batch_size: size } = config.evaluation;
+  return storage.allResident ? size : Math.max(size, 2 ** 16);
+}
+
+function newNegatives(
+  storage: GraphModelStorage,
+  config: NegativeSamplingConfig,
+  seed: number,
+): RandomNegativeSampler {
+  return new RandomNegativeSampler(storage, {
+    numChunks: config.num_chunks,
+    numNegatives: config.negatives_per_positive,
+    degreeFraction: config.degree_fraction,
+    filtered: config.filtered,
+    localFilterMode: config.local_filter_mode,
+    seed,
+  });
+}
+
+function toLayerSampling(config: NeighborSamplingConfig): LayerSampling {
+  if (config.type === 'UNIFORM') return { type: 'UNIFORM', maxNeighbors: config.options.max_neighbors };
+  return config.type === 'DROPOUT' ? { type: 'DROPOUT', rate: config.options.rate } : { type: 'ALL' };
+}

@@ -1,0 +1,105 @@
+/**
+ * What ties the numbers of a trained run to their meaning: how the dataset numbers nodes, relations and classes, which edges
+ * and nodes were trained on, and the shape of the model. Saved with every checkpoint, and compared before anything goes on
+ * from one or is asked of one: a test edge that was trained on gives metrics that look right.
+ */
+import {
+  type DatasetFingerprint,
+  datasetFingerprint,
+  differingFiles,
+  type PreparedDataset,
+} from '../../../data/index.js';
+import { StateError } from '../../../util/errors.js';
+import type { SkeinConfig } from '../../config/index.js';
+import { checkSamePlugins, type PluginRecord } from '../../config/plugin-record.js';
+import { weighsEdges } from '../../config/weighs-edges.js';
+import { differences } from '../../run/differences.js';
+
+export interface RunIdentity {
+  readonly dataset: string;
+  readonly model: string;
+  /** Of the dataset, as far as the model uses it. Checkpoints of older versions have none. */
+  readonly files?: DatasetFingerprint;
+  /** The modules that words of its configuration came from; absent where there are none. */
+  readonly plugins?: readonly PluginRecord[];
+  /** Samplers that a program gave for training; absent where there are none. */
+  readonly samplers?: readonly string[];
+}
+
+const mappings = ['nodes/node_mapping.txt', 'edges/relation_mapping.txt'];
+
+/** The identity of a run that trains, or is opened, with this dataset. */
+export async function runIdentity(
+  config: SkeinConfig,
+  dataset: PreparedDataset,
+  samplers: readonly string[] = [],
+): Promise<RunIdentity> {
+  const { num_nodes, num_relations } = dataset.stats;
+  const sums = mappings.map((name) => dataset.details?.files[name]?.crc32 ?? 'none');
+  const { learning_task, encoder, decoder } = config.model;
+  const layers = encoder.layers.map((stage) =>
+    stage.map(({ type, input_dim, output_dim, bias, activation, norm, options }) => ({
+      ...{ type, input_dim, output_dim, bias, activation, options },
+      // Runs of older versions have no such key.
+      ...(norm === 'NONE' ? {} : { norm }),
+    })),
+  );
+  const directions = [encoder.use_incoming_nbrs, encoder.use_outgoing_nbrs];
+  return {
+    dataset: `${num_nodes} nodes, ${num_relations} relations, names ${sums.join(' ')}`,
+    model: JSON.stringify({ learning_task, layers, directions, decoder: [decoder.type, decoder.options] }),
+    files: await datasetFingerprint(dataset, {
+      classes: learning_task === 'NODE_CLASSIFICATION',
+      features: encoder.layers.flat().some(({ type }) => type === 'FEATURE'),
+      weights: weighsEdges(config),
+    }),
+    ...(config.plugins === undefined ? {} : { plugins: config.plugins }),
+    ...(samplers.length === 0 ? {} : { samplers: [...samplers].sort() }),
+  };
+}
+
+/** Refuses a model of another shape, or a dataset (in `directory`) with other contents, than the checkpoint in `folder` has. */
+export function checkIdentity(
+  folder: string,
+  saved: RunIdentity,
+  now: RunIdentity,
+  { directory }: Pick<PreparedDataset, 'directory'>,
+): void {
+  // The model first: it decides which files of the dataset count.
+  if (saved.model !== now.model)
+    throw new StateError(
+      `${folder}: expected the model that it was trained as, got another: ${differences(keysOf(saved.model), keysOf(now.model)).join(', ')}. Use the configuration of the run (full_config.yaml).`,
+      { path: folder },
+    );
+  checkSamePlugins(folder, saved.plugins ?? [], now.plugins ?? []);
+  const files = saved.files === undefined ? [] : differingFiles(saved.files, now.files ?? {});
+  if (files.length > 0)
+    throw new StateError(
+      `${folder}: expected the dataset that it was trained on, got ${directory}, which differs in ${files.join(', ')}. Prepare it as before (the same input, options and seed), or give the dataset that the run was trained on as storage.dataset.dataset_dir.`,
+      { path: folder, files },
+    );
+  if (saved.dataset !== now.dataset)
+    throw new StateError(
+      `${folder}: expected the dataset that it was trained on (${saved.dataset}), got one with ${now.dataset}. Node ids would refer to other nodes; use that dataset, or train a new run.`,
+      { path: folder },
+    );
+}
+
+/** Refuses to go on with other samplers; evaluation does not use them. */
+export function checkOwnSamplers(folder: string, saved: RunIdentity, now: RunIdentity): void {
+  const [before, after] = [saved, now].map(({ samplers = [] }) => samplers.join(' and ') || 'none');
+  if (before === after) return;
+  throw new StateError(
+    `${folder}: expected the samplers that it was trained with (${before}) for samplers of trainRun, got ${after}. Give the same, or train a new run.`,
+    { path: folder },
+  );
+}
+
+/** A description of a model under the keys of its configuration. */
+function keysOf(described: string): unknown {
+  const { learning_task, layers, directions, decoder } = JSON.parse(described);
+  const [use_incoming_nbrs, use_outgoing_nbrs] = directions ?? [];
+  const [type, options] = decoder ?? [];
+  const encoder = { layers, use_incoming_nbrs, use_outgoing_nbrs };
+  return { model: { learning_task, encoder, decoder: { type, options } } };
+}

@@ -1,0 +1,100 @@
+/**
+ * What a run learned, as tables with raw ids for exports: node embeddings from the files of its checkpoint, one partition at
+ * a time, and the rows of its relations. Encoded nodes are not here: they take the graph and the encoder.
+ */
+import { existsSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type { NamedTable, RowProvider } from '../../../data/index.js';
+import { decodeColumn } from '../../../storage/column-bytes.js';
+import { loadTensors, TableFiles } from '../../../storage/index.js';
+import { StateError } from '../../../util/errors.js';
+import { loadConfig } from '../../config/index.js';
+import { tableFolder, tableOf } from '../../run/adopt-checkpoint.js';
+import { latestCheckpoint, modelFile, readRecord } from '../../run/run-record.js';
+import { checkIdentity, type RunIdentity, runIdentity } from './run-identity.js';
+import { embeddingColumn } from './storage/initialize-table.js';
+import { openDataset } from './storage/open-dataset.js';
+
+/** Tensors of a link prediction model whose rows are relations. */
+const relationTensors = {
+  relation_embeddings: 'model.decoder.relations',
+  inverse_relation_embeddings: 'model.decoder.inverseRelations',
+} as const;
+
+/** The tables of a run's directory (its latest checkpoint) or of one of its checkpoints; none when it is neither. */
+export async function openRunTables(directory: string): Promise<NamedTable[]> {
+  const run = [resolve(directory), dirname(resolve(directory))].find((path) =>
+    existsSync(join(path, 'full_config.yaml')),
+  );
+  if (run === undefined) return [];
+  const direct = existsSync(join(directory, modelFile));
+  const name = direct ? null : (await latestCheckpoint(directory))?.name;
+  if (name === undefined)
+    throw new StateError(
+      `export: expected a checkpoint in ${directory}, got none. Let the run finish its first epoch.`,
+    );
+  const folder = name === null ? directory : join(directory, name);
+  const record = await readRecord(folder);
+  const table = tableOf(record);
+  const { config } = loadConfig(join(run, 'full_config.yaml'), []);
+  const dataset = await openDataset(config);
+  checkIdentity(
+    folder,
+    record.identity as unknown as RunIdentity,
+    await runIdentity(config, dataset),
+    dataset,
+  );
+  const tables: NamedTable[] = [];
+  if (table?.columns.some((column) => column.name === embeddingColumn) === true) {
+    const files = await TableFiles.open(tableFolder(run), table);
+    tables.push({
+      name: 'embeddings',
+      names: await dataset.nodeNames(),
+      rows: columnRows(files, embeddingColumn),
+    });
+  }
+  const { tensors } = await loadTensors(join(folder, modelFile));
+  for (const [title, key] of Object.entries(relationTensors)) {
+    const tensor = tensors[key];
+    if (tensor === undefined) continue;
+    const [rows, width] = tensor.shape;
+    const values = tensor.array as Float32Array;
+    const read = (start: number, end: number): Float32Array => values.subarray(start * width, end * width);
+    tables.push({ name: title, names: await dataset.relationNames(), rows: { rows, width, read } });
+  }
+  return tables;
+}
+
+/** Rows of one column; the partition that was read last is kept. */
+function columnRows(files: TableFiles, name: string): RowProvider {
+  const { layout, columns } = files;
+  const index = columns.findIndex((column) => column.name === name);
+  const { width } = columns[index];
+  let held = -1;
+  let values: Float32Array = new Float32Array(0);
+  const load = async (k: number): Promise<void> => {
+    const rows = layout.rowsOf(k);
+    const views = columns.map(
+      (column) => new Uint8Array(rows * column.width * (column.dtype === 'f32' ? 4 : 2)),
+    );
+    await files.readPartition(k, views);
+    values = decodeColumn(views[index], columns[index]);
+    held = k;
+  };
+  return {
+    rows: layout.rows,
+    width,
+    read: async (start, end) => {
+      const out = new Float32Array((end - start) * width);
+      for (let row = start; row < end; ) {
+        const k = layout.partitionOf(row);
+        if (k !== held) await load(k);
+        const first = layout.start(k);
+        const stop = Math.min(end, first + layout.rowsOf(k));
+        out.set(values.subarray((row - first) * width, (stop - first) * width), (row - start) * width);
+        row = stop;
+      }
+      return out;
+    },
+  };
+}

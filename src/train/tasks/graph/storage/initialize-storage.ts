@@ -1,0 +1,226 @@
+/**
+ * From a configuration and a prepared dataset to what training runs on: edges in memory or in their file, the node table
+ * in files with all or some partitions resident (initialize-table.ts), labels and node splits, and the order of states.
+ */
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { PreparedDataset } from '../../../../data/index.js';
+import type { Communicator, WorkerGroup } from '../../../../dist/index.js';
+import {
+  PartitionLayout,
+  planEdgeBuckets,
+  planNodePartitions,
+  type Residency,
+  type RunTable,
+  type TableManifest,
+} from '../../../../storage/index.js';
+import type { TensorDevice } from '../../../../tensor/index.js';
+import { checkOptionNames } from '../../../../util/option-names.js';
+import { type EdgeSplit, FileEdges, MemoryEdges } from '../../../batch/edge-splits.js';
+import { type EpochPlan, GraphModelStorage } from '../../../batch/graph-model-storage.js';
+import type { PartitionBufferConfig, SkeinConfig } from '../../../config/index.js';
+import { weighsEdges } from '../../../config/weighs-edges.js';
+import type { SplitName } from '../../../task.js';
+import { bucketedEdges, sortedEdges } from './bucketed-edges.js';
+import { partitionsAtOnce } from './edge-order.js';
+import { bufferConfig, type NodeTables, nodeTables, sharedTables } from './initialize-table.js';
+import { openSpreadEdges, spreadsEdges } from './spread-data.js';
+
+export interface InitializeStorageOptions {
+  /** Where the node table's files go. */
+  readonly tableDirectory: string;
+  /** Where edges go that must be sorted into buckets first; default: `edges` beside the table. */
+  readonly edgesDirectory?: string;
+  /** The table as a checkpoint has it; without, a new one is made. */
+  readonly manifest?: TableManifest | null;
+  /** The device of DEVICE_MEMORY (`await enableWebGpu()`); without one such a table is in host memory. */
+  readonly device?: TensorDevice | null;
+}
+
+export interface InitializedStorage {
+  readonly storage: GraphModelStorage;
+  /** What of its tables is in the files of the run; null where nothing is. */
+  readonly table: RunTable | null;
+}
+
+/** What one process trains on. */
+export async function initializeStorage(
+  config: SkeinConfig,
+  dataset: PreparedDataset,
+  options: InitializeStorageOptions,
+): Promise<InitializedStorage> {
+  const tables = await nodeTables(config, dataset, options);
+  return { storage: await graphStorage(config, dataset, options, tables), table: tables.table };
+}
+
+/** What one of several workers trains on: the same, with a node table that they hold together. Collective. */
+export async function initializeSharedStorage(
+  config: SkeinConfig,
+  dataset: PreparedDataset,
+  options: InitializeStorageOptions & { readonly group: WorkerGroup },
+): Promise<InitializedStorage> {
+  checkOptionNames('initializeSharedStorage', options, {
+    tableDirectory: true,
+    edgesDirectory: true,
+    manifest: true,
+    device: true,
+    group: true,
+  });
+  const { group } = options;
+  if (group.size === 1) return initializeStorage(config, dataset, options);
+  const tables = await sharedTables(config, dataset, options, group);
+  const spread = spreadsEdges(config, dataset) ? group.comm : null;
+  // One worker sorts edges into a file of the run where that is needed; the others find it there.
+  const inFile = spread !== null || partitionsOf(config).swapped !== null;
+  if (inFile || config.storage.edges.type === 'FLAT_FILE')
+    await group.onRoot(async () => void (await trainingEdges(config, dataset, options, true)));
+  const storage = await group.everywhere(() => graphStorage(config, dataset, options, tables, spread));
+  return { storage, table: tables.table };
+}
+
+/** @param spread the workers that hold training edges together; null: they are all here. */
+async function graphStorage(
+  config: SkeinConfig,
+  dataset: PreparedDataset,
+  options: InitializeStorageOptions,
+  { embeddings, features, residency, shared = [] }: NodeTables,
+  spread: Communicator | null = null,
+): Promise<GraphModelStorage> {
+  const { num_nodes: numNodes } = dataset.stats;
+  const edges: Partial<Record<SplitName, EdgeSplit>> = {};
+  const train = await trainingEdges(config, dataset, options, spread !== null);
+  if (train !== null)
+    edges.train =
+      train instanceof FileEdges && spread !== null
+        ? await openSpreadEdges(config, dataset, train, spread)
+        : train;
+  for (const split of ['validation', 'test'] as const) {
+    const found = await edgeSplit(config, dataset, split, false);
+    if (found !== null) edges[split] = found;
+  }
+  const { swapped, ordered } = partitionsOf(config);
+  const nodes: Partial<Record<SplitName, Int32Array>> = {};
+  for (const split of ['train', 'validation', 'test'] as const) {
+    const found = await dataset.readNodes(split);
+    if (found !== null) nodes[split] = found;
+  }
+  const plan =
+    swapped === null
+      ? bucketPlan(config, ordered)
+      : planner(config, swapped, residency, { numNodes, train: nodes.train ?? null });
+  return new GraphModelStorage({
+    numNodes,
+    numRelations: dataset.hasRelations ? dataset.stats.num_relations : 0,
+    edges,
+    ...{ embeddings, features, residency, shared },
+    labels: await dataset.readLabels(),
+    nodes,
+    ...(plan === undefined ? {} : { plan }),
+  });
+}
+
+/** The options of a buffer that swaps partitions, or else the partitions by which edges in memory are ordered (0: none). */
+function partitionsOf(config: SkeinConfig) {
+  const parts = bufferConfig(config);
+  if (parts === null || parts.buffer_capacity >= parts.num_partitions)
+    return { swapped: null, ordered: bucketPartitions(config) };
+  return { swapped: parts, ordered: 0 };
+}
+
+/** Training edges in the order in which they are trained; `inFile`: read from their file, whatever the configuration says. */
+async function trainingEdges(
+  config: SkeinConfig,
+  dataset: PreparedDataset,
+  options: InitializeStorageOptions,
+  inFile: boolean,
+): Promise<MemoryEdges | FileEdges | null> {
+  const { swapped, ordered } = partitionsOf(config);
+  const beside = join(dirname(options.tableDirectory), 'edges');
+  const sorted = (partitions: number): Promise<FileEdges> =>
+    bucketedEdges(dataset, partitions, options.edgesDirectory ?? beside, weighsEdges(config));
+  let edges = await edgeSplit(config, dataset, 'train', inFile);
+  if (edges === null) return null;
+  if (edges.bucketSizes === null && existsSync(beside))
+    // Sorted when the run was trained; samplers draw by the order of edges, so it is used from then on.
+    edges = (await sortedEdges(dataset, beside, weighsEdges(config))) ?? edges;
+  if (swapped !== null && edges.bucketSizes === null) edges = await sorted(swapped.num_partitions);
+  if (ordered === 0) return edges;
+  const { num_nodes: numNodes } = dataset.stats;
+  return edges instanceof MemoryEdges ? edges.inBuckets(numNodes, ordered) : sorted(ordered);
+}
+
+async function edgeSplit(
+  config: SkeinConfig,
+  dataset: PreparedDataset,
+  split: SplitName,
+  inFile: boolean,
+): Promise<MemoryEdges | FileEdges | null> {
+  const file = dataset.edgeFile(split);
+  if (file === null) return null;
+  const sizes = dataset.bucketSizes(split);
+  // Messages go along training edges alone.
+  const weighed = split === 'train' && weighsEdges(config);
+  if (inFile || config.storage.edges.type === 'FLAT_FILE')
+    return new FileEdges(file, sizes, weighed ? dataset.weightsFile(split) : null);
+  const weights = weighed ? await dataset.readWeights(split) : null;
+  return new MemoryEdges(await dataset.readEdges(split), file.columns, sizes, weights);
+}
+
+/** Partitions by whose buckets edges are trained that are all in memory; 0: in random order. */
+function bucketPartitions({ storage, model }: SkeinConfig): number {
+  const { embeddings } = storage;
+  const links = model.learning_task === 'LINK_PREDICTION';
+  return links && embeddings.type === 'HOST_MEMORY' ? Math.max(0, embeddings.options.bucket_partitions) : 0;
+}
+
+function bucketPlan({ model }: SkeinConfig, partitions: number): ((epoch: number) => EpochPlan) | undefined {
+  if (partitions === 0) return undefined;
+  const capacity = Math.min(partitions, partitionsAtOnce);
+  const seed = model.random_seed;
+  return (epoch) => ({
+    partitions,
+    ...planEdgeBuckets({ ordering: 'COMET', partitions, capacity, seed, epoch }),
+  });
+}
+
+function planner(
+  config: SkeinConfig,
+  options: PartitionBufferConfig['options'],
+  { partitions, capacity }: Residency,
+  { numNodes, train }: { readonly numNodes: number; readonly train: Int32Array | null },
+): (epoch: number) => EpochPlan {
+  const seed = config.model.random_seed;
+  if (train === null) {
+    return (epoch) => ({
+      partitions,
+      ...planEdgeBuckets({
+        ordering: options.edge_bucket_ordering,
+        partitions,
+        capacity,
+        seed,
+        epoch,
+        fineToCoarseRatio: options.fine_to_coarse_ratio,
+        cachePartitions: options.num_cache_partitions,
+        randomlyAssign: options.randomly_assign_edge_buckets,
+      }),
+    });
+  }
+  const layout = new PartitionLayout(numNodes, partitions);
+  const byPartition: number[][] = Array.from({ length: partitions }, () => []);
+  for (const node of train) byPartition[layout.partitionOf(node)].push(node);
+  return (epoch) => {
+    const { states, assigned } = planNodePartitions({
+      ordering: options.node_partition_ordering,
+      partitions,
+      capacity,
+      seed,
+      epoch,
+      fineToCoarseRatio: options.fine_to_coarse_ratio,
+      trainNodesPerPartition: byPartition.map((nodes) => nodes.length),
+    });
+    const nodes: number[][] = states.map(() => []);
+    for (const [k, own] of byPartition.entries())
+      for (const [i, node] of own.entries()) nodes[assigned[k][i]].push(node);
+    return { partitions, states, nodes: nodes.map((list) => Int32Array.from(list)) };
+  };
+}

@@ -1,0 +1,350 @@
+/**
+ * The node table of a run: its columns, its first values, and its files, for one process or for several workers together.
+ *
+ * A table is filled from (seed, row, column) alone, so its first values do not depend on how it is partitioned.
+ */
+import type { PreparedDataset } from '../../../../data/index.js';
+import { agreedError, type WorkerGroup } from '../../../../dist/index.js';
+import {
+  DistributedEmbeddings,
+  ownPieces,
+  type RemoteRowStore,
+  ShardEmbeddings,
+} from '../../../../dist/stores/index.js';
+import { fillRange } from '../../../../nn/index.js';
+import {
+  AllResident,
+  BufferedColumn,
+  BufferedEmbeddings,
+  BufferedTable,
+  type ColumnInit,
+  DeviceEmbeddings,
+  PartitionBuffer,
+  PartitionLayout,
+  type Residency,
+  type RowOptimizer,
+  type RunTable,
+  recutTable,
+  rowOptimizer,
+  type TableColumn,
+  TableFiles,
+  type TableManifest,
+  type TrainedRows,
+} from '../../../../storage/index.js';
+import type { TensorDevice } from '../../../../tensor/index.js';
+import { ConfigError, FormatError } from '../../../../util/errors.js';
+import { invocation } from '../../../../util/invocation.js';
+import { Random } from '../../../../util/philox.js';
+import type { PartitionBufferConfig, SkeinConfig } from '../../../config/index.js';
+import { type Features, openFeatures } from './feature-stores.js';
+import type { FeatureFile } from './hot-features.js';
+import { readFloats } from './read-floats.js';
+import { openSpreadFeatures, spreadsFeatures } from './spread-data.js';
+
+/** Independent uses of the seed; apart from those of samplers. */
+export const seedStreams = { table: 32, model: 33 } as const;
+
+export const embeddingColumn = 'embeddings';
+const featureColumn = 'features';
+
+/** The tables of a run's nodes. */
+export interface NodeTables {
+  readonly embeddings: TrainedRows | null;
+  readonly features: Features | null;
+  /** Which nodes are resident, in both. */
+  readonly residency: Residency;
+  /** What of them is in the files of the run; null where nothing is. */
+  readonly table: RunTable | null;
+  /** What other workers read of them. */
+  readonly shared?: readonly RemoteRowStore[];
+}
+
+export interface TableOptions {
+  /** Where its files go. */
+  readonly tableDirectory: string;
+  /** The table as a checkpoint has it; without, a new one is made. */
+  readonly manifest?: TableManifest | null;
+  /** The device of DEVICE_MEMORY. */
+  readonly device?: TensorDevice | null;
+}
+
+/** The buffer's options when some table is buffered. Embeddings and features share one buffer. */
+export function bufferConfig(config: SkeinConfig): PartitionBufferConfig['options'] | null {
+  const { embeddings, features } = config.storage;
+  if (embeddings.type === 'PARTITION_BUFFER' && config.model.encoder.embedding_dim > 0)
+    return embeddings.options;
+  return features.type === 'PARTITION_BUFFER' ? features.options : null;
+}
+
+interface TablePlan {
+  readonly rows: number;
+  readonly columns: TableColumn[];
+  readonly optimizer: RowOptimizer | null;
+  readonly init: ColumnInit;
+  /** Features by global id that are not a column of the table. */
+  readonly features: () => Promise<Features | null>;
+}
+
+type OpenFeatures = (file: FeatureFile) => Promise<Features>;
+
+function planTable(
+  config: SkeinConfig,
+  dataset: PreparedDataset,
+  open: OpenFeatures = (file) => openFeatures({ config, dataset, file }),
+): TablePlan {
+  const width = config.model.encoder.embedding_dim;
+  const featureFile = usesFeatures(config) ? dataset.featuresFile() : null;
+  const featuresBuffered = featureFile !== null && config.storage.features.type === 'PARTITION_BUFFER';
+  const optimizer = width > 0 ? rowOptimizer(config.model.sparse_optimizer) : null;
+  const columns: TableColumn[] = [];
+  if (width > 0 && optimizer !== null) {
+    const dtype = ({ float32: 'f32', float16: 'f16', bfloat16: 'bf16' } as const)[
+      config.storage.embeddings.options.dtype
+    ];
+    columns.push(...optimizer.columns(embeddingColumn, width, dtype));
+  }
+  if (featuresBuffered)
+    columns.push({ name: featureColumn, width: featureFile.width, dtype: 'f32', writable: false });
+  const init = tableInit(config, dataset.stats.num_nodes, optimizer, featureFile?.path ?? null);
+  const keepFeatures = featureFile !== null && !columns.some((c) => c.name === featureColumn);
+  const features = async (): Promise<Features | null> => {
+    if (!keepFeatures) return null;
+    await dataset.checkFeatures();
+    return open(featureFile);
+  };
+  return { rows: dataset.stats.num_nodes, columns, optimizer, init, features };
+}
+
+/** The tables of one process. */
+export async function nodeTables(
+  config: SkeinConfig,
+  dataset: PreparedDataset,
+  options: TableOptions,
+): Promise<NodeTables> {
+  const buffered = bufferConfig(config);
+  const { columns, optimizer, init, features } = planTable(config, dataset);
+  // Features are read where they are; nothing of such a table belongs to the run.
+  if (columns.length === 0) return fixedTables(dataset, await features());
+  const { num_nodes: rows } = dataset.stats;
+  const { tableDirectory: folder, manifest = null } = options;
+  // The new table takes a copy; its own checksums hold from then on.
+  if (manifest === null && columns.some(({ name }) => name === featureColumn)) await dataset.checkFeatures();
+  const partitions = buffered?.num_partitions ?? comfortablePartitions(rows, columns);
+  const files =
+    manifest === null
+      ? await TableFiles.create(folder, { layout: new PartitionLayout(rows, partitions), columns, init })
+      : await TableFiles.open(folder, await inWhole(folder, manifest, buffered, partitions));
+  checkColumns(folder, files.columns, columns);
+  const buffer = new PartitionBuffer(files, buffered?.buffer_capacity ?? files.layout.partitions, {
+    prefetch: buffered?.prefetching ?? false,
+  });
+  const table = new BufferedTable(buffer);
+  const buffersFeatures = columns.some(({ name }) => name === featureColumn);
+  const fixed = buffersFeatures ? new BufferedColumn(table, featureColumn) : await features();
+  if (optimizer === null) return { embeddings: null, features: fixed, residency: table, table };
+  const embeddings = new BufferedEmbeddings(table, embeddingColumn, optimizer);
+  const { device = null } = options;
+  if (device === null || config.storage.embeddings.type !== 'DEVICE_MEMORY')
+    return { embeddings, features: fixed, residency: table, table };
+  const there = new DeviceEmbeddings(embeddings, device);
+  return { embeddings: there, features: fixed, residency: there, table: there };
+}
+
+/** Nodes with nothing that is trained. */
+function fixedTables({ stats }: PreparedDataset, features: Features | null): NodeTables {
+  return { embeddings: null, features, residency: new AllResident(stats.num_nodes), table: null };
+}
+
+/** The table of several workers. */
+export async function sharedTables(
+  config: SkeinConfig,
+  dataset: PreparedDataset,
+  options: TableOptions,
+  group: WorkerGroup,
+): Promise<NodeTables> {
+  const shared: RemoteRowStore[] = [];
+  const open: OpenFeatures = async (file) => {
+    if (!spreadsFeatures(config, file)) return openFeatures({ config, dataset, file });
+    const store = await openSpreadFeatures(file, group.comm);
+    shared.push(store);
+    return store;
+  };
+  const plan = planTable(config, dataset, open);
+  const { optimizer, features } = plan;
+  // Nothing of it is trained: there are no files of the run.
+  if (optimizer === null)
+    return group.everywhere(async () => ({ ...fixedTables(dataset, await features()), shared }));
+  const buffered = bufferConfig(config);
+  const files = await sharedFiles(config, plan, options, group);
+  return group.everywhere(async () => {
+    const embeddings = new DistributedEmbeddings(files, group, {
+      ...{ column: embeddingColumn, optimizer, partitions: buffered?.num_partitions ?? 1 },
+      capacity: buffered?.buffer_capacity ?? 1,
+      prefetch: buffered?.prefetching ?? false,
+    });
+    return { embeddings, features: await features(), residency: embeddings, table: embeddings, shared };
+  });
+}
+
+/**
+ * The rows of one worker's nodes in a graph that is spread over workers; null where nodes have no embeddings. Collective.
+ *
+ * @param nodeIds the nodes of this worker, by their numbers in the dataset; null where nobody knows them.
+ */
+export async function shardTable(
+  config: SkeinConfig,
+  dataset: PreparedDataset,
+  options: TableOptions,
+  { group, nodeIds }: { readonly group: WorkerGroup; readonly nodeIds: Int32Array | null },
+): Promise<ShardEmbeddings | null> {
+  const plan = planTable(config, dataset);
+  const { optimizer } = plan;
+  if (optimizer === null) return null;
+  if (group.any(nodeIds === null))
+    throw agreedError(
+      new ConfigError(
+        `distributed.partition_dir: expected partitions that say which node of the dataset each node is, for EMBEDDING layers, got others. Make them with "${invocation()} partition <this configuration>".`,
+      ),
+    );
+  const files = await sharedFiles(config, plan, options, group);
+  return ShardEmbeddings.open({ files, group, nodeIds: nodeIds as Int32Array, optimizer });
+}
+
+/**
+ * The files of a table that workers write together, each its own. Each partition of the plan (all rows are one where all are
+ * in memory) is cut into as many pieces as `distributed.partitions` says, so that any number of workers up to that can
+ * resume from it; a table in fewer pieces, as one worker makes it, is cut again first.
+ */
+async function sharedFiles(
+  config: SkeinConfig,
+  { columns, init, rows }: TablePlan,
+  { tableDirectory: folder, manifest: given = null }: TableOptions,
+  group: WorkerGroup,
+): Promise<TableFiles> {
+  const buffered = bufferConfig(config);
+  const plan = buffered?.num_partitions ?? 1;
+  const wanted = sharedLayout(config, columns, { rows, plan, workers: group.size });
+  const manifest = await group.onRoot(async () => {
+    if (given === null) {
+      await TableFiles.prepare(folder);
+      return null;
+    }
+    checkPartitions(folder, given, buffered);
+    const pieces = plan === 1 ? given.partitions : (given.pieces ?? 1);
+    const fits = pieces >= group.size && (plan > 1 || given.pieces === undefined);
+    return fits ? given : recutTable(folder, given, wanted);
+  });
+  const pieces = (manifest?.partitions ?? wanted.partitions) / plan;
+  const own = ownPieces(pieces, group.rank, group.size);
+  const files = await group.everywhere(async () => {
+    const made =
+      manifest === null
+        ? await TableFiles.create(folder, { layout: wanted, columns, init, own })
+        : await TableFiles.open(folder, manifest, { own });
+    checkColumns(folder, made.columns, columns);
+    return made;
+  });
+  // A worker may not see yet what another one left in the folder; new versions must not meet it.
+  files.startFrom(group.highest(files.nextVersion));
+  return files;
+}
+
+/** How workers cut a table: each partition of the plan into pieces, at least one for each of them. */
+function sharedLayout(
+  config: SkeinConfig,
+  columns: readonly TableColumn[],
+  { rows, plan, workers }: { readonly rows: number; readonly plan: number; readonly workers: number },
+): PartitionLayout {
+  const most = Math.floor(rows / plan);
+  if (most < workers) {
+    const nodes = plan === 1 ? `${rows} nodes` : `${rows} nodes in ${plan} partitions`;
+    throw agreedError(
+      new ConfigError(`run: expected at most ${most} workers for ${nodes}, got ${workers}. Take fewer.`),
+    );
+  }
+  const least = Math.max(workers, Math.ceil(comfortablePartitions(rows, columns) / plan));
+  const pieces = Math.min(most, Math.max(config.distributed?.partitions ?? workers, least));
+  return plan === 1
+    ? new PartitionLayout(rows, pieces)
+    : new PartitionLayout(rows, plan * pieces, { pieces });
+}
+
+/** What one process goes on with: a table that workers cut into pieces of partitions is put together again, unless it is only read. */
+async function inWhole(
+  folder: string,
+  manifest: TableManifest,
+  buffered: PartitionBufferConfig['options'] | null,
+  partitions: number,
+): Promise<TableManifest> {
+  checkPartitions(folder, manifest, buffered);
+  const onlyRead = buffered?.num_partitions === 1;
+  return manifest.pieces === undefined || onlyRead
+    ? manifest
+    : recutTable(folder, manifest, new PartitionLayout(manifest.rows, partitions));
+}
+
+/** A run keeps its partitions: its table and its edges are cut by them. */
+function checkPartitions(
+  path: string,
+  { partitions, pieces = 1 }: TableManifest,
+  wanted: PartitionBufferConfig['options'] | null,
+): void {
+  const got = partitions / pieces;
+  if (wanted === null || wanted.num_partitions === got || wanted.num_partitions === 1) return;
+  throw new ConfigError(
+    `storage.embeddings.options.num_partitions: expected ${got}, as the table in ${path} has, got ${wanted.num_partitions}. A run keeps its partitions.`,
+  );
+}
+
+/** Files of at most half a GiB: a partition's column must fit one typed array, and small files are rewritten faster. */
+function comfortablePartitions(rows: number, columns: readonly TableColumn[]): number {
+  const rowBytes = columns.reduce((sum, { width, dtype }) => sum + width * (dtype === 'f32' ? 4 : 2), 0);
+  return Math.min(rows, Math.max(1, Math.ceil((rows * rowBytes) / 2 ** 29)));
+}
+
+function checkColumns(path: string, got: readonly TableColumn[], wanted: readonly TableColumn[]): void {
+  const describe = (columns: readonly TableColumn[]) =>
+    columns.map((c) => `${c.name} (${c.width} × ${c.dtype})`).join(', ');
+  if (describe(got) !== describe(wanted))
+    throw new FormatError(
+      `${path}: expected a table of ${describe(wanted)}, got ${describe(got)}. The configuration does not fit this run; use the one it was started with.`,
+      { path },
+    );
+}
+
+export function usesFeatures(config: SkeinConfig): boolean {
+  return config.model.encoder.layers.some((stage) => stage.some((layer) => layer.type === 'FEATURE'));
+}
+
+function tableInit(
+  config: SkeinConfig,
+  numNodes: number,
+  optimizer: RowOptimizer | null,
+  featurePath: string | null,
+): ColumnInit {
+  const random = new Random(config.model.random_seed, seedStreams.table);
+  const layers = config.model.encoder.layers.flat().filter((layer) => layer.type === 'EMBEDDING');
+  return async (piece) => {
+    const { column, start, rows, values } = piece;
+    if (column.name === featureColumn) {
+      if (featurePath !== null)
+        values.set(await readFloats(featurePath, start * column.width, rows * column.width));
+      return;
+    }
+    if (column.name !== embeddingColumn) {
+      await optimizer?.init(piece);
+      return;
+    }
+    let offset = 0;
+    for (const [i, layer] of layers.entries()) {
+      const width = layer.output_dim;
+      const part = new Float32Array(rows * width);
+      fillRange(part, layer.init, {
+        ...{ first: start * width, fanSum: numNodes + column.width, random: random.split(i) },
+      });
+      for (let r = 0; r < rows; r++)
+        values.set(part.subarray(r * width, (r + 1) * width), r * column.width + offset);
+      offset += width;
+    }
+  };
+}

@@ -1,0 +1,46 @@
+/** What a memory budget decides for workers, and for a run that is resumed. */
+import { expect, test } from 'vitest';
+import type { PreparedStats } from '../../../../data/index.js';
+import { resolveConfig, type SkeinConfig } from '../../../config/index.js';
+import { bufferConfig } from './initialize-table.js';
+import { withMemoryBudget } from './memory-budget.js';
+
+const stats = {
+  ...{ dataset_dir: 'd', num_edges: 1e6, num_nodes: 4e6, num_relations: 1, num_train: 1e6 },
+  ...{ num_valid: 0, num_test: 0, node_feature_dim: -1, num_classes: -1, num_partitions: 1 },
+} as PreparedStats;
+
+/** A table of 3 GiB: 4,000,000 rows of 100 floats with as many of Adagrad. */
+const config: SkeinConfig = resolveConfig({
+  model: {
+    learning_task: 'LINK_PREDICTION',
+    encoder: { layers: [[{ type: 'EMBEDDING', output_dim: 100 }]] },
+    decoder: { type: 'DISTMULT' },
+  },
+  storage: { dataset: { dataset_dir: 'd' }, memory_budget: '1G' },
+}).config;
+
+const shareOf = (workers: number): PreparedStats => ({ ...stats, num_nodes: stats.num_nodes / workers });
+const decided = (workers: number, resumed: SkeinConfig | null = null) => {
+  const { config: made, plan } = withMemoryBudget(config, shareOf(workers), resumed);
+  return { config: made, plan, buffer: bufferConfig(made) };
+};
+
+test('a worker of two holds half of what the plan of one counts for a partition', () => {
+  const [one, two] = [decided(1), decided(2)];
+  const { num_partitions: p = 0, buffer_capacity: c = 0 } = two.buffer ?? {};
+  // A worker has c · (nodes / p) / 2 rows of 800 bytes.
+  expect(two.plan?.bufferBytes).toBeGreaterThanOrEqual(((c * stats.num_nodes) / p / 2) * 800);
+  expect(two.plan?.memoryBytes).toBeLessThanOrEqual(2 ** 30);
+  expect(c / p).toBeGreaterThan((one.buffer?.buffer_capacity ?? 0) / (one.buffer?.num_partitions ?? 1));
+});
+
+test('a run keeps its partitions with another number of workers, and what one of as many decided', () => {
+  const one = decided(1);
+  const two = decided(2);
+  expect(two.buffer?.num_partitions).not.toBe(one.buffer?.num_partitions);
+  const resumed = decided(2, one.config);
+  expect(resumed.buffer?.num_partitions).toBe(one.buffer?.num_partitions);
+  expect(resumed.plan?.memoryBytes).toBeLessThanOrEqual(2 ** 30);
+  expect(decided(1, one.config).config).toEqual(one.config);
+});

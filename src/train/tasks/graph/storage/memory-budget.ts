@@ -1,0 +1,128 @@
+/**
+ * What a memory budget means for a run: whether the node table fits, otherwise into how many partitions it is cut and how
+ * many are resident. Says what the choice costs before training starts.
+ */
+import type { PreparedStats } from '../../../../data/index.js';
+import {
+  type MemoryPlan,
+  type MemoryPlanOptions,
+  planMemory,
+  rowOptimizer,
+} from '../../../../storage/index.js';
+import { ValueError } from '../../../../util/errors.js';
+import type { PartitionBufferConfig, SkeinConfig } from '../../../config/index.js';
+import { bufferConfig, usesFeatures } from './initialize-table.js';
+
+const elementBytes = { float32: 4, float16: 2, bfloat16: 2 } as const;
+
+/** Bytes of a batch: rows of its nodes, their gradients and copies of both on the way. */
+export function batchBytes(config: SkeinConfig): number {
+  const { batch_size: edges, negative_sampling: negatives } = config.training;
+  const drawn = Math.max(0, negatives.negatives_per_positive) * negatives.num_chunks;
+  return (2 * edges + 2 * drawn) * Math.max(1, config.model.encoder.embedding_dim) * 4 * 6;
+}
+
+/** Bytes of a node's embeddings with their optimiser's state. */
+export function tableRowBytes(config: SkeinConfig): number {
+  const width = config.model.encoder.embedding_dim;
+  const state = 4 * rowOptimizer(config.model.sparse_optimizer).stateColumns;
+  return width * (elementBytes[config.storage.embeddings.options.dtype] + state);
+}
+
+export interface BudgetedConfig {
+  readonly config: SkeinConfig;
+  readonly plan: MemoryPlan | null;
+}
+
+/**
+ * The configuration with the tables where the budget puts them; as it is without a budget.
+ *
+ * @param resumed as the run in the directory was trained: it keeps its partitions, also with another number of workers.
+ */
+export function withMemoryBudget(
+  config: SkeinConfig,
+  stats: PreparedStats,
+  resumed: SkeinConfig | null = null,
+): BudgetedConfig {
+  const { memory_budget: memoryBudget, embeddings, features } = config.storage;
+  const width = config.model.encoder.embedding_dim;
+  if (memoryBudget === null) return { config, plan: null };
+  const rowBytes = tableRowBytes(config);
+  const fixedRowBytes = usesFeatures(config) ? Math.max(0, stats.node_feature_dim) * 4 : 0;
+  if (rowBytes + fixedRowBytes === 0) return { config, plan: null };
+  const prepared = stats.num_partitions > 1 ? { partitions: stats.num_partitions } : {};
+  const columns = stats.num_relations > 1 ? 3 : 2;
+  const options: MemoryPlanOptions = {
+    rows: stats.num_nodes,
+    rowBytes,
+    fixedRowBytes,
+    edges: stats.num_train,
+    edgeBytes: columns * 4 * 2,
+    memoryBudget,
+    reservedBytes: processBytes + batchBytes(config),
+    ...prepared,
+  };
+  const kept = resumed === null ? null : bufferConfig(resumed);
+  const free = cheapestPlan(options);
+  const fits = kept === null || free.inMemory || free.partitions === kept.num_partitions;
+  const plan = fits ? free : cheapestPlan({ ...options, partitions: kept.num_partitions });
+  if (plan.inMemory) return { config, plan };
+  const before = embeddings.type === 'PARTITION_BUFFER' ? embeddings.options : defaults;
+  const buffer = {
+    type: 'PARTITION_BUFFER' as const,
+    options: {
+      ...before,
+      dtype: embeddings.options.dtype,
+      num_partitions: plan.partitions,
+      buffer_capacity: plan.capacity,
+      fine_to_coarse_ratio: plan.fineToCoarseRatio,
+      prefetching: before.prefetching && plan.prefetch,
+    },
+  };
+  const storage = {
+    ...config.storage,
+    embeddings: width > 0 ? buffer : embeddings,
+    features:
+      fixedRowBytes > 0 ? { ...buffer, options: { ...buffer.options, dtype: 'float32' as const } } : features,
+    edges: { ...config.storage.edges, type: 'FLAT_FILE' as const },
+  };
+  return { config: { ...config, storage }, plan };
+}
+
+/**
+ * What a process has beside the table: about 150 MiB before the first batch, and arrays of earlier batches that wait for
+ * the garbage collector.
+ */
+const processBytes = 208 * 2 ** 20;
+
+/** Reading ahead takes memory that could hold partitions; without, training waits for every transfer. */
+const waitingCost = 1.5;
+
+function cheapestPlan(options: MemoryPlanOptions): MemoryPlan & { readonly prefetch: boolean } {
+  const ahead = tryPlan({ ...options, prefetch: true });
+  const waiting = tryPlan({ ...options, prefetch: false });
+  if (ahead === null && waiting === null) return { ...planMemory(options), prefetch: true };
+  const costOf = (plan: MemoryPlan | null): number =>
+    plan?.predictedIoBytesPerEpoch ?? Number.POSITIVE_INFINITY;
+  const prefetch = costOf(ahead) <= waitingCost * costOf(waiting);
+  return { ...((prefetch ? ahead : waiting) as MemoryPlan), prefetch };
+}
+
+/** Null when the budget does not suffice. */
+function tryPlan(options: MemoryPlanOptions): MemoryPlan | null {
+  try {
+    return planMemory(options);
+  } catch (error) {
+    if (error instanceof ValueError) return null;
+    throw error;
+  }
+}
+
+const defaults: Omit<PartitionBufferConfig['options'], 'dtype' | 'num_partitions' | 'buffer_capacity'> = {
+  prefetching: true,
+  fine_to_coarse_ratio: 1,
+  num_cache_partitions: 0,
+  edge_bucket_ordering: 'COMET',
+  node_partition_ordering: 'DISPERSED',
+  randomly_assign_edge_buckets: true,
+};
