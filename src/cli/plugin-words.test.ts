@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { stringify } from 'yaml';
+import { WorkerGroup } from '../dist/index.js';
 import { edgeDecoder, HadamardOperator, LossFunction, registerDecoder, registerLoss } from '../gnn/index.js';
 import { openModel } from '../predict/index.js';
 import { registerOptimizer } from '../storage/index.js';
@@ -394,6 +395,10 @@ describe('samplers of a program', () => {
     expect((await quiet(given('few', one))).losses).not.toEqual(all.losses);
     await expect(quiet(given('idle', one), negatives)).rejects.toThrow(
       'trainRun: expected nothing for samplers.negatives, got "a sampler". The batches of this run have none',
+    );
+    const group = new WorkerGroup({ comm: { rank: 0, size: 2 } as never });
+    await expect(trainRun({ config: given('idle', one), samplers: own, group })).rejects.toThrow(
+      'Each of several workers has a part of the edges only',
     );
     await expect(quiet(given('idle', one), { neighbours: () => null } as never)).rejects.toThrow(
       'Did you mean neighbors?',

@@ -3,7 +3,7 @@
  * A run that was cut off resumes from its last checkpoint and ends with the bytes that it would have ended with. Several
  * workers train the same run together, rank 0 owns the directory.
  */
-import { isAgreed, type WorkerGroup } from '../dist/index.js';
+import { agreedError, isAgreed, type WorkerGroup } from '../dist/index.js';
 import { expected, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import { isEventConfig, type RunConfig } from './load-run-config.js';
@@ -56,7 +56,7 @@ async function trainTogether({
   profile = false,
   samplers = {},
 }: Together): Promise<RunResult> {
-  checkSamplers(config, samplers);
+  checkSamplers(config, samplers, group.size);
   const prepared = isEventConfig(config)
     ? await prepareEventRun(config, { group, output })
     : await prepareGraphRun(config, { group, output, samplers });
@@ -81,20 +81,25 @@ async function trainTogether({
   }
 }
 
-/** Refuses samplers that a run would not ask. */
-function checkSamplers(config: RunConfig, samplers: RunSamplers): void {
+/** Refuses samplers that a run would not ask, or could not. All workers find the same. */
+function checkSamplers(config: RunConfig, samplers: RunSamplers, workers: number): void {
   checkOptionNames('trainRun samplers', samplers, { negatives: true, neighbors: true });
-  const idle = (name: keyof RunSamplers): boolean => {
-    if (isEventConfig(config) || isSharded(config)) return true;
-    const { learning_task: task, encoder } = config.model;
-    if (name === 'negatives') return task !== 'LINK_PREDICTION';
-    return !encoder.layers.flat().some(({ type }) => type === 'GNN');
-  };
   for (const [name, sampler] of Object.entries(samplers)) {
     if (typeof sampler !== 'function')
-      throw new ValueError(expected('trainRun', 'a function', `samplers.${name}`, sampler));
-    if (!idle(name as keyof RunSamplers)) continue;
-    const advice = 'The batches of this run have none; leave it out.';
-    throw new ValueError(expected('trainRun', 'nothing', `samplers.${name}`, 'a sampler', advice));
+      throw agreedError(new ValueError(expected('trainRun', 'a function', `samplers.${name}`, sampler)));
+    const advice = obstacleTo(name as keyof RunSamplers, config, workers);
+    if (advice === null) continue;
+    throw agreedError(
+      new ValueError(expected('trainRun', 'nothing', `samplers.${name}`, 'a sampler', advice)),
+    );
   }
+}
+
+function obstacleTo(name: keyof RunSamplers, config: RunConfig, workers: number): string | null {
+  const idle = 'The batches of this run have none; leave it out.';
+  if (isEventConfig(config) || isSharded(config)) return idle;
+  const { learning_task: task, encoder } = config.model;
+  if (name === 'negatives') return task === 'LINK_PREDICTION' ? null : idle;
+  if (!encoder.layers.flat().some(({ type }) => type === 'GNN')) return idle;
+  return workers === 1 ? null : 'Each of several workers has a part of the edges only; take one.';
 }

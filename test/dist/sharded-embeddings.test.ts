@@ -7,7 +7,14 @@ import { join } from 'node:path';
 import { partitionData, partitionGraph } from 'skein/dist';
 import { Graph } from 'skein/graph';
 import { openModel } from 'skein/predict';
-import { openRun, RunDirectory, renderConfig, resolveConfig, type SkeinConfig } from 'skein/train';
+import {
+  openRun,
+  openRunTables,
+  RunDirectory,
+  renderConfig,
+  resolveConfig,
+  type SkeinConfig,
+} from 'skein/train';
 import { describe, expect, it } from 'vitest';
 import { learned, randomRows, run, scratch, writeDataset } from '../train/tiny.js';
 import { writeDglPartitions } from './dgl-writer.js';
@@ -167,6 +174,9 @@ describe.skipIf(!hasMpi)(`trained embeddings of the whole graph on several worke
     expect(await opened.task.evaluate('test')).toEqual(told.test);
     expect(await opened.task.evaluate('validation')).toEqual(told.validation);
     await opened.close();
+    const [table] = await openRunTables(told.directory);
+    const rows = [...(await table.rows.read(0, numNodes))];
+    expect(rows).toEqual(await rowsOf(told.directory));
     const model = await openModel(told.directory);
     const [answer] = await model.classify(['4']);
     expect(answer).toBeDefined();

@@ -114,8 +114,8 @@ function ownOptimizers(
 
 /**
  * Samplers of a program's own for the training batches of a run, in place of those that the configuration describes;
- * evaluation draws as the configuration says. What they draw must depend on (seed, epoch, step) of the batch alone: then a
- * run repeats, resumes and is shared by workers.
+ * evaluation draws as the configuration says. What they draw must depend on the seed and the batch alone: then a run repeats
+ * and resumes. Every one of several workers draws the negatives of the whole batch; neighbours are for one process.
  */
 export interface RunSamplers {
   readonly negatives?: (storage: GraphModelStorage, config: SkeinConfig) => NegativeSampler;
