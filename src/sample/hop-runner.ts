@@ -9,7 +9,7 @@ import { allocate, checkEdgeCount } from './checks.js';
 import type { DrawTime } from './sampler.js';
 import type { SamplingGraph } from './sampling-graph.js';
 
-/** Work that a sampler cannot go on without: done on the calling thread, or elsewhere. */
+/** Work that a sampler waits for: done on the calling thread, or elsewhere. */
 export interface HopWork {
   now(): void;
   later(): Promise<void>;

@@ -1,13 +1,13 @@
 /**
  * The same rows cut into other partitions, in the same folder: what a table needs before more workers share it than it has
- * partitions or pieces of them, or before one worker goes on with what several have cut. The files of the old cut stay for the checkpoints that refer to them.
+ * partitions or pieces of them, or before one worker resumes a table that several have cut. The files of the old cut stay for the checkpoints that refer to them.
  */
 import { kernels, storageCode } from '../native/index.js';
 import type { PartitionLayout } from './partition-layout.js';
 import { type ColumnInit, TableFiles } from './table-files.js';
 import { checkManifest, columnRowBytes, type TableManifest } from './table-manifest.js';
 
-/** Writes the table anew, one partition of it in memory at a time, unless it is cut like this; gives the manifest of the cut. */
+/** Writes the table again, one partition of it in memory at a time, unless it is cut like this; gives the manifest of the cut. */
 export async function recutTable(
   folder: string,
   manifest: TableManifest,

@@ -9,7 +9,7 @@ import { expected, ValueError } from './errors.js';
 const registered = new Set<string>();
 let version = 0;
 
-/** Changes whenever a word comes or goes: what was made from all words must then be made anew. */
+/** Changes whenever a word comes or goes: what was made from all words must then be made again. */
 export function wordsVersion(): number {
   return version;
 }

@@ -5,7 +5,7 @@ import type { Tile } from '../../storage/index.js';
 export function readAhead(tiles: AsyncGenerator<Tile, void, undefined>) {
   const start = (): Promise<IteratorResult<Tile, void>> => {
     const reading = tiles.next();
-    // Met by whoever takes it; until then it must not count as unobserved.
+    // The caller that takes it handles the error; until then it must not count as unhandled.
     reading.catch(() => undefined);
     return reading;
   };

@@ -4,7 +4,7 @@
  *
  * The files are those of other runs: rows in the order of the dataset's nodes, cut into partitions of which each worker
  * writes some. Loading and saving are collective and carry rows between the two orders, one partition a worker at a time,
- * so that no worker holds more than its own nodes and a partition. Any number of workers, and one process, can go on from
+ * so that no worker holds more than its own nodes and a partition. Any number of workers, and one process, can resume from
  * the files.
  */
 import { kernels } from '../../native/index.js';

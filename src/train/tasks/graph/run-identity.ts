@@ -85,7 +85,7 @@ export function checkIdentity(
     );
 }
 
-/** Refuses to go on with other samplers; evaluation does not use them. */
+/** Refuses to resume with other samplers; evaluation does not use them. */
 export function checkOwnSamplers(folder: string, saved: RunIdentity, now: RunIdentity): void {
   const [before, after] = [saved, now].map(({ samplers = [] }) => samplers.join(' and ') || 'none');
   if (before === after) return;

@@ -189,7 +189,7 @@ export async function sharedTables(
 /**
  * The rows of one worker's nodes in a graph that is spread over workers; null where nodes have no embeddings. Collective.
  *
- * @param nodeIds the nodes of this worker, by their numbers in the dataset; null where nobody knows them.
+ * @param nodeIds the nodes of this worker, by their numbers in the dataset; null where partitions do not say.
  */
 export async function shardTable(
   config: SkeinConfig,
@@ -269,7 +269,7 @@ function sharedLayout(
     : new PartitionLayout(rows, plan * pieces, { pieces });
 }
 
-/** What one process goes on with: a table that workers cut into pieces of partitions is put together again, unless it is only read. */
+/** What one process resumes from: a table that workers cut into pieces of partitions is put together again, unless it is only read. */
 async function inWhole(
   folder: string,
   manifest: TableManifest,
