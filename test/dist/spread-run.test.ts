@@ -115,10 +115,7 @@ const cases: Readonly<Record<string, readonly [dataset: string, more: object]>> 
       training: { batch_size: 2, num_epochs: 1 },
     },
   ],
-  'triples, no encoder, trained by buckets': [
-    typed,
-    { storage: { embeddings: { options: { bucket_partitions: 5 } } } },
-  ],
+  'triples, no encoder, trained by buckets': [typed, { training: { bucket_partitions: 5 } }],
 };
 const names = Object.keys(cases);
 

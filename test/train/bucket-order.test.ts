@@ -25,10 +25,7 @@ const dataset = writeDataset(folder(), {
   validation: randomRows(numNodes, 20, 3, 9),
 });
 const inBuckets = (partitions: number, more: object = {}) =>
-  tinyConfig(dataset, {
-    storage: { embeddings: { type: 'HOST_MEMORY', options: { bucket_partitions: partitions } } },
-    ...more,
-  });
+  tinyConfig(dataset, { training: { bucket_partitions: partitions, ...more } });
 
 it('sorts edges into buckets and keeps their order within each', async () => {
   const sorted = new MemoryEdges(train, 3).inBuckets(numNodes, 5);
@@ -104,9 +101,7 @@ it('is written into the configuration, learns, and goes on after an interruption
   const whole = await run({ ...inBuckets(6), storage: { ...inBuckets(6).storage, model_dir: folder() } });
   expect(readFileSync(join(whole.directory, 'full_config.yaml'), 'utf8')).toContain('bucket_partitions: 6');
   expect(whole.losses[1]).toBeLessThan(whole.losses[0]);
-  const config = inBuckets(6, {
-    training: { batch_size: 20, num_epochs: 2, checkpoint: { interval_batches: 3 } },
-  });
+  const config = inBuckets(6, { checkpoint: { interval_batches: 3 } });
   const model_dir = folder();
   const cut = { ...config, storage: { ...config.storage, model_dir } };
   let checkpoints = 0;

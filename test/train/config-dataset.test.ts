@@ -123,6 +123,13 @@ describe('refuses', () => {
       /edge_decoder_method.*Write CORRUPT_NODE/,
     ],
     [
+      'buckets of more partitions than nodes',
+      'embedding-only',
+      { ...facts, num_nodes: 5 },
+      ['training.bucket_partitions=6'],
+      /bucket_partitions.*at most the 5 nodes|at most the 5 nodes.*bucket_partitions/,
+    ],
+    [
       'relation features',
       'embedding-only',
       { ...facts, rel_feature_dim: 8 },

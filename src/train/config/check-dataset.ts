@@ -154,26 +154,26 @@ function checkWidths({ model }: SkeinConfig, facts: DatasetFacts, warnings: stri
   return problems;
 }
 
-function checkPartitions({ storage }: SkeinConfig, facts: DatasetFacts): ConfigProblem[] {
-  return (['embeddings', 'features'] as const).flatMap((name) => {
+function checkPartitions({ storage, training }: SkeinConfig, facts: DatasetFacts): ConfigProblem[] {
+  const tooMany = (key: string, partitions: number): ConfigProblem[] => {
+    if (partitions <= facts.num_nodes) return [];
+    const most = `at most the ${facts.num_nodes} nodes of the dataset`;
+    return [problem(key, most, partitions, 'Use fewer partitions.')];
+  };
+  const ordered = tooMany('training.bucket_partitions', training.bucket_partitions);
+  const cut = (['embeddings', 'features'] as const).flatMap((name) => {
     const table = storage[name];
     if (table.type !== 'PARTITION_BUFFER') return [];
     const { num_partitions: partitions } = table.options;
     const key = `storage.${name}.options.num_partitions`;
-    if (partitions > facts.num_nodes)
-      return [
-        problem(
-          key,
-          `at most the ${facts.num_nodes} nodes of the dataset`,
-          partitions,
-          'Use fewer partitions.',
-        ),
-      ];
+    const more = tooMany(key, partitions);
+    if (more.length > 0) return more;
     const prepared = facts.num_partitions ?? 1;
     if (prepared <= 1 || prepared === partitions) return [];
     const advice = `Set it to ${prepared}, or prepare the dataset with --num-partitions ${partitions}.`;
     return [problem(key, `the ${prepared} partitions of the dataset`, partitions, advice)];
   });
+  return [...ordered, ...cut];
 }
 
 function checkExamples({ model, training }: SkeinConfig, facts: DatasetFacts): ConfigProblem[] {

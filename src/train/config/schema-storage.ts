@@ -51,16 +51,8 @@ const inMemory = { type: 'HOST_MEMORY', aliases: { device_memory: 'HOST_MEMORY' 
 
 const edges = variants({ HOST_MEMORY: { dtype: idType() }, FLAT_FILE: { dtype: idType() } }, inMemory);
 const nodes = variants({ HOST_MEMORY: { dtype: idType() } }, inMemory);
-const trainedTable = () => ({
-  dtype: tableType(),
-  bucket_partitions: field(integer(-1), -1, {
-    doc: 'train edges bucket by bucket between this many partitions of the table, all of which stay in memory; 0: in random order; -1: 0 up to 1 GiB of rows and optimiser state, chosen above',
-    ours: true,
-    shown: 'chosen by size',
-  }),
-});
 const embeddings = variants(
-  { HOST_MEMORY: trainedTable(), DEVICE_MEMORY: memoryTable(), PARTITION_BUFFER: partitionBuffer() },
+  { HOST_MEMORY: memoryTable(), DEVICE_MEMORY: memoryTable(), PARTITION_BUFFER: partitionBuffer() },
   { type: 'HOST_MEMORY' },
 );
 type FeatureShapes = { [W in keyof typeof featureOptions]: ReturnType<(typeof featureOptions)[W]> };

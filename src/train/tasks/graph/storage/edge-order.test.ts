@@ -3,7 +3,7 @@ import type { PreparedStats } from '../../../../data/index.js';
 import { resolveConfig, type SkeinConfig } from '../../../config/index.js';
 import { withEdgeOrder } from './edge-order.js';
 
-function configOf(more: object = {}, sampling: object = {}): SkeinConfig {
+function configOf(training: object = {}, sampling: object = {}): SkeinConfig {
   return resolveConfig({
     model: {
       learning_task: 'LINK_PREDICTION',
@@ -11,20 +11,18 @@ function configOf(more: object = {}, sampling: object = {}): SkeinConfig {
       decoder: { type: 'DISTMULT' },
       sparse_optimizer: { type: 'ADAGRAD' },
     },
-    storage: { dataset: { dataset_dir: 'somewhere' }, ...more },
-    training: { negative_sampling: { negatives_per_positive: 100, ...sampling } },
+    storage: { dataset: { dataset_dir: 'somewhere' } },
+    training: { ...training, negative_sampling: { negatives_per_positive: 100, ...sampling } },
   }).config;
 }
 
 const stats = (nodes: number) => ({ num_nodes: nodes, num_relations: 1 }) as PreparedStats;
 
-function chosen(config: SkeinConfig, nodes: number, resumed: SkeinConfig | null = null): number | null {
-  const { embeddings } = withEdgeOrder(config, stats(nodes), resumed).storage;
-  return embeddings.type === 'HOST_MEMORY' ? embeddings.options.bucket_partitions : null;
+function chosen(config: SkeinConfig, nodes: number, resumed: SkeinConfig | null = null): number {
+  return withEdgeOrder(config, stats(nodes), resumed).training.bucket_partitions;
 }
 
-const inMemory = (partitions: number) =>
-  configOf({ embeddings: { type: 'HOST_MEMORY', options: { bucket_partitions: partitions } } });
+const inMemory = (partitions: number) => configOf({ bucket_partitions: partitions });
 
 it('tables above 1 GiB with their state are trained by buckets, smaller ones in random order', () => {
   // 800 bytes a node: values and a sum of squares.

@@ -22,22 +22,19 @@ export function withEdgeOrder(
   stats: PreparedStats,
   resumed: SkeinConfig | null = null,
 ): SkeinConfig {
-  const { embeddings } = config.storage;
-  if (embeddings.type !== 'HOST_MEMORY' || embeddings.options.bucket_partitions >= 0) return config;
-  const trained = resumed?.storage.embeddings;
-  const chosen =
-    trained?.type === 'HOST_MEMORY' ? Math.max(0, trained.options.bucket_partitions) : decided(config, stats);
-  const options = { ...embeddings.options, bucket_partitions: chosen };
-  return { ...config, storage: { ...config.storage, embeddings: { ...embeddings, options } } };
+  if (config.training.bucket_partitions >= 0) return config;
+  const chosen = resumed === null ? decided(config, stats) : Math.max(0, resumed.training.bucket_partitions);
+  return { ...config, training: { ...config.training, bucket_partitions: chosen } };
 }
 
 function decided(config: SkeinConfig, stats: PreparedStats): number {
-  const { model, training } = config;
+  const { model, training, storage } = config;
   const bytes = stats.num_nodes * tableRowBytes(config);
   const links = model.learning_task === 'LINK_PREDICTION';
   // Negatives are drawn among the nodes of the state: all nodes would be all of the table again.
   const draws =
     training.negative_sampling.negatives_per_positive >= 0 && !training.negative_sampling.filtered;
-  if (!links || !draws || bufferConfig(config) !== null || bytes <= randomOrderBytes) return 0;
+  const inMemory = bufferConfig(config) === null && storage.embeddings.type === 'HOST_MEMORY';
+  if (!links || !draws || !inMemory || bytes <= randomOrderBytes) return 0;
   return Math.max(2 * partitionsAtOnce, Math.ceil(bytes / partitionBytes));
 }

@@ -167,10 +167,9 @@ async function edgeSplit(
 }
 
 /** Partitions by whose buckets edges are trained that are all in memory; 0: in random order. */
-function bucketPartitions({ storage, model }: SkeinConfig): number {
-  const { embeddings } = storage;
+function bucketPartitions({ storage, model, training }: SkeinConfig): number {
   const links = model.learning_task === 'LINK_PREDICTION';
-  return links && embeddings.type === 'HOST_MEMORY' ? Math.max(0, embeddings.options.bucket_partitions) : 0;
+  return links && storage.embeddings.type === 'HOST_MEMORY' ? Math.max(0, training.bucket_partitions) : 0;
 }
 
 function bucketPlan({ model }: SkeinConfig, partitions: number): ((epoch: number) => EpochPlan) | undefined {
