@@ -2,6 +2,8 @@
  * A table whose rows are shared out evenly: every worker holds one range of them and reads the others by request. For rows
  * that stay as they are; who trains rows wants `DistributedEmbeddings`.
  */
+
+import { checkOptionNames } from '../../util/option-names.js';
 import type { Communicator, ReduceArray } from '../comm/communicator.js';
 import type { NodeRange } from '../partition/partition-data.js';
 import { RemoteRowStore } from './remote-row-store.js';
@@ -21,8 +23,10 @@ let opened = 0;
 /** All workers call it in the same order; none waits for the others. */
 export async function openSpreadRows<T extends ReduceArray>(
   title: string,
-  { rows, width, comm, read }: SpreadRowsOptions<T>,
+  options: SpreadRowsOptions<T>,
 ): Promise<RemoteRowStore<T>> {
+  checkOptionNames('openSpreadRows', options, { rows: true, width: true, comm: true, read: true });
+  const { rows, width, comm, read } = options;
   const name = `${title}.${opened++}`;
   const ranges = evenRanges(rows, comm.size);
   return new RemoteRowStore(name, await read(ranges[comm.rank]), { width, ranges, comm });
