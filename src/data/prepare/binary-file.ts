@@ -31,6 +31,18 @@ export async function* readBlocks(path: string, size = blockBytes): AsyncGenerat
 }
 
 /** Writes all of `bytes` at a place of an open file. */
+/** The CRC-32 of a file, as eight digits. */
+export async function checksumOf(path: string): Promise<string> {
+  let sum = 0;
+  for await (const block of readBlocks(path)) sum = crc32(block, sum);
+  return digits(sum);
+}
+
+/** A checksum as it is written. */
+export function digits(sum: number): string {
+  return sum.toString(16).padStart(8, '0');
+}
+
 export function writeAt(file: number, bytes: Uint8Array, position: number): void {
   for (let done = 0; done < bytes.length; ) {
     done += writeSync(file, bytes, done, bytes.length - done, position + done);
@@ -131,7 +143,7 @@ export async function sealFile(path: string): Promise<FileRecord> {
   } finally {
     closeSync(file);
   }
-  return { bytes, crc32: crc.toString(16).padStart(8, '0') };
+  return { bytes, crc32: digits(crc) };
 }
 
 function storageFailure(verb: 'read' | 'write', path: string, error: unknown): never {

@@ -5,8 +5,7 @@
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { crc32 } from 'node:zlib';
-import { readBlocks } from './binary-file.js';
+import { checksumOf } from './binary-file.js';
 import { nodeTypesFile } from './dataset-yaml.js';
 import type { PreparedDataset } from './prepared-dataset.js';
 
@@ -54,9 +53,7 @@ export async function datasetFingerprint(
 /** Of a file that Marius wrote. Features may be larger than all the rest together: there the size must do. */
 async function sumOf(path: string, name: string): Promise<string> {
   if (name === featuresFile) return `${(await stat(path)).size} bytes`;
-  let sum = 0;
-  for await (const block of readBlocks(path)) sum = crc32(block, sum);
-  return sum.toString(16).padStart(8, '0');
+  return checksumOf(path);
 }
 
 /** The files that two fingerprints do not have in common. */

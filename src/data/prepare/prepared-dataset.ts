@@ -14,7 +14,7 @@ import { FormatError, StorageError } from '../../util/errors.js';
 import { invocation } from '../../util/invocation.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { NodeTypes } from '../formats/node-types.js';
-import { readBlocks } from './binary-file.js';
+import { checksumOf, digits } from './binary-file.js';
 import { nodeTypesFile, type PreparedDetails, type PreparedStats, parseDatasetYaml } from './dataset-yaml.js';
 import { IdentityNames, MappedNames, type NameTable, TypedNames } from './name-table.js';
 import { NodeEncoding } from './node-encoding.js';
@@ -37,6 +37,7 @@ export class PreparedDataset {
   readonly #buckets = new Map<PreparedSplit, Float64Array>();
 
   #stats: PreparedStats;
+  readonly #edgesChecked: Partial<Record<PreparedSplit, Promise<void>>> = {};
   #featuresChecked: Promise<void> | null = null;
 
   private constructor(
@@ -115,9 +116,13 @@ export class PreparedDataset {
   }
 
   /** Reads a part's edges and their weights once and compares them with their checksums, where there are some. */
-  async checkEdges(split: PreparedSplit): Promise<void> {
-    for (const name of [edgeName(split), weightsName(split)])
-      if (existsSync(this.#path(name))) await this.#checkContents(name);
+  checkEdges(split: PreparedSplit): Promise<void> {
+    const check = async (): Promise<void> => {
+      for (const name of [edgeName(split), weightsName(split)])
+        if (existsSync(this.#path(name))) await this.#checkContents(name);
+    };
+    this.#edgesChecked[split] ??= check();
+    return this.#edgesChecked[split];
   }
 
   /** The file of the weights of a part's edges, f32 in their order; null when there are none. */
@@ -239,8 +244,7 @@ export class PreparedDataset {
     if (size !== bytes) this.#fail(name, `${bytes} bytes`, size);
   }
 
-  #checkCrc(name: string, crc: number, wanted: string): void {
-    const got = crc.toString(16).padStart(8, '0');
+  #checkCrc(name: string, got: string, wanted: string): void {
     if (got !== wanted) this.#fail(name, `the checksum ${wanted}`, got);
   }
 
@@ -248,15 +252,13 @@ export class PreparedDataset {
   async #checkContents(name: string): Promise<void> {
     const record = this.details?.files[name];
     if (record === undefined) return;
-    let crc = 0;
-    for await (const block of readBlocks(this.#path(name))) crc = crc32(block, crc);
-    this.#checkCrc(name, crc, record.crc32);
+    this.#checkCrc(name, await checksumOf(this.#path(name)), record.crc32);
   }
 
   async #read(name: string): Promise<Uint8Array> {
     const bytes = await readWholeFile(this.#path(name));
     const record = this.details?.files[name];
-    if (record !== undefined) this.#checkCrc(name, crc32(bytes), record.crc32);
+    if (record !== undefined) this.#checkCrc(name, digits(crc32(bytes)), record.crc32);
     return bytes;
   }
 

@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type PreparedDataset, sortByBucket } from '../../../../data/index.js';
+import { checksumOf } from '../../../../data/prepare/binary-file.js';
 import { writeFileAtomic } from '../../../../storage/atomic-file.js';
 import { FormatError } from '../../../../util/errors.js';
 import { FileEdges } from '../../../batch/edge-splits.js';
@@ -27,6 +28,7 @@ export async function bucketedEdges(
   const known = await sortedEdges(dataset, folder, weighed);
   const weights = weighed ? dataset.weightsFile('train') : null;
   if (known?.bucketSizes?.length === partitions * partitions) return known;
+  await dataset.checkEdges('train');
   await mkdir(folder, { recursive: true });
   const sizes = await sortByBucket({
     edges: file.path,
@@ -39,7 +41,10 @@ export async function bucketedEdges(
     memoryBytes: bufferBytes,
   });
   // Written last: without it the sorted file counts as not there.
-  const text = JSON.stringify({ rows: file.rows, sizes: [...sizes] });
+  const crc32 = Object.fromEntries(
+    await Promise.all(namesOf(weights).map(async (name) => [name, await checksumOf(join(folder, name))])),
+  ) as Readonly<Record<string, string>>;
+  const text = JSON.stringify({ rows: file.rows, sizes: [...sizes], crc32 } satisfies Sorted);
   await writeFileAtomic(join(folder, sizesName), new TextEncoder().encode(text));
   return new FileEdges({ ...file, path }, sizes, weights === null ? null : join(folder, weightsName));
 }
@@ -47,6 +52,18 @@ export async function bucketedEdges(
 const edgesName = 'train_edges.bin';
 const weightsName = 'train_edges_weights.bin';
 const sizesName = 'train_bucket_sizes.json';
+
+/** What the file of sizes says. */
+interface Sorted {
+  readonly rows: number;
+  /** Edges of each bucket. */
+  readonly sizes: readonly number[];
+  /** Of the sorted files; those of older versions have none. */
+  readonly crc32?: Readonly<Record<string, string>>;
+}
+
+const namesOf = (weights: string | null): string[] =>
+  weights === null ? [edgesName] : [edgesName, weightsName];
 
 /** The edges that `bucketedEdges` left in a folder; null when there are none of this dataset. */
 export async function sortedEdges(
@@ -56,10 +73,7 @@ export async function sortedEdges(
 ): Promise<FileEdges | null> {
   const file = dataset.edgeFile('train');
   if (file === null || !existsSync(join(folder, sizesName))) return null;
-  const known = JSON.parse(await readFile(join(folder, sizesName), 'utf8')) as {
-    rows: number;
-    sizes: number[];
-  };
+  const known = await readSizes(join(folder, sizesName));
   const path = join(folder, edgesName);
   const total = known.sizes.reduce((sum, size) => sum + size, 0);
   const { size } = await stat(path);
@@ -70,5 +84,32 @@ export async function sortedEdges(
   const weights = weighed && dataset.weightsFile('train') !== null ? join(folder, weightsName) : null;
   // Sorted before weights were used: made again with them.
   if (weights !== null && !existsSync(weights)) return null;
+  for (const name of namesOf(weights)) await checkSum(join(folder, name), known.crc32?.[name]);
   return new FileEdges({ ...file, path }, Float64Array.from(known.sizes), weights);
+}
+
+async function readSizes(path: string): Promise<Sorted> {
+  const wrong = new FormatError(
+    `${path}: expected the sizes of buckets as JSON, got something else. Remove its folder; it is made again.`,
+    { path },
+  );
+  let found: Partial<Sorted> | null;
+  try {
+    found = JSON.parse(await readFile(path, 'utf8')) as Partial<Sorted> | null;
+  } catch (error) {
+    if (error instanceof SyntaxError) throw wrong;
+    throw error;
+  }
+  if (typeof found?.rows !== 'number' || !Array.isArray(found.sizes)) throw wrong;
+  return found as Sorted;
+}
+
+async function checkSum(path: string, wanted: string | undefined): Promise<void> {
+  if (wanted === undefined) return;
+  const got = await checksumOf(path);
+  if (got !== wanted)
+    throw new FormatError(
+      `${path}: expected the checksum ${wanted}, got ${got}. The file was damaged; remove its folder, it is made again.`,
+      { path },
+    );
 }

@@ -160,8 +160,11 @@ async function edgeSplit(
   const sizes = dataset.bucketSizes(split);
   // Messages go along training edges alone.
   const weighed = split === 'train' && weighsEdges(config);
-  if (inFile || config.storage.edges.type === 'FLAT_FILE')
+  if (inFile || config.storage.edges.type === 'FLAT_FILE') {
+    // Edges are read in pieces from then on.
+    await dataset.checkEdges(split);
     return new FileEdges(file, sizes, weighed ? dataset.weightsFile(split) : null);
+  }
   const weights = weighed ? await dataset.readWeights(split) : null;
   return new MemoryEdges(await dataset.readEdges(split), file.columns, sizes, weights);
 }

@@ -55,7 +55,6 @@ export async function openSpreadEdges(
   file: FileEdges,
   comm: Communicator,
 ): Promise<SpreadEdges> {
-  await dataset.checkEdges('train');
   return SpreadEdges.open(file, {
     ...followed(config),
     numNodes: dataset.stats.num_nodes,
