@@ -398,7 +398,7 @@ describe('samplers of a program', () => {
     );
     const group = new WorkerGroup({ comm: { rank: 0, size: 2 } as never });
     await expect(trainRun({ config: given('idle', one), samplers: own, group })).rejects.toThrow(
-      'Each of several workers has a part of the edges only',
+      'does not know what the whole batch of several workers draws',
     );
     await expect(quiet(given('idle', one), { neighbours: () => null } as never)).rejects.toThrow(
       'Did you mean neighbors?',

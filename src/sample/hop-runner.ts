@@ -25,7 +25,16 @@ export function runHops<T>(steps: HopSteps<T>): T {
 
 export async function runHopsAsync<T>(steps: HopSteps<T>): Promise<T> {
   let step = steps.next();
-  for (; step.done !== true; step = steps.next()) await step.value.later();
+  while (step.done !== true) {
+    try {
+      await step.value.later();
+    } catch (error) {
+      // The sampler gives back what it holds.
+      steps.throw(error);
+      throw error;
+    }
+    step = steps.next();
+  }
   return step.value;
 }
 

@@ -98,6 +98,7 @@ export class LayeredNeighborSampler implements Sampler<Ids, GNNGraph> {
     this.#in = follows.incoming ? sources.incoming : null;
     this.#out = follows.outgoing ? sources.outgoing : null;
     this.#relations = sources.relations;
+    if (isSources(graph)) checkSources(sources, follows, options.relations);
     const sides = [this.#in, this.#out].filter((side) => side !== null);
     if (sides.length === 0)
       throw new ValueError(expected(name, 'incoming or outgoing edges', 'incoming and outgoing', 'neither'));
@@ -266,4 +267,21 @@ function toRule(layer: LayerSampling, index: number): HopRule {
     default:
       throw new ValueError(expected(name, 'ALL, UNIFORM, DROPOUT or a number', at, layer));
   }
+}
+
+/** What sources do not have cannot be followed. */
+function checkSources(
+  { incoming, outgoing }: HopSources,
+  follows: { readonly incoming: boolean; readonly outgoing: boolean },
+  relations: unknown,
+): void {
+  for (const [direction, source] of Object.entries({ incoming, outgoing }))
+    if (follows[direction as 'incoming' | 'outgoing'] && source === null)
+      throw new ValueError(
+        expected(name, `false, as the graph was read without ${direction} edges,`, direction, true),
+      );
+  if (relations !== undefined && relations !== null)
+    throw new ValueError(
+      expected(name, 'no relations beside a graph that has its own', 'relations', relations),
+    );
 }

@@ -38,6 +38,7 @@ export class DeviceEmbeddings implements TrainedRows, RunTable {
   #columns: Tensor[] | null = null;
   /** Whether the device is ahead of the table behind it. */
   #changed = false;
+  #fetching: Promise<void> | null = null;
 
   /** @param inner of a table that is all in memory. */
   constructor(inner: BufferedEmbeddings, device: TensorDevice) {
@@ -182,14 +183,21 @@ export class DeviceEmbeddings implements TrainedRows, RunTable {
     return this.#columns;
   }
 
-  /** Brings the table behind up to date. */
-  async #fetch(): Promise<void> {
+  /** Brings the table behind up to date; those who ask meanwhile wait for the same. */
+  #fetch(): Promise<void> {
+    this.#fetching ??= this.#copyBack().finally(() => {
+      this.#fetching = null;
+    });
+    return this.#fetching;
+  }
+
+  async #copyBack(): Promise<void> {
     if (!this.#changed || this.#columns === null) return;
-    this.#changed = false;
     const { buffer } = this.inner.table;
     const fetched = await Promise.all(this.#columns.map((column) => column.data()));
     for (const [k, i] of this.#indices().entries())
       (buffer.block(i) as Float32Array).set(fetched[k] as Float32Array);
     buffer.markDirty(Int32Array.from({ length: this.rows }, (_, id) => id));
+    this.#changed = false;
   }
 }

@@ -104,6 +104,7 @@ type AnyWord = OptimizerWord<string, Settings>;
 
 /** These, and those of users. */
 export const optimizerFamily = new WordFamily<(typeof optimizerWords)[number]>({
+  taken: ['DEFAULT'],
   ...{ key: 'model.dense_optimizer.type', builtIn: optimizerWords, reserved: 'type' },
 });
 

@@ -101,5 +101,7 @@ function obstacleTo(name: keyof RunSamplers, config: RunConfig, workers: number)
   const { learning_task: task, encoder } = config.model;
   if (name === 'negatives') return task === 'LINK_PREDICTION' ? null : idle;
   if (!encoder.layers.flat().some(({ type }) => type === 'GNN')) return idle;
-  return workers === 1 ? null : 'Each of several workers has a part of the edges only; take one.';
+  return workers === 1
+    ? null
+    : 'A sampler of your own does not know what the whole batch of several workers draws; take one worker.';
 }

@@ -34,6 +34,8 @@ export interface FamilyOptions<R> {
   readonly property?: keyof R & string;
   /** Records have settings, none of which is called this. */
   readonly reserved?: string;
+  /** Words that mean something else under the key. */
+  readonly taken?: readonly string[];
 }
 
 export class WordFamily<R extends object> {
@@ -42,14 +44,16 @@ export class WordFamily<R extends object> {
   readonly #spelling: (typeof spellings)[keyof typeof spellings];
   readonly #property: keyof R & string;
   readonly #reserved: string | undefined;
+  readonly #taken: readonly string[];
   readonly #own = new Map<string, R>();
 
-  constructor({ key, builtIn, spelling = 'capitals', property, reserved }: FamilyOptions<R>) {
+  constructor({ key, builtIn, spelling = 'capitals', property, reserved, taken = [] }: FamilyOptions<R>) {
     this.key = key;
     this.builtIn = builtIn;
     this.#spelling = spellings[spelling];
     this.#property = property ?? ('word' as keyof R & string);
     this.#reserved = reserved;
+    this.#taken = taken;
   }
 
   /** The built-in ones first. */
@@ -80,7 +84,7 @@ export class WordFamily<R extends object> {
     const { pattern, text } = this.#spelling;
     if (typeof word !== 'string' || !pattern.test(word))
       throw new ValueError(expected(where, text, this.#property, word));
-    if (this.find(word) !== undefined)
+    if (this.find(word) !== undefined || this.#isTaken(word))
       throw new ValueError(
         expected(where, 'a name that is not taken', this.#property, word, 'Choose another.'),
       );
@@ -98,6 +102,15 @@ export class WordFamily<R extends object> {
       registered.delete(entry);
       version++;
     };
+  }
+
+  /** Whether a word, in any case, is another spelling of one that is built in, or stands for something else. */
+  #isTaken(word: string): boolean {
+    const lower = word.toLowerCase();
+    const aliases = this.builtIn.flatMap(
+      (record) => (record as { aliases?: readonly string[] }).aliases ?? [],
+    );
+    return [...this.#taken, ...aliases].some((other) => other.toLowerCase() === lower);
   }
 
   #checkSettings(where: string, settings: unknown): void {

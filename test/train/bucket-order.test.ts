@@ -116,3 +116,19 @@ it('is written into the configuration, learns, and goes on after an interruption
     (await learned(again.directory))['embeddings'],
   );
 });
+
+it('a place within an epoch is not resumed under another order', async () => {
+  const model_dir = folder();
+  const config = inBuckets(6, { checkpoint: { interval_batches: 3 } });
+  const cut = { ...config, storage: { ...config.storage, model_dir } };
+  await expect(
+    run(cut, ({ event }) => {
+      if (event === 'checkpoint') throw new Error('cut off');
+    }),
+  ).rejects.toThrow('cut off');
+  const other = { ...cut.training, bucket_partitions: 8, resume_training: true };
+  await expect(run({ ...cut, training: other })).rejects.toThrow(
+    /expected the partitions that the epoch was begun with \(6 partitions in memory\), got others \(8/,
+  );
+  expect((await run({ ...cut, training: { ...other, bucket_partitions: 6 } })).losses).toHaveLength(2);
+});

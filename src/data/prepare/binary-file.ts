@@ -30,7 +30,6 @@ export async function* readBlocks(path: string, size = blockBytes): AsyncGenerat
   }
 }
 
-/** Writes all of `bytes` at a place of an open file. */
 /** The CRC-32 of a file, as eight digits. */
 export async function checksumOf(path: string): Promise<string> {
   let sum = 0;
@@ -43,6 +42,7 @@ export function digits(sum: number): string {
   return sum.toString(16).padStart(8, '0');
 }
 
+/** Writes all of `bytes` at a place of an open file. */
 export function writeAt(file: number, bytes: Uint8Array, position: number): void {
   for (let done = 0; done < bytes.length; ) {
     done += writeSync(file, bytes, done, bytes.length - done, position + done);

@@ -27,6 +27,7 @@ import {
   type TrainedRows,
 } from '../../storage/index.js';
 import { asTensor } from '../../storage/memory-embeddings.js';
+import { checkRange } from '../../storage/row-store.js';
 import { checkOneState, hostGradient } from '../../storage/trained-rows.js';
 import type { Tensor } from '../../tensor/index.js';
 import { checkOptionNames } from '../../util/option-names.js';
@@ -181,14 +182,16 @@ export class DistributedEmbeddings implements TrainedRows, RunTable {
     }
     const { routes, asked } = this.#route(ids);
     const sends = await this.group.everywhere(async () => {
-      const found: Float32Array[] = [];
-      for (const rows of asked) found.push(await this.#column.gather(rows.map((row) => this.#idOf(row))));
-      return found;
+      // At once: each piece that is not resident is read once.
+      const total = asked.reduce((sum, rows) => sum + rows.length, 0);
+      const found = await this.#column.gather(concatenated(asked, total).map((row) => this.#idOf(row)));
+      return inTurn(found, asked, this.width);
     });
     return this.#answer(routes, sends, out);
   }
 
   async range(start: number, count: number): Promise<Float32Array> {
+    checkRange('range', start, count, this.rows);
     return this.gather(Int32Array.from({ length: count }, (_, i) => start + i));
   }
 

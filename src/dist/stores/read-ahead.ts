@@ -1,5 +1,6 @@
 /** Tiles of a table that are copied out, each read before it is asked for. */
 import type { Tile } from '../../storage/index.js';
+import { InternalError } from '../../util/errors.js';
 
 /** The next tile is read while the last one is used. */
 export function readAhead(tiles: AsyncGenerator<Tile, void, undefined>) {
@@ -13,7 +14,8 @@ export function readAhead(tiles: AsyncGenerator<Tile, void, undefined>) {
   return {
     async next(into: Float32Array): Promise<void> {
       const { value } = await coming;
-      if (value) into.set(value.rows);
+      if (!value) throw new InternalError('readAhead: expected another tile, got the end of the table');
+      into.set(value.rows);
       coming = start();
     },
     async end(): Promise<void> {

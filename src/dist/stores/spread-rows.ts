@@ -17,8 +17,8 @@ export interface SpreadRowsOptions<T extends ReduceArray> {
   readonly read: (range: NodeRange) => T | Promise<T>;
 }
 
-/** Tables that this process has opened. All workers open the same ones in the same order, so that names agree. */
-let opened = 0;
+/** Tables that were opened among the same workers. All open the same ones in the same order, so that names agree. */
+const opened = new WeakMap<Communicator, number>();
 
 /** All workers call it in the same order; none waits for the others. */
 export async function openSpreadRows<T extends ReduceArray>(
@@ -27,7 +27,9 @@ export async function openSpreadRows<T extends ReduceArray>(
 ): Promise<RemoteRowStore<T>> {
   checkOptionNames('openSpreadRows', options, { rows: true, width: true, comm: true, read: true });
   const { rows, width, comm, read } = options;
-  const name = `${title}.${opened++}`;
+  const before = opened.get(comm) ?? 0;
+  opened.set(comm, before + 1);
+  const name = `${title}.${before}`;
   const ranges = evenRanges(rows, comm.size);
   return new RemoteRowStore(name, await read(ranges[comm.rank]), { width, ranges, comm });
 }

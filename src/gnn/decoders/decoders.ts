@@ -124,6 +124,7 @@ export type EdgeDecoderName = (typeof decoderWords)[number]['word'];
 
 /** These, and those of users. */
 export const decoderFamily = new WordFamily<(typeof decoderWords)[number]>({
+  taken: ['NODE'],
   ...{ key: 'model.decoder.type', builtIn: decoderWords, reserved: 'type' },
 });
 

@@ -47,6 +47,8 @@ export interface GraphModelStorageParts {
   readonly nodes?: Readonly<Partial<Record<SplitName, Int32Array>>>;
   /** The states of an epoch; needed when not all rows fit. */
   readonly plan?: (epoch: number) => EpochPlan;
+  /** What decides the states: a place within an epoch means something under the same key alone. */
+  readonly planKey?: string;
   /** Rows that other workers read here until the run ends. */
   readonly shared?: readonly SharedRows[];
 }
@@ -93,6 +95,10 @@ export class GraphModelStorage {
     this.features = features;
     this.residency = parts.residency ?? embeddings?.residency ?? new AllResident(parts.numNodes);
     this.labels = parts.labels ?? null;
+  }
+
+  get planKey(): string {
+    return this.#parts.planKey ?? '';
   }
 
   get hasRelations(): boolean {

@@ -168,6 +168,12 @@ function deriveStorage(parsed: ParsedConfig, { given, warn }: DeriveContext): St
   const device = deviceType(parsed, warn);
   if (storage.device_ids.length > 0)
     warn(`storage.device_ids: has no effect${device === 'cpu' ? ' on the cpu' : ', there is one device'}.`);
+  if (parsed.training.bucket_partitions > 0 && storage.embeddings.type !== 'HOST_MEMORY')
+    warn(
+      `training.bucket_partitions: has no effect with storage.embeddings.type ${storage.embeddings.type}: it is an order for rows in memory.`,
+    );
+  if (parsed.distributed?.features === 'spread' && storage.features.type !== 'HOST_MEMORY')
+    warn(`distributed.features: has no effect with storage.features.type ${storage.features.type}.`);
   if (storage.device_cache_size !== null && device === 'cpu')
     warn('storage.device_cache_size: has no effect on the cpu.');
   const table = <T extends { readonly options: { readonly dtype: string } }>(name: string, value: T) => {

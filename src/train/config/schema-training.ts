@@ -77,7 +77,7 @@ const schedule = section({
 export const trainingSchema = section({
   batch_size: field(integer(1), 1000, 'edges or nodes of one step'),
   negative_sampling: field(negativeSampling(), {}, 'the wrong edges of link prediction'),
-  bucket_partitions: field(integer(-1), -1, {
+  bucket_partitions: field(integer(-1, 4096), -1, {
     doc: 'link prediction with all rows in memory: train edges bucket by bucket between this many partitions of the nodes; 0: in random order; -1: 0 up to 1 GiB of rows and optimiser state, chosen above',
     ours: true,
     shown: 'chosen by size',

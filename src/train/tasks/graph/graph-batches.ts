@@ -5,6 +5,8 @@
  * depend on the bound and not on timing, and a bound of 1 is synchronous training bit for bit. Neighbours are sampled and
  * rows are read on other threads while the model computes. All batches are trained before partitions are swapped.
  */
+
+import { StateError } from '../../../util/errors.js';
 import type { Batch } from '../../batch/batch.js';
 import type { GraphBatcher } from '../../batch/graph-batcher.js';
 import type { Batches, Cursor } from '../../task.js';
@@ -12,6 +14,8 @@ import type { Batches, Cursor } from '../../task.js';
 export class GraphBatches implements Batches<Batch> {
   readonly #batcher: GraphBatcher;
   readonly #bound: number;
+  /** How the epoch was cut into states that a checkpoint within it was saved in; null: as it is now. */
+  plan: string | null = null;
   /** What is being read must not see an update whose turn it was not. */
   #reading = Promise.resolve();
 
@@ -36,6 +40,12 @@ export class GraphBatches implements Batches<Batch> {
   async *epoch(epoch: number, from: Cursor = { step: 0 }): AsyncGenerator<Batch, void, undefined> {
     const batcher = this.#batcher;
     const { step, state = 0, cursor = 0 } = from;
+    const { planKey } = batcher.graphStorage;
+    if (step > 0 && this.plan !== null && this.plan !== planKey)
+      throw new StateError(
+        `resume: expected the partitions that the epoch was begun with (${this.plan || 'all in one state'}), got others (${planKey || 'all in one state'}). Resume with the number of workers, the budget and the buffer that it had, or from a checkpoint at the end of an epoch.`,
+      );
+    this.plan = null;
     batcher.seek({ epoch, state, step, cursor });
     batcher.setTrainSet();
     await batcher.loadStorage();

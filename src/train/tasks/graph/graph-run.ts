@@ -58,7 +58,7 @@ export async function prepareGraphRun(
   // The budget is that of a process, which has its share of the table.
   const share = { ...dataset.stats, num_nodes: Math.ceil(dataset.stats.num_nodes / group.size) };
   const before = await group.onRoot(() => (resumes ? configOfRun(agreed.storage.model_dir) : null));
-  const budgeted = await group.everywhere(() => withMemoryBudget(started, share, before));
+  const budgeted = await group.everywhere(() => withMemoryBudget(started, share, before, group.size));
   const { plan } = budgeted;
   const config = withEdgeOrder(budgeted.config, dataset.stats, before);
   checkWorkers(config, group.size);
@@ -74,7 +74,10 @@ export async function prepareGraphRun(
   if (isSharded(config) && partitions !== null)
     await group.onRoot(() => checkPartitions(partitions, config, dataset, group.size));
   await group.onRoot(() =>
-    checkResources(config, share.num_nodes, config.storage.model_dir ?? dataset.directory),
+    checkResources(config, {
+      ...{ held: share.num_nodes, written: dataset.stats.num_nodes },
+      directory: config.storage.model_dir ?? dataset.directory,
+    }),
   );
   // Before anything is written: a device that is not there leaves no run behind.
   const device = await openTrainingDevice(config, group.size, output);

@@ -34,6 +34,8 @@ interface GraphState {
   readonly rowOptimizer: RowOptimizerState | null;
   /** Epochs before it: decides which negatives evaluation draws. */
   readonly evaluationEpoch: number;
+  /** How the epoch is cut into states; checkpoints of older versions do not say. */
+  readonly plan?: string;
 }
 
 export class GraphTask implements Task<Batch> {
@@ -148,12 +150,14 @@ export class GraphTask implements Task<Batch> {
       table: (await this.#table?.checkpoint()) ?? null,
       rowOptimizer: this.#rows?.state() ?? null,
       evaluationEpoch: this.batcher.position.epoch,
+      plan: this.batcher.graphStorage.planKey,
     };
     return { tensors: {}, state: { ...state } };
   }
 
   async restore(saved: SavedState): Promise<void> {
-    const { table, rowOptimizer, evaluationEpoch } = saved.state as unknown as GraphState;
+    const { table, rowOptimizer, evaluationEpoch, plan } = saved.state as unknown as GraphState;
+    this.#train.plan = plan ?? null;
     // A table that was opened for the checkpoint is there already, perhaps cut for another number of workers.
     if (table !== null && JSON.stringify(table) !== this.#opened) await this.#table?.restore(table);
     this.#opened = null;
@@ -168,9 +172,12 @@ export class GraphTask implements Task<Batch> {
 
   async close(): Promise<void> {
     this.batcher.deviceFeatures?.release();
-    await this.#table?.close();
-    await this.batcher.graphStorage.features?.unload?.();
-    this.batcher.graphStorage.close();
+    try {
+      await this.#table?.close();
+      await this.batcher.graphStorage.features?.unload?.();
+    } finally {
+      this.batcher.graphStorage.close();
+    }
   }
 }
 

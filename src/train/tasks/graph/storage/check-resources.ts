@@ -12,13 +12,20 @@ import type { SkeinConfig } from '../../../config/index.js';
 import { bufferConfig } from './initialize-table.js';
 import { batchBytes, tableRowBytes } from './memory-budget.js';
 
+interface TablePlace {
+  /** Nodes whose rows a process holds. */
+  readonly held: number;
+  /** Nodes whose rows all processes write into the directory. */
+  readonly written: number;
+  readonly directory: string;
+}
+
 export async function checkResources(
   config: SkeinConfig,
-  numNodes: number,
-  directory: string,
+  { held, written, directory }: TablePlace,
 ): Promise<void> {
   const memory = totalmem();
-  const table = numNodes * tableRowBytes(config);
+  const table = held * tableRowBytes(config);
   if (bufferConfig(config) === null && table > 0.9 * memory)
     throw new ConfigError(
       `model.encoder: expected a node table that fits in memory (${formatSize(memory)}), got ${formatSize(table)}. Set storage.memory_budget, for example to ${formatSize(Math.floor(memory / 2))}, or lower output_dim.`,
@@ -31,8 +38,9 @@ export async function checkResources(
   let place = resolve(directory);
   while (!existsSync(place) && dirname(place) !== place) place = dirname(place);
   const { bavail, bsize } = await statfs(place);
-  if (table > bavail * bsize)
+  const files = written * tableRowBytes(config);
+  if (files > bavail * bsize)
     throw new ConfigError(
-      `storage.model_dir: expected room for a node table of ${formatSize(table)}, got ${formatSize(bavail * bsize)} free in ${place}. Choose another place, or lower output_dim.`,
+      `storage.model_dir: expected room for a node table of ${formatSize(files)}, got ${formatSize(bavail * bsize)} free in ${place}. Choose another place, or lower output_dim.`,
     );
 }

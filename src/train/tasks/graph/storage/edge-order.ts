@@ -13,6 +13,9 @@ const randomOrderBytes = 2 ** 30;
 /** Bytes of a partition, about: four of them are trained at a time. */
 const partitionBytes = 2 ** 27;
 
+/** A table of sizes has the square of this many entries. */
+const mostBuckets = 1024;
+
 /** Partitions that are trained at a time. */
 export const partitionsAtOnce = 4;
 
@@ -36,5 +39,6 @@ function decided(config: SkeinConfig, stats: PreparedStats): number {
     training.negative_sampling.negatives_per_positive >= 0 && !training.negative_sampling.filtered;
   const inMemory = bufferConfig(config) === null && storage.embeddings.type === 'HOST_MEMORY';
   if (!links || !draws || !inMemory || bytes <= randomOrderBytes) return 0;
-  return Math.max(2 * partitionsAtOnce, Math.ceil(bytes / partitionBytes));
+  const wanted = Math.max(2 * partitionsAtOnce, Math.ceil(bytes / partitionBytes));
+  return Math.min(wanted, stats.num_nodes, mostBuckets);
 }

@@ -74,8 +74,13 @@ export async function initializeSharedStorage(
   const inFile = spread !== null || partitionsOf(config).swapped !== null;
   if (inFile || config.storage.edges.type === 'FLAT_FILE')
     await group.onRoot(async () => void (await trainingEdges(config, dataset, options, true)));
-  const storage = await group.everywhere(() => graphStorage(config, dataset, options, tables, spread));
-  return { storage, table: tables.table };
+  try {
+    const storage = await group.everywhere(() => graphStorage(config, dataset, options, tables, spread));
+    return { storage, table: tables.table };
+  } catch (error) {
+    for (const store of tables.shared ?? []) store.close();
+    throw error;
+  }
 }
 
 /** @param spread the workers that hold training edges together; null: they are all here. */
@@ -115,8 +120,21 @@ async function graphStorage(
     ...{ embeddings, features, residency, shared },
     labels: await dataset.readLabels(),
     nodes,
-    ...(plan === undefined ? {} : { plan }),
+    ...(plan === undefined ? {} : { plan, planKey: planKey(config) }),
   });
+}
+
+/** What the states of an epoch follow from, beside the seed. */
+function planKey(config: SkeinConfig): string {
+  const { swapped, ordered } = partitionsOf(config);
+  if (swapped === null) return ordered === 0 ? '' : `${ordered} partitions in memory`;
+  const { num_partitions, buffer_capacity, edge_bucket_ordering, node_partition_ordering } = swapped;
+  const others = [
+    swapped.fine_to_coarse_ratio,
+    swapped.num_cache_partitions,
+    swapped.randomly_assign_edge_buckets,
+  ];
+  return `${buffer_capacity} of ${num_partitions} partitions, ${edge_bucket_ordering}, ${node_partition_ordering}, ${others.join(', ')}`;
 }
 
 /** The options of a buffer that swaps partitions, or else the partitions by which edges in memory are ordered (0: none). */

@@ -12,6 +12,7 @@ import {
 import { ValueError } from '../../../../util/errors.js';
 import type { PartitionBufferConfig, SkeinConfig } from '../../../config/index.js';
 import { bufferConfig, usesFeatures } from './initialize-table.js';
+import { spreadsFeatures } from './spread-data.js';
 
 const elementBytes = { float32: 4, float16: 2, bfloat16: 2 } as const;
 
@@ -37,18 +38,27 @@ export interface BudgetedConfig {
 /**
  * The configuration with the tables where the budget puts them; as it is without a budget.
  *
+ * @param stats of the share of a process.
  * @param resumed as the run in the directory was trained: it keeps its partitions, also with another number of workers.
  */
 export function withMemoryBudget(
   config: SkeinConfig,
   stats: PreparedStats,
   resumed: SkeinConfig | null = null,
+  workers = 1,
 ): BudgetedConfig {
   const { memory_budget: memoryBudget, embeddings, features } = config.storage;
   const width = config.model.encoder.embedding_dim;
   if (memoryBudget === null) return { config, plan: null };
   const rowBytes = tableRowBytes(config);
-  const fixedRowBytes = usesFeatures(config) ? Math.max(0, stats.node_feature_dim) * 4 : 0;
+  // Features that are read from their file take none.
+  const inMemory = usesFeatures(config) && features.type !== 'FLAT_FILE';
+  const featureBytes = inMemory ? Math.max(0, stats.node_feature_dim) * 4 : 0;
+  const { num_nodes: rows } = stats;
+  // Workers that do not share features out hold all of them.
+  const spread =
+    workers > 1 && spreadsFeatures(config, { path: '', rows: rows * workers, width: featureBytes / 4 });
+  const fixedRowBytes = featureBytes * (spread ? 1 : workers);
   if (rowBytes + fixedRowBytes === 0) return { config, plan: null };
   const prepared = stats.num_partitions > 1 ? { partitions: stats.num_partitions } : {};
   const columns = stats.num_relations > 1 ? 3 : 2;
