@@ -81,6 +81,8 @@ export interface FitOptions extends FitHooks {
    * headline. `loss` is that of training, unless evaluation gives one.
    */
   readonly metric?: string | readonly string[];
+  /** Metrics of which less is better, beside those of the task and `loss`, `mr`, `mse`, `rmse`, `mae`, `nll`, `perplexity`. */
+  readonly lowerIsBetter?: readonly string[];
   /** Stop after so many evaluations without improvement. Default: never. */
   readonly patience?: number;
   /** By how much a value must improve. Default 0. */
@@ -113,7 +115,15 @@ const untimed: StageTimer = { timeAsync: (_stage, work) => work() };
 /** Trains a task. It ends with the best state where one is kept. */
 export async function fit<B extends object>(task: Task<B>, options: FitOptions = {}): Promise<FitResult> {
   checkOptionNames('fit', options, {
-    ...{ epochs: true, from: true, evaluateEvery: true, metric: true, patience: true, minDelta: true },
+    ...{
+      epochs: true,
+      from: true,
+      evaluateEvery: true,
+      metric: true,
+      patience: true,
+      minDelta: true,
+      lowerIsBetter: true,
+    },
     ...{ schedule: true, best: true, evaluate: true, signal: true, timings: true },
     ...{ onEpochStart: true, onStep: true, request: true, onSave: true, onEpoch: true },
     ...{ onEvaluation: true, onEpochEnd: true },
@@ -138,6 +148,7 @@ class Fit<B extends object> {
   readonly #options: FitOptions;
   readonly #epochs: number;
   readonly #metrics: readonly string[];
+  readonly #lower: ReadonlySet<string>;
   readonly #keeper: BestKeeper | null;
   #position: Position;
   #progress: EpochProgress;
@@ -154,6 +165,7 @@ class Fit<B extends object> {
     this.#options = options;
     this.#epochs = checkInteger('fit', 'epochs', options.epochs ?? 1);
     this.#metrics = [options.metric ?? task.headline].flat();
+    this.#lower = new Set([...falling, ...(task.lowerIsBetter ?? []), ...(options.lowerIsBetter ?? [])]);
     const { from = {}, patience = Number.POSITIVE_INFINITY } = options;
     this.#position = from.position ?? { epoch: 0, step: 0 };
     this.#progress = from.progress ?? noProgress;
@@ -278,7 +290,8 @@ class Fit<B extends object> {
     this.#validation = metrics;
     await onEvaluation?.(epoch, metrics, (performance.now() - started) / 1000);
     const values = this.#metrics.map((metric) => this.#valueOf(metric, metrics));
-    const better = this.#best === null || isBetter(this.#metrics, values, this.#bestValues, minDelta);
+    const better =
+      this.#best === null || isBetter(this.#metrics, values, this.#bestValues, minDelta ?? 0, this.#lower);
     this.#stale = better ? 0 : this.#stale + 1;
     if (!better) return;
     this.#best = { epoch, value: values[0] };
@@ -291,23 +304,26 @@ class Fit<B extends object> {
     if (value !== undefined) return value;
     const known = Object.keys(metrics).join(', ');
     throw agreedError(
-      new StateError(`training.early_stopping.metric: expected one of ${known}, got ${metric}.`),
+      new StateError(
+        `fit: expected one of ${known} for the metric that decides (metric, the task's headline, or training.early_stopping.metric), got ${metric}.`,
+      ),
     );
   }
 }
 
-/** Metrics of which less is better. */
-const falling = new Set(['mr', 'loss']);
+/** Metrics of which less is better, whatever the task. */
+const falling = ['loss', 'mr', 'mse', 'rmse', 'mae', 'nll', 'perplexity'];
 
 /** Whether values improve on others: the first by more than `least`, or equal in it and the next one better, and so on. */
 function isBetter(
   metrics: readonly string[],
   values: readonly number[],
   before: readonly number[],
-  least = 0,
+  least: number,
+  lower: ReadonlySet<string>,
 ): boolean {
   for (const [i, metric] of metrics.entries()) {
-    const gain = falling.has(metric) ? before[i] - values[i] : values[i] - before[i];
+    const gain = lower.has(metric) ? before[i] - values[i] : values[i] - before[i];
     if (gain > (i === 0 ? least : 0)) return true;
     if (gain !== 0) return false;
   }

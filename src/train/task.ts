@@ -83,6 +83,8 @@ export interface Task<B extends object = object> extends Durable {
   readonly batches: Readonly<Record<SplitName, Batches<B>>>;
   /** The metric that decides about early stopping and the best state. */
   readonly headline: string;
+  /** Metrics of which less is better, beside those that `fit` knows. */
+  readonly lowerIsBetter?: readonly string[];
   /** Whether evaluation moves the state on, as the memory of a stream of events does. */
   readonly evaluationMovesState?: boolean;
   /** Called before the first batch of an epoch, not when training resumes within it. */

@@ -143,7 +143,7 @@ describe('what is wrong is named', () => {
   });
 
   it('a metric that evaluation does not give', async () => {
-    await expect(fit(newTask(), { metric: 'mrr' })).rejects.toThrow('expected one of accuracy, got mrr');
+    await expect(fit(newTask(), { metric: 'mrr' })).rejects.toThrow('expected one of accuracy for the metric that decides');
   });
 
   it.each([
@@ -156,5 +156,24 @@ describe('what is wrong is named', () => {
 
   it('a misspelt option', async () => {
     await expect(fit(newTask(), { epoch: 3 } as FitOptions)).rejects.toThrow(/epoch/);
+  });
+});
+
+describe('metrics of which less is better', () => {
+  const falling = async (name: string, options: FitOptions): Promise<number | undefined> => {
+    const values = [5, 4, 3, 2];
+    let at = 0;
+    const evaluate = async (): Promise<Metrics> => ({ [name]: values[at++] });
+    const { best } = await fit(newTask(), { epochs: 4, metric: name, evaluate, ...options });
+    return best?.epoch;
+  };
+
+  it.each(['mse', 'loss', 'mr'])('%s falls', async (name) => {
+    expect(await falling(name, {})).toBe(4);
+  });
+
+  it('others rise unless it is said', async () => {
+    expect(await falling('my_error', {})).toBe(1);
+    expect(await falling('my_error', { lowerIsBetter: ['my_error'] })).toBe(4);
   });
 });

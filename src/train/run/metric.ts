@@ -106,6 +106,8 @@ interface MetricWord {
   readonly task: Task;
   /** Reported where a configuration names no metrics: once, or for each of these k. */
   readonly standard?: true | readonly number[];
+  /** Whether less is better (default false). */
+  readonly lowerIsBetter?: boolean;
   readonly make: (k: number) => RankingMetric | ClassificationMetric;
 }
 
@@ -160,7 +162,7 @@ const family = new WordFamily<MetricWord>({
 });
 
 /** A metric of a user's own, for configurations; `make` gives one whose `name` is the word. */
-export type OwnMetric = Pick<MetricWord, 'word' | 'task'> & {
+export type OwnMetric = Pick<MetricWord, 'word' | 'task' | 'lowerIsBetter'> & {
   readonly make: () => RankingMetric | ClassificationMetric;
 };
 
@@ -173,8 +175,10 @@ export type OwnMetric = Pick<MetricWord, 'word' | 'task'> & {
  */
 export function registerMetric(given: OwnMetric): () => void {
   const where = 'registerMetric';
-  checkOptionNames(where, given, { word: true, task: true, make: true });
-  const { word, task, make } = given;
+  checkOptionNames(where, given, { word: true, task: true, lowerIsBetter: true, make: true });
+  const { word, task, lowerIsBetter = false, make } = given;
+  if (typeof lowerIsBetter !== 'boolean')
+    throw new ValueError(expected(where, 'true or false', 'lowerIsBetter', lowerIsBetter));
   const classes = { LINK_PREDICTION: RankingMetric, NODE_CLASSIFICATION: ClassificationMetric };
   if (!Object.hasOwn(classes, task))
     throw new ValueError(expected(where, Object.keys(classes).join(' or '), 'task', task));
@@ -184,7 +188,16 @@ export function registerMetric(given: OwnMetric): () => void {
     const what = `a ${classes[task].name} with the name ${word}`;
     throw new ValueError(expected(where, what, `what make() of ${word} gives`, made));
   };
-  return family.register(where, { word, task, make: typeof make === 'function' ? checked : make }, ['make']);
+  return family.register(
+    where,
+    { word, task, lowerIsBetter, make: typeof make === 'function' ? checked : make },
+    ['make'],
+  );
+}
+
+/** Metrics of which less is better. */
+export function lowerMetrics(): string[] {
+  return family.all().flatMap(({ word, lowerIsBetter }) => (lowerIsBetter === true ? [word] : []));
 }
 
 interface NamedMetric {

@@ -31,7 +31,10 @@ export interface RunPlan {
   /** What a checkpoint of this run has in common with it; see `RunRecord`. */
   readonly identity: RunRecord['identity'];
   readonly evaluatedBy: string;
-  readonly fit: Pick<FitOptions, 'evaluateEvery' | 'metric' | 'patience' | 'minDelta' | 'schedule'>;
+  readonly fit: Pick<
+    FitOptions,
+    'evaluateEvery' | 'lowerIsBetter' | 'metric' | 'patience' | 'minDelta' | 'schedule'
+  >;
   /** Test with the state of the best epoch, and keep it. */
   readonly keepBest: boolean;
   /** Keep the final model. */

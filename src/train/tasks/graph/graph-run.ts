@@ -18,6 +18,7 @@ import type { Model } from '../../model/model.js';
 import { withPlugins } from '../../plugins.js';
 import { adoptCheckpoint, tableFolder, tableOf } from '../../run/adopt-checkpoint.js';
 import { type Output, prepareProgress, type RunDirectory } from '../../run/index.js';
+import { lowerMetrics } from '../../run/metric.js';
 import type { PreparedRun } from '../../run/prepared-run.js';
 import type { FinishContext, RunPlan } from '../../run/run-session.js';
 import type { StageTimings } from '../../run/timings.js';
@@ -136,6 +137,7 @@ class GraphRun {
       }),
       fit: {
         evaluateEvery: evaluation.epochs_per_eval,
+        lowerIsBetter: lowerMetrics(),
         metric: stopping?.metric ?? headline,
         ...(stopping === null ? {} : { patience: stopping.patience, minDelta: stopping.min_delta }),
         schedule: (epoch, epochs) => learningRateFactor(training.learning_rate_schedule, epoch, epochs),
