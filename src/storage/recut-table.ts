@@ -3,6 +3,7 @@
  * partitions or pieces of them, or before one worker resumes a table that several have cut. The files of the old cut stay for the checkpoints that refer to them.
  */
 import { kernels, storageCode } from '../native/index.js';
+import { expected, ValueError } from '../util/errors.js';
 import type { PartitionLayout } from './partition-layout.js';
 import { type ColumnInit, TableFiles } from './table-files.js';
 import { checkManifest, columnRowBytes, type TableManifest } from './table-manifest.js';
@@ -13,7 +14,12 @@ export async function recutTable(
   manifest: TableManifest,
   layout: PartitionLayout,
 ): Promise<TableManifest> {
-  if (checkManifest(manifest).equals(layout)) return manifest;
+  const before = checkManifest(manifest);
+  if (before.rows !== layout.rows)
+    throw new ValueError(
+      expected('recutTable', `a layout of ${before.rows} rows`, 'layout', `${layout.rows} rows`),
+    );
+  if (before.equals(layout)) return manifest;
   const old = await TableFiles.open(folder, manifest);
   const { columns } = manifest;
   const table = await TableFiles.create(folder, { layout, columns, init: rowsOf(old), beside: manifest });

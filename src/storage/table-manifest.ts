@@ -114,15 +114,18 @@ export function checkManifest(manifest: TableManifest): PartitionLayout {
     );
   }
   const layout = new PartitionLayout(manifest.rows, manifest.partitions, { size: manifest.size, pieces });
-  checkColumns(where, manifest.columns);
+  const { columns } = manifest;
+  if (!Array.isArray(columns) || columns.some((column) => typeof column !== 'object' || column === null))
+    throw new FormatError(expected(where, 'a list of columns', 'manifest.columns', columns));
+  checkColumns(where, columns);
   for (const kind of fileKinds) {
     const want = columnsOf(manifest.columns, kind).length > 0 ? layout.partitions : 0;
-    if (manifest[kind]?.length !== want) {
+    if (!Array.isArray(manifest[kind]) || manifest[kind].length !== want) {
       throw new FormatError(expected(where, `${want} files`, `manifest.${kind}`, manifest[kind]?.length));
     }
     for (const file of manifest[kind]) {
-      checkInteger(where, `a version in manifest.${kind}`, file.version, 1);
-      checkInteger(where, `a crc32 in manifest.${kind}`, file.crc32, 0, 2 ** 32 - 1);
+      checkInteger(where, `a version in manifest.${kind}`, file?.version, 1);
+      checkInteger(where, `a crc32 in manifest.${kind}`, file?.crc32, 0, 2 ** 32 - 1);
     }
   }
   return layout;

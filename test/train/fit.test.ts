@@ -143,7 +143,9 @@ describe('what is wrong is named', () => {
   });
 
   it('a metric that evaluation does not give', async () => {
-    await expect(fit(newTask(), { metric: 'mrr' })).rejects.toThrow('expected one of accuracy for the metric that decides');
+    await expect(fit(newTask(), { metric: 'mrr' })).rejects.toThrow(
+      'expected one of accuracy for the metric that decides',
+    );
   });
 
   it.each([

@@ -168,7 +168,12 @@ function deriveStorage(parsed: ParsedConfig, { given, warn }: DeriveContext): St
   const device = deviceType(parsed, warn);
   if (storage.device_ids.length > 0)
     warn(`storage.device_ids: has no effect${device === 'cpu' ? ' on the cpu' : ', there is one device'}.`);
-  if (parsed.training.bucket_partitions > 0 && storage.embeddings.type !== 'HOST_MEMORY')
+  const { filtered, negatives_per_positive: negatives } = parsed.training.negative_sampling;
+  if (parsed.training.bucket_partitions > 0 && (filtered || negatives < 0))
+    warn('training.bucket_partitions: has no effect where all nodes are negatives.');
+  else if (parsed.training.bucket_partitions > 0 && parsed.model.learning_task !== 'LINK_PREDICTION')
+    warn('training.bucket_partitions: has no effect for NODE_CLASSIFICATION.');
+  else if (parsed.training.bucket_partitions > 0 && storage.embeddings.type !== 'HOST_MEMORY')
     warn(
       `training.bucket_partitions: has no effect with storage.embeddings.type ${storage.embeddings.type}: it is an order for rows in memory.`,
     );

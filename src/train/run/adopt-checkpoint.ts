@@ -4,6 +4,7 @@ import { copyFile, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeFileAtomic } from '../../storage/atomic-file.js';
 import type { TableManifest } from '../../storage/index.js';
+import { checkManifest } from '../../storage/table-manifest.js';
 import { StateError } from '../../util/errors.js';
 import { latestCheckpoint, modelFile, type RunRecord, readRecord } from './run-record.js';
 
@@ -29,6 +30,8 @@ export async function adoptCheckpoint(from: string, to: string): Promise<RunReco
   const record = await readRecord(folder);
   const table = tableOf(record);
   if (table !== null) {
+    // Names of files follow from it: a number that is none could lead out of the run.
+    checkManifest(table);
     const run = existsSync(tableFolder(folder)) ? folder : join(folder, '..');
     await mkdir(tableFolder(to), { recursive: true });
     for (const kind of ['writable', 'fixed'] as const) {

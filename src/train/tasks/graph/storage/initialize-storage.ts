@@ -189,7 +189,9 @@ async function edgeSplit(
 
 /** Partitions by whose buckets edges are trained that are all in memory; 0: in random order. */
 function bucketPartitions({ storage, model, training }: SkeinConfig): number {
-  const links = model.learning_task === 'LINK_PREDICTION';
+  const { filtered, negatives_per_positive: negatives } = training.negative_sampling;
+  // Negatives that are all nodes are all of the table anyway.
+  const links = model.learning_task === 'LINK_PREDICTION' && !filtered && negatives >= 0;
   return links && storage.embeddings.type === 'HOST_MEMORY' ? Math.max(0, training.bucket_partitions) : 0;
 }
 
