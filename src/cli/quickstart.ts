@@ -132,12 +132,15 @@ async function trained(config: SkeinConfig, directory: string, output: Output): 
 function sameRun(config: SkeinConfig, directory: string): boolean {
   const path = join(directory, 'full_config.yaml');
   if (!existsSync(path)) return false;
-  const comparable = ({ model, training, evaluation }: SkeinConfig): string =>
-    JSON.stringify([model, { ...training, resume_training: false }, evaluation]);
+  const comparable = ({ model, training, evaluation }: SkeinConfig): string => {
+    // A run writes down the order of edges that it chose: for so small a table a random one.
+    const chosen = { resume_training: false, bucket_partitions: Math.max(0, training.bucket_partitions) };
+    return JSON.stringify([model, { ...training, ...chosen }, evaluation]);
+  };
   try {
     return comparable(loadConfig(path).config) === comparable(config);
   } catch {
-    // Of another version, or damaged: it is made anew.
+    // Of another version, or damaged: it is made again.
     return false;
   }
 }
