@@ -76,10 +76,10 @@ afterEach(() => vi.restoreAllMocks());
 
 it('eval gives what training gave, bit for bit, by run and by configuration', async () => {
   for (const path of [at('tgn'), join(at('tgn'), 'best')]) {
-    const judged = await last('eval', path);
-    expect(judged['test']).toEqual(trained['test']);
-    expect(judged['replayed']).toBe(false);
-    expect(judged['test.ap']).toBeGreaterThan(0.6);
+    const evaluated = await last('eval', path);
+    expect(evaluated['test']).toEqual(trained['test']);
+    expect(evaluated['replayed']).toBe(false);
+    expect(evaluated['test.ap']).toBeGreaterThan(0.6);
   }
   const named = await last('eval', at('tgn.yaml'), `--storage.model_dir=${at('tgn')}`);
   expect(named['test']).toEqual(trained['test']);

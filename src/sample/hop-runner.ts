@@ -10,12 +10,12 @@ import type { DrawTime } from './sampler.js';
 import type { SamplingGraph } from './sampling-graph.js';
 
 /** Work that a sampler waits for: done on the calling thread, or elsewhere. */
-export interface HopWork {
+export interface PendingWork {
   now(): void;
   later(): Promise<void>;
 }
 
-export type HopSteps<T> = Generator<HopWork, T, void>;
+export type HopSteps<T> = Generator<PendingWork, T, void>;
 
 export function runHops<T>(steps: HopSteps<T>): T {
   let step = steps.next();

@@ -69,7 +69,7 @@ export function* drawSlots(
 }
 
 /** A graph in memory. */
-export class GraphSource implements HopSource {
+export class MemorySource implements HopSource {
   readonly #where: string;
   readonly #graph: SamplingGraph;
 

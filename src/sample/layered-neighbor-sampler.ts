@@ -34,7 +34,7 @@ import {
   runHops,
   runHopsAsync,
 } from './hop-runner.js';
-import { BatchHops, GraphSource, type HopSource, type HopSources, shareHop } from './hop-source.js';
+import { BatchHops, type HopSource, type HopSources, MemorySource, shareHop } from './hop-source.js';
 import {
   DrawKeys,
   type DrawTime,
@@ -193,7 +193,7 @@ function sourcesOf(
   if (relations !== null && relations.ids.length !== graph.numEdges)
     throw new ShapeError(expected(name, `${graph.numEdges} relations`, 'relations', relations.ids.length));
   const source = (direction: 'in' | 'out') =>
-    new GraphSource(name, new SamplingGraph(name, graph, direction));
+    new MemorySource(name, new SamplingGraph(name, graph, direction));
   return {
     incoming: follows.incoming ? source('in') : null,
     outgoing: follows.outgoing ? source('out') : null,

@@ -80,7 +80,7 @@ export async function readWholeFile(path: string): Promise<Uint8Array> {
         if (bytesRead === 0) break;
         done += bytesRead;
       }
-      // A file that shrank meanwhile is judged by what is there.
+      // A file that shrank meanwhile is described by what is there.
       return bytes.subarray(0, done);
     } finally {
       await file.close();

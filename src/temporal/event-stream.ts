@@ -9,7 +9,7 @@ export interface EventStream {
   readonly time: Float64Array;
 }
 
-/** The parts of a stream on which a model is fitted, chosen and judged. */
+/** The parts of a stream on which a model is fitted, chosen and evaluated. */
 export type TemporalPart = 'train' | 'validation' | 'test';
 
 /** All parts, in order of time. */

@@ -101,7 +101,7 @@ export function requiredChoice<const V extends string>(values: readonly V[], doc
   return { kind: 'choice', values, standard: undefined, doc };
 }
 
-/** A list of whole numbers of at least `min`; `each` says of what there is one. */
+/** A list of whole numbers of at least `min`; `each` says what the list has one of. */
 export function integers(min: number, each: string, standard: readonly number[], doc: string): ListSetting {
   return { kind: 'list', min, what: `a list of whole numbers of at least ${min}, ${each}`, standard, doc };
 }

@@ -226,7 +226,7 @@ describe.skipIf(!hasMpi)(`trained embeddings of the whole graph on several worke
     expect(await learned(cut)).toEqual(await learned(whole));
   }, 300_000);
 
-  it('goes on with the table of one process, which has one partition', async () => {
+  it('resumes from the table of one process, which has one partition', async () => {
     const [, name] = names;
     const started = await run(config(name, { workers: false, training: { num_epochs: 2 } }));
     const whole = await run(config(name, { workers: false, training: { num_epochs: 4 } }));

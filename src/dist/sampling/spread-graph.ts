@@ -12,7 +12,7 @@ import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { Communicator } from '../comm/communicator.js';
 import { evenRanges, openSpreadRows } from '../stores/spread-rows.js';
-import { type EdgeColumns, type FetchedEdges, SpreadSide } from './spread-side.js';
+import { type FetchedEdges, type SpreadColumns, SpreadSide } from './spread-side.js';
 
 export interface SpreadGraphOptions {
   readonly numNodes: number;
@@ -100,7 +100,7 @@ interface CountedSide {
 interface Counted {
   /** Incoming, outgoing; null where they are not followed. */
   readonly sides: readonly [CountedSide | null, CountedSide | null];
-  readonly columns: EdgeColumns;
+  readonly columns: SpreadColumns;
   /** 1 for nodes with an edge to themselves. */
   readonly hasLoop: Uint8Array;
 }
@@ -147,13 +147,13 @@ async function countEdges(options: SpreadGraphOptions): Promise<Counted> {
 /** The edges of one direction that lie at places start … end − 1. */
 class SidePart {
   readonly rows: Int32Array;
-  readonly #columns: EdgeColumns;
+  readonly #columns: SpreadColumns;
   readonly #start: number;
   readonly #end: number;
   /** The place of each node's next edge. */
   readonly #next: Int32Array;
 
-  constructor(offsets: Int32Array, columns: EdgeColumns, start: number, end: number) {
+  constructor(offsets: Int32Array, columns: SpreadColumns, start: number, end: number) {
     this.rows = new Int32Array((end - start) * columns.width);
     this.#columns = columns;
     this.#start = start;

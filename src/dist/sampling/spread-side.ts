@@ -15,14 +15,14 @@ import type { RemoteRowStore } from '../stores/remote-row-store.js';
 import { iota } from './arrays.js';
 
 /** Rows of edges: [neighbour, id, …]; where the relation and the bits of the weight are, −1 without. */
-export interface EdgeColumns {
+export interface SpreadColumns {
   readonly relation: number;
   readonly weight: number;
   readonly width: number;
 }
 
 export interface SpreadSideParts {
-  readonly columns: EdgeColumns;
+  readonly columns: SpreadColumns;
   /** Edges in the order of the nodes that draw. */
   readonly store: RemoteRowStore<Int32Array>;
   /** The place of each node's first edge, and the number of edges. */
@@ -123,7 +123,7 @@ export class FetchedEdges implements DrawnEdges {
   readonly #relations: Int32Array | null;
   readonly #weights: Int32Array | null;
 
-  constructor(rows: Int32Array, columns: EdgeColumns, numEdges: number) {
+  constructor(rows: Int32Array, columns: SpreadColumns, numEdges: number) {
     const column = (place: number): Int32Array => columnOf(rows, place, columns.width);
     this.numEdges = numEdges;
     this.#neighbors = column(0);

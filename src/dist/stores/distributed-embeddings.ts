@@ -321,7 +321,7 @@ export class DistributedEmbeddings implements TrainedRows, RunTable {
     return this.#ranges.idOf(this.group.rank, row);
   }
 
-  /** One step of the rows that somebody has a gradient for; without any it still counts as a step of the table. */
+  /** One step of the rows that have a gradient; without any it still counts as a step of the table. */
   #step(ids: Int32Array, rows: Float32Array): void {
     const { buffer, width } = this;
     const unique = new Int32Array(ids.length);

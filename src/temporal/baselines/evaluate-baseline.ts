@@ -1,5 +1,5 @@
 /**
- * Judges a baseline as a model is judged: the same events, negatives and metrics. Before an event is scored, all events
+ * Evaluates a baseline as a model is evaluated: the same events, negatives and metrics. Before an event is scored, all events
  * with an earlier time have been observed and none of the same time, those of training, validation and test alike.
  */
 import { checkInteger, expected, ValueError } from '../../util/errors.js';

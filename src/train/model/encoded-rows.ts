@@ -8,7 +8,7 @@ import { MemoryStore, type RowReader } from '../../storage/index.js';
 import { fromTypedArray, type Tensor, type TensorDevice } from '../../tensor/index.js';
 import type { InputLayer } from './encoder-layer.js';
 
-export interface NodeRows {
+export interface EncodedRows {
   readonly width: number;
   /** What `tensor` needs of these nodes. */
   read(ids: Int32Array): Promise<Float32Array>;
@@ -17,7 +17,7 @@ export interface NodeRows {
 }
 
 /** The results of a layer for all nodes. */
-export class MadeRows implements NodeRows {
+export class MadeRows implements EncodedRows {
   readonly width: number;
   readonly rows: Float32Array;
 
@@ -42,7 +42,7 @@ export class MadeRows implements NodeRows {
 }
 
 /** The results of a layer that looks at one row of the features at a time. */
-export class InputRows implements NodeRows {
+export class InputRows implements EncodedRows {
   readonly width: number;
   readonly #layer: InputLayer;
   readonly #features: RowReader<Float32Array>;

@@ -15,7 +15,7 @@ import type { Random } from '../../util/philox.js';
 import type { GraphModelStorage } from '../batch/graph-model-storage.js';
 import { KHopNeighborSampler, type NeighborSampler } from '../batch/neighbor-sampler.js';
 import type { EncoderConfig, LayerConfig } from '../config/index.js';
-import { InputRows, MadeRows, type NodeRows, readsAnywhere } from './encoded-rows.js';
+import { type EncodedRows, InputRows, MadeRows, readsAnywhere } from './encoded-rows.js';
 import {
   type DenseLayer,
   type EncoderLayer,
@@ -151,7 +151,7 @@ export class GeneralEncoder extends Encoder {
     if (neighborSampler !== null && !(alone && neighborSampler instanceof KHopNeighborSampler))
       return super.encodeFullGraph(neighborSampler, graphStorage);
     this.eval();
-    let outputs: NodeRows[] = [];
+    let outputs: EncodedRows[] = [];
     let hop = this.numGnnStages;
     for (const [i, stage] of this.stages.entries()) {
       const sampler = hasGnn(stage) ? needSampler(neighborSampler).forLayer(--hop) : null;
@@ -174,10 +174,10 @@ interface StageContext {
 /** One stage for all nodes, in batches of destinations. */
 async function encodeStage(
   stage: readonly EncoderLayer[],
-  before: readonly NodeRows[],
+  before: readonly EncodedRows[],
   { sampler, storage, isLast }: StageContext,
   device: TensorDevice | null,
-): Promise<NodeRows[]> {
+): Promise<EncodedRows[]> {
   const { numNodes } = storage;
   const batchSize = 4096;
   const outputs = stage.map((layer) =>

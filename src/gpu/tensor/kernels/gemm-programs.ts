@@ -11,7 +11,7 @@ import { type TensorProgram, tensorProgram } from '../tensor-program.js';
 /** What happens to a result besides the product. */
 export const outcome = { accumulate: 1, bias: 2, relu: 4 } as const;
 
-export interface Tile {
+export interface GemmTile {
   readonly rows: number;
   readonly cols: number;
   readonly program: TensorProgram;
@@ -23,7 +23,7 @@ const threads = 256;
 const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 
 /** Each of the 256 invocations makes `high` × `wide` elements, so rows · cols = 256 · high · wide. */
-function tile(name: string, rows: number, cols: number, high: number, wide: number): Tile {
+function tile(name: string, rows: number, cols: number, high: number, wide: number): GemmTile {
   const across = cols / wide;
   const block = range(high).flatMap((i) => range(wide).map((j) => [i, j] as const));
   const program = tensorProgram({
@@ -120,7 +120,7 @@ const flat = tile('flat', 16, 128, 2, 4);
 const small = tile('small', 16, 16, 1, 1);
 
 /** The tile that wastes little on a result of m rows and n columns, and shares out even a small one. */
-export function chooseTile(m: number, n: number): Tile {
+export function chooseTile(m: number, n: number): GemmTile {
   if (m * n <= 4096) return small;
   if (n <= 16) return tall;
   return m <= 16 ? flat : square;

@@ -6,7 +6,7 @@ import { type Kernels, reduceCode } from '../../../native/index.js';
 import { grid, maxGroups } from '../../device/program.js';
 import type { Compute } from '../compute.js';
 import type { GpuArray } from '../gpu-array.js';
-import { chooseTile, outcome, passRelu, sumParts, type Tile } from './gemm-programs.js';
+import { chooseTile, type GemmTile, outcome, passRelu, sumParts } from './gemm-programs.js';
 import { reduce } from './reduce.js';
 
 type Memory = Parameters<Kernels['gemm']>[0] | GpuArray;
@@ -30,7 +30,7 @@ const shortestPart = 256;
 const mostPartElements = 2 ** 24;
 
 /** How many parts k is cut into. Only the gradients of weights (a transposed) have few tiles and a long k. */
-function partsOf({ m, n, k, transA }: Product, tile: Tile): number {
+function partsOf({ m, n, k, transA }: Product, tile: GemmTile): number {
   if (!transA || k < 2 * shortestPart) return 1;
   const tiles = Math.ceil(m / tile.rows) * Math.ceil(n / tile.cols);
   const fits = Math.max(1, Math.floor(mostPartElements / (m * n)));
@@ -41,7 +41,7 @@ function partsOf({ m, n, k, transA }: Product, tile: Tile): number {
 function launchTiles(
   compute: Compute,
   product: Product,
-  tile: Tile,
+  tile: GemmTile,
   layers: number,
   apart: { readonly a: number; readonly b: number; readonly c: number; readonly k: number },
 ): void {

@@ -8,7 +8,7 @@ import { assembleTemporal } from './assemble.js';
 import { assembleWorkers, checkChunks } from './assemble-workers.js';
 import { checkEventRecord, eventIdentity } from './check-record.js';
 import { EventTask } from './event-task.js';
-import { checkAbilities, checkOptions, epochsOf, withPlugin } from './model-kind.js';
+import { checkAbilities, checkModelOptions, epochsOf, withPlugin } from './model-kind.js';
 import { type OpenedStream, openStream } from './open-stream.js';
 import { ranksMatter, renderTemporalConfig, type TemporalRunConfig } from './run-config.js';
 import { checkLabels, trainRunLabels } from './run-labels.js';
@@ -106,7 +106,7 @@ async function openForAll(config: TemporalRunConfig, group: WorkerGroup): Promis
   const open = async (): Promise<OpenedStream> => {
     const stream = await openStream(config);
     checkLabels(config, stream);
-    checkOptions(config, stream);
+    checkModelOptions(config, stream);
     return stream;
   };
   let first: OpenedStream | null = null;

@@ -70,7 +70,7 @@ export function checkAbilities(config: TemporalRunConfig): void {
 }
 
 /** Refuses options that do not fit the stream, before anything is made. */
-export function checkOptions(config: TemporalRunConfig, stream: OpenedStream): void {
+export function checkModelOptions(config: TemporalRunConfig, stream: OpenedStream): void {
   const wrong = requiredKind('train', config).check?.(placeOf(config, stream)) ?? null;
   if (wrong !== null) throw new ConfigError(`train: ${wrong}`);
 }

@@ -87,12 +87,12 @@ function readOptions(
 }
 
 function readGeneral(options: Tree, file: Tree): ReadModel {
-  const strange = Object.keys(options).map((key) => ({
+  const misplaced = Object.keys(options).map((key) => ({
     key: `model.${key}`,
     message: `expected sampling, memory, gnn and train for the options of model.kind ${generalModel}, got model.${key}. Move it there, or name another kind.`,
   }));
   const { config, warnings, problems } = readTemporalConfig(file);
-  const all = [...strange, ...problems, ...withoutWeights(config)];
+  const all = [...misplaced, ...problems, ...withoutWeights(config)];
   if (config === null || all.length > 0) return { model: null, warnings: [], problems: all };
   return {
     model: { kind: generalModel, options: {}, train: config.train, sections: config },

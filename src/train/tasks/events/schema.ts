@@ -138,7 +138,7 @@ const storage = section({
 export const runSections = {
   dataset: field(dataset, {}, 'the stream of events'),
   training: field(training, {}, 'how the run goes'),
-  evaluation: field(evaluation, {}, 'how it is judged'),
+  evaluation: field(evaluation, {}, 'how it is evaluated'),
   labels: field(labels, {}, 'classification of the sources of events, where the stream has labels'),
   storage: field(storage, {}, 'where it is kept'),
   distributed: field(distributedSection(), null, 'how several workers share it'),

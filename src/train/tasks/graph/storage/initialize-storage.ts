@@ -23,7 +23,7 @@ import { weighsEdges } from '../../../config/weighs-edges.js';
 import type { SplitName } from '../../../task.js';
 import { bucketedEdges, sortedEdges } from './bucketed-edges.js';
 import { partitionsAtOnce } from './edge-order.js';
-import { bufferConfig, type NodeTables, nodeTables, sharedTables } from './initialize-table.js';
+import { bufferConfig, nodeTables, type RunTables, sharedTables } from './initialize-table.js';
 import { openSpreadEdges, spreadsEdges } from './spread-data.js';
 
 export interface InitializeStorageOptions {
@@ -88,7 +88,7 @@ async function graphStorage(
   config: SkeinConfig,
   dataset: PreparedDataset,
   options: InitializeStorageOptions,
-  { embeddings, features, residency, shared = [] }: NodeTables,
+  { embeddings, features, residency, shared = [] }: RunTables,
   spread: Communicator | null = null,
 ): Promise<GraphModelStorage> {
   const { num_nodes: numNodes } = dataset.stats;

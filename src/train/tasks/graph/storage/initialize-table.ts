@@ -48,7 +48,7 @@ export const embeddingColumn = 'embeddings';
 const featureColumn = 'features';
 
 /** The tables of a run's nodes. */
-export interface NodeTables {
+export interface RunTables {
   readonly embeddings: TrainedRows | null;
   readonly features: Features | null;
   /** Which nodes are resident, in both. */
@@ -59,7 +59,7 @@ export interface NodeTables {
   readonly shared?: readonly RemoteRowStore[];
 }
 
-export interface TableOptions {
+export interface OpenTableOptions {
   /** Where its files go. */
   readonly tableDirectory: string;
   /** The table as a checkpoint has it; without, a new one is made. */
@@ -119,8 +119,8 @@ function planTable(
 export async function nodeTables(
   config: SkeinConfig,
   dataset: PreparedDataset,
-  options: TableOptions,
-): Promise<NodeTables> {
+  options: OpenTableOptions,
+): Promise<RunTables> {
   const buffered = bufferConfig(config);
   const { columns, optimizer, init, features } = planTable(config, dataset);
   // Features are read where they are; nothing of such a table belongs to the run.
@@ -151,7 +151,7 @@ export async function nodeTables(
 }
 
 /** Nodes with nothing that is trained. */
-function fixedTables({ stats }: PreparedDataset, features: Features | null): NodeTables {
+function fixedTables({ stats }: PreparedDataset, features: Features | null): RunTables {
   return { embeddings: null, features, residency: new AllResident(stats.num_nodes), table: null };
 }
 
@@ -159,9 +159,9 @@ function fixedTables({ stats }: PreparedDataset, features: Features | null): Nod
 export async function sharedTables(
   config: SkeinConfig,
   dataset: PreparedDataset,
-  options: TableOptions,
+  options: OpenTableOptions,
   group: WorkerGroup,
-): Promise<NodeTables> {
+): Promise<RunTables> {
   const shared: RemoteRowStore[] = [];
   const open: OpenFeatures = async (file) => {
     if (!spreadsFeatures(config, file)) return openFeatures({ config, dataset, file });
@@ -194,7 +194,7 @@ export async function sharedTables(
 export async function shardTable(
   config: SkeinConfig,
   dataset: PreparedDataset,
-  options: TableOptions,
+  options: OpenTableOptions,
   { group, nodeIds }: { readonly group: WorkerGroup; readonly nodeIds: Int32Array | null },
 ): Promise<ShardEmbeddings | null> {
   const plan = planTable(config, dataset);
@@ -218,7 +218,7 @@ export async function shardTable(
 async function sharedFiles(
   config: SkeinConfig,
   { columns, init, rows }: TablePlan,
-  { tableDirectory: folder, manifest: given = null }: TableOptions,
+  { tableDirectory: folder, manifest: given = null }: OpenTableOptions,
   group: WorkerGroup,
 ): Promise<TableFiles> {
   const buffered = bufferConfig(config);
