@@ -3,12 +3,13 @@
  * same losses at every epoch up to rounding, for every kind of layer and every way to fetch rows; and a run goes on with
  * any number of workers, or as an ordinary run of one process.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { stochasticBlockModel } from 'skein/data';
+import { PreparedDataset, stochasticBlockModel } from 'skein/data';
 import { partitionData, writePartitions } from 'skein/dist';
 import { resolveConfig, type SkeinConfig } from 'skein/train';
 import { describe, expect, it } from 'vitest';
+import { cutDataset } from '../../src/train/tasks/sharded/cut-dataset.js';
 import { learned, randomRows, run, scratch, writeDataset } from '../train/tiny.js';
 import { hasMpi, withoutMpi } from './mpi-launch.js';
 import { expectClose, trainAlone, train as trainOn } from './train-runs.js';
@@ -335,6 +336,48 @@ describe.skipIf(!hasMpi)(`the whole graph on several workers${withoutMpi}`, () =
       run({ ...given, distributed: { ...distributed, partition_dir: join(dir, 'none') } } as SkeinConfig),
     ).rejects.toThrow(/none/);
     expect(existsSync(given.storage.model_dir as string)).toBe(false);
+  });
+
+  it('refuses partitions of another dataset of the same size', async () => {
+    const given = config(names[0], { training: { num_epochs: 1 } });
+    const cut = async (dataset: string) => {
+      const dir = folder();
+      const own = {
+        ...given,
+        storage: { ...given.storage, dataset: { dataset_dir: dataset } },
+      } as SkeinConfig;
+      await cutDataset(
+        own,
+        { partitions: 3, partition_algorithm: 'ldg' },
+        await PreparedDataset.open(dataset),
+        dir,
+      );
+      return dir;
+    };
+    const using = (partition_dir: string) => {
+      const model_dir = join(folder(), 'run');
+      const distributed = { ...given.distributed, partition_dir };
+      return run({ ...given, distributed, storage: { ...given.storage, model_dir } } as SkeinConfig);
+    };
+    const [edges, labels] = [randomRows(84, 300, 0), nodeData.labels];
+    const otherEdges = writeDataset(folder(), { ...nodeData, train: edges.map((id) => (id + 1) % 84) });
+    await expect(using(await cut(otherEdges))).rejects.toThrow(
+      /^distributed\.partition_dir: expected partitions of .* as this run reads it, got others, which differ in edges\/train_edges\.bin/,
+    );
+    const otherLabels = writeDataset(folder(), {
+      ...{ ...nodeData, train: edges },
+      labels: labels.map((label, v) => (v === 5 ? (label + 1) % 3 : label)),
+    });
+    const dir = await cut(otherLabels);
+    await expect(using(dir)).rejects.toThrow(/which differ in nodes\/labels\.bin/);
+    // Partitions of DGL and of older versions do not say what they were cut from.
+    const json = join(dir, 'graph.json');
+    const { checksum: _, source: __, ...rest } = JSON.parse(readFileSync(json, 'utf8'));
+    writeFileSync(json, JSON.stringify(rest));
+    await expect(using(dir)).rejects.toThrow(
+      /^distributed\.partition_dir: expected \d train nodes of class \d, as the dataset has, got \d/,
+    );
+    await using(await cut(plain));
   });
 
   it('keeps the partitions of a run', async () => {

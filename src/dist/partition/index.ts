@@ -16,7 +16,12 @@ export {
 } from './partition-book.js';
 export type { PartitionContent } from './partition-content.js';
 export type { NodeRange, PartitionData, ShardEdgesAndFeatures } from './partition-data.js';
-export { type WritePartitionsOptions, type WrittenPartitions, writePartitions } from './partition-files.js';
+export {
+  type PartitionOrigin,
+  type WritePartitionsOptions,
+  type WrittenPartitions,
+  writePartitions,
+} from './partition-files.js';
 export {
   type CutBalance,
   cutterBytes,

@@ -15,7 +15,13 @@ import { readDglPartition } from './dgl/dgl-partition.js';
 import { complain, fileBeside, isObject, type Manifest, parseManifest, readJson } from './manifest.js';
 import { joinPartitions, type PartitionContent, type WorkerPlace } from './partition-content.js';
 import type { PartitionData } from './partition-data.js';
-import { partitionFiles, partitionFormat, readPartition } from './partition-files.js';
+import {
+  originIn,
+  type PartitionOrigin,
+  partitionFiles,
+  partitionFormat,
+  readPartition,
+} from './partition-files.js';
 
 /** Which worker loads: a rank of the communicator (of that in use by default), or one by number. */
 export interface LoadPartitionOptions {
@@ -115,6 +121,8 @@ export interface PartitionDirectory {
   /** Edges between partitions and rows that each fetches; null where the files do not say. */
   readonly cutEdges: number | null;
   readonly halo: readonly number[] | null;
+  /** What tells the graph from others of the same size; null where the files do not say. */
+  readonly source: PartitionOrigin | null;
 }
 
 /** What a partition directory says of itself; of its other files only the size is looked at. */
@@ -141,6 +149,7 @@ export async function describePartitions(path: string): Promise<PartitionDirecto
     parts: await Promise.all(parts),
     cutEdges: typeof cutEdges === 'number' ? cutEdges : null,
     halo: Array.isArray(halo) && halo.length === book.numParts ? (halo as number[]) : null,
+    source: own === null ? null : originIn(manifest),
   };
 }
 

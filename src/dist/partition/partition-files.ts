@@ -38,7 +38,12 @@ export interface WritePartitionsOptions {
   readonly name?: string;
   /** How the graph was cut, for those who look at the directory later. */
   readonly method?: string;
+  /** What tells the graph from others of the same size, by name: checksums of the files that it was read from. */
+  readonly source?: PartitionOrigin;
 }
+
+/** Texts by name; `describePartitions` gives them back. */
+export type PartitionOrigin = Readonly<Record<string, string>>;
 
 export interface WrittenPartitions {
   /** The JSON: what `loadPartitionData` takes. */
@@ -53,8 +58,8 @@ export async function writePartitions(
   split: PartitionedGraph,
   options: WritePartitionsOptions = {},
 ): Promise<WrittenPartitions> {
-  checkOptionNames('writePartitions', options, { name: true, method: true });
-  const { name = 'graph', method = 'given' } = options;
+  checkOptionNames('writePartitions', options, { name: true, method: true, source: true });
+  const { name = 'graph', method = 'given', source } = options;
   if (!/^\w[\w.-]*$/.test(name))
     throw new ValueError(expected('writePartitions', 'letters, digits, _, - and .', 'name', name));
   makeFolder(directory);
@@ -67,7 +72,8 @@ export async function writePartitions(
     files.push({ file, bytes: bytes.length, crc32: checksums });
   }
   const path = join(directory, `${name}.json`);
-  const text = sealedJson(manifestOf(split, name, method, files));
+  const manifest = { ...manifestOf(split, name, method, files), ...(source === undefined ? {} : { source }) };
+  const text = sealedJson(manifest);
   await writeFileAtomic(path, new TextEncoder().encode(text));
   await removeOldFiles(
     directory,
@@ -106,6 +112,15 @@ function manifestOf(
     block_bytes: blockBytes,
     parts,
   };
+}
+
+/** What the manifest says of the graph that was cut; null in files of DGL and of older versions. */
+export function originIn({ path, json }: Manifest): PartitionOrigin | null {
+  const { source } = json;
+  if (source === undefined) return null;
+  if (!isObject(source) || Object.values(source).some((text) => typeof text !== 'string'))
+    throw complain(path, 'source', 'texts by name', source);
+  return source as PartitionOrigin;
 }
 
 /** The file of one partition as the manifest has it. */

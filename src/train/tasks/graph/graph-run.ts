@@ -23,7 +23,7 @@ import type { PreparedRun } from '../../run/prepared-run.js';
 import type { FinishContext, RunPlan } from '../../run/run-session.js';
 import type { StageTimings } from '../../run/timings.js';
 import type { Task } from '../../task.js';
-import { checkPartitions, cutDataset } from '../sharded/cut-dataset.js';
+import { checkPartitions, classCounts, cutDataset } from '../sharded/cut-dataset.js';
 import { checkSharded, isSharded, openShards } from '../sharded/open-shards.js';
 import { planStep } from '../sharded/plan-run.js';
 import { ShardedTask } from '../sharded/sharded-task.js';
@@ -198,7 +198,12 @@ class GraphRun {
     );
     const { node_feature_dim, num_classes: classes } = dataset.stats;
     const width = usesFeatures(config) ? node_feature_dim : null;
-    const { sets, nodeIds } = await openShards(config, distributed, path, group, { width, classes });
+    const labelled = await group.onRoot(() => classCounts(dataset));
+    const { sets, nodeIds } = await openShards(config, distributed, path, group, {
+      width,
+      classes,
+      labelled,
+    });
     const places = { tableDirectory: tableFolder(run.path), manifest };
     const embeddings = await shardTable(config, dataset, places, { group, nodeIds });
     const rowWidth = embeddings?.width ?? 0;

@@ -6,7 +6,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { PreparedDataset } from '../../../data/index.js';
+import { datasetFingerprint, type PreparedDataset } from '../../../data/index.js';
 import {
   describePartitions,
   type FeatureRows,
@@ -40,9 +40,19 @@ function numMessageEdges(config: SkeinConfig, dataset: PreparedDataset): number 
   return rows * ((incoming ? 1 : 0) + (outgoing ? 1 : 0));
 }
 
+/** What partitions of a run's graph are made of: files of the dataset by their checksums, and the directions of edges. */
+async function originOf(config: SkeinConfig, dataset: PreparedDataset): Promise<Record<string, string>> {
+  const { use_incoming_nbrs: incoming, use_outgoing_nbrs: outgoing } = config.model.encoder;
+  const use = { classes: true, features: usesFeatures(config), weights: weighsEdges(config) };
+  return {
+    directions: [incoming ? 'incoming' : [], outgoing ? 'outgoing' : []].flat().join(' and '),
+    ...(await datasetFingerprint(dataset, use)),
+  };
+}
+
 /**
- * Refuses partitions that are not of this run's graph, or too few. Looks at their description only; features are looked at
- * when they are read.
+ * Refuses partitions that are not of this run's graph, or too few. Looks at their description only; labels and features are
+ * looked at when they are read (open-shards.ts), which is all there is to tell partitions of DGL from those of another graph.
  */
 export async function checkPartitions(
   path: string,
@@ -50,7 +60,7 @@ export async function checkPartitions(
   dataset: PreparedDataset,
   workers: number,
 ): Promise<void> {
-  const { nodes, edges, numParts, format } = await describePartitions(path);
+  const { nodes, edges, numParts, format, source } = await describePartitions(path);
   const total = (counts: Readonly<Record<string, number>>) =>
     Object.values(counts).reduce((sum, count) => sum + count, 0);
   const refuse = (expectation: string, got: string): never => {
@@ -70,6 +80,30 @@ export async function checkPartitions(
   const wanted = numMessageEdges(config, dataset);
   if (total(edges) !== wanted)
     refuse(`the ${wanted} edges that the encoder follows (both directions count)`, `${total(edges)}`);
+  if (source === null) return;
+  // Partitions may have more than this run reads: features, weights.
+  const differing = Object.entries(await originOf(config, dataset)).flatMap(([of, sum]) =>
+    source[of] === sum ? [] : [of],
+  );
+  if (differing.length > 0)
+    refuse(
+      `partitions of ${dataset.directory} as this run reads it`,
+      `others, which differ in ${differing.join(', ')},`,
+    );
+}
+
+/** Labelled nodes of each split by class, split after split: the same however nodes are numbered. */
+export async function classCounts(dataset: PreparedDataset): Promise<number[]> {
+  const { num_classes: classes } = dataset.stats;
+  const labels = (await dataset.readLabels()) ?? new Int32Array(0);
+  const counts: number[] = [];
+  for (const split of Object.keys(fields.masks)) {
+    const of = new Array<number>(classes).fill(0);
+    const nodes = new Set((await dataset.readNodes(split as keyof typeof fields.masks)) ?? []);
+    for (const v of nodes) if (labels[v] >= 0) of[labels[v]]++;
+    counts.push(...of);
+  }
+  return counts;
 }
 
 /** The JSON of the partitions; they are made when they are not there. For one process. */
@@ -99,7 +133,8 @@ export async function cutDataset(
     balance: algorithm === 'metis' ? { nodes: true, edges: true, trainMask } : {},
   });
   const split = partitionData(graph, cut, { nodeFeatures });
-  const { path: written } = await writePartitions(directory, split, { name, method: algorithm });
+  const source = await originOf(config, dataset);
+  const { path: written } = await writePartitions(directory, split, { name, method: algorithm, source });
   return written;
 }
 

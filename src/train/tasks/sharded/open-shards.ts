@@ -76,7 +76,11 @@ export async function openShards(
   const data = await group.everywhere(() => loadPartitionData(path, { comm: group.comm }));
   const numLayers = config.model.encoder.layers.reduce((sum, stage) => sum + hopsOfStage(stage), 0);
   const known = await group.everywhere(() => knownNodes(data, sizes));
-  const counts = group.sum(splits.map((split) => known.masks[split].reduce((sum, flag) => sum + flag, 0)));
+  const byClass = group.sum(splits.flatMap((split) => countClasses(known, split, sizes.classes)));
+  checkClasses(path, byClass, sizes);
+  const counts = splits.map((_, i) =>
+    byClass.slice(i * sizes.classes, (i + 1) * sizes.classes).reduce((sum, count) => sum + count, 0),
+  );
   if (counts[splits.indexOf('train')] === 0)
     throw agreedError(
       new ConfigError(
@@ -96,6 +100,8 @@ interface NodeSizes {
   /** Of features; null where the encoder reads none. */
   readonly width: number | null;
   readonly classes: number;
+  /** Labelled nodes of each split by class, split after split. */
+  readonly labelled: readonly number[];
 }
 
 interface KnownNodes {
@@ -135,6 +141,24 @@ function knownNodes(data: PartitionData, { width, classes }: NodeSizes): KnownNo
     labels,
     masks: { train: mask('train'), validation: mask('validation'), test: mask('test') },
   };
+}
+
+function countClasses({ labels, masks }: KnownNodes, split: SplitName, classes: number): number[] {
+  const counts = new Array<number>(classes).fill(0);
+  for (const [row, label] of labels.entries()) if (masks[split][row] !== 0) counts[label]++;
+  return counts;
+}
+
+/** Partitions of another dataset can have as many nodes and edges. All workers come to the same answer. */
+function checkClasses(path: string, got: readonly number[], { classes, labelled }: NodeSizes): void {
+  const wrong = labelled.findIndex((count, i) => count !== got[i]);
+  if (wrong < 0) return;
+  const [split, label] = [splits[Math.floor(wrong / classes)], wrong % classes];
+  throw agreedError(
+    new ConfigError(
+      `distributed.partition_dir: expected ${labelled[wrong]} ${split} nodes of class ${label}, as the dataset has, got ${got[wrong]} in ${path}. Make the partitions of this dataset with "${invocation()} partition <this configuration>".`,
+    ),
+  );
 }
 
 /** Whether edges have a field, whatever their type is called. */
