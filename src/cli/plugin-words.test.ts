@@ -329,6 +329,14 @@ describe('in a program', () => {
     expect(() => registerMetric({ word: 'x', task: 'LP' as never, make: () => null as never })).toThrow(
       'LINK_PREDICTION or NODE_CLASSIFICATION for task',
     );
+    const metric = (word: string) => () =>
+      registerMetric({ word, task: 'LINK_PREDICTION', make: () => null as never });
+    for (const word of ['time', 'event', 'set', 'epoch', 'seconds', 'count', 'loss'])
+      expect(metric(word)).toThrow(
+        /registerMetric: expected a name that metrics\.jsonl does not use \(.*\) for word/,
+      );
+    expect(metric('hits10')).toThrow('It stands for hits@10; choose another.');
+    expect(metric('acc')).toThrow('It stands for accuracy; choose another.');
   });
 
   test('an optimiser without a form for rows is one of dense parameters only', async () => {

@@ -169,7 +169,8 @@ class Fit<B extends object> {
     const { from = {}, patience = Number.POSITIVE_INFINITY } = options;
     this.#position = from.position ?? { epoch: 0, step: 0 };
     this.#progress = from.progress ?? noProgress;
-    this.#best = from.best ?? null;
+    // An evaluation without a value is never the best; checkpoints of older versions may have one.
+    this.#best = isValue(from.best?.value) ? (from.best ?? null) : null;
     this.#bestValues = this.#best === null ? [] : [this.#best.value];
     this.#stale = from.stale ?? 0;
     this.#validation = from.validation ?? {};
@@ -291,7 +292,8 @@ class Fit<B extends object> {
     await onEvaluation?.(epoch, metrics, (performance.now() - started) / 1000);
     const values = this.#metrics.map((metric) => this.#valueOf(metric, metrics));
     const better =
-      this.#best === null || isBetter(this.#metrics, values, this.#bestValues, minDelta ?? 0, this.#lower);
+      isValue(values[0]) &&
+      (this.#best === null || isBetter(this.#metrics, values, this.#bestValues, minDelta ?? 0, this.#lower));
     this.#stale = better ? 0 : this.#stale + 1;
     if (!better) return;
     this.#best = { epoch, value: values[0] };
@@ -313,6 +315,8 @@ class Fit<B extends object> {
 
 /** Metrics of which less is better, whatever the task. */
 const falling = ['loss', 'mr', 'mse', 'rmse', 'mae', 'nll', 'perplexity'];
+
+const isValue = (value: unknown): boolean => typeof value === 'number' && !Number.isNaN(value);
 
 /** Whether values improve on others: the first by more than `least`, or equal in it and the next one better, and so on. */
 function isBetter(

@@ -128,6 +128,21 @@ describe('early stopping', () => {
     expect(result.best?.epoch).toBe(best);
   });
 
+  it('an evaluation without a value is never the best', async () => {
+    const task = newTask();
+    const given = { epochs: 3, patience: 5, evaluate: evaluations([Number.NaN, 0.4, 0.3]) };
+    expect(await fit(task, given)).toMatchObject({ best: { epoch: 2, value: 0.4 }, restored: true });
+    const none = await fit(newTask(), {
+      ...given,
+      patience: 2,
+      evaluate: evaluations([Number.NaN, Number.NaN]),
+    });
+    expect(none).toMatchObject({ stopped: 'early', epochs: 2, best: null, restored: false });
+    const from = { best: { epoch: 0, value: null as unknown as number } };
+    const resumed = await fit(newTask(), { ...given, epochs: 1, from, evaluate: evaluations([0.2]) });
+    expect(resumed.best).toEqual({ epoch: 1, value: 0.2 });
+  });
+
   it('evaluates every so many epochs, and after the last', async () => {
     const at: number[] = [];
     await fit(newTask(), { epochs: 5, evaluateEvery: 2, onEvaluation: (epoch) => void at.push(epoch) });

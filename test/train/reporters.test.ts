@@ -85,6 +85,30 @@ describe('LinkPredictionReporter', () => {
     expect(reporter.results()['mr']).toBeNaN();
   });
 
+  it('keeps its results from a metric that sorts, and takes numbers only', () => {
+    class Median extends RankingMetric {
+      override readonly name = 'median';
+      override compute(ranks: Float64Array, candidates: Float64Array): number {
+        candidates.fill(0);
+        return ranks.sort((a, b) => b - a).fill(9)[0];
+      }
+    }
+    const reporter = new LinkPredictionReporter({ metrics: [new Median(), 'mr', 'auc'] });
+    reporter.addCounts([0, 4], [0, 0], 8);
+    expect(reporter.results()).toEqual({ median: 9, mr: 3, auc: 0.75 });
+    expect([...reporter.ranks]).toEqual([1, 5]);
+    class Words extends RankingMetric {
+      override readonly name = 'words';
+      override compute(): number {
+        return 'good' as unknown as number;
+      }
+    }
+    reporter.addMetric(new Words());
+    expect(() => reporter.results()).toThrow(
+      'evaluation: expected a number for what compute() of words gives, got "good"',
+    );
+  });
+
   it('refuses NaN, ragged scores and metrics of classes', () => {
     const reporter = new LinkPredictionReporter();
     expect(() => reporter.addResult([Number.NaN], [1])).toThrow(/positive, got NaN at row 0/);

@@ -9,7 +9,7 @@ import type { Tensor } from '../../tensor/index.js';
 import { describe, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { TieRule } from '../config/index.js';
-import { metricByName, RankingMetric, standardMetrics } from './metric.js';
+import { metricByName, metricValue, RankingMetric, standardMetrics } from './metric.js';
 import { type MetricValues, Reporter } from './reporter.js';
 
 /** Scores of wrong edges at or below this are masked: they form a known edge and do not count. */
@@ -186,7 +186,9 @@ export class LinkPredictionReporter extends Reporter<RankingMetric> {
   }
 
   #compute(ranks: Float64Array, candidates: Float64Array): MetricValues {
-    return Object.fromEntries(this.metrics.map((metric) => [metric.name, metric.compute(ranks, candidates)]));
+    const value = (metric: RankingMetric): number =>
+      metricValue(metric, [ranks, candidates], (of, among) => metric.compute(of, among));
+    return Object.fromEntries(this.metrics.map((metric) => [metric.name, value(metric)]));
   }
 
   #grouped<K extends string | number>(

@@ -16,7 +16,7 @@ export abstract class Metric {
 
 /** A number made from the ranks of right edges among their candidates; 1 is best. */
 export abstract class RankingMetric extends Metric {
-  /** `candidates[i]` is how many wrong edges the i-th was compared with. */
+  /** `candidates[i]` is how many wrong edges the i-th was compared with. Both are the metric's own: it may sort them. */
   abstract compute(ranks: Float64Array, candidates: Float64Array): number;
 }
 
@@ -95,6 +95,25 @@ export class F1Score extends ClassificationMetric {
   }
 }
 
+const builtIn: ReadonlySet<unknown> = new Set([
+  ...[MeanRank, MeanReciprocalRank, HitsAtK, AreaUnderCurve, CategoricalAccuracy, F1Score],
+]);
+
+/**
+ * The value of a metric. One of a user's own gets copies: what it does to them must not reach the metrics after it. Those
+ * that are built in only read.
+ */
+export function metricValue<T extends Float64Array | Int32Array>(
+  metric: Metric,
+  [first, second]: readonly [T, T],
+  compute: (first: T, second: T) => number,
+): number {
+  const copy = (array: T): T => (builtIn.has(metric.constructor) ? array : (array.slice() as T));
+  const value: unknown = compute(copy(first), copy(second));
+  if (typeof value === 'number') return value;
+  throw new ValueError(expected('evaluation', 'a number', `what compute() of ${metric.name} gives`, value));
+}
+
 type Task = 'LINK_PREDICTION' | 'NODE_CLASSIFICATION';
 
 /** A metric as a word of `evaluation.metrics`. */
@@ -161,6 +180,9 @@ const family = new WordFamily<MetricWord>({
   ...{ key: 'evaluation.metrics', builtIn: metricWords, spelling: 'small' },
 });
 
+/** What else a line of metrics.jsonl has, or stands beside metrics: the value of a metric must not take its place. */
+const reserved = ['time', 'event', 'set', 'epoch', 'seconds', 'count', 'loss'];
+
 /** A metric of a user's own, for configurations; `make` gives one whose `name` is the word. */
 export type OwnMetric = Pick<MetricWord, 'word' | 'task' | 'lowerIsBetter'> & {
   readonly make: () => RankingMetric | ClassificationMetric;
@@ -177,6 +199,21 @@ export function registerMetric(given: OwnMetric): () => void {
   const where = 'registerMetric';
   checkOptionNames(where, given, { word: true, task: true, lowerIsBetter: true, make: true });
   const { word, task, lowerIsBetter = false, make } = given;
+  if (reserved.includes(word)) {
+    const what = `a name that metrics.jsonl does not use (${reserved.join(', ')})`;
+    throw new ValueError(expected(where, what, 'word', word, 'Choose another.'));
+  }
+  const same = typeof word === 'string' ? metricNamed(word) : undefined;
+  if (same !== undefined)
+    throw new ValueError(
+      expected(
+        where,
+        'a name that is not taken',
+        'word',
+        word,
+        `It stands for ${same.name}; choose another.`,
+      ),
+    );
   if (typeof lowerIsBetter !== 'boolean')
     throw new ValueError(expected(where, 'true or false', 'lowerIsBetter', lowerIsBetter));
   const classes = { LINK_PREDICTION: RankingMetric, NODE_CLASSIFICATION: ClassificationMetric };

@@ -3,7 +3,7 @@ import type { WorkerGroup } from '../../dist/index.js';
 import type { Tensor } from '../../tensor/index.js';
 import { expected, ShapeError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
-import { ClassificationMetric, metricByName, standardMetrics } from './metric.js';
+import { ClassificationMetric, metricByName, metricValue, standardMetrics } from './metric.js';
 import { type MetricValues, Reporter } from './reporter.js';
 
 export interface NodeClassificationReporterOptions {
@@ -69,9 +69,11 @@ export class NodeClassificationReporter extends Reporter<ClassificationMetric> {
   override results(): MetricValues {
     const labels = joined(this.#labels, this.#size);
     const predictions = joined(this.#predictions, this.#size);
-    return Object.fromEntries(
-      this.metrics.map((metric) => [metric.name, metric.compute(labels, predictions, this.numClasses)]),
-    );
+    const value = (metric: ClassificationMetric): number =>
+      metricValue(metric, [labels, predictions], (right, given) =>
+        metric.compute(right, given, this.numClasses),
+      );
+    return Object.fromEntries(this.metrics.map((metric) => [metric.name, value(metric)]));
   }
 
   override clear(): void {
