@@ -256,6 +256,18 @@ describe.each<[Kind, string, string]>([
   });
 });
 
+test('a run asks for the modules of its own words only', async () => {
+  // Another key of the configuration has the same text.
+  const module = plugin('loss', 'RELU');
+  const { config, directory } = await written('decoder', 'DISTMULT', 'no-plugin');
+  const layers = [[embedding], [{ type: 'DENSE', output_dim: 8, activation: 'RELU' }]];
+  writeFileSync(config, stringify({ ...base((await prepared()).links, directory, { encoder: { layers } }) }));
+  expect(await run(['train', config, '--plugin', module, '--training.num_epochs=1'])).toBe(0);
+  expect(loadConfig(join(directory, 'full_config.yaml')).config.plugins).toBeUndefined();
+  await forget(module);
+  await (await openRun(directory)).close();
+});
+
 async function quiet(config: SkeinConfig, samplers?: RunSamplers) {
   const losses: number[] = [];
   const write = (text: string): void => {

@@ -11,7 +11,7 @@
  * export default ({ registerLoss, gnn, tensor }) => registerLoss({ word: 'MINE', … });
  */
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as gnn from '../gnn/index.js';
@@ -20,7 +20,7 @@ import * as nn from '../nn/index.js';
 import * as storage from '../storage/index.js';
 import * as temporal from '../temporal/index.js';
 import * as tensor from '../tensor/index.js';
-import { expected, StorageError, ValueError } from '../util/errors.js';
+import { expected, SkeinError, StorageError, ValueError } from '../util/errors.js';
 import * as settings from '../util/settings.js';
 import { registeredWords } from '../util/words.js';
 import type { SkeinConfig } from './config/index.js';
@@ -81,19 +81,23 @@ export function pluginOf(kind: string): PluginRecord | null {
 
 /** The configuration with the modules that its words came from. Refuses others than those that the run was trained with. */
 export function withPlugins(where: string, config: SkeinConfig): SkeinConfig {
-  const used = textsIn([config.model, config.evaluation.metrics]);
+  const used = new Set(wordsIn({ model: config.model, evaluation: { metrics: config.evaluation.metrics } }));
   const now = [...loaded.values()].flatMap(({ record, words }) => {
-    const own = words.filter((word) => used.has(word.slice(word.indexOf(' ') + 1)));
+    const own = words.filter((word) => used.has(word));
     return own.length === 0 ? [] : [{ ...record, words: own }];
   });
   checkSamePlugins(where, config.plugins ?? [], now);
   return now.length === 0 ? config : { ...config, plugins: now };
 }
 
-function textsIn(value: unknown): Set<string> {
-  if (typeof value === 'string') return new Set([value]);
-  if (typeof value !== 'object' || value === null) return new Set();
-  return new Set(Object.values(value).flatMap((part) => [...textsIn(part)]));
+/** The texts of a configuration under their keys, as words are registered: another key may have the same text. */
+function wordsIn(value: unknown, key = ''): string[] {
+  // One family has the optimisers of every key.
+  if (typeof value === 'string')
+    return [`${key.replace(/.*optimizer\.type$/, 'model.dense_optimizer.type')} ${value}`];
+  if (Array.isArray(value)) return value.flatMap((part) => wordsIn(part, key));
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, part]) => wordsIn(part, key === '' ? name : `${key}.${name}`));
 }
 
 async function loadPlugin(command: string, path: string): Promise<void> {
@@ -133,8 +137,14 @@ function remembering(remove: (() => void)[]): typeof registers {
 
 function checksum(command: string, path: string): string {
   try {
+    // Reading a pipe or a device would never end.
+    if (!statSync(path).isFile())
+      throw new StorageError(`${command}: expected a file for --plugin, got ${path}, which is none.`, {
+        path,
+      });
     return createHash('sha256').update(readFileSync(path)).digest('hex');
   } catch (error) {
+    if (error instanceof SkeinError) throw error;
     const reason = (error as NodeJS.ErrnoException).code ?? String(error);
     throw new StorageError(`${command}: expected a readable module for --plugin, got ${path} (${reason}).`, {
       path,
@@ -152,10 +162,10 @@ async function importPlugin(
   const address = `${pathToFileURL(path).href}?sha256=${sha256}`;
   let start: unknown;
   try {
-    ({ default: start } = (await import(/* @vite-ignore */ /* webpackIgnore: true */ address)) as {
-      readonly default?: unknown;
-    });
+    const module = import(/* @vite-ignore */ /* webpackIgnore: true */ address);
+    ({ default: start } = (await settled(command, path, module)) as { readonly default?: unknown });
   } catch (error) {
+    if (error instanceof SkeinError) throw error;
     const message = error instanceof Error ? error.message : String(error);
     throw new ValueError(
       `${command}: expected a module for --plugin, got ${path}: ${message}`,
@@ -168,5 +178,42 @@ async function importPlugin(
   if (typeof start !== 'function')
     throw new ValueError(expected(command, 'a function', `the default export of ${path}`, start));
   const library = { tensor, nn, graph, gnn, storage, temporal, metrics, settings };
-  await start({ ...remembering(remove), ...library } satisfies PluginLibrary);
+  try {
+    const given = { ...remembering(remove), ...library } satisfies PluginLibrary;
+    await settled(command, path, Promise.resolve((start as (library: PluginLibrary) => unknown)(given)));
+  } catch (error) {
+    if (error instanceof SkeinError) throw error;
+    const message = error instanceof Error ? error.message : String(error);
+    throw new ValueError(
+      `${command}: expected a plugin that runs, got ${path}, which fails${placeIn(error, sha256)}: ${message}`,
+      {},
+      { cause: error },
+    );
+  }
+}
+
+/** Where in the module an error was made: ` in line 3`. */
+function placeIn(error: unknown, sha256: string): string {
+  const stack = error instanceof Error ? (error.stack ?? '') : '';
+  const line = new RegExp(`${sha256}:(\\d+):\\d+`).exec(stack)?.[1];
+  return line === undefined ? '' : ` in line ${line}`;
+}
+
+/** What a module awaits may never come: Node.js would end in silence once nothing else is left to do. */
+async function settled(command: string, path: string, work: Promise<unknown>): Promise<unknown> {
+  let end = (): void => undefined;
+  const idle = new Promise<never>((_, reject) => {
+    end = () =>
+      reject(
+        new ValueError(
+          `${command}: expected a plugin that ends, got ${path}, which awaits something that never comes. Look at its await and at what its default export returns.`,
+        ),
+      );
+  });
+  process.once('beforeExit', end);
+  try {
+    return await Promise.race([work, idle]);
+  } finally {
+    process.off('beforeExit', end);
+  }
 }
