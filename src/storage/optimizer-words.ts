@@ -2,9 +2,10 @@
  * Optimisers as words of a configuration: `dense_optimizer: { type: ADAM, options: { learning_rate: 0.01 } }`. One record has
  * both forms of an optimiser: for the dense parameters of a model, and for the rows of a table.
  */
-import { Adagrad, Adam, type BaseOptions, type Optimizer, SGD } from '../nn/index.js';
+import { Adagrad, Adam, type BaseOptions, Optimizer, SGD } from '../nn/index.js';
 import type { Tensor } from '../tensor/index.js';
-import { ConfigError } from '../util/errors.js';
+import { checkSettings } from '../util/check-settings.js';
+import { ConfigError, expected, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import {
   type Chosen,
@@ -16,7 +17,7 @@ import {
   type ValuesOf,
   type Word,
 } from '../util/settings.js';
-import { WordFamily } from '../util/words.js';
+import { checkMade, checkRecord, WordFamily } from '../util/words.js';
 import { type RowOptimizer, rowAdagrad, rowAdam, rowSGD } from './row-optimizer.js';
 
 export type AnyOptimizer = Optimizer<BaseOptions>;
@@ -145,17 +146,43 @@ export interface OwnOptimizer<S extends Settings = Settings> {
  */
 export function registerOptimizer<S extends Settings>(given: OwnOptimizer<S>): () => void {
   const where = 'registerOptimizer';
+  checkRecord(where, given);
   checkOptionNames(where, given, { word: true, settings: true, dense: true, rows: true });
-  const { word, settings, dense } = given;
+  const { word, settings = {}, dense } = given;
+  checkSettings(where, settings);
+  if (given.rows !== undefined && typeof given.rows !== 'function')
+    throw new ValueError(expected(where, 'a function', 'rows', given.rows));
+  const checked: typeof dense = (params, options) => {
+    const made = dense(params, options);
+    return checkMade(where, `dense() of ${word}`, 'an Optimizer', made instanceof Optimizer, made);
+  };
   const rows =
-    given.rows ??
+    checkedRows(where, given) ??
     (() => {
       throw new ConfigError(
         `model.sparse_optimizer.type: expected an optimiser that has a form for rows, got ${word}. Use ADAGRAD, or register ${word} with rows.`,
       );
     });
-  const record = { word, settings: { learning_rate: learningRate, ...settings }, dense, rows };
+  const record = {
+    ...{ word, settings: { learning_rate: learningRate, ...settings }, rows },
+    dense: typeof dense === 'function' ? checked : dense,
+  };
   return optimizerFamily.register(where, { ...record, denseOnly: {}, hostOnly: {} } as never, [
     ...(['dense', 'rows'] as const),
   ]);
+}
+
+const rowMethods = ['columns', 'init', 'step', 'stepAsync', 'stepArrays', 'state', 'restore'] as const;
+
+function checkedRows<S extends Settings>(
+  where: string,
+  { word, rows }: OwnOptimizer<S>,
+): OwnOptimizer<S>['rows'] {
+  if (rows === undefined) return undefined;
+  return (options) => {
+    const made = rows(options);
+    const lacking = rowMethods.find((name) => typeof made?.[name] !== 'function');
+    const what = `a RowOptimizer${lacking === undefined ? '' : ` with the method ${lacking}`}`;
+    return checkMade(where, `rows() of ${word}`, what, lacking === undefined, made);
+  };
 }

@@ -3,7 +3,26 @@ import { describe, expect, it } from 'vitest';
 import { readSections } from './read-settings.js';
 import { section, settingsShape } from './schema/fields.js';
 import { problemsOf } from './schema/issues.js';
-import { choice, flag, integer, integers, number, positive, requiredChoice, share } from './settings.js';
+import {
+  choice,
+  flag,
+  integer,
+  integers,
+  type NumberSetting,
+  number,
+  positive,
+  requiredChoice,
+  share,
+} from './settings.js';
+
+const bounded = {
+  low: { kind: 'number', below: 2, standard: 0, doc: 'below' },
+  between: { kind: 'number', above: 0, below: 1, standard: 0.5, doc: 'between' },
+  most: { kind: 'number', above: 0.25, max: 3, standard: 1, doc: 'above and at most' },
+  few: { kind: 'integer', min: -1, max: 1, standard: 1, doc: 'few' },
+  fewer: { kind: 'integer', max: 0, above: -3, standard: 0, doc: 'fewer' },
+  beyond: { kind: 'integer', min: 1, below: 3, standard: 1, doc: 'beyond' },
+} satisfies Readonly<Record<string, NumberSetting>>;
 
 const sections = {
   model: {
@@ -13,6 +32,7 @@ const sections = {
     any: number(0, 'any number'),
     step: positive(1, 'step'),
     dropped: share(0, 'share'),
+    ...bounded,
     deep: flag(false, 'deep'),
     form: choice(['GRU', 'rnn'], 'rnn', 'form', { aliases: { recurrent: 'rnn' } }),
     fans: integers(1, 'one per hop', [2], 'fan-outs'),
@@ -74,7 +94,22 @@ describe('every value under every key', () => {
 it('values are filled in where the file says nothing', () => {
   expect(readSections(sections, { model: { kind: 'Node', width: 3 } }).values).toEqual({
     model: {
-      ...{ kind: 'node', width: 3, rate: 0.5, any: 0, step: 1, dropped: 0, deep: false, form: 'rnn' },
+      ...{
+        kind: 'node',
+        width: 3,
+        rate: 0.5,
+        any: 0,
+        step: 1,
+        low: 0,
+        between: 0.5,
+        most: 1,
+        few: 1,
+        fewer: 0,
+        beyond: 1,
+        dropped: 0,
+        deep: false,
+        form: 'rnn',
+      },
       fans: [2],
     },
     empty: {},

@@ -62,7 +62,8 @@ type ReadValue =
   /** `at`: the place in a list that is wrong. */
   | { readonly expected: string; readonly fix?: string; readonly at?: number };
 
-function readValue(setting: Setting, value: unknown): ReadValue {
+/** The value of a setting, or what was expected in its place. */
+export function readValue(setting: Setting, value: unknown): ReadValue {
   switch (setting.kind) {
     case 'flag':
       return typeof value === 'boolean' ? { value } : { expected: 'true or false' };
@@ -79,7 +80,8 @@ function readValue(setting: Setting, value: unknown): ReadValue {
   }
 }
 
-interface Range {
+/** The numbers that a setting takes. */
+export interface Range {
   readonly kind: 'integer' | 'number';
   readonly min?: number;
   readonly max?: number;
@@ -99,13 +101,18 @@ function isInRange(
   return value >= min && value <= max && value > above && value < below;
 }
 
-function rangeText({ kind, min, max, above, below }: Range): string {
+/** `a number from 0 up to, not including, 1` */
+export function rangeText({ kind, min, max, above, below }: Range): string {
   const noun = kind === 'integer' ? 'a whole number' : 'a number';
-  if (above !== undefined) return `${noun} above ${above}`;
-  if (min !== undefined && below !== undefined) return `${noun} from ${min} up to, not including, ${below}`;
-  if (min !== undefined && max !== undefined) return `${noun} from ${min} to ${max}`;
-  if (min !== undefined) return `${noun} of at least ${min}`;
-  return max === undefined ? noun : `${noun} of at most ${max}`;
+  const from = above === undefined && min !== undefined;
+  const upper = below !== undefined || max !== undefined;
+  const parts = [
+    ...(above === undefined ? [] : [`above ${above}`]),
+    ...(from ? [upper ? `from ${min}` : `of at least ${min}`] : []),
+    ...(below === undefined ? [] : [from ? `up to, not including, ${below}` : `below ${below}`]),
+    ...(max === undefined || below !== undefined ? [] : [from ? `to ${max}` : `of at most ${max}`]),
+  ];
+  return [noun, ...parts].join(' ').replace(/(above \S+) /, '$1 and ');
 }
 
 function readChoice(

@@ -3,6 +3,7 @@
  * that a program or a plugin has registered in this process. One registry for all of them; what a word stands for is its
  * family's own business.
  */
+import { checkSettings } from './check-settings.js';
 import { expected, ValueError } from './errors.js';
 
 /** Everything that is registered: `model.decoder.type MINE`. */
@@ -17,6 +18,20 @@ export function wordsVersion(): number {
 /** The words that are registered, each with the key that names it: `model.decoder.type MINE`. */
 export function registeredWords(): string[] {
   return [...registered];
+}
+
+/** Refuses what is no record at all, in the name of `where`. */
+export function checkRecord(where: string, given: unknown): void {
+  if (typeof given !== 'object' || given === null)
+    throw new ValueError(
+      expected(where, 'a record: an object with a word and what it makes', 'the argument', given),
+    );
+}
+
+/** Hands on what a function of a user's record gives, if it is what the family needs. */
+export function checkMade<T>(where: string, name: string, what: string, fits: boolean, made: T): T {
+  if (fits) return made;
+  throw new ValueError(expected(where, what, `what ${name} gives`, made));
 }
 
 const spellings = {
@@ -80,6 +95,7 @@ export class WordFamily<R extends object> {
    * @returns takes it out again.
    */
   register(where: string, record: R, functions: readonly (keyof R & string)[]): () => void {
+    checkRecord(where, record);
     const word = this.#wordOf(record);
     const { pattern, text } = this.#spelling;
     if (typeof word !== 'string' || !pattern.test(word))
@@ -120,6 +136,7 @@ export class WordFamily<R extends object> {
       throw new ValueError(
         expected(where, `settings by key, none called ${reserved},`, 'settings', settings),
       );
+    checkSettings(where, settings);
   }
 
   #wordOf(record: R): string {

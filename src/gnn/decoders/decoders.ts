@@ -1,10 +1,11 @@
 /** The decoders by name, and the one that leaves node classification to the encoder. */
 import { Module } from '../../nn/index.js';
 import type { Tensor } from '../../tensor/index.js';
+import { checkSettings } from '../../util/check-settings.js';
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { choice, flag, type Settings, type ValuesOf, type Word } from '../../util/settings.js';
-import { WordFamily } from '../../util/words.js';
+import { checkMade, checkRecord, WordFamily } from '../../util/words.js';
 import { type ComparatorWord, comparators, DotCompare, L2Compare } from './comparator.js';
 import { EdgeDecoder, type EdgeDecoderOptions } from './edge-decoder.js';
 import {
@@ -161,19 +162,31 @@ class OperatorDecoder extends EdgeDecoder {}
  */
 export function registerDecoder<S extends Settings>(given: OwnDecoder<S>): () => void {
   const where = 'registerDecoder';
+  checkRecord(where, given);
   checkOptionNames(where, given, {
     ...{ word: true, operator: true, comparator: true, settings: true, make: true },
   });
-  const { word, operator, comparator = 'DOT', settings, make } = given;
+  const { word, operator, comparator = 'DOT', settings = {}, make } = given;
   if (!(operator instanceof RelationOperator))
     throw new ValueError(expected(where, 'a RelationOperator', 'operator', operator));
+  if (!Object.hasOwn(comparators, comparator))
+    throw new ValueError(
+      expected(where, `one of ${Object.keys(comparators).join(', ')}`, 'comparator', comparator),
+    );
+  checkSettings(where, settings);
+  const checked = (options: EdgeDecoderOptions, values: ValuesOf<S>): EdgeDecoder => {
+    const made = (make as NonNullable<typeof make>)(options, values);
+    return checkMade(where, `make() of ${word}`, 'an EdgeDecoder', made instanceof EdgeDecoder, made);
+  };
   const record = {
     ...{ word, operator },
     settings: { ...edgeSettings(comparator), ...settings },
     make:
-      make ??
-      ((options: EdgeDecoderOptions) =>
-        new OperatorDecoder(operator, options.comparator ?? comparators[comparator](), options)),
+      typeof make === 'function'
+        ? checked
+        : (make ??
+          ((options: EdgeDecoderOptions) =>
+            new OperatorDecoder(operator, options.comparator ?? comparators[comparator](), options))),
   };
   return decoderFamily.register(where, record as never, ['make']);
 }

@@ -26,10 +26,11 @@ import {
 } from '../../tensor/index.js';
 import { beside } from '../../tensor/move.js';
 import { checkIds } from '../../tensor/ops/common.js';
+import { checkSettings } from '../../util/check-settings.js';
 import { checkNumber, expected, ShapeError, StateError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { choice, number, type Settings, type ValuesOf, type Word } from '../../util/settings.js';
-import { WordFamily } from '../../util/words.js';
+import { checkMade, checkRecord, WordFamily } from '../../util/words.js';
 
 export type LossReduction = 'SUM' | 'MEAN';
 
@@ -249,8 +250,20 @@ export interface OwnLoss<S extends Settings = Settings> {
  */
 export function registerLoss<S extends Settings>(given: OwnLoss<S>): () => void {
   const where = 'registerLoss';
+  checkRecord(where, given);
   checkOptionNames(where, given, { word: true, settings: true, forClasses: true, make: true });
-  const { word, settings, forClasses = false, make } = given;
-  const record = { word, settings: { ...plainSettings, ...settings }, forClasses, make };
+  const { word, settings = {}, forClasses = false, make } = given;
+  if (typeof forClasses !== 'boolean')
+    throw new ValueError(expected(where, 'true or false', 'forClasses', forClasses));
+  checkSettings(where, settings);
+  const checked = (options: LossFunctionOptions & ValuesOf<S>): LossFunction => {
+    const made = make(options);
+    const fits = made instanceof LossFunction && typeof made.forward === 'function';
+    return checkMade(where, `make() of ${word}`, 'a LossFunction with the method forward', fits, made);
+  };
+  const record = {
+    ...{ word, settings: { ...plainSettings, ...settings }, forClasses },
+    make: typeof make === 'function' ? checked : make,
+  };
   return lossFamily.register(where, record as never, ['make']);
 }

@@ -6,7 +6,7 @@
 import { hitsAtK, meanReciprocalRank } from '../../temporal/index.js';
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
-import { WordFamily } from '../../util/words.js';
+import { checkRecord, WordFamily } from '../../util/words.js';
 import { classificationMetrics } from '../metrics.js';
 
 export abstract class Metric {
@@ -197,6 +197,7 @@ export type OwnMetric = Pick<MetricWord, 'word' | 'task' | 'lowerIsBetter'> & {
  */
 export function registerMetric(given: OwnMetric): () => void {
   const where = 'registerMetric';
+  checkRecord(where, given);
   checkOptionNames(where, given, { word: true, task: true, lowerIsBetter: true, make: true });
   const { word, task, lowerIsBetter = false, make } = given;
   if (reserved.includes(word)) {

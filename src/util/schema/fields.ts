@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { nearest } from '../nearest.js';
+import { type Range, rangeText } from '../read-settings.js';
 import type { Setting, Settings, ValuesOf, Word } from '../settings.js';
 import { parseByteCount } from '../size.js';
 
@@ -161,7 +162,10 @@ function canonical<V extends readonly string[]>(
 ): unknown {
   if (typeof value !== 'string') return value;
   const lower = value.trim().toLowerCase();
-  return values.find((known) => known.toLowerCase() === lower) ?? aliases[lower] ?? value;
+  return (
+    values.find((known) => known.toLowerCase() === lower) ??
+    (Object.hasOwn(aliases, lower) ? aliases[lower] : value)
+  );
 }
 
 /** What to add to the words of an error when one of `values` is near. */
@@ -266,9 +270,21 @@ function settingType(setting: Setting): z.ZodType {
   if (setting.kind === 'choice')
     return choice(setting.values as unknown as readonly [string, ...string[]], setting.aliases);
   if (setting.kind === 'list') return list(integer(setting.min), setting.what);
-  if (setting.kind === 'integer') return integer(setting.min, setting.max);
-  if (setting.above === 0) return positive();
-  return setting.min === 0 && setting.below === 1 ? share() : number(setting.min, setting.max);
+  return inRange(setting);
+}
+
+/** A number within all bounds that are given. */
+function inRange(range: Range): z.ZodType<number, number> {
+  const { kind, min, max, above, below } = range;
+  const text = rangeText(range);
+  // One complaint is enough.
+  const how = { error: text, abort: true };
+  let type = kind === 'integer' ? z.number(text).int(how) : z.number(text);
+  if (min !== undefined) type = type.min(min, how);
+  if (max !== undefined) type = type.max(max, how);
+  if (above !== undefined) type = type.gt(above, how);
+  if (below !== undefined) type = type.lt(below, how);
+  return worded(type, text);
 }
 
 type ShapeOf<S extends Settings> = {
