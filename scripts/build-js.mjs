@@ -29,7 +29,7 @@ export function buildJs() {
   const dist = join(root, 'dist');
   const expected = new Set(
     filesIn(join(root, 'src'))
-      .filter((file) => /(?<!\.d|\.test|\.bench)\.ts$/.test(file))
+      .filter((file) => /(?<!\.d|\.test|\.bench)\.ts$/.test(file) && !file.includes('/testing/'))
       .flatMap((file) => outputs.map((ending) => file.replace(/\.ts$/, ending))),
   );
   if (expected.size === 0) throw new StepError('expected TypeScript files in src, found none.');

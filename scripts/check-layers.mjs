@@ -72,9 +72,14 @@ function layerOf(path) {
   return rest.length === 0 ? '' : folder;
 }
 
+/** Tests, and what they share in a folder named testing; the build leaves both out. */
+function isForTests(file) {
+  return file.endsWith('.test.ts') || file.includes('/testing/');
+}
+
 function checkSourceImport(file, module) {
   const from = layerOf(file);
-  const isTest = file.endsWith('.test.ts');
+  const isTest = isForTests(file);
   if (/^skein(\/|$)/.test(module)) return `imports the package by name (${module}); use a relative path`;
   if (!module.startsWith('.')) {
     if (isBuiltin(module) && browserFolders.has(from) && !isTest)
@@ -85,6 +90,7 @@ function checkSourceImport(file, module) {
   const target = posix.join(dirname(file), module);
   const to = layerOf(target);
   if (to === null) return `imports ${module}, which lies outside src`;
+  if (isForTests(target) && !isTest) return `imports ${module}, which is for tests only`;
   if (from === '' || from === to) return null;
   if (to === '') return `imports ${module}; the root of src is above all layers`;
   if (!layers.includes(to)) return `imports ${module}; src/${to} is not in the list of layers`;

@@ -3,44 +3,32 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { run } from './program.js';
+import { capturedOutput } from './testing/captured-output.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-config-command-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const plain = fileURLToPath(new URL('../../test/fixtures/config/embedding-only.yaml', import.meta.url));
 
-let out = '';
-let err = '';
-beforeEach(() => {
-  out = err = '';
-  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
-    out += text;
-    return true;
-  });
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
-    err += text;
-    return true;
-  });
-});
-afterEach(() => vi.restoreAllMocks());
+const printed = capturedOutput();
 
 it('names the line of text that is no YAML, and ends the sentence', async () => {
   const path = join(folder, 'broken.yaml');
   writeFileSync(path, 'model:\n  a: b: c\n');
   expect(await run(['config', path])).toBe(2);
-  expect(err).toMatch(/broken\.yaml, got an error at line 2: [^:]*[a-z]\.\n$/);
+  expect(printed.err).toMatch(/broken\.yaml, got an error at line 2: [^:]*[a-z]\.\n$/);
 });
 
 describe('skein config', () => {
   it('prints a template, or a checked file with its warnings', async () => {
     expect(await run(['config', 'fb15k-237'])).toBe(0);
-    expect(out).toMatch(/dataset_dir: fb15k-237/);
-    out = '';
+    expect(printed.out).toMatch(/dataset_dir: fb15k-237/);
+    printed.out = '';
     expect(await run(['config', plain, '--training.num_epochs=3'])).toBe(0);
-    expect(out).toMatch(/num_epochs: 3/);
-    expect(err).toMatch(/warning: storage\.save_model/);
+    expect(printed.out).toMatch(/num_epochs: 3/);
+    expect(printed.err).toMatch(/warning: storage\.save_model/);
   });
 
   it('prints the keys that are given, checked as in training', async () => {
@@ -50,33 +38,33 @@ describe('skein config', () => {
       '--model.decoder.type=COMPLEX',
     ];
     expect(await run(['config', 'fb15k-237', ...keys])).toBe(0);
-    expect(out).toMatch(/^ {2}num_epochs: 77$/m);
-    expect(parse(out)).toMatchObject({
+    expect(printed.out).toMatch(/^ {2}num_epochs: 77$/m);
+    expect(parse(printed.out)).toMatchObject({
       training: { num_epochs: 77, batch_size: 1000 },
       storage: { model_dir: 'runs/a #1' },
       model: { decoder: { type: 'COMPLEX' } },
     });
-    expect(out).toMatch(/^# Skein configuration for fb15k-237/);
-    out = '';
+    expect(printed.out).toMatch(/^# Skein configuration for fb15k-237/);
+    printed.out = '';
     expect(await run(['config', 'fb15k-237', '--training.num_epoch=5'])).toBe(2);
-    expect(err).toMatch(/got training\.num_epoch\. Did you mean training\.num_epochs\?/);
+    expect(printed.err).toMatch(/got training\.num_epoch\. Did you mean training\.num_epochs\?/);
     expect(await run(['config', 'fb15k-237', '--training.num_epochs=many'])).toBe(2);
-    expect(err).toMatch(/for training\.num_epochs, got "many"/);
-    expect(out).toBe('');
+    expect(printed.err).toMatch(/for training\.num_epochs, got "many"/);
+    expect(printed.out).toBe('');
   });
 
   it('prints the JSON Schema, and says what it needs without it', async () => {
     expect(await run(['config', '--schema'])).toBe(0);
-    expect(JSON.parse(out)).toMatchObject({ title: 'Skein configuration' });
+    expect(JSON.parse(printed.out)).toMatchObject({ title: 'Skein configuration' });
     expect(await run(['config'])).toBe(2);
-    expect(err).toMatch(/expected a dataset or a file, got neither.*--schema/);
+    expect(printed.err).toMatch(/expected a dataset or a file, got neither.*--schema/);
     expect(await run(['config', '--schema', 'somewhere'])).toBe(2);
-    expect(err).toMatch(/beside --schema, got somewhere/);
+    expect(printed.err).toMatch(/beside --schema, got somewhere/);
   });
 
   it('refuses an unknown dataset and a task that the data do not allow', async () => {
     expect(await run(['config', 'fb15k-23'])).toBe(2);
     expect(await run(['config', 'fb15k-237', '--task', 'nc'])).toBe(2);
-    expect(err).toMatch(/Did you mean fb15k-237[\s\S]*has no labels/);
+    expect(printed.err).toMatch(/Did you mean fb15k-237[\s\S]*has no labels/);
   });
 });

@@ -2,40 +2,29 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeEach, expect, it, vi } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { run } from './program.js';
+import { capturedOutput } from './testing/captured-output.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-own-'));
 const at = (name: string): string => join(folder, name);
-let out = '';
-let err = '';
+const printed = capturedOutput();
 
-vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
-  out += String(text);
-  return true;
-});
-vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
-  err += String(text);
-  return true;
-});
-
-beforeEach(() => {
-  out = err = '';
-});
 afterAll(() => {
-  vi.restoreAllMocks();
   rmSync(folder, { recursive: true, force: true });
 });
 
 it('info names the file, its ids, features and order', async () => {
   writeFileSync(at('num.csv'), 'source,target,time,w,label\n1,2,5,0.5,0\n2,3,4,1,1\n');
   expect(await run(['info', at('num.csv')])).toBe(0);
-  expect(out).toMatch(/^events num \(/);
-  expect(out).toMatch(/ids +numbers from 1 to 3\nfeatures +1 an event \(w\)\nlabels +one an event\n/);
-  expect(out).toMatch(/order +1 events are earlier than the one above: train with --dataset\.sort=true/);
-  out = '';
+  expect(printed.out).toMatch(/^events num \(/);
+  expect(printed.out).toMatch(/ids +numbers from 1 to 3\nfeatures +1 an event \(w\)\nlabels +one an event\n/);
+  expect(printed.out).toMatch(
+    /order +1 events are earlier than the one above: train with --dataset\.sort=true/,
+  );
+  printed.out = '';
   expect(await run(['info', at('num.csv'), '--json'])).toBe(0);
-  expect(JSON.parse(out.trim().split('\n').at(-1) as string)).toMatchObject({
+  expect(JSON.parse(printed.out.trim().split('\n').at(-1) as string)).toMatchObject({
     ...{ event: 'done', name: 'num', ids: 'shifted', sorted: false, featureNames: ['w'] },
   });
 });
@@ -43,50 +32,54 @@ it('info names the file, its ids, features and order', async () => {
 it('a folder with a file of events, and one with none', async () => {
   mkdirSync(at('calls'));
   expect(await run(['info', at('calls')])).not.toBe(0);
-  expect(err).toContain(`got ${at('calls')}. It has no full_config.yaml`);
+  expect(printed.err).toContain(`got ${at('calls')}. It has no full_config.yaml`);
   writeFileSync(at('calls/calls.txt'), 'ann bob 5\nbob eve 6\n');
   expect(await run(['info', at('calls')])).toBe(0);
-  expect(out).toMatch(/^events calls \(.*\nnodes +3\n[\s\S]*ids +words, numbered by first appearance\n/);
-  out = '';
+  expect(printed.out).toMatch(
+    /^events calls \(.*\nnodes +3\n[\s\S]*ids +words, numbered by first appearance\n/,
+  );
+  printed.out = '';
   expect(await run(['config', at('calls')])).toBe(0);
-  expect(out).toContain(`path: ${at('calls')}  # relative to the working directory`);
+  expect(printed.out).toContain(`path: ${at('calls')}  # relative to the working directory`);
 });
 
 it('a run takes columns by their names', async () => {
   const rows = Array.from({ length: 60 }, (_, i) => `${i},p${i % 5},q${i % 7},text`);
   writeFileSync(at('odd.csv'), `when,who,whom,note\n${rows.join('\n')}\n`);
-  out = '';
+  printed.out = '';
   expect(await run(['config', at('odd.csv')])).toBe(2);
-  expect(err).toMatch(/odd\.csv:1: expected a column for src .*--dataset\.columns\.src=/);
-  expect(out).toBe('');
+  expect(printed.err).toMatch(/odd\.csv:1: expected a column for src .*--dataset\.columns\.src=/);
+  expect(printed.out).toBe('');
   const named = ['src=who', 'dst=whom', 'time=when', 'features=[]'].map((one) => `--dataset.columns.${one}`);
-  out = '';
+  printed.out = '';
   expect(await run(['config', at('odd.csv'), ...named, '--train.epoch=1'])).toBe(0);
-  expect(out).toMatch(/^ {2}epoch: 1$/m);
-  expect(out).toMatch(/^ {2}columns:\n {4}src: who\n {4}dst: whom\n {4}time: when\n {4}features: \[\]$/m);
-  expect(out).toMatch(/^ {2}batch_size: 200 {16}# events that do not see/m);
-  writeFileSync(at('named.yaml'), out);
-  out = '';
+  expect(printed.out).toMatch(/^ {2}epoch: 1$/m);
+  expect(printed.out).toMatch(
+    /^ {2}columns:\n {4}src: who\n {4}dst: whom\n {4}time: when\n {4}features: \[\]$/m,
+  );
+  expect(printed.out).toMatch(/^ {2}batch_size: 200 {16}# events that do not see/m);
+  writeFileSync(at('named.yaml'), printed.out);
+  printed.out = '';
   expect(await run(['config', at('odd.csv'), '--dataset.columns.src=sender'])).toBe(2);
-  expect(err).toMatch(/expected a column "sender" for columns\.src/);
+  expect(printed.err).toMatch(/expected a column "sender" for columns\.src/);
   expect(await run(['config', at('odd.csv'), '--dataset.bogus=1'])).toBe(2);
-  expect(err).toMatch(/expected a known key, got dataset\.bogus/);
-  expect(out).toBe('');
+  expect(printed.err).toMatch(/expected a known key, got dataset\.bogus/);
+  expect(printed.out).toBe('');
   expect(await run(['info', at('odd.csv'), ...named])).toBe(0);
-  expect(out).toMatch(/events +60 from 0 to 59\n[\s\S]*left out +note\n/);
+  expect(printed.out).toMatch(/events +60 from 0 to 59\n[\s\S]*left out +note\n/);
   const small = ['--train.epoch=1', '--train.batch_size=20', `--storage.model_dir=${at('run')}`];
   writeFileSync(
     at('odd.yaml'),
     readFileSync(at('named.yaml'), 'utf8').replace(/ {2}columns:\n( {4}.*\n)+/, ''),
   );
   expect(await run(['train', at('odd.yaml'), ...small])).not.toBe(0);
-  expect(err).toContain('odd.csv:1: expected a column for src');
-  expect(err).toContain('--dataset.columns.src=');
+  expect(printed.err).toContain('odd.csv:1: expected a column for src');
+  expect(printed.err).toContain('--dataset.columns.src=');
   const names = ['src=who', 'dst=whom', 'time=0'].map((one) => `--dataset.columns.${one}`);
-  err = '';
+  printed.err = '';
   expect(await run(['train', at('odd.yaml'), ...small, ...names])).not.toBe(0);
-  expect(err).toContain('odd.csv:2: expected a finite number for column "note"');
-  err = '';
+  expect(printed.err).toContain('odd.csv:2: expected a finite number for column "note"');
+  printed.err = '';
   const code = await run(['train', at('named.yaml'), ...small]);
-  expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' });
+  expect({ code, err: code === 0 ? '' : printed.err }).toEqual({ code: 0, err: '' });
 });

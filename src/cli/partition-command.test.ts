@@ -2,44 +2,32 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { preprocess } from '../data/index.js';
 import { loadPartitionData } from '../dist/index.js';
 import { nativeKernels } from '../native/index.js';
 import { run } from './program.js';
+import { capturedOutput } from './testing/captured-output.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-partition-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const at = (name: string): string => join(folder, name);
 
-let out = '';
-let err = '';
-beforeEach(() => {
-  out = err = '';
-  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
-    out += text;
-    return true;
-  });
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
-    err += text;
-    return true;
-  });
-});
-afterEach(() => vi.restoreAllMocks());
+const printed = capturedOutput();
 
 type Event = Readonly<Record<string, unknown>>;
 
 async function done(...args: string[]): Promise<Event> {
-  out = err = '';
+  printed.clear();
   const code = await run([...args, '--json']);
-  expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' });
-  return JSON.parse(out.trim().split('\n').at(-1) as string) as Event;
+  expect({ code, err: code === 0 ? '' : printed.err }).toEqual({ code: 0, err: '' });
+  return JSON.parse(printed.out.trim().split('\n').at(-1) as string) as Event;
 }
 
 async function refused(...args: string[]): Promise<string> {
-  out = err = '';
+  printed.clear();
   expect(await run(args)).toBe(2);
-  return err;
+  return printed.err;
 }
 
 // METIS is reached through the addon.
@@ -51,8 +39,8 @@ describe.runIf(nativeKernels !== null)('skein partition', () => {
     expect(made).toMatchObject({ event: 'done', kind: 'partitions', name: 'karate-club', numParts: 3 });
     expect(made['nodes']).toEqual({ _N: 34 });
     expect(made['edges']).toEqual({ '_N:_E:_N': 156 + 34 });
-    expect(err).toMatch(/cut +\d+ edges \(\d+\.\d %\)/);
-    expect(err).toMatch(/part 2 +\d+ nodes, \d+ edges, \d+ rows to fetch, /);
+    expect(printed.err).toMatch(/cut +\d+ edges \(\d+\.\d %\)/);
+    expect(printed.err).toMatch(/part 2 +\d+ nodes, \d+ edges, \d+ rows to fetch, /);
     const seen = await done('info', output);
     expect(seen).toMatchObject({ kind: 'partitions', halo: made['halo'], cutEdges: made['cutEdges'] });
     const data = await loadPartitionData(output, { rank: 1, workers: 2 });

@@ -5,7 +5,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { WorkerGroup } from '../dist/index.js';
 import {
@@ -37,25 +37,13 @@ import {
 } from '../train/index.js';
 import { readRecord } from '../train/run/run-record.js';
 import { run } from './program.js';
+import { capturedOutput } from './testing/captured-output.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-words-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const at = (name: string): string => join(folder, name);
 
-let out = '';
-let err = '';
-beforeEach(() => {
-  out = err = '';
-  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
-    out += text;
-    return true;
-  });
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
-    err += text;
-    return true;
-  });
-});
-afterEach(() => vi.restoreAllMocks());
+const printed = capturedOutput();
 
 /** A ring of 30 nodes in two relations, and the same nodes with features and classes. */
 async function prepared(): Promise<{ readonly links: string; readonly nodes: string }> {
@@ -189,7 +177,7 @@ async function written(
 }
 
 const lastEvent = (): Record<string, unknown> =>
-  JSON.parse(out.trim().split('\n').at(-1) as string) as Record<string, unknown>;
+  JSON.parse(printed.out.trim().split('\n').at(-1) as string) as Record<string, unknown>;
 
 describe.each<[Kind, string, string]>([
   ['decoder', 'DOUBLED', 'DUOBLED'],
@@ -203,7 +191,7 @@ describe.each<[Kind, string, string]>([
     const { config, directory } = await written(kind, word);
     const { key } = uses[kind](word);
     expect(await run(['train', config, '--plugin', module, '--training.num_epochs=1'])).toBe(0);
-    out = '';
+    printed.out = '';
     const more = ['--training.resume_training=true', '--json'];
     expect(await run(['train', config, '--plugin', module, ...more])).toBe(0);
     const done = lastEvent();
@@ -221,16 +209,16 @@ describe.each<[Kind, string, string]>([
       ['eval', directory],
       ['train', directory, more[0]],
     ]) {
-      err = '';
+      printed.err = '';
       expect(await run(command)).not.toBe(0);
-      expect(err).toContain(`expected --plugin ${module} (sha256 `);
-      expect(err).toContain(`for ${key} ${word}, got none`);
+      expect(printed.err).toContain(`expected --plugin ${module} (sha256 `);
+      expect(printed.err).toContain(`for ${key} ${word}, got none`);
     }
 
-    out = '';
+    printed.out = '';
     expect(await run(['info', directory])).toBe(0);
-    if (kind === 'decoder') expect(out).toContain(`EMBEDDING 8 → ${word}`);
-    out = '';
+    if (kind === 'decoder') expect(printed.out).toContain(`EMBEDDING 8 → ${word}`);
+    printed.out = '';
     expect(await run(['eval', directory, '--plugin', module, '--json'])).toBe(0);
     expect(lastEvent()['test.mrr']).toBe(done['test.mrr']);
     if (kind === 'metric') expect(lastEvent()['test.worst_rank']).toBe(done['test.worst_rank']);
@@ -249,10 +237,10 @@ describe.each<[Kind, string, string]>([
     await expect(openRun(directory, { plugins: [module] })).rejects.toThrow(
       /expected the plugin that the run was trained with .* train a new run/,
     );
-    err = '';
+    printed.err = '';
     const resumed = ['train', config, '--plugin', module, '--training.resume_training=true'];
     expect(await run(resumed)).not.toBe(0);
-    expect(err).toContain('expected the plugin that the run was trained with');
+    expect(printed.err).toContain('expected the plugin that the run was trained with');
     await forget(module);
   });
 
@@ -260,7 +248,7 @@ describe.each<[Kind, string, string]>([
     const module = plugin(kind, word);
     const { config } = await written(kind, misspelt, `wrong-${word}`);
     expect(await run(['train', config, '--plugin', module])).toBe(2);
-    expect(err).toContain(`Did you mean ${word}?`);
+    expect(printed.err).toContain(`Did you mean ${word}?`);
     await forget(module);
   });
 });

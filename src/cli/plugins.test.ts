@@ -7,13 +7,14 @@ import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileS
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { skein } from '../../test/programs.js';
 import { openModel } from '../predict/index.js';
 import { findTemporalModel, registerTemporalModel } from '../temporal/index.js';
 import { loadPlugins, loadRunConfig, openRun } from '../train/index.js';
 import { readRecord } from '../train/run/run-record.js';
 import { run } from './program.js';
+import { capturedOutput } from './testing/captured-output.js';
 
 const example = fileURLToPath(new URL('../../examples/temporal-plugin/taste.mjs', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'skein-plugins-'));
@@ -24,20 +25,7 @@ writeFileSync(
   `user,item,time\n${Array.from({ length: 120 }, (_, i) => `u${i % 7},i${(i * i) % 5},${i}\n`).join('')}`,
 );
 
-let out = '';
-let err = '';
-beforeEach(() => {
-  out = err = '';
-  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
-    out += text;
-    return true;
-  });
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
-    err += text;
-    return true;
-  });
-});
-afterEach(() => vi.restoreAllMocks());
+const printed = capturedOutput();
 
 /** The example under a name of its own, with another kind, so that tests do not meet in the registry. */
 function plugin(kind: string): { readonly module: string; readonly config: string; readonly at: string } {
@@ -65,7 +53,7 @@ test('a plugin is trained, resumed, evaluated, described and asked', async () =>
   expect(await run(['train', config, '--plugin', module, '--train.epoch=1'])).toBe(0);
   const resumed = ['train', config, '--plugin', module, '--training.resume_training=true', '--json'];
   expect(await run(resumed)).toBe(0);
-  const done = JSON.parse(out.trim().split('\n').at(-1) as string) as Record<string, unknown>;
+  const done = JSON.parse(printed.out.trim().split('\n').at(-1) as string) as Record<string, unknown>;
   expect(done).toMatchObject({ event: 'done', epochs: 2 });
   const { identity } = await readRecord(at);
   expect(identity).toMatchObject({
@@ -75,17 +63,17 @@ test('a plugin is trained, resumed, evaluated, described and asked', async () =>
 
   await forget(module);
   expect(findTemporalModel('taste_one')).toBeUndefined();
-  out = err = '';
+  printed.clear();
   expect(await run(['info', at])).toBe(0);
-  expect(out).toContain('taste_one, dim_out 4');
+  expect(printed.out).toContain('taste_one, dim_out 4');
   for (const command of [
     ['eval', at],
     ['train', at, '--training.resume_training=true'],
     ['serve', '--temporal', at],
   ]) {
-    err = '';
+    printed.err = '';
     expect(await run(command)).not.toBe(0);
-    expect(err).toMatch(
+    expect(printed.err).toMatch(
       new RegExp(
         `${command[0]}: expected --plugin ${module} \\(sha256 [0-9a-f]{64}\\) for model.kind taste_one`,
       ),
@@ -93,9 +81,9 @@ test('a plugin is trained, resumed, evaluated, described and asked', async () =>
   }
   expect(findTemporalModel('taste_one')).toBeUndefined();
 
-  out = '';
+  printed.out = '';
   expect(await run(['eval', at, '--plugin', module, '--json'])).toBe(0);
-  const evaluated = JSON.parse(out.trim().split('\n').at(-1) as string) as Record<string, unknown>;
+  const evaluated = JSON.parse(printed.out.trim().split('\n').at(-1) as string) as Record<string, unknown>;
   expect(evaluated['test.ap']).toBe(done['test.ap']);
   const model = await openModel(at, { plugins: [module] });
   const [best] = await model.rank([{ head: 'u3' }], { k: 2 });
@@ -123,9 +111,9 @@ test('another file under the same name is refused, and a copy elsewhere is as go
   );
   // By the directory of the run, and by a file that says nothing of plugins.
   for (const target of [at, config]) {
-    err = '';
+    printed.err = '';
     expect(await run(['train', target, '--plugin', module, '--training.resume_training=true'])).not.toBe(0);
-    expect(err).toContain('expected the plugin that the run was trained with');
+    expect(printed.err).toContain('expected the plugin that the run was trained with');
   }
 });
 
@@ -135,7 +123,7 @@ describe('refused:', () => {
     const module = join(folder, `wrong-${Math.abs(text.length)}.mjs`);
     writeFileSync(module, text);
     expect(await run(['train', config, '--plugin', module])).toBe(2);
-    expect(err).toMatch(message);
+    expect(printed.err).toMatch(message);
     expect(existsSync(at)).toBe(false);
   };
   test.each<[string, string, RegExp]>([
@@ -200,17 +188,17 @@ describe('refused:', () => {
   test('a file that is not there', async () => {
     const { config } = plugin('taste_four');
     expect(await run(['train', config, '--plugin', join(folder, 'nowhere.mjs')])).toBe(2);
-    expect(err).toMatch(/expected a readable module for --plugin, got .*nowhere\.mjs \(ENOENT\)/);
+    expect(printed.err).toMatch(/expected a readable module for --plugin, got .*nowhere\.mjs \(ENOENT\)/);
   });
 
   test('a configuration whose kind nothing registered, whatever it says of plugins', async () => {
     const { module, config } = plugin('quite_other');
     expect(await run(['train', config])).toBe(2);
-    expect(err).toContain('comes from --plugin, or from registerTemporalModel');
+    expect(printed.err).toContain('comes from --plugin, or from registerTemporalModel');
     writeFileSync(config, `${readFileSync(config, 'utf8')}plugins: [{ path: ${module}, sha256: abc }]\n`);
-    err = '';
+    printed.err = '';
     expect(await run(['train', config])).not.toBe(0);
-    expect(err).toMatch(
+    expect(printed.err).toMatch(
       /train: expected --plugin .*quite_other\.mjs \(sha256 abc\) for model\.kind quite_other/,
     );
     expect(findTemporalModel('quite_other')).toBeUndefined();

@@ -2,42 +2,30 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type PreprocessOptions, preprocess } from '../data/index.js';
 import { loadTensors, saveTensors } from '../storage/index.js';
 import { Random } from '../util/philox.js';
 import { run } from './program.js';
+import { capturedOutput } from './testing/captured-output.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-again-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const at = (name: string): string => join(folder, name);
 
-let out = '';
-let err = '';
-function capture(): void {
-  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
-    out += text;
-    return true;
-  });
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
-    err += text;
-    return true;
-  });
-}
-beforeEach(capture);
-afterEach(() => vi.restoreAllMocks());
+const printed = capturedOutput();
 
 /** Runs a command line; gives its exit code and what it printed. */
 async function skein(...args: string[]): Promise<{ code: number; out: string; err: string }> {
-  out = err = '';
+  printed.clear();
   const code = await run(args);
-  return { code, out, err };
+  return { code, out: printed.out, err: printed.err };
 }
 
 async function done(...args: string[]): Promise<string> {
-  const { code, err: said, out: printed } = await skein(...args);
+  const { code, err: said, out: text } = await skein(...args);
   expect({ code, said: code === 0 ? '' : said }).toEqual({ code: 0, said: '' });
-  return printed;
+  return text;
 }
 
 const graph = (more: Partial<PreprocessOptions> = {}): PreprocessOptions => ({
@@ -84,7 +72,6 @@ function writeTable(path: string, first: 'red' | 'blue', size = (i: number): num
 }
 
 beforeAll(async () => {
-  capture();
   const random = new Random(7);
   const edges = new Set<string>();
   while (edges.size < 500)
@@ -101,7 +88,6 @@ beforeAll(async () => {
   await preprocess(table('red.csv'));
   writeFileSync(at('nodes.yaml'), nodeConfig('classes', 'nodes', 2));
   await done('train', at('nodes.yaml'));
-  vi.restoreAllMocks();
 }, 240_000);
 
 const resume = ['--training.resume_training=true', '--training.num_epochs=3'];

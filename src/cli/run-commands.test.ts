@@ -11,37 +11,26 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { preprocess } from '../data/index.js';
 import { Random } from '../util/philox.js';
 import { run } from './program.js';
+import { capturedOutput } from './testing/captured-output.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-runs-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const at = (name: string): string => join(folder, name);
 
-let out = '';
-let err = '';
-function capture(): void {
-  out = err = '';
-  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
-    out += text;
-    return true;
-  });
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
-    err += text;
-    return true;
-  });
-}
+const printed = capturedOutput();
 
 type Event = Readonly<Record<string, unknown>>;
 
 /** Runs a command that must succeed; gives its events. */
 async function events(...args: string[]): Promise<Event[]> {
-  out = err = '';
+  printed.clear();
   const code = await run([...args, '--json']);
-  expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' });
-  return out
+  expect({ code, err: code === 0 ? '' : printed.err }).toEqual({ code: 0, err: '' });
+  return printed.out
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as Event);
@@ -55,10 +44,10 @@ async function last(...args: string[]): Promise<Event> {
 
 /** Runs a command that must be refused; gives what it says. */
 async function refused(...args: string[]): Promise<string> {
-  out = err = '';
+  printed.clear();
   expect(await run(args)).toBe(2);
-  expect(out).toBe('');
-  return err;
+  expect(printed.out).toBe('');
+  return printed.err;
 }
 
 /** 100 nodes e0 …, 1000 edges, 10 relations r0 …: relation k leads about 3k + 1 further. */
@@ -127,7 +116,6 @@ let trained: Event;
 let classified: Event;
 let trainedBuffered: Event;
 beforeAll(async () => {
-  capture();
   writeEdges(at('edges.tsv'));
   const shared = { edges: at('edges.tsv'), split: [0.9, 0.05, 0.05], inProcess: true };
   await preprocess({ ...shared, outputDir: at('graph') });
@@ -144,10 +132,7 @@ beforeAll(async () => {
   });
   writeFileSync(at('nodes.yaml'), nodes('NODE_CLASSIFICATION', 'NODE', 3));
   classified = await last('train', at('nodes.yaml'), `--storage.model_dir=${at('classes')}`);
-  vi.restoreAllMocks();
 }, 240_000);
-beforeEach(capture);
-afterEach(() => vi.restoreAllMocks());
 
 it('train goes on with a run that is named by its directory, also with one that began from a checkpoint', async () => {
   const from = [`--training.resume_from_checkpoint=${at('run')}`, '--training.num_epochs=1'];
@@ -454,9 +439,9 @@ describe('info', () => {
     expect(await last('info', at('run/checkpoint_2'))).toMatchObject({ kind: 'checkpoint', epoch: 2 });
     const dataset = { kind: 'dataset', num_nodes: 100, num_relations: 10, num_test: 50 };
     expect(await last('info', at('graph'))).toMatchObject(dataset);
-    out = '';
+    printed.out = '';
     expect(await run(['info', at('nodes')])).toBe(0);
-    expect(out).toMatch(/nodes +100\n[\s\S]*features +4 a node\nclasses +3\n/);
+    expect(printed.out).toMatch(/nodes +100\n[\s\S]*features +4 a node\nclasses +3\n/);
     writeFileSync(at('events.txt'), '1 2 5\n2 3 9\n');
     const events = { kind: 'events', nodes: 3, events: 2, destinations: 2, first: 5, last: 9 };
     expect(await last('info', at('events.txt'))).toMatchObject(events);

@@ -2,10 +2,11 @@
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { resumeCommand } from '../train/run/index.js';
 import { Random } from '../util/philox.js';
 import { run } from './program.js';
+import { capturedOutput } from './testing/captured-output.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-temporal-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -32,47 +33,31 @@ gnn: [{ arch: transformer_attention, variant: tgn, layer: 1, att_head: 2, dim_ti
 train: [{ epoch: 3, batch_size: 10, lr: 0.02 }]
 `;
 
-let out = '';
-let err = '';
+const printed = capturedOutput();
 
 async function last(...args: string[]): Promise<Readonly<Record<string, unknown>>> {
-  out = err = '';
+  printed.clear();
   const code = await run([...args, '--json']);
-  expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' });
-  const event = JSON.parse(out.trim().split('\n').at(-1) as string);
+  expect({ code, err: code === 0 ? '' : printed.err }).toEqual({ code: 0, err: '' });
+  const event = JSON.parse(printed.out.trim().split('\n').at(-1) as string);
   expect(event.event).toBe('done');
   return event;
 }
 
 async function refused(...args: string[]): Promise<string> {
-  out = err = '';
+  printed.clear();
   expect(await run(args)).toBe(2);
-  return err;
-}
-
-function capture(): void {
-  out = err = '';
-  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
-    out += text;
-    return true;
-  });
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
-    err += text;
-    return true;
-  });
+  return printed.err;
 }
 
 let trained: Readonly<Record<string, unknown>>;
 beforeAll(async () => {
-  capture();
   writeStream(at('events.csv'));
   writeFileSync(at('tgn.yaml'), config('type: node, dim_out: 8, dim_time: 8'));
   writeFileSync(at('tgat.yaml'), config('type: none'));
   trained = await last('train', at('tgn.yaml'), `--storage.model_dir=${at('tgn')}`);
   await last('train', at('tgat.yaml'), `--storage.model_dir=${at('tgat')}`, '--train.epoch=1');
 });
-beforeEach(capture);
-afterEach(() => vi.restoreAllMocks());
 
 it('eval gives what training gave, bit for bit, by run and by configuration', async () => {
   for (const path of [at('tgn'), join(at('tgn'), 'best')]) {
@@ -96,17 +81,17 @@ it('eval goes through earlier events when the state does not stand before the pa
 });
 
 it('text for people counts in whole numbers, and ranks only among more than two', async () => {
-  out = '';
+  printed.out = '';
   expect(await run(['eval', at('tgn')])).toBe(0);
-  expect(out).toMatch(/^events \d+ {2}ap 0\.\d{4}/m);
-  expect(out).not.toMatch(/mrr|hits/);
-  out = '';
+  expect(printed.out).toMatch(/^events \d+ {2}ap 0\.\d{4}/m);
+  expect(printed.out).not.toMatch(/mrr|hits/);
+  printed.out = '';
   expect(await run(['eval', at('tgn'), '--evaluation.amount=5'])).toBe(0);
-  expect(out).toMatch(/mrr 0\.\d+ .*hits@1 0\.\d+/);
+  expect(printed.out).toMatch(/mrr 0\.\d+ .*hits@1 0\.\d+/);
   writeFileSync(at('one.csv'), '0,0,2000\n');
-  out = '';
+  printed.out = '';
   expect(await run(['predict', at('tgn'), '--input-file', at('one.csv'), '--output-dir', at('one')])).toBe(0);
-  expect(out).toMatch(/^1 pair scored, written/);
+  expect(printed.out).toMatch(/^1 pair scored, written/);
 });
 
 it('train warns of what has no effect and of parts without events', async () => {
@@ -114,7 +99,7 @@ it('train warns of what has no effect and of parts without events', async () => 
     writeFileSync(at('few.txt'), text);
     const asked = [`--dataset.path=${at('few.txt')}`, '--dataset.new_node_share=0', '--train.epoch=1'];
     const directory = join(folder, `few${Math.random()}`);
-    err = '';
+    printed.err = '';
     const code = await run([
       'train',
       at('tgn.yaml'),
@@ -123,7 +108,7 @@ it('train warns of what has no effect and of parts without events', async () => 
       ...overrides,
     ]);
     expect(code).toBe(text.split('\n').length > 2 ? 0 : 2);
-    return err;
+    return printed.err;
   };
   const idle = ['--memory.combine_node_feature=true', '--evaluation.negatives=all', '--evaluation.amount=4'];
   const told = await warned('0 1 1\n1 2 2\n2 0 3\n', ...idle);
@@ -241,16 +226,16 @@ it('train and eval tell labels of events where asked to', async () => {
 
 it('config prints a file that trains, and checks one', async () => {
   expect(await run(['config', at('events.csv')])).toBe(0);
-  writeFileSync(at('template.yaml'), out);
-  expect(out).toMatch(/# Skein configuration for a stream of events/);
+  writeFileSync(at('template.yaml'), printed.out);
+  expect(printed.out).toMatch(/# Skein configuration for a stream of events/);
   const small = ['--train.epoch=1', '--memory.dim_out=8', '--gnn.dim_out=8', '--train.batch_size=50'];
   const done = await last('train', at('template.yaml'), ...small, `--storage.model_dir=${at('template')}`);
   expect(done['test.ap']).toBeGreaterThan(0.5);
-  out = '';
+  printed.out = '';
   expect(await run(['config', 'wikipedia'])).toBe(0);
-  expect(out).toMatch(/^ {2}name: wikipedia$/m);
-  out = '';
+  expect(printed.out).toMatch(/^ {2}name: wikipedia$/m);
+  printed.out = '';
   expect(await run(['config', at('tgn.yaml'), '--train.epoch=7'])).toBe(0);
-  expect(out).toMatch(/epoch: 7/);
-  expect(out).toMatch(/random_seed: 1/);
+  expect(printed.out).toMatch(/epoch: 7/);
+  expect(printed.out).toMatch(/random_seed: 1/);
 });

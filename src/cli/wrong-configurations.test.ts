@@ -3,34 +3,22 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { run } from './program.js';
+import { capturedOutput } from './testing/captured-output.js';
 
 const fixtures = fileURLToPath(new URL('../../test/fixtures/config', import.meta.url));
 const fixture = (name: string): string => join(fixtures, `${name}.yaml`);
 const folder = mkdtempSync(join(tmpdir(), 'skein-config-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-let out = '';
-let err = '';
-beforeEach(() => {
-  out = err = '';
-  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
-    out += text;
-    return true;
-  });
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
-    err += text;
-    return true;
-  });
-});
-afterEach(() => vi.restoreAllMocks());
+const printed = capturedOutput();
 
 /** Checks a file with overrides; expects code 2 and gives the message. */
 async function refused(file: string, overrides: readonly string[]): Promise<string> {
   const code = await run(['config', file, ...overrides.map((text) => `--${text}`)]);
-  expect({ code, out }).toEqual({ code: 2, out: '' });
-  return err;
+  expect({ code, out: printed.out }).toEqual({ code: 2, out: '' });
+  return printed.err;
 }
 
 /** Key path, what is expected, the fix. */

@@ -1,21 +1,18 @@
 /** What does not run on a graphics processor is refused when the configuration is read: exit code 2, the key, the fix. */
 import { fileURLToPath } from 'node:url';
-import { afterEach, expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { run } from './program.js';
+import { capturedOutput } from './testing/captured-output.js';
 
 const file = fileURLToPath(new URL('../../test/fixtures/config/embedding-only.yaml', import.meta.url));
 const stream = fileURLToPath(new URL('../../examples/collegemsg-tgn.yaml', import.meta.url));
-afterEach(() => vi.restoreAllMocks());
+const printed = capturedOutput();
 
 async function refused(path: string, ...overrides: string[]): Promise<string> {
-  let text = '';
-  vi.spyOn(process.stderr, 'write').mockImplementation((part) => {
-    text += part;
-    return true;
-  });
+  printed.clear();
   const given = ['storage.device_type=webgpu', ...overrides].map((override) => `--${override}`);
   expect(await run(['config', path, ...given])).toBe(2);
-  return text;
+  return printed.err;
 }
 
 const halves = 'storage.embeddings={type: DEVICE_MEMORY, options: {dtype: float16}}';

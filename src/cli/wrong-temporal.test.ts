@@ -2,8 +2,9 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { run } from './program.js';
+import { capturedOutput } from './testing/captured-output.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-wrong-temporal-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -28,20 +29,7 @@ const model = (path: string): string[] => [
   `storage: { model_dir: ${join(folder, `run${files}`)} }`,
 ];
 
-let out = '';
-let err = '';
-beforeEach(() => {
-  out = err = '';
-  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
-    out += text;
-    return true;
-  });
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
-    err += text;
-    return true;
-  });
-});
-afterEach(() => vi.restoreAllMocks());
+const printed = capturedOutput();
 
 /** Trains a file; expects code 2, no run, and gives the message. */
 async function refused(
@@ -50,11 +38,11 @@ async function refused(
 ): Promise<[string, string]> {
   const file = write(`${lines.join('\n')}\n`, 'yaml');
   const code = await run(['train', file, ...overrides.map((text) => `--${text}`)]);
-  expect({ code, out }).toEqual({ code: 2, out: '' });
-  expect(err).not.toMatch(/^ {4}at /m);
+  expect({ code, out: printed.out }).toEqual({ code: 2, out: '' });
+  expect(printed.err).not.toMatch(/^ {4}at /m);
   const directory = /model_dir: (.*) \}/.exec(lines.join('\n'))?.[1];
   if (directory !== undefined) expect(existsSync(directory)).toBe(false);
-  return [err, file];
+  return [printed.err, file];
 }
 
 /** One line of the file changed: the message names the file and this line. */
@@ -299,7 +287,7 @@ describe('events', () => {
   test('a missing file, and an empty one', async () => {
     const [missing] = await refused(model(join(folder, 'nothing.csv')));
     expect(missing).toContain('nothing.csv');
-    err = '';
+    printed.err = '';
     const empty = write('', 'csv');
     const [told] = await refused(model(empty));
     expect(told).toContain(empty);
@@ -316,7 +304,7 @@ describe('events', () => {
       .map((row) => row.replace(/^(\d+),(\d+),(\d+)/, (_, u, i, t) => `${u},${i},${t - 20}`));
     const file = write(`${model(write(jodieHeader + back.join(''), 'csv')).join('\n')}\n`, 'yaml');
     expect(await run(['train', file])).toBe(2);
-    expect(err).toMatch(/sort/);
+    expect(printed.err).toMatch(/sort/);
     expect(await run(['train', file, '--dataset.sort=true', '--dataset.new_node_share=0'])).toBe(0);
   });
 });

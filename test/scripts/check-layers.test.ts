@@ -53,6 +53,12 @@ describe('wrong imports are found', () => {
       /^src\/nn\/a\.ts:3: /,
     ],
     [
+      'what is for tests',
+      'src/nn/a.ts',
+      "import { b } from './testing/b.js';\n",
+      /^src\/nn\/a\.ts:1: .*for tests only/,
+    ],
+    [
       'a Node module',
       'src/nn/a.ts',
       "import { join } from 'node:path';\n",
@@ -113,6 +119,8 @@ test('right imports pass', () => {
     'src/nn/a.ts':
       "/** import { x } from '../cli/x.js'; */\n// import('../cli/x.js')\nconst s = '// no comment';\n",
     'src/nn/a.test.ts': "import { readFileSync } from 'node:fs';\nimport { test } from 'vitest';\n",
+    'src/nn/testing/b.ts': "import { vi } from 'vitest';\n",
+    'src/nn/b.test.ts': "import { b } from './testing/b.js';\n",
     'src/storage/a.ts': "import { open } from 'node:fs/promises';\nimport { g } from '../graph/g.js';\n",
     'src/cli/main.ts': "import { t } from '../train/t.js';\nimport { Command } from 'commander';\n",
     'test/a.test.ts':
