@@ -164,6 +164,23 @@ test('a table of customers called id, beside orders of two types of nodes', () =
   expect(skein(...prepare, '--node-table', 'customer=people.csv')).toContain('nodes 17,');
 });
 
+test('tables of both types of nodes are refused one by one, and read as one file', () => {
+  put('sales.csv', [['customer', 'product'], ...Array.from({ length: 40 }, (_, i) => [i % 10, i % 7])]);
+  const prepare = ['preprocess', '--edges', 'sales.csv', '--output-directory', 'sales'];
+  const both = ['--node-table', 'customer=people.csv', '--node-table', 'product=products.csv'];
+  expect(refused(...prepare, ...both)).toMatch(
+    /^skein: preprocess: expected one --node-table, got customer=people\.csv and product=products\.csv\. Put both into one file: .*customer:7\.\n$/,
+  );
+  put('everything.csv', [
+    ['id', 'age', 'price'],
+    ...Array.from({ length: 10 }, (_, i) => [`customer:${i}`, 20 + i, '']),
+    ...Array.from({ length: 7 }, (_, i) => [`product:${i}`, '', 3 * i]),
+  ]);
+  skein(...prepare, '--node-table', 'everything.csv');
+  // Each column is a number and whether it is missing.
+  expect(skein('info', 'sales')).toMatch(/^nodes +17\n[\s\S]*^features +4 a node$/m);
+});
+
 test('what is there is replaced when asked to; all edges are counted, whatever their part', () => {
   put('pairs-of-two.csv', [['user', 'item'], ...Array.from({ length: 100 }, (_, i) => [i % 9, i % 11])]);
   const prepare = ['preprocess', '--edges', 'pairs-of-two.csv', '--output-directory', 'two'];

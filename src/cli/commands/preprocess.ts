@@ -1,5 +1,6 @@
 /** `skein preprocess`: see ../preprocess.ts. Marius's options under its names, and ours. */
 import type { Command } from 'commander';
+import { ValueError } from '../../util/errors.js';
 import { byteSize, headerOption, jsonOption, seedOption, wholeNumber } from '../options.js';
 import type { PreprocessCommand } from '../preprocess.js';
 
@@ -66,6 +67,7 @@ function nodeOptions(command: Command): Command {
     .option(
       '--node-table <[type=]file>',
       'a table about nodes: numbers, categories, dates, true or false, with values missing; becomes features. With two node types customer=customers.csv says whose ids it has; by default the name of the column of ids or of the file',
+      oneTable,
     )
     .option('--id-column <column>', 'of the table: the id; by default a column named id, or the first')
     .option('--label-column <column>', 'of the table: the class, where it is known')
@@ -80,4 +82,12 @@ function nodeOptions(command: Command): Command {
       'or shares of the labelled nodes; with --label-column by default 0.6 0.2 0.2',
       number,
     );
+}
+
+/** The last one alone would count: the others would be left out without a word. */
+function oneTable(given: string, before: string | undefined): string {
+  if (before === undefined) return given;
+  throw new ValueError(
+    `preprocess: expected one --node-table, got ${before} and ${given}. Put both into one file: a column for each column of either, empty where a row has no value, and with two node types the type before each id, such as customer:7.`,
+  );
 }
