@@ -79,7 +79,7 @@ export interface PluginOptions {
   readonly plugin: readonly string[];
 }
 
-/** `--plugin`, for commands that train or open a run. */
+/** `--plugin`, for commands that read a configuration or open a run. */
 export function pluginOption(command: Command): Command {
   return command.option(
     '--plugin <module>',

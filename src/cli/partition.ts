@@ -22,12 +22,14 @@ import { addSelfLoops, Graph, removeSelfLoops, toUndirected } from '../graph/ind
 import { formatBytes } from '../storage/index.js';
 import { Tensor } from '../tensor/index.js';
 import { loadConfig } from '../train/config/index.js';
+import { loadPlugins } from '../train/plugins.js';
 import { Output } from '../train/run/output.js';
 import { openDataset } from '../train/tasks/graph/storage/open-dataset.js';
 import { cutDataset } from '../train/tasks/sharded/cut-dataset.js';
 import { expected, ValueError } from '../util/errors.js';
+import type { PluginOptions } from './options.js';
 
-export interface PartitionCommand {
+export interface PartitionCommand extends PluginOptions {
   readonly numPartitions: number;
   readonly output: string;
   readonly algorithm: string;
@@ -42,6 +44,7 @@ export interface PartitionCommand {
 
 export async function partitionCommand(target: string, command: PartitionCommand): Promise<void> {
   const output = new Output({ json: command.json });
+  await loadPlugins(command.plugin, 'partition');
   const start = performance.now();
   if (/\.ya?ml$/.test(target)) {
     output.stage('partitioning the graph of the run');

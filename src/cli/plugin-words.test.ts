@@ -251,6 +251,27 @@ describe.each<[Kind, string, string]>([
     expect(printed.err).toContain(`Did you mean ${word}?`);
     await forget(module);
   });
+
+  test('stands in the JSON Schema', async () => {
+    const module = plugin(kind, word);
+    expect(await run(['config', '--schema', '--plugin', module])).toBe(0);
+    expect(printed.out).toContain(`"${word}"`);
+    await forget(module);
+  });
+});
+
+test('the graph of a run with words of a module is cut with it', async () => {
+  const { nodes } = await prepared();
+  const module = plugin('layer', 'CUT_MEAN');
+  const gnn = { type: 'GNN', output_dim: 2, options: { type: 'CUT_MEAN' } };
+  const encoder = { layers: [[embedding], [gnn]], train_neighbor_sampling: [{ type: 'ALL' }] };
+  const model = { learning_task: 'NODE_CLASSIFICATION', encoder };
+  writeFileSync(at('cut.yaml'), stringify({ ...base(nodes, at('cut'), model), evaluation: {} }));
+  const into = ['--num-partitions', '2', '--algorithm', 'random', '--output', at('parts')];
+  expect(await run(['partition', at('cut.yaml'), ...into])).toBe(2);
+  expect(printed.err).toContain('got "CUT_MEAN"');
+  expect(await run(['partition', at('cut.yaml'), ...into, '--plugin', module])).toBe(0);
+  await forget(module);
 });
 
 test('a run asks for the modules of its own words only', async () => {

@@ -1,6 +1,6 @@
 /** `skein partition`: see ../partition.ts. Flags for self loops and directions as SAR's example has them. */
 import type { Command } from 'commander';
-import { jsonOption, positiveInteger, seedOption } from '../options.js';
+import { jsonOption, pluginOption, positiveInteger, seedOption } from '../options.js';
 import type { PartitionCommand } from '../partition.js';
 
 export function register(program: Command): void {
@@ -23,7 +23,7 @@ export function register(program: Command): void {
     .option('--bidirected', 'both directions of every edge, each once', false)
     .option('--add-self-loops', 'an edge from every node to itself', false)
     .option('--name <name>', 'name of the graph in the directory; by default that of the dataset');
-  jsonOption(seedOption(command, 0)).action(async (graph: string, options: PartitionCommand) =>
+  jsonOption(seedOption(pluginOption(command), 0)).action(async (graph: string, options: PartitionCommand) =>
     (await import('../partition.js')).partitionCommand(graph, options),
   );
 }
