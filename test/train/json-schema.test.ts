@@ -91,6 +91,8 @@ describe('takes', () => {
       true,
     );
     expect(fits(root, { ...file, training: { epochs_per_shuffle: 2 } })).toBe(true);
+    const metrics = ['mrr', 'MR', 'hits@10', 'Hits@K7', 'hits20', 'mean_rank', 'accuracy', 'f1'];
+    expect(fits(root, { ...file, evaluation: { metrics } })).toBe(true);
   });
 });
 
@@ -99,6 +101,8 @@ it.each<[string, (file: Record<string, unknown>) => object]>([
   ['a misspelt key', (file) => ({ ...file, training: { num_epoch: 3 } })],
   ['a wrong number', (file) => ({ ...file, training: { num_epochs: 0 } })],
   ['an unknown word', (file) => ({ ...file, evaluation: { ties: 'best' } })],
+  ['an unknown metric', (file) => ({ ...file, evaluation: { metrics: ['mrrr'] } })],
+  ['a metric without its number', (file) => ({ ...file, evaluation: { metrics: ['hits@'] } })],
   ['no dataset', (file) => ({ ...file, storage: {} })],
 ])('refuses %s', (_name, change) => {
   expect(fits(root, change(read('test/fixtures/config/embedding-only.yaml')))).toBe(false);

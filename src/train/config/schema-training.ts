@@ -15,7 +15,7 @@ import {
   text,
   worded,
 } from '../../util/schema/fields.js';
-import { metricList, metricNamed, metricText, standardMetrics } from '../run/metric.js';
+import { metricList, metricNamed, metricSpellings, metricText, standardMetrics } from '../run/metric.js';
 
 const negativeSampling = () =>
   section({
@@ -112,9 +112,12 @@ export const trainingSchema = section({
   }),
 });
 
-const metric = () =>
-  worded(
-    z.string(metricText()).transform((value, context) => {
+const metric = () => {
+  const { names, pattern } = metricSpellings();
+  // What meta is given stands in the JSON Schema and checks nothing here: the transformation does.
+  const given = z.string(metricText()).meta({ anyOf: [{ enum: names }, { pattern }] });
+  return worded(
+    given.transform((value, context) => {
       const found = metricNamed(value);
       if (found !== undefined) return found.name;
       const message = metricText() + didYouMean(value, metricList());
@@ -123,6 +126,7 @@ const metric = () =>
     }),
     metricText(),
   );
+};
 
 /** The standard metrics of a task, numbers of one word together: `mrr, hits@1, 3, 5`. */
 const shownMetrics = (task: 'LINK_PREDICTION' | 'NODE_CLASSIFICATION'): string =>

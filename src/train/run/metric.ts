@@ -6,6 +6,7 @@
 import { hitsAtK, meanReciprocalRank } from '../../temporal/index.js';
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
+import { anyCasePattern } from '../../util/schema/json-schema.js';
 import { checkRecord, WordFamily } from '../../util/words.js';
 import { classificationMetrics } from '../metrics.js';
 
@@ -258,6 +259,22 @@ export function metricNamed(text: string): NamedMetric | undefined {
     if (rest !== null) return { name: `${stem}@${rest[1]}`, task, make: () => make(Number(rest[1])) };
   }
   return undefined;
+}
+
+/** For editors: names to offer, and a pattern of all that `metricNamed` knows. */
+export function metricSpellings(): { readonly names: string[]; readonly pattern: string } {
+  const all = family.all();
+  const names = all.flatMap(({ word, standard }) =>
+    typeof standard === 'object' ? standard.map((k) => word.replace('@k', `@${k}`)) : [word],
+  );
+  const patterns = all
+    .flatMap(({ word, aliases = [] }) => [word, ...aliases])
+    .map((word) =>
+      word.endsWith('@k')
+        ? `${anyCasePattern(word.slice(0, -'@k'.length))}@?[Kk]?[1-9][0-9]*`
+        : anyCasePattern(word),
+    );
+  return { names, pattern: `^(${patterns.join('|')})$` };
 }
 
 /** The words of one task, or of all. */

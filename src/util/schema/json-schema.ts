@@ -92,12 +92,17 @@ function unionSchema(union: z.ZodDiscriminatedUnion): JsonSchema {
 
 /** Words as they are documented, which editors offer, or in any case. */
 function anyCase(words: readonly string[], others: readonly string[] = []): JsonSchema {
+  const pattern = [...words, ...others].map(anyCasePattern).join('|');
+  return { anyOf: [{ enum: [...words] }, { type: 'string', pattern: `^(${pattern})$` }] };
+}
+
+/** A regular expression of a word in any case. */
+export function anyCasePattern(word: string): string {
   const letter = (c: string): string =>
     c.toLowerCase() === c.toUpperCase()
       ? c.replace(/[^\w]/, '\\$&')
       : `[${c.toUpperCase()}${c.toLowerCase()}]`;
-  const pattern = [...words, ...others].map((word) => [...word].map(letter).join('')).join('|');
-  return { anyOf: [{ enum: [...words] }, { type: 'string', pattern: `^(${pattern})$` }] };
+  return [...word].map(letter).join('');
 }
 
 function orNull(schema: JsonSchema): JsonSchema {
