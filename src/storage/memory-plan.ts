@@ -100,7 +100,7 @@ export function planMemory(options: MemoryPlanOptions): MemoryPlan {
     const shape = largestThatFits(settings, partitions);
     if (shape !== null && (best === null || cost(shape) < cost(best))) best = shape;
   }
-  if (best === null) throw new ValueError(refusal(settings, candidates));
+  if (best === null) throw refusal(settings, candidates);
   return { ...best, report: describePlan(settings, best) };
 }
 
@@ -190,7 +190,8 @@ function shapeOf(s: Settings, partitions: number, capacity: number): Shape {
   };
 }
 
-function refusal(s: Settings, candidates: readonly number[]): string {
+/** Where a larger budget helps, the details say which one does: `leastBytes`. */
+function refusal(s: Settings, candidates: readonly number[]): ValueError {
   // The whole table needs no side memory, which for a few partitions is less than two of them with it.
   const shapes = candidates.flatMap((p) =>
     [p, Math.min(p, 2 * s.fineToCoarseRatio)].map((capacity) => shapeOf(s, p, capacity)),
@@ -198,20 +199,17 @@ function refusal(s: Settings, candidates: readonly number[]): string {
   const usable = shapes.filter((shape) => shape.partitionBytes <= maxPartitionBytes);
   if (usable.length === 0) {
     const advice = 'Use more partitions.';
-    return expected(
-      where,
-      'partitions below 4 GiB',
-      'a partition',
-      formatBytes(shapes[0].partitionBytes),
-      advice,
-    );
+    const got = formatBytes(shapes[0].partitionBytes);
+    return new ValueError(expected(where, 'partitions below 4 GiB', 'a partition', got, advice));
   }
   const least = usable.reduce((a, b) => (b.memoryBytes < a.memoryBytes ? b : a));
   const split = `${least.partitions} partitions with ${least.capacity} in memory`;
   const reserve = `of which ${formatBytes(s.reservedBytes)} are reserved for the rest of the process`;
   const advice = `That is ${split}, ${reserve}. Raise the budget, use narrower rows or half precision.`;
   const need = `at least ${formatBytes(least.memoryBytes)} (${Math.ceil(least.memoryBytes)} bytes)`;
-  return expected(where, need, 'memoryBudget', formatBytes(s.memoryBudget), advice);
+  return new ValueError(expected(where, need, 'memoryBudget', formatBytes(s.memoryBudget), advice), {
+    leastBytes: Math.ceil(least.memoryBytes),
+  });
 }
 
 function describePlan(s: Settings, plan: Shape): string {

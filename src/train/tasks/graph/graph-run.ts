@@ -36,7 +36,7 @@ import { checkResources } from './storage/check-resources.js';
 import { withEdgeOrder } from './storage/edge-order.js';
 import { initializeSharedStorage } from './storage/initialize-storage.js';
 import { shardTable, usesFeatures } from './storage/initialize-table.js';
-import { withMemoryBudget } from './storage/memory-budget.js';
+import { checkFullBatch, withMemoryBudget } from './storage/memory-budget.js';
 import { locatedConfig, openDataset } from './storage/open-dataset.js';
 import { openDeviceFeatures, openTrainingDevice, type TrainingDevice } from './training-device.js';
 
@@ -61,6 +61,7 @@ export async function prepareGraphRun(
   const before = await group.onRoot(() => (resumes ? configOfRun(agreed.storage.model_dir) : null));
   const budgeted = await group.everywhere(() => withMemoryBudget(started, share, before, group.size));
   const { plan } = budgeted;
+  await group.everywhere(() => checkFullBatch(started, plan));
   const config = withEdgeOrder(budgeted.config, dataset.stats, before);
   checkWorkers(config, group.size);
   const warnings = await group.onRoot(() => {
@@ -97,6 +98,7 @@ export async function prepareGraphRun(
       ...(device === null ? {} : { device: 'webgpu', adapter: device.adapter }),
     },
     plan: async (run) => {
+      if (plan !== null) run.log('info', plan.report);
       const identity = await group.onRoot(() => runIdentity(config, dataset, Object.keys(samplers)));
       return new GraphRun({ config, dataset, identity, run, group, output, samplers, device }).plan();
     },

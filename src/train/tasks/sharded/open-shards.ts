@@ -37,25 +37,35 @@ export function isSharded(config: SkeinConfig): boolean {
 
 /** What such a run cannot do is refused by name. */
 export function checkSharded({ model, storage, distributed }: SkeinConfig, workers: number): void {
-  const refuse = (key: string, wanted: string, got: string): never => {
-    const advice = 'Training on the whole graph with several workers is like that.';
-    throw agreedError(new ConfigError(`${key}: expected ${wanted}, got ${got}. ${advice}`));
+  const refuse = (key: string, wanted: string, got: string, advice: string): never => {
+    const when = 'With training.full_batch and distributed';
+    throw agreedError(new ConfigError(`${key}: expected ${wanted}, got ${got}. ${when}, ${advice}`));
   };
+  const rows =
+    'each worker has its part of the rows in memory. Use HOST_MEMORY and more workers, or full_batch: false.';
   if (model.encoder.embedding_dim > 0) {
     if (storage.embeddings.type !== 'HOST_MEMORY')
-      refuse('storage.embeddings.type', 'HOST_MEMORY', storage.embeddings.type);
-    if (model.regularizer.type !== 'NONE') refuse('model.regularizer.type', 'NONE', model.regularizer.type);
+      refuse('storage.embeddings.type', 'HOST_MEMORY', storage.embeddings.type, rows);
+    if (model.regularizer.type !== 'NONE') {
+      const advice = 'use the weight_decay of the optimisers, or full_batch: false.';
+      refuse('model.regularizer.type', 'NONE', model.regularizer.type, advice);
+    }
   }
   if (storage.features.type !== 'HOST_MEMORY')
-    refuse('storage.features.type', 'HOST_MEMORY', storage.features.type);
+    refuse('storage.features.type', 'HOST_MEMORY', storage.features.type, rows);
   const { partitions, partition_dir: made } = distributed as DistributedConfig;
-  if (made === null && partitions < workers)
-    refuse('distributed.partitions', `at least ${workers}, the number of workers`, String(partitions));
+  if (made === null && partitions < workers) {
+    const wanted = `at least ${workers}, the number of workers`;
+    refuse('distributed.partitions', wanted, String(partitions), 'raise it, or start fewer workers.');
+  }
   if (model.encoder.layers.every((stage) => hopsOfStage(stage) === 0))
-    refuse('model.encoder.layers', 'a GNN layer', 'none');
+    refuse('model.encoder.layers', 'a GNN layer', 'none', 'add one, or set full_batch: false.');
   const { train_neighbor_sampling: rules } = model.encoder;
   const sampled = rules.find(({ type }) => type !== 'ALL');
-  if (sampled !== undefined) refuse('model.encoder.train_neighbor_sampling', 'ALL neighbours', sampled.type);
+  if (sampled !== undefined) {
+    const advice = 'use ALL, or full_batch: false, which trains sampled batches.';
+    refuse('model.encoder.train_neighbor_sampling', 'ALL neighbours', sampled.type, advice);
+  }
 }
 
 /** What a worker has of the graph. */

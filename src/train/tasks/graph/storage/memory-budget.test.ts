@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { PreparedStats } from '../../../../data/index.js';
 import { resolveConfig, type SkeinConfig } from '../../../config/index.js';
 import { bufferConfig } from './initialize-table.js';
-import { withMemoryBudget } from './memory-budget.js';
+import { checkFullBatch, withMemoryBudget } from './memory-budget.js';
 
 const stats = {
   ...{ dataset_dir: 'd', num_edges: 1e6, num_nodes: 4e6, num_relations: 1, num_train: 1e6 },
@@ -43,4 +43,35 @@ test('a run keeps its partitions with another number of workers, and what one of
   expect(resumed.buffer?.num_partitions).toBe(one.buffer?.num_partitions);
   expect(resumed.plan?.memoryBytes).toBeLessThanOrEqual(2 ** 30);
   expect(decided(1, one.config).config).toEqual(one.config);
+});
+
+test('a budget that is too small is answered with the least one, which will do', () => {
+  const given = (memory_budget: number): SkeinConfig => ({
+    ...config,
+    storage: { ...config.storage, memory_budget },
+  });
+  let message = '';
+  try {
+    withMemoryBudget(given(100 * 2 ** 20), stats);
+  } catch (error) {
+    message = (error as Error).message;
+  }
+  expect(message).toMatch(
+    /^storage\.memory_budget: expected at least \d+M, got 100 MiB\. \d+ MiB of it are for the process .* Raise the budget/,
+  );
+  expect(message).not.toMatch(/planMemory|memoryBudget/);
+  const least = Number(/at least (\d+)M/.exec(message)?.[1]) * 2 ** 20;
+  expect(withMemoryBudget(given(least), stats).plan?.inMemory).toBe(false);
+  expect(() => withMemoryBudget(given(least - 2 ** 20), stats)).toThrow('expected at least');
+});
+
+test('training on the whole graph is refused where rows would wait on disk', () => {
+  const whole = { ...config, training: { ...config.training, full_batch: true } };
+  const { plan } = withMemoryBudget(whole, stats);
+  expect(() => checkFullBatch(whole, plan)).toThrow(
+    /storage\.memory_budget: expected about \d+M or more beside training\.full_batch, got 1\.00 GiB\. .*run -n 2 train.* training\.full_batch: false/,
+  );
+  const large = { ...whole, storage: { ...whole.storage, memory_budget: 2 ** 33 } };
+  checkFullBatch(large, withMemoryBudget(large, stats).plan);
+  checkFullBatch(config, plan);
 });

@@ -9,7 +9,9 @@ import {
   planMemory,
   rowOptimizer,
 } from '../../../../storage/index.js';
-import { ValueError } from '../../../../util/errors.js';
+import { ConfigError, InternalError, ValueError } from '../../../../util/errors.js';
+import { invocation } from '../../../../util/invocation.js';
+import { formatBytes } from '../../../../util/size.js';
 import type { PartitionBufferConfig, SkeinConfig } from '../../../config/index.js';
 import { bufferConfig, usesFeatures } from './initialize-table.js';
 import { spreadsFeatures } from './spread-data.js';
@@ -111,11 +113,41 @@ const waitingCost = 1.5;
 function cheapestPlan(options: MemoryPlanOptions): MemoryPlan & { readonly prefetch: boolean } {
   const ahead = tryPlan({ ...options, prefetch: true });
   const waiting = tryPlan({ ...options, prefetch: false });
-  if (ahead === null && waiting === null) return { ...planMemory(options), prefetch: true };
+  if (ahead === null && waiting === null) refuseBudget(options);
   const costOf = (plan: MemoryPlan | null): number =>
     plan?.predictedIoBytesPerEpoch ?? Number.POSITIVE_INFINITY;
   const prefetch = costOf(ahead) <= waitingCost * costOf(waiting);
   return { ...((prefetch ? ahead : waiting) as MemoryPlan), prefetch };
+}
+
+/** The least budget, as it can be given. */
+const megabytes = (bytes: number): string => `${Math.ceil(bytes / 2 ** 20)}M`;
+
+/** Says the least that will do: without reading ahead. */
+function refuseBudget(options: MemoryPlanOptions): never {
+  const { memoryBudget, reservedBytes = 0 } = options;
+  try {
+    planMemory({ ...options, prefetch: false });
+  } catch (error) {
+    const least = error instanceof ValueError ? error.details['leastBytes'] : undefined;
+    if (typeof least !== 'number') throw error;
+    const own = `${formatBytes(reservedBytes)} of it are for the process and its batches`;
+    throw new ConfigError(
+      `storage.memory_budget: expected at least ${megabytes(least)}, got ${formatBytes(memoryBudget)}. ${own}, the rest for rows in memory. Raise the budget, lower training.batch_size or output_dim, or halve the rows with storage.embeddings.options.dtype: float16.`,
+    );
+  }
+  throw new InternalError('a plan without reading ahead was refused, then found');
+}
+
+/** Training on the whole graph goes over all rows in every step: none can wait on disk. */
+export function checkFullBatch({ storage, training }: SkeinConfig, plan: MemoryPlan | null): void {
+  if (!training.full_batch || plan === null || plan.inMemory) return;
+  const { memoryBytes, bufferBytes, tableBytes } = plan;
+  const least = megabytes(memoryBytes - bufferBytes + tableBytes);
+  const got = formatBytes(storage.memory_budget ?? 0);
+  throw new ConfigError(
+    `storage.memory_budget: expected about ${least} or more beside training.full_batch, got ${got}. A step on the whole graph has all rows in memory. Raise the budget, share the rows out over more workers ("${invocation()} run -n 2 train …"), or set training.full_batch: false, which trains sampled batches with rows on disk.`,
+  );
 }
 
 /** Null when the budget does not suffice. */
