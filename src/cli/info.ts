@@ -12,6 +12,7 @@ import {
   type RunDescription,
   streamOptionsOf,
 } from '../train/index.js';
+import { byNumbers } from '../util/by-numbers.js';
 import { StateError, ValueError } from '../util/errors.js';
 import { allEdges } from './all-edges.js';
 import { printPartitions } from './partition.js';
@@ -176,9 +177,9 @@ async function printDataset(directory: string, output: Output): Promise<void> {
     ['classes', stats.num_classes > 0 ? String(stats.num_classes) : null],
     ['partitions', stats.num_partitions > 1 ? String(stats.num_partitions) : null],
   ];
-  const runs = readdirSync(directory).filter(
-    (name) => /^model_\d+$/.test(name) && isRunDirectory(join(directory, name)),
-  );
+  const runs = readdirSync(directory)
+    .filter((name) => /^model_\d+$/.test(name) && isRunDirectory(join(directory, name)))
+    .sort(byNumbers);
   output.text(`prepared dataset ${directory}${dataset.details === null ? ' (written by Marius)' : ''}`);
   for (const [name, value] of lines) if (value !== null) output.text(`${name.padEnd(11)} ${value}`);
   if (runs.length > 0) output.text(`runs        ${runs.join(', ')}`);

@@ -134,6 +134,17 @@ beforeAll(async () => {
   classified = await last('train', at('nodes.yaml'), `--storage.model_dir=${at('classes')}`);
 }, 240_000);
 
+it('train writes what a memory budget decided into the log too', async () => {
+  const given = [`--storage.model_dir=${at('planned')}`, '--training.num_epochs=1'];
+  expect(await refused('train', at('links.yaml'), ...given, '--storage.memory_budget=100M')).toMatch(
+    /storage\.memory_budget: expected at least \d+M, got 100 MiB\. /,
+  );
+  await last('train', at('links.yaml'), ...given, '--storage.memory_budget=300M');
+  expect(readFileSync(at('planned/log.txt'), 'utf8')).toMatch(
+    /^\S+ info +table .* rows of .* bytes\n +everything fits in memory: .*\n +memory .* of 300 MiB: /m,
+  );
+});
+
 it('train goes on with a run that is named by its directory, also with one that began from a checkpoint', async () => {
   const from = [`--training.resume_from_checkpoint=${at('run')}`, '--training.num_epochs=1'];
   await last('train', at('links.yaml'), `--storage.model_dir=${at('more')}`, ...from);
@@ -437,6 +448,12 @@ describe('info', () => {
     expect(done['model']).toBe('EMBEDDING 16 → DISTMULT');
     expect((done['metrics'] as Record<string, unknown>)['test']).toEqual(trained['test']);
     expect(await last('info', at('run/checkpoint_2'))).toMatchObject({ kind: 'checkpoint', epoch: 2 });
+    for (const name of ['checkpoint_10', 'checkpoint_9'])
+      cpSync(at('run/checkpoint_2'), at(`run/${name}`), { recursive: true });
+    const { checkpoints } = (await last('info', at('run'))) as { checkpoints: { name: string }[] };
+    const numbered = checkpoints.map(({ name }) => name).filter((name) => name.startsWith('checkpoint_'));
+    expect(numbered).toEqual(['checkpoint_2', 'checkpoint_9', 'checkpoint_10']);
+    for (const name of ['checkpoint_10', 'checkpoint_9']) rmSync(at(`run/${name}`), { recursive: true });
     const dataset = { kind: 'dataset', num_nodes: 100, num_relations: 10, num_test: 50 };
     expect(await last('info', at('graph'))).toMatchObject(dataset);
     printed.out = '';

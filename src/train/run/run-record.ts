@@ -7,6 +7,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadTensors } from '../../storage/index.js';
+import { byNumbers } from '../../util/by-numbers.js';
 import { FormatError } from '../../util/errors.js';
 import type { RandomState } from '../../util/philox.js';
 import type { BestResult, FitState } from '../fit.js';
@@ -35,6 +36,7 @@ export const modelFile = 'model.safetensors';
 export function checkpointNames(directory: string): string[] {
   const entries = existsSync(directory) ? readdirSync(directory, { withFileTypes: true }) : [];
   const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  folders.sort(byNumbers);
   return ['', ...folders].filter(
     (name) => /^(|last|best|checkpoint_\d+)$/.test(name) && existsSync(join(directory, name, modelFile)),
   );
