@@ -67,4 +67,21 @@ describe('skein config', () => {
     expect(await run(['config', 'fb15k-237', '--task', 'nc'])).toBe(2);
     expect(printed.err).toMatch(/Did you mean fb15k-237[\s\S]*has no labels/);
   });
+
+  it('says how a graph of one’s own is prepared, whether or not a known name is near', async () => {
+    for (const [name, near] of [
+      ['mls', /got "mls"\. Did you mean umls\?/],
+      ['kinship-of-nations', /Known are karate-club, cora/],
+    ] as const) {
+      printed.clear();
+      expect(await run(['config', name])).toBe(2);
+      expect(printed.err).toMatch(near);
+      expect(printed.err).toContain(`preprocess --edges FILE --output-directory ${name}".`);
+      printed.clear();
+      expect(await run(['preprocess', '--dataset', name])).toBe(2);
+      expect(printed.err).toMatch(/preprocess: expected a known dataset for --dataset, got "/);
+      expect(printed.err).toMatch(near);
+      expect(printed.err).toMatch(/name its files instead: --edges FILE --output-directory DIRECTORY\.\n$/);
+    }
+  });
 });

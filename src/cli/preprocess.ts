@@ -6,6 +6,7 @@ import { Output } from '../train/run/output.js';
 import { prepareProgress } from '../train/run/prepare-progress.js';
 import { ValueError } from '../util/errors.js';
 import { invocation } from '../util/invocation.js';
+import { nearest } from '../util/nearest.js';
 import { allEdges } from './all-edges.js';
 import { inOptionNames } from './option-names.js';
 import { columnOption, type HeaderOptions, headerGiven } from './options.js';
@@ -65,10 +66,18 @@ export async function preprocessCommand(command: PreprocessCommand): Promise<voi
 }
 
 async function prepareKnown(command: PreprocessCommand, output: Output): Promise<PreparedStats> {
-  const { prepareDataset } = await import('../data/index.js');
+  const { catalogueName, datasetNames, prepareDataset } = await import('../data/index.js');
   if (command.edges !== undefined || command.query !== undefined)
     throw new ValueError(`preprocess: expected --dataset or edges, got both. Leave out one of them.`);
-  return prepareDataset(command.dataset as string, {
+  const { dataset = '' } = command;
+  if (catalogueName(dataset) === undefined) {
+    const close = nearest(dataset, datasetNames);
+    const names = close === undefined ? `Known are ${datasetNames.join(', ')}.` : `Did you mean ${close}?`;
+    throw new ValueError(
+      `preprocess: expected a known dataset for --dataset, got ${JSON.stringify(dataset)}. ${names} For a graph of your own name its files instead: --edges FILE --output-directory DIRECTORY.`,
+    );
+  }
+  return prepareDataset(dataset, {
     ...(command.outputDirectory === undefined ? {} : { outputDir: command.outputDirectory }),
     ...(command.datasetSplit === undefined ? {} : { split: command.datasetSplit }),
     partitions: command.numPartitions,

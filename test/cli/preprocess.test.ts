@@ -129,7 +129,7 @@ test('wrong input has code 2 and says what is wrong', () => {
       ['preprocess', '--edges', edges, '--output-directory', join(folder, 'x'), '--header', '--no-header'],
       /expected --header or --no-header, got both/,
     ],
-    [['preprocess', '--dataset', 'FB15'], /one of .*fb15k-237/],
+    [['preprocess', '--dataset', 'FB15'], /Did you mean fb15k-237\?.*--edges FILE/],
     [['export', folder], /expected a model/],
   ];
   for (const [args, message] of cases) {

@@ -16,12 +16,10 @@ export async function datasetFacts(dataset: string): Promise<DatasetFacts> {
   const name = catalogueName(dataset);
   if (name === undefined) {
     const close = nearest(dataset, datasetNames);
-    const advice =
-      close === undefined
-        ? `Prepare it with "${invocation()} preprocess", or use one of ${datasetNames.join(', ')}.`
-        : `Did you mean ${close}?`;
+    const names = close === undefined ? `Known are ${datasetNames.join(', ')}.` : `Did you mean ${close}?`;
+    const own = `A graph of your own is prepared first: "${invocation()} preprocess --edges FILE --output-directory ${dataset}".`;
     throw new ConfigError(
-      `config: expected a prepared directory or a known dataset for dataset, got ${JSON.stringify(dataset)}. ${advice}`,
+      `config: expected a prepared directory or a known dataset for dataset, got ${JSON.stringify(dataset)}. ${names} ${own}`,
     );
   }
   const prepared = preparedFolder(name);
