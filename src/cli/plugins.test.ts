@@ -179,9 +179,9 @@ describe('refused:', () => {
     const pipe = join(folder, 'pipe.mjs');
     spawnSync('mkfifo', [pipe]);
     for (const path of [pipe, '/dev/zero', folder]) {
-      err = '';
+      printed.clear();
       expect(await run(['train', config, '--plugin', path])).toBe(2);
-      expect(err).toContain(`train: expected a file for --plugin, got ${path}, which is none.`);
+      expect(printed.err).toContain(`train: expected a file for --plugin, got ${path}, which is none.`);
     }
   });
 

@@ -49,7 +49,8 @@ export class BufferedTable implements RunTable {
 
   setOrdering(states: readonly Int32Array[]): void {
     const all = [Int32Array.from({ length: this.partitions }, (_, k) => k)];
-    this.buffer.setOrdering(this.isWhole ? all : states);
+    // With a slot for each file there is one state, also where files are pieces of partitions.
+    this.buffer.setOrdering(this.capacity >= this.partitions ? all : states);
   }
 
   async load(): Promise<void> {

@@ -5,7 +5,7 @@
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openRun, type SkeinConfig } from 'skein/train';
+import { loadConfig, openRun, type SkeinConfig } from 'skein/train';
 import { describe, expect, it } from 'vitest';
 import { learned, randomRows, scratch, tinyConfig, writeDataset } from '../train/tiny.js';
 import { isWide } from '../wide.js';
@@ -218,5 +218,29 @@ describe.skipIf(!hasMpi)(`a partition buffer on several workers${withoutMpi}`, (
     ]);
     for (const { losses } of later) expectClose(losses, w.losses.slice(1), 1e-4);
     for (const path of [toThree, fromOne]) expectTidy(path, 12);
+  }, 300_000);
+
+  it('under a budget, a run that fitted in memory on two workers goes on through a buffer on one, and back', async () => {
+    const numNodes = 4000;
+    const large = writeDataset(folder(), { numNodes, train: randomRows(numNodes, 400, 0) });
+    // What a process and a batch are counted as, and room for half of the table of 256 kB with its transfers.
+    const memory_budget = 208 * 2 ** 20 + 15_360 + 200_000;
+    const at = folder();
+    const given = (num_epochs: number) =>
+      tinyConfig(large, {
+        ...{ distributed, model: { decoder: { type: 'DOT' } } },
+        storage: { memory_budget, model_dir: at },
+        training: { num_epochs, resume_training: num_epochs > 1 },
+      });
+    const kept = () => loadConfig(join(at, 'full_config.yaml')).config.storage.embeddings.type;
+    const [two] = await train(2, [given(1)]);
+    expect(kept()).toBe('HOST_MEMORY');
+    const [one] = await trainAlone([given(2)]);
+    expect(kept()).toBe('PARTITION_BUFFER');
+    expect(one.losses[0]).toBeLessThan(two.losses[0]);
+    expect(itemsOf(at)).toEqual([400, 400]);
+    const [again] = await train(2, [given(3)]);
+    expect(kept()).toBe('HOST_MEMORY');
+    expect(again.losses[0]).toBeLessThan(one.losses[0]);
   }, 300_000);
 });

@@ -46,7 +46,7 @@ export function checkAgainstDataset(config: SkeinConfig, facts: DatasetFacts): s
   const problems = [
     ...checkCounts(config.storage.dataset, facts, warnings),
     ...checkWidths(config, facts, warnings),
-    ...checkPartitions(config, facts),
+    ...partitionCountProblems(config, facts),
     ...checkExamples(config, facts),
   ];
   if (problems.length > 0) {
@@ -154,7 +154,7 @@ function checkWidths({ model }: SkeinConfig, facts: DatasetFacts, warnings: stri
   return problems;
 }
 
-function checkPartitions({ storage, training }: SkeinConfig, facts: DatasetFacts): ConfigProblem[] {
+function partitionCountProblems({ storage, training }: SkeinConfig, facts: DatasetFacts): ConfigProblem[] {
   const tooMany = (key: string, partitions: number): ConfigProblem[] => {
     if (partitions <= facts.num_nodes) return [];
     const most = `at most the ${facts.num_nodes} nodes of the dataset`;

@@ -23,7 +23,7 @@ import type { PreparedRun } from '../../run/prepared-run.js';
 import type { FinishContext, RunPlan } from '../../run/run-session.js';
 import type { StageTimings } from '../../run/timings.js';
 import type { Task } from '../../task.js';
-import { checkPartitions, classCounts, cutDataset } from '../sharded/cut-dataset.js';
+import { checkPartitionDirectory, classCounts, cutDataset } from '../sharded/cut-dataset.js';
 import { checkSharded, isSharded, openShards } from '../sharded/open-shards.js';
 import { planStep } from '../sharded/plan-run.js';
 import { ShardedTask } from '../sharded/sharded-task.js';
@@ -36,7 +36,7 @@ import { checkResources } from './storage/check-resources.js';
 import { withEdgeOrder } from './storage/edge-order.js';
 import { initializeSharedStorage } from './storage/initialize-storage.js';
 import { shardTable, usesFeatures } from './storage/initialize-table.js';
-import { checkFullBatch, withMemoryBudget } from './storage/memory-budget.js';
+import { checkFullBatch, checkKeptPartitions, withMemoryBudget } from './storage/memory-budget.js';
 import { locatedConfig, openDataset } from './storage/open-dataset.js';
 import { openDeviceFeatures, openTrainingDevice, type TrainingDevice } from './training-device.js';
 
@@ -63,6 +63,7 @@ export async function prepareGraphRun(
   const { plan } = budgeted;
   await group.everywhere(() => checkFullBatch(started, plan));
   const config = withEdgeOrder(budgeted.config, dataset.stats, before);
+  await group.onRoot(() => checkKeptPartitions(config, before));
   checkWorkers(config, group.size);
   const warnings = await group.onRoot(() => {
     checkTrainingSet(config, dataset);
@@ -74,7 +75,7 @@ export async function prepareGraphRun(
     output.warn('training.pipeline.sync: false has no effect with several workers.');
   const { partition_dir: partitions = null } = config.distributed ?? {};
   if (isSharded(config) && partitions !== null)
-    await group.onRoot(() => checkPartitions(partitions, config, dataset, group.size));
+    await group.onRoot(() => checkPartitionDirectory(partitions, config, dataset, group.size));
   await group.onRoot(() =>
     checkResources(config, {
       ...{ held: share.num_nodes, written: dataset.stats.num_nodes },

@@ -60,6 +60,7 @@ export async function openGraphRun(
   const { storage } = await initializeStorage(config, dataset, {
     tableDirectory: tableFolder(found.directory),
     manifest: tableOf(record),
+    readOnly: true,
   });
   const model = initializeModel(config, {
     numRelations: storage.numRelations,

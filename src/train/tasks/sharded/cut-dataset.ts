@@ -54,7 +54,7 @@ async function originOf(config: SkeinConfig, dataset: PreparedDataset): Promise<
  * Refuses partitions that are not of this run's graph, or too few. Looks at their description only; labels and features are
  * looked at when they are read (open-shards.ts), which is all there is to tell partitions of DGL from those of another graph.
  */
-export async function checkPartitions(
+export async function checkPartitionDirectory(
   path: string,
   config: SkeinConfig,
   dataset: PreparedDataset,

@@ -29,10 +29,10 @@ import { openSpreadEdges, spreadsEdges } from './spread-data.js';
 export interface InitializeStorageOptions {
   /** Where the node table's files go. */
   readonly tableDirectory: string;
-  /** Where edges go that must be sorted into buckets first; default: `edges` beside the table. */
-  readonly edgesDirectory?: string;
   /** The table as a checkpoint has it; without, a new one is made. */
   readonly manifest?: TableManifest | null;
+  /** Whether the run is only read, as evaluation does: no file of it is written. Needs a manifest where rows are trained. */
+  readonly readOnly?: boolean;
   /** The device of DEVICE_MEMORY (`await enableWebGpu()`); without one such a table is in host memory. */
   readonly device?: TensorDevice | null;
 }
@@ -49,6 +49,9 @@ export async function initializeStorage(
   dataset: PreparedDataset,
   options: InitializeStorageOptions,
 ): Promise<InitializedStorage> {
+  checkOptionNames('initializeStorage', options, {
+    ...{ tableDirectory: true, manifest: true, readOnly: true, device: true },
+  });
   const tables = await nodeTables(config, dataset, options);
   return { storage: await graphStorage(config, dataset, options, tables), table: tables.table };
 }
@@ -57,16 +60,12 @@ export async function initializeStorage(
 export async function initializeSharedStorage(
   config: SkeinConfig,
   dataset: PreparedDataset,
-  options: InitializeStorageOptions & { readonly group: WorkerGroup },
+  given: Omit<InitializeStorageOptions, 'readOnly'> & { readonly group: WorkerGroup },
 ): Promise<InitializedStorage> {
-  checkOptionNames('initializeSharedStorage', options, {
-    tableDirectory: true,
-    edgesDirectory: true,
-    manifest: true,
-    device: true,
-    group: true,
+  checkOptionNames('initializeSharedStorage', given, {
+    ...{ tableDirectory: true, manifest: true, device: true, group: true },
   });
-  const { group } = options;
+  const { group, ...options } = given;
   if (group.size === 1) return initializeStorage(config, dataset, options);
   const tables = await sharedTables(config, dataset, options, group);
   const spread = spreadsEdges(config, dataset) ? group.comm : null;
@@ -153,18 +152,24 @@ async function trainingEdges(
   inFile: boolean,
 ): Promise<MemoryEdges | FileEdges | null> {
   const { swapped, ordered } = partitionsOf(config);
+  const { num_nodes: numNodes } = dataset.stats;
   const beside = join(dirname(options.tableDirectory), 'edges');
-  const sorted = (partitions: number): Promise<FileEdges> =>
-    bucketedEdges(dataset, partitions, options.edgesDirectory ?? beside, weighsEdges(config));
+  const sorted = async (partitions: number): Promise<MemoryEdges | FileEdges> => {
+    if (options.readOnly !== true) return bucketedEdges(dataset, partitions, beside, weighsEdges(config));
+    const inMemory = await memoryEdges(config, dataset, 'train');
+    return inMemory.inBuckets(numNodes, partitions);
+  };
+  const fits = (partitions: number): boolean => edges?.bucketSizes?.length === partitions ** 2;
   let edges = await edgeSplit(config, dataset, 'train', inFile);
   if (edges === null) return null;
   if (edges.bucketSizes === null && existsSync(beside))
     // Sorted when the run was trained; samplers draw by the order of edges, so it is used from then on.
     edges = (await sortedEdges(dataset, beside, weighsEdges(config))) ?? edges;
-  if (swapped !== null && edges.bucketSizes === null) edges = await sorted(swapped.num_partitions);
+  // A run that was all in memory may have sorted them for other partitions, or not at all.
+  if (swapped !== null && !fits(swapped.num_partitions)) edges = await sorted(swapped.num_partitions);
   if (ordered === 0) return edges;
-  const { num_nodes: numNodes } = dataset.stats;
-  return edges instanceof MemoryEdges ? edges.inBuckets(numNodes, ordered) : sorted(ordered);
+  if (edges instanceof MemoryEdges) return edges.inBuckets(numNodes, ordered);
+  return options.readOnly === true && fits(ordered) ? edges : sorted(ordered);
 }
 
 async function edgeSplit(
@@ -175,17 +180,27 @@ async function edgeSplit(
 ): Promise<MemoryEdges | FileEdges | null> {
   const file = dataset.edgeFile(split);
   if (file === null) return null;
-  const sizes = dataset.bucketSizes(split);
-  // Messages go along training edges alone.
-  const weighed = split === 'train' && weighsEdges(config);
   if (inFile || config.storage.edges.type === 'FLAT_FILE') {
     // Edges are read in pieces from then on.
     await dataset.checkEdges(split);
-    return new FileEdges(file, sizes, weighed ? dataset.weightsFile(split) : null);
+    const weights = weighs(config, split) ? dataset.weightsFile(split) : null;
+    return new FileEdges(file, dataset.bucketSizes(split), weights);
   }
-  const weights = weighed ? await dataset.readWeights(split) : null;
-  return new MemoryEdges(await dataset.readEdges(split), file.columns, sizes, weights);
+  return memoryEdges(config, dataset, split);
 }
+
+async function memoryEdges(
+  config: SkeinConfig,
+  dataset: PreparedDataset,
+  split: SplitName,
+): Promise<MemoryEdges> {
+  const weights = weighs(config, split) ? await dataset.readWeights(split) : null;
+  const rows = await dataset.readEdges(split);
+  return new MemoryEdges(rows, dataset.numColumns, dataset.bucketSizes(split), weights);
+}
+
+/** Messages go along training edges alone. */
+const weighs = (config: SkeinConfig, split: SplitName): boolean => split === 'train' && weighsEdges(config);
 
 /** Partitions by whose buckets edges are trained that are all in memory; 0: in random order. */
 function bucketPartitions({ storage, model, training }: SkeinConfig): number {

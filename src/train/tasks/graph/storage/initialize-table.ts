@@ -32,7 +32,7 @@ import {
   type TrainedRows,
 } from '../../../../storage/index.js';
 import type { TensorDevice } from '../../../../tensor/index.js';
-import { ConfigError, FormatError } from '../../../../util/errors.js';
+import { ConfigError, FormatError, StateError } from '../../../../util/errors.js';
 import { invocation } from '../../../../util/invocation.js';
 import { Random } from '../../../../util/philox.js';
 import type { PartitionBufferConfig, SkeinConfig } from '../../../config/index.js';
@@ -62,8 +62,10 @@ export interface RunTables {
 export interface OpenTableOptions {
   /** Where its files go. */
   readonly tableDirectory: string;
-  /** The table as a checkpoint has it; without, a new one is made. */
+  /** The table as a checkpoint has it, which is cut again where the configuration wants other partitions; without, a new one is made. */
   readonly manifest?: TableManifest | null;
+  /** Whether rows are only read: the table is used as its files are cut, and nothing is written. */
+  readonly readOnly?: boolean;
   /** The device of DEVICE_MEMORY. */
   readonly device?: TensorDevice | null;
 }
@@ -126,14 +128,23 @@ export async function nodeTables(
   // Features are read where they are; nothing of such a table belongs to the run.
   if (columns.length === 0) return fixedTables(dataset, await features());
   const { num_nodes: rows } = dataset.stats;
-  const { tableDirectory: folder, manifest = null } = options;
+  const { tableDirectory: folder, manifest = null, readOnly = false } = options;
+  if (readOnly && manifest === null)
+    throw new StateError(
+      `${folder}: expected the manifest of a checkpoint for a table that is only read, got none. Open a run that has saved a checkpoint.`,
+    );
   // The new table takes a copy; its own checksums hold from then on.
   if (manifest === null && columns.some(({ name }) => name === featureColumn)) await dataset.checkFeatures();
   const partitions = buffered?.num_partitions ?? comfortablePartitions(rows, columns);
   const files =
     manifest === null
       ? await TableFiles.create(folder, { layout: new PartitionLayout(rows, partitions), columns, init })
-      : await TableFiles.open(folder, await inWhole(folder, manifest, buffered, partitions));
+      : await TableFiles.open(
+          folder,
+          readOnly
+            ? manifest
+            : await cutForOne(folder, manifest, { partitions, buffered: buffered !== null }),
+        );
   checkColumns(folder, files.columns, columns);
   const buffer = new PartitionBuffer(files, buffered?.buffer_capacity ?? files.layout.partitions, {
     prefetch: buffered?.prefetching ?? false,
@@ -213,7 +224,7 @@ export async function shardTable(
 /**
  * The files of a table that workers write together, each its own. Each partition of the plan (all rows are one where all are
  * in memory) is cut into as many pieces as `distributed.partitions` says, so that any number of workers up to that can
- * resume from it; a table in fewer pieces, as one worker makes it, is cut again first.
+ * resume from it; a table in fewer pieces, as one worker makes it, or of another plan is cut again first.
  */
 async function sharedFiles(
   config: SkeinConfig,
@@ -229,10 +240,10 @@ async function sharedFiles(
       await TableFiles.prepare(folder);
       return null;
     }
-    checkPartitions(folder, given, buffered);
-    const pieces = plan === 1 ? given.partitions : (given.pieces ?? 1);
-    const fits = pieces >= group.size && (plan > 1 || given.pieces === undefined);
-    return fits ? given : recutTable(folder, given, wanted);
+    const { partitions, pieces = 1 } = given;
+    const isPlanned = plan === 1 ? pieces === 1 : partitions === plan * pieces;
+    const enough = partitions / plan >= group.size;
+    return isPlanned && enough ? given : recutTable(folder, given, wanted);
   });
   const pieces = (manifest?.partitions ?? wanted.partitions) / plan;
   const own = ownPieces(pieces, group.rank, group.size);
@@ -269,31 +280,17 @@ function sharedLayout(
     : new PartitionLayout(rows, plan * pieces, { pieces });
 }
 
-/** What one process resumes from: a table that workers cut into pieces of partitions is put together again, unless it is only read. */
-async function inWhole(
+/**
+ * The table that one process resumes from. One that is all in memory may be cut as it likes, but not into pieces; a buffer
+ * needs the partitions of its plan, which a table that was in memory when it was saved does not have.
+ */
+async function cutForOne(
   folder: string,
   manifest: TableManifest,
-  buffered: PartitionBufferConfig['options'] | null,
-  partitions: number,
+  { partitions, buffered }: { readonly partitions: number; readonly buffered: boolean },
 ): Promise<TableManifest> {
-  checkPartitions(folder, manifest, buffered);
-  const onlyRead = buffered?.num_partitions === 1;
-  return manifest.pieces === undefined || onlyRead
-    ? manifest
-    : recutTable(folder, manifest, new PartitionLayout(manifest.rows, partitions));
-}
-
-/** A run keeps its partitions: its table and its edges are cut by them. */
-function checkPartitions(
-  path: string,
-  { partitions, pieces = 1 }: TableManifest,
-  wanted: PartitionBufferConfig['options'] | null,
-): void {
-  const got = partitions / pieces;
-  if (wanted === null || wanted.num_partitions === got || wanted.num_partitions === 1) return;
-  throw new ConfigError(
-    `storage.embeddings.options.num_partitions: expected ${got}, as the table in ${path} has, got ${wanted.num_partitions}. A run keeps its partitions.`,
-  );
+  const fits = manifest.pieces === undefined && (!buffered || manifest.partitions === partitions);
+  return fits ? manifest : recutTable(folder, manifest, new PartitionLayout(manifest.rows, partitions));
 }
 
 /** Files of at most half a GiB: a partition's column must fit one typed array, and small files are rewritten faster. */

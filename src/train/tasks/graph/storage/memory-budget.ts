@@ -102,6 +102,21 @@ export function withMemoryBudget(
 }
 
 /**
+ * A run keeps the partitions that it is trained by: its states and its edges follow from them. One that was all in memory
+ * has none to keep.
+ *
+ * @param resumed as the run in the directory was trained.
+ */
+export function checkKeptPartitions(config: SkeinConfig, resumed: SkeinConfig | null): void {
+  const kept = resumed === null ? null : bufferConfig(resumed);
+  const wanted = bufferConfig(config);
+  if (kept === null || wanted === null || kept.num_partitions === wanted.num_partitions) return;
+  throw new ConfigError(
+    `storage.embeddings.options.num_partitions: expected ${kept.num_partitions}, as the run in ${config.storage.model_dir} has, got ${wanted.num_partitions}. A run keeps its partitions.`,
+  );
+}
+
+/**
  * What a process has beside the table: about 150 MiB before the first batch, and arrays of earlier batches that wait for
  * the garbage collector.
  */
