@@ -1,7 +1,13 @@
 /** Edges whose nodes are all in memory, trained bucket by bucket: which edges and negatives, files, resumption. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { GraphBatcher, MemoryEdges, RandomEdgeSampler, RandomNegativeSampler } from 'skein/train';
+import {
+  type EdgeSplit,
+  GraphBatcher,
+  MemoryEdges,
+  RandomEdgeSampler,
+  RandomNegativeSampler,
+} from 'skein/train';
 import { describe, expect, it } from 'vitest';
 import {
   edgeKeys,
@@ -42,6 +48,37 @@ it('sorts edges into buckets and keeps their order within each', async () => {
   };
   const wanted = keys.toSorted((a, b) => bucketOf(a) - bucketOf(b));
   expect(edgeKeys(src, relations ?? null, dst)).toEqual(wanted);
+});
+
+it('looks at the sizes of all buckets once, however many states an epoch has', async () => {
+  const partitions = 20;
+  const sorted = new MemoryEdges(train, 3).inBuckets(numNodes, partitions);
+  const sizes = sorted.bucketSizes as Float64Array;
+  let looks = 0;
+  const counted = new Proxy(sizes, {
+    get: (target, key) => {
+      if (typeof key === 'string' && /^\d+$/.test(key)) looks++;
+      return Reflect.get(target, key, target);
+    },
+  });
+  const split: EdgeSplit = {
+    ...{ numEdges: 300, hasRelations: true, bucketSizes: counted },
+    read: (begin, end) => sorted.read(begin, end),
+  };
+  const states = Array.from({ length: partitions }, (_, a) => Int32Array.of(a));
+  const buckets = states.map((_, a) =>
+    Int32Array.from({ length: partitions }, (__, b) => a * partitions + b),
+  );
+  const storage = memoryStorage({
+    ...{ numNodes, numRelations, train },
+    more: { edges: { train: split }, plan: () => ({ partitions, states, buckets }) },
+  });
+  await storage.startEpoch(0);
+  let edges = storage.numActiveEdges;
+  for (; storage.hasLaterWork(); edges += storage.numActiveEdges) await storage.nextState();
+  expect(edges).toBe(300);
+  // Once to find where buckets begin, and once to see that there is work in a later state.
+  expect(looks).toBeLessThanOrEqual(2 * partitions ** 2);
 });
 
 describe.each([0, 1])('epoch %i', (epoch) => {

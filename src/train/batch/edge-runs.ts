@@ -25,10 +25,8 @@ export class EdgeRuns {
     return new EdgeRuns([{ first: 0, end: numEdges }]);
   }
 
-  /** `sizes`: edges of all buckets, which lie one after the other. */
-  static ofBuckets(buckets: Int32Array, sizes: Float64Array): EdgeRuns {
-    const starts = new Float64Array(sizes.length + 1);
-    for (let b = 0; b < sizes.length; b++) starts[b + 1] = starts[b] + sizes[b];
+  /** `starts`: where each bucket begins (`bucketStarts`). Takes time for the buckets asked for, not for all there are. */
+  static ofBuckets(buckets: Int32Array, starts: Float64Array): EdgeRuns {
     return new EdgeRuns(
       consecutive(buckets).map(([first, last]) => ({ first: starts[first], end: starts[last + 1] })),
     );
@@ -51,6 +49,13 @@ export class EdgeRuns {
       return this.runs[low].first + place - starts[low];
     });
   }
+}
+
+/** Where each bucket begins, and the number of all edges: buckets lie one after the other. */
+export function bucketStarts(sizes: Float64Array): Float64Array {
+  const starts = new Float64Array(sizes.length + 1);
+  for (let b = 0; b < sizes.length; b++) starts[b + 1] = starts[b] + sizes[b];
+  return starts;
 }
 
 export const emptyEdges: EdgeList = { src: new Int32Array(0), dst: new Int32Array(0), relations: null };

@@ -17,7 +17,7 @@ import {
 } from '../../storage/index.js';
 import { expected, StateError, ValueError } from '../../util/errors.js';
 import type { SplitName } from '../task.js';
-import { EdgeRuns, emptyEdges, joinMapped } from './edge-runs.js';
+import { bucketStarts, EdgeRuns, emptyEdges, joinMapped } from './edge-runs.js';
 import { type EdgeSplit, FileEdges, piecesOf } from './edge-splits.js';
 import { FilterIndex } from './filter-index.js';
 import { SpreadEdges } from './spread-edges.js';
@@ -25,7 +25,7 @@ import { type AskedEdges, type TrueEnds, trueEndsOf } from './stream-filter.js';
 
 /** What is resident in each state of an epoch, and what is trained then: buckets a·p + b of edges, or nodes by global id. */
 export interface EpochPlan {
-  /** Of the plan; where all rows are in memory, partitions are an order of edges alone. */
+  /** How many the plan has; where all rows are in memory, partitions are an order of edges alone. */
   readonly partitions: number;
   readonly states: readonly Int32Array[];
   readonly buckets?: readonly Int32Array[];
@@ -72,7 +72,9 @@ export class GraphModelStorage {
   #plan: EpochPlan | null = null;
   #state = -1;
   #active: EdgeList = emptyEdges;
-  /** Of edges that are spread: where those of the state are. */
+  /** Where each bucket of training edges begins. */
+  #bucketStarts: Float64Array | null = null;
+  /** Where the edges of the state are, if training edges are spread. */
   #activeRuns = new EdgeRuns([]);
   #activeNodes: Int32Array = new Int32Array(0);
   #graph: MariusGraph | null = null;
@@ -359,7 +361,7 @@ export class GraphModelStorage {
     return joinMapped(lists, this.#localMap(), split.hasRelations);
   }
 
-  /** Where the edges of some buckets are; null: all edges. */
+  /** Where the training edges of some buckets are; null: all of them. */
   #runsOf(split: EdgeSplit, buckets: Int32Array | null): EdgeRuns {
     if (buckets === null) return EdgeRuns.ofAll(split);
     const sizes = split.bucketSizes;
@@ -368,7 +370,9 @@ export class GraphModelStorage {
         `${name}: expected training edges in buckets for a partition buffer, got a list without. Preprocess with --num_partitions ${this.residency.partitions}.`,
       );
     }
-    return EdgeRuns.ofBuckets(buckets, sizes);
+    // Summed once: an epoch has as many states as there are partitions or more, and a bucket for each pair of them.
+    this.#bucketStarts ??= bucketStarts(sizes);
+    return EdgeRuns.ofBuckets(buckets, this.#bucketStarts);
   }
 
   async #residentEdges(): Promise<EdgeList> {
