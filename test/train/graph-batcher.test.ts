@@ -1,14 +1,18 @@
 /** GraphBatcher: how many batches, what is in each, what targets may see, and the way through sets and epochs. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { EdgeList, GNNGraph, SampleTime } from 'skein/sample';
 import type { TrainedRows } from 'skein/storage';
 import {
   type Batch,
   DataLoader,
   EdgeSampler,
+  FileEdges,
   GraphBatcher,
   type GraphModelStorage,
   type IdLists,
   KHopNeighborSampler,
+  MemoryEdges,
   NegativeSampler,
   NeighborSampler,
   NodeSampler,
@@ -18,7 +22,9 @@ import {
 } from 'skein/train';
 import { StateError } from 'skein/util';
 import { describe, expect, test, vi } from 'vitest';
-import { edgeKeys, memoryStorage, randomRows } from './tiny.js';
+import { edgeKeys, memoryStorage, randomRows, scratch } from './tiny.js';
+
+const folder = scratch();
 
 const train = randomRows(30, 100, 3);
 const held = randomRows(30, 12, 3, 9);
@@ -154,6 +160,32 @@ describe('batches of edges', () => {
     expect((await batches(batcher)).length).toBe(2);
     batcher.setTrainSet();
     expect(batcher.getNumEdges()).toBe(100);
+  });
+
+  test('evaluation over edges in a file finds true ends of all batches in one pass', async () => {
+    const path = join(folder(), 'train.bin');
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, new Uint8Array(train.buffer, train.byteOffset, train.byteLength));
+    const file = new FileEdges({ path, rows: 100, columns: 3, dtype: 'int32' });
+    const reads = vi.spyOn(file, 'read');
+    const edges = { train: file, validation: new MemoryEdges(held, 3) };
+    const options = { batchSize: 10, evaluationBatchSize: 5 };
+    const ends = async (storage: GraphModelStorage) => {
+      const batcher = new GraphBatcher(storage, new RandomEdgeSampler(storage), null, null, null, options);
+      batcher.setValidationSet();
+      return (await batches(batcher)).map(({ evaluation }) => [
+        evaluation?.trueSources,
+        evaluation?.trueDestinations,
+      ]);
+    };
+    const sets = { numNodes: 30, numRelations: 3, train };
+    const wanted = await ends(memoryStorage({ ...sets, validation: held }));
+    const storage = memoryStorage({ ...sets, more: { edges } });
+    expect(await ends(storage)).toEqual(wanted);
+    expect(reads).toHaveBeenCalledTimes(1);
+    // Again from the start: nothing of the pass before is kept.
+    expect(await ends(storage)).toEqual(wanted);
+    expect(reads).toHaveBeenCalledTimes(2);
   });
 
   test('evaluation with sampled negatives', async () => {

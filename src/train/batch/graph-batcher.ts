@@ -24,7 +24,7 @@ import { EdgeSampler, NodeSampler } from './samplers.js';
 export interface GraphBatcherOptions {
   /** Edges or nodes a training batch (default 1000). */
   readonly batchSize?: number;
-  /** The same in evaluation (default: batchSize). */
+  /** Edges or nodes of a batch in evaluation (default: batchSize). */
   readonly evaluationBatchSize?: number;
   /** Negatives in evaluation; without, every edge is ranked against all nodes. */
   readonly evaluationNegativeSampler?: NegativeSampler | null;
@@ -320,7 +320,8 @@ export class GraphBatcher {
   async #rankAgainstAll(batch: Batch): Promise<void> {
     const filtered = this.#options.filtered ?? true;
     const [src, dst] = [batch.src as Int32Array, batch.dst as Int32Array];
-    const ends = filtered ? await this.graphStorage.trueEnds({ src, dst, relations: batch.relations }) : null;
+    const asked = { src, dst, relations: batch.relations };
+    const ends = filtered ? await this.graphStorage.trueEndsOfBatch(batch.startIndex, asked) : null;
     batch.evaluation = {
       tiles: () => this.graphStorage.tiles(),
       trueDestinations: ends?.destinations ?? null,

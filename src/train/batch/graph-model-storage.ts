@@ -21,7 +21,7 @@ import { bucketStarts, EdgeRuns, emptyEdges, joinMapped } from './edge-runs.js';
 import { type EdgeSplit, FileEdges, piecesOf } from './edge-splits.js';
 import { FilterIndex } from './filter-index.js';
 import { SpreadEdges } from './spread-edges.js';
-import { type AskedEdges, type TrueEnds, trueEndsOf } from './stream-filter.js';
+import { type AskedEdges, SplitEnds, type TrueEnds, trueEndsOf } from './stream-filter.js';
 
 /** What is resident in each state of an epoch, and what is trained then: buckets a·p + b of edges, or nodes by global id. */
 export interface EpochPlan {
@@ -84,6 +84,8 @@ export class GraphModelStorage {
   #trainFilter: FilterIndex | null = null;
   #encoded: { readonly rows: Float32Array; readonly width: number } | null = null;
   #set: SplitName = 'train';
+  /** True ends of the active set, found ahead. */
+  #ends: SplitEnds | null = null;
 
   constructor(parts: GraphModelStorageParts) {
     const { embeddings = null, features = null } = parts;
@@ -118,15 +120,20 @@ export class GraphModelStorage {
   }
 
   setTrainSet(): void {
-    this.#set = 'train';
+    this.#select('train');
   }
 
   setValidationSet(): void {
-    this.#set = 'validation';
+    this.#select('validation');
   }
 
   setTestSet(): void {
-    this.#set = 'test';
+    this.#select('test');
+  }
+
+  #select(set: SplitName): void {
+    this.#set = set;
+    this.#ends = null;
   }
 
   split(set: SplitName): EdgeSplit | null {
@@ -260,12 +267,28 @@ export class GraphModelStorage {
 
   /** The true ends of (src, relation) and (dst, relation), in all splits: by the index, or where edges are in files by a pass over them. */
   async trueEnds(asked: AskedEdges): Promise<TrueEnds> {
-    const splits = Object.values(this.#parts.edges);
-    if (splits.some((split) => split instanceof FileEdges || split instanceof SpreadEdges))
-      return trueEndsOf(asked, piecesOf(splits), this.numNodes);
+    if (this.#readsEdges()) return trueEndsOf(asked, this.#allEdges(), this.numNodes);
     const index = await this.filterIndex();
     const { src, dst, relations } = asked;
     return { destinations: index.lists(src, relations, true), sources: index.lists(dst, relations, false) };
+  }
+
+  /** The true ends of a batch of the active set, from its edge `first` on; where edges are in files, a pass answers for many batches. */
+  async trueEndsOfBatch(first: number, batch: AskedEdges): Promise<TrueEnds> {
+    const split = this.split(this.#set);
+    if (split === null || !this.#readsEdges()) return this.trueEnds(batch);
+    this.#ends ??= new SplitEnds(split, () => this.#allEdges(), this.numNodes);
+    return this.#ends.of(first, batch);
+  }
+
+  /** Whether some edges are not in the memory of this process. */
+  #readsEdges(): boolean {
+    const splits = Object.values(this.#parts.edges);
+    return splits.some((split) => split instanceof FileEdges || split instanceof SpreadEdges);
+  }
+
+  #allEdges(): AsyncIterable<EdgeList> {
+    return piecesOf(Object.values(this.#parts.edges));
   }
 
   /** True edges of the training split alone: negatives that spared held-out edges would tell which they are. */

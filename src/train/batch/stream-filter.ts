@@ -1,8 +1,10 @@
 /**
  * The true ends of some edges, found in one pass over all edges: for tables and edges that are not in memory, where an index
- * of every edge would not fit either. Memory: a byte a node and direction, and the answers.
+ * of every edge would not fit either. Memory: a byte a node and direction, and the answers, each end once however many
+ * edges ask for it.
  */
 import type { EdgeList } from '../../sample/index.js';
+import type { EdgeSplit } from './edge-splits.js';
 import type { IdLists } from './filter-index.js';
 
 export interface AskedEdges {
@@ -12,8 +14,9 @@ export interface AskedEdges {
 }
 
 export interface TrueEnds {
-  /** Of (src[i], relations[i]), ascending. */
+  /** Those of (src[i], relations[i]), ascending. */
   readonly destinations: IdLists;
+  /** Those of (dst[i], relations[i]), ascending. */
   readonly sources: IdLists;
 }
 
@@ -23,6 +26,20 @@ export async function trueEndsOf(
   edges: AsyncIterable<EdgeList>,
   numNodes: number,
 ): Promise<TrueEnds> {
+  return (await findEnds(asked, edges, numNodes)).of(asked);
+}
+
+/** What a pass over all edges found. */
+interface FoundEnds {
+  /** The lists of edges that were asked about, or of some of them. */
+  of(some: AskedEdges): TrueEnds;
+}
+
+async function findEnds(
+  asked: AskedEdges,
+  edges: AsyncIterable<EdgeList>,
+  numNodes: number,
+): Promise<FoundEnds> {
   const bySrc = new Ends(asked.src, asked.relations, numNodes);
   const byDst = new Ends(asked.dst, asked.relations, numNodes);
   for await (const { src, dst, relations = null } of edges)
@@ -31,21 +48,67 @@ export async function trueEndsOf(
       bySrc.add(src[e], relation, dst[e]);
       byDst.add(dst[e], relation, src[e]);
     }
-  return { destinations: bySrc.lists(), sources: byDst.lists() };
+  bySrc.sort();
+  byDst.sort();
+  return {
+    of: ({ src, dst, relations }) => ({
+      destinations: bySrc.lists(src, relations),
+      sources: byDst.lists(dst, relations),
+    }),
+  };
+}
+
+/** Edges of a split that one pass over all edges answers for, unless a batch has more. */
+const edgesAPass = 2 ** 16;
+
+/**
+ * The true ends of a split's edges, batch after batch. A pass over all edges finds those of as many batches as have 2^16
+ * edges together, so that n edges take at most ⌈n / 2^15⌉ passes, and none more than there are batches.
+ */
+export class SplitEnds {
+  readonly #split: EdgeSplit;
+  readonly #all: () => AsyncIterable<EdgeList>;
+  readonly #numNodes: number;
+  #ahead: { readonly first: number; readonly end: number; readonly found: Promise<FoundEnds> } | null = null;
+
+  /** @param all the edges of all splits. */
+  constructor(split: EdgeSplit, all: () => AsyncIterable<EdgeList>, numNodes: number) {
+    this.#split = split;
+    this.#all = all;
+    this.#numNodes = numNodes;
+  }
+
+  /** True ends of a batch whose first edge is edge `first` of the split. */
+  async of(first: number, batch: AskedEdges): Promise<TrueEnds> {
+    const end = first + batch.src.length;
+    if (this.#ahead === null || first < this.#ahead.first || end > this.#ahead.end)
+      this.#ahead = this.#find(first, batch.src.length);
+    const { found, end: last } = this.#ahead;
+    const ends = (await found).of(batch);
+    // What was found is not needed any more once its last batch has it.
+    if (end === last && this.#ahead?.found === found) this.#ahead = null;
+    return ends;
+  }
+
+  #find(first: number, batchSize: number) {
+    const edges = batchSize * Math.max(1, Math.floor(edgesAPass / Math.max(1, batchSize)));
+    const end = Math.min(this.#split.numEdges, first + edges);
+    const find = async (): Promise<FoundEnds> => {
+      const { src, dst, relations = null } = await this.#split.read(first, end);
+      return findEnds({ src, dst, relations }, this.#all(), this.#numNodes);
+    };
+    return { first, end, found: find() };
+  }
 }
 
 /** Other ends of edges by (node, relation), for the pairs that are asked about. */
 class Ends {
-  readonly #nodes: Int32Array;
-  readonly #relations: Int32Array | null;
   /** Most edges are none of these: a byte says so before a key is looked up. */
   readonly #isAsked: Uint8Array;
   readonly #found = new Map<number, number[]>();
   readonly #numNodes: number;
 
   constructor(nodes: Int32Array, relations: Int32Array | null, numNodes: number) {
-    this.#nodes = nodes;
-    this.#relations = relations;
     this.#numNodes = numNodes;
     this.#isAsked = new Uint8Array(numNodes);
     for (let i = 0; i < nodes.length; i++) {
@@ -64,11 +127,14 @@ class Ends {
     this.#found.get(this.#key(node, relation))?.push(end);
   }
 
-  lists(): IdLists {
+  /** Once all are added. */
+  sort(): void {
     for (const ends of this.#found.values()) ends.sort((a, b) => a - b);
-    const nodes = this.#nodes;
+  }
+
+  lists(nodes: Int32Array, relations: Int32Array | null): IdLists {
     const of = (i: number): readonly number[] =>
-      this.#found.get(this.#key(nodes[i], this.#relations === null ? 0 : this.#relations[i])) ?? [];
+      this.#found.get(this.#key(nodes[i], relations === null ? 0 : relations[i])) ?? [];
     const offsets = new Int32Array(nodes.length + 1);
     for (let i = 0; i < nodes.length; i++) offsets[i + 1] = offsets[i] + of(i).length;
     const ids = new Int32Array(offsets[nodes.length]);
