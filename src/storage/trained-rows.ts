@@ -81,9 +81,9 @@ export interface TrainedRows extends RowReader<Float32Array> {
   readonly device: TensorDevice | null;
   /** Resident rows where the table lives; the caller disposes of them. */
   resident(localIds: Int32Array): Tensor;
-  /** The same, read on the kernels' own threads where there are any. */
+  /** What `resident` gives, read on the kernels' own threads where there are any. */
   residentAsync(localIds: Int32Array): Promise<Tensor>;
-  /** One step of the rows; ids are unique, the gradient is where the table lives. */
+  /** One step of the rows; ids are unique, and need not be those that were read last. The gradient is where the table lives. */
   update(localIds: Int32Array, gradient: RowGradient): void;
   /** All rows in order; a tile is valid until the next. */
   tiles(): AsyncIterable<Tile>;

@@ -200,6 +200,34 @@ export const swappedCases: readonly CommCase[] = [
   swapping({ rows: 61, pieces: 5, prefetch: false }),
   swapping({ rows: 13, pieces: 3, prefetch: true }),
   {
+    name: 'rows are updated by what ids are, not by the array that they were read with',
+    run: (comm) =>
+      inFolder(comm, async (folder) => {
+        const both = await opened(comm, folder, { rows: 61, pieces: 5, prefetch: false });
+        const { group, shared, alone } = both;
+        for (const { residency } of [shared, alone]) {
+          residency.setOrdering(states.slice(0, 1));
+          await residency.load();
+        }
+        const step = (t: number, ids: Int32Array) => {
+          shared.update(ids, gradientAt(t + comm.rank, ids));
+          const all = joined(group, t, ids);
+          alone.update(all.ids, all.gradient);
+        };
+        const ids = Int32Array.from({ length: 6 }, (_, i) => 4 * i + comm.rank);
+        shared.resident(ids);
+        // One worker reuses its array for other rows, the others keep theirs.
+        if (comm.rank === 0) ids.set(ids.map((id) => id + 2));
+        step(0, ids);
+        shared.resident(ids);
+        // The last worker has a copy of what was read.
+        step(1, comm.rank === comm.size - 1 ? ids.slice() : ids);
+        step(2, ids);
+        await compare(both, comm.rank);
+        await shared.close();
+      }),
+  },
+  {
     name: 'a worker holds its share of the resident rows',
     run: (comm) =>
       inFolder(comm, async (folder) => {

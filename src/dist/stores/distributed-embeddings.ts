@@ -19,7 +19,6 @@ import {
   type RowGradient,
   type RowOptimizer,
   type RunTable,
-  recutTable,
   type StoreType,
   type TableFiles,
   type TableManifest,
@@ -36,6 +35,7 @@ import type { WorkerGroup } from '../group/worker-group.js';
 import { checkPieces, ownPieces, rangesOf } from './own-pieces.js';
 import { OwnerRanges, type Route } from './owner-routes.js';
 import { readAhead } from './read-ahead.js';
+import { checkpointShared, pruneShared, restoreShared } from './shared-files.js';
 
 const name = 'DistributedEmbeddings';
 
@@ -201,7 +201,7 @@ export class DistributedEmbeddings implements TrainedRows, RunTable {
     this.#kept = null;
     const { width } = this;
     const values = hostGradient(gradient);
-    const { routes, asked } = this.#last?.ids === ids ? this.#last : this.#route(ids);
+    const { routes, asked } = this.#exchangeOf(ids);
     this.#last = null;
     const sends = asked.map(() => new Float32Array(0));
     for (const { owner, places } of routes) {
@@ -244,39 +244,20 @@ export class DistributedEmbeddings implements TrainedRows, RunTable {
     if (keep) this.#kept = made;
   }
 
-  /** Every worker writes its pieces; then all know the versions of all. */
-  async checkpoint(): Promise<TableManifest> {
-    const { files } = this.buffer;
-    const written = await this.group.everywhere(async () => {
-      await this.buffer.flush();
-      await files.sync();
-      return files.ownVersions();
-    });
-    for (const versions of this.group.gather(written)) files.takeVersions(versions);
-    return files.manifest();
+  checkpoint(): Promise<TableManifest> {
+    return checkpointShared(this.group, this.buffer.files, () => this.buffer.flush());
   }
 
   async restore(manifest: TableManifest): Promise<void> {
-    const { files, layout } = this.buffer;
     this.#kept = this.#last = null;
-    // A checkpoint of another number of workers may be cut into other pieces.
-    const cut = await this.group.onRoot(() => recutTable(files.folder, manifest, layout));
-    await this.group.everywhere(async () => {
+    await restoreShared(this.group, this.buffer.files, manifest, async (cut) => {
       await this.buffer.restore(cut);
       await this.buffer.load();
     });
-    this.#agreeOnVersions();
   }
 
-  /** Collective. A worker may not see yet what another one left in the folder; new versions must not meet it. */
-  #agreeOnVersions(): void {
-    const { files } = this.buffer;
-    files.startFrom(this.group.highest(files.nextVersion));
-  }
-
-  /** Rank 0 does it for all; the others write nothing meanwhile. */
-  async prune(keep: readonly TableManifest[]): Promise<void> {
-    await this.group.onRoot(() => this.buffer.files.removeUnreferenced(keep));
+  prune(keep: readonly TableManifest[]): Promise<void> {
+    return pruneShared(this.group, this.buffer.files, keep);
   }
 
   async unload(write: boolean): Promise<void> {
@@ -294,7 +275,8 @@ export class DistributedEmbeddings implements TrainedRows, RunTable {
     const { routes, asked } = this.#route(ids);
     const sends = asked.map((rows) => this.buffer.rows.read(rows, this.#index));
     this.#answer(routes, sends, out);
-    this.#last = { ids, routes, asked };
+    // A copy: the caller may use its array for other ids.
+    this.#last = { ids: ids.slice(), routes, asked };
     return out;
   }
 
@@ -315,6 +297,15 @@ export class DistributedEmbeddings implements TrainedRows, RunTable {
     const wanted: Int32Array[] = Array.from({ length: this.group.size }, () => new Int32Array(0));
     for (const { owner, rows } of routes) wanted[owner] = rows;
     return { ids, routes, asked: this.#comm.allToAllv(wanted) };
+  }
+
+  /**
+   * The way of the rows that were read last, where these are the same on all workers: finding it again takes a message, in
+   * which all take part or none.
+   */
+  #exchangeOf(ids: Int32Array): Exchange {
+    const last = this.#last;
+    return last !== null && this.group.all(equal(last.ids, ids)) ? last : this.#route(ids);
   }
 
   #idOf(row: number): number {
@@ -359,6 +350,10 @@ function inTurn(rows: Float32Array, asked: readonly Int32Array[], width: number)
     at += length * width;
     return rows.subarray(at - length * width, at);
   });
+}
+
+function equal(a: Int32Array, b: Int32Array): boolean {
+  return a.length === b.length && a.every((id, i) => id === b[i]);
 }
 
 function concatenated(lists: readonly Int32Array[], total: number): Int32Array {

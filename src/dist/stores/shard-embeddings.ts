@@ -15,7 +15,6 @@ import {
   type PartitionLayout,
   type RowGradient,
   type RowOptimizer,
-  recutTable,
   type TableFiles,
   type TableManifest,
   type Tile,
@@ -29,6 +28,7 @@ import type { Tensor } from '../../tensor/index.js';
 import { FormatError } from '../../util/errors.js';
 import type { WorkerGroup } from '../group/worker-group.js';
 import { ownPieces } from './own-pieces.js';
+import { checkpointShared, pruneShared, restoreShared } from './shared-files.js';
 
 export interface ShardEmbeddingsParts {
   /** Opened with `ownPieces` of this rank; all of its columns are those of the optimiser, the values first. */
@@ -105,30 +105,20 @@ export class ShardEmbeddings extends MemoryStore implements TrainedRows, Durable
 
   /** Collective. */
   async checkpoint(): Promise<TableManifest> {
-    const files = this.#files;
     // All workers take the same steps.
     if (this.#changed) await this.#write();
-    const written = await this.#group.everywhere(async () => {
-      await files.sync();
-      return files.ownVersions();
-    });
-    for (const versions of this.#group.gather(written)) files.takeVersions(versions);
-    return files.manifest();
+    return checkpointShared(this.#group, this.#files, async () => {});
   }
 
   /** Collective. */
   async restore(manifest: TableManifest): Promise<void> {
-    const { folder, layout } = this.#files;
-    // A checkpoint of fewer workers may have fewer partitions.
-    const cut = await this.#group.onRoot(() => recutTable(folder, manifest, layout));
-    await this.#group.everywhere(() => this.#files.restore(cut));
-    this.#files.startFrom(this.#group.highest(this.#files.nextVersion));
+    await restoreShared(this.#group, this.#files, manifest, (cut) => this.#files.restore(cut));
     await this.#read();
   }
 
-  /** Collective. Rank 0 does it for all; the others write nothing meanwhile. */
-  async prune(keep: readonly TableManifest[]): Promise<void> {
-    await this.#group.onRoot(() => this.#files.removeUnreferenced(keep));
+  /** Collective. */
+  prune(keep: readonly TableManifest[]): Promise<void> {
+    return pruneShared(this.#group, this.#files, keep);
   }
 
   /** Nothing but memory of this process is held. */

@@ -11,6 +11,7 @@ import {
   type RemoteRowStore,
   ShardEmbeddings,
 } from '../../../../dist/stores/index.js';
+import { agreeOnVersions } from '../../../../dist/stores/shared-files.js';
 import { fillRange } from '../../../../nn/index.js';
 import {
   AllResident,
@@ -255,8 +256,7 @@ async function sharedFiles(
     checkColumns(folder, made.columns, columns);
     return made;
   });
-  // A worker may not see yet what another one left in the folder; new versions must not meet it.
-  files.startFrom(group.highest(files.nextVersion));
+  agreeOnVersions(group, files);
   return files;
 }
 
