@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { wide } from '../wide.js';
 import { prepareFacts, shell, skein, workFolder } from './processes.js';
 
 const work = workFolder();
@@ -19,12 +20,18 @@ const isWhole = (run: string): void => {
   expect(readFileSync(join(work, run, 'log.txt'), 'utf8')).toMatch(/epoch 3 [\s\S]*test /);
 };
 
-it.each([
-  ['text', '', '2>/dev/null | head -1'],
-  ['events', '--json', '2>/dev/null | head -1'],
-  ['text-and-errors', '', '2>&1 | head -1'],
-  ['errors', '', '2> >(exec true) >/dev/null'],
-])(
+it.each(
+  wide(
+    [
+      ['text', '', '2>/dev/null | head -1'],
+      ['text-and-errors', '', '2>&1 | head -1'],
+    ],
+    [
+      ['events', '--json', '2>/dev/null | head -1'],
+      ['errors', '', '2> >(exec true) >/dev/null'],
+    ],
+  ),
+)(
   'training finishes when its %s is closed',
   (name, more, readers) => {
     const { out, err } = shell(`${train(name, more)} ${readers}; ${status}`, work);
@@ -59,11 +66,15 @@ describe('what only prints', () => {
 });
 
 describe.skipIf(!existsSync('/dev/full'))('a full disk behind stdout', () => {
-  it.each([
-    ['eval text', ''],
-    ['eval text', '--json'],
-    ['train facts.yaml --storage.model_dir=full', ''],
-  ])(
+  it.each(
+    wide(
+      [
+        ['eval text', '--json'],
+        ['train facts.yaml --storage.model_dir=full', ''],
+      ],
+      [['eval text', '']],
+    ),
+  )(
     '%s %s says so in one sentence and ends with code 1',
     (command, more) => {
       const { code, err } = shell(`${skein} ${command} ${more} > /dev/full`, work);

@@ -19,11 +19,24 @@ const sets = {
   test: rows.subarray(1101),
 };
 const typed = writeDataset(folder(), { numNodes: 61, numRelations: 4, ...sets });
+/** Few edges, for batches so small that there are many of them. */
+const fewTyped = writeDataset(folder(), {
+  numNodes: 61,
+  numRelations: 4,
+  ...sets,
+  train: sets.train.subarray(0, 90),
+});
 const plainRows = randomRows(61, 300, 0);
 const features = { width: 3, values: Float32Array.from({ length: 61 * 3 }, (_, i) => Math.sin(i)) };
 const plain = writeDataset(folder(), {
   numNodes: 61,
   train: plainRows.subarray(0, 500),
+  test: plainRows.subarray(500),
+  features,
+});
+const fewPlain = writeDataset(folder(), {
+  numNodes: 61,
+  train: plainRows.subarray(0, 60),
   test: plainRows.subarray(500),
   features,
 });
@@ -80,7 +93,10 @@ const cases: Readonly<Record<string, readonly [dataset: string, more: object]>> 
     { model: { decoder: { type: 'DISTMULT', options: { edge_decoder_method: 'CORRUPT_REL' } } } },
   ],
   'all nodes but true ones as negatives': [typed, { training: { negative_sampling: { filtered: true } } }],
-  'batches smaller than the workers': [typed, { training: { batch_size: 3 }, evaluation: { batch_size: 3 } }],
+  'batches smaller than the workers': [
+    fewTyped,
+    { training: { batch_size: 3 }, evaluation: { batch_size: 3 } },
+  ],
   'half-precision rows': [typed, { storage: { embeddings: { options: { dtype: 'float16' } } } }],
   'GraphSAGE over embeddings, no relations': [
     plain,
@@ -100,7 +116,7 @@ const cases: Readonly<Record<string, readonly [dataset: string, more: object]>> 
     { model: { encoder: { layers: [[{ type: 'EMBEDDING', output_dim: 8, dropout: 0.3 }]] } } },
   ],
   'GAT with dropout, batches smaller than the workers': [
-    plain,
+    fewPlain,
     {
       model: { decoder: { type: 'DOT' }, encoder: encoder([{ type: 'EMBEDDING', output_dim: 5 }], dropping) },
       training: { batch_size: 3 },

@@ -52,12 +52,12 @@ describe.skipIf(!hasMpi)(`MPI${withoutMpi}`, () => {
     wide<[number, object]>(
       [
         [1, {}],
+        [2, { oneSided: true, chunkBytes: 1009 }],
         [3, { chunkBytes: 10_007 }],
-        [4, { oneSided: true }],
       ],
       [
         [2, {}],
-        [2, { oneSided: true, chunkBytes: 1009 }],
+        [4, { oneSided: true }],
       ],
     ),
   )(

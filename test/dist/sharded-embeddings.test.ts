@@ -17,6 +17,7 @@ import {
 } from 'skein/train';
 import { describe, expect, it } from 'vitest';
 import { learned, randomRows, run, scratch, writeDataset } from '../train/tiny.js';
+import { wide } from '../wide.js';
 import { writeDglPartitions } from './dgl-writer.js';
 import { launch as launchFile } from './launch.js';
 import { hasMpi, withoutMpi } from './mpi-launch.js';
@@ -142,7 +143,7 @@ const largestDifference = (a: readonly number[], b: readonly number[]): number =
   Math.max(...a.map((x, i) => Math.abs(x - b[i])));
 
 describe.skipIf(!hasMpi)(`trained embeddings of the whole graph on several workers${withoutMpi}`, () => {
-  it.each(workerCounts([1, 3], [2, 4]))(
+  it.each(workerCounts([3], [1, 2, 4]))(
     'with %i, every case has the losses, metrics and rows of one process',
     async (workers) => {
       const one = await trainAlone(names.map((name) => config(name, { workers: false })));
@@ -201,30 +202,34 @@ describe.skipIf(!hasMpi)(`trained embeddings of the whole graph on several worke
     expectClose(alone.losses, whole.losses.slice(2), 2e-6);
   }, 300_000);
 
-  it('goes on after the death of a rank to the bytes of the run that was left alone', async () => {
-    const training = { num_epochs: 60, checkpoint: { interval: 2 } };
-    const given = (resume_training: boolean, dir: string) =>
-      config(names[1], { dir, training: { ...training, resume_training } });
-    const [whole, cut] = [folder(), folder()];
-    await train(2, [given(false, whole)]);
-    const file = `${cut}.yaml`;
-    writeFileSync(file, renderConfig(given(false, cut)));
-    let killed = false;
-    const { code, err } = await launchFile(2, 'src/cli/main.ts', ['train', file, '--json'], {
-      limit: 100,
-      onOutput(out, { pid }) {
-        if (killed || pid === undefined || (out.match(/"event":"checkpoint"/g)?.length ?? 0) < 6) return;
-        killed = true;
-        const ranks = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
-        process.kill(Number(ranks[1]), 'SIGKILL');
-      },
-    });
-    expect(code).not.toBe(0);
-    expect(err).toMatch(/rank \d.* is gone/);
-    expect(RunDirectory.isFinished(cut)).toBe(false);
-    await train(2, [given(true, cut)]);
-    expect(await learned(cut)).toEqual(await learned(whole));
-  }, 300_000);
+  it.each(wide([], [60]))(
+    'resumes after the death of a rank to the bytes of the run that was left alone, %i epochs',
+    async (num_epochs) => {
+      const training = { num_epochs, checkpoint: { interval: 2 } };
+      const given = (resume_training: boolean, dir: string) =>
+        config(names[1], { dir, training: { ...training, resume_training } });
+      const [whole, cut] = [folder(), folder()];
+      await train(2, [given(false, whole)]);
+      const file = `${cut}.yaml`;
+      writeFileSync(file, renderConfig(given(false, cut)));
+      let killed = false;
+      const { code, err } = await launchFile(2, 'src/cli/main.ts', ['train', file, '--json'], {
+        limit: 100,
+        onOutput(out, { pid }) {
+          if (killed || pid === undefined || (out.match(/"event":"checkpoint"/g)?.length ?? 0) < 6) return;
+          killed = true;
+          const ranks = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
+          process.kill(Number(ranks[1]), 'SIGKILL');
+        },
+      });
+      expect(code).not.toBe(0);
+      expect(err).toMatch(/rank \d.* is gone/);
+      expect(RunDirectory.isFinished(cut)).toBe(false);
+      await train(2, [given(true, cut)]);
+      expect(await learned(cut)).toEqual(await learned(whole));
+    },
+    300_000,
+  );
 
   it('resumes from the table of one process, which has one partition', async () => {
     const [, name] = names;
