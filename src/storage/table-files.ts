@@ -16,6 +16,7 @@ import {
   expected,
   FormatError,
   InternalError,
+  SkeinError,
   StateError,
   StorageError,
   ValueError,
@@ -154,12 +155,24 @@ export class TableFiles {
       await table.#versions.adopt();
       table.#versions.pin(manifestFiles(options.beside));
     }
-    for (let k = 0; k < layout.partitions; k++) {
-      for (const kind of fileKinds) {
-        if (columnsOf(columns, kind).length > 0) await table.#createPartition(kind, k, options.init);
+    try {
+      for (let k = 0; k < layout.partitions; k++) {
+        for (const kind of fileKinds) {
+          if (columnsOf(columns, kind).length > 0) await table.#createPartition(kind, k, options.init);
+        }
       }
+    } catch (error) {
+      await table.#discard();
+      throw error;
     }
     return table;
+  }
+
+  /** Removes what was written of a table that is not going to be. The reason is under way; there is nobody to tell of more. */
+  async #discard(): Promise<void> {
+    for (const kind of fileKinds)
+      for (const [k, { version }] of this.#entries[kind].entries())
+        if (version > 0) await unlink(this.filePath(kind, k)).catch(() => {});
   }
 
   /** Makes the folder of a new table; one that holds a table is refused. */
@@ -419,7 +432,8 @@ export class TableFiles {
       }
     } catch (error) {
       await unlink(at).catch(() => {});
-      throw storageError('write', join(this.folder, name), error);
+      // What the rows are read from may be damaged: that is no failed write.
+      throw error instanceof SkeinError ? error : storageError('write', join(this.folder, name), error);
     } finally {
       this.#writing--;
     }

@@ -66,6 +66,9 @@ export function partitionFileName(kind: FileKind, partition: number, version: nu
 const namePattern = /^(?:writable|fixed)-\d{5,}\.v(\d+)\.bin$/;
 const temporaryPattern = /^\.(.*)\.tmp$/;
 
+/** No table gets that far; a file that is called so was not written by one, and new versions must not follow it. */
+export const highestVersion = 2 ** 40;
+
 /** The name of a file while it is written. */
 export function temporaryFileName(name: string): string {
   return `.${name}.tmp`;
@@ -124,7 +127,7 @@ export function checkManifest(manifest: TableManifest): PartitionLayout {
       throw new FormatError(expected(where, `${want} files`, `manifest.${kind}`, manifest[kind]?.length));
     }
     for (const file of manifest[kind]) {
-      checkInteger(where, `a version in manifest.${kind}`, file?.version, 1);
+      checkInteger(where, `a version in manifest.${kind}`, file?.version, 1, highestVersion);
       checkInteger(where, `a crc32 in manifest.${kind}`, file?.crc32, 0, 2 ** 32 - 1);
     }
   }

@@ -6,7 +6,7 @@
 import { readdir, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { storageError } from './atomic-file.js';
-import { versionInName, versionUsed } from './table-manifest.js';
+import { highestVersion, versionInName, versionUsed } from './table-manifest.js';
 
 export class VersionFolder {
   readonly folder: string;
@@ -32,8 +32,8 @@ export class VersionFolder {
     });
     const spares = names.filter((name) => name.startsWith('spare-'));
     this.#spares = this.#maxSpares === 0 ? [] : spares;
-    this.#nextSpare = 1 + Math.max(0, ...spares.map((name) => Number.parseInt(name.slice(6), 10) || 0));
-    this.#nextVersion = 1 + Math.max(0, ...names.map(versionUsed));
+    this.#nextSpare = after(spares.map((name) => Number.parseInt(name.slice(6), 10) || 0));
+    this.#nextVersion = after(names.map(versionUsed));
   }
 
   newVersion(): number {
@@ -101,4 +101,9 @@ export class VersionFolder {
       throw storageError('write', join(this.folder, name), error);
     });
   }
+}
+
+/** The number after the highest, strange ones left aside: beyond 2^53 the next number would be the same. */
+function after(numbers: readonly number[]): number {
+  return 1 + numbers.reduce((most, n) => (n > most && n <= highestVersion ? n : most), 0);
 }

@@ -1,6 +1,8 @@
 /** Manifests that were edited are refused by name before a file is touched. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { PartitionLayout, recutTable, TableFiles, type TableManifest } from 'skein/storage';
-import { SkeinError } from 'skein/util';
+import { FormatError, SkeinError } from 'skein/util';
 import { expect, it } from 'vitest';
 import { scratchFolder, table45 } from './tables.js';
 
@@ -22,6 +24,33 @@ it.each<[string, (manifest: TableManifest) => Partial<Edited>]>([
   const manifest = (await table45(at)).manifest();
   const given = { ...manifest, ...edit(manifest) } as TableManifest;
   await expect(TableFiles.open(at, given)).rejects.toThrow(SkeinError);
+});
+
+it('a file of a version beyond all numbers does not keep the table from being written', async () => {
+  const at = await folder();
+  const manifest = (await table45(at)).manifest();
+  const strange = ['writable-00000.v99999999999999999999.bin', 'spare-99999999999999999999.bin'];
+  for (const name of strange) writeFileSync(join(at, name), '');
+  const files = await TableFiles.open(at, manifest);
+  expect(files.nextVersion).toBeLessThan(100);
+  await files.writePartition(0, [new Uint8Array(files.layout.rowsOf(0) * 12)]);
+  await TableFiles.open(at, files.manifest());
+  await files.removeUnreferenced([]);
+  expect(readdirSync(at)).not.toContain(strange[0]);
+});
+
+it('damage that is found while a table is cut again is told as such, and nothing of the cut stays', async () => {
+  const at = await folder();
+  const manifest = (await table45(at)).manifest();
+  const [name] = readdirSync(at).filter((file) => file.startsWith('writable-00003'));
+  const bytes = readFileSync(join(at, name));
+  bytes[5] ^= 1;
+  writeFileSync(join(at, name), bytes);
+  const before = readdirSync(at).sort();
+  const cut = recutTable(at, manifest, new PartitionLayout(45, 9));
+  await expect(cut).rejects.toThrow(FormatError);
+  await expect(cut).rejects.toThrow(name);
+  expect(readdirSync(at).sort()).toEqual(before);
 });
 
 it('a layout of other rows', async () => {

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { prepareGraph } from 'skein/data';
 import { DistMult, SoftmaxCrossEntropy } from 'skein/gnn';
 import { SynchronousTrainer } from 'skein/marius';
+import { loadTensors, saveTensors } from 'skein/storage';
 import { GeneralEncoder, LinkPredictionModel, openRun, type SkeinConfig } from 'skein/train';
-import { Random } from 'skein/util';
-import { describe, expect, test } from 'vitest';
+import { FormatError, Random } from 'skein/util';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { randomRows, run, scratch, setUp, tinyConfig, writeDataset } from './tiny.js';
 
 const folder = scratch();
@@ -89,6 +90,62 @@ describe('a run is tied to what it was trained on', () => {
     writeFileSync(path, text);
     writeFileSync(join(directory, 'model.safetensors'), '');
     await expect(openRun(directory)).rejects.toThrow('model.safetensors');
+  });
+});
+
+describe('a checkpoint that was edited is refused by the key, in resuming and in reading', () => {
+  type Extra = Record<string, Record<string, unknown>>;
+  let directory = '';
+  let config = tinyConfig(dataset);
+  beforeAll(async () => {
+    directory = folder();
+    config = tinyConfig(dataset, { storage: { model_dir: directory } });
+    await run(config);
+  });
+
+  test.each<[string, (extra: Extra) => unknown, string]>([
+    ['no state', (extra) => ({ ...extra, state: null }), 'the state of the task for state, got null'],
+    [
+      'a step far beyond the epoch',
+      (extra) => ({ ...extra, position: { ...extra['position'], step: 2 ** 50 } }),
+      'at most 0 for position.step, got 1125899906842624',
+    ],
+    [
+      'a step that is no number',
+      (extra) => ({ ...extra, position: { ...extra['position'], step: 1e300 } }),
+      'a whole number of at least 0 for position.step, got 1e+300',
+    ],
+    [
+      'a table that is a text',
+      (extra) => ({ ...extra, state: { ...extra['state'], table: 'x' } }),
+      'a table for state.table, got another: TableFiles.open: expected skein-table',
+    ],
+    [
+      'a table of no rows',
+      (extra) => ({
+        ...extra,
+        state: { ...extra['state'], table: { ...(extra['state']['table'] as object), rows: -1 } },
+      }),
+      'a table for state.table, got another: ',
+    ],
+    ['no progress', (extra) => ({ ...extra, progress: 3 }), 'batches, items and loss for progress, got 3'],
+    ['no random numbers', (extra) => ({ ...extra, random: [] }), 'key and position for random'],
+  ])('%s', async (_, edit, message) => {
+    const path = join(directory, 'model.safetensors');
+    const before = readFileSync(path);
+    const { tensors, metadata } = await loadTensors(path);
+    const saved = JSON.parse(metadata['skein.checkpoint']) as { extra: Extra };
+    const changed = JSON.stringify({ ...saved, extra: edit(saved.extra) });
+    await saveTensors(path, tensors, { ...metadata, 'skein.checkpoint': changed });
+    for (const attempt of [() => openRun(directory), () => run(later(config))]) {
+      const error = await attempt().then(
+        () => null,
+        (thrown: unknown) => thrown,
+      );
+      expect(error).toBeInstanceOf(FormatError);
+      expect((error as Error).message).toContain(`${path}: expected ${message}`);
+    }
+    writeFileSync(path, before);
   });
 });
 

@@ -9,7 +9,6 @@ import { join } from 'node:path';
 import type { WorkerGroup } from '../../dist/index.js';
 import { loadCheckpoint, loadCheckpointState, saveCheckpoint } from '../../storage/index.js';
 import { randomState, setRandomState } from '../../tensor/index.js';
-import { FormatError } from '../../util/errors.js';
 import type { Durable } from '../task.js';
 import { asRecord, checkpointNames, modelFile, type RunRecord, readRecord } from './run-record.js';
 
@@ -53,12 +52,7 @@ export class Checkpoints {
     const { record, tensors } = await this.#everywhere(async () => {
       const parts = { model, ...(optimizer === null ? {} : { optimizer }) };
       const { state } = await loadCheckpointState(path);
-      const found = asRecord(await loadCheckpoint(path, parts));
-      if (found === null)
-        throw new FormatError(`${path}: expected a checkpoint of a training run, got another file.`, {
-          path,
-        });
-      return { record: found, tensors: state };
+      return { record: asRecord(path, await loadCheckpoint(path, parts)), tensors: state };
     });
     await this.#task.restore({ tensors, state: record.state });
     setRandomState(record.random);

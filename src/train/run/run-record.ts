@@ -7,8 +7,9 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadTensors } from '../../storage/index.js';
+import { checkManifest, type TableManifest } from '../../storage/table-manifest.js';
 import { byNumbers } from '../../util/by-numbers.js';
-import { FormatError } from '../../util/errors.js';
+import { describe, FormatError, SkeinError } from '../../util/errors.js';
 import type { RandomState } from '../../util/philox.js';
 import type { BestResult, FitState } from '../fit.js';
 
@@ -56,20 +57,61 @@ function parseRecord(path: string, text: string | undefined): RunRecord {
   } catch {
     // Falls through to the one message for all that is not a checkpoint of a run.
   }
-  const record = asRecord(extra);
-  if (record !== null) return record;
-  throw new FormatError(`${path}: expected a checkpoint of a training run, got another file.`, { path });
+  return asRecord(path, extra);
 }
 
-/** The record that a checkpoint's `extra` is; null when it is none. */
-export function asRecord(extra: unknown): RunRecord | null {
+/** The record that the `extra` of the checkpoint in `path` is; what is none, or was changed, is refused. */
+export function asRecord(path: string, extra: unknown): RunRecord {
   const { version, kind, position } = (extra ?? {}) as Partial<VersionOneEvents & { version: number }>;
-  if (typeof position?.epoch !== 'number') return null;
-  if (version === 2) return extra as RunRecord;
-  if (version !== 1) return null;
-  return kind === 'temporal'
-    ? fromEvents(extra as VersionOneEvents)
-    : fromGraph(extra as unknown as VersionOneGraph);
+  if (typeof position?.epoch !== 'number' || (version !== 1 && version !== 2))
+    throw new FormatError(`${path}: expected a checkpoint of a training run, got another file.`, { path });
+  if (version === 2) return checkRecord(path, extra as RunRecord);
+  const old = extra as unknown;
+  return checkRecord(
+    path,
+    kind === 'temporal' ? fromEvents(old as VersionOneEvents) : fromGraph(old as VersionOneGraph),
+  );
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
+
+/** Refuses a record that nobody can have saved, before anything is restored from it. */
+function checkRecord(path: string, record: RunRecord): RunRecord {
+  const { position, progress, best, state, random } = record;
+  const check = (fits: boolean, what: string, key: string, got: unknown): void => {
+    if (fits) return;
+    const advice = 'The checkpoint is damaged or was changed; use another.';
+    throw new FormatError(`${path}: expected ${what} for ${key}, got ${describe(got)}. ${advice}`, {
+      path,
+      key,
+    });
+  };
+  for (const [key, value] of Object.entries(position))
+    check(isCount(value), 'a whole number of at least 0', `position.${key}`, value);
+  check(isObject(progress), 'batches, items and loss', 'progress', progress);
+  // Of the same epoch.
+  check(position.step <= progress.batches, `at most ${progress.batches}`, 'position.step', position.step);
+  check(best === null || isCount(best?.epoch), 'null, or epoch and value', 'best', best);
+  check(isCount(record.stale), 'a whole number of at least 0', 'stale', record.stale);
+  check(isObject(record.identity), 'an object', 'identity', record.identity);
+  check(isObject(random) && Array.isArray(random.key), 'key and position', 'random', random);
+  check(isObject(state), 'the state of the task', 'state', state);
+  if (record.task !== 'events') checkTable(path, state['table']);
+  return record;
+}
+
+function checkTable(path: string, table: unknown): void {
+  if (table === null || table === undefined) return;
+  try {
+    checkManifest(table as TableManifest);
+  } catch (error) {
+    if (!(error instanceof SkeinError)) throw error;
+    throw new FormatError(`${path}: expected a table for state.table, got another: ${error.message}`, {
+      path,
+    });
+  }
 }
 
 /** The checkpoint that is farthest along; null when there is none. */
