@@ -241,7 +241,12 @@ export class BufferedEmbeddings extends BufferedColumn implements TrainedRows {
   }
 
   update(localIds: Int32Array, gradient: RowGradient): void {
-    this.optimizer.step(this.table.buffer, localIds, hostGradient(gradient), this.name);
+    this.optimizer.step(
+      this.table.buffer,
+      localIds,
+      hostGradient('BufferedEmbeddings', gradient, localIds.length, this.width),
+      this.name,
+    );
   }
 }
 

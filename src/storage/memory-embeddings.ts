@@ -1,7 +1,9 @@
 /** Trained rows in an array of this process. */
 import { asyncKernels } from '../native/index.js';
 import { fromTypedArray, type Tensor, unscoped } from '../tensor/index.js';
+import { checkInteger, DTypeError, expected, ValueError } from '../util/errors.js';
 import { MemoryStore } from './memory-store.js';
+import { checkIds, countRows } from './row-store.js';
 import {
   AllResident,
   hostGradient,
@@ -26,7 +28,7 @@ export class MemoryEmbeddings extends MemoryStore implements TrainedRows {
 
   /** @param values the rows themselves: changes are training's own. */
   constructor(values: Float32Array, width: number, update: RowUpdate) {
-    super(values, { rows: values.length / width, width });
+    super(values, { rows: rowsIn(values, width, update), width });
     this.residency = new AllResident(this.rows);
     this.#update = update;
   }
@@ -36,18 +38,28 @@ export class MemoryEmbeddings extends MemoryStore implements TrainedRows {
   }
 
   async residentAsync(ids: Int32Array): Promise<Tensor> {
+    checkIds('MemoryEmbeddings', ids, this.rows);
     const out = new Float32Array(ids.length * this.width);
     await asyncKernels.gatherRows(this.data(), ids, out, ids.length, this.width * 4);
     return asTensor(out, this.width);
   }
 
   update(ids: Int32Array, gradient: RowGradient): void {
-    this.#update(this.data(), ids, hostGradient(gradient));
+    checkIds('MemoryEmbeddings', ids, this.rows);
+    this.#update(this.data(), ids, hostGradient('MemoryEmbeddings', gradient, ids.length, this.width));
   }
 
   async *tiles(): AsyncIterable<Tile> {
     yield { start: 0, count: this.rows, rows: this.data() };
   }
+}
+
+function rowsIn(values: unknown, width: number, update: unknown): number {
+  const where = 'MemoryEmbeddings';
+  if (!(values instanceof Float32Array))
+    throw new DTypeError(expected(where, 'a Float32Array', 'values', values));
+  if (typeof update !== 'function') throw new ValueError(expected(where, 'a function', 'update', update));
+  return countRows(where, values, checkInteger(where, 'width', width, 1));
 }
 
 /** Rows as a tensor of [rows, width] that no scope disposes of. */

@@ -3,7 +3,7 @@
  * f32 and rounded when they are written.
  */
 import { kernels, storageCode } from '../native/index.js';
-import { expected, FormatError, StateError, ValueError } from '../util/errors.js';
+import { checkInteger, expected, FormatError, StateError, ValueError } from '../util/errors.js';
 import { readWholeFile, writeFileAtomic } from './atomic-file.js';
 import { readPartitionSizes, reordered, shuffledOrder, sortedOrder } from './row-order.js';
 import {
@@ -35,8 +35,8 @@ export class MemoryStore<T extends RowArray = Float32Array> implements RowStore<
   /** Over rows that are there already, or over a file, which `load` reads. */
   constructor(source: T | string, shape: StoreShape) {
     const { rows, width } = shape;
-    this.rows = rows;
-    this.width = width;
+    this.rows = checkInteger('MemoryStore', 'rows', rows);
+    this.width = checkInteger('MemoryStore', 'width', width);
     this.path = typeof source === 'string' ? source : null;
     this.#data = typeof source === 'string' ? null : source;
     this.dtype = shape.dtype ?? (typeof source === 'string' ? 'f32' : typeOf(source));

@@ -5,8 +5,8 @@
  * Training works on the resident rows by local ids: consecutive local ids for consecutive rows of a resident partition. A
  * table that is all in memory has one state, in which local ids are the ids of the table.
  */
-import type { Tensor, TensorDevice } from '../tensor/index.js';
-import { StateError } from '../util/errors.js';
+import { Tensor, type TensorDevice } from '../tensor/index.js';
+import { DTypeError, expected, ShapeError, StateError } from '../util/errors.js';
 import type { RowOptimizer } from './row-optimizer.js';
 import type { RowReader } from './row-store.js';
 import type { TableManifest } from './table-manifest.js';
@@ -67,9 +67,18 @@ export interface RunTable extends Residency, DurableRows {}
 /** Gradients of rows, one after the other: an array of this process, or a tensor of any device. */
 export type RowGradient = Float32Array | Tensor;
 
-/** Gradients that a table in this process takes. */
-export function hostGradient(gradient: RowGradient): Float32Array {
-  return gradient instanceof Float32Array ? gradient : (gradient.dataSync() as Float32Array);
+/** Gradients that a table in this process takes: a row for each of `count` ids. */
+export function hostGradient(
+  where: string,
+  gradient: RowGradient,
+  count: number,
+  width: number,
+): Float32Array {
+  const values: unknown = gradient instanceof Tensor ? gradient.dataSync() : gradient;
+  if (!(values instanceof Float32Array))
+    throw new DTypeError(expected(where, 'a Float32Array or a tensor of f32', 'gradient', values));
+  if (values.length === count * width) return values;
+  throw new ShapeError(expected(where, `${count} rows of ${width} elements`, 'gradient', values));
 }
 
 /** Rows that learn, by the steps of an optimiser whose state lies beside them. Any row can be read, resident or not. */

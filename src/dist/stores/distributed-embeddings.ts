@@ -26,7 +26,7 @@ import {
   type TrainedRows,
 } from '../../storage/index.js';
 import { asTensor } from '../../storage/memory-embeddings.js';
-import { checkRange } from '../../storage/row-store.js';
+import { checkIds, checkRange, checkValues } from '../../storage/row-store.js';
 import { checkOneState, hostGradient } from '../../storage/trained-rows.js';
 import type { Tensor } from '../../tensor/index.js';
 import { checkOptionNames } from '../../util/option-names.js';
@@ -165,6 +165,7 @@ export class DistributedEmbeddings implements TrainedRows, RunTable {
   }
 
   resident(ids: Int32Array): Tensor {
+    checkIds(name, ids, this.numLocalRows);
     return asTensor(this.#fetch(ids, new Float32Array(ids.length * this.width)), this.width);
   }
 
@@ -175,7 +176,9 @@ export class DistributedEmbeddings implements TrainedRows, RunTable {
 
   /** Any rows, collective: those that are not resident are read by their owner. */
   async gather(ids: Int32Array, into?: Float32Array): Promise<Float32Array> {
+    checkIds(name, ids, this.rows);
     const out = into ?? new Float32Array(ids.length * this.width);
+    checkValues(name, this, out, ids.length);
     if (this.isWhole) {
       await this.load();
       return this.#fetch(ids, out);
@@ -198,9 +201,10 @@ export class DistributedEmbeddings implements TrainedRows, RunTable {
   async prefetch(): Promise<void> {}
 
   update(ids: Int32Array, gradient: RowGradient): void {
-    this.#kept = null;
     const { width } = this;
-    const values = hostGradient(gradient);
+    checkIds(name, ids, this.numLocalRows);
+    const values = hostGradient(name, gradient, ids.length, width);
+    this.#kept = null;
     const { routes, asked } = this.#exchangeOf(ids);
     this.#last = null;
     const sends = asked.map(() => new Float32Array(0));

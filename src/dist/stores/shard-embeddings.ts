@@ -22,13 +22,16 @@ import {
 } from '../../storage/index.js';
 import { asTensor } from '../../storage/memory-embeddings.js';
 import { MemoryStore } from '../../storage/memory-store.js';
+import { checkIds } from '../../storage/row-store.js';
 import { columnRowBytes } from '../../storage/table-manifest.js';
 import { hostGradient } from '../../storage/trained-rows.js';
 import type { Tensor } from '../../tensor/index.js';
-import { FormatError } from '../../util/errors.js';
+import { DTypeError, expected, FormatError } from '../../util/errors.js';
 import type { WorkerGroup } from '../group/worker-group.js';
 import { ownPieces } from './own-pieces.js';
 import { checkpointShared, pruneShared, restoreShared } from './shared-files.js';
+
+const name = 'ShardEmbeddings';
 
 export interface ShardEmbeddingsParts {
   /** Opened with `ownPieces` of this rank; all of its columns are those of the optimiser, the values first. */
@@ -77,6 +80,7 @@ export class ShardEmbeddings extends MemoryStore implements TrainedRows, Durable
 
   /** Collective. Rows as they are in the files. */
   static async open(parts: ShardEmbeddingsParts): Promise<ShardEmbeddings> {
+    await parts.group.everywhere(() => checkNodes(parts));
     const made = new ShardEmbeddings(parts);
     await made.#read();
     return made;
@@ -92,8 +96,10 @@ export class ShardEmbeddings extends MemoryStore implements TrainedRows, Durable
 
   update(ids: Int32Array, gradient: RowGradient): void {
     const [values, ...states] = this.#columns;
+    checkIds(name, ids, this.rows);
+    const given = hostGradient(name, gradient, ids.length, this.width);
     this.#changed = true;
-    this.optimizer.stepArrays(values, states, ids, hostGradient(gradient), this.width);
+    this.optimizer.stepArrays(values, states, ids, given, this.width);
     const [column] = this.#files.columns;
     // Rows are what their files can hold, after every step, as in tables that are kept in half precision.
     if (column.dtype !== 'f32') values.set(decodeColumn(encodeColumn(values, column), column));
@@ -198,7 +204,7 @@ export class ShardEmbeddings extends MemoryStore implements TrainedRows, Durable
   #checkRows(k: number, asked: readonly Int32Array[]): void {
     if (k < 0) return;
     const { layout } = this.#files;
-    const seen = new Uint8Array(layout.rowsOf(k));
+    const seen = new Uint32Array(layout.rowsOf(k));
     for (const ids of asked) for (const id of ids) seen[id]++;
     const wrong = seen.findIndex((times) => times !== 1);
     if (wrong < 0) return;
@@ -211,6 +217,18 @@ export class ShardEmbeddings extends MemoryStore implements TrainedRows, Durable
     const rows = k < 0 ? 0 : this.#files.layout.rowsOf(k);
     return this.#files.columns.map((column) => new Uint8Array(rows * columnRowBytes(column)));
   }
+}
+
+/** A node that the files do not have would be trained and never saved. */
+function checkNodes({ nodeIds, files }: ShardEmbeddingsParts): void {
+  if (!(nodeIds instanceof Int32Array))
+    throw new DTypeError(expected(name, 'an Int32Array', 'nodeIds', nodeIds));
+  const { rows } = files.layout;
+  const wrong = nodeIds.find((id) => id < 0 || id >= rows);
+  if (wrong === undefined) return;
+  throw new FormatError(
+    `distributed.partition_dir: expected nodes of the dataset, from 0 to ${rows - 1}, got node ${wrong}. Cut the graph again.`,
+  );
 }
 
 function gathered(rows: Float32Array, ids: Int32Array, width: number): Float32Array {

@@ -3,6 +3,7 @@
  * that stay as they are; who trains rows wants `DistributedEmbeddings`.
  */
 
+import { checkInteger, expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { Communicator, ReduceArray } from '../comm/communicator.js';
 import type { NodeRange } from '../partition/partition-data.js';
@@ -27,6 +28,11 @@ export async function openSpreadRows<T extends ReduceArray>(
 ): Promise<RemoteRowStore<T>> {
   checkOptionNames('openSpreadRows', options, { rows: true, width: true, comm: true, read: true });
   const { rows, width, comm, read } = options;
+  const where = 'openSpreadRows';
+  checkInteger(where, 'rows', rows);
+  checkInteger(where, 'width', width, 1);
+  if (typeof comm?.size !== 'number') throw new ValueError(expected(where, 'a Communicator', 'comm', comm));
+  if (typeof read !== 'function') throw new ValueError(expected(where, 'a function', 'read', read));
   const before = opened.get(comm) ?? 0;
   opened.set(comm, before + 1);
   const name = `${title}.${before}`;
