@@ -29,3 +29,15 @@ it('options that were checked may be handed on as they are', () => {
     'inner: expected a known option, got own.',
   );
 });
+
+it('options that were checked and then changed are checked again', () => {
+  const options: { mode?: number; own?: number; mod?: number } = { mode: 1 };
+  const names = { mode: true } as const;
+  checkOptionNames<{ mode?: number }>('outer', options, names);
+  options.mod = 2;
+  expect(() => checkOptionNames<{ mode?: number }>('outer', options, names)).toThrow(
+    'outer: expected a known option, got mod. Did you mean mode?',
+  );
+  delete options.mod;
+  expect(() => checkOptionNames<{ mode?: number }>('outer', options, names)).not.toThrow();
+});
