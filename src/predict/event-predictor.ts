@@ -4,6 +4,7 @@ import type { OnlineScorer } from '../temporal/index.js';
 import { type Metrics, type OpenedEventRun, onlineScorer } from '../train/index.js';
 import { expected, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
+import { checkCount, checkEdges, checkEvents, checkQuestions } from './check-questions.js';
 import {
   type Ability,
   BasePredictor,
@@ -31,6 +32,7 @@ export class EventPredictor extends BasePredictor {
   }
 
   override async score(edges: readonly EdgeName[]): Promise<Float32Array> {
+    checkEdges('score', edges);
     const src = edges.map(({ head }) => this.#node('head', head, 'src'));
     const dst = edges.map(({ tail }) => this.#node('tail', tail, 'dst'));
     const times = edges.map(({ time }) => time);
@@ -49,6 +51,8 @@ export class EventPredictor extends BasePredictor {
     options: RankOptions = {},
   ): Promise<RankedName[][]> {
     checkOptionNames('rank', options, { k: true, includeKnown: true });
+    checkQuestions('rank', questions);
+    const count = checkCount('rank', options);
     const { dstPool, nodes } = this.run.stream.data;
     this.scorer.advance();
     return questions.map(({ head, tail, relation, time }) => {
@@ -58,13 +62,12 @@ export class EventPredictor extends BasePredictor {
         );
       const scores = this.scorer.score([this.#node('head', head, 'src')], dstPool, time);
       const order = Array.from(scores.keys()).sort((a, b) => scores[b] - scores[a] || a - b);
-      return order
-        .slice(0, options.k ?? 10)
-        .map((i) => ({ name: nodes.nameOf(dstPool[i]), score: scores[i] }));
+      return order.slice(0, count).map((i) => ({ name: nodes.nameOf(dstPool[i]), score: scores[i] }));
     });
   }
 
   override async append(events: readonly NamedEvent[]): Promise<void> {
+    checkEvents('append', events);
     const features = events.flatMap((event) => event.features ?? []);
     this.scorer.append({
       src: Int32Array.from(events, ({ head }) => this.#node('head', head, 'src')),

@@ -4,6 +4,7 @@ import { scope, softmax } from '../tensor/index.js';
 import { type Metrics, NodeClassificationModel, type OpenedGraphRun } from '../train/index.js';
 import { ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
+import { checkCount, checkEdges, checkNames, checkQuestions } from './check-questions.js';
 import { findName } from './find-name.js';
 import { predictNodes, withTestSet } from './predict-split.js';
 import {
@@ -79,6 +80,7 @@ export class GraphPredictor extends BasePredictor {
 
   override async score(edges: readonly EdgeName[]): Promise<Float32Array> {
     if (this.kind !== 'links') return super.score(edges);
+    checkEdges('score', edges);
     const src = Int32Array.from(edges, ({ head }) => this.#node('head', head, 'src'));
     const dst = Int32Array.from(edges, ({ tail }) => this.#node('tail', tail, 'dst'));
     const relations = edges.map(({ relation }) => this.#relation(relation));
@@ -96,6 +98,8 @@ export class GraphPredictor extends BasePredictor {
   ): Promise<RankedName[][]> {
     if (this.kind !== 'links') return super.rank(questions, options);
     checkOptionNames('rank', options, { k: true, includeKnown: true });
+    checkQuestions('rank', questions);
+    checkCount('rank', options);
     const found: RankedName[][] = [];
     for (const question of questions) found.push(await this.#rank(question, options));
     return found;
@@ -122,10 +126,12 @@ export class GraphPredictor extends BasePredictor {
 
   override async neighbors(names: readonly string[], options: NeighborOptions = {}): Promise<RankedName[][]> {
     checkOptionNames('neighbors', options, { k: true });
+    checkNames('neighbors', names);
+    const count = checkCount('neighbors', options);
     const found: RankedName[][] = [];
     for (const name of names) {
       const node = this.#node('neighbors', name);
-      const near = await nearestNodes(this.run, node, { count: options.k ?? 10, skip: (id) => id === node });
+      const near = await nearestNodes(this.run, node, { count, skip: (id) => id === node });
       found.push(near.map(({ id, score }) => ({ name: this.#names.nodes.nameOf(id), score })));
     }
     return found;
@@ -134,6 +140,7 @@ export class GraphPredictor extends BasePredictor {
   override async classify(names: readonly string[]): Promise<ClassifiedName[]> {
     const { model } = this.run;
     if (!(model instanceof NodeClassificationModel)) return super.classify(names);
+    checkNames('classify', names);
     if (names.length === 0) return [];
     const nodes = Int32Array.from(names, (name) => this.#node('name', name));
     const batcher = await withTestSet(this.run, { nodes });
@@ -152,6 +159,7 @@ export class GraphPredictor extends BasePredictor {
   }
 
   override async embed(names: readonly string[]): Promise<Float32Array[]> {
+    checkNames('embed', names);
     const ids = Int32Array.from(names, (name) => this.#node('name', name));
     const { rows, width } = await rowsOf(this.run, ids);
     return names.map((_, i) => rows.slice(i * width, (i + 1) * width));

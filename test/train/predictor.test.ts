@@ -85,6 +85,40 @@ describe('links', () => {
     );
     await expect(model.rank([], { top: 3 } as object)).rejects.toThrow(/top/);
   });
+
+  it.each<[string, (model: Predictor) => Promise<unknown>, string]>([
+    [
+      'no list of questions',
+      (model) => model.rank({ head: '3' } as never),
+      'rank: expected a list for questions, got Object. Give a list, such as [{ head: "a", relation: "r" }].',
+    ],
+    ['no questions', (model) => model.rank(undefined as never), 'a list for questions, got undefined'],
+    ['a text as a question', (model) => model.rank(['3'] as never), 'an object for questions[0], got "3"'],
+    [
+      'a number as a name',
+      (model) => model.rank([{ head: 3, relation: '1' }] as never),
+      'for questions[0].head, got 3. Names are text: write "3".',
+    ],
+    ['a wrong count', (model) => model.rank([], { k: 'x' } as never), 'rank: expected a whole number'],
+    ['no list of edges', (model) => model.score('3' as never), 'score: expected a list for edges, got "3"'],
+    [
+      'an edge without an end',
+      (model) => model.score([{ head: '3' }] as never),
+      'for edges[0].tail, got undef',
+    ],
+    [
+      'a name alone',
+      (model) => model.neighbors('0' as never),
+      'neighbors: expected a list for names, got "0"',
+    ],
+    [
+      'numbers',
+      (model) => model.embed([0] as never),
+      'embed: expected the name of a node or relation for names[0]',
+    ],
+  ])('says what it expected in place of %s', async (_what, ask, message) => {
+    await expect(ask(model)).rejects.toThrow(message);
+  });
 });
 
 describe('nodes', () => {
@@ -142,5 +176,10 @@ describe('events', () => {
     expect(score).toBeCloseTo(ranked[0].score, 5);
     await expect(model.score([{ head: 'x', tail: '0' }])).rejects.toThrow('expected a source as the stream');
     await expect(model.rank([{ tail: '0' }])).rejects.toThrow('head alone for a model of events');
+    await expect(model.rank('0' as never)).rejects.toThrow('rank: expected a list for questions, got "0"');
+    await expect(model.append({ head: '0' } as never)).rejects.toThrow('append: expected a list for events');
+    await expect(model.append([{ head: '0', tail: '0' }] as never)).rejects.toThrow(
+      'append: expected a number for events[0].time, got undefined',
+    );
   });
 });

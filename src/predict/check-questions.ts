@@ -1,0 +1,69 @@
+/** What a predictor is asked, checked before anything is looked up: programs in plain JavaScript may give anything. */
+import { checkInteger, expected, ValueError } from '../util/errors.js';
+import type { Ability, EdgeName, NamedEvent, RankOptions, RankQuestion } from './predictor.js';
+
+const questionExample = 'Give a list, such as [{ head: "a", relation: "r" }].';
+const edgeExample = 'Give a list, such as [{ head: "a", relation: "r", tail: "b" }].';
+const nameExample = 'Give a list, such as ["a", "b"].';
+const eventExample = 'Give a list, such as [{ head: "a", tail: "b", time: 5 }].';
+
+export function checkNames(where: Ability, names: readonly string[]): void {
+  checkList(where, 'names', names, nameExample);
+  for (const [i, name] of names.entries()) checkName(where, `names[${i}]`, name);
+}
+
+export function checkEdges(where: Ability, edges: readonly EdgeName[]): void {
+  checkList(where, 'edges', edges, edgeExample);
+  for (const [i, edge] of edges.entries()) {
+    checkObject(where, `edges[${i}]`, edge, edgeExample);
+    checkFields(where, `edges[${i}]`, edge, ['head', 'tail']);
+  }
+}
+
+export function checkQuestions(where: Ability, questions: readonly RankQuestion[]): void {
+  checkList(where, 'questions', questions, questionExample);
+  for (const [i, question] of questions.entries()) {
+    checkObject(where, `questions[${i}]`, question, questionExample);
+    checkFields(where, `questions[${i}]`, question, []);
+  }
+}
+
+export function checkEvents(where: Ability, events: readonly NamedEvent[]): void {
+  checkList(where, 'events', events, eventExample);
+  for (const [i, event] of events.entries()) {
+    checkObject(where, `events[${i}]`, event, eventExample);
+    checkFields(where, `events[${i}]`, event, ['head', 'tail']);
+    if (typeof event.time !== 'number')
+      throw new ValueError(expected(where, 'a number', `events[${i}].time`, event.time));
+    if (event.features !== undefined && !Array.isArray(event.features))
+      throw new ValueError(expected(where, 'a list of numbers', `events[${i}].features`, event.features));
+  }
+}
+
+/** How many answers are wanted. */
+export function checkCount(where: Ability, { k = 10 }: Pick<RankOptions, 'k'>): number {
+  return checkInteger(where, 'k', k);
+}
+
+function checkList(where: Ability, name: string, value: unknown, advice: string): void {
+  if (!Array.isArray(value)) throw new ValueError(expected(where, 'a list', name, value, advice));
+}
+
+function checkObject(where: Ability, name: string, value: unknown, advice: string): void {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new ValueError(expected(where, 'an object', name, value, advice));
+}
+
+function checkFields(where: Ability, name: string, given: RankQuestion, needed: readonly string[]): void {
+  for (const field of ['head', 'tail', 'relation'] as const)
+    if (given[field] !== undefined || needed.includes(field))
+      checkName(where, `${name}.${field}`, given[field]);
+  if (given.time !== undefined && typeof given.time !== 'number')
+    throw new ValueError(expected(where, 'a number', `${name}.time`, given.time));
+}
+
+function checkName(where: Ability, name: string, value: unknown): void {
+  if (typeof value === 'string') return;
+  const advice = typeof value === 'number' ? `Names are text: write "${value}".` : '';
+  throw new ValueError(expected(where, 'the name of a node or relation', name, value, advice));
+}
