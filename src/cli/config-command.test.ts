@@ -22,6 +22,14 @@ it('names the line of text that is no YAML, and ends the sentence', async () => 
 });
 
 describe('skein config', () => {
+  it('takes lists as its help shows them', async () => {
+    expect(await run(['config', '--help'])).toBe(0);
+    const [, example] = /"(--evaluation[^"]*)"/.exec(printed.out) ?? [];
+    printed.clear();
+    expect(await run(['config', 'fb15k-237', example as string])).toBe(0);
+    expect(parse(printed.out)).toMatchObject({ evaluation: { metrics: ['mrr', 'hits@10'] } });
+  });
+
   it('prints a template, or a checked file with its warnings', async () => {
     expect(await run(['config', 'fb15k-237'])).toBe(0);
     expect(printed.out).toMatch(/dataset_dir: fb15k-237/);

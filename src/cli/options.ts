@@ -106,7 +106,12 @@ export function overrideOption(command: Command): Command {
       (text: string, before: readonly string[]) => [...before, text],
       [],
     )
-    .addHelpText('after', '\nAny key of the configuration can be given as --section.key=value.');
+    .addHelpText(
+      'after',
+      `
+Any key of the configuration can be given as --section.key=value. The value is YAML: a list has
+brackets, and quotation marks for the shell, as in "--evaluation.metrics=[mrr, hits@10]".`,
+    );
 }
 
 /** Turns `--a.b=v` and `--a.b v` into `--set a.b=v` when `command` takes overrides. */

@@ -212,7 +212,8 @@ const intro = `# Configuration
 A configuration is a YAML file with the four sections that Marius has, and one for several workers: a file that runs there
 runs here. Keys marked † are ours. Enumerations may be in any case. An unknown key is an error that names the nearest known one. Any key can be
 given on the command line: \`skein train file.yaml --training.num_epochs=5 --model.encoder.layers[0][0].output_dim=64\`;
-the value is YAML. The resolved configuration, with every default and the seed, is written beside the run as
+the value is YAML, so a list has brackets, and quotation marks for the shell: \`"--evaluation.metrics=[mrr, hits@10]"\`.
+The resolved configuration, with every default and the seed, is written beside the run as
 \`full_config.yaml\`, and can be trained again as it is. \`skein config <dataset>\` prints a file to start from,
 with the keys that are given to it (as \`--section.key=value\`, checked as in training) set.
 

@@ -12,7 +12,17 @@ export function problemsOf(error: z.ZodError, input: unknown): ConfigProblem[] {
     }
     const [what, advice] = issue.message.split('\u0001');
     const got = valueAt(input, path);
-    const fix = advice ?? (got === undefined ? 'Add the key.' : 'Change the value.');
+    const asList = issue.code === 'invalid_type' && issue.expected === 'array' ? listAdvice(got) : undefined;
+    const fix = advice ?? asList ?? (got === undefined ? 'Add the key.' : 'Change the value.');
     return [problem(path, what, got, fix)];
   });
+}
+
+/** How a list is written, where words or numbers came without brackets. */
+function listAdvice(got: unknown): string | undefined {
+  if (typeof got !== 'string' && typeof got !== 'number') return undefined;
+  const items = String(got)
+    .split(/[\s,]+/)
+    .filter((item) => item !== '');
+  return `Write a list in brackets: [${items.join(', ')}].`;
 }
