@@ -49,6 +49,7 @@ export class SpreadGraph implements HopSources {
       ...{ numNodes: true, numEdges: true, numRelations: true, pieces: true },
       ...{ incoming: true, outgoing: true, comm: true },
     });
+    checkSpreadEdges(name, options.numEdges);
     const counted = await countEdges(options);
     const { columns } = counted;
     const ranges = evenRanges(options.numEdges, options.comm.size);
@@ -61,20 +62,20 @@ export class SpreadGraph implements HopSources {
       first += piece.src.length;
     }
     const sides: (SpreadSide | null)[] = [];
-    for (const [i, title] of (['incoming', 'outgoing'] as const).entries()) {
-      const side = counted.sides[i];
-      const part = parts[i];
-      if (side === null || part === null) sides.push(null);
-      else {
-        const { numEdges: rows, comm } = options;
-        const store = await openSpreadRows(title, {
-          rows,
-          width: columns.width,
-          comm,
-          read: () => part.rows,
-        });
-        sides.push(new SpreadSide({ ...side, columns, store, hasLoop: counted.hasLoop }));
+    try {
+      for (const [i, title] of (['incoming', 'outgoing'] as const).entries()) {
+        const [side, part] = [counted.sides[i], parts[i]];
+        if (side === null || part === null) sides.push(null);
+        else {
+          const { numEdges: rows, comm } = options;
+          const shared = { rows, width: columns.width, comm, read: () => part.rows };
+          const store = await openSpreadRows(title, shared);
+          sides.push(new SpreadSide({ ...side, columns, store, hasLoop: counted.hasLoop }));
+        }
       }
+    } catch (error) {
+      for (const side of sides) side?.close();
+      throw error;
     }
     return new SpreadGraph(sides[0], sides[1], options.numRelations);
   }
@@ -89,6 +90,17 @@ export class SpreadGraph implements HopSources {
     this.incoming?.close();
     this.outgoing?.close();
   }
+}
+
+/** Places of edges are 32-bit numbers, and there is an end behind the last place. */
+const mostEdges = 2 ** 31 - 1;
+
+/** Refuses more edges than workers can hold together. */
+export function checkSpreadEdges(where: string, numEdges: number): void {
+  if (numEdges <= mostEdges) return;
+  const advice =
+    'Take fewer training edges, or a partition buffer (storage.embeddings.type: PARTITION_BUFFER), which reads edges from their file.';
+  throw new ValueError(expected(where, `at most ${mostEdges} edges to spread`, 'numEdges', numEdges, advice));
 }
 
 /** Where the edges of each node begin, and the sum of their weights; null without weights. */

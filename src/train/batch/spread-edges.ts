@@ -3,6 +3,7 @@
  * samplers follow, of each of which a worker holds its part. What goes through all edges in their order reads the file.
  */
 import { type Communicator, openSpreadRows, type RemoteRowStore, SpreadGraph } from '../../dist/index.js';
+import { checkSpreadEdges } from '../../dist/sampling/spread-graph.js';
 import type { EdgeList } from '../../sample/index.js';
 import { type EdgeSplit, type FileEdges, piecesOf } from './edge-splits.js';
 
@@ -34,21 +35,24 @@ export class SpreadEdges implements EdgeSplit {
   static async open(file: FileEdges, options: SpreadEdgesOptions): Promise<SpreadEdges> {
     const { numNodes, numRelations, ofEdges, incoming, outgoing, comm } = options;
     const { numEdges } = file;
+    checkSpreadEdges('SpreadEdges', numEdges);
     const list = ofEdges
       ? await openSpreadRows('edges', {
           ...{ rows: numEdges, width: file.hasRelations ? 3 : 2, comm },
           read: ({ start, end }) => rowsOf(file, start, end),
         })
       : null;
-    const pieces = () => piecesOf([file]);
-    const graph =
-      incoming || outgoing
-        ? await SpreadGraph.read({
-            ...{ numNodes, numEdges, pieces, incoming, outgoing, comm },
-            numRelations: file.hasRelations ? numRelations : 0,
-          })
-        : null;
-    return new SpreadEdges(file, list, graph);
+    if (!incoming && !outgoing) return new SpreadEdges(file, list, null);
+    try {
+      const graph = await SpreadGraph.read({
+        ...{ numNodes, numEdges, pieces: () => piecesOf([file]), incoming, outgoing, comm },
+        numRelations: file.hasRelations ? numRelations : 0,
+      });
+      return new SpreadEdges(file, list, graph);
+    } catch (error) {
+      list?.close();
+      throw error;
+    }
   }
 
   get numEdges(): number {

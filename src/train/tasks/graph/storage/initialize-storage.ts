@@ -53,10 +53,15 @@ export async function initializeStorage(
     ...{ tableDirectory: true, manifest: true, readOnly: true, device: true },
   });
   const tables = await nodeTables(config, dataset, options);
-  return { storage: await graphStorage(config, dataset, options, tables), table: tables.table };
+  try {
+    return { storage: await graphStorage(config, dataset, options, tables), table: tables.table };
+  } catch (error) {
+    await closeTables(tables);
+    throw error;
+  }
 }
 
-/** What one of several workers trains on: the same, with a node table that they hold together. Collective. */
+/** What one of several workers trains on: a node table that they hold together, and edges that each has or that they share. Collective. */
 export async function initializeSharedStorage(
   config: SkeinConfig,
   dataset: PreparedDataset,
@@ -71,15 +76,26 @@ export async function initializeSharedStorage(
   const spread = spreadsEdges(config, dataset) ? group.comm : null;
   // One worker sorts edges into a file of the run where that is needed; the others find it there.
   const inFile = spread !== null || partitionsOf(config).swapped !== null;
-  if (inFile || config.storage.edges.type === 'FLAT_FILE')
-    await group.onRoot(async () => void (await trainingEdges(config, dataset, options, true)));
+  const made: GraphModelStorage[] = [];
   try {
-    const storage = await group.everywhere(() => graphStorage(config, dataset, options, tables, spread));
-    return { storage, table: tables.table };
+    if (inFile || config.storage.edges.type === 'FLAT_FILE')
+      await group.onRoot(async () => void (await trainingEdges(config, dataset, options, true)));
+    await group.everywhere(async () => {
+      made.push(await graphStorage(config, dataset, options, tables, spread));
+    });
+    return { storage: made[0], table: tables.table };
   } catch (error) {
-    for (const store of tables.shared ?? []) store.close();
+    // Also where another worker failed: nobody will read what this one has opened.
+    for (const storage of made) storage.spread?.close();
+    await closeTables(tables);
     throw error;
   }
+}
+
+/** Gives back what tables hold that were opened for nothing. */
+async function closeTables({ features, shared = [] }: RunTables): Promise<void> {
+  for (const store of shared) store.close();
+  await features?.unload?.();
 }
 
 /** @param spread the workers that hold training edges together; null: they are all here. */
@@ -87,17 +103,30 @@ async function graphStorage(
   config: SkeinConfig,
   dataset: PreparedDataset,
   options: InitializeStorageOptions,
-  { embeddings, features, residency, shared = [] }: RunTables,
+  tables: RunTables,
   spread: Communicator | null = null,
 ): Promise<GraphModelStorage> {
-  const { num_nodes: numNodes } = dataset.stats;
-  const edges: Partial<Record<SplitName, EdgeSplit>> = {};
   const train = await trainingEdges(config, dataset, options, spread !== null);
-  if (train !== null)
-    edges.train =
-      train instanceof FileEdges && spread !== null
-        ? await openSpreadEdges(config, dataset, train, spread)
-        : train;
+  if (!(train instanceof FileEdges) || spread === null)
+    return assembleStorage(config, dataset, tables, train);
+  const opened = await openSpreadEdges(config, dataset, train, spread);
+  try {
+    return await assembleStorage(config, dataset, tables, opened);
+  } catch (error) {
+    opened.close();
+    throw error;
+  }
+}
+
+/** @param train the training edges, null where there are none. */
+async function assembleStorage(
+  config: SkeinConfig,
+  dataset: PreparedDataset,
+  { embeddings, features, residency, shared = [] }: RunTables,
+  train: EdgeSplit | null,
+): Promise<GraphModelStorage> {
+  const { num_nodes: numNodes } = dataset.stats;
+  const edges: Partial<Record<SplitName, EdgeSplit>> = train === null ? {} : { train };
   for (const split of ['validation', 'test'] as const) {
     const found = await edgeSplit(config, dataset, split, false);
     if (found !== null) edges[split] = found;

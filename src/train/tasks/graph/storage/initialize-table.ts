@@ -183,19 +183,25 @@ export async function sharedTables(
   };
   const plan = planTable(config, dataset, open);
   const { optimizer, features } = plan;
-  // Nothing of it is trained: there are no files of the run.
-  if (optimizer === null)
-    return group.everywhere(async () => ({ ...fixedTables(dataset, await features()), shared }));
   const buffered = bufferConfig(config);
-  const files = await sharedFiles(config, plan, options, group);
-  return group.everywhere(async () => {
-    const embeddings = new DistributedEmbeddings(files, group, {
-      ...{ column: embeddingColumn, optimizer, partitions: buffered?.num_partitions ?? 1 },
-      capacity: buffered?.buffer_capacity ?? 1,
-      prefetch: buffered?.prefetching ?? false,
+  try {
+    // Nothing of it is trained: there are no files of the run.
+    if (optimizer === null)
+      return await group.everywhere(async () => ({ ...fixedTables(dataset, await features()), shared }));
+    const files = await sharedFiles(config, plan, options, group);
+    return await group.everywhere(async () => {
+      const embeddings = new DistributedEmbeddings(files, group, {
+        ...{ column: embeddingColumn, optimizer, partitions: buffered?.num_partitions ?? 1 },
+        capacity: buffered?.buffer_capacity ?? 1,
+        prefetch: buffered?.prefetching ?? false,
+      });
+      return { embeddings, features: await features(), residency: embeddings, table: embeddings, shared };
     });
-    return { embeddings, features: await features(), residency: embeddings, table: embeddings, shared };
-  });
+  } catch (error) {
+    // Also where another worker failed: nobody will read what this one has opened.
+    for (const store of shared) store.close();
+    throw error;
+  }
 }
 
 /**
