@@ -7,6 +7,7 @@
  */
 import { type Ids, Tensor } from '../../tensor/index.js';
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
+import { evenRange } from '../../util/even-range.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { IdSegments } from './id-segments.js';
 
@@ -130,8 +131,7 @@ export class PartitionBook {
           'Start fewer workers or cut the graph into more partitions.',
         ),
       );
-    const bound = (w: number): number => Math.floor((w * this.numParts) / workers);
-    return { start: bound(worker), end: bound(worker + 1) };
+    return evenRange(this.numParts, worker, workers);
   }
 
   /** The nodes that a worker holds. */

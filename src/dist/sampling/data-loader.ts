@@ -20,6 +20,7 @@ import { DrawKeys, purposes } from '../../sample/sampler.js';
 import type { Ids } from '../../tensor/index.js';
 import { checkIds } from '../../tensor/ops/common.js';
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
+import { evenRange } from '../../util/even-range.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { type Sampleable, samplingGraph } from './convert-dist-graph.js';
 import type { DistGraph } from './dist-graph.js';
@@ -149,10 +150,11 @@ export class DataLoader implements Iterable<readonly Block[]> {
       const order = permutation(n, key);
       seeds = seeds.map((_, i) => this.#seeds[order[i]]);
     }
-    if (this.#uneven === 'spread' && n < this.length * this.#batchSize) {
-      const bound = (step: number) => Math.floor((step * n) / this.length);
-      return (step) => seeds.subarray(bound(step), bound(step + 1));
-    }
+    if (this.#uneven === 'spread' && n < this.length * this.#batchSize)
+      return (step) => {
+        const { start, end } = evenRange(n, step, this.length);
+        return seeds.subarray(start, end);
+      };
     // Behind the last seed, the seeds are gone through again in whole rounds of batches.
     const whole = n / this.#batchSize;
     const round = Math.max(1, this.#dropLast ? Math.floor(whole) : Math.ceil(whole));

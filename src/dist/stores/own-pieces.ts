@@ -4,14 +4,12 @@
  */
 import type { PartitionLayout, PartitionRange } from '../../storage/index.js';
 import { StateError } from '../../util/errors.js';
+import { evenRange } from '../../util/even-range.js';
 
 /** Which pieces of every partition a worker has: consecutive ones, as many as others within one. */
 export function ownPieces(pieces: number, rank: number, size: number): Required<PartitionRange> {
-  return {
-    first: Math.floor((rank * pieces) / size),
-    end: Math.floor(((rank + 1) * pieces) / size),
-    of: pieces,
-  };
+  const { start: first, end } = evenRange(pieces, rank, size);
+  return { first, end, of: pieces };
 }
 
 /** Pieces of a partition; refuses files that the plan and the workers do not fit. */

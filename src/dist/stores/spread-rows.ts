@@ -2,8 +2,8 @@
  * A table whose rows are shared out evenly: every worker holds one range of them and reads the others by request. For rows
  * that stay as they are; who trains rows wants `DistributedEmbeddings`.
  */
-
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
+import { evenRange } from '../../util/even-range.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { Communicator, ReduceArray } from '../comm/communicator.js';
 import type { NodeRange } from '../partition/partition-data.js';
@@ -42,6 +42,5 @@ export async function openSpreadRows<T extends ReduceArray>(
 
 /** Consecutive rows for every worker, as many as others have within one. */
 export function evenRanges(rows: number, workers: number): NodeRange[] {
-  const bound = (worker: number): number => Math.floor((worker * rows) / workers);
-  return Array.from({ length: workers }, (_, rank) => ({ start: bound(rank), end: bound(rank + 1) }));
+  return Array.from({ length: workers }, (_, rank) => evenRange(rows, rank, workers));
 }

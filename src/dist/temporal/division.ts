@@ -9,6 +9,7 @@
 
 import { range } from '../../temporal/batch-maker.js';
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
+import { evenRange } from '../../util/even-range.js';
 
 export interface Division {
   /** Number of parts of a worker. */
@@ -32,7 +33,8 @@ export function divideByPlace(chunks: number, size: number): Division {
     positions: ({ length }, worker) =>
       Array.from({ length: partsEach }, (_, i) => {
         const chunk = worker * partsEach + i;
-        return range(Math.floor((chunk * length) / chunks), Math.floor(((chunk + 1) * length) / chunks));
+        const { start, end } = evenRange(length, chunk, chunks);
+        return range(start, end);
       }),
   };
 }

@@ -4,6 +4,7 @@
  * chunks. Chunks that are cut in two become pieces of their own, because a decoder takes chunks of equal length.
  */
 import type { NegativeMask } from '../../gnn/index.js';
+import { evenRange } from '../../util/even-range.js';
 import type { Batch, Negatives } from './batch.js';
 
 /** Consecutive edges of a share with the chunks of negatives that belong to them; both count from the share's first. */
@@ -35,8 +36,8 @@ export interface Place {
 
 /** This worker's part of the nodes of a batch: consecutive ones, none when there are fewer than workers. */
 export function ownNodes(nodes: Int32Array, { rank, size }: Place): Int32Array {
-  const bound = (worker: number) => Math.floor((worker * nodes.length) / size);
-  return size === 1 ? nodes : nodes.slice(bound(rank), bound(rank + 1));
+  const { start, end } = evenRange(nodes.length, rank, size);
+  return size === 1 ? nodes : nodes.slice(start, end);
 }
 
 /** Where results of a share stand among those of all: batch by batch, destinations replaced before sources. */
@@ -67,8 +68,7 @@ export function takeShare(batch: Batch, { rank, size }: Place): void {
   const { src, dst } = batch;
   if (src === null || dst === null || size === 1) return;
   const total = src.length;
-  const from = Math.floor((rank * total) / size);
-  const to = Math.floor(((rank + 1) * total) / size);
+  const { start: from, end: to } = evenRange(total, rank, size);
   const totalChunks = batch.dstNegatives?.chunks ?? batch.srcNegatives?.chunks ?? 1;
   const perChunk = Math.max(1, Math.ceil(total / totalChunks));
   const firstChunk = Math.min(Math.floor(from / perChunk), totalChunks - 1);

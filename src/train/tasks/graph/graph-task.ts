@@ -3,7 +3,7 @@
  * buffer, or held by several workers together. Batches are edges or nodes with what was sampled for them.
  */
 
-import type { RowOptimizer, RowOptimizerState, RunTable, TableManifest } from '../../../storage/index.js';
+import type { RunTable, TableManifest } from '../../../storage/index.js';
 import { checkOptionNames } from '../../../util/option-names.js';
 import type { Batch } from '../../batch/batch.js';
 import type { GraphBatcher } from '../../batch/graph-batcher.js';
@@ -11,6 +11,7 @@ import type { Model } from '../../model/model.js';
 import { noTimings, type StageTimings } from '../../run/timings.js';
 import type { Batches, HeldOut, Metrics, SavedState, SplitName, StepLoss, Task } from '../../task.js';
 import { GraphBatches } from './graph-batches.js';
+import { KeptRows, type KeptRowsState } from './kept-rows.js';
 
 export interface GraphTaskOptions {
   readonly model: Model;
@@ -29,9 +30,7 @@ export interface GraphTaskOptions {
 }
 
 /** What a checkpoint keeps of a task beside its parameters. */
-interface GraphState {
-  readonly table: TableManifest | null;
-  readonly rowOptimizer: RowOptimizerState | null;
+interface GraphState extends KeptRowsState {
   /** Epochs before it: decides which negatives evaluation draws. */
   readonly evaluationEpoch: number;
   /** How the epoch is cut into states; checkpoints of older versions do not say. */
@@ -45,10 +44,7 @@ export class GraphTask implements Task<Batch> {
   readonly headline: string;
   readonly #table: RunTable | null;
   readonly #train: GraphBatches;
-  /** The optimiser of the rows. */
-  readonly #rows: RowOptimizer | null;
-  readonly #rowRate: number;
-  #opened: string | null;
+  readonly #rows: KeptRows;
   readonly #timings: Pick<StageTimings, 'timeAsync'>;
 
   constructor(options: GraphTaskOptions) {
@@ -61,9 +57,8 @@ export class GraphTask implements Task<Batch> {
     this.batcher = batcher;
     this.headline = options.headline ?? (batcher.ofNodes ? 'accuracy' : 'mrr');
     this.#table = options.table ?? null;
-    this.#opened = options.opened === undefined ? null : JSON.stringify(options.opened);
-    this.#rows = this.#table === null ? null : (batcher.graphStorage.embeddings?.optimizer ?? null);
-    this.#rowRate = this.#rows?.learningRate ?? 0;
+    const optimizer = this.#table === null ? null : (batcher.graphStorage.embeddings?.optimizer ?? null);
+    this.#rows = new KeptRows(this.#table, optimizer, options.opened);
     const ahead = options.evaluateAhead ?? true;
     this.#timings = options.timings ?? noTimings;
     this.#train = new GraphBatches(batcher, stalenessBound);
@@ -84,7 +79,7 @@ export class GraphTask implements Task<Batch> {
 
   scaleRates(factor: number): void {
     this.model.encoderOptimizer?.scaleRates(factor);
-    if (this.#rows !== null) this.#rows.learningRate = this.#rowRate * factor;
+    this.#rows.scaleRate(factor);
   }
 
   async train(batch: Batch): Promise<StepLoss> {
@@ -147,8 +142,7 @@ export class GraphTask implements Task<Batch> {
 
   async snapshot(): Promise<SavedState> {
     const state: GraphState = {
-      table: (await this.#table?.checkpoint()) ?? null,
-      rowOptimizer: this.#rows?.state() ?? null,
+      ...(await this.#rows.snapshot()),
       evaluationEpoch: this.batcher.position.epoch,
       plan: this.batcher.graphStorage.planKey,
     };
@@ -156,18 +150,15 @@ export class GraphTask implements Task<Batch> {
   }
 
   async restore(saved: SavedState): Promise<void> {
-    const { table, rowOptimizer, evaluationEpoch, plan } = saved.state as unknown as GraphState;
+    const state = saved.state as unknown as GraphState;
+    const { evaluationEpoch, plan } = state;
     this.#train.plan = plan ?? null;
-    // A table that was opened for the checkpoint is there already, perhaps cut for another number of workers.
-    if (table !== null && JSON.stringify(table) !== this.#opened) await this.#table?.restore(table);
-    this.#opened = null;
-    if (rowOptimizer !== null) this.#rows?.restore(rowOptimizer);
+    await this.#rows.restore(state);
     this.batcher.seek({ epoch: evaluationEpoch, step: 0 });
   }
 
   async prune(kept: readonly SavedState['state'][]): Promise<void> {
-    const manifests = kept.flatMap((state) => (state as unknown as GraphState).table ?? []);
-    await this.#table?.prune(manifests);
+    await this.#rows.prune(kept);
   }
 
   async close(): Promise<void> {

@@ -5,8 +5,8 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { NamedTable, RowProvider } from '../../../data/index.js';
-import { decodeColumn } from '../../../storage/column-bytes.js';
-import { loadTensors, TableFiles } from '../../../storage/index.js';
+import { loadTensors, type TableColumn, TableFiles } from '../../../storage/index.js';
+import { StoredRows } from '../../../storage/stored-rows.js';
 import { StateError } from '../../../util/errors.js';
 import { loadConfig } from '../../config/index.js';
 import { tableFolder, tableOf } from '../../run/adopt-checkpoint.js';
@@ -65,35 +65,15 @@ export async function openRunTables(directory: string): Promise<NamedTable[]> {
   return tables;
 }
 
-/** Rows of one column; the partition that was read last is kept. */
 function columnRows(files: TableFiles, name: string): RowProvider {
-  const { layout, columns } = files;
-  const index = columns.findIndex((column) => column.name === name);
-  const { width } = columns[index];
-  let held = -1;
-  let values: Float32Array = new Float32Array(0);
-  const load = async (k: number): Promise<void> => {
-    const rows = layout.rowsOf(k);
-    const views = columns.map(
-      (column) => new Uint8Array(rows * column.width * (column.dtype === 'f32' ? 4 : 2)),
-    );
-    await files.readPartition(k, views);
-    values = decodeColumn(views[index], columns[index]);
-    held = k;
-  };
+  const { width } = files.columns.find((column) => column.name === name) as TableColumn;
+  const stored = new StoredRows(files);
   return {
-    rows: layout.rows,
+    rows: files.layout.rows,
     width,
     read: async (start, end) => {
       const out = new Float32Array((end - start) * width);
-      for (let row = start; row < end; ) {
-        const k = layout.partitionOf(row);
-        if (k !== held) await load(k);
-        const first = layout.start(k);
-        const stop = Math.min(end, first + layout.rowsOf(k));
-        out.set(values.subarray((row - first) * width, (stop - first) * width), (row - start) * width);
-        row = stop;
-      }
+      await stored.read(name, start, out);
       return out;
     },
   };

@@ -7,12 +7,13 @@
  */
 import type { ShardEmbeddings } from '../../../dist/stores/index.js';
 import type { SampleTime } from '../../../sample/index.js';
-import type { RowOptimizerState, TableManifest, TrainedRows } from '../../../storage/index.js';
+import type { TableManifest, TrainedRows } from '../../../storage/index.js';
 import type { Tensor } from '../../../tensor/index.js';
 import { Batch } from '../../batch/batch.js';
 import type { Model } from '../../model/model.js';
 import { noTimings, type StageTimings } from '../../run/timings.js';
 import type { Batches, HeldOut, Metrics, SavedState, SplitName, StepLoss, Task } from '../../task.js';
+import { KeptRows, type KeptRowsState } from '../graph/kept-rows.js';
 import { type ShardedLayer, ShardedLayers } from './sharded-layers.js';
 
 /** What a step on one split computes from. */
@@ -97,28 +98,20 @@ export interface ShardedTaskOptions {
   readonly timings?: Pick<StageTimings, 'time'>;
 }
 
-/** What a checkpoint keeps beside parameters, as other runs over graphs do. */
-interface ShardedState {
-  readonly table: TableManifest | null;
-  readonly rowOptimizer: RowOptimizerState | null;
-}
-
 export class ShardedTask implements Task<Batch> {
   readonly items = 'nodes';
   readonly model: Model;
   readonly headline: string;
   readonly batches: Readonly<Record<SplitName, Batches<Batch>>>;
   readonly #embeddings: ShardEmbeddings | null;
-  readonly #rowRate: number;
-  #opened: string;
+  readonly #rows: KeptRows;
   readonly #timings: Pick<StageTimings, 'time'>;
 
   constructor({ model, sets, embeddings, opened, headline, timings = noTimings }: ShardedTaskOptions) {
     this.model = model;
     this.headline = headline;
     this.#embeddings = embeddings;
-    this.#rowRate = embeddings?.optimizer.learningRate ?? 0;
-    this.#opened = JSON.stringify(opened);
+    this.#rows = new KeptRows(embeddings, embeddings?.optimizer ?? null, opened);
     this.#timings = timings;
     this.batches = {
       train: new WholeGraph(sets.train, embeddings, true),
@@ -133,7 +126,7 @@ export class ShardedTask implements Task<Batch> {
 
   scaleRates(factor: number): void {
     this.model.encoderOptimizer?.scaleRates(factor);
-    if (this.#embeddings !== null) this.#embeddings.optimizer.learningRate = this.#rowRate * factor;
+    this.#rows.scaleRate(factor);
   }
 
   train(batch: Batch): StepLoss {
@@ -162,23 +155,15 @@ export class ShardedTask implements Task<Batch> {
   }
 
   async snapshot(): Promise<SavedState> {
-    const state: ShardedState = {
-      table: (await this.#embeddings?.checkpoint()) ?? null,
-      rowOptimizer: this.#embeddings?.optimizer.state() ?? null,
-    };
-    return { tensors: {}, state: { ...state } };
+    return { tensors: {}, state: { ...(await this.#rows.snapshot()) } };
   }
 
   async restore(saved: SavedState): Promise<void> {
-    const { table, rowOptimizer } = saved.state as unknown as ShardedState;
-    // Rows that were opened for the checkpoint are there already, perhaps cut for another number of workers.
-    if (table !== null && JSON.stringify(table) !== this.#opened) await this.#embeddings?.restore(table);
-    this.#opened = '';
-    if (rowOptimizer !== null) this.#embeddings?.optimizer.restore(rowOptimizer);
+    await this.#rows.restore(saved.state as unknown as KeptRowsState);
   }
 
   async prune(kept: readonly SavedState['state'][]): Promise<void> {
-    await this.#embeddings?.prune(kept.flatMap((state) => (state as unknown as ShardedState).table ?? []));
+    await this.#rows.prune(kept);
   }
 
   async close(): Promise<void> {}

@@ -32,6 +32,7 @@ import {
   type TableManifest,
   type TrainedRows,
 } from '../../../../storage/index.js';
+import { columnRowBytes } from '../../../../storage/table-manifest.js';
 import type { TensorDevice } from '../../../../tensor/index.js';
 import { ConfigError, FormatError, StateError } from '../../../../util/errors.js';
 import { invocation } from '../../../../util/invocation.js';
@@ -301,7 +302,7 @@ async function cutForOne(
 
 /** Files of at most half a GiB: a partition's column must fit one typed array, and small files are rewritten faster. */
 function comfortablePartitions(rows: number, columns: readonly TableColumn[]): number {
-  const rowBytes = columns.reduce((sum, { width, dtype }) => sum + width * (dtype === 'f32' ? 4 : 2), 0);
+  const rowBytes = columns.reduce((sum, column) => sum + columnRowBytes(column), 0);
   return Math.min(rows, Math.max(1, Math.ceil((rows * rowBytes) / 2 ** 29)));
 }
 
