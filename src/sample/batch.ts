@@ -125,7 +125,7 @@ export class Batch {
     }));
   }
 
-  /** The same nodes with only those edges that `keep` accepts, which gets their places in `edgeIds`. */
+  /** A batch of all these nodes with only those edges that `keep` accepts, which gets their places in `edgeIds`. */
   filterEdges(keep: (edge: number) => boolean): Batch {
     const { offsets, indices, slots } = this.#parts;
     const newOffsets = new Int32Array(offsets.length);

@@ -17,7 +17,7 @@ import { type EdgeList, MariusGraph } from './marius-graph.js';
 
 /** What layers ask of the edges that were drawn in one direction: a whole graph, or those of the sample alone. */
 export interface DrawnEdges {
-  /** Of the whole graph. */
+  /** How many edges the whole graph has. */
   readonly numEdges: number;
   neighborsOf(slots: Int32Array): Int32Array;
   /** Ids in the whole graph. */

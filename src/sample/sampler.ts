@@ -15,7 +15,7 @@ export interface SampleTime {
 
 export interface Sampler<Seeds, Sample> {
   sample(seeds: Seeds, at?: SampleTime): Sample;
-  /** The same batch, sampled on the addon's own threads. Several may be under way; seeds are read at once. */
+  /** What `sample` gives, sampled on the addon's own threads. Several may be under way; seeds are read at once. */
   sampleAsync(seeds: Seeds, at?: SampleTime): Promise<Sample>;
 }
 

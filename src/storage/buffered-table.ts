@@ -150,7 +150,7 @@ export class BufferedColumn implements RowReader<Float32Array> {
     return this.tilesOf(Array.from({ length: this.table.partitions }, (_, k) => k));
   }
 
-  /** The same of some partitions. */
+  /** Some partitions, in the order given, as `tiles` gives all of them. */
   async *tilesOf(partitions: Iterable<number>): AsyncGenerator<Tile, void, undefined> {
     const scratch: Scratch = {};
     const { layout } = this.table.buffer;

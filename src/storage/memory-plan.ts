@@ -61,7 +61,7 @@ export interface MemoryPlan {
   readonly readBytesPerEpoch: number;
   readonly writeBytesPerEpoch: number;
   readonly predictedIoBytesPerEpoch: number;
-  /** The same in words. */
+  /** The plan in words. */
   readonly report: string;
 }
 

@@ -45,7 +45,7 @@ export interface RowOptimizer {
     gradient: Float32Array,
     column?: string,
   ): Promise<void>;
-  /** The same on arrays that are no buffer's, such as those of a device, with the kernels in use. */
+  /** A step on arrays that are no buffer's, such as those of a device, with the kernels in use. */
   stepArrays(
     values: Float32Array,
     states: readonly Float32Array[],

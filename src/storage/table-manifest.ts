@@ -19,7 +19,7 @@ export interface TableColumn {
 
 export interface FileVersion {
   readonly version: number;
-  /** Of the whole file, padding included. */
+  /** The checksum of the whole file, padding included. */
   readonly crc32: number;
 }
 

@@ -89,7 +89,7 @@ export interface Communicator {
   broadcast(data: CommArray, root?: number): void;
   /** `parts[q]` goes to rank q; gives what each rank sent here. Lengths may differ and need not be known. */
   allToAllv<T extends CommArray>(parts: readonly T[]): T[];
-  /** The same with known lengths, without copies: `sends[q]` goes to rank q, `recvs[q]` comes from it. */
+  /** An exchange like `allToAllv` with known lengths, without copies: `sends[q]` goes to rank q, `recvs[q]` comes from it. */
   exchange(sends: readonly CommArray[], recvs: readonly CommArray[]): CommHandle;
   barrier(): void;
 

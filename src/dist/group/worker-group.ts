@@ -85,7 +85,7 @@ export class WorkerGroup {
     return this.startSum(values)();
   }
 
-  /** The same under way: started now, waited for when the result is called for. */
+  /** Starts a sum over ranks; the function that it returns waits for the result. */
   startSum(values: readonly number[]): () => number[] {
     if (this.size === 1) return () => [...values];
     const all = Float64Array.from(values);

@@ -12,7 +12,7 @@ export interface CutStats {
   /** The largest partition over the mean. */
   readonly nodeBalance: number;
   readonly edgeBalance: number;
-  /** The same by nodes of the training mask; null without one. */
+  /** The balance of nodes in the training mask; null without one. */
   readonly trainBalance: number | null;
 }
 

@@ -44,6 +44,6 @@ export interface PartitionData {
   readonly partitionBook: PartitionBook;
   /** The id that each node held here had before the graph was cut, within its type; where that is known. */
   readonly originalNodeIds?: Int32Array;
-  /** The same of the edges held here, by their id from the first of this worker on. */
+  /** The id that each edge held here had before, by its id from the first of this worker on; where that is known. */
   readonly originalEdgeIds?: Int32Array;
 }

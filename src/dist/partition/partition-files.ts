@@ -48,7 +48,7 @@ export type PartitionOrigin = Readonly<Record<string, string>>;
 export interface WrittenPartitions {
   /** The JSON: what `loadPartitionData` takes. */
   readonly path: string;
-  /** Of all files of partitions. */
+  /** How many all files of partitions have together. */
   readonly bytes: number;
 }
 

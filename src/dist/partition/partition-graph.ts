@@ -108,7 +108,7 @@ export interface GraphPartition {
   readonly numParts: number;
   /** The partition of every node, those of one type after those of the other. */
   readonly parts: Int32Array;
-  /** The same by type. */
+  /** The partition of every node, by its type. */
   readonly partsByType: Readonly<Record<string, Int32Array>>;
   readonly stats: CutStats;
 }

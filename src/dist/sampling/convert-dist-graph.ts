@@ -34,7 +34,7 @@ export function convertDistGraph(graph: DistGraph, options: ShardingOptions = {}
   return constructFullGraph(graph.partitionData, { comm: graph.comm, ...weighted, ...options });
 }
 
-/** The same for a graph of several node or edge types. Edge features, weights too, become `edata`. */
+/** Converts a graph of several node or edge types. Edge features, weights too, become `edata`. */
 export function convertDistHeteroGraph(
   graph: DistGraph,
   options: ShardingOptions = {},

@@ -6,7 +6,7 @@ import { RowLink } from './row-link.js';
 
 export interface ConnectedEdges {
   readonly link: RowLink;
-  /** Of each edge, the source among the rows used here. */
+  /** The source of each edge, among the rows used here. */
   readonly sources: Int32Array;
   readonly usedIds: Int32Array;
 }

@@ -72,7 +72,7 @@ export function constructMfgs(
   );
 }
 
-/** The same for graphs of several node or edge types; seeds may be of any types. */
+/** Message-flow graphs of a graph with several node or edge types; seeds may be of any types. */
 export function constructHeteroMfgs(
   pd: PartitionData,
   seedNodesGlobal: Ids,

@@ -43,7 +43,7 @@ export interface DistributedEdges {
 
 /** What nodes and edges are in the graph before it was cut, found when asked for: the same for every number of workers. */
 export interface OriginalIds {
-  /** Of own sources, of the destinations (null where they are no nodes), and of edges by edge id. */
+  /** What own sources, the destinations (null where they are no nodes), and edges by edge id are there. */
   readonly src: () => Int32Array;
   readonly dst: () => Int32Array | null;
   readonly edges: () => Int32Array;
@@ -303,7 +303,7 @@ export abstract class DistributedGraph extends LocalGraph {
     return used;
   }
 
-  /** The same edges with another communicator of as many workers. @internal */
+  /** A graph of these edges with another communicator of as many workers. @internal */
   withComm(comm: Communicator): this {
     return this.rebuilt({ ...this.#edges, link: this.link.withComm(comm), frames: null });
   }

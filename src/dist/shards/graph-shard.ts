@@ -2,7 +2,7 @@
  * The edges from one worker's nodes (or some of them) to another's, compact: sources are rows of the list that travels
  * (`uniqueSrcNodes`), destinations the rows that have an edge here.
  *
- * Of the worker's own shard the sources are all its rows, so that it needs no copy of them. Edges are by destination; `slots`
+ * In the worker's own shard the sources are all its rows, so that it needs no copy of them. Edges are by destination; `slots`
  * says where each is among all edges of the manager, and ascends.
  */
 
@@ -112,7 +112,7 @@ export class GraphShard {
     return this.#destinations;
   }
 
-  /** The same edges by source, sorted on first use. */
+  /** The edges by source, sorted on first use. */
   out(): ShardOutEdges {
     if (this.#out === null) {
       const { numEdges, numSrc, indices } = this;

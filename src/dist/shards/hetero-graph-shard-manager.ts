@@ -27,7 +27,7 @@ interface TypedNodes {
 interface HeteroParts<G> {
   readonly relations: readonly (readonly [EdgeType, G])[];
   readonly src: TypedNodes;
-  /** The same object as `src` where sources and destinations are the same nodes. */
+  /** Is `src` itself where sources and destinations are the same nodes. */
   readonly dst: TypedNodes;
   readonly partitionBook: PartitionBook;
   readonly nodeRanges: readonly NodeRange[];
@@ -93,7 +93,7 @@ export class HeteroDistributedGraph<G extends DistributedGraph = DistributedGrap
     return this.parts.dst.ids[this.#known(type)];
   }
 
-  /** Of a type, or of all. */
+  /** How many sources there are, of a type or of all. */
   numSrcNodes(type?: string): number {
     return this.#count(this.parts.src, type);
   }
@@ -173,7 +173,7 @@ export class HeteroDistributedGraph<G extends DistributedGraph = DistributedGrap
 }
 
 export class HeteroGraphShardManager extends HeteroDistributedGraph<GraphShardManager> {
-  /** The same with one block per edge type, which fetches all rows at once. */
+  /** This graph with one block per edge type, which fetches all rows at once. */
   getFullPartitionGraph(deleteShardData = true): HeteroDistributedGraph<DistributedBlock> {
     const relations = this.parts.relations.map(
       ([type, graph]) => [type, graph.getFullPartitionGraph(deleteShardData)] as const,

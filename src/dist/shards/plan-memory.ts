@@ -25,7 +25,7 @@ export function planMemory<G extends DistributedGraph>(
   return planMemoryOf([graph], ([planned], comm) => program(planned, comm));
 }
 
-/** The same for several graphs, as message-flow graphs are. */
+/** The plan for a model over several graphs, as message-flow graphs are. */
 export function planMemoryOf<G extends DistributedGraph>(
   graphs: readonly G[],
   program: (graphs: readonly G[], comm: Communicator) => void,

@@ -105,7 +105,7 @@ export class RowLink {
     );
   }
 
-  /** The same rows with another communicator. */
+  /** A link of these rows with another communicator. */
   withComm(comm: Communicator): RowLink {
     const link = new RowLink(comm, this.numOwn, this.indicesRequiredFromMe, this.sizesExpectedFromOthers);
     // What rounding lost belongs to the messages of one communicator.

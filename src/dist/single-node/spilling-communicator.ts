@@ -26,7 +26,7 @@ const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
 const managers = new WeakMap<PartitionDataManager, WeakMap<Communicator, Communicator>>();
 
-/** The same one for the same manager and communicator. */
+/** A manager and a communicator always get the one that was made for them first. */
 export function spillingCommunicator(comm: Communicator, manager: PartitionDataManager): Communicator {
   const known = managers.get(manager) ?? new WeakMap<Communicator, Communicator>();
   managers.set(manager, known);

@@ -83,7 +83,7 @@ export class DistributedStore implements StateStore {
   }
 
   read(lists: readonly Int32Array[], whole: WholeFeatures | null): MailBoxRows[] {
-    // Of one worker the rows are the nodes.
+    // With one worker the rows are the nodes.
     if (this.#comm.size === 1) return this.#local.read(lists, whole);
     const { nodes, positions } = this.#index.unique(lists);
     const { rows, offsets, places } = this.#owners.split(nodes);

@@ -1,4 +1,4 @@
-/** Of replicas that went their own ways, for each node the latest one. */
+/** Finds for each node the latest of the replicas that went their own ways. */
 import type { TypedArray } from '../../native/index.js';
 import { latestSlot } from '../../temporal/mailbox/check-delta.js';
 import { isEarlier } from '../../temporal/mailbox/merge.js';

@@ -55,7 +55,7 @@ export class ReplicaStore implements StateStore {
   #sizes: StateSizes;
   #halves: (Halves & { readonly delta: PlainDelta }) | null = null;
   #news: News | null = null;
-  /** Of events, as last given: news that come at the end need them as well. */
+  /** Features of events as they were given last: news that come at the end need them as well. */
   #features: Float32Array | null = null;
 
   constructor(sizes: StateSizes, combine: 'last' | 'mean', options: ReplicaStoreOptions) {

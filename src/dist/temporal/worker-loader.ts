@@ -19,7 +19,7 @@ import type { Division } from './division.js';
 
 /** A batch of all workers, and what this one computes of it. */
 export interface WorkerBatch extends EventBatch {
-  /** Of all workers. */
+  /** The events of all workers. */
   readonly eventRows: Int32Array;
   readonly epoch: number;
   readonly step: number;

@@ -55,7 +55,7 @@ export interface HotnessOptions {
   readonly batchSize?: number;
   /** Batches that `presample` draws. Default 20. */
   readonly batches?: number;
-  /** Of the random numbers of `presample`. */
+  /** The seed of the random numbers of `presample`. */
   readonly seed?: number;
 }
 

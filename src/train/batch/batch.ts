@@ -105,7 +105,7 @@ export class Batch {
 
   /** The loss of the step; on a device known after `embeddingsToHost`. */
   loss: number | null = null;
-  /** The same as the device has it, until it is read. */
+  /** The loss as the device has it, until it is read. */
   lossOnDevice: Tensor | null = null;
   /** Gradient of `uniqueNodeEmbeddings`, after `accumulateGradients`; on a device after `embeddingsToHost`. */
   uniqueNodeGradients: Float32Array | null = null;

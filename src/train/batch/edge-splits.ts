@@ -41,7 +41,7 @@ export class MemoryEdges implements EdgeSplit {
     this.bucketSizes = bucketSizes;
   }
 
-  /** The same edges, sorted into the buckets between `partitions` partitions of the nodes; within a bucket they keep their order. */
+  /** These edges, sorted into the buckets between `partitions` partitions of the nodes; within a bucket they keep their order. */
   inBuckets(numNodes: number, partitions: number): MemoryEdges {
     const size = new PartitionLayout(numNodes, partitions).size;
     const [rows, columns, weights] = [this.#rows, this.#columns, this.#weights];

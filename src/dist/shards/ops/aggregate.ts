@@ -21,7 +21,7 @@ interface Attributes {
   readonly graph: ShardedGraph;
   readonly reduce: ReduceName;
   readonly columns: number;
-  /** Of all rows used here. */
+  /** What each row used here is multiplied by; null: nothing. */
   readonly srcScale: FloatArray | null;
   /** Including what a mean divides by. */
   readonly dstScale: FloatArray | null;

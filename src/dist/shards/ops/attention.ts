@@ -26,9 +26,9 @@ import { contiguous } from './contiguous.js';
 interface AttentionAttributes {
   readonly graph: ShardedGraph;
   readonly slope: number;
-  /** Of the edges in slot order, for dropout; null without it, or where slots are the ids. */
+  /** The edges in slot order, for dropout; null without it, or where slots are the ids. */
   readonly ids: Int32Array | null;
-  /** Of the masks of dropout, on all workers and for all shards; null without. */
+  /** What the masks of dropout are drawn by, on all workers and for all shards; null without dropout. */
   readonly key: RandomKey | null;
   readonly drop: number;
 }

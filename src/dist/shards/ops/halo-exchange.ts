@@ -99,7 +99,7 @@ function exchangeRows(link: RowLink, bytesPerRow: number, maxBytes: number, rows
   const { comm } = link;
   const tag = link.nextTag();
   const most = Math.max(0, ...rows.sends, ...rows.recvs);
-  // The same for all pairs, so that both ends cut alike without asking.
+  // All pairs have one step, so that both ends cut alike without asking.
   const step = maxBytes === 0 ? most : Math.max(1, Math.floor(maxBytes / (2 * comm.size * bytesPerRow)));
   for (let at = 0; at < most; at += step) {
     const pending: { handle: CommHandle; end: () => void }[] = [];

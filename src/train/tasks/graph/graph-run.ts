@@ -31,7 +31,7 @@ import { comparesEmbeddings, encodeAllNodes, saveEncodedNodes } from './encoded-
 import { GraphTask } from './graph-task.js';
 import { initializeBatcher, initializeModel, type RunSamplers } from './initialize-model.js';
 import { checkIdentity, checkOwnSamplers, type RunIdentity, runIdentity } from './run-identity.js';
-import { configOfRun, withSeedOf } from './run-seed.js';
+import { configOfRun, withSeedOf } from './started-run.js';
 import { checkResources } from './storage/check-resources.js';
 import { withEdgeOrder } from './storage/edge-order.js';
 import { initializeSharedStorage } from './storage/initialize-storage.js';

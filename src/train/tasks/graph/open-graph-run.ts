@@ -18,7 +18,7 @@ import { type RunRecord, readRecord } from '../../run/run-record.js';
 import { GraphTask } from './graph-task.js';
 import { initializeBatcher, initializeModel } from './initialize-model.js';
 import { checkIdentity, type RunIdentity, runIdentity } from './run-identity.js';
-import { withSeedOf } from './run-seed.js';
+import { withSeedOf } from './started-run.js';
 import { initializeStorage } from './storage/initialize-storage.js';
 import { bufferConfig } from './storage/initialize-table.js';
 import { withMemoryBudget } from './storage/memory-budget.js';

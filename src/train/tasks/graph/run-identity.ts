@@ -18,7 +18,7 @@ import { differences } from '../../run/differences.js';
 export interface RunIdentity {
   readonly dataset: string;
   readonly model: string;
-  /** Of the dataset, as far as the model uses it. Checkpoints of older versions have none. */
+  /** The files of the dataset, as far as the model uses it. Checkpoints of older versions have none. */
   readonly files?: DatasetFingerprint;
   /** The modules that words of its configuration came from; absent where there are none. */
   readonly plugins?: readonly PluginRecord[];

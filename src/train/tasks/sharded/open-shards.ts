@@ -107,7 +107,7 @@ export async function openShards(
 
 /** What the dataset says of its nodes. */
 interface NodeSizes {
-  /** Of features; null where the encoder reads none. */
+  /** The width of features; null where the encoder reads none. */
   readonly width: number | null;
   readonly classes: number;
   /** Labelled nodes of each split by class, split after split. */

@@ -58,7 +58,7 @@ interface Sorted {
   readonly rows: number;
   /** Edges of each bucket. */
   readonly sizes: readonly number[];
-  /** Of the sorted files; those of older versions have none. */
+  /** The checksums of the sorted files; older versions wrote none. */
   readonly crc32?: Readonly<Record<string, string>>;
 }
 

@@ -37,7 +37,7 @@ import type { TensorDevice } from '../../../../tensor/index.js';
 import { ConfigError, FormatError, StateError } from '../../../../util/errors.js';
 import { invocation } from '../../../../util/invocation.js';
 import { Random } from '../../../../util/philox.js';
-import type { PartitionBufferConfig, SkeinConfig } from '../../../config/index.js';
+import { defaultDistributed, type PartitionBufferConfig, type SkeinConfig } from '../../../config/index.js';
 import { type Features, openFeatures } from './feature-stores.js';
 import type { FeatureFile } from './hot-features.js';
 import { readFloats } from './read-floats.js';
@@ -281,7 +281,8 @@ function sharedLayout(
     );
   }
   const least = Math.max(workers, Math.ceil(comfortablePartitions(rows, columns) / plan));
-  const pieces = Math.min(most, Math.max(config.distributed?.partitions ?? workers, least));
+  const { partitions } = config.distributed ?? defaultDistributed();
+  const pieces = Math.min(most, Math.max(partitions, least));
   return plan === 1
     ? new PartitionLayout(rows, pieces)
     : new PartitionLayout(rows, plan * pieces, { pieces });
