@@ -21,6 +21,7 @@ export {
   type PartitionBufferStoreOptions,
 } from './partition-buffer-store.js';
 export { PartitionLayout } from './partition-layout.js';
+export type { ColumnInit } from './partition-transfer.js';
 export { recutTable } from './recut-table.js';
 export {
   BaseRowOptimizer,
@@ -47,7 +48,6 @@ export {
   saveTensors,
 } from './safetensors-file.js';
 export {
-  type ColumnInit,
   type CreateTableOptions,
   type OwnVersions,
   type PartitionRange,

@@ -5,8 +5,9 @@
  */
 import { expected, ValueError } from '../util/errors.js';
 import type { PartitionLayout } from './partition-layout.js';
+import type { ColumnInit } from './partition-transfer.js';
 import { StoredRows } from './stored-rows.js';
-import { type ColumnInit, TableFiles } from './table-files.js';
+import { TableFiles } from './table-files.js';
 import { checkManifest, type TableManifest } from './table-manifest.js';
 
 /** Writes the table again, one partition of it in memory at a time, unless it is cut like this; gives the manifest of the cut. */

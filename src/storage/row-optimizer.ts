@@ -12,7 +12,7 @@ import { type AsyncKernels, asyncKernels, type Kernels, kernels } from '../nativ
 import { checkInteger, checkNumber, expected, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import type { PartitionBuffer } from './partition-buffer.js';
-import type { ColumnInit } from './table-files.js';
+import type { ColumnInit } from './partition-transfer.js';
 import type { ColumnType, TableColumn } from './table-manifest.js';
 
 /** What a checkpoint keeps beside the table; plain JSON. */

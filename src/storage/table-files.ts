@@ -4,7 +4,7 @@
  * A file that a manifest may refer to is never written again: a partition that changed becomes a new version, under a
  * temporary name until it is complete. So a manifest is a checkpoint that copies nothing, and a crash at any instant
  * leaves every saved manifest whole. Files that nothing refers to are written over (version-folder.ts). Every file has a
- * checksum, verified whenever it is read.
+ * checksum, verified whenever it is read (partition-transfer.ts, which moves the bytes).
  *
  * Only `sync` makes data survive a power cut: call it before a manifest is saved. One process at a time writes a partition:
  * several share a table when each has partitions of its `own` and they tell each other what they wrote (`ownVersions`,
@@ -12,22 +12,14 @@
  */
 import { mkdir, readdir, rename, stat, truncate, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  expected,
-  FormatError,
-  InternalError,
-  SkeinError,
-  StateError,
-  StorageError,
-  ValueError,
-} from '../util/errors.js';
+import { expected, SkeinError, StateError, StorageError, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import { storageError, syncFolder } from './atomic-file.js';
-import { encodeColumn } from './column-bytes.js';
-import { alignedBytes, DirectIo, maxElements, padToPage } from './direct-io.js';
+import { maxElements } from './direct-io.js';
 import type { IoMode } from './io-mode.js';
-import { readChecked, StagedWriter, scatterToViews, syncFile, writeChecked } from './partition-file.js';
+import { syncFile } from './partition-file.js';
 import type { PartitionLayout } from './partition-layout.js';
+import { type ColumnInit, PartitionTransfer, type StoredFile } from './partition-transfer.js';
 import {
   checkColumns,
   checkManifest,
@@ -37,7 +29,6 @@ import {
   type FileVersion,
   fileKinds,
   manifestFiles,
-  partitionFileBytes,
   partitionFileName,
   type TableColumn,
   type TableManifest,
@@ -45,17 +36,6 @@ import {
   versionInName,
 } from './table-manifest.js';
 import { VersionFolder } from './version-folder.js';
-
-/**
- * Fills rows start … start + rows − 1 of a column; `values` comes zeroed. Called for pieces of a partition in order, and
- * again from the partition's first row when a transfer has to start over.
- */
-export type ColumnInit = (piece: {
-  readonly column: TableColumn;
-  readonly start: number;
-  readonly rows: number;
-  readonly values: Float32Array;
-}) => void | Promise<void>;
 
 export interface TableOptions {
   /** `auto` passes by the page cache where it can, `buffered` never does. */
@@ -86,10 +66,6 @@ export interface CreateTableOptions extends TableOptions {
   readonly beside?: TableManifest;
 }
 
-const stagingBytes = 2 ** 24;
-/** Elements that `init` is asked for at a time. */
-const initElements = 2 ** 20;
-
 interface Entry {
   version: number;
   crc32: number;
@@ -99,17 +75,12 @@ export class TableFiles {
   readonly folder: string;
   readonly layout: PartitionLayout;
   readonly columns: readonly TableColumn[];
-  readonly #io: DirectIo;
+  readonly #transfer: PartitionTransfer;
   readonly #entries: Readonly<Record<FileKind, Entry[]>>;
   readonly #versions: VersionFolder;
   readonly #own: Required<PartitionRange>;
   readonly #unsynced = new Set<string>();
-  #staging: Uint8Array | null = null;
-  /** Transfers through the staging memory take turns. */
-  #turn: Promise<unknown> = Promise.resolve();
   #writing = 0;
-  /** Bytes moved since the table was opened. */
-  readonly traffic = { read: 0, written: 0 };
 
   private constructor(
     folder: string,
@@ -121,7 +92,7 @@ export class TableFiles {
     this.folder = folder;
     this.layout = layout;
     this.columns = columns.map((column) => ({ ...column }));
-    this.#io = new DirectIo(options.io ?? 'auto');
+    this.#transfer = new PartitionTransfer(layout, this.columns, options.io ?? 'auto');
     this.#entries = { writable: [], fixed: [] };
     // Spares have no owner: processes that share a folder must not have any.
     this.#versions = new VersionFolder(folder, options.own === undefined ? layout.partitions : 0);
@@ -201,7 +172,7 @@ export class TableFiles {
     table.#versions.pin(manifestFiles(manifest));
     for (const kind of fileKinds) {
       table.#entries[kind].push(...manifest[kind].map(({ version, crc32 }) => ({ version, crc32 })));
-      for (let k = 0; k < manifest[kind].length; k++) await table.#checkSize(kind, k);
+      for (let k = 0; k < manifest[kind].length; k++) await table.#transfer.checkSize(table.#file(kind, k));
     }
     return table;
   }
@@ -212,19 +183,24 @@ export class TableFiles {
     return k % of >= first && k % of < end;
   }
 
+  /** Bytes moved since the table was opened. */
+  get traffic(): Readonly<PartitionTransfer['traffic']> {
+    return this.#transfer.traffic;
+  }
+
   /** Whether transfers pass by the page cache: known after the first. */
   get direct(): boolean {
-    return this.#io.direct;
+    return this.#transfer.direct;
   }
 
   /** Bytes of the file of partition k. */
   fileBytes(kind: FileKind, k: number): number {
-    return partitionFileBytes(this.columns, kind, this.layout.rowsOf(k));
+    return this.#transfer.fileBytes(kind, k);
   }
 
   /** Bytes of the largest file. */
   maxFileBytes(kind: FileKind): number {
-    return partitionFileBytes(this.columns, kind, this.layout.rowsOf(0));
+    return this.#transfer.fileBytes(kind, 0);
   }
 
   filePath(kind: FileKind, k: number): string {
@@ -233,65 +209,39 @@ export class TableFiles {
 
   /** Reads partition k; `views` are the bytes of its columns in order, exactly as many as the partition has rows for. */
   async readPartition(k: number, views: readonly Uint8Array[]): Promise<void> {
-    this.#checkViews('TableFiles.readPartition', k, views);
-    await this.#inTurn(async (staging) => {
-      for (const kind of fileKinds) {
-        if (this.#entries[kind].length === 0) continue;
-        const targets = this.#viewsOf(kind, views);
-        let offset = 0;
-        await this.#checked(kind, k, (path, bytes, crc) =>
-          readChecked(this.#io, path, {
-            bytes,
-            crc,
-            staging,
-            sink: (piece, position) => {
-              // A transfer that starts over starts at position 0.
-              if (position === 0) offset = 0;
-              offset = scatterToViews(piece, targets, offset);
-            },
-          }),
-        );
-      }
+    this.#transfer.checkViews('TableFiles.readPartition', k, views);
+    await this.#transfer.inTurn(async (staging) => {
+      for (const kind of fileKinds)
+        if (this.#entries[kind].length > 0)
+          await this.#transfer.readViews(this.#file(kind, k), views, staging);
     });
   }
 
   /** Writes the writable columns of partition k as a new version; `views` as in `readPartition`. */
   async writePartition(k: number, views: readonly Uint8Array[]): Promise<void> {
-    this.#checkViews('TableFiles.writePartition', k, views);
-    await this.#inTurn((staging) =>
-      this.#replace('writable', k, (path) =>
-        this.#io.withFile(path, 'write', async (file) => {
-          const writer = new StagedWriter(file, staging);
-          for (const view of this.#viewsOf('writable', views)) await writer.append(view);
-          return writer.finish();
-        }),
-      ),
+    this.#transfer.checkViews('TableFiles.writePartition', k, views);
+    await this.#transfer.inTurn((staging) =>
+      this.#replace('writable', k, (path) => this.#transfer.writeViews(path, views, staging)),
     );
   }
 
   /** Reads every file and refuses the first that is damaged, by name. */
   async verify(): Promise<void> {
-    await this.#inTurn(async (staging) => {
-      for (const kind of fileKinds) {
-        for (let k = 0; k < this.#entries[kind].length; k++) {
-          await this.#checked(kind, k, (path, bytes, crc) =>
-            readChecked(this.#io, path, { bytes, crc, staging, sink: () => {} }),
-          );
-        }
-      }
+    await this.#transfer.inTurn(async (staging) => {
+      for (const kind of fileKinds)
+        for (let k = 0; k < this.#entries[kind].length; k++)
+          await this.#transfer.verify(this.#file(kind, k), staging);
     });
   }
 
   /** Reads a whole file into page-aligned memory of `fileBytes`. */
   async readImage(kind: FileKind, k: number, image: Uint8Array): Promise<void> {
-    await this.#checked(kind, k, (path, bytes, crc) =>
-      readChecked(this.#io, path, { bytes, crc, staging: image, sink: null }),
-    );
+    await this.#transfer.readImage(this.#file(kind, k), image);
   }
 
   /** Writes page-aligned memory of `fileBytes` as a new version of the writable columns. */
   async writeImage(k: number, image: Uint8Array): Promise<void> {
-    await this.#replace('writable', k, (path) => writeChecked(this.#io, path, image));
+    await this.#replace('writable', k, (path) => this.#transfer.writeImage(path, image));
   }
 
   /** The present versions. Their files stay untouched until `removeUnreferenced` is called without this manifest. */
@@ -356,7 +306,7 @@ export class TableFiles {
     for (const kind of fileKinds) {
       const entries = manifest[kind].map(({ version, crc32 }) => ({ version, crc32 }));
       this.#entries[kind].splice(0, this.#entries[kind].length, ...entries);
-      for (let k = 0; k < entries.length; k++) await this.#checkSize(kind, k);
+      for (let k = 0; k < entries.length; k++) await this.#transfer.checkSize(this.#file(kind, k));
     }
   }
 
@@ -385,24 +335,8 @@ export class TableFiles {
   async #createPartition(kind: FileKind, k: number, init: ColumnInit | undefined): Promise<void> {
     this.#entries[kind].push({ version: 0, crc32: 0 });
     if (!this.owns(k)) return;
-    const first = this.layout.start(k);
-    const rows = this.layout.rowsOf(k);
-    await this.#inTurn((staging) =>
-      this.#replace(kind, k, (path) =>
-        this.#io.withFile(path, 'write', async (file) => {
-          const writer = new StagedWriter(file, staging);
-          for (const column of columnsOf(this.columns, kind)) {
-            const step = Math.max(1, Math.floor(initElements / column.width));
-            for (let done = 0; done < rows; done += step) {
-              const count = Math.min(step, rows - done);
-              const values = new Float32Array(count * column.width);
-              await init?.({ column, start: first + done, rows: count, values });
-              await writer.append(encodeColumn(values, column));
-            }
-          }
-          return writer.finish();
-        }),
-      ),
+    await this.#transfer.inTurn((staging) =>
+      this.#replace(kind, k, (path) => this.#transfer.writeFirst(path, { kind, k }, staging, init)),
     );
   }
 
@@ -419,7 +353,7 @@ export class TableFiles {
       const crc32 = await write(at);
       if (reused && (await stat(at)).size !== bytes) await truncate(at, bytes);
       await rename(at, join(this.folder, name));
-      this.traffic.written += bytes;
+      this.#transfer.traffic.written += bytes;
       const entry = this.#entries[kind][k];
       const old = entry.version;
       entry.version = version;
@@ -439,53 +373,8 @@ export class TableFiles {
     }
   }
 
-  async #checkSize(kind: FileKind, k: number): Promise<void> {
-    const path = this.filePath(kind, k);
-    const want = this.fileBytes(kind, k);
-    const { size } = await stat(path).catch((error: unknown) => {
-      throw storageError('read', path, error);
-    });
-    if (size !== want) {
-      const advice = 'The file is truncated or belongs to another table; go back to an older checkpoint.';
-      throw new FormatError(`read: expected ${want} bytes in ${path}, got ${size}. ${advice}`, { path });
-    }
-  }
-
-  async #checked(
-    kind: FileKind,
-    k: number,
-    read: (path: string, bytes: number, crc32: number) => Promise<void>,
-  ): Promise<void> {
-    const path = this.filePath(kind, k);
-    const bytes = this.fileBytes(kind, k);
-    try {
-      await read(path, bytes, this.#entries[kind][k].crc32);
-      this.traffic.read += bytes;
-    } catch (error) {
-      throw error instanceof FormatError ? error : storageError('read', path, error);
-    }
-  }
-
-  #inTurn<T>(work: (staging: Uint8Array) => Promise<T>): Promise<T> {
-    const run = this.#turn.then(() => {
-      const bytes = Math.max(...fileKinds.map((kind) => this.maxFileBytes(kind)));
-      this.#staging ??= alignedBytes(Math.min(stagingBytes, padToPage(bytes)), 'TableFiles');
-      return work(this.#staging);
-    });
-    this.#turn = run.catch(() => {});
-    return run;
-  }
-
-  #viewsOf(kind: FileKind, views: readonly Uint8Array[]): Uint8Array[] {
-    return views.filter((_, i) => this.columns[i].writable === (kind === 'writable'));
-  }
-
-  #checkViews(where: string, k: number, views: readonly Uint8Array[]): void {
-    const rows = this.layout.rowsOf(k);
-    const fits = views.length === this.columns.length;
-    if (!fits || views.some((view, i) => view.length !== rows * columnRowBytes(this.columns[i]))) {
-      throw new InternalError(`${where}: views do not match partition ${k} of ${rows} rows`);
-    }
+  #file(kind: FileKind, k: number): StoredFile {
+    return { kind, k, path: this.filePath(kind, k), crc32: this.#entries[kind][k].crc32 };
   }
 }
 

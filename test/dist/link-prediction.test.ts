@@ -201,6 +201,8 @@ describe.skipIf(!hasMpi)(`on several workers${withoutMpi}`, () => {
       expect(existsSync(join(path, 'run.lock'))).toBe(false);
       const left = readdirSync(join(path, 'table'));
       expect(left.filter((file) => !/^writable-\d{5}\.v\d+\.bin$/.test(file))).toEqual([]);
+      // As many parts as a configuration file without distributed.partitions has, whatever the number of workers.
+      expect(left.length).toBe(8);
       const log = readFileSync(join(path, 'metrics.jsonl'), 'utf8').trim().split('\n');
       const seen = log.map((line) => JSON.parse(line)).filter(({ event }) => event === 'epoch');
       expect(seen.map(({ epoch }) => epoch)).toEqual([1, 2, 3]);
