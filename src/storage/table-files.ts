@@ -139,7 +139,7 @@ export class TableFiles {
     return table;
   }
 
-  /** Removes what was written of a table that is not going to be. The reason is under way; there is nobody to tell of more. */
+  /** Removes what was written of a table that cannot be finished. Failures here are ignored: the caller throws the first error. */
   async #discard(): Promise<void> {
     for (const kind of fileKinds)
       for (const [k, { version }] of this.#entries[kind].entries())
