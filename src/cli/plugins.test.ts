@@ -97,6 +97,14 @@ test('a plugin is trained, resumed, evaluated, described and asked', async () =>
   expect(readFileSync(join(folder, 'scores.csv'), 'utf8').split('\n')).toHaveLength(4);
 });
 
+test('a plugin does not decide how a command ends', async () => {
+  const { module, config } = plugin('taste_seven');
+  writeFileSync(module, `${readFileSync(module, 'utf8')}process.exitCode = 7;\n`);
+  expect(await run(['train', config, '--plugin', module, '--train.epoch=1'])).toBe(0);
+  expect(process.exitCode).toBeUndefined();
+  await forget(module);
+});
+
 test('another file under the same name is refused, and a copy elsewhere is as good', async () => {
   const { module, config, at } = plugin('taste_two');
   expect(await run(['train', config, '--plugin', module, '--train.epoch=1'])).toBe(0);

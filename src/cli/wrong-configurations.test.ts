@@ -134,7 +134,7 @@ const cases: readonly (readonly [
     'no partitions',
     plain,
     ['distributed.partitions=0'],
-    ['distributed.partitions', 'a whole number of at least 1', 'got 0'],
+    ['distributed.partitions', 'a whole number from 1 to 1048576', 'got 0'],
   ],
   [
     'negative size of exchanges',
@@ -446,7 +446,18 @@ const files: readonly (readonly [title: string, text: string, message: Message])
     'model: {learning_task: LP}\nstorage: {dataset: {dataset_dir: d}}',
     ['model.encoder', 'layers', 'Add the key'],
   ],
-  ['empty file', '', ['model', 'learning_task', 'Add the key']],
+  ['empty file', '', ['broken.yaml', 'sections such as model', 'got an empty file']],
+  ['only comments', '# model:\n', ['broken.yaml', 'got an empty file', 'config <dataset>']],
+  [
+    'a type that is a key of every object',
+    'model: {learning_task: LP, encoder: {layers: [[{type: EMBEDDING, output_dim: 4}]]}, loss: {type: constructor}}\nstorage: {dataset: {dataset_dir: d}}',
+    ['model.loss.type', 'one of SOFTMAX_CE', '"constructor"'],
+  ],
+  [
+    'far too many partitions',
+    'model: {learning_task: LP, encoder: {layers: [[{type: EMBEDDING, output_dim: 4}]]}}\nstorage: {dataset: {dataset_dir: d}}\ndistributed: {partitions: 1000000000}',
+    ['distributed.partitions', 'a whole number from 1 to 1048576', '1000000000'],
+  ],
   ['a list', '- a\n- b', ['the configuration', 'the sections model, storage', 'got a list']],
   ['no YAML', 'model:\n  a: [1\nb: 2', ['broken.yaml', 'expected YAML', 'line']],
   ['a key twice', 'model: {}\nmodel: {}', ['broken.yaml', 'line 2', 'unique, model is there twice']],

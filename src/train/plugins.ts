@@ -108,11 +108,15 @@ async function loadPlugin(command: string, path: string): Promise<void> {
   loaded.delete(path);
   const remove: (() => void)[] = [];
   const known = new Set(registeredWords());
+  const { exitCode } = process;
   try {
     await importPlugin(command, path, sha256, remove);
   } catch (error) {
     for (const undo of remove) undo();
     throw error;
+  } finally {
+    // How the command ends is its own affair: a plugin that cannot go on throws.
+    process.exitCode = exitCode;
   }
   const words = registeredWords().filter((word) => !known.has(word));
   if (words.length === 0)

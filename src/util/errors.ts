@@ -83,15 +83,29 @@ export function describe(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'function') return `function ${value.name || '(anonymous)'}`;
   if (Array.isArray(value)) {
-    return value.length > 8
-      ? `[${value.slice(0, 8).join(', ')}, … (${value.length})]`
-      : `[${value.join(', ')}]`;
+    const items = value.slice(0, 8).map(describeItem).join(', ');
+    return value.length > 8 ? `[${items}, … (${value.length})]` : `[${items}]`;
   }
   if (ArrayBuffer.isView(value)) {
-    return `${value.constructor.name}(${(value as unknown as { length: number }).length})`;
+    const { length = value.byteLength } = value as { readonly length?: number };
+    return `${classOf(value)}(${length})`;
   }
-  if (typeof value === 'object' && value !== null) return value.constructor?.name ?? 'object';
+  if (typeof value === 'object' && value !== null) return classOf(value);
   return String(value);
+}
+
+/** Objects of files may have keys such as toString, and cannot be made into text by themselves. */
+function describeItem(item: unknown): string {
+  if (typeof item !== 'object' || item === null) return String(item);
+  return Array.isArray(item) ? `[… (${item.length})]` : describe(item);
+}
+
+/** The name of an object's class, whatever keys of its own it has. */
+function classOf(value: object): string {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  const name: unknown = (prototype as { readonly constructor?: { readonly name?: unknown } } | null)
+    ?.constructor?.name;
+  return typeof name === 'string' && name !== '' ? name : 'object';
 }
 
 /** Refuses anything but a finite number in [min, max]. */

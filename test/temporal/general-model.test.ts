@@ -11,7 +11,7 @@ import {
   type TemporalConfig,
 } from 'skein/temporal';
 import { add, backward, fromTypedArray, ones, type Tensor, zeros } from 'skein/tensor';
-import { Random } from 'skein/util';
+import { ConfigError, Random } from 'skein/util';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { expectFiniteDifferences } from '../nn/golden.js';
@@ -109,6 +109,17 @@ describe('each model file', () => {
     const model = GeneralModel.fromYaml(text, { dimEdge: 172 });
     expect(model.dimOut).toBe(100);
     expect(model.parameterCount()).toBeGreaterThan(10_000);
+  });
+
+  test.each<[string, unknown, string]>([
+    ['broken YAML', 'gnn: [1', 'expected YAML, got an error: '],
+    ['an empty text', '# nothing\n', 'got an empty text'],
+    ['no text', 3, 'the text of a model file for text, got 3'],
+    ['a list', '- 1', 'expected a map of sampling'],
+  ])('fromYaml refuses %s', (_, text, message) => {
+    const read = () => GeneralModel.fromYaml(text as string);
+    expect(read).toThrow(ConfigError);
+    expect(read).toThrow(message);
   });
 });
 

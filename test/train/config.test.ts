@@ -10,6 +10,7 @@ import {
   datasetFacts,
   learningRateFactor,
   loadConfig,
+  loadTemporalConfig,
   readConfigFile,
   renderConfig,
   resolveConfig,
@@ -335,6 +336,56 @@ it('any one value replaced by anything is accepted and comes back the same, or i
     }),
     { numRuns: 1500, seed: 11 },
   );
+});
+
+it('keys and words that every object has are keys and words like others', () => {
+  const words = ['toString', 'constructor', '__proto__', 'hasOwnProperty', 'valueOf'];
+  const awkward: unknown[] = [
+    ...[
+      'constructor',
+      { toString: 1 },
+      [{ toString: 1 }],
+      { type: 'constructor' },
+      { type: { toString: 1 } },
+    ],
+    JSON.parse('{ "__proto__": 1 }'),
+  ];
+  for (const name of ['graph-sage-uniform', 'first-release']) {
+    const tree = parse(readFileSync(join(fixtures, `${name}.yaml`), 'utf8'));
+    for (const path of paths(tree)) {
+      for (const replacement of awkward) {
+        const changed = structuredClone(tree);
+        const holder = path.slice(0, -1).reduce((at, part) => at[part], changed);
+        holder[path[path.length - 1]] = replacement;
+        try {
+          resolveConfig(changed);
+        } catch (error) {
+          expect(error, `${path.join('.')} = ${JSON.stringify(replacement)}`).toBeInstanceOf(ConfigError);
+        }
+      }
+    }
+  }
+  for (const word of words)
+    for (const key of [word, `model.${word}`, `${word}.x`, `model.${word}.name`])
+      expect(() => resolveConfig(least(), [`${key}=1`])).toThrow(ConfigError);
+  expect(Object.keys(Object.prototype)).toEqual([]);
+});
+
+it.each([
+  ['a text', 'training.num_epochs=5', 'got "training.num_epochs=5".'],
+  ['an object', { training: {} }, 'got Object.'],
+  ['null', null, 'got null.'],
+  ['a number in the list', ['training.num_epochs=5', 5], 'got 5 among them.'],
+])('overrides that are no list of texts: %s', (_, overrides, message) => {
+  const path = join(fixtures, 'embedding-only.yaml');
+  for (const read of [
+    () => resolveConfig(least(), overrides as never),
+    () => loadConfig(path, overrides as never),
+    () => loadTemporalConfig(path, overrides as never),
+  ]) {
+    expect(read).toThrow(ConfigError);
+    expect(read).toThrow(`for overrides, ${message}`);
+  }
 });
 
 /** The path of every value in a tree. */

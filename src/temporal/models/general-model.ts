@@ -12,7 +12,7 @@ import { parameterOptions } from '../../nn/factory.js';
 import { init, Module, type ParameterOptions, RNNCell } from '../../nn/index.js';
 import type { TemporalHop } from '../../sample/temporal-hop.js';
 import { type FloatDType, gatherRows, noGrad, type Tensor, zeros } from '../../tensor/index.js';
-import { ConfigError, checkInteger, StateError } from '../../util/errors.js';
+import { ConfigError, checkInteger, expected, StateError } from '../../util/errors.js';
 import type { TemporalBatch } from '../batch.js';
 import { parseTemporalConfig, type TemporalConfig } from '../config/index.js';
 import { TemporalAttentionLayer } from '../layers/attention-layer.js';
@@ -74,7 +74,7 @@ export class GeneralModel extends Module {
 
   /** A model from the text of a model file in TGL's format. Keys without effect are in `parseTemporalConfig`'s warnings. */
   static fromYaml(text: string, sizes: GeneralModelSizes = {}): GeneralModel {
-    return new GeneralModel(parseTemporalConfig(parse(text)).config, sizes);
+    return new GeneralModel(parseTemporalConfig(parsedYaml(text)).config, sizes);
   }
 
   /** Width of embeddings. */
@@ -207,4 +207,25 @@ function startAsTgn({ src, dst, out }: EdgePredictor, sizes: GeneralModelSizes):
   const std = Math.sqrt(2 / (3 * src.inFeatures));
   for (const { weight } of [src, dst]) init.normal(weight, { ...random, std });
   init.glorotNormal(out.weight, random);
+}
+
+function parsedYaml(text: unknown): unknown {
+  const where = 'GeneralModel.fromYaml';
+  if (typeof text !== 'string')
+    throw new ConfigError(expected(where, 'the text of a model file', 'text', text));
+  let document: unknown;
+  try {
+    document = parse(text);
+  } catch (error) {
+    const [reason] = (error as Error).message.split('\n');
+    throw new ConfigError(
+      `${where}: expected YAML, got an error: ${reason.replace(/:$/, '.')}`,
+      {},
+      { cause: error },
+    );
+  }
+  if (document !== null && document !== undefined) return document;
+  throw new ConfigError(
+    `${where}: expected the sections sampling, memory, gnn and train, got an empty text.`,
+  );
 }

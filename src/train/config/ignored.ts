@@ -22,7 +22,7 @@ export const ignoredKeys: readonly IgnoredKey[] = [
   {
     key: 'model.encoder.layers.*.*.options.aggregator',
     why: 'it is an option of GRAPH_SAGE, which GAT, GCN and RGCN do not have',
-    where: ({ type }) => withoutAggregator.includes(String(type).toUpperCase()),
+    where: ({ type }) => typeof type === 'string' && withoutAggregator.includes(type.toUpperCase()),
   },
   { key: 'storage.save_model', why: 'training.save_model is the key that counts' },
   { key: 'storage.dataset.initialized', why: 'it is found out', same: true },

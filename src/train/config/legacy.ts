@@ -72,7 +72,8 @@ function samplingSection(tree: Tree, encoder: Tree, name: string, target: string
   if (old === undefined || target in encoder) return;
   const { neighbor_sampling_strategy: strategy = 'ALL', max_neighbors_size: most, ...unknown } = old;
   if (Object.keys(unknown).length > 0) return;
-  const type = String(strategy).toUpperCase();
+  // What is no text is for the schema to refuse.
+  const type = typeof strategy === 'string' ? strategy.toUpperCase() : strategy;
   const options = type === 'UNIFORM' && most !== undefined ? { options: { max_neighbors: most } } : {};
   encoder[target] = Array.from({ length: gnnStages(encoder) }, () => ({ type, ...structuredClone(options) }));
   delete tree[name];
@@ -126,5 +127,7 @@ function flatLayers(model: Tree, encoder: Tree, note: Note): void {
   encoder['layers'] = [[first], ...stages];
   encoder['train_neighbor_sampling'] ??= train;
   encoder['eval_neighbor_sampling'] ??= evaluate;
-  note(`model.encoder.layers: a flat list, read as a stage of ${first.type} and one stage per layer.`);
+  note(
+    `model.encoder.layers: a flat list, read as a stage of ${table === undefined ? 'FEATURE' : 'EMBEDDING'} and one stage per layer.`,
+  );
 }

@@ -10,7 +10,7 @@ import { checkConfig } from './check.js';
 import { derive } from './derive.js';
 import { ignoredKeys } from './ignored.js';
 import { modernise } from './legacy.js';
-import { applyOverrides, parseOverride } from './overrides.js';
+import { applyOverrides, checkOverrides, parseOverride } from './overrides.js';
 import { missingPlugin, missingPlugins } from './plugin-record.js';
 import {
   type ConfigFile,
@@ -34,11 +34,13 @@ export interface LoadedConfig {
 /** The configuration of a file, given by its path or read already. `overrides` are `--section.key=value`. */
 export function loadConfig(path: string | ConfigFile, overrides: readonly string[] = []): LoadedConfig {
   const file = typeof path === 'string' ? readConfigFile(path) : path;
+  checkOverrides(overrides);
   return resolve(file.values, overrides, withOverrides(file, overrides));
 }
 
 /** The same from a parsed object. */
 export function resolveConfig(object: unknown, overrides: readonly string[] = []): LoadedConfig {
+  checkOverrides(overrides);
   return resolve(object, overrides, nowhere);
 }
 
@@ -66,11 +68,14 @@ function resolve(object: unknown, overrides: readonly string[], origin: Origin):
 
 /** Tables that a file puts on a GPU are in host memory, embeddings beside a graphics processor excepted; one warning. */
 function deviceMemory(tree: Tree, warn: (message: string) => void): void {
-  const computesThere = ['cuda', 'gpu', 'webgpu'].includes(
-    String(valueAt(tree, parsePath('storage.device_type'))).toLowerCase(),
-  );
+  // What is no text is for the schema to refuse.
+  const textAt = (key: string): string => {
+    const value = valueAt(tree, parsePath(key));
+    return typeof value === 'string' ? value.trim().toLowerCase() : '';
+  };
+  const computesThere = ['cuda', 'gpu', 'webgpu'].includes(textAt('storage.device_type'));
   const tables = ['edges', 'nodes', ...(computesThere ? [] : ['embeddings']), 'features']
     .map((name) => `storage.${name}.type`)
-    .filter((key) => String(valueAt(tree, parsePath(key))).toUpperCase() === 'DEVICE_MEMORY');
+    .filter((key) => textAt(key) === 'device_memory');
   if (tables.length > 0) warn(`${tables.join(', ')}: DEVICE_MEMORY is host memory here.`);
 }

@@ -3,12 +3,23 @@
  * `--model.encoder.layers[0][0].output_dim=64`. The value is YAML, so lists and mappings work too.
  */
 import { parseDocument } from 'yaml';
-import { ConfigError } from '../../util/errors.js';
+import { ConfigError, describe } from '../../util/errors.js';
 import { isTree, parsePath, showPath, type Tree } from '../../util/schema/key-path.js';
 
 export interface Override {
   readonly path: readonly (string | number)[];
   readonly value: unknown;
+}
+
+/** Plain JavaScript may give anything. */
+export function checkOverrides(overrides: unknown): void {
+  const wrong = Array.isArray(overrides)
+    ? overrides.find((text) => typeof text !== 'string')
+    : (overrides ?? null);
+  if (wrong === undefined) return;
+  throw new ConfigError(
+    `config: expected a list of texts such as training.num_epochs=5 for overrides, got ${describe(wrong)}${Array.isArray(overrides) ? ' among them' : ''}.`,
+  );
 }
 
 export function parseOverride(text: string): Override {
@@ -34,7 +45,7 @@ export function applyOverrides(tree: Tree, overrides: readonly Override[]): Tree
       checkStep(at, path, depth);
       if (depth === path.length - 1) at[part] = value;
       else {
-        at[part] ??= {};
+        if (!Object.hasOwn(at, part) || at[part] === null || at[part] === undefined) at[part] = {};
         at = at[part] as Record<string | number, unknown>;
       }
     }

@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { type Document, isScalar, LineCounter, parseDocument, visit } from 'yaml';
 import { ConfigError, StorageError } from '../../util/errors.js';
+import { invocation } from '../../util/invocation.js';
 import { parsePath } from '../../util/schema/key-path.js';
 import type { ConfigProblem } from '../../util/schema/problem.js';
 
@@ -49,7 +50,7 @@ export function readConfigFile(path: string): ConfigFile {
     throw notYaml(lines.linePos(repeated.offset).line, `keys must be unique, ${repeated.key} is there twice`);
   let values: unknown;
   try {
-    values = document.toJS() ?? {};
+    values = document.toJS();
     // What refers to itself has no end; JSON finds that out.
     JSON.stringify(values);
   } catch (error) {
@@ -58,6 +59,11 @@ export function readConfigFile(path: string): ConfigFile {
       { path },
     );
   }
+  if (values === null || values === undefined)
+    throw new ConfigError(
+      `config: expected sections such as model, storage and training in ${path}, got an empty file. "${invocation()} config <dataset>" prints one to begin with.`,
+      { path },
+    );
   const lineOf: Origin['lineOf'] = (key) => {
     const node = document.getIn(parsePath(key), true) as { range?: [number, number, number] } | undefined;
     return node?.range == null ? undefined : lines.linePos(node.range[0]).line;

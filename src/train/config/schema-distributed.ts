@@ -65,7 +65,7 @@ const distributedSchema = section({
     ours('how rows travel; all but none lose precision, and what is lost is sent with the next'),
   ),
   partitions: field(
-    integer(1),
+    integer(1, 2 ** 20),
     8,
     ours(
       'into how many parts the graph, or the node table and each of its partitions, is cut, at least as many as workers: the same for any number of workers, so that results are',

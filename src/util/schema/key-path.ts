@@ -24,7 +24,7 @@ export function parsePath(text: string): (string | number)[] {
 export function valueAt(root: unknown, path: KeyPath): unknown {
   let value = root;
   for (const part of path) {
-    if (typeof value !== 'object' || value === null) return undefined;
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined;
     value = (value as Record<string | number, unknown>)[part];
   }
   return value;

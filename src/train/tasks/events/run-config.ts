@@ -9,7 +9,7 @@ import { nearest } from '../../../util/nearest.js';
 import { problemsOf } from '../../../util/schema/issues.js';
 import { isTree, type Tree } from '../../../util/schema/key-path.js';
 import type { ConfigProblem } from '../../../util/schema/problem.js';
-import { applyOverrides, parseOverride } from '../../config/overrides.js';
+import { applyOverrides, checkOverrides, parseOverride } from '../../config/overrides.js';
 import { type PluginRecord, readPluginRecords } from '../../config/plugin-record.js';
 import {
   type ConfigFile,
@@ -56,6 +56,7 @@ export function loadTemporalConfig(
   overrides: readonly string[] = [],
 ): { readonly config: TemporalRunConfig; readonly warnings: readonly string[] } {
   const file = typeof path === 'string' ? readConfigFile(path) : path;
+  checkOverrides(overrides);
   return resolveTemporalConfig(file.values, overrides, withOverrides(file, overrides));
 }
 
@@ -64,6 +65,7 @@ export function resolveTemporalConfig(
   overrides: readonly string[] = [],
   origin: Origin = nowhere,
 ): { readonly config: TemporalRunConfig; readonly warnings: readonly string[] } {
+  checkOverrides(overrides);
   if (!isTree(values))
     throw new ConfigError(
       `config: expected the sections sampling, memory, gnn and train for the configuration, got ${Array.isArray(values) ? 'a list' : typeof values}.`,
