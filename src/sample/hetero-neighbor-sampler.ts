@@ -99,9 +99,8 @@ export class HeteroNeighborSampler implements Sampler<HeteroSeeds, HeteroBatch> 
         const frontiers = perType((type) => rowsOf(type).ids.slice(ends[type][hop], ends[type][hop + 1]));
         for (const [r, { type, graph, fanouts }] of this.#relations.entries()) {
           const rule = { fanout: fanouts[hop], drop: 0, replace: this.#replace };
-          edges[r].push(
-            yield* sampleHop(name, graph, frontiers[type[2]], rule, time, hopTag(hop, r), rowsOf(type[0])),
-          );
+          const draw = { frontier: frontiers[type[2]], rule, time, tag: hopTag(hop, r) };
+          edges[r].push(yield* sampleHop(name, graph, draw, rowsOf(type[0])));
         }
         for (const type of types) ends[type].push(rowsOf(type).count);
       }

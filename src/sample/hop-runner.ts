@@ -95,14 +95,20 @@ export interface HopEdges {
   readonly slots: Int32Array;
 }
 
-/** Draws for `frontier`, and appends the sources that are new to `sources`. */
+/** What one hop draws: for which nodes, by which rule, and what its random numbers depend on beside the node. */
+export interface HopDraw {
+  readonly frontier: Int32Array;
+  readonly rule: HopRule;
+  readonly time: DrawTime;
+  /** Separates the draws of one hop and relation from all others (`hopTag`). */
+  readonly tag: number;
+}
+
+/** Draws a hop, and appends the sources that are new to `sources`. */
 export function* sampleHop(
   where: string,
   graph: SamplingGraph,
-  frontier: Int32Array,
-  rule: HopRule,
-  time: DrawTime,
-  tag: number,
+  { frontier, rule, time, tag }: HopDraw,
   sources: NodeRows,
 ): HopSteps<HopEdges> {
   const most = checkEdgeCount(where, mostEdges(graph.offsets, frontier, rule));

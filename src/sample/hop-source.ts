@@ -7,6 +7,7 @@ import { asyncKernels, type Kernels, kernels } from '../native/index.js';
 import { allocate, checkEdgeCount } from './checks.js';
 import type { DenseSide, DrawnRelations } from './gnn-graph.js';
 import {
+  type HopDraw,
   type HopEdges,
   type HopRule,
   type HopSteps,
@@ -19,6 +20,8 @@ import {
 import type { DrawTime } from './sampler.js';
 import type { SamplingGraph } from './sampling-graph.js';
 
+export type { HopDraw };
+
 /** Places of drawn edges, by the node that drew. */
 export interface DrawnSlots {
   readonly offsets: Int32Array;
@@ -28,11 +31,11 @@ export interface DrawnSlots {
 /** Edges in one direction that hops are drawn from, wherever they lie. */
 export interface HopSource extends BlockParent {
   readonly numNodes: number;
-  /** Draws for `frontier`, and appends the neighbours that are new to `rows`. */
-  hop(frontier: Int32Array, rule: HopRule, time: DrawTime, tag: number, rows: NodeRows): HopSteps<HopEdges>;
-  /** The same in two steps: where the drawn edges are, … */
-  draw(frontier: Int32Array, rule: HopRule, time: DrawTime, tag: number): HopSteps<DrawnSlots>;
-  /** … and what is there. */
+  /** Draws a hop, and appends the neighbours that are new to `rows`: `draw` and `take` in one. */
+  hop(draw: HopDraw, rows: NodeRows): HopSteps<HopEdges>;
+  /** Finds where the drawn edges are. */
+  draw(draw: HopDraw): HopSteps<DrawnSlots>;
+  /** Finds what is there, and appends the neighbours that are new to `rows`. */
   take(drawn: DrawnSlots, rows: NodeRows): HopSteps<HopEdges>;
   /** The edges of all hops of a sample together. */
   join(hops: readonly HopEdges[]): DenseSide;
@@ -49,10 +52,7 @@ export interface HopSources {
 export function* drawSlots(
   where: string,
   starts: Int32Array,
-  frontier: Int32Array,
-  rule: HopRule,
-  time: DrawTime,
-  tag: number,
+  { frontier, rule, time, tag }: HopDraw,
 ): HopSteps<DrawnSlots> {
   const most = checkEdgeCount(where, mostEdges(starts, frontier, rule));
   const offsets = new Int32Array(frontier.length + 1);
@@ -86,12 +86,12 @@ export class MemorySource implements HopSource {
     return this.#graph.graph.normDegrees(selfLoops);
   }
 
-  hop(frontier: Int32Array, rule: HopRule, time: DrawTime, tag: number, rows: NodeRows): HopSteps<HopEdges> {
-    return sampleHop(this.#where, this.#graph, frontier, rule, time, tag, rows);
+  hop(draw: HopDraw, rows: NodeRows): HopSteps<HopEdges> {
+    return sampleHop(this.#where, this.#graph, draw, rows);
   }
 
-  draw(frontier: Int32Array, rule: HopRule, time: DrawTime, tag: number): HopSteps<DrawnSlots> {
-    return drawSlots(this.#where, this.#graph.offsets, frontier, rule, time, tag);
+  draw(draw: HopDraw): HopSteps<DrawnSlots> {
+    return drawSlots(this.#where, this.#graph.offsets, draw);
   }
 
   // biome-ignore lint/correctness/useYield: what is there is at hand
@@ -102,6 +102,18 @@ export class MemorySource implements HopSource {
   join(hops: readonly HopEdges[]): DenseSide {
     return { graph: this.#graph, edges: joinHops(this.#where, hops) };
   }
+}
+
+/** A source with the number that its direction has among the draws of a hop. */
+export type SidedSource = readonly [source: HopSource, side: number];
+
+/** What the hops of a whole batch are found from. */
+export interface WholeBatch {
+  readonly targets: Int32Array;
+  readonly rules: readonly HopRule[];
+  readonly time: DrawTime;
+  /** An empty list, which belongs to the result. */
+  readonly rows: NodeRows;
 }
 
 /**
@@ -117,20 +129,16 @@ export class BatchHops {
     this.#ends = ends;
   }
 
-  /** `targets` are those of the whole batch; `rows` is an empty list that belongs to the result. */
   static *of(
-    sources: readonly (readonly [source: HopSource, side: number])[],
-    targets: Int32Array,
-    rules: readonly HopRule[],
-    time: DrawTime,
-    rows: NodeRows,
+    sources: readonly SidedSource[],
+    { targets, rules, time, rows }: WholeBatch,
   ): HopSteps<BatchHops> {
     rows.add(targets);
     const ends = [0, rows.count];
     for (let hop = 0; hop + 2 < rules.length; hop++) {
       const frontier = rows.ids.slice(ends[hop], ends[hop + 1]);
       for (const [source, side] of sources)
-        yield* source.hop(frontier, rules[hop], time, hopTag(hop, side), rows);
+        yield* source.hop({ frontier, rule: rules[hop], time, tag: hopTag(hop, side) }, rows);
       ends.push(rows.count);
     }
     return new BatchHops(rows, ends.slice(1));
@@ -146,27 +154,39 @@ export class BatchHops {
   }
 }
 
-/** Draws hop `hop` of a share, each node by the rule of the hop at which the whole batch finds it. */
+/** A hop of a share of a batch. */
+export interface ShareHop {
+  readonly frontier: Int32Array;
+  /** The number of the hop, from 0. */
+  readonly hop: number;
+  /** Those of all hops. */
+  readonly rules: readonly HopRule[];
+  readonly time: DrawTime;
+  /** Neighbours that are new are appended. */
+  readonly rows: NodeRows;
+  /** The hops of the whole batch. */
+  readonly batch: BatchHops;
+}
+
+/** Draws a hop of a share, each node by the rule of the hop at which the whole batch finds it. */
 export function* shareHop(
-  [source, side]: readonly [source: HopSource, side: number],
-  frontier: Int32Array,
-  hop: number,
-  rules: readonly HopRule[],
-  time: DrawTime,
-  rows: NodeRows,
-  batch: BatchHops,
+  [source, side]: SidedSource,
+  { frontier, hop, rules, time, rows, batch }: ShareHop,
 ): HopSteps<HopEdges> {
+  const drawAt = (at: number, nodes: Int32Array): HopDraw => ({
+    ...{ frontier: nodes, rule: rules[at], time, tag: hopTag(at, side) },
+  });
   const hops = frontier.map((node) => batch.of(node, hop));
   const found = [...new Set(hops)];
   if (found.length <= 1) {
     const [at = hop] = found;
-    return yield* source.hop(frontier, rules[at], time, hopTag(at, side), rows);
+    return yield* source.hop(drawAt(at, frontier), rows);
   }
   const offsets = new Int32Array(frontier.length + 1);
   const parts = new Map<number, { readonly drawn: DrawnSlots; next: number }>();
   for (const at of found) {
     const nodes = frontier.filter((_, i) => hops[i] === at);
-    parts.set(at, { drawn: yield* source.draw(nodes, rules[at], time, hopTag(at, side)), next: 0 });
+    parts.set(at, { drawn: yield* source.draw(drawAt(at, nodes)), next: 0 });
   }
   const places = frontier.map((_, i) => (parts.get(hops[i]) as { next: number }).next++);
   const of = (i: number): Int32Array => {

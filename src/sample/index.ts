@@ -22,7 +22,7 @@ export {
   type HeteroNeighborSamplerOptions,
   type HeteroSeeds,
 } from './hetero-neighbor-sampler.js';
-export type { DrawnSlots, HopSource, HopSources } from './hop-source.js';
+export type { DrawnSlots, HopDraw, HopSource, HopSources } from './hop-source.js';
 export * from './hot/index.js';
 export type { LayerGraph } from './layer-graph.js';
 export {

@@ -144,7 +144,7 @@ export class LayeredNeighborSampler implements Sampler<Ids, GNNGraph> {
           ? null
           : yield* BatchHops.of(
               sides.map(({ pair }) => pair),
-              ...([whole, this.#rules, time, all] as const),
+              { targets: whole, rules: this.#rules, time, rows: all },
             );
       for (const [hop, rule] of this.#rules.entries()) {
         const frontier = parts[hop];
@@ -153,8 +153,8 @@ export class LayeredNeighborSampler implements Sampler<Ids, GNNGraph> {
           const [source, side] = pair;
           hops.push(
             batch === null
-              ? yield* source.hop(frontier, rule, time, hopTag(hop, side), rows)
-              : yield* shareHop(pair, frontier, hop, this.#rules, time, rows, batch),
+              ? yield* source.hop({ frontier, rule, time, tag: hopTag(hop, side) }, rows)
+              : yield* shareHop(pair, { frontier, hop, rules: this.#rules, time, rows, batch }),
           );
         }
         parts.push(rows.ids.slice(before, rows.count).sort());

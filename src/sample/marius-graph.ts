@@ -167,7 +167,9 @@ export class MariusGraph {
     const rule = neighborRule(strategy, maxNeighborsSize, rate);
     const time = new DrawKeys(name, this.#seed, purposes.neighbors).at(at);
     const rows = new NodeRows(side.numNodes);
-    const hop = runHops(sampleHop(name, side, ids, rule, time, hopTag(0, incoming ? 0 : 1), rows));
+    const hop = runHops(
+      sampleHop(name, side, { frontier: ids, rule, time, tag: hopTag(0, incoming ? 0 : 1) }, rows),
+    );
     const edgeIds = side.edgeIds(hop.slots);
     const all = this.graph.edges();
     const relations = this.#relations === null ? null : gather(this.#relations, edgeIds);

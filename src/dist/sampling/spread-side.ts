@@ -2,15 +2,14 @@
 import { kernels } from '../../native/index.js';
 import { allocate } from '../../sample/checks.js';
 import {
+  type HopDraw,
   type HopEdges,
-  type HopRule,
   type HopSteps,
   joinHops,
   type NodeRows,
 } from '../../sample/hop-runner.js';
 import { drawSlots } from '../../sample/hop-source.js';
 import type { DenseSide, DrawnEdges, DrawnSlots, HopSource } from '../../sample/index.js';
-import type { DrawTime } from '../../sample/sampler.js';
 import type { RemoteRowStore } from '../stores/remote-row-store.js';
 import { iota } from './arrays.js';
 
@@ -71,18 +70,12 @@ export class SpreadSide implements HopSource {
     return degrees;
   }
 
-  *hop(
-    frontier: Int32Array,
-    rule: HopRule,
-    time: DrawTime,
-    tag: number,
-    nodes: NodeRows,
-  ): HopSteps<HopEdges> {
-    return yield* this.take(yield* this.draw(frontier, rule, time, tag), nodes);
+  *hop(draw: HopDraw, nodes: NodeRows): HopSteps<HopEdges> {
+    return yield* this.take(yield* this.draw(draw), nodes);
   }
 
-  draw(frontier: Int32Array, rule: HopRule, time: DrawTime, tag: number): HopSteps<DrawnSlots> {
-    return drawSlots(name, this.#parts.offsets, frontier, rule, time, tag);
+  draw(draw: HopDraw): HopSteps<DrawnSlots> {
+    return drawSlots(name, this.#parts.offsets, draw);
   }
 
   *take({ offsets, slots }: DrawnSlots, nodes: NodeRows): HopSteps<FetchedHop> {
