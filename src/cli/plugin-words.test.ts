@@ -2,12 +2,11 @@
  * Parts of a user's own as words of a configuration of a graph: a decoder, a graph layer, a loss, an optimiser and a metric
  * from a module are trained, saved, opened again and evaluated; without the module a run says which one it needs.
  */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { WorkerGroup } from '../dist/index.js';
 import {
   convNamed,
   edgeDecoder,
@@ -21,44 +20,17 @@ import {
 import { openModel } from '../predict/index.js';
 import { denseOptimizer, registerOptimizer, rowOptimizer } from '../storage/index.js';
 import { mul, sub, sum } from '../tensor/index.js';
-import {
-  type Batch,
-  KHopNeighborSampler,
-  loadConfig,
-  loadPlugins,
-  NegativeSampler,
-  Output,
-  openRun,
-  type RunSamplers,
-  registerMetric,
-  resolveConfig,
-  type SkeinConfig,
-  trainRun,
-} from '../train/index.js';
+import { loadConfig, loadPlugins, openRun, registerMetric, resolveConfig } from '../train/index.js';
 import { readRecord } from '../train/run/run-record.js';
 import { run } from './program.js';
 import { capturedOutput } from './testing/captured-output.js';
+import { embedding, tinyFile, tinyGraphs, trainQuietly } from './testing/tiny-graphs.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-words-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const at = (name: string): string => join(folder, name);
 
 const printed = capturedOutput();
-
-/** A ring of 30 nodes in two relations, and the same nodes with features and classes. */
-async function prepared(): Promise<{ readonly links: string; readonly nodes: string }> {
-  const [links, nodes] = [at('links'), at('nodes')];
-  if (existsSync(links)) return { links, nodes };
-  const rows = Array.from({ length: 30 }, (_, i) => `n${i},r${i % 2},n${(i + 1 + (i % 2)) % 30}\n`);
-  writeFileSync(at('edges.csv'), rows.join(''));
-  const split = ['--dataset-split', '0.8', '0.1', '0.1'];
-  const [edges, into] = [['--edges', at('edges.csv')], '--output-directory'];
-  expect(await run(['preprocess', ...edges, into, links, ...split])).toBe(0);
-  writeFileSync(at('nodes.csv'), Array.from({ length: 30 }, (_, i) => `n${i},${i % 2}\n`).join(''));
-  const of = ['--node-labels', at('nodes.csv'), '--node-split', '0.5', '0.2', '0.3'];
-  expect(await run(['preprocess', ...edges, into, nodes, ...of])).toBe(0);
-  return { links, nodes };
-}
 
 /** A module of each kind: what it registers, and the word; `$` is the word. */
 const modules = {
@@ -119,22 +91,6 @@ async function forget(module: string): Promise<void> {
   writeFileSync(module, text);
 }
 
-const embedding = { type: 'EMBEDDING', output_dim: 8 };
-
-function base(dataset: string, directory: string, model: object = {}): Record<string, object> {
-  return {
-    model: {
-      random_seed: 7,
-      learning_task: 'LINK_PREDICTION',
-      encoder: { layers: [[embedding]] },
-      ...model,
-    },
-    storage: { dataset: { dataset_dir: dataset }, model_dir: directory },
-    training: { num_epochs: 2, batch_size: 8, negative_sampling: { negatives_per_positive: 5 } },
-    evaluation: { negative_sampling: { filtered: true } },
-  };
-}
-
 /** Where each kind of word stands in a file, and a word that is nearly the same. */
 const uses: Readonly<Record<Kind, (word: string) => { readonly key: string; readonly file: object }>> = {
   decoder: (type) => ({ key: 'model.decoder.type', file: { model: { decoder: { type } } } }),
@@ -167,9 +123,9 @@ async function written(
   word: string,
   name = word,
 ): Promise<{ config: string; directory: string }> {
-  const { links } = await prepared();
+  const { links } = await tinyGraphs(folder);
   const [config, directory] = [at(`${name}.yaml`), at(`run-${name}`)];
-  const all = base(links, directory);
+  const all = tinyFile(links, directory);
   const { file } = uses[kind](word);
   for (const [section, keys] of Object.entries(file)) Object.assign(all[section], keys);
   writeFileSync(config, stringify(all));
@@ -261,12 +217,12 @@ describe.each<[Kind, string, string]>([
 });
 
 test('the graph of a run with words of a module is cut with it', async () => {
-  const { nodes } = await prepared();
+  const { nodes } = await tinyGraphs(folder);
   const module = plugin('layer', 'CUT_MEAN');
   const gnn = { type: 'GNN', output_dim: 2, options: { type: 'CUT_MEAN' } };
   const encoder = { layers: [[embedding], [gnn]], train_neighbor_sampling: [{ type: 'ALL' }] };
   const model = { learning_task: 'NODE_CLASSIFICATION', encoder };
-  writeFileSync(at('cut.yaml'), stringify({ ...base(nodes, at('cut'), model), evaluation: {} }));
+  writeFileSync(at('cut.yaml'), stringify({ ...tinyFile(nodes, at('cut'), model), evaluation: {} }));
   const into = ['--num-partitions', '2', '--algorithm', 'random', '--output', at('parts')];
   expect(await run(['partition', at('cut.yaml'), ...into])).toBe(2);
   expect(printed.err).toContain('got "CUT_MEAN"');
@@ -279,32 +235,24 @@ test('a run asks for the modules of its own words only', async () => {
   const module = plugin('loss', 'RELU');
   const { config, directory } = await written('decoder', 'DISTMULT', 'no-plugin');
   const layers = [[embedding], [{ type: 'DENSE', output_dim: 8, activation: 'RELU' }]];
-  writeFileSync(config, stringify({ ...base((await prepared()).links, directory, { encoder: { layers } }) }));
+  writeFileSync(
+    config,
+    stringify({ ...tinyFile((await tinyGraphs(folder)).links, directory, { encoder: { layers } }) }),
+  );
   expect(await run(['train', config, '--plugin', module, '--training.num_epochs=1'])).toBe(0);
   expect(loadConfig(join(directory, 'full_config.yaml')).config.plugins).toBeUndefined();
   await forget(module);
   await (await openRun(directory)).close();
 });
 
-async function quiet(config: SkeinConfig, samplers?: RunSamplers) {
-  const losses: number[] = [];
-  const write = (text: string): void => {
-    const { event, loss } = JSON.parse(text) as { event: string; loss: number };
-    if (event === 'epoch') losses.push(loss);
-  };
-  const output = new Output({ json: true, stdout: { write }, stderr: { write: () => undefined } });
-  const result = await trainRun({ config, output, ...(samplers === undefined ? {} : { samplers }) });
-  return { ...result, losses };
-}
-
 describe('in a program', () => {
   test('a word is there as long as it is registered', async () => {
-    const { links } = await prepared();
+    const { links } = await tinyGraphs(folder);
     const remove = registerDecoder({ word: 'OWN_HADAMARD', operator: new HadamardOperator() });
     const given = (type: string, directory: string) =>
-      resolveConfig(base(links, at(directory), { decoder: { type } })).config;
-    const own = await quiet(given('own_hadamard', 'own'));
-    const distMult = await quiet(given('DISTMULT', 'built-in'));
+      resolveConfig(tinyFile(links, at(directory), { decoder: { type } })).config;
+    const own = await trainQuietly(given('own_hadamard', 'own'));
+    const distMult = await trainQuietly(given('DISTMULT', 'built-in'));
     expect(own.losses).toEqual(distMult.losses);
     const { config } = loadConfig(join(own.directory, 'full_config.yaml'));
     expect(config.plugins).toBeUndefined();
@@ -324,10 +272,10 @@ describe('in a program', () => {
         return sum(mul(sub(logits, 1), sub(logits, 1)));
       }
     }
-    const { nodes } = await prepared();
+    const { nodes } = await tinyGraphs(folder);
     const config = (directory: string) =>
       resolveConfig({
-        ...base(nodes, at(directory), {
+        ...tinyFile(nodes, at(directory), {
           learning_task: 'NODE_CLASSIFICATION',
           encoder: { layers: [[embedding], [{ type: 'DENSE', output_dim: 2 }]] },
           loss: { type: 'GAPS' },
@@ -338,7 +286,7 @@ describe('in a program', () => {
     expect(() => config('gaps')).toThrow('a loss of classes for model.loss.type');
     edgesOnly();
     const remove = registerLoss({ word: 'GAPS', forClasses: true, make: () => new Gaps() });
-    const { losses } = await quiet(config('gaps'));
+    const { losses } = await trainQuietly(config('gaps'));
     expect(losses[1]).toBeLessThan(losses[0]);
     remove();
   });
@@ -451,76 +399,12 @@ describe('in a program', () => {
   });
 
   test('an optimiser without a form for rows is one of dense parameters only', async () => {
-    const { links } = await prepared();
+    const { links } = await tinyGraphs(folder);
     const remove = registerOptimizer({ word: 'DENSE_ONLY', dense: () => null as never });
-    const given = base(links, at('dense-only'), { sparse_optimizer: { type: 'DENSE_ONLY' } });
-    await expect(quiet(resolveConfig(given).config)).rejects.toThrow(
+    const given = tinyFile(links, at('dense-only'), { sparse_optimizer: { type: 'DENSE_ONLY' } });
+    await expect(trainQuietly(resolveConfig(given).config)).rejects.toThrow(
       'model.sparse_optimizer.type: expected an optimiser that has a form for rows, got DENSE_ONLY',
     );
     remove();
-  });
-});
-
-describe('samplers of a program', () => {
-  class Next extends NegativeSampler {
-    static asked = 0;
-    override getNegatives({ src, dst }: Batch, ofSources: boolean): Int32Array {
-      Next.asked++;
-      const ends = (ofSources ? src : dst) as Int32Array;
-      return Int32Array.from({ length: 4 }, (_, i) => (ends[0] + i + 1) % this.graphStorage.numNodes);
-    }
-  }
-  const negatives: RunSamplers = { negatives: (storage) => new Next(storage) };
-
-  test('negatives: trained with, resumed with, and evaluated without', async () => {
-    const { links } = await prepared();
-    const given = (epochs: number, directory: string, resume_training = false) => {
-      const all = base(links, at(directory));
-      Object.assign(all['training'], { num_epochs: epochs, resume_training });
-      return resolveConfig(all).config;
-    };
-    const whole = await quiet(given(3, 'sampled'), negatives);
-    expect(Next.asked).toBeGreaterThan(0);
-    expect(whole.losses).not.toEqual((await quiet(given(3, 'usual'))).losses);
-    await quiet(given(1, 'cut'), negatives);
-    await expect(quiet(given(3, 'cut', true))).rejects.toThrow(
-      'expected the samplers that it was trained with (negatives) for samplers of trainRun, got none',
-    );
-    const resumed = await quiet(given(3, 'cut', true), negatives);
-    expect(resumed.losses).toEqual(whole.losses.slice(1));
-    const opened = await openRun(whole.directory, { over: 'graph' });
-    expect(await opened.task.evaluate('test')).toEqual(whole.test);
-    await opened.close();
-  });
-
-  test('neighbours: one that takes all gives what the configuration gives', async () => {
-    const { nodes } = await prepared();
-    const layers = [[embedding], [{ type: 'GNN', output_dim: 2, options: { type: 'GCN' } }]];
-    const given = (directory: string, rule: object) =>
-      resolveConfig({
-        ...base(nodes, at(directory), {
-          learning_task: 'NODE_CLASSIFICATION',
-          encoder: { layers, train_neighbor_sampling: [rule], eval_neighbor_sampling: [{ type: 'ALL' }] },
-        }),
-        evaluation: {},
-      }).config;
-    const one = { type: 'UNIFORM', options: { max_neighbors: 1 } };
-    const own: RunSamplers = {
-      neighbors: (storage, { model }) =>
-        new KHopNeighborSampler(storage, [{ type: 'ALL' }], 'ALL', -1, { seed: model.random_seed }),
-    };
-    const all = await quiet(given('all', { type: 'ALL' }));
-    expect((await quiet(given('own-all', one), own)).losses).toEqual(all.losses);
-    expect((await quiet(given('few', one))).losses).not.toEqual(all.losses);
-    await expect(quiet(given('idle', one), negatives)).rejects.toThrow(
-      'trainRun: expected nothing for samplers.negatives, got "a sampler". The batches of this run have none',
-    );
-    const group = new WorkerGroup({ comm: { rank: 0, size: 2 } as never });
-    await expect(trainRun({ config: given('idle', one), samplers: own, group })).rejects.toThrow(
-      'does not know what the whole batch of several workers draws',
-    );
-    await expect(quiet(given('idle', one), { neighbours: () => null } as never)).rejects.toThrow(
-      'Did you mean neighbors?',
-    );
   });
 });
