@@ -28,6 +28,8 @@ describe('skein config', () => {
     printed.clear();
     expect(await run(['config', 'fb15k-237', example as string])).toBe(0);
     expect(parse(printed.out)).toMatchObject({ evaluation: { metrics: ['mrr', 'hits@10'] } });
+    expect(await run(['config', 'fb15k-237', '--evaluation.metrics=mrr,hits@10'])).toBe(2);
+    expect(printed.err).toMatch(/a list of metrics .*Write a list in brackets: \[mrr, hits@10\]\.\n$/);
   });
 
   it('prints a template, or a checked file with its warnings', async () => {

@@ -88,12 +88,6 @@ const cases: readonly (readonly [
     ['training.num_epochs', 'of at least 1', 'Change the value'],
   ],
   [
-    'a list without brackets',
-    plain,
-    ['evaluation.metrics=mrr,hits@10'],
-    ['evaluation.metrics', 'a list of metrics', 'Write a list in brackets: [mrr, hits@10].'],
-  ],
-  [
     'not a number',
     plain,
     ['model.dense_optimizer.options.learning_rate=.nan'],
