@@ -2,13 +2,11 @@
  * A model of a user's own on the command line: trained, resumed, evaluated and asked with `--plugin`; without it, or with
  * another file, refused by name; never imported because a file or a run says so.
  */
-import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
-import { skein } from '../../test/programs.js';
 import { openModel } from '../predict/index.js';
 import { findTemporalModel, registerTemporalModel } from '../temporal/index.js';
 import { loadPlugins, loadRunConfig, openRun } from '../train/index.js';
@@ -167,31 +165,6 @@ describe('refused:', () => {
       /^skein: train: expected a plugin that runs, got .*\.mjs, which fails: no luck\n$/,
     ],
   ])('%s', async (_, text, message) => started(text, message));
-
-  test.each([
-    ['a default export', 'export default () => new Promise(() => {});'],
-    ['a module', 'await new Promise(() => {});'],
-  ])('%s that never ends', (what, text) => {
-    const { config } = plugin('taste_five');
-    const module = join(folder, `${what.replaceAll(' ', '-')}.mjs`);
-    writeFileSync(module, text);
-    const { status, stderr } = spawnSync(process.execPath, [...skein, 'train', config, '--plugin', module], {
-      encoding: 'utf8',
-    });
-    expect(stderr).toContain(`train: expected a plugin that ends, got ${module}, which awaits something`);
-    expect(status).toBe(2);
-  });
-
-  test.runIf(process.platform !== 'win32')('a pipe, a device and a folder', async () => {
-    const { config } = plugin('taste_six');
-    const pipe = join(folder, 'pipe.mjs');
-    spawnSync('mkfifo', [pipe]);
-    for (const path of [pipe, '/dev/zero', folder]) {
-      printed.clear();
-      expect(await run(['train', config, '--plugin', path])).toBe(2);
-      expect(printed.err).toContain(`train: expected a file for --plugin, got ${path}, which is none.`);
-    }
-  });
 
   test('a file that is not there', async () => {
     const { config } = plugin('taste_four');

@@ -5,11 +5,10 @@
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PreparedDataset, stochasticBlockModel } from 'skein/data';
+import { stochasticBlockModel } from 'skein/data';
 import { partitionData, writePartitions } from 'skein/dist';
 import { resolveConfig, type SkeinConfig } from 'skein/train';
 import { describe, expect, it } from 'vitest';
-import { cutDataset } from '../../src/train/tasks/sharded/cut-dataset.js';
 import { learned, randomRows, run, scratch, writeDataset } from '../train/tiny.js';
 import { hasMpi, withoutMpi } from './mpi-launch.js';
 import { expectClose, trainAlone, train as trainOn } from './train-runs.js';
@@ -340,19 +339,12 @@ describe.skipIf(!hasMpi)(`the whole graph on several workers${withoutMpi}`, () =
 
   it('refuses partitions of another dataset of the same size', async () => {
     const given = config(names[0], { training: { num_epochs: 1 } });
-    const cut = async (dataset: string) => {
-      const dir = folder();
-      const own = {
-        ...given,
-        storage: { ...given.storage, dataset: { dataset_dir: dataset } },
-      } as SkeinConfig;
-      await cutDataset(
-        own,
-        { partitions: 3, partition_algorithm: 'ldg' },
-        await PreparedDataset.open(dataset),
-        dir,
-      );
-      return dir;
+    // A run keeps the partitions that it cuts.
+    const cut = async (dataset_dir: string) => {
+      const model_dir = folder();
+      const storage = { ...given.storage, model_dir, dataset: { ...given.storage.dataset, dataset_dir } };
+      await run({ ...given, storage } as SkeinConfig);
+      return join(model_dir, 'partitions');
     };
     const using = (partition_dir: string) => {
       const model_dir = join(folder(), 'run');
