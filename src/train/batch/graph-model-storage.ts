@@ -18,10 +18,11 @@ import {
 import { expected, StateError, ValueError } from '../../util/errors.js';
 import type { SplitName } from '../task.js';
 import { bucketStarts, EdgeRuns, emptyEdges, joinMapped } from './edge-runs.js';
-import { type EdgeSplit, FileEdges, piecesOf } from './edge-splits.js';
-import { FilterIndex } from './filter-index.js';
+import type { EdgeSplit } from './edge-splits.js';
+import type { FilterIndex } from './filter-index.js';
 import { SpreadEdges } from './spread-edges.js';
-import { type AskedEdges, SplitEnds, type TrueEnds, trueEndsOf } from './stream-filter.js';
+import type { AskedEdges, TrueEnds } from './stream-filter.js';
+import { TrueEdges } from './true-edges.js';
 
 /** What is resident in each state of an epoch, and what is trained then: buckets a·p + b of edges, or nodes by global id. */
 export interface EpochPlan {
@@ -69,6 +70,7 @@ export class GraphModelStorage {
   readonly residency: Residency;
   readonly labels: Int32Array | null;
   readonly #parts: GraphModelStorageParts;
+  readonly #trueEdges: TrueEdges;
   #plan: EpochPlan | null = null;
   #state = -1;
   #active: EdgeList = emptyEdges;
@@ -80,12 +82,8 @@ export class GraphModelStorage {
   #graph: MariusGraph | null = null;
   #whole: MariusGraph | null = null;
   #wholeTrain: EdgeList | null = null;
-  #filter: FilterIndex | null = null;
-  #trainFilter: FilterIndex | null = null;
   #encoded: { readonly rows: Float32Array; readonly width: number } | null = null;
   #set: SplitName = 'train';
-  /** True ends of the active set, found ahead. */
-  #ends: SplitEnds | null = null;
 
   constructor(parts: GraphModelStorageParts) {
     const { embeddings = null, features = null } = parts;
@@ -95,6 +93,7 @@ export class GraphModelStorage {
     this.#parts = parts;
     this.numNodes = parts.numNodes;
     this.numRelations = parts.numRelations;
+    this.#trueEdges = new TrueEdges(parts.edges, parts.numNodes, parts.numRelations);
     this.embeddings = embeddings;
     this.features = features;
     this.residency = parts.residency ?? embeddings?.residency ?? new AllResident(parts.numNodes);
@@ -133,7 +132,7 @@ export class GraphModelStorage {
 
   #select(set: SplitName): void {
     this.#set = set;
-    this.#ends = null;
+    this.#trueEdges.forgetBatches();
   }
 
   split(set: SplitName): EdgeSplit | null {
@@ -260,56 +259,34 @@ export class GraphModelStorage {
   }
 
   /** True edges of all splits, for filtered evaluation. */
-  async filterIndex(): Promise<FilterIndex> {
-    this.#filter ??= await this.#filterOf(Object.values(this.#parts.edges));
-    return this.#filter;
+  filterIndex(): Promise<FilterIndex> {
+    return this.#trueEdges.index();
   }
 
   /** The true ends of (src, relation) and (dst, relation), in all splits: by the index, or where edges are in files by a pass over them. */
-  async trueEnds(asked: AskedEdges): Promise<TrueEnds> {
-    if (this.#readsEdges()) return trueEndsOf(asked, this.#allEdges(), this.numNodes);
-    const index = await this.filterIndex();
-    const { src, dst, relations } = asked;
-    return { destinations: index.lists(src, relations, true), sources: index.lists(dst, relations, false) };
+  trueEnds(asked: AskedEdges): Promise<TrueEnds> {
+    return this.#trueEdges.ends(asked);
   }
 
   /** The true ends of a batch of the active set, from its edge `first` on; where edges are in files, a pass answers for many batches. */
-  async trueEndsOfBatch(first: number, batch: AskedEdges): Promise<TrueEnds> {
+  trueEndsOfBatch(first: number, batch: AskedEdges): Promise<TrueEnds> {
     const split = this.split(this.#set);
-    if (split === null || !this.#readsEdges()) return this.trueEnds(batch);
-    this.#ends ??= new SplitEnds(split, () => this.#allEdges(), this.numNodes);
-    return this.#ends.of(first, batch);
-  }
-
-  /** Whether some edges are not in the memory of this process. */
-  #readsEdges(): boolean {
-    const splits = Object.values(this.#parts.edges);
-    return splits.some((split) => split instanceof FileEdges || split instanceof SpreadEdges);
-  }
-
-  #allEdges(): AsyncIterable<EdgeList> {
-    return piecesOf(Object.values(this.#parts.edges));
+    return split === null ? this.#trueEdges.ends(batch) : this.#trueEdges.endsOfBatch(split, first, batch);
   }
 
   /** True edges of the training split alone: negatives that spared held-out edges would tell which they are. */
-  async trainFilterIndex(): Promise<FilterIndex> {
-    this.#trainFilter ??= await this.#filterOf([this.split('train') ?? undefined]);
-    return this.#trainFilter;
-  }
-
-  async #filterOf(splits: readonly (EdgeSplit | undefined)[]): Promise<FilterIndex> {
-    const lists: EdgeList[] = [];
-    for (const split of splits) if (split !== undefined) lists.push(await split.read(0, split.numEdges));
-    return new FilterIndex(lists, this.numNodes, Math.max(this.numRelations, 1));
+  trainFilterIndex(): Promise<FilterIndex> {
+    return this.#trueEdges.trainIndex();
   }
 
   /** The index of training edges, once `trainFilterIndex` has made it. */
   get knownFilter(): FilterIndex {
-    if (this.#trainFilter === null)
+    const index = this.#trueEdges.knownTrainIndex;
+    if (index === null)
       throw new StateError(
         `${name}: expected trainFilterIndex() to have been awaited before filtered negatives are drawn.`,
       );
-    return this.#trainFilter;
+    return index;
   }
 
   /** Results of an encoder for all nodes, instead of embeddings, in evaluation; null forgets them. */
