@@ -7,7 +7,7 @@ import { SynchronousTrainer } from 'skein/marius';
 import { loadTensors, saveTensors } from 'skein/storage';
 import { GeneralEncoder, LinkPredictionModel, openRun, type SkeinConfig } from 'skein/train';
 import { FormatError, Random } from 'skein/util';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { randomRows, run, scratch, setUp, tinyConfig, writeDataset } from './tiny.js';
 
 const folder = scratch();
@@ -137,6 +137,7 @@ describe('a checkpoint that was edited is refused by the key, in resuming and in
     const saved = JSON.parse(metadata['skein.checkpoint']) as { extra: Extra };
     const changed = JSON.stringify({ ...saved, extra: edit(saved.extra) });
     await saveTensors(path, tensors, { ...metadata, 'skein.checkpoint': changed });
+    onTestFinished(() => writeFileSync(path, before));
     for (const attempt of [() => openRun(directory), () => run(later(config))]) {
       const error = await attempt().then(
         () => null,
@@ -145,7 +146,6 @@ describe('a checkpoint that was edited is refused by the key, in resuming and in
       expect(error).toBeInstanceOf(FormatError);
       expect((error as Error).message).toContain(`${path}: expected ${message}`);
     }
-    writeFileSync(path, before);
   });
 });
 
