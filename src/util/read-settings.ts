@@ -5,7 +5,7 @@
  */
 import { nearest } from './nearest.js';
 import { isTree, type Tree } from './schema/key-path.js';
-import { type ConfigProblem, problem, unknownKey } from './schema/problem.js';
+import { type ConfigProblem, listAdvice, problem, unknownKey } from './schema/problem.js';
 import type { Setting, Settings, ValuesOf } from './settings.js';
 
 export type Sections = Readonly<Record<string, Settings>>;
@@ -60,7 +60,7 @@ function readSection(name: string, settings: Settings, given: unknown, problems:
 type ReadValue =
   | { readonly value: unknown }
   /** `at`: the place in a list that is wrong. */
-  | { readonly expected: string; readonly fix?: string; readonly at?: number };
+  | { readonly expected: string; readonly fix?: string | undefined; readonly at?: number };
 
 /** The value of a setting, or what was expected in its place. */
 export function readValue(setting: Setting, value: unknown): ReadValue {
@@ -70,7 +70,7 @@ export function readValue(setting: Setting, value: unknown): ReadValue {
     case 'choice':
       return readChoice(setting, value);
     case 'list': {
-      if (!Array.isArray(value)) return { expected: setting.what };
+      if (!Array.isArray(value)) return { expected: setting.what, fix: listAdvice(value) };
       const at = value.findIndex((item) => !isInRange({ kind: 'integer', min: setting.min }, item));
       if (at >= 0) return { expected: `a whole number of at least ${setting.min}`, at };
       return { value: [...value] };

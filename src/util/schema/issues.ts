@@ -1,7 +1,7 @@
 /** From zod's issues to our sentences. */
 import type { z } from 'zod';
 import { valueAt } from './key-path.js';
-import { type ConfigProblem, problem, unknownKey } from './problem.js';
+import { type ConfigProblem, listAdvice, problem, unknownKey } from './problem.js';
 
 export function problemsOf(error: z.ZodError, input: unknown): ConfigProblem[] {
   return error.issues.flatMap((issue) => {
@@ -16,13 +16,4 @@ export function problemsOf(error: z.ZodError, input: unknown): ConfigProblem[] {
     const fix = advice ?? asList ?? (got === undefined ? 'Add the key.' : 'Change the value.');
     return [problem(path, what, got, fix)];
   });
-}
-
-/** How a list is written, where words or numbers came without brackets. */
-function listAdvice(got: unknown): string | undefined {
-  if (typeof got !== 'string' && typeof got !== 'number') return undefined;
-  const items = String(got)
-    .split(/[\s,]+/)
-    .filter((item) => item !== '');
-  return `Write a list in brackets: [${items.join(', ')}].`;
 }

@@ -37,3 +37,12 @@ export function unknownKey(path: KeyPath, known: readonly string[]): ConfigProbl
         : `Known keys here: ${known.join(', ')}.`;
   return { key, message: `expected a known key, got ${key}. ${advice}` };
 }
+
+/** How a list is written, where words or numbers came without brackets. */
+export function listAdvice(got: unknown): string | undefined {
+  if (typeof got !== 'string' && typeof got !== 'number') return undefined;
+  const items = String(got)
+    .split(/[\s,]+/)
+    .filter((item) => item !== '');
+  return `Write a list in brackets: [${items.join(', ')}].`;
+}
