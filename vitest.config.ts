@@ -65,7 +65,8 @@ export const base = {
     allowOnly: false,
     // Processes, not threads: the addon's state and its pool of threads are a process's own.
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than the two cores of a small machine: many files wait for processes of their own.
+    maxWorkers: 3,
     // Generous, since a machine may be busy with other things: they are there for what hangs.
     testTimeout: 240_000,
     hookTimeout: 240_000,

@@ -102,6 +102,7 @@ describe.skipIf(!hasMpi)(`runs${withoutMpi}`, () => {
   );
 
   const ends = [
+    ['SIGUSR2', 2, 1],
     ['SIGUSR2', 2, 4],
     ['SIGKILL of one rank', 2, 2],
     ['SIGKILL of one rank', 4, 2],

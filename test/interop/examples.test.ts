@@ -6,13 +6,13 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { isWide } from '../wide.js';
+import { isWide, wide } from '../wide.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const bounds = { cora: 0.72, generated: 0.9 };
 const env = isWide ? process.env : { ...process.env, SKEIN_DATA: '/nowhere' };
 
-for (const name of ['tfjs-graphsage', 'jax-graphsage']) {
+for (const name of wide(['jax-graphsage'], ['tfjs-graphsage'])) {
   test(`examples/interop/${name} trains`, () => {
     const args = [join(root, 'scripts/example.mjs'), `interop/${name}`, '--json'];
     const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', cwd: root, env });
