@@ -18,4 +18,11 @@ struct List {
   bool has(i64 i) const { return static_cast<u64>(i) < static_cast<u64>(size); }
 };
 
+// Results are the caller's memory as well, which another thread may overwrite during an asynchronous call. What a kernel
+// wrote and reads back as an index is read once, and compared before it is used.
+template <class E>
+inline E read_once(const E* at) {
+  return *static_cast<const volatile E*>(at);
+}
+
 }  // namespace skein

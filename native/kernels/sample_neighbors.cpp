@@ -22,18 +22,12 @@ struct DenseRows {
   i64 count;
   i32* ids = nodes.data;
 
-  // Whether the map has a place for each of n nodes.
-  bool has_all(const i32* found, i64 n) const {
-    const u32 size = static_cast<u32>(map.size);
-    int beyond = 0;
-    for (i64 i = 0; i < n; ++i) beyond |= static_cast<u32>(found[i]) >= size ? 1 : 0;
-    return beyond == 0;
-  }
   // Whether the nodes of so many edges fit, were they all new.
   bool has_room(i64 edges) const { return count + edges <= nodes.size; }
 
   void fetch_row(i64, i32 id) const { fetch_to_write(map.data + id); }
   i32 row(i64, i32 id) {
+    if (!map.has(id)) refuse_sampling("an index is not one of the graph's nodes");
     const i32 known = map.data[id];
     const bool fresh = known < 0;
     // Without a branch, which would be mispredicted for every third edge; ids has room for one entry more.
@@ -47,7 +41,8 @@ struct DenseRows {
     constexpr i64 ahead = 24;
     for (i64 i = from; i < count; ++i) {
       if (i + ahead < count) fetch_to_write(map.data + ids[i + ahead]);
-      map.data[ids[i]] = -1;
+      const i32 id = nodes[i];
+      if (map.has(id)) map.data[id] = -1;
     }
   }
 };
@@ -59,7 +54,6 @@ struct TreeRows {
   i64 count;
   std::vector<i32>& table;  // row, -1 = free; a power of two
 
-  bool has_all(const i32*, i64) const { return true; }  // nothing is looked up by node alone
   bool has_room(i64) const { return true; }
 
   size_t place(i32 tree, i32 id) const {
@@ -84,6 +78,7 @@ struct TreeRows {
     for (; table[at] >= 0; at = (at + 1) & (table.size() - 1)) {
       if (ids[table[at]] == id && trees[table[at]] == tree) return table[at];
     }
+    if (2 * static_cast<size_t>(count + 1) > table.size()) refuse_sampling("the graph changed during the call");
     ids[count] = id;
     trees[count] = tree;
     table[at] = static_cast<i32>(count);
@@ -120,27 +115,29 @@ i64 run_hop(const Hop& hop, List<const i32> indices, const i32* nodes, i64 count
         (void)which;
         for (; e < stop; ++e) f(0, e);
       } else {
-        for (i64 i = which * chunk; e < stop; ++i) {
-          for (; e < out.ends[i]; ++e) f(first + i, e);
+        for (i64 i = which * chunk; e < stop && i < count; ++i) {
+          const i64 until = std::min<i64>(read_once(out.ends + i), stop);
+          for (; e < until; ++e) f(first + i, e);
         }
       }
     };
     if (c >= 1 && c <= chunks) {
       each_edge(c - 1, picked[1], picked[0], [&](i64 dst, i64 e) {
-        const i32 id = indices[out.slots[e]];
+        const i32 slot = read_once(out.slots + e);
+        if (!indices.has(slot)) refuse_sampling("a slot was overwritten during the call");
+        const i32 id = indices[slot];
         out.indices[e] = id;
         rows.fetch_row(dst, id);
       });
-      if (!rows.has_all(out.indices + picked[1], picked[0] - picked[1]))
-        refuse_sampling("an index is not one of the graph's nodes");
     }
     if (c >= 2 && !rows.has_room(picked[1] - picked[2])) {
       each_edge(c - 2, picked[2], picked[1], [&](i64 dst, i64 e) {
         if (!rows.has_room(1)) refuse_sampling("there is no room for the nodes found");
-        out.indices[e] = rows.row(dst, out.indices[e]);
+        out.indices[e] = rows.row(dst, read_once(out.indices + e));
       });
     } else if (c >= 2) {
-      each_edge(c - 2, picked[2], picked[1], [&](i64 dst, i64 e) { out.indices[e] = rows.row(dst, out.indices[e]); });
+      each_edge(c - 2, picked[2], picked[1],
+                [&](i64 dst, i64 e) { out.indices[e] = rows.row(dst, read_once(out.indices + e)); });
     }
     picked[2] = picked[1];
     picked[1] = picked[0];

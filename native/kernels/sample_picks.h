@@ -11,6 +11,7 @@
 
 #include "list.h"
 #include "philox_counters.h"
+#include "sort_picks.h"
 
 namespace skein {
 
@@ -170,7 +171,7 @@ inline void draw_many(const Hop& hop, i32 node, i32 start, i32 degree, i32* to) 
       to[i] = start + (fresh ? drawn : last);
     }
   }
-  std::sort(to, to + k);
+  sort_picks(to, k);
 }
 
 // Weighted picks; without replacement each draw runs over what the earlier ones left. Returns how many.
@@ -189,7 +190,8 @@ inline i64 draw_weighted(const Hop& hop, i32 node, i32 start, i32 degree, i32* t
   for (u32 left = total; count < hop.fanout && left > 0; ++count) {
     u32 u = bounded_word(words.next(), left);
     for (i64 j = 0; !hop.replace && j < count; ++j) {
-      const i32 taken = to[j] - start;
+      const i32 taken = read_once(to + j) - start;
+      if (taken < 0 || taken >= degree) refuse_sampling("a slot was overwritten during the call");
       if (u < before(taken)) break;
       u += sums[taken] - before(taken);
     }

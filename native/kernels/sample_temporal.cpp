@@ -12,6 +12,7 @@
 
 #include "pair_rows.h"
 #include "philox_counters.h"
+#include "sort_picks.h"
 
 namespace skein {
 namespace {
@@ -33,6 +34,12 @@ struct Stream {
   i64 refuse() {
     damaged = true;
     return 0;
+  }
+  // An entry that was written as a result and is read back, compared with the number of entries.
+  i32 entry(i32 given) {
+    const bool fits = rows.has(given);
+    damaged |= !fits;
+    return fits ? given : 0;
   }
   // The event of an entry, compared with the number of events. Without a branch: it is read once for each edge.
   i32 event(i64 entry) {
@@ -152,7 +159,7 @@ void draw_weighted(Stream& s, const Range& range, i64 count, RowWords& words, i3
     const i64 at = std::upper_bound(sums.begin(), sums.end(), unit * total) - sums.begin();
     to[d] = std::min(range.begin + static_cast<i32>(at), last);
   }
-  std::sort(to, to + count);
+  sort_picks(to, count);
 }
 
 // Writes the entries that a destination takes, ascending.
@@ -163,7 +170,7 @@ inline void pick(Stream& s, const Rule& rule, const Range& range, i64 count, Row
   } else if (rule.strategy == kUniform) {
     for (i64 i = 0; i < count; ++i)
       to[i] = range.begin + static_cast<i32>(bounded_word(words.next(), static_cast<u32>(past)));
-    std::sort(to, to + count);
+    sort_picks(to, count);
   } else {
     i64 positive = 0;
     for (i32 p = range.begin; p < range.end && positive <= count; ++p) {
@@ -196,7 +203,7 @@ inline void write_edges(Stream& stream, i64 count, double t, i32 cutoff, const E
   double* __restrict times = to.times;
   i32* __restrict cutoffs = to.cutoffs;
   for (i64 j = 0; j < count; ++j) {
-    const i32 entry = picked[j], row = stream.event(entry);
+    const i32 entry = stream.entry(read_once(picked + j)), row = stream.event(entry);
     const double at = stream.time[row];
     picked[j] = row;
     spans[j] = static_cast<float>(t - at);
@@ -220,7 +227,10 @@ i64 sample_temporal_hop(List<const i32> starts, const i32* neighbors, List<const
   thread_local std::vector<Range> range_scratch;
   range_scratch.resize(static_cast<size_t>(numDst));
   Range* ranges = range_scratch.data();
-  indptr[0] = 0;
+  // Where the edges of a destination end. Not read back from `indptr`, which the caller can overwrite meanwhile.
+  thread_local std::vector<i64> end_scratch;
+  end_scratch.assign(static_cast<size_t>(numDst) + 1, 0);
+  i64* ends = end_scratch.data();
   parallel_for(numDst, grain, [&](i64 begin, i64 end) {
     Stream stream = lists;
     i64 cutoff = limit;
@@ -229,7 +239,7 @@ i64 sample_temporal_hop(List<const i32> starts, const i32* neighbors, List<const
       cutoff = cutoff_of(stream, cutoffs[i], times[i], cutoff);
       cutoffs[i] = static_cast<i32>(cutoff);
       ranges[i] = candidates(stream, rule, nodes[i], times[i], cutoff);
-      indptr[i + 1] = static_cast<i32>(taken(stream, rule, ranges[i]));
+      ends[i + 1] = taken(stream, rule, ranges[i]);
     }
     if (stream.damaged) damaged.store(true, std::memory_order_relaxed);
   });
@@ -237,14 +247,14 @@ i64 sample_temporal_hop(List<const i32> starts, const i32* neighbors, List<const
     if (damaged.load()) throw std::out_of_range("a node, an event count or an event list is out of range");
   };
   throw_if_damaged();
-  i64 edges = 0;
-  for (i64 i = 0; i < numDst; ++i) edges += indptr[i + 1];
+  for (i64 i = 0; i < numDst; ++i) ends[i + 1] += ends[i];
+  const i64 edges = ends[numDst];
   if (edges > capacity) return -1 - edges;
-  for (i64 i = 0; i < numDst; ++i) indptr[i + 1] += indptr[i];
+  for (i64 i = 0; i <= numDst; ++i) indptr[i] = static_cast<i32>(ends[i]);
   parallel_for(numDst, grain, [&](i64 begin, i64 end) {
     Stream stream = lists;
     for (i64 i = begin; i < end; ++i) {
-      const i64 first = indptr[i], count = indptr[i + 1] - first;
+      const i64 first = ends[i], count = ends[i + 1] - first;
       i32* picked = eventRows + first;
       pick(stream, rule, ranges[i], count, RowWords(draws, tag, key, nodes[i], cutoffs[i]), picked);
       // Pairs first lie behind the destinations, one per edge; what is new among them then moves up.
