@@ -35,8 +35,8 @@ function checkSetting(where: string, name: string, setting: unknown): void {
     if (!Array.isArray(values) || values.length === 0 || values.some((word) => typeof word !== 'string'))
       refuse('a list of words', `${name}.values`, values);
     const others = aliases === undefined ? [] : Object.values(Object(aliases) as object);
-    const strange = others.find((word) => !values.includes(word));
-    if (strange !== undefined) refuse(`one of ${values.join(', ')}`, `${name}.aliases`, strange);
+    const unknown = others.find((word) => !values.includes(word));
+    if (unknown !== undefined) refuse(`one of ${values.join(', ')}`, `${name}.aliases`, unknown);
   }
   if (kind === 'list' && (typeof min !== 'number' || typeof what !== 'string'))
     refuse('min and what', name, setting);
