@@ -192,9 +192,9 @@ function changed(source: PartitionSource, command: PartitionCommand): PartitionS
 
 function balanceOf(list: string, trainMask: Tensor | null): CutBalance {
   const words = list.split(',').filter((word) => word !== '');
-  const strange = words.find((word) => !['nodes', 'edges', 'train_mask'].includes(word));
-  if (strange !== undefined)
-    throw new ValueError(expected('partition', 'nodes, edges or train_mask', '--balance', strange));
+  const unknown = words.find((word) => !['nodes', 'edges', 'train_mask'].includes(word));
+  if (unknown !== undefined)
+    throw new ValueError(expected('partition', 'nodes, edges or train_mask', '--balance', unknown));
   const wanted = words.includes('train_mask');
   if (wanted && trainMask === null)
     throw new ValueError(

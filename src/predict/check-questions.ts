@@ -28,7 +28,7 @@ export function checkQuestions(where: Ability, questions: readonly RankQuestion[
   }
 }
 
-export function checkEvents(where: Ability, events: readonly NamedEvent[]): void {
+export function checkNamedEvents(where: Ability, events: readonly NamedEvent[]): void {
   checkList(where, 'events', events, eventExample);
   for (const [i, event] of events.entries()) {
     checkObject(where, `events[${i}]`, event, eventExample);

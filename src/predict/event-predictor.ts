@@ -4,7 +4,7 @@ import type { OnlineScorer } from '../temporal/index.js';
 import { type Metrics, type OpenedEventRun, onlineScorer } from '../train/index.js';
 import { expected, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
-import { checkCount, checkEdges, checkEvents, checkQuestions } from './check-questions.js';
+import { checkCount, checkEdges, checkNamedEvents, checkQuestions } from './check-questions.js';
 import {
   type Ability,
   BasePredictor,
@@ -67,7 +67,7 @@ export class EventPredictor extends BasePredictor {
   }
 
   override async append(events: readonly NamedEvent[]): Promise<void> {
-    checkEvents('append', events);
+    checkNamedEvents('append', events);
     const features = events.flatMap((event) => event.features ?? []);
     this.scorer.append({
       src: Int32Array.from(events, ({ head }) => this.#node('head', head, 'src')),

@@ -139,9 +139,9 @@ const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function checkKeys(fields: Fields, known: readonly string[], prefix: string): void {
-  const strange = Object.keys(fields).find((key) => !known.includes(key));
-  if (strange !== undefined)
-    throw new BadRequest(`${prefix}${strange}: expected one of ${known.join(', ')}, got another key.`);
+  const unknown = Object.keys(fields).find((key) => !known.includes(key));
+  if (unknown !== undefined)
+    throw new BadRequest(`${prefix}${unknown}: expected one of ${known.join(', ')}, got another key.`);
 }
 
 type Reader<T> = (value: unknown, at: string) => T;

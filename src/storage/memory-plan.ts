@@ -66,7 +66,7 @@ export interface MemoryPlan {
 }
 
 /** The staging memory of file transfers. */
-const stagingBytes = 2 ** 24;
+export const stagingBytes = 2 ** 24;
 /** A swap interrupts training and starts transfers: worth about as much time as moving this many bytes. */
 const swapCostBytes = 2 ** 24;
 /** Partitions of tables that fit: large enough for full disk speed, small enough for one typed array. */

@@ -8,6 +8,7 @@ import { storageError } from './atomic-file.js';
 import { encodeColumn } from './column-bytes.js';
 import { alignedBytes, DirectIo, padToPage } from './direct-io.js';
 import type { IoMode } from './io-mode.js';
+import { stagingBytes } from './memory-plan.js';
 import { readChecked, StagedWriter, scatterToViews, writeChecked } from './partition-file.js';
 import type { PartitionLayout } from './partition-layout.js';
 import {
@@ -38,7 +39,6 @@ export interface StoredFile {
   readonly crc32: number;
 }
 
-const stagingBytes = 2 ** 24;
 /** Elements that `init` is asked for at a time. */
 const initElements = 2 ** 20;
 

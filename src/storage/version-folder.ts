@@ -103,7 +103,7 @@ export class VersionFolder {
   }
 }
 
-/** The number after the highest, strange ones left aside: beyond 2^53 the next number would be the same. */
+/** The number after the highest. Numbers beyond 2^53, whose successor would be the same number, are ignored. */
 function after(numbers: readonly number[]): number {
   return 1 + numbers.reduce((most, n) => (n > most && n <= highestVersion ? n : most), 0);
 }

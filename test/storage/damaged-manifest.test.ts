@@ -29,14 +29,14 @@ it.each<[string, (manifest: TableManifest) => Partial<Edited>]>([
 it('a file of a version beyond all numbers does not keep the table from being written', async () => {
   const at = await folder();
   const manifest = (await table45(at)).manifest();
-  const strange = ['writable-00000.v99999999999999999999.bin', 'spare-99999999999999999999.bin'];
-  for (const name of strange) writeFileSync(join(at, name), '');
+  const oversized = ['writable-00000.v99999999999999999999.bin', 'spare-99999999999999999999.bin'];
+  for (const name of oversized) writeFileSync(join(at, name), '');
   const files = await TableFiles.open(at, manifest);
   expect(files.nextVersion).toBeLessThan(100);
   await files.writePartition(0, [new Uint8Array(files.layout.rowsOf(0) * 12)]);
   await TableFiles.open(at, files.manifest());
   await files.removeUnreferenced([]);
-  expect(readdirSync(at)).not.toContain(strange[0]);
+  expect(readdirSync(at)).not.toContain(oversized[0]);
 });
 
 it('damage that is found while a table is cut again is told as such, and nothing of the cut stays', async () => {

@@ -23,10 +23,10 @@ export function register(program: Command): void {
     'open the graphics processor that storage.device_type: webgpu would use, and show it',
   );
   overrideOption(jsonOption(command)).action(async (directory: string | undefined, options: InfoOptions) => {
-    const strange = options.set.find((key) => directory === undefined || !key.startsWith('dataset.'));
-    if (strange !== undefined)
+    const misplaced = options.set.find((key) => directory === undefined || !key.startsWith('dataset.'));
+    if (misplaced !== undefined)
       throw new ValueError(
-        `info: expected --dataset.key=value beside a file of events, got --${strange}. Other keys say nothing here.`,
+        `info: expected --dataset.key=value beside a file of events, got --${misplaced}. Other keys say nothing here.`,
       );
     if (directory !== undefined && options.gpu)
       throw new ValueError('info: expected no directory beside --gpu, got one. Leave one of them out.');

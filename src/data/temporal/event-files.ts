@@ -131,11 +131,11 @@ export function namedLayout(
       },
     );
   }
-  const strange = names.find((name) => !Object.hasOwn(roles, name) && !/^(unnamed.*|int_roll)?$/i.test(name));
-  if (strange !== undefined) {
+  const unknown = names.find((name) => !Object.hasOwn(roles, name) && !/^(unnamed.*|int_roll)?$/i.test(name));
+  if (unknown !== undefined) {
     const known = Object.keys(roles).filter((name) => name !== '');
     throw new FormatError(
-      `${path}:1: expected only the columns ${known.join(', ')}, got ${JSON.stringify(strange)}. As plain text with more columns: format: 'csv' (--dataset.format=csv).`,
+      `${path}:1: expected only the columns ${known.join(', ')}, got ${JSON.stringify(unknown)}. As plain text with more columns: format: 'csv' (--dataset.format=csv).`,
       { path, line: 1 },
     );
   }

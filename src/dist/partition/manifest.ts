@@ -178,8 +178,8 @@ function idMap(
 ): IdRange[][] {
   if (Array.isArray(value) && types.length === 1) return [rangesOf(path, key, value, numParts)];
   if (!isObject(value)) throw complain(path, key, 'ranges by type', value);
-  const strange = Object.keys(value).find((type) => !types.includes(type));
-  if (strange !== undefined) throw complain(path, key, `one of ${types.join(', ')}`, strange);
+  const unknown = Object.keys(value).find((type) => !types.includes(type));
+  if (unknown !== undefined) throw complain(path, key, `one of ${types.join(', ')}`, unknown);
   return types.map((type) => rangesOf(path, `${key}.${type}`, value[type], numParts));
 }
 

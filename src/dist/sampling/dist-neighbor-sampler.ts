@@ -28,7 +28,7 @@ import { iota, joined } from './arrays.js';
 import { type Sampleable, samplingGraph } from './convert-dist-graph.js';
 import type { DistGraph, NodeTable } from './dist-graph.js';
 import type { EdgeField } from './edge-part.js';
-import { drawHere, exchangeHop, type HopDraw, type HopResult } from './hop-exchange.js';
+import { drawHere, exchangeHop, type HopResult, type RequestedHop } from './hop-exchange.js';
 import { IdRows } from './id-rows.js';
 
 /** Rows of this worker's nodes, or a table that is open already (`distFeatures`). */
@@ -134,7 +134,7 @@ export class DistNeighborSampler {
       const frontier = rows.from(begin);
       begin = rows.count;
       const { prob = null } = this.#options;
-      const draw: HopDraw = { keys: this.#keys, fanout, hop, replace: this.#replace, prob, fields };
+      const draw: RequestedHop = { keys: this.#keys, fanout, hop, replace: this.#replace, prob, fields };
       // Seeds are nodes of this worker, so the first hop asks nobody.
       const drawn = hop === 0 ? drawHere(graph, draw, frontier, at) : exchangeHop(graph, draw, frontier, at);
       indices.push(rows.add(drawn.sources));

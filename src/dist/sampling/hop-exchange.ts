@@ -15,7 +15,7 @@ import type { DistGraph } from './dist-graph.js';
 import type { EdgeField, EdgePart } from './edge-part.js';
 
 /** How edges are drawn and what is wanted of them; the same on all workers. */
-export interface HopDraw {
+export interface RequestedHop {
   readonly keys: DrawKeys;
   readonly fanout: number;
   readonly hop: number;
@@ -38,7 +38,7 @@ export interface HopResult {
 const where = 'DistNeighborSampler';
 
 /** Draws for nodes whose edges are in `part`: the reply, packed. */
-function answer(part: EdgePart, draw: HopDraw, nodes: Int32Array, at: SampleTime): Int32Array {
+function answer(part: EdgePart, draw: RequestedHop, nodes: Int32Array, at: SampleTime): Int32Array {
   const graph = part.drawn(draw.prob);
   const { key, step } = draw.keys.at(at);
   const count = nodes.length;
@@ -61,7 +61,7 @@ function wordsPerEdge(weighted: boolean, fields: readonly EdgeField[]): number {
   return 2 + (weighted ? 1 : 0) + fields.reduce((sum, { width }) => sum + width, 0);
 }
 
-function pack(part: EdgePart, draw: HopDraw, offsets: Int32Array, slots: Int32Array): Int32Array {
+function pack(part: EdgePart, draw: RequestedHop, offsets: Int32Array, slots: Int32Array): Int32Array {
   const count = offsets.length - 1;
   const edges = slots.length;
   const words = wordsPerEdge(part.weights !== null, draw.fields);
@@ -85,7 +85,12 @@ function fieldOf(part: EdgePart, name: string): Int32Array | Float32Array {
 }
 
 /** Draws for `nodes`, whose owners are all asked at once. Collective unless the graph is hybrid. */
-export function exchangeHop(graph: DistGraph, draw: HopDraw, nodes: Int32Array, at: SampleTime): HopResult {
+export function exchangeHop(
+  graph: DistGraph,
+  draw: RequestedHop,
+  nodes: Int32Array,
+  at: SampleTime,
+): HopResult {
   const { comm, edges: part, ranges } = graph;
   if (graph.hybrid || comm.size === 1)
     return unpack(graph, draw, nodes.length, [whole(answer(part, draw, nodes, at), nodes.length)]);
@@ -118,7 +123,7 @@ export function exchangeHop(graph: DistGraph, draw: HopDraw, nodes: Int32Array, 
 }
 
 /** Draws for nodes whose edges are here. */
-export function drawHere(graph: DistGraph, draw: HopDraw, nodes: Int32Array, at: SampleTime): HopResult {
+export function drawHere(graph: DistGraph, draw: RequestedHop, nodes: Int32Array, at: SampleTime): HopResult {
   const packed = answer(graph.edges, draw, nodes, at);
   return unpack(graph, draw, nodes.length, [whole(packed, nodes.length)]);
 }
@@ -136,7 +141,7 @@ function whole(packed: Int32Array, count: number): Reply {
 /** Puts the edges of all replies into the order of the nodes. */
 function unpack(
   { edges: part }: DistGraph,
-  draw: HopDraw,
+  draw: RequestedHop,
   count: number,
   replies: readonly Reply[],
 ): HopResult {

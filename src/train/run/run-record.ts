@@ -77,7 +77,7 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 
-/** Refuses a record that nobody can have saved, before anything is restored from it. */
+/** Refuses a record that no run can have written, before anything is restored from it. */
 function checkRecord(path: string, record: RunRecord): RunRecord {
   const { position, progress, best, state, random } = record;
   const check = (fits: boolean, what: string, key: string, got: unknown): void => {

@@ -104,8 +104,8 @@ interface Checked<T> {
 
 function parseOwn(own: Tree): Checked<TemporalRunSections> {
   const known: readonly string[] = [...ownSections, ...modelSections, ...kindSections];
-  const strange = Object.keys(own).filter((name) => !known.includes(name));
-  const problems = strange.map((name) => {
+  const unknown = Object.keys(own).filter((name) => !known.includes(name));
+  const problems = unknown.map((name) => {
     const close = nearest(name, known);
     const fix = close === undefined ? `Known sections: ${known.join(', ')}.` : `Did you mean ${close}?`;
     return { key: name, message: `expected a known section, got ${name}. ${fix}` };

@@ -85,7 +85,7 @@ export async function initializeSharedStorage(
     });
     return { storage: made[0], table: tables.table };
   } catch (error) {
-    // Also where another worker failed: nobody will read what this one has opened.
+    // Also where another worker failed: the run ends, and what this worker opened is unused.
     for (const storage of made) storage.spread?.close();
     await closeTables(tables);
     throw error;

@@ -199,7 +199,7 @@ export async function sharedTables(
       return { embeddings, features: await features(), residency: embeddings, table: embeddings, shared };
     });
   } catch (error) {
-    // Also where another worker failed: nobody will read what this one has opened.
+    // Also where another worker failed: the run ends, and what this worker opened is unused.
     for (const store of shared) store.close();
     throw error;
   }
