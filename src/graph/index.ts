@@ -32,7 +32,7 @@ export {
   metisPartitionWeighted,
   type Partition,
   type WeightedAdjacency,
-} from './partition.js';
+} from './partition/index.js';
 export { SparseMatrix } from './sparse-matrix.js';
 export type { TCSR, TemporalAdjacency } from './temporal-adjacency.js';
 export type { TemporalEvents } from './temporal-events.js';

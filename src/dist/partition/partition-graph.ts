@@ -13,9 +13,8 @@ import {
   removeSelfLoops,
   toUndirected,
 } from '../../graph/index.js';
-import { ldgNodes, randomNodes } from '../../temporal/partition/node-algorithms.js';
-import { streamPartition } from '../../temporal/partition/streaming.js';
-import type { PartitionAlgorithm, TrainingEvents } from '../../temporal/partition/types.js';
+import { placeByLdg, placeBySpeed, placeRandomly, type TimedEdges } from '../../graph/partition/index.js';
+import type { PartitionAlgorithm } from '../../temporal/index.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { type FlatGraph, flatGraph } from './flat-graph.js';
@@ -45,16 +44,15 @@ const cutterWords = [
   }),
   cutterWord({
     ...{ word: 'ldg', ...streaming, ofStreams: 'ldg' },
-    cut: ({ numNodes, src, dst }, numParts) =>
-      ldgNodes({ numNodes, src, dst, time: new Float64Array(0) }, numParts),
+    cut: (flat, numParts) => placeByLdg(flat, numParts),
   }),
   cutterWord({
     ...{ word: 'speed', ...streaming, ofStreams: 'speed' },
-    cut: (flat, numParts, { time }) => streamPartition(stream(flat, time), numParts, hotShare).master,
+    cut: (flat, numParts, { time }) => placeBySpeed(stream(flat, time), numParts, hotShare).master,
   }),
   cutterWord({
     ...{ word: 'random', ...streaming, ofStreams: 'random' },
-    cut: ({ numNodes }, numParts, { seed }) => randomNodes(numNodes, numParts, seed),
+    cut: ({ numNodes }, numParts, { seed }) => placeRandomly(numNodes, numParts, seed),
   }),
 ] as const;
 
@@ -157,7 +155,7 @@ interface CutOptions {
 }
 
 /** Edges as events in order of time; equal times in the order of ids. */
-function stream({ numNodes, src, dst }: FlatGraph, time: ArrayLike<number> | undefined): TrainingEvents {
+function stream({ numNodes, src, dst }: FlatGraph, time: ArrayLike<number> | undefined): TimedEdges {
   if (time === undefined) return { numNodes, src, dst, time: Float64Array.from(src.keys()) };
   const order = Int32Array.from(src.keys()).sort((a, b) => time[a] - time[b] || a - b);
   return {

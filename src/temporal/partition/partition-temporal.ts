@@ -3,19 +3,24 @@
  * training prefix only; events after it are owned by a rule that needs the masters alone. The same input gives the same
  * parts.
  */
+import {
+  type Assignment,
+  countByPartition,
+  placeByHash,
+  placeByLdg,
+  placeByMetis,
+  placeBySpeed,
+  placeRandomly,
+  type TimedEdges,
+} from '../../graph/partition/index.js';
 import { checkInteger, checkNumber, expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { EventStream } from '../event-stream.js';
-import { countParts } from './masters.js';
-import { hashNodes, ldgNodes, metisNodes, randomNodes } from './node-algorithms.js';
-import { streamPartition } from './streaming.js';
 import {
-  type Assignment,
   type PartitionStats,
   partitionAlgorithms,
   type TemporalPartition,
   type TemporalPartitionOptions,
-  type TrainingEvents,
 } from './types.js';
 
 export function partitionTemporal(stream: EventStream, options: TemporalPartitionOptions): TemporalPartition {
@@ -66,18 +71,18 @@ export function eventsOfPart({ edgeOwner }: TemporalPartition, rank: number): In
 }
 
 function assign(
-  events: TrainingEvents,
+  events: TimedEdges,
   options: Required<Omit<TemporalPartitionOptions, 'trainEnd'>>,
 ): Assignment {
   const { algo, numParts, seed, hotRatio } = options;
   const { numNodes, src } = events;
-  if (algo === 'speed' || algo === 'memshare') return streamPartition(events, numParts, hotRatio);
-  if (algo === 'dis_tgl') return streamPartition(events, numParts, 0);
+  if (algo === 'speed' || algo === 'memshare') return placeBySpeed(events, numParts, hotRatio);
+  if (algo === 'dis_tgl') return placeBySpeed(events, numParts, 0);
   const nodes = {
-    metis_for_tgnn: () => metisNodes(events, numParts, seed),
-    ldg: () => ldgNodes(events, numParts),
-    random: () => randomNodes(numNodes, numParts, seed),
-    hash: () => hashNodes(numNodes, numParts),
+    metis_for_tgnn: () => placeByMetis(events, numParts, seed),
+    ldg: () => placeByLdg(events, numParts),
+    random: () => placeRandomly(numNodes, numParts, seed),
+    hash: () => placeByHash(numNodes, numParts),
   };
   const master = nodes[algo]();
   return { master, edgeOwner: src.map((u) => master[u]), sharedNodes: new Int32Array(0), dropped: 0 };
@@ -98,7 +103,7 @@ function ownAll(
   return all;
 }
 
-function measure(events: TrainingEvents, assigned: Assignment, numParts: number): PartitionStats {
+function measure(events: TimedEdges, assigned: Assignment, numParts: number): PartitionStats {
   const { master, edgeOwner, sharedNodes, dropped } = assigned;
   const { src, dst, numNodes } = events;
   const balance = (loads: Int32Array, total: number): number =>
@@ -110,8 +115,8 @@ function measure(events: TrainingEvents, assigned: Assignment, numParts: number)
   for (let i = 0; i < src.length; i++)
     if (away(src[i], edgeOwner[i]) || away(dst[i], edgeOwner[i])) cutEdges++;
   return {
-    nodeBalance: balance(countParts(master, numParts), numNodes),
-    edgeBalance: balance(countParts(edgeOwner, numParts), src.length),
+    nodeBalance: balance(countByPartition(master, numParts), numNodes),
+    edgeBalance: balance(countByPartition(edgeOwner, numParts), src.length),
     cutEdges,
     droppedEdges: dropped,
   };

@@ -39,19 +39,3 @@ export interface TemporalPartition {
   readonly sharedNodes: Int32Array;
   readonly stats: PartitionStats;
 }
-
-/** Masters and owners before they are checked and counted. */
-export interface Assignment {
-  readonly master: Int32Array;
-  readonly edgeOwner: Int32Array;
-  readonly sharedNodes: Int32Array;
-  readonly dropped: number;
-}
-
-/** The events that may be looked at. */
-export interface TrainingEvents {
-  readonly numNodes: number;
-  readonly src: Int32Array;
-  readonly dst: Int32Array;
-  readonly time: Float64Array;
-}

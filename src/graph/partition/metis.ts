@@ -1,22 +1,22 @@
 /**
- * Cutting a graph into parts of about equal size with few edges between them, by METIS (Karypis and Kumar: "A fast and
- * high quality multilevel scheme for partitioning irregular graphs", SIAM J. Sci. Comput. 20, 1998).
+ * Partitions of about equal size with few edges between them, by METIS (Karypis and Kumar: "A fast and high quality multilevel
+ * scheme for partitioning irregular graphs", SIAM J. Sci. Comput. 20, 1998).
  */
-import { kernels } from '../native/index.js';
-import { checkInteger, StateError } from '../util/errors.js';
-import { checkOptionNames } from '../util/option-names.js';
-import { checkNodeIds } from './adjacency.js';
-import type { Graph } from './graph.js';
-import { removeSelfLoops, toUndirected } from './transforms.js';
+import { kernels } from '../../native/index.js';
+import { checkInteger, StateError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
+import { checkNodeIds } from '../adjacency.js';
+import type { Graph } from '../graph.js';
+import { removeSelfLoops, toUndirected } from '../transforms.js';
 
 export interface Partition {
-  /** The part of each node. */
+  /** The partition of each node. */
   readonly parts: Int32Array;
-  /** Pairs of connected nodes in different parts. */
+  /** Number of pairs of connected nodes in different partitions. */
   readonly cut: number;
 }
 
-/** Directions, weights, multi-edges and self loops play no part. The same seed gives the same parts. */
+/** Ignores directions, weights, multi-edges and self loops. The same seed gives the same partitions. */
 export function metisPartition(
   graph: Graph,
   numParts: number,
@@ -35,19 +35,19 @@ export function metisPartition(
   return { parts, cut: checkCut(where, cut) };
 }
 
-/** A symmetric graph without self loops, with whole weights. */
+/** A symmetric graph without self loops, with integer weights. */
 export interface WeightedAdjacency {
   readonly offsets: Int32Array;
   readonly indices: Int32Array;
-  /** Of every entry; the same in both directions. */
+  /** One weight per entry of `indices`; the same in both directions. */
   readonly edgeWeights: Int32Array;
   /** [nodes · constraints]. */
   readonly nodeWeights: Int32Array;
-  /** How many weights a node has; the sum of each is balanced among the parts. */
+  /** Number of weights per node; the sum of each is balanced among the partitions. */
   readonly constraints: number;
 }
 
-/** Parts of about equal weight in every respect, with edges of little weight between them. */
+/** Balances every weight of the nodes among the partitions and keeps the weight of the edges between them low. */
 export function metisPartitionWeighted(
   graph: WeightedAdjacency,
   numParts: number,
@@ -75,6 +75,6 @@ function checkCut(where: string, cut: number): number {
   if (cut >= 0) return cut;
   throw new StateError(
     `${where}: expected METIS, got no libmetis on this machine. Install it (Debian: apt-get install libmetis5), or give the ` +
-      'part of each node yourself.',
+      'partition of each node yourself.',
   );
 }

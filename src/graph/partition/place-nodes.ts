@@ -1,31 +1,30 @@
 /**
- * Partitions that place nodes and let every event follow its source.
+ * Partitioning algorithms that assign one partition to every node.
  *
- * `metis`: METIS on the training events; an edge weighs as many events as its two nodes have in common, and two things are
- * balanced: events that follow a node, and nodes. `ldg`: linear deterministic greedy (Stanton and Kliot, KDD 2012), nodes
- * in the order of their first event. `random`: dealt out from a shuffled pack. `hash`: the id modulo the number of parts,
- * which anybody can work out.
+ * METIS on multi-edges: an edge weighs as many edges as its two nodes have in common, and two sums are balanced: the edges
+ * whose source is in a partition, and nodes. LDG: linear deterministic greedy (Stanton and Kliot, KDD 2012), nodes in the order
+ * in which edges name them. Random: a shuffled order, dealt out in turn. Hash: the id modulo the number of partitions, which
+ * needs no table.
  */
-import { metisPartitionWeighted, type WeightedAdjacency } from '../../graph/index.js';
 import { randperm } from '../../tensor/index.js';
 import { Random } from '../../util/index.js';
-import { degrees, evenOut, placeRest, slack } from './masters.js';
-import type { TrainingEvents } from './types.js';
+import { degrees, type EdgeList, evenOut, placeRest, slack } from './balance.js';
+import { metisPartitionWeighted, type WeightedAdjacency } from './metis.js';
 
-export function metisNodes(events: TrainingEvents, numParts: number, seed: number): Int32Array {
-  const { numNodes, src } = events;
+export function placeByMetis(edges: EdgeList, numParts: number, seed: number): Int32Array {
+  const { numNodes, src } = edges;
   const nodeWeights = new Int32Array(2 * numNodes);
   for (const u of src) nodeWeights[2 * u]++;
   for (let v = 0; v < numNodes; v++) nodeWeights[2 * v + 1] = 1;
-  const graph = { ...pairGraph(events), nodeWeights, constraints: 2 };
+  const graph = { ...countPairs(edges), nodeWeights, constraints: 2 };
   const { parts } = metisPartitionWeighted(graph, numParts, { seed });
-  evenOut(parts, numParts, degrees(events));
+  evenOut(parts, numParts, degrees(edges));
   return parts;
 }
 
-export function ldgNodes(events: TrainingEvents, numParts: number): Int32Array {
-  const { numNodes, src, dst } = events;
-  const { offsets, indices, edgeWeights } = pairGraph(events);
+export function placeByLdg(edges: EdgeList, numParts: number): Int32Array {
+  const { numNodes, src, dst } = edges;
+  const { offsets, indices, edgeWeights } = countPairs(edges);
   const mean = numNodes / numParts;
   const capacity = Math.max(Math.ceil(mean), Math.floor(((1 + slack) / 2) * mean));
   const parts = new Int32Array(numNodes).fill(-1);
@@ -59,25 +58,25 @@ export function ldgNodes(events: TrainingEvents, numParts: number): Int32Array {
   return parts;
 }
 
-export function randomNodes(numNodes: number, numParts: number, seed: number): Int32Array {
+export function placeRandomly(numNodes: number, numParts: number, seed: number): Int32Array {
   const parts = new Int32Array(numNodes);
-  const pack = randperm(numNodes, { random: new Random(seed) }).dataSync<Int32Array>();
-  pack.forEach((v, i) => {
+  const order = randperm(numNodes, { random: new Random(seed) }).dataSync<Int32Array>();
+  order.forEach((v, i) => {
     parts[v] = i % numParts;
   });
   return parts;
 }
 
-export function hashNodes(numNodes: number, numParts: number): Int32Array {
+export function placeByHash(numNodes: number, numParts: number): Int32Array {
   return Int32Array.from({ length: numNodes }, (_, v) => v % numParts);
 }
 
-/** Which nodes met, both directions, and how often; nobody meets themselves. */
-function pairGraph({
+/** Counts the edges between every pair of nodes: a symmetric adjacency with the counts as weights, without self loops. */
+function countPairs({
   numNodes,
   src,
   dst,
-}: TrainingEvents): Pick<WeightedAdjacency, 'offsets' | 'indices' | 'edgeWeights'> {
+}: EdgeList): Pick<WeightedAdjacency, 'offsets' | 'indices' | 'edgeWeights'> {
   const keys = new Float64Array(src.length);
   let count = 0;
   for (let i = 0; i < src.length; i++) {
