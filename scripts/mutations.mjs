@@ -94,7 +94,7 @@ export const mutations = [
   {
     name: 'rank-filter',
     about: 'evaluation does not leave out the true edges',
-    file: 'src/train/batch/graph-batcher.ts',
+    file: 'src/train/tasks/graph/batch/graph-batcher.ts',
     find: 'const ends = filtered',
     put: 'const ends = filtered && batch.src === null',
     tests: ['test/train/training.test.ts', 'test/train/graph-batcher.test.ts'],
@@ -150,7 +150,7 @@ export const mutations = [
   {
     name: 'negatives-true',
     about: 'true edges are drawn as negatives',
-    file: 'src/train/batch/negative-sampler.ts',
+    file: 'src/train/tasks/links/negative-sampler.ts',
     find: 'mask: this.filtered ? maskTrue(batch, ids, src, this.graphStorage) : null',
     put: 'mask: this.filtered && !src ? maskTrue(batch, ids, src, this.graphStorage) : null',
     tests: ['test/train/samplers.test.ts', 'test/train/filtered-negatives.test.ts'],

@@ -25,7 +25,7 @@ import { loadConfig } from '../train/config/index.js';
 import { loadPlugins } from '../train/plugins.js';
 import { Output } from '../train/run/output.js';
 import { openDataset } from '../train/tasks/graph/storage/open-dataset.js';
-import { cutDataset } from '../train/tasks/sharded/cut-dataset.js';
+import { cutDataset } from '../train/tasks/nodes/sharded/cut-dataset.js';
 import { expected, ValueError } from '../util/errors.js';
 import type { PluginOptions } from './options.js';
 

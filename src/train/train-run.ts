@@ -13,7 +13,7 @@ import { type RunResult, RunSession } from './run/run-session.js';
 import { prepareEventRun } from './tasks/events/event-run.js';
 import { prepareGraphRun } from './tasks/graph/graph-run.js';
 import type { RunSamplers } from './tasks/graph/initialize-model.js';
-import { isSharded } from './tasks/sharded/open-shards.js';
+import { isSharded } from './tasks/nodes/sharded/open-shards.js';
 
 export interface TrainRunOptions {
   readonly config: RunConfig;

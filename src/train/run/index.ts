@@ -1,13 +1,17 @@
 /** Runs: their directory, what they report, and how they are watched and stopped. */
 
-export { Checkpoints } from './checkpoint.js';
-export { clock, duration, shortCount } from './durations.js';
-export { Interrupt, type InterruptOptions, type StopSignal } from './interrupt.js';
 export {
   LinkPredictionReporter,
   type LinkPredictionReporterOptions,
   type RankDetails,
-} from './link-prediction-reporter.js';
+} from '../tasks/links/link-prediction-reporter.js';
+export {
+  NodeClassificationReporter,
+  type NodeClassificationReporterOptions,
+} from '../tasks/nodes/node-classification-reporter.js';
+export { Checkpoints } from './checkpoint.js';
+export { clock, duration, shortCount } from './durations.js';
+export { Interrupt, type InterruptOptions, type StopSignal } from './interrupt.js';
 export {
   AreaUnderCurve,
   CategoricalAccuracy,
@@ -23,10 +27,6 @@ export {
   registerMetric,
 } from './metric.js';
 export type { MetricsRecord } from './metrics-file.js';
-export {
-  NodeClassificationReporter,
-  type NodeClassificationReporterOptions,
-} from './node-classification-reporter.js';
 export { Output, type OutputOptions, type Stage, showsProgress } from './output.js';
 export { peakRssMb } from './peak-memory.js';
 export { prepareProgress } from './prepare-progress.js';

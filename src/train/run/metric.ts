@@ -8,7 +8,7 @@ import { checkInteger, expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { anyCasePattern } from '../../util/schema/json-schema.js';
 import { checkRecord, WordFamily } from '../../util/words.js';
-import { classificationMetrics } from '../metrics.js';
+import { classificationMetrics } from '../tasks/nodes/classification-metrics.js';
 
 export abstract class Metric {
   /** The key under which it is reported. */

@@ -18,8 +18,8 @@ import { expected, ShapeError, StateError, ValueError } from '../../../util/erro
 import { checkOptionNames } from '../../../util/option-names.js';
 import { Random } from '../../../util/philox.js';
 import { fit } from '../../fit.js';
-import { classificationMetrics } from '../../metrics.js';
 import type { Batches, HeldOut, Metrics, SavedState, SplitName, StepLoss, Task } from '../../task.js';
+import { classificationMetrics } from '../nodes/classification-metrics.js';
 
 /** Embeddings of events' sources and their labels, in order of time. */
 export interface LabelledEvents {

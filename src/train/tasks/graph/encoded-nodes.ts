@@ -8,9 +8,9 @@ import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mappingText, type PreparedDataset } from '../../../data/index.js';
 import { writeFileAtomic } from '../../../storage/atomic-file.js';
-import type { GraphBatcher } from '../../batch/graph-batcher.js';
-import { type EncodedNodes, GeneralEncoder } from '../../model/encoder.js';
-import type { Model } from '../../model/model.js';
+import type { GraphBatcher } from './batch/graph-batcher.js';
+import { type EncodedNodes, GeneralEncoder } from './model/encoder.js';
+import type { Model } from './model/model.js';
 
 /** What is needed of an opened run. */
 export interface EncodableRun {

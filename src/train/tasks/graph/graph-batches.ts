@@ -7,9 +7,9 @@
  */
 
 import { StateError } from '../../../util/errors.js';
-import type { Batch } from '../../batch/batch.js';
-import type { GraphBatcher } from '../../batch/graph-batcher.js';
 import type { Batches, Cursor } from '../../task.js';
+import type { Batch } from './batch/batch.js';
+import type { GraphBatcher } from './batch/graph-batcher.js';
 
 export class GraphBatches implements Batches<Batch> {
   readonly #batcher: GraphBatcher;

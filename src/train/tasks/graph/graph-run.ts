@@ -14,7 +14,6 @@ import {
   renderConfig,
   type SkeinConfig,
 } from '../../config/index.js';
-import type { Model } from '../../model/model.js';
 import { withPlugins } from '../../plugins.js';
 import { adoptCheckpoint, tableFolder, tableOf } from '../../run/adopt-checkpoint.js';
 import { type Output, prepareProgress, type RunDirectory } from '../../run/index.js';
@@ -23,13 +22,14 @@ import type { PreparedRun } from '../../run/prepared-run.js';
 import type { FinishContext, RunPlan } from '../../run/run-session.js';
 import type { StageTimings } from '../../run/timings.js';
 import type { Task } from '../../task.js';
-import { checkPartitionDirectory, classCounts, cutDataset } from '../sharded/cut-dataset.js';
-import { checkSharded, isSharded, openShards } from '../sharded/open-shards.js';
-import { planStep } from '../sharded/plan-run.js';
-import { ShardedTask } from '../sharded/sharded-task.js';
+import { checkPartitionDirectory, classCounts, cutDataset } from '../nodes/sharded/cut-dataset.js';
+import { checkSharded, isSharded, openShards } from '../nodes/sharded/open-shards.js';
+import { planStep } from '../nodes/sharded/plan-run.js';
+import { ShardedTask } from '../nodes/sharded/sharded-task.js';
 import { comparesEmbeddings, encodeAllNodes, saveEncodedNodes } from './encoded-nodes.js';
 import { GraphTask } from './graph-task.js';
 import { initializeBatcher, initializeModel, type RunSamplers } from './initialize-model.js';
+import type { Model } from './model/model.js';
 import { checkIdentity, checkOwnSamplers, type RunIdentity, runIdentity } from './run-identity.js';
 import { configOfRun, withSeedOf } from './started-run.js';
 import { checkResources } from './storage/check-resources.js';

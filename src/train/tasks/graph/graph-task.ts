@@ -5,13 +5,13 @@
 
 import type { RunTable, TableManifest } from '../../../storage/index.js';
 import { checkOptionNames } from '../../../util/option-names.js';
-import type { Batch } from '../../batch/batch.js';
-import type { GraphBatcher } from '../../batch/graph-batcher.js';
-import type { Model } from '../../model/model.js';
 import { noTimings, type StageTimings } from '../../run/timings.js';
 import type { Batches, HeldOut, Metrics, SavedState, SplitName, StepLoss, Task } from '../../task.js';
+import type { Batch } from './batch/batch.js';
+import type { GraphBatcher } from './batch/graph-batcher.js';
 import { GraphBatches } from './graph-batches.js';
 import { KeptRows, type KeptRowsState } from './kept-rows.js';
+import type { Model } from './model/model.js';
 
 export interface GraphTaskOptions {
   readonly model: Model;

@@ -14,12 +14,6 @@ import {
 import type { LayerSampling } from '../../../sample/index.js';
 import type { Tensor } from '../../../tensor/index.js';
 import { Random } from '../../../util/philox.js';
-import type { Place } from '../../batch/batch-share.js';
-import { GraphBatcher } from '../../batch/graph-batcher.js';
-import type { GraphModelStorage } from '../../batch/graph-model-storage.js';
-import { type NegativeSampler, RandomNegativeSampler } from '../../batch/negative-sampler.js';
-import { KHopNeighborSampler, type NeighborSampler } from '../../batch/neighbor-sampler.js';
-import { RandomEdgeSampler, RandomNodeSampler } from '../../batch/samplers.js';
 import type {
   EdgeDecoderConfig,
   NegativeSamplingConfig,
@@ -29,11 +23,17 @@ import type {
   RegularizerConfig,
   SkeinConfig,
 } from '../../config/index.js';
-import { GeneralEncoder } from '../../model/encoder.js';
-import { LinkPredictionModel } from '../../model/link-prediction-model.js';
-import type { Model } from '../../model/model.js';
-import { NodeClassificationModel } from '../../model/node-classification-model.js';
 import { LinkPredictionReporter, NodeClassificationReporter } from '../../run/index.js';
+import { LinkPredictionModel } from '../links/link-prediction-model.js';
+import { type NegativeSampler, RandomNegativeSampler } from '../links/negative-sampler.js';
+import { NodeClassificationModel } from '../nodes/node-classification-model.js';
+import type { Place } from './batch/batch-share.js';
+import { GraphBatcher } from './batch/graph-batcher.js';
+import { KHopNeighborSampler, type NeighborSampler } from './batch/neighbor-sampler.js';
+import { RandomEdgeSampler, RandomNodeSampler } from './batch/samplers.js';
+import { GeneralEncoder } from './model/encoder.js';
+import type { Model } from './model/model.js';
+import type { GraphModelStorage } from './storage/graph-model-storage.js';
 import { seedStreams } from './storage/initialize-table.js';
 
 /** The numbers of a dataset that a model depends on. */

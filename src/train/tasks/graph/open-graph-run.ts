@@ -1,8 +1,6 @@
 /** A saved run over a graph: dataset, table, model and batches as they were when the checkpoint was saved. */
 import type { PreparedDataset } from '../../../data/index.js';
 import { FormatError } from '../../../util/errors.js';
-import type { GraphBatcher } from '../../batch/graph-batcher.js';
-import type { GraphModelStorage } from '../../batch/graph-model-storage.js';
 import {
   checkAgainstDataset,
   factsOf,
@@ -10,15 +8,17 @@ import {
   type SkeinConfig,
 } from '../../config/index.js';
 import type { FoundRun } from '../../find-run.js';
-import type { Model } from '../../model/model.js';
 import { withPlugins } from '../../plugins.js';
 import { tableFolder, tableOf } from '../../run/adopt-checkpoint.js';
 import { checkSeed } from '../../run/check-seed.js';
 import { type RunRecord, readRecord } from '../../run/run-record.js';
+import type { GraphBatcher } from './batch/graph-batcher.js';
 import { GraphTask } from './graph-task.js';
 import { initializeBatcher, initializeModel } from './initialize-model.js';
+import type { Model } from './model/model.js';
 import { checkIdentity, type RunIdentity, runIdentity } from './run-identity.js';
 import { withSeedOf } from './started-run.js';
+import type { GraphModelStorage } from './storage/graph-model-storage.js';
 import { initializeStorage } from './storage/initialize-storage.js';
 import { bufferConfig } from './storage/initialize-table.js';
 import { withMemoryBudget } from './storage/memory-budget.js';

@@ -7,10 +7,10 @@
 import { agreedError } from '../../../dist/index.js';
 import type { WebGpuTensorDevice } from '../../../gpu/index.js';
 import { ConfigError, DeviceError } from '../../../util/errors.js';
-import { DeviceFeatures } from '../../batch/device-features.js';
-import type { GraphModelStorage } from '../../batch/graph-model-storage.js';
 import { deviceLimits } from '../../config/check-device.js';
 import type { SkeinConfig } from '../../config/index.js';
+import { DeviceFeatures } from './batch/device-features.js';
+import type { GraphModelStorage } from './storage/graph-model-storage.js';
 
 export interface TrainingDevice {
   readonly device: WebGpuTensorDevice;

@@ -9,7 +9,7 @@ import { type PreparedDataset, sortByBucket } from '../../../../data/index.js';
 import { checksumOf } from '../../../../data/prepare/binary-file.js';
 import { writeFileAtomic } from '../../../../storage/atomic-file.js';
 import { FormatError } from '../../../../util/errors.js';
-import { FileEdges } from '../../../batch/edge-splits.js';
+import { FileEdges } from './edge-splits.js';
 
 const bufferBytes = 32 * 2 ** 20;
 

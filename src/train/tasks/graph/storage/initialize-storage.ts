@@ -16,13 +16,13 @@ import {
 } from '../../../../storage/index.js';
 import type { TensorDevice } from '../../../../tensor/index.js';
 import { checkOptionNames } from '../../../../util/option-names.js';
-import { type EdgeSplit, FileEdges, MemoryEdges } from '../../../batch/edge-splits.js';
-import { type EpochPlan, GraphModelStorage } from '../../../batch/graph-model-storage.js';
 import type { PartitionBufferConfig, SkeinConfig } from '../../../config/index.js';
 import { weighsEdges } from '../../../config/weighs-edges.js';
 import type { SplitName } from '../../../task.js';
 import { bucketedEdges, sortedEdges } from './bucketed-edges.js';
 import { partitionsAtOnce } from './edge-order.js';
+import { type EdgeSplit, FileEdges, MemoryEdges } from './edge-splits.js';
+import { type EpochPlan, GraphModelStorage } from './graph-model-storage.js';
 import { bufferConfig, nodeTables, type RunTables, sharedTables } from './initialize-table.js';
 import { openSpreadEdges, spreadsEdges } from './spread-data.js';
 

@@ -6,11 +6,11 @@ import type { PreparedDataset } from '../../../../data/index.js';
 import type { Communicator } from '../../../../dist/index.js';
 import { openSpreadRows, type RemoteRowStore } from '../../../../dist/stores/index.js';
 import { hopsOfStage } from '../../../../gnn/index.js';
-import type { FileEdges } from '../../../batch/edge-splits.js';
-import { SpreadEdges } from '../../../batch/spread-edges.js';
 import { defaultDistributed, type SkeinConfig } from '../../../config/index.js';
+import type { FileEdges } from './edge-splits.js';
 import type { FeatureFile } from './hot-features.js';
 import { readFloats } from './read-floats.js';
+import { SpreadEdges } from './sharded-edges.js';
 
 /** What takes more bytes than this is shared out. */
 const copiedBytes = 2 ** 30;

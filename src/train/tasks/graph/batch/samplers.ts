@@ -1,0 +1,98 @@
+/**
+ * Which edges or nodes go into a batch: abstract classes to extend, and the forms that Marius has. What is drawn depends on
+ * (seed, epoch, step) of the batch alone.
+ */
+import { kernels } from '../../../../native/index.js';
+import type { EdgeList } from '../../../../sample/index.js';
+import { checkOptionNames } from '../../../../util/option-names.js';
+import { Random } from '../../../../util/philox.js';
+import type { GraphModelStorage } from '../storage/graph-model-storage.js';
+import type { Batch } from './batch.js';
+
+/** Independent uses of one seed; apart from those of the samplers in `skein/sample`. */
+export const streams = { order: 16, negatives: 17 } as const;
+
+export abstract class EdgeSampler {
+  readonly graphStorage: GraphModelStorage;
+
+  constructor(graphStorage: GraphModelStorage) {
+    this.graphStorage = graphStorage;
+  }
+
+  /** Edges for batch.startIndex … + batchSize − 1 of those that are active. */
+  abstract getEdges(batch: Batch): EdgeList;
+}
+
+export interface OrderOptions {
+  readonly seed?: number;
+  /** false takes edges in their order (default true). */
+  readonly shuffle?: boolean;
+}
+
+/** Every active edge once an epoch, in random order. */
+export class RandomEdgeSampler extends EdgeSampler {
+  readonly #order: ShuffledOrder;
+
+  constructor(graphStorage: GraphModelStorage, options: OrderOptions = {}) {
+    super(graphStorage);
+    checkOptionNames('RandomEdgeSampler', options, { seed: true, shuffle: true });
+    this.#order = new ShuffledOrder(options);
+  }
+
+  override getEdges(batch: Batch): EdgeList {
+    const { graphStorage } = this;
+    return graphStorage.pickEdges(this.#order.range(graphStorage.numActiveEdges, batch, graphStorage.state));
+  }
+}
+
+export abstract class NodeSampler {
+  readonly graphStorage: GraphModelStorage;
+
+  constructor(graphStorage: GraphModelStorage) {
+    this.graphStorage = graphStorage;
+  }
+
+  abstract getNodes(batch: Batch): Int32Array;
+}
+
+/** Every active training node once an epoch, in random order. */
+export class RandomNodeSampler extends NodeSampler {
+  readonly #order: ShuffledOrder;
+
+  constructor(graphStorage: GraphModelStorage, options: OrderOptions = {}) {
+    super(graphStorage);
+    checkOptionNames('RandomNodeSampler', options, { seed: true, shuffle: true });
+    this.#order = new ShuffledOrder(options);
+  }
+
+  override getNodes(batch: Batch): Int32Array {
+    const { activeNodes, state } = this.graphStorage;
+    return this.#order.range(activeNodes.length, batch, state).map((i) => activeNodes[i]);
+  }
+}
+
+/** A permutation per (epoch, state), made once. */
+class ShuffledOrder {
+  readonly #random: Random;
+  readonly #shuffle: boolean;
+  #made = '';
+  #order = new Int32Array(0);
+
+  constructor(options: OrderOptions) {
+    this.#random = new Random(options.seed ?? 0, streams.order);
+    this.#shuffle = options.shuffle ?? true;
+  }
+
+  range(length: number, batch: Batch, state: number): Int32Array {
+    const { startIndex, batchSize, at } = batch;
+    const end = Math.min(startIndex + batchSize, length);
+    if (!this.#shuffle) return Int32Array.from({ length: end - startIndex }, (_, i) => startIndex + i);
+    const made = `${at.epoch}.${state}.${length}`;
+    if (made !== this.#made) {
+      if (this.#order.length !== length) this.#order = new Int32Array(length);
+      kernels().randomPermutation(this.#order, length, this.#random.split(at.epoch).split(state).key);
+      this.#made = made;
+    }
+    return this.#order.slice(startIndex, end);
+  }
+}

@@ -1,0 +1,174 @@
+/**
+ * The layers that an encoder's stages are made of: slices of embeddings and features, reductions, dense layers and graph
+ * layers, each followed by its bias and activation.
+ *
+ * A layer names what it computes from; `GeneralEncoder` knows rows and graphs.
+ */
+import { type ConvWord, convNamed, hopsOfStage } from '../../../../gnn/index.js';
+import type { MessageGraph } from '../../../../graph/index.js';
+import {
+  activation,
+  activationWords,
+  BatchNorm1d,
+  Dropout,
+  fillTensor,
+  type Layer,
+  LayerNorm,
+  Linear,
+  Module,
+  parameter,
+} from '../../../../nn/index.js';
+import type { LayerGraph } from '../../../../sample/index.js';
+import { add, concat, slice, type Tensor, unscoped, zeros } from '../../../../tensor/index.js';
+import { InternalError } from '../../../../util/errors.js';
+import type { Random } from '../../../../util/philox.js';
+import type { LayerConfig } from '../../../config/index.js';
+
+/** What layers need to know beside their configuration. */
+export interface LayerContext {
+  readonly random: Random;
+  readonly numRelations: number;
+  readonly incoming: boolean;
+  readonly outgoing: boolean;
+}
+
+export abstract class EncoderLayer extends Module {
+  readonly config: LayerConfig;
+  readonly bias: Tensor | null;
+  readonly norm: Layer | null;
+  readonly activation: Layer;
+  readonly dropout: Dropout | null;
+
+  constructor(config: LayerConfig, random: Random) {
+    super();
+    this.config = config;
+    const width = config.output_dim;
+    this.bias = config.bias
+      ? unscoped(() => parameter(fillTensor(zeros([width]), config.bias_init, random)))
+      : null;
+    this.norm = newNorm(config.norm, width);
+    this.activation = activation(activationWords[config.activation]);
+    this.dropout = config.dropout > 0 ? new Dropout(config.dropout) : null;
+  }
+
+  /** Bias, normalisation, activation, dropout, in this order. `rowIds`: the nodes of the rows, by which dropout is drawn. */
+  finish(x: Tensor, rowIds: Int32Array | null): Tensor {
+    const biased = this.bias === null ? x : add(x, this.bias);
+    const active = this.activation.forward(this.norm === null ? biased : this.norm.forward(biased));
+    return this.dropout === null ? active : this.dropout.forward(active, rowIds);
+  }
+
+  /** Whether `finish` gives its input back. */
+  get isPlain(): boolean {
+    const { bias, activation: word, norm, dropout } = this.config;
+    return !bias && word === 'NONE' && norm === 'NONE' && dropout === 0;
+  }
+}
+
+function newNorm(norm: LayerConfig['norm'], width: number): Layer | null {
+  if (norm === 'BATCH') return new BatchNorm1d(width);
+  return norm === 'LAYER' ? new LayerNorm(width) : null;
+}
+
+/** Columns offset … offset + output_dim − 1 of the embeddings or features. */
+export class InputLayer extends EncoderLayer {
+  readonly source: 'embeddings' | 'features';
+  readonly offset: number;
+
+  constructor(config: LayerConfig, random: Random, offset: number) {
+    super(config, random);
+    this.source = config.type === 'EMBEDDING' ? 'embeddings' : 'features';
+    this.offset = offset;
+  }
+
+  override forward(rows: Tensor, rowIds: Int32Array | null = null): Tensor {
+    const { output_dim: width } = this.config;
+    const whole = this.offset === 0 && rows.shape[1] === width;
+    return this.finish(whole ? rows : slice(rows, this.offset, this.offset + width, 1), rowIds);
+  }
+}
+
+/** All outputs of the stage before as one, side by side, then through a matrix if LINEAR. */
+export class ReductionLayer extends EncoderLayer {
+  readonly lin: Linear | null;
+
+  constructor(config: LayerConfig & { readonly type: 'REDUCTION' }, random: Random) {
+    super(config, random);
+    this.lin = config.options.type === 'LINEAR' ? newLinear(config, random) : null;
+  }
+
+  override forward(inputs: readonly Tensor[], rowIds: Int32Array | null = null): Tensor {
+    const joined = sideBySide(inputs);
+    return this.finish(this.lin === null ? joined : this.lin.forward(joined), rowIds);
+  }
+}
+
+/** A matrix on all outputs of the stage before, side by side. */
+export class DenseLayer extends EncoderLayer {
+  readonly lin: Linear;
+
+  constructor(config: LayerConfig, random: Random) {
+    super(config, random);
+    this.lin = newLinear(config, random);
+  }
+
+  override forward(inputs: readonly Tensor[], rowIds: Int32Array | null = null): Tensor {
+    return this.finish(this.lin.forward(sideBySide(inputs)), rowIds);
+  }
+}
+
+function sideBySide(inputs: readonly Tensor[]): Tensor {
+  return inputs.length === 1 ? inputs[0] : concat([...inputs], 1);
+}
+
+/** A graph layer on the current block of the sample. */
+export class GnnLayer extends EncoderLayer {
+  readonly conv: Module;
+  readonly #record: ConvWord;
+
+  constructor(config: LayerConfig & { readonly type: 'GNN' }, context: LayerContext) {
+    super(config, context.random);
+    this.#record = convNamed(config.options.type);
+    const { input_dim: into, output_dim: out } = config;
+    this.conv = this.#record.make(config.options as never, { ...context, into, out });
+    // Vectors, such as an ε or the biases inside a perceptron, keep the start values of their layer.
+    for (const weight of this.conv.parameters())
+      if (weight.rank >= 2) unscoped(() => fillTensor(weight, config.init, context.random));
+  }
+
+  /** Hops that it goes. */
+  get hops(): number {
+    return hopsOfStage([this.config]);
+  }
+
+  /** @param blocks one for each hop, of `graph`, whose relations are those of a single block. */
+  override forward(graph: LayerGraph, x: Tensor, blocks: readonly MessageGraph[] = [graph.block()]): Tensor {
+    const [first] = blocks;
+    const relations = (): Int32Array => graph.blockRelations() ?? new Int32Array(first.numEdges);
+    const y = this.#record.run(this.conv, first, x, relations, blocks);
+    return this.finish(y, blocks[blocks.length - 1].rowIds('dst'));
+  }
+}
+
+function newLinear(config: LayerConfig, random: Random): Linear {
+  const lin = new Linear(config.input_dim, config.output_dim, { bias: false, random });
+  unscoped(() => fillTensor(lin.weight, config.init, random));
+  return lin;
+}
+
+/** The layer of one configuration; `offset` is where an input layer's columns start. */
+export function newLayer(config: LayerConfig, offset: number, context: LayerContext): EncoderLayer {
+  switch (config.type) {
+    case 'EMBEDDING':
+    case 'FEATURE':
+      return new InputLayer(config, context.random, offset);
+    case 'REDUCTION':
+      return new ReductionLayer(config, context.random);
+    case 'DENSE':
+      return new DenseLayer(config, context.random);
+    case 'GNN':
+      return new GnnLayer(config, context);
+    default:
+      throw new InternalError(`newLayer: no layer for ${JSON.stringify(config)}.`);
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * The true edges by (node, relation): what filtered evaluation leaves out, and what filtered negatives must not be.
+ *
+ * Edges are sorted once by (node, relation, other end), each as a stable grouping, so a lookup is a binary search within
+ * one node's edges. Memory: 8 bytes an edge and direction.
+ */
+import { kernels } from '../../../native/index.js';
+import type { EdgeList } from '../../../sample/index.js';
+
+/** Lists of ids, one per query: list i is ids[offsets[i]] … ids[offsets[i + 1] − 1], ascending. */
+export interface IdLists {
+  readonly offsets: Int32Array;
+  readonly ids: Int32Array;
+}
+
+interface Side {
+  readonly offsets: Int32Array;
+  readonly relations: Int32Array | null;
+  readonly ends: Int32Array;
+}
+
+export class FilterIndex {
+  readonly #bySrc: Side;
+  readonly #byDst: Side;
+
+  constructor(edges: readonly EdgeList[], numNodes: number, numRelations: number) {
+    const all = join(edges);
+    const sorted = (from: Int32Array, to: Int32Array): Side =>
+      sortSide(from, all.relations ?? null, to, numNodes, numRelations);
+    this.#bySrc = sorted(all.src, all.dst);
+    this.#byDst = sorted(all.dst, all.src);
+  }
+
+  /** True destinations of (nodes[i], relations[i]); of `src` false, true sources. */
+  lists(nodes: Int32Array, relations: Int32Array | null, tails: boolean): IdLists {
+    const side = tails ? this.#bySrc : this.#byDst;
+    const offsets = new Int32Array(nodes.length + 1);
+    const starts = new Int32Array(nodes.length);
+    for (let i = 0; i < nodes.length; i++) {
+      const [begin, end] = rangeOf(side, nodes[i], relations === null ? 0 : relations[i]);
+      starts[i] = begin;
+      offsets[i + 1] = offsets[i] + end - begin;
+    }
+    const ids = new Int32Array(offsets[nodes.length]);
+    for (let i = 0; i < nodes.length; i++)
+      ids.set(side.ends.subarray(starts[i], starts[i] + offsets[i + 1] - offsets[i]), offsets[i]);
+    return { offsets, ids };
+  }
+
+  /** Whether the edge is a true one. */
+  has(src: number, relation: number, dst: number): boolean {
+    const [begin, end] = rangeOf(this.#bySrc, src, relation);
+    const at = lowerBound(this.#bySrc.ends, dst, begin, end);
+    return at < end && this.#bySrc.ends[at] === dst;
+  }
+}
+
+function sortSide(
+  from: Int32Array,
+  relations: Int32Array | null,
+  to: Int32Array,
+  numNodes: number,
+  numRelations: number,
+): Side {
+  const n = from.length;
+  let order = group(to, numNodes, null).order;
+  if (relations !== null) order = group(relations, numRelations, order).order;
+  const { order: final, offsets } = group(from, numNodes, order);
+  const pick = (values: Int32Array) => gather(values, final, n);
+  return { offsets, relations: relations === null ? null : pick(relations), ends: pick(to) };
+}
+
+/** Stable order by key of what `before` lists. */
+function group(keys: Int32Array, count: number, before: Int32Array | null) {
+  const n = keys.length;
+  const ordered = before === null ? keys : gather(keys, before, n);
+  const offsets = new Int32Array(count + 1);
+  const order = new Int32Array(n);
+  kernels().groupByKey(ordered, offsets, order, n, count);
+  return { offsets, order: before === null ? order : gather(before, order, n) };
+}
+
+function gather(values: Int32Array, ids: Int32Array, n: number): Int32Array {
+  const out = new Int32Array(n);
+  kernels().gatherRows(values, ids, out, n, 4);
+  return out;
+}
+
+function rangeOf(side: Side, node: number, relation: number): [number, number] {
+  const begin = side.offsets[node];
+  const end = side.offsets[node + 1];
+  if (side.relations === null) return [begin, end];
+  return [
+    lowerBound(side.relations, relation, begin, end),
+    lowerBound(side.relations, relation + 1, begin, end),
+  ];
+}
+
+function lowerBound(values: Int32Array, wanted: number, begin: number, end: number): number {
+  let lo = begin;
+  let hi = end;
+  while (lo < hi) {
+    const mid = (lo + hi) >>> 1;
+    if (values[mid] < wanted) lo = mid + 1;
+    else hi = mid;
+  }
+  return lo;
+}
+
+function join(lists: readonly EdgeList[]): EdgeList {
+  if (lists.length === 1) return lists[0];
+  const total = lists.reduce((sum, list) => sum + list.src.length, 0);
+  const joined = (pick: (list: EdgeList) => Int32Array): Int32Array => {
+    const all = new Int32Array(total);
+    let at = 0;
+    for (const list of lists) {
+      all.set(pick(list), at);
+      at += list.src.length;
+    }
+    return all;
+  };
+  const typed = lists.every((list) => (list.relations ?? null) !== null);
+  return {
+    src: joined((list) => list.src),
+    dst: joined((list) => list.dst),
+    relations: typed ? joined((list) => list.relations as Int32Array) : null,
+  };
+}

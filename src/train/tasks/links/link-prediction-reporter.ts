@@ -1,0 +1,234 @@
+/**
+ * Ranks of right edges among wrong ones, and metrics of them: over all, by relation, by direction.
+ *
+ * The rank of an edge is 1 + the wrong ones that score higher + a share of those that score the same: none (OPTIMISTIC),
+ * half (REALISTIC) or all (PESSIMISTIC, as Marius counts).
+ */
+import type { WorkerGroup } from '../../../dist/index.js';
+import type { Tensor } from '../../../tensor/index.js';
+import { describe, expected, ShapeError, ValueError } from '../../../util/errors.js';
+import { checkOptionNames } from '../../../util/option-names.js';
+import type { TieRule } from '../../config/index.js';
+import { metricByName, metricValue, RankingMetric, standardMetrics } from '../../run/metric.js';
+import { type MetricValues, Reporter } from '../../run/reporter.js';
+
+/** Scores of wrong edges at or below this are masked: they form a known edge and do not count. */
+const masked = -1e9;
+
+/** What is known about the edges of one call beside their scores. */
+export interface RankDetails {
+  /** The relation of each edge. */
+  readonly relations?: ArrayLike<number>;
+  /** Which end was replaced: the destination (tail) or the source (head). */
+  readonly direction?: 'tail' | 'head';
+  /** Where the first of them stands among the results of all workers; default: after those so far. */
+  readonly place?: number;
+}
+
+export interface LinkPredictionReporterOptions {
+  /** Default REALISTIC. */
+  readonly ties?: TieRule;
+  /** Names as in `evaluation.metrics`, or metrics of your own. Default MRR, MR and Hits@1, 3, 5, 10, 50, 100. */
+  readonly metrics?: readonly (string | RankingMetric)[];
+}
+
+const standard = standardMetrics('LINK_PREDICTION');
+const tieShare: Readonly<Record<TieRule, number>> = { OPTIMISTIC: 0, REALISTIC: 0.5, PESSIMISTIC: 1 };
+
+export class LinkPredictionReporter extends Reporter<RankingMetric> {
+  readonly ties: TieRule;
+  #ranks = new Float64Array(1024);
+  #candidates = new Float64Array(1024);
+  /** Relation of each result, -1 unknown. */
+  #relations = new Int32Array(1024);
+  /** 0 unknown, 1 tail, 2 head. */
+  #directions = new Uint8Array(1024);
+  /** Ascending in the order that one worker has. */
+  #places = new Float64Array(1024);
+  #size = 0;
+
+  constructor(options: LinkPredictionReporterOptions = {}) {
+    super();
+    checkOptionNames('LinkPredictionReporter', options, { ties: true, metrics: true });
+    const { ties = 'REALISTIC', metrics = standard } = options;
+    this.ties = ties;
+    for (const given of metrics) {
+      const metric = typeof given === 'string' ? metricByName(given) : given;
+      if (!(metric instanceof RankingMetric))
+        throw new ValueError(expected('LinkPredictionReporter', 'metrics of ranks', 'metrics', metric.name));
+      this.addMetric(metric);
+    }
+  }
+
+  override get size(): number {
+    return this.#size;
+  }
+
+  /** Ranks so far, in the order in which they came. */
+  get ranks(): Float64Array {
+    return this.ranksFrom(0);
+  }
+
+  /** The ranks without the first ones. */
+  ranksFrom(first: number): Float64Array {
+    return this.#ranks.slice(first, this.#size);
+  }
+
+  /**
+   * Adds the scores of right edges [B] and of the wrong ones that each is compared with [B, n]. Wrong scores of -1e9 and
+   * less are masked.
+   */
+  addResult(
+    positive: Tensor | ArrayLike<number>,
+    negative: Tensor | ArrayLike<number>,
+    details: RankDetails = {},
+  ): void {
+    const pos = scores(positive);
+    const neg = scores(negative);
+    const count = pos.length;
+    const n = count === 0 ? 0 : neg.length / count;
+    if (!Number.isInteger(n))
+      throw new ShapeError(
+        expected(
+          'addResult',
+          `a multiple of ${count} scores`,
+          'negative',
+          neg.length,
+          'Each right edge needs as many.',
+        ),
+      );
+    const greater = new Float64Array(count);
+    const equal = new Float64Array(count);
+    const candidates = new Float64Array(count);
+    for (let i = 0; i < count; i++) {
+      const score = pos[i];
+      if (Number.isNaN(score))
+        throw new ValueError(`addResult: expected numbers for positive, got NaN at row ${i}.`);
+      for (let j = i * n; j < (i + 1) * n; j++) {
+        const other = neg[j];
+        if (Number.isNaN(other))
+          throw new ValueError(`addResult: expected numbers for negative, got NaN at row ${i}.`);
+        if (other <= masked) continue;
+        candidates[i]++;
+        if (other > score) greater[i]++;
+        else if (other === score) equal[i]++;
+      }
+    }
+    this.addCounts(greater, equal, candidates, details);
+  }
+
+  /** Adds edges whose higher and equal candidates were counted elsewhere. `candidates`: of each, or the same for all. */
+  addCounts(
+    greater: ArrayLike<number>,
+    equal: ArrayLike<number>,
+    candidates: ArrayLike<number> | number,
+    { relations, direction, place = this.#size }: RankDetails = {},
+  ): void {
+    const count = greater.length;
+    for (const [name, values] of Object.entries({ equal, candidates, relations }))
+      if (typeof values === 'object' && values.length !== count)
+        throw new ShapeError(expected('addCounts', `${count} numbers`, name, values.length));
+    this.#reserve(this.#size + count);
+    const share = tieShare[this.ties];
+    for (let i = 0; i < count; i++) {
+      const at = this.#size + i;
+      this.#ranks[at] = 1 + greater[i] + share * equal[i];
+      this.#candidates[at] = typeof candidates === 'number' ? candidates : candidates[i];
+      this.#relations[at] = relations === undefined ? -1 : relations[i];
+      this.#directions[at] = direction === undefined ? 0 : direction === 'tail' ? 1 : 2;
+      this.#places[at] = place + i;
+    }
+    this.#size += count;
+  }
+
+  /** Collective: the results of all workers become everybody's, in the order that one worker has: metrics have its bits. */
+  shareResults(group: WorkerGroup): void {
+    const own = (values: Float64Array | Int32Array | Uint8Array) => values.slice(0, this.#size);
+    const parts = group.gather([
+      own(this.#places),
+      own(this.#ranks),
+      own(this.#candidates),
+      own(this.#relations),
+      own(this.#directions),
+    ]);
+    const [places, ranks, candidates, relations, directions] = [0, 1, 2, 3, 4].map((k) =>
+      parts.flatMap((part) => Array.from(part[k])),
+    );
+    this.#reserve(places.length);
+    this.#size = places.length;
+    const order = Float64Array.from(places.keys()).sort((a, b) => places[a] - places[b]);
+    for (const [at, i] of order.entries()) {
+      this.#places[at] = places[i];
+      this.#ranks[at] = ranks[i];
+      this.#candidates[at] = candidates[i];
+      this.#relations[at] = relations[i];
+      this.#directions[at] = directions[i];
+    }
+  }
+
+  override results(): MetricValues {
+    return this.#compute(this.#ranks.subarray(0, this.#size), this.#candidates.subarray(0, this.#size));
+  }
+
+  /** Metrics of the edges of each relation, by relation. */
+  resultsByRelation(): Map<number, MetricValues & { readonly count: number }> {
+    return this.#grouped(this.#relations, (relation) => (relation < 0 ? undefined : relation));
+  }
+
+  /** Metrics by the end that was replaced. */
+  resultsByDirection(): Map<'tail' | 'head', MetricValues & { readonly count: number }> {
+    const names = [undefined, 'tail', 'head'] as const;
+    return this.#grouped(this.#directions, (direction) => names[direction]);
+  }
+
+  override clear(): void {
+    this.#size = 0;
+  }
+
+  #compute(ranks: Float64Array, candidates: Float64Array): MetricValues {
+    const value = (metric: RankingMetric): number =>
+      metricValue(metric, [ranks, candidates], (of, among) => metric.compute(of, among));
+    return Object.fromEntries(this.metrics.map((metric) => [metric.name, value(metric)]));
+  }
+
+  #grouped<K extends string | number>(
+    keys: ArrayLike<number>,
+    nameOf: (key: number) => K | undefined,
+  ): Map<K, MetricValues & { readonly count: number }> {
+    const members = new Map<number, number[]>();
+    for (let i = 0; i < this.#size; i++) {
+      const list = members.get(keys[i]);
+      if (list === undefined) members.set(keys[i], [i]);
+      else list.push(i);
+    }
+    const grouped = new Map<K, MetricValues & { readonly count: number }>();
+    for (const [key, rows] of [...members].sort(([a], [b]) => a - b)) {
+      const name = nameOf(key);
+      if (name === undefined) continue;
+      const pick = (values: Float64Array): Float64Array => Float64Array.from(rows, (i) => values[i]);
+      grouped.set(name, { ...this.#compute(pick(this.#ranks), pick(this.#candidates)), count: rows.length });
+    }
+    return grouped;
+  }
+
+  #reserve(size: number): void {
+    if (size <= this.#ranks.length) return;
+    const length = Math.max(size, 2 * this.#ranks.length);
+    const grown = <T extends Float64Array | Int32Array | Uint8Array>(old: T, bigger: T): T => {
+      bigger.set(old);
+      return bigger;
+    };
+    this.#ranks = grown(this.#ranks, new Float64Array(length));
+    this.#candidates = grown(this.#candidates, new Float64Array(length));
+    this.#relations = grown(this.#relations, new Int32Array(length));
+    this.#directions = grown(this.#directions, new Uint8Array(length));
+    this.#places = grown(this.#places, new Float64Array(length));
+  }
+}
+
+function scores(given: Tensor | ArrayLike<number>): ArrayLike<number> {
+  if ('dataSync' in given) return given.dataSync() as ArrayLike<number>;
+  if (typeof given.length !== 'number')
+    throw new ValueError(`addResult: expected a tensor or a list of scores, got ${describe(given)}.`);
+  return given;
+}

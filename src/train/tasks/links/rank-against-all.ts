@@ -1,0 +1,198 @@
+/**
+ * Ranks of a batch's edges among all nodes: the nodes pass by in tiles, and only counts are kept. True edges are left out
+ * by exact lists. Queries are made where the model is; the counting is the CPU's. Decoders of one's own go through their `forward`, a block of nodes at a time.
+ */
+import { type DecoderInput, EdgeDecoder, RankCounter, type RankCounts } from '../../../gnn/index.js';
+import { fromTypedArray, gatherRows, noGrad, scope, slice, type Tensor } from '../../../tensor/index.js';
+import { DeviceError, StateError } from '../../../util/errors.js';
+import type { LinkPredictionReporter } from '../../run/index.js';
+import type { Batch, EvaluationData } from '../graph/batch/batch.js';
+import { resultPlace } from '../graph/batch/batch-share.js';
+import { fetched } from '../graph/model/model.js';
+import type { IdLists } from './filter-index.js';
+
+/** Ranks, or where only some are wanted: the counts of each edge in each direction. */
+export interface EdgeCounts extends RankCounts {
+  readonly direction: 'tail' | 'head';
+  /** Of the edges themselves. */
+  readonly scores: Float32Array;
+}
+
+export async function rankAgainstAll(
+  decoder: EdgeDecoder,
+  batch: Batch,
+  reporter: LinkPredictionReporter,
+): Promise<void> {
+  for (const counts of await countAgainstAll(decoder, batch)) {
+    const { greater, equal, candidates, direction } = counts;
+    const { relations } = batch;
+    reporter.addCounts(greater, equal, candidates, {
+      direction,
+      ...(relations === null ? {} : { relations }),
+      ...resultPlace(batch, direction),
+    });
+  }
+}
+
+/** Counts of each direction that the decoder scores. */
+export async function countAgainstAll(decoder: EdgeDecoder, batch: Batch): Promise<EdgeCounts[]> {
+  const evaluation = needEvaluation(batch);
+  if (batch.src?.length === 0) {
+    // A worker without edges of this batch still takes part in what tiles need.
+    for await (const _tile of evaluation.tiles());
+    return [];
+  }
+  const own = decoder.forward !== EdgeDecoder.prototype.forward;
+  const rankings = own
+    ? ownRankings(decoder, batch, evaluation)
+    : await rankingsOf(decoder, batch, evaluation);
+  for await (const tile of evaluation.tiles())
+    scope(() => {
+      const rows = fromTypedArray(tile.rows, [tile.count, tile.rows.length / tile.count]);
+      for (const { add } of rankings) add(rows, tile.start);
+    });
+  return rankings.map(({ direction, scores, counts }) => ({ direction, scores, ...counts() }));
+}
+
+/** One direction: takes tiles, keeps counts. */
+interface Ranking {
+  readonly direction: 'tail' | 'head';
+  readonly scores: Float32Array;
+  readonly add: (rows: Tensor, first: number) => void;
+  readonly counts: () => RankCounts;
+}
+
+function needEvaluation(batch: Batch): EvaluationData {
+  if (batch.evaluation === null)
+    throw new StateError(
+      'rankAgainstAll: expected a batch for ranking against all nodes, got one with negatives.',
+    );
+  return batch.evaluation;
+}
+
+function endsOf(batch: Batch, evaluation: EvaluationData, tail: boolean) {
+  return {
+    targetIds: (tail ? batch.dst : batch.src) as Int32Array,
+    filter: tail ? evaluation.trueDestinations : evaluation.trueSources,
+  };
+}
+
+async function rankingsOf(
+  decoder: EdgeDecoder,
+  batch: Batch,
+  evaluation: EvaluationData,
+): Promise<Ranking[]> {
+  const sides = noGrad(() =>
+    scope(() =>
+      decoder.sides(pairsOf(batch)).map(({ direction, query, target }) => ({ direction, query, target })),
+    ),
+  );
+  const rankings: Ranking[] = [];
+  for (const { direction, query: asked, target: wanted } of sides) {
+    const [query, target] = await Promise.all([fetched(asked), fetched(wanted)]);
+    rankings.push(
+      noGrad(() =>
+        scope(() => {
+          const tail = direction === 'rhs';
+          const ends = endsOf(batch, evaluation, tail);
+          const counter = new RankCounter(decoder.comparator, query, { target, ...ends });
+          return {
+            direction: tail ? ('tail' as const) : ('head' as const),
+            scores: copyOf(decoder.comparator.pairs(query, target)),
+            add: (rows: Tensor, first: number) => counter.add(rows, first),
+            counts: () => counter.counts(),
+          };
+        }),
+      ),
+    );
+  }
+  // Not before: without relations one direction's query is the other's target.
+  for (const { query, target } of sides) {
+    query.dispose();
+    target.dispose();
+  }
+  return rankings;
+}
+
+/** Decoders with a `forward` of their own: its scores, a block of nodes at a time. */
+function ownRankings(decoder: EdgeDecoder, batch: Batch, evaluation: EvaluationData): Ranking[] {
+  if (batch.uniqueNodeEmbeddings?.device)
+    throw new DeviceError(
+      `${decoder.constructor.name}: expected the model in memory to rank by a forward of its own, got it on a device. Call \`await model.cpu()\` before evaluating.`,
+      { reason: 'no-kernel' },
+    );
+  const [tails, heads] = noGrad(() =>
+    scope(() => {
+      const { rhsPos, lhsPos } = decoder.forward(pairsOf(batch));
+      return [copyOf(rhsPos), lhsPos === null ? null : copyOf(lhsPos)] as const;
+    }),
+  );
+  const ranking = (positive: Float32Array, tail: boolean): Ranking => {
+    const { targetIds, filter } = endsOf(batch, evaluation, tail);
+    const counts = {
+      greater: new Int32Array(positive.length),
+      equal: new Int32Array(positive.length),
+      candidates: new Int32Array(positive.length),
+    };
+    return {
+      direction: tail ? 'tail' : 'head',
+      scores: positive,
+      add: (rows, first) => {
+        for (let from = 0; from < rows.shape[0]; from += nodesAtOnce) {
+          const block = slice(rows, from, Math.min(from + nodesAtOnce, rows.shape[0]));
+          const scores = scoresOf(decoder, batch, block, tail);
+          for (let q = 0; q < positive.length; q++) {
+            const skip = new Set([targetIds[q], ...(filter === null ? [] : listOf(filter, q))]);
+            for (let j = 0; j < block.shape[0]; j++) {
+              if (skip.has(first + from + j)) continue;
+              const score = scores[q * block.shape[0] + j];
+              counts.candidates[q]++;
+              if (!(score <= positive[q])) counts.greater[q]++;
+              else if (score === positive[q]) counts.equal[q]++;
+            }
+          }
+        }
+      },
+      counts: () => counts,
+    };
+  };
+  return heads === null ? [ranking(tails, true)] : [ranking(tails, true), ranking(heads, false)];
+}
+
+const nodesAtOnce = 1024;
+
+/** Every edge of the batch against the given nodes in place of its destination (tail) or source. */
+function scoresOf(decoder: EdgeDecoder, batch: Batch, rows: Tensor, tail: boolean): Float32Array {
+  return noGrad(() =>
+    scope(() => {
+      const all = Int32Array.from({ length: rows.shape[0] }, (_, i) => i);
+      const input = { ...pairsOf(batch), rows, srcNegatives: all, dstNegatives: all };
+      const { rhsNeg, lhsNeg } = decoder.forward(input);
+      const scores = tail ? rhsNeg : lhsNeg;
+      if (scores === null)
+        throw new StateError(
+          `${decoder.constructor.name}.forward: expected scores of the negatives it was given, got none.`,
+        );
+      return copyOf(scores);
+    }),
+  );
+}
+
+function listOf({ offsets, ids }: IdLists, q: number): Int32Array {
+  return ids.subarray(offsets[q], offsets[q + 1]);
+}
+
+/** The batch's edges without negatives. */
+function pairsOf(batch: Batch): DecoderInput {
+  const rows = batch.uniqueNodeEmbeddings as Tensor;
+  return {
+    src: gatherRows(rows, batch.srcRows as Int32Array),
+    dst: gatherRows(rows, batch.dstRows as Int32Array),
+    relations: batch.relations,
+    rows,
+  };
+}
+
+function copyOf(t: Tensor): Float32Array {
+  return (t.dataSync() as Float32Array).slice();
+}

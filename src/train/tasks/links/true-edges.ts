@@ -1,0 +1,85 @@
+/**
+ * The true edges of a graph, by their ends: what filtered evaluation leaves out and filtered negatives spare. Edges in memory
+ * get an index; those that are in files or with other workers are gone through when ends are asked for.
+ */
+import type { EdgeList } from '../../../sample/index.js';
+import type { SplitName } from '../../task.js';
+import { type EdgeSplit, FileEdges, piecesOf } from '../graph/storage/edge-splits.js';
+import { SpreadEdges } from '../graph/storage/sharded-edges.js';
+import { FilterIndex } from './filter-index.js';
+import { type AskedEdges, SplitEnds, type TrueEnds, trueEndsOf } from './stream-filter.js';
+
+export class TrueEdges {
+  readonly #splits: Readonly<Partial<Record<SplitName, EdgeSplit>>>;
+  readonly #numNodes: number;
+  readonly #numRelations: number;
+  #all: FilterIndex | null = null;
+  #train: FilterIndex | null = null;
+  /** True ends of the split that is evaluated, found ahead. */
+  #ahead: { readonly split: EdgeSplit; readonly ends: SplitEnds } | null = null;
+
+  /** @param numRelations 0 without relations. */
+  constructor(
+    splits: Readonly<Partial<Record<SplitName, EdgeSplit>>>,
+    numNodes: number,
+    numRelations: number,
+  ) {
+    this.#splits = splits;
+    this.#numNodes = numNodes;
+    this.#numRelations = Math.max(numRelations, 1);
+  }
+
+  /** The index of all splits. */
+  async index(): Promise<FilterIndex> {
+    this.#all ??= await this.#indexOf(Object.values(this.#splits));
+    return this.#all;
+  }
+
+  async trainIndex(): Promise<FilterIndex> {
+    const { train } = this.#splits;
+    this.#train ??= await this.#indexOf(train === undefined ? [] : [train]);
+    return this.#train;
+  }
+
+  /** The index of training edges once it is made. */
+  get knownTrainIndex(): FilterIndex | null {
+    return this.#train;
+  }
+
+  /** The true ends of any edges, in all splits. */
+  async ends(asked: AskedEdges): Promise<TrueEnds> {
+    if (this.#areRead()) return trueEndsOf(asked, this.#pieces(), this.#numNodes);
+    const index = await this.index();
+    const { src, dst, relations } = asked;
+    return { destinations: index.lists(src, relations, true), sources: index.lists(dst, relations, false) };
+  }
+
+  /** The true ends of a batch of a split, from its edge `first` on: where edges are read, a pass over them answers for many batches. */
+  async endsOfBatch(split: EdgeSplit, first: number, batch: AskedEdges): Promise<TrueEnds> {
+    if (!this.#areRead()) return this.ends(batch);
+    if (this.#ahead?.split !== split)
+      this.#ahead = { split, ends: new SplitEnds(split, () => this.#pieces(), this.#numNodes) };
+    return this.#ahead.ends.of(first, batch);
+  }
+
+  /** Gives back what was found ahead. */
+  forgetBatches(): void {
+    this.#ahead = null;
+  }
+
+  /** Whether some edges are not in the memory of this process. */
+  #areRead(): boolean {
+    const splits = Object.values(this.#splits);
+    return splits.some((split) => split instanceof FileEdges || split instanceof SpreadEdges);
+  }
+
+  #pieces(): AsyncIterable<EdgeList> {
+    return piecesOf(Object.values(this.#splits));
+  }
+
+  async #indexOf(splits: readonly EdgeSplit[]): Promise<FilterIndex> {
+    const lists: EdgeList[] = [];
+    for (const split of splits) lists.push(await split.read(0, split.numEdges));
+    return new FilterIndex(lists, this.#numNodes, this.#numRelations);
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * Node classification: the encoder's result has one column per class, and each node's label is its target. Nodes without
+ * a label (−1) count for nothing.
+ */
+import type { WorkerGroup } from '../../../dist/index.js';
+import type { LossFunction, Regularizer } from '../../../gnn/index.js';
+import { add, gatherRows, noGrad, scope, type Tensor } from '../../../tensor/index.js';
+import { StateError } from '../../../util/errors.js';
+import { NodeClassificationReporter } from '../../run/index.js';
+import type { Batch } from '../graph/batch/batch.js';
+import type { Encoder } from '../graph/model/encoder.js';
+import type { Featurizer } from '../graph/model/featurizer.js';
+import { fetched, Model } from '../graph/model/model.js';
+
+export class NodeClassificationModel extends Model {
+  readonly lossFunction: LossFunction;
+  /** A penalty on the trained embeddings of the batch's nodes. */
+  readonly regularizer: Regularizer | null;
+  readonly reporter: NodeClassificationReporter;
+
+  constructor(
+    encoder: Encoder,
+    loss: LossFunction,
+    regularizer: Regularizer | null = null,
+    featurizer: Featurizer | null = null,
+    reporter: NodeClassificationReporter | null = null,
+  ) {
+    super(encoder, featurizer);
+    this.lossFunction = loss;
+    this.regularizer = regularizer;
+    this.reporter = reporter ?? new NodeClassificationReporter({ numClasses: 0 });
+  }
+
+  /** Scores of each class for the batch's nodes. */
+  override forward(batch: Batch, train: boolean): Tensor {
+    return this.encode(batch, train);
+  }
+
+  override get lossIsMean(): boolean {
+    return this.lossFunction.reduction === 'MEAN';
+  }
+
+  protected override trainBatch(batch: Batch): number {
+    const labels = labelsOf(batch);
+    if (this.workers !== null) return this.#trainShared(batch, labels, this.workers);
+    return scope(() => {
+      this.encoderOptimizer?.zeroGrad();
+      batch.uniqueNodeEmbeddings?.zeroGrad();
+      let loss = this.lossFunction.classes(this.forward(batch, true), labels);
+      const { uniqueNodeEmbeddings: rows } = batch;
+      if (this.regularizer !== null && rows !== null) loss = add(loss, this.regularizer.forward(rows, rows));
+      loss.backward();
+      this.step();
+      batch.status = 'ComputedGradients';
+      return this.noteLoss(batch, loss);
+    });
+  }
+
+  /** A step whose nodes lie on several workers: each adds its share of the loss and of the gradients. */
+  #trainShared(batch: Batch, labels: Int32Array, workers: WorkerGroup): number {
+    return scope(() => {
+      this.encoderOptimizer?.zeroGrad();
+      batch.uniqueNodeEmbeddings?.zeroGrad();
+      // On a graph that is spread over workers one without labelled nodes goes through backward too: others wait for it.
+      const loss = isIdle(batch, labels) ? null : this.#ownLoss(batch, labels);
+      loss?.backward();
+      this.step();
+      batch.status = 'ComputedGradients';
+      const [whole] = workers.sum([loss?.item() ?? 0]);
+      batch.loss = whole;
+      return whole;
+    });
+  }
+
+  #ownLoss(batch: Batch, labels: Int32Array): Tensor {
+    const known = Int32Array.from(labels.keys()).filter((row) => labels[row] >= 0);
+    const logits = gatherRows(this.forward(batch, true), known);
+    const classes = known.map((row) => labels[row]);
+    return this.lossFunction.classes(logits, classes, batch.batchSize);
+  }
+
+  override async evaluate(batch: Batch): Promise<void> {
+    const labels = labelsOf(batch);
+    if (isIdle(batch, labels)) return;
+    const scores = noGrad(() => scope(() => this.forward(batch, false)));
+    this.reporter.addResult(labels, await fetched(scores));
+    scores.dispose();
+  }
+
+  override startEvaluation(): void {
+    this.eval();
+    this.reporter.clear();
+  }
+
+  override finishEvaluation(): Readonly<Record<string, number>> {
+    if (this.workers !== null) this.reporter.gather(this.workers);
+    return this.reporter.results();
+  }
+
+  /** Batches sample what they need. */
+  override async encodeForEvaluation(): Promise<void> {}
+}
+
+/** Whether a worker has nothing to do in a batch, as where there are more workers than nodes. */
+function isIdle({ shardedGraph }: Batch, labels: Int32Array): boolean {
+  return labels.length === 0 && shardedGraph === null;
+}
+
+function labelsOf(batch: Batch): Int32Array {
+  if (batch.uniqueNodeLabels === null)
+    throw new StateError(
+      'NodeClassificationModel: expected labels, got a batch without. Look at the dataset.',
+    );
+  return batch.uniqueNodeLabels;
+}

@@ -1,0 +1,113 @@
+/** Labels beside predicted classes, and metrics of them. Rows labelled -1 count for nothing. */
+import type { WorkerGroup } from '../../../dist/index.js';
+import type { Tensor } from '../../../tensor/index.js';
+import { expected, ShapeError, ValueError } from '../../../util/errors.js';
+import { checkOptionNames } from '../../../util/option-names.js';
+import { ClassificationMetric, metricByName, metricValue, standardMetrics } from '../../run/metric.js';
+import { type MetricValues, Reporter } from '../../run/reporter.js';
+
+export interface NodeClassificationReporterOptions {
+  readonly numClasses: number;
+  /** Names as in `evaluation.metrics`, or metrics of your own. Default accuracy and macro F1. */
+  readonly metrics?: readonly (string | ClassificationMetric)[];
+}
+
+export class NodeClassificationReporter extends Reporter<ClassificationMetric> {
+  readonly numClasses: number;
+  #labels: Int32Array[] = [];
+  #predictions: Int32Array[] = [];
+  #size = 0;
+
+  constructor(options: NodeClassificationReporterOptions) {
+    super();
+    checkOptionNames('NodeClassificationReporter', options, { numClasses: true, metrics: true });
+    const { numClasses, metrics = standardMetrics('NODE_CLASSIFICATION') } = options;
+    this.numClasses = numClasses;
+    for (const given of metrics) {
+      const metric = typeof given === 'string' ? metricByName(given) : given;
+      if (!(metric instanceof ClassificationMetric))
+        throw new ValueError(
+          expected('NodeClassificationReporter', 'metrics of classes', 'metrics', metric.name),
+        );
+      this.addMetric(metric);
+    }
+  }
+
+  override get size(): number {
+    return this.#size;
+  }
+
+  /** How many of them have a class: without any there is nothing to measure. */
+  get labelled(): number {
+    return this.#labels.reduce((sum, part) => sum + part.filter((label) => label >= 0).length, 0);
+  }
+
+  /**
+   * @param labels the class of each row [B].
+   * @param predicted a score per class [B, C] as a tensor, or the class of each row [B].
+   */
+  addResult(labels: Tensor | ArrayLike<number>, predicted: Tensor | ArrayLike<number>): void {
+    const right = Int32Array.from('dataSync' in labels ? (labels.dataSync() as ArrayLike<number>) : labels);
+    const classes = 'dataSync' in predicted ? fromTensor(predicted) : Int32Array.from(predicted);
+    if (classes.length !== right.length)
+      throw new ShapeError(expected('addResult', `${right.length} predictions`, 'predicted', classes.length));
+    this.#labels.push(right);
+    this.#predictions.push(classes);
+    this.#size += right.length;
+  }
+
+  /** Collective: takes in the results of all workers, in their order. */
+  gather(group: WorkerGroup): void {
+    const own = {
+      labels: joined(this.#labels, this.#size),
+      predictions: joined(this.#predictions, this.#size),
+    };
+    this.clear();
+    for (const { labels, predictions } of group.gather(own)) this.addResult(labels, predictions);
+  }
+
+  override results(): MetricValues {
+    const labels = joined(this.#labels, this.#size);
+    const predictions = joined(this.#predictions, this.#size);
+    const value = (metric: ClassificationMetric): number =>
+      metricValue(metric, [labels, predictions], (right, given) =>
+        metric.compute(right, given, this.numClasses),
+      );
+    return Object.fromEntries(this.metrics.map((metric) => [metric.name, value(metric)]));
+  }
+
+  override clear(): void {
+    this.#labels = [];
+    this.#predictions = [];
+    this.#size = 0;
+  }
+}
+
+function joined(parts: readonly Int32Array[], size: number): Int32Array {
+  const all = new Int32Array(size);
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
+
+/** Classes as they are, or the best-scored class of each row; the first of equals. */
+function fromTensor(tensor: Tensor): Int32Array {
+  const data = tensor.dataSync() as ArrayLike<number>;
+  if (tensor.shape.length === 1) return Int32Array.from(data);
+  if (tensor.shape.length !== 2)
+    throw new ShapeError(expected('addResult', 'a tensor of rank 1 or 2', 'predicted', tensor.shape));
+  const [rows, columns] = tensor.shape;
+  return Int32Array.from({ length: rows }, (_, i) => {
+    let best = 0;
+    for (let j = 0; j < columns; j++) {
+      const score = data[i * columns + j];
+      if (Number.isNaN(score))
+        throw new ValueError(`addResult: expected numbers for predicted, got NaN at row ${i}.`);
+      if (score > data[i * columns + best]) best = j;
+    }
+    return best;
+  });
+}

@@ -1,0 +1,195 @@
+/**
+ * Cuts a prepared dataset of classified nodes into partitions, as files beside the run: every worker then reads its own and
+ * no worker the whole. The number of partitions is the configuration's, not that of the workers, so nodes have the same
+ * numbers however many workers there are.
+ */
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { datasetFingerprint, type PreparedDataset } from '../../../../data/index.js';
+import {
+  describePartitions,
+  type FeatureRows,
+  partitionData,
+  partitionGraph,
+  writePartitions,
+} from '../../../../dist/index.js';
+import { Graph } from '../../../../graph/index.js';
+import { fromTypedArray } from '../../../../tensor/index.js';
+import { ConfigError } from '../../../../util/errors.js';
+import { invocation } from '../../../../util/invocation.js';
+import type { DistributedConfig, SkeinConfig } from '../../../config/index.js';
+import { weighsEdges } from '../../../config/weighs-edges.js';
+import { usesFeatures } from '../../graph/storage/initialize-table.js';
+
+const name = 'graph';
+
+/** Fields of partitions, under the names that SAR's examples use. */
+export const fields = {
+  features: 'features',
+  labels: 'labels',
+  masks: { train: 'train_mask', validation: 'val_mask', test: 'test_mask' },
+  relation: 'relation',
+  weight: 'weight',
+} as const;
+
+/** Edges of the graph that a run passes messages on: those of the dataset, in each direction that the encoder follows. */
+function numMessageEdges(config: SkeinConfig, dataset: PreparedDataset): number {
+  const { use_incoming_nbrs: incoming, use_outgoing_nbrs: outgoing } = config.model.encoder;
+  const { rows } = dataset.edgeFile('train') ?? { rows: 0 };
+  return rows * ((incoming ? 1 : 0) + (outgoing ? 1 : 0));
+}
+
+/** What partitions of a run's graph are made of: files of the dataset by their checksums, and the directions of edges. */
+async function originOf(config: SkeinConfig, dataset: PreparedDataset): Promise<Record<string, string>> {
+  const { use_incoming_nbrs: incoming, use_outgoing_nbrs: outgoing } = config.model.encoder;
+  const use = { classes: true, features: usesFeatures(config), weights: weighsEdges(config) };
+  return {
+    directions: [incoming ? 'incoming' : [], outgoing ? 'outgoing' : []].flat().join(' and '),
+    ...(await datasetFingerprint(dataset, use)),
+  };
+}
+
+/**
+ * Refuses partitions that are not of this run's graph, or too few. Looks at their description only; labels and features are
+ * looked at when they are read (open-shards.ts), which is all there is to tell partitions of DGL from those of another graph.
+ */
+export async function checkPartitionDirectory(
+  path: string,
+  config: SkeinConfig,
+  dataset: PreparedDataset,
+  workers: number,
+): Promise<void> {
+  const { nodes, edges, numParts, format, source } = await describePartitions(path);
+  const total = (counts: Readonly<Record<string, number>>) =>
+    Object.values(counts).reduce((sum, count) => sum + count, 0);
+  const refuse = (expectation: string, got: string): never => {
+    const advice = `Make them with "${invocation()} partition <this configuration> --output <directory>", which cuts the graph as the run would.`;
+    throw new ConfigError(
+      `distributed.partition_dir: expected ${expectation}, got ${got} in ${path}. ${advice}`,
+    );
+  };
+  if (format === 'dgl' && config.model.encoder.embedding_dim > 0)
+    refuse(
+      'partitions that say which node of the dataset each node is, for EMBEDDING layers',
+      'those of DGL',
+    );
+  if (numParts < workers) refuse(`at least ${workers} partitions for ${workers} workers`, `${numParts}`);
+  const { num_nodes: numNodes } = dataset.stats;
+  if (total(nodes) !== numNodes) refuse(`the ${numNodes} nodes of ${dataset.directory}`, `${total(nodes)}`);
+  const wanted = numMessageEdges(config, dataset);
+  if (total(edges) !== wanted)
+    refuse(`the ${wanted} edges that the encoder follows (both directions count)`, `${total(edges)}`);
+  if (source === null) return;
+  // Partitions may have more than this run reads: features, weights.
+  const differing = Object.entries(await originOf(config, dataset)).flatMap(([of, sum]) =>
+    source[of] === sum ? [] : [of],
+  );
+  if (differing.length > 0)
+    refuse(
+      `partitions of ${dataset.directory} as this run reads it`,
+      `others, which differ in ${differing.join(', ')},`,
+    );
+}
+
+/** Labelled nodes of each split by class, split after split: the same however nodes are numbered. */
+export async function classCounts(dataset: PreparedDataset): Promise<number[]> {
+  const { num_classes: classes } = dataset.stats;
+  const labels = (await dataset.readLabels()) ?? new Int32Array(0);
+  const counts: number[] = [];
+  for (const split of Object.keys(fields.masks)) {
+    const of = new Array<number>(classes).fill(0);
+    const nodes = new Set((await dataset.readNodes(split as keyof typeof fields.masks)) ?? []);
+    for (const v of nodes) if (labels[v] >= 0) of[labels[v]]++;
+    counts.push(...of);
+  }
+  return counts;
+}
+
+/** The JSON of the partitions; they are made when they are not there. For one process. */
+export async function cutDataset(
+  config: SkeinConfig,
+  distributed: Pick<DistributedConfig, 'partitions' | 'partition_algorithm'>,
+  dataset: PreparedDataset,
+  directory: string,
+): Promise<string> {
+  const path = join(directory, `${name}.json`);
+  const parts = Math.min(distributed.partitions, dataset.stats.num_nodes);
+  if (existsSync(path)) {
+    const { numParts } = await describePartitions(path);
+    if (numParts === parts) return path;
+    throw new ConfigError(
+      `distributed.partitions: expected ${numParts}, as ${directory} has, got ${distributed.partitions}. A run keeps its partitions.`,
+    );
+  }
+  const graph = await wholeGraph(config, dataset);
+  const nodeFeatures = await nodeFields(config, dataset);
+  const { partition_algorithm: algorithm } = distributed;
+  const trainMask = (nodeFeatures[fields.masks.train] as { dataSync(): Uint8Array }).dataSync();
+  const cut = partitionGraph(graph, {
+    parts,
+    algorithm,
+    seed: config.model.random_seed,
+    balance: algorithm === 'metis' ? { nodes: true, edges: true, trainMask } : {},
+  });
+  const split = partitionData(graph, cut, { nodeFeatures });
+  const source = await originOf(config, dataset);
+  const { path: written } = await writePartitions(directory, split, { name, method: algorithm, source });
+  return written;
+}
+
+/** All edges in the directions that the encoder follows; those taken against their direction have relations of their own. */
+async function wholeGraph(config: SkeinConfig, dataset: PreparedDataset): Promise<Graph> {
+  const { use_incoming_nbrs: incoming, use_outgoing_nbrs: outgoing } = config.model.encoder;
+  const rows = await dataset.readEdges('train');
+  const columns = dataset.numColumns;
+  const count = rows.length / columns;
+  const total = count * ((incoming ? 1 : 0) + (outgoing ? 1 : 0));
+  const [src, dst, relation] = [new Int32Array(total), new Int32Array(total), new Int32Array(total)];
+  const own = weighsEdges(config) ? await dataset.readWeights('train') : null;
+  const weight = own === null ? null : new Float32Array(total);
+  let at = 0;
+  for (const forward of [true, false]) {
+    if (forward ? !incoming : !outgoing) continue;
+    const shift = forward ? 0 : dataset.stats.num_relations;
+    weight?.set(own as Float32Array, at);
+    for (let e = 0; e < count; e++, at++) {
+      const [from, to] = [rows[e * columns], rows[(e + 1) * columns - 1]];
+      src[at] = forward ? from : to;
+      dst[at] = forward ? to : from;
+      if (columns === 3) relation[at] = rows[e * columns + 1] + shift;
+    }
+  }
+  const graph = Graph.fromEdges(src, dst, { numNodes: dataset.stats.num_nodes });
+  if (columns === 3) graph.edata[fields.relation] = fromTypedArray(relation);
+  if (weight !== null) graph.edata[fields.weight] = fromTypedArray(weight);
+  return graph;
+}
+
+async function nodeFields(
+  config: SkeinConfig,
+  dataset: PreparedDataset,
+): Promise<Record<string, FeatureRows>> {
+  const { num_nodes: numNodes } = dataset.stats;
+  const wanted = usesFeatures(config);
+  const file = wanted ? dataset.featuresFile() : null;
+  const labels = await dataset.readLabels();
+  if ((wanted && file === null) || labels === null)
+    throw new ConfigError(
+      `storage.dataset: expected nodes with ${wanted ? 'features and labels' : 'labels'}, got a dataset without ${labels === null ? 'labels' : 'features'}. Training on the whole graph with several workers needs ${wanted ? 'both' : 'them'}.`,
+    );
+  const result: Record<string, FeatureRows> = {};
+  if (file !== null) {
+    await dataset.checkFeatures();
+    const bytes = await readFile(file.path);
+    const values = new Float32Array(bytes.buffer, bytes.byteOffset, numNodes * file.width);
+    result[fields.features] = fromTypedArray(values, [numNodes, file.width]);
+  }
+  result[fields.labels] = fromTypedArray(labels);
+  for (const [split, field] of Object.entries(fields.masks)) {
+    const mask = new Uint8Array(numNodes);
+    for (const v of (await dataset.readNodes(split as keyof typeof fields.masks)) ?? []) mask[v] = 1;
+    result[field] = fromTypedArray(mask);
+  }
+  return result;
+}

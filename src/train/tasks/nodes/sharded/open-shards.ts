@@ -1,0 +1,262 @@
+/**
+ * From a configuration and partitions to the batches of a run on the whole graph, which is spread over workers.
+ */
+import {
+  agreedError,
+  constructFullGraph,
+  constructMfgs,
+  type DistributedGraph,
+  type FullGraphOptions,
+  type GraphShardManager,
+  loadPartitionData,
+  type PartitionData,
+  suffixKeyLookup,
+  type WorkerGroup,
+} from '../../../../dist/index.js';
+import { hopsOfStage } from '../../../../gnn/index.js';
+import { gatherRows, type Tensor, unscoped } from '../../../../tensor/index.js';
+import { ConfigError } from '../../../../util/errors.js';
+import { invocation } from '../../../../util/invocation.js';
+import type { DistributedConfig, SkeinConfig } from '../../../config/index.js';
+import { weighsEdges } from '../../../config/weighs-edges.js';
+import type { SplitName } from '../../../task.js';
+import { fields } from './cut-dataset.js';
+import type { ShardedLayer } from './sharded-layers.js';
+import type { ShardedSet, ShardedSets } from './sharded-task.js';
+
+const splits = Object.keys(fields.masks) as SplitName[];
+
+/** Whether a run trains on the whole graph, spread over workers. */
+export function isSharded(config: SkeinConfig): boolean {
+  return (
+    config.distributed !== null &&
+    config.training.full_batch &&
+    config.model.learning_task === 'NODE_CLASSIFICATION'
+  );
+}
+
+/** What such a run cannot do is refused by name. */
+export function checkSharded({ model, storage, distributed }: SkeinConfig, workers: number): void {
+  const refuse = (key: string, wanted: string, got: string, advice: string): never => {
+    const when = 'With training.full_batch and distributed';
+    throw agreedError(new ConfigError(`${key}: expected ${wanted}, got ${got}. ${when}, ${advice}`));
+  };
+  const rows =
+    'each worker has its part of the rows in memory. Use HOST_MEMORY and more workers, or full_batch: false.';
+  if (model.encoder.embedding_dim > 0) {
+    if (storage.embeddings.type !== 'HOST_MEMORY')
+      refuse('storage.embeddings.type', 'HOST_MEMORY', storage.embeddings.type, rows);
+    if (model.regularizer.type !== 'NONE') {
+      const advice = 'use the weight_decay of the optimisers, or full_batch: false.';
+      refuse('model.regularizer.type', 'NONE', model.regularizer.type, advice);
+    }
+  }
+  if (storage.features.type !== 'HOST_MEMORY')
+    refuse('storage.features.type', 'HOST_MEMORY', storage.features.type, rows);
+  const { partitions, partition_dir: made } = distributed as DistributedConfig;
+  if (made === null && partitions < workers) {
+    const wanted = `at least ${workers}, the number of workers`;
+    refuse('distributed.partitions', wanted, String(partitions), 'raise it, or start fewer workers.');
+  }
+  if (model.encoder.layers.every((stage) => hopsOfStage(stage) === 0))
+    refuse('model.encoder.layers', 'a GNN layer', 'none', 'add one, or set full_batch: false.');
+  const { train_neighbor_sampling: rules } = model.encoder;
+  const sampled = rules.find(({ type }) => type !== 'ALL');
+  if (sampled !== undefined) {
+    const advice = 'use ALL, or full_batch: false, which trains sampled batches.';
+    refuse('model.encoder.train_neighbor_sampling', 'ALL neighbours', sampled.type, advice);
+  }
+}
+
+/** What a worker has of the graph. */
+export interface OpenedShards {
+  readonly sets: ShardedSets;
+  /** Its nodes, by their numbers in the dataset; null where the partitions do not say. */
+  readonly nodeIds: Int32Array | null;
+}
+
+/** Collective. `path` is the JSON of the partitions, or their directory. */
+export async function openShards(
+  config: SkeinConfig,
+  distributed: DistributedConfig,
+  path: string,
+  group: WorkerGroup,
+  sizes: NodeSizes,
+): Promise<OpenedShards> {
+  const data = await group.everywhere(() => loadPartitionData(path, { comm: group.comm }));
+  const numLayers = config.model.encoder.layers.reduce((sum, stage) => sum + hopsOfStage(stage), 0);
+  const known = await group.everywhere(() => knownNodes(data, sizes));
+  const byClass = group.sum(splits.flatMap((split) => countClasses(known, split, sizes.classes)));
+  checkClasses(path, byClass, sizes);
+  const counts = splits.map((_, i) =>
+    byClass.slice(i * sizes.classes, (i + 1) * sizes.classes).reduce((sum, count) => sum + count, 0),
+  );
+  if (counts[splits.indexOf('train')] === 0)
+    throw agreedError(
+      new ConfigError(
+        `${path}: expected nodes to train on, got none. Look at train_mask and labels of the partitions.`,
+      ),
+    );
+  const graphs = new GraphsOfSplits(data, distributed, group, numLayers, weighsEdges(config));
+  const sets = splits.map((split, i) => [split, graphs.set(known, split, counts[i])] as const);
+  return {
+    sets: Object.fromEntries(sets) as Record<SplitName, ShardedSet>,
+    nodeIds: data.originalNodeIds ?? null,
+  };
+}
+
+/** What the dataset says of its nodes. */
+interface NodeSizes {
+  /** The width of features; null where the encoder reads none. */
+  readonly width: number | null;
+  readonly classes: number;
+  /** Labelled nodes of each split by class, split after split. */
+  readonly labelled: readonly number[];
+}
+
+interface KnownNodes {
+  readonly features: Tensor | null;
+  readonly labels: Int32Array;
+  readonly masks: Readonly<Record<SplitName, Uint8Array>>;
+}
+
+function knownNodes(data: PartitionData, { width, classes }: NodeSizes): KnownNodes {
+  const field = (name: string): Tensor => {
+    const found = suffixKeyLookup(data, name);
+    const { start, end } = data.nodeRanges[data.rank];
+    if (data.nodeTypeNames.length === 1 && found.shape[0] === end - start) return found;
+    const known = Object.keys(data.nodeFeatures).join(', ') || 'none';
+    throw new ConfigError(
+      `distributed.partition_dir: expected partitions of one node type with the field ${name}, got ${data.nodeTypeNames.length} with these fields: ${known}. Make them with "${invocation()} partition <this configuration>".`,
+    );
+  };
+  const features = width === null ? null : field(fields.features);
+  if (features !== null && (features.rank !== 2 || features.shape[1] !== width))
+    throw new ConfigError(
+      `distributed.partition_dir: expected ${width} features a node, as the dataset has, got shape ${features.shape.join(' × ')}.`,
+    );
+  const labels = Int32Array.from(field(fields.labels).dataSync());
+  const wrong = labels.findIndex((label) => label < -1 || label >= classes);
+  if (wrong >= 0)
+    throw new ConfigError(
+      `distributed.partition_dir: expected classes from 0 to ${classes - 1}, or -1 for none, as the dataset has, got ${labels[wrong]} for node ${data.nodeRanges[data.rank].start + wrong} of the partitions.`,
+    );
+  // A mask counts labelled nodes only, as in one process.
+  const mask = (split: SplitName): Uint8Array => {
+    const flags = field(fields.masks[split]).dataSync();
+    return Uint8Array.from(labels, (label, row) => (flags[row] !== 0 && label >= 0 ? 1 : 0));
+  };
+  return {
+    features: features === null ? null : unscoped(() => features),
+    labels,
+    masks: { train: mask('train'), validation: mask('validation'), test: mask('test') },
+  };
+}
+
+function countClasses({ labels, masks }: KnownNodes, split: SplitName, classes: number): number[] {
+  const counts = new Array<number>(classes).fill(0);
+  for (const [row, label] of labels.entries()) if (masks[split][row] !== 0) counts[label]++;
+  return counts;
+}
+
+/** Partitions of another dataset can have as many nodes and edges. All workers come to the same answer. */
+function checkClasses(path: string, got: readonly number[], { classes, labelled }: NodeSizes): void {
+  const wrong = labelled.findIndex((count, i) => count !== got[i]);
+  if (wrong < 0) return;
+  const [split, label] = [splits[Math.floor(wrong / classes)], wrong % classes];
+  throw agreedError(
+    new ConfigError(
+      `distributed.partition_dir: expected ${labelled[wrong]} ${split} nodes of class ${label}, as the dataset has, got ${got[wrong]} in ${path}. Make the partitions of this dataset with "${invocation()} partition <this configuration>".`,
+    ),
+  );
+}
+
+/** Whether edges have a field, whatever their type is called. */
+function hasField(data: PartitionData, name: string): boolean {
+  return data.allShardEdges.some(({ edgeFeatures }) =>
+    Object.keys(edgeFeatures).some((key) => key.endsWith(`/${name}`)),
+  );
+}
+
+/** One graph for all splits, or message-flow graphs of each. */
+class GraphsOfSplits {
+  readonly #data: PartitionData;
+  readonly #distributed: DistributedConfig;
+  readonly #group: WorkerGroup;
+  readonly #numLayers: number;
+  readonly #weighed: boolean;
+  #whole: readonly ShardedLayer[] | null = null;
+
+  /** @param weighed whether a layer weighs edges, by the field of that name where there is one. */
+  constructor(
+    data: PartitionData,
+    distributed: DistributedConfig,
+    group: WorkerGroup,
+    numLayers: number,
+    weighed: boolean,
+  ) {
+    this.#data = data;
+    this.#distributed = distributed;
+    this.#group = group;
+    this.#numLayers = numLayers;
+    this.#weighed = weighed && group.any(hasField(data, fields.weight));
+  }
+
+  /** Collective. @param count labelled nodes of the split on all workers. */
+  set(known: KnownNodes, split: SplitName, count: number): ShardedSet {
+    const { features, masks } = known;
+    const labels = known.labels.map((label, row) => (masks[split][row] === 0 ? -1 : label));
+    if (!this.#distributed.use_mfgs) {
+      const layers = this.#wholeLayers();
+      return this.#withInputs({ layers, features, inputRows: Int32Array.from(labels.keys()), labels, count });
+    }
+    const { start } = this.#data.nodeRanges[this.#data.rank];
+    const rows = Int32Array.from(labels.keys()).filter((row) => masks[split][row] !== 0);
+    const seeds = rows.map((row) => row + start);
+    const options = this.#options();
+    const graphs = constructMfgs(this.#data, seeds, this.#numLayers, true, options);
+    const layers = graphs.map((graph) => this.#layer(graph));
+    const inputs = (graphs[0]?.inputNodes ?? seeds).map((id) => id - start);
+    return this.#withInputs({
+      layers,
+      features: features === null ? null : unscoped(() => gatherRows(features, inputs)),
+      inputRows: inputs,
+      labels: rows.map((row) => known.labels[row]),
+      count,
+    });
+  }
+
+  #withInputs(set: Omit<ShardedSet, 'cached'>): ShardedSet {
+    const cached = this.#distributed.cache_inputs && set.features !== null;
+    if (cached) set.layers[0]?.graph.cacheInputs(set.features as Tensor);
+    return { ...set, cached };
+  }
+
+  #wholeLayers(): readonly ShardedLayer[] {
+    if (this.#whole === null) {
+      const layer = this.#layer(constructFullGraph(this.#data, this.#options()));
+      this.#whole = Array.from({ length: this.#numLayers }, () => layer);
+    }
+    return this.#whole;
+  }
+
+  #layer(manager: GraphShardManager): ShardedLayer {
+    const graph: DistributedGraph =
+      this.#distributed.mode === 'one_shot' ? manager.getFullPartitionGraph() : manager;
+    const { edata } = graph;
+    const relations = fields.relation in edata ? Int32Array.from(edata[fields.relation].dataSync()) : null;
+    return { graph, relations };
+  }
+
+  #options(): FullGraphOptions {
+    const { mode, pipeline_depth, max_collective_size, compression } = this.#distributed;
+    return {
+      comm: this.#group.comm,
+      mode: mode === 'one_shot' ? ('sar' as const) : mode,
+      pipelineDepth: pipeline_depth,
+      maxCollectiveSize: max_collective_size,
+      compression,
+      ...(this.#weighed ? { edgeWeight: fields.weight } : {}),
+    };
+  }
+}

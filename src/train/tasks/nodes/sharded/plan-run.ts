@@ -1,0 +1,31 @@
+/** What a step of training on the whole graph will need, said before the first one. */
+import { planMemoryOf, WorkerGroup } from '../../../../dist/index.js';
+import { randomState, setRandomState, type Tensor, unscoped, zeros } from '../../../../tensor/index.js';
+import type { Model } from '../../graph/model/model.js';
+import { type ShardedSet, shardedBatch } from './sharded-task.js';
+
+/**
+ * Collective. The largest peak of all workers in bytes; `makeModel` makes one that is thrown away.
+ *
+ * @param width of trained rows; 0: there are none.
+ */
+export function planStep(set: ShardedSet, width: number, group: WorkerGroup, makeModel: () => Model): number {
+  const random = randomState();
+  const graphs = set.layers.map(({ graph }) => graph);
+  const { peakBytes } = planMemoryOf(graphs, (planned, comm) => {
+    const model = makeModel();
+    model.workers = new WorkerGroup({ comm });
+    if (set.cached) planned[0]?.cacheInputs(set.features as Tensor);
+    const layers = set.layers.map((layer, i) => ({ ...layer, graph: planned[i] }));
+    // The second step has the optimiser's state beside it.
+    for (let step = 0; step < 2; step++) {
+      const rows = width === 0 ? null : unscoped(() => zeros([set.inputRows.length, width]));
+      const batch = shardedBatch({ ...set, layers }, rows, true, { epoch: 0, step });
+      model.train(batch);
+      batch.clear();
+    }
+    if (set.cached) planned[0]?.uncacheInputs(set.features as Tensor);
+  });
+  setRandomState(random);
+  return group.highest(peakBytes);
+}

@@ -1,0 +1,170 @@
+/**
+ * Node classification on the whole graph, which is spread over workers: an epoch is one step, in which each worker has its
+ * own nodes and the labels of those among them that count. All workers take the same steps, also those without a labelled
+ * node.
+ *
+ * Features are one tensor for all steps, so that a graph that caches what it fetched of a constant recognises it.
+ */
+import type { ShardEmbeddings } from '../../../../dist/stores/index.js';
+import type { SampleTime } from '../../../../sample/index.js';
+import type { TableManifest, TrainedRows } from '../../../../storage/index.js';
+import type { Tensor } from '../../../../tensor/index.js';
+import { noTimings, type StageTimings } from '../../../run/timings.js';
+import type { Batches, HeldOut, Metrics, SavedState, SplitName, StepLoss, Task } from '../../../task.js';
+import { Batch } from '../../graph/batch/batch.js';
+import { KeptRows, type KeptRowsState } from '../../graph/kept-rows.js';
+import type { Model } from '../../graph/model/model.js';
+import { type ShardedLayer, ShardedLayers } from './sharded-layers.js';
+
+/** What a step on one split computes from. */
+export interface ShardedSet {
+  /** The first to run first. */
+  readonly layers: readonly ShardedLayer[];
+  /** One row for each source of the first layer; null where the encoder reads none. */
+  readonly features: Tensor | null;
+  /** For each source of the first layer the row of its node among those of this worker. */
+  readonly inputRows: Int32Array;
+  /** For each target of the last layer its class, −1 for those that do not count. */
+  readonly labels: Int32Array;
+  /** Nodes that count, of all workers. */
+  readonly count: number;
+  /** Whether the first graph keeps the rows of features that it fetches. */
+  readonly cached: boolean;
+}
+
+export type ShardedSets = Readonly<Record<SplitName, ShardedSet>>;
+
+/** Its features belong to the set and outlive it. */
+class ShardedBatch extends Batch {
+  override clear(): void {
+    this.uniqueNodeFeatures = null;
+    super.clear();
+  }
+}
+
+/** @param rows the embeddings of `inputRows`, which the batch disposes of. */
+export function shardedBatch(
+  set: ShardedSet,
+  rows: Tensor | null,
+  train: boolean,
+  at: Required<SampleTime>,
+): Batch {
+  const batch = new ShardedBatch(train);
+  batch.at = at;
+  // Rows that travel compressed carry what rounding lost of the gradients of the step before.
+  if (train) for (const { graph } of set.layers) graph.beginStep();
+  batch.batchSize = set.count;
+  batch.shardedGraph = new ShardedLayers(set.layers);
+  batch.uniqueNodeLabels = set.labels;
+  batch.uniqueNodeFeatures = set.features;
+  batch.uniqueNodeIndices = set.inputRows;
+  if (rows !== null) batch.setEmbeddings(rows);
+  return batch;
+}
+
+/** One batch an epoch. */
+class WholeGraph implements Batches<Batch> {
+  readonly #set: ShardedSet;
+  readonly #embeddings: TrainedRows | null;
+  readonly #train: boolean;
+
+  constructor(set: ShardedSet, embeddings: TrainedRows | null, train: boolean) {
+    this.#set = set;
+    this.#embeddings = embeddings;
+    this.#train = train;
+  }
+
+  get numItems(): number {
+    return this.#set.count;
+  }
+
+  async *epoch(epoch: number): AsyncGenerator<Batch, void, undefined> {
+    if (this.#set.count === 0) return;
+    const rows = this.#embeddings?.resident(this.#set.inputRows) ?? null;
+    const batch = shardedBatch(this.#set, rows, this.#train, { epoch, step: 0 });
+    yield batch;
+    batch.clear();
+  }
+}
+
+export interface ShardedTaskOptions {
+  readonly model: Model;
+  readonly sets: ShardedSets;
+  /** The rows of this worker's nodes; null where none are trained. */
+  readonly embeddings: ShardEmbeddings | null;
+  /** The checkpoint's table that `embeddings` were opened with. */
+  readonly opened: TableManifest | null;
+  readonly headline: string;
+  readonly timings?: Pick<StageTimings, 'time'>;
+}
+
+export class ShardedTask implements Task<Batch> {
+  readonly items = 'nodes';
+  readonly model: Model;
+  readonly headline: string;
+  readonly batches: Readonly<Record<SplitName, Batches<Batch>>>;
+  readonly #embeddings: ShardEmbeddings | null;
+  readonly #rows: KeptRows;
+  readonly #timings: Pick<StageTimings, 'time'>;
+
+  constructor({ model, sets, embeddings, opened, headline, timings = noTimings }: ShardedTaskOptions) {
+    this.model = model;
+    this.headline = headline;
+    this.#embeddings = embeddings;
+    this.#rows = new KeptRows(embeddings, embeddings?.optimizer ?? null, opened);
+    this.#timings = timings;
+    this.batches = {
+      train: new WholeGraph(sets.train, embeddings, true),
+      validation: new WholeGraph(sets.validation, embeddings, false),
+      test: new WholeGraph(sets.test, embeddings, false),
+    };
+  }
+
+  get optimizer(): Model['encoderOptimizer'] {
+    return this.model.encoderOptimizer;
+  }
+
+  scaleRates(factor: number): void {
+    this.model.encoderOptimizer?.scaleRates(factor);
+    this.#rows.scaleRate(factor);
+  }
+
+  train(batch: Batch): StepLoss {
+    const items = batch.batchSize;
+    const loss = this.#timings.time('compute', () => this.model.train(batch));
+    // A loss that is not finite must not reach the table; the loop refuses it.
+    if (this.#embeddings !== null && Number.isFinite(loss)) {
+      batch.accumulateGradients();
+      const { uniqueNodeIndices: rows, uniqueNodeGradients: gradient } = batch;
+      this.#timings.time('update', () =>
+        this.#embeddings?.update(rows as Int32Array, gradient as Float32Array),
+      );
+    }
+    return { loss: this.model.lossIsMean ? loss * items : loss, items };
+  }
+
+  async evaluate(split: HeldOut, onProgress?: (done: number, total: number) => void): Promise<Metrics> {
+    const batches = this.batches[split];
+    if (batches.numItems === 0) return {};
+    this.model.startEvaluation();
+    for await (const batch of batches.epoch(0)) {
+      await this.model.evaluate(batch);
+      onProgress?.(batch.batchSize, batches.numItems);
+    }
+    return this.model.finishEvaluation();
+  }
+
+  async snapshot(): Promise<SavedState> {
+    return { tensors: {}, state: { ...(await this.#rows.snapshot()) } };
+  }
+
+  async restore(saved: SavedState): Promise<void> {
+    await this.#rows.restore(saved.state as unknown as KeptRowsState);
+  }
+
+  async prune(kept: readonly SavedState['state'][]): Promise<void> {
+    await this.#rows.prune(kept);
+  }
+
+  async close(): Promise<void> {}
+}
