@@ -1,56 +1,59 @@
 /** The twin of edgeSoftmaxLoss: the queries, chunkedSoftmaxLoss over copies of all rows that are read, and the operator's gradient. */
+import type { Kernels } from '../kernels.js';
 import { relationOps } from '../op-codes.js';
 import type { FloatArray } from '../types.js';
-import { chunkedSoftmaxLoss } from './scores.js';
+import { scoreTwins } from './scores.js';
 
-export function edgeSoftmaxLoss(
-  op: number,
-  rows: FloatArray,
-  sources: Int32Array,
-  targets: Int32Array,
-  table: FloatArray | null,
-  relations: Int32Array | null,
-  negatives: Int32Array,
-  maskOffsets: Int32Array | null,
-  maskPositions: Int32Array | null,
-  loss: FloatArray,
-  gRead: FloatArray | null,
-  gRelations: FloatArray | null,
-  edges: number,
-  width: number,
-  chunks: number,
-  n: number,
-  scale: number,
-): void {
-  const source = copyRows(rows, sources, edges, width);
-  const relation = table === null || relations === null ? null : copyRows(table, relations, edges, width);
-  const query = source.slice();
-  if (relation !== null) product(op, source, relation, query, width, 1);
-  const gQuery = gRead === null ? null : like(rows, edges * width);
-  const gNegatives = gRead?.subarray(2 * edges * width, (2 * edges + chunks * n) * width).fill(0) ?? null;
-  chunkedSoftmaxLoss(
-    query,
-    copyRows(rows, targets, edges, width),
-    copyRows(rows, negatives, chunks * n, width),
-    Int32Array.from({ length: chunks * n }, (_, i) => i),
+export const edgeSoftmaxLossTwins = {
+  edgeSoftmaxLoss(
+    op,
+    rows,
+    sources,
+    targets,
+    table,
+    relations,
+    negatives,
     maskOffsets,
     maskPositions,
     loss,
-    gQuery,
-    gRead?.subarray(edges * width, 2 * edges * width) ?? null,
-    gNegatives,
+    gRead,
+    gRelations,
     edges,
     width,
-    chunks * n,
     chunks,
     n,
     scale,
-  );
-  if (gQuery === null || gRead === null) return;
-  if (relation === null) gRead.set(gQuery);
-  else product(op, gQuery, relation, gRead, width, -1);
-  if (gRelations !== null) product(op, gQuery, source, gRelations, width, -1);
-}
+  ) {
+    const source = copyRows(rows, sources, edges, width);
+    const relation = table === null || relations === null ? null : copyRows(table, relations, edges, width);
+    const query = source.slice();
+    if (relation !== null) product(op, source, relation, query, width, 1);
+    const gQuery = gRead === null ? null : like(rows, edges * width);
+    const gNegatives = gRead?.subarray(2 * edges * width, (2 * edges + chunks * n) * width).fill(0) ?? null;
+    scoreTwins.chunkedSoftmaxLoss(
+      query,
+      copyRows(rows, targets, edges, width),
+      copyRows(rows, negatives, chunks * n, width),
+      Int32Array.from({ length: chunks * n }, (_, i) => i),
+      maskOffsets,
+      maskPositions,
+      loss,
+      gQuery,
+      gRead?.subarray(edges * width, 2 * edges * width) ?? null,
+      gNegatives,
+      edges,
+      width,
+      chunks * n,
+      chunks,
+      n,
+      scale,
+    );
+    if (gQuery === null || gRead === null) return;
+    if (relation === null) gRead.set(gQuery);
+    else product(op, gQuery, relation, gRead, width, -1);
+    if (gRelations !== null) product(op, gQuery, source, gRelations, width, -1);
+  },
+} satisfies Partial<Kernels>;
 
 /** out = a · b row by row; for complex numbers b has its imaginary parts times `sign`. */
 function product(

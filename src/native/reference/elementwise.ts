@@ -2,7 +2,7 @@
  * Elementwise twins of `native/kernels/elementwise*.cpp` and `binary*.cpp`: computed in double, stored in the
  * array's type. Formulas follow PyTorch: exact gelu, softplus(x) = x for x > 20, derivative 0 of relu and abs at 0.
  */
-import type { Dims } from '../kernels.js';
+import type { Dims, Kernels } from '../kernels.js';
 import { type BinaryOp, binaryOps, type CompareOp, compareOps, type UnaryOp, unaryOps } from '../op-codes.js';
 import type { FloatArray } from '../types.js';
 import { normalCumulative, normalDensity, sigmoid, softplus } from './special-functions.js';
@@ -113,79 +113,42 @@ function zip<A extends FloatArray | Int32Array, Y extends FloatArray | Int32Arra
   });
 }
 
-export function unary(op: number, x: FloatArray, y: FloatArray, n: number, alpha: number): void {
-  const f = unaryTable[unaryOps[op]];
-  for (let i = 0; i < n; i++) y[i] = f(x[i], alpha);
-}
-
-export function unaryBackward(
-  op: number,
-  x: FloatArray,
-  y: FloatArray,
-  gy: FloatArray,
-  gx: FloatArray,
-  n: number,
-  alpha: number,
-): void {
-  const gradient = gradientTable[unaryOps[op]];
-  for (let i = 0; i < n; i++) gx[i] = gradient(gy[i], x[i], y[i], alpha);
-}
-
-export function binary(op: number, a: FloatArray, b: FloatArray, y: FloatArray, n: number, dims: Dims): void {
-  zip(a, b, y, n, dims, binaryTable[binaryOps[op]]);
-}
-
-export function binaryI32(
-  op: number,
-  a: Int32Array,
-  b: Int32Array,
-  y: Int32Array,
-  n: number,
-  dims: Dims,
-): void {
-  zip(a, b, y, n, dims, binaryI32Table[binaryOps[op]]);
-}
-
-export function compare(
-  op: number,
-  a: FloatArray,
-  b: FloatArray,
-  y: Uint8Array,
-  n: number,
-  dims: Dims,
-): void {
-  const f = compareTable[compareOps[op]];
-  zip(a, b, y, n, dims, (u, v) => (f(u, v) ? 1 : 0));
-}
-
-export function compareI32(
-  op: number,
-  a: Int32Array,
-  b: Int32Array,
-  y: Uint8Array,
-  n: number,
-  dims: Dims,
-): void {
-  const f = compareTable[compareOps[op]];
-  zip(a, b, y, n, dims, (u, v) => (f(u, v) ? 1 : 0));
-}
-
-export function where(condition: Uint8Array, a: FloatArray, b: FloatArray, y: FloatArray, n: number): void {
-  for (let i = 0; i < n; i++) y[i] = condition[i] !== 0 ? a[i] : b[i];
-}
-
-export function clamp(x: FloatArray, y: FloatArray, n: number, lo: number, hi: number): void {
-  for (let i = 0; i < n; i++) y[i] = Math.min(Math.max(x[i], lo), hi);
-}
-
-export function axpy(scale: number, x: FloatArray, y: FloatArray, n: number): void {
-  for (let i = 0; i < n; i++) y[i] += scale * x[i];
-}
-
-export function scale(x: FloatArray, n: number, scale: number): void {
-  for (let i = 0; i < n; i++) x[i] *= scale;
-}
-
-export function fill(x: FloatArray, n: number, value: number): void {
-  x.fill(value, 0, n);
-}
+export const elementwiseTwins = {
+  unary(op, x, y, n, alpha) {
+    const f = unaryTable[unaryOps[op]];
+    for (let i = 0; i < n; i++) y[i] = f(x[i], alpha);
+  },
+  unaryBackward(op, x, y, gy, gx, n, alpha) {
+    const gradient = gradientTable[unaryOps[op]];
+    for (let i = 0; i < n; i++) gx[i] = gradient(gy[i], x[i], y[i], alpha);
+  },
+  binary(op, a, b, y, n, dims) {
+    zip(a, b, y, n, dims, binaryTable[binaryOps[op]]);
+  },
+  binaryI32(op, a, b, y, n, dims) {
+    zip(a, b, y, n, dims, binaryI32Table[binaryOps[op]]);
+  },
+  compare(op, a, b, y, n, dims) {
+    const f = compareTable[compareOps[op]];
+    zip(a, b, y, n, dims, (u, v) => (f(u, v) ? 1 : 0));
+  },
+  compareI32(op, a, b, y, n, dims) {
+    const f = compareTable[compareOps[op]];
+    zip(a, b, y, n, dims, (u, v) => (f(u, v) ? 1 : 0));
+  },
+  where(condition, a, b, y, n) {
+    for (let i = 0; i < n; i++) y[i] = condition[i] !== 0 ? a[i] : b[i];
+  },
+  clamp(x, y, n, lo, hi) {
+    for (let i = 0; i < n; i++) y[i] = Math.min(Math.max(x[i], lo), hi);
+  },
+  axpy(scale, x, y, n) {
+    for (let i = 0; i < n; i++) y[i] += scale * x[i];
+  },
+  scale(x, n, scale) {
+    for (let i = 0; i < n; i++) x[i] *= scale;
+  },
+  fill(x, n, value) {
+    x.fill(value, 0, n);
+  },
+} satisfies Partial<Kernels>;

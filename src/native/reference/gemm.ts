@@ -8,88 +8,42 @@
  * closer to the exact product than the native chain of float operations; they agree within the tolerance of the type.
  * An output row depends on its input row, b and its start value only, as in the native kernel.
  */
+import type { Kernels } from '../kernels.js';
 import type { FloatArray } from '../types.js';
 
-/** c = (accumulate ? c : 0) + bias + op(a) · op(b). */
-export function gemm(
-  a: FloatArray,
-  b: FloatArray,
-  bias: FloatArray | null,
-  c: FloatArray,
-  m: number,
-  n: number,
-  k: number,
-  transA: boolean,
-  transB: boolean,
-  accumulate: boolean,
-): void {
-  // With b as [k,n] the inner loop runs along a row of b and of the sums: i-k-j touches memory in order.
-  const rows = transB ? transpose(b, n, k, 0) : b;
-  multiply(a, rows, bias, c, m, n, k, transA, accumulate, 0, 0, 0);
-}
-
-/** The same for `batch` products that lie one after another in a, b and c; without bias. */
-export function gemmBatched(
-  a: FloatArray,
-  b: FloatArray,
-  c: FloatArray,
-  batch: number,
-  m: number,
-  n: number,
-  k: number,
-  transA: boolean,
-  transB: boolean,
-  accumulate: boolean,
-): void {
-  for (let i = 0; i < batch; i++) {
-    const rows = transB ? transpose(b, n, k, i * n * k) : b;
-    const rowsStart = transB ? 0 : i * n * k;
-    multiply(a, rows, null, c, m, n, k, transA, accumulate, i * m * k, rowsStart, i * m * n);
-  }
-}
-
-/** c = f(bias + a1 · b1ᵀ + a2 · b2ᵀ), f = relu or nothing. */
-export function gemmPair(
-  a1: FloatArray,
-  b1: FloatArray,
-  k1: number,
-  a2: FloatArray,
-  b2: FloatArray,
-  k2: number,
-  bias: FloatArray | null,
-  c: FloatArray,
-  m: number,
-  n: number,
-  relu: boolean,
-): void {
-  gemm(a1, b1, bias, c, m, n, k1, false, true, false);
-  gemm(a2, b2, null, c, m, n, k2, false, true, true);
-  if (relu) for (let i = 0; i < m * n; i++) if (c[i] < 0) c[i] = 0;
-}
-
-/** gb1 = hᵀ · a1, gb2 = hᵀ · a2, gbias = Σ rows of h, where h is the part of g that the relu with result y let pass. */
-export function gemmPairBackward(
-  g: FloatArray,
-  y: FloatArray | null,
-  a1: FloatArray,
-  gb1: FloatArray,
-  k1: number,
-  a2: FloatArray,
-  gb2: FloatArray,
-  k2: number,
-  gbias: FloatArray | null,
-  m: number,
-  n: number,
-): void {
-  const h = g.slice(0, m * n);
-  if (y !== null) for (let i = 0; i < m * n; i++) if (y[i] <= 0) h[i] = 0;
-  gemm(h, a1, null, gb1, n, k1, m, true, false, false);
-  gemm(h, a2, null, gb2, n, k2, m, true, false, false);
-  if (gbias === null) return;
-  const sums = new Float64Array(n);
-  for (let i = 0; i < m * n; i++) sums[i % n] += h[i];
-  for (let j = 0; j < n; j++) gbias[j] = sums[j];
-}
+export const gemmTwins = {
+  /** c = (accumulate ? c : 0) + bias + op(a) · op(b). */
+  gemm(a, b, bias, c, m, n, k, transA, transB, accumulate) {
+    // With b as [k,n] the inner loop runs along a row of b and of the sums: i-k-j touches memory in order.
+    const rows = transB ? transpose(b, n, k, 0) : b;
+    multiply(a, rows, bias, c, m, n, k, transA, accumulate, 0, 0, 0);
+  },
+  /** The same for `batch` products that lie one after another in a, b and c; without bias. */
+  gemmBatched(a, b, c, batch, m, n, k, transA, transB, accumulate) {
+    for (let i = 0; i < batch; i++) {
+      const rows = transB ? transpose(b, n, k, i * n * k) : b;
+      const rowsStart = transB ? 0 : i * n * k;
+      multiply(a, rows, null, c, m, n, k, transA, accumulate, i * m * k, rowsStart, i * m * n);
+    }
+  },
+  /** c = f(bias + a1 · b1ᵀ + a2 · b2ᵀ), f = relu or nothing. */
+  gemmPair(a1, b1, k1, a2, b2, k2, bias, c, m, n, relu) {
+    gemmTwins.gemm(a1, b1, bias, c, m, n, k1, false, true, false);
+    gemmTwins.gemm(a2, b2, null, c, m, n, k2, false, true, true);
+    if (relu) for (let i = 0; i < m * n; i++) if (c[i] < 0) c[i] = 0;
+  },
+  /** gb1 = hᵀ · a1, gb2 = hᵀ · a2, gbias = Σ rows of h, where h is the part of g that the relu with result y let pass. */
+  gemmPairBackward(g, y, a1, gb1, k1, a2, gb2, k2, gbias, m, n) {
+    const h = g.slice(0, m * n);
+    if (y !== null) for (let i = 0; i < m * n; i++) if (y[i] <= 0) h[i] = 0;
+    gemmTwins.gemm(h, a1, null, gb1, n, k1, m, true, false, false);
+    gemmTwins.gemm(h, a2, null, gb2, n, k2, m, true, false, false);
+    if (gbias === null) return;
+    const sums = new Float64Array(n);
+    for (let i = 0; i < m * n; i++) sums[i % n] += h[i];
+    for (let j = 0; j < n; j++) gbias[j] = sums[j];
+  },
+} satisfies Partial<Kernels>;
 
 /** [n,k] at `start` of b, as a new [k,n]. */
 function transpose(b: FloatArray, n: number, k: number, start: number): FloatArray {

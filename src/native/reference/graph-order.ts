@@ -1,18 +1,14 @@
 /** Grouping by key: twin of `native/kernels/group_by_key.cpp`. */
-import type { Offsets } from '../types.js';
+import type { Kernels } from '../kernels.js';
 
-export function groupByKey(
-  keys: Int32Array,
-  offsets: Offsets,
-  order: Int32Array,
-  n: number,
-  count: number,
-): void {
-  offsets.fill(0, 0, count + 1);
-  for (let i = 0; i < n; i++) offsets[keys[i] + 1]++;
-  for (let k = 0; k < count; k++) offsets[k + 1] += offsets[k];
-  // Each start moves up to the next while its group is filled; afterwards all shift back by one place.
-  for (let i = 0; i < n; i++) order[offsets[keys[i]]++] = i;
-  offsets.copyWithin(1, 0, count);
-  offsets[0] = 0;
-}
+export const orderTwins = {
+  groupByKey(keys, offsets, order, n, count) {
+    offsets.fill(0, 0, count + 1);
+    for (let i = 0; i < n; i++) offsets[keys[i] + 1]++;
+    for (let k = 0; k < count; k++) offsets[k + 1] += offsets[k];
+    // Each start moves up to the next while its group is filled; afterwards all shift back by one place.
+    for (let i = 0; i < n; i++) order[offsets[keys[i]]++] = i;
+    offsets.copyWithin(1, 0, count);
+    offsets[0] = 0;
+  },
+} satisfies Partial<Kernels>;

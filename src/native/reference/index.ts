@@ -1,60 +1,60 @@
 /**
- * The plain TypeScript twin of every kernel, assembled by family. Typed as the whole contract: a kernel without a
- * twin does not compile.
+ * The plain TypeScript twin of every kernel, assembled by family. A kernel without a twin does not compile. Each family is
+ * an object checked against the contract, which gives its methods their parameter types.
  */
 import type { Kernels } from '../kernels.js';
-import * as argScatter from './arg-scatter.js';
-import * as cells from './cells.js';
-import * as crc from './crc32.js';
-import * as dropout from './dropout.js';
-import * as edgeSoftmax from './edge-softmax-loss.js';
-import * as elementwise from './elementwise.js';
-import * as gemm from './gemm.js';
-import * as graphAttention from './graph-attention.js';
-import * as graphGatv2 from './graph-gatv2.js';
-import * as graphOrder from './graph-order.js';
-import * as graphSoftmax from './graph-softmax.js';
-import * as graphSpmm from './graph-spmm.js';
-import * as layout from './layout.js';
-import * as loss from './loss.js';
-import * as norm from './norm.js';
-import * as optim from './optim.js';
-import * as random from './random.js';
-import * as reduce from './reduce.js';
-import * as rows from './rows.js';
-import * as sampleNeighbors from './sample-neighbors.js';
-import * as sampleTemporal from './sample-temporal.js';
-import * as sampleWalk from './sample-walk.js';
-import * as scores from './scores.js';
-import * as segment from './segment.js';
-import * as softmax from './softmax.js';
-import * as temporalAttention from './temporal-attention.js';
+import { cellTwins } from './cells.js';
+import { checksumTwins } from './crc32.js';
+import { dropoutTwins } from './dropout.js';
+import { edgeSoftmaxLossTwins } from './edge-softmax-loss.js';
+import { elementwiseTwins } from './elementwise.js';
+import { gemmTwins } from './gemm.js';
+import { attentionTwins } from './graph-attention.js';
+import { gatv2Twins } from './graph-gatv2.js';
+import { orderTwins } from './graph-order.js';
+import { edgeSoftmaxTwins } from './graph-softmax.js';
+import { spmmTwins } from './graph-spmm.js';
+import { layoutTwins } from './layout.js';
+import { lossTwins } from './loss.js';
+import { mergeTwins } from './merge-parts.js';
+import { normTwins } from './norm.js';
+import { optimTwins } from './optim.js';
+import { randomTwins } from './random.js';
+import { reduceTwins } from './reduce.js';
+import { rowTwins } from './rows.js';
+import { neighborTwins } from './sample-neighbors.js';
+import { temporalSampleTwins } from './sample-temporal.js';
+import { walkTwins } from './sample-walk.js';
+import { scoreTwins } from './scores.js';
+import { segmentTwins } from './segment.js';
+import { softmaxTwins } from './softmax.js';
+import { temporalAttentionTwins } from './temporal-attention.js';
 
 export const reference: Kernels = {
-  ...gemm,
-  ...elementwise,
-  ...layout,
-  ...reduce,
-  ...argScatter,
-  ...softmax,
-  ...loss,
-  ...dropout,
-  ...norm,
-  ...rows,
-  ...segment,
-  ...crc,
-  ...graphOrder,
-  ...graphSpmm,
-  ...graphSoftmax,
-  ...graphAttention,
-  ...graphGatv2,
-  ...cells,
-  ...optim,
-  ...random,
-  ...sampleNeighbors,
-  ...sampleTemporal,
-  ...sampleWalk,
-  ...scores,
-  ...temporalAttention,
-  ...edgeSoftmax,
+  ...gemmTwins,
+  ...elementwiseTwins,
+  ...layoutTwins,
+  ...reduceTwins,
+  ...softmaxTwins,
+  ...lossTwins,
+  ...dropoutTwins,
+  ...normTwins,
+  ...rowTwins,
+  ...segmentTwins,
+  ...checksumTwins,
+  ...orderTwins,
+  ...spmmTwins,
+  ...edgeSoftmaxTwins,
+  ...attentionTwins,
+  ...mergeTwins,
+  ...gatv2Twins,
+  ...cellTwins,
+  ...optimTwins,
+  ...randomTwins,
+  ...neighborTwins,
+  ...temporalSampleTwins,
+  ...walkTwins,
+  ...scoreTwins,
+  ...temporalAttentionTwins,
+  ...edgeSoftmaxLossTwins,
 };

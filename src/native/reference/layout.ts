@@ -1,28 +1,30 @@
 /** Twins of `native/kernels/layout*.cpp`, with the same bits: strided copies and casts between storage types. */
+import type { Kernels } from '../kernels.js';
 import { type StorageType, storageTypes } from '../op-codes.js';
 import type { TypedArray } from '../types.js';
 import { fromBF16, fromF16, toBF16, toF16 } from './half-floats.js';
 import { forEachRow } from './strided-walk.js';
 
-export function copyStrided(src: TypedArray, dst: TypedArray, elementBytes: number, dims: Int32Array): void {
-  // As unsigned integers (8 bytes: two of them), so that no NaN pattern changes on the way.
-  const width = elementBytes === 8 ? 2 : 1;
-  const from = asIntegers(src, elementBytes);
-  const to = asIntegers(dst, elementBytes);
-  forEachRow(dims, (first, second, length, firstStep, secondStep) => {
-    for (let i = 0; i < length; i++) {
-      const read = (first + i * firstStep) * width;
-      const write = (second + i * secondStep) * width;
-      for (let part = 0; part < width; part++) to[write + part] = from[read + part];
-    }
-  });
-}
-
-export function cast(src: TypedArray, srcType: number, dst: TypedArray, dstType: number, n: number): void {
-  const read = readers[storageTypes[srcType]];
-  const write = writers[storageTypes[dstType]];
-  for (let i = 0; i < n; i++) dst[i] = write(read(src[i]));
-}
+export const layoutTwins = {
+  copyStrided(src, dst, elementBytes, dims) {
+    // As unsigned integers (8 bytes: two of them), so that no NaN pattern changes on the way.
+    const width = elementBytes === 8 ? 2 : 1;
+    const from = asIntegers(src, elementBytes);
+    const to = asIntegers(dst, elementBytes);
+    forEachRow(dims, (first, second, length, firstStep, secondStep) => {
+      for (let i = 0; i < length; i++) {
+        const read = (first + i * firstStep) * width;
+        const write = (second + i * secondStep) * width;
+        for (let part = 0; part < width; part++) to[write + part] = from[read + part];
+      }
+    });
+  },
+  cast(src, srcType, dst, dstType, n) {
+    const read = readers[storageTypes[srcType]];
+    const write = writers[storageTypes[dstType]];
+    for (let i = 0; i < n; i++) dst[i] = write(read(src[i]));
+  },
+} satisfies Partial<Kernels>;
 
 function asIntegers(array: TypedArray, elementBytes: number): Uint8Array | Uint16Array | Uint32Array {
   const { buffer, byteOffset, byteLength } = array;

@@ -1,141 +1,141 @@
 /** Neighbour sampling as plain loops: the definition of `sampleNeighbors`, `sampleHop`, `drawNeighbors` (see kernels.ts). */
-import type { RandomKey } from '../kernels.js';
+import type { Kernels } from '../kernels.js';
 import { boundEdges, drawSlots, type Hop, NodeWords } from './node-draws.js';
 
-export function sampleNeighbors(
-  offsets: Int32Array,
-  indices: Int32Array,
-  weights: Uint32Array | null,
-  seeds: Int32Array,
-  numSeeds: number,
-  fanouts: Int32Array,
-  drops: Uint32Array | null,
-  hops: number,
-  replace: boolean,
-  key: RandomKey,
-  step: number,
-  tag: number,
-  map: Int32Array,
-  seedRows: Int32Array,
-  nodeIds: Int32Array,
-  trees: Int32Array | null,
-  localOffsets: Int32Array,
-  localIndices: Int32Array,
-  slots: Int32Array,
-  perHop: Int32Array,
-  capacity: number,
-): number {
-  let count = 0;
-  const treeRows = new Map<number, number>();
-  const rowOf = (tree: number, id: number): number => {
-    const place = tree * 2 ** 31 + id;
-    const known = trees === null ? map[id] : (treeRows.get(place) ?? -1);
-    if (known >= 0) return known;
-    if (trees === null) map[id] = count;
-    else {
-      treeRows.set(place, count);
-      trees[count] = tree;
-    }
-    nodeIds[count] = id;
-    return count++;
-  };
-  for (let i = 0; i < numSeeds; i++) seedRows[i] = rowOf(i, seeds[i]);
-  perHop[0] = count;
-  localOffsets[0] = 0;
-  let needed = 0;
-  let begin = 0;
-  let edge = 0;
-  for (let h = 0; h < hops; h++) {
-    const end = count;
-    const from = edge;
-    const hop: Hop = { offsets, weights, fanout: fanouts[h], drop: drops === null ? 0 : drops[h], replace };
-    const words = new NodeWords(key, step, tag + h);
-    const bound = boundEdges(hop, nodeIds, begin, end);
-    if (edge + bound > capacity) {
-      needed = edge + bound;
-      break;
-    }
-    for (let v = begin; v < end; v++) {
-      const stop = drawSlots(hop, words, nodeIds[v], slots, edge);
-      for (; edge < stop; edge++)
-        localIndices[edge] = rowOf(trees === null ? 0 : trees[v], indices[slots[edge]]);
-      localOffsets[v + 1] = edge;
-    }
-    perHop[1 + h] = count - end;
-    perHop[1 + hops + h] = edge - from;
-    begin = end;
-  }
-  if (trees === null) for (let i = 0; i < count; i++) map[nodeIds[i]] = -1;
-  return needed;
-}
-
-export function sampleHop(
-  offsets: Int32Array,
-  indices: Int32Array,
-  weights: Uint32Array | null,
-  frontier: Int32Array,
-  count: number,
-  fanout: number,
-  drop: number,
-  replace: boolean,
-  key: RandomKey,
-  step: number,
-  tag: number,
-  map: Int32Array,
-  nodeIds: Int32Array,
-  numNodes: number,
-  localOffsets: Int32Array,
-  localIndices: Int32Array,
-  slots: Int32Array,
-  capacity: number,
-): number {
-  const hop: Hop = { offsets, weights, fanout, drop, replace };
-  const bound = boundEdges(hop, frontier, 0, count);
-  if (bound > capacity) return -1 - bound;
-  const words = new NodeWords(key, step, tag);
-  let nodes = numNodes;
-  let edge = 0;
-  localOffsets[0] = 0;
-  for (let i = 0; i < count; i++) {
-    const stop = drawSlots(hop, words, frontier[i], slots, edge);
-    for (; edge < stop; edge++) {
-      const id = indices[slots[edge]];
-      if (map[id] < 0) {
-        map[id] = nodes;
-        nodeIds[nodes++] = id;
+export const neighborTwins = {
+  sampleNeighbors(
+    offsets,
+    indices,
+    weights,
+    seeds,
+    numSeeds,
+    fanouts,
+    drops,
+    hops,
+    replace,
+    key,
+    step,
+    tag,
+    map,
+    seedRows,
+    nodeIds,
+    trees,
+    localOffsets,
+    localIndices,
+    slots,
+    perHop,
+    capacity,
+  ) {
+    let count = 0;
+    const treeRows = new Map<number, number>();
+    const rowOf = (tree: number, id: number): number => {
+      const place = tree * 2 ** 31 + id;
+      const known = trees === null ? map[id] : (treeRows.get(place) ?? -1);
+      if (known >= 0) return known;
+      if (trees === null) map[id] = count;
+      else {
+        treeRows.set(place, count);
+        trees[count] = tree;
       }
-      localIndices[edge] = map[id];
+      nodeIds[count] = id;
+      return count++;
+    };
+    for (let i = 0; i < numSeeds; i++) seedRows[i] = rowOf(i, seeds[i]);
+    perHop[0] = count;
+    localOffsets[0] = 0;
+    let needed = 0;
+    let begin = 0;
+    let edge = 0;
+    for (let h = 0; h < hops; h++) {
+      const end = count;
+      const from = edge;
+      const hop: Hop = { offsets, weights, fanout: fanouts[h], drop: drops === null ? 0 : drops[h], replace };
+      const words = new NodeWords(key, step, tag + h);
+      const bound = boundEdges(hop, nodeIds, begin, end);
+      if (edge + bound > capacity) {
+        needed = edge + bound;
+        break;
+      }
+      for (let v = begin; v < end; v++) {
+        const stop = drawSlots(hop, words, nodeIds[v], slots, edge);
+        for (; edge < stop; edge++)
+          localIndices[edge] = rowOf(trees === null ? 0 : trees[v], indices[slots[edge]]);
+        localOffsets[v + 1] = edge;
+      }
+      perHop[1 + h] = count - end;
+      perHop[1 + hops + h] = edge - from;
+      begin = end;
     }
-    localOffsets[i + 1] = edge;
-  }
-  return nodes;
-}
-
-export function drawNeighbors(
-  offsets: Int32Array,
-  weights: Uint32Array | null,
-  nodes: Int32Array,
-  count: number,
-  firstNode: number,
-  fanout: number,
-  drop: number,
-  replace: boolean,
-  key: RandomKey,
-  step: number,
-  tag: number,
-  localOffsets: Int32Array,
-  slots: Int32Array,
-  capacity: number,
-): number {
-  const hop: Hop = { offsets, weights, fanout, drop, replace, first: firstNode };
-  const bound = boundEdges(hop, nodes, 0, count);
-  if (bound > capacity) return -1 - bound;
-  const words = new NodeWords(key, step, tag);
-  let edge = 0;
-  localOffsets[0] = 0;
-  for (let i = 0; i < count; i++) {
-    edge = drawSlots(hop, words, nodes[i], slots, edge);
-    localOffsets[i + 1] = edge;
-  }
-  return edge;
-}
+    if (trees === null) for (let i = 0; i < count; i++) map[nodeIds[i]] = -1;
+    return needed;
+  },
+  sampleHop(
+    offsets,
+    indices,
+    weights,
+    frontier,
+    count,
+    fanout,
+    drop,
+    replace,
+    key,
+    step,
+    tag,
+    map,
+    nodeIds,
+    numNodes,
+    localOffsets,
+    localIndices,
+    slots,
+    capacity,
+  ) {
+    const hop: Hop = { offsets, weights, fanout, drop, replace };
+    const bound = boundEdges(hop, frontier, 0, count);
+    if (bound > capacity) return -1 - bound;
+    const words = new NodeWords(key, step, tag);
+    let nodes = numNodes;
+    let edge = 0;
+    localOffsets[0] = 0;
+    for (let i = 0; i < count; i++) {
+      const stop = drawSlots(hop, words, frontier[i], slots, edge);
+      for (; edge < stop; edge++) {
+        const id = indices[slots[edge]];
+        if (map[id] < 0) {
+          map[id] = nodes;
+          nodeIds[nodes++] = id;
+        }
+        localIndices[edge] = map[id];
+      }
+      localOffsets[i + 1] = edge;
+    }
+    return nodes;
+  },
+  drawNeighbors(
+    offsets,
+    weights,
+    nodes,
+    count,
+    firstNode,
+    fanout,
+    drop,
+    replace,
+    key,
+    step,
+    tag,
+    localOffsets,
+    slots,
+    capacity,
+  ) {
+    const hop: Hop = { offsets, weights, fanout, drop, replace, first: firstNode };
+    const bound = boundEdges(hop, nodes, 0, count);
+    if (bound > capacity) return -1 - bound;
+    const words = new NodeWords(key, step, tag);
+    let edge = 0;
+    localOffsets[0] = 0;
+    for (let i = 0; i < count; i++) {
+      edge = drawSlots(hop, words, nodes[i], slots, edge);
+      localOffsets[i + 1] = edge;
+    }
+    return edge;
+  },
+} satisfies Partial<Kernels>;

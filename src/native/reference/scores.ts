@@ -1,185 +1,134 @@
 /** Scores of edges: twins of the kernels in `native/kernels/score.h`, within tolerance. */
-import type { FloatArray } from '../types.js';
+import type { Kernels } from '../kernels.js';
 import { addGradient, scoreOf } from './score-pair.js';
 
-export function complexProduct(
-  a: FloatArray,
-  b: FloatArray,
-  out: FloatArray,
-  rows: number,
-  half: number,
-  conjugate: boolean,
-): void {
-  for (let i = 0; i < rows; i++) {
-    for (let re = 2 * i * half; re < (2 * i + 1) * half; re++) {
-      const im = re + half;
-      const other = conjugate ? -b[im] : b[im];
-      out[re] = a[re] * b[re] - a[im] * other;
-      out[im] = a[re] * other + a[im] * b[re];
+export const scoreTwins = {
+  complexProduct(a, b, out, rows, half, conjugate) {
+    for (let i = 0; i < rows; i++) {
+      for (let re = 2 * i * half; re < (2 * i + 1) * half; re++) {
+        const im = re + half;
+        const other = conjugate ? -b[im] : b[im];
+        out[re] = a[re] * b[re] - a[im] * other;
+        out[im] = a[re] * other + a[im] * b[re];
+      }
     }
-  }
-}
-
-export function pairScores(
-  op: number,
-  a: FloatArray,
-  b: FloatArray,
-  out: FloatArray,
-  pairs: number,
-  width: number,
-): void {
-  for (let i = 0; i < pairs; i++) out[i] = scoreOf(op, a, i * width, b, i * width, width);
-}
-
-export function pairScoresBackward(
-  op: number,
-  gy: FloatArray,
-  y: FloatArray,
-  a: FloatArray,
-  b: FloatArray,
-  ga: FloatArray | null,
-  gb: FloatArray | null,
-  pairs: number,
-  width: number,
-): void {
-  ga?.fill(0, 0, pairs * width);
-  gb?.fill(0, 0, pairs * width);
-  for (let i = 0; i < pairs; i++) {
-    const at = i * width;
-    addGradient(op, gy[i], y[i], a, at, b, at, ga, at, gb, at, width);
-  }
-}
-
-export function chunkedScores(
-  op: number,
-  query: FloatArray,
-  rows: FloatArray,
-  negatives: Int32Array,
-  out: FloatArray,
-  edges: number,
-  width: number,
-  chunks: number,
-  n: number,
-): void {
-  const size = Math.ceil(edges / chunks);
-  for (let i = 0; i < edges; i++) {
-    const from = Math.floor(i / size) * n;
-    for (let j = 0; j < n; j++)
-      out[i * n + j] = scoreOf(op, query, i * width, rows, negatives[from + j] * width, width);
-  }
-}
-
-export function chunkedScoresBackward(
-  op: number,
-  gy: FloatArray,
-  y: FloatArray,
-  query: FloatArray,
-  rows: FloatArray,
-  negatives: Int32Array,
-  gQuery: FloatArray | null,
-  gRows: FloatArray | null,
-  edges: number,
-  width: number,
-  rowCount: number,
-  chunks: number,
-  n: number,
-): void {
-  const size = Math.ceil(edges / chunks);
-  const total = new Float64Array(rowCount * width);
-  const own = new Float64Array(width);
-  for (let i = 0; i < edges; i++) {
-    const from = Math.floor(i / size) * n;
-    const at = i * width;
-    own.fill(0);
-    for (let j = 0; j < n; j++) {
-      const row = negatives[from + j] * width;
-      addGradient(op, gy[i * n + j], y[i * n + j], query, at, rows, row, own, 0, total, row, width);
+  },
+  pairScores(op, a, b, out, pairs, width) {
+    for (let i = 0; i < pairs; i++) out[i] = scoreOf(op, a, i * width, b, i * width, width);
+  },
+  pairScoresBackward(op, gy, y, a, b, ga, gb, pairs, width) {
+    ga?.fill(0, 0, pairs * width);
+    gb?.fill(0, 0, pairs * width);
+    for (let i = 0; i < pairs; i++) {
+      const at = i * width;
+      addGradient(op, gy[i], y[i], a, at, b, at, ga, at, gb, at, width);
     }
-    gQuery?.set(own, at);
-  }
-  if (gRows !== null) for (let i = 0; i < total.length; i++) gRows[i] += total[i];
-}
-
-export function chunkedSoftmaxLoss(
-  query: FloatArray,
-  target: FloatArray,
-  rows: FloatArray,
-  negatives: Int32Array,
-  maskOffsets: Int32Array | null,
-  maskPositions: Int32Array | null,
-  loss: FloatArray,
-  gQuery: FloatArray | null,
-  gTarget: FloatArray | null,
-  gRows: FloatArray | null,
-  edges: number,
-  width: number,
-  rowCount: number,
-  chunks: number,
-  n: number,
-  scale: number,
-): void {
-  const size = Math.ceil(edges / chunks);
-  const dot = 0;
-  const scores = new Float64Array(n);
-  const own = new Float64Array(width);
-  const others = new Float64Array(gRows === null ? 0 : rowCount * width);
-  for (let i = 0; i < edges; i++) {
-    const from = Math.floor(i / size) * n;
-    const at = i * width;
-    const positive = scoreOf(dot, query, at, target, at, width);
-    for (let j = 0; j < n; j++) scores[j] = scoreOf(dot, query, at, rows, negatives[from + j] * width, width);
-    if (maskOffsets !== null && maskPositions !== null)
-      for (let k = maskOffsets[i]; k < maskOffsets[i + 1]; k++) scores[maskPositions[k]] = -Infinity;
-    let top = positive;
-    for (let j = 0; j < n; j++) top = scores[j] > top ? scores[j] : top;
-    let rest = 0;
-    for (let j = 0; j < n; j++) {
-      scores[j] = Math.exp(scores[j] - top);
-      rest += scores[j];
+  },
+  chunkedScores(op, query, rows, negatives, out, edges, width, chunks, n) {
+    const size = Math.ceil(edges / chunks);
+    for (let i = 0; i < edges; i++) {
+      const from = Math.floor(i / size) * n;
+      for (let j = 0; j < n; j++)
+        out[i * n + j] = scoreOf(op, query, i * width, rows, negatives[from + j] * width, width);
     }
-    const sum = rest + Math.exp(positive - top);
-    loss[i] = top - positive + Math.log(sum);
-    if (gQuery === null || gTarget === null) continue;
-    const g = (-scale * rest) / sum;
-    for (let c = 0; c < width; c++) {
-      own[c] = g * target[at + c];
-      gTarget[at + c] = g * query[at + c];
+  },
+  chunkedScoresBackward(op, gy, y, query, rows, negatives, gQuery, gRows, edges, width, rowCount, chunks, n) {
+    const size = Math.ceil(edges / chunks);
+    const total = new Float64Array(rowCount * width);
+    const own = new Float64Array(width);
+    for (let i = 0; i < edges; i++) {
+      const from = Math.floor(i / size) * n;
+      const at = i * width;
+      own.fill(0);
+      for (let j = 0; j < n; j++) {
+        const row = negatives[from + j] * width;
+        addGradient(op, gy[i * n + j], y[i * n + j], query, at, rows, row, own, 0, total, row, width);
+      }
+      gQuery?.set(own, at);
     }
-    for (let j = 0; j < n; j++) {
-      const row = negatives[from + j] * width;
-      const share = (scale * scores[j]) / sum;
-      for (let c = 0; c < width; c++) own[c] += share * rows[row + c];
-      if (gRows !== null) for (let c = 0; c < width; c++) others[row + c] += share * query[at + c];
+    if (gRows !== null) for (let i = 0; i < total.length; i++) gRows[i] += total[i];
+  },
+  chunkedSoftmaxLoss(
+    query,
+    target,
+    rows,
+    negatives,
+    maskOffsets,
+    maskPositions,
+    loss,
+    gQuery,
+    gTarget,
+    gRows,
+    edges,
+    width,
+    rowCount,
+    chunks,
+    n,
+    scale,
+  ) {
+    const size = Math.ceil(edges / chunks);
+    const dot = 0;
+    const scores = new Float64Array(n);
+    const own = new Float64Array(width);
+    const others = new Float64Array(gRows === null ? 0 : rowCount * width);
+    for (let i = 0; i < edges; i++) {
+      const from = Math.floor(i / size) * n;
+      const at = i * width;
+      const positive = scoreOf(dot, query, at, target, at, width);
+      for (let j = 0; j < n; j++)
+        scores[j] = scoreOf(dot, query, at, rows, negatives[from + j] * width, width);
+      if (maskOffsets !== null && maskPositions !== null)
+        for (let k = maskOffsets[i]; k < maskOffsets[i + 1]; k++) scores[maskPositions[k]] = -Infinity;
+      let top = positive;
+      for (let j = 0; j < n; j++) top = scores[j] > top ? scores[j] : top;
+      let rest = 0;
+      for (let j = 0; j < n; j++) {
+        scores[j] = Math.exp(scores[j] - top);
+        rest += scores[j];
+      }
+      const sum = rest + Math.exp(positive - top);
+      loss[i] = top - positive + Math.log(sum);
+      if (gQuery === null || gTarget === null) continue;
+      const g = (-scale * rest) / sum;
+      for (let c = 0; c < width; c++) {
+        own[c] = g * target[at + c];
+        gTarget[at + c] = g * query[at + c];
+      }
+      for (let j = 0; j < n; j++) {
+        const row = negatives[from + j] * width;
+        const share = (scale * scores[j]) / sum;
+        for (let c = 0; c < width; c++) own[c] += share * rows[row + c];
+        if (gRows !== null) for (let c = 0; c < width; c++) others[row + c] += share * query[at + c];
+      }
+      gQuery.set(own, at);
     }
-    gQuery.set(own, at);
-  }
-  if (gRows !== null) for (let i = 0; i < others.length; i++) gRows[i] += others[i];
-}
-
-export function rankTile(
-  op: number,
-  query: FloatArray,
-  positive: FloatArray,
-  positiveIds: Int32Array,
-  tile: FloatArray,
-  first: number,
-  filterOffsets: Int32Array | null,
-  filterIds: Int32Array | null,
-  greater: Int32Array,
-  equal: Int32Array,
-  queries: number,
-  width: number,
-  count: number,
-): void {
-  for (let q = 0; q < queries; q++) {
-    const listed = new Set(
-      filterOffsets === null ? [] : filterIds?.subarray(filterOffsets[q], filterOffsets[q + 1]),
-    );
-    for (let j = 0; j < count; j++) {
-      if (first + j === positiveIds[q] || listed.has(first + j)) continue;
-      const score = scoreOf(op, query, q * width, tile, j * width, width);
-      if (!(score <= positive[q])) greater[q]++;
-      else if (score === positive[q]) equal[q]++;
+    if (gRows !== null) for (let i = 0; i < others.length; i++) gRows[i] += others[i];
+  },
+  rankTile(
+    op,
+    query,
+    positive,
+    positiveIds,
+    tile,
+    first,
+    filterOffsets,
+    filterIds,
+    greater,
+    equal,
+    queries,
+    width,
+    count,
+  ) {
+    for (let q = 0; q < queries; q++) {
+      const listed = new Set(
+        filterOffsets === null ? [] : filterIds?.subarray(filterOffsets[q], filterOffsets[q + 1]),
+      );
+      for (let j = 0; j < count; j++) {
+        if (first + j === positiveIds[q] || listed.has(first + j)) continue;
+        const score = scoreOf(op, query, q * width, tile, j * width, width);
+        if (!(score <= positive[q])) greater[q]++;
+        else if (score === positive[q]) equal[q]++;
+      }
     }
-  }
-}
+  },
+} satisfies Partial<Kernels>;
