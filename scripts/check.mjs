@@ -1,4 +1,4 @@
-/** The gate before a commit: format, lint, layers, side effects, size budget, types, dead code, package. Runs all, then says what failed. */
+/** The gate before a commit: format, lint, layers, public names, side effects, size budget, types, dead code, package. Runs all, then says what failed. */
 import { join } from 'node:path';
 import { root, run, since, tail } from './steps.mjs';
 
@@ -8,6 +8,7 @@ const script = (name) => [process.execPath, [join(root, 'scripts', name)]];
 const checks = [
   ['format and lint', bin('biome'), ['ci', '--colors=off', '--error-on-warnings', '.'], 'npm run format'],
   ['layers', ...script('check-layers.mjs')],
+  ['public names', ...script('check-api.mjs'), 'npm run api'],
   ['side effects', ...script('check-effects.mjs')],
   ['size budget', ...script('check-budget.mjs')],
   ['types', bin('tsc'), ['--noEmit', '--pretty', 'false']],
