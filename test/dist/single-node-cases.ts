@@ -76,7 +76,7 @@ export const singleNodeCases: readonly CommCase[] = [
       array[5] = i;
       const before = residentBytes();
       manager.precallFunc();
-      assert.ok(manager.isAway && !manager.lock.held);
+      assert.ok(manager.isSpilled && !manager.lock.held);
       if (process.platform === 'linux') {
         const gone = before - residentBytes();
         // What was given back is known exactly; the process as a whole also grows by some megabytes of the engine's heap.
@@ -86,7 +86,7 @@ export const singleNodeCases: readonly CommCase[] = [
         assert.equal(features[2_000_777], 0);
       }
       manager.callbackFunc();
-      assert.ok(!manager.isAway && manager.lock.held);
+      assert.ok(!manager.isSpilled && manager.lock.held);
       assert.equal(array[5], i);
       assert.equal(array[1_000_001], 1);
       assert.equal(features[2_000_777], 777);
@@ -169,8 +169,8 @@ export const singleNodeCases: readonly CommCase[] = [
     assert.throws(() => manager.loadTensor('k'), /expected a saved name for label, got "k"\. There are: h/);
     assert.throws(() => manager.saveTensor('../h', fromTypedArray(Float32Array.of(1))), /letters, digits/);
     manager.save();
-    assert.throws(() => manager.save(), /saved twice/);
-    assert.throws(() => manager.removeFiles(), /the only copy/);
+    assert.throws(() => manager.save(), /expected one save\(\) before load\(\)/);
+    assert.throws(() => manager.removeFiles(), /state that is only in these files/);
     manager.load();
     manager.load();
     manager.removeFiles();
@@ -189,9 +189,9 @@ export const singleNodeCases: readonly CommCase[] = [
         rmSync(join(folder, 'inside'));
         lock.release();
       }
-      assert.throws(() => lock.release(), /does not hold it/);
+      assert.throws(() => lock.release(), /got release\(\) alone/);
       lock.acquire();
-      assert.throws(() => lock.acquire(), /acquired twice/);
+      assert.throws(() => lock.acquire(), /expected acquire\(\) once/);
       lock.release();
       comm.barrier();
       assert.ok((await readdir(folder)).includes('deep'));
@@ -199,9 +199,9 @@ export const singleNodeCases: readonly CommCase[] = [
       if (comm.rank === 0) await rm(folder, { recursive: true });
       const local = new LocalLock();
       local.acquire();
-      assert.throws(() => local.acquire(), /acquired twice/);
+      assert.throws(() => local.acquire(), /expected acquire\(\) once/);
       local.release();
-      assert.throws(() => local.release(), /not held/);
+      assert.throws(() => local.release(), /got release\(\) alone/);
     },
   },
 ];

@@ -57,8 +57,8 @@ describe('a folder of one job', () => {
     // The first has nothing to say there any more.
     first.delete();
     expect(existsSync(lockFile())).toBe(true);
-    expect(() => first.saveTensor('h', one())).toThrow(/used after delete/);
-    expect(() => first.save()).toThrow(/used after delete/);
+    expect(() => first.saveTensor('h', one())).toThrow(/got one after delete/);
+    expect(() => first.save()).toThrow(/got one after delete/);
     second.delete();
   });
 
@@ -147,7 +147,7 @@ describe('refused by name', () => {
     for (const label of ['partition', 'tensors', 'Tensors'])
       for (const use of [() => manager.saveTensor(label, one()), () => manager.loadTensor(label)])
         expect(use, label).toThrow(
-          new RegExp(`another name than partition and tensors for label, got "${label}"`),
+          new RegExp(`a name other than partition and tensors for label, got "${label}"`),
         );
     for (const label of ['..', '.', '../h', 'a/b', 'a\\b', '/h', '', '.h', 'a\0', null as unknown as string])
       expect(() => manager.saveTensor(label, one()), String(label)).toThrow(ValueError);
@@ -187,7 +187,7 @@ describe('refused by name', () => {
     manager.features = one();
     rmSync(manager.folder, { recursive: true });
     expect(() => manager.save()).toThrow(/write: expected to write .*partition\.safetensors, got ENOENT/);
-    expect(manager.isAway).toBe(false);
+    expect(manager.isSpilled).toBe(false);
     // The failed attempt is not taken for written.
     mkdirSync(manager.folder);
     manager.save();

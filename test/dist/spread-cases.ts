@@ -1,6 +1,6 @@
 /** Cases of graphs whose edges many workers hold together. All ranks run a case together. */
 import assert from 'node:assert/strict';
-import { type Communicator, openSpreadRows, SpreadGraph } from 'skein/dist';
+import { type Communicator, openShardedRows, SpreadGraph } from 'skein/dist';
 import {
   type EdgeList,
   type GNNGraph,
@@ -179,7 +179,7 @@ export const spreadCases: readonly CommCase[] = [
     name: 'rows are shared out evenly, also when there are fewer than workers',
     async run(comm) {
       for (const rows of [0, 2, 23]) {
-        const store = await openSpreadRows('rows', {
+        const store = await openShardedRows('rows', {
           ...{ rows, width: 2, comm },
           read: ({ start, end }) => Float32Array.from({ length: 2 * (end - start) }, (_, i) => 2 * start + i),
         });

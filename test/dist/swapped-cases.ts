@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Communicator, DistributedEmbeddings, ownPieces, WorkerGroup } from 'skein/dist';
+import { type Communicator, DistributedEmbeddings, ownSlices, WorkerGroup } from 'skein/dist';
 import {
   BufferedEmbeddings,
   BufferedTable,
@@ -62,7 +62,7 @@ async function opened(
 ): Promise<Both> {
   const group = new WorkerGroup({ comm });
   const layout = new PartitionLayout(rows, 4 * pieces, { pieces });
-  const own = ownPieces(pieces, comm.rank, comm.size);
+  const own = ownSlices(pieces, comm.rank, comm.size);
   const path = join(folder, 'shared');
   await group.onRoot(() => (manifest === null ? TableFiles.prepare(path) : undefined));
   const files = await (manifest === null

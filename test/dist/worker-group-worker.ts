@@ -49,8 +49,8 @@ async function agree(): Promise<object> {
     highest: [group.highest(0), group.highest(rank === 1 ? 1 : 0), group.highest(rank)],
     onRoot: await group.onRoot(() => rank + 10),
     rootFails: await failure(() => group.onRoot(wrong)),
-    oneFails: await failure(() => group.everywhere(() => (rank === 1 ? wrong() : rank))),
-    everywhere: await group.everywhere(() => rank),
+    oneFails: await failure(() => group.onEveryRank(() => (rank === 1 ? wrong() : rank))),
+    everywhere: await group.onEveryRank(() => rank),
     path: run.path,
   };
 }

@@ -25,7 +25,7 @@ it('one worker agrees with itself, without a copy', async () => {
   const fail = async (): Promise<never> => {
     throw wrong;
   };
-  for (const run of [group.onRoot(fail), group.everywhere(fail), group.run(fail)])
+  for (const run of [group.onRoot(fail), group.onEveryRank(fail), group.run(fail)])
     await expect(run).rejects.toBe(wrong);
 });
 

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   DistributedEmbeddings,
-  openSpreadRows,
-  ownPieces,
+  openShardedRows,
+  ownSlices,
   SelfCommunicator,
   ShardEmbeddings,
   WorkerGroup,
@@ -25,7 +25,7 @@ async function table(pieces = 1) {
   const layout = new PartitionLayout(rows, pieces);
   const columns = optimizer().columns('x', width);
   const path = mkdtempSync(join(root, 't-'));
-  const files = await TableFiles.create(path, { layout, columns, own: ownPieces(pieces, 0, 1) });
+  const files = await TableFiles.create(path, { layout, columns, own: ownSlices(pieces, 0, 1) });
   return { files, group: new WorkerGroup({ comm }), optimizer: optimizer() };
 }
 
@@ -104,9 +104,9 @@ it.each<[string, object, string]>([
   ['width', { width: 0 }, 'a whole number of at least 1 for width, got 0'],
   ['comm', { comm: null }, 'a Communicator for comm, got null'],
   ['read', { read: 3 }, 'a function for read, got 3'],
-])('openSpreadRows: %s', async (_, wrong, message) => {
+])('openShardedRows: %s', async (_, wrong, message) => {
   const given = { rows: 4, width: 2, comm: new SelfCommunicator(), read: () => new Float32Array(8) };
-  await expect(openSpreadRows('rows', { ...given, ...wrong })).rejects.toThrow(
-    `openSpreadRows: expected ${message}`,
+  await expect(openShardedRows('rows', { ...given, ...wrong })).rejects.toThrow(
+    `openShardedRows: expected ${message}`,
   );
 });

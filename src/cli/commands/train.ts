@@ -54,7 +54,7 @@ async function train(path: string, options: TrainOptions): Promise<void> {
   const output = outputOf(group, new Output({ json: options.json }));
   const { profile } = options;
   await endTogether(group, options.json, async () => {
-    await group.everywhere(() => {
+    await group.onEveryRank(() => {
       if (failure !== null) throw failure.error;
     });
     // The seed may be drawn: all take that of rank 0.

@@ -1,4 +1,4 @@
-/** Argument checks that all communicators share, so that a mistake reads the same on one worker and on many. */
+/** Argument checks shared by all communicators, so that an error has the same message on one worker and on many. */
 import { CommError, checkInteger, expected, ShapeError, StateError, ValueError } from '../../util/errors.js';
 import type {
   CommArray,
@@ -11,12 +11,12 @@ import type {
 } from './communicator.js';
 import { reductions } from './communicator.js';
 
-/** The handle of an operation that needed nobody. */
-export const complete: CommHandle = { done: true, wait() {}, promise: () => Promise.resolve() };
+/** The handle of an operation that is complete when it is returned. */
+export const completedHandle: CommHandle = { done: true, wait() {}, promise: () => Promise.resolve() };
 
-type Place = Pick<Communicator, 'rank' | 'size'>;
+type RankAndSize = Pick<Communicator, 'rank' | 'size'>;
 
-export function checkPeer(where: string, name: string, { size }: Place, peer: number): number {
+export function checkPeer(where: string, name: string, { size }: RankAndSize, peer: number): number {
   return checkInteger(where, name, peer, 0, size - 1);
 }
 
@@ -47,8 +47,13 @@ export function checkChannel(where: string, channel: number): number {
   return checkInteger(where, 'channel', channel, 0, 3);
 }
 
-/** One array for each rank. */
-export function checkParts(where: string, name: string, { size }: Place, parts: readonly CommArray[]): void {
+/** Checks that there is one array for each rank. */
+export function checkArrayPerRank(
+  where: string,
+  name: string,
+  { size }: RankAndSize,
+  parts: readonly CommArray[],
+): void {
   if (parts.length !== size)
     throw new ShapeError(expected(where, `one array for each of ${size} ranks`, name, parts.length));
   for (const part of parts) checkArray(where, name, part);
@@ -63,7 +68,7 @@ export function checkTable(where: string, data: ReduceArray, width: number): voi
 
 const tableTypes = { f32: Float32Array, f64: Float64Array, i32: Int32Array } as const;
 
-/** The constructor of a table's array. */
+/** Checks the shape of a table; returns its size in bytes, its type code and a function that creates its array. */
 export function checkTableShape<D extends keyof TableArrays>(where: string, shape: TableShape<D>) {
   checkInteger(where, 'rows', shape.rows, 0);
   checkInteger(where, 'width', shape.width, 1);
@@ -76,7 +81,7 @@ export function checkTableShape<D extends keyof TableArrays>(where: string, shap
   };
 }
 
-/** Gives the width of the rows a request names. */
+/** Returns the width of the rows in a request. */
 export function checkRows(where: string, ids: Int32Array, rows: ReduceArray): number {
   if (!(ids instanceof Int32Array)) throw new ValueError(expected(where, 'an Int32Array', 'ids', ids));
   checkReduceArray(where, 'rows', rows);
@@ -85,36 +90,36 @@ export function checkRows(where: string, ids: Int32Array, rows: ReduceArray): nu
   return ids.length === 0 ? 0 : rows.length / ids.length;
 }
 
-/** Sent and received pieces of a rank with itself must agree, for nobody else can notice. */
-export function checkOwnPart(where: string, rank: number, sent: CommArray, received: CommArray): void {
+/** Checks that what a rank sends to itself has the length that it expects; no other rank can detect the mismatch. */
+export function checkSelfExchange(where: string, rank: number, sent: CommArray, received: CommArray): void {
   if (sent.byteLength !== received.byteLength)
     throw new CommError(
       `${where}: expected ${received.byteLength} bytes from rank ${rank}, got ${sent.byteLength}.`,
     );
 }
 
-/** An empty array of the same element type and the given length. */
-export function sameType<T extends CommArray>(like: T, length: number): T {
+/** Returns a new array of zeros of the same element type, with the given length. */
+export function allocateLike<T extends CommArray>(like: T, length: number): T {
   return new (like.constructor as new (length: number) => T)(length);
 }
 
-/** Copies bytes between arrays of equal byte length, whatever their element types. */
+/** Copies bytes between arrays of equal byte length, regardless of their element types. */
 export function copyBytes(from: CommArray, into: CommArray): void {
   new Uint8Array(into.buffer, into.byteOffset, into.byteLength).set(
     new Uint8Array(from.buffer, from.byteOffset, from.byteLength),
   );
 }
 
-/** A table's name for an error text. */
-export function shortName(name: string): string {
+/** Shortens a table's name for an error message. */
+export function abbreviateName(name: string): string {
   return name.length > 60 ? `${Array.from(name).slice(0, 60).join('')}…` : name;
 }
 
-/** Refuses a name that stands for another array: readers on other ranks would not notice the change. */
+/** Throws if the name belongs to another array: readers on other ranks would not notice the change. */
 export function checkNewTable(name: string, known: ReduceArray | undefined, data: ReduceArray): void {
   if (known === undefined || known === data) return;
   throw new StateError(
-    `registerTable: expected a new name, got '${shortName(name)}', which is the name of another table. ` +
+    `registerTable: expected a new name, got '${abbreviateName(name)}', which is the name of another table. ` +
       'Call unregisterTable first.',
   );
 }

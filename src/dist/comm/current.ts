@@ -1,5 +1,6 @@
 /**
- * The communicator that functions use when none is given: a program opens one at its start and seldom another.
+ * The default communicator of functions that are called without one: a program opens it at its start and rarely changes
+ * it.
  */
 import { checkOptionNames } from '../../util/option-names.js';
 import type { Communicator } from './communicator.js';
@@ -9,8 +10,8 @@ import { type OpenOptions, openCommunicator } from './open-communicator.js';
 let current: Communicator | null = null;
 
 /**
- * The communicator last given to `setCommunicator`; without one, that which MPI has opened in this process; else it is
- * opened as `openCommunicator(options)` does.
+ * Returns the communicator last passed to `setCommunicator`; otherwise the one that MPI has opened in this process;
+ * otherwise opens one with `openCommunicator(options)`.
  */
 export function currentCommunicator(options: OpenOptions = {}): Communicator {
   checkOptionNames('currentCommunicator', options, {
@@ -25,7 +26,7 @@ export function currentCommunicator(options: OpenOptions = {}): Communicator {
   return current;
 }
 
-/** Makes `comm` the one that functions use when none is given; null forgets it. */
+/** Makes `comm` the default communicator; null resets it. */
 export function setCommunicator(comm: Communicator | null): void {
   current = comm;
 }

@@ -1,6 +1,6 @@
 /**
- * Finds and loads the MPI addon, only when somebody asks for MPI; says what to install when it is not there.
- * The addon is built with the others where MPI's headers are found (native/Makefile).
+ * Finds and loads the MPI addon, only when MPI is requested; the error for a missing addon names what to install. The
+ * addon is built with the others if MPI's headers are found (native/Makefile).
  */
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -8,7 +8,7 @@ import { CommError } from '../../util/errors.js';
 import { invocation } from '../../util/invocation.js';
 import type { CommArray, ReduceArray } from './communicator.js';
 
-/** The addon's functions, as native/mpi/addon.cpp defines them. Operations give their number. */
+/** The addon's functions, as native/mpi/addon.cpp defines them. Operations return their number. */
 export interface MpiAddon {
   open(
     timeout: number,
@@ -25,30 +25,30 @@ export interface MpiAddon {
   exchange(sends: readonly CommArray[], recvs: readonly CommArray[]): number;
   allReduce(data: ReduceArray, reduction: number, channel: number): number;
   rows(kind: number, owner: number, table: string, ids: Int32Array, rows: ReduceArray, width: number): number;
-  /** Blocks; gives the text of an error or an empty text. The number is forgotten. */
+  /** Blocks; returns the error message, or an empty string. The operation's number is invalid afterwards. */
   wait(id: number): string;
   isDone(id: number): boolean;
   notifyWhenDone(id: number): void;
   addTable(name: string, data: ReduceArray, width: number): void;
   removeTable(name: string): void;
-  /** An operation; `type` is 0 for f32, 1 for f64, 2 for i32. */
+  /** Starts an operation; `type` is 0 for f32, 1 for f64, 2 for i32. */
   allocateTable(name: string, bytes: number, width: number, type: number): number;
   tableMemory(name: string, bytes: number): ArrayBuffer;
-  /** A file that the reason goes to when the job ends; '' for none. */
+  /** Sets the file that receives the reason when the job ends; '' for none. */
   setJournal(path: string): void;
   abort(reason: string): never;
-  /** `atExit`: because the program has ended; peers that wait for this rank are told. */
+  /** `atExit`: the program has ended; peers that wait for this rank are notified. */
   close(atExit: boolean): number;
 }
 
 const addonPath = '../../../build/mpi.node';
 
-/** Whether the addon was built; it may still not load. */
+/** Whether the addon was built; loading it may still fail. */
 export function isMpiBuilt(): boolean {
   return existsSync(new URL(addonPath, import.meta.url));
 }
 
-/** `path` is for tests. */
+/** Loads the addon. `path` is for tests. */
 export function loadMpi(path = addonPath): MpiAddon {
   try {
     return createRequire(import.meta.url)(path) as MpiAddon;

@@ -1,28 +1,28 @@
 /**
- * Workers started by `mpirun`, `srun` or `skein run`. All the work is done by the engine's thread in native/mpi; this class
- * checks arguments, keeps the arrays of unfinished operations alive, and turns errors into exceptions.
+ * Communicator for workers started by `mpirun`, `srun` or `skein run`. The engine's thread in native/mpi does all the
+ * work; this class checks arguments, keeps the arrays of unfinished operations alive, and turns errors into exceptions.
  *
- * A process that ends with an error before `close()` takes the job with it: the other ranks would wait for it otherwise.
+ * A process that ends with an error before `close()` ends the whole job: the other ranks would wait for it otherwise.
  */
 import { holdMemory, unshared } from '../../native/index.js';
 import { CommError, checkNumber, StateError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import {
+  abbreviateName,
+  allocateLike,
   checkArray,
+  checkArrayPerRank,
   checkChannel,
   checkNewTable,
-  checkOwnPart,
-  checkParts,
   checkPeer,
   checkReduceArray,
   checkReduction,
   checkRows,
+  checkSelfExchange,
   checkTable,
   checkTableShape,
   checkTag,
-  complete,
-  sameType,
-  shortName,
+  completedHandle,
 } from './comm-checks.js';
 import type {
   Capabilities,
@@ -37,25 +37,27 @@ import type {
 import { loadMpi, type MpiAddon } from './load-mpi.js';
 
 export interface MpiOptions {
-  /** Seconds an operation may wait for living peers before it throws; 0: for ever. Default 1800. */
+  /** Seconds an operation may wait for live peers before it throws; 0: no limit. Default 1800. */
   readonly timeout?: number;
-  /** Seconds without a sign of life after which a peer counts as dead and the job ends. Default 60. */
+  /** Seconds without a sign of life after which a peer is considered dead and the job ends. Default 60. */
   readonly peerTimeout?: number;
-  /** Longest piece given to MPI at once, in bytes. Default 2³⁰; MPI's counts end at 2³¹ − 1. */
+  /** Largest chunk passed to MPI in one call, in bytes. Default 2³⁰; MPI's counts end at 2³¹ − 1. */
   readonly chunkBytes?: number;
-  /** Longest pause of an idle engine between two looks, in microseconds: latency against processor time. Default 500. */
+  /**
+   * Longest pause of an idle engine between two polls, in microseconds: latency against processor time. Default 500.
+   */
   readonly maxSleep?: number;
-  /** Try whether MPI lets ranks read tables of `allocateTable` by themselves (see `capabilities`). Default false. */
+  /** Test whether MPI lets ranks read tables of `allocateTable` directly (see `capabilities`). Default false. */
   readonly oneSided?: boolean;
 }
 
-/** A full sweep of unfinished operations is due when this many have gathered. */
+/** Number of unfinished operations at which completed ones are collected. */
 const sweepAt = 256;
 
-/** MPI starts once in the life of a process, so there is one of these at most. */
+/** MPI starts once per process, so there is at most one. */
 let opened: MpiCommunicator | null = null;
 
-/** The communicator of this process under a launcher, while it is open; else null. */
+/** Returns the open communicator of this process under a launcher, or null. */
 export function openedMpi(): MpiCommunicator | null {
   return opened?.isOpen === true ? opened : null;
 }
@@ -91,7 +93,7 @@ class MpiHandle implements CommHandle {
     this.wait();
   }
 
-  /** Takes the result of an operation that is complete. */
+  /** Collects the result of a completed operation. */
   collect(): void {
     if (this.#state === 'open') this.#finish(this.addon.wait(this.id));
     this.#settle?.();
@@ -99,7 +101,7 @@ class MpiHandle implements CommHandle {
 
   #finish(error: string): void {
     this.#state = error === '' ? 'done' : new CommError(error);
-    // A failed operation may still be half under way: then its arrays must stay where they are.
+    // A failed operation may still be in flight: its arrays must not be moved or freed.
     if (error === '') this.forget(this.id);
     this.#settle?.();
   }
@@ -132,15 +134,15 @@ export class MpiCommunicator implements Communicator {
     const maxSleep = checkNumber('mpi', 'maxSleep', options.maxSleep ?? 500, 1, 1e5);
     if (opened !== null) {
       const advice = opened.isOpen
-        ? 'Use currentCommunicator(), or hand the first one on.'
-        : 'It is closed, and MPI cannot start again: close() is the last thing a program does.';
+        ? 'Use currentCommunicator(), or pass the first one on.'
+        : 'It is closed, and MPI cannot start again: call close() last.';
       throw new CommError(
-        `openCommunicator: expected one communicator per process, got another while this process has one. ${advice}`,
+        `openCommunicator: expected one communicator per process, got a second one. ${advice}`,
       );
     }
     this.#addon = loadMpi();
     const notified = (id: number) => this.#live.get(id)?.handle.collect();
-    const place = this.#addon.open(
+    const [rank, size, library, noWindows] = this.#addon.open(
       timeout,
       peerTimeout,
       chunkBytes,
@@ -148,8 +150,10 @@ export class MpiCommunicator implements Communicator {
       notified,
       options.oneSided === true,
     );
-    [this.rank, this.size, this.library] = place;
-    this.capabilities = { oneSided: place[3] === '', oneSidedNote: place[3] };
+    this.rank = rank;
+    this.size = size;
+    this.library = library;
+    this.capabilities = { oneSided: noWindows === '', oneSidedNote: noWindows };
     opened = this;
     this.#guardExit();
   }
@@ -202,7 +206,7 @@ export class MpiCommunicator implements Communicator {
     this.#check();
     checkArray('allGather', 'data', data);
     const lengths = this.#lengths(Array.from({ length: this.size }, () => data.length));
-    const gathered = lengths.map((length) => unshared(sameType(data, length)));
+    const gathered = lengths.map((length) => unshared(allocateLike(data, length)));
     this.exchange(
       gathered.map(() => data),
       gathered,
@@ -219,9 +223,9 @@ export class MpiCommunicator implements Communicator {
 
   allToAllv<T extends CommArray>(parts: readonly T[]): T[] {
     this.#check();
-    checkParts('allToAllv', 'parts', this, parts);
+    checkArrayPerRank('allToAllv', 'parts', this, parts);
     const received = this.#lengths(parts.map((part) => part.length)).map((length) =>
-      unshared(sameType(parts[0], length)),
+      unshared(allocateLike(parts[0], length)),
     );
     this.exchange(parts, received).wait();
     return received;
@@ -229,9 +233,9 @@ export class MpiCommunicator implements Communicator {
 
   exchange(sends: readonly CommArray[], recvs: readonly CommArray[]): CommHandle {
     this.#check();
-    checkParts('exchange', 'sends', this, sends);
-    checkParts('exchange', 'recvs', this, recvs);
-    checkOwnPart('exchange', this.rank, sends[this.rank], recvs[this.rank]);
+    checkArrayPerRank('exchange', 'sends', this, sends);
+    checkArrayPerRank('exchange', 'recvs', this, recvs);
+    checkSelfExchange('exchange', this.rank, sends[this.rank], recvs[this.rank]);
     return this.#track('exchange', [...sends, ...recvs], () => this.#addon.exchange(sends, recvs));
   }
 
@@ -258,7 +262,7 @@ export class MpiCommunicator implements Communicator {
     this.#check();
     const { bytes, code, make } = checkTableShape('allocateTable', shape);
     if (this.#tables.has(name))
-      throw new StateError(`allocateTable: expected a new name, got '${shortName(name)}'.`);
+      throw new StateError(`allocateTable: expected a new name, got '${abbreviateName(name)}'.`);
     const byMpi = this.capabilities.oneSided;
     if (byMpi)
       this.#track('allocateTable', [], () =>
@@ -311,7 +315,10 @@ export class MpiCommunicator implements Communicator {
     if (!this.#open) throw new StateError('the communicator is closed');
   }
 
-  /** Tells every rank how much it will get from this one; gives how much comes from each. */
+  /**
+   * Sends every rank the length of the data it will receive from this one; returns the length of the data from each
+   * rank.
+   */
   #lengths(own: readonly number[]): number[] {
     const lengths = new Float64Array(this.size);
     const sends = own.map((length) => Float64Array.of(length));
@@ -333,11 +340,11 @@ export class MpiCommunicator implements Communicator {
     this.#check();
     checkPeer(where, 'owner', this, owner);
     const width = checkRows(where, ids, rows);
-    if (ids.length === 0) return complete;
+    if (ids.length === 0) return completedHandle;
     return this.#track(where, [rows], () => this.#addon.rows(kind, owner, name, ids, rows, width));
   }
 
-  /** Starts an operation over arrays whose memory the engine uses until it is complete. */
+  /** Starts an operation on arrays whose memory the engine uses until it is complete. */
   #track(where: string, arrays: readonly CommArray[], start: () => number): MpiHandle {
     for (const array of arrays) holdMemory(where, array);
     const id = start();
@@ -347,7 +354,7 @@ export class MpiCommunicator implements Communicator {
     return handle;
   }
 
-  /** Takes in operations that are complete though nobody waited for them, so that their arrays can go. */
+  /** Collects completed operations that have not been waited for, so that their arrays can be freed. */
   #sweep(): void {
     for (const { handle } of this.#live.values()) if (handle.done) handle.collect();
     this.#sweepAt = Math.max(sweepAt, 2 * this.#live.size);

@@ -1,12 +1,13 @@
 /**
- * The communicator that fits how this process was started: MPI when a launcher started several, one worker otherwise.
+ * Opens the communicator that matches how this process was started: MPI if a launcher started several processes, else
+ * one worker.
  */
 import { checkOptionNames } from '../../util/option-names.js';
 import type { Communicator } from './communicator.js';
 import { MpiCommunicator, type MpiOptions } from './mpi-communicator.js';
 import { SelfCommunicator } from './self-communicator.js';
 
-/** What each launcher tells its processes: number of the process and number of processes. */
+/** Environment variables in which each launcher passes the rank and the number of processes. */
 const launchers = [
   { name: 'mpirun', rank: 'OMPI_COMM_WORLD_RANK', size: 'OMPI_COMM_WORLD_SIZE' },
   { name: 'srun', rank: 'SLURM_PROCID', size: 'SLURM_STEP_NUM_TASKS' },
@@ -19,13 +20,13 @@ export interface Launch {
   readonly size: number;
 }
 
-/** Which launcher started this process, and its place; null without one. */
+/** Returns the launcher that started this process with its rank and size, or null. */
 export function launchedBy(env: Readonly<Record<string, string | undefined>> = process.env): Launch | null {
   for (const { name, rank, size } of launchers) {
-    const place = Number(env[rank] ?? Number.NaN);
+    const number = Number(env[rank] ?? Number.NaN);
     const count = Number(env[size] ?? Number.NaN);
-    if (Number.isInteger(place) && Number.isInteger(count) && count > 0)
-      return { launcher: name, rank: place, size: count };
+    if (Number.isInteger(number) && Number.isInteger(count) && count > 0)
+      return { launcher: name, rank: number, size: count };
   }
   return null;
 }
@@ -35,7 +36,7 @@ export interface OpenOptions extends MpiOptions {
   readonly kind?: 'auto' | 'self' | 'mpi';
 }
 
-/** Under a launcher once in the life of a process; `currentCommunicator()` gives the same one again. */
+/** Opens a communicator; under a launcher once per process. `currentCommunicator()` returns the same one again. */
 export function openCommunicator(options: OpenOptions = {}): Communicator {
   checkOptionNames('openCommunicator', options, {
     timeout: true,

@@ -1,24 +1,24 @@
 /**
- * One worker and no library: every collective is the identity, a message to rank 0 waits in a queue, a table is read in
- * place. A receive that nothing can ever satisfy is an error at once, for there is nobody who could still send.
+ * One worker and no library: every collective is the identity, a message to rank 0 is queued, a table is read in place.
+ * A receive that no message can satisfy throws immediately, because there is no other rank that could send one.
  */
 import { CommError, StateError } from '../../util/errors.js';
 import {
+  abbreviateName,
   checkArray,
+  checkArrayPerRank,
   checkChannel,
   checkNewTable,
-  checkOwnPart,
-  checkParts,
   checkPeer,
   checkReduceArray,
   checkReduction,
   checkRows,
+  checkSelfExchange,
   checkTable,
   checkTableShape,
   checkTag,
-  complete,
+  completedHandle,
   copyBytes,
-  shortName,
 } from './comm-checks.js';
 import type {
   CommArray,
@@ -30,8 +30,8 @@ import type {
   TableShape,
 } from './communicator.js';
 
-/** A failure that shows when somebody waits, as it does with other communicators. */
-function failed(error: CommError): CommHandle {
+/** A failed operation: its error is thrown by `wait` and `promise`, as in other communicators. */
+function failedHandle(error: CommError): CommHandle {
   return {
     done: true,
     wait() {
@@ -41,7 +41,7 @@ function failed(error: CommError): CommHandle {
   };
 }
 
-/** A receive without a message yet. */
+/** A receive whose message has not been sent yet. */
 class PendingRecv implements CommHandle {
   done = false;
   error: CommError | null = null;
@@ -66,7 +66,7 @@ class PendingRecv implements CommHandle {
   wait(): void {
     if (!this.done)
       throw new CommError(
-        `recv (tag ${this.#tag}, from rank 0): expected a message, got none. This is the only rank, and it waits.`,
+        `recv (tag ${this.#tag}, from rank 0): expected a message, got none. There is no other rank that could send one.`,
       );
     if (this.error !== null) throw this.error;
   }
@@ -107,7 +107,7 @@ export class SelfCommunicator implements Communicator {
 
   isend(to: number, data: CommArray, tag = 0): CommHandle {
     this.send(to, data, tag);
-    return complete;
+    return completedHandle;
   }
 
   recv(from: number, into: CommArray, tag = 0): void {
@@ -142,7 +142,7 @@ export class SelfCommunicator implements Communicator {
   allReduceAsync(data: ReduceArray, reduction: Reduction = 'sum', channel = 0): CommHandle {
     checkChannel('allReduce', channel);
     this.allReduce(data, reduction);
-    return complete;
+    return completedHandle;
   }
 
   allGather<T extends CommArray>(data: T): T[] {
@@ -158,17 +158,17 @@ export class SelfCommunicator implements Communicator {
 
   allToAllv<T extends CommArray>(parts: readonly T[]): T[] {
     this.#check();
-    checkParts('allToAllv', 'parts', this, parts);
+    checkArrayPerRank('allToAllv', 'parts', this, parts);
     return parts.map((part) => part.slice() as T);
   }
 
   exchange(sends: readonly CommArray[], recvs: readonly CommArray[]): CommHandle {
     this.#check();
-    checkParts('exchange', 'sends', this, sends);
-    checkParts('exchange', 'recvs', this, recvs);
-    checkOwnPart('exchange', 0, sends[0], recvs[0]);
+    checkArrayPerRank('exchange', 'sends', this, sends);
+    checkArrayPerRank('exchange', 'recvs', this, recvs);
+    checkSelfExchange('exchange', 0, sends[0], recvs[0]);
     copyBytes(sends[0], recvs[0]);
-    return complete;
+    return completedHandle;
   }
 
   barrier(): void {
@@ -189,7 +189,7 @@ export class SelfCommunicator implements Communicator {
   allocateTable<D extends keyof TableArrays>(name: string, shape: TableShape<D>): TableArrays[D] {
     const { bytes, make } = checkTableShape('allocateTable', shape);
     if (this.#tables.has(name))
-      throw new StateError(`allocateTable: expected a new name, got '${shortName(name)}'.`);
+      throw new StateError(`allocateTable: expected a new name, got '${abbreviateName(name)}'.`);
     const data = make(new ArrayBuffer(bytes));
     this.registerTable(name, data, shape.width);
     return data;
@@ -213,7 +213,7 @@ export class SelfCommunicator implements Communicator {
     });
   }
 
-  /** One worker ends by its own error, which whoever keeps the file sees. */
+  /** Ignored: a single worker ends with its own error, which the caller reports. */
   journal(): void {}
 
   abort(reason: string): never {
@@ -240,18 +240,20 @@ export class SelfCommunicator implements Communicator {
     this.#check();
     checkPeer(where, 'owner', this, owner);
     const width = checkRows(where, ids, rows);
-    const what = `${where} (table '${shortName(name)}', ${ids.length} ids, rank 0)`;
+    const what = `${where} (table '${abbreviateName(name)}', ${ids.length} ids, rank 0)`;
     const table = this.#tables.get(name);
-    if (table === undefined) return failed(new CommError(`${what}: no such table on this rank`));
+    if (table === undefined) return failedHandle(new CommError(`${what}: no such table on this rank`));
     if (ids.length > 0 && (width !== table.width || rows.constructor !== table.data.constructor))
-      return failed(new CommError(`${what}: the table has rows of ${table.width} elements, or another type`));
+      return failedHandle(
+        new CommError(`${what}: the table has rows of ${table.width} elements, or another type`),
+      );
     const count = table.data.length / table.width;
     const bad = ids.findIndex((id) => id < 0 || id >= count);
     if (bad >= 0)
-      return failed(
+      return failedHandle(
         new CommError(`${what}: expected ids from 0 to ${count - 1}, got ${ids[bad]} at position ${bad}`),
       );
     for (let i = 0; i < ids.length; i++) apply(table.data, ids[i] * width, i * width, width);
-    return complete;
+    return completedHandle;
   }
 }

@@ -1,10 +1,10 @@
 /**
- * The workers of one run, for code that does some things once (read a configuration, write a file, decide) and the rest
- * everywhere. One worker is the usual case and costs nothing: no message, no copy.
+ * The workers of one run, for code that does some things once (reads a configuration, writes a file, decides) and the
+ * rest on every rank. A single worker pays nothing: no message, no copy.
  *
  * All methods are collective: every rank calls them in the same order. An error that all ranks know of (`onRoot`,
- * `everywhere`) is thrown on all of them, so that a program ends in order, with one message. Any other error is one rank's
- * alone, and the others would wait for it: `run` ends the job with it as the reason.
+ * `onEveryRank`) is thrown on all of them, so that a program ends in order, with one message. Any other error occurs on
+ * one rank only while the others wait for it: `run` ends the job with it as the reason.
  */
 import { deserialize, serialize } from 'node:v8';
 import { agreedError, isAgreed } from '../../util/agreed-error.js';
@@ -28,7 +28,7 @@ type Outcome<T> = { readonly value: T } | { readonly error: SentError };
 
 export class WorkerGroup {
   readonly comm: Communicator;
-  /** This worker, from 0. */
+  /** The rank of this worker, from 0. */
   readonly rank: number;
   readonly size: number;
 
@@ -40,29 +40,29 @@ export class WorkerGroup {
     this.size = comm.size;
   }
 
-  /** Rank 0 writes files and talks to people. */
+  /** Whether this is rank 0, which writes files and prints output. */
   get isRoot(): boolean {
     return this.rank === 0;
   }
 
-  /** The root's value, on all ranks: anything that can be cloned. */
+  /** Returns the root's value on all ranks; it may be anything that can be cloned. */
   agree<T>(value: T): T {
     if (this.size === 1) return value;
-    const bytes = this.isRoot ? asBytes(value) : new Uint8Array(0);
+    const bytes = this.isRoot ? toBytes(value) : new Uint8Array(0);
     const length = Float64Array.of(bytes.length);
     this.comm.broadcast(length);
-    const given = this.isRoot ? bytes : new Uint8Array(length[0]);
-    this.comm.broadcast(given);
-    return this.isRoot ? value : (deserialize(given) as T);
+    const received = this.isRoot ? bytes : new Uint8Array(length[0]);
+    this.comm.broadcast(received);
+    return this.isRoot ? value : (deserialize(received) as T);
   }
 
-  /** The values of all ranks, in their order. */
+  /** Returns the values of all ranks, in rank order. */
   gather<T>(value: T): T[] {
     if (this.size === 1) return [value];
-    return this.comm.allGather(asBytes(value)).map((bytes) => deserialize(bytes) as T);
+    return this.comm.allGather(toBytes(value)).map((bytes) => deserialize(bytes) as T);
   }
 
-  /** The largest of the ranks' numbers, for example how far-reaching a wish is. */
+  /** Returns the largest of the ranks' numbers. */
   highest(value: number): number {
     if (this.size === 1) return value;
     const all = Float64Array.of(value);
@@ -70,17 +70,17 @@ export class WorkerGroup {
     return all[0];
   }
 
-  /** Whether it is so on some rank. */
+  /** Whether `flag` is true on at least one rank. */
   any(flag: boolean): boolean {
     return this.highest(flag ? 1 : 0) > 0;
   }
 
-  /** Whether it is so on every rank. */
+  /** Whether `flag` is true on every rank. */
   all(flag: boolean): boolean {
     return !this.any(!flag);
   }
 
-  /** Sums over ranks, in a fixed order: the same bits everywhere. */
+  /** Sums over ranks in a fixed order: the same bits on every rank. */
   sum(values: readonly number[]): number[] {
     return this.startSum(values)();
   }
@@ -96,23 +96,25 @@ export class WorkerGroup {
     };
   }
 
-  /** Does something on the root alone; its result, or its error, is that of all ranks. No collectives inside. */
+  /** Runs `work` on the root only; all ranks return its result or throw its error. No collectives inside. */
   async onRoot<T>(work: () => T | Promise<T>): Promise<T> {
     if (this.size === 1) return work();
-    if (!this.isRoot) return this.#take<T>(this.agree<Outcome<T>>({ error: unknownError }));
+    if (!this.isRoot) return this.#unwrap<T>(this.agree<Outcome<T>>({ error: unknownError }));
     let value: T;
     try {
       value = await work();
     } catch (error) {
-      this.agree<Outcome<T>>({ error: sent(error) });
+      this.agree<Outcome<T>>({ error: toSentError(error) });
       throw agreedError(error);
     }
     this.agree<Outcome<T>>({ value });
     return value;
   }
 
-  /** Does something on every rank; when it fails on some, all throw the error of the first. No collectives inside. */
-  async everywhere<T>(work: () => T | Promise<T>): Promise<T> {
+  /**
+   * Runs `work` on every rank; if it fails on some, all throw the error of the lowest such rank. No collectives inside.
+   */
+  async onEveryRank<T>(work: () => T | Promise<T>): Promise<T> {
     if (this.size === 1) return work();
     let value: T | undefined;
     let failure: unknown = null;
@@ -121,30 +123,30 @@ export class WorkerGroup {
     } catch (error) {
       failure = error ?? unknownError;
     }
-    const failures = this.gather(failure === null ? null : sent(failure));
+    const failures = this.gather(failure === null ? null : toSentError(failure));
     const first = failures.findIndex((error) => error !== null);
     if (first < 0) return value as T;
     if (first === this.rank) throw agreedError(failure);
-    return this.#take<T>({ error: failures[first] as SentError });
+    return this.#unwrap<T>({ error: failures[first] as SentError });
   }
 
   /**
-   * Runs a program of all ranks. An error that the others do not know of ends the job on all of them, with its message as
-   * the reason; `lastWords` is called first, to write it down.
+   * Runs a program on all ranks. An error that the others do not know of ends the job on all of them, with its message
+   * as the reason; `onError` is called first, for example to log it.
    */
-  async run<T>(work: () => Promise<T>, lastWords: (error: unknown) => void = () => {}): Promise<T> {
+  async run<T>(work: () => Promise<T>, onError: (error: unknown) => void = () => {}): Promise<T> {
     try {
       return await work();
     } catch (error) {
       if (this.size === 1 || isAgreed(error)) throw error;
-      lastWords(error);
+      onError(error);
       return this.comm.abort(messageOf(error));
     }
   }
 
-  #take<T>(outcome: Outcome<T>): T {
+  #unwrap<T>(outcome: Outcome<T>): T {
     if ('value' in outcome) return outcome.value;
-    throw agreedError(received(outcome.error));
+    throw agreedError(fromSentError(outcome.error));
   }
 }
 
@@ -154,24 +156,24 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Plain bytes: what is sent must not be part of a pool of buffers. */
-function asBytes(value: unknown): Uint8Array {
+/** Returns plain bytes: a message must not be a view of a pooled buffer. */
+function toBytes(value: unknown): Uint8Array {
   return Uint8Array.from(serialize(value));
 }
 
-function sent(error: unknown): SentError {
+function toSentError(error: unknown): SentError {
   if (!(error instanceof Error)) return { ...unknownError, message: String(error) };
   const details = error instanceof errors.SkeinError ? JSON.parse(JSON.stringify(error.details)) : {};
   return { name: error.name, message: error.message, details };
 }
 
-/** The error of another rank, of the class that it had there. */
-function received({ name, message, details }: SentError): Error {
+/** Recreates the error of another rank, with its original class. */
+function fromSentError({ name, message, details }: SentError): Error {
   const classes = errors as unknown as Readonly<
     Record<string, new (message: string, details: object) => Error>
   >;
-  const own = /^\w+Error$/.test(name) && name !== 'SkeinError' && name !== 'InternalError';
-  const made = own && name in classes ? new classes[name](message, details) : new Error(message);
-  made.name = name;
-  return made;
+  const isOwnClass = /^\w+Error$/.test(name) && name !== 'SkeinError' && name !== 'InternalError';
+  const error = isOwnClass && name in classes ? new classes[name](message, details) : new Error(message);
+  error.name = name;
+  return error;
 }

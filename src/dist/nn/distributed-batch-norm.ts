@@ -1,11 +1,12 @@
 /**
- * Batch normalisation over the rows of all workers: the same numbers as `nn.BatchNorm1d` on the rows of all ranks together.
+ * Batch normalisation over the rows of all workers: the same numbers as `nn.BatchNorm1d` on the rows of all ranks
+ * together.
  *
- * Each rank's (count, mean, M2) goes to all, who merge them in rank order in double by the formula of Chan, Golub and
- * LeVeque (1979): stable for data far from 0, the same bits everywhere, and a rank may have no rows. Backward sums
- * Σ gy and Σ gy·h over ranks; the gradients of weight and bias stay this rank's part, for `gatherGrads` to sum.
+ * Each rank sends (count, mean, M2) to all, which merge them in rank order in double by the formula of Chan, Golub and
+ * LeVeque (1979): stable for data far from 0, the same bits on every rank, and a rank may have no rows. Backward sums Σ
+ * gy and Σ gy·h over ranks; the gradients of weight and bias stay this rank's contribution, for `gatherGrads` to sum.
  *
- * Names of parameters and buffers are those of `BatchNorm1d`, so either loads the other's state.
+ * Parameters and buffers have the same names as in `BatchNorm1d`, so each can load the other's state.
  */
 import { kernels } from '../../native/index.js';
 import { normByStats, trackStats } from '../../nn/batch-norm-stats.js';
@@ -23,7 +24,7 @@ export interface DistributedBatchNormOptions extends BatchNormOptions {
   readonly comm?: Communicator;
 }
 
-/** x [rows of this rank, features] → the same shape. Forward is collective in training, backward too. */
+/** x [rows of this rank, features] → the same shape. Forward is collective in training mode, and so is backward. */
 export class DistributedBatchNorm1d extends Module {
   readonly features: number;
   readonly eps: number;
@@ -98,7 +99,7 @@ export class DistributedBatchNorm1d extends Module {
   }
 }
 
-/** Collective. Mean and biased variance of each column over the rows of all ranks. */
+/** Collective. Returns mean and biased variance of each column over the rows of all ranks. */
 function statsOverRanks(comm: Communicator, x: Tensor): { count: number; stats: ColumnStats } {
   const [rows, cols] = x.shape;
   const own = new Float64Array(1 + 2 * cols);
@@ -200,7 +201,7 @@ interface LocalGradients {
 }
 
 /**
- * The kernel has taken the means of gy and gy·h over this rank's n rows; those over all N rows are wanted. With
+ * The kernel has taken the means of gy and gy·h over this rank's n rows, but the means over all N rows are needed. With
  * f = gamma·rstd the difference is f·(gbeta/n − Gbeta/N) + f·h·(ggamma/n − Ggamma/N), which is linear in x: one more
  * pass of the forward kernel.
  */

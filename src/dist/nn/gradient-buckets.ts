@@ -3,13 +3,13 @@
  * (`distributedBackward`).
  *
  * Element i of a gradient is summed over ranks by `allReduce` in its fixed tree, so bits do not depend on how gradients
- * are packed, on when a bucket leaves, or on which of the two functions is used. A parameter may have a gradient on some
- * ranks only: ranks tell each other, and where nobody has one it stays null.
+ * are packed, on when a bucket is sent, or on which of the two functions is used. A parameter may have a gradient on
+ * some ranks only: ranks exchange which gradients they have, and one that no rank has stays null.
  *
- * A bucket leaves when the gradients of all its parameters are complete and the buckets before it have left. When a gradient
- * is complete is learnt from the first pass, which is not overlapped: recomputation inside backward may add to a gradient
- * several times. A guess that was wrong costs a second reduction of that parameter and changes no bit. Buckets have a channel
- * of their own, so collectives inside backward need not be in step with them.
+ * A bucket is sent when the gradients of all its parameters are complete and the buckets before it have been sent. When
+ * a gradient is complete is learnt from the first pass, which is not overlapped: recomputation inside backward may add
+ * to a gradient several times. A wrong guess costs a second reduction of that parameter and changes no bit. Buckets use
+ * a separate channel, so they need not be ordered with collectives inside backward.
  */
 import { kernels } from '../../native/index.js';
 import type { Module } from '../../nn/index.js';
@@ -18,19 +18,25 @@ import { checkInteger } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { Communicator } from '../comm/communicator.js';
 import { currentCommunicator } from '../comm/current.js';
-import { agree, type FinishSum, type GradientFlags, sumDense, sumSparse } from './sum-gradients.js';
+import {
+  agreeOnGradients,
+  type FinishSum,
+  type GradientFlags,
+  sumDense,
+  sumSparse,
+} from './sum-gradients.js';
 
 export interface BucketOptions {
   readonly comm?: Communicator;
-  /** Gradients are packed until a bucket has this many bytes. Default 1 MB. */
+  /** Size in bytes up to which gradients are packed into a bucket. Default 1 MB. */
   readonly bucketBytes?: number;
 }
 
 const defaultBytes = 1 << 20;
-/** Channel 0 is for what the program calls itself. */
+/** Channel 0 is left to the program. */
 const channel = 1;
 
-/** Collective. Every parameter's gradient becomes the sum over all ranks; null where no rank has one. */
+/** Collective. Replaces every parameter's gradient by the sum over all ranks; null if no rank has one. */
 export function gatherGrads(model: Module, options: BucketOptions = {}): void {
   checkOptionNames('gatherGrads', options, { comm: true, bucketBytes: true });
   const { comm = currentCommunicator(), bucketBytes = defaultBytes } = options;
@@ -39,12 +45,12 @@ export function gatherGrads(model: Module, options: BucketOptions = {}): void {
 }
 
 function gatherAll(comm: Communicator, parameters: readonly Tensor[], bytes: number): GradientFlags {
-  const flags = agree(comm, parameters, () => false, channel);
+  const flags = agreeOnGradients(comm, parameters, () => false, channel);
   reduceAgreed(comm, parameters, flags, bytes, () => true);
   return flags;
 }
 
-/** Reduces the wanted parameters that have a gradient somewhere; all ranks have the same flags. */
+/** Reduces the wanted parameters that have a gradient on some rank; all ranks have the same flags. */
 function reduceAgreed(
   comm: Communicator,
   parameters: readonly Tensor[],
@@ -54,13 +60,13 @@ function reduceAgreed(
 ): void {
   const chosen = parameters.map((_, i) => i).filter(wanted);
   const dense = chosen.filter((i) => flags.dense(i)).map((i) => parameters[i]);
-  const handles = packed(dense, bytes).map((bucket) => sumDense(comm, bucket, channel));
+  const handles = packBuckets(dense, bytes).map((bucket) => sumDense(comm, bucket, channel));
   for (const finish of handles) finish(() => true);
   for (const i of chosen) if (!flags.dense(i) && flags.sparse(i)) sumSparse(comm, parameters[i]);
 }
 
-/** Neighbours of one dtype together, up to `bytes`; one that is longer is alone. */
-function packed(parameters: readonly Tensor[], bytes: number): Tensor[][] {
+/** Packs consecutive parameters of one dtype into buckets of up to `bytes`; a longer one has its own bucket. */
+function packBuckets(parameters: readonly Tensor[], bytes: number): Tensor[][] {
   const buckets: Tensor[][] = [];
   let room = 0;
   for (const p of parameters) {
@@ -77,7 +83,8 @@ function packed(parameters: readonly Tensor[], bytes: number): Tensor[][] {
   return buckets;
 }
 
-interface Before {
+/** The gradients that a parameter had before a pass. */
+interface EarlierGradients {
   readonly grad: Tensor | null;
   readonly sparse: SparseRows | null;
 }
@@ -86,12 +93,12 @@ export class GradientBuckets {
   readonly #model: Module;
   readonly #comm: Communicator;
   readonly #bytes: number;
-  /** null until a first pass has shown which gradients there are. */
+  /** null until a first pass has shown which gradients exist. */
   #layout: {
     readonly parameters: readonly Tensor[];
     readonly buckets: readonly (readonly Tensor[])[];
   } | null = null;
-  /** How often each gradient was added to in the last pass. */
+  /** Number of times each gradient was added to in the last pass. */
   #expected = new Map<Tensor, number>();
 
   constructor(model: Module, options: BucketOptions = {}) {
@@ -105,14 +112,14 @@ export class GradientBuckets {
     return this.#comm;
   }
 
-  /** Parameters in each bucket, in the order in which buckets leave; null before the first pass. */
+  /** Parameters in each bucket, in the order in which buckets are sent; null before the first pass. */
   get buckets(): readonly (readonly Tensor[])[] | null {
     return this.#layout?.buckets ?? null;
   }
 
   /**
-   * Collective. Adds the sum over all ranks of d(loss)/d(parameter) to `grad` of every parameter of the model. A loss that
-   * depends on nothing (a rank without examples) counts as 0.
+   * Collective. Adds the sum over all ranks of d(loss)/d(parameter) to `grad` of every parameter of the model. A loss
+   * that depends on no parameter (a rank without examples) counts as 0.
    */
   backward(loss: Tensor): void {
     const parameters = this.#model.parameters();
@@ -120,35 +127,39 @@ export class GradientBuckets {
       if (loss.requiresGrad) backward(loss);
       return;
     }
-    const before = setAside(parameters);
+    const before = detachGradients(parameters);
     const known = this.#layout;
     const same =
       known !== null &&
       known.parameters.length === parameters.length &&
       known.parameters.every((p, i) => p === parameters[i]);
-    if (same) this.#overlapped(loss, parameters, known.buckets);
-    else this.#learn(loss, parameters);
-    addBack(before);
+    if (same) this.#backwardOverlapped(loss, parameters, known.buckets);
+    else this.#backwardAndLearn(loss, parameters);
+    addGradients(before);
   }
 
-  #learn(loss: Tensor, parameters: readonly Tensor[]): void {
+  #backwardAndLearn(loss: Tensor, parameters: readonly Tensor[]): void {
     const order: Tensor[] = [];
-    this.#expected = watched(parameters, loss, (p) => order.push(p));
+    this.#expected = backwardWithHooks(parameters, loss, (p) => order.push(p));
     const flags = gatherAll(this.#comm, parameters, this.#bytes);
-    // Rank 0 says in which order gradients are complete (the last time counts); those it does not have come last.
+    // Rank 0 decides in which order gradients are complete (by their last addition); those it does not have come last.
     const last = new Map(order.map((p, i) => [p, i]));
-    const places = Int32Array.from(parameters, (p) => last.get(p) ?? order.length);
-    this.#comm.broadcast(places);
+    const positions = Int32Array.from(parameters, (p) => last.get(p) ?? order.length);
+    this.#comm.broadcast(positions);
     const dense = parameters.map((_, i) => i).filter((i) => flags.dense(i));
-    dense.sort((a, b) => places[a] - places[b] || a - b);
-    const buckets = packed(
+    dense.sort((a, b) => positions[a] - positions[b] || a - b);
+    const buckets = packBuckets(
       dense.map((i) => parameters[i]),
       this.#bytes,
     );
     this.#layout = { parameters, buckets };
   }
 
-  #overlapped(loss: Tensor, parameters: readonly Tensor[], buckets: readonly (readonly Tensor[])[]): void {
+  #backwardOverlapped(
+    loss: Tensor,
+    parameters: readonly Tensor[],
+    buckets: readonly (readonly Tensor[])[],
+  ): void {
     const comm = this.#comm;
     const bucketOf = new Map(buckets.flatMap((bucket, b) => bucket.map((p) => [p, b] as const)));
     const open = buckets.map((bucket) => bucket.filter((p) => (this.#expected.get(p) ?? 0) > 0).length);
@@ -159,7 +170,7 @@ export class GradientBuckets {
       while (finish.length < buckets.length && (all || open[finish.length] === 0))
         finish.push(sumDense(comm, buckets[finish.length], channel));
     };
-    this.#expected = watched(parameters, loss, (p) => {
+    this.#expected = backwardWithHooks(parameters, loss, (p) => {
       const b = bucketOf.get(p);
       if (b === undefined) return;
       if (b < finish.length) late.add(p);
@@ -169,16 +180,16 @@ export class GradientBuckets {
       advance(false);
     });
     advance(true);
-    const flags = agree(comm, parameters, (p) => late.has(p), channel);
-    // A late gradient on some rank: the first sum is thrown away, each rank still has its own part.
+    const flags = agreeOnGradients(comm, parameters, (p) => late.has(p), channel);
+    // A late gradient on some rank: the first sum is discarded, each rank still has its own contribution.
     const good = new Set(parameters.filter((_, i) => !flags.late(i) && (flags.dense(i) || flags.sparse(i))));
     for (const done of finish) done((p) => good.has(p));
     reduceAgreed(comm, parameters, flags, this.#bytes, (i) => flags.late(i) || !bucketOf.has(parameters[i]));
   }
 }
 
-/** Runs backward and calls `done` whenever a gradient has been written; counts how often for each. */
-function watched(
+/** Runs backward and calls `done` whenever a gradient has been written; returns how often for each. */
+function backwardWithHooks(
   parameters: readonly Tensor[],
   loss: Tensor,
   done: (p: Tensor) => void,
@@ -198,9 +209,9 @@ function watched(
   return counts;
 }
 
-/** Gradients of earlier passes are sums over all ranks already: they must not be summed again. */
-function setAside(parameters: readonly Tensor[]): Map<Tensor, Before> {
-  const before = new Map<Tensor, Before>();
+/** Removes the gradients of earlier passes: they are sums over all ranks already and must not be summed again. */
+function detachGradients(parameters: readonly Tensor[]): Map<Tensor, EarlierGradients> {
+  const before = new Map<Tensor, EarlierGradients>();
   for (const p of parameters) {
     if (p.ownGrad === null && p.sparseGrad === null) continue;
     before.set(p, { grad: p.ownGrad, sparse: p.sparseGrad });
@@ -210,7 +221,7 @@ function setAside(parameters: readonly Tensor[]): Map<Tensor, Before> {
   return before;
 }
 
-function addBack(before: ReadonlyMap<Tensor, Before>): void {
+function addGradients(before: ReadonlyMap<Tensor, EarlierGradients>): void {
   for (const [p, { grad, sparse }] of before) {
     const added = p.ownGrad;
     const rows = p.sparseGrad;
@@ -229,11 +240,11 @@ function addBack(before: ReadonlyMap<Tensor, Before>): void {
   }
 }
 
-const ofModel = new WeakMap<Module, GradientBuckets>();
+const bucketsOfModel = new WeakMap<Module, GradientBuckets>();
 
 /**
- * Collective: `backward(loss)` with the gradients of `model` summed over all ranks, in buckets that travel while backward
- * goes on. Without a communicator of several ranks it is `backward`.
+ * Collective: `backward(loss)` with the gradients of `model` summed over all ranks, in buckets that are sent while
+ * backward is running. With one rank it is `backward`.
  *
  * @example
  * model.zeroGrad();
@@ -243,10 +254,10 @@ const ofModel = new WeakMap<Module, GradientBuckets>();
 export function distributedBackward(loss: Tensor, model: Module, options: BucketOptions = {}): void {
   checkOptionNames('distributedBackward', options, { comm: true, bucketBytes: true });
   const comm = options.comm ?? currentCommunicator();
-  let buckets = ofModel.get(model);
+  let buckets = bucketsOfModel.get(model);
   if (buckets === undefined || buckets.comm !== comm) {
     buckets = new GradientBuckets(model, { ...options, comm });
-    ofModel.set(model, buckets);
+    bucketsOfModel.set(model, buckets);
   }
   buckets.backward(loss);
 }

@@ -1,21 +1,21 @@
 /**
- * The steps of which sums of gradients over ranks are made: who has which gradient, dense ones packed into an array,
- * sparse rows one after the other.
+ * The steps of summing gradients over ranks: exchanging which rank has which gradient, summing dense gradients packed
+ * into one array, and summing sparse rows.
  */
 import type { FloatArray } from '../../native/index.js';
 import { SparseRows, Tensor, unscoped } from '../../tensor/index.js';
 import type { Communicator } from '../comm/communicator.js';
 
-/** What some rank has for parameter i; the same on all ranks. */
+/** Which gradients of parameter i exist on some rank; the same on all ranks. */
 export interface GradientFlags {
   dense(i: number): boolean;
   sparse(i: number): boolean;
-  /** Added to after its bucket had left. */
+  /** Added to after its bucket was sent. */
   late(i: number): boolean;
 }
 
-/** Collective: tells all ranks which gradients there are. */
-export function agree(
+/** Collective: exchanges which gradients exist. */
+export function agreeOnGradients(
   comm: Communicator,
   parameters: readonly Tensor[],
   isLate: (p: Tensor) => boolean,
@@ -35,28 +35,28 @@ export function agree(
   };
 }
 
-/** Waits for a sum and makes it the gradient of the wanted parameters; the others keep what they have. */
+/** Waits for a sum and makes it the gradient of the wanted parameters; the others keep their gradients. */
 export type FinishSum = (wanted: (p: Tensor) => boolean) => void;
 
 /** Collective: starts the sum of the gradients of parameters of one dtype; null counts as 0. */
 export function sumDense(comm: Communicator, parameters: readonly Tensor[], channel: number): FinishSum {
   const total = parameters.reduce((sum, p) => sum + p.size, 0);
   const bucket = unscoped(() => Tensor.allocate(parameters[0].dtype, [total]));
-  const places = placesIn(bucket.floats, parameters);
+  const views = viewsIn(bucket.floats, parameters);
   for (const [i, p] of parameters.entries()) {
-    if (p.ownGrad !== null) places[i].set(p.ownGrad.floats);
-    else places[i].fill(0);
-    p.sparseGrad?.addTo(places[i]);
+    if (p.ownGrad !== null) views[i].set(p.ownGrad.floats);
+    else views[i].fill(0);
+    p.sparseGrad?.addTo(views[i]);
   }
   const handle = comm.allReduceAsync(bucket.floats, 'sum', channel);
   return (wanted) => {
     handle.wait();
-    for (const [i, p] of parameters.entries()) if (wanted(p)) setGradient(p, places[i]);
+    for (const [i, p] of parameters.entries()) if (wanted(p)) setGradient(p, views[i]);
     bucket.dispose();
   };
 }
 
-function placesIn(all: FloatArray, parameters: readonly Tensor[]): FloatArray[] {
+function viewsIn(all: FloatArray, parameters: readonly Tensor[]): FloatArray[] {
   let at = 0;
   return parameters.map((p) => {
     at += p.size;
@@ -75,7 +75,7 @@ function setGradient(p: Tensor, values: FloatArray): void {
   p.sparseGrad = null;
 }
 
-/** Collective: the gradient rows of all ranks in rank order, each id once. */
+/** Collective: sums the gradient rows of all ranks in rank order, each id once. */
 export function sumSparse(comm: Communicator, p: Tensor): void {
   const own = p.sparseGrad?.coalesce() ?? new SparseRows(p.shape, new Int32Array(0), emptyLike(p));
   const ids = comm.allGather(own.ids);

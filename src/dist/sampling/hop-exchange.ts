@@ -109,7 +109,7 @@ export function exchangeHop(
     return answer(part, draw, request.subarray(2), { epoch: request[0], step: request[1] >>> 0 });
   });
   const received = comm.allToAllv(replies);
-  const parts = routes.map(({ owner, rows, places }) => {
+  const parts = routes.map(({ owner, rows, positions }) => {
     const own = () =>
       answer(
         part,
@@ -117,7 +117,7 @@ export function exchangeHop(
         rows.map((row) => row + ranges.ranges[owner].start),
         at,
       );
-    return { packed: owner === comm.rank ? own() : received[owner], places };
+    return { packed: owner === comm.rank ? own() : received[owner], positions };
   });
   return unpack(graph, draw, nodes.length, parts);
 }
@@ -128,14 +128,14 @@ export function drawHere(graph: DistGraph, draw: RequestedHop, nodes: Int32Array
   return unpack(graph, draw, nodes.length, [whole(packed, nodes.length)]);
 }
 
-/** A reply, and the places of its nodes in the list that was asked for. */
+/** A reply, and the positions of its nodes in the list that was asked for. */
 interface Reply {
   readonly packed: Int32Array;
-  readonly places: Int32Array;
+  readonly positions: Int32Array;
 }
 
 function whole(packed: Int32Array, count: number): Reply {
-  return { packed, places: iota(count) };
+  return { packed, positions: iota(count) };
 }
 
 /** Puts the edges of all replies into the order of the nodes. */
@@ -146,18 +146,18 @@ function unpack(
   replies: readonly Reply[],
 ): HopResult {
   const offsets = new Int32Array(count + 1);
-  for (const { packed, places } of replies)
-    for (let i = 0; i < places.length; i++) offsets[places[i] + 1] = packed[i];
+  for (const { packed, positions } of replies)
+    for (let i = 0; i < positions.length; i++) offsets[positions[i] + 1] = packed[i];
   for (let i = 0; i < count; i++) offsets[i + 1] += offsets[i];
   const edges = checkEdgeCount(where, offsets[count]);
   const weighted = part.weights !== null;
   const widths = [1, 1, ...(weighted ? [1] : []), ...draw.fields.map(({ width }) => width)];
   const columns = widths.map((width) => new Int32Array(edges * width));
-  for (const { packed, places } of replies) {
-    const here = replyEdges(packed, places.length);
-    let at = places.length;
+  for (const { packed, positions } of replies) {
+    const here = replyEdges(packed, positions.length);
+    let at = positions.length;
     for (const [c, width] of widths.entries()) {
-      scatterRuns(packed.subarray(at, at + here * width), packed, places, offsets, columns[c], width);
+      scatterRuns(packed.subarray(at, at + here * width), packed, positions, offsets, columns[c], width);
       at += here * width;
     }
   }
@@ -180,15 +180,15 @@ function replyEdges(packed: Int32Array, count: number): number {
 function scatterRuns(
   rows: Int32Array,
   counts: Int32Array,
-  places: Int32Array,
+  positions: Int32Array,
   offsets: Int32Array,
   out: Int32Array,
   width: number,
 ): void {
   let from = 0;
-  for (let i = 0; i < places.length; i++) {
+  for (let i = 0; i < positions.length; i++) {
     const run = counts[i] * width;
-    let to = offsets[places[i]] * width;
+    let to = offsets[positions[i]] * width;
     for (const end = from + run; from < end; ) out[to++] = rows[from++];
   }
 }

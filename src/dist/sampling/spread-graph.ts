@@ -11,7 +11,7 @@ import type { DrawnRelations, EdgeList, HopSources } from '../../sample/index.js
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { Communicator } from '../comm/communicator.js';
-import { evenRanges, openSpreadRows } from '../stores/spread-rows.js';
+import { evenRanges, openShardedRows } from '../stores/sharded-rows.js';
 import { type FetchedEdges, type SpreadColumns, SpreadSide } from './spread-side.js';
 
 export interface SpreadGraphOptions {
@@ -69,7 +69,7 @@ export class SpreadGraph implements HopSources {
         else {
           const { numEdges: rows, comm } = options;
           const shared = { rows, width: columns.width, comm, read: () => part.rows };
-          const store = await openSpreadRows(title, shared);
+          const store = await openShardedRows(title, shared);
           sides.push(new SpreadSide({ ...side, columns, store, hasLoop: counted.hasLoop }));
         }
       }

@@ -1,4 +1,4 @@
-/** Many workers on a machine whose memory holds the state of few. */
+/** Many workers on one machine whose memory holds the state of only a few. */
 export { FileLock, LocalLock, type Lock } from './lock.js';
 export {
   PartitionDataManager,

@@ -1,6 +1,6 @@
 /**
- * Who may compute when several workers share one machine's memory. The holder does; the others wait in `acquire`, which
- * blocks the thread. Their communication goes on, for it has threads of its own.
+ * Locks that decide which worker computes when several share one machine's memory. The holder computes; the others wait
+ * in `acquire`, which blocks the thread. Their communication continues, because it has separate threads.
  */
 import { closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -11,12 +11,12 @@ import { expected, SkeinError, StateError, ValueError } from '../../util/errors.
 
 export interface Lock {
   readonly held: boolean;
-  /** Blocks until nobody else holds it. */
+  /** Blocks until no other worker holds the lock. */
   acquire(): void;
   release(): void;
 }
 
-/** For a single process: nobody else asks, so it only notices mistakes. */
+/** A lock for a single process: it only detects wrong use. */
 export class LocalLock implements Lock {
   #held = false;
 
@@ -25,18 +25,19 @@ export class LocalLock implements Lock {
   }
 
   acquire(): void {
-    if (this.#held) throw new StateError('Lock: acquired twice. Release it first.');
+    if (this.#held)
+      throw new StateError('Lock: expected acquire() once, got a second call. Release it first.');
     this.#held = true;
   }
 
   release(): void {
-    if (!this.#held) throw new StateError('Lock: released while it was not held.');
+    if (!this.#held) throw new StateError('Lock: expected acquire() before release(), got release() alone.');
     this.#held = false;
   }
 }
 
 /**
- * Between processes of one machine that name the same file (`flock`): what `multiprocessing.Lock` is to Python's. The
+ * A lock between processes of one machine that use the same file (`flock`), like Python's `multiprocessing.Lock`. The
  * system releases it when its holder ends, however that happens.
  */
 export class FileLock implements Lock {
@@ -54,7 +55,10 @@ export class FileLock implements Lock {
   }
 
   acquire(): void {
-    if (this.#file !== null) throw new StateError(`Lock: ${this.path} acquired twice. Release it first.`);
+    if (this.#file !== null)
+      throw new StateError(
+        `Lock: expected acquire() once for ${this.path}, got a second call. Release it first.`,
+      );
     makeFolder(dirname(this.path));
     const file = storing('write', this.path, () => openSync(this.path, 'a'));
     try {
@@ -68,7 +72,7 @@ export class FileLock implements Lock {
 
   release(): void {
     if (this.#file === null)
-      throw new StateError(`Lock: ${this.path} released while this process does not hold it.`);
+      throw new StateError(`Lock: expected acquire() before release() of ${this.path}, got release() alone.`);
     lockFile(this.#file, false);
     closeSync(this.#file);
     this.#file = null;

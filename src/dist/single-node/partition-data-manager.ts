@@ -1,12 +1,12 @@
 /**
  * Training on one machine whose memory does not hold the state of all workers: only the holder of a lock computes, and
- * what the others know is on disk while they wait (SAR's single-node mode, `PartitionDataManager`).
+ * the state of the others is on disk while they wait (SAR's single-node mode, `PartitionDataManager`).
  *
- * A worker that has to wait for another writes the memory of its tensors to its folder, gives the pages back to the system and
- * releases the lock; afterwards it takes the lock and reads everything back to the same places. Arrays stay where they
- * are, so no other code notices. Partition data, masks, labels and features are written once and must not change; tensors
- * made after the manager are written each time. Memory that communication is using at that moment stays. The folder is
- * this manager's alone while it lives; files of others in it are left alone.
+ * A worker that has to wait for another writes the memory of its tensors to its folder, returns the pages to the system
+ * and releases the lock; afterwards it takes the lock and reads everything back to the same addresses. Arrays keep
+ * their memory, so no other code is affected. Partition data, masks, labels and features are written once and must not
+ * change; tensors created after the manager are written each time. Memory that communication is using at that moment
+ * stays. The folder belongs to this manager while it exists; other files in it are left alone.
  *
  * @example
  * const manager = new PartitionDataManager(rank, lock, { folder: '/scratch/partition_rank_' });
@@ -26,22 +26,22 @@ import { checkOptionNames } from '../../util/option-names.js';
 import type { CommHandle } from '../comm/communicator.js';
 import type { PartitionData } from '../partition/partition-data.js';
 import type { Lock } from './lock.js';
-import { type Piece, readPieces, writePieces } from './spill-file.js';
+import { readSegments, type Segment, writeSegments } from './spill-file.js';
 import { WorkerFolder } from './worker-folder.js';
 
 export interface PartitionDataManagerOptions {
-  /** Path that the rank is put behind (default 'partition_rank_'); one job at a time can use it. */
+  /** Path to which the rank is appended (default 'partition_rank_'); only one job at a time can use it. */
   readonly folder?: string;
   /** Arrays of fewer bytes stay in memory (default 65,536). */
   readonly minBytes?: number;
 }
 
 export interface SpillStats {
-  /** How often this worker's state went to disk. */
+  /** Number of times this worker's state was written to disk. */
   readonly spills: number;
   readonly bytesWritten: number;
   readonly bytesRead: number;
-  /** Bytes given back to the system at the last spill, and the most at any. */
+  /** Bytes returned to the system at the last spill, and the maximum over all spills. */
   readonly lastReleased: number;
   readonly mostReleased: number;
 }
@@ -53,20 +53,20 @@ const name = 'PartitionDataManager';
 export class PartitionDataManager {
   readonly rank: number;
   readonly lock: Lock;
-  /** Where this worker's files are. */
+  /** The folder of this worker's files. */
   readonly folder: string;
   partitionData: PartitionData | null = null;
-  /** Nodes of training, validation, test, or whatever they are called. */
+  /** Masks of training, validation and test nodes, by name. */
   masks: Record<string, Values> = {};
   labels: Values | null = null;
   features: Values | null = null;
   readonly #minBytes: number;
   readonly #files: WorkerFolder;
   readonly #registered = new Map<string, Values>();
-  /** What the file of things that do not change holds. */
-  #constant: readonly Piece[] = [];
-  /** What is on disk only. */
-  #away: { readonly constant: readonly Piece[]; readonly changing: readonly Piece[] } | null = null;
+  /** Segments in the file of constant arrays. */
+  #constant: readonly Segment[] = [];
+  /** Segments that are only on disk; null when the state is in memory. */
+  #spilled: { readonly constant: readonly Segment[]; readonly changing: readonly Segment[] } | null = null;
   #stats = { spills: 0, bytesWritten: 0, bytesRead: 0, lastReleased: 0, mostReleased: 0 };
 
   constructor(rank: number, lock: Lock, options: PartitionDataManagerOptions = {}) {
@@ -79,7 +79,7 @@ export class PartitionDataManager {
     this.#minBytes = checkInteger(name, 'minBytes', options.minBytes ?? 65_536);
     this.#files = new WorkerFolder(name, this.folder, ['partition', 'tensors']);
     watchBlocks(true);
-    // Before the communicator's own end, which waits for workers that may need the lock.
+    // Before the communicator's exit handler, which waits for workers that may need the lock.
     process.prependListener('exit', this.#atExit);
   }
 
@@ -93,64 +93,71 @@ export class PartitionDataManager {
   }
 
   /** Whether this worker's state is on disk and not in memory. */
-  get isAway(): boolean {
-    return this.#away !== null;
+  get isSpilled(): boolean {
+    return this.#spilled !== null;
   }
 
-  /** More arrays that do not change, by a name of their own. */
+  /** Adds arrays that do not change, under a unique name. */
   register(label: string, values: Values): void {
     this.#registered.set(label, values);
   }
 
-  /** Before waiting for others: state to disk, then the lock to whoever can compute. `busy` are buffers in use. */
+  /** Call before waiting for others: writes the state to disk, then releases the lock. `busy` are buffers in use. */
   precallFunc(busy: ReadonlySet<ArrayBufferLike> = new Set()): void {
     this.save(busy);
     if (this.lock.held) this.lock.release();
   }
 
-  /** After it: waits for `handle`, takes the lock, and brings the state back. */
+  /** Call after `precallFunc`: waits for `handle`, acquires the lock, and reads the state back. */
   callbackFunc(handle?: CommHandle): void {
     handle?.wait();
     if (!this.lock.held) this.lock.acquire();
     this.load();
   }
 
-  /** Writes all state to disk and gives its memory back. Nothing of it may be read or written until `load`. */
+  /** Writes all state to disk and releases its memory, which must not be accessed until `load`. */
   save(busy: ReadonlySet<ArrayBufferLike> = new Set()): void {
-    if (this.#away !== null) throw new StateError(`${name}: saved twice. Call load() first.`);
+    if (this.#spilled !== null)
+      throw new StateError(
+        `${name}: expected one save() before load(), got a second one. Call load() first.`,
+      );
     this.#files.checkOpen();
-    const large = ({ bytes }: Piece) => bytes.length >= this.#minBytes;
-    const constant = this.#constantPieces().filter(large);
+    const large = ({ bytes }: Segment) => bytes.length >= this.#minBytes;
+    const constant = this.#constantSegments().filter(large);
     const known = new Set<ArrayBufferLike>(constant.map(({ bytes }) => bytes.buffer));
     const blocks = watchedBlocks().filter(({ bytes }) => !busy.has(bytes.buffer) && !known.has(bytes.buffer));
     const changing = blocks
       .filter(({ live }) => live)
-      .map(({ bytes }, i): Piece => ({ name: `tensor-${i}`, bytes }))
+      .map(({ bytes }, i): Segment => ({ name: `tensor-${i}`, bytes }))
       .filter(large);
     this.#writeConstant(constant);
-    this.#stats.bytesWritten += writePieces(this.#files.file('tensors'), changing);
+    this.#stats.bytesWritten += writeSegments(this.#files.file('tensors'), changing);
     const free = constant.filter(({ bytes }) => !busy.has(bytes.buffer));
     let released = 0;
     for (const { bytes } of [...free, ...changing, ...blocks.filter(({ live }) => !live)])
       released += releaseBlock(bytes);
-    this.#away = { constant: free, changing };
+    this.#spilled = { constant: free, changing };
     this.#stats.spills++;
     this.#stats.lastReleased = released;
     this.#stats.mostReleased = Math.max(this.#stats.mostReleased, released);
   }
 
-  /** Brings back what `save` put away; nothing where nothing is away. */
+  /** Reads back the state that `save` wrote; does nothing if the state is in memory. */
   load(): void {
-    if (this.#away === null) return;
-    const { constant, changing } = this.#away;
-    this.#stats.bytesRead += readPieces(this.#files.file('tensors'), changing);
-    // Those that were in use at the time never left; reading them again does no harm, for they do not change.
+    if (this.#spilled === null) return;
+    const { constant, changing } = this.#spilled;
+    this.#stats.bytesRead += readSegments(this.#files.file('tensors'), changing);
+    // Segments that were in use at the time stayed in memory; reading them again is harmless, because they do not
+    // change.
     if (constant.length > 0)
-      this.#stats.bytesRead += readPieces(this.#files.file('partition'), this.#constant);
-    this.#away = null;
+      this.#stats.bytesRead += readSegments(this.#files.file('partition'), this.#constant);
+    this.#spilled = null;
   }
 
-  /** Ends it all: state comes back, own files go, and the folder if it is empty; lock and folder are free for others. */
+  /**
+   * Reads the state back, removes this manager's files, and the folder if it is empty; lock and folder are free
+   * afterwards.
+   */
   delete(): void {
     this.load();
     try {
@@ -163,12 +170,12 @@ export class PartitionDataManager {
     }
   }
 
-  /** A tensor under a name of its own, in a file of its own. */
+  /** Saves a tensor under a name in a separate file. */
   saveTensor(label: string, tensor: Tensor): string {
     return this.#files.save(label, encodeSafetensors({ [label]: tensor }));
   }
 
-  /** What this manager saved; files that others left are not looked at. */
+  /** Loads a tensor that this manager saved; other files are ignored. */
   loadTensor(label: string): Tensor {
     this.#files.checkLabel(label);
     if (!this.doesFileExist(label)) {
@@ -186,27 +193,29 @@ export class PartitionDataManager {
     return this.#files.has(label);
   }
 
-  /** Removes the files of this worker, not its folder. Refused while state is there only. */
+  /** Removes the files of this worker, not its folder. Throws while they are the only copy of the state. */
   removeFiles(): void {
-    if (this.#away !== null)
-      throw new StateError(`${name}: these files are the only copy of the state now. Call load() first.`);
+    if (this.#spilled !== null)
+      throw new StateError(
+        `${name}: expected the state in memory, got state that is only in these files. Call load() first.`,
+      );
     this.#constant = [];
     this.#files.clear();
   }
 
-  /** Everything that does not change, each array once. */
-  #constantPieces(): Piece[] {
-    const pieces: Piece[] = [];
+  /** Returns all constant arrays, each once. */
+  #constantSegments(): Segment[] {
+    const segments: Segment[] = [];
     const seen = new Map<ArrayBufferLike, Set<string>>();
     const add = (label: string, values: Values | null) => {
       if (values === null || values === undefined) return;
       const { buffer, byteOffset, byteLength } = values instanceof Tensor ? values.storage.data : values;
       const views = seen.get(buffer) ?? new Set();
       seen.set(buffer, views);
-      const place = `${byteOffset} ${byteLength}`;
-      if (!views.has(place))
-        pieces.push({ name: label, bytes: new Uint8Array(buffer, byteOffset, byteLength) });
-      views.add(place);
+      const position = `${byteOffset} ${byteLength}`;
+      if (!views.has(position))
+        segments.push({ name: label, bytes: new Uint8Array(buffer, byteOffset, byteLength) });
+      views.add(position);
     };
     const { partitionData: pd } = this;
     for (const [q, shard] of pd?.allShardEdges.entries() ?? []) {
@@ -219,19 +228,19 @@ export class PartitionDataManager {
     add('labels', this.labels);
     add('features', this.features);
     for (const [key, values] of this.#registered) add(`registered/${key}`, values);
-    return pieces;
+    return segments;
   }
 
-  /** Writes them when they are others than last time. */
-  #writeConstant(pieces: readonly Piece[]): void {
+  /** Writes them if they differ from the last ones. */
+  #writeConstant(segments: readonly Segment[]): void {
     const same =
-      pieces.length === this.#constant.length &&
-      pieces.every(({ bytes }, i) => isSameView(bytes, this.#constant[i].bytes));
+      segments.length === this.#constant.length &&
+      segments.every(({ bytes }, i) => isSameView(bytes, this.#constant[i].bytes));
     if (same) return;
-    // Should writing fail, the file holds neither the old nor the new.
+    // If writing fails, the file holds neither the old segments nor the new ones.
     this.#constant = [];
-    this.#stats.bytesWritten += writePieces(this.#files.file('partition'), pieces);
-    this.#constant = pieces;
+    this.#stats.bytesWritten += writeSegments(this.#files.file('partition'), segments);
+    this.#constant = segments;
   }
 }
 

@@ -1,23 +1,25 @@
 /**
- * Pieces of memory in a safetensors file, written from where they lie and read back to the same places, without a copy
- * in between. Every piece is a tensor of bytes; any reader of safetensors can list them.
+ * Memory segments in a safetensors file, written from their memory and read back into it, without a copy in between.
+ * Every segment is a tensor of bytes; any reader of safetensors can list them.
  */
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { storing } from '../../storage/atomic-file.js';
 import { StorageError } from '../../util/errors.js';
 
-export interface Piece {
+export interface Segment {
   readonly name: string;
   readonly bytes: Uint8Array;
 }
 
-/** More at once is refused by some systems. */
-const mostAtOnce = 2 ** 30;
+/** Some systems reject larger reads and writes. */
+const maxTransferBytes = 2 ** 30;
 
-/** Writes a new file; returns how many bytes. The file is scratch: it is neither synced nor replaced atomically. */
-export function writePieces(path: string, pieces: readonly Piece[]): number {
+/**
+ * Writes a new file; returns its number of bytes. The file is scratch: it is neither synced nor replaced atomically.
+ */
+export function writeSegments(path: string, segments: readonly Segment[]): number {
   let end = 0;
-  const entries = pieces.map(({ name, bytes }) => {
+  const entries = segments.map(({ name, bytes }) => {
     const begin = end;
     end += bytes.length;
     return [name, { dtype: 'U8', shape: [bytes.length], data_offsets: [begin, end] }] as const;
@@ -31,7 +33,7 @@ export function writePieces(path: string, pieces: readonly Piece[]): number {
   try {
     transfer(path, file, header, 0, writeSync);
     let at = start;
-    for (const { bytes } of pieces) {
+    for (const { bytes } of segments) {
       transfer(path, file, bytes, at, writeSync);
       at += bytes.length;
     }
@@ -41,14 +43,17 @@ export function writePieces(path: string, pieces: readonly Piece[]): number {
   return start + end;
 }
 
-/** Reads the pieces that `writePieces` wrote, in the same order and of the same lengths; returns how many bytes. */
-export function readPieces(path: string, pieces: readonly Piece[]): number {
+/**
+ * Reads the segments that `writeSegments` wrote, in the same order and of the same lengths; returns the number of
+ * bytes.
+ */
+export function readSegments(path: string, segments: readonly Segment[]): number {
   const file = storing('read', path, () => openSync(path, 'r'));
   try {
     const length = new Uint8Array(8);
     transfer(path, file, length, 0, readSync);
     let at = 8 + Number(new DataView(length.buffer).getBigUint64(0, true));
-    for (const { bytes } of pieces) {
+    for (const { bytes } of segments) {
       transfer(path, file, bytes, at, readSync);
       at += bytes.length;
     }
@@ -66,13 +71,13 @@ function transfer(
   move: (file: number, bytes: Uint8Array, offset: number, length: number, position: number) => number,
 ): void {
   for (let done = 0; done < bytes.length; ) {
-    const length = Math.min(bytes.length - done, mostAtOnce);
+    const length = Math.min(bytes.length - done, maxTransferBytes);
     const moved = storing(move === readSync ? 'read' : 'write', path, () =>
       move(file, bytes, done, length, position + done),
     );
     if (moved === 0)
       throw new StorageError(
-        `spill: expected ${bytes.length} bytes at ${position} of ${path}, got ${done}. Has another program changed the file?`,
+        `spill: expected ${bytes.length} bytes at ${position} of ${path}, got ${done}. Check whether another program changed the file.`,
       );
     done += moved;
   }

@@ -1,15 +1,15 @@
 /**
- * A communicator that hands the machine to other workers whenever it waits for them: state goes to disk and the lock to
- * whoever can compute, and both come back when what was waited for is there. Everything else is the communicator's own.
+ * A communicator that lets other workers compute whenever it waits for them: the state is written to disk and the lock
+ * released, and both are restored when the wait is over. All other behaviour is that of the wrapped communicator.
  *
- * Buffers of operations under way, and tables that others read at any time, stay in memory.
+ * Buffers of operations in flight, and tables that others read at any time, stay in memory.
  */
 import type { CommHandle, Communicator } from '../comm/communicator.js';
 import { setCommunicator } from '../comm/current.js';
 import type { PartitionDataManager } from './partition-data-manager.js';
 
 /** Calls that wait for other workers before they return. */
-const waiting: ReadonlySet<string> = new Set([
+const blockingMethods: ReadonlySet<string> = new Set([
   'recv',
   'allReduce',
   'allGather',
@@ -20,19 +20,19 @@ const waiting: ReadonlySet<string> = new Set([
   'close',
 ]);
 
-/** Milliseconds to wait before state goes to disk. */
-const patience = 2;
+/** Milliseconds to wait before the state is written to disk. */
+const graceMilliseconds = 2;
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
 const managers = new WeakMap<PartitionDataManager, WeakMap<Communicator, Communicator>>();
 
-/** A manager and a communicator always get the one that was made for them first. */
+/** Returns the wrapped communicator; the same one for every call with the same manager and communicator. */
 export function spillingCommunicator(comm: Communicator, manager: PartitionDataManager): Communicator {
   const known = managers.get(manager) ?? new WeakMap<Communicator, Communicator>();
   managers.set(manager, known);
   let spilling = known.get(comm);
   if (spilling === undefined) {
-    spilling = comm.size === 1 ? comm : new Spilling(comm, manager).communicator;
+    spilling = comm.size === 1 ? comm : new SpillingProxy(comm, manager).communicator;
     known.set(comm, spilling);
     known.set(spilling, spilling);
   }
@@ -40,8 +40,8 @@ export function spillingCommunicator(comm: Communicator, manager: PartitionDataM
 }
 
 /**
- * From here on only the holder of the manager's lock computes: takes the lock, and makes the spilling communicator the one
- * that functions use when none is given, for whoever waits otherwise would keep the lock. Returns it.
+ * Starts single-node mode, in which only the holder of the manager's lock computes: acquires the lock, and makes the
+ * spilling communicator the default one, because a worker that waits on any other would keep the lock. Returns it.
  */
 export function enterSingleNode(comm: Communicator, manager: PartitionDataManager): Communicator {
   const spilling = spillingCommunicator(comm, manager);
@@ -50,11 +50,12 @@ export function enterSingleNode(comm: Communicator, manager: PartitionDataManage
   return spilling;
 }
 
-class Spilling {
+/** Intercepts the calls of a communicator that wait for other workers. */
+class SpillingProxy {
   readonly communicator: Communicator;
   readonly #manager: PartitionDataManager;
   readonly #tables = new Map<unknown, Set<ArrayBufferLike>>();
-  readonly #underWay = new Map<CommHandle, Set<ArrayBufferLike>>();
+  readonly #inFlight = new Map<CommHandle, Set<ArrayBufferLike>>();
 
   constructor(comm: Communicator, manager: PartitionDataManager) {
     this.#manager = manager;
@@ -69,21 +70,21 @@ class Spilling {
 
   #call(method: string, args: readonly unknown[], call: () => unknown): unknown {
     if (method === 'unregisterTable') this.#tables.delete(args[0]);
-    if (waiting.has(method)) {
-      const result = this.#aside(buffersOf(args), call);
+    if (blockingMethods.has(method)) {
+      const result = this.#spillWhile(buffersOf(args), call);
       if (method === 'allocateTable') this.#tables.set(args[0], buffersOf([result]));
       return result;
     }
     const result = call();
     if (method === 'registerTable') this.#tables.set(args[0], buffersOf(args));
-    return isHandle(result) ? this.#handle(result, buffersOf(args)) : result;
+    return isHandle(result) ? this.#wrapHandle(result, buffersOf(args)) : result;
   }
 
-  /** Runs what waits for others, with the state on disk. */
-  #aside<T>(own: ReadonlySet<ArrayBufferLike>, wait: () => T): T {
-    for (const handle of this.#underWay.keys()) if (handle.done) this.#underWay.delete(handle);
+  /** Runs `wait`, which waits for other workers, with the state on disk. */
+  #spillWhile<T>(own: ReadonlySet<ArrayBufferLike>, wait: () => T): T {
+    for (const handle of this.#inFlight.keys()) if (handle.done) this.#inFlight.delete(handle);
     const busy = new Set(own);
-    for (const set of [...this.#tables.values(), ...this.#underWay.values()])
+    for (const set of [...this.#tables.values(), ...this.#inFlight.values()])
       for (const b of set) busy.add(b);
     this.#manager.precallFunc(busy);
     try {
@@ -93,25 +94,26 @@ class Spilling {
     }
   }
 
-  #handle(inner: CommHandle, buffers: Set<ArrayBufferLike>): CommHandle {
+  #wrapHandle(inner: CommHandle, buffers: Set<ArrayBufferLike>): CommHandle {
     if (inner.done) return inner;
-    this.#underWay.set(inner, buffers);
+    this.#inFlight.set(inner, buffers);
     return {
       get done() {
         return inner.done;
       },
       wait: () => this.#wait(inner, buffers),
-      // A promise would let other JavaScript run over memory that is away, so this one is kept by waiting.
+      // A promise would let other JavaScript access memory that is on disk, so this one blocks.
       promise: async () => this.#wait(inner, buffers),
     };
   }
 
   #wait(inner: CommHandle, buffers: ReadonlySet<ArrayBufferLike>): void {
-    // What needs no JavaScript of others (rows of tables, messages that are there) is soon done; disks are slow.
-    const end = performance.now() + patience;
+    // Operations that need no JavaScript of other ranks (rows of tables, messages that have arrived) complete soon;
+    // disks are slow.
+    const end = performance.now() + graceMilliseconds;
     while (!inner.done && performance.now() < end) Atomics.wait(sleeper, 0, 0, 0.2);
     if (inner.done) inner.wait();
-    else this.#aside(buffers, () => inner.wait());
+    else this.#spillWhile(buffers, () => inner.wait());
   }
 }
 
@@ -119,7 +121,7 @@ function isHandle(value: unknown): value is CommHandle {
   return typeof value === 'object' && value !== null && 'wait' in value && 'done' in value;
 }
 
-/** The memory of all arrays among the arguments, in lists too. */
+/** Returns the buffers of all arrays among the arguments, including arrays in lists. */
 function buffersOf(args: readonly unknown[]): Set<ArrayBufferLike> {
   const buffers = new Set<ArrayBufferLike>();
   for (const arg of args.flat()) if (ArrayBuffer.isView(arg)) buffers.add(arg.buffer);

@@ -1,6 +1,6 @@
 /**
- * The folder where one worker of one job puts its files. Another job with the same folder would read and overwrite them,
- * so a living process has it for itself. What somebody else put there is neither read nor removed.
+ * The folder in which one worker of one job stores its files. Another job with the same folder would read and overwrite
+ * them, so it is locked by one live process. Files of other programs are neither read nor removed.
  */
 import { closeSync, existsSync, openSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,9 +12,9 @@ import { expected, StateError, ValueError } from '../../util/errors.js';
 export class WorkerFolder {
   readonly path: string;
   readonly #where: string;
-  /** Names of files that the owner writes by itself. */
+  /** Names of files that the owner writes for its own use. */
   readonly #reserved: readonly string[];
-  /** Names that were saved by request. */
+  /** Names that were saved through `save`. */
   readonly #saved = new Set<string>();
   readonly #lock: ProcessLock;
   #closed = false;
@@ -27,11 +27,11 @@ export class WorkerFolder {
     this.#lock = lockForProcess(join(path, 'manager.lock'), (pid) => {
       const owner = pid === process.pid ? 'this process already' : `process ${pid}`;
       return new StateError(
-        `${where}: expected a folder that no other job works in, got ${path} of ${owner}. Wait for it, or give every job a folder of its own.`,
+        `${where}: expected a folder that no other job works in, got ${path} of ${owner}. Wait for it, or use a separate folder for each job.`,
         { path, pid },
       );
     });
-    // A job that was killed leaves such files and its lock; without the lock they are somebody's.
+    // A job that was killed leaves such files and its lock; files without the lock belong to another program.
     const foreign = this.#lock.takenOver ? undefined : reserved.find((label) => existsSync(this.file(label)));
     if (foreign === undefined) return;
     this.#lock.release();
@@ -45,17 +45,20 @@ export class WorkerFolder {
     return join(this.path, `${label}.safetensors`);
   }
 
-  /** Refuses the use of a folder that was given up: it may be another's by now. */
+  /** Throws if the folder was released: another job may use it by now. */
   checkOpen(): void {
-    if (this.#closed) throw new StateError(`${this.#where}: used after delete(). Make another one.`);
+    if (this.#closed)
+      throw new StateError(
+        `${this.#where}: expected a manager in use, got one after delete(). Create another one.`,
+      );
   }
 
-  /** What was saved by request and is there still. */
+  /** Names that were saved through `save` and still exist. */
   get labels(): string[] {
     return [...this.#saved].filter((label) => existsSync(this.file(label))).sort();
   }
 
-  /** Whether a file of the owner's is there; its own names may be asked for. */
+  /** Whether a file of this worker exists, saved or reserved. */
   has(label: string): boolean {
     const isOwn = this.#reserved.includes(label);
     if (!isOwn) this.checkLabel(label);
@@ -76,28 +79,28 @@ export class WorkerFolder {
     return path;
   }
 
-  /** Removes what the owner wrote, by itself and by request. */
+  /** Removes all files of this worker. */
   clear(): void {
     this.checkOpen();
     this.#remove([...this.#reserved, ...this.#saved]);
     this.#saved.clear();
   }
 
-  /** Removes own files, gives the folder up, and removes it when nothing else is there. */
+  /** Removes this worker's files, unlocks the folder, and removes it if it is empty. */
   close(): void {
     if (this.#closed) return;
     this.clear();
     this.#giveUp();
   }
 
-  /** At the end of the process: state that nobody can use any more goes, what was saved by request stays. Never throws. */
+  /** Runs at the end of the process: removes the reserved files and keeps those saved through `save`. Never throws. */
   abandon(): void {
     if (this.#closed) return;
     try {
       this.#remove(this.#reserved);
       this.#giveUp();
     } catch {
-      // The lock of a process that is gone counts for nothing.
+      // The lock of a process that has ended is ignored.
     }
   }
 
@@ -107,7 +110,7 @@ export class WorkerFolder {
     try {
       rmdirSync(this.path);
     } catch {
-      // Something of others is there, or the folder above is not ours to change.
+      // The folder has other files, or its parent is not writable.
     }
   }
 
@@ -122,26 +125,26 @@ export class WorkerFolder {
       });
   }
 
-  /** Refuses what is no name for a file, and the owner's own names. */
+  /** Throws if a label is not a valid file name or is reserved. */
   checkLabel(label: string): void {
     if (typeof label !== 'string' || !/^\w[\w.-]*$/.test(label))
       throw new ValueError(
         expected(
           this.#where,
-          'a name of letters, digits, _, and behind the first also . and -',
+          'a name of letters, digits, _, and after the first also . and -',
           'label',
           label,
         ),
       );
-    // Some file systems do not tell capitals from small letters.
+    // Some file systems are not case-sensitive.
     if (this.#reserved.includes(label.toLowerCase()))
       throw new ValueError(
         expected(
           this.#where,
-          `another name than ${this.#reserved.join(' and ')}`,
+          `a name other than ${this.#reserved.join(' and ')}`,
           'label',
           label,
-          'Files of these names hold the state of the worker.',
+          'These files hold the state of the worker.',
         ),
       );
   }

@@ -1,10 +1,10 @@
-/** Tables whose rows lie with many workers. */
+/** Tables whose rows are distributed over workers. */
 export { DistributedEmbeddings, type DistributedEmbeddingsOptions } from './distributed-embeddings.js';
-export { ownPieces } from './own-pieces.js';
+export { ownSlices } from './own-slices.js';
 export {
   type RemoteRowStats,
   RemoteRowStore,
   type RemoteRowStoreOptions,
 } from './remote-row-store.js';
-export { ShardEmbeddings, type ShardEmbeddingsParts } from './shard-embeddings.js';
-export { openSpreadRows, type SpreadRowsOptions } from './spread-rows.js';
+export { ShardEmbeddings, type ShardEmbeddingsOptions } from './shard-embeddings.js';
+export { openShardedRows, type ShardedRowsOptions } from './sharded-rows.js';

@@ -1,6 +1,6 @@
 /**
- * Which worker owns which ids: ids are numbered so that every worker's are one range, or the same range of every so many
- * ids, and a list of ids is split into one list per owner that remembers the places its ids had.
+ * Maps ids to the workers that own them: ids are numbered so that each worker owns one range, or the same range of
+ * every so many ids. A list of ids is split into one list per owner, with the original positions of its ids.
  */
 
 import { expected, ValueError } from '../../util/errors.js';
@@ -9,13 +9,13 @@ import type { NodeRange } from '../partition/partition-data.js';
 /** The ids of a list that one worker owns. */
 export interface Route {
   readonly owner: number;
-  /** Rows of the owner: its ids in their order, as if its ranges were full. */
+  /** Rows of the owner: its ids in ascending order, as if its ranges were full. */
   readonly rows: Int32Array;
-  /** Where these ids stood in the list, ascending. */
-  readonly places: Int32Array;
+  /** Positions of these ids in the list, ascending. */
+  readonly positions: Int32Array;
 }
 
-/** The ranges of all workers, checked: without gaps, from 0, in the order of ranks. */
+/** The ranges of all workers, checked: without gaps, from 0, in rank order. */
 export class OwnerRanges {
   readonly ranges: readonly NodeRange[];
   /** Ids of all workers together. */
@@ -23,7 +23,9 @@ export class OwnerRanges {
   readonly #ends: Int32Array;
   readonly #every: number;
 
-  /** @param every after how many ids the ranges begin again; the last of them may reach beyond. Default: never. */
+  /**
+   * @param every number of ids after which the ranges repeat; the last one may reach beyond. Default: no repetition.
+   */
   constructor(where: string, ranges: readonly NodeRange[], every = 2 ** 31) {
     let end = 0;
     for (const [rank, range] of ranges.entries()) {
@@ -44,7 +46,7 @@ export class OwnerRanges {
     this.#every = every;
   }
 
-  /** The id of a row of an owner. */
+  /** Returns the id of a row of an owner. */
   idOf(owner: number, row: number): number {
     const { start, end } = this.ranges[owner];
     const turn = Math.floor(row / (end - start));
@@ -66,14 +68,14 @@ export class OwnerRanges {
     return low;
   }
 
-  /** One route for each worker that owns some of `ids`, in the order of ranks. */
+  /** Returns one route for each worker that owns some of `ids`, in rank order. */
   split(ids: Int32Array): Route[] {
     const owners = new Int32Array(ids.length);
     const counts = new Int32Array(this.ranges.length);
     const own = new Int32Array(ids.length);
     let [start, end, owner, before] = [0, 0, 0, 0];
     for (let i = 0; i < ids.length; i++) {
-      // Neighbouring ids mostly have the same owner.
+      // Adjacent ids mostly have the same owner.
       if (ids[i] < start || ids[i] >= end) {
         const turn = Math.floor(ids[i] / this.#every);
         const base = turn * this.#every;
@@ -90,14 +92,14 @@ export class OwnerRanges {
     const all = Array.from(counts, (count, rank) => ({
       owner: rank,
       rows: new Int32Array(count),
-      places: new Int32Array(count),
+      positions: new Int32Array(count),
     }));
     const filled = new Int32Array(counts.length);
     for (let i = 0; i < ids.length; i++) {
       const rank = owners[i];
       const at = filled[rank]++;
       all[rank].rows[at] = own[i];
-      all[rank].places[at] = i;
+      all[rank].positions[at] = i;
     }
     return all.filter(({ rows }) => rows.length > 0);
   }

@@ -1,13 +1,14 @@
 /**
- * A table whose rows lie with their owners: every worker holds one range of it in memory and reads and writes the rows of
- * others by request. Owners need not take part; their communication thread answers while they compute.
+ * A table whose rows are held by their owners: every worker keeps one range of it in memory and reads and writes the
+ * rows of others by request. Owners are not interrupted; their communication thread answers while they compute.
  *
- * - Opening is done by all workers with the same name; nothing waits. `gather`, `put` and plain `add` are each worker's own.
- * - With `deterministic`, `add` is done by all workers together: contributions go to the owners and are added in the order
- *   of ranks, so that sums have the same bits in every run. Plain `add` adds requests in the order of arrival.
- * - A row that one worker writes while another reads it may be read half old; put a barrier between.
- * - A cache keeps copies of other workers' rows and does not see what those change: it is for tables that stay as they
- *   are, or call `refresh` after a barrier.
+ * - All workers open the store with the same name; opening does not wait. `gather`, `put` and plain `add` are not
+ *   collective.
+ * - With `deterministic`, `add` is collective: contributions go to the owners and are added in rank order, so that sums
+ *   have the same bits in every run. Plain `add` applies requests in the order of arrival.
+ * - A row that one worker writes while another reads it may be read half old, half new; put a barrier in between.
+ * - A cache keeps copies of other workers' rows and does not see their changes: use it for tables that do not change,
+ *   or call `refresh` after a barrier.
  *
  * @example
  * const store = new RemoteRowStore('features', own, { width: 100, ranges: pd.nodeRanges, cacheRows: 50_000 });
@@ -25,7 +26,7 @@ import {
 } from '../../storage/row-store.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
-import { complete } from '../comm/comm-checks.js';
+import { completedHandle } from '../comm/comm-checks.js';
 import type { CommHandle, Communicator, ReduceArray } from '../comm/communicator.js';
 import { currentCommunicator } from '../comm/current.js';
 import type { NodeRange } from '../partition/partition-data.js';
@@ -36,18 +37,18 @@ import { RowCache } from './row-cache.js';
 export interface RemoteRowStoreOptions {
   /** Elements of a row. */
   readonly width: number;
-  /** The rows of every worker: from 0, without gaps, in the order of ranks. */
+  /** The rows of every worker: from 0, without gaps, in rank order. */
   readonly ranges: readonly NodeRange[];
   readonly comm?: Communicator;
-  /** How many rows of other workers to keep copies of (default 0). */
+  /** Number of rows of other workers to cache (default 0). */
   readonly cacheRows?: number;
-  /** `add` is called by all workers together and gives the same bits in every run (default false). */
+  /** Make `add` collective, with the same bits in every run (default false). */
   readonly deterministic?: boolean;
 }
 
-/** What reading rows has cost so far. */
+/** Counters of the rows read so far. */
 export interface RemoteRowStats {
-  /** Rows read from the own range. */
+  /** Rows read from this worker's range. */
   readonly ownRows: number;
   /** Rows fetched from other workers, and requests for them. */
   readonly fetchedRows: number;
@@ -65,7 +66,7 @@ export class RemoteRowStore<T extends ReduceArray = Float32Array> implements Row
   readonly width: number;
   readonly dtype: StoreType;
   readonly comm: Communicator;
-  /** The rows of this worker themselves. */
+  /** The rows of this worker, not a copy. */
   readonly local: T;
   readonly ranges: OwnerRanges;
   readonly deterministic: boolean;
@@ -73,7 +74,7 @@ export class RemoteRowStore<T extends ReduceArray = Float32Array> implements Row
   #ownRows = 0;
   #fetchedRows = 0;
   #requests = 0;
-  /** Counts own writes, so that a row asked for before one and arriving after it is not kept. */
+  /** Counts this worker's writes, so that a row requested before a write and received after it is not cached. */
   #writes = 0;
 
   constructor(table: string, local: T, options: RemoteRowStoreOptions) {
@@ -126,22 +127,22 @@ export class RemoteRowStore<T extends ReduceArray = Float32Array> implements Row
     return rows;
   }
 
-  /** Starts to read rows into `out`, which is complete after `wait` or `promise` of the handle and not before. */
+  /** Starts to read rows into `out`, which is complete after `wait` or `promise` of the handle. */
   startGather(ids: Int32Array, out: T): CommHandle {
     checkIds('gather', ids, this.rows);
     checkValues('gather', this as RowStore, out, ids.length);
-    const parts: Arrival<T>[] = [];
+    const parts: PendingRows<T>[] = [];
     for (const route of this.ranges.split(ids)) {
-      if (route.owner === this.comm.rank) this.#takeOwn(route, out);
+      if (route.owner === this.comm.rank) this.#gatherOwn(route, out);
       else this.#request(route, out, parts);
     }
-    return parts.length === 0 ? complete : new Gathering(parts, (part) => this.#arrived(part, out));
+    return parts.length === 0 ? completedHandle : new GatherHandle(parts, (part) => this.#receive(part, out));
   }
 
   async add(ids: Int32Array, values: T): Promise<void> {
     checkIds('add', ids, this.rows);
     checkValues('add', this as RowStore, values, ids.length);
-    this.#forget(ids);
+    this.#invalidate(ids);
     if (this.deterministic) addInRankOrder(this, ids, values);
     else await this.#write('addRows', ids, values);
   }
@@ -149,7 +150,7 @@ export class RemoteRowStore<T extends ReduceArray = Float32Array> implements Row
   async put(ids: Int32Array, values: T): Promise<void> {
     checkIds('put', ids, this.rows);
     checkValues('put', this as RowStore, values, ids.length);
-    this.#forget(ids);
+    this.#invalidate(ids);
     await this.#write('putRows', ids, values);
   }
 
@@ -164,7 +165,7 @@ export class RemoteRowStore<T extends ReduceArray = Float32Array> implements Row
     await this.put(idsFrom(start, count), values);
   }
 
-  /** Brings rows into the cache; without one there is nothing to do. */
+  /** Loads rows into the cache; does nothing without a cache. */
   async prefetch(ids: Int32Array): Promise<void> {
     checkIds('prefetch', ids, this.rows);
     if (this.#cache === null) return;
@@ -175,108 +176,109 @@ export class RemoteRowStore<T extends ReduceArray = Float32Array> implements Row
     await this.gather(Int32Array.from(missing));
   }
 
-  /** Forgets all copies: what others have written before a barrier is seen after it. */
+  /** Empties the cache: rows that other workers wrote before a barrier are read again after it. */
   refresh(): void {
     this.#cache?.clear();
   }
 
-  /** Rows lie in memory; a write is in its place when its promise is kept. */
+  /** Rows are in memory; a write is complete when its promise resolves. */
   flush(): Promise<void> {
     return Promise.resolve();
   }
 
-  /** Others can no longer read the rows of this worker. Put a barrier before it. */
+  /** Unregisters this worker's rows, so that others can no longer read them. Put a barrier before it. */
   close(): void {
     this.comm.unregisterTable(this.name);
   }
 
-  #takeOwn({ rows, places }: Route, out: T): void {
+  #gatherOwn({ rows, positions }: Route, out: T): void {
     const { width, local } = this;
     const rowBytes = width * local.BYTES_PER_ELEMENT;
     this.#ownRows += rows.length;
-    const direct = placedTogether(places, out, width);
+    const direct = contiguousRows(positions, out, width);
     const into = direct ?? (makeRows(this.dtype, rows.length * width) as T);
     kernels().gatherRows(local, rows, into, rows.length, rowBytes);
-    if (direct === null) kernels().putRows(into, places, out, rows.length, rowBytes);
+    if (direct === null) kernels().putRows(into, positions, out, rows.length, rowBytes);
   }
 
-  /** Asks an owner for the rows that the cache does not have. */
-  #request(route: Route, out: T, parts: Arrival<T>[]): void {
-    const { rows, places } = this.#cache === null ? route : this.#misses(this.#cache, route, out);
+  /** Requests from an owner the rows that the cache does not have. */
+  #request(route: Route, out: T, parts: PendingRows<T>[]): void {
+    const { rows, positions } = this.#cache === null ? route : this.#readCached(this.#cache, route, out);
     if (rows.length === 0) return;
     this.#fetchedRows += rows.length;
     this.#requests++;
-    const direct = placedTogether(places, out, this.width);
+    const direct = contiguousRows(positions, out, this.width);
     const into = direct ?? (makeRows(this.dtype, rows.length * this.width) as T);
     const handle = this.comm.getRows(route.owner, this.name, rows, into);
     parts.push({
       handle,
       into,
-      places: direct === null ? places : null,
+      positions: direct === null ? positions : null,
       owner: route.owner,
       rows,
       writes: this.#writes,
     });
   }
 
-  #misses(cache: RowCache, { owner, rows, places }: Route, out: T): Route {
+  #readCached(cache: RowCache, { owner, rows, positions }: Route, out: T): Route {
     const { start } = this.ranges.ranges[owner];
     const missed: number[] = [];
-    for (let i = 0; i < rows.length; i++) if (!cache.take(start + rows[i], out, places[i])) missed.push(i);
+    for (let i = 0; i < rows.length; i++) if (!cache.take(start + rows[i], out, positions[i])) missed.push(i);
     return {
       owner,
       rows: Int32Array.from(missed, (i) => rows[i]),
-      places: Int32Array.from(missed, (i) => places[i]),
+      positions: Int32Array.from(missed, (i) => positions[i]),
     };
   }
 
-  #forget(ids: Int32Array): void {
+  #invalidate(ids: Int32Array): void {
     this.#writes++;
     this.#cache?.drop(ids);
   }
 
-  #arrived({ into, places, owner, rows, writes }: Arrival<T>, out: T): void {
-    if (places !== null)
-      kernels().putRows(into, places, out, rows.length, this.width * into.BYTES_PER_ELEMENT);
+  #receive({ into, positions, owner, rows, writes }: PendingRows<T>, out: T): void {
+    if (positions !== null)
+      kernels().putRows(into, positions, out, rows.length, this.width * into.BYTES_PER_ELEMENT);
     if (this.#cache === null || writes !== this.#writes) return;
     const { start } = this.ranges.ranges[owner];
     for (let i = 0; i < rows.length; i++) this.#cache.keep(start + rows[i], into, i);
   }
 
-  /** Own rows are written by request too: then the communication thread alone orders reads and writes. */
+  /** Writes also this worker's rows by request: then the communication thread alone orders reads and writes. */
   async #write(how: 'putRows' | 'addRows', ids: Int32Array, values: T): Promise<void> {
     const { width } = this;
-    const handles = this.ranges.split(ids).map(({ owner, rows, places }) => {
-      const part = placedTogether(places, values, width) ?? (makeRows(this.dtype, rows.length * width) as T);
-      if (part.buffer !== values.buffer)
-        kernels().gatherRows(values, places, part, rows.length, width * part.BYTES_PER_ELEMENT);
-      return this.comm[how](owner, this.name, rows, part);
+    const handles = this.ranges.split(ids).map(({ owner, rows, positions }) => {
+      const sent =
+        contiguousRows(positions, values, width) ?? (makeRows(this.dtype, rows.length * width) as T);
+      if (sent.buffer !== values.buffer)
+        kernels().gatherRows(values, positions, sent, rows.length, width * sent.BYTES_PER_ELEMENT);
+      return this.comm[how](owner, this.name, rows, sent);
     });
     for (const handle of handles) await handle.promise();
   }
 }
 
-/** Rows of one owner on their way. */
-interface Arrival<T> {
+/** A request for rows of one owner in flight. */
+interface PendingRows<T> {
   readonly handle: CommHandle;
   readonly into: T;
-  /** Where they belong; null when they arrive in their places. */
-  readonly places: Int32Array | null;
+  /** Their positions in the output; null if they are received in place. */
+  readonly positions: Int32Array | null;
   readonly owner: number;
   readonly rows: Int32Array;
-  /** How many writes there were when they were asked for. */
+  /** The number of writes at the time of the request. */
   readonly writes: number;
 }
 
-/** Requests to several owners as one. */
-class Gathering<T> implements CommHandle {
-  readonly #parts: readonly Arrival<T>[];
-  readonly #arrived: (part: Arrival<T>) => void;
+/** Requests to several owners, combined into one handle. */
+class GatherHandle<T> implements CommHandle {
+  readonly #parts: readonly PendingRows<T>[];
+  readonly #receive: (part: PendingRows<T>) => void;
   #finished = false;
 
-  constructor(parts: readonly Arrival<T>[], arrived: (part: Arrival<T>) => void) {
+  constructor(parts: readonly PendingRows<T>[], arrived: (part: PendingRows<T>) => void) {
     this.#parts = parts;
-    this.#arrived = arrived;
+    this.#receive = arrived;
   }
 
   get done(): boolean {
@@ -297,15 +299,15 @@ class Gathering<T> implements CommHandle {
   #finish(): void {
     if (this.#finished) return;
     this.#finished = true;
-    for (const part of this.#parts) this.#arrived(part);
+    for (const part of this.#parts) this.#receive(part);
   }
 }
 
-/** The part of `rows` at ascending places without gaps; null when there are gaps. */
-function placedTogether<T extends ReduceArray>(places: Int32Array, rows: T, width: number): T | null {
-  const first = places[0];
-  const last = places[places.length - 1];
-  if (last - first !== places.length - 1) return null;
+/** Returns the range of `rows` at ascending positions without gaps; null if there are gaps. */
+function contiguousRows<T extends ReduceArray>(positions: Int32Array, rows: T, width: number): T | null {
+  const first = positions[0];
+  const last = positions[positions.length - 1];
+  if (last - first !== positions.length - 1) return null;
   return rows.subarray(first * width, (last + 1) * width) as T;
 }
 

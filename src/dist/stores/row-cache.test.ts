@@ -42,7 +42,7 @@ class Model {
 }
 
 describe('RowCache', () => {
-  it('finds and drops what SIEVE does, with the right rows', () => {
+  it('finds and evicts the same rows as SIEVE', () => {
     const steps = fc.array(fc.tuple(fc.nat(11), fc.nat(9)), { maxLength: 80 });
     fc.assert(
       fc.property(steps, fc.integer({ min: 1, max: 6 }), (list, capacity) => {
@@ -65,7 +65,7 @@ describe('RowCache', () => {
     );
   });
 
-  it('is empty after clear, and of use again', () => {
+  it('is empty after clear and can be used again', () => {
     const cache = new RowCache('i32', 2, 1);
     for (const id of [1, 2, 3]) cache.keep(id, Int32Array.of(id), 0);
     cache.clear();
@@ -92,7 +92,7 @@ it('IdRows numbers ids by first appearance, also when it grows', () => {
   );
 });
 
-it('OwnerRanges splits ids by owner and keeps their places, with empty ranges among them', () => {
+it('OwnerRanges splits ids by owner and keeps their positions, also with empty ranges', () => {
   const sizes = fc.array(fc.nat(7), { minLength: 1, maxLength: 6 });
   fc.assert(
     fc.property(sizes, fc.array(fc.nat(1000), { maxLength: 30 }), (list, picks) => {
@@ -105,10 +105,10 @@ it('OwnerRanges splits ids by owner and keeps their places, with empty ranges am
       const owners = new OwnerRanges('test', ranges);
       const ids = Int32Array.from(picks, (pick) => pick % end);
       const back = new Int32Array(ids.length).fill(-1);
-      for (const { owner, rows, places } of owners.split(ids))
+      for (const { owner, rows, positions } of owners.split(ids))
         rows.forEach((row, i) => {
           expect(row).toBeLessThan(list[owner]);
-          back[places[i]] = ranges[owner].start + row;
+          back[positions[i]] = ranges[owner].start + row;
         });
       expect(back).toEqual(ids);
     }),

@@ -1,7 +1,4 @@
-/**
- * Copies of rows that are asked for often, a fixed number of them, by id. Which row goes is decided by SIEVE
- * (util/sieve.ts).
- */
+/** A cache of a fixed number of rows by id. SIEVE decides which row is evicted (util/sieve.ts). */
 import { makeRows, type RowArray, type StoreType } from '../../storage/row-store.js';
 import { Sieve } from '../../util/sieve.js';
 
@@ -28,8 +25,8 @@ export class RowCache {
     return this.#slots.size;
   }
 
-  /** Copies row `id` to row `place` of `out`; false when it is not here. */
-  take(id: number, out: RowArray, place: number): boolean {
+  /** Copies row `id` to row `position` of `out`; returns false if it is not cached. */
+  take(id: number, out: RowArray, position: number): boolean {
     const slot = this.#slots.get(id);
     if (slot === undefined) {
       this.misses++;
@@ -38,9 +35,9 @@ export class RowCache {
     this.hits++;
     this.#sieve.mark(slot);
     const { width } = this;
-    // A short row is copied faster by hand than by a view and a call.
+    // For a short row a loop is faster than a view and a call.
     const from = slot * width;
-    const to = place * width;
+    const to = position * width;
     for (let k = 0; k < width; k++) out[to + k] = this.#rows[from + k];
     return true;
   }
@@ -49,14 +46,14 @@ export class RowCache {
     return this.#slots.has(id);
   }
 
-  /** Keeps a copy of row `place` of `rows` as row `id`. */
-  keep(id: number, rows: RowArray, place: number): void {
+  /** Caches a copy of row `position` of `rows` as row `id`. */
+  keep(id: number, rows: RowArray, position: number): void {
     const { width } = this;
     const slot = this.#slots.get(id) ?? this.#insert(id);
-    for (let k = 0; k < width; k++) this.#rows[slot * width + k] = rows[place * width + k];
+    for (let k = 0; k < width; k++) this.#rows[slot * width + k] = rows[position * width + k];
   }
 
-  /** Forgets these rows, for they have changed. */
+  /** Evicts rows that have changed. */
   drop(ids: Int32Array): void {
     if (this.#slots.size === 0) return;
     for (const id of ids) {

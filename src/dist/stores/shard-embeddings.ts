@@ -1,11 +1,11 @@
 /**
- * Trained rows of the nodes that one worker has in a graph that is spread over workers, in memory with their optimiser's
- * state. Row i belongs to the worker's i-th node, so that reading and updating say nothing to anybody.
+ * Trained rows of the nodes that one worker owns in a partitioned graph, in memory with their optimiser state. Row i
+ * belongs to the worker's i-th node, so that reading and updating need no communication.
  *
- * The files are those of other runs: rows in the order of the dataset's nodes, cut into partitions of which each worker
- * writes some. Loading and saving are collective and carry rows between the two orders, one partition a worker at a time,
- * so that no worker holds more than its own nodes and a partition. Any number of workers, and one process, can resume from
- * the files.
+ * The files are the same as in other runs: rows in the order of the dataset's nodes, in partitions of which each worker
+ * writes some. Loading and saving are collective and move rows between the two orders, one partition per worker at a
+ * time, so that no worker holds more than its own nodes and one partition. Any number of workers, or a single process,
+ * can resume from the files.
  */
 import { kernels } from '../../native/index.js';
 import { decodeColumn, encodeColumn } from '../../storage/column-bytes.js';
@@ -28,13 +28,13 @@ import { hostGradient } from '../../storage/trained-rows.js';
 import type { Tensor } from '../../tensor/index.js';
 import { DTypeError, expected, FormatError } from '../../util/errors.js';
 import type { WorkerGroup } from '../group/worker-group.js';
-import { ownPieces } from './own-pieces.js';
+import { ownSlices } from './own-slices.js';
 import { checkpointShared, pruneShared, restoreShared } from './shared-files.js';
 
 const name = 'ShardEmbeddings';
 
-export interface ShardEmbeddingsParts {
-  /** Opened with `ownPieces` of this rank; all of its columns are those of the optimiser, the values first. */
+export interface ShardEmbeddingsOptions {
+  /** Opened with `ownSlices` of this rank; its columns are those of the optimiser, the values first. */
   readonly files: TableFiles;
   readonly group: WorkerGroup;
   /** The row in the files of each node of this worker. */
@@ -42,14 +42,14 @@ export interface ShardEmbeddingsParts {
   readonly optimizer: RowOptimizer;
 }
 
-/** What a round of an exchange is about: partitions that each worker reads or writes at the same time. */
+/** One round of an exchange: the partitions that the workers read or write at the same time. */
 interface Round {
-  /** The partition of this worker; −1: it has no more. */
+  /** The partition of this worker; −1 if it has no more. */
   readonly own: number;
   /** By rank: rows of this worker that are in the partition of that rank. */
   readonly local: readonly Int32Array[];
-  /** By rank: rows of this worker's partition that are that rank's. */
-  readonly asked: readonly Int32Array[];
+  /** By rank: rows of this worker's partition that belong to that rank. */
+  readonly requested: readonly Int32Array[];
 }
 
 export class ShardEmbeddings extends MemoryStore implements TrainedRows, DurableRows {
@@ -61,12 +61,12 @@ export class ShardEmbeddings extends MemoryStore implements TrainedRows, Durable
   readonly #nodeIds: Int32Array;
   /** This worker's rows in the order of the files. */
   readonly #sorted: Int32Array;
-  /** Values and state, by the columns of the files. */
+  /** Values and optimiser state, by the columns of the files. */
   readonly #columns: readonly Float32Array[];
-  /** Whether the files have other rows. */
+  /** Whether rows have changed since they were read or written. */
   #changed = false;
 
-  private constructor({ files, group, nodeIds, optimizer }: ShardEmbeddingsParts) {
+  private constructor({ files, group, nodeIds, optimizer }: ShardEmbeddingsOptions) {
     const columns = files.columns.map(({ width }) => new Float32Array(nodeIds.length * width));
     super(columns[0], { rows: nodeIds.length, width: files.columns[0].width });
     this.optimizer = optimizer;
@@ -78,12 +78,12 @@ export class ShardEmbeddings extends MemoryStore implements TrainedRows, Durable
     this.#columns = columns;
   }
 
-  /** Collective. Rows as they are in the files. */
-  static async open(parts: ShardEmbeddingsParts): Promise<ShardEmbeddings> {
-    await parts.group.everywhere(() => checkNodes(parts));
-    const made = new ShardEmbeddings(parts);
-    await made.#read();
-    return made;
+  /** Collective. Reads the rows from the files. */
+  static async open(parts: ShardEmbeddingsOptions): Promise<ShardEmbeddings> {
+    await parts.group.onEveryRank(() => checkNodes(parts));
+    const embeddings = new ShardEmbeddings(parts);
+    await embeddings.#read();
+    return embeddings;
   }
 
   resident(ids: Int32Array): Tensor {
@@ -101,7 +101,7 @@ export class ShardEmbeddings extends MemoryStore implements TrainedRows, Durable
     this.#changed = true;
     this.optimizer.stepArrays(values, states, ids, given, this.width);
     const [column] = this.#files.columns;
-    // Rows are what their files can hold, after every step, as in tables that are kept in half precision.
+    // After every step, rows are rounded to what their files can hold, as in tables kept in half precision.
     if (column.dtype !== 'f32') values.set(decodeColumn(encodeColumn(values, column), column));
   }
 
@@ -111,7 +111,7 @@ export class ShardEmbeddings extends MemoryStore implements TrainedRows, Durable
 
   /** Collective. */
   async checkpoint(): Promise<TableManifest> {
-    // All workers take the same steps.
+    // All workers take the same number of steps, so `#changed` is the same on all of them.
     if (this.#changed) await this.#write();
     return checkpointShared(this.#group, this.#files, async () => {});
   }
@@ -127,71 +127,71 @@ export class ShardEmbeddings extends MemoryStore implements TrainedRows, Durable
     return pruneShared(this.#group, this.#files, keep);
   }
 
-  /** Nothing but memory of this process is held. */
+  /** Nothing to release but memory. */
   async close(): Promise<void> {}
 
   async #read(): Promise<void> {
-    for await (const { own, local, asked } of this.#rounds()) {
+    for await (const { own, local, requested } of this.#rounds()) {
       const views = this.#views(own);
-      await this.#group.everywhere(async () => {
+      await this.#group.onEveryRank(async () => {
         if (own >= 0) await this.#files.readPartition(own, views);
       });
       for (const [c, column] of this.#files.columns.entries()) {
         const rows = decodeColumn(views[c], column);
-        const sends = asked.map((ids) => gathered(rows, ids, column.width));
+        const sends = requested.map((ids) => gatherRows(rows, ids, column.width));
         const recvs = local.map(({ length }) => new Float32Array(length * column.width));
         this.#group.comm.exchange(sends, recvs).wait();
-        for (const [q, ids] of local.entries()) put(recvs[q], ids, this.#columns[c], column.width);
+        for (const [q, ids] of local.entries()) putRows(recvs[q], ids, this.#columns[c], column.width);
       }
     }
     this.#changed = false;
   }
 
   async #write(): Promise<void> {
-    for await (const { own, local, asked } of this.#rounds()) {
+    for await (const { own, local, requested } of this.#rounds()) {
       const views = this.#files.columns.map((column, c) => {
         const { width } = column;
-        const sends = local.map((ids) => gathered(this.#columns[c], ids, width));
-        const recvs = asked.map(({ length }) => new Float32Array(length * width));
+        const sends = local.map((ids) => gatherRows(this.#columns[c], ids, width));
+        const recvs = requested.map(({ length }) => new Float32Array(length * width));
         this.#group.comm.exchange(sends, recvs).wait();
         const rows = new Float32Array(own < 0 ? 0 : this.#files.layout.rowsOf(own) * width);
-        for (const [q, ids] of asked.entries()) put(recvs[q], ids, rows, width);
+        for (const [q, ids] of requested.entries()) putRows(recvs[q], ids, rows, width);
         return encodeColumn(rows, column);
       });
-      await this.#group.everywhere(async () => {
+      await this.#group.onEveryRank(async () => {
         if (own >= 0) await this.#files.writePartition(own, views);
       });
     }
     this.#changed = false;
   }
 
-  /** One partition of each worker after the other, with who has which of its rows. */
+  /** Iterates over the partitions of all workers at the same time, with the owners of their rows. */
   async *#rounds(): AsyncGenerator<Round, void, undefined> {
     const { layout } = this.#files;
     const { rank, size, comm } = this.#group;
-    const parts = Array.from({ length: size }, (_, q) => ownPieces(layout.partitions, q, size));
+    const parts = Array.from({ length: size }, (_, q) => ownSlices(layout.partitions, q, size));
     const most = Math.max(...parts.map(({ first, end }) => end - first));
     for (let round = 0; round < most; round++) {
       const of = parts.map(({ first, end }) => (first + round < end ? first + round : -1));
       const local = of.map((k) => this.#rowsIn(layout, k));
-      const places = local.map((rows, q) =>
+      const positions = local.map((rows, q) =>
         rows.map((row) => this.#nodeIds[row] - layout.start(Math.max(0, of[q]))),
       );
-      const asked = comm.allToAllv(places);
-      await this.#group.everywhere(() => this.#checkRows(of[rank], asked));
-      yield { own: of[rank], local, asked };
+      const requested = comm.allToAllv(positions);
+      await this.#group.onEveryRank(() => this.#checkRows(of[rank], requested));
+      yield { own: of[rank], local, requested };
     }
   }
 
-  /** Rows of this worker that are in a partition of the files. */
+  /** Returns the rows of this worker that are in a partition of the files. */
   #rowsIn(layout: PartitionLayout, k: number): Int32Array {
     if (k < 0) return new Int32Array(0);
     const [start, end] = [layout.start(k), layout.start(k) + layout.rowsOf(k)];
-    return this.#sorted.subarray(this.#firstFrom(start), this.#firstFrom(end));
+    return this.#sorted.subarray(this.#countBefore(start), this.#countBefore(end));
   }
 
-  /** How many rows of this worker come before a row of the files. */
-  #firstFrom(id: number): number {
+  /** Returns the number of this worker's rows that precede a row of the files. */
+  #countBefore(id: number): number {
     let low = 0;
     for (let high = this.#sorted.length; low < high; ) {
       const middle = (low + high) >>> 1;
@@ -201,15 +201,15 @@ export class ShardEmbeddings extends MemoryStore implements TrainedRows, Durable
     return low;
   }
 
-  #checkRows(k: number, asked: readonly Int32Array[]): void {
+  #checkRows(k: number, requested: readonly Int32Array[]): void {
     if (k < 0) return;
     const { layout } = this.#files;
     const seen = new Uint32Array(layout.rowsOf(k));
-    for (const ids of asked) for (const id of ids) seen[id]++;
+    for (const ids of requested) for (const id of ids) seen[id]++;
     const wrong = seen.findIndex((times) => times !== 1);
     if (wrong < 0) return;
     throw new FormatError(
-      `distributed.partition_dir: expected every node of the dataset once, got node ${layout.start(k) + wrong} ${seen[wrong]} times. Cut the graph again.`,
+      `distributed.partition_dir: expected every node of the dataset once, got node ${layout.start(k) + wrong} ${seen[wrong]} times. Partition the graph again.`,
     );
   }
 
@@ -219,24 +219,24 @@ export class ShardEmbeddings extends MemoryStore implements TrainedRows, Durable
   }
 }
 
-/** A node that the files do not have would be trained and never saved. */
-function checkNodes({ nodeIds, files }: ShardEmbeddingsParts): void {
+/** Throws on nodes that the files do not have: they would be trained and never saved. */
+function checkNodes({ nodeIds, files }: ShardEmbeddingsOptions): void {
   if (!(nodeIds instanceof Int32Array))
     throw new DTypeError(expected(name, 'an Int32Array', 'nodeIds', nodeIds));
   const { rows } = files.layout;
   const wrong = nodeIds.find((id) => id < 0 || id >= rows);
   if (wrong === undefined) return;
   throw new FormatError(
-    `distributed.partition_dir: expected nodes of the dataset, from 0 to ${rows - 1}, got node ${wrong}. Cut the graph again.`,
+    `distributed.partition_dir: expected nodes of the dataset, from 0 to ${rows - 1}, got node ${wrong}. Partition the graph again.`,
   );
 }
 
-function gathered(rows: Float32Array, ids: Int32Array, width: number): Float32Array {
+function gatherRows(rows: Float32Array, ids: Int32Array, width: number): Float32Array {
   const out = new Float32Array(ids.length * width);
   kernels().gatherRows(rows, ids, out, ids.length, width * 4);
   return out;
 }
 
-function put(rows: Float32Array, ids: Int32Array, into: Float32Array, width: number): void {
+function putRows(rows: Float32Array, ids: Int32Array, into: Float32Array, width: number): void {
   kernels().putRows(rows, ids, into, ids.length, width * 4);
 }

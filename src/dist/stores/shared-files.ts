@@ -1,17 +1,17 @@
 /**
- * Files of a table that workers write together, each those of its own pieces: what saving, restoring and removing them takes
- * beyond one process. All functions are collective.
+ * Files of a table that several workers write, each those of its own slices: saving, restoring and removing them. All
+ * functions are collective.
  */
 import { recutTable, type TableFiles, type TableManifest } from '../../storage/index.js';
 import type { WorkerGroup } from '../group/worker-group.js';
 
-/** Lets every worker write its changes; then all know the versions of all, and what they have is durable. */
+/** Lets every worker write its changes and makes them durable; afterwards all workers know the versions of all. */
 export async function checkpointShared(
   group: WorkerGroup,
   files: TableFiles,
   write: () => Promise<void>,
 ): Promise<TableManifest> {
-  const written = await group.everywhere(async () => {
+  const written = await group.onEveryRank(async () => {
     await write();
     await files.sync();
     return files.ownVersions();
@@ -20,7 +20,7 @@ export async function checkpointShared(
   return files.manifest();
 }
 
-/** Goes back to a checkpoint; one of another number of workers may be cut into other pieces, so it is cut again first. */
+/** Restores a checkpoint. One of another number of workers may have other slices, so it is repartitioned first. */
 export async function restoreShared(
   group: WorkerGroup,
   files: TableFiles,
@@ -28,16 +28,16 @@ export async function restoreShared(
   restore: (cut: TableManifest) => Promise<void>,
 ): Promise<void> {
   const cut = await group.onRoot(() => recutTable(files.folder, manifest, files.layout));
-  await group.everywhere(() => restore(cut));
+  await group.onEveryRank(() => restore(cut));
   agreeOnVersions(group, files);
 }
 
-/** A worker may not see yet what another one left in the folder; new versions must not meet it. */
+/** Agrees on the next version: a worker may not yet see the files of another one, which must not be overwritten. */
 export function agreeOnVersions(group: WorkerGroup, files: TableFiles): void {
   files.startFrom(group.highest(files.nextVersion));
 }
 
-/** Rank 0 removes what no checkpoint needs; the others write nothing meanwhile. */
+/** Removes, on rank 0, the files that no checkpoint needs; the other ranks write nothing in the meantime. */
 export async function pruneShared(
   group: WorkerGroup,
   files: TableFiles,

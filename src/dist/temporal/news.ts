@@ -1,7 +1,7 @@
 /** Rows that a worker tells all others, under way while it goes on. */
 import type { TypedArray } from '../../native/index.js';
 import type { PlainDelta } from '../../temporal/mailbox/check-delta.js';
-import { sameType } from '../comm/comm-checks.js';
+import { allocateLike } from '../comm/comm-checks.js';
 import type { CommArray, CommHandle, Communicator } from '../comm/communicator.js';
 
 export interface News {
@@ -26,7 +26,7 @@ export function sendNews(comm: Communicator, width: number, own: PlainDelta): Ne
   const start = <T extends TypedArray>(rows: T, kind: 0 | 1, columns: number): T => {
     const data = rows as unknown as CommArray;
     const numbers = numRows(kind);
-    const into = sameType(
+    const into = allocateLike(
       data,
       numbers.reduce((sum, n) => sum + n * columns, 0),
     );

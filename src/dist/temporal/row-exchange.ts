@@ -4,7 +4,7 @@
  * A worker without rows joins with empty pieces.
  */
 
-import { sameType } from '../comm/comm-checks.js';
+import { allocateLike } from '../comm/comm-checks.js';
 import type { CommArray, CommHandle, Communicator } from '../comm/communicator.js';
 
 /** Rows for each worker: those of worker q begin at `offsets[q]`. */
@@ -36,7 +36,7 @@ export function startRows<T extends CommArray>(
   { rows, offsets, width }: Outgoing<T>,
   incoming: Int32Array,
 ): { readonly into: T; readonly handle: CommHandle } {
-  const into = sameType(rows, incoming[comm.size] * width);
+  const into = allocateLike(rows, incoming[comm.size] * width);
   const handle = comm.exchange(pieces(rows, offsets, width), pieces(into, incoming, width));
   return { into, handle };
 }
@@ -52,7 +52,7 @@ function pieces<T extends CommArray>(rows: T, offsets: Int32Array, width: number
 /** The arrays of all workers, one after the other. */
 export function gatherAll<T extends CommArray>(comm: Communicator, data: T): T {
   const parts = comm.allGather(data);
-  const all = sameType(
+  const all = allocateLike(
     data,
     parts.reduce((sum, part) => sum + part.length, 0),
   );

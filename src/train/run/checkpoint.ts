@@ -71,6 +71,6 @@ export class Checkpoints {
   }
 
   #everywhere<T>(work: () => Promise<T>): Promise<T> {
-    return this.#group === null ? work() : this.#group.everywhere(work);
+    return this.#group === null ? work() : this.#group.onEveryRank(work);
   }
 }

@@ -24,9 +24,9 @@ export async function prepareEventRun(
   given: TemporalRunConfig,
   { group, output }: EventRunContext,
 ): Promise<PreparedRun> {
-  const config = await group.everywhere(() => withPlugin('train', withWorkers(given)));
-  await group.everywhere(() => checkAbilities(config));
-  if (config.distributed !== null) await group.everywhere(() => checkChunks(config, group.size));
+  const config = await group.onEveryRank(() => withPlugin('train', withWorkers(given)));
+  await group.onEveryRank(() => checkAbilities(config));
+  if (config.distributed !== null) await group.onEveryRank(() => checkChunks(config, group.size));
   const stream = await openForAll(config, group);
   for (const warning of streamWarnings(config, stream)) output.warn(warning);
   const { graph, rows } = stream;
@@ -69,7 +69,7 @@ function eventPlan(config: TemporalRunConfig, stream: OpenedStream, group: Worke
     check: (folder, record) => checkEventRecord(folder, record, config, stream),
     open: async (_record, timings) => {
       const { isNew } = stream.split;
-      return group.everywhere(() =>
+      return group.onEveryRank(() =>
         config.distributed === null
           ? new EventTask({ parts: assembleTemporal(config, stream), isNew, timings })
           : new EventTask({ parts: assembleWorkers(config, stream, group), isNew, timings }),
@@ -113,7 +113,7 @@ async function openForAll(config: TemporalRunConfig, group: WorkerGroup): Promis
   await group.onRoot(async () => {
     first = await open();
   });
-  return group.everywhere(() => first ?? open());
+  return group.onEveryRank(() => first ?? open());
 }
 
 /** The configuration as it can be read from any working directory. */

@@ -59,9 +59,9 @@ export async function prepareGraphRun(
   // The budget is that of a process, which has its share of the table.
   const share = { ...dataset.stats, num_nodes: Math.ceil(dataset.stats.num_nodes / group.size) };
   const before = await group.onRoot(() => (resumes ? configOfRun(agreed.storage.model_dir) : null));
-  const budgeted = await group.everywhere(() => withMemoryBudget(started, share, before, group.size));
+  const budgeted = await group.onEveryRank(() => withMemoryBudget(started, share, before, group.size));
   const { plan } = budgeted;
-  await group.everywhere(() => checkFullBatch(started, plan));
+  await group.onEveryRank(() => checkFullBatch(started, plan));
   const config = withEdgeOrder(budgeted.config, dataset.stats, before);
   await group.onRoot(() => checkKeptPartitions(config, before));
   checkWorkers(config, group.size);
@@ -225,7 +225,7 @@ class GraphRun {
   async #model(): Promise<Model> {
     const { config, group } = this.#parts;
     manualSeed(config.model.random_seed);
-    const model = await group.everywhere(() => this.#makeModel());
+    const model = await group.onEveryRank(() => this.#makeModel());
     if (group.size > 1 || isSharded(config)) model.workers = group;
     return model;
   }
@@ -331,5 +331,5 @@ async function openForAll(config: SkeinConfig, group: WorkerGroup, output: Outpu
   await group.onRoot(async () => {
     first = await openDataset(config, prepareProgress(output));
   });
-  return group.everywhere(() => first ?? openDataset(config));
+  return group.onEveryRank(() => first ?? openDataset(config));
 }

@@ -80,7 +80,7 @@ export async function initializeSharedStorage(
   try {
     if (inFile || config.storage.edges.type === 'FLAT_FILE')
       await group.onRoot(async () => void (await trainingEdges(config, dataset, options, true)));
-    await group.everywhere(async () => {
+    await group.onEveryRank(async () => {
       made.push(await graphStorage(config, dataset, options, tables, spread));
     });
     return { storage: made[0], table: tables.table };

@@ -7,7 +7,7 @@ import type { PreparedDataset } from '../../../../data/index.js';
 import { agreedError, type WorkerGroup } from '../../../../dist/index.js';
 import {
   DistributedEmbeddings,
-  ownPieces,
+  ownSlices,
   type RemoteRowStore,
   ShardEmbeddings,
 } from '../../../../dist/stores/index.js';
@@ -188,9 +188,9 @@ export async function sharedTables(
   try {
     // Nothing of it is trained: there are no files of the run.
     if (optimizer === null)
-      return await group.everywhere(async () => ({ ...fixedTables(dataset, await features()), shared }));
+      return await group.onEveryRank(async () => ({ ...fixedTables(dataset, await features()), shared }));
     const files = await sharedFiles(config, plan, options, group);
-    return await group.everywhere(async () => {
+    return await group.onEveryRank(async () => {
       const embeddings = new DistributedEmbeddings(files, group, {
         ...{ column: embeddingColumn, optimizer, partitions: buffered?.num_partitions ?? 1 },
         capacity: buffered?.buffer_capacity ?? 1,
@@ -254,8 +254,8 @@ async function sharedFiles(
     return isPlanned && enough ? given : recutTable(folder, given, wanted);
   });
   const pieces = (manifest?.partitions ?? wanted.partitions) / plan;
-  const own = ownPieces(pieces, group.rank, group.size);
-  const files = await group.everywhere(async () => {
+  const own = ownSlices(pieces, group.rank, group.size);
+  const files = await group.onEveryRank(async () => {
     const made =
       manifest === null
         ? await TableFiles.create(folder, { layout: wanted, columns, init, own })

@@ -4,7 +4,7 @@
  */
 import {
   type Communicator,
-  openSpreadRows,
+  openShardedRows,
   type RemoteRowStore,
   SpreadGraph,
 } from '../../../../dist/index.js';
@@ -42,7 +42,7 @@ export class SpreadEdges implements EdgeSplit {
     const { numEdges } = file;
     checkSpreadEdges('SpreadEdges', numEdges);
     const list = ofEdges
-      ? await openSpreadRows('edges', {
+      ? await openShardedRows('edges', {
           ...{ rows: numEdges, width: file.hasRelations ? 3 : 2, comm },
           read: ({ start, end }) => rowsOf(file, start, end),
         })

@@ -4,7 +4,7 @@
  */
 import type { PreparedDataset } from '../../../../data/index.js';
 import type { Communicator } from '../../../../dist/index.js';
-import { openSpreadRows, type RemoteRowStore } from '../../../../dist/stores/index.js';
+import { openShardedRows, type RemoteRowStore } from '../../../../dist/stores/index.js';
 import { hopsOfStage } from '../../../../gnn/index.js';
 import { defaultDistributed, type SkeinConfig } from '../../../config/index.js';
 import type { FileEdges } from './edge-splits.js';
@@ -28,7 +28,7 @@ export function spreadsFeatures(
 /** Every worker opens it: it reads the range that it holds. */
 export function openSpreadFeatures(file: FeatureFile, comm: Communicator): Promise<RemoteRowStore> {
   const { path, rows, width } = file;
-  return openSpreadRows('features', {
+  return openShardedRows('features', {
     ...{ rows, width, comm },
     read: ({ start, end }) => readFloats(path, start * width, (end - start) * width),
   });

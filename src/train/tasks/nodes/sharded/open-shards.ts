@@ -83,9 +83,9 @@ export async function openShards(
   group: WorkerGroup,
   sizes: NodeSizes,
 ): Promise<OpenedShards> {
-  const data = await group.everywhere(() => loadPartitionData(path, { comm: group.comm }));
+  const data = await group.onEveryRank(() => loadPartitionData(path, { comm: group.comm }));
   const numLayers = config.model.encoder.layers.reduce((sum, stage) => sum + hopsOfStage(stage), 0);
-  const known = await group.everywhere(() => knownNodes(data, sizes));
+  const known = await group.onEveryRank(() => knownNodes(data, sizes));
   const byClass = group.sum(splits.flatMap((split) => countClasses(known, split, sizes.classes)));
   checkClasses(path, byClass, sizes);
   const counts = splits.map((_, i) =>

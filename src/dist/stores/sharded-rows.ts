@@ -1,6 +1,6 @@
 /**
- * A table whose rows are shared out evenly: every worker holds one range of them and reads the others by request. For rows
- * that stay as they are; who trains rows wants `DistributedEmbeddings`.
+ * A table whose rows are distributed evenly: every worker holds one range of them and reads the others by request. For
+ * rows that do not change; `DistributedEmbeddings` is for trained rows.
  */
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
 import { evenRange } from '../../util/even-range.js';
@@ -9,26 +9,26 @@ import type { Communicator, ReduceArray } from '../comm/communicator.js';
 import type { NodeRange } from '../partition/partition-data.js';
 import { RemoteRowStore } from './remote-row-store.js';
 
-export interface SpreadRowsOptions<T extends ReduceArray> {
+export interface ShardedRowsOptions<T extends ReduceArray> {
   /** Rows of all workers together. */
   readonly rows: number;
   readonly width: number;
   readonly comm: Communicator;
-  /** The rows that this worker holds. */
+  /** Reads the rows that this worker holds. */
   readonly read: (range: NodeRange) => T | Promise<T>;
 }
 
-/** Tables that were opened among the same workers. All open the same ones in the same order, so that names agree. */
+/** Number of tables opened per communicator. All workers open them in the same order, so that their names agree. */
 const opened = new WeakMap<Communicator, number>();
 
-/** All workers call it in the same order; none waits for the others. */
-export async function openSpreadRows<T extends ReduceArray>(
+/** Opens a table. All workers call it in the same order; it does not wait for the others. */
+export async function openShardedRows<T extends ReduceArray>(
   title: string,
-  options: SpreadRowsOptions<T>,
+  options: ShardedRowsOptions<T>,
 ): Promise<RemoteRowStore<T>> {
-  checkOptionNames('openSpreadRows', options, { rows: true, width: true, comm: true, read: true });
+  checkOptionNames('openShardedRows', options, { rows: true, width: true, comm: true, read: true });
   const { rows, width, comm, read } = options;
-  const where = 'openSpreadRows';
+  const where = 'openShardedRows';
   checkInteger(where, 'rows', rows);
   checkInteger(where, 'width', width, 1);
   if (typeof comm?.size !== 'number') throw new ValueError(expected(where, 'a Communicator', 'comm', comm));
@@ -40,7 +40,7 @@ export async function openSpreadRows<T extends ReduceArray>(
   return new RemoteRowStore(name, await read(ranges[comm.rank]), { width, ranges, comm });
 }
 
-/** Consecutive rows for every worker, as many as others have within one. */
+/** Splits rows into consecutive ranges, one per worker, whose sizes differ by at most one. */
 export function evenRanges(rows: number, workers: number): NodeRange[] {
   return Array.from({ length: workers }, (_, rank) => evenRange(rows, rank, workers));
 }
