@@ -75,7 +75,7 @@ export function columnOption(text: string): string | number {
 }
 
 export interface PluginOptions {
-  /** Modules that make words of configurations known. */
+  /** Modules that register types for configurations. */
   readonly plugin: readonly string[];
 }
 

@@ -150,9 +150,9 @@ describe('refused:', () => {
       /a name that is not taken for kind, got "tgcn"/,
     ],
     [
-      'a name that is no word',
+      'a name with another spelling',
       "export default ({ registerTemporalModel }) => registerTemporalModel({ kind: 'My model' });",
-      /a word of small letters, digits and _ for kind/,
+      /a name of small letters, digits and _ for kind/,
     ],
     [
       'a default export that throws',

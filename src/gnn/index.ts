@@ -1,5 +1,5 @@
 /** Graph layers and models. */
-export { convFamily, convNamed, hopsOfStage, registerConvLayer } from './conv/conv-family.js';
+export { convRegistry, getConvType, hopsOfStage, registerConvLayer } from './conv/conv-registry.js';
 export * from './conv/index.js';
 export { type CorrectAndSmoothOptions, correctAndSmooth } from './correct-and-smooth.js';
 export * from './decoders/index.js';

@@ -94,8 +94,8 @@ const makers = {
 
 export type ActivationName = keyof typeof makers;
 
-/** The activations by the words of a configuration: NONE, RELU, LEAKY_RELU, … */
-export const activationWords = {
+/** The activations by their names in a configuration. */
+export const activationTypes = {
   NONE: 'none',
   RELU: 'relu',
   SIGMOID: 'sigmoid',
@@ -106,7 +106,7 @@ export const activationWords = {
   SOFTPLUS: 'softplus',
 } as const satisfies Record<string, ActivationName>;
 
-export type ActivationWord = keyof typeof activationWords;
+export type ActivationType = keyof typeof activationTypes;
 
 /** A new activation module by name. */
 export function activation(name: ActivationName): Layer {

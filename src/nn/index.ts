@@ -3,9 +3,9 @@
  */
 export {
   type ActivationName,
-  type ActivationWord,
+  type ActivationType,
   activation,
-  activationWords,
+  activationTypes,
   ELU,
   GELU,
   Identity,
@@ -34,6 +34,6 @@ export * from './optim/index.js';
 export { buffer, isBuffer, isParameter, parameter } from './parameter.js';
 export { type CellOptions, GRUCell, RNNCell, type RNNCellOptions } from './recurrent.js';
 export { MLP, type MLPOptions, Sequential } from './sequential.js';
-export { type Distribution, fillRange, fillTensor, type StartValues, startWords } from './start-values.js';
+export { type Distribution, fillRange, fillTensor, initTypes, type StartValues } from './start-values.js';
 export type { LoadOptions, LoadResult } from './state-dict.js';
 export { TimeEncode, type TimeEncodeOptions } from './time-encode.js';

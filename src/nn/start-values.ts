@@ -1,7 +1,7 @@
 /**
- * Start values by the words of a configuration (`init: { type: GLOROT_UNIFORM }`). A word gives a distribution; the same
- * distribution fills a tensor from a generator and a range of a large table from the numbers of its elements, so that a
- * table's values do not depend on how it is partitioned.
+ * Start values that a configuration can name (`init: { type: GLOROT_UNIFORM }`). A type gives a distribution, which fills a
+ * tensor from a generator, or a range of a large table from the indices of its elements, so that the values of a table do
+ * not depend on how it is partitioned.
  */
 import { kernels } from '../native/index.js';
 import type { Tensor } from '../tensor/index.js';
@@ -9,71 +9,70 @@ import { InternalError } from '../util/errors.js';
 import type { Random } from '../util/philox.js';
 import {
   type Chosen,
+  type ConfigType,
+  getRecord,
   number,
   positive,
-  recordOf,
   type Settings,
   type ValuesOf,
-  type Word,
 } from '../util/settings.js';
 import * as init from './init.js';
 
-/** Where values come from. */
 export type Distribution =
   | { readonly kind: 'uniform'; readonly bound: number }
   | { readonly kind: 'normal'; readonly mean: number; readonly std: number }
   | { readonly kind: 'constant'; readonly value: number };
 
-interface StartWord<W extends string, S extends Settings> extends Word<W, S> {
-  /** @param fanSum input and output width of the matrix together. */
+interface InitType<N extends string, S extends Settings> extends ConfigType<N, S> {
+  /** @param fanSum the sum of the matrix's input and output width. */
   readonly distribution: (options: ValuesOf<S>, fanSum: number) => Distribution;
 }
 
-const startWord = <const W extends string, S extends Settings>(record: StartWord<W, S>): StartWord<W, S> =>
+const initType = <const N extends string, S extends Settings>(record: InitType<N, S>): InitType<N, S> =>
   record;
 
 const constant = (value: number): Distribution => ({ kind: 'constant', value });
 
-export const startWords = [
-  startWord({
-    word: 'GLOROT_UNIFORM',
+export const initTypes = [
+  initType({
+    name: 'GLOROT_UNIFORM',
     settings: {},
     distribution: (_, fanSum) => ({ kind: 'uniform', bound: Math.sqrt(6 / fanSum) }),
   }),
-  startWord({
-    word: 'GLOROT_NORMAL',
+  initType({
+    name: 'GLOROT_NORMAL',
     settings: {},
     distribution: (_, fanSum) => ({ kind: 'normal', mean: 0, std: Math.sqrt(2 / fanSum) }),
   }),
-  startWord({
-    word: 'UNIFORM',
-    settings: { scale_factor: positive(1, 'values lie in ±scale_factor') },
+  initType({
+    name: 'UNIFORM',
+    settings: { scale_factor: positive(1, 'values are in ±scale_factor') },
     distribution: ({ scale_factor }) => ({ kind: 'uniform', bound: scale_factor }),
   }),
-  startWord({
-    word: 'NORMAL',
+  initType({
+    name: 'NORMAL',
     settings: {
       mean: number(0, 'mean of the values'),
       std: number(1, 'their standard deviation', { min: 0 }),
     },
     distribution: ({ mean, std }) => ({ kind: 'normal', mean, std }),
   }),
-  startWord({
-    word: 'CONSTANT',
+  initType({
+    name: 'CONSTANT',
     settings: { constant: number(0, 'the value') },
     distribution: (options) => constant(options.constant),
   }),
-  startWord({ word: 'ZEROS', settings: {}, distribution: () => constant(0) }),
-  startWord({ word: 'ONES', settings: {}, distribution: () => constant(1) }),
+  initType({ name: 'ZEROS', settings: {}, distribution: () => constant(0) }),
+  initType({ name: 'ONES', settings: {}, distribution: () => constant(1) }),
 ] as const;
 
-export type StartValues = Chosen<(typeof startWords)[number]>;
+export type StartValues = Chosen<(typeof initTypes)[number]>;
 
 function distributionOf({ type, options }: StartValues, fanSum: number): Distribution {
-  return recordOf(startWords, type).distribution(options as never, fanSum);
+  return getRecord(initTypes, type).distribution(options as never, fanSum);
 }
 
-/** Fills `t`. Fans are the last two axes: a stack of matrices is filled as each of them. A vector has none, and stays 0. */
+/** Fills `t`. The fans are the last two axes: each matrix of a stack is filled alike. A vector has none and becomes 0. */
 export function fillTensor(t: Tensor, start: StartValues, random: Random): Tensor {
   if (t.rank < 2 && start.type.startsWith('GLOROT')) return init.zeros(t);
   const [rows, columns] = t.rank < 2 ? [1, 1] : t.shape.slice(-2);
@@ -86,11 +85,11 @@ export function fillTensor(t: Tensor, start: StartValues, random: Random): Tenso
     case 'constant':
       return init.constant(t, from.value);
     default:
-      throw new InternalError(`fillTensor: no way to draw ${JSON.stringify(from)}`);
+      throw new InternalError(`fillTensor: cannot draw ${JSON.stringify(from)}`);
   }
 }
 
-/** Fills `out` with elements first … of the sequence that fills a whole table. */
+/** Fills `out` with the elements from `first` on of the sequence that fills a whole table. */
 export function fillRange(
   out: Float32Array,
   start: StartValues,

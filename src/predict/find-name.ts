@@ -2,7 +2,7 @@
 import { typedName } from '../data/formats/node-types.js';
 import { type NameTable, TypedNames } from '../data/index.js';
 import { ValueError } from '../util/errors.js';
-import { nearestWords } from '../util/nearest.js';
+import { nearestNames } from '../util/nearest.js';
 
 export interface NameQuestion {
   readonly command: string;
@@ -20,7 +20,7 @@ export function findName(names: NameTable, { command, option, raw, what, side }:
   if (id !== undefined) return id;
   const typed = names instanceof TypedNames ? names.types.map((type) => typedName(type, raw)) : [];
   const known = typed.filter((name) => names.idOf(name) !== undefined);
-  const near = known.length > 0 ? known : nearestWords(raw, everyName(names));
+  const near = known.length > 0 ? known : nearestNames(raw, everyName(names));
   const advice =
     near.length > 0
       ? `Did you mean ${near.join(known.length > 0 ? ' or ' : ', ')}?`

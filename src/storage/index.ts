@@ -8,7 +8,7 @@ export { FileStore, FileStore as FlatFile, type FileStoreOptions } from './file-
 export { type ColdStore, type HotColdOptions, type HotColdStats, HotColdStore } from './hot-cold-store.js';
 export { formatBytes, type MemoryPlan, type MemoryPlanOptions, planMemory } from './memory-plan.js';
 export { MemoryStore, MemoryStore as InMemory, type StoreShape } from './memory-store.js';
-export * from './optimizer-words.js';
+export * from './optimizer-types.js';
 export * from './orderings/index.js';
 export {
   type LocalRange,

@@ -52,7 +52,7 @@ export async function describeRun(directory: string): Promise<RunDescription> {
   };
 }
 
-/** The configuration of a run. Modules that its words came from are not needed to say what it is. */
+/** Reads the configuration of a run. The modules that registered its types are not needed for a description. */
 function writtenConfig(path: string): RunConfig {
   const file = readConfigFile(path);
   const { plugins } = (file.values ?? {}) as { readonly plugins?: unknown };

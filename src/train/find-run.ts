@@ -20,7 +20,7 @@ export interface FindRunOptions {
   readonly adapt?: (config: SkeinConfig) => SkeinConfig;
   /** Of a finished run over events, the state before the test: evaluation moves memory on. */
   readonly best?: boolean;
-  /** Modules to import first, which make words of configurations known; see `loadPlugins`. */
+  /** Modules to import first, which register types for configurations; see `loadPlugins`. */
   readonly plugins?: readonly string[];
 }
 

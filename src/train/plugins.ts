@@ -1,14 +1,14 @@
 /**
- * Modules of a user's own that make words of configurations known: decoders, graph layers, losses, optimisers, metrics and
- * kinds of temporal models. A module is imported only when a caller names it: a
- * configuration or a run says which modules it needs, and by which checksum, but never makes anything be imported.
+ * Plugins: modules that register types for configurations (decoders, graph layers, losses, optimisers, metrics and
+ * kinds of temporal models). A module is imported only if the caller names it: a configuration or a run states which
+ * modules it needs, with their checksums, but never causes an import.
  *
  * The module's default export is a function that is called with the library, so that the module uses the copy of Skein that
  * runs it:
  *
  * @example
  * export default ({ registerTemporalModel, temporal, nn, tensor, settings }) => registerTemporalModel({ kind: 'mine', … });
- * export default ({ registerLoss, gnn, tensor }) => registerLoss({ word: 'MINE', … });
+ * export default ({ registerLoss, gnn, tensor }) => registerLoss({ name: 'MINE', … });
  */
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
@@ -21,13 +21,13 @@ import * as storage from '../storage/index.js';
 import * as temporal from '../temporal/index.js';
 import * as tensor from '../tensor/index.js';
 import { expected, SkeinError, StorageError, ValueError } from '../util/errors.js';
+import { registeredNames } from '../util/registry.js';
 import * as settings from '../util/settings.js';
-import { registeredWords } from '../util/words.js';
 import type { SkeinConfig } from './config/index.js';
 import { checkSamePlugins, type PluginRecord } from './config/plugin-record.js';
 import * as metric from './run/metric.js';
 
-/** How words are registered. */
+/** The functions that register types. */
 const registers = {
   registerTemporalModel: temporal.registerTemporalModel,
   registerConvLayer: gnn.registerConvLayer,
@@ -49,14 +49,14 @@ export interface PluginLibrary extends Readonly<typeof registers> {
   readonly storage: typeof storage;
   readonly metrics: typeof metrics;
   readonly temporal: typeof temporal;
-  /** Describe options: `integer`, `number`, `share`, `flag`, `choice`. */
+  /** Describe options: `integer`, `number`, `fraction`, `flag`, `choice`. */
   readonly settings: typeof settings;
 }
 
 interface LoadedPlugin {
   readonly record: PluginRecord;
   /** `model.kind mine`, `model.decoder.type MINE`. */
-  readonly words: readonly string[];
+  readonly names: readonly string[];
   readonly remove: readonly (() => void)[];
 }
 
@@ -75,29 +75,31 @@ export function loadedPlugins(): string[] {
 
 /** The module that a kind of model came from; null when it is built in, or was registered by a program. */
 export function pluginOf(kind: string): PluginRecord | null {
-  for (const { record, words } of loaded.values()) if (words.includes(`model.kind ${kind}`)) return record;
+  for (const { record, names } of loaded.values()) if (names.includes(`model.kind ${kind}`)) return record;
   return null;
 }
 
-/** The configuration with the modules that its words came from. Refuses others than those that the run was trained with. */
+/** Adds the modules that registered its types to a configuration. Throws if the run was trained with other modules. */
 export function withPlugins(where: string, config: SkeinConfig): SkeinConfig {
-  const used = new Set(wordsIn({ model: config.model, evaluation: { metrics: config.evaluation.metrics } }));
-  const now = [...loaded.values()].flatMap(({ record, words }) => {
-    const own = words.filter((word) => used.has(word));
+  const used = new Set(valuesIn({ model: config.model, evaluation: { metrics: config.evaluation.metrics } }));
+  const now = [...loaded.values()].flatMap(({ record, names }) => {
+    const own = names.filter((name) => used.has(name));
     return own.length === 0 ? [] : [{ ...record, words: own }];
   });
   checkSamePlugins(where, config.plugins ?? [], now);
   return now.length === 0 ? config : { ...config, plugins: now };
 }
 
-/** The texts of a configuration under their keys, as words are registered: another key may have the same text. */
-function wordsIn(value: unknown, key = ''): string[] {
-  // One family has the optimisers of every key.
+/** Returns the strings of a configuration as `<key> <value>`, the form of registered names: another key may hold the same string. */
+function valuesIn(value: unknown, key = ''): string[] {
+  // One registry has the optimisers of all keys.
   if (typeof value === 'string')
     return [`${key.replace(/.*optimizer\.type$/, 'model.dense_optimizer.type')} ${value}`];
-  if (Array.isArray(value)) return value.flatMap((part) => wordsIn(part, key));
+  if (Array.isArray(value)) return value.flatMap((part) => valuesIn(part, key));
   if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([name, part]) => wordsIn(part, key === '' ? name : `${key}.${name}`));
+  return Object.entries(value).flatMap(([name, part]) =>
+    valuesIn(part, key === '' ? name : `${key}.${name}`),
+  );
 }
 
 async function loadPlugin(command: string, path: string): Promise<void> {
@@ -107,7 +109,7 @@ async function loadPlugin(command: string, path: string): Promise<void> {
   for (const remove of before?.remove ?? []) remove();
   loaded.delete(path);
   const remove: (() => void)[] = [];
-  const known = new Set(registeredWords());
+  const known = new Set(registeredNames());
   const { exitCode } = process;
   try {
     await importPlugin(command, path, sha256, remove);
@@ -118,12 +120,12 @@ async function loadPlugin(command: string, path: string): Promise<void> {
     // How the command ends is its own affair: a plugin that cannot go on throws.
     process.exitCode = exitCode;
   }
-  const words = registeredWords().filter((word) => !known.has(word));
-  if (words.length === 0)
+  const names = registeredNames().filter((name) => !known.has(name));
+  if (names.length === 0)
     throw new ValueError(
       `${command}: expected a plugin that registers a part of a model, got ${path}, which registers none. Export a function by default and call registerDecoder, registerTemporalModel or another of its argument; what is registered with another copy of Skein is not seen.`,
     );
-  loaded.set(path, { record: { path, sha256 }, words, remove });
+  loaded.set(path, { record: { path, sha256 }, names, remove });
 }
 
 /** The same functions, which remember how to undo what they do. */

@@ -1,4 +1,4 @@
-/** The known word nearest to a misspelt one, by edit distance. */
+/** Finds the known name nearest to a misspelt one, by edit distance. */
 
 /** Optimal string alignment: insertions, deletions, replacements and swaps of neighbours count one each. */
 function editDistance(a: string, b: string): number {
@@ -18,9 +18,9 @@ function editDistance(a: string, b: string): number {
   return last[b.length];
 }
 
-/** Up to `count` words of `known` that look like `word`, the nearest first. Words that start with it come before others. */
-export function nearestWords(word: string, known: Iterable<string>, count = 3): string[] {
-  const lower = word.toLowerCase();
+/** Returns up to `count` of the known names that resemble `name`, the nearest first. Names that start with it come before others. */
+export function nearestNames(name: string, known: Iterable<string>, count = 3): string[] {
+  const lower = name.toLowerCase();
   const bound = Math.max(2, Math.ceil(lower.length / 3));
   let best: { readonly candidate: string; readonly distance: number }[] = [];
   for (const candidate of known) {
@@ -36,9 +36,9 @@ export function nearestWords(word: string, known: Iterable<string>, count = 3): 
   return best.map(({ candidate }) => candidate);
 }
 
-/** The word of `known` nearest to `word`, whatever the case; undefined when none is near. */
-export function nearest(word: string, known: readonly string[]): string | undefined {
-  const lower = word.toLowerCase();
+/** Returns the known name nearest to `name`, ignoring case; undefined if none is near. */
+export function nearest(name: string, known: readonly string[]): string | undefined {
+  const lower = name.toLowerCase();
   let best: string | undefined;
   // A third of the letters may differ, as in "epochs" for "num_epochs"; beyond that a guess misleads.
   let bound = Math.max(2, Math.ceil(lower.length / 3)) + 0.5;

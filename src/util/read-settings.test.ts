@@ -6,13 +6,13 @@ import { problemsOf } from './schema/issues.js';
 import {
   choice,
   flag,
+  fraction,
   integer,
   integers,
   type NumberSetting,
   number,
   positive,
   requiredChoice,
-  share,
 } from './settings.js';
 
 const bounded = {
@@ -31,7 +31,7 @@ const sections = {
     rate: number(0.5, 'rate', { min: 0, max: 1 }),
     any: number(0, 'any number'),
     step: positive(1, 'step'),
-    dropped: share(0, 'share'),
+    dropped: fraction(0, 'share'),
     ...bounded,
     deep: flag(false, 'deep'),
     form: choice(['GRU', 'rnn'], 'rnn', 'form', { aliases: { recurrent: 'rnn' } }),

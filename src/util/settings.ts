@@ -1,15 +1,16 @@
 /**
- * Settings as data: what a key of a configuration may hold, its default and its line of documentation. The folder that owns
- * a layer, a loss or an optimiser describes its options with these, beside the code that reads them; `train/config` turns
- * them into a validator, documentation and a JSON Schema. Nothing here validates, so it costs a browser next to nothing.
+ * Settings as data: which values a key of a configuration accepts, its default and its line of documentation. The folder
+ * that owns a layer, a loss or an optimiser describes its options with these, next to the code that reads them;
+ * `train/config` turns them into a validator, documentation and a JSON Schema. Nothing here validates, which keeps the
+ * code small for browsers.
  */
 
 interface Common<T> {
-  /** The value where none is given; undefined: one must be. */
+  /** The default; undefined if a value must be given. */
   readonly standard: T | undefined;
   /** One sentence for the documentation. */
   readonly doc: string;
-  /** Marius does not have this key. */
+  /** Whether Marius lacks this key. */
   readonly ours?: boolean;
 }
 
@@ -17,9 +18,9 @@ export interface NumberSetting extends Common<number> {
   readonly kind: 'integer' | 'number';
   readonly min?: number;
   readonly max?: number;
-  /** The value lies above this. */
+  /** An exclusive lower bound. */
   readonly above?: number;
-  /** The value lies below this. */
+  /** An exclusive upper bound. */
   readonly below?: number;
 }
 
@@ -36,16 +37,16 @@ export interface ChoiceSetting<V extends string = string> extends Common<V> {
 
 export interface ListSetting extends Common<readonly number[]> {
   readonly kind: 'list';
-  /** Each is a whole number of at least this. */
+  /** The least value of an element, which is a whole number. */
   readonly min: number;
-  /** What the list holds, for messages. */
+  /** A description of the list, for messages. */
   readonly what: string;
 }
 
 export type Setting = NumberSetting | FlagSetting | ChoiceSetting | ListSetting;
 export type Settings = Readonly<Record<string, Setting>>;
 
-/** What settings become once they are read. */
+/** The values that settings have once a configuration is read. */
 export type ValuesOf<S extends Settings> = {
   readonly [K in keyof S]: S[K] extends { readonly kind: 'flag' }
     ? boolean
@@ -63,7 +64,7 @@ export function integer(min: number, standard: number, doc: string, more: More =
   return { kind: 'integer', min, standard, doc, ...more };
 }
 
-/** Any finite number, or one of at least `min`. */
+/** A finite number within the bounds that are given. */
 export function number(
   standard: number,
   doc: string,
@@ -77,8 +78,8 @@ export function positive(standard: number, doc: string, more: More = {}): Number
   return { kind: 'number', above: 0, standard, doc, ...more };
 }
 
-/** A number from 0 up to, not including, 1: a share that must leave something. */
-export function share(standard: number, doc: string, more: More = {}): NumberSetting {
+/** A number of at least 0 and below 1. */
+export function fraction(standard: number, doc: string, more: More = {}): NumberSetting {
   return { kind: 'number', min: 0, below: 1, standard, doc, ...more };
 }
 
@@ -96,38 +97,38 @@ export function choice<const V extends string>(
   return { kind: 'choice', values, standard, doc, ...more };
 }
 
-/** One of `values` that the file must give. */
+/** One of `values`, without a default. */
 export function requiredChoice<const V extends string>(values: readonly V[], doc: string): ChoiceSetting<V> {
   return { kind: 'choice', values, standard: undefined, doc };
 }
 
-/** A list of whole numbers of at least `min`; `each` says what the list has one of. */
+/** A list of whole numbers of at least `min`; `each` states what an element belongs to, for messages. */
 export function integers(min: number, each: string, standard: readonly number[], doc: string): ListSetting {
   return { kind: 'list', min, what: `a list of whole numbers of at least ${min}, ${each}`, standard, doc };
 }
 
-/** What a configuration can name by a word: its options, and what a family of words has besides. */
-export interface Word<W extends string = string, S extends Settings = Settings> {
-  readonly word: W;
+/** A type that a configuration can name (`type: GAT`), with its settings. Registries extend it by what they need. */
+export interface ConfigType<N extends string = string, S extends Settings = Settings> {
+  readonly name: N;
   /** Other spellings, in lower case. */
   readonly aliases?: readonly string[];
-  /** For the documentation, where the word needs explaining. */
+  /** For the documentation, where the name needs explaining. */
   readonly doc?: string;
   readonly settings: S;
 }
 
-/** `{ type, options }` of a word. */
-export type Chosen<R extends Word> =
-  R extends Word<infer W, infer S> ? { readonly type: W; readonly options: ValuesOf<S> } : never;
+/** A type with its options, as a configuration gives them. */
+export type Chosen<R extends ConfigType> =
+  R extends ConfigType<infer N, infer S> ? { readonly type: N; readonly options: ValuesOf<S> } : never;
 
-/** The record of a word that a configuration has named, so that it is known to be there. */
-export function recordOf<R extends Word>(words: readonly R[], word: string): R {
-  const found = words.find((record) => record.word === word);
-  if (found === undefined) throw new TypeError(`no record for ${word}`);
+/** Returns the record called `name`, which validation has found to exist. */
+export function getRecord<R extends ConfigType>(types: readonly R[], name: string): R {
+  const found = types.find((record) => record.name === name);
+  if (found === undefined) throw new TypeError(`no record for ${name}`);
   return found;
 }
 
-/** The other spellings of a family's words. */
-export function aliasesOf<R extends Word>(words: readonly R[]): Readonly<Record<string, R['word']>> {
-  return Object.fromEntries(words.flatMap(({ word, aliases = [] }) => aliases.map((alias) => [alias, word])));
+/** Returns the names of types by their aliases. */
+export function aliasesOf<R extends ConfigType>(types: readonly R[]): Readonly<Record<string, R['name']>> {
+  return Object.fromEntries(types.flatMap(({ name, aliases = [] }) => aliases.map((alias) => [alias, name])));
 }

@@ -1,4 +1,4 @@
-/** The programs of docs/training.md: words of one's own are trained and evaluated, and a task of one's own is fitted. */
+/** The programs of docs/training.md: custom types are trained and evaluated, and a custom task is fitted. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -36,7 +36,7 @@ function shown(start: string): string[] {
   return (line ?? '').split(' ').slice(1);
 }
 
-test('words of a module are trained and evaluated by the commands of the page', () => {
+test('types of a plugin are trained and evaluated by the commands of the page', () => {
   const rows = Array.from({ length: 200 }, (_, i) => `n${i % 20}\tr${i % 2}\tn${(i * 7 + (i % 2)) % 20}\n`);
   writeFileSync(join(folder, 'facts.tsv'), [...new Set(rows)].join(''));
   const split = ['--dataset-split', '0.6', '0.2', '0.2'];

@@ -338,7 +338,7 @@ it('any one value replaced by anything is accepted and comes back the same, or i
   );
 });
 
-it('keys and words that every object has are keys and words like others', () => {
+it('keys and names that every object has are treated like others', () => {
   const words = ['toString', 'constructor', '__proto__', 'hasOwnProperty', 'valueOf'];
   const awkward: unknown[] = [
     ...[

@@ -105,7 +105,7 @@ describe('LinkPredictionReporter', () => {
     }
     reporter.addMetric(new Words());
     expect(() => reporter.results()).toThrow(
-      'evaluation: expected a number for what compute() of words gives, got "good"',
+      'evaluation: expected a number for the result of compute() of words, got "good"',
     );
   });
 

@@ -20,9 +20,9 @@ import { checkOptionNames } from '../../util/option-names.js';
 import { type FlatGraph, flatGraph } from './flat-graph.js';
 import { type CutStats, measureCut } from './measure-cut.js';
 
-/** An algorithm as a word of a configuration: `distributed.partition_algorithm`. */
-interface CutterWord<W extends string> {
-  readonly word: W;
+/** A partitioning algorithm that a configuration can name: `distributed.partition_algorithm`. */
+interface CutterType<W extends string> {
+  readonly name: W;
   /** Whether it balances more than nodes. */
   readonly balances: boolean;
   /** Bytes of memory that it takes for each node and each edge, measured. */
@@ -32,32 +32,32 @@ interface CutterWord<W extends string> {
   readonly ofStreams: PartitionAlgorithm | null;
 }
 
-const cutterWord = <const W extends string>(record: CutterWord<W>): CutterWord<W> => record;
+const cutterType = <const W extends string>(record: CutterType<W>): CutterType<W> => record;
 /** What the streaming algorithms take. */
 const streaming = { balances: false, bytes: [36, 52] } as const;
 
 /** The first is the default. */
-const cutterWords = [
-  cutterWord({
-    ...{ word: 'metis', balances: true, bytes: [72, 180], ofStreams: 'metis_for_tgnn' },
+const cutterTypes = [
+  cutterType({
+    ...{ name: 'metis', balances: true, bytes: [72, 180], ofStreams: 'metis_for_tgnn' },
     cut: (flat, numParts, { seed, weights }) => metisNodes(flat, numParts, seed, weights),
   }),
-  cutterWord({
-    ...{ word: 'ldg', ...streaming, ofStreams: 'ldg' },
+  cutterType({
+    ...{ name: 'ldg', ...streaming, ofStreams: 'ldg' },
     cut: (flat, numParts) => placeByLdg(flat, numParts),
   }),
-  cutterWord({
-    ...{ word: 'speed', ...streaming, ofStreams: 'speed' },
+  cutterType({
+    ...{ name: 'speed', ...streaming, ofStreams: 'speed' },
     cut: (flat, numParts, { time }) => placeBySpeed(stream(flat, time), numParts, hotShare).master,
   }),
-  cutterWord({
-    ...{ word: 'random', ...streaming, ofStreams: 'random' },
+  cutterType({
+    ...{ name: 'random', ...streaming, ofStreams: 'random' },
     cut: ({ numNodes }, numParts, { seed }) => placeRandomly(numNodes, numParts, seed),
   }),
 ] as const;
 
-export type GraphCutter = (typeof cutterWords)[number]['word'];
-export const graphCutters = cutterWords.map(({ word }) => word) as readonly GraphCutter[] as readonly [
+export type GraphCutter = (typeof cutterTypes)[number]['name'];
+export const graphCutters = cutterTypes.map(({ name }) => name) as readonly GraphCutter[] as readonly [
   GraphCutter,
   ...GraphCutter[],
 ];
@@ -73,8 +73,8 @@ export function streamCutter(algorithm: GraphCutter): PartitionAlgorithm | null 
 }
 
 /** The record of an algorithm's name. */
-function cutterNamed(name: GraphCutter): CutterWord<GraphCutter> {
-  const found = cutterWords.find(({ word }) => word === name);
+function cutterNamed(name: GraphCutter): CutterType<GraphCutter> {
+  const found = cutterTypes.find((type) => type.name === name);
   if (found !== undefined) return found;
   throw new ValueError(expected('partitionGraph', `one of ${graphCutters.join(', ')}`, 'algorithm', name));
 }

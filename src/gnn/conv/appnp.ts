@@ -10,10 +10,10 @@ import { Module } from '../../nn/index.js';
 import { add, mul, Tensor } from '../../tensor/index.js';
 import { checkInteger, checkNumber, expected, StateError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
-import { integer, number, share } from '../../util/settings.js';
+import { fraction, integer, number } from '../../util/settings.js';
 import { dropRows } from '../input.js';
 import { propagate } from '../propagation.js';
-import { convWord } from './conv-word.js';
+import { convType } from './conv-type.js';
 
 export interface APPNPOptions {
   /** Steps of propagation; 10 by default. */
@@ -91,13 +91,13 @@ export function checkWhole(layer: string, graph: MessageGraph, alternative = '')
   );
 }
 
-export const appnpWord = convWord({
-  word: 'APPNP',
+export const appnpType = convType({
+  name: 'APPNP',
   weighsEdges: true,
   settings: {
     steps: integer(1, 2, 'steps of propagation, each with a sampler of its own', { ours: true }),
     alpha: number(0.1, 'probability of going back to the start', { ...{ min: 0, max: 1 }, ours: true }),
-    step_dropout: share(0, 'dropout before each step', { ours: true }),
+    step_dropout: fraction(0, 'dropout before each step', { ours: true }),
   },
   hops: ({ steps }) => steps,
   check: (_options, out, into) =>

@@ -14,9 +14,9 @@ import { type Linear, Module, type ParameterOptions } from '../../nn/index.js';
 import { linear, type Tensor } from '../../tensor/index.js';
 import { checkNumber } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
-import { number, share } from '../../util/settings.js';
+import { fraction, number } from '../../util/settings.js';
 import { checkInput, dropRows, type Features, isPair, type NodePair, project } from '../input.js';
-import { attentionDropout, checkHeads, convWord, headSettings, headWidth } from './conv-word.js';
+import { attentionDropout, checkHeads, convType, headSettings, headWidth } from './conv-type.js';
 import {
   checkEdgeFeatures,
   foldScores,
@@ -148,12 +148,12 @@ export class GATConv extends Module {
   }
 }
 
-export const gatWord = convWord({
-  word: 'GAT',
+export const gatType = convType({
+  name: 'GAT',
   settings: {
     ...headSettings,
     negative_slope: number(0.2, 'slope of the leaky ReLU of the attention', { min: 0 }),
-    input_dropout: share(0, 'dropout of the inputs'),
+    input_dropout: fraction(0, 'dropout of the inputs'),
     attention_dropout: attentionDropout,
   },
   check: checkHeads,

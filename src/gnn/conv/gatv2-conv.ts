@@ -12,9 +12,9 @@ import { init, Linear, Module } from '../../nn/index.js';
 import type { Tensor } from '../../tensor/index.js';
 import { checkNumber } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
-import { flag, number, share } from '../../util/settings.js';
+import { flag, fraction, number } from '../../util/settings.js';
 import { checkInput, dropRows, type Features, isPair, type NodePair, project } from '../input.js';
-import { attentionDropout, checkHeads, convWord, headSettings, headWidth } from './conv-word.js';
+import { attentionDropout, checkHeads, convType, headSettings, headWidth } from './conv-type.js';
 import type { GATConvOptions } from './gat-conv.js';
 import {
   checkEdgeFeatures,
@@ -132,12 +132,12 @@ function ownLinear(inFeatures: number, outFeatures: number, options: GATv2ConvOp
   return lin;
 }
 
-export const gatv2Word = convWord({
-  word: 'GATV2',
+export const gatv2Type = convType({
+  name: 'GATV2',
   settings: {
     ...headSettings,
     negative_slope: number(0.2, 'slope of the leaky ReLU of the attention', { min: 0 }),
-    input_dropout: share(0, 'dropout of the inputs'),
+    input_dropout: fraction(0, 'dropout of the inputs'),
     attention_dropout: attentionDropout,
     share_weights: flag(false, 'one matrix for both ends of an edge', { ours: true }),
   },

@@ -11,7 +11,7 @@ import { add, type Tensor, zeros } from '../../tensor/index.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { checkInput, type Features, project, projectsFirst } from '../input.js';
 import { propagate } from '../propagation.js';
-import { convWord } from './conv-word.js';
+import { convType } from './conv-type.js';
 
 export interface GCNConvOptions extends ParameterOptions {
   /** Count every node as its own neighbour (the default). */
@@ -56,8 +56,8 @@ export class GCNConv extends Module {
   }
 }
 
-export const gcnWord = convWord({
-  word: 'GCN',
+export const gcnType = convType({
+  name: 'GCN',
   weighsEdges: true,
   settings: {},
   make: (_, { into, out, random }) => new GCNConv(into, out, { random, bias: false }),

@@ -11,7 +11,7 @@ import { checkNumber, expected, ShapeError, ValueError } from '../../util/errors
 import { checkOptionNames } from '../../util/option-names.js';
 import { flag, integer, number } from '../../util/settings.js';
 import { isPair, type NodeInput } from '../input.js';
-import { convWord } from './conv-word.js';
+import { convType } from './conv-type.js';
 
 export interface GINConvOptions extends Pick<ParameterOptions, 'dtype'> {
   /** Where ε starts; 0 by default. */
@@ -60,8 +60,8 @@ export class GINConv extends Module {
   }
 }
 
-export const ginWord = convWord({
-  word: 'GIN',
+export const ginType = convType({
+  name: 'GIN',
   settings: {
     hidden_dim: integer(0, 0, 'width of the layer inside its perceptron; 0: as wide as the output', {
       ours: true,

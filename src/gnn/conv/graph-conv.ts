@@ -12,7 +12,7 @@ import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { choice } from '../../util/settings.js';
 import { checkInput, type Features, isPair, type NodePair, project, projectsFirst } from '../input.js';
-import { convWord } from './conv-word.js';
+import { convType } from './conv-type.js';
 
 export interface GraphConvOptions extends ParameterOptions {
   /** 'sum' by default. */
@@ -84,8 +84,8 @@ export class GraphConv extends Module {
   }
 }
 
-export const graphConvWord = convWord({
-  word: 'GRAPH_CONV',
+export const graphConvType = convType({
+  name: 'GRAPH_CONV',
   weighsEdges: true,
   settings: {
     reduce: choice(['SUM', 'MEAN', 'MAX'], 'SUM', 'what becomes of the neighbours', { ours: true }),

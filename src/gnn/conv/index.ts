@@ -1,17 +1,17 @@
 /** Layers on graphs, and the list of those that a configuration can name. */
-import { appnpWord } from './appnp.js';
-import { gatWord } from './gat-conv.js';
-import { gatv2Word } from './gatv2-conv.js';
-import { gcnWord } from './gcn-conv.js';
-import { ginWord } from './gin-conv.js';
-import { graphConvWord } from './graph-conv.js';
-import { rgcnWord } from './rgcn-conv.js';
-import { sageWord } from './sage-conv.js';
-import { sgcWord } from './sg-conv.js';
-import { transformerWord } from './transformer-conv.js';
+import { appnpType } from './appnp.js';
+import { gatType } from './gat-conv.js';
+import { gatv2Type } from './gatv2-conv.js';
+import { gcnType } from './gcn-conv.js';
+import { ginType } from './gin-conv.js';
+import { graphConvType } from './graph-conv.js';
+import { rgcnType } from './rgcn-conv.js';
+import { sageType } from './sage-conv.js';
+import { sgcType } from './sg-conv.js';
+import { transformerType } from './transformer-conv.js';
 
 export { APPNP, type APPNPOptions } from './appnp.js';
-export type { ConvPlace, ConvProblem, ConvWord } from './conv-word.js';
+export type { ConvPlace, ConvProblem, ConvType } from './conv-type.js';
 export { GATConv, type GATConvOptions } from './gat-conv.js';
 export { GATv2Conv, type GATv2ConvOptions } from './gatv2-conv.js';
 export { GCNConv, type GCNConvOptions } from './gcn-conv.js';
@@ -22,8 +22,8 @@ export { type SAGEAggregator, SAGEConv, type SAGEConvOptions } from './sage-conv
 export { SGConv, type SGConvOptions } from './sg-conv.js';
 export { TransformerConv, type TransformerConvOptions } from './transformer-conv.js';
 
-/** By the words of a configuration; GRAPH_SAGE, GAT, GCN and RGCN are Marius's. */
-export const convWords = [
-  ...([sageWord, gatWord, gcnWord, rgcnWord] as const),
-  ...([gatv2Word, ginWord, graphConvWord, transformerWord, sgcWord, appnpWord] as const),
+/** All built-in graph layers; GRAPH_SAGE, GAT, GCN and RGCN are Marius's. */
+export const convTypes = [
+  ...([sageType, gatType, gcnType, rgcnType] as const),
+  ...([gatv2Type, ginType, graphConvType, transformerType, sgcType, appnpType] as const),
 ] as const;

@@ -29,7 +29,7 @@ import { integer } from '../../util/settings.js';
 import { checkInput, isPair, type NodePair } from '../input.js';
 import { groupedMatmul } from '../ops/grouped-matmul.js';
 import { adjacencyOf, globalIds, type RelationGroups, relationGroups } from '../ops/relation-groups.js';
-import { convWord } from './conv-word.js';
+import { convType } from './conv-type.js';
 import { glorotParameter } from './shared.js';
 
 export interface RGCNConvOptions extends ParameterOptions {
@@ -233,8 +233,8 @@ export class RGCNConv extends Module {
   }
 }
 
-export const rgcnWord = convWord({
-  word: 'RGCN',
+export const rgcnType = convType({
+  name: 'RGCN',
   settings: {
     num_bases: integer(0, 0, 'matrices shared by the relations; 0: one each', { ours: true }),
   },

@@ -16,7 +16,7 @@ import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { choice } from '../../util/settings.js';
 import { checkInput, ends, type Features, type NodePair, project, projectsFirst } from '../input.js';
-import { convWord } from './conv-word.js';
+import { convType } from './conv-type.js';
 
 export type SAGEAggregator = 'mean' | 'gcn' | 'max' | 'pool';
 
@@ -149,8 +149,8 @@ function unitRows(y: Tensor): Tensor {
   return div(y, sqrt(clamp(squares, 1e-24, Infinity)));
 }
 
-export const sageWord = convWord({
-  word: 'GRAPH_SAGE',
+export const sageType = convType({
+  name: 'GRAPH_SAGE',
   settings: {
     aggregator: choice(
       ['GCN', 'MEAN', 'MAX', 'POOL'],

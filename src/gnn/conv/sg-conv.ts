@@ -14,7 +14,7 @@ import { integer } from '../../util/settings.js';
 import { checkInput, type Features, project } from '../input.js';
 import { propagate } from '../propagation.js';
 import { stepGraphs } from './appnp.js';
-import { convWord } from './conv-word.js';
+import { convType } from './conv-type.js';
 
 export interface SGConvOptions extends ParameterOptions {
   /** The power k; 1 by default. */
@@ -70,8 +70,8 @@ export class SGConv extends Module {
   }
 }
 
-export const sgcWord = convWord({
-  word: 'SGC',
+export const sgcType = convType({
+  name: 'SGC',
   weighsEdges: true,
   settings: { hops: integer(1, 2, 'hops of propagation, each with a sampler of its own', { ours: true }) },
   hops: ({ hops }) => hops,

@@ -19,7 +19,7 @@ import { flag } from '../../util/settings.js';
 import { checkInput, dropRows, type Features, isPair, type NodePair, project } from '../input.js';
 import { edgeSources } from '../ops/edge-sources.js';
 import { adjacencyOf } from '../ops/relation-groups.js';
-import { attentionDropout, checkHeads, convWord, headSettings, headWidth } from './conv-word.js';
+import { attentionDropout, checkHeads, convType, headSettings, headWidth } from './conv-type.js';
 import { checkEdgeFeatures, joinHeads, splitHeads } from './shared.js';
 
 export interface TransformerConvOptions extends ParameterOptions {
@@ -144,8 +144,8 @@ export class TransformerConv extends Module {
   }
 }
 
-export const transformerWord = convWord({
-  word: 'TRANSFORMER',
+export const transformerType = convType({
+  name: 'TRANSFORMER',
   settings: {
     ...headSettings,
     attention_dropout: attentionDropout,

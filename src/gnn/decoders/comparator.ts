@@ -72,7 +72,7 @@ export class CosineCompare extends BuiltinComparator {
   readonly comparison = 'cosine';
 }
 
-/** By the words of a configuration. */
+/** The comparators by their names in a configuration. */
 export const comparators = {
   DOT: () => new DotCompare(),
   L2: () => new L2Compare(),
@@ -80,4 +80,4 @@ export const comparators = {
   COSINE: () => new CosineCompare(),
 } as const satisfies Record<string, () => Comparator>;
 
-export type ComparatorWord = keyof typeof comparators;
+export type ComparatorType = keyof typeof comparators;

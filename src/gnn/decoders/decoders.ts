@@ -4,9 +4,9 @@ import type { Tensor } from '../../tensor/index.js';
 import { checkSettings } from '../../util/check-settings.js';
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
-import { choice, flag, type Settings, type ValuesOf, type Word } from '../../util/settings.js';
-import { checkMade, checkRecord, WordFamily } from '../../util/words.js';
-import { type ComparatorWord, comparators, DotCompare, L2Compare } from './comparator.js';
+import { checkRecord, checkResult, Registry } from '../../util/registry.js';
+import { type ConfigType, choice, flag, type Settings, type ValuesOf } from '../../util/settings.js';
+import { type ComparatorType, comparators, DotCompare, L2Compare } from './comparator.js';
 import { EdgeDecoder, type EdgeDecoderOptions } from './edge-decoder.js';
 import {
   ComplexHadamardOperator,
@@ -76,23 +76,23 @@ export class NoOpNodeDecoder extends Module {
   }
 }
 
-/** A decoder of edges as a word of a configuration: `model.decoder: { type: DISTMULT }`. */
-interface DecoderWord<W extends string, S extends Settings> extends Word<W, S> {
+/** An edge decoder that a configuration can name: `model.decoder: { type: DISTMULT }`. */
+interface DecoderType<N extends string, S extends Settings> extends ConfigType<N, S> {
   readonly operator: RelationOperator;
-  /** @param values the options of the configuration, with those of its own. */
+  /** @param values all options of the configuration, including custom ones. */
   readonly make: (options: EdgeDecoderOptions, values: ValuesOf<S>) => EdgeDecoder;
 }
 
-function decoderWord<const W extends string>(
-  word: W,
-  comparator: ComparatorWord,
+function decoderType<const N extends string>(
+  name: N,
+  comparator: ComparatorType,
   operator: RelationOperator,
   make: (options: EdgeDecoderOptions) => EdgeDecoder,
-): DecoderWord<W, ReturnType<typeof edgeSettings>> {
-  return { word, settings: edgeSettings(comparator), operator, make };
+): DecoderType<N, ReturnType<typeof edgeSettings>> {
+  return { name, settings: edgeSettings(comparator), operator, make };
 }
 
-const edgeSettings = (comparator: ComparatorWord) => ({
+const edgeSettings = (comparator: ComparatorType) => ({
   inverse_edges: flag(true, 'a second table of relations for predicting sources'),
   use_relation_features: flag(
     false,
@@ -105,47 +105,47 @@ const edgeSettings = (comparator: ComparatorWord) => ({
     { aliases: { train: 'CORRUPT_NODE', infer: 'ONLY_POS' } },
   ),
   comparator: choice(
-    Object.keys(comparators) as ComparatorWord[],
+    Object.keys(comparators) as ComparatorType[],
     comparator,
     'how two vectors are compared; distances are negated, so larger is always better',
     { ours: true },
   ),
 });
 
-/** By the words of a configuration; ROTATE and DOT are ours. */
-export const decoderWords = [
-  decoderWord('DISTMULT', 'DOT', new HadamardOperator(), (options) => new DistMult(options)),
-  decoderWord('TRANSE', 'L2', new TranslationOperator(), (options) => new TransE(options)),
-  decoderWord('COMPLEX', 'DOT', new ComplexHadamardOperator(), (options) => new ComplEx(options)),
-  decoderWord('ROTATE', 'L2', new RotationOperator(), (options) => new RotatE(options)),
-  decoderWord('DOT', 'DOT', new NoOp(), (options) => new DotDecoder(options)),
+/** All built-in edge decoders; Marius does not have ROTATE and DOT. */
+export const decoderTypes = [
+  decoderType('DISTMULT', 'DOT', new HadamardOperator(), (options) => new DistMult(options)),
+  decoderType('TRANSE', 'L2', new TranslationOperator(), (options) => new TransE(options)),
+  decoderType('COMPLEX', 'DOT', new ComplexHadamardOperator(), (options) => new ComplEx(options)),
+  decoderType('ROTATE', 'L2', new RotationOperator(), (options) => new RotatE(options)),
+  decoderType('DOT', 'DOT', new NoOp(), (options) => new DotDecoder(options)),
 ] as const;
 
-export type EdgeDecoderName = (typeof decoderWords)[number]['word'];
+export type EdgeDecoderName = (typeof decoderTypes)[number]['name'];
 
-/** These, and those of users. */
-export const decoderFamily = new WordFamily<(typeof decoderWords)[number]>({
+/** The registry of edge decoders: the built-in and custom ones. */
+export const decoderRegistry = new Registry<(typeof decoderTypes)[number]>({
   taken: ['NODE'],
-  ...{ key: 'model.decoder.type', builtIn: decoderWords, reserved: 'type' },
+  ...{ key: 'model.decoder.type', builtIn: decoderTypes, reserved: 'type' },
 });
 
-/** A decoder by its name in a configuration. @param values its options there; only decoders of users read them. */
+/** Makes the decoder of a type. @param values its options in the configuration; only custom decoders read them. */
 export function edgeDecoder(
   type: EdgeDecoderName,
   options: EdgeDecoderOptions,
   values: object = {},
 ): EdgeDecoder {
-  return decoderFamily.named(type, 'edgeDecoder', 'type').make(options, values as never);
+  return decoderRegistry.get(type, 'edgeDecoder', 'type').make(options, values as never);
 }
 
-/** A decoder of a user's own, for configurations. */
-export interface OwnDecoder<S extends Settings = Settings> {
-  readonly word: string;
+/** A custom decoder for `registerDecoder`. */
+export interface CustomDecoder<S extends Settings = Settings> {
+  readonly name: string;
   /** How a row is changed by a relation. */
   readonly operator: RelationOperator;
-  /** How two rows are compared where the configuration does not say; DOT by default. */
-  readonly comparator?: ComparatorWord;
-  /** Options beside those of all decoders. */
+  /** The default comparator of two rows; DOT if it is absent. */
+  readonly comparator?: ComparatorType;
+  /** Options in addition to those of all decoders. */
   readonly settings?: S;
   /** Default: a decoder of the operator and the comparator alone. */
   readonly make?: (options: EdgeDecoderOptions, values: ValuesOf<S>) => EdgeDecoder;
@@ -154,19 +154,19 @@ export interface OwnDecoder<S extends Settings = Settings> {
 class OperatorDecoder extends EdgeDecoder {}
 
 /**
- * Makes a decoder of edges known to configurations, as `model.decoder: { type: MINE }`.
+ * Registers an edge decoder, so that configurations can name it as `model.decoder: { type: MINE }`.
  *
- * @returns takes it out again.
+ * @returns a function that removes it.
  * @example
- * registerDecoder({ word: 'MINE', operator: new MyOperator(), comparator: 'L2' });
+ * registerDecoder({ name: 'MINE', operator: new MyOperator(), comparator: 'L2' });
  */
-export function registerDecoder<S extends Settings>(given: OwnDecoder<S>): () => void {
+export function registerDecoder<S extends Settings>(given: CustomDecoder<S>): () => void {
   const where = 'registerDecoder';
   checkRecord(where, given);
   checkOptionNames(where, given, {
-    ...{ word: true, operator: true, comparator: true, settings: true, make: true },
+    ...{ name: true, operator: true, comparator: true, settings: true, make: true },
   });
-  const { word, operator, comparator = 'DOT', settings = {}, make } = given;
+  const { name, operator, comparator = 'DOT', settings = {}, make } = given;
   if (!(operator instanceof RelationOperator))
     throw new ValueError(expected(where, 'a RelationOperator', 'operator', operator));
   if (!Object.hasOwn(comparators, comparator))
@@ -176,10 +176,10 @@ export function registerDecoder<S extends Settings>(given: OwnDecoder<S>): () =>
   checkSettings(where, settings);
   const checked = (options: EdgeDecoderOptions, values: ValuesOf<S>): EdgeDecoder => {
     const made = (make as NonNullable<typeof make>)(options, values);
-    return checkMade(where, `make() of ${word}`, 'an EdgeDecoder', made instanceof EdgeDecoder, made);
+    return checkResult(where, `make() of ${name}`, 'an EdgeDecoder', made instanceof EdgeDecoder, made);
   };
   const record = {
-    ...{ word, operator },
+    ...{ name, operator },
     settings: { ...edgeSettings(comparator), ...settings },
     make:
       typeof make === 'function'
@@ -188,5 +188,5 @@ export function registerDecoder<S extends Settings>(given: OwnDecoder<S>): () =>
           ((options: EdgeDecoderOptions) =>
             new OperatorDecoder(operator, options.comparator ?? comparators[comparator](), options))),
   };
-  return decoderFamily.register(where, record as never, ['make']);
+  return decoderRegistry.register(where, record as never, ['make']);
 }

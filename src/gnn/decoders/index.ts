@@ -1,7 +1,7 @@
 /** Decoders of edges: relation operators, comparators, losses, regularisers. */
 export {
   Comparator,
-  type ComparatorWord,
+  type ComparatorType,
   CosineCompare,
   comparators,
   DotCompare,

@@ -29,8 +29,8 @@ import { checkIds } from '../../tensor/ops/common.js';
 import { checkSettings } from '../../util/check-settings.js';
 import { checkNumber, expected, ShapeError, StateError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
-import { choice, number, type Settings, type ValuesOf, type Word } from '../../util/settings.js';
-import { checkMade, checkRecord, WordFamily } from '../../util/words.js';
+import { checkRecord, checkResult, Registry } from '../../util/registry.js';
+import { type ConfigType, choice, number, type Settings, type ValuesOf } from '../../util/settings.js';
 
 export type LossReduction = 'SUM' | 'MEAN';
 
@@ -178,33 +178,33 @@ export class SoftPlusLoss extends ElementLoss {
   protected readonly elements: Elementwise = softplusLoss;
 }
 
-/** A loss as a word of a configuration: `model.loss: { type: RANKING, options: { margin: 1 } }`. */
-interface LossWord<W extends string, S extends Settings> extends Word<W, S> {
+/** A loss that a configuration can name: `model.loss: { type: RANKING, options: { margin: 1 } }`. */
+interface LossType<N extends string, S extends Settings> extends ConfigType<N, S> {
   /** Whether it is a loss of classes too, or of edges only. */
   readonly forClasses: boolean;
   readonly make: (options: RankingLossOptions) => LossFunction;
 }
 
-const lossWord = <const W extends string, S extends Settings>(record: LossWord<W, S>): LossWord<W, S> =>
+const lossType = <const N extends string, S extends Settings>(record: LossType<N, S>): LossType<N, S> =>
   record;
 
 const plainSettings = { reduction: choice(['SUM', 'MEAN'], 'SUM', 'over the rows of a batch') };
 
-const plainLoss = <const W extends string>(
-  word: W,
+const plainLoss = <const N extends string>(
+  name: N,
   Loss: new (options: LossFunctionOptions) => LossFunction,
   more: { readonly forClasses?: boolean; readonly aliases?: readonly string[] } = {},
 ) =>
-  lossWord({
-    ...{ word, settings: plainSettings, forClasses: true, ...more },
+  lossType({
+    ...{ name, settings: plainSettings, forClasses: true, ...more },
     make: ({ reduction = 'SUM' }) => new Loss({ reduction }),
   });
 
-/** By the words of a configuration. */
-export const lossWords = [
+/** All built-in losses. */
+export const lossTypes = [
   plainLoss('SOFTMAX_CE', SoftmaxCrossEntropy, { forClasses: false, aliases: ['softmax'] }),
-  lossWord({
-    word: 'RANKING',
+  lossType({
+    name: 'RANKING',
     settings: { ...plainSettings, margin: number(0.1, 'by how much a right edge must win') },
     forClasses: false,
     make: (options) => new RankingLoss(options),
@@ -216,25 +216,25 @@ export const lossWords = [
   plainLoss('SOFTPLUS', SoftPlusLoss),
 ] as const;
 
-export type LossName = (typeof lossWords)[number]['word'];
+export type LossName = (typeof lossTypes)[number]['name'];
 
-/** These, and those of users. */
-export const lossFamily = new WordFamily<(typeof lossWords)[number]>({
-  ...{ key: 'model.loss.type', builtIn: lossWords, reserved: 'type' },
+/** The registry of losses: the built-in and custom ones. */
+export const lossRegistry = new Registry<(typeof lossTypes)[number]>({
+  ...{ key: 'model.loss.type', builtIn: lossTypes, reserved: 'type' },
 });
 
-/** A loss by its name in a configuration. */
+/** Makes the loss of a type. */
 export function lossFunction(type: LossName, options: RankingLossOptions = {}): LossFunction {
-  const found = lossFamily.named(type, 'lossFunction', 'type');
+  const found = lossRegistry.get(type, 'lossFunction', 'type');
   const own = Object.fromEntries(Object.keys(found.settings).map((key) => [key, true]));
   checkOptionNames('lossFunction', options, { reduction: true, margin: true, ...own });
   return found.make(options);
 }
 
-/** A loss of a user's own, for configurations. */
-export interface OwnLoss<S extends Settings = Settings> {
-  readonly word: string;
-  /** Options beside `reduction`. */
+/** A custom loss for `registerLoss`. */
+export interface CustomLoss<S extends Settings = Settings> {
+  readonly name: string;
+  /** Options in addition to `reduction`. */
   readonly settings?: S;
   /** Whether it is a loss of classes too, or of edges only (the default). */
   readonly forClasses?: boolean;
@@ -242,28 +242,28 @@ export interface OwnLoss<S extends Settings = Settings> {
 }
 
 /**
- * Makes a loss known to configurations, as `model.loss: { type: MINE }`.
+ * Registers a loss, so that configurations can name it as `model.loss: { type: MINE }`.
  *
- * @returns takes it out again.
+ * @returns a function that removes it.
  * @example
- * registerLoss({ word: 'MINE', make: ({ reduction = 'SUM' }) => new MyLoss({ reduction }) });
+ * registerLoss({ name: 'MINE', make: ({ reduction = 'SUM' }) => new MyLoss({ reduction }) });
  */
-export function registerLoss<S extends Settings>(given: OwnLoss<S>): () => void {
+export function registerLoss<S extends Settings>(given: CustomLoss<S>): () => void {
   const where = 'registerLoss';
   checkRecord(where, given);
-  checkOptionNames(where, given, { word: true, settings: true, forClasses: true, make: true });
-  const { word, settings = {}, forClasses = false, make } = given;
+  checkOptionNames(where, given, { name: true, settings: true, forClasses: true, make: true });
+  const { name, settings = {}, forClasses = false, make } = given;
   if (typeof forClasses !== 'boolean')
     throw new ValueError(expected(where, 'true or false', 'forClasses', forClasses));
   checkSettings(where, settings);
   const checked = (options: LossFunctionOptions & ValuesOf<S>): LossFunction => {
     const made = make(options);
     const fits = made instanceof LossFunction && typeof made.forward === 'function';
-    return checkMade(where, `make() of ${word}`, 'a LossFunction with the method forward', fits, made);
+    return checkResult(where, `make() of ${name}`, 'a LossFunction with the method forward', fits, made);
   };
   const record = {
-    ...{ word, settings: { ...plainSettings, ...settings }, forClasses },
+    ...{ name, settings: { ...plainSettings, ...settings }, forClasses },
     make: typeof make === 'function' ? checked : make,
   };
-  return lossFamily.register(where, record as never, ['make']);
+  return lossRegistry.register(where, record as never, ['make']);
 }

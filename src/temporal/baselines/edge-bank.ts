@@ -4,7 +4,7 @@
  */
 import { checkNumber } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
-import { number, share } from '../../util/settings.js';
+import { fraction, number } from '../../util/settings.js';
 import type { StateSnapshot } from '../temporal-state.js';
 import type { DurableBaseline } from './baseline.js';
 import { baselineKind, trainingTime } from './baseline-kind.js';
@@ -84,7 +84,7 @@ export const edgeBankKind = baselineKind({
   doc: 'EdgeBank, for which a pair that met before will meet again',
   settings: {
     window: number(0, 'how long a meeting is remembered, in the unit of the times; 0: for ever', { min: 0 }),
-    window_share: share(0, 'the same as a share of the training time; 0: for ever'),
+    window_share: fraction(0, 'the same as a share of the training time; 0: for ever'),
   },
   check: ({ options: { window, window_share: part } }) =>
     window > 0 && part > 0

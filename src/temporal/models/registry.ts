@@ -1,21 +1,21 @@
-/** All kinds of temporal models that a configuration can name: those that are built in, and those that were registered. */
+/** The registry of temporal models: the built-in and custom kinds that a configuration can name. */
 import { Module } from '../../nn/index.js';
 import { checkOptionNames } from '../../util/option-names.js';
+import { checkRecord, checkResult, Registry } from '../../util/registry.js';
 import type { Settings, ValuesOf } from '../../util/settings.js';
-import { checkMade, checkRecord, WordFamily } from '../../util/words.js';
 import { builtInKinds } from './kinds.js';
 import type { TemporalModelKind, TemporalPlace } from './model-kind.js';
 
-const family = new WordFamily<TemporalModelKind>({
+const registry = new Registry<TemporalModelKind>({
   ...{ key: 'model.kind', builtIn: builtInKinds, spelling: 'small', property: 'kind' },
   reserved: 'kind',
 });
 
 /**
- * Makes a kind of model known to configurations; runs with `model: { kind: … }` can then be trained, resumed and opened in
- * this process.
+ * Registers a kind of model, so that configurations can name it as `model: { kind: … }`; such runs can then be trained,
+ * resumed and opened in this process.
  *
- * @returns takes it out again.
+ * @returns a function that removes it.
  * @example
  * registerTemporalModel({ kind: 'mine', doc: 'my model', settings: { dim_out: integer(1, 32, 'width') }, make });
  */
@@ -27,10 +27,13 @@ export function registerTemporalModel<S extends Settings>(kind: TemporalModelKin
     ...{ check: true, make: true },
   });
   const optional = kind.check === undefined ? [] : (['check'] as const);
-  return family.register(where, checked(where, kind) as unknown as TemporalModelKind, ['make', ...optional]);
+  return registry.register(where, checked(where, kind) as unknown as TemporalModelKind, [
+    'make',
+    ...optional,
+  ]);
 }
 
-/** The kind with functions that refuse what does not fit, by its name. What is no function is left to `register`. */
+/** Wraps the functions of a kind, so that a wrong result throws. Values that are not functions are left to `register`. */
 function checked<S extends Settings>(where: string, kind: TemporalModelKind<S>): TemporalModelKind<S> {
   const { kind: name } = kind;
   return {
@@ -39,13 +42,13 @@ function checked<S extends Settings>(where: string, kind: TemporalModelKind<S>):
       make: (place: TemporalPlace<ValuesOf<S>>) => {
         const made = kind.make(place);
         const fits = made?.model instanceof Module && typeof made.needs === 'object' && made.needs !== null;
-        return checkMade(where, `make() of ${name}`, '{ model, state, needs }', fits, made);
+        return checkResult(where, `make() of ${name}`, '{ model, state, needs }', fits, made);
       },
     }),
     ...(typeof kind.check === 'function' && {
       check: (place: TemporalPlace<ValuesOf<S>>) => {
         const made = kind.check?.(place) ?? null;
-        return checkMade(
+        return checkResult(
           where,
           `check() of ${name}`,
           'null or a sentence',
@@ -59,10 +62,10 @@ function checked<S extends Settings>(where: string, kind: TemporalModelKind<S>):
 
 /** Undefined when nothing of this name is known. */
 export function findTemporalModel(kind: string): TemporalModelKind | undefined {
-  return family.find(kind);
+  return registry.find(kind);
 }
 
 /** The built-in kinds first. */
 export function temporalModelKinds(): readonly TemporalModelKind[] {
-  return family.all();
+  return registry.all();
 }

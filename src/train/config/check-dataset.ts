@@ -2,7 +2,7 @@
  * Does a configuration fit a prepared dataset? Widths, classes and counts that a file states must be those of the data; a
  * count that only describes the splits and differs is a warning, since the dataset decides, as in Marius.
  */
-import { convFamily } from '../../gnn/index.js';
+import { convRegistry } from '../../gnn/index.js';
 import { ConfigError } from '../../util/errors.js';
 import { type ConfigProblem, problem } from '../../util/schema/problem.js';
 import type { DatasetConfig, SkeinConfig } from './types.js';
@@ -60,12 +60,12 @@ export function checkAgainstDataset(config: SkeinConfig, facts: DatasetFacts): s
       `model.decoder.type: the edges of the dataset have no relation, so ${decoder} compares their ends as they are; DOT says so.`,
     );
   if (facts.has_weights === true && !weighsEdges(config)) {
-    const words = convFamily
+    const names = convRegistry
       .all()
-      .filter((word) => 'weighsEdges' in word)
-      .map(({ word }) => word);
+      .filter((type) => 'weighsEdges' in type)
+      .map(({ name }) => name);
     warnings.push(
-      `model.encoder.layers: the edges of the dataset have weights, which no layer of the encoder uses. Those that do: ${words.join(', ')}.`,
+      `model.encoder.layers: the edges of the dataset have weights, which no layer of the encoder uses. Those that do: ${names.join(', ')}.`,
     );
   }
   const { num_valid: valid, num_test: test } = facts;

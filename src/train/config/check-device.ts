@@ -2,7 +2,7 @@
  * What does not run on a graphics processor. Beside `webgpu` it is refused; beside `cuda`, as files for Marius have it, the
  * run falls back on the cpu.
  */
-import { optimizerNamed } from '../../storage/index.js';
+import { getOptimizerType } from '../../storage/index.js';
 import { type ConfigProblem, problem } from '../../util/schema/problem.js';
 import type { SkeinConfig } from './types.js';
 
@@ -44,7 +44,7 @@ export function deviceLimits({ storage, model, distributed }: DeviceKeys): Devic
     });
   const dense = model.dense_optimizer;
   const options = dense.options as Readonly<Record<string, unknown>>;
-  for (const [key, off] of Object.entries(optimizerNamed(dense.type).hostOnly))
+  for (const [key, off] of Object.entries(getOptimizerType(dense.type).hostOnly))
     if (options[key] !== off)
       found.push({
         key: `model.dense_optimizer.options.${key}`,

@@ -1,5 +1,5 @@
 /** Do the encoder's stages fit together? Widths chain, samplers match, one output remains. */
-import { convNamed, hopsOfStage } from '../../gnn/index.js';
+import { getConvType, hopsOfStage } from '../../gnn/index.js';
 import { type ConfigProblem, problem } from '../../util/schema/problem.js';
 import type { EncoderConfig, LayerConfig, SkeinConfig } from './types.js';
 
@@ -85,7 +85,7 @@ function noWidth(path: readonly (string | number)[], layer: LayerConfig): Config
 /** What the kind of layer asks of its options and width. */
 function checkConv(layer: LayerConfig, path: readonly (string | number)[]): ConfigProblem[] {
   if (layer.type !== 'GNN') return [];
-  const record = convNamed(layer.options.type);
+  const record = getConvType(layer.options.type);
   const found = record.check?.(layer.options as never, layer.output_dim, layer.input_dim) ?? null;
   return found === null
     ? []

@@ -1,7 +1,7 @@
 /** Keys that must fit each other. Every problem is found, not only the first; check-dataset.ts compares with the data. */
-import { decoderFamily, lossFamily } from '../../gnn/index.js';
+import { decoderRegistry, lossRegistry } from '../../gnn/index.js';
 import { type ConfigProblem, problem } from '../../util/schema/problem.js';
-import { metricNamed, metricText } from '../run/metric.js';
+import { findMetric, metricText } from '../run/metric.js';
 import { checkDevice } from './check-device.js';
 import { checkEncoder } from './check-layers.js';
 import type { PartitionBufferConfig, SkeinConfig } from './types.js';
@@ -34,7 +34,7 @@ function checkTask({ model, training, evaluation }: SkeinConfig): ConfigProblem[
       ),
     );
   }
-  if (nodes && !lossFamily.named(model.loss.type).forClasses)
+  if (nodes && !lossRegistry.get(model.loss.type).forClasses)
     problems.push(
       problem(
         'model.loss.type',
@@ -53,7 +53,7 @@ function checkTask({ model, training, evaluation }: SkeinConfig): ConfigProblem[
       ),
     );
   for (const [i, name] of evaluation.metrics.entries())
-    if (metricNamed(name)?.task !== model.learning_task) {
+    if (findMetric(name)?.task !== model.learning_task) {
       const advice = `Use ${metricText(model.learning_task)}.`;
       problems.push(
         problem(['evaluation', 'metrics', i], `a metric of ${model.learning_task}`, name, advice),
@@ -66,7 +66,7 @@ function checkModel({ model }: SkeinConfig, statedWidth: number): ConfigProblem[
   const problems: ConfigProblem[] = [];
   const { encoder, decoder, regularizer } = model;
   const width = encoder.layers.at(-1)?.at(-1)?.output_dim ?? -1;
-  const complex = decoder.type !== 'NODE' && decoderFamily.named(decoder.type).operator.isComplex;
+  const complex = decoder.type !== 'NODE' && decoderRegistry.get(decoder.type).operator.isComplex;
   if (complex && width % 2 !== 0 && width > 0) {
     const advice =
       'Half of the columns are real parts, half imaginary; use an even output_dim in the last stage.';

@@ -2,7 +2,7 @@
  * What depends on other keys: defaults by task, devices and element types that become others here, what filtered
  * evaluation implies, widths of layers. Every replacement of something that the file asks for is a warning.
  */
-import { optimizerNamed } from '../../storage/index.js';
+import { getOptimizerType } from '../../storage/index.js';
 import { standardMetrics } from '../run/metric.js';
 import { deviceLimits } from './check-device.js';
 import type { PluginRecord } from './plugin-record.js';
@@ -106,7 +106,7 @@ function deriveModel(model: ParsedConfig['model'], { given, warn }: DeriveContex
 
 /** The node table is updated row by row: what would touch every row each step, or needs its own count, is left out. */
 function rowOptimizer(optimizer: OptimizerConfig, warn: DeriveContext['warn']): OptimizerConfig {
-  const none = optimizerNamed(optimizer.type).denseOnly;
+  const none = getOptimizerType(optimizer.type).denseOnly;
   const options: Record<string, unknown> = { ...optimizer.options };
   for (const [key, value] of Object.entries(none)) {
     if (options[key] === value) continue;

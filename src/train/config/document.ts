@@ -3,21 +3,21 @@
  * schema (no effect, other names) comes from the tables that implement it.
  */
 import { z } from 'zod';
-import { startWords } from '../../nn/index.js';
-import { optimizerWords } from '../../storage/index.js';
+import { initTypes } from '../../nn/index.js';
+import { optimizerTypes } from '../../storage/index.js';
 import { temporalModelKinds } from '../../temporal/index.js';
-import { expectedOf, type FieldNote, flatVariants, noteOf, wordShapes } from '../../util/schema/fields.js';
-import type { Word } from '../../util/settings.js';
+import { expectedOf, type FieldNote, flatVariants, noteOf, typeShapes } from '../../util/schema/fields.js';
+import type { ConfigType } from '../../util/settings.js';
 import { ignoredKeys } from './ignored.js';
 import { configSchema } from './schema.js';
 
-const named = (words: readonly Word[]): string => words.map(({ word }) => word).join(' ');
+const listNames = (types: readonly ConfigType[]): string => types.map(({ name }) => name).join(' ');
 
 /** Groups of types that occur in several places get a chapter of their own. */
 const chapters: readonly { readonly types: string; readonly title: string; readonly intro: string }[] = [
-  { types: named(optimizerWords), title: 'Optimisers', intro: '`{ type, options }`.' },
+  { types: listNames(optimizerTypes), title: 'Optimisers', intro: '`{ type, options }`.' },
   {
-    types: named(startWords),
+    types: listNames(initTypes),
     title: 'Start values',
     intro:
       '`{ type, options }`. Fans are the last two dimensions; of the node table these are nodes and width.',
@@ -182,8 +182,8 @@ function ignoredTable(): string {
 /** The kinds of models of event streams: a list, and the keys that their section `model` takes. */
 function temporalModels(): string {
   const kinds = temporalModelKinds();
-  const words = kinds.filter(({ settings }) => Object.keys(settings).length > 0);
-  const shapes = wordShapes(words.map(({ kind, settings }) => ({ word: kind, settings })));
+  const types = kinds.filter(({ settings }) => Object.keys(settings).length > 0);
+  const shapes = typeShapes(types.map(({ kind, settings }) => ({ name: kind, settings })));
   const rows = unionRows('model', core(flatVariants(shapes, null)) as z.ZodDiscriminatedUnion);
   const list = kinds.map(({ kind, doc }) => `- \`${kind}\`: ${doc}`);
   return `${temporalIntro}\n\n${list.join('\n')}\n\n${table(rows)}`;

@@ -1,12 +1,12 @@
 /**
- * What a run says of the modules that its kind of model, or words of its configuration, came from: their paths and
+ * What a run records of the modules that registered its kind of model, or types of its configuration: their paths and
  * checksums. Training writes it into the configuration of the run; nothing imports a module because of it.
  */
 import { StateError } from '../../util/errors.js';
+import { registeredNames } from '../../util/registry.js';
 import { field, list, required, section, text } from '../../util/schema/fields.js';
 import { problemsOf } from '../../util/schema/issues.js';
 import type { ConfigProblem } from '../../util/schema/problem.js';
-import { registeredWords } from '../../util/words.js';
 
 export interface PluginRecord {
   /** Where the module was. */
@@ -20,7 +20,7 @@ export interface PluginRecord {
 const record = section({
   path: required(text('the path of a module'), { doc: 'where the module was', ours: true }),
   sha256: required(text('a checksum'), { doc: 'of the bytes of its file', ours: true }),
-  words: field(list(text('a key and a word'), 'a list of keys and words'), [], {
+  words: field(list(text('a key and a name'), 'a list of keys and names'), [], {
     doc: 'what the configuration has of it: `model.decoder.type MINE`',
     ours: true,
   }),
@@ -38,11 +38,11 @@ export function readPluginRecords(plugins: unknown): {
   return { data: [], problems: problemsOf(parsed.error, given) };
 }
 
-/** The modules with words that nothing in this process has registered, and these words. */
+/** Returns the modules with names that are not registered in this process, and these names. */
 export function missingPlugins(plugins: unknown): PluginRecord[] {
-  const known = registeredWords();
+  const known = registeredNames();
   return readPluginRecords(plugins).data.flatMap((plugin) => {
-    const words = (plugin.words ?? []).filter((word) => !known.includes(word));
+    const words = (plugin.words ?? []).filter((name) => !known.includes(name));
     return words.length === 0 ? [] : [{ ...plugin, words }];
   });
 }
@@ -54,7 +54,7 @@ export function missingPlugin(where: string, { path, sha256 }: PluginRecord, wha
   );
 }
 
-/** Refuses a module other than that which a word of a run came from. */
+/** Throws if a name of the run is now registered by another module than before. */
 export function checkSamePlugins(
   where: string,
   saved: readonly PluginRecord[],
@@ -62,7 +62,7 @@ export function checkSamePlugins(
 ): void {
   for (const before of saved)
     for (const after of now)
-      if (before.sha256 !== after.sha256 && before.words?.some((word) => after.words?.includes(word)))
+      if (before.sha256 !== after.sha256 && before.words?.some((name) => after.words?.includes(name)))
         throw otherPlugin(where, before, after);
 }
 

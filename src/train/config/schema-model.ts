@@ -2,37 +2,37 @@
  * Schema, defaults and documentation of the `model` section. Marius's names and defaults, except where a comment says why
  * not; keys marked `ours` are additions.
  */
-import { convFamily, decoderFamily, lossFamily } from '../../gnn/index.js';
-import { activationWords, startWords } from '../../nn/index.js';
-import { optimizerFamily } from '../../storage/index.js';
+import { convRegistry, decoderRegistry, lossRegistry } from '../../gnn/index.js';
+import { activationTypes, initTypes } from '../../nn/index.js';
+import { optimizerRegistry } from '../../storage/index.js';
 import {
   choice,
   field,
   flag,
   flatVariants,
+  fraction,
   integer,
   list,
   number,
   required,
   section,
-  share,
+  typeShapes,
   variants,
-  wordShapes,
 } from '../../util/schema/fields.js';
 import { aliasesOf } from '../../util/settings.js';
 
 /** The keys of a table as the list that a choice takes. */
 const keysOf = <K extends string>(table: Readonly<Record<K, unknown>>) => Object.keys(table) as [K, ...K[]];
 
-const init = () => variants(wordShapes(startWords), { type: 'GLOROT_UNIFORM' });
+const init = () => variants(typeShapes(initTypes), { type: 'GLOROT_UNIFORM' });
 
-const optimizers = () => wordShapes(optimizerFamily.all());
+const optimizers = () => typeShapes(optimizerRegistry.all());
 
 const optimizer = () => variants(optimizers(), { type: 'ADAGRAD' });
 /** The optimiser of one layer or of the decoder. */
 const ownOptimizer = () => variants({ DEFAULT: {}, ...optimizers() }, { type: 'DEFAULT' });
 
-const gnn = () => flatVariants(wordShapes(convFamily.all()), { type: 'GRAPH_SAGE' });
+const gnn = () => flatVariants(typeShapes(convRegistry.all()), { type: 'GRAPH_SAGE' });
 
 const layerKeys = () => ({
   input_dim: field(integer(-1), -1, {
@@ -45,7 +45,7 @@ const layerKeys = () => ({
   }),
   bias: field(flag(), false, 'add a learnt bias'),
   activation: field(
-    choice(keysOf(activationWords)),
+    choice(keysOf(activationTypes)),
     'NONE',
     'applied after the bias and the normalisation; NONE, RELU and SIGMOID are also in Marius',
   ),
@@ -60,7 +60,7 @@ const layerKeys = () => ({
     doc: 'normalises the output before the activation: BATCH over the nodes of a step, LAYER over the columns of a node',
     ours: true,
   }),
-  dropout: field(share(), 0, {
+  dropout: field(fraction(), 0, {
     doc: 'share of the outputs that training drops, after the activation',
     ours: true,
   }),
@@ -91,7 +91,7 @@ const neighborSampling = () =>
       {
         ALL: {},
         UNIFORM: { max_neighbors: field(integer(1), 10, 'neighbours drawn for each node and direction') },
-        DROPOUT: { rate: field(share(), 0, 'share of the neighbours left out') },
+        DROPOUT: { rate: field(fraction(), 0, 'share of the neighbours left out') },
       },
       { type: 'ALL' },
     ),
@@ -123,7 +123,7 @@ const encoder = () =>
 
 const decoder = () =>
   variants(
-    { ...wordShapes(decoderFamily.all()), NODE: {} },
+    { ...typeShapes(decoderRegistry.all()), NODE: {} },
     { type: 'DISTMULT' },
     {
       optimizer: field(
@@ -135,7 +135,7 @@ const decoder = () =>
   );
 
 const loss = () =>
-  variants(wordShapes(lossFamily.all()), { type: 'SOFTMAX_CE', aliases: aliasesOf(lossFamily.all()) });
+  variants(typeShapes(lossRegistry.all()), { type: 'SOFTMAX_CE', aliases: aliasesOf(lossRegistry.all()) });
 
 const regularizer = section({
   type: field(choice(['NONE', 'NORM', 'N3']), 'NONE', {
@@ -146,7 +146,7 @@ const regularizer = section({
   coef: field(number(0), 0, { doc: 'weight beside the loss', ours: true }),
 });
 
-/** As of the words that are known now. */
+/** Made from the names that are registered now. */
 export const modelSchema = () =>
   section({
     random_seed: field(integer(0, Number.MAX_SAFE_INTEGER), 0, {

@@ -15,7 +15,7 @@ import {
   text,
   worded,
 } from '../../util/schema/fields.js';
-import { metricList, metricNamed, metricSpellings, metricText, standardMetrics } from '../run/metric.js';
+import { findMetric, metricList, metricSpellings, metricText, standardMetrics } from '../run/metric.js';
 
 const negativeSampling = () =>
   section({
@@ -118,7 +118,7 @@ const metric = () => {
   const given = z.string(metricText()).meta({ anyOf: [{ enum: names }, { pattern }] });
   return worded(
     given.transform((value, context) => {
-      const found = metricNamed(value);
+      const found = findMetric(value);
       if (found !== undefined) return found.name;
       const message = metricText() + didYouMean(value, metricList());
       context.addIssue({ code: 'custom', message, input: value });

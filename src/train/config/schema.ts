@@ -1,7 +1,7 @@
 /** The whole schema. What it accepts becomes a `SkeinConfig` in derive.ts, which fills in what depends on other keys. */
 import type { z } from 'zod';
+import { registryVersion } from '../../util/registry.js';
 import { field, required, section } from '../../util/schema/fields.js';
-import { wordsVersion } from '../../util/words.js';
 import { pluginRecords } from './plugin-record.js';
 import { distributedSection } from './schema-distributed.js';
 import { modelSchema } from './schema-model.js';
@@ -19,7 +19,7 @@ const wholeSchema = () =>
       shown: 'the defaults, where there are several workers',
     }),
     plugins: field(pluginRecords, [], {
-      doc: 'the modules that words of this file came from, as training wrote them down; they are imported only by `--plugin`',
+      doc: 'the modules that registered types of this file, as recorded by training; only `--plugin` imports them',
       ours: true,
       shown: 'none',
     }),
@@ -27,9 +27,9 @@ const wholeSchema = () =>
 
 let made: { readonly version: number; readonly schema: ReturnType<typeof wholeSchema> } | null = null;
 
-/** The schema of the words that are known now: those of programs and plugins are among them. */
+/** Returns the schema with all names that are registered now, including those of programs and plugins. */
 export function configSchema(): ReturnType<typeof wholeSchema> {
-  const version = wordsVersion();
+  const version = registryVersion();
   if (made?.version !== version) made = { version, schema: wholeSchema() };
   return made.schema;
 }

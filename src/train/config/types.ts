@@ -88,7 +88,7 @@ export interface SkeinConfig {
   readonly evaluation: EvaluationConfig;
   /** Ours. Null: the file has no such section, and there is one worker unless a launcher says otherwise. */
   readonly distributed: DistributedConfig | null;
-  /** Ours. The modules that words of the configuration came from; training writes them, nothing imports them. */
+  /** Ours. The modules that registered types of the configuration; written by training, and never imported. */
   readonly plugins?: readonly PluginRecord[];
 }
 

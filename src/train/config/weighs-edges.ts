@@ -1,9 +1,9 @@
 /** Whether the encoder of a configuration uses the weights of edges. */
-import { convNamed } from '../../gnn/index.js';
+import { getConvType } from '../../gnn/index.js';
 import type { SkeinConfig } from './types.js';
 
 export function weighsEdges({ model }: Pick<SkeinConfig, 'model'>): boolean {
   return model.encoder.layers
     .flat()
-    .some((layer) => layer.type === 'GNN' && convNamed(layer.options.type).weighsEdges === true);
+    .some((layer) => layer.type === 'GNN' && getConvType(layer.options.type).weighsEdges === true);
 }

@@ -6,8 +6,8 @@
 import { hitsAtK, meanReciprocalRank } from '../../temporal/index.js';
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
+import { checkRecord, Registry } from '../../util/registry.js';
 import { anyCasePattern } from '../../util/schema/json-schema.js';
-import { checkRecord, WordFamily } from '../../util/words.js';
 import { classificationMetrics } from '../tasks/nodes/classification-metrics.js';
 
 export abstract class Metric {
@@ -112,15 +112,17 @@ export function metricValue<T extends Float64Array | Int32Array>(
   const copy = (array: T): T => (builtIn.has(metric.constructor) ? array : (array.slice() as T));
   const value: unknown = compute(copy(first), copy(second));
   if (typeof value === 'number') return value;
-  throw new ValueError(expected('evaluation', 'a number', `what compute() of ${metric.name} gives`, value));
+  throw new ValueError(
+    expected('evaluation', 'a number', `the result of compute() of ${metric.name}`, value),
+  );
 }
 
 type Task = 'LINK_PREDICTION' | 'NODE_CLASSIFICATION';
 
-/** A metric as a word of `evaluation.metrics`. */
-interface MetricWord {
+/** A metric that `evaluation.metrics` can name. */
+interface MetricType {
   /** As it is shown; `@k` stands for a number. */
-  readonly word: string;
+  readonly name: string;
   /** Other spellings, in lower case. */
   readonly aliases?: readonly string[];
   readonly task: Task;
@@ -132,87 +134,87 @@ interface MetricWord {
 }
 
 /** In the order in which the standard ones are reported. */
-const metricWords: readonly MetricWord[] = [
+const metricTypes: readonly MetricType[] = [
   {
-    word: 'mrr',
+    name: 'mrr',
     aliases: ['mean_reciprocal_rank'],
     task: 'LINK_PREDICTION',
     standard: true,
     make: () => new MeanReciprocalRank(),
   },
   {
-    word: 'mr',
+    name: 'mr',
     aliases: ['mean_rank'],
     task: 'LINK_PREDICTION',
     standard: true,
     make: () => new MeanRank(),
   },
   {
-    word: 'hits@k',
+    name: 'hits@k',
     task: 'LINK_PREDICTION',
     standard: [1, 3, 5, 10, 50, 100],
     make: (k) => new HitsAtK(k),
   },
-  { word: 'auc', task: 'LINK_PREDICTION', make: () => new AreaUnderCurve() },
+  { name: 'auc', task: 'LINK_PREDICTION', make: () => new AreaUnderCurve() },
   {
-    word: 'accuracy',
+    name: 'accuracy',
     aliases: ['acc'],
     task: 'NODE_CLASSIFICATION',
     standard: true,
     make: () => new CategoricalAccuracy(),
   },
   {
-    word: 'f1_macro',
+    name: 'f1_macro',
     aliases: ['f1', 'macro_f1'],
     task: 'NODE_CLASSIFICATION',
     standard: true,
     make: () => new F1Score('macro'),
   },
   {
-    word: 'f1_micro',
+    name: 'f1_micro',
     aliases: ['micro_f1'],
     task: 'NODE_CLASSIFICATION',
     make: () => new F1Score('micro'),
   },
 ];
 
-/** These, and those of users. */
-const family = new WordFamily<MetricWord>({
-  ...{ key: 'evaluation.metrics', builtIn: metricWords, spelling: 'small' },
+/** The registry of metrics: the built-in and custom ones. */
+const registry = new Registry<MetricType>({
+  ...{ key: 'evaluation.metrics', builtIn: metricTypes, spelling: 'small' },
 });
 
 /** What else a line of metrics.jsonl has, or stands beside metrics: the value of a metric must not take its place. */
 const reserved = ['time', 'event', 'set', 'epoch', 'seconds', 'count', 'loss'];
 
-/** A metric of a user's own, for configurations; `make` gives one whose `name` is the word. */
-export type OwnMetric = Pick<MetricWord, 'word' | 'task' | 'lowerIsBetter'> & {
+/** A custom metric for `registerMetric`; `make` returns one with the same `name`. */
+export type CustomMetric = Pick<MetricType, 'name' | 'task' | 'lowerIsBetter'> & {
   readonly make: () => RankingMetric | ClassificationMetric;
 };
 
 /**
- * Makes a metric known to configurations, as `evaluation.metrics: [mine]`.
+ * Registers a metric, so that configurations can name it as `evaluation.metrics: [mine]`.
  *
- * @returns takes it out again.
+ * @returns a function that removes it.
  * @example
- * registerMetric({ word: 'mine', task: 'LINK_PREDICTION', make: () => new MyMetric() });
+ * registerMetric({ name: 'mine', task: 'LINK_PREDICTION', make: () => new MyMetric() });
  */
-export function registerMetric(given: OwnMetric): () => void {
+export function registerMetric(given: CustomMetric): () => void {
   const where = 'registerMetric';
   checkRecord(where, given);
-  checkOptionNames(where, given, { word: true, task: true, lowerIsBetter: true, make: true });
-  const { word, task, lowerIsBetter = false, make } = given;
-  if (reserved.includes(word)) {
+  checkOptionNames(where, given, { name: true, task: true, lowerIsBetter: true, make: true });
+  const { name, task, lowerIsBetter = false, make } = given;
+  if (reserved.includes(name)) {
     const what = `a name that metrics.jsonl does not use (${reserved.join(', ')})`;
-    throw new ValueError(expected(where, what, 'word', word, 'Choose another.'));
+    throw new ValueError(expected(where, what, 'name', name, 'Choose another.'));
   }
-  const same = typeof word === 'string' ? metricNamed(word) : undefined;
+  const same = typeof name === 'string' ? findMetric(name) : undefined;
   if (same !== undefined)
     throw new ValueError(
       expected(
         where,
         'a name that is not taken',
-        'word',
-        word,
+        'name',
+        name,
         `It stands for ${same.name}; choose another.`,
       ),
     );
@@ -223,67 +225,67 @@ export function registerMetric(given: OwnMetric): () => void {
     throw new ValueError(expected(where, Object.keys(classes).join(' or '), 'task', task));
   const checked = (): RankingMetric | ClassificationMetric => {
     const made = make();
-    if (made instanceof classes[task] && made.name === word) return made;
-    const what = `a ${classes[task].name} with the name ${word}`;
-    throw new ValueError(expected(where, what, `what make() of ${word} gives`, made));
+    if (made instanceof classes[task] && made.name === name) return made;
+    const what = `a ${classes[task].name} with the name ${name}`;
+    throw new ValueError(expected(where, what, `the result of make() of ${name}`, made));
   };
-  return family.register(
+  return registry.register(
     where,
-    { word, task, lowerIsBetter, make: typeof make === 'function' ? checked : make },
+    { name, task, lowerIsBetter, make: typeof make === 'function' ? checked : make },
     ['make'],
   );
 }
 
 /** Metrics of which less is better. */
 export function lowerMetrics(): string[] {
-  return family.all().flatMap(({ word, lowerIsBetter }) => (lowerIsBetter === true ? [word] : []));
+  return registry.all().flatMap(({ name, lowerIsBetter }) => (lowerIsBetter === true ? [name] : []));
 }
 
 interface NamedMetric {
-  /** The word, with its number: `hits@10`. */
+  /** The name with its number: `hits@10`. */
   readonly name: string;
   readonly task: Task;
   readonly make: () => RankingMetric | ClassificationMetric;
 }
 
 /** The metric that a text names, in any case: `MRR`, `hits10`, `hits@k10`; undefined when there is none. */
-export function metricNamed(text: string): NamedMetric | undefined {
+export function findMetric(text: string): NamedMetric | undefined {
   const lower = text.trim().toLowerCase();
-  for (const { word, aliases = [], task, make } of family.all()) {
-    if (!word.endsWith('@k')) {
-      if (lower === word || aliases.includes(lower)) return { name: word, task, make: () => make(0) };
+  for (const { name, aliases = [], task, make } of registry.all()) {
+    if (!name.endsWith('@k')) {
+      if (lower === name || aliases.includes(lower)) return { name, task, make: () => make(0) };
       continue;
     }
-    const stem = word.slice(0, -'@k'.length);
+    const stem = name.slice(0, -'@k'.length);
     const rest = lower.startsWith(stem) ? /^@?k?([1-9]\d*)$/.exec(lower.slice(stem.length)) : null;
     if (rest !== null) return { name: `${stem}@${rest[1]}`, task, make: () => make(Number(rest[1])) };
   }
   return undefined;
 }
 
-/** For editors: names to offer, and a pattern of all that `metricNamed` knows. */
+/** For editors: names to offer, and a pattern of all that `findMetric` knows. */
 export function metricSpellings(): { readonly names: string[]; readonly pattern: string } {
-  const all = family.all();
-  const names = all.flatMap(({ word, standard }) =>
-    typeof standard === 'object' ? standard.map((k) => word.replace('@k', `@${k}`)) : [word],
+  const all = registry.all();
+  const names = all.flatMap(({ name, standard }) =>
+    typeof standard === 'object' ? standard.map((k) => name.replace('@k', `@${k}`)) : [name],
   );
   const patterns = all
-    .flatMap(({ word, aliases = [] }) => [word, ...aliases])
-    .map((word) =>
-      word.endsWith('@k')
-        ? `${anyCasePattern(word.slice(0, -'@k'.length))}@?[Kk]?[1-9][0-9]*`
-        : anyCasePattern(word),
+    .flatMap(({ name, aliases = [] }) => [name, ...aliases])
+    .map((name) =>
+      name.endsWith('@k')
+        ? `${anyCasePattern(name.slice(0, -'@k'.length))}@?[Kk]?[1-9][0-9]*`
+        : anyCasePattern(name),
     );
   return { names, pattern: `^(${patterns.join('|')})$` };
 }
 
-/** The words of one task, or of all. */
+/** Returns the names of one task's metrics, or of all. */
 export function metricList(task?: Task): string[] {
-  const words = family.all().filter((each) => task === undefined || each.task === task);
-  return words.map(({ word }) => word);
+  const types = registry.all().filter((each) => task === undefined || each.task === task);
+  return types.map(({ name }) => name);
 }
 
-/** The words of one task, or of all, for messages: `mrr, mr, hits@k or auc`. */
+/** Lists the names of one task's metrics, or of all, for messages: `mrr, mr, hits@k or auc`. */
 export function metricText(task?: Task): string {
   const names = metricList(task);
   return `${names.slice(0, -1).join(', ')} or ${names[names.length - 1]}`;
@@ -291,16 +293,16 @@ export function metricText(task?: Task): string {
 
 /** What is reported where a configuration names no metrics; the first decides which epoch is the best. */
 export function standardMetrics(task: Task): string[] {
-  return metricWords
+  return metricTypes
     .filter((each) => each.task === task)
-    .flatMap(({ word, standard = [] }) =>
-      standard === true ? [word] : standard.map((k) => word.replace('@k', `@${k}`)),
+    .flatMap(({ name, standard = [] }) =>
+      standard === true ? [name] : standard.map((k) => name.replace('@k', `@${k}`)),
     );
 }
 
 /** The metric of a name in `evaluation.metrics`. */
 export function metricByName(name: string): RankingMetric | ClassificationMetric {
-  const found = metricNamed(name);
+  const found = findMetric(name);
   if (found === undefined) throw new ValueError(expected('metricByName', metricText(), 'name', name));
   return found.make();
 }

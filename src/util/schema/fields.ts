@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { nearest } from '../nearest.js';
 import { type Range, rangeText } from '../read-settings.js';
-import type { Setting, Settings, ValuesOf, Word } from '../settings.js';
+import type { ConfigType, Setting, Settings, ValuesOf } from '../settings.js';
 import { parseByteCount } from '../size.js';
 
 declare global {
@@ -113,7 +113,7 @@ export function positive() {
 }
 
 /** A number in [0, 1), as shares that must leave something. */
-export function share() {
+export function fraction() {
   const text = 'a number from 0 up to, not including, 1';
   return worded(z.number(text).min(0, text).lt(1, text), text);
 }
@@ -257,7 +257,7 @@ export const standardOfUnion = (union: z.ZodType): Standard<string> | undefined 
 const typeIn = (value: unknown): unknown =>
   typeof value === 'object' && value !== null ? (value as { type?: unknown }).type : value;
 
-/** The zod type of a setting that the owner of a word describes. */
+/** Returns the zod type of a setting. */
 function settingField(setting: Setting): z.ZodType {
   const { standard, doc, ours } = setting;
   const note = { doc, ...(ours === true ? { ours } : {}) };
@@ -291,19 +291,19 @@ type ShapeOf<S extends Settings> = {
   -readonly [K in keyof S]: z.ZodType<ValuesOf<S>[K], unknown>;
 };
 
-/** The keys of a word's settings, or of a section's. */
+/** Returns the keys of settings as zod types. */
 export function settingsShape<S extends Settings>(settings: S): ShapeOf<S> {
   return Object.fromEntries(
     Object.entries(settings).map(([key, setting]) => [key, settingField(setting)]),
   ) as ShapeOf<S>;
 }
 
-type ShapesOf<R extends Word> = { [K in R as K['word']]: ShapeOf<K['settings']> };
+type ShapesOf<R extends ConfigType> = { [K in R as K['name']]: ShapeOf<K['settings']> };
 
-/** The keys of every word of a family, for `variants` and `flatVariants`. */
-export function wordShapes<R extends Word>(words: readonly R[]): ShapesOf<R> {
+/** Returns the keys of each type, for `variants` and `flatVariants`. */
+export function typeShapes<R extends ConfigType>(types: readonly R[]): ShapesOf<R> {
   return Object.fromEntries(
-    words.map(({ word, settings }) => [word, settingsShape(settings)]),
+    types.map(({ name, settings }) => [name, settingsShape(settings)]),
   ) as unknown as ShapesOf<R>;
 }
 

@@ -8,12 +8,12 @@ import {
   countOr,
   field,
   flag,
+  fraction,
   integer,
   list,
   positive,
   positiveOr,
   section,
-  share,
   text,
 } from '../../../util/schema/fields.js';
 import { distributedSection } from '../../config/schema-distributed.js';
@@ -66,10 +66,10 @@ const dataset = z.preprocess(
       0,
       'width of fixed random features for nodes that have none; 0: none',
     ),
-    train_share: field(share(), 0.7, 'quantile of time at which training ends'),
-    validation_share: field(share(), 0.15, 'share of the time after it'),
+    train_share: field(fraction(), 0.7, 'quantile of time at which training ends'),
+    validation_share: field(fraction(), 0.15, 'share of the time after it'),
     new_node_share: field(
-      share(),
+      fraction(),
       0.1,
       'share of the nodes that are kept out of training, to test with nodes never seen',
     ),
@@ -125,7 +125,7 @@ const labels = section({
   batch_size: field(integer(1), 200, 'labelled events of one step'),
   lr: field(positive(), 0.001, 'learning rate'),
   dim_hidden: field(countOr('as wide as embeddings'), -1, 'width of the layer between'),
-  dropout: field(share(), 0.1, 'share of its units that are dropped'),
+  dropout: field(fraction(), 0.1, 'share of its units that are dropped'),
   patience: field(countOr('never'), 10, 'epochs without a better validation before it ends; -1: never'),
 });
 

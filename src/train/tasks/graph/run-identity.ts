@@ -20,7 +20,7 @@ export interface RunIdentity {
   readonly model: string;
   /** The files of the dataset, as far as the model uses it. Checkpoints of older versions have none. */
   readonly files?: DatasetFingerprint;
-  /** The modules that words of its configuration came from; absent where there are none. */
+  /** The modules that registered types of its configuration; absent if there are none. */
   readonly plugins?: readonly PluginRecord[];
   /** Samplers that a program gave for training; absent where there are none. */
   readonly samplers?: readonly string[];

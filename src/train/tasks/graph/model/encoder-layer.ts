@@ -4,11 +4,11 @@
  *
  * A layer names what it computes from; `GeneralEncoder` knows rows and graphs.
  */
-import { type ConvWord, convNamed, hopsOfStage } from '../../../../gnn/index.js';
+import { type ConvType, getConvType, hopsOfStage } from '../../../../gnn/index.js';
 import type { MessageGraph } from '../../../../graph/index.js';
 import {
   activation,
-  activationWords,
+  activationTypes,
   BatchNorm1d,
   Dropout,
   fillTensor,
@@ -47,7 +47,7 @@ export abstract class EncoderLayer extends Module {
       ? unscoped(() => parameter(fillTensor(zeros([width]), config.bias_init, random)))
       : null;
     this.norm = newNorm(config.norm, width);
-    this.activation = activation(activationWords[config.activation]);
+    this.activation = activation(activationTypes[config.activation]);
     this.dropout = config.dropout > 0 ? new Dropout(config.dropout) : null;
   }
 
@@ -124,11 +124,11 @@ function sideBySide(inputs: readonly Tensor[]): Tensor {
 /** A graph layer on the current block of the sample. */
 export class GnnLayer extends EncoderLayer {
   readonly conv: Module;
-  readonly #record: ConvWord;
+  readonly #record: ConvType;
 
   constructor(config: LayerConfig & { readonly type: 'GNN' }, context: LayerContext) {
     super(config, context.random);
-    this.#record = convNamed(config.options.type);
+    this.#record = getConvType(config.options.type);
     const { input_dim: into, output_dim: out } = config;
     this.conv = this.#record.make(config.options as never, { ...context, into, out });
     // Vectors, such as an ε or the biases inside a perceptron, keep the start values of their layer.

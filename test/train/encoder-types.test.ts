@@ -1,8 +1,8 @@
 /** Every kind of graph layer that a configuration can name, with what may follow it: activation, normalisation, dropout. */
-import { type APPNP, convWords, type SGConv } from 'skein/gnn';
+import { type APPNP, convTypes, type SGConv } from 'skein/gnn';
 import { Graph } from 'skein/graph';
 import { SynchronousEvaluator, SynchronousTrainer } from 'skein/marius';
-import { activationWords } from 'skein/nn';
+import { activationTypes } from 'skein/nn';
 import { fromTypedArray, noGrad } from 'skein/tensor';
 import { type GeneralEncoder, openRun } from 'skein/train';
 import { describe, expect, it, test } from 'vitest';
@@ -64,14 +64,14 @@ const others: Readonly<Record<string, object>> = {
   APPNP: { alpha: 0.3, step_dropout: 0.1 },
 };
 
-describe.each(convWords.map(({ word }) => word))('%s', (type) => {
+describe.each(convTypes.map(({ name }) => name))('%s', (type) => {
   test('learns', async () => expectFalling(await losses({ type })));
 
   if (type in others)
     test('learns with other options', async () => expectFalling(await losses({ type, ...others[type] })));
 });
 
-test.each(Object.keys(activationWords))('activation %s', async (activation) => {
+test.each(Object.keys(activationTypes))('activation %s', async (activation) => {
   expectFalling(await losses({ type: 'GCN' }, { activation }));
 });
 

@@ -1,12 +1,19 @@
 /**
- * A graph layer as a word of a configuration: `options: { type: GAT, num_heads: 4 }` of an encoder's GNN layer. The record
- * stands in the layer's own file; `index.ts` lists them all, and `train/config` makes schema and documentation of the list.
+ * A graph layer that a configuration can name: `options: { type: GAT, num_heads: 4 }` of an encoder's GNN layer. The record
+ * is in the layer's file; `index.ts` lists all records, from which `train/config` makes the schema and the documentation.
  */
 import type { MessageGraph } from '../../graph/index.js';
 import type { Module } from '../../nn/index.js';
 import type { Tensor } from '../../tensor/index.js';
 import type { Random } from '../../util/philox.js';
-import { flag, integer, type Settings, share, type ValuesOf, type Word } from '../../util/settings.js';
+import {
+  type ConfigType,
+  flag,
+  fraction,
+  integer,
+  type Settings,
+  type ValuesOf,
+} from '../../util/settings.js';
 
 /** What a layer of an encoder is made for. The encoder adds the bias, so that the layer has none of its own. */
 export interface ConvPlace {
@@ -27,8 +34,8 @@ export interface ConvProblem {
   readonly advice: string;
 }
 
-export interface ConvWord<W extends string = string, S extends Settings = Settings, L extends Module = Module>
-  extends Word<W, S> {
+export interface ConvType<N extends string = string, S extends Settings = Settings, L extends Module = Module>
+  extends ConfigType<N, S> {
   /** Whether the options fit an output of `out` columns and an input of `into`. */
   readonly check?: (options: ValuesOf<S>, out: number, into: number) => ConvProblem | null;
   /** Whether it weighs edges by the weights of its graph. */
@@ -50,10 +57,10 @@ export interface ConvWord<W extends string = string, S extends Settings = Settin
   ) => Tensor;
 }
 
-/** Keeps the types of a record's word, options and layer. */
-export function convWord<const W extends string, S extends Settings, L extends Module>(
-  record: ConvWord<W, S, L>,
-): ConvWord<W, S, L> {
+/** Returns `record` with the types of its name, options and layer inferred. */
+export function convType<const N extends string, S extends Settings, L extends Module>(
+  record: ConvType<N, S, L>,
+): ConvType<N, S, L> {
   return record;
 }
 
@@ -82,4 +89,4 @@ export function headWidth(
   return average ? out : out / heads;
 }
 
-export const attentionDropout = share(0, 'dropout of the attention');
+export const attentionDropout = fraction(0, 'dropout of the attention');

@@ -1,6 +1,6 @@
 /**
- * Parts of a user's own as words of a configuration of a graph: a decoder, a graph layer, a loss, an optimiser and a metric
- * from a module are trained, saved, opened again and evaluated; without the module a run says which one it needs.
+ * Custom types of a graph's configuration: a decoder, a graph layer, a loss, an optimiser and a metric from a plugin are
+ * trained, saved, reopened and evaluated; without the plugin, the error names the one that the run needs.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,22 +17,22 @@ import { run } from './program.js';
 import { capturedOutput } from './testing/captured-output.js';
 import { embedding, tinyFile, tinyGraphs, trainQuietly } from './testing/tiny-graphs.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'skein-words-'));
+const folder = mkdtempSync(join(tmpdir(), 'skein-types-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const at = (name: string): string => join(folder, name);
 
 const printed = capturedOutput();
 
-/** A module of each kind: what it registers, and the word; `$` is the word. */
+/** The source of a plugin for each kind; `$` stands for the registered name. */
 const modules = {
   decoder: `class Twice extends gnn.HadamardOperator { apply(rows, relations) { return tensor.mul(super.apply(rows, relations), 2); } }
-    registerDecoder({ word: '$', operator: new Twice(), comparator: 'COSINE' });`,
+    registerDecoder({ name: '$', operator: new Twice(), comparator: 'COSINE' });`,
   layer: `class Mean extends nn.Module {
       constructor(into, out, random, scale) { super(); this.lin = new nn.Linear(into, out, { bias: false, random }); this.scale = scale; }
       forward(graph, x) { return tensor.mul(this.lin.forward(graph.aggregate(x, 'mean')), this.scale); }
     }
     registerConvLayer({
-      word: '$',
+      name: '$',
       settings: { scale: settings.number(1, 'factor of the output') },
       make: ({ scale }, { into, out, random }) => new Mean(into, out, random, scale),
       run: (layer, block, x) => layer.forward(block, x),
@@ -44,7 +44,7 @@ const modules = {
         return tensor.add(tensor.sum(tensor.square(tensor.sub(positive, this.gap))), wrong);
       }
     }
-    registerLoss({ word: '$', settings: { gap: settings.number(1, 'what a right edge should score') }, make: (options) => new Squares(options) });`,
+    registerLoss({ name: '$', settings: { gap: settings.number(1, 'what a right edge should score') }, make: (options) => new Squares(options) });`,
   optimizer: `class Rows extends storage.BaseRowOptimizer {
       type = '$';
       suffixes = [];
@@ -54,22 +54,22 @@ const modules = {
       }
     }
     registerOptimizer({
-      word: '$',
+      name: '$',
       settings: { decay: settings.number(0, 'weight decay') },
       dense: (params, { learning_rate, decay }) => new nn.SGD(params, { lr: learning_rate, weightDecay: decay }),
       rows: ({ learning_rate }) => new Rows(learning_rate),
     });`,
   metric: `class Worst extends metrics.RankingMetric { name = '$'; compute(ranks) { return Math.max(...ranks); } }
-    registerMetric({ word: '$', task: 'LINK_PREDICTION', make: () => new Worst() });`,
+    registerMetric({ name: '$', task: 'LINK_PREDICTION', make: () => new Worst() });`,
 } as const;
 type Kind = keyof typeof modules;
 
-function plugin(kind: Kind, word: string): string {
-  const path = at(`${word}.mjs`);
+function plugin(kind: Kind, name: string): string {
+  const path = at(`${name}.mjs`);
   const names = 'registerConvLayer, registerDecoder, registerLoss, registerOptimizer, registerMetric';
   writeFileSync(
     path,
-    `export default ({ ${names}, tensor, nn, gnn, storage, metrics, settings }) => {\n${modules[kind].replaceAll('$', word)}\n};\n`,
+    `export default ({ ${names}, tensor, nn, gnn, storage, metrics, settings }) => {\n${modules[kind].replaceAll('$', name)}\n};\n`,
   );
   return path;
 }
@@ -82,8 +82,8 @@ async function forget(module: string): Promise<void> {
   writeFileSync(module, text);
 }
 
-/** Where each kind of word stands in a file, and a word that is nearly the same. */
-const uses: Readonly<Record<Kind, (word: string) => { readonly key: string; readonly file: object }>> = {
+/** The key of a configuration that names each kind, and a file that does so. */
+const uses: Readonly<Record<Kind, (name: string) => { readonly key: string; readonly file: object }>> = {
   decoder: (type) => ({ key: 'model.decoder.type', file: { model: { decoder: { type } } } }),
   layer: (type) => ({
     key: 'model.encoder.layers.options.type',
@@ -111,13 +111,13 @@ const uses: Readonly<Record<Kind, (word: string) => { readonly key: string; read
 
 async function written(
   kind: Kind,
-  word: string,
-  name = word,
+  type: string,
+  name = type,
 ): Promise<{ config: string; directory: string }> {
   const { links } = await tinyGraphs(folder);
   const [config, directory] = [at(`${name}.yaml`), at(`run-${name}`)];
   const all = tinyFile(links, directory);
-  const { file } = uses[kind](word);
+  const { file } = uses[kind](type);
   for (const [section, keys] of Object.entries(file)) Object.assign(all[section], keys);
   writeFileSync(config, stringify(all));
   return { config, directory };
@@ -132,11 +132,11 @@ describe.each<[Kind, string, string]>([
   ['loss', 'SQUARES', 'SQAURES'],
   ['optimizer', 'PLAIN_STEPS', 'PLAIN_STESP'],
   ['metric', 'worst_rank', 'wrost_rank'],
-])('a %s of a module', (kind, word, misspelt) => {
+])('a %s of a module', (kind, name, misspelt) => {
   test('is trained, resumed, opened and evaluated with it, and refused without it by its name', async () => {
-    const module = plugin(kind, word);
-    const { config, directory } = await written(kind, word);
-    const { key } = uses[kind](word);
+    const module = plugin(kind, name);
+    const { config, directory } = await written(kind, name);
+    const { key } = uses[kind](name);
     expect(await run(['train', config, '--plugin', module, '--training.num_epochs=1'])).toBe(0);
     printed.out = '';
     const more = ['--training.resume_training=true', '--json'];
@@ -146,7 +146,7 @@ describe.each<[Kind, string, string]>([
     const record = {
       path: module,
       sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
-      words: [`${key} ${word}`],
+      words: [`${key} ${name}`],
     };
     expect((await readRecord(directory)).identity).toMatchObject({ plugins: [record] });
     expect(loadConfig(join(directory, 'full_config.yaml')).config.plugins).toEqual([record]);
@@ -159,12 +159,12 @@ describe.each<[Kind, string, string]>([
       printed.err = '';
       expect(await run(command)).not.toBe(0);
       expect(printed.err).toContain(`expected --plugin ${module} (sha256 `);
-      expect(printed.err).toContain(`for ${key} ${word}, got none`);
+      expect(printed.err).toContain(`for ${key} ${name}, got none`);
     }
 
     printed.out = '';
     expect(await run(['info', directory])).toBe(0);
-    if (kind === 'decoder') expect(printed.out).toContain(`EMBEDDING 8 → ${word}`);
+    if (kind === 'decoder') expect(printed.out).toContain(`EMBEDDING 8 → ${name}`);
     printed.out = '';
     expect(await run(['eval', directory, '--plugin', module, '--json'])).toBe(0);
     expect(lastEvent()['test.mrr']).toBe(done['test.mrr']);
@@ -176,7 +176,7 @@ describe.each<[Kind, string, string]>([
   });
 
   test('another file under the same name is refused', async () => {
-    const other = `${word}${kind === 'metric' ? '_two' : '_TWO'}`;
+    const other = `${name}${kind === 'metric' ? '_two' : '_TWO'}`;
     const module = plugin(kind, other);
     const { config, directory } = await written(kind, other);
     expect(await run(['train', config, '--plugin', module, '--training.num_epochs=1'])).toBe(0);
@@ -191,23 +191,23 @@ describe.each<[Kind, string, string]>([
     await forget(module);
   });
 
-  test('a misspelt word is answered with the word', async () => {
-    const module = plugin(kind, word);
-    const { config } = await written(kind, misspelt, `wrong-${word}`);
+  test('the error for a misspelt name suggests the name', async () => {
+    const module = plugin(kind, name);
+    const { config } = await written(kind, misspelt, `wrong-${name}`);
     expect(await run(['train', config, '--plugin', module])).toBe(2);
-    expect(printed.err).toContain(`Did you mean ${word}?`);
+    expect(printed.err).toContain(`Did you mean ${name}?`);
     await forget(module);
   });
 
   test('stands in the JSON Schema', async () => {
-    const module = plugin(kind, word);
+    const module = plugin(kind, name);
     expect(await run(['config', '--schema', '--plugin', module])).toBe(0);
-    expect(printed.out).toContain(`"${word}"`);
+    expect(printed.out).toContain(`"${name}"`);
     await forget(module);
   });
 });
 
-test('the graph of a run with words of a module is cut with it', async () => {
+test('the graph of a run with types of a plugin is partitioned with it', async () => {
   const { nodes } = await tinyGraphs(folder);
   const module = plugin('layer', 'CUT_MEAN');
   const gnn = { type: 'GNN', output_dim: 2, options: { type: 'CUT_MEAN' } };
@@ -221,7 +221,7 @@ test('the graph of a run with words of a module is cut with it', async () => {
   await forget(module);
 });
 
-test('a run asks for the modules of its own words only', async () => {
+test('a run needs only the plugins whose types it uses', async () => {
   // Another key of the configuration has the same text.
   const module = plugin('loss', 'RELU');
   const { config, directory } = await written('decoder', 'DISTMULT', 'no-plugin');
@@ -237,9 +237,9 @@ test('a run asks for the modules of its own words only', async () => {
 });
 
 describe('in a program', () => {
-  test('a word is there as long as it is registered', async () => {
+  test('a name is known as long as it is registered', async () => {
     const { links } = await tinyGraphs(folder);
-    const remove = registerDecoder({ word: 'OWN_HADAMARD', operator: new HadamardOperator() });
+    const remove = registerDecoder({ name: 'OWN_HADAMARD', operator: new HadamardOperator() });
     const given = (type: string, directory: string) =>
       resolveConfig(tinyFile(links, at(directory), { decoder: { type } })).config;
     const own = await trainQuietly(given('own_hadamard', 'own'));
@@ -273,10 +273,10 @@ describe('in a program', () => {
         }),
         evaluation: {},
       }).config;
-    const edgesOnly = registerLoss({ word: 'GAPS', make: () => new Gaps() });
+    const edgesOnly = registerLoss({ name: 'GAPS', make: () => new Gaps() });
     expect(() => config('gaps')).toThrow('a loss of classes for model.loss.type');
     edgesOnly();
-    const remove = registerLoss({ word: 'GAPS', forClasses: true, make: () => new Gaps() });
+    const remove = registerLoss({ name: 'GAPS', forClasses: true, make: () => new Gaps() });
     const { losses } = await trainQuietly(config('gaps'));
     expect(losses[1]).toBeLessThan(losses[0]);
     remove();
@@ -284,7 +284,7 @@ describe('in a program', () => {
 
   test('an optimiser without a form for rows is one of dense parameters only', async () => {
     const { links } = await tinyGraphs(folder);
-    const remove = registerOptimizer({ word: 'DENSE_ONLY', dense: () => null as never });
+    const remove = registerOptimizer({ name: 'DENSE_ONLY', dense: () => null as never });
     const given = tinyFile(links, at('dense-only'), { sparse_optimizer: { type: 'DENSE_ONLY' } });
     await expect(trainQuietly(resolveConfig(given).config)).rejects.toThrow(
       'model.sparse_optimizer.type: expected an optimiser that has a form for rows, got DENSE_ONLY',
