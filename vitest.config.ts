@@ -23,6 +23,7 @@ const graphics = [
   'src/gpu/device/gpu-device.test.ts',
   'test/gpu/!(browser).test.ts',
   'test/interop/{no-leak-webgpu,sample-hand-over,tfjs-webgpu}.test.ts',
+  'test/sources/gammagl-gpu.test.ts',
 ];
 const never = ['test/full/**', 'test/pack/**', 'node_modules/**', 'dist/**', '.cache/**'];
 

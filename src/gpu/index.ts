@@ -7,6 +7,7 @@ export {
   type GpuRange,
   type GpuStats,
 } from './device/gpu-device.js';
+export { gpuDevice } from './device/numbered-device.js';
 export { adapterName, adoptGpuDevice, type OpenGpuOptions, openGpuDevice } from './device/open-device.js';
 export {
   type Access,

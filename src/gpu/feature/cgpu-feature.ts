@@ -29,7 +29,8 @@ import { hottest } from '../../util/hottest.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { parseSize } from '../../util/size.js';
 import { GpuBuffer } from '../device/gpu-buffer.js';
-import { GpuDevice } from '../device/gpu-device.js';
+import type { GpuDevice } from '../device/gpu-device.js';
+import { checkDevice, gpuDevice } from '../device/numbered-device.js';
 import { type ColdRows, coldRows, type FeatureArray, type FeatureSource, featureArray } from './cold-rows.js';
 import { DeviceCache, distinctOf, type IdBuffer } from './device-cache.js';
 import { RowLayout } from './device-rows.js';
@@ -73,7 +74,7 @@ export interface FeatureStats {
 const name = 'CGPUFeature';
 
 export class CGPUFeature {
-  readonly device: GpuDevice | null;
+  readonly #device: GpuDevice | number | null;
   readonly #csr: FeatureGraph | null;
   readonly #bytes: number;
   readonly #options: CGPUFeatureOptions;
@@ -84,12 +85,12 @@ export class CGPUFeature {
 
   /**
    * @param csr the graph that is sampled; null when nothing is known about what will be asked for
-   * @param device null keeps all rows on the host
+   * @param device an open device, or the number of one (`gpuDevice`), which `fromCpuTensor` opens; null keeps all rows on the host
    * @param size device memory for rows, such as "0.1G" or a number of bytes
    */
   constructor(
     csr: FeatureGraph | null,
-    device: GpuDevice | null,
+    device: GpuDevice | number | null,
     size: string | number = 0,
     options: CGPUFeatureOptions = {},
   ) {
@@ -106,11 +107,8 @@ export class CGPUFeature {
       pieceBytes: true,
       stagingBytes: true,
     });
-    if (device !== null && !(device instanceof GpuDevice)) {
-      const advice = 'Open one with `await openGpuDevice()`.';
-      throw new ValueError(expected(name, 'a GpuDevice or null', 'device', device, advice));
-    }
-    this.device = device;
+    if (device !== null) checkDevice(name, 'device', device);
+    this.#device = device;
     this.#csr = csr;
     this.#bytes = parseSize(size, name, 'size');
     this.#options = options;
@@ -132,7 +130,8 @@ export class CGPUFeature {
     chosen?: { readonly fixed: Int32Array; readonly moving: number },
   ): Promise<this> {
     this.release();
-    const { device } = this;
+    // A number stands for another device after its device was destroyed.
+    const device = typeof this.#device === 'number' ? await gpuDevice(this.#device) : this.#device;
     let cache: DeviceCache | null = null;
     if (device !== null) {
       const { fixed, moving } = chosen ?? this.choose(cold);
@@ -171,6 +170,12 @@ export class CGPUFeature {
     const share = checkNumber(name, 'dynamicShare', dynamicShare ?? 0.1, 0, 1);
     const moving = rows === cold.rows ? 0 : Math.floor(rows * share);
     return { fixed: hottest(scores, rows - moving), moving };
+  }
+
+  /** Null where all rows stay on the host, and for the number of a device that is not in use. */
+  get device(): GpuDevice | null {
+    if (typeof this.#device !== 'number') return this.#device;
+    return this.#cache?.device ?? null;
   }
 
   /** [rows, width] */

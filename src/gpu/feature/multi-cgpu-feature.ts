@@ -63,7 +63,7 @@ interface Replica {
 
 export class MultiCGPUFeature {
   readonly rank: number;
-  readonly deviceList: readonly (GpuDevice | null)[];
+  readonly deviceList: readonly (GpuDevice | number | null)[];
   readonly #size: string | number;
   readonly #csr: FeatureGraph | null;
   readonly #options: MultiFeatureOptions;
@@ -75,12 +75,12 @@ export class MultiCGPUFeature {
 
   /**
    * @param rank which of the devices `get` uses when it is not told
-   * @param deviceList the devices that this thread serves; null stands for the host
+   * @param deviceList the devices that this thread serves, or their numbers; null is the host
    * @param size device memory for rows on each device
    */
   constructor(
     rank: number,
-    deviceList: readonly (GpuDevice | null)[],
+    deviceList: readonly (GpuDevice | number | null)[],
     size: string | number,
     csr: FeatureGraph | null,
     options: MultiFeatureOptions = {},
@@ -111,7 +111,7 @@ export class MultiCGPUFeature {
   static async fromShared(
     shared: SharedFeature,
     rank: number,
-    deviceList: readonly (GpuDevice | null)[],
+    deviceList: readonly (GpuDevice | number | null)[],
     options: Pick<MultiFeatureOptions, 'onLog' | 'pieceBytes' | 'stagingBytes'> = {},
   ): Promise<MultiCGPUFeature> {
     checkOptionNames('MultiCGPUFeature.fromShared', options, {

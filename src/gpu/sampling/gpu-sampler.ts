@@ -16,7 +16,8 @@ import type { Ids } from '../../tensor/index.js';
 import { checkIds } from '../../tensor/ops/common.js';
 import { checkInteger, checkNumber, expected, StateError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
-import { GpuDevice } from '../device/gpu-device.js';
+import type { GpuDevice } from '../device/gpu-device.js';
+import { checkDevice, gpuDevice } from '../device/numbered-device.js';
 import { BatchDrawer, type DrawRules } from './batch-drawer.js';
 import { type CsrLike, distinctSeeds, type SourceOptions, samplingSource } from './csr-source.js';
 import { DeviceGraph } from './device-graph.js';
@@ -45,11 +46,20 @@ export interface GPUSamplerOptions extends SourceOptions {
 
 const name = 'GPUSampler';
 
-export class GPUSampler implements GraphSampler {
+/** The graph on its device. */
+interface Opened {
   readonly device: GpuDevice;
+  readonly graph: DeviceGraph;
+  readonly drawer: BatchDrawer;
+}
+
+export class GPUSampler implements GraphSampler {
   readonly #source: SamplingGraph;
-  readonly #graph: DeviceGraph;
-  readonly #drawer: BatchDrawer;
+  readonly #options: GPUSamplerOptions;
+  /** The number of a device that is opened at the first sample; −1 where the device was given. */
+  readonly #number: number;
+  #opened: Opened | null = null;
+  #opening: Promise<Opened> | null = null;
   readonly #keys: DrawKeys;
   readonly #replace: boolean;
   readonly #drop: number;
@@ -57,8 +67,11 @@ export class GPUSampler implements GraphSampler {
   #nextStep = 0;
   #released = false;
 
-  /** A `SamplingGraph` in place of `csr` is for samplers that share one. */
-  constructor(device: GpuDevice, csr: CsrLike | SamplingGraph, options: GPUSamplerOptions = {}) {
+  /**
+   * @param device an open device, or the number of one (`gpuDevice`), which is opened at the first sample
+   * @param csr the graph to sample; a `SamplingGraph` is for samplers that share one
+   */
+  constructor(device: GpuDevice | number, csr: CsrLike | SamplingGraph, options: GPUSamplerOptions = {}) {
     checkOptionNames('GPUSampler', options, {
       direction: true,
       weights: true,
@@ -70,29 +83,27 @@ export class GPUSampler implements GraphSampler {
       pieceBytes: true,
       reserveEdges: true,
     });
-    if (!(device instanceof GpuDevice)) {
-      const advice = 'Open one with `await openGpuDevice()`.';
-      throw new ValueError(expected(name, 'a GpuDevice', 'device', device, advice));
-    }
+    checkDevice(name, 'device', device);
     checkOptions(name, options);
-    this.device = device;
+    this.#options = options;
     this.#keys = new DrawKeys(name, options.seed ?? 0, purposes.neighbors);
     this.#replace = checkFlag(name, 'replace', options.replace, false);
     this.#drop = wordThreshold(checkNumber(name, 'dropout', options.dropout ?? 0, 0, 1));
     if (this.#drop !== 0 && (this.#replace || options.weights !== undefined))
       throw new ValueError(`${name}: expected neither weights nor replace beside dropout.`);
     this.#source = samplingSource(name, csr, options);
-    const kind = chooseTable(name, device, this.#source.numNodes, options.table);
-    const room = count('reserveEdges', options.reserveEdges, 0);
+    count('reserveEdges', options.reserveEdges, 0);
+    count('pieceBytes', options.pieceBytes, 8);
     // Whatever can be refused comes before device memory is taken.
     if (options.sizes !== undefined) this.setSize(options.sizes);
-    this.#graph = new DeviceGraph(name, device, this.#source, count('pieceBytes', options.pieceBytes, 8));
-    try {
-      this.#drawer = new BatchDrawer(name, device, this.#graph, kind, room);
-    } catch (error) {
-      this.#graph.release();
-      throw error;
-    }
+    this.#number = typeof device === 'number' ? device : -1;
+    if (typeof device !== 'number') this.#opened = this.#load(device);
+  }
+
+  /** Throws a StateError before the first sample of a sampler that was given the number of a device. */
+  get device(): GpuDevice {
+    if (this.#opened !== null) return this.#opened.device;
+    throw new StateError(`${name}: device ${this.#number} is opened by the first sample. Await one first.`);
   }
 
   get numNodes(): number {
@@ -123,9 +134,9 @@ export class GPUSampler implements GraphSampler {
   /** The same as a `Batch`, for Skein's own layers and loaders. */
   async sampleAsync(seeds: Ids, at?: SampleTime): Promise<Batch> {
     const { rows, rules, drawn } = this.#begin(seeds, at);
-    const buffers = await drawn;
+    const { device, buffers } = await drawn;
     try {
-      const parts = await readBatch(this.device, buffers, rules.fanouts.length, rows);
+      const parts = await readBatch(device, buffers, rules.fanouts.length, rows);
       return new Batch(parts, this.#source);
     } finally {
       buffers.releaseAll();
@@ -135,10 +146,10 @@ export class GPUSampler implements GraphSampler {
   /** Samples and leaves the result on the device; only its sizes are read. Release it when it is no longer needed. */
   async sampleOnDevice(seeds: Ids, at?: SampleTime): Promise<DeviceSample> {
     const { rows, rules, drawn } = this.#begin(seeds, at);
-    const buffers = await drawn;
+    const { device, graph, buffers } = await drawn;
     try {
-      const counts = await readCounts(this.device, buffers, rules.fanouts.length);
-      return new DeviceSample(this.device, this.#graph, buffers, counts, rows);
+      const counts = await readCounts(device, buffers, rules.fanouts.length);
+      return new DeviceSample(device, graph, buffers, counts, rows);
     } catch (error) {
       buffers.releaseAll();
       throw error;
@@ -148,18 +159,48 @@ export class GPUSampler implements GraphSampler {
   /** Gives the device memory back. */
   release(): void {
     this.#released = true;
-    this.#graph.release();
-    this.#drawer.release();
+    this.#opened?.graph.release();
+    this.#opened?.drawer.release();
+  }
+
+  #load(device: GpuDevice): Opened {
+    const { table, pieceBytes, reserveEdges } = this.#options;
+    const kind = chooseTable(name, device, this.#source.numNodes, table);
+    const graph = new DeviceGraph(name, device, this.#source, pieceBytes);
+    try {
+      return { device, graph, drawer: new BatchDrawer(name, device, graph, kind, reserveEdges) };
+    } catch (error) {
+      graph.release();
+      throw error;
+    }
+  }
+
+  /** Opens the device of a number and copies the graph to it, once; after a failure the next sample tries again. */
+  #open(): Promise<Opened> {
+    this.#opening ??= gpuDevice(this.#number).then((device) => {
+      if (this.#released) throw released();
+      this.#opened = this.#load(device);
+      return this.#opened;
+    });
+    this.#opening.catch(() => {
+      this.#opening = null;
+    });
+    return this.#opening;
   }
 
   /** Seeds and time are read at once; the batch follows. */
   #begin(seeds: Ids, at: SampleTime | undefined) {
-    if (this.#released) throw new StateError(`${name}: expected a sampler in use, got one after release().`);
+    if (this.#released) throw released();
     const given = checkIds(name, 'seeds', seeds, this.numNodes);
     const { ids, rows } = distinctSeeds(given);
     const rules = this.#rules();
     const time = this.#time(at);
-    return { rows, rules, drawn: this.#drawer.draw(ids, rules, time) };
+    const draw = async (opened: Opened) => ({
+      ...opened,
+      buffers: await opened.drawer.draw(ids, rules, time),
+    });
+    const drawn = this.#opened === null ? this.#open().then(draw) : draw(this.#opened);
+    return { rows, rules, drawn };
   }
 
   #time(at: SampleTime | undefined): DrawTime {
@@ -177,6 +218,10 @@ export class GPUSampler implements GraphSampler {
       throw new StateError(`${name}: expected sizes, got none. Call setSize([25, 10]) or pass \`sizes\`.`);
     return this.#fanouts;
   }
+}
+
+function released(): StateError {
+  return new StateError(`${name}: expected a sampler in use, got one after release().`);
 }
 
 function count(option: string, value: number | undefined, least: number): number | undefined {

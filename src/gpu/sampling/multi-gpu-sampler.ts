@@ -2,7 +2,8 @@
  * One sampler per device over one host copy of the graph. Batches do not depend on the device: `sample(seeds, rank, at)`
  * gives the same for every rank.
  *
- * Devices of one process are given as a list. With one worker thread per device, the main thread calls `share()` and posts
+ * Devices of one process are given as a list, or by number: `new MultiGPUSampler(1, csr)` samples on device number `rank`, 1
+ * where no rank is given. With one worker thread per device, the main thread calls `share()` and posts
  * the result; each worker makes its own from it, on its own device. The graph lies in shared memory and is not copied.
  *
  * @example
@@ -22,6 +23,7 @@ import { type Ids, Tensor } from '../../tensor/index.js';
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { GpuDevice } from '../device/gpu-device.js';
+import { checkDevice } from '../device/numbered-device.js';
 import { asGraph, type CsrLike, samplingSource } from './csr-source.js';
 import type { DeviceSample } from './device-sample.js';
 import { GPUSampler, type GPUSamplerOptions } from './gpu-sampler.js';
@@ -42,14 +44,22 @@ export interface SharedSampler {
 const name = 'MultiGPUSampler';
 
 export class MultiGPUSampler {
-  readonly #samplers: readonly GPUSampler[];
+  /** By rank. Where ranks are numbers of devices, a sampler is made when its rank is first used. */
+  readonly #samplers: GPUSampler[];
+  readonly #source: SamplingGraph;
+  readonly #number: number | null;
   readonly #graph: Graph;
   readonly #options: GPUSamplerOptions;
   #sizes: readonly number[] | null = null;
   /** The next step of each rank, for calls that name none. */
-  readonly #nextStep: number[];
+  readonly #nextStep: number[] = [];
 
-  constructor(devices: GpuDevice | readonly GpuDevice[], csr: CsrLike, options: GPUSamplerOptions = {}) {
+  /** @param devices open devices or their numbers, one per rank; a number alone: ranks are numbers, and this is the default rank */
+  constructor(
+    devices: GpuDevice | number | readonly (GpuDevice | number)[],
+    csr: CsrLike,
+    options: GPUSamplerOptions = {},
+  ) {
     checkOptionNames('MultiGPUSampler', options, {
       direction: true,
       weights: true,
@@ -61,18 +71,22 @@ export class MultiGPUSampler {
       pieceBytes: true,
       reserveEdges: true,
     });
+    this.#number = typeof devices === 'number' ? checkDevice(name, 'devices', devices) : null;
     const list = Array.isArray(devices) ? devices : [devices];
     if (list.length === 0) throw new ValueError(expected(name, 'at least one device', 'devices', list));
     this.#graph = asGraph(name, csr);
     this.#options = options;
-    const source = samplingSource(name, csr, options);
-    this.#samplers = openAll(list, source, options);
-    this.#nextStep = list.map(() => 0);
+    this.#source = samplingSource(name, csr, options);
+    this.#samplers = this.#number === null ? openAll(list, this.#source, options) : [];
     this.#sizes = options.sizes ?? null;
+    if (this.#number !== null) this.#samplerOf(this.#number);
   }
 
   /** The sampler of `share()` in another thread, on devices of its own. */
-  static fromShared(given: SharedSampler, devices: GpuDevice | readonly GpuDevice[]): MultiGPUSampler {
+  static fromShared(
+    given: SharedSampler,
+    devices: GpuDevice | number | readonly (GpuDevice | number)[],
+  ): MultiGPUSampler {
     const { offsets, indices, edgeIds, edgeWeight, weights, options } = given;
     const graph = Graph.fromCsc(offsets, indices, {
       ...(edgeIds === null ? {} : { edgeIds }),
@@ -82,8 +96,9 @@ export class MultiGPUSampler {
     return new MultiGPUSampler(devices, graph, weights === null ? options : { ...options, weights });
   }
 
+  /** Devices that have a sampler. */
   get numDevices(): number {
-    return this.#samplers.length;
+    return this.#samplers.filter((sampler) => sampler !== undefined).length;
   }
 
   get numNodes(): number {
@@ -93,21 +108,21 @@ export class MultiGPUSampler {
   /** Neighbours per node and hop, the hop next to the seeds first; −1 = all. */
   setSize(sizes: readonly number[]): this {
     this.#sizes = [...checkFanouts(name, sizes)];
-    for (const sampler of this.#samplers) sampler.setSize(sizes);
+    for (const sampler of this.#samplers) sampler?.setSize(sizes);
     return this;
   }
 
   /** Samples on device `rank`. Without `at`, each call of a rank is its next step: ranks with other seeds stay in step. */
-  sample(seeds: Ids, rank = 0, at?: SampleTime): Promise<HostSample> {
-    return this.#of(rank).sample(seeds, this.#time(rank, at));
+  sample(seeds: Ids, rank = this.#number ?? 0, at?: SampleTime): Promise<HostSample> {
+    return this.#samplerOf(rank).sample(seeds, this.#time(rank, at));
   }
 
-  sampleAsync(seeds: Ids, rank = 0, at?: SampleTime): Promise<Batch> {
-    return this.#of(rank).sampleAsync(seeds, this.#time(rank, at));
+  sampleAsync(seeds: Ids, rank = this.#number ?? 0, at?: SampleTime): Promise<Batch> {
+    return this.#samplerOf(rank).sampleAsync(seeds, this.#time(rank, at));
   }
 
-  sampleOnDevice(seeds: Ids, rank = 0, at?: SampleTime): Promise<DeviceSample> {
-    return this.#of(rank).sampleOnDevice(seeds, this.#time(rank, at));
+  sampleOnDevice(seeds: Ids, rank = this.#number ?? 0, at?: SampleTime): Promise<DeviceSample> {
+    return this.#samplerOf(rank).sampleOnDevice(seeds, this.#time(rank, at));
   }
 
   /** The graph in shared memory and the options, to be posted to workers. */
@@ -127,21 +142,30 @@ export class MultiGPUSampler {
 
   /** Gives the memory of all devices back. */
   release(): void {
-    for (const sampler of this.#samplers) sampler.release();
+    for (const sampler of this.#samplers) sampler?.release();
   }
 
-  #of(rank: number): GPUSampler {
-    return this.#samplers[checkInteger(name, 'rank', rank, 0, this.#samplers.length - 1)];
+  #samplerOf(rank: number): GPUSampler {
+    if (this.#number === null)
+      return this.#samplers[checkInteger(name, 'rank', rank, 0, this.#samplers.length - 1)];
+    checkDevice(name, 'rank', rank);
+    this.#samplers[rank] ??= new GPUSampler(rank, this.#source, {
+      ...this.#options,
+      ...(this.#sizes === null ? {} : { sizes: this.#sizes }),
+    });
+    return this.#samplers[rank];
   }
 
   #time(rank: number, at: SampleTime | undefined): SampleTime {
-    return at ?? { step: this.#nextStep[rank]++ };
+    const step = this.#nextStep[rank] ?? 0;
+    if (at === undefined) this.#nextStep[rank] = step + 1;
+    return at ?? { step };
   }
 }
 
 /** A sampler per device; when one is refused, those before it give their memory back. */
 function openAll(
-  devices: readonly GpuDevice[],
+  devices: readonly (GpuDevice | number)[],
   source: SamplingGraph,
   options: GPUSamplerOptions,
 ): GPUSampler[] {
