@@ -1,7 +1,7 @@
 /**
  * The default test suite: everything but test/full and test/pack (vitest.full.config.ts).
- * Tests under test/ import the package by name; the aliases send that to the sources. What tests start as processes of their
- * own is compiled first (scripts/test-programs.mjs).
+ * Tests under test/ import the package by name, or an internal module by `#internal/`; the aliases send both to the sources.
+ * What tests start as processes of their own is compiled first (scripts/test-programs.mjs).
  */
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
@@ -57,7 +57,9 @@ export const base = {
     alias: [
       { find: /^skein$/, replacement: `${src}/index.ts` },
       { find: /^skein\/marius$/, replacement: `${src}/compat/marius/index.ts` },
+      { find: /^skein\/(native|util)$/, replacement: `${src}/$1/public.ts` },
       { find: /^skein\/([a-z-]+)$/, replacement: `${src}/$1/index.ts` },
+      { find: /^#internal\/(.*)\.js$/, replacement: `${src}/$1.ts` },
     ],
   },
   test: {

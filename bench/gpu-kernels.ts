@@ -7,8 +7,9 @@
  */
 import { parseArgs } from 'node:util';
 import { enableWebGpu, openGpuDevice } from 'skein/gpu';
-import { reduceCode, type TypedArray } from 'skein/native';
+import type { TypedArray } from 'skein/native';
 import { Random } from 'skein/util';
+import { reduceCode } from '#internal/native/index.js';
 
 const { values } = parseArgs({
   options: { scale: { type: 'string' }, rounds: { type: 'string', default: '5' } },

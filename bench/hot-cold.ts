@@ -10,9 +10,9 @@ import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { prepareBlock } from 'skein/native';
 import { FileStore, HotColdStore, MemoryStore, type RowStore } from 'skein/storage';
 import { Random } from 'skein/util';
+import { prepareBlock } from '#internal/native/index.js';
 
 const { values } = parseArgs({
   options: {

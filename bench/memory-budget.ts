@@ -13,7 +13,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { prepareGraph, rmatEdges } from 'skein/data';
-import { parseByteCount } from 'skein/util';
+import { parseByteCount } from '#internal/util/index.js';
 import { largeTableConfig } from './large-table.js';
 import { makeMemoryGroup } from './memory-group.js';
 

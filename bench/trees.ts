@@ -57,11 +57,25 @@ export function belongsTo(tree: Tree, file: string): boolean {
   return roots.some((root) => realpathSync(file).startsWith(realpathSync(root) + sep));
 }
 
-const indexOf = (tree: Tree, part: string): string => join(tree.folder, 'src', part, 'index.ts');
+/** The source of `skein/<part>`, or of an internal module, `#internal/<part>.js`. */
+const indexOf = (tree: Tree, part: string): string =>
+  join(tree.folder, 'src', part.endsWith('.js') ? part.replace(/js$/, 'ts') : join(part, 'index.ts'));
 
-/** What each part of a tree's library exports, by the part's name as in `skein/<part>`. */
+/** Internal modules that the benchmarks of this tree import, without `#internal/`. */
+function internalModules(): string[] {
+  const folder = join(ownFolder, 'bench');
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.ts'),
+  );
+  const texts = files.map((file) => readFileSync(join(folder, file), 'utf8'));
+  const found = texts.flatMap((text) => [...text.matchAll(/from '#internal\/([^']+)'/g)]);
+  return [...new Set(found.map(([, module]) => module))];
+}
+
+/** What each part of a tree's library exports, by the part's name as in `skein/<part>` or `#internal/<part>`. */
 async function exportsOf(tree: Tree): Promise<Map<string, readonly string[]>> {
-  const parts = readdirSync(join(tree.folder, 'src')).filter((part) => existsSync(indexOf(tree, part)));
+  const all = [...readdirSync(join(tree.folder, 'src')), ...internalModules()];
+  const parts = all.filter((part) => existsSync(indexOf(tree, part)));
   const { metafile } = await build({
     entryPoints: Object.fromEntries(parts.map((part) => [part, indexOf(tree, part)])),
     absWorkingDir: tree.folder,
@@ -101,8 +115,8 @@ function resolution(tree: Tree, missing: ReadonlyMap<string, readonly string[]>)
   const setup = (bundle: PluginBuild): void => {
     // The library as a whole would be found in this tree's dist/, whichever tree is asked for.
     bundle.onResolve({ filter: /^skein$/ }, () => ({ errors: [{ text: 'import skein/<part>, not skein' }] }));
-    bundle.onResolve({ filter: /^skein\// }, ({ path }) => ({
-      path: path.slice('skein/'.length),
+    bundle.onResolve({ filter: /^(skein|#internal)\// }, ({ path }) => ({
+      path: path.slice(path.indexOf('/') + 1),
       namespace: 'part',
     }));
     bundle.onLoad({ filter: /.*/, namespace: 'part' }, ({ path }) => ({

@@ -1,6 +1,7 @@
 /**
  * Checks who imports whom. A folder of src/ imports only itself and folders above it in `layers`; the folders that run in
- * a browser import no Node module; only the training loop draws epochs of training batches; tests, benchmarks and examples use the package by name; nothing reaches outside the
+ * a browser import no Node module; only the training loop draws epochs of training batches; tests, benchmarks and examples use the package by name (tests and benchmarks
+ * also internal modules, by `#internal/`); nothing reaches outside the
  * checkout for data. Type-only imports count. Works on text, not on a syntax tree: comments are blanked first.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -80,7 +81,8 @@ function isForTests(file) {
 function checkSourceImport(file, module) {
   const from = layerOf(file);
   const isTest = isForTests(file);
-  if (/^skein(\/|$)/.test(module)) return `imports the package by name (${module}); use a relative path`;
+  if (/^(skein|#internal)(\/|$)/.test(module))
+    return `imports the package by name (${module}); use a relative path`;
   if (!module.startsWith('.')) {
     if (isBuiltin(module) && browserFolders.has(from) && !isTest)
       return `imports ${module}, but src/${from} runs in a browser`;
@@ -100,10 +102,12 @@ function checkSourceImport(file, module) {
 }
 
 function checkConsumerImport(file, module) {
+  if (module.startsWith('#internal/') && file.startsWith('examples/'))
+    return `imports ${module}; an example uses what the package exports`;
   if (!module.startsWith('.')) return null;
   const [top] = posix.join(dirname(file), module).split('/');
   if (['src', 'dist', 'build', 'native'].includes(top))
-    return `imports ${module}; use the package by name (skein, skein/...)`;
+    return `imports ${module}; use the package by name (skein, skein/...), or #internal/... for what it does not export`;
   return null;
 }
 

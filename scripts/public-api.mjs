@@ -109,7 +109,11 @@ function declarationsOf(body) {
   for (const statement of body) {
     const node = statement.declaration ?? statement;
     if (node.type === 'VariableDeclaration') {
-      for (const one of node.declarations) if (one.id.type === 'Identifier') add(one.id.name, one);
+      for (const one of node.declarations) {
+        const names =
+          one.id.type === 'ObjectPattern' ? one.id.properties.map(({ value }) => value) : [one.id];
+        for (const { name } of names) add(name, one);
+      }
     } else if (node.id?.type === 'Identifier') add(node.id.name, node);
   }
   return found;
@@ -244,7 +248,8 @@ function nodeText(node, source) {
   if (node.type === 'ClassDeclaration' || node.type === 'TSInterfaceDeclaration')
     return membersText(node, source);
   if (node.type === 'VariableDeclarator') {
-    if (node.id.typeAnnotation || node.init == null) return plainText(source, node.id.start, node.id.end);
+    if (node.id.typeAnnotation || node.id.type !== 'Identifier' || node.init == null)
+      return plainText(source, node.id.start, node.id.end);
     const end = isFunction(node.init) ? node.init.body.start : node.init.end;
     return plainText(source, node.start, end).replace(/ =>$/, '');
   }

@@ -19,4 +19,4 @@ export {
 } from './storage/index.js';
 export * from './tensor/index.js';
 export * from './train/index.js';
-export * from './util/index.js';
+export * from './util/public.js';

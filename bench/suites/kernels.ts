@@ -2,8 +2,9 @@
  * Single kernels on flat arrays, results into existing memory on both sides. `peers/kernels.py` has the same cases; a size
  * changed here must change there, or the comparison of results refuses the case.
  */
-import { binaryCode, kernels, reduceCode, unaryCode } from 'skein/native';
+
 import { defaultRandom, zeros } from 'skein/tensor';
+import { binaryCode, kernels, reduceCode, unaryCode } from '#internal/native/index.js';
 import { distribution, figures, floats, integers } from '../inputs.js';
 import type { Case, Prepared, Suite } from '../suite.js';
 import { tensorCases } from './kernels-tensor.js';

@@ -15,9 +15,9 @@ import {
   RankCounter,
   SoftmaxCrossEntropy,
 } from 'skein/gnn';
-import { kernels } from 'skein/native';
 import { Adagrad } from 'skein/nn';
 import { fromTypedArray, gatherRows, scope, slice, type Tensor } from 'skein/tensor';
+import { kernels } from '#internal/native/index.js';
 import { figures, floats, integers } from '../inputs.js';
 import type { Case, Suite } from '../suite.js';
 import { start } from './start.js';

@@ -4,4 +4,4 @@
  */
 export { getThreads, type NativeStatus, nativeStatus, setThreads } from './active.js';
 export type { Level } from './load.js';
-export type { FloatArray, Offsets, RandomKey, TypedArray } from './types.js';
+export type { FloatArray, Offsets, TypedArray } from './types.js';

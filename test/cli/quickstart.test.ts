@@ -3,8 +3,8 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { nativeKernels } from 'skein/native';
 import { afterAll, describe, expect, it } from 'vitest';
+import { nativeKernels } from '#internal/native/index.js';
 import { skein } from '../programs.js';
 import { isWide } from '../wide.js';
 

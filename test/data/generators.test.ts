@@ -15,10 +15,10 @@ import {
   stochasticBlockModel,
 } from 'skein/data';
 import { Graph, SparseMatrix } from 'skein/graph';
-import { referenceKernels, withKernels } from 'skein/native';
 import { fromArray, type Tensor } from 'skein/tensor';
 import { ShapeError, ValueError } from 'skein/util';
 import { describe, expect, test } from 'vitest';
+import { referenceKernels, withKernels } from '#internal/native/index.js';
 
 const pairs = (graph: Graph): string[] => {
   const { src, dst } = graph.edges();

@@ -6,8 +6,9 @@
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { nativeStatus, referenceKernels } from 'skein/native';
+import { nativeStatus } from 'skein/native';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { referenceKernels } from '#internal/native/index.js';
 import { hasMpi, withoutMpi } from '../dist/launch.js';
 import { root } from '../programs.js';
 import { wide } from '../wide.js';

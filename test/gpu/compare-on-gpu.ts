@@ -1,7 +1,8 @@
 /** One case of an operation on the graphics processor against the CPU. */
-import { kernels } from 'skein/native';
+
 import { fromTypedArray, grad, manualSeed, type Tensor } from 'skein/tensor';
 import { expect } from 'vitest';
+import { kernels } from '#internal/native/index.js';
 import type { OpCase } from '../ops/case.js';
 import { evaluate, makeInputs, worstError } from '../ops/check.js';
 

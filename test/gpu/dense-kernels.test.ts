@@ -3,6 +3,9 @@
  * several tiles, parts or workgroups, in every layout, and twice with the same bits.
  */
 import type { WebGpuTensorDevice } from 'skein/gpu';
+import type { TypedArray } from 'skein/native';
+import { Random } from 'skein/util';
+import { describe, expect, it } from 'vitest';
 import {
   binaryCode,
   binaryOps,
@@ -11,10 +14,7 @@ import {
   type Kernels,
   reduceCode,
   referenceKernels,
-  type TypedArray,
-} from 'skein/native';
-import { Random } from 'skein/util';
-import { describe, expect, it } from 'vitest';
+} from '#internal/native/index.js';
 import { useWebGpu } from './use-webgpu.js';
 
 const webgpu = useWebGpu();

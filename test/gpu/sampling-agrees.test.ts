@@ -1,9 +1,9 @@
 /** 100 random graphs, rules and seeds: the native kernels, their TypeScript twins and WGSL give identical arrays. */
 import { type GpuDevice, openGpuDevice } from 'skein/gpu';
-import { nativeKernels, referenceKernels, withKernels } from 'skein/native';
 import { NeighborSampler, type NeighborSamplerOptions } from 'skein/sample';
 import { Random } from 'skein/util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { nativeKernels, referenceKernels, withKernels } from '#internal/native/index.js';
 import { equalBatches, skewedGraph, withSampler } from './cases/sampling-graphs.js';
 
 let gpu: GpuDevice;

@@ -1,7 +1,8 @@
 /** Recurrent cells and time encoding: native against the twins, gradients against differences, large times. */
 
-import { type FloatArray, type Kernels, nativeKernels, referenceKernels } from 'skein/native';
+import type { FloatArray } from 'skein/native';
 import { describe, expect, it } from 'vitest';
+import { type Kernels, nativeKernels, referenceKernels } from '#internal/native/index.js';
 import {
   edgeSizes,
   expectClose,

@@ -1,8 +1,8 @@
 /** crc32: known values, zlib's own function, any length and starting point, in pieces. */
 import { crc32 as zlibCrc32 } from 'node:zlib';
 import fc from 'fast-check';
-import { type Kernels, nativeKernels, referenceKernels } from 'skein/native';
 import { describe, expect, it } from 'vitest';
+import { type Kernels, nativeKernels, referenceKernels } from '#internal/native/index.js';
 
 const implementations: [string, Kernels][] = [['reference', referenceKernels]];
 if (nativeKernels !== null) implementations.push(['native', nativeKernels]);

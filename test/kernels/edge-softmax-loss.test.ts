@@ -1,6 +1,7 @@
 /** edgeSoftmaxLoss and sumRows: native against the twins, operators, masks, short, empty and cut chunks, threads. */
-import { type FloatArray, type Kernels, nativeKernels, referenceKernels, relationOps } from 'skein/native';
+import type { FloatArray } from 'skein/native';
 import { describe, expect, it } from 'vitest';
+import { type Kernels, nativeKernels, referenceKernels, relationOps } from '#internal/native/index.js';
 import {
   expectClose,
   expectSameBytes,

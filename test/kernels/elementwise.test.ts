@@ -1,19 +1,20 @@
 /** Elementwise kernels: special values, native = reference, gradients, broadcasting, thread counts. */
+
+import type { FloatArray } from 'skein/native';
+import { describe, expect, it } from 'vitest';
 import {
   type BinaryOp,
   binaryCode,
   binaryOps,
   compareCode,
   compareOps,
-  type FloatArray,
   type Kernels,
   nativeKernels,
   referenceKernels,
   type UnaryOp,
   unaryCode,
   unaryOps,
-} from 'skein/native';
-import { describe, expect, it } from 'vitest';
+} from '#internal/native/index.js';
 import {
   edgeSizes,
   expectClose,

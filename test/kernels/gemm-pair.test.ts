@@ -1,8 +1,9 @@
 /**
  * Pairs of linear maps: against the twin on edge sizes, the bits of the products they stand for, thread counts.
  */
-import { type FloatArray, type Kernels, nativeKernels, referenceKernels } from 'skein/native';
+import type { FloatArray } from 'skein/native';
 import { describe, expect, it } from 'vitest';
+import { type Kernels, nativeKernels, referenceKernels } from '#internal/native/index.js';
 import {
   expectClose,
   expectSameBytes,

@@ -1,8 +1,9 @@
 /**
  * Matrix products: every transpose and edge size against the twin, row invariance, thread counts.
  */
-import { type FloatArray, type Kernels, nativeKernels, referenceKernels } from 'skein/native';
+import type { FloatArray } from 'skein/native';
 import { describe, expect, it } from 'vitest';
+import { type Kernels, nativeKernels, referenceKernels } from '#internal/native/index.js';
 import {
   expectClose,
   expectSameBytes,

@@ -1,7 +1,8 @@
 /** edgeSoftmax, attention and the scores of GATv2: against the twins, and against the composition they stand for. */
 
-import { type FloatArray, type Kernels, nativeKernels, reduceCode, referenceKernels } from 'skein/native';
+import type { FloatArray } from 'skein/native';
 import { describe, expect, it } from 'vitest';
+import { type Kernels, nativeKernels, reduceCode, referenceKernels } from '#internal/native/index.js';
 import {
   expectClose,
   expectSameBytesForThreads,

@@ -1,7 +1,7 @@
 /** groupByKey: stability, empty groups, both types of offsets. */
 
-import { type Kernels, nativeKernels, referenceKernels } from 'skein/native';
 import { describe, expect, it } from 'vitest';
+import { type Kernels, nativeKernels, referenceKernels } from '#internal/native/index.js';
 import { edgeSizes, expectSameBytes, expectSameBytesForThreads, randomIds } from './harness.js';
 
 const implementations: [string, Kernels][] = [['reference', referenceKernels]];

@@ -1,15 +1,15 @@
 /** spmm with its gradients, and sddmm. */
 
+import type { FloatArray } from 'skein/native';
+import { describe, expect, it } from 'vitest';
 import {
-  type FloatArray,
   type Kernels,
   nativeKernels,
   type ReduceOp,
   reduceCode,
   reduceOps,
   referenceKernels,
-} from 'skein/native';
-import { describe, expect, it } from 'vitest';
+} from '#internal/native/index.js';
 import {
   expectClose,
   expectSameBytes,

@@ -2,8 +2,9 @@
  * Shared by the kernel tests: seeded inputs, comparison with one tolerance table, runs over thread counts.
  */
 
-import { type FloatArray, getThreads, type Kernels, nativeKernels, setThreads } from 'skein/native';
+import { type FloatArray, getThreads, setThreads } from 'skein/native';
 import { expect } from 'vitest';
+import { type Kernels, nativeKernels } from '#internal/native/index.js';
 
 /** Lengths on the edges of vectors, unrolled loops and blocks. */
 export const edgeSizes = [0, 1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 127, 128, 129, 1000] as const;

@@ -1,13 +1,14 @@
 /** Strided copies and casts: exact everywhere, so native and reference must agree bit for bit. */
+
+import type { TypedArray } from 'skein/native';
+import { describe, expect, it } from 'vitest';
 import {
   type Kernels,
   nativeKernels,
   referenceKernels,
   storageCode,
   storageTypes,
-  type TypedArray,
-} from 'skein/native';
-import { describe, expect, it } from 'vitest';
+} from '#internal/native/index.js';
 import { edgeSizes, expectSameBytes, expectSameBytesForThreads, randomFloats, randomIds } from './harness.js';
 
 const implementations: [string, Kernels | null][] = [

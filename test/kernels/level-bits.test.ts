@@ -4,16 +4,9 @@
  * change results, run `npx vitest run -u test/kernels/level-bits.test.ts` once with SKEIN_NATIVE=portable and once without.
  */
 import { createHash } from 'node:crypto';
-import {
-  type FloatArray,
-  type Kernels,
-  nativeKernels,
-  nativeStatus,
-  reduceCode,
-  scoreCode,
-  unaryCode,
-} from 'skein/native';
+import { type FloatArray, nativeStatus } from 'skein/native';
 import { describe, expect, it } from 'vitest';
+import { type Kernels, nativeKernels, reduceCode, scoreCode, unaryCode } from '#internal/native/index.js';
 import { type FloatType, floatTypes, randomFloats, randomIds, zeros } from './harness.js';
 
 type Cases = Record<string, string>;

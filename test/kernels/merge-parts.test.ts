@@ -1,6 +1,7 @@
 /** mergeExtreme and mergeAttention: native against the twins, ties and NaN, rows that have nothing yet. */
-import { type FloatArray, type Kernels, nativeKernels, referenceKernels } from 'skein/native';
+import type { FloatArray } from 'skein/native';
 import { describe, expect, it } from 'vitest';
+import { type Kernels, nativeKernels, referenceKernels } from '#internal/native/index.js';
 import {
   edgeSizes,
   expectClose,

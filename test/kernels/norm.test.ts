@@ -1,5 +1,6 @@
-import { type FloatArray, type Kernels, nativeKernels, referenceKernels } from 'skein/native';
+import type { FloatArray } from 'skein/native';
 import { describe, expect, it } from 'vitest';
+import { type Kernels, nativeKernels, referenceKernels } from '#internal/native/index.js';
 import {
   edgeSizes,
   expectClose,

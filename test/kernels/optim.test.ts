@@ -1,7 +1,8 @@
 /** Optimiser steps: values from PyTorch, native against the twins, row forms against the dense ones. */
 
-import { type FloatArray, type Kernels, nativeKernels, referenceKernels } from 'skein/native';
+import type { FloatArray } from 'skein/native';
 import { describe, expect, it } from 'vitest';
+import { type Kernels, nativeKernels, referenceKernels } from '#internal/native/index.js';
 import {
   edgeSizes,
   expectClose,

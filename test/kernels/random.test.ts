@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { type FloatArray, type Kernels, nativeKernels, referenceKernels } from 'skein/native';
+import type { FloatArray } from 'skein/native';
 import { describe, expect, it } from 'vitest';
+import { type Kernels, nativeKernels, referenceKernels } from '#internal/native/index.js';
 import { edgeSizes, expectSameBytesForThreads, type FloatType, floatTypes, zeros } from './harness.js';
 
 const golden: { cases: Golden[] } = JSON.parse(

@@ -2,8 +2,8 @@
 import { closeSync, constants, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { asyncKernels, type Kernels, nativeKernels, referenceKernels } from 'skein/native';
 import { afterAll, describe, expect, it } from 'vitest';
+import { asyncKernels, type Kernels, nativeKernels, referenceKernels } from '#internal/native/index.js';
 import { expectSameBytes, randomIds } from './harness.js';
 
 const implementations: [string, Kernels, number][] = [['reference', referenceKernels, 0]];

@@ -1,14 +1,14 @@
 /** Reductions: empty and special inputs, native = reference over shapes that take every path, accuracy, threads. */
+import type { FloatArray } from 'skein/native';
+import { describe, expect, it } from 'vitest';
 import {
-  type FloatArray,
   type Kernels,
   nativeKernels,
   type ReduceOp,
   reduceCode,
   reduceOps,
   referenceKernels,
-} from 'skein/native';
-import { describe, expect, it } from 'vitest';
+} from '#internal/native/index.js';
 import {
   edgeSizes,
   expectClose,

@@ -1,7 +1,7 @@
 /** gatherRows, putRows, scatterAddRows, coalesceRows: native against the twins, hubs, row widths off the beaten track. */
 
-import { type Kernels, nativeKernels, referenceKernels } from 'skein/native';
 import { describe, expect, it } from 'vitest';
+import { type Kernels, nativeKernels, referenceKernels } from '#internal/native/index.js';
 import {
   edgeSizes,
   expectClose,

@@ -1,5 +1,5 @@
 /** Small random graphs by destination and calls of the sampling kernels, for their tests. */
-import type { Kernels } from 'skein/native';
+import type { Kernels } from '#internal/native/index.js';
 import { randomIds } from './harness.js';
 
 export interface Csc {

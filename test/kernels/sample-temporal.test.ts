@@ -1,6 +1,6 @@
 import { TemporalGraph } from 'skein/graph';
-import { type Kernels, nativeKernels, referenceKernels } from 'skein/native';
 import { describe, expect, it } from 'vitest';
+import { type Kernels, nativeKernels, referenceKernels } from '#internal/native/index.js';
 import { randomStream } from '../graph/temporal-streams.js';
 import { edgeSizes, expectSameBytes, expectSameBytesForThreads, randomFloats, randomIds } from './harness.js';
 

@@ -1,5 +1,5 @@
-import { type Kernels, nativeKernels, referenceKernels } from 'skein/native';
 import { describe, expect, it } from 'vitest';
+import { type Kernels, nativeKernels, referenceKernels } from '#internal/native/index.js';
 import { expectSameBytesForThreads, randomIds } from './harness.js';
 import { fromPairs, runSample, type SampleOptions, skewedGraph } from './sample-graph.js';
 

@@ -1,6 +1,7 @@
 /** Scores, the fused softmax loss and ranks: native against the twins, ties on purpose, threads, short and empty chunks. */
-import { type FloatArray, type Kernels, nativeKernels, referenceKernels, scoreOps } from 'skein/native';
+import type { FloatArray } from 'skein/native';
 import { describe, expect, it } from 'vitest';
+import { type Kernels, nativeKernels, referenceKernels, scoreOps } from '#internal/native/index.js';
 import {
   expectClose,
   expectSameBytes,

@@ -1,7 +1,13 @@
 /** segmentReduce and its gradient: empty, short, long and very uneven segments. */
 
-import { type Kernels, nativeKernels, reduceCode, reduceOps, referenceKernels } from 'skein/native';
 import { describe, expect, it } from 'vitest';
+import {
+  type Kernels,
+  nativeKernels,
+  reduceCode,
+  reduceOps,
+  referenceKernels,
+} from '#internal/native/index.js';
 import {
   edgeSizes,
   expectClose,

@@ -3,8 +3,9 @@
  * not: both ways must give the same bytes.
  */
 
-import { type FloatArray, type Kernels, nativeKernels, prepareBlock, reduceCode } from 'skein/native';
+import type { FloatArray } from 'skein/native';
 import { describe, expect, it } from 'vitest';
+import { type Kernels, nativeKernels, prepareBlock, reduceCode } from '#internal/native/index.js';
 import { randomFloats, randomIds } from './harness.js';
 
 const [rows, cols] = [33000, 128]; // 33 MB of f64

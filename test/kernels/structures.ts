@@ -1,6 +1,7 @@
 /** Sparse structures for the graph kernels' tests: no edges, empty rows, multi-edges, hubs, both types of offsets. */
 
-import { type Offsets, referenceKernels } from 'skein/native';
+import type { Offsets } from 'skein/native';
+import { referenceKernels } from '#internal/native/index.js';
 import { randomIds } from './harness.js';
 
 export interface Structure {

@@ -1,6 +1,7 @@
 /** Temporal attention: native against the twin, edge sizes of every part, threads, and rows on their own. */
-import { type FloatArray, type Kernels, nativeKernels, referenceKernels } from 'skein/native';
+import type { FloatArray } from 'skein/native';
 import { describe, expect, it } from 'vitest';
+import { type Kernels, nativeKernels, referenceKernels } from '#internal/native/index.js';
 import {
   expectClose,
   expectSameBytes,

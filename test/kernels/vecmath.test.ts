@@ -2,8 +2,9 @@
  * The f32 functions of `native/kernels/vecmath.h`, through the kernel `unary`: units in the last place against
  * JavaScript's double functions over a sample of all bit patterns, and the special values.
  */
-import { type FloatArray, nativeKernels, referenceKernels, type UnaryOp, unaryCode } from 'skein/native';
+import type { FloatArray } from 'skein/native';
 import { describe, expect, it } from 'vitest';
+import { nativeKernels, referenceKernels, type UnaryOp, unaryCode } from '#internal/native/index.js';
 
 const tiny = 2 ** -149;
 const huge = 3.4028234663852886e38;

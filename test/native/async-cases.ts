@@ -6,7 +6,6 @@ import { mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MessageChannel } from 'node:worker_threads';
-import { asyncKernels, type Kernels, unshared } from 'skein/native';
 import {
   MemoryStore,
   PartitionBuffer,
@@ -15,6 +14,7 @@ import {
   rowAdam,
   TableFiles,
 } from 'skein/storage';
+import { asyncKernels, type Kernels, unshared } from '#internal/native/index.js';
 import { kernelCalls } from './kernel-calls.js';
 
 type Resizable = new (

@@ -1,7 +1,7 @@
 /** Memory that asynchronous calls use cannot be taken away, and what they follow is theirs alone (see async-cases.ts). */
 import { spawnSync } from 'node:child_process';
-import { nativeKernels } from 'skein/native';
 import { describe, expect, it } from 'vitest';
+import { nativeKernels } from '#internal/native/index.js';
 
 /** What a case printed, or how its process ended. */
 function run(name: string, argument = ''): unknown {

@@ -6,8 +6,8 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { nativeKernels, referenceKernels } from 'skein/native';
 import { describe, expect, it } from 'vitest';
+import { nativeKernels, referenceKernels } from '#internal/native/index.js';
 import { kernelCalls } from './kernel-calls.js';
 
 describe.runIf(nativeKernels !== null)('arguments of native kernels', () => {

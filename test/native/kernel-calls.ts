@@ -2,7 +2,7 @@
  * One valid call of every kernel, small, and tight: every array is exactly as long as the kernel needs, and the last row of
  * every table is named by some id, so that one element less anywhere is one too few.
  */
-import type { Kernels } from 'skein/native';
+import type { Kernels } from '#internal/native/index.js';
 
 type Argument = Float32Array | Float64Array | Int32Array | Uint32Array | Uint8Array | number | boolean | null;
 export type KernelCall = readonly Argument[];

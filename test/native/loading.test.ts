@@ -5,15 +5,9 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  asyncKernels,
-  getThreads,
-  nativeKernels,
-  nativeStatus,
-  referenceKernels,
-  setThreads,
-} from 'skein/native';
+import { getThreads, nativeStatus, setThreads } from 'skein/native';
 import { describe, expect, it } from 'vitest';
+import { asyncKernels, nativeKernels, referenceKernels } from '#internal/native/index.js';
 
 // The kernels are no part of the package's interface, so they are imported by path.
 const program = `

@@ -6,8 +6,8 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { nativeKernels } from 'skein/native';
 import { afterAll, describe, expect, it } from 'vitest';
+import { nativeKernels } from '#internal/native/index.js';
 
 // Node.js itself starts its threads before the program runs; the program then sets the number that may follow.
 const shim = `

@@ -5,7 +5,7 @@
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { asyncKernels, type Kernels, nativeKernels } from 'skein/native';
+import { asyncKernels, type Kernels, nativeKernels } from '#internal/native/index.js';
 import { type KernelCall, kernelCalls } from './kernel-calls.js';
 
 type Run = (...args: unknown[]) => unknown;

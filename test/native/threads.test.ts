@@ -1,7 +1,8 @@
 /** The thread pool under the kernels: the same bits for any number of threads, from several JavaScript threads, to the end. */
 import { spawnSync } from 'node:child_process';
-import { getThreads, nativeKernels, setThreads } from 'skein/native';
+import { getThreads, setThreads } from 'skein/native';
 import { afterAll, describe, expect, it } from 'vitest';
+import { nativeKernels } from '#internal/native/index.js';
 
 const before = getThreads();
 afterAll(() => setThreads(before));

@@ -1,7 +1,7 @@
 /**
  * How a case is checked: inputs with a given layout, values and gradients under given kernels, finite differences.
  */
-import { type Kernels, withKernels } from 'skein/native';
+
 import {
   type FloatDType,
   fromTypedArray,
@@ -13,6 +13,7 @@ import {
   transpose,
 } from 'skein/tensor';
 import { Random } from 'skein/util';
+import { type Kernels, withKernels } from '#internal/native/index.js';
 import type { Input, OpCase } from './case.js';
 
 export interface Outcome {

@@ -2,9 +2,10 @@
  * What every differentiable operation is checked for, given its case table: native = reference, gradients by finite
  * differences, strided input, inputs left as they were, and the same bytes for any number of threads.
  */
-import { getThreads, nativeKernels, referenceKernels, setThreads } from 'skein/native';
+import { getThreads, setThreads } from 'skein/native';
 import type { Tensor } from 'skein/tensor';
 import { describe, expect, it } from 'vitest';
+import { nativeKernels, referenceKernels } from '#internal/native/index.js';
 import { expectSameBytes } from '../kernels/harness.js';
 import { type OpCase, tolerance } from './case.js';
 import { evaluate, makeInputs, numericGradient, worstError } from './check.js';

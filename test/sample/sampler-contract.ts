@@ -2,10 +2,11 @@
  * What every sampler promises, as one suite: a sample depends on (seed, epoch, step) and the seeds alone, whatever
  * computes it, wherever, and in whatever order; bad seeds are refused and leave the sampler usable.
  */
-import { nativeKernels, referenceKernels, withKernels } from 'skein/native';
+
 import type { Sampler } from 'skein/sample';
 import { ValueError } from 'skein/util';
 import { expect, it } from 'vitest';
+import { nativeKernels, referenceKernels, withKernels } from '#internal/native/index.js';
 
 export interface ContractCase<Seeds, Sample> {
   readonly make: (seed: number) => Sampler<Seeds, Sample>;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { TemporalGraph } from 'skein/graph';
-import { getThreads, nativeKernels, setThreads } from 'skein/native';
+import { getThreads, setThreads } from 'skein/native';
 import {
   type TemporalHop,
   TemporalNeighborSampler,
@@ -9,6 +9,7 @@ import {
 } from 'skein/sample';
 import { Random } from 'skein/util';
 import { describe, expect, it } from 'vitest';
+import { nativeKernels } from '#internal/native/index.js';
 import { bruteForcePast, f1, part, randomStream, type Stream } from '../graph/temporal-streams.js';
 import { samplerContract } from './sampler-contract.js';
 

@@ -70,6 +70,18 @@ describe('wrong imports are found', () => {
       "import fs from 'fs';\n",
       /^src\/graph\/a\.ts:1: imports fs/,
     ],
+    [
+      'an internal module in an example',
+      'examples/a.ts',
+      "import { a } from '#internal/nn/a.js';\n",
+      /^examples\/a\.ts:1: .*what the package exports/,
+    ],
+    [
+      'an internal module by name in the sources',
+      'src/nn/a.ts',
+      "import { a } from '#internal/nn/a.js';\n",
+      /^src\/nn\/a\.ts:1: .*relative path/,
+    ],
     ['an unknown folder', 'src/misc/a.ts', 'export const a = 1;\n', /^src\/misc\/a\.ts:1: .*list of layers/],
     [
       'an epoch outside the loop',

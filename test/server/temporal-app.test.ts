@@ -4,9 +4,10 @@ import { networkInterfaces } from 'node:os';
 import type { EventNodes } from 'skein/data';
 import { TemporalGraph } from 'skein/graph';
 import { TemporalNeighborSampler } from 'skein/sample';
-import { type Served, serveTemporal, temporalApp } from 'skein/server';
 import { OnlineScorer, SharedMailBox, TemporalRuntime } from 'skein/temporal';
 import { afterEach, describe, expect, test } from 'vitest';
+import { type Served, serveTemporal } from '#internal/server/serve-temporal.js';
+import { temporalApp } from '#internal/server/temporal-app.js';
 import { makeEvents, makeRig, numNodes, numUsers, width } from '../temporal/stream.js';
 
 const destinations = Int32Array.from({ length: numNodes - numUsers }, (_, i) => numUsers + i);

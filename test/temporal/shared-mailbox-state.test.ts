@@ -1,6 +1,6 @@
-import { type Kernels, nativeKernels, referenceKernels, withKernels } from 'skein/native';
 import { SharedMailBox } from 'skein/temporal';
 import { describe, expect, it } from 'vitest';
+import { type Kernels, nativeKernels, referenceKernels, withKernels } from '#internal/native/index.js';
 import { boxOf, D, delta, first, ints, param, type Row, rowsOf, times } from './mailbox-rows.js';
 
 describe('SharedMailBox: mean, features, growth, snapshots', () => {

@@ -7,11 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type PartitionData, partitionLoad, partitionSave } from 'skein/data';
 import { TemporalGraph } from 'skein/graph';
-import { nativeKernels } from 'skein/native';
 import { TemporalNeighborSampler } from 'skein/sample';
 import { GeneralModel, SharedMailBox, type TemporalBatch, TemporalLoader } from 'skein/temporal';
 import { manualSeed, noGrad } from 'skein/tensor';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { nativeKernels } from '#internal/native/index.js';
 import { makeEvents, numNodes, tgnFile, width } from './stream.js';
 
 const dataname = 'small';

@@ -20,7 +20,7 @@ export async function bundleForBrowser(source: string): Promise<Bundle> {
   const result = await build({
     stdin: { contents: source, resolveDir: root, sourcefile: 'entry.ts', loader: 'ts' },
     absWorkingDir: root,
-    alias: { skein: `${root}/src` },
+    alias: { skein: `${root}/src`, '#internal': `${root}/src` },
     bundle: true,
     format: 'esm',
     platform: 'browser',

@@ -1,6 +1,7 @@
 /** Group I: sizes as text, and what a store says about a wrong one. */
 import { CGPUFeature } from 'skein/gpu';
-import { parseSize, ValueError } from 'skein/util';
+import { ValueError } from 'skein/util';
+import { parseSize } from '#internal/util/index.js';
 import { equal, throws } from './assert.js';
 import type { GpuCase } from './case.js';
 
