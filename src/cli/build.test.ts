@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { invocation } from '../util/invocation.js';
 import { type BuildScript, buildCommand } from './build.js';
-import { checkAddon } from './run.js';
+import { checkAddon } from './run/run.js';
 
 let out = '';
 beforeEach(() => {

@@ -1,6 +1,6 @@
 /**
- * The work of `skein build`: compiles the addon from the package's own native/ folder, for the processor it runs on, and
- * mpi.node for the MPI library that is installed. What compiles is scripts/build-addon.mjs, which a clone's set-up uses too.
+ * The work of `skein build`: compiles the addon from the package's native/ folder for this processor, and mpi.node for the
+ * installed MPI library. It uses scripts/build-addon.mjs, as the set-up of a clone does.
  */
 import { Output } from '../train/run/output.js';
 import { SkeinError } from '../util/errors.js';
@@ -17,7 +17,7 @@ interface BuildResult {
   readonly reason: string;
 }
 
-/** What scripts/build-addon.mjs exports. */
+/** The exports of scripts/build-addon.mjs. */
 export interface BuildScript {
   readonly allLevels: readonly string[];
   buildAddonWatched(options: {
@@ -43,7 +43,7 @@ export async function buildCommand(command: BuildCommand, script?: BuildScript):
       `build: expected an MPI library with its compiler wrapper mpicc, got none. Install one with: ${installCommand('mpi')}`,
     );
   if (!command.mpi) await buildKernels(builder, command, output);
-  if (builder.hasMpi()) await buildPart(builder, { target: 'mpi', levels: [] }, 'the MPI addon', output);
+  if (builder.hasMpi()) await buildTarget(builder, { target: 'mpi', levels: [] }, 'the MPI addon', output);
   output.event('done', { seconds: output.seconds });
   output.doneIn();
 }
@@ -55,11 +55,11 @@ async function buildKernels(
 ): Promise<void> {
   const levels = allLevels ? { levels: builder.allLevels } : {};
   const files = builder.countSources() * (allLevels ? builder.allLevels.length : 1);
-  await buildPart(builder, { target: 'all', ...levels }, 'the kernels', output, files);
+  await buildTarget(builder, { target: 'all', ...levels }, 'the kernels', output, files);
 }
 
-/** `files`: how many a build from nothing compiles; what is up to date already is not compiled again. */
-async function buildPart(
+/** `files`: number of files of a full build; files that are up to date are not compiled again. */
+async function buildTarget(
   builder: BuildScript,
   options: { readonly target: string; readonly levels?: readonly string[] },
   what: string,
@@ -86,13 +86,13 @@ async function buildPart(
   output.event('built', { what, files: done });
 }
 
-/** A compiler that failed or is not there is no mistake in what was asked for: the exit code is 1. */
+/** A missing or failed compiler is not a usage error: the exit code is 1. */
 class BuildError extends SkeinError {
   readonly code = 'SKEIN_BUILD';
 }
 
 async function loadScript(): Promise<BuildScript> {
-  // By a variable: the compiler would look for types of a script that has none.
+  // A computed path, because TypeScript would look for the types of the script, which has none.
   const { href } = new URL('../../scripts/build-addon.mjs', import.meta.url);
   return (await import(href)) as BuildScript;
 }

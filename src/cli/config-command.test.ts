@@ -6,13 +6,13 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { run } from './program.js';
-import { capturedOutput } from './testing/captured-output.js';
+import { captureOutput } from './testing/capture-output.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-config-command-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const plain = fileURLToPath(new URL('../../test/fixtures/config/embedding-only.yaml', import.meta.url));
 
-const printed = capturedOutput();
+const printed = captureOutput();
 
 it('names the line of text that is no YAML, and ends the sentence', async () => {
   const path = join(folder, 'broken.yaml');
@@ -69,7 +69,7 @@ describe('skein config', () => {
     expect(await run(['config'])).toBe(2);
     expect(printed.err).toMatch(/expected a dataset or a file, got neither.*--schema/);
     expect(await run(['config', '--schema', 'somewhere'])).toBe(2);
-    expect(printed.err).toMatch(/beside --schema, got somewhere/);
+    expect(printed.err).toMatch(/with --schema, got somewhere/);
   });
 
   it('refuses an unknown dataset and a task that the data do not allow', async () => {
@@ -78,10 +78,10 @@ describe('skein config', () => {
     expect(printed.err).toMatch(/Did you mean fb15k-237[\s\S]*has no labels/);
   });
 
-  it('says how a graph of one’s own is prepared, whether or not a known name is near', async () => {
+  it('says how another graph is prepared, whether or not a known name is near', async () => {
     for (const [name, near] of [
       ['mls', /got "mls"\. Did you mean umls\?/],
-      ['kinship-of-nations', /Known are karate-club, cora/],
+      ['kinship-of-nations', /Known .*karate-club, cora/],
     ] as const) {
       printed.clear();
       expect(await run(['config', name])).toBe(2);
@@ -91,7 +91,7 @@ describe('skein config', () => {
       expect(await run(['preprocess', '--dataset', name])).toBe(2);
       expect(printed.err).toMatch(/preprocess: expected a known dataset for --dataset, got "/);
       expect(printed.err).toMatch(near);
-      expect(printed.err).toMatch(/name its files instead: --edges FILE --output-directory DIRECTORY\.\n$/);
+      expect(printed.err).toMatch(/give the files: --edges FILE --output-directory DIRECTORY\.\n$/);
     }
   });
 });

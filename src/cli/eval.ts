@@ -1,4 +1,4 @@
-/** The work of `skein eval`: the metrics of a saved model on a held-out set, in all, by direction, by relation. */
+/** The work of `skein eval`: computes the metrics of a saved model on a held-out split, in total, by direction and by relation. */
 import {
   formatMetric,
   LinkPredictionModel,
@@ -9,7 +9,7 @@ import {
   openRun,
 } from '../train/index.js';
 import { StateError, ValueError } from '../util/errors.js';
-import type { PluginOptions } from './options.js';
+import type { PluginOptions } from './options/options.js';
 
 export interface EvalCommand extends PluginOptions {
   readonly byRelation: boolean;
@@ -20,7 +20,7 @@ export interface EvalCommand extends PluginOptions {
 
 export async function evalCommand(path: string, command: EvalCommand): Promise<void> {
   const output = new Output({ json: command.json });
-  const split = splitNamed(command.set.filter((text) => !text.includes('=')));
+  const split = parseSplit(command.set.filter((text) => !text.includes('=')));
   const run = await openRun(path, {
     command: 'eval',
     overrides: command.set.filter((text) => text.includes('=')),
@@ -29,8 +29,8 @@ export async function evalCommand(path: string, command: EvalCommand): Promise<v
     onWarning: (message) => output.warn(message),
   });
   if (run.kind === 'events') {
-    const { evalTemporal } = await import('./temporal-eval.js');
-    return evalTemporal(run, split, output);
+    const { evalEvents } = await import('./eval-events.js');
+    return evalEvents(run, split, output);
   }
   try {
     const started = performance.now();
@@ -38,14 +38,14 @@ export async function evalCommand(path: string, command: EvalCommand): Promise<v
     const metrics = await run.task.evaluate(split, stage.update);
     if (Object.keys(metrics).length === 0)
       throw new StateError(
-        `eval: expected a ${split} set in ${run.dataset.directory}, got none. Choose the other with --set, or prepare the dataset with --dataset-split.`,
+        `eval: expected a ${split} set in ${run.dataset.directory}, got none. Use --set for the other split, or prepare the dataset with --dataset-split.`,
       );
     const seconds = (performance.now() - started) / 1000;
     const { epoch } = run.record.position;
     output.text(`${split} set, model of epoch ${epoch} in ${run.checkpoint}`);
     output.text(line('', metrics));
     output.event('eval', { set: split, epoch, ...metrics, seconds });
-    const details = run.model instanceof LinkPredictionModel ? await links(run, command, output) : {};
+    const details = run.model instanceof LinkPredictionModel ? await reportLinks(run, command, output) : {};
     output.event('done', {
       directory: run.checkpoint,
       epoch,
@@ -60,10 +60,10 @@ export async function evalCommand(path: string, command: EvalCommand): Promise<v
   }
 }
 
-/** What ranks tell beside the means over all. */
-async function links(run: OpenedGraphRun, command: EvalCommand, output: Output): Promise<object> {
+/** Reports metrics by direction and, if requested, by relation. */
+async function reportLinks(run: OpenedGraphRun, command: EvalCommand, output: Output): Promise<object> {
   const reporter = (run.model as LinkPredictionModel).reporter;
-  const by_direction = directions(reporter, output);
+  const by_direction = reportDirections(reporter, output);
   if (!command.byRelation || !run.dataset.hasRelations) return { by_direction };
   const names = await run.dataset.relationNames();
   const grouped = [...reporter.resultsByRelation()].map(
@@ -78,7 +78,7 @@ async function links(run: OpenedGraphRun, command: EvalCommand, output: Output):
   return { by_direction, by_relation: Object.fromEntries(grouped) };
 }
 
-function directions(
+function reportDirections(
   reporter: LinkPredictionReporter,
   output: Output,
 ): Readonly<Record<string, MetricValues>> {
@@ -94,7 +94,7 @@ function line(title: string, values: MetricValues): string {
   return `${title === '' ? '' : `  ${title}  `}${cells.join('  ')}`;
 }
 
-function splitNamed(names: readonly string[]): 'validation' | 'test' {
+function parseSplit(names: readonly string[]): 'validation' | 'test' {
   const name = names.at(-1) ?? 'test';
   if (name === 'validation' || name === 'test') return name;
   throw new ValueError(`eval: expected test, validation or section.key=value for --set, got ${name}.`);

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { run } from './program.js';
-import { capturedOutput } from './testing/captured-output.js';
+import { captureOutput } from './testing/capture-output.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-own-'));
 const at = (name: string): string => join(folder, name);
-const printed = capturedOutput();
+const printed = captureOutput();
 
 afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
@@ -18,9 +18,11 @@ it('info names the file, its ids, features and order', async () => {
   writeFileSync(at('num.csv'), 'source,target,time,w,label\n1,2,5,0.5,0\n2,3,4,1,1\n');
   expect(await run(['info', at('num.csv')])).toBe(0);
   expect(printed.out).toMatch(/^events num \(/);
-  expect(printed.out).toMatch(/ids +numbers from 1 to 3\nfeatures +1 an event \(w\)\nlabels +one an event\n/);
   expect(printed.out).toMatch(
-    /order +1 events are earlier than the one above: train with --dataset\.sort=true/,
+    /ids +numbers from 1 to 3\nfeatures +1 per event \(w\)\nlabels +one per event\n/,
+  );
+  expect(printed.out).toMatch(
+    /order +1 events are earlier than the preceding one: train with --dataset\.sort=true/,
   );
   printed.out = '';
   expect(await run(['info', at('num.csv'), '--json'])).toBe(0);
@@ -29,14 +31,14 @@ it('info names the file, its ids, features and order', async () => {
   });
 });
 
-it('a folder with a file of events, and one with none', async () => {
+it('a folder with an event file, and one with none', async () => {
   mkdirSync(at('calls'));
   expect(await run(['info', at('calls')])).not.toBe(0);
   expect(printed.err).toContain(`got ${at('calls')}. It has no full_config.yaml`);
   writeFileSync(at('calls/calls.txt'), 'ann bob 5\nbob eve 6\n');
   expect(await run(['info', at('calls')])).toBe(0);
   expect(printed.out).toMatch(
-    /^events calls \(.*\nnodes +3\n[\s\S]*ids +words, numbered by first appearance\n/,
+    /^events calls \(.*\nnodes +3\n[\s\S]*ids +text, numbered by first appearance\n/,
   );
   printed.out = '';
   expect(await run(['config', at('calls')])).toBe(0);
@@ -66,7 +68,7 @@ it('a run takes columns by their names', async () => {
   expect(printed.err).toMatch(/expected a known key, got dataset\.bogus/);
   expect(printed.out).toBe('');
   expect(await run(['info', at('odd.csv'), ...named])).toBe(0);
-  expect(printed.out).toMatch(/events +60 from 0 to 59\n[\s\S]*left out +note\n/);
+  expect(printed.out).toMatch(/events +60 from 0 to 59\n[\s\S]*ignored +note\n/);
   const small = ['--train.epoch=1', '--train.batch_size=20', `--storage.model_dir=${at('run')}`];
   writeFileSync(
     at('odd.yaml'),

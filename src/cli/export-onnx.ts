@@ -1,6 +1,6 @@
 /**
- * The work of `skein export --format onnx`: the model of a run for onnxruntime. A node classification run gives
- * model.onnx; a link prediction run decoder.onnx, and encoder.onnx unless nodes are compared by their embeddings.
+ * The work of `skein export --format onnx`: writes the model of a run for onnxruntime. A node classification run gives
+ * model.onnx; a link prediction run gives decoder.onnx, and encoder.onnx unless nodes are compared by their embeddings.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ export async function exportRunOnnx(directory: string, command: ExportCommand): 
   const output = new Output({ json: command.json });
   if (command.what !== undefined || command.tables !== undefined)
     throw new ValueError(
-      'export: expected neither --what nor --tables with --format onnx, got one. The model is exported; for its tables use another format.',
+      'export: expected neither --what nor --tables with --format onnx, got one. Use another format to export tables.',
     );
   const folder = command.outputDir ?? directory;
   const files: string[] = [];
@@ -29,7 +29,7 @@ export async function exportRunOnnx(directory: string, command: ExportCommand): 
     const path = join(folder, name);
     if (existsSync(path) && !command.overwrite)
       throw new StorageError(
-        `export: expected a new file, got ${path}, which is there. Choose another --output-dir or use --overwrite.`,
+        `export: expected a new file, got ${path}, which exists. Choose another --output-dir or use --overwrite.`,
         { path },
       );
     makeFolder(folder);

@@ -1,4 +1,4 @@
-/** The work of `skein export`: finds the tables of a directory and writes each to a file of the wanted format. */
+/** The work of `skein export`: finds the tables of a directory and writes each to a file. */
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -12,7 +12,7 @@ import {
 import { encodeAllNodes, isEventRun, loadPlugins, Output, openRun, openRunTables } from '../train/index.js';
 import { StorageError, ValueError } from '../util/errors.js';
 import { invocation } from '../util/invocation.js';
-import type { PluginOptions } from './options.js';
+import type { PluginOptions } from './options/options.js';
 
 export interface ExportCommand extends PluginOptions {
   readonly format: string;
@@ -24,13 +24,13 @@ export interface ExportCommand extends PluginOptions {
   readonly json: boolean;
 }
 
-/** What knows how to find tables in a directory, tried in order. */
+/** Functions that find tables in a directory, tried in order. */
 const openers: readonly ((directory: string) => Promise<NamedTable[]>)[] = [openRunTables, openFlatTables];
 
 export async function exportCommand(directory: string, command: ExportCommand): Promise<void> {
   const output = new Output({ json: command.json });
   const wantsModel = command.format.toLowerCase() === 'onnx';
-  const format = wantsModel ? null : formatNamed(command.format);
+  const format = wantsModel ? null : parseFormat(command.format);
   for (const kind of command.what ?? [])
     if (!Object.hasOwn(kinds, kind))
       throw new ValueError(
@@ -42,14 +42,16 @@ export async function exportCommand(directory: string, command: ExportCommand): 
   const temporal = isEventRun(directory);
   if (format === null) {
     if (temporal)
-      throw new ValueError(`export: expected another format for the temporal run ${directory}, got onnx.`);
+      throw new ValueError(
+        `export: expected one of ${exportFormats.join(', ')} for --format, got onnx. A temporal run (${directory}) cannot be exported to ONNX.`,
+      );
     return (await import('./export-onnx.js')).exportRunOnnx(directory, command);
   }
   if (temporal) checkTemporalTables(directory, command);
   const tables: NamedTable[] = temporal ? [await memoryTable(directory)] : [];
   if (tables.length === 0) for (const open of openers) tables.push(...(await open(directory)));
   const isRun = existsSync(join(directory, 'full_config.yaml'));
-  // A model of features alone has no other rows of nodes.
+  // A model without embeddings has no other node table.
   const encoded = command.what?.includes('encoded') ?? (isRun && tables.length === 0);
   if (encoded && tables.every(({ name }) => name !== encodedTable))
     tables.push(await encodedNodes(directory, output));
@@ -58,7 +60,7 @@ export async function exportCommand(directory: string, command: ExportCommand): 
       path: directory,
     });
   const files: string[] = [];
-  for (const table of chosen(tables, command)) {
+  for (const table of selectTables(tables, command)) {
     const path = join(command.outputDir ?? directory, `${table.name}.${format}`);
     const stage = output.stage(`writing ${path}`, { plain: false });
     const written = await exportTable({
@@ -80,9 +82,9 @@ export async function exportCommand(directory: string, command: ExportCommand): 
   output.doneIn();
 }
 
-function formatNamed(text: string): ExportFormat {
+function parseFormat(text: string): ExportFormat {
   const lower = text.toLowerCase();
-  // Marius's third format is the numbers alone; .npy is these with a header.
+  // Marius's binary format holds the numbers alone; .npy adds a header.
   const format = exportFormats.find((known) => known === (lower === 'binary' ? 'npy' : lower));
   if (format === undefined)
     throw new ValueError(
@@ -102,25 +104,25 @@ const kinds: Readonly<Record<string, readonly string[]>> = {
   memory: ['memory'],
 };
 
-/** A temporal run has one table; asking for another must not end in a search for those of other runs. */
+/** Throws unless the requested table of a temporal run is its memory, the only one it has. */
 function checkTemporalTables(directory: string, { what, tables }: ExportCommand): void {
   const check = (option: string, names: readonly string[] = []): void => {
     const other = names.find((name) => name !== 'memory');
     if (other === undefined) return;
     throw new ValueError(
-      `export: expected memory for ${option}, got ${other}. The temporal run ${directory} exports the memory of every node; embeddings are of a node at a time, so score pairs with "${invocation()} predict".`,
+      `export: expected memory for ${option}, got ${other}. The temporal run ${directory} has no other table: embeddings depend on the time. Score pairs with "${invocation()} predict".`,
     );
   };
   check('--what', what);
   check('--tables', tables);
 }
 
-/** The memory of every node of a temporal run, as it stands in the state that is exported. */
+/** Returns the memory of all nodes of a temporal run. */
 async function memoryTable(directory: string): Promise<NamedTable> {
   const { parts, stream, config } = await openRun(directory, { command: 'export', over: 'events' });
   if (parts.mailbox === null)
     throw new ValueError(
-      `export: expected a temporal run with memory, got ${directory}, ${config.model.sections === null ? `a model of kind ${config.model.kind}` : 'whose memory.type is none'}. It keeps no memory of a node; score pairs with "${invocation()} predict".`,
+      `export: expected a temporal run with memory, got ${directory}, ${config.model.sections === null ? `a model of kind ${config.model.kind}` : 'whose memory.type is none'}. It has no node memory; score pairs with "${invocation()} predict".`,
     );
   const { numNodes } = stream.graph;
   const { memory } = parts.mailbox.getMemory(Int32Array.from({ length: numNodes }, (_, i) => i));
@@ -130,7 +132,7 @@ async function memoryTable(directory: string): Promise<NamedTable> {
   return { name: 'memory', names: streamNames(stream.data), rows: { rows, width, read } };
 }
 
-/** The encoder's result for every node, computed now: it takes the graph and the model. */
+/** Computes the encoder output of all nodes. */
 async function encodedNodes(directory: string, output: Output): Promise<NamedTable> {
   const run = await openRun(directory, { command: 'export', over: 'graph' });
   const stage = output.stage('encoding all nodes');
@@ -151,20 +153,20 @@ async function encodedNodes(directory: string, output: Output): Promise<NamedTab
   }
 }
 
-function chosen(
+function selectTables(
   tables: readonly NamedTable[],
   { what, tables: names }: ExportCommand,
 ): readonly NamedTable[] {
   if (what === undefined && names === undefined) return tables;
-  const found = (option: string, given: string, wanted: readonly string[]): NamedTable[] => {
-    const those = tables.filter(({ name }) => wanted.includes(name));
-    if (those.length > 0) return those;
-    const there = tables.map(({ name }) => name).join(', ');
-    throw new ValueError(`export: expected one of ${there} for ${option}, got ${given}.`);
+  const find = (option: string, given: string, wanted: readonly string[]): NamedTable[] => {
+    const matches = tables.filter(({ name }) => wanted.includes(name));
+    if (matches.length > 0) return matches;
+    const existing = tables.map(({ name }) => name).join(', ');
+    throw new ValueError(`export: expected one of ${existing} for ${option}, got ${given}.`);
   };
   const all = [
-    ...(what ?? []).flatMap((kind) => found('--what', kind, kinds[kind])),
-    ...(names ?? []).flatMap((name) => found('--tables', name, [name])),
+    ...(what ?? []).flatMap((kind) => find('--what', kind, kinds[kind])),
+    ...(names ?? []).flatMap((name) => find('--tables', name, [name])),
   ];
   return [...new Set(all)];
 }

@@ -14,8 +14,8 @@ import {
   readTemporal,
 } from '../data/index.js';
 import type { OpenedGraphRun } from '../train/index.js';
-import { readInput } from './predict-input.js';
-import { readPairs } from './temporal-predict.js';
+import { readPairs } from './predict/predict-events.js';
+import { readInput } from './predict/predict-input.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-headers-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,7 +1,8 @@
-/** The work of `skein info <path>`: says what a run, a checkpoint, a prepared dataset, partitions or a file of events are. */
+/** The work of `skein info <path>`: describes a run, a checkpoint, a prepared dataset, partitions or an event file. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { PreparedDataset, readTemporal, type TemporalData } from '../data/index.js';
+import { countEdges } from '../data/prepare/dataset-yaml.js';
 import { describePartitions, isPartitionDirectory } from '../dist/index.js';
 import {
   describeRun,
@@ -14,10 +15,9 @@ import {
 } from '../train/index.js';
 import { byNumbers } from '../util/by-numbers.js';
 import { StateError, ValueError } from '../util/errors.js';
-import { allEdges } from './all-edges.js';
 import { printPartitions } from './partition.js';
 
-/** `overrides` are keys of the configuration, which say how a file of events is read. */
+/** `overrides` are configuration keys that control how an event file is read. */
 export async function infoCommand(
   path: string,
   json: boolean,
@@ -27,7 +27,7 @@ export async function infoCommand(
   const directory = resolve(path);
   if (overrides.length > 0 && !hasEvents(directory))
     throw new ValueError(
-      `info: expected a file of events beside --${overrides[0]}, got ${directory}. Leave the key out.`,
+      `info: expected an event file with --${overrides[0]}, got ${directory}. Leave the key out.`,
     );
   if (isRunDirectory(directory)) printRun(await describeRun(directory), output);
   else if (existsSync(join(directory, 'dataset.yaml'))) await printDataset(directory, output);
@@ -40,15 +40,15 @@ export async function infoCommand(
   } else if (hasEvents(directory)) await printEvents(directory, output, overrides);
   else
     throw new StateError(
-      `info: expected the directory of a run, a checkpoint, a prepared dataset or partitions, or a file of events, got ${directory}. It has no full_config.yaml, no dataset.yaml, no description of partitions and no file of events (.csv, .txt, .tsv).`,
+      `info: expected the directory of a run, a checkpoint, a prepared dataset or partitions, or an event file, got ${directory}. It has no full_config.yaml, no dataset.yaml, no description of partitions and no event file (.csv, .txt, .tsv).`,
     );
 }
 
-/** Whether a path is a file of events by its name, or a folder with one. */
+/** Returns whether a path is, by its name, an event file or a folder with one. */
 export function hasEvents(path: string): boolean {
   if (!existsSync(path)) return false;
   if (!statSync(path).isDirectory()) return /\.(csv|txt|tsv|edges)(\.gz)?$/.test(path);
-  // Prepared directories and runs have texts of their own.
+  // Prepared datasets and runs have text files that are not event files.
   const names = readdirSync(path);
   if (names.includes('dataset.yaml') || names.includes('full_config.yaml')) return false;
   return names.some((name) => /\.(csv|txt|tsv|edges)(\.gz)?$/.test(name));
@@ -61,20 +61,20 @@ async function printEvents(path: string, output: Output, overrides: readonly str
   const { src, time } = events;
   const [first, last] = src.length === 0 ? [0, 0] : [time[0], time[src.length - 1]];
   output.text(`events ${name} (${path})`);
-  output.text(`nodes       ${count(numNodes)}${bipartite ? ', sources and destinations apart' : ''}`);
+  output.text(`nodes       ${count(numNodes)}${bipartite ? ', bipartite' : ''}`);
   output.text(`events      ${count(src.length)} from ${first} to ${last}`);
   output.text(`pool        ${count(dstPool.length)} destinations`);
-  if (numNodes > 0) output.text(`ids         ${idsOf(data)}`);
+  if (numNodes > 0) output.text(`ids         ${describeIds(data)}`);
   if (featureWidth > 0)
     output.text(
-      `features    ${featureWidth} an event${featureNames.length > 0 ? ` (${some(featureNames)})` : ''}`,
+      `features    ${featureWidth} per event${featureNames.length > 0 ? ` (${abbreviate(featureNames)})` : ''}`,
     );
-  if (labels !== null) output.text('labels      one an event');
-  if (typeNames !== null) output.text(`types       ${some(typeNames)}`);
-  if (leftOut.length > 0) output.text(`left out    ${some(leftOut)}`);
+  if (labels !== null) output.text('labels      one per event');
+  if (typeNames !== null) output.text(`types       ${abbreviate(typeNames)}`);
+  if (leftOut.length > 0) output.text(`ignored     ${abbreviate(leftOut)}`);
   if (stepsBack > 0)
     output.text(
-      `order       ${count(stepsBack)} events are earlier than the one above: train with --dataset.sort=true`,
+      `order       ${count(stepsBack)} events are earlier than the preceding one: train with --dataset.sort=true`,
     );
   const facts = {
     nodes: numNodes,
@@ -90,8 +90,8 @@ async function printEvents(path: string, output: Output, overrides: readonly str
   output.event('done', { kind: 'events', path, name, ...facts, first, last });
 }
 
-/** How the file calls its nodes. */
-function idsOf({ nodes, numNodes }: TemporalData): string {
+/** Describes the node ids of the file. */
+function describeIds({ nodes, numNodes }: TemporalData): string {
   const example = `${nodes.nameOf(0)} to ${nodes.nameOf(numNodes - 1)}`;
   switch (nodes.kind) {
     case 'same':
@@ -100,16 +100,16 @@ function idsOf({ nodes, numNodes }: TemporalData): string {
     case 'ids':
       return 'numbers with gaps, numbered by first appearance';
     case 'names':
-      return 'words, numbered by first appearance';
+      return 'text, numbered by first appearance';
     case 'sides': {
       const kinds = new Set(nodes.sides?.map(({ kind }) => kind));
       const numbered = kinds.has('ids') || kinds.has('names') ? ', numbered by first appearance' : '';
-      return `of their own for sources and for destinations${numbered}`;
+      return `separate for sources and destinations${numbered}`;
     }
   }
 }
 
-function some(names: readonly string[]): string {
+function abbreviate(names: readonly string[]): string {
   return `${names.slice(0, 8).join(', ')}${names.length > 8 ? ', …' : ''}`;
 }
 
@@ -140,24 +140,24 @@ function printRun(run: RunDescription, output: Output): void {
 async function printCheckpoint(directory: string, output: Output): Promise<void> {
   const run = await describeRun(dirname(directory));
   const name = basename(directory);
-  const own = run.checkpoints.find((one) => one.name === name);
-  output.text(`checkpoint ${directory} of epoch ${own?.epoch ?? '?'}`);
+  const checkpoint = run.checkpoints.find((one) => one.name === name);
+  output.text(`checkpoint ${directory} of epoch ${checkpoint?.epoch ?? '?'}`);
   output.text(`run         ${run.directory}, ${run.task}, ${run.model}`);
   output.event('done', {
     kind: 'checkpoint',
     directory,
     name,
-    epoch: own?.epoch ?? null,
+    epoch: checkpoint?.epoch ?? null,
     run: run.directory,
   });
 }
 
-/** How many nodes there are of each type; null where there is one. */
-async function typeCounts(dataset: PreparedDataset): Promise<string | null> {
+/** Returns the number of nodes of each type as text; null if there is one type. */
+async function describeTypes(dataset: PreparedDataset): Promise<string | null> {
   const { nodeTypes } = dataset;
   const types = await dataset.readNodeTypes();
   if (nodeTypes === null || types === null) return null;
-  const counts = nodeTypes.map((_, place) => types.reduce((sum, type) => sum + (type === place ? 1 : 0), 0));
+  const counts = nodeTypes.map((_, index) => types.reduce((sum, type) => sum + (type === index ? 1 : 0), 0));
   return nodeTypes.map((type, i) => `${type} (${count(counts[i])})`).join(', ');
 }
 
@@ -168,12 +168,12 @@ async function printDataset(directory: string, output: Output): Promise<void> {
   const lines: [string, string | null][] = [
     ['nodes', count(stats.num_nodes)],
     ['relations', dataset.hasRelations ? count(stats.num_relations) : null],
-    ['node types', await typeCounts(dataset)],
-    ['edges', count(allEdges(stats, dataset.hasNodeSplits))],
+    ['node types', await describeTypes(dataset)],
+    ['edges', count(countEdges(stats, dataset.hasNodeSplits))],
     ['training', `${count(Math.max(0, stats.num_train))} ${what}`],
     ['validation', stats.num_valid > 0 ? `${count(stats.num_valid)} ${what}` : 'none'],
     ['test', stats.num_test > 0 ? `${count(stats.num_test)} ${what}` : 'none'],
-    ['features', stats.node_feature_dim > 0 ? `${stats.node_feature_dim} a node` : null],
+    ['features', stats.node_feature_dim > 0 ? `${stats.node_feature_dim} per node` : null],
     ['classes', stats.num_classes > 0 ? String(stats.num_classes) : null],
     ['partitions', stats.num_partitions > 1 ? String(stats.num_partitions) : null],
   ];

@@ -1,17 +1,17 @@
 /**
- * The names under which Marius users know these commands: `marius_train` and so on, with Marius's arguments. Each is a
- * rewrite of the command line: `--snake_case` becomes `--kebab-case`, what our command takes as an argument moves to the
- * front, and options without a meaning here are dropped with a note.
+ * Marius's commands (`marius_train` and so on) with Marius's arguments. Each rewrites the command line: `--snake_case`
+ * becomes `--kebab-case`, an option that is an argument of our command moves to the front, and options without an
+ * equivalent are dropped with a note.
  */
 import { main } from './program.js';
 
 interface Alias {
   readonly command: string;
-  /** Option of Marius whose value is the argument of our command. */
+  /** Marius option whose value is the argument of our command. */
   readonly argument?: string;
   readonly renamed?: Readonly<Record<string, string>>;
   readonly dropped?: readonly string[];
-  /** Options whose value is an enumeration that we write in lower case. */
+  /** Options whose values are lower-cased. */
   readonly lowered?: readonly string[];
 }
 
@@ -30,7 +30,7 @@ const aliases = {
 
 export type MariusCommand = keyof typeof aliases;
 
-/** Our command line for one of Marius's, and what to say about it. */
+/** Translates a Marius command line into ours, with notes for the user. */
 export function translate(
   name: MariusCommand,
   args: readonly string[],

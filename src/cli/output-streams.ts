@@ -1,42 +1,41 @@
 /**
- * What happens when stdout or stderr cannot be written any more.
+ * Handles stdout and stderr that can no longer be written.
  *
- * A reader that has gone away (`| head`) is no failure. Commands that exist to print (`info`, `query`, `eval`, …) end at
- * once with code 0, as nobody listens. Commands that leave something behind (`train`, `preprocess`, `export`, …) finish
- * their work in silence: a log reader that dies must not take the training with it.
+ * A closed pipe (`| head`) is not a failure. Commands that only print (`info`, `query`, `eval`, …) end immediately with
+ * code 0. Commands that write files or serve (`train`, `preprocess`, `export`, …) finish without output: training must
+ * not end because a log reader died.
  *
- * Any other error (a full disk) is told once on stderr; the command finishes and its exit code is 1.
+ * Any other error (a full disk) is reported once on stderr; the command finishes and its exit code is 1.
  */
 
-/** Commands whose work outlives their output. */
-const worksOn = new Set('build export partition predict preprocess quickstart run serve train'.split(' '));
+/** Commands that continue without a reader. */
+const continuing = new Set('build export partition predict preprocess quickstart run serve train'.split(' '));
 
-/** The reader is gone: a closed pipe, or a terminal that was hung up. */
-const closed = new Set(['EPIPE', 'EIO', 'ECONNRESET', 'ERR_STREAM_DESTROYED']);
+/** Error codes of a closed pipe or terminal. */
+const closedCodes = new Set(['EPIPE', 'EIO', 'ECONNRESET', 'ERR_STREAM_DESTROYED']);
 
 let failed = false;
 
-/** Handles errors of both streams for a command of that name. */
+/** Installs the error handlers of both streams for the command of that name. */
 export function guardStreams(command: string | undefined): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (closed.has(error.code ?? '')) {
-      if (!worksOn.has(command ?? '')) process.exit(process.exitCode ?? 0);
+    if (closedCodes.has(error.code ?? '')) {
+      if (!continuing.has(command ?? '')) process.exit(process.exitCode ?? 0);
       return;
     }
     if (!failed) {
       const { code } = error;
-      const why =
-        code === 'ENOSPC' ? 'The disk is full; free some space.' : 'What was printed is not complete.';
+      const why = code === 'ENOSPC' ? 'The disk is full; free some space.' : 'The output is incomplete.';
       process.stderr.write(`skein: write: expected to write standard output, got ${code}. ${why}\n`);
     }
     failed = true;
     process.exitCode ||= 1;
   });
-  // There is nowhere left to say it.
+  // An error of stderr cannot be reported anywhere.
   process.stderr.on('error', () => {});
 }
 
-/** The exit code of a command that ended with `code`: output that was lost is a failure. */
-export function withLostOutput(code: number): number {
+/** Returns the exit code of a command that ended with `code`: lost output is a failure. */
+export function failOnLostOutput(code: number): number {
   return code === 0 && failed ? 1 : code;
 }

@@ -7,13 +7,13 @@ import { preprocess } from '../data/index.js';
 import { loadPartitionData } from '../dist/index.js';
 import { nativeKernels } from '../native/index.js';
 import { run } from './program.js';
-import { capturedOutput } from './testing/captured-output.js';
+import { captureOutput } from './testing/capture-output.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-partition-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const at = (name: string): string => join(folder, name);
 
-const printed = capturedOutput();
+const printed = captureOutput();
 
 type Event = Readonly<Record<string, unknown>>;
 
@@ -40,7 +40,7 @@ describe.runIf(nativeKernels !== null)('skein partition', () => {
     expect(made['nodes']).toEqual({ _N: 34 });
     expect(made['edges']).toEqual({ '_N:_E:_N': 156 + 34 });
     expect(printed.err).toMatch(/cut +\d+ edges \(\d+\.\d %\)/);
-    expect(printed.err).toMatch(/part 2 +\d+ nodes, \d+ edges, \d+ rows to fetch, /);
+    expect(printed.err).toMatch(/partition 2 +\d+ nodes, \d+ edges, \d+ rows to fetch, /);
     const seen = await done('info', output);
     expect(seen).toMatchObject({ kind: 'partitions', halo: made['halo'], cutEdges: made['cutEdges'] });
     const data = await loadPartitionData(output, { rank: 1, workers: 2 });
@@ -83,7 +83,7 @@ describe.runIf(nativeKernels !== null)('skein partition', () => {
     );
     writeFileSync(at('words.csv'), 'a,b\nb,c\n');
     expect(await refused('partition', at('words.csv'), ...to)).toMatch(
-      /words\.csv:1: expected a whole number for the source id, got "a"\. Number such ids first: skein preprocess/,
+      /words\.csv:1: expected a whole number for the source id, got "a"\. Number the nodes first: skein preprocess/,
     );
     const many = ['--num-partitions', '35', '--output', at('no')];
     expect(await refused('partition', 'karate-club', ...many)).toMatch(/from 1 to 34 for parts/);

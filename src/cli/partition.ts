@@ -1,4 +1,4 @@
-/** The work of `skein partition`: a graph from a name or a file, cut and written; what the cut costs to the terminal. */
+/** The work of `skein partition`: reads a graph, partitions it, writes the partitions and prints the cut and the balance. */
 import { existsSync, statSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { basename, join, resolve } from 'node:path';
@@ -27,7 +27,7 @@ import { Output } from '../train/run/output.js';
 import { openDataset } from '../train/tasks/graph/storage/open-dataset.js';
 import { cutDataset } from '../train/tasks/nodes/sharded/cut-dataset.js';
 import { expected, ValueError } from '../util/errors.js';
-import type { PluginOptions } from './options.js';
+import type { PluginOptions } from './options/options.js';
 
 export interface PartitionCommand extends PluginOptions {
   readonly numPartitions: number;
@@ -48,12 +48,12 @@ export async function partitionCommand(target: string, command: PartitionCommand
   const start = performance.now();
   if (/\.ya?ml$/.test(target)) {
     output.stage('partitioning the graph of the run');
-    printPartitions(await partitionsOfRun(target, command), output);
+    printPartitions(await partitionRun(target, command), output);
     output.doneIn();
     return;
   }
   output.stage('reading the graph');
-  const source = changed(await loadSource(target, command.algorithm), command);
+  const source = transformSource(await loadSource(target, command.algorithm), command);
   const { graph, nodeFeatures, edgeFeatures } = source;
   const name = command.name ?? source.name.replaceAll(/[^\w.-]/g, '_');
   const trainMask = nodeFeatures['train_mask'];
@@ -62,7 +62,7 @@ export async function partitionCommand(target: string, command: PartitionCommand
   const cut = partitionGraph(graph, {
     parts: command.numPartitions,
     algorithm,
-    balance: balanceOf(command.balance, trainMask instanceof Tensor ? trainMask : null),
+    balance: parseBalance(command.balance, trainMask instanceof Tensor ? trainMask : null),
     seed: command.seed,
     ...(edgeFeatures['time'] instanceof Tensor ? { time: edgeFeatures['time'].dataSync() } : {}),
   });
@@ -80,12 +80,12 @@ export async function partitionCommand(target: string, command: PartitionCommand
   output.doneIn();
 }
 
-/** The graph that a training run would cut at its start, cut beforehand: for `distributed.partition_dir`. */
-async function partitionsOfRun(path: string, command: PartitionCommand): Promise<PartitionDirectory> {
+/** Partitions the graph that a training run would partition at its start, for `distributed.partition_dir`. */
+async function partitionRun(path: string, command: PartitionCommand): Promise<PartitionDirectory> {
   const { dropSelfLoops, bidirected, addSelfLoops: loops, balance, name } = command;
   if (dropSelfLoops || bidirected || loops || balance !== '' || name !== undefined)
     throw new ValueError(
-      'partition: expected --num-partitions, --algorithm and --output beside a configuration, got other options. The graph is the one that the run trains on.',
+      'partition: expected only --num-partitions, --algorithm and --output with a configuration, got other options. The graph is the one that the run trains on.',
     );
   const { config } = loadConfig(path);
   const directory = resolve(command.output);
@@ -103,7 +103,7 @@ async function partitionsOfRun(path: string, command: PartitionCommand): Promise
   return describePartitions(json);
 }
 
-/** What a partition directory holds, for people; `skein info` prints it too. */
+/** Prints the contents of a partition directory; `skein info` does too. */
 export function printPartitions(directory: PartitionDirectory, output: Output): void {
   const { path, format, name, method, numParts, nodes, edges, parts, cutEdges, halo } = directory;
   const total = (counts: Readonly<Record<string, number>>): number =>
@@ -115,22 +115,25 @@ export function printPartitions(directory: PartitionDirectory, output: Output): 
           .map(([type, n]) => `${type} ${count(n)}`)
           .join(', ')})`;
   output.text(`partitions ${path}${format === 'dgl' ? ' (written by DGL)' : ''}`);
-  output.text(`graph       ${name}, cut by ${method === '' ? 'an unknown way' : method} into ${numParts}`);
+  output.text(
+    `graph       ${name}, ${numParts} partitions by ${method === '' ? 'an unknown method' : method}`,
+  );
   output.text(`nodes       ${count(total(nodes))}${types(nodes)}`);
   output.text(`edges       ${count(total(edges))}${types(edges)}`);
-  if (cutEdges !== null) output.text(`cut         ${count(cutEdges)} edges${share(cutEdges, total(edges))}`);
+  if (cutEdges !== null)
+    output.text(`cut         ${count(cutEdges)} edges${percentage(cutEdges, total(edges))}`);
   parts.forEach((part, p) => {
     const rows = halo === null ? '' : `, ${count(halo[p])} rows to fetch`;
     output.text(
-      `part ${String(p).padEnd(6)} ${count(part.nodes)} nodes, ${count(part.edges)} edges${rows}, ${formatBytes(part.bytes)}`,
+      `${`partition ${p}`.padEnd(11)} ${count(part.nodes)} nodes, ${count(part.edges)} edges${rows}, ${formatBytes(part.bytes)}`,
     );
   });
 }
 
 const count = (value: number): string => value.toLocaleString('en');
 const ratio = (value: number): string => value.toFixed(3);
-const share = (some: number, all: number): string =>
-  all === 0 ? '' : ` (${((100 * some) / all).toFixed(1)} %)`;
+const percentage = (value: number, total: number): string =>
+  total === 0 ? '' : ` (${((100 * value) / total).toFixed(1)} %)`;
 
 async function loadSource(target: string, algorithm: string): Promise<PartitionSource> {
   if ((datasetNames as readonly string[]).includes(target))
@@ -142,14 +145,14 @@ async function loadSource(target: string, algorithm: string): Promise<PartitionS
     throw new ValueError(
       expected(
         'partition',
-        'a known dataset, a prepared dataset or a file of edges',
+        'a known dataset, a prepared dataset or an edge file',
         'graph',
         target,
-        `Known: ${datasetNames.join(', ')}.`,
+        `Known datasets: ${datasetNames.join(', ')}.`,
       ),
     );
   const { edges, weight } = await readEdgeList(path).catch((error: Error) => {
-    const advice = `Number such ids first: ${numberFirst(target)}.`;
+    const advice = `Number the nodes first: ${numberingCommands(target)}.`;
     error.message = error.message.replace(otherIdsAdvice, advice);
     throw error;
   });
@@ -159,10 +162,10 @@ async function loadSource(target: string, algorithm: string): Promise<PartitionS
   return { name, graph: Graph.fromEdges(src, dst, options), nodeFeatures: {}, edgeFeatures: {} };
 }
 
-const numberFirst = (file: string): string =>
+const numberingCommands = (file: string): string =>
   `skein preprocess --edges ${file} --output-directory <directory>, then skein partition <directory>`;
 
-/** Ids of a file are numbers of nodes: one large id is a large graph, whatever the number of edges. */
+/** Throws if the graph does not fit in memory. Ids are node numbers, so one large id makes a large graph of few edges. */
 function checkMemory(target: string, algorithm: string, nodes: number, edges: number): void {
   const memory = totalmem();
   const [node, edge] = cutterBytes(algorithm as GraphCutter);
@@ -170,12 +173,13 @@ function checkMemory(target: string, algorithm: string, nodes: number, edges: nu
   if (needed <= 0.9 * memory) return;
   const got = `about ${formatBytes(needed)} for ${count(nodes)} nodes (the largest id is ${nodes - 1}) and ${count(edges)} edges`;
   throw new ValueError(
-    `partition: expected a graph that fits in memory (${formatBytes(memory)}), got ${got}. If ids have gaps, number them first: ${numberFirst(target)}.`,
+    `partition: expected a graph that fits in memory (${formatBytes(memory)}), got ${got}. If ids have gaps, number the nodes first: ${numberingCommands(target)}.`,
     { path: target },
   );
 }
 
-function changed(source: PartitionSource, command: PartitionCommand): PartitionSource {
+/** Applies --drop-self-loops, --bidirected and --add-self-loops. */
+function transformSource(source: PartitionSource, command: PartitionCommand): PartitionSource {
   const flags = { dropSelfLoops: removeSelfLoops, bidirected: toUndirected, addSelfLoops } as const;
   let { graph } = source;
   for (const [flag, change] of Object.entries(flags)) {
@@ -183,25 +187,25 @@ function changed(source: PartitionSource, command: PartitionCommand): PartitionS
     const fields = Object.keys(source.edgeFeatures);
     if (fields.length > 0)
       throw new ValueError(
-        `partition: expected a graph whose edges have no data beside flags that change edges, got the field ${fields[0]}. Leave out --drop-self-loops, --bidirected and --add-self-loops.`,
+        `partition: expected a graph without edge data for flags that change edges, got the field ${fields[0]}. Leave out --drop-self-loops, --bidirected and --add-self-loops.`,
       );
     graph = change(graph);
   }
   return { ...source, graph };
 }
 
-function balanceOf(list: string, trainMask: Tensor | null): CutBalance {
-  const words = list.split(',').filter((word) => word !== '');
-  const unknown = words.find((word) => !['nodes', 'edges', 'train_mask'].includes(word));
+function parseBalance(list: string, trainMask: Tensor | null): CutBalance {
+  const names = list.split(',').filter((name) => name !== '');
+  const unknown = names.find((name) => !['nodes', 'edges', 'train_mask'].includes(name));
   if (unknown !== undefined)
     throw new ValueError(expected('partition', 'nodes, edges or train_mask', '--balance', unknown));
-  const wanted = words.includes('train_mask');
-  if (wanted && trainMask === null)
+  const balancesTraining = names.includes('train_mask');
+  if (balancesTraining && trainMask === null)
     throw new ValueError(
       expected('partition', 'a dataset with training nodes', '--balance', 'train_mask', 'Leave it out.'),
     );
   return {
-    ...(words.includes('edges') ? { edges: true } : {}),
-    ...(wanted && trainMask !== null ? { trainMask: trainMask.dataSync() } : {}),
+    ...(names.includes('edges') ? { edges: true } : {}),
+    ...(balancesTraining && trainMask !== null ? { trainMask: trainMask.dataSync() } : {}),
   };
 }

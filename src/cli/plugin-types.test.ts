@@ -14,14 +14,14 @@ import { mul, sub, sum } from '../tensor/index.js';
 import { loadConfig, loadPlugins, openRun, resolveConfig } from '../train/index.js';
 import { readRecord } from '../train/run/run-record.js';
 import { run } from './program.js';
-import { capturedOutput } from './testing/captured-output.js';
+import { captureOutput } from './testing/capture-output.js';
 import { embedding, tinyFile, tinyGraphs, trainQuietly } from './testing/tiny-graphs.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-types-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const at = (name: string): string => join(folder, name);
 
-const printed = capturedOutput();
+const printed = captureOutput();
 
 /** The source of a plugin for each kind; `$` stands for the registered name. */
 const modules = {

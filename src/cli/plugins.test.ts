@@ -12,7 +12,7 @@ import { findTemporalModel, registerTemporalModel } from '../temporal/index.js';
 import { loadPlugins, loadRunConfig, openRun } from '../train/index.js';
 import { readRecord } from '../train/run/run-record.js';
 import { run } from './program.js';
-import { capturedOutput } from './testing/captured-output.js';
+import { captureOutput } from './testing/capture-output.js';
 
 const example = fileURLToPath(new URL('../../examples/temporal-plugin/taste.mjs', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'skein-plugins-'));
@@ -23,7 +23,7 @@ writeFileSync(
   `user,item,time\n${Array.from({ length: 120 }, (_, i) => `u${i % 7},i${(i * i) % 5},${i}\n`).join('')}`,
 );
 
-const printed = capturedOutput();
+const printed = captureOutput();
 
 /** The example under a name of its own, with another kind, so that tests do not meet in the registry. */
 function plugin(kind: string): { readonly module: string; readonly config: string; readonly at: string } {

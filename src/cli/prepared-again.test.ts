@@ -7,13 +7,13 @@ import { type PreprocessOptions, preprocess } from '../data/index.js';
 import { loadTensors, saveTensors } from '../storage/index.js';
 import { Random } from '../util/philox.js';
 import { run } from './program.js';
-import { capturedOutput } from './testing/captured-output.js';
+import { captureOutput } from './testing/capture-output.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-again-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const at = (name: string): string => join(folder, name);
 
-const printed = capturedOutput();
+const printed = captureOutput();
 
 /** Runs a command line; gives its exit code and what it printed. */
 async function skein(...args: string[]): Promise<{ code: number; out: string; err: string }> {
@@ -226,7 +226,7 @@ describe('nothing to train on', () => {
       ...['--dataset-split', '0.1', '0.1', '0.8'],
     );
     expect(code).toBe(0);
-    expect(said).toMatch(/warning: the training set has no edges, so "skein train" will refuse/);
+    expect(said).toMatch(/warning: the training set has no edges, so "skein train" will reject/);
     writeFileSync(at('few.yaml'), linkConfig('few-run', 'few').replace('DISTMULT', 'DOT'));
     const refusal = await skein('train', at('few.yaml'));
     expect(refusal).toMatchObject({ code: 2, out: '' });

@@ -1,15 +1,15 @@
-/** The work of `skein preprocess`: options of the command line to those of the library, progress and results to the terminal. */
+/** The work of `skein preprocess`: translates its options into those of the library, and prints progress and results. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EdgeColumns, PreparedStats, PreprocessOptions } from '../data/index.js';
+import { countEdges } from '../data/prepare/dataset-yaml.js';
 import { Output } from '../train/run/output.js';
 import { prepareProgress } from '../train/run/prepare-progress.js';
 import { ValueError } from '../util/errors.js';
 import { invocation } from '../util/invocation.js';
 import { nearest } from '../util/nearest.js';
-import { allEdges } from './all-edges.js';
-import { inOptionNames } from './option-names.js';
-import { columnOption, type HeaderOptions, headerGiven } from './options.js';
+import { rethrowWithOptionNames } from './options/option-names.js';
+import { type HeaderOptions, parseColumn, resolveHeader } from './options/options.js';
 import { onStopSignals } from './stop-signals.js';
 
 export interface PreprocessCommand extends HeaderOptions {
@@ -59,7 +59,7 @@ export async function preprocessCommand(command: PreprocessCommand): Promise<voi
   const started = performance.now();
   const known = command.dataset !== undefined && command.dataset.toLowerCase() !== 'custom';
   const stats = await (known ? prepareKnown(command, output) : prepareFiles(command, output)).catch(
-    inOptionNames,
+    rethrowWithOptionNames,
   );
   const seconds = Math.round((performance.now() - started) / 100) / 10;
   report(stats, output, seconds);
@@ -72,9 +72,10 @@ async function prepareKnown(command: PreprocessCommand, output: Output): Promise
   const { dataset = '' } = command;
   if (catalogueName(dataset) === undefined) {
     const close = nearest(dataset, datasetNames);
-    const names = close === undefined ? `Known are ${datasetNames.join(', ')}.` : `Did you mean ${close}?`;
+    const names =
+      close === undefined ? `Known datasets: ${datasetNames.join(', ')}.` : `Did you mean ${close}?`;
     throw new ValueError(
-      `preprocess: expected a known dataset for --dataset, got ${JSON.stringify(dataset)}. ${names} For a graph of your own name its files instead: --edges FILE --output-directory DIRECTORY.`,
+      `preprocess: expected a known dataset for --dataset, got ${JSON.stringify(dataset)}. ${names} For other graphs give the files: --edges FILE --output-directory DIRECTORY.`,
     );
   }
   return prepareDataset(dataset, {
@@ -96,7 +97,7 @@ async function prepareFiles(command: PreprocessCommand, output: Output): Promise
   if (command.outputDirectory === undefined)
     throw new ValueError('preprocess: expected a directory for --output-directory, got none.');
   const controller = new AbortController();
-  const options = libraryOptions(command, command.outputDirectory);
+  const options = toLibraryOptions(command, command.outputDirectory);
   const onNote = (note: string): void => {
     output.note(note);
     output.event('note', { note });
@@ -107,8 +108,8 @@ async function prepareFiles(command: PreprocessCommand, output: Output): Promise
   );
 }
 
-/** Leaves out what was not given. */
-function libraryOptions(command: PreprocessCommand, outputDir: string): PreprocessOptions {
+/** Returns the options of the library, without those that are not given. */
+function toLibraryOptions(command: PreprocessCommand, outputDir: string): PreprocessOptions {
   const given = {
     outputDir,
     edges: command.edges,
@@ -116,7 +117,7 @@ function libraryOptions(command: PreprocessCommand, outputDir: string): Preproce
     setup: command.setup,
     format: command.format as EdgeColumns['format'],
     delimiter: command.delim?.replaceAll('\\t', '\t'),
-    header: headerGiven('preprocess', command),
+    header: resolveHeader('preprocess', command),
     comment: command.comment,
     source: column(command.srcColumn),
     target: column(command.dstColumn),
@@ -131,10 +132,10 @@ function libraryOptions(command: PreprocessCommand, outputDir: string): Preproce
     sequentialTrainNodes: command.sequentialTrainNodes,
     nodeTypes: command.nodeTypes,
     nodes: command.nodes,
-    ...typedTable(command.nodeTable),
+    ...parseNodeTable(command.nodeTable),
     idColumn: column(command.idColumn),
     labelColumn: column(command.labelColumn),
-    ignoreColumns: command.ignoreColumns?.map(columnOption),
+    ignoreColumns: command.ignoreColumns?.map(parseColumn),
     nodeFeatures: command.nodeFeatures,
     nodeLabels: command.nodeLabels,
     trainNodes: command.trainNodes,
@@ -151,8 +152,8 @@ function libraryOptions(command: PreprocessCommand, outputDir: string): Preproce
   ) as unknown as PreprocessOptions;
 }
 
-/** `customer=customers.csv` is the table of one type of nodes; a file that is called so is the file. */
-function typedTable(given: string | undefined): Pick<PreprocessOptions, 'nodeTable' | 'nodeTableType'> {
+/** Parses `customer=customers.csv` as the table of one node type, unless a file of that name exists. */
+function parseNodeTable(given: string | undefined): Pick<PreprocessOptions, 'nodeTable' | 'nodeTableType'> {
   const [, nodeTableType, nodeTable] = /^([^\s:,"=/\\]+)=(.+)$/.exec(given ?? '') ?? [];
   if (nodeTable === undefined || existsSync(given as string))
     return given === undefined ? {} : { nodeTable: given };
@@ -160,7 +161,7 @@ function typedTable(given: string | undefined): Pick<PreprocessOptions, 'nodeTab
 }
 
 function column(text: string | undefined): string | number | undefined {
-  return text === undefined ? undefined : columnOption(text);
+  return text === undefined ? undefined : parseColumn(text);
 }
 
 function report(
@@ -169,7 +170,7 @@ function report(
   seconds: number,
 ): void {
   const { peakRssBytes, ...counts } = stats;
-  const edges = allEdges(stats, existsSync(join(stats.dataset_dir, 'nodes/train_nodes.bin')));
+  const edges = countEdges(stats, existsSync(join(stats.dataset_dir, 'nodes/train_nodes.bin')));
   const lines = [
     `prepared ${stats.dataset_dir} in ${seconds} s`,
     `nodes ${stats.num_nodes}, relations ${stats.num_relations}, edges ${edges}, partitions ${stats.num_partitions}`,
@@ -181,18 +182,18 @@ function report(
       : []),
     ...(stats.num_valid <= 0 && stats.num_test <= 0
       ? [
-          'no validation and no test set: training will show no metrics (--dataset-split 0.9 0.05 0.05 makes them)',
+          'no validation and no test set: training will report no metrics (split with --dataset-split 0.9 0.05 0.05)',
         ]
       : []),
     `next: ${invocation()} config ${stats.dataset_dir}`,
   ];
   for (const line of lines) output.text(line);
   if (stats.num_train === 0) {
-    // Where nodes are split, all edges are training edges.
+    // If nodes are split, all edges are training edges.
     const [what, option] =
       stats.num_edges > 0 ? ['nodes', '--node-split or --train-nodes'] : ['edges', '--dataset-split'];
     output.warn(
-      `the training set has no ${what}, so "skein train" will refuse this dataset. Give it a larger share with ${option}.`,
+      `the training set has no ${what}, so "skein train" will reject this dataset. Make it larger with ${option}.`,
     );
   }
   output.event('done', {

@@ -1,10 +1,10 @@
-/** The work of `skein query`: asks a trained run by raw names, and answers with names. */
+/** The work of `skein query`: queries a trained run by raw names and prints names. */
 import { readGlosses } from '../data/index.js';
 import { GraphPredictor, type RankedName } from '../predict/index.js';
 import { Output, openRun } from '../train/index.js';
 import { StateError, ValueError } from '../util/errors.js';
 import { invocation } from '../util/invocation.js';
-import type { PluginOptions } from './options.js';
+import type { PluginOptions } from './options/options.js';
 
 export interface QueryCommand extends PluginOptions {
   readonly head?: string;
@@ -19,15 +19,15 @@ export interface QueryCommand extends PluginOptions {
 
 export async function queryCommand(path: string, command: QueryCommand): Promise<void> {
   const output = new Output({ json: command.json });
-  const asked = (['head', 'tail', 'neighbors'] as const).filter((name) => command[name] !== undefined);
-  if (asked.length !== 1)
+  const given = (['head', 'tail', 'neighbors'] as const).filter((name) => command[name] !== undefined);
+  if (given.length !== 1)
     throw new ValueError(
-      `query: expected one of --head, --tail and --neighbors, got ${asked.length === 0 ? 'none' : asked.map((name) => `--${name}`).join(' and ')}. --head asks for tails, --tail for heads.`,
+      `query: expected one of --head, --tail and --neighbors, got ${given.length === 0 ? 'none' : given.map((name) => `--${name}`).join(' and ')}. --head ranks tails, --tail ranks heads.`,
     );
-  const [kind] = asked;
+  const [kind] = given;
   const run = await openRun(path, {
     ...{ command: 'query', over: 'graph' },
-    advice: `Ask for the likeliest destinations with "${invocation()} serve --temporal <run>" and POST /recommend, or score pairs with "${invocation()} predict <run> --input-file <file>".`,
+    advice: `Rank destinations with "${invocation()} serve --temporal <run>" and POST /recommend, or score pairs with "${invocation()} predict <run> --input-file <file>".`,
     overrides: command.set,
     plugins: command.plugin,
     onWarning: (message) => output.warn(message),
@@ -51,10 +51,10 @@ async function ask(
   if (kind === 'neighbors') return { answers: (await model.neighbors([raw], { k }))[0], relation };
   if (model.kind === 'nodes')
     throw new StateError(
-      `query: expected a run of LINK_PREDICTION for --head and --tail, got one of NODE_CLASSIFICATION. Use --neighbors, or "${invocation()} predict".`,
+      `query: expected a run of LINK_PREDICTION for --head and --tail, got a run of NODE_CLASSIFICATION. Use --neighbors, or "${invocation()} predict".`,
     );
-  const asked = relation === undefined ? {} : { relation };
-  const [answers] = await model.rank([{ [kind]: raw, ...asked }], { k, includeKnown });
+  const edge = relation === undefined ? { [kind]: raw } : { [kind]: raw, relation };
+  const [answers] = await model.rank([edge], { k, includeKnown });
   return { answers, relation: relation ?? model.onlyRelation };
 }
 

@@ -15,13 +15,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { preprocess } from '../data/index.js';
 import { Random } from '../util/philox.js';
 import { run } from './program.js';
-import { capturedOutput } from './testing/captured-output.js';
+import { captureOutput } from './testing/capture-output.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-runs-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const at = (name: string): string => join(folder, name);
 
-const printed = capturedOutput();
+const printed = captureOutput();
 
 type Event = Readonly<Record<string, unknown>>;
 
@@ -458,13 +458,13 @@ describe('info', () => {
     expect(await last('info', at('graph'))).toMatchObject(dataset);
     printed.out = '';
     expect(await run(['info', at('nodes')])).toBe(0);
-    expect(printed.out).toMatch(/nodes +100\n[\s\S]*features +4 a node\nclasses +3\n/);
+    expect(printed.out).toMatch(/nodes +100\n[\s\S]*features +4 per node\nclasses +3\n/);
     writeFileSync(at('events.txt'), '1 2 5\n2 3 9\n');
     const events = { kind: 'events', nodes: 3, events: 2, destinations: 2, first: 5, last: 9 };
     expect(await last('info', at('events.txt'))).toMatchObject(events);
     mkdirSync(at('nothing'));
     expect(await refused('info', at('nothing'))).toMatch(
-      /no full_config\.yaml, no dataset\.yaml, no description of partitions and no file of events/,
+      /no full_config\.yaml, no dataset\.yaml, no description of partitions and no event file/,
     );
   });
 });

@@ -1,7 +1,7 @@
-/** The work of `skein serve`: opens a run, listens, and prints latency percentiles at the end. */
+/** The work of `skein serve`: opens a run, serves it, and prints latency percentiles at the end. */
 import { serveTemporal } from '../server/index.js';
 import { Output, onlineScorer, openRun } from '../train/index.js';
-import type { PluginOptions } from './options.js';
+import type { PluginOptions } from './options/options.js';
 
 export interface ServeCommand extends PluginOptions {
   readonly temporal: string;

@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, it, vi } from 'vitest';
 import { exportTable } from '../data/index.js';
-import { CsvFile } from './csv-file.js';
-import { withoutLeftovers } from './stop-signals.js';
+import { CsvFile } from './predict/csv-file.js';
+import { removingUnfinished } from './stop-signals.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-stop-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 afterEach(() => vi.restoreAllMocks());
 
 it('removes what was begun when the work fails, and keeps what is complete', async () => {
-  const work = withoutLeftovers(async () => {
+  const work = removingUnfinished(async () => {
     new CsvFile(folder, 'labels.csv', ['id']).close();
     new CsvFile(folder, 'scores.csv', ['id']);
     throw new Error('disk full');
@@ -27,7 +27,7 @@ it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
   async (signal) => {
     const kill = vi.spyOn(process, 'kill').mockReturnValue(true);
     let stopped: readonly string[] = ['not yet'];
-    await withoutLeftovers(async () => {
+    await removingUnfinished(async () => {
       await exportTable({
         rows: {
           rows: 1,

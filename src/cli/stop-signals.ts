@@ -1,9 +1,9 @@
-/** What a command does when it is told to stop: by Ctrl+C, by the system, or because its terminal was closed. */
+/** Handles requests to stop: Ctrl+C, SIGTERM, and the hang-up of the terminal. */
 import { removeUnfinished } from '../data/prepare/unfinished-files.js';
 
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Runs `work`; `stop` hears of the signals that ask to end. */
+/** Runs `work` and calls `stop` on each signal that requests an end. */
 export async function onStopSignals<T>(
   stop: (signal: NodeJS.Signals) => void,
   work: () => Promise<T>,
@@ -16,11 +16,11 @@ export async function onStopSignals<T>(
   }
 }
 
-/** Runs what writes files under temporary names: none of these stays when it fails or is told to stop. */
-export function withoutLeftovers<T>(work: () => Promise<T>): Promise<T> {
+/** Runs work that writes files under temporary names, and removes unfinished ones if it fails or is stopped. */
+export function removingUnfinished<T>(work: () => Promise<T>): Promise<T> {
   const stop = (signal: NodeJS.Signals): void => {
     removeUnfinished();
-    // Ends as it would have without us, so that a shell sees the signal.
+    // Ends by the signal itself, so that a shell sees it.
     process.removeAllListeners(signal);
     process.kill(process.pid, signal);
   };

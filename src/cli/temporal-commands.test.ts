@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { resumeCommand } from '../train/run/index.js';
 import { Random } from '../util/philox.js';
 import { run } from './program.js';
-import { capturedOutput } from './testing/captured-output.js';
+import { captureOutput } from './testing/capture-output.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-temporal-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -33,7 +33,7 @@ gnn: [{ arch: transformer_attention, variant: tgn, layer: 1, att_head: 2, dim_ti
 train: [{ epoch: 3, batch_size: 10, lr: 0.02 }]
 `;
 
-const printed = capturedOutput();
+const printed = captureOutput();
 
 async function last(...args: string[]): Promise<Readonly<Record<string, unknown>>> {
   printed.clear();
@@ -91,7 +91,7 @@ it('text for people counts in whole numbers, and ranks only among more than two'
   writeFileSync(at('one.csv'), '0,0,2000\n');
   printed.out = '';
   expect(await run(['predict', at('tgn'), '--input-file', at('one.csv'), '--output-dir', at('one')])).toBe(0);
-  expect(printed.out).toMatch(/^1 pair scored, written/);
+  expect(printed.out).toMatch(/^1 pair scored, wrote/);
 });
 
 it('train warns of what has no effect and of parts without events', async () => {
@@ -166,7 +166,7 @@ it('predict refuses by name what it cannot score', async () => {
   };
   expect(await scored('0,0,5\n')).toMatch(/score: expected a time after 898.5/);
   expect(await scored('0,0,2000\n0,12,2000\n')).toMatch(
-    /bad\.csv:2: expected a destination as the stream's file calls it \(20 nodes, such as "0"\), got "12"/,
+    /bad\.csv:2: expected a destination of the event file \(20 nodes, such as "0"\), got "12"/,
   );
   expect(await scored('0,0,soon\n')).toMatch(/bad\.csv:1: expected a time, got "soon"/);
   expect(existsSync(join(at('bad'), 'scores.csv'))).toBe(false);
@@ -210,7 +210,7 @@ it('export writes the memory of every node; query says what to use', async () =>
   ])
     expect(await refused('export', at('tgn'), option, name)).toMatch(
       new RegExp(
-        `^.*export: expected memory for ${option}, got ${name}\\. The temporal run .* exports the memory`,
+        `^.*export: expected memory for ${option}, got ${name}\\. The temporal run .* has no other table`,
       ),
     );
   expect(await refused('query', at('tgn'), '--head', '0')).toMatch(/temporal run .*skein serve --temporal/);

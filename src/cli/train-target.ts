@@ -1,5 +1,5 @@
 /**
- * What `skein train` is given: a configuration file, or the directory of a run, which resumes with its own configuration.
+ * The argument of `skein train`: a configuration file, or the directory of a run, which resumes with its configuration.
  * A run that was moved resumes where it is now.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';
@@ -9,9 +9,8 @@ import { StateError } from '../util/errors.js';
 import { invocation } from '../util/invocation.js';
 
 export interface TrainTarget {
-  /** Read and parsed. */
   readonly file: ConfigFile;
-  /** Text that is kept with the run as its configuration. */
+  /** Text that is saved with the run as its configuration. */
   readonly source: string;
   readonly overrides: readonly string[];
 }
@@ -21,15 +20,15 @@ export function trainTarget(path: string, overrides: readonly string[]): TrainTa
     const file = readConfigFile(path);
     return { file, source: file.text, overrides };
   }
-  const own = join(path, 'full_config.yaml');
-  if (!existsSync(own))
+  const resolved = join(path, 'full_config.yaml');
+  if (!existsSync(resolved))
     throw new StateError(
-      `train: expected a configuration file or the directory of a run, got ${path}, which has no full_config.yaml. Name a file; "${invocation()} config <dataset>" prints one to start from.`,
+      `train: expected a configuration file or the directory of a run, got ${path}, which has no full_config.yaml. Give a file; "${invocation()} config <dataset>" prints one to start from.`,
     );
-  checkRunConfig(own);
-  const file = readConfigFile(own);
+  checkRunConfig(resolved);
+  const file = readConfigFile(resolved);
   const given = join(path, 'config.yaml');
-  // Each call says whether to resume. The checkpoint that the run started from no longer counts.
+  // Each call states whether to resume. The checkpoint that the run started from is ignored.
   const fixed = [`storage.model_dir=${JSON.stringify(resolve(path))}`, 'training.resume_training=false'];
   if (!isTemporalConfig(file)) fixed.push('training.resume_from_checkpoint=""');
   const source = existsSync(given) ? readFileSync(given, 'utf8') : file.text;

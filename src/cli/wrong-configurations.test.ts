@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { run } from './program.js';
-import { capturedOutput } from './testing/captured-output.js';
+import { captureOutput } from './testing/capture-output.js';
 
 const fixtures = fileURLToPath(new URL('../../test/fixtures/config', import.meta.url));
 const fixture = (name: string): string => join(fixtures, `${name}.yaml`);
 const folder = mkdtempSync(join(tmpdir(), 'skein-config-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const printed = capturedOutput();
+const printed = captureOutput();
 
 /** Checks a file with overrides; expects code 2 and gives the message. */
 async function refused(file: string, overrides: readonly string[]): Promise<string> {

@@ -2,11 +2,11 @@
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { run } from './program.js';
-import { capturedOutput } from './testing/captured-output.js';
+import { captureOutput } from './testing/capture-output.js';
 
 const file = fileURLToPath(new URL('../../test/fixtures/config/embedding-only.yaml', import.meta.url));
 const stream = fileURLToPath(new URL('../../examples/collegemsg-tgn.yaml', import.meta.url));
-const printed = capturedOutput();
+const printed = captureOutput();
 
 async function refused(path: string, ...overrides: string[]): Promise<string> {
   printed.clear();

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { run } from './program.js';
-import { capturedOutput } from './testing/captured-output.js';
+import { captureOutput } from './testing/capture-output.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-wrong-temporal-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -29,7 +29,7 @@ const model = (path: string): string[] => [
   `storage: { model_dir: ${join(folder, `run${files}`)} }`,
 ];
 
-const printed = capturedOutput();
+const printed = captureOutput();
 
 /** Trains a file; expects code 2, no run, and gives the message. */
 async function refused(

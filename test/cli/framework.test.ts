@@ -25,7 +25,7 @@ it('prints one JSON object a line with --json', () => {
   expect(JSON.parse(out)).toMatchObject({ event: 'done', node: process.versions.node });
 });
 
-it("takes the package's own examples where the working directory has none", () => {
+it("takes the package's examples if the working directory has none", () => {
   const work = mkdtempSync(join(tmpdir(), 'skein-examples-'));
   const config = (name: string) =>
     spawnSync(process.execPath, [...main, 'config', name], { cwd: work, encoding: 'utf8' });
@@ -33,7 +33,7 @@ it("takes the package's own examples where the working directory has none", () =
     const own = config('examples/umls-complex.yaml');
     expect({ code: own.status, err: own.stderr }).toEqual({
       code: 0,
-      err: `note: examples/umls-complex.yaml is not in this directory; using the package's own, ${root}/examples/umls-complex.yaml\n`,
+      err: `note: examples/umls-complex.yaml is not in this directory; using the package's file ${root}/examples/umls-complex.yaml\n`,
     });
     expect(own.stdout).toContain('dataset_dir: umls');
     expect(config('examples/none.yaml')).toMatchObject({ status: 2 });
@@ -57,10 +57,7 @@ it.each([
   ],
   [['info', 'a', 'b'], /^skein: info: expected no more arguments than 1, got 2\. See .*\n$/],
   [['serve'], /^skein: serve: expected --temporal <run>, got none\. See .*\n$/],
-  [
-    ['info', '--training.num_epochs=5'],
-    /expected --dataset.key=value beside a file of events, got --training/,
-  ],
+  [['info', '--training.num_epochs=5'], /expected --dataset.key=value with an event file, got --training/],
   [
     ['quickstart', '--seed', 'x'],
     /^skein: quickstart: expected a whole number of at least 0 for --seed <n>, got x\. .*\n$/,

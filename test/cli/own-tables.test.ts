@@ -79,7 +79,7 @@ test('customers: categories, missing values, missing classes, new customers', ()
     '--output-dir',
     'u',
   );
-  expect(unknown).toMatch(/^\d+ nodes without a known class: no metrics\nwritten: u\/labels\.csv\n$/);
+  expect(unknown).toMatch(/^\d+ nodes without a known class: no metrics\nwrote u\/labels\.csv\n$/);
   skein('predict', 'run', '--new-nodes', 'new.csv', '--new-edges', 'new-edges.csv', '--output-dir', '.');
   expect(read('new_labels.csv').map((line) => line.split(',')[0])).toEqual(['id', 'n1', 'n2']);
   for (const line of read('new_labels.csv').slice(1)) expect(segments).toContain(line.split(',')[1]);

@@ -181,7 +181,7 @@ describe('options', () => {
   const cases: [string, object, RegExp][] = [
     ['shares that do not add up', { split: [0.9, 0.2] }, /add up to 1 for split, got "0.9 \+ 0.2 = 1.1/],
     ['one share', { split: [1] }, /2 or 3 shares/],
-    ['a negative share', { split: [1.5, -0.5] }, /a share of split/],
+    ['a negative share', { split: [1.5, -0.5] }, /a fraction of split/],
     [
       'shares of several files',
       { edges: ['e.csv', 'e.csv'], split: [0.5, 0.5] },

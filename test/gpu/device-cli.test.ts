@@ -52,5 +52,5 @@ it('info shows the adapter', () => {
   const { code, events } = skein(['info', '--gpu', '--json']);
   expect(code).toBe(0);
   expect(events[0].graphics.adapter).toMatch(/\w/);
-  expect(skein(['info', '--gpu'], { SKEIN_GPU: '0' }).out).toMatch(/graphics: no WebGPU adapter/);
+  expect(skein(['info', '--gpu'], { SKEIN_GPU: '0' }).out).toMatch(/GPU: no WebGPU adapter/);
 }, 240_000);

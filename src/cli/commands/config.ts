@@ -1,28 +1,33 @@
 /**
- * `skein config`: a commented starting configuration for a dataset; or, given a configuration file, that file checked and
- * with every default filled in.
+ * `skein config`: prints a commented starting configuration for a dataset; or, given a configuration file, checks it and
+ * prints it with all defaults filled in.
  */
 import { existsSync, statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { parse } from 'yaml';
 import type { LearningTask } from '../../train/config/index.js';
 import { ValueError } from '../../util/errors.js';
-import { type OverrideOptions, overrideOption, type PluginOptions, pluginOption } from '../options.js';
-import { setKeys } from '../set-keys.js';
+import {
+  type OverrideOptions,
+  overrideOption,
+  type PluginOptions,
+  pluginOption,
+} from '../options/options.js';
+import { setKeys } from '../options/set-keys.js';
 
 export function register(program: Command): void {
   const command = program
     .command('config')
-    .description('print a commented starting configuration for a dataset, or check a configuration file')
+    .description('Print a commented starting configuration for a dataset, or check a configuration file')
     .argument(
       '[dataset|file]',
-      'a prepared directory, the name of a known dataset, a file of events, or a configuration file',
+      'Prepared dataset, name of a known dataset, event file, or configuration file',
     )
     .option(
       '--task <task>',
-      'LINK_PREDICTION (LP) or NODE_CLASSIFICATION (NC); default: what the data are made for',
+      'LINK_PREDICTION (LP) or NODE_CLASSIFICATION (NC) (default: NC if nodes have labels, else LP)',
     );
-  command.option('--schema', 'print the JSON Schema of configurations, for editors', false);
+  command.option('--schema', 'Print the JSON Schema of configurations, for editors', false);
   overrideOption(pluginOption(command)).action(config);
 }
 
@@ -44,7 +49,7 @@ async function config(name: string | undefined, options: ConfigOptions): Promise
   if (options.schema) {
     if (name !== undefined)
       throw new ValueError(
-        `config: expected no dataset or file beside --schema, got ${name}. The schema is that of all configurations.`,
+        `config: expected no dataset or file with --schema, got ${name}. The schema covers all configurations.`,
       );
     const { configJsonSchema } = await import('../../train/json-schema.js');
     process.stdout.write(`${JSON.stringify(configJsonSchema(), null, 2)}\n`);
@@ -52,19 +57,19 @@ async function config(name: string | undefined, options: ConfigOptions): Promise
   }
   if (name === undefined)
     throw new ValueError(
-      'config: expected a dataset or a file, got neither. Name one, for example fb15k-237; --schema prints the JSON Schema.',
+      'config: expected a dataset or a file, got neither. Give one, such as fb15k-237; --schema prints the JSON Schema.',
     );
   const { hasEvents } = await import('../info.js');
   const { temporalDatasetNames } = await import('../../data/index.js');
   const known = (temporalDatasetNames as readonly string[]).includes(name) && !existsSync(name);
   if (known || hasEvents(name)) {
-    return events(known ? { name } : { path: name }, options.set);
+    return printEventTemplate(known ? { name } : { path: name }, options.set);
   }
   const isFile = /\.ya?ml$/.test(name) || statSync(name, { throwIfNoEntry: false })?.isFile() === true;
-  await (isFile ? resolved(name, options.set) : template(name, options.task, options.set));
+  await (isFile ? printResolved(name, options.set) : printTemplate(name, options.task, options.set));
 }
 
-async function events(
+async function printEventTemplate(
   dataset: { readonly name: string } | { readonly path: string },
   keys: readonly string[],
 ): Promise<void> {
@@ -72,12 +77,12 @@ async function events(
   const { resolveTemporalConfig, streamOptions, temporalTemplate } = await import('../../train/index.js');
   const text = temporalTemplate(dataset);
   const { config, warnings } = resolveTemporalConfig(parse(text), keys);
-  // Refuses a file of other lines, and one whose columns have to be named.
+  // Throws if the file is not an event file, or if its columns must be named.
   if ('path' in dataset) await checkEventColumns(dataset.path, streamOptions(config));
   print(setKeys(text, keys), warnings);
 }
 
-async function resolved(path: string, overrides: readonly string[]): Promise<void> {
+async function printResolved(path: string, overrides: readonly string[]): Promise<void> {
   const { loadRunConfig, renderRunConfig } = await import('../../train/index.js');
   const { config, warnings } = loadRunConfig(path, overrides);
   print(renderRunConfig(config), warnings);
@@ -88,7 +93,11 @@ function print(text: string, warnings: readonly string[]): void {
   process.stdout.write(text);
 }
 
-async function template(dataset: string, wanted: string | undefined, keys: readonly string[]): Promise<void> {
+async function printTemplate(
+  dataset: string,
+  wanted: string | undefined,
+  keys: readonly string[],
+): Promise<void> {
   const { checkAgainstDataset, configTemplate, datasetFacts, resolveConfig } = await import(
     '../../train/config/index.js'
   );
@@ -97,15 +106,15 @@ async function template(dataset: string, wanted: string | undefined, keys: reado
   const task = tasks[(wanted ?? (classified ? 'NC' : 'LP')).toUpperCase()];
   if (task === undefined)
     throw new ValueError(
-      `config: expected LINK_PREDICTION or NODE_CLASSIFICATION for --task, got ${wanted}. LP and NC do as well.`,
+      `config: expected LINK_PREDICTION or NODE_CLASSIFICATION for --task, got ${wanted}. LP and NC are accepted too.`,
     );
   if (task === 'NODE_CLASSIFICATION' && !classified)
     throw new ValueError(
       `config: expected LINK_PREDICTION for --task, got ${wanted}. ${dataset} has no labels.`,
     );
   const text = configTemplate({ dataset, task, facts });
-  // A template is sound as it is; what was given beside it is checked as training does.
+  // The template itself is valid; overrides are checked as training checks them.
   const { config, warnings } = resolveConfig(parse(text), keys);
-  const own = config.storage.dataset.dataset_dir === dataset;
-  print(setKeys(text, keys), [...warnings, ...(own ? checkAgainstDataset(config, facts) : [])]);
+  const isSameDataset = config.storage.dataset.dataset_dir === dataset;
+  print(setKeys(text, keys), [...warnings, ...(isSameDataset ? checkAgainstDataset(config, facts) : [])]);
 }

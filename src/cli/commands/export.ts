@@ -1,29 +1,29 @@
 /** `skein export`: see ../export.ts. */
 import type { Command } from 'commander';
 import type { ExportCommand } from '../export.js';
-import { jsonOption, pluginOption } from '../options.js';
+import { jsonOption, pluginOption } from '../options/options.js';
 
 export function register(program: Command): void {
   const command = program
     .command('export')
-    .description('write embeddings with raw ids for other programs')
-    .argument('<directory>', 'the directory of a run or a checkpoint, or a prepared directory with features')
+    .description('Write embeddings and other tables of a model with raw ids, or the model itself as ONNX')
+    .argument('<directory>', 'Directory of a run or a checkpoint, or a prepared dataset with features')
     .option(
       '-f, --format <name>',
-      'csv, npy, parquet or safetensors (binary means npy); onnx for the model itself',
+      'csv, npy, parquet or safetensors (binary means npy), or onnx for the model itself',
       'csv',
     )
-    .option('--delim <text>', 'between columns of csv', ',')
-    .option('--output-dir <dir>', 'where the files go; by default the directory itself')
+    .option('--delim <text>', 'Column delimiter of csv', ',')
+    .option('--output-dir <dir>', 'Write files to this directory (default: <directory>)')
     .option(
       '--what <kind...>',
-      "embeddings, encoded (the encoder's result for every node), relations, features; memory (of a temporal run)",
+      'Write only these kinds: embeddings, encoded (encoder output of all nodes), relations, features, memory (of a temporal run)',
     )
-    .option('--tables <name...>', 'only these; by default all there are')
-    .option('--overwrite', 'replace files that are there', false);
+    .option('--tables <name...>', 'Write only tables of these names (default: all)')
+    .option('--overwrite', 'Replace existing files', false);
   jsonOption(pluginOption(command)).action(async (directory: string, options: ExportCommand) => {
-    const { withoutLeftovers } = await import('../stop-signals.js');
+    const { removingUnfinished } = await import('../stop-signals.js');
     const { exportCommand } = await import('../export.js');
-    await withoutLeftovers(() => exportCommand(directory, options));
+    await removingUnfinished(() => exportCommand(directory, options));
   });
 }

@@ -1,4 +1,4 @@
-/** Every command, in the order in which the help lists them. A command file only registers; its work loads when asked for. */
+/** All commands, in the order of the help. A command file only declares its options; its work is imported when it runs. */
 import type { Command } from 'commander';
 import { register as build } from './build.js';
 import { register as config } from './config.js';

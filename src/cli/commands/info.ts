@@ -1,7 +1,7 @@
-/** `skein info`: what computes on this machine; with a directory, what that is (see ../info.ts). */
+/** `skein info`: shows version, kernels and GPU of this machine; with a path, describes that (see ../info.ts). */
 import type { Command } from 'commander';
 import { DeviceError, ValueError } from '../../util/errors.js';
-import { type JsonOptions, jsonOption, type OverrideOptions, overrideOption } from '../options.js';
+import { type JsonOptions, jsonOption, type OverrideOptions, overrideOption } from '../options/options.js';
 import { version } from '../version.js';
 
 interface InfoOptions extends JsonOptions, OverrideOptions {
@@ -12,33 +12,30 @@ export function register(program: Command): void {
   const command = program
     .command('info')
     .description(
-      'show the version and the kernels in use; of a run, a prepared dataset, partitions or events what they hold',
+      'Show the version and the kernels in use, or describe a run, a dataset, partitions or an event file',
     )
     .argument(
       '[directory]',
-      'the directory of a run, a checkpoint, a prepared dataset or partitions, or a file of events',
+      'Directory of a run, a checkpoint, a prepared dataset or partitions, or an event file',
     );
-  command.option(
-    '--gpu',
-    'open the graphics processor that storage.device_type: webgpu would use, and show it',
-  );
+  command.option('--gpu', 'Open and show the GPU that storage.device_type: webgpu would use');
   overrideOption(jsonOption(command)).action(async (directory: string | undefined, options: InfoOptions) => {
     const misplaced = options.set.find((key) => directory === undefined || !key.startsWith('dataset.'));
     if (misplaced !== undefined)
       throw new ValueError(
-        `info: expected --dataset.key=value beside a file of events, got --${misplaced}. Other keys say nothing here.`,
+        `info: expected --dataset.key=value with an event file, got --${misplaced}. Other keys have no effect here.`,
       );
     if (directory !== undefined && options.gpu)
-      throw new ValueError('info: expected no directory beside --gpu, got one. Leave one of them out.');
-    if (directory === undefined) await machine(options);
+      throw new ValueError('info: expected no directory with --gpu, got one. Leave one of them out.');
+    if (directory === undefined) await printMachine(options);
     else await (await import('../info.js')).infoCommand(directory, options.json, options.set);
   });
 }
 
-async function machine({ json, gpu = false }: InfoOptions): Promise<void> {
+async function printMachine({ json, gpu = false }: InfoOptions): Promise<void> {
   const { nativeStatus } = await import('../../native/index.js');
   const status = nativeStatus();
-  const graphics = gpu ? await adapter() : null;
+  const graphics = gpu ? await findAdapter() : null;
   const facts = {
     version,
     node: process.versions.node,
@@ -51,21 +48,19 @@ async function machine({ json, gpu = false }: InfoOptions): Promise<void> {
     return;
   }
   const kernels = status.backend === 'native' ? `native (${status.level})` : `TypeScript (${status.reason})`;
-  const software = graphics?.software ? ' (software: slower than the cpu)' : '';
+  const software = graphics?.software ? ' (software: slower than the CPU)' : '';
   const lines = [
     `skein ${version}`,
     `Node.js ${facts.node} on ${facts.platform}`,
     `kernels: ${kernels}`,
     `threads: ${status.threads}`,
-    ...(gpu
-      ? [`graphics: ${graphics === null ? 'no WebGPU adapter' : `${graphics.adapter}${software}`}`]
-      : []),
+    ...(gpu ? [`GPU: ${graphics === null ? 'no WebGPU adapter' : `${graphics.adapter}${software}`}`] : []),
   ];
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 
-/** The adapter that `storage.device_type: webgpu` would use. */
-async function adapter(): Promise<{ readonly adapter: string; readonly software: boolean } | null> {
+/** Returns the adapter that `storage.device_type: webgpu` would use; null if there is none. */
+async function findAdapter(): Promise<{ readonly adapter: string; readonly software: boolean } | null> {
   const { adapterName, openGpuDevice } = await import('../../gpu/index.js');
   try {
     const gpu = await openGpuDevice();

@@ -1,27 +1,27 @@
-/** `skein run`: see ../run.ts. */
+/** `skein run`: see ../run/run.ts. */
 import type { Command } from 'commander';
-import { positiveInteger } from '../options.js';
-import type { RunCommand } from '../run.js';
+import { positiveInteger } from '../options/options.js';
+import type { RunCommand } from '../run/run.js';
 
 export function register(program: Command): void {
   program
     .command('run')
-    .description('run a command on several workers, with mpirun, mpiexec or srun')
-    .argument('<command...>', "a command of Skein's (train …), or any other program after --")
+    .description('Run a command on several workers with mpirun, mpiexec or srun')
+    .argument('<command...>', 'Skein command (train …), or any other program after --')
     .option(
       '-n, --workers <n>',
-      'number of workers; default: as many as --hosts names, else 1',
+      'Number of workers (default: as many as --hosts lists, else 1)',
       positiveInteger,
     )
     .option(
       '--hosts <list>',
-      'machines and workers on each: a:2,b:2; default: what a scheduler gives, else this one',
+      'Hosts and workers on each, as in a:2,b:2 (default: hosts of the scheduler, else this machine)',
     )
     .option(
       '--launcher <program>',
-      'mpirun, mpiexec, srun or the path of one; default: the first that is there',
+      'mpirun, mpiexec, srun or the path of one (default: the first that is installed)',
     )
-    .option('--all-output', 'print the output of all workers, each line with its number', false)
+    .option('--all-output', 'Print the output of all workers, each line prefixed by the rank', false)
     .passThroughOptions()
     .addHelpText(
       'after',
@@ -33,6 +33,6 @@ srun -n 4 skein run train config.yaml     under Slurm; or skein run -n 4 … in 
     )
     .action(async (line: string[], options: RunCommand) => {
       const names = program.commands.map((command) => command.name());
-      await (await import('../run.js')).runCommand(line, options, names);
+      await (await import('../run/run.js')).runCommand(line, options, names);
     });
 }

@@ -7,7 +7,7 @@ import {
   overrideOption,
   type PluginOptions,
   pluginOption,
-} from '../options.js';
+} from '../options/options.js';
 
 interface TrainOptions extends JsonOptions, OverrideOptions, PluginOptions {
   readonly profile: boolean;
@@ -16,23 +16,27 @@ interface TrainOptions extends JsonOptions, OverrideOptions, PluginOptions {
 export function register(program: Command): void {
   const command = program
     .command('train')
-    .description('train the model of a configuration file; on several workers: skein run -n 4 train …')
+    .description('Train the model of a configuration file; on several workers: skein run -n 4 train …')
     .argument(
       '<config|run>',
-      'a YAML file with Marius\'s keys ("skein config <dataset>" prints one to start from), or with those of TGL; the directory of a run, with --training.resume_training=true, goes on with it',
+      'YAML file with the keys of Marius or TGL ("skein config <dataset>" prints one), or the directory of a run to resume with --training.resume_training=true',
     )
-    .option('--profile', 'write a trace of the stages (trace.json, for chrome://tracing or Perfetto)', false);
+    .option(
+      '--profile',
+      'Write a trace of the stages to trace.json, for chrome://tracing or Perfetto',
+      false,
+    );
   overrideOption(jsonOption(pluginOption(command))).action(train);
 }
 
 async function train(path: string, options: TrainOptions): Promise<void> {
   const { trainTarget } = await import('../train-target.js');
   const { launchedBy } = await import('../../dist/index.js');
-  const { endTogether } = await import('../end-together.js');
+  const { runOnWorkers } = await import('../run-on-workers.js');
   const { loadPlugins, loadRunConfig, Output, openWorkers, outputOf, trainRun, withWorkers } = await import(
     '../../train/index.js'
   );
-  // Read once in each process, also when it fails: what is wrong with the file is said by rank 0, below.
+  // The file is read once per process, and its error is kept: rank 0 reports it below.
   const read = once(() => {
     const { file, source, overrides } = trainTarget(path, options.set);
     const { config, warnings } = loadRunConfig(file, overrides);
@@ -42,29 +46,29 @@ async function train(path: string, options: TrainOptions): Promise<void> {
     () => null,
     (error: unknown) => ({ error }),
   );
-  /** Workers need their time-outs before they can speak. */
-  const section = () => {
+  /** Returns the time-outs, which workers need before they can communicate. */
+  const readDistributed = () => {
     try {
       return read().config.distributed;
     } catch {
       return null;
     }
   };
-  const group = openWorkers(launchedBy() === null ? null : section());
+  const group = openWorkers(launchedBy() === null ? null : readDistributed());
   const output = outputOf(group, new Output({ json: options.json }));
   const { profile } = options;
-  await endTogether(group, options.json, async () => {
+  await runOnWorkers(group, options.json, async () => {
     await group.onEveryRank(() => {
       if (failure !== null) throw failure.error;
     });
-    // The seed may be drawn: all take that of rank 0.
+    // The seed may be random: all ranks take that of rank 0.
     const { source, warnings, config } = await group.onRoot(read);
     for (const warning of warnings) output.warn(warning);
     await trainRun({ config, output, source, profile, group });
   });
 }
 
-/** The result of the first call, or its error, for every call. */
+/** Returns a function that calls `make` once and repeats its result or its error. */
 function once<T>(make: () => T): () => T {
   let result: { readonly value: T } | { readonly error: unknown } | undefined;
   return () => {

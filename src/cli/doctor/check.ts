@@ -1,18 +1,18 @@
-/** What `skein doctor` finds out about one thing, and how probes are kept from hanging or taking the program with them. */
+/** The result of one check of `skein doctor`, and child processes for probes that may hang or crash. */
 import { spawn } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** `missing`: something optional is not there. `problem`: it is there, or should be, and does not work. */
+/** `missing`: an optional component is not installed. `problem`: a component does not work, or a required one is missing. */
 export type CheckState = 'ok' | 'missing' | 'problem';
 
 export interface Check {
   readonly name: string;
   readonly state: CheckState;
-  /** What was found, in words. */
+  /** Description of the finding. */
   readonly found: string;
-  /** The command, or the words, that mend it. */
+  /** Command or advice that fixes it. */
   readonly fix?: string;
   /** Whether Skein cannot work while this is a problem. */
   readonly needed?: boolean;
@@ -20,7 +20,7 @@ export interface Check {
 }
 
 export interface Finished {
-  /** null: a signal ended it, or it could not be started. */
+  /** null if a signal ended it or it could not be started. */
   readonly code: number | null;
   readonly signal: string | null;
   readonly timedOut: boolean;
@@ -28,7 +28,7 @@ export interface Finished {
   readonly err: string;
 }
 
-/** Children start here: the working directory may be gone. */
+/** Children start here, since the working directory may no longer exist. */
 const packageRoot = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** Runs a program to its end or its time limit; never rejects. */
@@ -48,7 +48,7 @@ export function runLimited(
     const timer = setTimeout(() => {
       timedOut = true;
       child.kill('SIGKILL');
-      // A grandchild may hold the pipes open; nobody waits for it.
+      // A grandchild may hold the pipes open; do not wait for it.
       child.stdout.destroy();
       child.stderr.destroy();
     }, seconds * 1000);
@@ -68,10 +68,10 @@ export function runLimited(
 }
 
 /**
- * What a probe of probe-child.ts answers, asked in a process of its own: a driver or an addon that crashes or hangs must
- * not end the doctor. A failure is told as text.
+ * Runs a probe of probe-child.ts in a child process, so that a driver or an addon that crashes or hangs does not end the
+ * doctor. Returns a failure as text.
  */
-export async function askChild(
+export async function runProbe(
   probe: string,
   seconds = 30,
   env: Readonly<Record<string, string>> = {},
@@ -79,7 +79,7 @@ export async function askChild(
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   const script = fileURLToPath(new URL(`./probe-child.${extension}`, import.meta.url));
   const done = await runLimited(process.execPath, [...process.execArgv, script, probe], seconds, env);
-  if (done.timedOut) return `gave no answer within ${seconds} s`;
+  if (done.timedOut) return `did not respond within ${seconds} s`;
   const line = done.out.split('\n').find((text) => text.startsWith('{'));
   if (line !== undefined) {
     const answer = JSON.parse(line) as Record<string, unknown>;
@@ -90,15 +90,15 @@ export async function askChild(
   return last === '' ? `ended with exit code ${done.code}` : last;
 }
 
-/** The path of a program, found as a shell would find it; null when there is none. */
+/** Returns the path of a program, found as a shell would find it; null if there is none. */
 export function findProgram(name: string): string | null {
   const suffixes = process.platform === 'win32' ? ['.exe', '.cmd', '.bat'] : [''];
-  const places = /[/\\]/.test(name)
+  const candidates = /[/\\]/.test(name)
     ? [name]
     : (process.env['PATH'] ?? '')
         .split(delimiter)
         .flatMap((folder) => suffixes.map((end) => join(folder || '.', name + end)));
-  for (const path of places) {
+  for (const path of candidates) {
     try {
       accessSync(path, constants.X_OK);
       if (statSync(path).isFile()) return path;

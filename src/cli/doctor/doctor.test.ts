@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { askChild, runLimited } from './check.js';
+import { runLimited, runProbe } from './check.js';
 import { describeCheck } from './doctor.js';
 import { installCommand } from './install-commands.js';
 import { describeKernels, type KernelStatus } from './kernels.js';
@@ -103,7 +103,7 @@ describe('probes', () => {
       code: null,
       err: expect.stringMatching(/ENOENT/),
     });
-    expect(await askChild('kernels', 0.01)).toBe('gave no answer within 0.01 s');
+    expect(await runProbe('kernels', 0.01)).toBe('did not respond within 0.01 s');
   }, 240_000);
 
   it('find out about disk, memory and ports', async () => {

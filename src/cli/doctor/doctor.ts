@@ -1,6 +1,6 @@
 /**
- * The work of `skein doctor`: looks at everything that Skein needs or can use, and names the command that mends what is
- * missing. Ends with code 1 when something that is needed does not work; what is optional may be missing.
+ * The work of `skein doctor`: checks everything that Skein needs or can use, and prints the command that fixes what is
+ * missing. Ends with code 1 if a required component does not work; optional ones may be missing.
  */
 import { readFileSync } from 'node:fs';
 import { Output } from '../../train/run/output.js';
@@ -24,7 +24,7 @@ const servePort = 8080;
 
 export async function doctorCommand({ json }: { readonly json: boolean }): Promise<void> {
   const output = new Output({ json });
-  const stage = output.stage('looking at this machine', { plain: false });
+  const stage = output.stage('checking this machine', { plain: false });
   const checks = await allChecks(invocation());
   stage.end();
   const width = Math.max(...checks.map(({ name }) => name.length));
@@ -45,28 +45,28 @@ async function allChecks(skein: string): Promise<Check[]> {
   const engines = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')).engines
     .node;
   const found = await Promise.all([
-    guarded('platform', checkPlatform),
-    guarded('Node.js', () => checkNode(engines)),
-    guarded('kernels', () => checkKernels(skein)),
-    guarded('build tools', checkBuildTools),
-    guarded('MPI', () => checkMpi(skein)),
-    guarded('GPU', checkGpu),
-    guarded('METIS', checkMetis),
-    guarded('DuckDB', checkDuckDb),
-    guarded('WordNet', checkWordNet),
-    guarded('disk', () => checkDisk('disk', '.')),
-    guarded('SKEIN_DATA', () => {
+    guardProbe('platform', checkPlatform),
+    guardProbe('Node.js', () => checkNode(engines)),
+    guardProbe('kernels', () => checkKernels(skein)),
+    guardProbe('build tools', checkBuildTools),
+    guardProbe('MPI', () => checkMpi(skein)),
+    guardProbe('GPU', checkGpu),
+    guardProbe('METIS', checkMetis),
+    guardProbe('DuckDB', checkDuckDb),
+    guardProbe('WordNet', checkWordNet),
+    guardProbe('disk', () => checkDisk('disk', '.')),
+    guardProbe('SKEIN_DATA', () => {
       const folder = process.env['SKEIN_DATA'];
       return folder === undefined ? [] : checkDisk('SKEIN_DATA', folder);
     }),
-    guarded('memory', checkMachineMemory),
-    guarded('port', () => checkPort(servePort)),
+    guardProbe('memory', checkMachineMemory),
+    guardProbe('port', () => checkPort(servePort)),
   ]);
   return found.flat();
 }
 
-/** A probe that fails is a finding like any other. */
-async function guarded(
+/** Returns the failure of a probe as a finding. */
+async function guardProbe(
   name: string,
   probe: () => Check | Check[] | Promise<Check | Check[]>,
 ): Promise<Check | Check[]> {
@@ -76,7 +76,7 @@ async function guarded(
     return {
       name,
       state: 'problem',
-      found: `could not be found out: ${error instanceof Error ? error.message : error}`,
+      found: `the check failed: ${error instanceof Error ? error.message : error}`,
     };
   }
 }

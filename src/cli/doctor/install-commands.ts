@@ -1,4 +1,4 @@
-/** The command that installs something on this machine, by the package manager that it has. */
+/** Commands that install packages with the package manager of this machine. */
 import { findProgram } from './check.js';
 
 type Manager = 'apt-get' | 'dnf' | 'pacman' | 'apk' | 'brew';
@@ -11,7 +11,7 @@ const install: Readonly<Record<Manager, string>> = {
   brew: 'brew install',
 };
 
-/** What each manager calls it. */
+/** Package names of each manager. */
 const packages = {
   compiler: {
     'apt-get': 'make g++',
@@ -39,7 +39,7 @@ const packages = {
 
 export type Installable = keyof typeof packages;
 
-/** For one thing: `apt-get install make g++`. Without a known manager, the names that Debian has. */
+/** Returns a command such as `apt-get install make g++`; without a known manager, Debian's package names. */
 export function installCommand(
   what: Installable,
   has: (program: string) => boolean = (program) => findProgram(program) !== null,

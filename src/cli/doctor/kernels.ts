@@ -1,7 +1,7 @@
-/** The kernels: which addon computes, why not a better one. */
-import { askChild, type Check } from './check.js';
+/** Check of the kernels: which addon is in use, and why not a better one. */
+import { type Check, runProbe } from './check.js';
 
-/** What `nativeStatus()` tells; fields that some builds do not have are optional. */
+/** The result of `nativeStatus()`; fields that some builds do not have are optional. */
 export interface KernelStatus {
   readonly backend: 'native' | 'reference';
   readonly level: string | null;
@@ -14,11 +14,11 @@ export interface KernelStatus {
 }
 
 export async function checkKernels(skein: string): Promise<Check> {
-  const answer = await askChild('kernels');
+  const answer = await runProbe('kernels');
   if (typeof answer === 'string')
     return {
       ...{ name: 'kernels', state: 'problem', needed: true },
-      found: `the kernels could not be started: ${answer}`,
+      found: `the kernels do not start: ${answer}`,
       fix: `${skein} build, or set SKEIN_NATIVE=0 for the TypeScript kernels`,
     };
   return describeKernels(answer as unknown as KernelStatus, skein);
@@ -33,7 +33,7 @@ export function describeKernels(status: KernelStatus, skein: string): Check {
       name,
       state: 'problem',
       needed: true,
-      found: 'the kernels compute wrong values',
+      found: 'the kernels compute wrong results',
       fix: `${skein} build`,
       details,
     };
@@ -52,13 +52,13 @@ export function describeKernels(status: KernelStatus, skein: string): Check {
       fix: `${skein} build`,
     };
   }
-  const asked = process.env['SKEIN_NATIVE'] === '0';
+  const disabled = process.env['SKEIN_NATIVE'] === '0';
   const tried = status.tried ?? [];
   const why = tried.map(({ place, problem }) => `${place}: ${problem}`).join('; ');
   const absent = tried.every(({ problem }) => problem === 'not installed' || problem === 'not built');
   return {
     ...{ name, state: absent ? 'missing' : 'problem', details },
     found: `TypeScript (much slower), ${threads}: ${why === '' ? status.reason : why}`,
-    fix: asked ? 'unset SKEIN_NATIVE' : `${skein} build`,
+    fix: disabled ? 'unset SKEIN_NATIVE' : `${skein} build`,
   };
 }

@@ -1,4 +1,4 @@
-/** The machine: platform, Node.js, build tools, disk, memory, the port of `skein serve`. */
+/** Checks of the machine: platform, Node.js, build tools, disk, memory, the port of `skein serve`. */
 import { accessSync, constants, existsSync, readFileSync, statfsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { availableParallelism, cpus, freemem, release, totalmem } from 'node:os';
@@ -9,7 +9,7 @@ import { formatBytes } from '../../util/size.js';
 import { type Check, findProgram, runLimited } from './check.js';
 import { installCommand } from './install-commands.js';
 
-/** `quota`: processors that the cgroup allows, or null without a limit. */
+/** `quota`: processors that the cgroup allows; null without a limit. */
 export function checkPlatform(quota: number | null = cpuQuota()): Check {
   const model = cpus()[0]?.model.trim() ?? 'unknown processor';
   const cores = availableParallelism();
@@ -31,11 +31,11 @@ export function checkNode(wanted: string, version: string = process.versions.nod
   return {
     ...{ name: 'Node.js', state: 'problem', needed: true },
     found: `${version}; Skein needs ${least}.${leastMinor} or newer`,
-    fix: 'install a newer one from https://nodejs.org',
+    fix: 'install a newer version from https://nodejs.org',
   };
 }
 
-/** Needed by `skein build` alone. */
+/** Checks the tools of `skein build`. */
 export async function checkBuildTools(): Promise<Check> {
   const chosen = process.env['CXX']?.trim().split(/\s+/).at(-1);
   const compilers = chosen ? [chosen] : ['g++', 'c++', 'clang++'];
@@ -54,18 +54,18 @@ export async function checkBuildTools(): Promise<Check> {
   return { name: 'build tools', state: 'ok', found: `make, ${out.split('\n')[0] || compiler}` };
 }
 
-const littleRoom = 512 * 2 ** 20;
+const lowSpace = 512 * 2 ** 20;
 
 export function checkDisk(name: string, folder: string): Check {
   const path = resolve(folder);
   if (!existsSync(path))
-    return { name, state: 'missing', found: `${path} is not there`, fix: `mkdir -p ${path}` };
+    return { name, state: 'missing', found: `${path} does not exist`, fix: `mkdir -p ${path}` };
   try {
     const { bavail, bsize } = statfsSync(path);
     const free = bavail * bsize;
     const found = `${formatBytes(free)} free in ${path}`;
     const details = { path, free_bytes: free };
-    if (free < littleRoom) return { name, state: 'problem', found, fix: 'free some space', details };
+    if (free < lowSpace) return { name, state: 'problem', found, fix: 'free some space', details };
     accessSync(path, constants.W_OK);
     return { name, state: 'ok', found, details };
   } catch (error) {
@@ -77,13 +77,13 @@ export function checkDisk(name: string, folder: string): Check {
 export function checkMachineMemory(): Check {
   const total = totalmem();
   const free = availableMemory();
-  // What is not limited is reported as a number larger than any machine has, or 0.
+  // Without a limit this is 0 or larger than the memory of any machine.
   const limit = process.constrainedMemory();
   const limited = limit > 0 && limit < total;
   const bound = limited ? `, this process may use ${formatBytes(limit)} (cgroup)` : '';
   const details = { total_bytes: total, free_bytes: free, ...(limited ? { limit_bytes: limit } : {}) };
   const found = `${formatBytes(total)}, ${formatBytes(free)} free${bound}`;
-  if (Math.min(free, limited ? limit : free) >= littleRoom)
+  if (Math.min(free, limited ? limit : free) >= lowSpace)
     return { name: 'memory', state: 'ok', found, details };
   return {
     name: 'memory',
@@ -94,7 +94,7 @@ export function checkMachineMemory(): Check {
   };
 }
 
-/** With memory that the system would give back, such as its cache of files. */
+/** Returns the free memory including what the system can reclaim, such as the file cache. */
 function availableMemory(): number {
   try {
     const kilobytes = /MemAvailable:\s+(\d+)/.exec(readFileSync('/proc/meminfo', 'utf8'))?.[1];
@@ -105,7 +105,7 @@ function availableMemory(): number {
   return freemem();
 }
 
-/** Whether `skein serve` can listen on its usual port. */
+/** Checks whether `skein serve` can listen on its default port. */
 export function checkPort(port: number): Promise<Check> {
   const name = `port ${port}`;
   return new Promise((resolve) => {
@@ -113,8 +113,8 @@ export function checkPort(port: number): Promise<Check> {
     server.once('error', ({ code = 'an error' }: NodeJS.ErrnoException) =>
       resolve({
         ...{ name, state: 'problem' },
-        found: code === 'EADDRINUSE' ? 'another program listens on it' : `cannot be used (${code})`,
-        fix: `${invocation()} serve --port 0 takes any free one`,
+        found: code === 'EADDRINUSE' ? 'in use by another program' : `cannot be used (${code})`,
+        fix: `${invocation()} serve --port 0 takes any free port`,
       }),
     );
     server.listen(port, '127.0.0.1', () =>

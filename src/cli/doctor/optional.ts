@@ -1,10 +1,10 @@
-/** What Skein uses when it is there: MPI, a GPU, METIS, DuckDB, WordNet. */
+/** Checks of optional components: MPI, a GPU, METIS, DuckDB, WordNet. */
 import { createRequire } from 'node:module';
-import { askChild, type Check, findProgram, runLimited } from './check.js';
+import { type Check, findProgram, runLimited, runProbe } from './check.js';
 import { installCommand } from './install-commands.js';
 
 export async function checkMpi(skein: string): Promise<Check[]> {
-  const [addon, launcher] = await Promise.all([askChild('mpi'), checkLauncher()]);
+  const [addon, launcher] = await Promise.all([runProbe('mpi'), checkLauncher()]);
   const fix = `${launcher.state === 'ok' ? '' : `${installCommand('mpi')} && `}${skein} build --mpi`;
   const name = 'MPI addon';
   if (typeof addon === 'string') return [{ name, state: 'problem', found: addon, fix }, launcher];
@@ -28,7 +28,7 @@ async function checkLauncher(): Promise<Check> {
     return {
       name,
       state: 'problem',
-      found: `${program} --version does not answer`,
+      found: `${program} --version does not respond`,
       fix: installCommand('mpi'),
     };
   return { name, state: 'ok', found: `${program}: ${`${out}${err}`.trim().split('\n')[0]}` };
@@ -36,14 +36,14 @@ async function checkLauncher(): Promise<Check> {
 
 export async function checkGpu(): Promise<Check> {
   const name = 'GPU';
-  // The GPU is asked without the addon, which has a line of its own.
-  const answer = await askChild('gpu', 60, { SKEIN_NATIVE: '0' });
+  // Probed without the addon, which has a separate check.
+  const answer = await runProbe('gpu', 60, { SKEIN_NATIVE: '0' });
   if (typeof answer === 'string')
     return {
       name,
       state: 'problem',
       found: `the driver failed: ${answer}`,
-      fix: 'update the driver of the GPU',
+      fix: 'update the GPU driver',
     };
   if (answer['installed'] === false)
     return {
@@ -56,7 +56,7 @@ export async function checkGpu(): Promise<Check> {
     return {
       ...{ name, state: 'missing', details: answer },
       found: 'no WebGPU adapter; storage.device_type: webgpu needs one',
-      fix: `${installCommand('vulkan')}, or the driver of the GPU`,
+      fix: `${installCommand('vulkan')}, or the GPU driver`,
     };
   const software = answer['software'] === true ? ' (software: works, slower than the CPU)' : '';
   return { name, state: 'ok', found: `${answer['adapter']}${software}`, details: answer };
@@ -64,13 +64,14 @@ export async function checkGpu(): Promise<Check> {
 
 export async function checkMetis(): Promise<Check> {
   const name = 'METIS';
-  const answer = await askChild('metis');
+  const answer = await runProbe('metis');
   if (typeof answer === 'string')
-    return { name, state: 'problem', found: `could not be asked: ${answer}`, fix: 'mend the kernels first' };
+    return { name, state: 'problem', found: `the check failed: ${answer}`, fix: 'fix the kernels first' };
   if (answer['works'] === true) return { name, state: 'ok', found: 'libmetis works' };
   return {
     ...{ name, state: 'missing' },
-    found: 'not found, or the TypeScript kernels are in use; skein partition --algorithm ldg does without it',
+    found:
+      'not found, or the TypeScript kernels are in use; skein partition --algorithm ldg works without it',
     fix: installCommand('metis'),
   };
 }
@@ -81,7 +82,7 @@ export async function checkDuckDb(): Promise<Check> {
   const use = 'only Parquet, JSON and SQL need it';
   if (!resolved)
     return { name, state: 'missing', found: `the package @duckdb/node-api is not installed; ${use}`, fix };
-  const answer = await askChild('duckdb');
+  const answer = await runProbe('duckdb');
   if (typeof answer === 'string') return { name, state: 'problem', found: answer, fix };
   return { name, state: 'ok', found: String(answer['version']) };
 }

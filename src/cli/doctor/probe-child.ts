@@ -1,6 +1,6 @@
 /**
- * One probe in a process of its own, named by the argument: prints one line of JSON. Whatever it loads may crash or hang;
- * the doctor sees that from outside (check.ts).
+ * Runs the probe that the argument names and prints one line of JSON. Runs in a separate process because what it loads may
+ * crash or hang; check.ts detects that.
  */
 import { createRequire } from 'node:module';
 
@@ -13,10 +13,10 @@ const probes: Readonly<Record<string, () => Promise<object>>> = {
     return { ...nativeStatus(), computes: values.every((value) => value === 2) };
   },
 
-  /** METIS through the kernels: they answer −1 where they have none. */
+  /** METIS through the kernels, which return −1 if it is missing. */
   async metis() {
     const { kernels } = await import('../../native/index.js');
-    // A path of four nodes in two parts.
+    // A path of four nodes in two partitions.
     const offsets = Int32Array.of(0, 1, 3, 5, 6);
     const neighbors = Int32Array.of(1, 0, 2, 1, 3, 2);
     const cut = kernels().metisPartition(offsets, neighbors, 4, 2, 1, new Int32Array(4));
@@ -61,7 +61,7 @@ const probes: Readonly<Record<string, () => Promise<object>>> = {
   },
 };
 
-async function answerOf(probe: () => Promise<object>): Promise<object> {
+async function runGuarded(probe: () => Promise<object>): Promise<object> {
   try {
     return await probe();
   } catch (error) {
@@ -69,6 +69,6 @@ async function answerOf(probe: () => Promise<object>): Promise<object> {
   }
 }
 
-const answer = await answerOf(probes[process.argv[2]]);
-// Drivers keep threads that nobody asked for: the process ends once the answer is out.
+const answer = await runGuarded(probes[process.argv[2]]);
+// Drivers may leave threads running, so the process exits once the result is written.
 process.stdout.write(`${JSON.stringify(answer)}\n`, () => process.exit(0));

@@ -1,11 +1,11 @@
-/** A tiny graph of links and one of classes, configurations of them, and training that prints nothing. For tests only. */
+/** A tiny graph with links and one with classes, their configurations, and training without output. For tests only. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { Output, type RunSamplers, type SkeinConfig, trainRun } from '../../train/index.js';
 import { run } from '../program.js';
 
-/** A ring of 30 nodes in two relations, and the same nodes with features and classes. */
+/** Prepares a ring of 30 nodes with two relations, and one with classes. */
 export async function tinyGraphs(
   folder: string,
 ): Promise<{ readonly links: string; readonly nodes: string }> {
@@ -25,7 +25,7 @@ export async function tinyGraphs(
 
 export const embedding = { type: 'EMBEDDING', output_dim: 8 };
 
-/** A file of link prediction with embeddings alone, as an object. */
+/** Returns a link prediction configuration with embeddings alone. */
 export function tinyFile(dataset: string, directory: string, model: object = {}): Record<string, object> {
   return {
     model: {
@@ -40,7 +40,7 @@ export function tinyFile(dataset: string, directory: string, model: object = {})
   };
 }
 
-/** What training gave, and the loss of each epoch. */
+/** Trains without output; returns the result and the loss of each epoch. */
 export async function trainQuietly(config: SkeinConfig, samplers?: RunSamplers) {
   const losses: number[] = [];
   const write = (text: string): void => {

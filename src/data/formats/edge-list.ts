@@ -10,7 +10,7 @@ import { ByteNames } from './byte-names.js';
 import { type RecordBlock, readRecords } from './delimited.js';
 import { checkEdgeListOptions, type EdgeListOptions, f32Limit } from './edge-list-options.js';
 import { parseId, parseNumber } from './parse-number.js';
-import { columnPlace, findTextLayout, type TextLayout } from './text-layout.js';
+import { columnIndex, findTextLayout, type TextLayout } from './text-layout.js';
 
 export interface EdgeList {
   readonly edges: EdgeArrays;
@@ -65,7 +65,7 @@ class EdgeReader {
   ) {
     const { source = 0, target = 1, weight, time, type } = options;
     this.#places = Object.entries({ source, target, weight, time, type }).map(([option, column]) =>
-      column === undefined ? null : columnPlace(layout, option, column),
+      column === undefined ? null : columnIndex(layout, option, column),
     );
     const types = [Int32Array, Int32Array, Float32Array, Float64Array, Int32Array] as const;
     this.#columns = types.map((Type, i) => (this.#places[i] === null ? null : new Type(1024)));

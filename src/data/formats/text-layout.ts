@@ -42,7 +42,7 @@ export interface TextLayout {
 }
 
 /** Where a column is; one that is not there is an error that names those that are. */
-export function columnPlace(
+export function columnIndex(
   { path, header, width }: Pick<TextLayout, 'path' | 'header' | 'width'>,
   option: string,
   column: Column,

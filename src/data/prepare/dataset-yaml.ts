@@ -32,6 +32,15 @@ export interface PreparedStats {
   readonly num_partitions: number;
 }
 
+/**
+ * Returns the number of edges of a prepared graph. Marius's `num_edges` counts training edges alone if edges are split,
+ * and all edges if nodes are split.
+ */
+export function countEdges(stats: PreparedStats, nodesAreSplit: boolean): number {
+  const { num_edges, num_valid, num_test } = stats;
+  return nodesAreSplit ? num_edges : num_edges + Math.max(0, num_valid) + Math.max(0, num_test);
+}
+
 export interface FileRecord {
   readonly bytes: number;
   readonly crc32: string;

@@ -1,7 +1,7 @@
 /** Which columns of a table of edges are source, relation, destination and weight: as told, by the names in the header, by place. */
 import { expected, ValueError } from '../../util/errors.js';
 import { meaningOf } from '../formats/column-names.js';
-import { type Column, columnPlace } from '../formats/text-layout.js';
+import { type Column, columnIndex } from '../formats/text-layout.js';
 import type { EdgeColumns } from './preprocess-options.js';
 
 /** Where the four columns are. */
@@ -21,7 +21,7 @@ export function resolvePlaces(
 ): Places {
   const have = header === null ? `${width} columns without a header` : `the columns ${header.join(', ')}`;
   const place = (option: string, column: Column): number =>
-    columnPlace({ path: name, header, width }, option, column);
+    columnIndex({ path: name, header, width }, option, column);
   const { source, target, edgeType, edgeWeight } = options;
   const weight = edgeWeight === undefined ? null : place('edgeWeight (--edge-weight-column)', edgeWeight);
   if (source === undefined && target === undefined && edgeType === undefined) {

@@ -8,7 +8,7 @@ import { readRecords } from '../formats/delimited.js';
 import { type NodeTypes, typeOfColumn } from '../formats/node-types.js';
 import {
   type Column,
-  columnPlace,
+  columnIndex,
   findTextLayout,
   type TextLayout,
   type TextOptions,
@@ -61,7 +61,7 @@ export async function profileNodeTable(
   const layout = await tableLayout(path, { ...options, wanted });
   if (layout === null)
     throw new FormatError(`${path}: expected rows about nodes, got none. Look at the file.`, { path });
-  const place = (option: string, column: Column): number => columnPlace(layout, option, column);
+  const place = (option: string, column: Column): number => columnIndex(layout, option, column);
   const id =
     options.idColumn === undefined
       ? usualId(layout, types)

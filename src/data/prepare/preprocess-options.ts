@@ -111,7 +111,7 @@ const whole =
 const shares: Check = (name, value) => {
   if (!Array.isArray(value) || value.length < 2 || value.length > 3) refuse('2 or 3 shares', name, value);
   let sum = 0;
-  for (const share of value as number[]) sum += checkNumber(where, `a share of ${name}`, share, 0, 1);
+  for (const share of value as number[]) sum += checkNumber(where, `a fraction of ${name}`, share, 0, 1);
   if (Math.abs(sum - 1) > 1e-6)
     refuse('shares that add up to 1', name, `${(value as number[]).join(' + ')} = ${sum}`);
 };

@@ -13,7 +13,7 @@ export function partSizes(where: string, total: number, fractions: readonly numb
       expected(where, '2 (training, test) or 3 (training, validation, test) shares', 'split', fractions),
     );
   }
-  for (const share of fractions) checkNumber(where, 'a share of split', share, 0, 1);
+  for (const share of fractions) checkNumber(where, 'a fraction of split', share, 0, 1);
   const sum = fractions.reduce((a, b) => a + b, 0);
   if (Math.abs(sum - 1) > 1e-6)
     throw new ValueError(

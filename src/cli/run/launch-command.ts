@@ -1,14 +1,13 @@
 /**
- * The command line that starts the ranks, for each launcher. Pure: what is installed and where we are is given, so that tests
- * need neither Slurm nor MPICH.
+ * The command line that starts the ranks, for each launcher. A pure function of the plan, so that tests need neither Slurm
+ * nor MPICH.
  *
- * Ranks are not bound to cores: each has several threads, and Open MPI would put all of them on one core.
+ * Ranks are not bound to cores: each has several threads, and Open MPI would bind all of them to one core.
  */
 export type LauncherKind = 'openmpi' | 'mpich' | 'srun';
 
 export interface LaunchPlan {
   readonly kind: LauncherKind;
-  /** The launcher's program. */
   readonly program: string;
   readonly ranks: number;
   readonly hosts?: string;
@@ -16,7 +15,7 @@ export interface LaunchPlan {
   readonly output: 'first' | 'all';
   readonly isRoot: boolean;
   readonly cores: number;
-  /** Where other ranks put their error output; null lets it through. */
+  /** Folder for the error output of ranks other than 0; null prints it. */
   readonly errorFolder: string | null;
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -25,12 +24,12 @@ export interface LaunchPlan {
 export interface LaunchCommand {
   readonly program: string;
   readonly args: readonly string[];
-  /** What to add to the environment. */
+  /** Variables to add to the environment. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** On other machines only the rank itself can see how many cores there are and with how many ranks it shares them. */
-const shareScript = [
+/** Sets the threads of a rank from the cores of its machine, which other machines cannot see. */
+const threadScript = [
   'for local in "$OMPI_COMM_WORLD_LOCAL_SIZE" "$MPI_LOCALNRANKS"; do [ -n "$local" ] && break; done',
   'threads=$SLURM_CPUS_PER_TASK',
   '[ -z "$threads" ] && [ -n "$local" ] && threads=$(($(nproc || getconf _NPROCESSORS_ONLN) / local))',
@@ -40,7 +39,7 @@ const shareScript = [
   'fi',
 ];
 
-/** Runs a command with the output of rank 0 only; errors of the others go to a folder if this machine has it. */
+/** Runs a command with the output of rank 0 only; errors of other ranks go to a folder if this machine has it. */
 const quietScript = [
   // The first of these that is set.
   'for rank in "$OMPI_COMM_WORLD_RANK" "$PMI_RANK" "$SLURM_PROCID" 0; do [ -n "$rank" ] && break; done',
@@ -49,7 +48,7 @@ const quietScript = [
   'exec "$@" >/dev/null',
 ];
 
-/** What schedulers and settings of MPI say about hosts; ranks may then be on other machines without `--hosts`. */
+/** Variables by which schedulers and MPI settings list hosts; ranks may then be on other machines without `--hosts`. */
 const hostLists = [
   'OMPI_MCA_orte_default_hostfile',
   'PRTE_MCA_prte_default_hostfile',
@@ -59,7 +58,7 @@ const hostLists = [
   'LSB_HOSTS',
 ];
 
-function isSpread({ env, hosts, kind }: LaunchPlan): boolean {
+function spansMachines({ env, hosts, kind }: LaunchPlan): boolean {
   const nodes = Number(env.SLURM_JOB_NUM_NODES ?? env.SLURM_NNODES ?? 1);
   return (
     hosts !== undefined || kind === 'srun' || nodes > 1 || hostLists.some((name) => env[name] !== undefined)
@@ -68,36 +67,36 @@ function isSpread({ env, hosts, kind }: LaunchPlan): boolean {
 
 export function launchCommand(plan: LaunchPlan): LaunchCommand {
   const { kind, ranks, output, errorFolder, command } = plan;
-  const env = threadShare(plan);
+  const env = threadsPerRank(plan);
   const flags = { openmpi: openMpiFlags, mpich: mpichFlags, srun: srunFlags }[kind](plan, env);
   // `exec` keeps one process for each rank, so that signals reach the right one.
   const script = [
-    ...(isSpread(plan) ? shareScript : []),
-    ...(output === 'first' && ranks > 1 ? quietScript : isSpread(plan) ? ['exec "$@"'] : []),
+    ...(spansMachines(plan) ? threadScript : []),
+    ...(output === 'first' && ranks > 1 ? quietScript : spansMachines(plan) ? ['exec "$@"'] : []),
   ];
   const shell = ['sh', '-c', ['folder=$1; shift', ...script].join('\n'), 'sh', errorFolder ?? ''];
   return { program: plan.program, args: [...flags, ...(script.length > 0 ? shell : []), ...command], env };
 }
 
-/** On one machine the ranks share its cores. */
-function threadShare(plan: LaunchPlan): Record<string, string> {
+/** Divides the cores of one machine among its ranks. */
+function threadsPerRank(plan: LaunchPlan): Record<string, string> {
   const { env, cores, ranks } = plan;
-  if (env.SKEIN_THREADS !== undefined || isSpread(plan)) return {};
+  if (env.SKEIN_THREADS !== undefined || spansMachines(plan)) return {};
   return { SKEIN_THREADS: String(Math.max(1, Math.floor(cores / ranks))) };
 }
 
 function openMpiFlags(plan: LaunchPlan, added: Readonly<Record<string, string>>): string[] {
   const flags = ['-n', String(plan.ranks), '--bind-to', 'none'];
-  // A page of text after every error hides the error. Across machines its advice on what is wrong with them is needed.
-  if (!isSpread(plan)) flags.push('--quiet');
+  // Open MPI's page of advice hides our error message. Across machines the advice is useful.
+  if (!spansMachines(plan)) flags.push('--quiet');
   if (plan.isRoot) flags.push('--allow-run-as-root');
   if (plan.hosts !== undefined) flags.push('--host', plan.hosts);
-  if (isSpread(plan)) {
-    // Other machines get no environment but what is named.
-    const named = Object.keys({ ...plan.env, ...added }).filter((name) => /^(SKEIN|OMP)_/.test(name));
-    for (const name of named) flags.push('-x', name);
+  if (spansMachines(plan)) {
+    // Other machines get only the listed variables.
+    const names = Object.keys({ ...plan.env, ...added }).filter((name) => /^(SKEIN|OMP)_/.test(name));
+    for (const name of names) flags.push('-x', name);
   } else {
-    // Open MPI counts cores, we count hardware threads: at half of them its slots may be used up.
+    // Open MPI counts cores, we count hardware threads: its slots may be used up at half of them.
     if (plan.ranks > plan.cores / 2) flags.push('--oversubscribe');
     if (plan.ranks > plan.cores) flags.push('--mca', 'mpi_yield_when_idle', '1');
   }

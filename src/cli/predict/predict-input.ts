@@ -1,8 +1,8 @@
-/** What `skein predict` is asked about: edges or nodes of a file, by raw ids or by the numbers of the prepared graph. */
+/** The input file of `skein predict`: edges or nodes, by raw ids or by the numbers of the prepared graph. */
 import { readFileSync } from 'node:fs';
-import { readRecords } from '../data/formats/delimited.js';
-import { typedName, typeOfColumn } from '../data/formats/node-types.js';
-import { columnPlace, findTextLayout } from '../data/formats/text-layout.js';
+import { readRecords } from '../../data/formats/delimited.js';
+import { typedName, typeOfColumn } from '../../data/formats/node-types.js';
+import { columnIndex, findTextLayout } from '../../data/formats/text-layout.js';
 import {
   type EdgeColumns,
   IdentityNames,
@@ -10,16 +10,16 @@ import {
   type OnNote,
   readRawEdges,
   TypedNames,
-} from '../data/index.js';
-import type { OtherTestSet } from '../predict/index.js';
-import type { OpenedGraphRun } from '../train/index.js';
-import { FormatError, StorageError, ValueError } from '../util/errors.js';
-import { columnOption, type HeaderOptions, headerGiven } from './options.js';
+} from '../../data/index.js';
+import type { OtherTestSet } from '../../predict/index.js';
+import type { OpenedGraphRun } from '../../train/index.js';
+import { FormatError, StorageError, ValueError } from '../../util/errors.js';
+import { type HeaderOptions, parseColumn, resolveHeader } from '../options/options.js';
 
 export interface PredictInput extends HeaderOptions {
   readonly inputFile?: string;
   readonly format?: string;
-  /** Marius's name of `format`. */
+  /** Marius's name for `format`. */
   readonly inputFormat?: string;
   readonly srcColumn?: string;
   readonly dstColumn?: string;
@@ -27,7 +27,7 @@ export interface PredictInput extends HeaderOptions {
   readonly timeColumn?: string;
   readonly idColumn?: string;
   readonly preprocessInput?: boolean | string;
-  /** Marius's list of source, relation (of events: time) and destination. */
+  /** Marius's list of source, relation and destination; for events, of source, destination and time. */
   readonly columns?: readonly string[];
   readonly delim?: string;
   readonly dtype: string;
@@ -35,7 +35,7 @@ export interface PredictInput extends HeaderOptions {
 
 const formats = ['binary', 'csv', 'tsv', 'delimited', 'parquet', 'json'];
 
-/** Reads the file; null when none is given. */
+/** Reads the file; returns null if none is given. */
 export async function readInput(
   run: OpenedGraphRun,
   command: PredictInput,
@@ -46,41 +46,41 @@ export async function readInput(
   if (path === undefined) return null;
   if (format !== undefined && !formats.includes(format))
     throw new ValueError(`predict: expected one of ${formats.join(', ')} for --format, got ${format}.`);
-  const ofNodes = run.config.model.learning_task === 'NODE_CLASSIFICATION';
+  const classifiesNodes = run.config.model.learning_task === 'NODE_CLASSIFICATION';
   if (format === 'binary' || (format === undefined && path.endsWith('.bin'))) {
     const numbers = readNumbers(path, command.dtype);
-    if (ofNodes) return { nodes: distinct(checked(path, numbers, 1, run)) };
-    return { edges: checked(path, numbers, run.dataset.numColumns, run) };
+    if (classifiesNodes) return { nodes: uniqueIds(checkIds(path, numbers, 1, run)) };
+    return { edges: checkIds(path, numbers, run.dataset.numColumns, run) };
   }
-  const raw = flag('--preprocess-input', command.preprocessInput) ?? true;
+  const raw = parseFlag('--preprocess-input', command.preprocessInput) ?? true;
   const { num_nodes, num_relations } = run.dataset.stats;
   const nodes = raw ? await run.dataset.nodeNames() : new IdentityNames(num_nodes);
-  if (ofNodes) {
+  if (classifiesNodes) {
     const encoding = nodes instanceof TypedNames ? await run.dataset.nodeEncoding() : null;
-    const usual = encoding?.type ?? null;
-    return { nodes: distinct(await readNodeIds(path, command, { names: nodes, type: usual }, onNote)) };
+    const type = encoding?.type ?? null;
+    return { nodes: uniqueIds(await readNodeIds(path, command, { names: nodes, type }, onNote)) };
   }
   const relations = raw ? await run.dataset.relationNames() : new IdentityNames(num_relations);
   const names = { nodes, relations: run.dataset.hasRelations ? relations : null };
   return { edges: await readRawEdges(path, edgeColumns(command), names, onNote) };
 }
 
-/** Columns, header and delimiter of a file of edges. */
+/** Returns the columns, header and delimiter of an edge file. */
 export function edgeColumns(command: PredictInput): EdgeColumns {
   const { delim } = command;
   const format = command.format ?? command.inputFormat;
-  const columns = listOf(command.columns).map(columnOption);
+  const columns = parseList(command.columns).map(parseColumn);
   if (columns.length !== 0 && columns.length !== 2 && columns.length !== 3)
     throw new ValueError(
       `predict: expected source, relation and destination (or source and destination) for --columns, got ${columns.length} columns.`,
     );
-  const header = headerGiven('predict', command);
-  const usual = format === 'csv' ? ',' : format === 'tsv' ? '\t' : undefined;
-  const delimiter = delim?.replaceAll('\\t', '\t') ?? usual;
+  const header = resolveHeader('predict', command);
+  const formatDelimiter = format === 'csv' ? ',' : format === 'tsv' ? '\t' : undefined;
+  const delimiter = delim?.replaceAll('\\t', '\t') ?? formatDelimiter;
   const [source, middle, last] = columns;
   const named = (['srcColumn', 'dstColumn', 'edgeTypeColumn'] as const).map((name) => {
     const text = command[name];
-    return text === undefined ? undefined : columnOption(text);
+    return text === undefined ? undefined : parseColumn(text);
   });
   const [src, dst, edgeType] = named;
   return {
@@ -95,13 +95,13 @@ export function edgeColumns(command: PredictInput): EdgeColumns {
   };
 }
 
-/** `a b`, `a,b` and `[a, b]` are the same list. */
-export function listOf(given: readonly string[] | undefined): string[] {
+/** Parses a list; `a b`, `a,b` and `[a, b]` are equal. */
+export function parseList(given: readonly string[] | undefined): string[] {
   return (given ?? []).flatMap((text) => text.split(/[[\],\s]+/)).filter((text) => text !== '');
 }
 
-/** The value of an option that may stand alone or with true or false. */
-export function flag(option: string, value: boolean | string | undefined): boolean | undefined {
+/** Parses an option that may be given alone or with true or false. */
+export function parseFlag(option: string, value: boolean | string | undefined): boolean | undefined {
   if (value === undefined || typeof value === 'boolean') return value;
   const known = { true: true, '1': true, yes: true, false: false, '0': false, no: false } as const;
   const lower = value.toLowerCase();
@@ -118,7 +118,7 @@ function readNumbers(path: string, dtype: string): Int32Array {
     bytes = readFileSync(path);
   } catch (error) {
     const reason = (error as NodeJS.ErrnoException).code;
-    throw new StorageError(`predict: expected to read ${path}, got ${reason}. Look at the spelling.`, {
+    throw new StorageError(`predict: expected to read ${path}, got ${reason}. Check the path.`, {
       path,
     });
   }
@@ -131,8 +131,8 @@ function readNumbers(path: string, dtype: string): Int32Array {
   );
 }
 
-/** The numbers of rows of `columns`, if all are ids of the graph. */
-function checked(
+/** Throws unless `numbers` are rows of `columns` ids of the graph. */
+function checkIds(
   path: string,
   numbers: Int32Array,
   columns: number,
@@ -154,26 +154,26 @@ function checked(
   return numbers;
 }
 
-/** Ids in the first column, or in that of --id-column. */
+/** Reads ids from the first column, or from that of --id-column. */
 async function readNodeIds(
   path: string,
   command: PredictInput,
-  { names, type: usual }: { readonly names: NameTable; readonly type: string | null },
+  { names, type: defaultType }: { readonly names: NameTable; readonly type: string | null },
   onNote: OnNote,
 ): Promise<Int32Array> {
   const { delimiter, header } = edgeColumns({ ...command, columns: [] });
-  const given = command.idColumn ?? listOf(command.columns)[0];
-  const column = columnOption(given ?? '0');
+  const given = command.idColumn ?? parseList(command.columns)[0];
+  const column = parseColumn(given ?? '0');
   const layout = await findTextLayout(path, { delimiter, header, wanted: [column], onNote });
   if (layout === null) throw new FormatError(`${path}: expected at least one node, got none.`, { path });
-  const place = columnPlace(layout, '--id-column', column);
+  const index = columnIndex(layout, '--id-column', column);
   const typed = names instanceof TypedNames;
-  // An id alone is one of the table that the graph was prepared with.
-  const type = typed ? (typeOfColumn(layout.header?.[place], names.types) ?? usual) : null;
+  // An id without a type belongs to the node table that the graph was prepared with.
+  const type = typed ? (typeOfColumn(layout.header?.[index], names.types) ?? defaultType) : null;
   const ids: number[] = [];
   for await (const block of readRecords(layout)) {
     for (let row = 0; row < block.rows; row++) {
-      const name = block.text(row, place);
+      const name = block.text(row, index);
       const id = (type === null ? undefined : names.idOf(typedName(type, name))) ?? names.idOf(name);
       if (id === undefined) {
         const line = block.lines[row];
@@ -188,6 +188,6 @@ async function readNodeIds(
   return Int32Array.from(ids);
 }
 
-function distinct(ids: Int32Array): Int32Array {
+function uniqueIds(ids: Int32Array): Int32Array {
   return Int32Array.from(new Set(ids));
 }

@@ -1,22 +1,22 @@
 /**
- * The work of `skein predict` on a temporal run: scores of pairs at times after the end of its stream, from a file with
- * the columns source, destination and, if wanted, time; without a time the pair is scored just after the last event. Nodes
- * are called as in the stream's file.
+ * The work of `skein predict` on a temporal run: scores pairs at times after the end of its stream, from a file with the
+ * columns source, destination and optionally time; without a time a pair is scored just after the last event. Node names
+ * are those of the event file.
  */
-import { readRecords } from '../data/formats/delimited.js';
-import { columnPlace, findTextLayout } from '../data/formats/text-layout.js';
-import type { EventNodes, EventSide } from '../data/index.js';
-import { makeFolder } from '../storage/make-folder.js';
-import { type OpenedEventRun, Output, onlineScorer } from '../train/index.js';
-import { FormatError, ValueError } from '../util/errors.js';
-import { invocation } from '../util/invocation.js';
+import { readRecords } from '../../data/formats/delimited.js';
+import { columnIndex, findTextLayout } from '../../data/formats/text-layout.js';
+import type { EventNodes, EventSide } from '../../data/index.js';
+import { makeFolder } from '../../storage/make-folder.js';
+import { type OpenedEventRun, Output, onlineScorer } from '../../train/index.js';
+import { FormatError, ValueError } from '../../util/errors.js';
+import { invocation } from '../../util/invocation.js';
+import { parseColumn } from '../options/options.js';
 import { CsvFile } from './csv-file.js';
-import { columnOption } from './options.js';
 import type { PredictCommand } from './predict.js';
-import { edgeColumns, listOf } from './predict-input.js';
+import { edgeColumns, parseList } from './predict-input.js';
 
-/** Pairs scored in one pass of the model. */
-const atOnce = 1000;
+/** Default number of pairs per batch. */
+const defaultBatchSize = 1000;
 
 interface Pairs {
   readonly src: number[];
@@ -25,12 +25,12 @@ interface Pairs {
   readonly times: number[];
 }
 
-export async function predictTemporal(run: OpenedEventRun, command: PredictCommand): Promise<void> {
+export async function predictEvents(run: OpenedEventRun, command: PredictCommand): Promise<void> {
   const output = new Output({ json: command.json });
   const { inputFile } = command;
   if (inputFile === undefined)
     throw new ValueError(
-      `predict: expected --input-file with pairs to score (source, destination, time), got none. For the metrics of the test events use: ${invocation()} eval <run>`,
+      `predict: expected --input-file with pairs to score (source, destination, time), got none. To evaluate on the test events: ${invocation()} eval <run>`,
     );
   const scorer = onlineScorer(run, 'predict');
   const { nodes } = run.stream.data;
@@ -39,10 +39,11 @@ export async function predictTemporal(run: OpenedEventRun, command: PredictComma
   makeFolder(folder);
   const timed = times.length > 0;
   const csv = new CsvFile(folder, 'scores.csv', ['src', 'dst', ...(timed ? ['time'] : []), 'score', 'logit']);
-  for (let from = 0; from < src.length; from += command.batchSize ?? atOnce) {
-    const to = Math.min(src.length, from + (command.batchSize ?? atOnce));
-    const part = <T>(column: readonly T[]): T[] => column.slice(from, to);
-    const logits = scorer.score(part(src), part(dst), timed ? part(times) : undefined);
+  const { batchSize = defaultBatchSize } = command;
+  for (let from = 0; from < src.length; from += batchSize) {
+    const to = Math.min(src.length, from + batchSize);
+    const slice = <T>(column: readonly T[]): T[] => column.slice(from, to);
+    const logits = scorer.score(slice(src), slice(dst), timed ? slice(times) : undefined);
     for (let i = from; i < to; i++) {
       const logit = logits[i - from];
       const score = 1 / (1 + Math.exp(-logit));
@@ -52,7 +53,7 @@ export async function predictTemporal(run: OpenedEventRun, command: PredictComma
   }
   const file = csv.close();
   output.text(
-    `${src.length.toLocaleString('en')} ${src.length === 1 ? 'pair' : 'pairs'} scored, written: ${file}`,
+    `${src.length.toLocaleString('en')} ${src.length === 1 ? 'pair' : 'pairs'} scored, wrote ${file}`,
   );
   output.event('done', { items: src.length, files: [file] });
 }
@@ -69,9 +70,9 @@ export async function readPairs(
   if (layout === null)
     throw new FormatError(`${path}: expected at least one pair of nodes, got none.`, { path });
   const [from, to, when] = columns.map((column, role) => {
-    // A file need not have times.
+    // The time column is optional.
     if (role === 2 && typeof column === 'number') return column;
-    return columnPlace(layout, ['--src-column', '--dst-column', '--time-column'][role], column);
+    return columnIndex(layout, ['--src-column', '--dst-column', '--time-column'][role], column);
   });
   const pairs: Pairs = { src: [], dst: [], times: [] };
   for await (const block of readRecords(layout)) {
@@ -86,34 +87,34 @@ export async function readPairs(
   return pairs;
 }
 
-/** Source, destination and, where there may be one, time. */
+/** Returns the columns of source, destination and, optionally, time. */
 function pairColumns(command: PredictCommand): (string | number)[] {
-  const listed = listOf(command.columns).map(columnOption);
+  const listed = parseList(command.columns).map(parseColumn);
   if (![0, 2, 3].includes(listed.length))
     throw new ValueError(
       `predict: expected source, destination and time for --columns, got ${listed.join(' ')}.`,
     );
   const given = [command.srcColumn, command.dstColumn, command.timeColumn];
-  const usual = listed.length === 0 ? [0, 1, 2] : listed;
-  return usual.map((column, role) => (given[role] === undefined ? column : columnOption(given[role])));
+  const columns = listed.length === 0 ? [0, 1, 2] : listed;
+  return columns.map((column, role) => (given[role] === undefined ? column : parseColumn(given[role])));
 }
 
-interface NodePlace {
+interface NodeLocation {
   readonly path: string;
   readonly line: number;
   readonly nodes: EventNodes;
   readonly side: EventSide;
 }
 
-function nodeAt({ path, line, nodes, side }: NodePlace, raw: string): number {
+function nodeAt({ path, line, nodes, side }: NodeLocation, raw: string): number {
   const id = nodes.idOf(raw, side);
   if (id !== undefined) return id;
   const first = Array.from({ length: nodes.size }, (_, node) => node).find((node) =>
     [null, side].includes(nodes.sideOf(node)),
   );
-  const such = first === undefined ? '' : `, such as ${JSON.stringify(nodes.nameOf(first))}`;
+  const example = first === undefined ? '' : `, such as ${JSON.stringify(nodes.nameOf(first))}`;
   throw new FormatError(
-    `${path}:${line}: expected a ${side === 'src' ? 'source' : 'destination'} as the stream's file calls it (${nodes.size} nodes${such}), got ${JSON.stringify(raw)}.`,
+    `${path}:${line}: expected a ${side === 'src' ? 'source' : 'destination'} of the event file (${nodes.size} nodes${example}), got ${JSON.stringify(raw)}.`,
     { path, line },
   );
 }

@@ -1,21 +1,21 @@
-/** Keys of the command line in the text of a commented configuration, whose comments stay where they are. */
+/** Sets keys in the text of a commented configuration and keeps its comments. */
 import { isDeepStrictEqual } from 'node:util';
 import { parse, parseDocument } from 'yaml';
-import { parseOverride } from '../train/config/overrides.js';
+import { parseOverride } from '../../train/config/overrides.js';
 
-/** `text` with `--section.key=value` set; the keys are known to be good, since the caller has resolved them. */
+/** Returns `text` with each `section.key=value` set. The caller has validated the keys. */
 export function setKeys(text: string, overrides: readonly string[]): string {
   if (overrides.length === 0) return text;
   const document = parseDocument(text);
   for (const { path, value } of overrides.map(parseOverride)) document.setIn(path, value);
-  return aligned(document.toString({ lineWidth: 0 }));
+  return alignComments(document.toString({ lineWidth: 0 }));
 }
 
-/** Where the comments of a template start. */
+/** Column at which the comments of a template start. */
 const commentColumn = 33;
 
-/** Comments at the ends of lines below each other again, which the writer of YAML puts right after the values. */
-function aligned(text: string): string {
+/** Aligns trailing comments again, which the YAML writer puts right after the values. */
+function alignComments(text: string): string {
   const padded = text.replace(
     /^([^\n]*[^\s#][^\n]*?) +(# [^\n]*)$/gm,
     (line, before: string, comment: string) =>
@@ -23,6 +23,6 @@ function aligned(text: string): string {
         ? line
         : `${before.padEnd(commentColumn)}${before.length < commentColumn ? '' : ' '}${comment}`,
   );
-  // A # in quotes is part of a value, which blanks would change.
+  // A # in quotes belongs to a value, which padding would change.
   return isDeepStrictEqual(parse(padded), parse(text)) ? padded : text;
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { optionNames } from './option-names.js';
+import { toOptionNames } from './option-names.js';
 
 it.each([
   [
@@ -12,10 +12,10 @@ it.each([
   ['preprocess: expected nodeTable too for labelColumn, got "x".', '--node-table too for --label-column,'],
   ['expected either files or queries for edges and query, got "0 and 0".', 'for --edges and --query, got'],
   ['expected shares that add up to 1 for split, got "1".', 'for --dataset-split, got'],
-  ['expected a number from 0 to 1 for a share of split, got 2.', 'a share of --dataset-split, got'],
+  ['expected a number from 0 to 1 for a fraction of split, got 2.', 'a fraction of --dataset-split, got'],
   ['t.csv: expected one of … for idColumn (--id-column), got "a".', 'for --id-column, got'],
 ])('%s', (message, ...parts) => {
-  for (const part of parts) expect(optionNames(message)).toContain(part);
+  for (const part of parts) expect(toOptionNames(message)).toContain(part);
 });
 
 it.each([
@@ -24,5 +24,5 @@ it.each([
   'e.csv:2: expected a name for the source id, got "".',
   'expected Skein for JavaScript, got DuckDB.',
 ])('%s stays', (message) => {
-  expect(optionNames(message)).toBe(message);
+  expect(toOptionNames(message)).toBe(message);
 });

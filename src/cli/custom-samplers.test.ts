@@ -13,13 +13,13 @@ import {
   resolveConfig,
   trainRun,
 } from '../train/index.js';
-import { capturedOutput } from './testing/captured-output.js';
+import { captureOutput } from './testing/capture-output.js';
 import { embedding, tinyFile, tinyGraphs, trainQuietly } from './testing/tiny-graphs.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-samplers-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const at = (name: string): string => join(folder, name);
-capturedOutput();
+captureOutput();
 
 describe('samplers of a program', () => {
   class Next extends NegativeSampler {

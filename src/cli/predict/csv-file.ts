@@ -1,10 +1,10 @@
-/** A CSV file that has its name once it is complete. */
+/** Writer of a CSV file that gets its final name once it is complete. */
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { FileWriter } from '../data/prepare/binary-file.js';
-import { csvField } from '../data/prepare/mapping-file.js';
-import { fileBegun, fileFinished } from '../data/prepare/unfinished-files.js';
-import { temporaryName } from '../storage/temporary-name.js';
+import { FileWriter } from '../../data/prepare/binary-file.js';
+import { csvField } from '../../data/prepare/mapping-file.js';
+import { fileBegun, fileFinished } from '../../data/prepare/unfinished-files.js';
+import { temporaryName } from '../../storage/temporary-name.js';
 
 export class CsvFile {
   readonly #path: string;

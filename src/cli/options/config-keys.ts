@@ -1,11 +1,14 @@
-/** Keys of configurations by their last part: `num_epochs` is training.num_epochs. */
+/** Finds configuration keys by their last component: training.num_epochs for `num_epochs`. */
 import { parse } from 'yaml';
-import { configTemplate, resolveConfig } from '../train/config/index.js';
-import { resolveTemporalConfig, temporalTemplate } from '../train/index.js';
-import { leafPaths } from '../util/schema/key-path.js';
+import { configTemplate, resolveConfig } from '../../train/config/index.js';
+import { resolveTemporalConfig, temporalTemplate } from '../../train/index.js';
+import { leafPaths } from '../../util/schema/key-path.js';
 
-/** At most three keys that end in `name`, the shortest first: of a graph's configuration, else of an event stream's. */
-export function configKeys(name: string): string[] {
+/**
+ * Returns at most three keys that end in `name`, the shortest first: keys of a graph run's configuration, or of a temporal
+ * run's if there are none.
+ */
+export function findConfigKeys(name: string): string[] {
   const graph = resolveConfig(parse(configTemplate({ dataset: 'any', task: 'LINK_PREDICTION' }))).config;
   const {
     modelFile,

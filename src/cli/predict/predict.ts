@@ -1,9 +1,9 @@
 /**
- * The work of `skein predict`: metrics.txt, scores.csv (edges) and labels.csv (nodes) of a test set or of a file; classes
- * or encoded rows of nodes that were not there in training.
+ * The work of `skein predict`: writes metrics.txt, scores.csv (edges) and labels.csv (nodes) for a test set or a file;
+ * classes or encoder output for nodes that are not in the graph.
  */
 import { join } from 'node:path';
-import { exportTable, type NameTable, readNewNodes } from '../data/index.js';
+import { exportTable, type NameTable, readNewNodes } from '../../data/index.js';
 import {
   bestColumns,
   encodeNewNodes,
@@ -11,9 +11,9 @@ import {
   predictLinks,
   predictNodes,
   withTestSet,
-} from '../predict/index.js';
-import { makeFolder } from '../storage/make-folder.js';
-import { fromTypedArray } from '../tensor/index.js';
+} from '../../predict/index.js';
+import { makeFolder } from '../../storage/make-folder.js';
+import { fromTypedArray } from '../../tensor/index.js';
 import {
   LinkPredictionModel,
   type NeighborSamplingConfig,
@@ -23,11 +23,11 @@ import {
   Output,
   openRun,
   type SkeinConfig,
-} from '../train/index.js';
-import { ValueError } from '../util/errors.js';
+} from '../../train/index.js';
+import { ValueError } from '../../util/errors.js';
+import type { PluginOptions } from '../options/options.js';
 import { CsvFile } from './csv-file.js';
-import type { PluginOptions } from './options.js';
-import { edgeColumns, flag, listOf, type PredictInput, readInput } from './predict-input.js';
+import { edgeColumns, type PredictInput, parseFlag, parseList, readInput } from './predict-input.js';
 
 export interface PredictCommand extends PredictInput, PluginOptions {
   readonly outputDir?: string;
@@ -51,7 +51,7 @@ export async function predictCommand(path: string, command: PredictCommand): Pro
   const output = new Output({ json: command.json });
   if (command.newEdges !== undefined && command.newNodes === undefined)
     throw new ValueError(
-      'predict: expected --new-nodes with the features of the nodes of --new-edges, got none. To score edges between known nodes use --input-file.',
+      'predict: expected --new-nodes with the features of the nodes of --new-edges, got none. Use --input-file to score edges between known nodes.',
     );
   const run = await openRun(path, {
     command: 'predict',
@@ -61,8 +61,8 @@ export async function predictCommand(path: string, command: PredictCommand): Pro
     onWarning: (message) => output.warn(message),
   });
   if (run.kind === 'events') {
-    const { predictTemporal } = await import('./temporal-predict.js');
-    return predictTemporal(run, command);
+    const { predictEvents } = await import('./predict-events.js');
+    return predictEvents(run, command);
   }
   try {
     const folder = command.outputDir ?? run.checkpoint;
@@ -82,10 +82,13 @@ async function predictSet(
 ): Promise<void> {
   const input = await readInput(run, command, (note) => output.note(note));
   const { model } = run;
-  const ofLinks = model instanceof LinkPredictionModel;
-  if (ofLinks && command.saveLabels) output.warn('--save-labels: a link prediction model gives no labels.');
-  if (!ofLinks && (command.saveScores || command.saveRanks))
-    output.warn('--save-scores, --save-ranks: a node classification model gives labels; use --save-labels.');
+  const predictsLinks = model instanceof LinkPredictionModel;
+  if (predictsLinks && command.saveLabels)
+    output.warn('--save-labels has no effect: a link prediction model has no labels.');
+  if (!predictsLinks && (command.saveScores || command.saveRanks))
+    output.warn(
+      '--save-scores and --save-ranks have no effect: a node classification model has labels. Use --save-labels.',
+    );
   const testRun = input === null ? run : { ...run, batcher: await withTestSet(run, input) };
   const files =
     model instanceof LinkPredictionModel
@@ -102,12 +105,10 @@ async function predictSet(
   if (labelled === 0 && reporter.size > 0)
     output.text(`${reporter.size} nodes without a known class: no metrics`);
   output.text(
-    files.length === 0
-      ? 'written: nothing (--save-labels writes the classes)'
-      : `written: ${files.join(', ')}`,
+    files.length === 0 ? 'wrote nothing (--save-labels writes the classes)' : `wrote ${files.join(', ')}`,
   );
-  const named = Object.entries(metrics).map(([name, value]) => [`test.${name}`, value] as const);
-  output.event('done', { items: reporter.size, files, metrics, ...Object.fromEntries(named) });
+  const prefixed = Object.entries(metrics).map(([name, value]) => [`test.${name}`, value] as const);
+  output.event('done', { items: reporter.size, files, metrics, ...Object.fromEntries(prefixed) });
 }
 
 async function writeScores(
@@ -116,7 +117,7 @@ async function writeScores(
   command: PredictCommand,
   folder: string,
 ): Promise<string[]> {
-  const wanted = command.saveScores || command.saveRanks;
+  const writesFile = command.saveScores || command.saveRanks;
   const [nodes, relations] = [await dataset.nodeNames(), await dataset.relationNames()];
   const typed = dataset.hasRelations;
   const header = [
@@ -125,7 +126,7 @@ async function writeScores(
     ...(command.saveScores ? ['score'] : []),
     'direction',
   ];
-  const csv = wanted ? new CsvFile(folder, 'scores.csv', header) : null;
+  const csv = writesFile ? new CsvFile(folder, 'scores.csv', header) : null;
   await predictLinks(batcher, model, ({ src, dst, relations: types, direction, ranks, scores }) => {
     if (csv === null) return;
     for (let i = 0; i < src.length; i++)
@@ -192,33 +193,40 @@ async function predictNewNodes(
     path = join(folder, 'new_encoded_nodes.csv');
     const read = (start: number, end: number): Float32Array =>
       encoded.rows.subarray(start * encoded.width, end * encoded.width);
-    const own = { size: added.names.length, nameOf: (id: number) => added.names[id], idOf: () => undefined };
+    const names = {
+      size: added.names.length,
+      nameOf: (id: number) => added.names[id],
+      idOf: () => undefined,
+    };
     await exportTable({
-      ...{ rows: { rows: own.size, width: encoded.width, read }, names: own, path },
+      ...{ rows: { rows: names.size, width: encoded.width, read }, names, path },
       format: 'csv',
       overwrite: true,
     });
   }
   output.text(`${added.names.length} new nodes, ${added.edges.length / dataset.numColumns} new edges`);
-  output.text(`written: ${path}`);
+  output.text(`wrote ${path}`);
   output.event('done', { items: added.names.length, files: [path] });
 }
 
-/** −1 is no class. */
+/** Returns the name of a class; −1 means unknown. */
 function className(names: NameTable, id: number): string {
   return id < 0 || id >= names.size ? String(id) : names.nameOf(id);
 }
 
-/** The configuration with what the options say about evaluation. */
+/** Returns the configuration with the evaluation options of the command line. */
 function adapt(config: SkeinConfig, command: PredictCommand): SkeinConfig {
   const { evaluation, model } = config;
   const { negative_sampling: negatives } = evaluation;
-  const count = command.numNegs === undefined ? undefined : number('--num-negs', command.numNegs, -1);
+  const count = command.numNegs === undefined ? undefined : parseNumber('--num-negs', command.numNegs, -1);
   const sampled = count !== undefined && count >= 0 ? false : undefined;
-  const names = listOf(command.metrics).map(metricNamed);
+  const names = parseList(command.metrics).map(parseMetric);
   return {
     ...config,
-    model: { ...model, encoder: { ...model.encoder, ...neighbours(config, listOf(command.numNbrs)) } },
+    model: {
+      ...model,
+      encoder: { ...model.encoder, ...neighborSampling(config, parseList(command.numNbrs)) },
+    },
     evaluation: {
       ...evaluation,
       batch_size: command.batchSize ?? evaluation.batch_size,
@@ -230,36 +238,36 @@ function adapt(config: SkeinConfig, command: PredictCommand): SkeinConfig {
         degree_fraction:
           command.degFrac === undefined
             ? negatives.degree_fraction
-            : number('--deg-frac', command.degFrac, 0, 1),
-        filtered: flag('--filtered', command.filtered) ?? sampled ?? negatives.filtered,
+            : parseNumber('--deg-frac', command.degFrac, 0, 1),
+        filtered: parseFlag('--filtered', command.filtered) ?? sampled ?? negatives.filtered,
       },
     },
   };
 }
 
-function neighbours(config: SkeinConfig, given: readonly string[]): object {
+function neighborSampling(config: SkeinConfig, given: readonly string[]): object {
   const { length } = config.model.encoder.eval_neighbor_sampling;
   if (given.length === 0) return {};
   if (given.length !== 1 && given.length !== length)
     throw new ValueError(
-      `predict: expected ${length} numbers for --num-nbrs, one for each GNN layer, got ${given.length}.`,
+      `predict: expected ${length} numbers for --num-nbrs, one per GNN layer, got ${given.length}.`,
     );
   const rules = Array.from({ length }, (_, i): NeighborSamplingConfig => {
-    const most = number('--num-nbrs', given[given.length === 1 ? 0 : i], -1);
+    const most = parseNumber('--num-nbrs', given[given.length === 1 ? 0 : i], -1);
     return most < 0 ? { type: 'ALL', options: {} } : { type: 'UNIFORM', options: { max_neighbors: most } };
   });
   return { eval_neighbor_sampling: rules };
 }
 
-/** Marius's names of metrics are ours, or mean one of ours. */
-function metricNamed(text: string): string {
+/** Translates Marius's metric names into ours. */
+function parseMetric(text: string): string {
   const lower = text.toLowerCase();
   const hits = /^hits@?k?(\d+)$/.exec(lower);
   if (hits !== null) return `hits@${hits[1]}`;
   return { mean_rank: 'mr', acc: 'accuracy', categorical_accuracy: 'accuracy' }[lower] ?? lower;
 }
 
-function number(option: string, text: string, least: number, most = 2 ** 31): number {
+function parseNumber(option: string, text: string, least: number, most = 2 ** 31): number {
   const value = Number(text);
   if (text.trim() !== '' && value >= least && value <= most) return value;
   const range = most === 2 ** 31 ? `of at least ${least}` : `from ${least} to ${most}`;

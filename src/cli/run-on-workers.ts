@@ -1,11 +1,11 @@
 /**
- * How a command of several workers ends. An error that all ranks know of is told once, by rank 0, and all end in order. One
- * rank's own error ends the job: that rank and all others print it as the reason.
+ * Runs the work of a command on all workers. An error that all ranks know of is reported once, by rank 0, and all ranks
+ * end in order. An error of a single rank ends the job: every rank prints it as the reason.
  */
 import type { WorkerGroup } from '../dist/index.js';
 import { jsonLine } from '../train/run/output.js';
 
-export async function endTogether(
+export async function runOnWorkers(
   group: WorkerGroup,
   json: boolean,
   work: () => Promise<void>,

@@ -1,11 +1,11 @@
-/** What the quickstart shows of a trained run: neighbours of a word, and hypernyms of synsets whose own was held out. */
-import { readGlosses } from '../data/index.js';
-import { nearestNodes, topLinks } from '../predict/index.js';
-import { type OpenedGraphRun, type Output, openRun } from '../train/index.js';
+/** The answers that the quickstart shows: nearest neighbours of a word, and hypernyms that were held out. */
+import { readGlosses } from '../../data/index.js';
+import { nearestNodes, topLinks } from '../../predict/index.js';
+import { type OpenedGraphRun, type Output, openRun } from '../../train/index.js';
 
-/** How far down the list of answers the right one is looked for. */
+/** Number of answers that are searched for the right one. */
 const depth = 100;
-const questions = 5;
+const maxQuestions = 5;
 
 export async function showAnswers(directory: string, output: Output): Promise<void> {
   const run = await openRun(directory, { command: 'quickstart', over: 'graph' });
@@ -26,36 +26,37 @@ async function showNeighbours(run: OpenedGraphRun, name: string, output: Output)
   const glosses = await readGlosses(run.dataset.directory, new Set(found.map((one) => one.name)));
   output.text(`\nNearest to ${name}:`);
   for (const { name: other, score } of found)
-    output.text(`  ${score.toFixed(2)}  ${other.padEnd(28)} ${short(glosses.get(other))}`);
+    output.text(`  ${score.toFixed(2)}  ${other.padEnd(28)} ${shorten(glosses.get(other))}`);
   output.event('neighbours', { of: name, found });
 }
 
-/** Held-out hypernyms of nouns about which training still knows something: the first of the test set with three edges or more. */
+/** Shows held-out hypernyms of the first synsets of the test set that have at least three training edges. */
 async function showHypernyms(run: OpenedGraphRun, output: Output): Promise<void> {
   const [names, relations] = [await run.dataset.nodeNames(), await run.dataset.relationNames()];
   const hypernym = relations.idOf('hypernym');
   if (hypernym === undefined) return;
   const known = await run.storage.filterIndex();
-  output.text('\n"Is a kind of", for synsets whose hypernym was held out (✓ marks the right answer):');
-  for (const [head, tail] of await heldOut(run, hypernym)) {
+  output.text('\nHypernyms ("is a kind of") that were held out of training (✓ marks the right answer):');
+  for (const [head, tail] of await findHeldOut(run, hypernym)) {
     const others = new Set(known.lists(Int32Array.of(head), Int32Array.of(hypernym), true).ids);
     others.delete(tail);
     const skip = (id: number): boolean => id === head || others.has(id);
     const top = await topLinks(run, { node: head, relation: hypernym, want: 'tail', count: depth, skip });
-    const place = top.findIndex(({ id }) => id === tail) + 1;
+    const rank = top.findIndex(({ id }) => id === tail) + 1;
     const found = top.slice(0, 3).map(({ id }) => names.nameOf(id));
     const [name, truth] = [names.nameOf(head), names.nameOf(tail)];
     const glosses = await readGlosses(run.dataset.directory, new Set([name, truth, ...found]));
-    output.text(`  ${name}: ${short(glosses.get(name))}`);
+    output.text(`  ${name}: ${shorten(glosses.get(name))}`);
     for (const guess of found)
-      output.text(`    ${guess === truth ? '✓' : ' '} ${guess.padEnd(26)} ${short(glosses.get(guess))}`);
+      output.text(`    ${guess === truth ? '✓' : ' '} ${guess.padEnd(26)} ${shorten(glosses.get(guess))}`);
     if (!found.includes(truth))
-      output.text(`      right: ${truth}, at place ${place === 0 ? `${depth + 1} or later` : place}`);
-    output.event('hypernyms', { of: name, right: truth, place: place === 0 ? null : place, found });
+      output.text(`      right: ${truth}, at rank ${rank === 0 ? `${depth + 1} or later` : rank}`);
+    output.event('hypernyms', { of: name, right: truth, place: rank === 0 ? null : rank, found });
   }
 }
 
-async function heldOut({ dataset }: OpenedGraphRun, relation: number): Promise<[number, number][]> {
+/** Returns held-out edges of a relation whose source has at least three training edges. */
+async function findHeldOut({ dataset }: OpenedGraphRun, relation: number): Promise<[number, number][]> {
   const [train, test] = [await dataset.readEdges('train'), await dataset.readEdges('test')];
   const degree = new Int32Array(dataset.stats.num_nodes);
   for (let i = 0; i < train.length; i += 3) {
@@ -63,13 +64,13 @@ async function heldOut({ dataset }: OpenedGraphRun, relation: number): Promise<[
     degree[train[i + 2]]++;
   }
   const chosen: [number, number][] = [];
-  for (let i = 0; i < test.length && chosen.length < questions; i += 3)
+  for (let i = 0; i < test.length && chosen.length < maxQuestions; i += 3)
     if (test[i + 1] === relation && degree[test[i]] >= 3) chosen.push([test[i], test[i + 2]]);
   return chosen;
 }
 
-/** The definition without its examples, on one line. */
-function short(gloss: string | undefined): string {
+/** Returns the definition without its examples, on one line. */
+function shorten(gloss: string | undefined): string {
   const definition = (gloss ?? '').split('; "')[0];
   return definition.length > 78 ? `${definition.slice(0, 77)}…` : definition;
 }
