@@ -1,6 +1,23 @@
 /** Trained models opened for use: predictors of every task, and what commands need to write predictions. */
 export { encodeNewNodes, newNodeFeatures } from './encode-new-nodes.js';
 export { EventPredictor } from './event-predictor.js';
+export type { GraphologyGraph, Name } from './fit/edge-input.js';
+export {
+  type EventRecord,
+  type EventSource,
+  type EventTuple,
+  type FitEventsOptions,
+  fitEvents,
+} from './fit/fit-events.js';
+export {
+  type FitLinksOptions,
+  fitLinks,
+  type LinkRecord,
+  type LinkSource,
+  type LinkTuple,
+} from './fit/fit-links.js';
+export { type FitNodesOptions, fitNodes, type NodeRecord, type NodeSource } from './fit/fit-nodes.js';
+export type { ConfigValue, FitRunOptions } from './fit/fit-run.js';
 export { GraphPredictor, type Wording } from './graph-predictor.js';
 export { openModel, predictorOf } from './open-model.js';
 export {

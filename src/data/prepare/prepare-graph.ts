@@ -20,6 +20,9 @@ export interface PrepareGraphOptions {
   readonly numNodes: number;
   /** Needed when edges have relations. */
   readonly numRelations?: number;
+  /** Names of nodes and of relations, by id; ids are then drawn again, as for files. Default: the ids are the names. */
+  readonly nodeNames?: readonly string[];
+  readonly relationNames?: readonly string[];
   /** Default 1. */
   readonly partitions?: number;
   /** Shares of training, (validation) and test edges, when one part is given. Default: all are training edges. */
@@ -47,6 +50,8 @@ export async function prepareGraph(
     outputDir: true,
     numNodes: true,
     numRelations: true,
+    nodeNames: true,
+    relationNames: true,
     partitions: true,
     split: true,
     seed: true,
@@ -60,12 +65,15 @@ export async function prepareGraph(
   const numRelations = checkInteger(where, 'numRelations', options.numRelations ?? 0);
   const checked = parts.map((part, i) => checkPart(part, i, numNodes, numRelations));
   checkTarget(where, outputDir, options.overwrite ?? false);
-  const names = Array.from({ length: numRelations }, (_, r) => String(r));
+  const { nodeNames = null } = options;
+  const relationNames = options.relationNames ?? Array.from({ length: numRelations }, (_, r) => String(r));
+  if (nodeNames !== null) checkNames('nodeNames', nodeNames, numNodes);
+  checkNames('relationNames', relationNames, numRelations);
   const source = arraySource({
     numNodes,
     parts: checked,
-    nodeNames: null,
-    relationNames: numRelations > 0 ? names : null,
+    nodeNames,
+    relationNames: numRelations > 0 ? relationNames : null,
   });
   const settings = {
     where,
@@ -73,7 +81,7 @@ export async function prepareGraph(
     seed: checkInteger(where, 'seed', options.seed ?? 1),
     partitions: checkInteger(where, 'partitions', options.partitions ?? 1, 1),
     partitionedEval: false,
-    remap: false,
+    remap: nodeNames !== null,
     sequentialTrainNodes: false,
     split: parts.length > 1 ? null : split,
     memoryBytes: 64 * 2 ** 20,
@@ -83,6 +91,22 @@ export async function prepareGraph(
     { where, outputDir, overwrite: options.overwrite ?? false },
     (folder) => writePrepared(source, folder, settings, options.progress ?? (() => {})),
   );
+}
+
+/** Throws unless there is one name per id and no name twice. */
+function checkNames(option: string, names: readonly string[], count: number): void {
+  if (names.length !== count)
+    throw new ShapeError(expected(where, `${count} names`, option, `${names.length} names`));
+  const seen = new Set<string>();
+  for (const [id, name] of names.entries()) {
+    if (typeof name !== 'string' || name === '')
+      throw new ValueError(expected(where, 'text', `${option}[${id}]`, name));
+    if (seen.has(name))
+      throw new ValueError(
+        expected(where, 'different names', `${option}[${id}]`, name, 'It names another id too.'),
+      );
+    seen.add(name);
+  }
 }
 
 function checkPart(

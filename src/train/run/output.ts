@@ -45,8 +45,9 @@ export class Output {
   readonly json: boolean;
   /** The line that shows progress on a terminal. */
   readonly status: StatusLine;
+  /** Receives progress and warnings. */
+  readonly stderr: TextSink;
   readonly #stdout: TextSink;
-  readonly #stderr: TextSink;
   readonly #started = performance.now();
 
   constructor(options: OutputOptions = {}) {
@@ -54,7 +55,7 @@ export class Output {
     const { json = false, stdout = process.stdout, stderr = process.stderr } = options;
     this.json = json;
     this.#stdout = stdout;
-    this.#stderr = stderr;
+    this.stderr = stderr;
     this.status = StatusLine.of(stderr);
   }
 
@@ -66,16 +67,16 @@ export class Output {
 
   /** A line for people. */
   text(line = ''): void {
-    this.#write(this.json ? this.#stderr : this.#stdout, `${line}\n`);
+    this.#write(this.json ? this.stderr : this.#stdout, `${line}\n`);
   }
 
   /** A line that is about the run rather than its result: progress, warnings. */
   note(line: string): void {
-    this.#write(this.#stderr, `${line}\n`);
+    this.#write(this.stderr, `${line}\n`);
   }
 
   warn(message: string): void {
-    this.note(`${paint('warning:', 'yellow', hasColors(this.#stderr))} ${message}`);
+    this.note(`${paint('warning:', 'yellow', hasColors(this.stderr))} ${message}`);
   }
 
   /** A line for programs; only with `--json`. */

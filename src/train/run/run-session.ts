@@ -230,6 +230,7 @@ export class RunSession {
       itemName: task.items,
       logsPerEpoch: showsProgress(output) && this.#group.isRoot ? this.#plan.logsPerEpoch : 0,
       endLine: false,
+      stream: output.stderr,
       status: output.status,
       onLine: (line) => this.#run.log('info', line),
     });

@@ -1,0 +1,67 @@
+/** Edges and events as programs have them: tuples, objects or a graphology graph, checked and turned into columns. */
+import { describe, expected, ValueError } from '../../util/errors.js';
+
+/** A name of a node or a relation; a number stands for its decimal digits. */
+export type Name = string | number;
+
+/** The part of a graphology graph that is read: attributes, and the ends of edges. */
+export interface GraphologyGraph {
+  readonly order: number;
+  readonly size: number;
+  forEachNode(visit: (node: string, attributes: Record<string, unknown>) => void): void;
+  forEachEdge(
+    visit: (edge: string, attributes: Record<string, unknown>, source: string, target: string) => void,
+  ): void;
+}
+
+/** Whether a value is a graphology graph, or has the methods of one that are used here. */
+export function isGraphology(value: unknown): value is GraphologyGraph {
+  const graph = value as Partial<GraphologyGraph> | null;
+  return (
+    typeof graph === 'object' &&
+    typeof graph?.forEachNode === 'function' &&
+    typeof graph.forEachEdge === 'function'
+  );
+}
+
+/** Returns a name as text. Line breaks and blanks at the ends would not survive in files, so they are rejected. */
+export function nameText(where: string, what: string, value: unknown): string {
+  const text = typeof value === 'number' && Number.isFinite(value) ? String(value) : value;
+  if (typeof text === 'string' && text !== '' && text.trim() === text && !/[\r\n]/.test(text)) return text;
+  throw new ValueError(
+    expected(where, 'text without line breaks and outer blanks, or a number', what, value),
+  );
+}
+
+/** Throws unless `value` is an array with at least one entry. */
+export function checkRows(where: string, name: string, value: unknown): readonly unknown[] {
+  if (!Array.isArray(value))
+    throw new ValueError(expected(where, 'an array, a graphology graph or the path of a file', name, value));
+  if (value.length === 0) throw new ValueError(expected(where, 'at least one entry', name, 'an empty array'));
+  return value;
+}
+
+/** Reads field `key` of an object, or entry `index` of a tuple. */
+export function fieldOf(row: unknown, key: string, index: number): unknown {
+  if (Array.isArray(row)) return row[index];
+  return typeof row === 'object' && row !== null ? (row as Record<string, unknown>)[key] : undefined;
+}
+
+/** Numbers names in order of first appearance. */
+export class NameIds {
+  readonly names: string[] = [];
+  readonly #ids = new Map<string, number>();
+
+  idOf(name: string): number {
+    const known = this.#ids.get(name);
+    if (known !== undefined) return known;
+    this.#ids.set(name, this.names.length);
+    return this.names.push(name) - 1;
+  }
+}
+
+/** Throws unless every row is a tuple or an object of the given form. */
+export function checkRow(where: string, name: string, row: unknown, form: string): void {
+  if (typeof row === 'object' && row !== null) return;
+  throw new ValueError(`${where}: expected ${form} for ${name}, got ${describe(row)}.`);
+}

@@ -1,0 +1,135 @@
+/** Prediction of events in a stream in one call. */
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { resolveTemporalConfig, temporalTemplate } from '../../train/index.js';
+import { expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
+import type { Predictor } from '../predictor.js';
+import { writeCsv } from './csv-table.js';
+import {
+  checkRow,
+  checkRows,
+  fieldOf,
+  type GraphologyGraph,
+  isGraphology,
+  type Name,
+  nameText,
+} from './edge-input.js';
+import { checkFitOptions, type FitRunOptions, fitRun, fitRunOptionNames, overridesOf } from './fit-run.js';
+
+/** An event as a tuple. */
+export type EventTuple = readonly [head: Name, tail: Name, time: number | Date];
+
+/** An event as an object; all events have the same number of features. */
+export interface EventRecord {
+  readonly head: Name;
+  readonly tail: Name;
+  readonly time: number | Date;
+  readonly features?: readonly number[];
+}
+
+/** Events in any order, a graphology graph whose edges have a time, or the path of a file. */
+export type EventSource = readonly (EventTuple | EventRecord)[] | GraphologyGraph | string;
+
+export interface FitEventsOptions extends FitRunOptions {
+  /** Edge attribute of a graphology graph that holds the time. Default: `time`. */
+  readonly time?: string;
+  /**
+   * Names of two types of nodes, for example `['user', 'item']`, when sources and destinations have separate ids: user 7
+   * is then not item 7. Default: both sides share their ids; a file's column names decide.
+   */
+  readonly nodeTypes?: readonly [source: string, destination: string];
+}
+
+const where = 'fitEvents';
+
+/**
+ * Trains a temporal graph network on the events before a point in time, and returns a predictor that scores and ranks future
+ * events by name and takes new ones (`append`). `model.metrics.test` has the metrics on the last events.
+ *
+ * @example
+ * const model = await fitEvents([['ana', 'bob', 1700000000], ['bob', 'carl', 1700000060], …]);
+ * const [answers] = await model.rank([{ head: 'ana' }], { k: 3 });
+ * await model.close();
+ */
+export async function fitEvents(events: EventSource, options: FitEventsOptions = {}): Promise<Predictor> {
+  checkOptionNames(where, options, { ...fitRunOptionNames, time: true, nodeTypes: true });
+  checkFitOptions(where, options);
+  const rows = typeof events === 'string' ? null : eventRows(events, options);
+  return fitRun(where, options, async ({ data, run }) => {
+    const path = rows === null ? (events as string) : await writeEvents(join(data, 'events.csv'), rows);
+    const { epochs, seed, nodeTypes, config = {} } = options;
+    const keys = {
+      'storage.model_dir': run,
+      'dataset.sort': true,
+      ...(epochs === undefined ? {} : { 'train.epoch': epochs }),
+      ...(seed === undefined ? {} : { 'training.random_seed': seed }),
+      ...(nodeTypes === undefined ? {} : { 'dataset.node_types': nodeTypes }),
+      ...config,
+    };
+    return resolveTemporalConfig(parse(temporalTemplate({ path })), overridesOf(keys)).config;
+  });
+}
+
+/** An event whose fields have been checked. */
+interface CheckedEvent {
+  readonly head: string;
+  readonly tail: string;
+  readonly time: number;
+  readonly features: readonly number[];
+}
+
+function eventRows(
+  events: Exclude<EventSource, string>,
+  { time = 'time' }: FitEventsOptions,
+): CheckedEvent[] {
+  const rows = isGraphology(events) ? graphRows(events, time) : checkRows(where, 'events', events);
+  const checked = rows.map((row, i) => {
+    checkRow(where, `events[${i}]`, row, '[head, tail, time] or an object with head, tail and time');
+    return {
+      head: nameText(where, `events[${i}] head`, fieldOf(row, 'head', 0)),
+      tail: nameText(where, `events[${i}] tail`, fieldOf(row, 'tail', 1)),
+      time: seconds(`events[${i}] time`, fieldOf(row, 'time', 2)),
+      features: Array.isArray(row) ? [] : ((row as EventRecord).features ?? []),
+    };
+  });
+  const width = checked[0].features.length;
+  const wrong = checked.findIndex(
+    ({ features }) => features.length !== width || !features.every(Number.isFinite),
+  );
+  if (wrong >= 0)
+    throw new ValueError(
+      expected(
+        where,
+        `${width} finite numbers, as the first event has`,
+        `events[${wrong}].features`,
+        checked[wrong].features,
+      ),
+    );
+  return checked;
+}
+
+/** A time as a number; a `Date` is seconds since 1970. */
+function seconds(name: string, value: unknown): number {
+  const number = value instanceof Date ? value.getTime() / 1000 : value;
+  if (typeof number === 'number' && Number.isFinite(number)) return number;
+  throw new ValueError(expected(where, 'a finite number or a Date', name, value));
+}
+
+function graphRows(graph: GraphologyGraph, attribute: string): readonly unknown[] {
+  const rows: unknown[] = [];
+  graph.forEachEdge((_edge, attributes, head, tail) => {
+    rows.push([head, tail, attributes[attribute]]);
+  });
+  return checkRows(where, 'the edges of the graph', rows);
+}
+
+function writeEvents(path: string, events: readonly CheckedEvent[]): Promise<string> {
+  const width = events[0].features.length;
+  const features = Array.from({ length: width }, (_, i) => `f${i}`);
+  return writeCsv(
+    path,
+    ['src', 'dst', 'time', ...features],
+    events.map(({ head, tail, time, features: values }) => [head, tail, time, ...values]),
+  );
+}

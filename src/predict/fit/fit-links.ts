@@ -1,0 +1,180 @@
+/** Link prediction and knowledge-graph embeddings in one call. */
+import { prepareGraph, preprocess } from '../../data/index.js';
+import type { DatasetFacts } from '../../train/index.js';
+import { expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
+import type { Predictor } from '../predictor.js';
+import {
+  checkRow,
+  checkRows,
+  fieldOf,
+  type GraphologyGraph,
+  isGraphology,
+  type Name,
+  NameIds,
+  nameText,
+} from './edge-input.js';
+import {
+  type ChosenKeys,
+  checkFitOptions,
+  type FitFolders,
+  type FitRunOptions,
+  fitRun,
+  fitRunOptionNames,
+  graphConfig,
+} from './fit-run.js';
+
+/** An edge as a tuple: `[head, relation, tail]`, or `[head, tail]` in a graph with one kind of edge. */
+export type LinkTuple = readonly [head: Name, relation: Name, tail: Name] | readonly [head: Name, tail: Name];
+
+/** An edge as an object. */
+export interface LinkRecord {
+  readonly head: Name;
+  readonly relation?: Name;
+  readonly tail: Name;
+}
+
+/** Edges in memory, a graphology graph, or files: one to split, or training, (validation) and test. */
+export type LinkSource = readonly (LinkTuple | LinkRecord)[] | GraphologyGraph | string | readonly string[];
+
+export interface FitLinksOptions extends FitRunOptions {
+  /** Fractions of the edges for training, validation and test. Default: 0.9, 0.05, 0.05. */
+  readonly split?: readonly [train: number, validation: number, test: number];
+  /** Edge attribute of a graphology graph that holds the relation. Default: edges have no relation. */
+  readonly relation?: string;
+}
+
+const where = 'fitLinks';
+
+/**
+ * Learns embeddings of the nodes and relations of a graph, and returns a predictor that scores and ranks edges by name.
+ * `model.metrics.test` has the metrics on held-out edges.
+ *
+ * @example
+ * const model = await fitLinks([['aspirin', 'treats', 'headache'], ['ibuprofen', 'treats', 'fever'], …]);
+ * const [answers] = await model.rank([{ head: 'aspirin', relation: 'treats' }], { k: 3 });
+ * await model.close();
+ */
+export async function fitLinks(edges: LinkSource, options: FitLinksOptions = {}): Promise<Predictor> {
+  checkOptionNames(where, options, { ...fitRunOptionNames, split: true, relation: true });
+  checkFitOptions(where, options);
+  const files = fileNames(edges);
+  if (options.relation !== undefined && !isGraphology(edges))
+    throw new ValueError(
+      expected(where, 'a graphology graph', 'edges with the option relation', edges, 'Leave relation out.'),
+    );
+  const columns = files === null ? readColumns(edges, options.relation) : null;
+  return fitRun(where, options, async (folders) => {
+    if (columns === null) await prepareFiles(files as string[], folders, options);
+    else await prepareColumns(columns, folders, options);
+    return graphConfig(folders, 'LINK_PREDICTION', options, chosenKeys);
+  });
+}
+
+/**
+ * A large graph takes the template's settings. A small one needs smaller batches and more epochs for as many steps, a
+ * penalty against overfitting, and all nodes as negatives; early stopping ends what is too much.
+ */
+function chosenKeys({
+  num_nodes: numNodes,
+  num_train: numTrain = 0,
+  num_relations,
+}: DatasetFacts): ChosenKeys {
+  // DistMult cannot tell the two directions of a relation apart.
+  const decoder = num_relations > 1 ? { 'model.decoder.type': 'COMPLEX' } : {};
+  const stopping = { 'training.early_stopping.patience': 5 };
+  if (numTrain > 100_000) return { ...decoder, ...stopping, 'training.num_epochs': 20 };
+  const adam = { type: 'ADAM', options: { learning_rate: 0.01 } };
+  return {
+    ...{ ...decoder, ...stopping },
+    'model.encoder.layers[0][0].output_dim': 100,
+    'model.regularizer': { type: 'N3', coef: 0.01 },
+    'model.dense_optimizer': adam,
+    'model.sparse_optimizer': adam,
+    'training.batch_size': Math.min(1000, Math.max(50, Math.ceil(numTrain / 100))),
+    'training.num_epochs': 150,
+    ...(numNodes <= 2000 ? { 'training.negative_sampling.negatives_per_positive': -1 } : {}),
+    'evaluation.epochs_per_eval': 5,
+  };
+}
+
+interface LinkColumns {
+  readonly nodes: NameIds;
+  readonly relations: NameIds | null;
+  readonly src: Int32Array;
+  readonly dst: Int32Array;
+  readonly rel: Int32Array | null;
+}
+
+function fileNames(edges: LinkSource): string[] | null {
+  if (typeof edges === 'string') return [edges];
+  if (Array.isArray(edges) && edges.length > 0 && edges.every((one) => typeof one === 'string'))
+    return [...(edges as readonly string[])];
+  return null;
+}
+
+function readColumns(edges: LinkSource, attribute: string | undefined): LinkColumns {
+  const rows = isGraphology(edges) ? graphRows(edges, attribute) : checkRows(where, 'edges', edges);
+  const typed = relationOf(rows[0]) !== undefined;
+  const nodes = new NameIds();
+  const relations = typed ? new NameIds() : null;
+  const src = new Int32Array(rows.length);
+  const dst = new Int32Array(rows.length);
+  const rel = typed ? new Int32Array(rows.length) : null;
+  for (const [i, row] of rows.entries()) {
+    checkRow(
+      where,
+      `edges[${i}]`,
+      row,
+      '[head, relation, tail], [head, tail] or an object with head and tail',
+    );
+    const relation = relationOf(row);
+    if ((relation !== undefined) !== typed)
+      throw new ValueError(
+        expected(
+          ...[where, typed ? 'a relation' : 'no relation', `edges[${i}]`],
+          ...[relation ?? 'none', 'Give all edges a relation, or none.'],
+        ),
+      );
+    src[i] = nodes.idOf(nameText(where, `edges[${i}] head`, fieldOf(row, 'head', 0)));
+    dst[i] = nodes.idOf(nameText(where, `edges[${i}] tail`, fieldOf(row, 'tail', typed ? 2 : 1)));
+    if (relations !== null && rel !== null)
+      rel[i] = relations.idOf(nameText(where, `edges[${i}] relation`, relation));
+  }
+  return { nodes, relations, src, dst, rel };
+}
+
+/** The relation of a row: the middle of three entries, or the field; undefined without one. */
+function relationOf(row: unknown): unknown {
+  if (Array.isArray(row)) return row.length === 3 ? row[1] : undefined;
+  return fieldOf(row, 'relation', 1);
+}
+
+function graphRows(graph: GraphologyGraph, attribute: string | undefined): readonly unknown[] {
+  const rows: unknown[] = [];
+  graph.forEachEdge((_edge, attributes, head, tail) => {
+    rows.push(attribute === undefined ? [head, tail] : [head, attributes[attribute], tail]);
+  });
+  return checkRows(where, 'the edges of the graph', rows);
+}
+
+const defaultSplit = [0.9, 0.05, 0.05];
+
+async function prepareColumns(
+  { nodes, relations, src, dst, rel }: LinkColumns,
+  { data }: FitFolders,
+  { split = defaultSplit as [number, number, number], seed = 1 }: FitLinksOptions,
+): Promise<void> {
+  await prepareGraph([{ src, dst, ...(rel === null ? {} : { relations: rel }) }], {
+    ...{ outputDir: data, numNodes: nodes.names.length, nodeNames: nodes.names, split, seed },
+    ...(relations === null ? {} : { numRelations: relations.names.length, relationNames: relations.names }),
+  });
+}
+
+async function prepareFiles(files: string[], { data }: FitFolders, options: FitLinksOptions): Promise<void> {
+  const { split = defaultSplit, seed = 1 } = options;
+  await preprocess({
+    ...{ edges: files, outputDir: data, seed, inProcess: true },
+    ...(files.length === 1 ? { split } : {}),
+  });
+}

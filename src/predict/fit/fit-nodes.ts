@@ -1,0 +1,184 @@
+/** Node classification in one call. */
+import { join } from 'node:path';
+import { preprocess } from '../../data/index.js';
+import type { DatasetFacts } from '../../train/index.js';
+import { expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
+import type { Predictor } from '../predictor.js';
+import { writeCsv } from './csv-table.js';
+import {
+  checkRow,
+  checkRows,
+  fieldOf,
+  type GraphologyGraph,
+  isGraphology,
+  type Name,
+  nameText,
+} from './edge-input.js';
+import {
+  type ChosenKeys,
+  checkFitOptions,
+  type FitFolders,
+  type FitRunOptions,
+  fitRun,
+  fitRunOptionNames,
+  graphConfig,
+} from './fit-run.js';
+
+/** A value of a node: a number, a category, a boolean; null and undefined are missing values. */
+export type NodeValue = string | number | boolean | null | undefined;
+
+/** A node: its name, its class if known, and any number of features. */
+export type NodeRecord = Readonly<Record<string, NodeValue>>;
+
+/** A graph in memory or in files. */
+export interface NodeSource {
+  /** One object per node, or the path of a table. */
+  readonly nodes: readonly NodeRecord[] | string;
+  /** Pairs of names, or the path of a file of edges. */
+  readonly edges:
+    | readonly (readonly [Name, Name] | { readonly source: Name; readonly target: Name })[]
+    | string;
+}
+
+export interface FitNodesOptions extends FitRunOptions {
+  /** Field, column or node attribute that holds the class. Nodes without one are not trained on and can be classified. */
+  readonly label: string;
+  /** Field or column that holds the name of a node. Default: `id`. A graphology graph brings its own keys. */
+  readonly id?: string;
+  /** Fields or columns that are not features. */
+  readonly ignore?: readonly string[];
+  /** Fractions of the labelled nodes for training, validation and test. Default: 0.6, 0.2, 0.2. */
+  readonly split?: readonly [train: number, validation: number, test: number];
+}
+
+const where = 'fitNodes';
+
+/**
+ * Trains a graph neural network on the classes of some nodes, and returns a predictor that classifies all of them by name.
+ * Numbers are scaled and categories encoded. `model.metrics.test` has the metrics on held-out nodes.
+ *
+ * @example
+ * const model = await fitNodes({ nodes: customers, edges: payments }, { label: 'segment' });
+ * const [{ class: segment, probabilities }] = await model.classify(['ana']);
+ * await model.close();
+ */
+export async function fitNodes(
+  graph: NodeSource | GraphologyGraph,
+  options: FitNodesOptions,
+): Promise<Predictor> {
+  checkOptionNames(where, options, {
+    ...fitRunOptionNames,
+    ...{ label: true, id: true, ignore: true, split: true },
+  });
+  checkFitOptions(where, options ?? {});
+  if (typeof options?.label !== 'string' || options.label === '')
+    throw new ValueError(
+      expected(
+        where,
+        'the field that holds the class',
+        'label',
+        options?.label,
+        "Write { label: 'segment' }.",
+      ),
+    );
+  const source = isGraphology(graph) ? graphSource(graph, options) : graph;
+  if (typeof source !== 'object' || source === null)
+    throw new ValueError(expected(where, 'nodes and edges, or a graphology graph', 'graph', source));
+  const tables = { nodes: nodeRows(source, options), edges: edgeRows(source) };
+  return fitRun(where, options, async (folders) => {
+    await prepare(tables, folders, options);
+    return graphConfig(folders, 'NODE_CLASSIFICATION', options, chosenKeys);
+  });
+}
+
+/** Full passes over a small set are cheap, and early stopping ends them. */
+function chosenKeys({ num_train: numTrain = 0 }: DatasetFacts): ChosenKeys {
+  const isSmall = numTrain <= 10_000;
+  return {
+    'training.batch_size': Math.min(1000, Math.max(32, Math.ceil(numTrain / 10))),
+    'training.num_epochs': isSmall ? 50 : 10,
+    'training.early_stopping.metric': 'accuracy',
+    'training.early_stopping.patience': 10,
+  };
+}
+
+/** Rows to write, or the path of a file that is read as it is. */
+interface NodeTables {
+  readonly nodes: { readonly columns: readonly string[]; readonly rows: readonly NodeRecord[] } | string;
+  readonly edges: readonly (readonly [string, string])[] | string;
+}
+
+function graphSource(graph: GraphologyGraph, { id = 'id' }: FitNodesOptions): NodeSource {
+  const nodes: NodeRecord[] = [];
+  graph.forEachNode((node, attributes) => {
+    nodes.push({ ...(attributes as NodeRecord), [id]: node });
+  });
+  const edges: [string, string][] = [];
+  graph.forEachEdge((_edge, _attributes, source, target) => {
+    edges.push([source, target]);
+  });
+  return { nodes, edges };
+}
+
+function nodeRows({ nodes }: NodeSource, { id = 'id', label }: FitNodesOptions): NodeTables['nodes'] {
+  if (typeof nodes === 'string') return nodes;
+  const rows = checkRows(where, 'nodes', nodes) as readonly NodeRecord[];
+  const names = new Set<string>();
+  const columns = new Set<string>([id]);
+  let labelled = 0;
+  for (const [i, row] of rows.entries()) {
+    checkRow(where, `nodes[${i}]`, row, 'an object with the fields of a node');
+    const name = nameText(where, `nodes[${i}].${id}`, row[id]);
+    if (names.has(name))
+      throw new ValueError(expected(where, 'different names', `nodes[${i}].${id}`, name, 'Merge the two.'));
+    names.add(name);
+    for (const key of Object.keys(row)) columns.add(key);
+    if (row[label] !== null && row[label] !== undefined && row[label] !== '') labelled++;
+  }
+  if (labelled < 3)
+    throw new ValueError(
+      expected(
+        where,
+        'at least 3 nodes with a class',
+        `the field ${label} of nodes`,
+        `${labelled} of ${rows.length}`,
+      ),
+    );
+  return { columns: [...columns], rows };
+}
+
+function edgeRows({ edges }: NodeSource): NodeTables['edges'] {
+  if (typeof edges === 'string') return edges;
+  return checkRows(where, 'edges', edges).map((row, i) => {
+    checkRow(where, `edges[${i}]`, row, '[source, target] or an object with source and target');
+    return [
+      nameText(where, `edges[${i}] source`, fieldOf(row, 'source', 0)),
+      nameText(where, `edges[${i}] target`, fieldOf(row, 'target', 1)),
+    ] as const;
+  });
+}
+
+async function prepare(
+  { nodes, edges }: NodeTables,
+  folders: FitFolders,
+  { id, label, ignore, split = [0.6, 0.2, 0.2], seed = 1 }: FitNodesOptions,
+): Promise<void> {
+  const input = join(folders.data, '..', 'input');
+  const nodeTable =
+    typeof nodes === 'string'
+      ? nodes
+      : await writeCsv(
+          join(input, 'nodes.csv'),
+          nodes.columns,
+          nodes.rows.map((row) => nodes.columns.map((key) => row[key])),
+        );
+  const edgeFile =
+    typeof edges === 'string' ? edges : await writeCsv(join(input, 'edges.csv'), ['source', 'target'], edges);
+  await preprocess({
+    ...{ edges: edgeFile, nodeTable, labelColumn: label, nodeSplit: split, nodeTypes: ['node'] },
+    ...{ outputDir: folders.data, seed, inProcess: true },
+    ...(id === undefined && typeof nodes === 'string' ? {} : { idColumn: id ?? 'id' }),
+    ...(ignore === undefined ? {} : { ignoreColumns: ignore }),
+  });
+}
