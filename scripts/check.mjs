@@ -1,4 +1,7 @@
-/** The gate before a commit: format, lint, layers, public names, side effects, size budget, types, dead code, package. Runs all, then says what failed. */
+/**
+ * The gate before a commit: format, lint, layers, public names, side effects, kernel parameters, size budget, types, dead
+ * code, package. Runs all of them, then reports which failed.
+ */
 import { join } from 'node:path';
 import { root, run, since, tail } from './steps.mjs';
 
@@ -10,6 +13,7 @@ const checks = [
   ['layers', ...script('check-layers.mjs')],
   ['public names', ...script('check-api.mjs'), 'npm run api'],
   ['side effects', ...script('check-effects.mjs')],
+  ['kernel parameters', ...script('check-kernels.mjs')],
   ['size budget', ...script('check-budget.mjs')],
   ['types', bin('tsc'), ['--noEmit', '--pretty', 'false']],
   ['dead code', bin('knip'), ['--no-progress']],

@@ -68,7 +68,7 @@ void gat_attention(const T* z, const T* el, const T* er, const T* ee, Offsets of
       attend<h.value>(scores, mask, offsets, lse, weights.data(), totals.data(), from, to);
     });
     const EdgeWeights<T> shares{weights.data(), nullptr, nullptr, heads, column_of.data(), offsets[from]};
-    sum_rows(in, shares, out, offsets, from, to);
+    sum_gathered_rows(in, shares, out, offsets, from, to);
     if (past) stream_end();
   });
 }

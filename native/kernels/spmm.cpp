@@ -23,7 +23,7 @@ void spmm(i64 op, const T* x, const T* w, const T* x_scale, const T* y_scale, Of
     const bool past = !accumulate && streamed(y, rows, width);
     const RowSums<T> out{y, y_scale, x_rows, self, has_self, reduce == ReduceOp::mean, accumulate, past};
     for_rows(offsets, rows, grain, [&](i64 from, i64 to) {
-      sum_rows(in, weights, out, offsets, from, to);
+      sum_gathered_rows(in, weights, out, offsets, from, to);
       if (past) stream_end();
     });
   } else {

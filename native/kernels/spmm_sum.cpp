@@ -46,8 +46,8 @@ inline void sum_row(const GatheredRows<T>& in, const Weights& weights, const Edg
 }
 
 template <class T>
-void sum_rows(const GatheredRows<T>& in, const EdgeWeights<T>& all, const RowSums<T>& out, const Offsets& offsets, i64 from,
-              i64 to) {
+void sum_gathered_rows(const GatheredRows<T>& in, const EdgeWeights<T>& all, const RowSums<T>& out,
+                       const Offsets& offsets, i64 from, i64 to) {
   for_tiles<T>(in.width, [&](const auto& columns, auto partial) {
     with_weights<T, partial.value>(all, in.width, columns, [&](const auto& weights) {
       i64 begin = offsets[from];
@@ -60,7 +60,9 @@ void sum_rows(const GatheredRows<T>& in, const EdgeWeights<T>& all, const RowSum
   });
 }
 
-template void sum_rows(const GatheredRows<float>&, const EdgeWeights<float>&, const RowSums<float>&, const Offsets&, i64, i64);
-template void sum_rows(const GatheredRows<double>&, const EdgeWeights<double>&, const RowSums<double>&, const Offsets&, i64, i64);
+template void sum_gathered_rows(const GatheredRows<float>&, const EdgeWeights<float>&, const RowSums<float>&,
+                                const Offsets&, i64, i64);
+template void sum_gathered_rows(const GatheredRows<double>&, const EdgeWeights<double>&, const RowSums<double>&,
+                                const Offsets&, i64, i64);
 
 }  // namespace skein

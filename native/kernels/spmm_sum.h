@@ -21,7 +21,7 @@ struct RowSums {
 
 // Rows from … to − 1, all columns. Compiled once, in spmm_sum.cpp: there is a version for every shape of weights and tiles.
 template <class T>
-void sum_rows(const GatheredRows<T>& in, const EdgeWeights<T>& all, const RowSums<T>& out, const Offsets& offsets, i64 from,
-              i64 to);
+void sum_gathered_rows(const GatheredRows<T>& in, const EdgeWeights<T>& all, const RowSums<T>& out,
+                       const Offsets& offsets, i64 from, i64 to);
 
 }  // namespace skein
