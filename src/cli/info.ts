@@ -13,8 +13,8 @@ import {
   type RunDescription,
   streamOptionsOf,
 } from '../train/index.js';
-import { byNumbers } from '../util/by-numbers.js';
 import { StateError, ValueError } from '../util/errors.js';
+import { compareNaturally } from '../util/natural-order.js';
 import { printPartitions } from './partition.js';
 
 /** `overrides` are configuration keys that control how an event file is read. */
@@ -179,7 +179,7 @@ async function printDataset(directory: string, output: Output): Promise<void> {
   ];
   const runs = readdirSync(directory)
     .filter((name) => /^model_\d+$/.test(name) && isRunDirectory(join(directory, name)))
-    .sort(byNumbers);
+    .sort(compareNaturally);
   output.text(`prepared dataset ${directory}${dataset.details === null ? ' (written by Marius)' : ''}`);
   for (const [name, value] of lines) if (value !== null) output.text(`${name.padEnd(11)} ${value}`);
   if (runs.length > 0) output.text(`runs        ${runs.join(', ')}`);

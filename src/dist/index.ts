@@ -1,6 +1,6 @@
 /** Training on several workers: what they say to each other. Needs Node; MPI only where it is asked for. */
 
-export { agreedError, isAgreed } from '../util/agreed-error.js';
+export { isCollective, markCollective } from '../util/errors.js';
 export {
   type Capabilities,
   type CommArray,

@@ -6,7 +6,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { asyncKernels, kernels, nativeStatus, storageCode, unshared } from '../native/index.js';
 import { FormatError, StateError } from '../util/errors.js';
-import { placesById } from '../util/id-order.js';
+import { argsortIds } from '../util/id-order.js';
 import { checkOptionNames } from '../util/option-names.js';
 import { storageError } from './atomic-file.js';
 import type { IoMode } from './io-mode.js';
@@ -114,7 +114,7 @@ export class FileStore<T extends RowArray = Float32Array> implements RowStore<T>
     checkIds('gather', ids, this.#rows);
     const result = out ?? (makeRows(this.dtype, ids.length * this.width) as T);
     checkValues('gather', this, result, ids.length);
-    const order = placesById(ids);
+    const order = argsortIds(ids);
     const sorted = new Int32Array(ids.length);
     for (let i = 0; i < order.length; i++) sorted[i] = ids[order[i]];
     const raw = this.#isHalf ? new Uint16Array(result.length) : result;
@@ -143,7 +143,7 @@ export class FileStore<T extends RowArray = Float32Array> implements RowStore<T>
     checkIds('put', ids, this.#rows);
     checkValues('put', this, values, ids.length);
     // By id, then by position: of equal ids the last is written over the others in its run.
-    const order = placesById(ids);
+    const order = argsortIds(ids);
     await this.#inRuns(ids, order, 0, async (first, last, positions) => {
       const rows = makeRows(this.dtype, (last - first + 1) * this.width) as T;
       for (const i of positions) {

@@ -13,7 +13,7 @@
  */
 import { kernels } from '../native/index.js';
 import { checkNumber, expected, ShapeError, StateError, ValueError } from '../util/errors.js';
-import { hottest } from '../util/hottest.js';
+import { selectHottest } from '../util/hottest.js';
 import { distinctIds } from '../util/id-order.js';
 import { checkOptionNames } from '../util/option-names.js';
 import { parseSize } from '../util/size.js';
@@ -92,7 +92,7 @@ export class HotColdStore<T extends RowArray = Float32Array> implements RowStore
     const rows = Math.min(Math.floor(bytes / Math.max(1, rowBytes)), cold.rows, most);
     // What holds the whole table need not change.
     this.#dynamic = scores !== undefined && rows === cold.rows ? 0 : Math.floor(rows * share);
-    this.#fixed = scores === undefined ? new Int32Array(0) : hottest(scores, rows - this.#dynamic);
+    this.#fixed = scores === undefined ? new Int32Array(0) : selectHottest(scores, rows - this.#dynamic);
   }
 
   get rows(): number {

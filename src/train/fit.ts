@@ -6,8 +6,7 @@
  * const result = await fit(task, { epochs: 20, patience: 3 });
  * console.log(result.best, await task.evaluate('test'));
  */
-import { agreedError } from '../util/agreed-error.js';
-import { checkInteger, expected, StateError, ValueError } from '../util/errors.js';
+import { checkInteger, expected, markCollective, StateError, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import { type BestKeeper, keepInMemory } from './best-state.js';
 import type { Cursor, Metrics, Position, StepBatch, Task } from './task.js';
@@ -262,7 +261,7 @@ class Fit<B extends object> {
     const { epoch, step } = this.#position;
     const { loss, items } = await this.#task.train(batch);
     if (!Number.isFinite(loss))
-      throw agreedError(
+      throw markCollective(
         new StateError(
           `training: expected a finite loss, got ${loss} in epoch ${epoch + 1}, batch ${step + 1}. Lower the learning rates, or look for values that are not finite in the features.`,
         ),
@@ -305,7 +304,7 @@ class Fit<B extends object> {
     const value = metric === 'loss' ? (metrics['loss'] ?? this.#loss) : metrics[metric];
     if (value !== undefined) return value;
     const known = Object.keys(metrics).join(', ');
-    throw agreedError(
+    throw markCollective(
       new StateError(
         `fit: expected one of ${known} for the metric that decides (metric, the task's headline, or training.early_stopping.metric), got ${metric}.`,
       ),

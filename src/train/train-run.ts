@@ -3,7 +3,7 @@
  * A run that was cut off resumes from its last checkpoint and ends with the bytes that it would have ended with. Several
  * workers train the same run together, rank 0 owns the directory.
  */
-import { agreedError, isAgreed, type WorkerGroup } from '../dist/index.js';
+import { isCollective, markCollective, type WorkerGroup } from '../dist/index.js';
 import { expected, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import { isEventConfig, type RunConfig } from './load-run-config.js';
@@ -71,7 +71,7 @@ async function trainTogether({
       return await session.train();
     } catch (error) {
       // An error of all is told once.
-      if (group.isRoot || !isAgreed(error)) run.logFailure(error);
+      if (group.isRoot || !isCollective(error)) run.logFailure(error);
       throw await withResumeAdvice(error, run.path, latestCheckpoint);
     } finally {
       await session.close();
@@ -86,10 +86,10 @@ function checkSamplers(config: RunConfig, samplers: RunSamplers, workers: number
   checkOptionNames('trainRun samplers', samplers, { negatives: true, neighbors: true });
   for (const [name, sampler] of Object.entries(samplers)) {
     if (typeof sampler !== 'function')
-      throw agreedError(new ValueError(expected('trainRun', 'a function', `samplers.${name}`, sampler)));
+      throw markCollective(new ValueError(expected('trainRun', 'a function', `samplers.${name}`, sampler)));
     const advice = obstacleTo(name as keyof RunSamplers, config, workers);
     if (advice === null) continue;
-    throw agreedError(
+    throw markCollective(
       new ValueError(expected('trainRun', 'nothing', `samplers.${name}`, 'a sampler', advice)),
     );
   }

@@ -1,5 +1,5 @@
 /**
- * A standard normal number from four random words, by Box and Muller's transform.
+ * Draws standard normal numbers from random words by the Box–Muller transform.
  *
  * Logarithm and cosine are series in + − × ÷ √ alone, written operation for operation as in
  * `native/kernels/random.cpp`: IEEE 754 then fixes every bit, which no library's log or cos does. Relative accuracy
@@ -13,7 +13,7 @@ const bits = new Uint32Array(float.buffer); // [low, high]: every platform of No
 /** Adding and subtracting 1.5·2^52 rounds a small number to the nearest integer. */
 const ROUND = 6755399441055744;
 
-/** log(u) for 0 < u <= 1: u = 2^e·m with m in (√½, √2], log m = 2·artanh((m − 1)/(m + 1)). */
+/** Returns log(u) for 0 < u <= 1: u = 2^e·m with m in (√½, √2], log m = 2·artanh((m − 1)/(m + 1)). */
 function logUnit(u: number): number {
   float[0] = u;
   let e = (bits[1] >>> 20) - 1023;
@@ -36,11 +36,11 @@ function logUnit(u: number): number {
   p = p * z + 0.14285714285714285;
   p = p * z + 0.2;
   p = p * z + 0.3333333333333333;
-  // ln 2 in two parts: the first has trailing zeros, so its product with e is exact.
+  // ln 2 as a sum of two numbers: the first has trailing zeros, so its product with e is exact.
   return e * 0.6931471803691238 + (2 * s + (2 * s * (z * p) + e * 1.9082149292705877e-10));
 }
 
-/** cos(2πu) for 0 <= u < 1: u is split exactly into quarter turns and a rest of at most 1/8 turn. */
+/** Returns cos(2πu) for 0 <= u < 1: u is split exactly into quarter turns and a rest of at most 1/8 turn. */
 function cosTurn(u: number): number {
   const t = 4 * u;
   const q = t + ROUND - ROUND; // 0 … 4
@@ -66,7 +66,7 @@ function cosTurn(u: number): number {
   return q === 1 || q === 2 ? -value : value;
 }
 
-/** Words 0 and 1 give the radius, words 2 and 3 the angle. */
+/** Returns a standard normal number. Words 0 and 1 give the radius, words 2 and 3 the angle. */
 export function standardNormal(w0: number, w1: number, w2: number, w3: number): number {
   const u = unitFloat64(w0, w1) + 1.1102230246251565e-16; // (0, 1]: the logarithm needs no zero
   return Math.sqrt(-2 * logUnit(u)) * cosTurn(unitFloat64(w2, w3));

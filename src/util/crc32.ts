@@ -19,7 +19,7 @@ function makeTables(): readonly Uint32Array[] {
   return all;
 }
 
-/** The checksum of `bytes`, or of what `before` is the checksum of followed by `bytes`. */
+/** Returns the checksum of `bytes`, or, given the checksum `before` of earlier bytes, that of both in sequence. */
 export function crc32(bytes: Uint8Array, before = 0): number {
   const [t0, t1, t2, t3, t4, t5, t6, t7] = tables;
   let crc = ~before;
@@ -38,4 +38,9 @@ export function crc32(bytes: Uint8Array, before = 0): number {
   }
   for (; i < bytes.length; i++) crc = (crc >>> 8) ^ t0[(crc ^ bytes[i]) & 0xff];
   return ~crc >>> 0;
+}
+
+/** Returns the CRC-32 of a text in UTF-8 as eight hexadecimal digits. */
+export function textChecksum(text: string): string {
+  return crc32(new TextEncoder().encode(text)).toString(16).padStart(8, '0');
 }

@@ -2,7 +2,7 @@
  * The errors Skein throws. A message reads `<op or command>: expected <what> for <name>, got <value>. <what to do>`.
  *
  * Each class has a stable `code`, so that programs need not parse messages, and optional `details`.
- * `InternalError` is for our own mistakes: it asks the user to report it.
+ * `InternalError` is for defects of Skein and asks the user to report them.
  */
 export abstract class SkeinError extends Error {
   abstract readonly code: string;
@@ -15,12 +15,12 @@ export abstract class SkeinError extends Error {
   }
 }
 
-/** Shapes that do not fit together, or an axis that is not there. */
+/** Shapes that do not fit together, or an axis out of range. */
 export class ShapeError extends SkeinError {
   readonly code = 'SKEIN_SHAPE';
 }
 
-/** An element type that an operation does not take. */
+/** An element type that an operation does not support. */
 export class DTypeError extends SkeinError {
   readonly code = 'SKEIN_DTYPE';
 }
@@ -30,7 +30,7 @@ export class ValueError extends SkeinError {
   readonly code = 'SKEIN_VALUE';
 }
 
-/** Use of something at the wrong time: a disposed tensor, a second backward through a freed graph. */
+/** Use of an object in the wrong state: a disposed tensor, a second backward pass through a freed graph. */
 export class StateError extends SkeinError {
   readonly code = 'SKEIN_STATE';
 }
@@ -40,31 +40,33 @@ export class StorageError extends SkeinError {
   readonly code = 'SKEIN_STORAGE';
 }
 
-/** A file whose content is not what its format promises: truncated, corrupt, of an unknown version. */
+/** A file whose content violates its format: truncated, corrupt, of an unknown version. */
 export class FormatError extends SkeinError {
   readonly code = 'SKEIN_FORMAT';
 }
 
-/** A configuration that cannot be used. `details.problems` lists key and message of everything that is wrong. */
+/** A configuration that cannot be used. `details.problems` lists key and message of each problem. */
 export class ConfigError extends SkeinError {
   readonly code = 'SKEIN_CONFIG';
 }
 
-/** Workers that do not understand each other or do not answer: other lengths, a tag nobody sends, a library not there. */
+/**
+ * A failure of communication between workers: lengths that differ, a tag that is never sent, no answer, a missing
+ * library.
+ */
 export class CommError extends SkeinError {
   readonly code = 'SKEIN_COMM';
 }
 
 /**
- * A graphics processor that is not there, was lost, has no memory left or refused work, or memory on another device
- * than an operation needs. `details.reason` is one of `no-adapter`, `lost`, `memory`, `limit`, `validation`,
- * `wrong-device`.
+ * A GPU that is missing, lost, out of memory or rejects work, or memory on another device than an operation needs.
+ * `details.reason` is one of `no-adapter`, `lost`, `memory`, `limit`, `validation`, `wrong-device`.
  */
 export class DeviceError extends SkeinError {
   readonly code = 'SKEIN_DEVICE';
 }
 
-/** A broken promise inside Skein. */
+/** A violated invariant of Skein. */
 export class InternalError extends SkeinError {
   readonly code = 'SKEIN_INTERNAL';
 
@@ -73,12 +75,12 @@ export class InternalError extends SkeinError {
   }
 }
 
-/** Builds the three-slot message that argument errors share. */
+/** Builds the message of an argument error. */
 export function expected(where: string, what: string, name: string, got: unknown, advice = ''): string {
   return `${where}: expected ${what} for ${name}, got ${describe(got)}.${advice === '' ? '' : ` ${advice}`}`;
 }
 
-/** A short rendering of a value for an error message. */
+/** Renders a value in short for an error message. */
 export function describe(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'function') return `function ${value.name || '(anonymous)'}`;
@@ -94,13 +96,16 @@ export function describe(value: unknown): string {
   return String(value);
 }
 
-/** Objects of files may have keys such as toString, and cannot be made into text by themselves. */
+/**
+ * Renders an element of an array. Objects read from files may have a key `toString`, so they are not converted by
+ * String().
+ */
 function describeItem(item: unknown): string {
   if (typeof item !== 'object' || item === null) return String(item);
   return Array.isArray(item) ? `[… (${item.length})]` : describe(item);
 }
 
-/** The name of an object's class, whatever keys of its own it has. */
+/** Returns the name of an object's class, even if the object has a key `constructor`. */
 function classOf(value: object): string {
   const prototype: unknown = Object.getPrototypeOf(value);
   const name: unknown = (prototype as { readonly constructor?: { readonly name?: unknown } } | null)
@@ -108,7 +113,7 @@ function classOf(value: object): string {
   return typeof name === 'string' && name !== '' ? name : 'object';
 }
 
-/** Refuses anything but a finite number in [min, max]. */
+/** Throws unless `value` is a finite number in [min, max]. */
 export function checkNumber(
   where: string,
   name: string,
@@ -122,7 +127,7 @@ export function checkNumber(
   return value;
 }
 
-/** Refuses anything but a whole number in [min, max]. */
+/** Throws unless `value` is a whole number in [min, max]. */
 export function checkInteger(
   where: string,
   name: string,
@@ -143,4 +148,20 @@ function rangeText(min: number, max: number): string {
   if (low) return ` of at least ${min}`;
   if (high) return ` of at most ${max}`;
   return '';
+}
+
+const collective = new WeakSet<object>();
+
+/**
+ * Marks an error that every worker of a job throws by itself, because all computed the same: no worker waits for
+ * another, and the program can end in order.
+ */
+export function markCollective<E>(error: E): E {
+  if (typeof error === 'object' && error !== null) collective.add(error);
+  return error;
+}
+
+/** Whether every worker throws this error by itself. */
+export function isCollective(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && collective.has(error);
 }

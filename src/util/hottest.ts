@@ -1,18 +1,19 @@
-/** Which rows a cache keeps: those of the highest scores. */
+/** Selects the rows that a cache keeps. */
+import { iota } from './arrays.js';
 import { checkInteger, expected, ValueError } from './errors.js';
 
-const where = 'hottest';
+const where = 'selectHottest';
 
-/** The `count` ids of the highest scores, in ascending order; of equal scores the lowest ids. */
-export function hottest(scores: ArrayLike<number>, count: number): Int32Array {
+/** Returns the `count` ids with the highest scores, in ascending order; lower ids win ties. */
+export function selectHottest(scores: ArrayLike<number>, count: number): Int32Array {
   const n = scores.length;
   const chosen = new Int32Array(Math.min(checkInteger(where, 'count', count), n));
-  if (chosen.length === n) return chosen.map((_, id) => id);
+  if (chosen.length === n) return iota(n);
   if (chosen.length === 0) return chosen;
   const sorted = Float64Array.from(scores).sort();
   if (Number.isNaN(sorted[n - 1])) throw new ValueError(expected(where, 'numbers', 'scores', 'NaN'));
   const least = sorted[n - chosen.length];
-  // How many of the lowest score that is still chosen.
+  // The number of chosen ids whose score is the least chosen one.
   let ties = chosen.length;
   for (let i = n - 1; i >= 0 && sorted[i] > least; i--) ties--;
   let next = 0;

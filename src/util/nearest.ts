@@ -18,7 +18,10 @@ function editDistance(a: string, b: string): number {
   return last[b.length];
 }
 
-/** Returns up to `count` of the known names that resemble `name`, the nearest first. Names that start with it come before others. */
+/**
+ * Returns up to `count` of the known names that resemble `name`, the nearest first. Names that start with it come
+ * before others.
+ */
 export function nearestNames(name: string, known: Iterable<string>, count = 3): string[] {
   const lower = name.toLowerCase();
   const bound = Math.max(2, Math.ceil(lower.length / 3));

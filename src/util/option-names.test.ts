@@ -16,12 +16,12 @@ describe('a misspelt option', () => {
     );
   });
 
-  it('options that are no object are told so', () => {
+  it('options that are not an object are rejected', () => {
     expect(() => checkOptionNames('f', 7 as never, {})).toThrow('f: expected an object for options, got 7.');
   });
 });
 
-it('options that were checked may be handed on as they are', () => {
+it('checked options may be passed on unchanged', () => {
   const options = { mode: 1, own: 2 };
   checkOptionNames('outer', options, { mode: true, own: true });
   expect(() => checkOptionNames<{ mode?: number }>('inner', options, { mode: true })).not.toThrow();
@@ -30,7 +30,7 @@ it('options that were checked may be handed on as they are', () => {
   );
 });
 
-it('options that were checked and then changed are checked again', () => {
+it('checked options that were changed are checked again', () => {
   const options: { mode?: number; own?: number; mod?: number } = { mode: 1 };
   const names = { mode: true } as const;
   checkOptionNames<{ mode?: number }>('outer', options, names);

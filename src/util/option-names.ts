@@ -1,6 +1,6 @@
 /**
- * Names of options, checked where a function takes them: TypeScript refuses a misspelt name, plain JavaScript would ignore
- * it in silence. The known names are typed by the options' own type, so that the two cannot drift apart.
+ * Checks the names of options: TypeScript rejects a misspelt name, plain JavaScript would ignore it silently. The known
+ * names are typed by the type of the options, so that the two cannot drift apart.
  */
 import { expected, ValueError } from './errors.js';
 import { nearest } from './nearest.js';
@@ -11,13 +11,14 @@ type KeysOf<T> = T extends unknown ? keyof T : never;
 export type OptionNames<T> = { readonly [K in KeysOf<T> & string]: true };
 
 /**
- * What a function checked it may hand to others as it is, with names that they do not have: the names that were accepted,
- * not the object, which may get others later.
+ * The names accepted so far by options object. A function may pass checked options on unchanged to functions that have
+ * fewer options; names added to the object later are still checked.
  */
 const accepted = new WeakMap<object, Set<string>>();
 
 /**
- * Refuses an option that is not among `names`, with the nearest known one: `pipeline_depth` is told of `pipelineDepth`.
+ * Throws if an option is not among `names`; the error suggests the nearest one, such as `pipelineDepth` for
+ * `pipeline_depth`.
  *
  * @example
  * checkOptionNames('erdosRenyi', options, { seed: true, directed: true });
@@ -44,7 +45,7 @@ export function checkOptionNames<T extends object>(
   else for (const name of keys) before.add(name);
 }
 
-/** The same letters in another style come first: batch_size is batchSize. */
+/** Returns the nearest known name; one with the same letters in another style (batch_size, batchSize) comes first. */
 function nearestName(name: string, all: readonly string[]): string | undefined {
   const letters = (text: string): string => text.replace(/[^a-zA-Z0-9]/g, '').toLowerCase();
   return all.find((other) => letters(other) === letters(name)) ?? nearest(name, all);

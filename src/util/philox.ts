@@ -15,7 +15,7 @@ const TWO_32 = 4294967296;
 /** Marks the upper counter word of blocks that derive keys; blocks that are drawn from stay below 2^51. */
 const DERIVE = 0x80000000;
 
-/** The upper 32 bits of the 64-bit product of two 32-bit integers. */
+/** Returns the upper 32 bits of the 64-bit product of two 32-bit integers. */
 export function mulHigh32(a: number, b: number): number {
   const aLow = a & 0xffff;
   const aHigh = a >>> 16;
@@ -32,7 +32,7 @@ export function boundedWord(word: number, range: number): number {
   return range >= TWO_32 ? word : mulHigh32(word, range);
 }
 
-/** 53 bits of two words as a number in [0, 1). */
+/** Converts 53 bits of two words to a number in [0, 1). */
 export function unitFloat64(high: number, low: number): number {
   return (high * 2097152 + (low >>> 11)) * 1.1102230246251565e-16; // 2^21, 2^-53
 }
@@ -66,12 +66,14 @@ export function philox4x32(
   out[offset + 3] = c3;
 }
 
-/** Block `block` (words 4·block … 4·block + 3) of the sequence of `key` = [seedLow, seedHigh, streamLow, streamHigh]. */
+/**
+ * Writes words 4·block … 4·block + 3 of the sequence of `key` = [seedLow, seedHigh, streamLow, streamHigh] to `out`.
+ */
 export function philoxBlock(key: Uint32Array, block: number, out: Uint32Array, offset = 0): void {
   philox4x32(block >>> 0, Math.floor(block / TWO_32), key[2], key[3], key[0], key[1], out, offset);
 }
 
-/** Words start … start + n − 1 of the sequence of `key`. */
+/** Writes words start … start + n − 1 of the sequence of `key` to `out`. */
 export function philoxWords(key: Uint32Array, start: number, n: number, out: Uint32Array): void {
   const block = new Uint32Array(4);
   let done = 0;
@@ -112,7 +114,7 @@ export class Random {
     this.key = Uint32Array.of(seed, Math.floor(seed / TWO_32), stream, Math.floor(stream / TWO_32));
   }
 
-  /** The next word, 0 … 2^32 − 1. */
+  /** Returns the next word, 0 … 2^32 − 1. */
   nextUint32(): number {
     const word = this.reserve(1);
     const lane = word % 4;
@@ -124,19 +126,19 @@ export class Random {
     return this.#words[lane];
   }
 
-  /** A multiple of 2^-53 in [0, 1); takes two words. */
+  /** Returns a multiple of 2^-53 in [0, 1); takes two words. */
   nextFloat(): number {
     const high = this.nextUint32();
     return unitFloat64(high, this.nextUint32());
   }
 
-  /** An integer in [0, n) for 1 <= n <= 2^32; takes one word. */
+  /** Returns an integer in [0, n) for 1 <= n <= 2^32; takes one word. */
   nextInt(n: number): number {
     checkInteger('Random.nextInt', 'n', n, 1, TWO_32);
     return boundedWord(this.nextUint32(), n);
   }
 
-  /** Sets `words` words of the sequence aside and returns the position of the first. */
+  /** Reserves `words` words of the sequence and returns the position of the first. */
   reserve(words: number): number {
     checkInteger('Random.reserve', 'words', words, 0, Number.MAX_SAFE_INTEGER - this.#position);
     const start = this.#position;
@@ -144,7 +146,7 @@ export class Random {
     return start;
   }
 
-  /** A generator with a key of its own, made from this key and the label alone: the position plays no part. */
+  /** Returns a generator whose key depends only on this key and the label, not on the position. */
   split(label: number): Random {
     checkInteger('Random.split', 'label', label);
     const child = new Random(0);
@@ -158,7 +160,7 @@ export class Random {
     return { key: Array.from(this.key), position: this.#position };
   }
 
-  /** Continues from a state of this or of another generator. */
+  /** Continues from the state of this or another generator. */
   restore(state: RandomState): void {
     if (state.key.length !== 4) {
       const advice = 'Pass what state() returned.';

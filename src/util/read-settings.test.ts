@@ -1,4 +1,6 @@
-/** The small reader says what the configuration's validator says, for right and wrong values of every kind of setting. */
+/**
+ * The small reader gives the values and messages of the validator, for right and wrong values of every kind of setting.
+ */
 import { describe, expect, it } from 'vitest';
 import { readSections } from './read-settings.js';
 import { section, settingsShape } from './schema/fields.js';
@@ -31,7 +33,7 @@ const sections = {
     rate: number(0.5, 'rate', { min: 0, max: 1 }),
     any: number(0, 'any number'),
     step: positive(1, 'step'),
-    dropped: fraction(0, 'share'),
+    dropped: fraction(0, 'fraction'),
     ...bounded,
     deep: flag(false, 'deep'),
     form: choice(['GRU', 'rnn'], 'rnn', 'form', { aliases: { recurrent: 'rnn' } }),
@@ -81,9 +83,9 @@ describe('every value under every key', () => {
 
   it.each([
     ['an empty file', {}],
-    ['a section that is no mapping', { model: 3 }],
+    ['a section that is not a mapping', { model: 3 }],
     ['a section that is a list', { model: [1] }],
-    ['an empty section that is given something', { model: { kind: 'none' }, empty: { a: 1 } }],
+    ['an empty section with a key', { model: { kind: 'none' }, empty: { a: 1 } }],
     ['unknown keys and sections', { model: { kind: 'node', widht: 3, zzz: 1 }, modle: {} }],
     ['several wrong values', { model: { width: 'wide', deep: 1, fans: 2 } }],
   ])('%s', (_, tree) => {
@@ -91,7 +93,7 @@ describe('every value under every key', () => {
   });
 });
 
-it('values are filled in where the file says nothing', () => {
+it('defaults are filled in', () => {
   expect(readSections(sections, { model: { kind: 'Node', width: 3 } }).values).toEqual({
     model: {
       ...{

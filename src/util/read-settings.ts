@@ -1,7 +1,7 @@
 /**
- * Reads sections whose keys are `Settings`: defaults filled in, everything that is wrong reported at once, in the words of
- * the configuration's validator (util/schema/fields.ts). It is small and needs no library, so that what a browser loads can
- * read a model file; a test compares the two.
+ * Reads sections whose keys are `Settings`: fills in defaults and reports all problems, with the messages of the
+ * configuration's validator (util/schema/fields.ts). It is small and needs no library, so that browsers can read a
+ * model file; a test compares the two.
  */
 import { nearest } from './nearest.js';
 import { isTree, type Tree } from './schema/key-path.js';
@@ -10,14 +10,14 @@ import type { Setting, Settings, ValuesOf } from './settings.js';
 
 export type Sections = Readonly<Record<string, Settings>>;
 
-/** What sections become once they are read. */
+/** The values of sections once they are read. */
 export type SectionValues<S extends Sections> = { readonly [K in keyof S]: ValuesOf<S[K]> };
 
 export type ReadSections<S extends Sections> =
   | { readonly values: SectionValues<S>; readonly problems: readonly [] }
   | { readonly values: null; readonly problems: readonly ConfigProblem[] };
 
-/** @param tree the sections of a file; one that is absent or empty has its defaults. */
+/** Reads sections. @param tree the sections of a file; one that is absent or empty has its defaults. */
 export function readSections<S extends Sections>(sections: S, tree: Tree): ReadSections<S> {
   const problems: ConfigProblem[] = [];
   const values = Object.fromEntries(
@@ -59,10 +59,10 @@ function readSection(name: string, settings: Settings, given: unknown, problems:
 
 type ReadValue =
   | { readonly value: unknown }
-  /** `at`: the place in a list that is wrong. */
+  /** `at`: the index of the wrong element in a list. */
   | { readonly expected: string; readonly fix?: string | undefined; readonly at?: number };
 
-/** The value of a setting, or what was expected in its place. */
+/** Returns the value of a setting, or what was expected instead. */
 export function readValue(setting: Setting, value: unknown): ReadValue {
   switch (setting.kind) {
     case 'flag':
@@ -80,7 +80,7 @@ export function readValue(setting: Setting, value: unknown): ReadValue {
   }
 }
 
-/** The numbers that a setting takes. */
+/** The numbers that a setting accepts. */
 export interface Range {
   readonly kind: 'integer' | 'number';
   readonly min?: number;
@@ -101,7 +101,7 @@ function isInRange(
   return value >= min && value <= max && value > above && value < below;
 }
 
-/** `a number from 0 up to, not including, 1` */
+/** Describes a range: `a number from 0 up to, not including, 1`. */
 export function rangeText({ kind, min, max, above, below }: Range): string {
   const noun = kind === 'integer' ? 'a whole number' : 'a number';
   const from = above === undefined && min !== undefined;
@@ -121,7 +121,7 @@ function readChoice(
 ): ReadValue {
   const lower = typeof given === 'string' ? given.trim().toLowerCase() : '';
   const value =
-    values.find((word) => word.toLowerCase() === lower) ??
+    values.find((known) => known.toLowerCase() === lower) ??
     (Object.hasOwn(aliases, lower) ? aliases[lower] : undefined);
   if (value !== undefined) return { value };
   const close = typeof given === 'string' ? nearest(given, values) : undefined;

@@ -9,7 +9,9 @@ import { expected, ValueError } from './errors.js';
 const registered = new Set<string>();
 let version = 0;
 
-/** Returns a number that changes whenever a name is registered or removed: schemas made earlier are then out of date. */
+/**
+ * Returns a number that changes whenever a name is registered or removed: schemas made earlier are then out of date.
+ */
 export function registryVersion(): number {
   return version;
 }

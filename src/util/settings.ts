@@ -1,6 +1,6 @@
 /**
- * Settings as data: which values a key of a configuration accepts, its default and its line of documentation. The folder
- * that owns a layer, a loss or an optimiser describes its options with these, next to the code that reads them;
+ * Settings as data: which values a key of a configuration accepts, its default and its line of documentation. The
+ * folder that owns a layer, a loss or an optimiser describes its options with these, next to the code that reads them;
  * `train/config` turns them into a validator, documentation and a JSON Schema. Nothing here validates, which keeps the
  * code small for browsers.
  */

@@ -1,15 +1,15 @@
 /**
- * SIEVE (Zhang, Yang, Yue, Vigfusson, Rashmi: "SIEVE is simpler than LRU", NSDI 2024): which of a fixed number of slots goes
- * when a new entry needs one. Entries stay in the order of arrival, a hit only marks a slot, and a hand that walks from the
- * oldest to the newest frees the first slot without a mark and takes the marks it passes. A pass over many entries once does
- * not drive out those used often.
+ * The eviction algorithm SIEVE (Zhang, Yang, Yue, Vigfusson, Rashmi: "SIEVE is simpler than LRU", NSDI 2024): selects
+ * which of a fixed number of slots to free for a new entry. Entries stay in the order of arrival and a hit only marks a
+ * slot. A hand that walks from the oldest to the newest frees the first unmarked slot and clears the marks it passes. A
+ * scan of many entries does not evict those that are used often.
  *
- * It knows slots and not what they hold: the owner keeps the map from its keys to slots, in memory or on a device.
+ * Only slots are managed here: the owner maps its keys to slots, in memory or on a device.
  */
 export class Sieve {
   readonly capacity: number;
   readonly #marked: Uint8Array;
-  /** The order of arrival as a list: towards newer and towards older slots, −1 at the ends. */
+  /** The order of arrival as a doubly linked list: the next newer and the next older slot, −1 at the ends. */
   readonly #newer: Int32Array;
   readonly #older: Int32Array;
   readonly #free: number[] = [];
@@ -26,17 +26,17 @@ export class Sieve {
     this.#older = new Int32Array(capacity).fill(-1);
   }
 
-  /** Slots in use. */
+  /** The number of slots in use. */
   get size(): number {
     return this.#size;
   }
 
-  /** The entry of this slot was asked for. */
+  /** Records a hit of the entry in this slot. */
   mark(slot: number): void {
     this.#marked[slot] = 1;
   }
 
-  /** The slot that has to be emptied before `add`; −1 while there is a free one. Its entry is out after this call. */
+  /** Evicts an entry if all slots are in use, and returns its slot; −1 if there is a free one. */
   evict(): number {
     if (this.#size < this.capacity) return -1;
     let slot = this.#hand >= 0 ? this.#hand : this.#oldest;
@@ -49,7 +49,7 @@ export class Sieve {
     return slot;
   }
 
-  /** A free slot, for a new entry. There must be one: `evict` first. */
+  /** Returns a free slot for a new entry; call `evict` first, so that there is one. */
   add(): number {
     const slot = this.#free.pop() ?? this.#used++;
     this.#size++;

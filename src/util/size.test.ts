@@ -46,7 +46,7 @@ describe('parseSize', () => {
   it('says who asked, what it got and what is accepted', () => {
     expect(() => parseSize('10', 'CGPUFeature', 'size')).toThrow(
       'CGPUFeature: expected a text such as "0.1G", "200M" or "64K", or a number of bytes of at least 0, for size, got "10". ' +
-        'Units are K, M and G (powers of 1024); text without a unit is refused.',
+        'Units are K, M and G (powers of 1024); text needs a unit.',
     );
   });
 });

@@ -1,2 +1,2 @@
-/** The version of this package, for what runs where package.json cannot be read. A test keeps both equal. */
+/** The version of this package, for builds that cannot read package.json. A test keeps both equal. */
 export const skeinVersion = '0.1.0';

@@ -1,11 +1,11 @@
 /**
- * Zip archives as bytes: finds the members of one, and writes one. What an .npz file needs, and no more. Decompression is
- * the caller's, because Node and browsers offer different ways.
+ * Reads and writes zip archives in memory, as far as .npz files need it. The caller decompresses, because Node.js and
+ * browsers have different functions for it.
  *
- * Sizes come from the central directory; a member's size and checksum are verified when it is read. A size that no deflated
- * data of that length can have is refused, so a small file cannot ask for much memory. Read: stored and deflated members,
- * zip64. Not read: encrypted members, archives in several parts, other compression methods. Written: zip without zip64.
- * Format: PKWARE APPNOTE 6.3, sections 4.3 to 4.5.
+ * Sizes come from the central directory; a member's size and checksum are verify when it is read. A size that no
+ * deflated data of that length can have is rejected, so that a small file cannot cause a large allocation. Read: stored
+ * and deflated members, zip64. Not read: encrypted members, archives in several volumes, other compression methods.
+ * Written: zip without zip64. Format: PKWARE APPNOTE 6.3, sections 4.3 to 4.5.
  */
 import { crc32 } from './crc32.js';
 import { FormatError, ValueError } from './errors.js';
@@ -15,19 +15,19 @@ export interface ZipEntry {
   readonly name: string;
   /** Bytes when decompressed. */
   readonly size: number;
-  /** The bytes in the archive. */
+  /** Returns the bytes in the archive. */
   packed(): { readonly bytes: Uint8Array; readonly isDeflated: boolean };
-  /** Refuses decompressed bytes of another size or checksum; gives them back. */
-  verified(data: Uint8Array): Uint8Array;
-  /** An error about this member. */
+  /** Returns decompressed bytes; throws if their size or checksum differs. */
+  verify(data: Uint8Array): Uint8Array;
+  /** Makes an error about this member. */
   problem(what: string, cause?: unknown): FormatError;
 }
 
 const wide = 0xffffffff;
-/** Deflate makes at most 1032 bytes of one; a little more for the very short. */
-const mostRatio = 1032;
+/** Deflate expands one byte to at most 1032; very short data to slightly more. */
+const maxRatio = 1032;
 
-interface Place {
+interface MemberRecord {
   readonly at: number;
   readonly name: string;
   readonly flags: number;
@@ -50,7 +50,7 @@ class ZipReader {
     throw new FormatError(`${this.where}: ${what} (byte ${offset}).`, { path: this.where, offset });
   }
 
-  /** A little-endian number of 2, 4 or 8 bytes. */
+  /** Reads a little-endian number of 2, 4 or 8 bytes. */
   number(offset: number, size: 2 | 4 | 8): number {
     if (offset < 0 || offset + size > this.bytes.length)
       this.fail(offset, 'expected a zip record, got the end of the file');
@@ -65,7 +65,7 @@ class ZipReader {
     return this.bytes.subarray(offset, offset + size);
   }
 
-  /** Number of members and the place of the central directory. */
+  /** Finds the number of members and the offset of the central directory. */
   directory(): { count: number; offset: number } {
     // The end record is followed by a comment of at most 65535 bytes.
     const first = Math.max(0, this.bytes.length - 22 - 65535);
@@ -80,10 +80,10 @@ class ZipReader {
       if (this.number(record, 4) !== 0x06064b50) this.fail(record, 'expected the zip64 end record');
       return { count: this.number(record + 32, 8), offset: this.number(record + 48, 8) };
     }
-    return this.fail(0, 'expected a zip archive, got a file without an end record; it may be cut off');
+    return this.fail(0, 'expected a zip archive, got a file without an end record; it may be truncated');
   }
 
-  /** The member whose central record is at `at`, and where the next record begins. */
+  /** Reads the member whose central record is at `at`, and the offset of the next record. */
   entry(at: number): { entry: ZipEntry; next: number } {
     if (this.number(at, 4) !== 0x02014b50) this.fail(at, 'expected a central directory record');
     const flags = this.number(at + 8, 2);
@@ -97,7 +97,7 @@ class ZipReader {
       name,
       size: place.full,
       packed: () => this.#packed(place),
-      verified: (data) => this.#verified(place, data),
+      verify: (data) => this.#verify(place, data),
       problem: (what, cause) =>
         new FormatError(
           `${this.where}: ${what} (byte ${place.local}).`,
@@ -108,7 +108,7 @@ class ZipReader {
     return { entry, next: extraStart + extraLength + this.number(at + 32, 2) };
   }
 
-  /** Sizes and place of a member; those that do not fit 32 bits are in the zip64 extra field, in this order. */
+  /** Reads sizes and offset of a member; values beyond 32 bits are in the zip64 extra field, in this order. */
   #sizes(at: number, extraStart: number, extraEnd: number): { full: number; packed: number; local: number } {
     const values = [this.number(at + 24, 4), this.number(at + 20, 4), this.number(at + 42, 4)];
     for (let field = extraStart; field + 4 <= extraEnd; field += 4 + this.number(field + 2, 2)) {
@@ -123,20 +123,23 @@ class ZipReader {
     return { full: values[0], packed: values[1], local: values[2] };
   }
 
-  #packed({ at, name, flags, full, packed, local }: Place): { bytes: Uint8Array; isDeflated: boolean } {
+  #packed({ at, name, flags, full, packed, local }: MemberRecord): {
+    bytes: Uint8Array;
+    isDeflated: boolean;
+  } {
     if (flags & 1) this.fail(at, `expected plain members, got ${name}, which is encrypted`);
     if (this.number(local, 4) !== 0x04034b50) this.fail(local, `expected the local header of ${name}`);
     const method = this.number(at + 10, 2);
     if (method !== 0 && method !== 8)
       this.fail(local, `expected stored or deflated members, got method ${method} for ${name}`);
     const isDeflated = method === 8;
-    if (isDeflated && full > (packed + 8) * mostRatio)
+    if (isDeflated && full > (packed + 8) * maxRatio)
       this.fail(at, `expected a size that ${packed} deflated bytes can have for ${name}, got ${full}`);
     const start = local + 30 + this.number(local + 26, 2) + this.number(local + 28, 2);
     return { bytes: this.slice(start, packed), isDeflated };
   }
 
-  #verified({ at, name, full, local }: Place, data: Uint8Array): Uint8Array {
+  #verify({ at, name, full, local }: MemberRecord, data: Uint8Array): Uint8Array {
     if (data.length !== full) this.fail(local, `expected ${full} bytes in ${name}, got ${data.length}`);
     if (crc32(data) !== this.number(at + 16, 4))
       this.fail(local, `expected the checksum of ${name} to hold, got damaged content`);
@@ -144,7 +147,7 @@ class ZipReader {
   }
 }
 
-/** The members of an archive in the order of its directory. */
+/** Returns the members of an archive in the order of its directory. */
 export function zipEntries(bytes: Uint8Array, where: string): ZipEntry[] {
   const reader = new ZipReader(bytes, where);
   const { count, offset } = reader.directory();
@@ -157,14 +160,14 @@ export function zipEntries(bytes: Uint8Array, where: string): ZipEntry[] {
   return entries;
 }
 
-/** A member to write: its bytes, and the deflated ones if they are to be stored instead. */
+/** A member to write: its bytes, and the deflated ones to store instead, if any. */
 export interface NewZipEntry {
   readonly name: string;
   readonly data: Uint8Array;
   readonly deflated?: Uint8Array;
 }
 
-/** An archive with these members. Times are those of the start of zip's calendar: same members, same bytes. */
+/** Makes an archive. All times are the earliest that zip can express, so that equal members give equal bytes. */
 export function makeZip(entries: readonly NewZipEntry[]): Uint8Array {
   const records = entries.map((entry) => ({ ...entry, name: new TextEncoder().encode(entry.name) }));
   const packedOf = ({ data, deflated }: { data: Uint8Array; deflated?: Uint8Array }): Uint8Array =>
@@ -182,13 +185,13 @@ export function makeZip(entries: readonly NewZipEntry[]): Uint8Array {
     const packed = packedOf(record);
     const start = at;
     view.setUint32(at, 0x04034b50, true);
-    writeFacts(view, at + 4, record, packed.length);
+    writeSharedFields(view, at + 4, record, packed.length);
     out.set(record.name, at + 30);
     out.set(packed, at + 30 + record.name.length);
     at += 30 + record.name.length + packed.length;
     view.setUint32(central, 0x02014b50, true);
     view.setUint16(central + 4, 20, true);
-    writeFacts(view, central + 6, record, packed.length);
+    writeSharedFields(view, central + 6, record, packed.length);
     view.setUint32(central + 42, start, true);
     out.set(record.name, central + 46);
     central += 46 + record.name.length;
@@ -201,8 +204,11 @@ export function makeZip(entries: readonly NewZipEntry[]): Uint8Array {
   return out;
 }
 
-/** What a local header and a central record share: version, flags, method, time, checksum, sizes, length of the name. */
-function writeFacts(
+/**
+ * Writes the fields that local headers and central records share: version, flags, method, time, checksum, sizes, name
+ * length.
+ */
+function writeSharedFields(
   view: DataView,
   at: number,
   { name, data, deflated }: { name: Uint8Array; data: Uint8Array; deflated?: Uint8Array },

@@ -36,7 +36,7 @@ describe.each(entries)('$name', ({ name, node: file, browser }) => {
     for (const [key, value] of Object.entries(page)) {
       const message = refusal(value);
       if (message === null) expect(value, key).toBe(node[key]);
-      else expect(message).toMatch(`${key}: this part of ${name} needs Node.js`);
+      else expect(message).toMatch(`${key}: this export of ${name} needs Node.js`);
     }
   });
 
@@ -79,7 +79,7 @@ test('a value that needs Node.js refuses every use, and only use', async () => {
     FileStore: { new (path: string): object; open(): void; (): void };
   };
   const message =
-    'FileStore: this part of skein/storage needs Node.js, and this is the build for browsers. Use MemoryStore.';
+    'FileStore: this export of skein/storage needs Node.js, and this is the build for browsers. Use MemoryStore.';
   expect(() => new FileStore('a')).toThrow(message);
   expect(() => FileStore()).toThrow(message);
   expect(() => FileStore.open()).toThrow(message);

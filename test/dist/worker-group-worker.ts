@@ -1,6 +1,6 @@
 /** One rank of worker-group.test.ts: `agree` says what each rank sees, `fail` has one rank throw while the others wait. */
 import { writeFileSync } from 'node:fs';
-import { isAgreed, type WorkerGroup } from 'skein/dist';
+import { isCollective, type WorkerGroup } from 'skein/dist';
 import { Output, openWorkers, outputOf, RunDirectory } from 'skein/train';
 import { ConfigError } from 'skein/util';
 
@@ -25,7 +25,7 @@ async function failure(work: () => Promise<unknown>): Promise<object> {
   } catch (error) {
     const { name, message } = error as Error;
     const { code, details } = error as ConfigError;
-    return { name, message, code, details, agreed: isAgreed(error), mine: error instanceof ConfigError };
+    return { name, message, code, details, agreed: isCollective(error), mine: error instanceof ConfigError };
   }
 }
 

@@ -5,10 +5,10 @@ import {
   degreeHotness,
   hotness,
   hotnessPolicies,
-  hottest,
   NeighborSampler,
   presampleHotness,
   pushHotness,
+  selectHottest,
 } from 'skein/sample';
 import { Random, ShapeError, ValueError } from 'skein/util';
 import { describe, expect, it } from 'vitest';
@@ -105,7 +105,7 @@ describe.each([
   for (const ids of batchesOf(graph, seeds, 4)) for (const v of ids) counts[v]++;
   const asked = counts.reduce((a, b) => a + b, 0);
   const rate = (scores: ArrayLike<number>): number =>
-    hottest(scores, numNodes / 10).reduce((sum, v) => sum + counts[v], 0) / asked;
+    selectHottest(scores, numNodes / 10).reduce((sum, v) => sum + counts[v], 0) / asked;
   const oracle = rate(counts);
   const options = { fanouts, batchSize, seeds };
   const degree = rate(degreeHotness(graph));
@@ -182,14 +182,14 @@ describe('graphs', () => {
   });
 });
 
-describe('hottest', () => {
+describe('selectHottest', () => {
   it('takes the highest scores, the lowest ids of equal ones, in the order of ids', () => {
     const scores = [1, 5, 5, 0, 5, 2];
-    expect([...hottest(scores, 0)]).toEqual([]);
-    expect([...hottest(scores, 2)]).toEqual([1, 2]);
-    expect([...hottest(scores, 4)]).toEqual([1, 2, 4, 5]);
-    expect([...hottest(scores, 9)]).toEqual([0, 1, 2, 3, 4, 5]);
-    expect([...hottest([0, 0, 0], 2)]).toEqual([0, 1]);
-    expect(() => hottest([1, Number.NaN], 1)).toThrow(ValueError);
+    expect([...selectHottest(scores, 0)]).toEqual([]);
+    expect([...selectHottest(scores, 2)]).toEqual([1, 2]);
+    expect([...selectHottest(scores, 4)]).toEqual([1, 2, 4, 5]);
+    expect([...selectHottest(scores, 9)]).toEqual([0, 1, 2, 3, 4, 5]);
+    expect([...selectHottest([0, 0, 0], 2)]).toEqual([0, 1]);
+    expect(() => selectHottest([1, Number.NaN], 1)).toThrow(ValueError);
   });
 });

@@ -20,7 +20,7 @@ export function readZip(bytes: Uint8Array, where: string): ZipMember[] {
 
 function readEntry(entry: ZipEntry): Uint8Array {
   const { bytes, isDeflated } = entry.packed();
-  if (!isDeflated) return entry.verified(bytes);
+  if (!isDeflated) return entry.verify(bytes);
   let data: Uint8Array;
   try {
     // The promised size bounds what a crafted member can allocate.
@@ -28,5 +28,5 @@ function readEntry(entry: ZipEntry): Uint8Array {
   } catch (error) {
     throw entry.problem(`expected deflated data for ${entry.name}, got ${(error as Error).message}`, error);
   }
-  return entry.verified(data);
+  return entry.verify(data);
 }

@@ -7,8 +7,8 @@
  * is read too. Only text here; prepared-dataset.ts looks at the files themselves.
  */
 import { parse, stringify } from 'yaml';
+import { textChecksum } from '../../util/crc32.js';
 import { FormatError } from '../../util/errors.js';
-import { textChecksum } from '../../util/text-checksum.js';
 import type { NodeTypes } from '../formats/node-types.js';
 
 /** What a prepared directory holds, under Marius's names. */

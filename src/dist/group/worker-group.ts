@@ -7,7 +7,6 @@
  * one rank only while the others wait for it: `run` ends the job with it as the reason.
  */
 import { deserialize, serialize } from 'node:v8';
-import { agreedError, isAgreed } from '../../util/agreed-error.js';
 import * as errors from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { Communicator } from '../comm/communicator.js';
@@ -105,7 +104,7 @@ export class WorkerGroup {
       value = await work();
     } catch (error) {
       this.agree<Outcome<T>>({ error: toSentError(error) });
-      throw agreedError(error);
+      throw errors.markCollective(error);
     }
     this.agree<Outcome<T>>({ value });
     return value;
@@ -126,7 +125,7 @@ export class WorkerGroup {
     const failures = this.gather(failure === null ? null : toSentError(failure));
     const first = failures.findIndex((error) => error !== null);
     if (first < 0) return value as T;
-    if (first === this.rank) throw agreedError(failure);
+    if (first === this.rank) throw errors.markCollective(failure);
     return this.#unwrap<T>({ error: failures[first] as SentError });
   }
 
@@ -138,7 +137,7 @@ export class WorkerGroup {
     try {
       return await work();
     } catch (error) {
-      if (this.size === 1 || isAgreed(error)) throw error;
+      if (this.size === 1 || errors.isCollective(error)) throw error;
       onError(error);
       return this.comm.abort(messageOf(error));
     }
@@ -146,7 +145,7 @@ export class WorkerGroup {
 
   #unwrap<T>(outcome: Outcome<T>): T {
     if ('value' in outcome) return outcome.value;
-    throw agreedError(fromSentError(outcome.error));
+    throw errors.markCollective(fromSentError(outcome.error));
   }
 }
 

@@ -7,8 +7,8 @@ import { readFile, stat } from 'node:fs/promises';
 import { isAbsolute, join, normalize, relative, sep } from 'node:path';
 import { codeOf, storageError } from '../../storage/atomic-file.js';
 import { inFile } from '../../storage/safetensors-file.js';
+import { textChecksum } from '../../util/crc32.js';
 import { describe, FormatError, SkeinError } from '../../util/errors.js';
-import { textChecksum } from '../../util/text-checksum.js';
 import { onlyEdgeType, onlyNodeType } from './flat-graph.js';
 import { type IdRange, PartitionBook } from './partition-book.js';
 

@@ -6,8 +6,8 @@
  * `workerNodes` gives the one range of ids that follows. Needs no memory that grows with the graph.
  */
 import { type Ids, Tensor } from '../../tensor/index.js';
+import { evenRange } from '../../util/arrays.js';
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
-import { evenRange } from '../../util/even-range.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { IdSegments } from './id-segments.js';
 

@@ -3,8 +3,8 @@
  * slices of each partition, so that every worker holds its share of whichever partitions are resident.
  */
 import type { PartitionLayout, PartitionRange } from '../../storage/index.js';
+import { evenRange } from '../../util/arrays.js';
 import { StateError } from '../../util/errors.js';
-import { evenRange } from '../../util/even-range.js';
 
 /** Returns the slices of every partition that a worker has: consecutive ones, whose number differs by at most one. */
 export function ownSlices(slices: number, rank: number, size: number): Required<PartitionRange> {

@@ -2,8 +2,9 @@
  * A table whose rows are distributed evenly: every worker holds one range of them and reads the others by request. For
  * rows that do not change; `DistributedEmbeddings` is for trained rows.
  */
+
+import { evenRange } from '../../util/arrays.js';
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
-import { evenRange } from '../../util/even-range.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { Communicator, ReduceArray } from '../comm/communicator.js';
 import type { NodeRange } from '../partition/partition-data.js';

@@ -8,8 +8,8 @@
  */
 
 import { range } from '../../temporal/batch-maker.js';
+import { evenRange } from '../../util/arrays.js';
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
-import { evenRange } from '../../util/even-range.js';
 
 export interface Division {
   /** Number of parts of a worker. */

@@ -25,7 +25,7 @@ import {
   StateError,
   ValueError,
 } from '../../util/errors.js';
-import { hottest } from '../../util/hottest.js';
+import { selectHottest } from '../../util/hottest.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { parseSize } from '../../util/size.js';
 import { GpuBuffer } from '../device/gpu-buffer.js';
@@ -169,7 +169,7 @@ export class CGPUFeature {
     if (scores === null) return { fixed: new Int32Array(0), moving: rows };
     const share = checkNumber(name, 'dynamicShare', dynamicShare ?? 0.1, 0, 1);
     const moving = rows === cold.rows ? 0 : Math.floor(rows * share);
-    return { fixed: hottest(scores, rows - moving), moving };
+    return { fixed: selectHottest(scores, rows - moving), moving };
   }
 
   /** Null where all rows stay on the host, and for the number of a device that is not in use. */

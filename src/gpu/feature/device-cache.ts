@@ -7,7 +7,7 @@
  * meanwhile. Ids that a sampler left on the device are looked up there; only those of missing rows come back.
  */
 import { expected, ValueError } from '../../util/errors.js';
-import { placesById } from '../../util/id-order.js';
+import { argsortIds } from '../../util/id-order.js';
 import type { GpuBuffer } from '../device/gpu-buffer.js';
 import type { GpuDevice } from '../device/gpu-device.js';
 import { grid } from '../device/program.js';
@@ -279,7 +279,7 @@ export class DeviceCache {
 
 /** Different ids in ascending order, and the place among them of every id. */
 export function distinctOf(ids: Int32Array): { readonly distinct: Int32Array; readonly index: Int32Array } {
-  const order = placesById(ids);
+  const order = argsortIds(ids);
   const distinct = new Int32Array(ids.length);
   const index = new Int32Array(ids.length);
   let count = 0;

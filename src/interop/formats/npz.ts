@@ -91,12 +91,12 @@ function chosen(where: string, bytes: Uint8Array, wanted?: readonly string[]): M
 
 async function read(entry: ZipEntry): Promise<Uint8Array> {
   const { bytes, isDeflated } = entry.packed();
-  if (!isDeflated) return entry.verified(bytes);
+  if (!isDeflated) return entry.verify(bytes);
   let data: Uint8Array;
   try {
     data = await inflateRaw(bytes, entry.size);
   } catch (error) {
     throw entry.problem(`expected deflated data for ${entry.name}, got ${(error as Error).message}`, error);
   }
-  return entry.verified(data);
+  return entry.verify(data);
 }

@@ -1,5 +1,5 @@
 /** Which rows are asked for often, and who should hold them. */
-export { hottest } from '../../util/hottest.js';
+export { selectHottest } from '../../util/hottest.js';
 export {
   type DrawGraph,
   degreeHotness,

@@ -7,7 +7,7 @@
  * workers on, so that nodes come twice or not at all.
  */
 import { checkInteger, checkNumber, expected, ShapeError, ValueError } from '../../util/errors.js';
-import { hottest } from '../../util/hottest.js';
+import { selectHottest } from '../../util/hottest.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { parseSize } from '../../util/size.js';
 
@@ -63,7 +63,7 @@ export function partitionFeature(
   const rows = cacheRows(options);
   const caches = probs.map((p, rank) => {
     const scores = Float64Array.from({ length: numNodes }, (_, v) => (book[v] === rank ? -1 : p[v]));
-    return hottest(scores, Math.min(rows, numNodes - parts[rank].length));
+    return selectHottest(scores, Math.min(rows, numNodes - parts[rank].length));
   });
   return { parts, caches, book };
 }

@@ -13,7 +13,7 @@ import {
   positiveOr,
   section,
   text,
-  worded,
+  withExpected,
 } from '../../util/schema/fields.js';
 import { findMetric, metricList, metricSpellings, metricText, standardMetrics } from '../run/metric.js';
 
@@ -116,7 +116,7 @@ const metric = () => {
   const { names, pattern } = metricSpellings();
   // What meta is given stands in the JSON Schema and checks nothing here: the transformation does.
   const given = z.string(metricText()).meta({ anyOf: [{ enum: names }, { pattern }] });
-  return worded(
+  return withExpected(
     given.transform((value, context) => {
       const found = findMetric(value);
       if (found !== undefined) return found.name;

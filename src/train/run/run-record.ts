@@ -8,8 +8,8 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadTensors } from '../../storage/index.js';
 import { checkManifest, type TableManifest } from '../../storage/table-manifest.js';
-import { byNumbers } from '../../util/by-numbers.js';
 import { describe, FormatError, SkeinError } from '../../util/errors.js';
+import { compareNaturally } from '../../util/natural-order.js';
 import type { RandomState } from '../../util/philox.js';
 import type { BestResult, FitState } from '../fit.js';
 
@@ -37,7 +37,7 @@ export const modelFile = 'model.safetensors';
 export function checkpointNames(directory: string): string[] {
   const entries = existsSync(directory) ? readdirSync(directory, { withFileTypes: true }) : [];
   const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
-  folders.sort(byNumbers);
+  folders.sort(compareNaturally);
   return ['', ...folders].filter(
     (name) => /^(|last|best|checkpoint_\d+)$/.test(name) && existsSync(join(directory, name, modelFile)),
   );

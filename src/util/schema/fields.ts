@@ -1,7 +1,7 @@
 /**
- * Building blocks of the schema: zod types whose message is the "what was expected" of our errors, whose metadata is a
- * line of docs/configuration.md, and which take enumerations in any case. A section that is empty in YAML (null) counts as
- * absent. `.prefault` gives the default, so defaults pass through the same checks as what people write.
+ * Building blocks of the schema: zod types whose message is the "what was expected" of an error and whose metadata is a
+ * line of docs/configuration.md; enumerations may be in any case. A section that is empty in YAML (null) is treated as
+ * absent. `.prefault` gives the default, so that defaults pass the same checks as given values.
  */
 import { z } from 'zod';
 import { nearest } from '../nearest.js';
@@ -10,17 +10,17 @@ import type { ConfigType, Setting, Settings, ValuesOf } from '../settings.js';
 import { parseByteCount } from '../size.js';
 
 declare global {
-  // The declarations of zod name it, and types of configurations follow from schemas: a project with neither DOM's nor
-  // Node.js's types has no URL. It merges with theirs where they are there.
+  // zod's declarations refer to it, and the types of configurations follow from schemas, but a project with neither the
+  // types of DOM nor those of Node.js has no URL. With them, the declarations merge.
   interface URL {}
 }
 
-/** What the documentation says about a key; kept in zod's registry beside the schema. */
+/** The documentation of a key. */
 export interface FieldNote {
   readonly doc: string;
-  /** Marius does not have this key. */
+  /** Whether Marius lacks this key. */
   readonly ours?: boolean;
-  /** What to print as default, where the value itself says too little. */
+  /** What to print as default, where the value is not clear enough. */
   readonly shown?: string;
 }
 
@@ -30,40 +30,40 @@ type DeepReadonly<T> = T extends readonly (infer E)[]
     ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
     : T;
 
-/** What a schema gives, never changed afterwards. */
+/** The output of a schema, deeply read-only. */
 export type ReadonlyOutput<T extends z.ZodType> = DeepReadonly<z.output<T>>;
 
-/** What was expected, in words; zod hands it out as the message of any complaint about the value. */
+/** What was expected, as text; it is also the message of every zod issue about the value. */
 const expectedTexts = new WeakMap<z.ZodType, string>();
 const notes = new WeakMap<z.ZodType, FieldNote>();
-/** Other spellings of a choice. */
-const otherWords = new WeakMap<z.ZodType, readonly string[]>();
+/** The aliases of choices. */
+const choiceAliases = new WeakMap<z.ZodType, readonly string[]>();
 const standards = new WeakMap<z.ZodType, Standard<string>>();
 
 export const expectedOf = (schema: z.ZodType): string | undefined => expectedTexts.get(schema);
-export const otherWordsOf = (schema: z.ZodType): readonly string[] => otherWords.get(schema) ?? [];
+export const aliasesOfChoice = (schema: z.ZodType): readonly string[] => choiceAliases.get(schema) ?? [];
 export const noteOf = (schema: z.ZodType): FieldNote | undefined => notes.get(schema);
 
-/** Remembers the words for the documentation. */
-export function worded<T extends z.ZodType>(schema: T, text: string): T {
+/** Records what a schema expects, for messages and documentation. */
+export function withExpected<T extends z.ZodType>(schema: T, text: string): T {
   expectedTexts.set(schema, text);
   return schema;
 }
 
-/** A key with a default and a line of documentation. */
+/** Makes a key with a default and a line of documentation. */
 export function field<T extends z.ZodType>(schema: T, value: z.input<T>, note: FieldNote | string) {
   const made = schema.prefault(value as never);
   notes.set(made, typeof note === 'string' ? { doc: note } : note);
   return made;
 }
 
-/** A key that has no default: the file must give it. */
+/** Makes a key without a default. */
 export function required<T extends z.ZodType>(schema: T, note: FieldNote | string): T {
   notes.set(schema, typeof note === 'string' ? { doc: note } : note);
   return schema;
 }
 
-/** The default of a key; undefined where the file must give it. */
+/** Returns the default of a key; undefined if it has none. */
 export function defaultOf(schema: z.ZodType): unknown {
   const { def } = schema as unknown as { def: { type: string; defaultValue?: unknown } };
   return def.type === 'prefault' ? def.defaultValue : undefined;
@@ -78,13 +78,13 @@ function range(min: number, max: number): string {
 
 export function integer(min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY) {
   const text = `a whole number${range(min, max)}`;
-  return worded(z.number(text).int(text).min(min, text).max(max, text), text);
+  return withExpected(z.number(text).int(text).min(min, text).max(max, text), text);
 }
 
 /** A whole number of at least 1, or -1 for `meaning`. */
 export function countOr(meaning: string) {
   const text = `a whole number of at least 1, or -1 (${meaning})`;
-  return worded(
+  return withExpected(
     z
       .number(text)
       .int(text)
@@ -95,13 +95,13 @@ export function countOr(meaning: string) {
 
 export function number(min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY) {
   const text = `a number${range(min, max)}`;
-  return worded(z.number(text).min(min, text).max(max, text), text);
+  return withExpected(z.number(text).min(min, text).max(max, text), text);
 }
 
 /** A number above 0, or -1 for `meaning`. */
 export function positiveOr(meaning: string) {
   const text = `a number above 0, or -1 (${meaning})`;
-  return worded(
+  return withExpected(
     z.number(text).refine((value) => value === -1 || value > 0, text),
     text,
   );
@@ -109,27 +109,27 @@ export function positiveOr(meaning: string) {
 
 /** A number above 0. */
 export function positive() {
-  return worded(z.number('a number above 0').positive('a number above 0'), 'a number above 0');
+  return withExpected(z.number('a number above 0').positive('a number above 0'), 'a number above 0');
 }
 
-/** A number in [0, 1), as shares that must leave something. */
+/** A number in [0, 1). */
 export function fraction() {
   const text = 'a number from 0 up to, not including, 1';
-  return worded(z.number(text).min(0, text).lt(1, text), text);
+  return withExpected(z.number(text).min(0, text).lt(1, text), text);
 }
 
 export function flag() {
-  return worded(z.boolean('true or false'), 'true or false');
+  return withExpected(z.boolean('true or false'), 'true or false');
 }
 
 export function text(what = 'a text') {
-  return worded(z.string(what), what);
+  return withExpected(z.string(what), what);
 }
 
 /** A number of bytes of at least `min`, also written as 500M or 2G. */
 export function size(min = 1) {
   const text = `a size such as 2G, 500M or a number of bytes${min === 0 ? ', or 0' : ''}`;
-  return worded(
+  return withExpected(
     z.union([z.string(), z.number()], text).transform((value, context) => {
       const bytes = min === 0 && Number(value) === 0 ? 0 : parseByteCount(value);
       if (bytes !== undefined) return bytes;
@@ -147,10 +147,10 @@ export function choice<const V extends readonly [string, ...string[]]>(
 ) {
   const text = `one of ${values.join(', ')}`;
   const message = (issue: { readonly input?: unknown }): string => text + didYouMean(issue.input, values);
-  const words = z.enum(values, { error: message });
-  otherWords.set(words, Object.keys(aliases));
-  return worded(
-    z.preprocess((value) => canonical(value, values, aliases), words),
+  const known = z.enum(values, { error: message });
+  choiceAliases.set(known, Object.keys(aliases));
+  return withExpected(
+    z.preprocess((value) => canonical(value, values, aliases), known),
     text,
   );
 }
@@ -168,7 +168,7 @@ function canonical<V extends readonly string[]>(
   );
 }
 
-/** What to add to the words of an error when one of `values` is near. */
+/** Returns the suggestion that is appended to a message if one of `values` is near; problemsOf separates the two. */
 export function didYouMean(input: unknown, values: readonly string[]): string {
   const close = typeof input === 'string' ? nearest(input, values) : undefined;
   return close === undefined ? '' : `\u0001Did you mean ${close}?`;
@@ -179,7 +179,7 @@ type Shape = Readonly<Record<string, z.ZodType>>;
 function strict<S extends Shape>(shape: S) {
   const known = Object.keys(shape);
   return z.strictObject(shape, {
-    // An unknown key's message carries the known ones: only here are they at hand.
+    // The message of an unknown key lists the known ones, which problemsOf cannot find otherwise.
     error: (issue) => (issue.code === 'unrecognized_keys' ? known.join(' ') : sectionText(known)),
   });
 }
@@ -193,14 +193,14 @@ export function section<S extends Shape>(shape: S) {
 }
 
 interface Standard<V extends string> {
-  /** The type where none is given. */
+  /** The default type. */
   readonly type: V;
   readonly aliases?: Readonly<Record<string, V>>;
 }
 
-/** The options of each type: a shape, or a schema of their own. */
+/** The options of each type: a shape or a schema. */
 type Variants = Readonly<Record<string, Shape | z.ZodType>>;
-/** Every key has a value once it is read: defaults are filled in. */
+/** The output of a shape: defaults are filled in, so that every key has a value. */
 type OutputOf<S extends Shape> = { readonly [K in keyof S]: z.output<S[K]> };
 type OptionsOf<O> = O extends z.ZodType ? z.output<O> : O extends Shape ? OutputOf<O> : never;
 type VariantOf<M extends Variants, C extends Shape> = {
@@ -250,7 +250,7 @@ function tagged(
   }, union);
 }
 
-/** The type of a mapping where none is given, and other spellings of its types. */
+/** Returns the default type of a mapping and the aliases of its types. */
 export const standardOfUnion = (union: z.ZodType): Standard<string> | undefined =>
   standards.get(union) ?? undefined;
 
@@ -277,14 +277,14 @@ function settingType(setting: Setting): z.ZodType {
 function inRange(range: Range): z.ZodType<number, number> {
   const { kind, min, max, above, below } = range;
   const text = rangeText(range);
-  // One complaint is enough.
+  // Report one issue per value.
   const how = { error: text, abort: true };
   let type = kind === 'integer' ? z.number(text).int(how) : z.number(text);
   if (min !== undefined) type = type.min(min, how);
   if (max !== undefined) type = type.max(max, how);
   if (above !== undefined) type = type.gt(above, how);
   if (below !== undefined) type = type.lt(below, how);
-  return worded(type, text);
+  return withExpected(type, text);
 }
 
 type ShapeOf<S extends Settings> = {
@@ -308,5 +308,5 @@ export function typeShapes<R extends ConfigType>(types: readonly R[]): ShapesOf<
 }
 
 export function list<T extends z.ZodType>(item: T, what: string) {
-  return worded(z.array(item, what), what);
+  return withExpected(z.array(item, what), what);
 }

@@ -1,20 +1,20 @@
 /**
- * Keys that a program of others accepts and that change nothing here: dropped, with one warning each, so that a file which
- * runs there runs here. A value that asks for what happens anyway is dropped silently.
+ * Keys of other programs' configurations that have no effect here: they are dropped, with one warning each, so that
+ * such files run. A value that requests what happens anyway is dropped silently.
  */
 import { isTree, type KeyPath, showPath } from './key-path.js';
 
 export interface IgnoredKey {
-  /** Key path; `*` stands for any one part. */
+  /** Key path; `*` stands for any one index. */
   readonly key: string;
   readonly why: string;
   /** The value that needs no warning. */
   readonly same?: unknown;
-  /** Ignored only where the mapping that has the key is like this; elsewhere the schema decides. */
+  /** Whether to ignore the key in the mapping that has it; where not, the schema decides. */
   readonly where?: (holder: Readonly<Record<string, unknown>>) => boolean;
 }
 
-/** Takes the ignored keys out of `tree` and warns about each. */
+/** Removes the ignored keys from `tree` and warns about each. */
 export function dropIgnored(
   tree: unknown,
   ignored: readonly IgnoredKey[],

@@ -1,14 +1,15 @@
 /**
- * A schema as a JSON Schema (draft 2020-12), for editors: completion, documentation under the pointer, misspelt keys. It
- * describes files as people write them: keys with a default may be absent, a section may be empty, words may be in any case.
+ * Converts a schema to a JSON Schema (draft 2020-12), for completion, documentation and misspelt keys in editors. It
+ * describes files as they are written: keys with a default may be absent, a section may be empty, names may be in any
+ * case.
  */
 import { z } from 'zod';
-import { defaultOf, noteOf, otherWordsOf, standardOfUnion } from './fields.js';
+import { aliasesOfChoice, defaultOf, noteOf, standardOfUnion } from './fields.js';
 import type { IgnoredKey } from './ignored.js';
 
 export type JsonSchema = { [key: string]: unknown };
 
-/** What zod keeps about a type, as far as it is asked here. */
+/** The fields of zod's definition of a type that are used here. */
 interface Definition {
   readonly type: string;
   readonly innerType?: z.ZodType;
@@ -25,7 +26,7 @@ export function jsonSchemaOf(schema: z.ZodType): JsonSchema {
   return {
     ...own,
     ...(note === undefined || note.doc === '' ? {} : { description: note.doc }),
-    // A section's default is that of its keys.
+    // The default of a section follows from its keys.
     ...(standard === undefined || isObject(standard) || note?.shown !== undefined
       ? {}
       : { default: standard }),
@@ -36,7 +37,7 @@ function typeSchema(schema: z.ZodType): JsonSchema {
   const { type, innerType, in: input, out } = definitionOf(schema);
   if (type === 'prefault') return jsonSchemaOf(innerType as z.ZodType);
   if (type === 'nullable') return orNull(jsonSchemaOf(innerType as z.ZodType));
-  // Preprocessing stands before what is read; a transformation behind it.
+  // A preprocessing step precedes the type that is read; a transformation follows it.
   if (type === 'pipe') {
     const before = definitionOf(input as z.ZodType).type === 'transform';
     return jsonSchemaOf((before ? out : input) as z.ZodType);
@@ -45,12 +46,12 @@ function typeSchema(schema: z.ZodType): JsonSchema {
   if (schema instanceof z.ZodDiscriminatedUnion) return unionSchema(schema);
   if (schema instanceof z.ZodArray)
     return { type: 'array', items: jsonSchemaOf(schema.element as z.ZodType) };
-  if (schema instanceof z.ZodEnum) return anyCase(schema.options.map(String), otherWordsOf(schema));
+  if (schema instanceof z.ZodEnum) return anyCase(schema.options.map(String), aliasesOfChoice(schema));
   const { $schema: _, ...plain } = z.toJSONSchema(schema, { unrepresentable: 'any' }) as JsonSchema;
   return withinLimits(plain);
 }
 
-/** Whole numbers are within the safe ones anyway. */
+/** Removes the bounds of safe integers, which zod adds to every whole number. */
 function withinLimits(schema: JsonSchema): JsonSchema {
   const { minimum, maximum, ...rest } = schema;
   return {
@@ -71,38 +72,38 @@ function objectSchema(schema: z.ZodObject): JsonSchema {
   };
 }
 
-/** One member for each type; the standard one need not be named. */
+/** Makes one member per type; the default type may be absent in the file. */
 function unionSchema(union: z.ZodDiscriminatedUnion): JsonSchema {
   const standard = standardOfUnion(union);
   const aliases = Object.entries(standard?.aliases ?? {});
   const members = (union.options as unknown as z.ZodObject[]).map((member) => {
     const { type, ...shape } = member.shape as Record<string, z.ZodType>;
-    const [word] = [...(type as unknown as z.ZodLiteral).def.values].map(String);
-    const others = aliases.filter(([, meant]) => meant === word).map(([alias]) => alias);
+    const [name] = [...(type as unknown as z.ZodLiteral).def.values].map(String);
+    const others = aliases.filter(([, meant]) => meant === name).map(([alias]) => alias);
     const object = objectSchema(z.object(shape));
     return {
       ...object,
       type: 'object',
-      properties: { type: anyCase([word], others), ...(object['properties'] as object) },
-      required: [...(word === standard?.type ? [] : ['type']), ...((object['required'] as string[]) ?? [])],
+      properties: { type: anyCase([name], others), ...(object['properties'] as object) },
+      required: [...(name === standard?.type ? [] : ['type']), ...((object['required'] as string[]) ?? [])],
     };
   });
   return standard === undefined ? { anyOf: members } : { anyOf: [...members, { type: 'null' }] };
 }
 
-/** Words as they are documented, which editors offer, or in any case. */
-function anyCase(words: readonly string[], others: readonly string[] = []): JsonSchema {
-  const pattern = [...words, ...others].map(anyCasePattern).join('|');
-  return { anyOf: [{ enum: [...words] }, { type: 'string', pattern: `^(${pattern})$` }] };
+/** Accepts names as documented, which editors offer, or in any case. */
+function anyCase(names: readonly string[], others: readonly string[] = []): JsonSchema {
+  const pattern = [...names, ...others].map(anyCasePattern).join('|');
+  return { anyOf: [{ enum: [...names] }, { type: 'string', pattern: `^(${pattern})$` }] };
 }
 
-/** A regular expression of a word in any case. */
-export function anyCasePattern(word: string): string {
+/** Returns a regular expression that matches a name in any case. */
+export function anyCasePattern(name: string): string {
   const letter = (c: string): string =>
     c.toLowerCase() === c.toUpperCase()
       ? c.replace(/[^\w]/, '\\$&')
       : `[${c.toUpperCase()}${c.toLowerCase()}]`;
-  return [...word].map(letter).join('');
+  return [...name].map(letter).join('');
 }
 
 function orNull(schema: JsonSchema): JsonSchema {
@@ -110,7 +111,7 @@ function orNull(schema: JsonSchema): JsonSchema {
   return { ...(description === undefined ? {} : { description }), anyOf: [rest, { type: 'null' }] };
 }
 
-/** Adds keys that have no effect, so that an editor says so instead of calling them unknown. */
+/** Adds keys that have no effect, so that an editor shows this instead of an unknown key. */
 export function allowIgnored(schema: JsonSchema, ignored: readonly IgnoredKey[]): void {
   for (const { key, why } of ignored) {
     const parts = key.split('.');
@@ -123,7 +124,7 @@ export function allowIgnored(schema: JsonSchema, ignored: readonly IgnoredKey[])
   }
 }
 
-/** The object schemas below a path; every member of a union counts. */
+/** Returns the object schemas at a path, in all members of unions. */
 function holders(schema: JsonSchema, parts: readonly string[]): JsonSchema[] {
   const members = schema['anyOf'] as JsonSchema[] | undefined;
   if (members !== undefined) return members.flatMap((member) => holders(member, parts));
@@ -137,8 +138,8 @@ function holders(schema: JsonSchema, parts: readonly string[]): JsonSchema[] {
 }
 
 /**
- * Schemas that occur several times, each once under `$defs`: every layer has the optimisers of all others. Small ones stay
- * where they are. Named by the key that they are found under first.
+ * Moves schemas that occur several times, such as the optimiser of each layer, to `$defs`. Small ones stay in place. A
+ * definition is named after the key where it is found first.
  */
 export function withDefinitions(root: JsonSchema): JsonSchema {
   const counts = new Map<string, number>();
@@ -147,7 +148,7 @@ export function withDefinitions(root: JsonSchema): JsonSchema {
     if (isShareable(value)) {
       const text = JSON.stringify(value);
       counts.set(text, (counts.get(text) ?? 0) + 1);
-      // What is inside a repeated schema is repeated with it.
+      // The content of a repeated schema is repeated with it, so it is not counted again.
       if ((counts.get(text) as number) > 1) return;
     }
     for (const part of Object.values(value)) count(part);
@@ -177,7 +178,7 @@ export function withDefinitions(root: JsonSchema): JsonSchema {
   return { ...body, $defs: definitions };
 }
 
-/** Keywords, whose content belongs to the key above them. */
+/** Keywords; their content is named after the key above them. */
 const structural = new Set(['properties', 'anyOf', 'items', 'then', 'else', 'if']);
 
 const isShareable = (value: object): boolean =>

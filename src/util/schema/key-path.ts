@@ -30,7 +30,9 @@ export function valueAt(root: unknown, path: KeyPath): unknown {
   return value;
 }
 
-/** Every path of a value, lists included: `storage.dataset.dataset_dir`, `model.encoder.layers[0][0].type`, … */
+/**
+ * Returns every path of a value, lists included: `storage.dataset.dataset_dir`, `model.encoder.layers[0][0].type`, …
+ */
 export function leafPaths(value: unknown, path: KeyPath = []): string[] {
   if (Array.isArray(value))
     return [showPath(path), ...value.flatMap((item, i) => leafPaths(item, [...path, i]))];

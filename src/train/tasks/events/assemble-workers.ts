@@ -4,12 +4,12 @@
  * `stale_cache` and `local` trade that for fewer messages: events go to the worker that has their state.
  */
 import {
-  agreedError,
   type Communicator,
   DistributedStore,
   type Division,
   divideByOwner,
   divideByPlace,
+  markCollective,
   NodeOwners,
   ReplicaStore,
   SeparateStore,
@@ -123,7 +123,7 @@ function localSharing(
 ): Sharing {
   const algo = streamCutter(algorithm);
   if (algo === null)
-    throw agreedError(
+    throw markCollective(
       new ConfigError(
         `distributed.partition_algorithm: expected one that cuts streams of events beside distributed.temporal.consistency local, got ${algorithm}. Use speed.`,
       ),

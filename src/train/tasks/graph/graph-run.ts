@@ -3,7 +3,7 @@
  * process, on several workers, or on a graph that is spread over them.
  */
 import type { PreparedDataset } from '../../../data/index.js';
-import { agreedError, type WorkerGroup } from '../../../dist/index.js';
+import { markCollective, type WorkerGroup } from '../../../dist/index.js';
 import { manualSeed } from '../../../tensor/index.js';
 import { ConfigError, StateError } from '../../../util/errors.js';
 import {
@@ -271,26 +271,26 @@ function checkWorkers(config: SkeinConfig, workers: number): void {
       storage.memory_budget === null
         ? 'use FLAT_FILE where they do not fit in memory, or one worker'
         : 'a memory budget puts them into partitions, so set storage.embeddings.type: PARTITION_BUFFER and storage.features.type: FLAT_FILE in its place, or use one worker';
-    throw agreedError(
+    throw markCollective(
       new ConfigError(
         `storage.features.type: expected HOST_MEMORY or FLAT_FILE with ${workers} workers, got PARTITION_BUFFER. Workers share out features in memory, or all read their file; ${advice}.`,
       ),
     );
   }
   if (spreadsAsked && storage.embeddings.type === 'PARTITION_BUFFER')
-    throw agreedError(
+    throw markCollective(
       new ConfigError(
         'distributed.edges: expected replicated with storage.embeddings.type PARTITION_BUFFER, got spread. A buffer reads the edges of its partitions from their file; no worker holds the others.',
       ),
     );
   if (spreadsAsked && training.negative_sampling.filtered)
-    throw agreedError(
+    throw markCollective(
       new ConfigError(
         `distributed.edges: expected replicated with training.negative_sampling.filtered, got spread. Every worker compares its negatives with all training edges; set distributed.edges to replicated, or filtered to false.`,
       ),
     );
   if (model.learning_task === 'NODE_CLASSIFICATION' && model.regularizer.type !== 'NONE')
-    throw agreedError(
+    throw markCollective(
       new ConfigError(
         `model.regularizer.type: expected NONE for NODE_CLASSIFICATION with ${workers} workers, got ${model.regularizer.type}. A node that several workers use would count several times; use weight_decay, or one worker.`,
       ),
@@ -302,7 +302,7 @@ function checkNorms({ model }: SkeinConfig, workers: number): void {
   const layers = model.encoder.layers.flatMap((stage, i) => stage.map(({ norm }, j) => ({ norm, i, j })));
   const found = layers.find(({ norm }) => norm === 'BATCH');
   if (workers === 1 || found === undefined) return;
-  throw agreedError(
+  throw markCollective(
     new ConfigError(
       `model.encoder.layers[${found.i}][${found.j}].norm: expected LAYER or NONE with ${workers} workers, got BATCH. Its statistics would be those of a worker's part of the batch.`,
     ),

@@ -4,7 +4,7 @@
  * `webgpu` must be there; `cuda` stands for it where a graphics processor of hardware is found, and for the cpu elsewhere. A
  * run on the cpu loads nothing of this.
  */
-import { agreedError } from '../../../dist/index.js';
+import { markCollective } from '../../../dist/index.js';
 import type { WebGpuTensorDevice } from '../../../gpu/index.js';
 import { ConfigError, DeviceError } from '../../../util/errors.js';
 import { deviceLimits } from '../../config/check-device.js';
@@ -35,7 +35,7 @@ export async function openTrainingDevice(
   if (obstacle !== null) {
     // All workers find the same.
     if (type === 'webgpu')
-      throw agreedError(new ConfigError(`storage.device_type: expected cpu ${obstacle}, got webgpu.`));
+      throw markCollective(new ConfigError(`storage.device_type: expected cpu ${obstacle}, got webgpu.`));
     output.warn(`storage.device_type: webgpu does not run ${obstacle}, training runs on the cpu.`);
     return null;
   }

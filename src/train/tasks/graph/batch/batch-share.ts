@@ -4,7 +4,7 @@
  * chunks. Chunks that are cut in two become pieces of their own, because a decoder takes chunks of equal length.
  */
 import type { NegativeMask } from '../../../../gnn/index.js';
-import { evenRange } from '../../../../util/even-range.js';
+import { evenRange } from '../../../../util/arrays.js';
 import type { Batch, Negatives } from './batch.js';
 
 /** Consecutive edges of a share with the chunks of negatives that belong to them; both count from the share's first. */

@@ -4,7 +4,7 @@
  * A table is filled from (seed, row, column) alone, so its first values do not depend on how it is partitioned.
  */
 import type { PreparedDataset } from '../../../../data/index.js';
-import { agreedError, type WorkerGroup } from '../../../../dist/index.js';
+import { markCollective, type WorkerGroup } from '../../../../dist/index.js';
 import {
   DistributedEmbeddings,
   ownSlices,
@@ -220,7 +220,7 @@ export async function shardTable(
   const { optimizer } = plan;
   if (optimizer === null) return null;
   if (group.any(nodeIds === null))
-    throw agreedError(
+    throw markCollective(
       new ConfigError(
         `distributed.partition_dir: expected partitions that say which node of the dataset each node is, for EMBEDDING layers, got others. Make them with "${invocation()} partition <this configuration>".`,
       ),
@@ -276,7 +276,7 @@ function sharedLayout(
   const most = Math.floor(rows / plan);
   if (most < workers) {
     const nodes = plan === 1 ? `${rows} nodes` : `${rows} nodes in ${plan} partitions`;
-    throw agreedError(
+    throw markCollective(
       new ConfigError(`run: expected at most ${most} workers for ${nodes}, got ${workers}. Take fewer.`),
     );
   }

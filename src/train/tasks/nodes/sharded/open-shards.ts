@@ -2,13 +2,13 @@
  * From a configuration and partitions to the batches of a run on the whole graph, which is spread over workers.
  */
 import {
-  agreedError,
   constructFullGraph,
   constructMfgs,
   type DistributedGraph,
   type FullGraphOptions,
   type GraphShardManager,
   loadPartitionData,
+  markCollective,
   type PartitionData,
   suffixKeyLookup,
   type WorkerGroup,
@@ -39,7 +39,7 @@ export function isSharded(config: SkeinConfig): boolean {
 export function checkSharded({ model, storage, distributed }: SkeinConfig, workers: number): void {
   const refuse = (key: string, wanted: string, got: string, advice: string): never => {
     const when = 'With training.full_batch and distributed';
-    throw agreedError(new ConfigError(`${key}: expected ${wanted}, got ${got}. ${when}, ${advice}`));
+    throw markCollective(new ConfigError(`${key}: expected ${wanted}, got ${got}. ${when}, ${advice}`));
   };
   const rows =
     'each worker has its part of the rows in memory. Use HOST_MEMORY and more workers, or full_batch: false.';
@@ -92,7 +92,7 @@ export async function openShards(
     byClass.slice(i * sizes.classes, (i + 1) * sizes.classes).reduce((sum, count) => sum + count, 0),
   );
   if (counts[splits.indexOf('train')] === 0)
-    throw agreedError(
+    throw markCollective(
       new ConfigError(
         `${path}: expected nodes to train on, got none. Look at train_mask and labels of the partitions.`,
       ),
@@ -164,7 +164,7 @@ function checkClasses(path: string, got: readonly number[], { classes, labelled 
   const wrong = labelled.findIndex((count, i) => count !== got[i]);
   if (wrong < 0) return;
   const [split, label] = [splits[Math.floor(wrong / classes)], wrong % classes];
-  throw agreedError(
+  throw markCollective(
     new ConfigError(
       `distributed.partition_dir: expected ${labelled[wrong]} ${split} nodes of class ${label}, as the dataset has, got ${got[wrong]} in ${path}. Make the partitions of this dataset with "${invocation()} partition <this configuration>".`,
     ),
