@@ -1,0 +1,115 @@
+/**
+ * Every code block of README.md and docs/ is tested. Per page, in a temporary directory that setups.ts may fill first, in
+ * the order of the page: blocks that name a file are written; shell commands of `skein` run; consecutive TypeScript blocks
+ * form one program, which runs; YAML must be a valid configuration. page.ts has the exceptions.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { root } from '../programs.js';
+import {
+  describeSegment,
+  moduleName,
+  moduleText,
+  pages,
+  runSegment,
+  segmentsOf,
+  setupOf,
+  writeFile,
+} from './run-page.js';
+
+const work = mkdtempSync(join(tmpdir(), 'skein-pages-'));
+afterAll(() => {
+  process.chdir(root);
+  rmSync(work, { recursive: true, force: true });
+});
+
+/** Pages whose blocks do not run yet. */
+const pending = new Set<string>([
+  'README.md',
+  'docs/browser.md',
+  'docs/datasets.md',
+  'docs/distributed-sampling.md',
+  'docs/distributed-training.md',
+  'docs/distributed.md',
+  'docs/features.md',
+  'docs/first-run.md',
+  'docs/formats.md',
+  'docs/gpu-sampling.md',
+  'docs/gpu-training.md',
+  'docs/gpu.md',
+  'docs/graphs.md',
+  'docs/guide.md',
+  'docs/interop.md',
+  'docs/layers.md',
+  'docs/onnx.md',
+  'docs/partitions.md',
+  'docs/platforms.md',
+  'docs/preprocessing.md',
+  'docs/runs.md',
+  'docs/sar.md',
+  'docs/stores.md',
+  'docs/temporal-evaluation.md',
+  'docs/temporal-graphs.md',
+  'docs/temporal.md',
+  'docs/training.md',
+  'docs/webgpu-tensors.md',
+]);
+
+for (const page of pages) {
+  const segments = segmentsOf(page).filter(([{ run }]) => run !== 'gpu');
+  if (segments.length === 0 || pending.has(page)) continue;
+  describe(page, () => {
+    const folder = join(work, page.replace(/\W+/g, '-'));
+    const { files = {}, prelude = '' } = setupOf(page);
+    mkdirSync(folder, { recursive: true });
+    for (const [name, text] of Object.entries(files)) writeFile(folder, name, text);
+    for (const segment of segments)
+      test(`line ${segment[0].line}: ${describeSegment(segment)}`, async () => {
+        process.chdir(folder);
+        for (const block of segment) if (block.file !== null) writeFile(folder, block.file, block.text);
+        await runSegment(segment, page, folder, prelude);
+      });
+  });
+}
+
+test('TypeScript blocks have correct types', () => {
+  const folder = join(root, '.cache', 'docs');
+  rmSync(folder, { recursive: true, force: true });
+  for (const page of pages) {
+    if (pending.has(page)) continue;
+    for (const segment of segmentsOf(page))
+      if (segment[0].language === 'ts')
+        writeFile(folder, moduleName(page, segment[0]), moduleText(segment, setupOf(page).prelude ?? ''));
+  }
+  const config = {
+    extends: '../../tsconfig.json',
+    compilerOptions: {
+      ...{
+        noUnusedLocals: false,
+        rootDir: '../..',
+        incremental: false,
+        lib: ['ES2023', 'ESNext.Disposable', 'DOM'],
+      },
+      paths: Object.fromEntries(
+        Object.entries({
+          ...{
+            skein: 'index.ts',
+            'skein/marius': 'compat/marius/index.ts',
+            'skein/native': 'native/public.ts',
+          },
+          ...{ 'skein/util': 'util/public.ts', 'skein/*': '*/index.ts' },
+        }).map(([name, path]) => [name, [`../../src/${path}`]]),
+      ),
+    },
+    include: ['*.ts'],
+    exclude: [],
+  };
+  writeFile(folder, 'tsconfig.json', JSON.stringify(config));
+  const tsc = spawnSync(join(root, 'node_modules', '.bin', 'tsc'), ['-p', folder, '--pretty', 'false'], {
+    encoding: 'utf8',
+  });
+  expect(tsc.stdout).toBe('');
+});

@@ -1,0 +1,165 @@
+/** Runs the blocks of a page as the page shows them; page.ts says how blocks are marked. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { transformSync } from 'esbuild';
+import { loadRunConfig } from 'skein/train';
+import { expect, vi } from 'vitest';
+import { hasMpi, launch } from '../dist/launch.js';
+import { root, skein } from '../programs.js';
+import { argumentsOf, type Block, commandsOf, readBlocks } from './page.js';
+import { type Setup, setups } from './setups.js';
+
+/** README.md and every page of docs/, by path from the root. */
+export const pages: readonly string[] = ['README.md', ...markdownFiles('docs')];
+
+function markdownFiles(folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join(folder, name).replaceAll('\\', '/'))
+    .sort();
+}
+
+/** Commands that install, build or start other programs; they are not the page's subject. */
+const foreign =
+  /^(npm|npx(?! skein)|pnpm|yarn|bun|git|cd|apt-get|mpirun|srun|curl|docker|export|make|node|kill|sbatch)\b/;
+
+export const setupOf = (page: string): Setup => setups[page] ?? {};
+
+export const segmentsOf = (page: string): Block[][] => segments(readBlocks(join(root, page)));
+
+/** Consecutive TypeScript blocks, or one block of another language. A block that names a file is separate. */
+function segments(blocks: readonly Block[]): Block[][] {
+  const found: Block[][] = [];
+  for (const block of blocks) {
+    const last = found.at(-1)?.at(-1);
+    const continues =
+      last !== undefined &&
+      last.language === 'ts' &&
+      block.language === 'ts' &&
+      last.file === null &&
+      block.file === null &&
+      last.run === block.run;
+    if (continues) found.at(-1)?.push(block);
+    else found.push([block]);
+  }
+  return found;
+}
+
+export function describeSegment([{ language, run, file }]: readonly Block[]): string {
+  if (run === 'types') return `${language}, types only`;
+  if (run === 'workers' || run === 'gpu') return `${language}, ${run}`;
+  if (run === 'options') return 'commands and options exist';
+  return file ?? language;
+}
+
+export async function runSegment(
+  segment: readonly Block[],
+  page: string,
+  folder: string,
+  prelude: string,
+): Promise<void> {
+  const [block] = segment;
+  if (block.language === 'ts' || block.language === 'js') {
+    if (block.run === 'types') return;
+    if (block.run === 'workers')
+      return runOnWorkers(moduleName(page, block), moduleText(segment, prelude), folder);
+    const name = block.file ?? moduleName(page, block);
+    if (block.file === null) writeFile(folder, name, moduleText(segment, prelude));
+    // A plugin is loaded by the command that names it.
+    if (block.language === 'ts') await runModule(join(folder, name));
+  } else if (block.language === 'sh' || block.language === 'console') runCommands(block, folder);
+  else if (block.language === 'yaml') checkYaml(block, folder);
+}
+
+/** Compiles the program next to the compiled tests, from where the package's name leads to dist/. */
+async function runOnWorkers(name: string, text: string, cwd: string): Promise<void> {
+  if (!hasMpi) return;
+  const { code } = transformSync(text, { loader: 'ts', format: 'esm', target: 'node20' });
+  writeFile(join(root, '.cache', 'programs', 'test', 'docs'), name.replace(/\.ts$/, '.js'), code);
+  const job = await launch(2, `test/docs/${name}`, [], { cwd });
+  expect(job.code, job.err).toBe(0);
+}
+
+async function runModule(path: string): Promise<void> {
+  const log = vi.spyOn(console, 'log').mockImplementation(() => undefined);
+  try {
+    await import(path);
+  } finally {
+    log.mockRestore();
+  }
+}
+
+function runCommands(block: Block, folder: string): void {
+  for (const command of commandsOf(block)) {
+    if (foreign.test(command)) continue;
+    const [program, ...args] = argumentsOf(command.replace(/^npx skein/, 'skein').replace(/ >.*$/, ''));
+    expect(program, `${command}: expected a command of skein, or one of those that are not run`).toBe(
+      'skein',
+    );
+    if (block.run === 'options') {
+      checkOptions(command, args);
+      continue;
+    }
+    const [, target] = / > (\S+)$/.exec(command) ?? [];
+    const done = spawnSync(process.execPath, [...skein, ...args], { cwd: folder, encoding: 'utf8' });
+    expect(done.status, `${command}\n${done.stdout}${done.stderr}`).toBe(0);
+    if (target !== undefined) writeFile(folder, target, done.stdout);
+  }
+}
+
+/** Checks that the command, its options and the example files that it names exist. */
+function checkOptions(command: string, args: readonly string[]): void {
+  const [name, ...rest] = args;
+  const inner = name === 'run' ? rest.slice(rest.findIndex((one) => /^[a-z]+$/.test(one))) : args;
+  const help = [name, inner[0]]
+    .map((one) => spawnSync(process.execPath, [...skein, one, '--help'], { encoding: 'utf8' }))
+    .map(({ status, stdout }) => (status === 0 ? stdout : ''));
+  expect(help, `${command}: no such command`).not.toContain('');
+  for (const arg of args) {
+    const [, option] = /^(--[a-z][\w-]*)(?:=|$)/.exec(arg) ?? [];
+    if (option !== undefined) expect(help.join(''), `${command}: no option ${option}`).toContain(option);
+    if (arg.startsWith('examples/'))
+      expect(existsSync(join(root, arg)), `${command}: no file ${arg}`).toBe(true);
+  }
+}
+
+/** A whole configuration must be valid; a fragment is written with `…` and skipped here. */
+function checkYaml(block: Block, folder: string): void {
+  if (block.run === 'types' || block.text.includes('…')) return;
+  const name = block.file ?? 'block.yaml';
+  writeFile(folder, name, block.text);
+  expect(() => loadRunConfig(join(folder, name))).not.toThrow();
+}
+
+export function moduleName(page: string, { line }: Block): string {
+  return `${page.replace(/[^\w]+/g, '-')}-${line}.ts`;
+}
+
+/** Blocks as one module: imports first and each name once, then the prelude, then the statements. */
+export function moduleText(segment: readonly Block[], prelude: string): string {
+  const imports = new Map<string, Set<string>>();
+  const others = new Set<string>();
+  const statements = [prelude, ...segment.map(({ text }) => text)].map((text) =>
+    text.replace(
+      /^import (?:\{([^}]*)\} from )?('[^']+'|[^;]*);\n/gm,
+      (line, names: string | undefined, from: string) => {
+        if (names === undefined) others.add(line);
+        else {
+          const known = imports.get(from) ?? new Set();
+          imports.set(from, known);
+          for (const one of names.split(',')) if (one.trim() !== '') known.add(one.trim());
+        }
+        return '';
+      },
+    ),
+  );
+  const lines = [...imports].map(([from, names]) => `import { ${[...names].join(', ')} } from ${from};\n`);
+  return `${[...others].join('')}${lines.join('')}${statements.join('\n')}\nexport {};\n`;
+}
+
+export function writeFile(folder: string, name: string, text: string): void {
+  const path = join(folder, name);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+}
