@@ -5,14 +5,14 @@ import { basename, join, resolve } from 'node:path';
 import { otherIdsAdvice } from '../data/formats/edge-list.js';
 import { type DatasetName, datasetNames, loadDataset, PreparedDataset, readEdgeList } from '../data/index.js';
 import {
-  type CutBalance,
-  cutterBytes,
   describePartitions,
-  type GraphCutter,
+  type GraphPartitioner,
   isPartitionDirectory,
+  type PartitionBalance,
   type PartitionDirectory,
   type PartitionSource,
   partitionData,
+  partitionerBytes,
   partitionGraph,
   partitionSource,
   preparedSource,
@@ -57,7 +57,7 @@ export async function partitionCommand(target: string, command: PartitionCommand
   const { graph, nodeFeatures, edgeFeatures } = source;
   const name = command.name ?? source.name.replaceAll(/[^\w.-]/g, '_');
   const trainMask = nodeFeatures['train_mask'];
-  const algorithm = command.algorithm as GraphCutter;
+  const algorithm = command.algorithm as GraphPartitioner;
   output.stage(`partitioning ${count(graph.numNodes)} nodes and ${count(graph.numEdges)} edges`);
   const cut = partitionGraph(graph, {
     parts: command.numPartitions,
@@ -95,7 +95,7 @@ async function partitionRun(path: string, command: PartitionCommand): Promise<Pa
     config,
     {
       partitions: command.numPartitions,
-      partition_algorithm: command.algorithm as GraphCutter,
+      partition_algorithm: command.algorithm as GraphPartitioner,
     },
     await openDataset(config),
     directory,
@@ -168,7 +168,7 @@ const numberingCommands = (file: string): string =>
 /** Throws if the graph does not fit in memory. Ids are node numbers, so one large id makes a large graph of few edges. */
 function checkMemory(target: string, algorithm: string, nodes: number, edges: number): void {
   const memory = totalmem();
-  const [node, edge] = cutterBytes(algorithm as GraphCutter);
+  const [node, edge] = partitionerBytes(algorithm as GraphPartitioner);
   const needed = nodes * node + edges * edge;
   if (needed <= 0.9 * memory) return;
   const got = `about ${formatBytes(needed)} for ${count(nodes)} nodes (the largest id is ${nodes - 1}) and ${count(edges)} edges`;
@@ -194,7 +194,7 @@ function transformSource(source: PartitionSource, command: PartitionCommand): Pa
   return { ...source, graph };
 }
 
-function parseBalance(list: string, trainMask: Tensor | null): CutBalance {
+function parseBalance(list: string, trainMask: Tensor | null): PartitionBalance {
   const names = list.split(',').filter((name) => name !== '');
   const unknown = names.find((name) => !['nodes', 'edges', 'train_mask'].includes(name));
   if (unknown !== undefined)

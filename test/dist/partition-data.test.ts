@@ -197,7 +197,7 @@ describe('suffixKeyLookup', () => {
     });
     const typeList = data.nodeTypeNames;
     expect(() => suffixKeyLookup(data.nodeFeatures, 'item/x', { expandToAll: true, typeList })).toThrow(
-      /Give the PartitionData/,
+      /Pass the PartitionData/,
     );
   });
 });

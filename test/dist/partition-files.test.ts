@@ -139,7 +139,9 @@ describe('damage', () => {
     writeFileSync(file, flipped);
     await expect(load(json)).rejects.toThrow(/graph-00000.*at byte 0: expected checksum/);
     writeFileSync(file, good.subarray(0, 1000));
-    await expect(load(json)).rejects.toThrow(/at byte 1000: expected \d+ bytes, got 1000. The file is cut/);
+    await expect(load(json)).rejects.toThrow(
+      /at byte 1000: expected \d+ bytes, got 1000. The file is truncated/,
+    );
     writeFileSync(file, Buffer.concat([good, Buffer.of(0)]));
     await expect(load(json)).rejects.toThrow(new RegExp(`at byte ${good.length}.*longer`));
     rmSync(file);
@@ -198,7 +200,7 @@ describe('damage', () => {
       ['an old type', (v) => (v.etypes['buys'] = 5), /before 1.0/],
       ['a map', (v) => delete v.edge_map['user:knows:user'], /2 ranges for edge_map.user:knows:user/],
       ['checksums', (v) => (v.parts[0].crc32 = []), /checksums for parts\[0\].crc32/],
-      ['a version', (v) => (v.version = 2), /newer Skein/],
+      ['a version', (v) => (v.version = 2), /newer version of Skein/],
       ['a format', (v) => (v.format = 'other'), /something else/],
       ['no format', (v) => delete v.format, /a description of partitions/],
     ];

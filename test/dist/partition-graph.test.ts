@@ -1,5 +1,5 @@
 /** The contract of all ways to cut a graph: every node once, even, the same again, and no worse than chance. */
-import { type CutBalance, type GraphCutter, graphCutters, partitionGraph } from 'skein/dist';
+import { type GraphPartitioner, graphPartitioners, type PartitionBalance, partitionGraph } from 'skein/dist';
 import { Graph } from 'skein/graph';
 import { ValueError } from 'skein/util';
 import { describe, expect, it } from 'vitest';
@@ -23,7 +23,7 @@ describe('partitionGraph: wrong input', () => {
   const graph = Graph.fromEdges([0], [1], { numNodes: 2 });
   it('names it', () => {
     expect(() => partitionGraph(graph, { parts: 3 })).toThrow(/from 1 to 2 for parts, got 3/);
-    const algorithm = 'metiss' as GraphCutter;
+    const algorithm = 'metiss' as GraphPartitioner;
     expect(() => partitionGraph(graph, { parts: 2, algorithm })).toThrow(/one of metis, ldg, speed, random/);
     const mask = { trainMask: [1] };
     expect(() => partitionGraph(graph, { parts: 2, balance: mask })).toThrow(
@@ -34,7 +34,7 @@ describe('partitionGraph: wrong input', () => {
   });
 });
 
-describe.each(graphCutters)('%s', (algorithm) => {
+describe.each(graphPartitioners)('%s', (algorithm) => {
   it.each([1, 2, 3, 4, 8])('%i parts: every node once, even, deterministic', (parts) => {
     for (const graph of [rings(8), randomGraph(), randomHetero()]) {
       const { parts: list, stats, partsByType } = partitionGraph(graph, { parts, algorithm, seed: 5 });
@@ -65,7 +65,7 @@ describe.each(graphCutters)('%s', (algorithm) => {
 describe('what methods are for', () => {
   it('metis, ldg and speed cut less than chance', () => {
     const graph = rings(8);
-    const cutEdges = (algorithm: GraphCutter) =>
+    const cutEdges = (algorithm: GraphPartitioner) =>
       partitionGraph(graph, { parts: 4, algorithm }).stats.cutEdges;
     expect(cutEdges('metis')).toBe(0);
     expect(cutEdges('ldg')).toBeLessThan(cutEdges('random') / 2);
@@ -87,7 +87,7 @@ describe('what methods are for', () => {
   it('metis balances edges, training nodes and types at once', () => {
     const graph = randomHetero();
     const trainMask = Uint8Array.from({ length: graph.numNodes() }, (_, v) => (v % 3 === 0 ? 1 : 0));
-    const balance: CutBalance = { edges: true, trainMask, nodeTypes: true };
+    const balance: PartitionBalance = { edges: true, trainMask, nodeTypes: true };
     const { stats, partsByType } = partitionGraph(graph, { parts: 2, balance });
     expect(stats.edgeBalance).toBeLessThan(1.3);
     expect(stats.trainBalance).toBeLessThan(1.3);

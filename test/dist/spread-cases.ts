@@ -1,6 +1,6 @@
 /** Cases of graphs whose edges many workers hold together. All ranks run a case together. */
 import assert from 'node:assert/strict';
-import { type Communicator, openShardedRows, SpreadGraph } from 'skein/dist';
+import { type Communicator, openShardedRows, ShardedSamplingGraph } from 'skein/dist';
 import {
   type EdgeList,
   type GNNGraph,
@@ -38,7 +38,7 @@ async function* inPieces({ src, dst, relations = null, weights = null }: EdgeLis
 }
 
 interface Both {
-  readonly spread: SpreadGraph;
+  readonly spread: ShardedSamplingGraph;
   readonly samplers: readonly [here: LayeredNeighborSampler, spread: LayeredNeighborSampler];
 }
 
@@ -54,8 +54,8 @@ async function open(
   sides: { incoming: boolean; outgoing: boolean },
 ): Promise<Both> {
   const typed = (edges.relations ?? null) !== null;
-  const spread = await SpreadGraph.read({
-    ...{ numNodes, numEdges, comm, ...sides, pieces: () => inPieces(edges) },
+  const spread = await ShardedSamplingGraph.read({
+    ...{ numNodes, numEdges, comm, ...sides, chunks: () => inPieces(edges) },
     numRelations: typed ? numRelations : 0,
   });
   const { graph, relations } = new MariusGraph(edges, { numNodes });
@@ -106,7 +106,7 @@ function sampleCase(typed: boolean, weighed: boolean, incoming: boolean, outgoin
     async run(comm) {
       const sides = { incoming, outgoing };
       const { spread, samplers } = await open(comm, edgeList(typed, weighed), sides);
-      assert.ok(spread.numHeld <= Math.ceil(numEdges / comm.size));
+      assert.ok(spread.numLocalEdges <= Math.ceil(numEdges / comm.size));
       // Every worker asks when it likes, and another number of times.
       for (let step = 0; step <= comm.rank; step++) {
         const targets = targetsOf(comm.rank + step);

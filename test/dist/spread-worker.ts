@@ -22,7 +22,7 @@ await group.run(async () => {
     const { storage } = await initializeSharedStorage(config, dataset, options);
     const { features, spread } = storage;
     const rows = features instanceof RemoteRowStore ? features.local.length / features.width : features?.rows;
-    const edges = spread?.numHeld ?? (await storage.trainEdges()).src.length;
+    const edges = spread?.numLocalEdges ?? (await storage.trainEdges()).src.length;
     process.stdout.write(`${JSON.stringify({ rank: group.rank, run, rows, edges })}\n`);
     group.comm.barrier();
     storage.close();

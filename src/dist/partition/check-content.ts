@@ -1,5 +1,5 @@
 /**
- * What a partition read from a file must hold before anybody trusts it: as many edges as the ranges say, ends of the right
+ * Checks of a partition read from a file, before it is used: as many edges as the ranges state, endpoints of the right
  * types, destinations in the partition. Features are checked where partitions are joined.
  */
 import { expected, FormatError } from '../../util/errors.js';
@@ -31,8 +31,8 @@ export function checkContent(book: PartitionBook, content: PartitionContent): vo
     const { types } = book.toTypeIds(src.subarray(start - edges.start, end - edges.start));
     const wrong = types.findIndex((found) => found !== own);
     if (wrong < 0) return;
-    const place = start - edges.start + wrong;
-    throw badEnd(part, 'source', place, src[place], `nodes of type ${from}`);
+    const position = start - edges.start + wrong;
+    throw badEnd(part, 'source', position, src[position], `nodes of type ${from}`);
   });
 }
 

@@ -1,11 +1,11 @@
 /**
- * Graphs of one type and of many in one shape: nodes of one type after those of the other, edges likewise, types by name.
- * What is cut and renumbered is always this; nothing is kept of it afterwards.
+ * One form for homogeneous and heterogeneous graphs: nodes of one type after those of the other, edges likewise, types
+ * by name. Partitioning and renumbering work on this form; it is temporary.
  */
 import { Graph, HeteroGraph } from '../../graph/index.js';
 import { expected, ValueError } from '../../util/errors.js';
 
-/** Types of a graph that has no names for them, as DGL calls them. */
+/** DGL's names for the types of a homogeneous graph. */
 export const onlyNodeType = '_N';
 export const onlyEdgeType = '_N:_E:_N';
 
@@ -14,22 +14,22 @@ export interface FlatGraph {
   readonly nodeTypeNames: readonly string[];
   /** 'src:relation:dst' */
   readonly edgeTypeNames: readonly string[];
-  /** First node of each type, and the number of all. */
+  /** First node of each type, and the total number of nodes. */
   readonly nodeOffsets: Int32Array;
   readonly edgeOffsets: Int32Array;
   readonly src: Int32Array;
   readonly dst: Int32Array;
 }
 
-export function flatGraph(where: string, graph: Graph | HeteroGraph): FlatGraph {
-  if (graph instanceof HeteroGraph) return flatHetero(where, graph);
+export function flattenGraph(where: string, graph: Graph | HeteroGraph): FlatGraph {
+  if (graph instanceof HeteroGraph) return flattenHetero(where, graph);
   if (!(graph instanceof Graph) || graph.isBipartite)
     throw new ValueError(
       expected(
         where,
         'a HeteroGraph or a Graph',
         'graph',
-        graph instanceof Graph ? 'a bipartite one' : graph,
+        graph instanceof Graph ? 'a bipartite graph' : graph,
       ),
     );
   const { src, dst } = graph.edges();
@@ -44,17 +44,17 @@ export function flatGraph(where: string, graph: Graph | HeteroGraph): FlatGraph 
   };
 }
 
-function flatHetero(where: string, graph: HeteroGraph): FlatGraph {
+function flattenHetero(where: string, graph: HeteroGraph): FlatGraph {
   const { nodeTypes, edgeTypes } = graph;
   for (const name of [...nodeTypes, ...edgeTypes.flat()]) {
     if (!/[:/]/.test(name)) continue;
     throw new ValueError(
       expected(
         where,
-        "names of types without ':' and '/'",
+        "type names without ':' and '/'",
         'graph',
         name,
-        'Partitions name edge types a:b:c.',
+        'Partition files name edge types a:b:c.',
       ),
     );
   }
@@ -64,14 +64,14 @@ function flatHetero(where: string, graph: HeteroGraph): FlatGraph {
     numNodes: flat.numNodes,
     nodeTypeNames: [...nodeTypes],
     edgeTypeNames: edgeTypes.map((type) => type.join(':')),
-    nodeOffsets: runningSum(nodeTypes.map((type) => graph.numNodes(type))),
-    edgeOffsets: runningSum(edgeTypes.map((type) => graph.numEdges(type))),
+    nodeOffsets: prefixSum(nodeTypes.map((type) => graph.numNodes(type))),
+    edgeOffsets: prefixSum(edgeTypes.map((type) => graph.numEdges(type))),
     src,
     dst,
   };
 }
 
-function runningSum(counts: readonly number[]): Int32Array {
+function prefixSum(counts: readonly number[]): Int32Array {
   const sums = new Int32Array(counts.length + 1);
   counts.forEach((count, i) => {
     sums[i + 1] = sums[i] + count;

@@ -1,6 +1,6 @@
 /**
- * Ids numbered partition by partition, in each by type: the ranges of one kind of thing (nodes or edges), checked to follow
- * each other without a gap, with lookups in both directions. Used by `PartitionBook` for nodes and for edges.
+ * Ids numbered partition by partition, and by type within each: the ranges of nodes or of edges, checked to be
+ * contiguous, with lookups in both directions. Used by `PartitionBook` for nodes and for edges.
  */
 import { checkInteger, expected, FormatError, ValueError } from '../../util/errors.js';
 import type { IdRange, TypeIds } from './partition-book.js';
@@ -13,15 +13,15 @@ interface Segment extends IdRange {
 }
 
 export class IdSegments {
-  /** By type, then by partition; an empty range lies where it would begin. */
+  /** By type, then by partition; an empty range starts where its first id would be. */
   readonly ranges: readonly (readonly IdRange[])[];
   readonly #total: number;
-  /** Segments that are not empty, ascending. */
+  /** Non-empty segments, ascending. */
   readonly #segments: readonly Segment[];
   readonly #starts: Float64Array;
-  /** Where each partition begins, and the end of the last. */
+  /** The first id of each partition, and the end of the last. */
   readonly #partStarts: Float64Array;
-  /** By type, its segments that are not empty. */
+  /** By type, its non-empty segments. */
   readonly #ofType: readonly (readonly Segment[])[];
 
   constructor(
@@ -114,7 +114,7 @@ export class IdSegments {
     for (let i = 0; i < ids.length; i++) {
       const id = ids[i];
       checkId(where, id, i, this.#total);
-      // Neighbours in a list mostly lie in one segment.
+      // Adjacent ids of a list are mostly in one segment.
       if (segment === undefined || id < segment.start || id >= segment.end)
         segment = this.#segments[lastAtMost(this.#starts, id)];
       visit(i, segment);
@@ -135,7 +135,7 @@ function checkMap(
 ): void {
   if (ranges.length !== types.length)
     throw new FormatError(
-      expected('PartitionBook', `ranges of ${types.length} types`, name, `those of ${ranges.length}`),
+      expected('PartitionBook', `ranges of ${types.length} types`, name, `ranges of ${ranges.length}`),
     );
   if (new Set(types).size !== types.length)
     throw new FormatError(expected('PartitionBook', 'different names', `the types of ${name}`, types));
@@ -157,7 +157,7 @@ function checkId(where: string, id: number, position: number, count: number): vo
   throw new ValueError(expected(where, `ids from 0 to ${count - 1}`, 'ids', `${id} at position ${position}`));
 }
 
-/** The last place whose value is at most `id`; values ascend and the first is at most `id`. */
+/** Returns the last index whose value is at most `id`; values ascend and the first is at most `id`. */
 function lastAtMost(values: Float64Array, id: number): number {
   let low = 0;
   let high = values.length;

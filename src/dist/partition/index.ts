@@ -1,4 +1,4 @@
-/** Graphs cut into partitions: how, in memory, in files. */
+/** Partitioned graphs: partitioning, in memory, in files. */
 export {
   describePartitions,
   isPartitionDirectory,
@@ -7,7 +7,7 @@ export {
   loadPartitionData,
   type PartitionDirectory,
 } from './load-partition-data.js';
-export type { CutStats } from './measure-cut.js';
+export type { GraphPartitionStats } from './measure-partition.js';
 export {
   type IdRange,
   PartitionBook,
@@ -23,14 +23,14 @@ export {
   writePartitions,
 } from './partition-files.js';
 export {
-  type CutBalance,
-  cutterBytes,
-  type GraphCutter,
   type GraphPartition,
-  graphCutters,
+  type GraphPartitioner,
+  graphPartitioners,
+  type PartitionBalance,
   type PartitionGraphOptions,
+  partitionerBytes,
   partitionGraph,
-  streamCutter,
+  streamPartitioner,
 } from './partition-graph.js';
 export {
   nodeDatasetFields,

@@ -1,8 +1,8 @@
 /**
- * Partitions from a directory: which files, which format, which of them this worker takes.
+ * Loads partitions from a directory: finds the files, detects their format, and reads those of this worker.
  *
  * @example
- * const data = await loadPartitionData('partitions/cora.json'); // this rank of the communicator in use
+ * const data = await loadPartitionData('partitions/cora.json'); // this rank of the current communicator
  */
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -12,26 +12,33 @@ import { checkInteger, expected, FormatError, StateError, ValueError } from '../
 import { checkOptionNames } from '../../util/option-names.js';
 import { currentCommunicator } from '../comm/current.js';
 import { readDglPartition } from './dgl/dgl-partition.js';
-import { complain, fileBeside, isObject, type Manifest, parseManifest, readJson } from './manifest.js';
-import { joinPartitions, type PartitionContent, type WorkerPlace } from './partition-content.js';
+import {
+  fileInDirectory,
+  formatError,
+  isObject,
+  type Manifest,
+  parseManifest,
+  readJson,
+} from './manifest.js';
+import { joinPartitions, type PartitionContent, type WorkerRank } from './partition-content.js';
 import type { PartitionData } from './partition-data.js';
 import {
-  originIn,
   type PartitionOrigin,
   partitionFiles,
   partitionFormat,
+  readOrigin,
   readPartition,
 } from './partition-files.js';
 
-/** Which worker loads: a rank of the communicator (of that in use by default), or one by number. */
+/** The worker that loads: a rank of a communicator (the current one by default), or a rank by number. */
 export interface LoadPartitionOptions {
   readonly comm?: { readonly rank: number; readonly size: number };
   readonly rank?: number;
-  /** As many as there are partitions, unless given. */
+  /** Default: the number of partitions. */
   readonly workers?: number;
 }
 
-/** Loads what a worker holds, from our files or from DGL's. `path` is the JSON, or a directory with one. */
+/** Loads the data of a worker, from our files or from DGL's. `path` is the JSON file, or a directory with one. */
 export async function loadPartitionData(
   path: string,
   options: LoadPartitionOptions = {},
@@ -39,10 +46,10 @@ export async function loadPartitionData(
   checkOptionNames('loadPartitionData', options, { comm: true, rank: true, workers: true });
   const manifest = await openManifest(path);
   const { book } = manifest;
-  const place = placeOf('loadPartitionData', options, book.numParts);
-  const { start, end } = book.workerParts(place.rank, place.workers);
+  const worker = resolveWorker('loadPartitionData', options, book.numParts);
+  const { start, end } = book.workerParts(worker.rank, worker.workers);
   const contents: PartitionContent[] = [];
-  const files = isOwn(manifest) ? partitionFiles(manifest) : null;
+  const files = isSkeinManifest(manifest) ? partitionFiles(manifest) : null;
   for (let part = start; part < end; part++) {
     contents.push(
       files === null
@@ -50,16 +57,16 @@ export async function loadPartitionData(
         : await readPartition(manifest, files[part], part),
     );
   }
-  return inFile(manifest.path, () => joinPartitions(book, contents, place));
+  return inFile(manifest.path, () => joinPartitions(book, contents, worker));
 }
 
 /**
- * Loads a partition that DGL wrote, as `sar.load_dgl_partition_data`. `place` is the partition, or the worker. The device is
- * there for programs that name one; data are always on the host.
+ * Loads a partition that DGL wrote, as `sar.load_dgl_partition_data`. `worker` is a rank or the options of
+ * `loadPartitionData`. `device` exists for compatibility; data are always on the host.
  */
 export async function loadDglPartitionData(
   path: string,
-  place: number | LoadPartitionOptions = {},
+  worker: number | LoadPartitionOptions = {},
   device: 'cpu' = 'cpu',
 ): Promise<PartitionData> {
   if (device !== 'cpu')
@@ -68,17 +75,17 @@ export async function loadDglPartitionData(
     );
   const json = await manifestPath(path);
   if ((await readJson(json))['format'] === partitionFormat)
-    throw complain(
+    throw formatError(
       json,
       'the file',
       "DGL's description of partitions",
-      'one of Skein',
+      'a description by Skein',
       'Use loadPartitionData.',
     );
-  return loadPartitionData(json, typeof place === 'number' ? { rank: place } : place);
+  return loadPartitionData(json, typeof worker === 'number' ? { rank: worker } : worker);
 }
 
-function placeOf(where: string, options: LoadPartitionOptions, numParts: number): WorkerPlace {
+function resolveWorker(where: string, options: LoadPartitionOptions, numParts: number): WorkerRank {
   if (options.rank !== undefined) {
     const workers = checkInteger(where, 'workers', options.workers ?? numParts, 1);
     return { rank: checkInteger(where, 'rank', options.rank, 0, workers - 1), workers };
@@ -89,16 +96,16 @@ function placeOf(where: string, options: LoadPartitionOptions, numParts: number)
   return { rank, workers: size };
 }
 
-/** Whether a description of ours was changed. */
+/** Whether a description of ours was modified. */
 function isDamaged(error: unknown): boolean {
   return error instanceof FormatError && error.details['key'] === 'checksum';
 }
 
-/** Whether a path is a description of partitions or a directory with one, damaged or not; looks at JSON only. */
+/** Whether a path is a description of partitions or a directory with one, damaged or not; reads JSON only. */
 export async function isPartitionDirectory(path: string): Promise<boolean> {
   for (const file of await jsonFiles(path).catch(() => [])) {
     const json = await readJson(file).catch((error: unknown) => (isDamaged(error) ? true : null));
-    // A damaged description is still a description; reading it names the damage.
+    // A damaged description is still a description; reading it reports the damage.
     if (json === true) return true;
     if (
       json?.['format'] === partitionFormat ||
@@ -118,18 +125,18 @@ export interface PartitionDirectory {
   readonly nodes: Readonly<Record<string, number>>;
   readonly edges: Readonly<Record<string, number>>;
   readonly parts: readonly { readonly nodes: number; readonly edges: number; readonly bytes: number }[];
-  /** Edges between partitions and rows that each fetches; null where the files do not say. */
+  /** Edges between partitions and rows that each fetches; null if the files do not state them. */
   readonly cutEdges: number | null;
   readonly halo: readonly number[] | null;
-  /** What tells the graph from others of the same size; null where the files do not say. */
+  /** Distinguishes the graph from others of the same size; null if the files do not state it. */
   readonly source: PartitionOrigin | null;
 }
 
-/** What a partition directory says of itself; of its other files only the size is looked at. */
+/** Describes a partition directory; reads only the sizes of its other files. */
 export async function describePartitions(path: string): Promise<PartitionDirectory> {
   const manifest = await openManifest(path);
   const { book, json } = manifest;
-  const own = isOwn(manifest) ? partitionFiles(manifest) : null;
+  const own = isSkeinManifest(manifest) ? partitionFiles(manifest) : null;
   const { cut_edges: cutEdges, halo } = json;
   const parts = Array.from({ length: book.numParts }, async (_, p) => {
     const [nodes, edges] = [book.nodeRange(p), book.edgeRange(p)];
@@ -149,16 +156,16 @@ export async function describePartitions(path: string): Promise<PartitionDirecto
     parts: await Promise.all(parts),
     cutEdges: typeof cutEdges === 'number' ? cutEdges : null,
     halo: Array.isArray(halo) && halo.length === book.numParts ? (halo as number[]) : null,
-    source: own === null ? null : originIn(manifest),
+    source: own === null ? null : readOrigin(manifest),
   };
 }
 
 function dglFiles({ path, json }: Manifest, part: number): string[] {
   const entry = json[`part-${part}`];
-  if (!isObject(entry)) throw complain(path, `part-${part}`, 'names of files', entry);
+  if (!isObject(entry)) throw formatError(path, `part-${part}`, 'names of files', entry);
   return Object.entries(entry)
     .filter(([key]) => ['part_graph', 'node_feats', 'edge_feats'].includes(key))
-    .map(([key, value]) => fileBeside(dirname(path), path, `part-${part}.${key}`, value));
+    .map(([key, value]) => fileInDirectory(dirname(path), path, `part-${part}.${key}`, value));
 }
 
 async function sizeOf(path: string): Promise<number> {
@@ -169,7 +176,7 @@ async function sizeOf(path: string): Promise<number> {
   }
 }
 
-function isOwn({ json }: Manifest): boolean {
+function isSkeinManifest({ json }: Manifest): boolean {
   return json['format'] === partitionFormat;
 }
 
@@ -178,23 +185,23 @@ async function openManifest(path: string): Promise<Manifest> {
   const json = await readJson(file);
   const { format } = json;
   if (format !== undefined && format !== partitionFormat)
-    throw complain(file, 'format', partitionFormat, format, 'This JSON describes something else.');
+    throw formatError(file, 'format', partitionFormat, format, 'This JSON describes something else.');
   if (format === undefined && !isObject(json['part-0']))
-    throw complain(file, 'the file', 'a description of partitions', 'other JSON');
+    throw formatError(file, 'the file', 'a description of partitions', 'JSON of another kind');
   return parseManifest(file, json);
 }
 
 async function manifestPath(path: string): Promise<string> {
   const files = await jsonFiles(path);
-  // A file that was named may lie anywhere; one that was found in a directory must be in it.
+  // A file given by path may be anywhere; one found in a directory must be inside it.
   if (files.length === 1)
-    return files[0] === path ? path : fileBeside(path, files[0], 'the file', basename(files[0]));
+    return files[0] === path ? path : fileInDirectory(path, files[0], 'the file', basename(files[0]));
   throw new StateError(
-    `loadPartitionData: expected one JSON in ${path}, got ${files.length === 0 ? 'none' : files.map((file) => basename(file)).join(', ')}. Name the file.`,
+    `loadPartitionData: expected one JSON in ${path}, got ${files.length === 0 ? 'none' : files.map((file) => basename(file)).join(', ')}. Give the path of the file.`,
   );
 }
 
-/** The file itself, or those of a directory. */
+/** Returns the file itself, or the JSON files of a directory. */
 async function jsonFiles(path: string): Promise<string[]> {
   try {
     if (!(await stat(path)).isDirectory()) return [path];

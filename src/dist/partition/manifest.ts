@@ -1,6 +1,6 @@
 /**
- * The JSON that describes a partition directory: what is common to our own files and DGL's (counts, ranges of ids, types), read
- * from text that nobody vouches for. Every complaint names the file and the key.
+ * The JSON that describes a partition directory: counts, id ranges and types, common to our files and DGL's, read from
+ * untrusted text. Every error names the file and the key.
  */
 import { realpathSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
@@ -22,26 +22,29 @@ export interface Manifest {
   readonly book: PartitionBook;
 }
 
-/** The text of a JSON object with a checksum of all that follows as its first key; see `checkSeal`. */
-export function sealedJson(value: JsonObject): string {
+/** Returns the text of a JSON object whose first key is a checksum of the rest; see `checkChecksum`. */
+export function jsonWithChecksum(value: JsonObject): string {
   const rest = `${JSON.stringify(value, null, 1).replace(/^\{\n/, '')}\n`;
   return `{\n "checksum": "${textChecksum(rest)}",\n${rest}`;
 }
 
-const seal = /^\{\n "checksum": "([0-9a-f]{8})",\n/;
+const checksumPattern = /^\{\n "checksum": "([0-9a-f]{8})",\n/;
 
-/** A damaged number would be blamed on the file that it is about. Files of DGL and of older versions have no checksum. */
-function checkSeal(path: string, text: string): void {
-  const [start, sum] = seal.exec(text) ?? [];
+/**
+ * Throws if the checksum does not match: otherwise a damaged number would be blamed on the file that it describes.
+ * Files of DGL and of older versions have no checksum.
+ */
+function checkChecksum(path: string, text: string): void {
+  const [start, sum] = checksumPattern.exec(text) ?? [];
   if (start === undefined || textChecksum(text.slice(start.length)) === sum) return;
-  const advice = 'The file is damaged; use another copy. If it was changed on purpose, remove the checksum.';
-  throw complain(path, 'checksum', textChecksum(text.slice(start.length)), sum, advice);
+  const advice = 'The file is damaged; use another copy. If it was edited on purpose, remove the checksum.';
+  throw formatError(path, 'checksum', textChecksum(text.slice(start.length)), sum, advice);
 }
 
-/** A partition directory has a few ranges per type and partition; more than this is another kind of file. */
-const mostBytes = 2 ** 28;
+/** Maximum size: a partition directory has a few ranges per type and partition. */
+const maxBytes = 2 ** 28;
 
-export function complain(path: string, key: string, what: string, got: unknown, advice = ''): FormatError {
+export function formatError(path: string, key: string, what: string, got: unknown, advice = ''): FormatError {
   const shown = typeof got === 'object' && got !== null ? JSON.stringify(got).slice(0, 80) : describe(got);
   return new FormatError(
     `${path}: expected ${what} for ${key}, got ${shown}.${advice === '' ? '' : ` ${advice}`}`,
@@ -53,24 +56,26 @@ export async function readJson(path: string): Promise<JsonObject> {
   let text: string;
   try {
     const { size } = await stat(path);
-    if (size > mostBytes) throw complain(path, 'the file', `at most ${mostBytes} bytes of JSON`, size);
+    if (size > maxBytes) throw formatError(path, 'the file', `at most ${maxBytes} bytes of JSON`, size);
     text = await readFile(path, 'utf8');
   } catch (error) {
     throw error instanceof SkeinError ? error : storageError('read', path, error);
   }
-  checkSeal(path, text);
+  checkChecksum(path, text);
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
     const { message } = error as Error;
-    throw new FormatError(`${path}: expected JSON, got ${message}. The file is cut or corrupt.`, { path });
+    throw new FormatError(`${path}: expected JSON, got ${message}. The file is truncated or corrupt.`, {
+      path,
+    });
   }
-  if (!isObject(value)) throw complain(path, 'the file', 'a JSON object', value);
+  if (!isObject(value)) throw formatError(path, 'the file', 'a JSON object', value);
   return value;
 }
 
-/** The parts that both formats have. */
+/** Parses the keys that both formats have. */
 export function parseManifest(path: string, json: JsonObject): Manifest {
   const numParts = wholeNumber(path, 'num_parts', json['num_parts'], 1, 2 ** 20);
   const nodeTypes = typeNames(path, 'ntypes', json['ntypes'] ?? { [onlyNodeType]: 0 });
@@ -99,30 +104,33 @@ export function isObject(value: unknown): value is JsonObject {
 
 export function wholeNumber(path: string, key: string, value: unknown, min: number, max: number): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max) return value;
-  throw complain(path, key, `a whole number from ${min} to ${max}`, value);
+  throw formatError(path, key, `a whole number from ${min} to ${max}`, value);
 }
 
-/** A path of the manifest below its own directory, links included. One that is not there is for the reader to miss. */
-export function fileBeside(folder: string, path: string, key: string, value: unknown): string {
+/**
+ * Returns a path of the manifest inside its directory, symbolic links resolved. A missing file is reported when it is
+ * read.
+ */
+export function fileInDirectory(folder: string, path: string, key: string, value: unknown): string {
   if (typeof value !== 'string' || value === '' || value.includes('\0'))
-    throw complain(path, key, 'the name of a file', value);
+    throw formatError(path, key, 'the name of a file', value);
   const clean = normalize(value.replaceAll('\\', '/'));
   if (isAbsolute(clean) || /^[A-Za-z]:/.test(clean) || clean.split(/[\\/]/)[0] === '..')
-    throw complain(path, key, 'a file below the directory of the JSON', value);
+    throw formatError(path, key, 'a file below the directory of the JSON', value);
   const file = join(folder, clean);
   const real = realPath(file);
   if (real !== null && isOutside(realPath(folder) ?? folder, real))
-    throw complain(
+    throw formatError(
       path,
       key,
       'a file below the directory of the JSON',
-      `${value}, a symbolic link out of it`,
-      'Put the file itself there.',
+      `${value}, a symbolic link to another directory`,
+      'Replace the link by the file.',
     );
   return file;
 }
 
-/** Where a path leads; null where nothing is. */
+/** Resolves symbolic links; null if the path does not exist. */
 function realPath(path: string): string | null {
   try {
     return realpathSync.native(path);
@@ -133,22 +141,23 @@ function realPath(path: string): string | null {
 }
 
 function isOutside(folder: string, file: string): boolean {
-  const way = relative(folder, file);
-  return isAbsolute(way) || way.split(sep)[0] === '..';
+  const path = relative(folder, file);
+  return isAbsolute(path) || path.split(sep)[0] === '..';
 }
 
 function checkTotal(path: string, key: string, value: unknown, total: number): void {
   if (value === undefined || value === total) return;
-  throw complain(path, key, `${total}, the sum of all ranges,`, value);
+  throw formatError(path, key, `${total}, the sum of all ranges,`, value);
 }
 
-/** { name: number } to names in the order of numbers 0, 1, 2 … */
+/** Converts { name: number } to names in the order of the numbers 0, 1, 2 … */
 function typeNames(path: string, key: string, value: unknown): string[] {
   if (!isObject(value) || Object.keys(value).length === 0)
-    throw complain(path, key, 'numbers by name of type', value);
+    throw formatError(path, key, 'numbers by name of type', value);
   const names = Object.entries(value).sort(([, a], [, b]) => Number(a) - Number(b));
   names.forEach(([name, number], i) => {
-    if (number !== i) throw complain(path, `${key}.${name}`, `the numbers 0 to ${names.length - 1}`, number);
+    if (number !== i)
+      throw formatError(path, `${key}.${name}`, `the numbers 0 to ${names.length - 1}`, number);
   });
   return names.map(([name]) => name);
 }
@@ -156,7 +165,7 @@ function typeNames(path: string, key: string, value: unknown): string[] {
 function checkEdgeType(path: string, type: string, nodeTypes: readonly string[]): void {
   const ends = type.split(':');
   if (ends.length !== 3)
-    throw complain(
+    throw formatError(
       path,
       'etypes',
       "'source type:relation:destination type'",
@@ -165,10 +174,10 @@ function checkEdgeType(path: string, type: string, nodeTypes: readonly string[])
     );
   for (const end of [ends[0], ends[2]])
     if (!nodeTypes.includes(end))
-      throw complain(path, `etypes.${type}`, `one of ${nodeTypes.join(', ')}`, end);
+      throw formatError(path, `etypes.${type}`, `one of ${nodeTypes.join(', ')}`, end);
 }
 
-/** Ranges by type: lists of [start, end], or of ends only; without types a bare list. */
+/** Parses ranges by type: lists of [start, end], or of ends only; without types a bare list. */
 function idMap(
   path: string,
   key: string,
@@ -177,15 +186,15 @@ function idMap(
   numParts: number,
 ): IdRange[][] {
   if (Array.isArray(value) && types.length === 1) return [rangesOf(path, key, value, numParts)];
-  if (!isObject(value)) throw complain(path, key, 'ranges by type', value);
+  if (!isObject(value)) throw formatError(path, key, 'ranges by type', value);
   const unknown = Object.keys(value).find((type) => !types.includes(type));
-  if (unknown !== undefined) throw complain(path, key, `one of ${types.join(', ')}`, unknown);
+  if (unknown !== undefined) throw formatError(path, key, `one of ${types.join(', ')}`, unknown);
   return types.map((type) => rangesOf(path, `${key}.${type}`, value[type], numParts));
 }
 
 function rangesOf(path: string, key: string, value: unknown, numParts: number): IdRange[] {
   if (!Array.isArray(value) || value.length !== numParts)
-    throw complain(path, key, `${numParts} ranges`, value);
+    throw formatError(path, key, `${numParts} ranges`, value);
   let last = 0;
   return value.map((range: unknown, part) => {
     const [start, end] = Array.isArray(range) && range.length === 2 ? range : [last, range];

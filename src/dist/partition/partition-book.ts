@@ -1,9 +1,9 @@
 /**
- * Where every node and edge of a partitioned graph is. Global ids are numbered partition by partition, and within a partition
- * type by type, so a few ranges say it all (DGL's `node_map` and `edge_map`).
+ * The location of every node and edge of a partitioned graph. Global ids are numbered partition by partition, and
+ * within a partition type by type, so a few ranges describe them (DGL's `node_map` and `edge_map`).
  *
- * The book speaks of partitions, as they were cut. Workers take consecutive partitions: `workerParts` says which, and
- * `workerNodes` gives the one range of ids that follows. Needs no memory that grows with the graph.
+ * The book refers to the partitions of the files. Workers take consecutive partitions: `workerParts` returns which, and
+ * `workerNodes` the resulting range of ids. Its memory does not grow with the graph.
  */
 import { type Ids, Tensor } from '../../tensor/index.js';
 import { evenRange } from '../../util/arrays.js';
@@ -26,7 +26,7 @@ export interface PartitionBookOptions {
   readonly edgeMap: readonly (readonly IdRange[])[];
 }
 
-/** Ids within their types, and the types as places in the list of names. */
+/** Ids within their types, and the types as indices into the list of names. */
 export interface TypeIds {
   readonly types: Int32Array;
   readonly ids: Int32Array;
@@ -60,7 +60,7 @@ export class PartitionBook {
     this.edgeMap = this.#edges.ranges;
   }
 
-  /** Nodes of a type, or of all. */
+  /** Returns the number of nodes of a type, or of all. */
   numNodes(type?: string): number {
     return this.#nodes.count(type === undefined ? undefined : this.nodeType(type));
   }
@@ -69,22 +69,22 @@ export class PartitionBook {
     return this.#edges.count(type === undefined ? undefined : this.edgeType(type));
   }
 
-  /** The partition of each node. */
+  /** Returns the partition of each node. */
   partOf(ids: Ids): Int32Array {
     return this.#nodes.partOf('PartitionBook.partOf', asArray(ids));
   }
 
-  /** The partition of each edge: that of its destination. */
+  /** Returns the partition of each edge: that of its destination. */
   partOfEdges(ids: Ids): Int32Array {
     return this.#edges.partOf('PartitionBook.partOfEdges', asArray(ids));
   }
 
-  /** Global ids of nodes of one type. */
+  /** Returns the global ids of nodes of one type. */
   toGlobal(type: string, ids: Ids): Int32Array {
     return this.#nodes.toGlobal('PartitionBook.toGlobal', this.nodeType(type), asArray(ids));
   }
 
-  /** Types of nodes, and their ids within them. */
+  /** Returns the types of nodes, and their ids within them. */
   toTypeIds(ids: Ids): TypeIds {
     return this.#nodes.toTypeIds('PartitionBook.toTypeIds', asArray(ids));
   }
@@ -97,17 +97,17 @@ export class PartitionBook {
     return this.#edges.toTypeIds('PartitionBook.toEdgeTypeIds', asArray(ids));
   }
 
-  /** The place of a node type in `nodeTypeNames`. */
+  /** Returns the index of a node type in `nodeTypeNames`. */
   nodeType(name: string): number {
-    return placeOf('a node type', this.nodeTypeNames, name);
+    return indexOfName('a node type', this.nodeTypeNames, name);
   }
 
-  /** The place of an edge type in `edgeTypeNames`. */
+  /** Returns the index of an edge type in `edgeTypeNames`. */
   edgeType(name: string): number {
-    return placeOf('an edge type', this.edgeTypeNames, name);
+    return indexOfName('an edge type', this.edgeTypeNames, name);
   }
 
-  /** The nodes of partitions first … last − 1 (of one by default). */
+  /** Returns the nodes of partitions first … last − 1 (of one by default). */
   nodeRange(first: number, last = first + 1): IdRange {
     return this.#nodes.rangeOf(first, last);
   }
@@ -116,7 +116,7 @@ export class PartitionBook {
     return this.#edges.rangeOf(first, last);
   }
 
-  /** The partitions that a worker holds: consecutive ones, some workers one more than others. */
+  /** Returns the partitions of a worker: consecutive ones, whose number differs by at most one between workers. */
   workerParts(worker: number, workers: number): IdRange {
     const where = 'PartitionBook.workerParts';
     checkInteger(where, 'workers', workers, 1);
@@ -128,13 +128,13 @@ export class PartitionBook {
           `at most ${this.numParts} workers, as many as there are partitions,`,
           'workers',
           workers,
-          'Start fewer workers or cut the graph into more partitions.',
+          'Start fewer workers or partition the graph into more partitions.',
         ),
       );
     return evenRange(this.numParts, worker, workers);
   }
 
-  /** The nodes that a worker holds. */
+  /** Returns the nodes of a worker. */
   workerNodes(worker: number, workers: number): IdRange {
     const { start, end } = this.workerParts(worker, workers);
     return this.nodeRange(start, end);
@@ -150,8 +150,8 @@ function asArray(ids: Ids): ArrayLike<number> {
   return ids instanceof Tensor ? ids.dataSync() : ids;
 }
 
-function placeOf(what: string, names: readonly string[], name: string): number {
-  const place = names.indexOf(name);
-  if (place >= 0) return place;
+function indexOfName(what: string, names: readonly string[], name: string): number {
+  const index = names.indexOf(name);
+  if (index >= 0) return index;
   throw new ValueError(expected('PartitionBook', `one of ${names.join(', ')}`, what, name));
 }

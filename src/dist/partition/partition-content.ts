@@ -1,7 +1,7 @@
 /**
- * What one partition holds, before it is known which worker takes it, and how a worker's `PartitionData` is made of its
- * partitions: edges in the order of types, sorted into shards by the worker that owns their sources. All sources of
- * partitions (memory, our files, DGL's files) meet here.
+ * The content of one partition, before it is assigned to a worker, and the assembly of a worker's `PartitionData` from
+ * its partitions: edges in the order of types, sorted into shards by the worker that owns their sources. All sources of
+ * partitions (memory, our files, DGL's files) use it.
  */
 import { kernels } from '../../native/index.js';
 import { formatShape, type Tensor } from '../../tensor/index.js';
@@ -13,35 +13,39 @@ import { concatInt32, concatRows, takeRows } from './rows.js';
 /** One partition: edge i has the id book.edgeRange(part).start + i. */
 export interface PartitionContent {
   readonly part: number;
-  /** Global ids. Destinations lie in the partition. */
+  /** Global ids. Destinations are in the partition. */
   readonly src: Int32Array;
   readonly dst: Int32Array;
   /** 'type/name': a row for each node of that type in the partition. */
   readonly nodeFeatures: Readonly<Record<string, Tensor>>;
   /** 'src:relation:dst/name': a row for each edge of that type in the partition. */
   readonly edgeFeatures: Readonly<Record<string, Tensor>>;
-  /** Ids within their types before the graph was cut; null where that is not known. */
+  /** Ids within their types before partitioning; null if unknown. */
   readonly originalNodeIds: Int32Array | null;
   readonly originalEdgeIds: Int32Array | null;
 }
 
-export interface WorkerPlace {
+export interface WorkerRank {
   readonly rank: number;
   readonly workers: number;
 }
 
-/** The partitions of one worker as one. `contents` are those of `book.workerParts(rank, workers)`, ascending. */
+/**
+ * Combines the partitions of one worker into one. `contents` are those of `book.workerParts(rank, workers)`, ascending.
+ */
 export function joinPartitions(
   book: PartitionBook,
   contents: readonly PartitionContent[],
-  { rank, workers }: WorkerPlace,
+  { rank, workers }: WorkerRank,
 ): PartitionData {
   const parts = book.workerParts(rank, workers);
   if (contents.length !== parts.end - parts.start || contents.some(({ part }, i) => part !== parts.start + i))
-    throw new InternalError(`joinPartitions: partitions ${parts.start} to ${parts.end - 1} were expected`);
+    throw new InternalError(
+      `joinPartitions: expected partitions ${parts.start} to ${parts.end - 1}, got others`,
+    );
   const nodeRanges = Array.from({ length: workers }, (_, w): NodeRange => book.workerNodes(w, workers));
-  const originalNodeIds = joined(contents, (content) => content.originalNodeIds);
-  const originalEdgeIds = joined(contents, (content) => content.originalEdgeIds);
+  const originalNodeIds = joinIds(contents, (content) => content.originalNodeIds);
+  const originalEdgeIds = joinIds(contents, (content) => content.originalEdgeIds);
   const nodeFeatures = joinFeatures(contents.map((content) => content.nodeFeatures));
   checkRows(nodeFeatures, book.nodeTypeNames, book.nodeMap, parts);
   return {
@@ -58,7 +62,7 @@ export function joinPartitions(
   };
 }
 
-function joined(
+function joinIds(
   contents: readonly PartitionContent[],
   pick: (content: PartitionContent) => Int32Array | null,
 ): Int32Array | null {
@@ -66,7 +70,10 @@ function joined(
   return arrays.includes(null) ? null : concatInt32(arrays as Int32Array[]);
 }
 
-/** Fields of several partitions; one that some of them lack because they have no such node is taken from the others. */
+/**
+ * Joins the features of several partitions. A feature that some of them lack, because they have no such nodes, is taken
+ * from the others.
+ */
 function joinFeatures(all: readonly Readonly<Record<string, Tensor>>[]): Record<string, Tensor> {
   if (all.length === 1) return { ...all[0] };
   const names = new Set(all.flatMap((features) => Object.keys(features)));
@@ -81,7 +88,7 @@ function joinFeatures(all: readonly Readonly<Record<string, Tensor>>[]): Record<
   );
 }
 
-/** The type that 'type/name' begins with. Names may contain '/', types of files that we read do not. */
+/** Returns the type of a key 'type/name'. Names may contain '/', types of files that we read do not. */
 export function typeOfKey(key: string): string {
   return key.slice(0, Math.max(0, key.indexOf('/')));
 }
@@ -105,7 +112,7 @@ function checkRows(
   }
 }
 
-/** The type of every id in a range; null when there is one type. */
+/** Returns the type of every id in a range; null when there is one type. */
 function typesOf(map: PartitionBook['nodeMap'], parts: IdRange, range: IdRange): Int32Array | null {
   if (map.length <= 1) return null;
   const types = new Int32Array(range.end - range.start);
@@ -132,10 +139,10 @@ function makeShards(
   const rows = types === null ? null : rowsWithinTypes(types, book.edgeTypeNames.length);
   return nodeRanges.map((_, q) => {
     const picked = order.subarray(offsets[q], offsets[q + 1]);
-    const edgeTypes = types === null ? null : pick(types, picked);
+    const edgeTypes = types === null ? null : gatherInt32(types, picked);
     return {
-      src: pick(src, picked),
-      dst: pick(dst, picked),
+      src: gatherInt32(src, picked),
+      dst: gatherInt32(dst, picked),
       edgeIds: picked.map((edge) => edge + ids.start),
       edgeTypes,
       edgeFeatures: Object.fromEntries(
@@ -148,7 +155,7 @@ function makeShards(
   });
 }
 
-/** Places of edges by owner of the source, then by type, then by id. */
+/** Returns the indices of edges by owner of the source, then by type, then by id. */
 function byTypeAndOwner(
   src: Int32Array,
   types: Int32Array | null,
@@ -162,8 +169,8 @@ function byTypeAndOwner(
   const owner = ownersOf(src, nodeRanges);
   const offsets = new Int32Array(nodeRanges.length + 1);
   const order = new Int32Array(n);
-  kernels().groupByKey(pick(owner, byType), offsets, order, n, nodeRanges.length);
-  return { offsets, order: pick(byType, order) };
+  kernels().groupByKey(gatherInt32(owner, byType), offsets, order, n, nodeRanges.length);
+  return { offsets, order: gatherInt32(byType, order) };
 }
 
 function ownersOf(nodes: Int32Array, ranges: readonly NodeRange[]): Int32Array {
@@ -182,13 +189,13 @@ function ownersOf(nodes: Int32Array, ranges: readonly NodeRange[]): Int32Array {
   return owners;
 }
 
-/** How many edges of its own type come before each edge. */
+/** Returns for each edge the number of edges of its type before it. */
 function rowsWithinTypes(types: Int32Array, numTypes: number): Int32Array {
   const next = new Int32Array(numTypes);
   return types.map((type) => next[type]++);
 }
 
-/** Rows, in the features of one type, of the edges in a shard that are of that type. */
+/** Returns the rows, in the features of one type, of the edges of that type in a shard. */
 function rowsOfType(
   picked: Int32Array,
   edgeTypes: Int32Array | null,
@@ -196,14 +203,14 @@ function rowsOfType(
   type: number,
 ): Int32Array {
   if (edgeTypes === null || rows === null) return picked;
-  return pick(
+  return gatherInt32(
     rows,
     picked.filter((_, i) => edgeTypes[i] === type),
   );
 }
 
-function pick(values: Int32Array, places: Int32Array): Int32Array {
-  const result = new Int32Array(places.length);
-  kernels().gatherRows(values, places, result, places.length, 4);
+function gatherInt32(values: Int32Array, positions: Int32Array): Int32Array {
+  const result = new Int32Array(positions.length);
+  kernels().gatherRows(values, positions, result, positions.length, 4);
   return result;
 }

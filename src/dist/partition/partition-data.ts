@@ -1,9 +1,10 @@
 /**
- * What a worker holds of a partitioned graph: its nodes with their features, and all edges into them, sorted into shards by
- * the worker that owns their sources. Node ids are global and numbered so that every worker's nodes are one range.
+ * The data of one worker in a partitioned graph: its nodes with their features, and all edges into them, sorted into
+ * shards by the worker that owns their sources. Node ids are global and numbered so that each worker's nodes are one
+ * range.
  *
- * A worker may hold several consecutive partitions of a file; they are one `PartitionData`, and ranges and shards here are
- * always those of workers.
+ * A worker may hold several consecutive partitions of a file; they form one `PartitionData`, whose ranges and shards
+ * are always per worker.
  */
 import type { Tensor } from '../../tensor/index.js';
 import type { PartitionBook } from './partition-book.js';
@@ -19,7 +20,7 @@ export interface ShardEdgesAndFeatures {
   /** Global ids. */
   readonly src: Int32Array;
   readonly dst: Int32Array;
-  /** Global edge ids: ids of all edges are numbered like nodes, every worker's are one range. */
+  /** Global edge ids, numbered like nodes: each worker's edges are one range. */
   readonly edgeIds: Int32Array;
   /** Index into `edgeTypeNames`; null when there is one type. Edges are sorted by it. */
   readonly edgeTypes: Int32Array | null;
@@ -28,9 +29,9 @@ export interface ShardEdgesAndFeatures {
 }
 
 export interface PartitionData {
-  /** Which of `nodeRanges` is held here. */
+  /** Index into `nodeRanges` of this data. */
   readonly rank: number;
-  /** The nodes of every worker. */
+  /** The nodes of each worker. */
   readonly nodeRanges: readonly NodeRange[];
   /** By the worker that owns the sources. */
   readonly allShardEdges: readonly ShardEdgesAndFeatures[];
@@ -42,8 +43,8 @@ export interface PartitionData {
   /** 'src:relation:dst' */
   readonly edgeTypeNames: readonly string[];
   readonly partitionBook: PartitionBook;
-  /** The id that each node held here had before the graph was cut, within its type; where that is known. */
+  /** The id of each node before partitioning, within its type, if known. */
   readonly originalNodeIds?: Int32Array;
-  /** The id that each edge held here had before, by its id from the first of this worker on; where that is known. */
+  /** The id of each edge before partitioning, indexed from the first edge of this worker, if known. */
   readonly originalEdgeIds?: Int32Array;
 }

@@ -1,9 +1,9 @@
 /**
- * Partitions in our own files: `<name>.json` and a safetensors file for each partition beside it (docs/partitions.md).
+ * Our partition files: `<name>.json` and next to it one safetensors file per partition (docs/partitions.md).
  *
- * Files of partitions carry a checksum in their name and the JSON comes last, so a crash leaves the old directory or the
- * new one. The JSON has a checksum of every block of every file: damage is found before anything is built of it, and named
- * by its place. Loading never follows a path out of the directory.
+ * Partition files have a checksum in their name and the JSON is written last, so a crash leaves the old directory or
+ * the new one. The JSON has a checksum of every block of every file: damage is detected before anything is built from
+ * it, and the error names its position. Loading never follows a path out of the directory.
  */
 import { readdir, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -16,12 +16,12 @@ import { expected, FormatError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { checkContent } from './check-content.js';
 import {
-  complain,
-  fileBeside,
+  fileInDirectory,
+  formatError,
   isObject,
   type JsonObject,
+  jsonWithChecksum,
   type Manifest,
-  sealedJson,
   wholeNumber,
 } from './manifest.js';
 import type { IdRange } from './partition-book.js';
@@ -30,29 +30,29 @@ import type { PartitionedGraph } from './partitioned-graph.js';
 
 export const partitionFormat = 'skein-partitions';
 
-/** Bytes that one checksum stands for. */
+/** Bytes per checksum. */
 const blockBytes = 2 ** 22;
 
 export interface WritePartitionsOptions {
   /** Name of the graph, and of the JSON. */
   readonly name?: string;
-  /** How the graph was cut, for those who look at the directory later. */
+  /** How the graph was partitioned, for information. */
   readonly method?: string;
-  /** What tells the graph from others of the same size, by name: checksums of the files that it was read from. */
+  /** Distinguishes the graph from others of the same size: checksums of the files that it was read from, by name. */
   readonly source?: PartitionOrigin;
 }
 
-/** Texts by name; `describePartitions` gives them back. */
+/** Strings by name; returned by `describePartitions`. */
 export type PartitionOrigin = Readonly<Record<string, string>>;
 
 export interface WrittenPartitions {
-  /** The JSON: what `loadPartitionData` takes. */
+  /** The JSON file, as `loadPartitionData` takes it. */
   readonly path: string;
-  /** How many all files of partitions have together. */
+  /** Total size of all partition files. */
   readonly bytes: number;
 }
 
-/** Writes a graph that `partitionData` cut, one partition at a time. */
+/** Writes a graph that `partitionData` partitioned, one partition at a time. */
 export async function writePartitions(
   directory: string,
   split: PartitionedGraph,
@@ -73,7 +73,7 @@ export async function writePartitions(
   }
   const path = join(directory, `${name}.json`);
   const manifest = { ...manifestOf(split, name, method, files), ...(source === undefined ? {} : { source }) };
-  const text = sealedJson(manifest);
+  const text = jsonWithChecksum(manifest);
   await writeFileAtomic(path, new TextEncoder().encode(text));
   await removeOldFiles(
     directory,
@@ -114,16 +114,16 @@ function manifestOf(
   };
 }
 
-/** What the manifest says of the graph that was cut; null in files of DGL and of older versions. */
-export function originIn({ path, json }: Manifest): PartitionOrigin | null {
+/** Returns the origin of the graph from the manifest; null in files of DGL and of older versions. */
+export function readOrigin({ path, json }: Manifest): PartitionOrigin | null {
   const { source } = json;
   if (source === undefined) return null;
   if (!isObject(source) || Object.values(source).some((text) => typeof text !== 'string'))
-    throw complain(path, 'source', 'texts by name', source);
+    throw formatError(path, 'source', 'texts by name', source);
   return source as PartitionOrigin;
 }
 
-/** The file of one partition as the manifest has it. */
+/** The file of one partition according to the manifest. */
 export interface PartitionFile {
   readonly path: string;
   readonly bytes: number;
@@ -132,28 +132,29 @@ export interface PartitionFile {
 }
 
 export function partitionFiles({ path, json, book }: Manifest): PartitionFile[] {
-  if (json['version'] !== 1) throw complain(path, 'version', '1', json['version'], 'A newer Skein wrote it.');
+  if (json['version'] !== 1)
+    throw formatError(path, 'version', '1', json['version'], 'It was written by a newer version of Skein.');
   const { parts } = json;
   if (!Array.isArray(parts) || parts.length !== book.numParts)
-    throw complain(path, 'parts', `${book.numParts} files`, parts);
+    throw formatError(path, 'parts', `${book.numParts} files`, parts);
   const size = wholeNumber(path, 'block_bytes', json['block_bytes'], 1, 2 ** 40);
   return parts.map((entry: unknown, p) => {
     const key = `parts[${p}]`;
-    if (!isObject(entry)) throw complain(path, key, 'file, bytes and crc32', entry);
+    if (!isObject(entry)) throw formatError(path, key, 'file, bytes and crc32', entry);
     const bytes = wholeNumber(path, `${key}.bytes`, entry['bytes'], 0, Number.MAX_SAFE_INTEGER);
     const sums = entry['crc32'];
     const blocks = Math.ceil(bytes / size);
     if (!Array.isArray(sums) || sums.length !== blocks)
-      throw complain(path, `${key}.crc32`, `${blocks} checksums`, sums);
+      throw formatError(path, `${key}.crc32`, `${blocks} checksums`, sums);
     sums.forEach((sum, i) => {
       wholeNumber(path, `${key}.crc32[${i}]`, sum, 0, 2 ** 32 - 1);
     });
-    const file = fileBeside(dirname(path), path, `${key}.file`, entry['file']);
+    const file = fileInDirectory(dirname(path), path, `${key}.file`, entry['file']);
     return { path: file, bytes, blockBytes: size, crc32: sums as number[] };
   });
 }
 
-/** One partition, after all that was promised of it was checked. */
+/** Reads one partition and checks it against the manifest. */
 export async function readPartition(
   manifest: Manifest,
   file: PartitionFile,
@@ -175,7 +176,7 @@ function checkBytes(
   if (bytes.length !== want) {
     const at = Math.min(bytes.length, want);
     throw new FormatError(
-      `${path}: at byte ${at}: expected ${want} bytes, got ${bytes.length}. The file is ${bytes.length < want ? 'cut' : 'longer than it was written'}.`,
+      `${path}: at byte ${at}: expected ${want} bytes, got ${bytes.length}. The file is ${bytes.length < want ? 'truncated' : 'longer than it was written'}.`,
       { path, byteOffset: at },
     );
   }
@@ -184,7 +185,7 @@ function checkBytes(
     const end = Math.min(bytes.length, start + size);
     if (crc32(bytes.subarray(start, end)) === sum) return;
     throw new FormatError(
-      `${path}: at byte ${start}: expected checksum ${sum} of the bytes up to ${end}, got another. The file is corrupt; use another copy.`,
+      `${path}: at byte ${start}: expected checksum ${sum} of the bytes up to ${end}, got a different one. The file is corrupt; use another copy.`,
       { path, byteOffset: start },
     );
   });
@@ -201,7 +202,7 @@ function fileName(name: string, part: number, checksums: readonly number[]): str
   return `${name}-${String(part).padStart(5, '0')}.${stamp.toString(16).padStart(8, '0')}.safetensors`;
 }
 
-/** Files of an earlier cut of the same name that the new JSON does not need. */
+/** Removes files of an earlier partitioning of the same name that the new JSON does not need. */
 async function removeOldFiles(directory: string, name: string, keep: readonly string[]): Promise<void> {
   const pattern = /^-\d{5,}\.[0-9a-f]{8}\.safetensors$/;
   for (const file of await readdir(directory)) {
@@ -228,19 +229,19 @@ function encodeContent(content: PartitionContent): Uint8Array {
 function decodeContent(path: string, bytes: Uint8Array, part: number): PartitionContent {
   const { tensors, metadata } = decodeSafetensors(bytes);
   if (metadata['skein.partition'] !== String(part))
-    throw complain(path, 'skein.partition', `partition ${part}`, metadata['skein.partition']);
+    throw formatError(path, 'skein.partition', `partition ${part}`, metadata['skein.partition']);
   const ids = (name: string): Int32Array | null => {
     const value = tensors[name];
     if (value === undefined) return null;
     if (value.dtype === 'i32' && value.rank === 1) return value.dataSync<Int32Array>();
-    throw complain(path, name, 'one row of i32', `${value.dtype} of ${value.rank} axes`);
+    throw formatError(path, name, 'one row of i32', `${value.dtype} of ${value.rank} axes`);
   };
-  const needed = (name: string): Int32Array => {
+  const requireIds = (name: string): Int32Array => {
     const values = ids(name);
-    if (values === null) throw complain(path, 'tensors', `one named ${name}`, Object.keys(tensors));
+    if (values === null) throw formatError(path, 'tensors', `one named ${name}`, Object.keys(tensors));
     return values;
   };
-  const under = (prefix: string): Record<string, Tensor> =>
+  const withPrefix = (prefix: string): Record<string, Tensor> =>
     Object.fromEntries(
       Object.entries(tensors).flatMap(([name, value]) =>
         name.startsWith(prefix) ? [[name.slice(prefix.length), value]] : [],
@@ -248,10 +249,10 @@ function decodeContent(path: string, bytes: Uint8Array, part: number): Partition
     );
   return {
     part,
-    src: needed('src'),
-    dst: needed('dst'),
-    nodeFeatures: under(nodePrefix),
-    edgeFeatures: under(edgePrefix),
+    src: requireIds('src'),
+    dst: requireIds('dst'),
+    nodeFeatures: withPrefix(nodePrefix),
+    edgeFeatures: withPrefix(edgePrefix),
     originalNodeIds: ids('original_node_ids'),
     originalEdgeIds: ids('original_edge_ids'),
   };

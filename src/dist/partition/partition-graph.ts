@@ -1,10 +1,10 @@
 /**
- * Ways to cut a graph for several workers. All give every node one partition and the same partitions for the same input.
+ * Algorithms that partition a graph for several workers. Each assigns every node to one partition, deterministically.
  *
- * `metis`: few edges between partitions, which are balanced in all that `balance` names at once (multi-constraint METIS).
+ * `metis`: few edges between partitions, balanced in everything that `balance` names (multi-constraint METIS).
  * `ldg`: linear deterministic greedy (Stanton and Kliot, KDD 2012), nodes in the order in which edges name them.
- * `speed`: streaming with hubs that tie nobody down (SPEED); edges in the order of their ids unless times are given.
- * `random`: dealt out from a shuffled pack, the densest traffic there is. The last three balance nodes only.
+ * `speed`: streaming that does not place nodes by their hubs (SPEED); edges in the order of their ids unless times are given.
+ * `random`: equal numbers of nodes at random, the upper bound of traffic. The last three balance nodes only.
  */
 import {
   Graph,
@@ -17,75 +17,76 @@ import { placeByLdg, placeBySpeed, placeRandomly, type TimedEdges } from '../../
 import type { PartitionAlgorithm } from '../../temporal/index.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
-import { type FlatGraph, flatGraph } from './flat-graph.js';
-import { type CutStats, measureCut } from './measure-cut.js';
+import { type FlatGraph, flattenGraph } from './flat-graph.js';
+import { type GraphPartitionStats, measurePartition } from './measure-partition.js';
 
-/** A partitioning algorithm that a configuration can name: `distributed.partition_algorithm`. */
-interface CutterType<W extends string> {
-  readonly name: W;
+/** An algorithm with its name in configurations, `distributed.partition_algorithm`. */
+interface Partitioner<N extends string> {
+  readonly name: N;
   /** Whether it balances more than nodes. */
   readonly balances: boolean;
-  /** Bytes of memory that it takes for each node and each edge, measured. */
+  /** Memory in bytes per node and per edge, measured. */
   readonly bytes: readonly [node: number, edge: number];
-  readonly cut: (flat: FlatGraph, numParts: number, options: CutOptions) => Int32Array;
-  /** What cuts a stream of events in this way; null: nothing does. */
-  readonly ofStreams: PartitionAlgorithm | null;
+  readonly partition: (flat: FlatGraph, numParts: number, options: PartitionerOptions) => Int32Array;
+  /** The corresponding algorithm for event streams; null if there is none. */
+  readonly forStreams: PartitionAlgorithm | null;
 }
 
-const cutterType = <const W extends string>(record: CutterType<W>): CutterType<W> => record;
-/** What the streaming algorithms take. */
+const definePartitioner = <const N extends string>(record: Partitioner<N>): Partitioner<N> => record;
+/** Properties of the streaming algorithms. */
 const streaming = { balances: false, bytes: [36, 52] } as const;
 
 /** The first is the default. */
-const cutterTypes = [
-  cutterType({
-    ...{ name: 'metis', balances: true, bytes: [72, 180], ofStreams: 'metis_for_tgnn' },
-    cut: (flat, numParts, { seed, weights }) => metisNodes(flat, numParts, seed, weights),
+const partitioners = [
+  definePartitioner({
+    ...{ name: 'metis', balances: true, bytes: [72, 180], forStreams: 'metis_for_tgnn' },
+    partition: (flat, numParts, { seed, weights }) => metisNodes(flat, numParts, seed, weights),
   }),
-  cutterType({
-    ...{ name: 'ldg', ...streaming, ofStreams: 'ldg' },
-    cut: (flat, numParts) => placeByLdg(flat, numParts),
+  definePartitioner({
+    ...{ name: 'ldg', ...streaming, forStreams: 'ldg' },
+    partition: (flat, numParts) => placeByLdg(flat, numParts),
   }),
-  cutterType({
-    ...{ name: 'speed', ...streaming, ofStreams: 'speed' },
-    cut: (flat, numParts, { time }) => placeBySpeed(stream(flat, time), numParts, hotShare).master,
+  definePartitioner({
+    ...{ name: 'speed', ...streaming, forStreams: 'speed' },
+    partition: (flat, numParts, { time }) => placeBySpeed(toEvents(flat, time), numParts, hubFraction).master,
   }),
-  cutterType({
-    ...{ name: 'random', ...streaming, ofStreams: 'random' },
-    cut: ({ numNodes }, numParts, { seed }) => placeRandomly(numNodes, numParts, seed),
+  definePartitioner({
+    ...{ name: 'random', ...streaming, forStreams: 'random' },
+    partition: ({ numNodes }, numParts, { seed }) => placeRandomly(numNodes, numParts, seed),
   }),
 ] as const;
 
-export type GraphCutter = (typeof cutterTypes)[number]['name'];
-export const graphCutters = cutterTypes.map(({ name }) => name) as readonly GraphCutter[] as readonly [
-  GraphCutter,
-  ...GraphCutter[],
-];
+export type GraphPartitioner = (typeof partitioners)[number]['name'];
+export const graphPartitioners = partitioners.map(
+  ({ name }) => name,
+) as readonly GraphPartitioner[] as readonly [GraphPartitioner, ...GraphPartitioner[]];
 
-/** Bytes of memory that an algorithm takes for each node and each edge. */
-export function cutterBytes(algorithm: GraphCutter): readonly [node: number, edge: number] {
-  return cutterNamed(algorithm).bytes;
+/** Returns the memory of an algorithm in bytes per node and per edge. */
+export function partitionerBytes(algorithm: GraphPartitioner): readonly [node: number, edge: number] {
+  return findPartitioner(algorithm).bytes;
 }
 
-/** What cuts a stream of events as an algorithm cuts a graph; null where nothing does. */
-export function streamCutter(algorithm: GraphCutter): PartitionAlgorithm | null {
-  return cutterNamed(algorithm).ofStreams;
+/** Returns the corresponding algorithm for event streams; null if there is none. */
+export function streamPartitioner(algorithm: GraphPartitioner): PartitionAlgorithm | null {
+  return findPartitioner(algorithm).forStreams;
 }
 
-/** The record of an algorithm's name. */
-function cutterNamed(name: GraphCutter): CutterType<GraphCutter> {
-  const found = cutterTypes.find((type) => type.name === name);
+/** Returns the algorithm of a name. */
+function findPartitioner(name: GraphPartitioner): Partitioner<GraphPartitioner> {
+  const found = partitioners.find((partitioner) => partitioner.name === name);
   if (found !== undefined) return found;
-  throw new ValueError(expected('partitionGraph', `one of ${graphCutters.join(', ')}`, 'algorithm', name));
+  throw new ValueError(
+    expected('partitionGraph', `one of ${graphPartitioners.join(', ')}`, 'algorithm', name),
+  );
 }
 
-/** What partitions shall have about equally many of. */
-export interface CutBalance {
+/** Quantities that are balanced between partitions. */
+export interface PartitionBalance {
   /** Default true. */
   readonly nodes?: boolean;
-  /** Edges, which a worker holds for the nodes that they lead to. */
+  /** Edges, which belong to the partition of their destination. */
   readonly edges?: boolean;
-  /** Nodes with another value than 0: a mask of training nodes. */
+  /** Nodes whose value is not 0: a mask of training nodes. */
   readonly trainMask?: ArrayLike<number>;
   /** Nodes of each type of a heterogeneous graph. */
   readonly nodeTypes?: boolean;
@@ -94,21 +95,21 @@ export interface CutBalance {
 export interface PartitionGraphOptions {
   readonly parts: number;
   /** Default metis. */
-  readonly algorithm?: GraphCutter;
-  readonly balance?: CutBalance;
+  readonly algorithm?: GraphPartitioner;
+  readonly balance?: PartitionBalance;
   readonly seed?: number;
-  /** When each edge came, by edge id (types one after the other): what `speed` goes by. By default the id itself. */
+  /** The time of each edge by edge id (types one after the other), for `speed`. Default: the id itself. */
   readonly time?: ArrayLike<number>;
 }
 
 export interface GraphPartition {
-  readonly algorithm: GraphCutter;
+  readonly algorithm: GraphPartitioner;
   readonly numParts: number;
   /** The partition of every node, those of one type after those of the other. */
   readonly parts: Int32Array;
   /** The partition of every node, by its type. */
   readonly partsByType: Readonly<Record<string, Int32Array>>;
-  readonly stats: CutStats;
+  readonly stats: GraphPartitionStats;
 }
 
 export function partitionGraph(graph: Graph | HeteroGraph, options: PartitionGraphOptions): GraphPartition {
@@ -120,21 +121,29 @@ export function partitionGraph(graph: Graph | HeteroGraph, options: PartitionGra
     time: true,
   });
   const where = 'partitionGraph';
-  const flat = flatGraph(where, graph);
+  const flat = flattenGraph(where, graph);
   const { algorithm = 'metis', balance = {} } = options;
-  const cutter = cutterNamed(algorithm);
+  const partitioner = findPartitioner(algorithm);
   const numParts = checkInteger(where, 'parts', options.parts, 1, Math.max(1, flat.numNodes));
   const seed = checkInteger(where, 'seed', options.seed ?? 0, 0, 2 ** 31 - 1);
   const weights = balanceWeights(where, flat, balance);
-  if (!cutter.balances && !isNodesOnly(balance))
+  if (!partitioner.balances && !isNodesOnly(balance))
     throw new ValueError(
-      expected(where, 'nodes only', `balance with ${algorithm}`, named(balance), "Use algorithm 'metis'."),
+      expected(
+        where,
+        'nodes only',
+        `balance with ${algorithm}`,
+        nameBalance(balance),
+        "Use algorithm 'metis'.",
+      ),
     );
   const { time } = options;
   if (time !== undefined && time.length !== flat.src.length)
     throw new ShapeError(expected(where, `${flat.src.length} times`, 'time', time.length));
   const parts =
-    numParts === 1 ? new Int32Array(flat.numNodes) : cutter.cut(flat, numParts, { seed, weights, time });
+    numParts === 1
+      ? new Int32Array(flat.numNodes)
+      : partitioner.partition(flat, numParts, { seed, weights, time });
   const byType = flat.nodeTypeNames.map((type, t) => [
     type,
     parts.subarray(flat.nodeOffsets[t], flat.nodeOffsets[t + 1]),
@@ -144,18 +153,18 @@ export function partitionGraph(graph: Graph | HeteroGraph, options: PartitionGra
     numParts,
     parts,
     partsByType: Object.fromEntries(byType),
-    stats: measureCut(flat, parts, numParts, balance.trainMask),
+    stats: measurePartition(flat, parts, numParts, balance.trainMask),
   };
 }
 
-interface CutOptions {
+interface PartitionerOptions {
   readonly seed: number;
   readonly weights: readonly Int32Array[];
   readonly time: ArrayLike<number> | undefined;
 }
 
-/** Edges as events in order of time; equal times in the order of ids. */
-function stream({ numNodes, src, dst }: FlatGraph, time: ArrayLike<number> | undefined): TimedEdges {
+/** Returns the edges as events ordered by time, equal times by id. */
+function toEvents({ numNodes, src, dst }: FlatGraph, time: ArrayLike<number> | undefined): TimedEdges {
   if (time === undefined) return { numNodes, src, dst, time: Float64Array.from(src.keys()) };
   const order = Int32Array.from(src.keys()).sort((a, b) => time[a] - time[b] || a - b);
   return {
@@ -166,8 +175,8 @@ function stream({ numNodes, src, dst }: FlatGraph, time: ArrayLike<number> | und
   };
 }
 
-/** Nodes that `speed` takes for hubs. */
-const hotShare = 0.1;
+/** Fraction of nodes that `speed` treats as hubs. */
+const hubFraction = 0.1;
 
 function metisNodes(
   { numNodes, src, dst }: FlatGraph,
@@ -187,16 +196,16 @@ function metisNodes(
   return metisPartitionWeighted(adjacency, numParts, { seed }).parts;
 }
 
-function isNodesOnly({ nodes = true, edges, trainMask, nodeTypes }: CutBalance): boolean {
+function isNodesOnly({ nodes = true, edges, trainMask, nodeTypes }: PartitionBalance): boolean {
   return nodes && edges !== true && trainMask === undefined && nodeTypes !== true;
 }
 
-function named(balance: CutBalance): string {
+function nameBalance(balance: PartitionBalance): string {
   return Object.keys(balance).join(', ');
 }
 
-/** One weight per node for each thing to balance. A thing of which there is none would leave METIS nothing to divide by. */
-function balanceWeights(where: string, flat: FlatGraph, balance: CutBalance): Int32Array[] {
+/** Returns one weight per node for each quantity to balance. METIS would divide by 0 for a quantity whose total is 0. */
+function balanceWeights(where: string, flat: FlatGraph, balance: PartitionBalance): Int32Array[] {
   const { numNodes, dst, nodeOffsets, nodeTypeNames } = flat;
   const { nodes = true, edges = false, trainMask, nodeTypes = false } = balance;
   const all: Int32Array[] = [];
@@ -220,7 +229,7 @@ function balanceWeights(where: string, flat: FlatGraph, balance: CutBalance): In
   if (useful.length === 0) return [new Int32Array(numNodes).fill(1)];
   if (useful.length > 16)
     throw new ValueError(
-      expected(where, 'at most 16 things to balance', 'balance', useful.length, 'Leave nodeTypes out.'),
+      expected(where, 'at most 16 quantities to balance', 'balance', useful.length, 'Leave nodeTypes out.'),
     );
   return useful;
 }

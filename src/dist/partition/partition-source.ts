@@ -1,7 +1,7 @@
 /**
- * Datasets as graphs to cut, with what they say of nodes and edges as fields under the names that SAR's examples use: features,
- * labels (−1 unknown), train_mask, val_mask, test_mask; of edges relation, time, features. Facts and events to be predicted
- * are no part of the graph.
+ * Datasets as graphs to partition, with fields under the names that SAR's examples use: features, labels (−1 unknown),
+ * train_mask, val_mask and test_mask of nodes; relation, time and features of edges. Facts and events to be predicted
+ * are not part of the graph.
  */
 import { type Dataset, type NodeDataset, type PreparedDataset, relationalGraph } from '../../data/index.js';
 import { Graph } from '../../graph/index.js';
@@ -52,7 +52,7 @@ export function partitionSource(dataset: Dataset): PartitionSource {
   }
 }
 
-/** The fields of a dataset with classified nodes. */
+/** Returns the fields of a dataset with node labels. */
 export function nodeDatasetFields({ features, labels, splits }: NodeDataset): Record<string, FeatureRows> {
   const masks: Record<string, FeatureRows> =
     splits === null
@@ -65,7 +65,7 @@ export function nodeDatasetFields({ features, labels, splits }: NodeDataset): Re
   return { features, labels: fromTypedArray(labels.slice()), ...masks };
 }
 
-/** A dataset that `skein preprocess` prepared: its training edges and what is known of its nodes. */
+/** Returns the training edges and the node fields of a dataset prepared by `skein preprocess`. */
 export async function preparedSource(name: string, dataset: PreparedDataset): Promise<PartitionSource> {
   const { num_nodes: numNodes } = dataset.stats;
   const width = dataset.numColumns;

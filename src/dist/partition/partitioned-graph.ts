@@ -1,12 +1,12 @@
 /**
- * A graph cut into partitions in memory: new ids, the maps between them and the original ones, and what each worker gets.
+ * A partitioned graph in memory: new ids, the maps between them and the original ones, and the data of each worker.
  *
- * New ids are numbered partition by partition, in each by type, in each by original id; an edge belongs to the partition of
- * its destination. Nothing of the graph is copied until a partition is asked for.
+ * New ids are numbered partition by partition, by type within each, by original id within each type; an edge belongs to
+ * the partition of its destination. Nothing is copied until a partition is requested.
  *
  * @example
- * const cut = partitionGraph(graph, { parts: 4 });
- * const split = partitionData(graph, cut, { nodeFeatures: { features, labels } });
+ * const partition = partitionGraph(graph, { parts: 4 });
+ * const split = partitionData(graph, partition, { nodeFeatures: { features, labels } });
  * const own = split.forWorker(comm.rank, comm.size);
  */
 import { type Graph, HeteroGraph, SparseMatrix } from '../../graph/index.js';
@@ -14,33 +14,33 @@ import { kernels } from '../../native/index.js';
 import { fromTypedArray, Tensor } from '../../tensor/index.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
-import { type FlatGraph, flatGraph } from './flat-graph.js';
-import { type CutStats, measureCut } from './measure-cut.js';
+import { type FlatGraph, flattenGraph } from './flat-graph.js';
+import { type GraphPartitionStats, measurePartition } from './measure-partition.js';
 import { type IdRange, PartitionBook } from './partition-book.js';
 import { joinPartitions, type PartitionContent } from './partition-content.js';
 import type { PartitionData } from './partition-data.js';
 import { takeRows } from './rows.js';
 
-/** A row for each node or edge; sparse matrices become dense partition by partition. */
+/** One row per node or edge; sparse matrices become dense partition by partition. */
 export type FeatureRows = Tensor | SparseMatrix;
 
 export interface PartitionDataOptions {
-  /** 'name' on a graph of one type, 'type/name' on others; beside the fields that the graph has itself. */
+  /** 'name' on a graph of one type, 'type/name' on others; in addition to the fields of the graph. */
   readonly nodeFeatures?: Readonly<Record<string, FeatureRows>>;
-  /** 'name', or 'src:relation:dst/name'. Weights of edges become the field 'weight'. */
+  /** 'name', or 'src:relation:dst/name'. Edge weights become the field 'weight'. */
   readonly edgeFeatures?: Readonly<Record<string, FeatureRows>>;
-  /** How many partitions, when a bare list of parts leaves the last ones empty. */
+  /** The number of partitions, if the last ones are empty and `parts` is a bare list. */
   readonly parts?: number;
 }
 
-/** Cuts a graph as `parts` says: the partition of every node, those of one type after those of the other. */
+/** Partitions a graph by `parts`: the partition of every node, those of one type after those of the other. */
 export function partitionData(
   graph: Graph | HeteroGraph,
   parts: Int32Array | { readonly parts: Int32Array; readonly numParts: number },
   options: PartitionDataOptions = {},
 ): PartitionedGraph {
   checkOptionNames('partitionData', options, { nodeFeatures: true, edgeFeatures: true, parts: true });
-  const flat = flatGraph('partitionData', graph);
+  const flat = flattenGraph('partitionData', graph);
   const list = parts instanceof Int32Array ? parts : parts.parts;
   if (list.length !== flat.numNodes)
     throw new ShapeError(expected('partitionData', `${flat.numNodes} parts`, 'parts', list.length));
@@ -54,7 +54,7 @@ export function partitionData(
   list.forEach((part, v) => {
     if (part < 0) throw new ValueError(expected('partitionData', 'parts from 0', 'parts', `${part} at ${v}`));
   });
-  const { nodes, edges } = ownFields(graph, flat);
+  const { nodes, edges } = graphFields(graph, flat);
   return new PartitionedGraph(
     flat,
     list,
@@ -72,10 +72,10 @@ export class PartitionedGraph {
   readonly originalEdgeIds: Int32Array;
   readonly #graph: FlatGraph;
   readonly #parts: Int32Array;
-  /** New ids by place in the flat graph. */
+  /** New ids by index in the flat graph. */
   readonly #newNodes: Int32Array;
   readonly #newEdges: Int32Array;
-  /** Places in the flat graph by new edge id. */
+  /** Indices in the flat graph by new edge id. */
   readonly #edgeOrder: Int32Array;
   readonly #nodeFeatures: Readonly<Record<string, FeatureRows>>;
   readonly #edgeFeatures: Readonly<Record<string, FeatureRows>>;
@@ -92,52 +92,52 @@ export class PartitionedGraph {
     this.#parts = parts;
     this.numParts = numParts;
     const { nodeTypeNames, edgeTypeNames, nodeOffsets, edgeOffsets, dst } = graph;
-    const nodes = numbered(parts, nodeOffsets, numParts);
-    const edges = numbered(
+    const nodes = numberByPartition(parts, nodeOffsets, numParts);
+    const edges = numberByPartition(
       dst.map((v) => parts[v]),
       edgeOffsets,
       numParts,
     );
     this.book = new PartitionBook({ nodeTypeNames, edgeTypeNames, nodeMap: nodes.map, edgeMap: edges.map });
-    this.#newNodes = inverse(nodes.order);
-    this.#newEdges = inverse(edges.order);
+    this.#newNodes = invert(nodes.order);
+    this.#newEdges = invert(edges.order);
     this.#edgeOrder = edges.order;
-    this.originalNodeIds = withinTypes(nodes.order, nodes.map, nodeOffsets);
-    this.originalEdgeIds = withinTypes(edges.order, edges.map, edgeOffsets);
+    this.originalNodeIds = toTypeIds(nodes.order, nodes.map, nodeOffsets);
+    this.originalEdgeIds = toTypeIds(edges.order, edges.map, edgeOffsets);
     this.#nodeFeatures = nodeFeatures;
     this.#edgeFeatures = edgeFeatures;
   }
 
-  /** The new id of every node of a type, by original id. */
+  /** Returns the new id of every node of a type, by original id. */
   globalNodeIds(type = this.book.nodeTypeNames[0]): Int32Array {
     const t = this.book.nodeType(type);
     return this.#newNodes.subarray(this.#graph.nodeOffsets[t], this.#graph.nodeOffsets[t + 1]);
   }
 
-  /** The new id of every edge of a type, by original id. */
+  /** Returns the new id of every edge of a type, by original id. */
   globalEdgeIds(type = this.book.edgeTypeNames[0]): Int32Array {
     const t = this.book.edgeType(type);
     return this.#newEdges.subarray(this.#graph.edgeOffsets[t], this.#graph.edgeOffsets[t + 1]);
   }
 
-  /** What the cut costs and how even it is. */
-  stats(): CutStats {
-    return measureCut(this.#graph, this.#parts, this.numParts);
+  /** Returns the cost and the balance of the partitioning. */
+  stats(): GraphPartitionStats {
+    return measurePartition(this.#graph, this.#parts, this.numParts);
   }
 
-  /** What worker `rank` of `workers` gets; as many workers as partitions by default. */
+  /** Returns the data of worker `rank` of `workers`; as many workers as partitions by default. */
   forWorker(rank: number, workers = this.numParts): PartitionData {
     const { start, end } = this.book.workerParts(rank, workers);
     const contents = Array.from({ length: end - start }, (_, i) => this.content(start + i));
     return joinPartitions(this.book, contents, { rank, workers });
   }
 
-  /** What every worker gets. */
+  /** Returns the data of every worker. */
   forWorkers(workers = this.numParts): PartitionData[] {
     return Array.from({ length: workers }, (_, rank) => this.forWorker(rank, workers));
   }
 
-  /** One partition by itself. @internal */
+  /** Returns one partition. @internal */
   content(part: number): PartitionContent {
     const { book } = this;
     const nodes = book.nodeRange(part);
@@ -156,8 +156,8 @@ export class PartitionedGraph {
   }
 }
 
-/** Things sorted by (partition, type, place); `offsets` say where each type begins. */
-function numbered(
+/** Sorts nodes or edges by (partition, type, index); `offsets` are the first index of each type. */
+function numberByPartition(
   parts: Int32Array,
   offsets: Int32Array,
   numParts: number,
@@ -178,17 +178,13 @@ function numbered(
   return { order, map };
 }
 
-function inverse(order: Int32Array): Int32Array {
-  const places = new Int32Array(order.length);
-  for (let i = 0; i < order.length; i++) places[order[i]] = i;
-  return places;
+function invert(order: Int32Array): Int32Array {
+  const positions = new Int32Array(order.length);
+  for (let i = 0; i < order.length; i++) positions[order[i]] = i;
+  return positions;
 }
 
-function withinTypes(
-  order: Int32Array,
-  map: readonly (readonly IdRange[])[],
-  offsets: Int32Array,
-): Int32Array {
+function toTypeIds(order: Int32Array, map: readonly (readonly IdRange[])[], offsets: Int32Array): Int32Array {
   const ids = order.slice();
   map.forEach((ranges, type) => {
     if (offsets[type] === 0) return;
@@ -214,8 +210,8 @@ function rowsOf(
   );
 }
 
-/** Fields that the graph has itself, and the weights of its edges. */
-function ownFields(
+/** Returns the fields of the graph itself, and the weights of its edges. */
+function graphFields(
   graph: Graph | HeteroGraph,
   { nodeTypeNames, edgeTypeNames }: FlatGraph,
 ): { nodes: Record<string, Tensor>; edges: Record<string, Tensor> } {
@@ -235,7 +231,7 @@ function ownFields(
   return { nodes, edges };
 }
 
-/** Fields under 'type/name', with as many rows as there are things of the type. */
+/** Checks and completes names 'type/name' of fields, which have one row per node or edge of the type. */
 function checkFields(
   types: readonly string[],
   offsets: Int32Array,

@@ -1,18 +1,18 @@
-/** Rows of tensors of any element type, outside the tape: what cutting and joining partitions needs. */
+/** Rows of tensors of any element type, outside the tape, for splitting and joining partitions. */
 import { kernels } from '../../native/index.js';
 import { dtypes } from '../../tensor/dtype.js';
 import { formatShape, Tensor } from '../../tensor/index.js';
 import { sizeOf } from '../../tensor/shape.js';
 import { expected, ShapeError } from '../../util/errors.js';
 
-/** The rows of `x` in the order of `ids`, which must be valid. */
+/** Returns the rows of `x` in the order of `ids`, which must be valid. */
 export function takeRows(x: Tensor, ids: Int32Array): Tensor {
   const y = Tensor.allocate(x.dtype, [ids.length, ...x.shape.slice(1)]);
   kernels().gatherRows(x.dataSync(), ids, y.array, ids.length, rowElements(x) * dtypes[x.dtype].bytes);
   return y;
 }
 
-/** Tensors below each other; `name` is how an error calls them. */
+/** Concatenates tensors along the first axis; `name` is used in errors. */
 export function concatRows(name: string, tensors: readonly Tensor[]): Tensor {
   const [first] = tensors;
   if (tensors.length === 1) return first;

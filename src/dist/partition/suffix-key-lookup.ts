@@ -1,4 +1,4 @@
-/** Fields of a partition by the end of their names: 'labels' finds '_N/labels', whatever the type is called. */
+/** Finds fields of a partition by the end of their names: 'labels' finds '_N/labels', whatever the type is called. */
 import { fromTypedArray, Tensor } from '../../tensor/index.js';
 import { expected, ShapeError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
@@ -6,17 +6,17 @@ import { typeOfKey } from './partition-content.js';
 import type { PartitionData } from './partition-data.js';
 
 export interface SuffixKeyOptions {
-  /** Give a field of one type rows for the nodes of all types, zeros where they have none. */
+  /** Expand a field of one type to the nodes of all types, with zeros for the others. */
   readonly expandToAll?: boolean;
-  /** Names of node types in the order of their numbers; of a `PartitionData` its own. */
+  /** Names of node types in the order of their numbers; default: those of the `PartitionData`. */
   readonly typeList?: readonly string[];
-  /** The type of each node, as a place in `typeList`; of a `PartitionData` its own. */
+  /** The type of each node, as an index into `typeList`; default: those of the `PartitionData`. */
   readonly nodeTypes?: Int32Array | null;
 }
 
 /**
- * The one field whose name is `key`, or else ends with it. Without one, an empty i32 tensor, as types without the field
- * are no mistake. `expandToAll` needs the types of nodes: give the `PartitionData` instead of its fields.
+ * Returns the one field whose name is `key`, or else ends with it; an empty i32 tensor if there is none, because a type
+ * may lack the field. `expandToAll` needs the types of nodes: pass the `PartitionData` instead of its fields.
  */
 export function suffixKeyLookup(
   features: Readonly<Record<string, Tensor>> | PartitionData,
@@ -34,7 +34,8 @@ export function suffixKeyLookup(
   if (typeList === undefined)
     throw new ValueError(expected(where, 'names of node types', 'typeList', undefined));
   const type = typeList.indexOf(typeOfKey(name));
-  if (type < 0) throw new ValueError(expected(where, `the type of ${name} among them`, 'typeList', typeList));
+  if (type < 0)
+    throw new ValueError(expected(where, `a list with the type of ${name}`, 'typeList', typeList));
   const nodeTypes = options.nodeTypes ?? data?.nodeTypes ?? null;
   if (nodeTypes === null) {
     if (typeList.length === 1) return fields[name];
@@ -44,11 +45,11 @@ export function suffixKeyLookup(
         'the type of each node',
         'nodeTypes',
         null,
-        'Give the PartitionData instead of its fields.',
+        'Pass the PartitionData instead of its fields.',
       ),
     );
   }
-  return spread(where, name, fields[name], nodeTypes, type);
+  return expandRows(where, name, fields[name], nodeTypes, type);
 }
 
 function isPartitionData(value: object): value is PartitionData {
@@ -60,12 +61,12 @@ function findKey(where: string, names: readonly string[], key: string): string |
   const found = exact.length > 0 ? exact : names.filter((name) => name.endsWith(key));
   if (found.length <= 1) return found[0] ?? null;
   throw new ValueError(
-    expected(where, `one field that ends with ${key}`, 'key', found, 'Say more of the name.'),
+    expected(where, `one field that ends with ${key}`, 'key', found, 'Give a longer suffix.'),
   );
 }
 
-/** The rows of one type at the places of its nodes, zeros elsewhere. */
-function spread(where: string, name: string, rows: Tensor, nodeTypes: Int32Array, type: number): Tensor {
+/** Copies the rows of one type to the rows of its nodes; the other rows are 0. */
+function expandRows(where: string, name: string, rows: Tensor, nodeTypes: Int32Array, type: number): Tensor {
   const all = Tensor.allocate(rows.dtype, [nodeTypes.length, ...rows.shape.slice(1)]);
   const width = rows.shape[0] === 0 ? 0 : rows.size / rows.shape[0];
   const [from, to] = [rows.dataSync(), all.array];

@@ -1,21 +1,21 @@
 /**
- * The two faces of a partitioned graph: one that is sampled, one that passes messages along all edges. Both come from the
- * same `PartitionData`, so either can be had from the other; both ways are collective.
+ * Conversions between the two forms of a partitioned graph: one for sampling, one for message passing along all edges.
+ * Both come from the same `PartitionData`, so each can be derived from the other; both conversions are collective.
  */
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
-import { constructFullGraph, constructHeteroGraph, sourceOf } from '../shards/construct-full-graph.js';
+import { constructFullGraph, constructHeteroGraph, partitionDataOf } from '../shards/construct-full-graph.js';
 import { GraphShardManager } from '../shards/graph-shard-manager.js';
 import type { HeteroGraphShardManager } from '../shards/hetero-graph-shard-manager.js';
 import type { ShardingOptions } from '../shards/sharding-options.js';
 import { DistGraph } from './dist-graph.js';
 
-/** A graph that can be sampled: a `DistGraph`, or what `constructFullGraph` made. */
+/** A graph that can be sampled: a `DistGraph`, or the result of `constructFullGraph`. */
 export type Sampleable = DistGraph | GraphShardManager;
 
 /**
- * The whole graph for distributed inference after training on samples. Parameters are equal on all workers already, so
- * the model is used as it is. Weights of edges stay weights.
+ * Returns the whole graph for distributed inference after training on samples. Parameters are already equal on all
+ * workers, so the model can be used unchanged. Edge weights stay weights.
  *
  * @example
  * const graph = convertDistGraph(g).to('cpu');
@@ -34,7 +34,7 @@ export function convertDistGraph(graph: DistGraph, options: ShardingOptions = {}
   return constructFullGraph(graph.partitionData, { comm: graph.comm, ...weighted, ...options });
 }
 
-/** Converts a graph of several node or edge types. Edge features, weights too, become `edata`. */
+/** Converts a graph of several node or edge types. Edge features, including weights, become `edata`. */
 export function convertDistHeteroGraph(
   graph: DistGraph,
   options: ShardingOptions = {},
@@ -56,10 +56,10 @@ function checkDistGraph(where: string, graph: DistGraph): void {
 
 const sampled = new WeakMap<GraphShardManager, DistGraph>();
 
-/** The graph that samplers see; made on first use, which is collective then. */
+/** Returns the graph for samplers; created on first use, which is then collective. */
 export function samplingGraph(graph: Sampleable): DistGraph {
   if (graph instanceof DistGraph) return graph;
-  const pd = graph instanceof GraphShardManager ? sourceOf(graph) : undefined;
+  const pd = graph instanceof GraphShardManager ? partitionDataOf(graph) : undefined;
   if (pd === undefined)
     throw new ValueError(
       expected('DistNeighborSampler', 'a DistGraph or the graph of constructFullGraph', 'graph', graph),

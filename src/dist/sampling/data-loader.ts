@@ -1,13 +1,13 @@
 /**
- * Batches of a partitioned graph (as SAR's `DataLoader`): every worker goes through its own seeds, and all yield equally
- * many batches, for sampling and the exchange of gradients are done together.
+ * Batches of a partitioned graph (as SAR's `DataLoader`): every worker iterates over its own seeds, and all yield the
+ * same number of batches, because sampling and the exchange of gradients are collective.
  *
- * A worker with fewer batches than the others either goes through its seeds again (`uneven: 'repeat'`, as SAR) or deals
- * them out over all batches, each seed once (`'spread'`). One without seeds yields empty batches: blocks without rows, to
- * be put through forward, backward and `gatherGrads` like others. All workers leave a loop at the same batch.
+ * A worker with fewer batches than the others either repeats its seeds (`uneven: 'repeat'`, as SAR) or distributes them
+ * over all batches, each seed once (`'spread'`). One without seeds yields empty batches: blocks without rows, to be
+ * passed through forward, backward and `gatherGrads` like others. All workers must leave a loop at the same batch.
  *
- * Features of the next batches are on their way while one is in use. Batch `step` of worker r draws as step
- * `step · workers + r` of one machine does, so that workers draw independently.
+ * Features of the next batches are fetched while one is in use. Batch `step` of worker r draws as step `step · workers
+ * + r` on one machine does, so that workers draw independently.
  *
  * @example
  * const loader = new DataLoader(graph, trainIds, sampler, { batchSize: 1000, shuffle: true });
@@ -24,7 +24,7 @@ import { checkInteger, expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { type Sampleable, samplingGraph } from './convert-dist-graph.js';
 import type { DistGraph } from './dist-graph.js';
-import type { DistNeighborSampler, SampleUnderWay } from './dist-neighbor-sampler.js';
+import type { DistNeighborSampler, PendingSample } from './dist-neighbor-sampler.js';
 import { clusterSeeds } from './optimized-batches.js';
 
 export const unevenRules = ['repeat', 'spread'] as const;
@@ -32,17 +32,17 @@ export const unevenRules = ['repeat', 'spread'] as const;
 export interface DataLoaderOptions {
   /** Seeds per batch and worker. */
   readonly batchSize: number;
-  /** Leave out a last batch with fewer seeds. */
+  /** Omit a last batch with fewer seeds. */
   readonly dropLast?: boolean;
-  /** Another order in every epoch (default false, as SAR). */
+  /** Use a different order in every epoch (default false, as SAR). */
   readonly shuffle?: boolean;
   /** What a worker with fewer seeds does (default 'repeat'). */
   readonly uneven?: (typeof unevenRules)[number];
-  /** Batches of seeds that share neighbours, found once by METIS; of about `batchSize` seeds (default false). */
+  /** Batches of seeds that share neighbours, computed once by METIS; of about `batchSize` seeds (default false). */
   readonly precomputeOptimizedBatches?: boolean;
   /** Batches whose features are fetched ahead (default 1). */
   readonly prefetch?: number;
-  /** Dispose a batch's features when the next batch is asked for (default true). */
+  /** Dispose a batch's features when the next batch is requested (default true). */
   readonly reuse?: boolean;
   readonly seed?: number;
 }
@@ -50,7 +50,7 @@ export interface DataLoaderOptions {
 const name = 'DataLoader';
 
 export class DataLoader implements Iterable<readonly Block[]> {
-  /** Batches of an epoch, the same on all workers. */
+  /** Batches per epoch, the same on all workers. */
   readonly length: number;
   readonly #graph: DistGraph;
   readonly #sampler: DistNeighborSampler;
@@ -105,27 +105,27 @@ export class DataLoader implements Iterable<readonly Block[]> {
       : null;
   }
 
-  /** The batches of the next epoch: the first loop is epoch 0. */
+  /** Returns the batches of the next epoch: the first loop is epoch 0. */
   [Symbol.iterator](): Iterator<readonly Block[], void, void> {
     return this.epoch(this.#epoch++);
   }
 
-  /** The batches of epoch `epoch`. All workers ask for the same one. */
+  /** Returns the batches of epoch `epoch`, which must be the same on all workers. */
   *epoch(epoch: number): Generator<readonly Block[], void, void> {
     checkInteger(name, 'epoch', epoch);
     const seeds = this.#batches(epoch);
     const { rank, size } = this.#graph.comm;
-    const ahead: SampleUnderWay[] = [];
+    const ahead: PendingSample[] = [];
     let next = 0;
     const fill = (count: number): void => {
       for (; next < this.length && ahead.length < count; next++)
         ahead.push(this.#sampler.start(this.#graph, seeds(next), { epoch, step: next * size + rank }));
     };
-    let current: SampleUnderWay | null = null;
+    let current: PendingSample | null = null;
     try {
       for (let step = 0; step < this.length; step++) {
         fill(1);
-        current = ahead.shift() as SampleUnderWay;
+        current = ahead.shift() as PendingSample;
         fill(this.#prefetch);
         yield current.finish();
         if (this.#reuse) current.recycle();
@@ -135,7 +135,7 @@ export class DataLoader implements Iterable<readonly Block[]> {
     }
   }
 
-  /** The seeds of each batch of an epoch. */
+  /** Returns the seeds of each batch of an epoch. */
   #batches(epoch: number): (step: number) => Int32Array {
     const { key } = this.#order.at({ epoch, step: 0 });
     const clusters = this.#clusters;
@@ -155,7 +155,7 @@ export class DataLoader implements Iterable<readonly Block[]> {
         const { start, end } = evenRange(n, step, this.length);
         return seeds.subarray(start, end);
       };
-    // Behind the last seed, the seeds are gone through again in whole rounds of batches.
+    // After the last seed, the seeds are repeated in whole rounds of batches.
     const whole = n / this.#batchSize;
     const round = Math.max(1, this.#dropLast ? Math.floor(whole) : Math.ceil(whole));
     return (step) => seeds.subarray((step % round) * this.#batchSize, ((step % round) + 1) * this.#batchSize);

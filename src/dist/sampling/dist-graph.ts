@@ -1,9 +1,9 @@
 /**
- * A partitioned graph as sampled training uses it: every worker holds the edges into its nodes and the features of its
- * nodes, and answers for them.
+ * A partitioned graph for training on samples: every worker holds the edges into its nodes and the features of its
+ * nodes, and answers requests for them.
  *
- * Making one is collective. With `hybrid`, topology is gathered to every worker, so that sampling needs no communication;
- * features stay with their owners. Tables of features and degrees are read by request, so a worker may ask at any time.
+ * Creating one is collective. With `hybrid`, the topology is gathered on every worker, so that sampling needs no
+ * communication; features stay with their owners. Tables of features and degrees are read by request, at any time.
  *
  * @example
  * const graph = DistGraph.fromPartitionData(pd);
@@ -21,37 +21,37 @@ import type { NodeRange, PartitionData } from '../partition/partition-data.js';
 import { OwnerRanges } from '../stores/owner-routes.js';
 import { RemoteRowStore } from '../stores/remote-row-store.js';
 import { iota } from './arrays.js';
-import { EdgePart } from './edge-part.js';
+import { InEdges } from './in-edges.js';
 
 export interface DistGraphOptions {
   readonly comm?: Communicator;
-  /** Every worker holds the edges of the whole graph (default false). */
+  /** Hold the edges of the whole graph on every worker (default false). */
   readonly hybrid?: boolean;
 }
 
-/** A table whose rows are those of the graph's nodes, and the shape of a row. */
-export interface NodeTable {
+/** A table with one row per node of the graph, and the shape of a row. */
+export interface NodeFeatureTable {
   readonly store: RemoteRowStore<ReduceArray>;
   readonly shape: readonly number[];
-  /** The rows of this worker; their memory must live as long as the table. */
+  /** The rows of this worker; their memory must exist as long as the table. */
   readonly data: Tensor;
 }
 
 const name = 'DistGraph';
-let made = 0;
+let graphsCreated = 0;
 
 export class DistGraph implements BlockParent {
   readonly comm: Communicator;
   readonly partitionData: PartitionData;
   readonly hybrid: boolean;
   readonly ranges: OwnerRanges;
-  /** The edges that are here. */
-  readonly edges: EdgePart;
-  /** Programs make graphs in the same order on all workers, so the number names the same one everywhere. */
-  readonly #id = made++;
-  /** Degrees for normalisation: without and with self loops where they are missing. */
+  /** The edges held by this worker. */
+  readonly edges: InEdges;
+  /** Programs create graphs in the same order on all workers, so the number identifies the same graph on each. */
+  readonly #id = graphsCreated++;
+  /** Degrees for normalisation: without and with missing self loops. */
   readonly #degrees: RemoteRowStore<Float64Array>;
-  readonly #tables: NodeTable[] = [];
+  readonly #tables: NodeFeatureTable[] = [];
 
   private constructor(pd: PartitionData, options: DistGraphOptions) {
     checkOptionNames('DistGraph', options, { comm: true, hybrid: true });
@@ -69,14 +69,14 @@ export class DistGraph implements BlockParent {
     this.partitionData = pd;
     this.hybrid = hybrid;
     this.ranges = new OwnerRanges(name, pd.nodeRanges);
-    const own = EdgePart.fromPartitionData(pd).withFieldsOfAll(comm);
+    const own = InEdges.fromPartitionData(pd).withAllFields(comm);
     const ranges = pd.nodeRanges;
-    this.#degrees = new RemoteRowStore(`${name}-${this.#id}/degrees`, degrees(own), {
+    this.#degrees = new RemoteRowStore(`${name}-${this.#id}/degrees`, normDegrees(own), {
       width: 2,
       ranges,
       comm,
     });
-    this.edges = hybrid && comm.size > 1 ? own.gathered(comm) : own;
+    this.edges = hybrid && comm.size > 1 ? own.gatherAll(comm) : own;
   }
 
   static fromPartitionData(pd: PartitionData, options: DistGraphOptions = {}): DistGraph {
@@ -97,31 +97,31 @@ export class DistGraph implements BlockParent {
     return this.partitionData.nodeRanges[this.rank];
   }
 
-  /** Nodes of all workers. */
+  /** Number of nodes of all workers. */
   get numNodes(): number {
     return this.ranges.total;
   }
 
-  /** Edges of all workers. */
+  /** Number of edges of all workers. */
   get numEdges(): number {
     return this.partitionBook.numEdges();
   }
 
-  /** Nodes of this worker. */
+  /** Number of nodes of this worker. */
   get numLocalNodes(): number {
     return this.nodeRange.end - this.nodeRange.start;
   }
 
-  /** Edges into nodes of this worker. */
+  /** Number of edges into nodes of this worker. */
   get numLocalEdges(): number {
     return this.partitionData.allShardEdges.reduce((sum, { src }) => sum + src.length, 0);
   }
 
   /**
-   * Makes the rows of this worker's nodes readable by all. All workers open the same tables in the same order. Rows may be
-   * f32, f64 or i32; masks of u8 become i32.
+   * Makes the rows of this worker's nodes readable by all. All workers open the same tables in the same order. Rows may
+   * be f32, f64 or i32; u8 masks become i32.
    */
-  openTable(table: string, rows: Tensor, options: { readonly cacheRows?: number } = {}): NodeTable {
+  openTable(table: string, rows: Tensor, options: { readonly cacheRows?: number } = {}): NodeFeatureTable {
     if (rows.rank === 0 || rows.shape[0] !== this.numLocalNodes)
       throw new ShapeError(
         expected(
@@ -133,7 +133,7 @@ export class DistGraph implements BlockParent {
       );
     const shape = rows.shape.slice(1);
     const width = shape.reduce((product, n) => product * n, 1);
-    const data = tableRows(rows);
+    const data = toTableRows(rows);
     const { comm, partitionData } = this;
     const label = `${name}-${this.#id}/${this.#tables.length}/${table}`;
     const shared = { width, ranges: partitionData.nodeRanges, comm, ...options };
@@ -143,7 +143,7 @@ export class DistGraph implements BlockParent {
     return opened;
   }
 
-  /** All nodes' degrees; `normDegreesOf` reads those that are needed. */
+  /** Returns the degrees of all nodes; `normDegreesOf` reads only the given ones. */
   normDegrees(selfLoops: boolean): { readonly src: Float64Array } {
     const all = iota(this.numNodes);
     return { src: this.normDegreesOf(all, selfLoops) };
@@ -155,15 +155,15 @@ export class DistGraph implements BlockParent {
     return Float64Array.from(ids, (_, i) => both[2 * i + column]);
   }
 
-  /** Ends the answers to other workers. Put a barrier before it. */
+  /** Stops answering requests of other workers. Put a barrier before it. */
   close(): void {
     this.#degrees.close();
     for (const { store } of this.#tables) store.close();
   }
 }
 
-/** Weighted edges into each node; then the same plus 1 where it has no self loop. */
-function degrees({ offsets, indices, weights, firstNode }: EdgePart): Float64Array {
+/** Returns the weighted in-degrees, followed by the same plus 1 for nodes without a self loop. */
+function normDegrees({ offsets, indices, weights, firstNode }: InEdges): Float64Array {
   const rows = offsets.length - 1;
   const both = new Float64Array(2 * rows);
   for (let v = 0; v < rows; v++) {
@@ -179,8 +179,8 @@ function degrees({ offsets, indices, weights, firstNode }: EdgePart): Float64Arr
   return both;
 }
 
-/** Rows of a type that can be asked for. */
-function tableRows(rows: Tensor): Tensor {
+/** Converts rows to a type that can be read by request. */
+function toTableRows(rows: Tensor): Tensor {
   const { dtype } = rows;
   if (dtype === 'u8') return unscoped(() => cast(rows, 'i32'));
   if (dtype === 'f16' || dtype === 'bf16') return unscoped(() => cast(rows, 'f32'));

@@ -1,10 +1,10 @@
 /**
- * Neighbour sampling over a partitioned graph (as SAR's `DistNeighborSampler`): seeds are nodes of this worker, what is
- * sampled are ordinary local blocks, complete with the features of their nodes, wherever those lie.
+ * Neighbour sampling over a partitioned graph (as SAR's `DistNeighborSampler`): seeds are nodes of this worker, the
+ * samples are ordinary local blocks with the features of their nodes, whichever worker owns them.
  *
- * A node's owner draws its neighbours, by the same random numbers as `NeighborSampler`: what a node draws depends on
- * (seed, epoch, step, hop, node) alone, so the blocks are those of the whole graph on one machine, for any number of
- * workers. `sample` is collective: all workers call it equally often, with no seeds where they have none.
+ * A node's owner draws its neighbours, with the same random numbers as `NeighborSampler`: the neighbours of a node
+ * depend only on (seed, epoch, step, hop, node), so the blocks are those of the whole graph on one machine, for any
+ * number of workers. `sample` is collective: all workers call it equally often, with empty seeds if they have none.
  *
  * @example
  * const sampler = new DistNeighborSampler([15, 10, 5], {
@@ -24,34 +24,34 @@ import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { copyBytes } from '../comm/comm-checks.js';
 import type { CommHandle, ReduceArray } from '../comm/communicator.js';
-import { iota, joined } from './arrays.js';
+import { concatArrays, iota } from './arrays.js';
 import { type Sampleable, samplingGraph } from './convert-dist-graph.js';
-import type { DistGraph, NodeTable } from './dist-graph.js';
-import type { EdgeField } from './edge-part.js';
-import { drawHere, exchangeHop, type HopResult, type RequestedHop } from './hop-exchange.js';
+import type { DistGraph, NodeFeatureTable } from './dist-graph.js';
+import { drawLocally, exchangeHop, type HopResult, type RequestedHop } from './hop-exchange.js';
 import { IdRows } from './id-rows.js';
+import type { EdgeField } from './in-edges.js';
 
-/** Rows of this worker's nodes, or a table that is open already (`distFeatures`). */
-export type NodeFeatureSource = Tensor | NodeTable;
+/** Rows of this worker's nodes, or a table that is already open (`distFeatures`). */
+export type NodeFeatureSource = Tensor | NodeFeatureTable;
 
 export interface DistNeighborSamplerOptions {
-  /** A field of edges: the chance of each relative to the others of its node. 'weight' are the weights of messages. */
+  /** An edge field with the relative probability of each edge of a node. 'weight' are the message weights. */
   readonly prob?: string;
   readonly replace?: boolean;
-  /** Fields of edges that blocks get as edata: all (default), none, or those named. */
+  /** Edge fields that blocks get as edata: all (default), none, or those named. */
   readonly copyEdata?: boolean | readonly string[];
   /** srcdata of the first block. */
   readonly inputNodeFeatures?: Readonly<Record<string, NodeFeatureSource>>;
   /** dstdata of the last block. */
   readonly outputNodeFeatures?: Readonly<Record<string, NodeFeatureSource>>;
-  /** How many rows of other workers' nodes to keep copies of, for each input feature (default 0). */
+  /** Number of rows of other workers' nodes to cache, for each input feature (default 0). */
   readonly cacheRows?: number;
   readonly seed?: number;
 }
 
 const name = 'DistNeighborSampler';
 
-type Tables = Readonly<Record<'input' | 'output', readonly (readonly [string, NodeTable])[]>>;
+type Tables = Readonly<Record<'input' | 'output', readonly (readonly [string, NodeFeatureTable])[]>>;
 
 export class DistNeighborSampler {
   /** Neighbours per node and hop, the hop next to the seeds first; −1 = all. */
@@ -81,13 +81,13 @@ export class DistNeighborSampler {
     this.#keys = new DrawKeys(name, options.seed ?? 0, purposes.neighbors);
   }
 
-  /** The blocks of a batch, the outermost first. `seeds` are global ids of nodes of this worker. */
+  /** Returns the blocks of a batch, the outermost first. `seeds` are global ids of nodes of this worker. */
   sample(graph: Sampleable, seeds: Ids, at?: SampleTime): readonly Block[] {
     return this.start(graph, seeds, at).finish();
   }
 
   /** Samples, and starts to fetch features; `finish` waits for them. */
-  start(whole: Sampleable, seeds: Ids, at: SampleTime = { step: 0 }): SampleUnderWay {
+  start(whole: Sampleable, seeds: Ids, at: SampleTime = { step: 0 }): PendingSample {
     const graph = samplingGraph(whole);
     const ids = checkIds(name, 'seeds', seeds, graph.numNodes);
     const { start, end } = graph.nodeRange;
@@ -99,14 +99,14 @@ export class DistNeighborSampler {
           `nodes of this worker (${start} … ${end - 1})`,
           'seeds',
           foreign,
-          'Every worker samples for its own.',
+          'Sample each node on the worker that owns it.',
         ),
       );
     const fields = this.#fields(graph);
     const sampled = this.#sampleHops(graph, ids, at, fields);
     const { input, output } = this.#open(graph);
     const { batch } = sampled;
-    return new SampleUnderWay(batch, fields, sampled.rows, {
+    return new PendingSample(batch, fields, sampled.rows, {
       input: input.map(([key, table]) => fetch(key, table, batch.nodeIds)),
       output: output.map(([key, table]) => fetch(key, table, batch.nodeIds.subarray(0, batch.numSeeds))),
     });
@@ -135,20 +135,21 @@ export class DistNeighborSampler {
       begin = rows.count;
       const { prob = null } = this.#options;
       const draw: RequestedHop = { keys: this.#keys, fanout, hop, replace: this.#replace, prob, fields };
-      // Seeds are nodes of this worker, so the first hop asks nobody.
-      const drawn = hop === 0 ? drawHere(graph, draw, frontier, at) : exchangeHop(graph, draw, frontier, at);
+      // Seeds are nodes of this worker, so the first hop needs no messages.
+      const drawn =
+        hop === 0 ? drawLocally(graph, draw, frontier, at) : exchangeHop(graph, draw, frontier, at);
       indices.push(rows.add(drawn.sources));
       hops.push(drawn);
       nodesPerHop.push(rows.count - begin);
     }
     const offsets = joinOffsets(hops);
     const slots = iota(offsets[offsets.length - 1]);
-    const edgeIds = joined(hops.map((hop) => hop.edgeIds));
+    const edgeIds = concatArrays(hops.map((hop) => hop.edgeIds));
     const weights =
-      graph.edges.weights === null ? null : joined(hops.map((hop) => hop.weights as Float32Array));
+      graph.edges.weights === null ? null : concatArrays(hops.map((hop) => hop.weights as Float32Array));
     const batch = new Batch(
       {
-        ...{ nodeIds: rows.from(0), seedRows, trees: null, offsets, indices: joined(indices), slots },
+        ...{ nodeIds: rows.from(0), seedRows, trees: null, offsets, indices: concatArrays(indices), slots },
         ...{ nodesPerHop, edgesPerHop: hops.map((hop) => hop.sources.length) },
       },
       {
@@ -157,10 +158,10 @@ export class DistNeighborSampler {
         graph,
       },
     );
-    return { batch, rows: fields.map((_, f) => joined(hops.map((hop) => hop.fields[f]))) };
+    return { batch, rows: fields.map((_, f) => concatArrays(hops.map((hop) => hop.fields[f]))) };
   }
 
-  /** Tables of the features, opened when a graph is first sampled. */
+  /** Returns the tables of the features, opened when a graph is first sampled. */
   #open(graph: DistGraph): Tables {
     let tables = this.#tables.get(graph);
     if (tables === undefined) {
@@ -183,20 +184,20 @@ interface Fetched {
   readonly handle: CommHandle;
 }
 
-function fetch(key: string, { store, shape, data }: NodeTable, ids: Int32Array): Fetched {
+function fetch(key: string, { store, shape, data }: NodeFeatureTable, ids: Int32Array): Fetched {
   const rows = unscoped(() => Tensor.allocate(data.dtype, [ids.length, ...shape]));
   return { key, rows, handle: store.startGather(ids, rows.dataSync<ReduceArray>()) };
 }
 
-/** A batch whose features may still be on their way. */
-export class SampleUnderWay {
+/** A batch whose features may still be in flight. */
+export class PendingSample {
   readonly batch: Batch;
   readonly #fields: readonly EdgeField[];
   readonly #edgeRows: readonly Int32Array[];
   readonly #fetched: Readonly<Record<'input' | 'output', readonly Fetched[]>>;
   #blocks: readonly Block[] | null = null;
 
-  /** @internal Made by `DistNeighborSampler.start`. */
+  /** @internal Created by `DistNeighborSampler.start`. */
   constructor(
     batch: Batch,
     fields: readonly EdgeField[],
@@ -209,7 +210,7 @@ export class SampleUnderWay {
     this.#fetched = fetched;
   }
 
-  /** Waits for the features and gives the blocks. */
+  /** Waits for the features and returns the blocks. */
   finish(): readonly Block[] {
     if (this.#blocks !== null) return this.#blocks;
     const { input, output } = this.#fetched;
@@ -224,7 +225,7 @@ export class SampleUnderWay {
     return blocks;
   }
 
-  /** Gives the memory of the features back; the batch must not be used any more. */
+  /** Releases the memory of the features; the batch must not be used afterwards. */
   recycle(): void {
     const { input, output } = this.#fetched;
     for (const { handle, rows } of [...input, ...output]) {
@@ -234,7 +235,7 @@ export class SampleUnderWay {
   }
 }
 
-/** The edges of a block are the first of the batch's, so each has the first rows. */
+/** Adds an edge field. The edges of a block are the first of the batch's, so each block gets the first rows. */
 function addEdgeField(
   blocks: readonly Block[],
   { name: key, dtype, shape, width }: EdgeField,

@@ -1,10 +1,10 @@
 /**
- * One hop of sampling over many workers: nodes go to their owners, who draw, and everything about the drawn edges comes
- * back in one message.
+ * One hop of sampling over several workers: nodes are sent to their owners, which draw, and all data of the drawn edges
+ * return in one message.
  *
- * Request: [epoch, step, nodes …]; the requester's moment travels along, so workers may be at different steps. Reply: [how
- * many edges of each node …, sources …, edge ids …, weights …, each field's rows …], bit by bit in 32-bit words. Two
- * all-to-alls of unknown lengths per hop; none when the edges of all asked nodes are here.
+ * Request: [epoch, step, nodes …]; epoch and step are included, so workers may be at different steps. Reply: [number of
+ * edges of each node …, sources …, edge ids …, weights …, rows of each field …], as 32-bit words. Two all-to-alls of
+ * unknown lengths per hop; none if the edges of all requested nodes are here.
  */
 import { kernels } from '../../native/index.js';
 import { checkEdgeCount } from '../../sample/checks.js';
@@ -12,9 +12,9 @@ import type { DrawKeys, SampleTime } from '../../sample/sampler.js';
 import { copyBytes } from '../comm/comm-checks.js';
 import { iota } from './arrays.js';
 import type { DistGraph } from './dist-graph.js';
-import type { EdgeField, EdgePart } from './edge-part.js';
+import type { EdgeField, InEdges } from './in-edges.js';
 
-/** How edges are drawn and what is wanted of them; the same on all workers. */
+/** How edges are drawn and which fields are returned; the same on all workers. */
 export interface RequestedHop {
   readonly keys: DrawKeys;
   readonly fanout: number;
@@ -24,7 +24,7 @@ export interface RequestedHop {
   readonly fields: readonly EdgeField[];
 }
 
-/** Drawn edges by the place of their destination in the list of nodes. */
+/** Drawn edges by the index of their destination in the list of nodes. */
 export interface HopResult {
   readonly offsets: Int32Array;
   /** Global ids. */
@@ -37,63 +37,72 @@ export interface HopResult {
 
 const where = 'DistNeighborSampler';
 
-/** Draws for nodes whose edges are in `part`: the reply, packed. */
-function answer(part: EdgePart, draw: RequestedHop, nodes: Int32Array, at: SampleTime): Int32Array {
-  const graph = part.drawn(draw.prob);
+/** Draws for nodes whose edges are in `inEdges`; returns the packed reply. */
+function drawReply(inEdges: InEdges, draw: RequestedHop, nodes: Int32Array, at: SampleTime): Int32Array {
+  const graph = inEdges.toSamplingGraph(draw.prob);
   const { key, step } = draw.keys.at(at);
   const count = nodes.length;
   const offsets = new Int32Array(count + 1);
-  let slots = new Int32Array(Math.max(1, draw.fanout < 0 ? 16 * count : draw.fanout * count));
+  let positions = new Int32Array(Math.max(1, draw.fanout < 0 ? 16 * count : draw.fanout * count));
   const call = () =>
     kernels().drawNeighbors(
-      ...([graph.offsets, graph.sums, nodes, count, part.firstNode, draw.fanout, 0, draw.replace] as const),
-      ...([key, step, draw.hop, offsets, slots, slots.length] as const),
+      ...([
+        graph.offsets,
+        graph.sums,
+        nodes,
+        count,
+        inEdges.firstNode,
+        draw.fanout,
+        0,
+        draw.replace,
+      ] as const),
+      ...([key, step, draw.hop, offsets, positions, positions.length] as const),
     );
   let edges = call();
   if (edges < 0) {
-    slots = new Int32Array(checkEdgeCount(where, -1 - edges));
+    positions = new Int32Array(checkEdgeCount(where, -1 - edges));
     edges = call();
   }
-  return pack(part, draw, offsets, slots.subarray(0, edges));
+  return pack(inEdges, draw, offsets, positions.subarray(0, edges));
 }
 
 function wordsPerEdge(weighted: boolean, fields: readonly EdgeField[]): number {
   return 2 + (weighted ? 1 : 0) + fields.reduce((sum, { width }) => sum + width, 0);
 }
 
-function pack(part: EdgePart, draw: RequestedHop, offsets: Int32Array, slots: Int32Array): Int32Array {
+function pack(inEdges: InEdges, draw: RequestedHop, offsets: Int32Array, positions: Int32Array): Int32Array {
   const count = offsets.length - 1;
-  const edges = slots.length;
-  const words = wordsPerEdge(part.weights !== null, draw.fields);
+  const edges = positions.length;
+  const words = wordsPerEdge(inEdges.weights !== null, draw.fields);
   const packed = new Int32Array(checkEdgeCount(where, count + edges * words));
   for (let i = 0; i < count; i++) packed[i] = offsets[i + 1] - offsets[i];
   let at = count;
   const add = (values: Int32Array | Float32Array, width: number) => {
-    kernels().gatherRows(values, slots, packed.subarray(at, at + edges * width), edges, 4 * width);
+    kernels().gatherRows(values, positions, packed.subarray(at, at + edges * width), edges, 4 * width);
     at += edges * width;
   };
-  add(part.indices, 1);
-  add(part.edgeIds, 1);
-  if (part.weights !== null) add(part.weights, 1);
-  for (const { name, width } of draw.fields) add(fieldOf(part, name), width);
+  add(inEdges.indices, 1);
+  add(inEdges.edgeIds, 1);
+  if (inEdges.weights !== null) add(inEdges.weights, 1);
+  for (const { name, width } of draw.fields) add(fieldOf(inEdges, name), width);
   return packed;
 }
 
-function fieldOf(part: EdgePart, name: string): Int32Array | Float32Array {
-  const field = part.fields.find((other) => other.name === name);
+function fieldOf(inEdges: InEdges, name: string): Int32Array | Float32Array {
+  const field = inEdges.fields.find((other) => other.name === name);
   return (field as EdgeField).values;
 }
 
-/** Draws for `nodes`, whose owners are all asked at once. Collective unless the graph is hybrid. */
+/** Draws for `nodes` with one request to each owner. Collective unless the graph is hybrid. */
 export function exchangeHop(
   graph: DistGraph,
   draw: RequestedHop,
   nodes: Int32Array,
   at: SampleTime,
 ): HopResult {
-  const { comm, edges: part, ranges } = graph;
+  const { comm, edges: inEdges, ranges } = graph;
   if (graph.hybrid || comm.size === 1)
-    return unpack(graph, draw, nodes.length, [whole(answer(part, draw, nodes, at), nodes.length)]);
+    return unpack(graph, draw, nodes.length, [wholeReply(drawReply(inEdges, draw, nodes, at), nodes.length)]);
   const routes = ranges.split(nodes);
   const requests = Array.from({ length: comm.size }, () => new Int32Array(0));
   for (const { owner, rows } of routes) {
@@ -106,41 +115,46 @@ export function exchangeHop(
   }
   const replies = comm.allToAllv(requests).map((request) => {
     if (request.length === 0) return request;
-    return answer(part, draw, request.subarray(2), { epoch: request[0], step: request[1] >>> 0 });
+    return drawReply(inEdges, draw, request.subarray(2), { epoch: request[0], step: request[1] >>> 0 });
   });
   const received = comm.allToAllv(replies);
-  const parts = routes.map(({ owner, rows, positions }) => {
+  const ordered = routes.map(({ owner, rows, positions }) => {
     const own = () =>
-      answer(
-        part,
+      drawReply(
+        inEdges,
         draw,
         rows.map((row) => row + ranges.ranges[owner].start),
         at,
       );
     return { packed: owner === comm.rank ? own() : received[owner], positions };
   });
-  return unpack(graph, draw, nodes.length, parts);
+  return unpack(graph, draw, nodes.length, ordered);
 }
 
 /** Draws for nodes whose edges are here. */
-export function drawHere(graph: DistGraph, draw: RequestedHop, nodes: Int32Array, at: SampleTime): HopResult {
-  const packed = answer(graph.edges, draw, nodes, at);
-  return unpack(graph, draw, nodes.length, [whole(packed, nodes.length)]);
+export function drawLocally(
+  graph: DistGraph,
+  draw: RequestedHop,
+  nodes: Int32Array,
+  at: SampleTime,
+): HopResult {
+  const packed = drawReply(graph.edges, draw, nodes, at);
+  return unpack(graph, draw, nodes.length, [wholeReply(packed, nodes.length)]);
 }
 
-/** A reply, and the positions of its nodes in the list that was asked for. */
+/** A reply, and the positions of its nodes in the requested list. */
 interface Reply {
   readonly packed: Int32Array;
   readonly positions: Int32Array;
 }
 
-function whole(packed: Int32Array, count: number): Reply {
+function wholeReply(packed: Int32Array, count: number): Reply {
   return { packed, positions: iota(count) };
 }
 
-/** Puts the edges of all replies into the order of the nodes. */
+/** Merges the edges of all replies in the order of the nodes. */
 function unpack(
-  { edges: part }: DistGraph,
+  { edges: inEdges }: DistGraph,
   draw: RequestedHop,
   count: number,
   replies: readonly Reply[],
@@ -150,7 +164,7 @@ function unpack(
     for (let i = 0; i < positions.length; i++) offsets[positions[i] + 1] = packed[i];
   for (let i = 0; i < count; i++) offsets[i + 1] += offsets[i];
   const edges = checkEdgeCount(where, offsets[count]);
-  const weighted = part.weights !== null;
+  const weighted = inEdges.weights !== null;
   const widths = [1, 1, ...(weighted ? [1] : []), ...draw.fields.map(({ width }) => width)];
   const columns = widths.map((width) => new Int32Array(edges * width));
   for (const { packed, positions } of replies) {
@@ -176,7 +190,7 @@ function replyEdges(packed: Int32Array, count: number): number {
   return edges;
 }
 
-/** Copies each node's run of rows to where its edges belong. */
+/** Copies each node's run of rows to the positions of its edges. */
 function scatterRuns(
   rows: Int32Array,
   counts: Int32Array,

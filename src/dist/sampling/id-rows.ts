@@ -1,6 +1,6 @@
 /**
- * Ids in the order of their first appearance, and the row of each: a table with open addressing, as large as a batch and
- * not as the graph.
+ * Ids in the order of their first appearance, and the row of each: a hash table with open addressing, whose size
+ * depends on the batch and not on the graph.
  */
 export class IdRows {
   #ids = new Int32Array(256);
@@ -12,12 +12,12 @@ export class IdRows {
     return this.#count;
   }
 
-  /** The ids from row `start` on. */
+  /** Returns the ids from row `start` on. */
   from(start: number): Int32Array {
     return this.#ids.slice(start, this.#count);
   }
 
-  /** Adds ids that are new and gives the row of each. */
+  /** Adds ids that are new and returns the row of each. */
   add(ids: Int32Array): Int32Array {
     this.#reserve(this.#count + ids.length);
     const rows = new Int32Array(ids.length);
@@ -63,7 +63,7 @@ export class IdRows {
   }
 }
 
-/** Upper bits of a product (Fibonacci hashing), folded into the lower ones. */
+/** Folds the upper bits of a product (Fibonacci hashing) into the lower ones. */
 function hash(id: number): number {
   const mixed = Math.imul(id, 0x9e3779b1);
   return (mixed ^ (mixed >>> 15)) >>> 0;

@@ -2,11 +2,11 @@
 export { convertDistGraph, convertDistHeteroGraph, type Sampleable } from './convert-dist-graph.js';
 export { DataLoader, type DataLoaderOptions } from './data-loader.js';
 export { type DistFeaturesOptions, distFeatures } from './dist-features.js';
-export { DistGraph, type DistGraphOptions, type NodeTable } from './dist-graph.js';
+export { DistGraph, type DistGraphOptions, type NodeFeatureTable } from './dist-graph.js';
 export {
   DistNeighborSampler,
   type DistNeighborSamplerOptions,
   type NodeFeatureSource,
-  SampleUnderWay,
+  PendingSample,
 } from './dist-neighbor-sampler.js';
-export { SpreadGraph, type SpreadGraphOptions } from './spread-graph.js';
+export { ShardedSamplingGraph, type ShardedSamplingGraphOptions } from './sharded-sampling-graph.js';

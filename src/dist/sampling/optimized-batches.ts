@@ -1,13 +1,13 @@
 /**
- * Batches of seeds that share neighbours: METIS cuts the graph of this worker's nodes into as many clusters as there are
- * batches, each with about equally many seeds and edges, and the seeds of a cluster are a batch. Where a graph has
- * communities, fewer nodes are sampled and fewer rows fetched than for seeds drawn at random; where it has none (R-MAT)
- * nothing is gained. Batches are the same in every epoch, only their order changes.
+ * Batches of seeds that share neighbours: METIS partitions the graph of this worker's nodes into as many clusters as
+ * there are batches, balanced in seeds and edges, and the seeds of a cluster are a batch. On graphs with communities,
+ * fewer nodes are sampled and fewer rows fetched than for random seeds; on graphs without (R-MAT) there is no gain.
+ * Batches are the same in every epoch, only their order changes.
  */
 import { Graph, metisPartitionWeighted, removeSelfLoops, toUndirected } from '../../graph/index.js';
 import type { DistGraph } from './dist-graph.js';
 
-/** The seeds of each of `count` batches, some of which may be empty. */
+/** Returns the seeds of each of `count` batches, some of which may be empty. */
 export function clusterSeeds(graph: DistGraph, seeds: Int32Array, count: number, seed: number): Int32Array[] {
   if (count <= 1 || seeds.length === 0)
     return Array.from({ length: count }, (_, i) => (i === 0 ? seeds : new Int32Array(0)));
@@ -27,7 +27,7 @@ export function clusterSeeds(graph: DistGraph, seeds: Int32Array, count: number,
   return batches.map((ids) => Int32Array.from(ids));
 }
 
-/** Edges between nodes of this worker, in both directions, without self loops. */
+/** Returns the edges between nodes of this worker, in both directions, without self loops. */
 function ownEdges(graph: DistGraph): { offsets: Int32Array; indices: Int32Array } {
   const { start, end } = graph.nodeRange;
   const { src, dst } = graph.partitionData.allShardEdges[graph.rank];

@@ -1,23 +1,23 @@
 /**
- * Workers that make one distributed graph together must mean the same one: rows of another graph, or messages of another
- * length or form, would give wrong numbers and no error. So they compare what they hold before they connect.
+ * Checks that all workers construct the same distributed graph: rows of another graph, or messages of another length or
+ * encoding, would give wrong numbers and no error. Workers compare their data before they connect.
  *
- * Edges themselves are not compared: ranges of node and edge ids by type and partition tell partitionings apart.
+ * Edges themselves are not compared: the ranges of node and edge ids by type and partition distinguish partitionings.
  */
 import { ValueError } from '../../util/errors.js';
 import type { Communicator } from '../comm/communicator.js';
 import type { PartitionData } from '../partition/partition-data.js';
 import type { ShardingOptions } from './sharding-options.js';
 
-/** Name and value of what must be the same everywhere. */
+/** Names and values that must be the same on all workers. */
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Characters of a value that an error shows. */
-const longest = 80;
+/** Maximum number of characters of a value in an error. */
+const maxShown = 80;
 
 /**
- * Collective: two short exchanges. Throws the same error on all workers when one has another graph, other options that
- * messages depend on, or makes another call; `more` is what else the call depends on.
+ * Collective: two short exchanges. Throws the same error on all workers if one has a different graph, different options
+ * that messages depend on, or makes a different call; `more` are further values that must agree.
  */
 export function checkAgreement(
   where: string,
@@ -48,7 +48,7 @@ export function checkAgreement(
   if (differences.length === 0) return;
   throw new ValueError(
     `${where}: expected the same graph and options on all ranks, got ${differences.join('; ')}. ` +
-      'Load the same partitions and give the same options on every rank.',
+      'Load the same partitions and pass the same options on every rank.',
   );
 }
 
@@ -61,16 +61,16 @@ function differencesOf(first: Fields, other: Fields, rank: number): string[] {
   return [...names].flatMap((name) => {
     const [here, there] = [JSON.stringify(first[name]), JSON.stringify(other[name])];
     if (here === there) return [];
-    return [`${name} ${shown(here, there)} on rank 0 and ${shown(there, here)} on rank ${rank}`];
+    return [`${name} ${excerpt(here, there)} on rank 0 and ${excerpt(there, here)} on rank ${rank}`];
   });
 }
 
-/** A value, or of a long one the place where it differs from another. */
-function shown(text = 'none', other = 'none'): string {
-  if (text.length <= longest) return text;
+/** Formats a value; of a long one, the section where it differs from the other. */
+function excerpt(text = 'none', other = 'none'): string {
+  if (text.length <= maxShown) return text;
   let at = 0;
   while (at < text.length && text[at] === other[at]) at++;
-  const start = Math.max(0, Math.min(at - longest / 4, text.length - longest));
-  const end = start + longest;
+  const start = Math.max(0, Math.min(at - maxShown / 4, text.length - maxShown));
+  const end = start + maxShown;
   return `${start > 0 ? '…' : ''}${text.slice(start, end)}${end < text.length ? '…' : ''}`;
 }

@@ -1,4 +1,6 @@
-/** From global source ids to rows used here, and the link that brings them: the only exchange of ids a graph needs. */
+/**
+ * Maps global source ids to rows used here, and makes the link that fetches them: the only exchange of ids of a graph.
+ */
 import { kernels } from '../../native/index.js';
 import type { Communicator } from '../comm/communicator.js';
 import type { NodeRange } from '../partition/partition-data.js';
@@ -6,16 +8,16 @@ import { RowLink } from './row-link.js';
 
 export interface ConnectedEdges {
   readonly link: RowLink;
-  /** The source of each edge, among the rows used here. */
+  /** The source of each edge, as an index into the rows used here. */
   readonly sources: Int32Array;
   readonly usedIds: Int32Array;
 }
 
 /**
- * Collective.
+ * Collective. Connects the edges of a worker with the owners of their sources.
  *
  * @param src global source ids of the edges.
- * @param own global ids of the source rows this worker owns, in the order of rows.
+ * @param own global ids of the source rows this worker owns, in row order.
  */
 export function connectEdges(
   comm: Communicator,
@@ -46,24 +48,26 @@ export function connectEdges(
   return { link, sources, usedIds };
 }
 
-/** The different sources of some edges, ascending; `rows` gets the place of each edge's source among them. */
+/**
+ * Returns the distinct sources of some edges, ascending; `rows` receives the index of each edge's source among them.
+ */
 function findRows(
   src: Int32Array,
   edges: Int32Array,
   { start, end }: NodeRange,
   rows: Int32Array,
 ): Int32Array {
-  const places = new Int32Array(end - start);
-  for (const e of edges) places[src[e] - start] = 1;
+  const positions = new Int32Array(end - start);
+  for (const e of edges) positions[src[e] - start] = 1;
   let count = 0;
-  for (let i = 0; i < places.length; i++) if (places[i] > 0) places[i] = ++count;
+  for (let i = 0; i < positions.length; i++) if (positions[i] > 0) positions[i] = ++count;
   const ids = new Int32Array(count);
-  for (let i = 0; i < places.length; i++) if (places[i] > 0) ids[places[i] - 1] = start + i;
-  for (const e of edges) rows[e] = places[src[e] - start] - 1;
+  for (let i = 0; i < positions.length; i++) if (positions[i] > 0) ids[positions[i] - 1] = start + i;
+  for (const e of edges) rows[e] = positions[src[e] - start] - 1;
   return ids;
 }
 
-/** Which worker's range an id is in; ranges ascend. */
+/** Returns the worker whose range contains an id; ranges ascend. */
 export function ownerOf(ranges: readonly NodeRange[], id: number): number {
   let [lo, hi] = [0, ranges.length - 1];
   while (lo < hi) {

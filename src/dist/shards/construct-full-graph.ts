@@ -1,4 +1,4 @@
-/** From a worker's `PartitionData` to the graphs that layers take. */
+/** Constructs the graphs that layers take from a worker's `PartitionData`. */
 import { makeFrame } from '../../graph/frame.js';
 import type { Frame } from '../../graph/index.js';
 import { expected, ValueError } from '../../util/errors.js';
@@ -18,27 +18,28 @@ import {
   checkWorkers,
   edgeWeights,
   ownNodes,
+  parseEdgeType,
   type Sides,
-  tripleOf,
   workerRelation,
 } from './worker-relation.js';
 
 export interface FullGraphOptions extends ShardingOptions {
-  /** The current communicator by default. */
+  /** Default: the current communicator. */
   readonly comm?: Communicator;
-  /** The edge feature that holds edge weights, by its name without the type; without it all weights are 1. */
+  /** The edge feature with the edge weights, by its name without the type; default: all weights are 1. */
   readonly edgeWeight?: string;
   /**
-   * Training on one machine: from here on only the holder of the manager's lock computes, and what the others know is on
-   * disk while they wait. All communication goes through the current communicator then.
+   * Single-node mode: from here on only the holder of the manager's lock computes, and the state of the other workers
+   * is on disk while they wait. All communication then uses the current communicator.
    */
   readonly partitionDataManager?: PartitionDataManager;
-  /** The manager's lock, and no other. */
+  /** Must be the manager's lock. */
   readonly lock?: Lock;
 }
 
 /**
- * The whole graph of one node type and one edge type, for this worker. Collective. Edge features become `edata`.
+ * Constructs this worker's partition of a graph of one node type and one edge type. Collective. Edge features become
+ * `edata`.
  *
  * @example
  * const graph = constructFullGraph(partitionData);
@@ -59,8 +60,8 @@ export function constructFullGraph(pd: PartitionData, options: FullGraphOptions 
   const where = 'constructFullGraph';
   checkOneType(where, pd, 'constructHeteroGraph');
   const [type] = pd.nodeTypeNames;
-  const comm = workerOf(where, options);
-  const sharding = checkTogether(where, comm, pd, options);
+  const comm = communicatorFor(where, options);
+  const sharding = checkCollectively(where, comm, pd, options);
   const ids = ownNodes(pd)[type];
   const sides = { src: ids, dst: ids, dstOffset: 0, frames: null };
   const graph = fullRelation(where, comm, pd, 0, sides, options, sharding);
@@ -69,7 +70,7 @@ export function constructFullGraph(pd: PartitionData, options: FullGraphOptions 
 }
 
 /**
- * The whole graph of several node or edge types, for this worker. Collective.
+ * Constructs this worker's partition of a graph of several node or edge types. Collective.
  *
  * @example
  * const graph = constructHeteroGraph(partitionData);
@@ -91,13 +92,13 @@ export function constructHeteroGraph(
     lock: true,
   });
   const where = 'constructHeteroGraph';
-  const comm = workerOf(where, options);
-  const sharding = checkTogether(where, comm, pd, options);
+  const comm = communicatorFor(where, options);
+  const sharding = checkCollectively(where, comm, pd, options);
   const nodes = ownNodes(pd);
   const frames: Record<string, Frame> = {};
   for (const type of pd.nodeTypeNames) frames[type] = makeFrame(`nodes('${type}')`, nodes[type].length);
   const relations = pd.edgeTypeNames.map((name, t) => {
-    const type = tripleOf(name);
+    const type = parseEdgeType(name);
     const [src, , dst] = type;
     const dstOffset = src === dst ? 0 : null;
     const sides = {
@@ -117,8 +118,8 @@ export function constructHeteroGraph(
   });
 }
 
-/** Collective. The options with defaults, after all that can be wrong with them and the data on some worker. */
-export function checkTogether(
+/** Collective. Checks options and data on all workers; returns the options with defaults. */
+export function checkCollectively(
   where: string,
   comm: Communicator,
   pd: PartitionData,
@@ -147,8 +148,8 @@ function fullRelation(
   return graph;
 }
 
-/** The communicator to use; with a manager, the one that hands the machine over while it waits. */
-export function workerOf(where: string, options: FullGraphOptions): Communicator {
+/** Returns the communicator to use; with a manager, the one that spills the state to disk while it waits. */
+export function communicatorFor(where: string, options: FullGraphOptions): Communicator {
   const { comm = currentCommunicator(), partitionDataManager: manager, lock } = options;
   if (lock !== undefined && lock !== manager?.lock)
     throw new ValueError(expected(where, 'the lock of partitionDataManager', 'lock', 'another one'));
@@ -157,8 +158,8 @@ export function workerOf(where: string, options: FullGraphOptions): Communicator
 
 const sources = new WeakMap<GraphShardManager, PartitionData>();
 
-/** What a graph was made from; undefined for one that is not the whole graph. @internal */
-export function sourceOf(graph: GraphShardManager): PartitionData | undefined {
+/** Returns the data from which a full graph was constructed; undefined for other graphs. @internal */
+export function partitionDataOf(graph: GraphShardManager): PartitionData | undefined {
   return sources.get(graph);
 }
 
@@ -170,8 +171,8 @@ function rememberSource(graph: GraphShardManager, pd: PartitionData, options: Fu
   const arrays = { offsets: offsets as Int32Array, indices, edgeIds, usedIds: graph.usedIds };
   for (const [key, values] of Object.entries(arrays))
     if (values !== null) manager.register(`graph/${key}`, values);
-  for (const shard of [graph.own, ...graph.pieces])
-    for (const key of ['offsets', 'indices', 'slots', 'dstRows'] as const) {
+  for (const shard of [graph.own, ...graph.chunks])
+    for (const key of ['offsets', 'indices', 'edgePositions', 'dstRows'] as const) {
       const values = shard[key];
       if (values !== null) manager.register(`shard-${shard.owner}-${shard.start}/graph-${key}`, values);
     }

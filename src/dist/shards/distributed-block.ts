@@ -1,8 +1,9 @@
 /**
- * A worker's part of a graph as one block: rows of all other workers are fetched at once (one shot), then everything is
- * as on one machine. Fewer and larger messages than shard after shard, and memory for all rows used here.
+ * A worker's partition of a graph as one block: rows of all other workers are fetched in one exchange (one shot), then
+ * everything is computed as on one machine. Fewer and larger messages than shard by shard, and memory for all rows used
+ * here.
  *
- * A tensor that is used several times travels once: at its first use, whether it is a field or an argument.
+ * A tensor that is used several times is fetched once, at its first use, whether it is a field or an argument.
  */
 import type { AggregateOptions, AttentionOptions } from '../../graph/index.js';
 import { aggregate } from '../../graph/ops/aggregate.js';
@@ -33,7 +34,7 @@ export class DistributedBlock extends DistributedGraph {
 
   override aggregate(x: Tensor, options: AggregateOptions = {}): Tensor {
     const { srcScale = null, ...rest } = options;
-    const used = srcScale === null ? rest : { ...rest, srcScale: this.spread(srcScale) };
+    const used = srcScale === null ? rest : { ...rest, srcScale: this.exchangeFactors(srcScale) };
     return aggregate(this.adjacency, this.fetch(x), used, this.dstOffset);
   }
 
@@ -59,7 +60,7 @@ export class DistributedBlock extends DistributedGraph {
     return attention(this.adjacency, z, el, dstScore, options, () => this.rowIds('slots'));
   }
 
-  protected override rebuilt(edges: DistributedEdges): this {
+  protected override withEdges(edges: DistributedEdges): this {
     return new DistributedBlock(edges, this.options) as this;
   }
 }

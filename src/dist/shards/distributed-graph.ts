@@ -1,10 +1,11 @@
 /**
- * A worker's part of a graph spread over workers: its own nodes, all edges into them, and a link to the rows of sources that
- * other workers own. What needs only edges and destinations is as on one machine; what needs rows of sources is left to
- * `GraphShardManager` (shard after shard) and `DistributedBlock` (all at once).
+ * A worker's partition of a distributed graph: its own nodes, all edges into them, and a link to the rows of sources
+ * that other workers own. Operations on edges and destinations are those of one machine; operations on rows of sources
+ * are left to `GraphShardManager` (shard by shard) and `DistributedBlock` (one shot).
  *
- * `adjacency` has the rows used here as sources: own rows first, then those of other workers. Tensors of sources that
- * callers give and get have own rows only. Edges keep the order of their global ids, so slots are as on one machine.
+ * `adjacency` has the rows used here as sources: own rows first, then those of other workers. Source tensors that
+ * callers pass and receive have own rows only. Edges keep the order of their global ids, so edge positions are as on
+ * one machine.
  */
 
 import { makeFrame } from '../../graph/frame.js';
@@ -15,9 +16,10 @@ import type { Ids, Tensor } from '../../tensor/index.js';
 import { expected, StateError, ValueError } from '../../util/errors.js';
 import type { Communicator } from '../comm/communicator.js';
 import type { NodeRange } from '../partition/partition-data.js';
+import { concatInt32 } from '../partition/rows.js';
 import { joinLinks, type RowLink, type Traffic, trafficOf } from './row-link.js';
 
-/** What a distributed graph is made of. */
+/** The components of a distributed graph. */
 export interface DistributedEdges {
   readonly link: RowLink;
   /** Sources are the rows used here, destinations own rows. */
@@ -26,34 +28,34 @@ export interface DistributedEdges {
   readonly usedIds: Int32Array;
   /** Global ids of the destinations. */
   readonly dstIds: Int32Array;
-  /** The edge of the worker's whole part behind each edge, where this is less than it. */
+  /** For a subgraph of the worker's partition: the edge of the partition for each edge. */
   readonly parentEdgeIds?: Int32Array | null;
   /** The ids this worker owns. */
   readonly tgtNodeRange: NodeRange;
-  /** Own row at which the destinations begin; null when they are other nodes. */
+  /** Own row at which the destinations begin; null if they are other nodes. */
   readonly dstOffset: number | null;
-  /** By slot. */
+  /** By edge position. */
   readonly weights: Float32Array | null;
   readonly addedLoops?: Int32Array | null;
-  /** Weighted in-degrees of own sources in the whole graph, where this is a part of it. */
+  /** For a subgraph: weighted in-degrees of own sources in the full graph. */
   readonly wholeDegrees?: ((selfLoops: boolean) => Float64Array) | null;
   readonly frames?: { readonly src: Frame; readonly dst: Frame } | null;
   readonly original: OriginalIds;
 }
 
-/** What nodes and edges are in the graph before it was cut, found when asked for: the same for every number of workers. */
+/** Ids of nodes and edges before partitioning, computed on request: independent of the number of workers. */
 export interface OriginalIds {
-  /** What own sources, the destinations (null where they are no nodes), and edges by edge id are there. */
+  /** Original ids of own sources, of the destinations (null if they are not nodes), and of edges by edge id. */
   readonly src: () => Int32Array;
   readonly dst: () => Int32Array | null;
   readonly edges: () => Int32Array;
-  /** Sources and edges of the whole relation. */
+  /** Number of sources and edges of the full relation. */
   readonly numSrc: number;
   readonly numEdges: number;
 }
 
-/** Scales of sources that were sent round already. */
-const spreads = new WeakMap<FloatArray, WeakMap<RowLink, FloatArray>>();
+/** Source factors that have been exchanged already. */
+const exchangedFactors = new WeakMap<FloatArray, WeakMap<RowLink, FloatArray>>();
 
 export abstract class DistributedGraph extends LocalGraph {
   readonly link: RowLink;
@@ -80,7 +82,7 @@ export abstract class DistributedGraph extends LocalGraph {
     return this.link.numOwn;
   }
 
-  /** Global ids of the sources that this worker owns, in the order of rows. */
+  /** Global ids of the sources that this worker owns, in row order. */
   get inputNodes(): Int32Array {
     return this.usedIds.subarray(0, this.link.numOwn);
   }
@@ -102,33 +104,35 @@ export abstract class DistributedGraph extends LocalGraph {
     return this.#edges.original.edges();
   }
 
-  /** Nodes of this worker, where sources and destinations are the same. */
+  /** Number of nodes of this worker, if sources and destinations are the same. */
   get numNodes(): number {
     if (this.numSrcNodes === this.numDstNodes && this.dstOffset === 0) return this.numDstNodes;
-    throw new StateError('numNodes: sources and destinations differ here. Use numSrcNodes and numDstNodes.');
+    throw new StateError(
+      'numNodes: expected the same sources and destinations, got different ones. Use numSrcNodes and numDstNodes.',
+    );
   }
 
-  /** Global source id of each slot. */
+  /** Returns the global source id of each edge position. */
   override slotSources(): Int32Array {
     const { usedIds } = this;
     return this.adjacency.indices.map((row) => usedIds[row]);
   }
 
-  /** What graphs of this communicator have exchanged so far. */
+  /** Returns what graphs of this communicator have exchanged so far. */
   traffic(): Traffic {
     return trafficOf(this.link.comm);
   }
 
-  /** Graphs live in main memory: 'cpu' gives the graph itself. */
+  /** Graphs are in main memory: 'cpu' returns the graph itself. */
   to(device: string): this {
     if (device === 'cpu') return this;
     throw new ValueError(expected(this.constructor.name, "'cpu'", 'device', device));
   }
 
   /**
-   * Keeps the rows that other workers have for `x`, which nothing changes, from their first fetch on: input features need not
-   * travel in every epoch. Layers that sum or average their neighbours take `x` as it is then, and project afterwards. On all
-   * workers alike. Takes memory for all of them.
+   * Caches the rows of `x` that other workers own from their first fetch on, so that constant inputs such as features
+   * are not sent in every epoch. Layers that sum or average their neighbours then aggregate `x` itself and project
+   * afterwards. Must be called on all workers. Takes memory for all fetched rows.
    */
   cacheInputs(x: Tensor): this {
     this.link.inputs.add(x);
@@ -139,12 +143,14 @@ export abstract class DistributedGraph extends LocalGraph {
     return this.link.inputs.has(x) && !x.requiresGrad;
   }
 
-  /** With compression: a step of training begins, so what rounding lost of gradients in the step before is added now. */
+  /**
+   * With compression: starts a training step, in which the rounding errors of the previous step's gradients are added.
+   */
   beginStep(): void {
     this.link.codec?.beginStep();
   }
 
-  /** Lets go of what `cacheInputs` kept. */
+  /** Releases the rows that `cacheInputs` cached. */
   uncacheInputs(x: Tensor): this {
     this.link.inputs.remove(x);
     return this;
@@ -176,7 +182,9 @@ export abstract class DistributedGraph extends LocalGraph {
     const whole = this.#edges.wholeDegrees ?? null;
     if (whole !== null) return { src: whole(selfLoops), dst };
     if (this.numSrcNodes === this.numDstNodes && this.dstOffset === 0) return { src: dst, dst };
-    throw new StateError('normDegrees: between two node types sources have no in-degrees here.');
+    throw new StateError(
+      'normDegrees: expected one node type, got a relation between two, whose sources have no in-degrees here.',
+    );
   }
 
   withSelfLoops(): this {
@@ -187,7 +195,7 @@ export abstract class DistributedGraph extends LocalGraph {
   #addLoops(): this {
     const { dstOffset, adjacency, weights } = this;
     if (dstOffset === null)
-      throw new StateError('withSelfLoops: the destinations are not among the sources here.');
+      throw new StateError('withSelfLoops: expected destinations that are also sources, got others.');
     const { offsets, indices, numDst } = adjacency;
     const missing: number[] = [];
     for (let v = 0; v < numDst; v++) {
@@ -199,25 +207,22 @@ export abstract class DistributedGraph extends LocalGraph {
     const { src, dst } = adjacency.edges();
     const added = Int32Array.from(missing);
     const looped = Adjacency.fromEdges(
-      joined(
-        src,
-        added.map((v) => v + dstOffset),
-      ),
-      joined(dst, added),
+      concatInt32([src, added.map((v) => v + dstOffset)]),
+      concatInt32([dst, added]),
       adjacency.numSrc,
       numDst,
     );
-    let slotWeights: Float32Array | null = null;
+    let positionWeights: Float32Array | null = null;
     if (weights !== null) {
       const byEdge = new Float32Array(looped.numEdges).fill(1);
       for (let slot = 0; slot < weights.length; slot++)
         byEdge[adjacency.edgeIds?.[slot] ?? slot] = weights[slot];
-      slotWeights = byEdge.map((_, slot) => byEdge[looped.edgeIds?.[slot] ?? slot]);
+      positionWeights = byEdge.map((_, slot) => byEdge[looped.edgeIds?.[slot] ?? slot]);
     }
-    return this.rebuilt({
+    return this.withEdges({
       ...this.#edges,
       adjacency: looped,
-      weights: slotWeights,
+      weights: positionWeights,
       addedLoops: added,
       parentEdgeIds: null,
       frames: null,
@@ -225,8 +230,8 @@ export abstract class DistributedGraph extends LocalGraph {
   }
 
   /**
-   * The same edges and sources with other destinations: destination d has the edges of slots order[offsets[d]] …
-   * order[offsets[d+1] − 1].
+   * Returns a graph of the same edges and sources with other destinations: destination d has the edges at positions
+   * order[offsets[d]] … order[offsets[d+1] − 1].
    */
   regrouped(offsets: Int32Array, order: Int32Array): this {
     const { indices, numSrc } = this.adjacency;
@@ -236,7 +241,7 @@ export abstract class DistributedGraph extends LocalGraph {
       numSrc,
     );
     const numDst = offsets.length - 1;
-    return this.rebuilt({
+    return this.withEdges({
       ...this.#edges,
       adjacency,
       original: {
@@ -255,24 +260,24 @@ export abstract class DistributedGraph extends LocalGraph {
   }
 
   /**
-   * All edges of several relations into the same destinations as one graph, whose sources are those of each relation in turn.
-   * Edge ids follow each other in the same order.
+   * Joins all edges of several relations into the same destinations to one graph, whose sources are those of each
+   * relation in turn. Edge ids follow in the same order.
    */
   joinedWith(others: readonly this[]): this {
     const all: readonly DistributedGraph[] = [this, ...others];
-    const { link, places } = joinLinks(all.map((graph) => graph.link));
+    const { link, positions } = joinLinks(all.map((graph) => graph.link));
     const edges = all.map((graph) => graph.adjacency.edges());
-    const src = edges.map((list, i) => list.src.map((row) => places[i][row]));
+    const src = edges.map((list, i) => list.src.map((row) => positions[i][row]));
     const usedIds = new Int32Array(link.numUsed);
     for (const [i, graph] of all.entries())
-      for (const [row, place] of places[i].entries()) usedIds[place] = graph.usedIds[row];
+      for (const [row, position] of positions[i].entries()) usedIds[position] = graph.usedIds[row];
     const adjacency = Adjacency.fromEdges(
-      joined(...src),
-      joined(...edges.map(({ dst }) => dst)),
+      concatInt32(src),
+      concatInt32(edges.map(({ dst }) => dst)),
       link.numUsed,
       this.numDstNodes,
     );
-    return this.rebuilt({
+    return this.withEdges({
       ...this.#edges,
       original: joinOriginals(all.map((graph) => graph.#edges.original)),
       link,
@@ -287,29 +292,29 @@ export abstract class DistributedGraph extends LocalGraph {
     });
   }
 
-  /** Factors of own rows, and those that other workers have for theirs; collective when `own` is new. */
-  protected spread(own: FloatArray): FloatArray {
+  /** Returns factors of all rows used here from those of own rows; collective if `own` is new. */
+  protected exchangeFactors(own: FloatArray): FloatArray {
     const { link } = this;
-    let byLink = spreads.get(own);
+    let byLink = exchangedFactors.get(own);
     if (byLink === undefined) {
       byLink = new WeakMap();
-      spreads.set(own, byLink);
+      exchangedFactors.set(own, byLink);
     }
     let used = byLink.get(link);
     if (used === undefined) {
-      used = spreadScales(link, own);
+      used = sendFactors(link, own);
       byLink.set(link, used);
     }
     return used;
   }
 
-  /** A graph of these edges with another communicator of as many workers. @internal */
+  /** Returns a graph of these edges with another communicator of the same size. @internal */
   withComm(comm: Communicator): this {
-    return this.rebuilt({ ...this.#edges, link: this.link.withComm(comm), frames: null });
+    return this.withEdges({ ...this.#edges, link: this.link.withComm(comm), frames: null });
   }
 
-  /** A graph of this class from other edges. */
-  protected abstract rebuilt(edges: DistributedEdges): this;
+  /** Returns a graph of this class with other edges. */
+  protected abstract withEdges(edges: DistributedEdges): this;
 }
 
 function ownFrames({ link, adjacency, dstOffset }: DistributedEdges): { src: Frame; dst: Frame } {
@@ -318,7 +323,7 @@ function ownFrames({ link, adjacency, dstOffset }: DistributedEdges): { src: Fra
   return { src, dst: whole ? src : makeFrame('dstdata', adjacency.numDst) };
 }
 
-function spreadScales(link: RowLink, own: FloatArray): FloatArray {
+function sendFactors(link: RowLink, own: FloatArray): FloatArray {
   const make = (length: number): FloatArray =>
     own instanceof Float32Array ? new Float32Array(length) : new Float64Array(length);
   const parts = link.comm.allToAllv(
@@ -334,13 +339,13 @@ function spreadScales(link: RowLink, own: FloatArray): FloatArray {
   return used;
 }
 
-/** Those of each relation after those of the relations before it. */
+/** Concatenates the original ids of several relations. */
 function joinOriginals(all: readonly OriginalIds[]): OriginalIds {
   const total = (count: 'numSrc' | 'numEdges', of = all): number =>
     of.reduce((sum, each) => sum + each[count], 0);
   const shifted = (ids: 'src' | 'edges', count: 'numSrc' | 'numEdges'): Int32Array =>
-    joined(
-      ...all.map((each, i) => {
+    concatInt32(
+      all.map((each, i) => {
         const before = total(count, all.slice(0, i));
         return each[ids]().map((id) => id + before);
       }),
@@ -352,14 +357,4 @@ function joinOriginals(all: readonly OriginalIds[]): OriginalIds {
     numSrc: total('numSrc'),
     numEdges: total('numEdges'),
   };
-}
-
-function joined(...parts: readonly Int32Array[]): Int32Array {
-  const all = new Int32Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
 }

@@ -1,7 +1,7 @@
 /**
- * A worker's part of a graph as N shards, one for each worker that owns sources. Message passing goes from shard to shard:
- * rows of one worker at a time are fetched, used and dropped, so memory per worker falls with the number of workers however
- * dense the graph is. In backward they are fetched again ('sar') or were kept ('sa').
+ * A worker's partition of a graph as N shards, one for each worker that owns sources. Message passing proceeds shard by
+ * shard: rows of one worker at a time are fetched, used and dropped, so memory per worker falls with the number of
+ * workers however dense the graph is. In backward they are fetched again ('sar') or were kept ('sa').
  *
  * A `MessageGraph`: layers take it in place of a graph on one machine. All its operations are collective: every worker
  * calls the same ones in the same order.
@@ -25,7 +25,7 @@ import type { Tensor } from '../../tensor/index.js';
 import { StateError } from '../../util/errors.js';
 import { DistributedBlock } from './distributed-block.js';
 import { type DistributedEdges, DistributedGraph } from './distributed-graph.js';
-import { cutShards, type GraphShard, type SourceSegment } from './graph-shard.js';
+import { type GraphShard, type SourceSegment, splitIntoShards } from './graph-shard.js';
 import { aggregate } from './ops/aggregate.js';
 import { attention } from './ops/attention.js';
 import { srcToEdges } from './ops/edge-rows.js';
@@ -36,10 +36,10 @@ import type { ShardMode } from './shard-rows.js';
 import { makeSteps, type Step } from './shard-schedule.js';
 import { type ShardingOptions, useCodec } from './sharding-options.js';
 
-/** Cut on first use, because one-shot graphs need none of it. */
-interface Parts {
+/** Created on first use, because one-shot graphs do not need it. */
+interface ShardSchedule {
   readonly own: GraphShard;
-  readonly pieces: readonly GraphShard[];
+  readonly chunks: readonly GraphShard[];
   readonly steps: readonly Step[];
 }
 
@@ -49,7 +49,7 @@ export class GraphShardManager extends DistributedGraph implements MessageTarget
   readonly options: Required<ShardingOptions>;
   readonly #edges: DistributedEdges;
   #shards: readonly GraphShard[] | null = null;
-  #made: Parts | null = null;
+  #schedule: ShardSchedule | null = null;
   #deleted = false;
 
   /** @internal Use `constructFullGraph` or `constructMfgs`. */
@@ -62,11 +62,11 @@ export class GraphShardManager extends DistributedGraph implements MessageTarget
     useCodec(this.link, options);
   }
 
-  /** One for each worker that owns sources. Operations use them in pieces where they are large. */
+  /** One shard for each worker that owns sources. Operations split large ones into chunks. */
   get shards(): readonly GraphShard[] {
-    this.#checkLive();
+    this.#checkNotDeleted();
     const { starts, sizesExpectedFromOthers, numOwn, comm } = this.link;
-    this.#shards ??= this.#cut(
+    this.#shards ??= this.#splitEdges(
       starts.map((start, owner) => ({
         owner,
         start,
@@ -78,21 +78,21 @@ export class GraphShardManager extends DistributedGraph implements MessageTarget
 
   /** The edges from own nodes. */
   get own(): GraphShard {
-    return this.#parts().own;
+    return this.#shardSchedule().own;
   }
 
-  /** The edges from other workers' nodes, in the pieces in which rows are fetched. */
-  get pieces(): readonly GraphShard[] {
-    return this.#parts().pieces;
+  /** The edges from other workers' nodes, by the chunks in which rows are fetched. */
+  get chunks(): readonly GraphShard[] {
+    return this.#shardSchedule().chunks;
   }
 
   get steps(): readonly Step[] {
-    return this.#parts().steps;
+    return this.#shardSchedule().steps;
   }
 
-  #parts(): Parts {
-    this.#checkLive();
-    if (this.#made !== null) return this.#made;
+  #shardSchedule(): ShardSchedule {
+    this.#checkNotDeleted();
+    if (this.#schedule !== null) return this.#schedule;
     const { link, options } = this;
     const steps = makeSteps(link, options.windowRows);
     const segments = steps.flatMap(({ recv }) =>
@@ -106,20 +106,20 @@ export class GraphShardManager extends DistributedGraph implements MessageTarget
             },
           ],
     );
-    // Own rows last, so that pieces are numbered in the order of steps.
-    const cut = this.#cut([...segments, { owner: link.comm.rank, start: 0, count: link.numOwn }]);
-    this.#made = { steps, pieces: cut.slice(0, -1), own: cut[cut.length - 1] };
-    return this.#made;
+    // Own rows last, so that chunks are numbered in the order of steps.
+    const shards = this.#splitEdges([...segments, { owner: link.comm.rank, start: 0, count: link.numOwn }]);
+    this.#schedule = { steps, chunks: shards.slice(0, -1), own: shards[shards.length - 1] };
+    return this.#schedule;
   }
 
-  #cut(segments: readonly SourceSegment[]): GraphShard[] {
-    return cutShards(this.adjacency, segments, this.usedIds, this.seeds);
+  #splitEdges(segments: readonly SourceSegment[]): GraphShard[] {
+    return splitIntoShards(this.adjacency, segments, this.usedIds, this.seeds);
   }
 
-  #checkLive(): void {
+  #checkNotDeleted(): void {
     if (!this.#deleted) return;
     throw new StateError(
-      'GraphShardManager: its shards were given to getFullPartitionGraph(). Use that graph, or pass deleteShardData = false.',
+      'GraphShardManager: expected its shards, got a graph after getFullPartitionGraph(). Use that graph, or pass deleteShardData = false.',
     );
   }
 
@@ -131,12 +131,12 @@ export class GraphShardManager extends DistributedGraph implements MessageTarget
     return this.adjacency.edgeIds;
   }
 
-  /** For each worker, which of this worker's rows it needs. */
+  /** For each worker, the rows of this worker that it needs. */
   get indicesRequiredFromMe(): readonly Int32Array[] {
     return this.link.indicesRequiredFromMe;
   }
 
-  /** How many rows come from each worker. */
+  /** Number of rows fetched from each worker. */
   get sizesExpectedFromOthers(): readonly number[] {
     return this.link.sizesExpectedFromOthers;
   }
@@ -145,16 +145,19 @@ export class GraphShardManager extends DistributedGraph implements MessageTarget
     return this.adjacency.meanScale(dtype, extra);
   }
 
-  /** One graph of all edges into own nodes, which fetches rows of all workers at once. This one is of no use afterwards unless told otherwise. */
+  /**
+   * Returns one graph of all edges into own nodes, which fetches the rows of all workers in one exchange. This graph
+   * cannot be used afterwards unless `deleteShardData` is false.
+   */
   getFullPartitionGraph(deleteShardData = true): DistributedBlock {
     const frames = { src: this.srcdata, dst: this.dstdata };
-    // A link of its own, because it keeps rows of inputs in another form.
+    // A separate link, because it caches input rows in another form.
     const link = this.link.withComm(this.link.comm);
     const block = new DistributedBlock({ ...this.#edges, link, frames }, this.options);
     for (const [name, t] of Object.entries(this.edata)) block.edata[name] = t;
     if (deleteShardData) {
       this.#shards = null;
-      this.#made = null;
+      this.#schedule = null;
       this.#deleted = true;
     }
     return block;
@@ -163,7 +166,7 @@ export class GraphShardManager extends DistributedGraph implements MessageTarget
   override aggregate(x: Tensor, options: AggregateOptions = {}): Tensor {
     return aggregate(this, x, options, {
       selfOffset: this.dstOffset,
-      spread: (own) => this.spread(own),
+      exchangeFactors: (own) => this.exchangeFactors(own),
       meanScale: (dtype, extra) => this.meanScale(dtype, extra),
     });
   }
@@ -205,10 +208,10 @@ export class GraphShardManager extends DistributedGraph implements MessageTarget
       return;
     }
     const rows = shardMessages(this, message, (names) => names, null);
-    for (const [name, bySlot] of Object.entries(rows)) this.edata[name] = this.toEdgeIds(bySlot);
+    for (const [name, byPosition] of Object.entries(rows)) this.edata[name] = this.toEdgeIds(byPosition);
   }
 
-  protected override rebuilt(edges: DistributedEdges): this {
+  protected override withEdges(edges: DistributedEdges): this {
     return new GraphShardManager(edges, this.options) as this;
   }
 }

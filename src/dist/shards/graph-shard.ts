@@ -1,27 +1,27 @@
 /**
- * The edges from one worker's nodes (or some of them) to another's, compact: sources are rows of the list that travels
+ * The edges from one worker's nodes (or some of them) to another's, compact: sources are rows of the list that is sent
  * (`uniqueSrcNodes`), destinations the rows that have an edge here.
  *
- * In the worker's own shard the sources are all its rows, so that it needs no copy of them. Edges are by destination; `slots`
- * says where each is among all edges of the manager, and ascends.
+ * In the worker's own shard the sources are all its rows, so that they are not copied. Edges are sorted by destination;
+ * `edgePositions` are their positions among all edges of the manager, ascending.
  */
 
 import type { Adjacency, ShardInfo } from '../../graph/index.js';
 import { kernels } from '../../native/index.js';
 
-/** Edges by source: `dst` are destination rows of the manager, `slots` places in the shard. */
+/** Edges by source: `dst` are destination rows of the manager, `positions` are positions in the shard. */
 export interface ShardOutEdges {
   readonly offsets: Int32Array;
   readonly dst: Int32Array;
-  readonly slots: Int32Array;
+  readonly positions: Int32Array;
 }
 
 export class GraphShard {
   /** The worker that owns the sources. */
   readonly owner: number;
-  /** Where its sources begin among all rows used here. */
+  /** Index of its first source among all rows used here. */
   readonly start: number;
-  /** Its place in the list it was made for. */
+  /** Its index in the list of shards. */
   readonly index: number;
   readonly numSrc: number;
   /** Destinations of the manager, with or without edges here. */
@@ -30,21 +30,26 @@ export class GraphShard {
   readonly offsets: Int32Array;
   /** Source rows. */
   readonly indices: Int32Array;
-  /** The destinations that have an edge here, ascending; null when all have. */
+  /** The destinations that have an edge here, ascending; null if all have. */
   readonly dstRows: Int32Array | null;
-  /** By edge of the shard, the slot in the manager. */
-  readonly slots: Int32Array;
+  /** By edge of the shard, its position in the manager. */
+  readonly edgePositions: Int32Array;
   readonly #srcIds: () => Int32Array;
   readonly #dstIds: () => Int32Array;
   #out: ShardOutEdges | null = null;
-  #outSlots: Int32Array | null = null;
+  #outPositions: Int32Array | null = null;
   #destinations: Int32Array | null = null;
 
   constructor(
     segment: SourceSegment,
     index: number,
     numDst: number,
-    edges: { offsets: Int32Array; indices: Int32Array; dstRows: Int32Array | null; slots: Int32Array },
+    edges: {
+      offsets: Int32Array;
+      indices: Int32Array;
+      dstRows: Int32Array | null;
+      edgePositions: Int32Array;
+    },
     ids: { src: () => Int32Array; dst: () => Int32Array },
   ) {
     this.owner = segment.owner;
@@ -55,7 +60,7 @@ export class GraphShard {
     this.offsets = edges.offsets;
     this.indices = edges.indices;
     this.dstRows = edges.dstRows;
-    this.slots = edges.slots;
+    this.edgePositions = edges.edgePositions;
     this.#srcIds = ids.src;
     this.#dstIds = ids.dst;
   }
@@ -68,7 +73,7 @@ export class GraphShard {
     return this.offsets.length - 1;
   }
 
-  /** Global ids of the sources, ascending where they were numbered so. */
+  /** Global ids of the sources, ascending if they were numbered so. */
   get uniqueSrcNodes(): Int32Array {
     return this.#srcIds();
   }
@@ -80,12 +85,15 @@ export class GraphShard {
   }
 
   get shardInfo(): ShardInfo {
-    const { owner, numSrc, slots, numDst } = this;
+    const { owner, numSrc, edgePositions, numDst } = this;
     const dstRows = this.dstRows ?? Int32Array.from({ length: numDst }, (_, row) => row);
-    return { shardIdx: owner, numSrc, dstRows, slots };
+    return { shardIdx: owner, numSrc, dstRows, slots: edgePositions };
   }
 
-  /** Offsets by all destinations of the manager; made anew where some have no edges, because N of them would be as long as the whole graph. */
+  /**
+   * Returns offsets for all destinations of the manager; recomputed on each call if some have no edges, because storing
+   * them for N shards would take N times the whole graph's.
+   */
   allOffsets(): Int32Array {
     const { dstRows, offsets, numDst } = this;
     if (dstRows === null) return offsets;
@@ -100,7 +108,7 @@ export class GraphShard {
     return all;
   }
 
-  /** The destination row of each edge. */
+  /** Returns the destination row of each edge. */
   destinations(): Int32Array {
     if (this.#destinations === null) {
       const { offsets, dstRows } = this;
@@ -112,31 +120,31 @@ export class GraphShard {
     return this.#destinations;
   }
 
-  /** The edges by source, sorted on first use. */
+  /** Returns the edges by source, sorted on first use. */
   out(): ShardOutEdges {
     if (this.#out === null) {
       const { numEdges, numSrc, indices } = this;
       const offsets = new Int32Array(numSrc + 1);
-      const slots = new Int32Array(numEdges);
-      kernels().groupByKey(indices, offsets, slots, numEdges, numSrc);
+      const positions = new Int32Array(numEdges);
+      kernels().groupByKey(indices, offsets, positions, numEdges, numSrc);
       const dst = new Int32Array(numEdges);
-      kernels().gatherRows(this.destinations(), slots, dst, numEdges, 4);
-      this.#out = { offsets, dst, slots };
+      kernels().gatherRows(this.destinations(), positions, dst, numEdges, 4);
+      this.#out = { offsets, dst, positions };
     }
     return this.#out;
   }
 
-  /** By edge in the order by source, the slot in the manager. */
-  outSlots(): Int32Array {
-    if (this.#outSlots === null) {
-      this.#outSlots = new Int32Array(this.numEdges);
-      kernels().gatherRows(this.slots, this.out().slots, this.#outSlots, this.numEdges, 4);
+  /** Returns, in the order by source, the position of each edge in the manager. */
+  outPositions(): Int32Array {
+    if (this.#outPositions === null) {
+      this.#outPositions = new Int32Array(this.numEdges);
+      kernels().gatherRows(this.edgePositions, this.out().positions, this.#outPositions, this.numEdges, 4);
     }
-    return this.#outSlots;
+    return this.#outPositions;
   }
 }
 
-/** Rows used here, of one worker. */
+/** A range of the rows used here, owned by one worker. */
 export interface SourceSegment {
   readonly owner: number;
   readonly start: number;
@@ -144,10 +152,10 @@ export interface SourceSegment {
 }
 
 /**
- * One shard for each segment of sources; segments do not overlap and cover all. `usedIds` are the ids behind rows, `dstIds` those
- * of destinations.
+ * Returns one shard for each segment of sources; segments do not overlap and cover all. `usedIds` are the ids of rows,
+ * `dstIds` those of destinations.
  */
-export function cutShards(
+export function splitIntoShards(
   whole: Adjacency,
   segments: readonly SourceSegment[],
   usedIds: Int32Array,
@@ -164,19 +172,19 @@ export function cutShards(
   const destinations = whole.destinations();
   return segments.map((segment, index) => {
     const { start, count } = segment;
-    const slots = order.slice(bounds[index], bounds[index + 1]);
-    const sources = new Int32Array(slots.length);
-    const touched = new Int32Array(Math.min(slots.length, numDst));
+    const edgePositions = order.slice(bounds[index], bounds[index + 1]);
+    const sources = new Int32Array(edgePositions.length);
+    const touched = new Int32Array(Math.min(edgePositions.length, numDst));
     const offsets = new Int32Array(touched.length + 1);
     let rows = 0;
-    for (let i = 0; i < slots.length; i++) {
-      const row = destinations[slots[i]];
-      sources[i] = indices[slots[i]] - start;
+    for (let i = 0; i < edgePositions.length; i++) {
+      const row = destinations[edgePositions[i]];
+      sources[i] = indices[edgePositions[i]] - start;
       if (i === 0 || row !== touched[rows - 1]) touched[rows++] = row;
       offsets[rows] = i + 1;
     }
     const dstRows = rows === numDst ? null : touched.slice(0, rows);
-    const compact = { offsets: offsets.slice(0, rows + 1), indices: sources, dstRows, slots };
+    const compact = { offsets: offsets.slice(0, rows + 1), indices: sources, dstRows, edgePositions };
     const ids = { src: () => usedIds.subarray(start, start + count), dst: () => dstIds };
     return new GraphShard(segment, index, numDst, compact, ids);
   });

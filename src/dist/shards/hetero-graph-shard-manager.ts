@@ -1,8 +1,8 @@
 /**
- * A worker's part of a graph with several kinds of nodes and edges: a distributed graph for each edge type, which share the
- * data of the node types they touch. Layers for heterogeneous graphs take it in place of a `HeteroGraph`.
+ * A worker's partition of a heterogeneous graph: one distributed graph per edge type; they share the data of their node
+ * types. Layers for heterogeneous graphs take it in place of a `HeteroGraph`.
  *
- * Counts and ids are this worker's; those named `Global` are of the whole graph.
+ * Counts and ids are this worker's; those named `Global` refer to the whole graph.
  */
 
 import { withFramesRestored } from '../../graph/frame.js';
@@ -19,15 +19,15 @@ import type { Traffic } from './row-link.js';
 
 /** Nodes on one side, by type. */
 interface TypedNodes {
-  /** Global ids in the order of rows. */
+  /** Global ids in row order. */
   readonly ids: Readonly<Record<string, Int32Array>>;
   readonly frames: Readonly<Record<string, Frame>>;
 }
 
-interface HeteroParts<G> {
+interface HeteroComponents<G> {
   readonly relations: readonly (readonly [EdgeType, G])[];
   readonly src: TypedNodes;
-  /** Is `src` itself where sources and destinations are the same nodes. */
+  /** The same object as `src` if sources and destinations are the same nodes. */
   readonly dst: TypedNodes;
   readonly partitionBook: PartitionBook;
   readonly nodeRanges: readonly NodeRange[];
@@ -38,11 +38,11 @@ export class HeteroDistributedGraph<G extends DistributedGraph = DistributedGrap
   readonly edgeTypes: readonly EdgeType[];
   readonly partitionBook: PartitionBook;
   readonly nodeRanges: readonly NodeRange[];
-  protected readonly parts: HeteroParts<G>;
+  protected readonly parts: HeteroComponents<G>;
   readonly #relations: ReadonlyMap<string, G>;
 
   /** @internal Use `constructHeteroGraph` or `constructHeteroMfgs`. */
-  constructor(parts: HeteroParts<G>) {
+  constructor(parts: HeteroComponents<G>) {
     this.parts = parts;
     this.nodeTypes = Object.keys(parts.src.ids);
     this.edgeTypes = parts.relations.map(([type]) => type);
@@ -56,44 +56,44 @@ export class HeteroDistributedGraph<G extends DistributedGraph = DistributedGrap
     return this.edgeTypes;
   }
 
-  /** The edges of one type, as a graph whose frames are those of its node types. */
+  /** Returns the edges of one type, as a graph whose frames are those of its node types. */
   relation(type: EdgeTypeName): G {
     return this.#relations.get(this.canonical(type).join()) as G;
   }
 
-  /** The triple that a name stands for. */
+  /** Returns the triple of a name. */
   canonical(type: EdgeTypeName): EdgeType {
     return findEdgeType(this.constructor.name, this.edgeTypes, type);
   }
 
-  /** Data of a node type, where sources and destinations are the same nodes. */
+  /** Returns the data of a node type, if sources and destinations are the same nodes. */
   nodes(type: string): Frame {
-    if (this.parts.src.frames[this.#known(type)] === this.parts.dst.frames[type])
+    if (this.parts.src.frames[this.#checkNodeType(type)] === this.parts.dst.frames[type])
       return this.parts.src.frames[type];
     throw new StateError(
-      'nodes: sources and destinations are different nodes here. Use srcNodes and dstNodes.',
+      'nodes: expected the same sources and destinations, got different ones. Use srcNodes and dstNodes.',
     );
   }
 
   srcNodes(type: string): Frame {
-    return this.parts.src.frames[this.#known(type)];
+    return this.parts.src.frames[this.#checkNodeType(type)];
   }
 
   dstNodes(type: string): Frame {
-    return this.parts.dst.frames[this.#known(type)];
+    return this.parts.dst.frames[this.#checkNodeType(type)];
   }
 
-  /** Global ids of the sources of a type, in the order of rows. */
+  /** Global ids of the sources of a type, in row order. */
   inputNodes(type: string): Int32Array {
-    return this.parts.src.ids[this.#known(type)];
+    return this.parts.src.ids[this.#checkNodeType(type)];
   }
 
-  /** Global ids of the destinations of a type, in the order of rows. */
+  /** Global ids of the destinations of a type, in row order. */
   seeds(type: string): Int32Array {
-    return this.parts.dst.ids[this.#known(type)];
+    return this.parts.dst.ids[this.#checkNodeType(type)];
   }
 
-  /** How many sources there are, of a type or of all. */
+  /** Returns the number of sources, of a type or of all. */
   numSrcNodes(type?: string): number {
     return this.#count(this.parts.src, type);
   }
@@ -112,7 +112,7 @@ export class HeteroDistributedGraph<G extends DistributedGraph = DistributedGrap
     return this.edgeTypes.reduce((sum, each) => sum + this.relation(each).numEdges, 0);
   }
 
-  /** Nodes of all workers in the whole graph. */
+  /** Returns the number of nodes of all workers. */
   numNodesGlobal(type?: string): number {
     return this.partitionBook.numNodes(type);
   }
@@ -121,7 +121,7 @@ export class HeteroDistributedGraph<G extends DistributedGraph = DistributedGrap
     return this.partitionBook.numEdges(type === undefined ? undefined : this.canonical(type).join(':'));
   }
 
-  /** Runs `fn`; fields set inside are gone afterwards. */
+  /** Runs `fn`; fields set inside are removed afterwards. */
   localScope<T>(fn: () => T): T {
     const { src, dst } = this.parts;
     const frames = new Set([...Object.values(src.frames), ...Object.values(dst.frames)]);
@@ -137,7 +137,7 @@ export class HeteroDistributedGraph<G extends DistributedGraph = DistributedGrap
     multiUpdateAll(this, steps, across);
   }
 
-  /** The edges of several types into one node type as one graph; sources are those of each type in turn. */
+  /** Joins the edges of several types into one node type to one graph; sources are those of each type in turn. */
   joined(types: readonly EdgeTypeName[]): G {
     const [first, ...others] = types.map((type) => this.relation(type));
     return first.joinedWith(others);
@@ -161,11 +161,11 @@ export class HeteroDistributedGraph<G extends DistributedGraph = DistributedGrap
   }
 
   #count({ ids }: TypedNodes, type?: string): number {
-    if (type !== undefined) return ids[this.#known(type)].length;
+    if (type !== undefined) return ids[this.#checkNodeType(type)].length;
     return Object.values(ids).reduce((sum, list) => sum + list.length, 0);
   }
 
-  #known(type: string): string {
+  #checkNodeType(type: string): string {
     if (Object.hasOwn(this.parts.src.ids, type)) return type;
     const known = `Known: ${this.nodeTypes.join(', ')}.`;
     throw new ValueError(expected(this.constructor.name, 'a known node type', 'the node type', type, known));
@@ -173,7 +173,7 @@ export class HeteroDistributedGraph<G extends DistributedGraph = DistributedGrap
 }
 
 export class HeteroGraphShardManager extends HeteroDistributedGraph<GraphShardManager> {
-  /** This graph with one block per edge type, which fetches all rows at once. */
+  /** Returns a graph with one block per edge type, which fetches all rows in one exchange. */
   getFullPartitionGraph(deleteShardData = true): HeteroDistributedGraph<DistributedBlock> {
     const relations = this.parts.relations.map(
       ([type, graph]) => [type, graph.getFullPartitionGraph(deleteShardData)] as const,

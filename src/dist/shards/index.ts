@@ -1,4 +1,4 @@
-/** A graph spread over workers: shards, and the graphs made of them. */
+/** Distributed graphs: shards, and the graphs made of them. */
 export { constructFullGraph, constructHeteroGraph, type FullGraphOptions } from './construct-full-graph.js';
 export { constructHeteroMfgs, constructMfgs } from './construct-mfgs.js';
 export { DistributedBlock } from './distributed-block.js';

@@ -1,54 +1,57 @@
 /**
- * Remote rows of tensors that never change, such as input features: fetched once and kept. Both ends of a message know
- * from the same operation on the same tensor whether it is still needed, so nothing is asked.
+ * Caches remote rows of tensors that never change, such as input features. Both ends of a message derive from the same
+ * operation on the same tensor whether it is still needed, so no request is sent.
  */
 import type { Tensor } from '../../tensor/index.js';
 
-interface Known {
+interface CachedInput {
   version: number;
-  /** By piece, or all at once in a one-shot graph; null before the first fetch. A worker may need none and still must know. */
+  /**
+   * By chunk, or one tensor in a one-shot graph; null before the first fetch. A worker that needs no rows must still
+   * know that they were fetched.
+   */
   rows: Tensor[] | null;
 }
 
 export class InputCache {
-  readonly #known = new WeakMap<Tensor, Known>();
+  readonly #inputs = new WeakMap<Tensor, CachedInput>();
 
-  /** From now on rows of `x` are kept. */
+  /** Caches rows of `x` from now on. */
   add(x: Tensor): void {
-    if (!this.#known.has(x)) this.#known.set(x, { version: x.storage.version, rows: null });
+    if (!this.#inputs.has(x)) this.#inputs.set(x, { version: x.storage.version, rows: null });
   }
 
   has(x: Tensor): boolean {
-    return this.#known.has(x);
+    return this.#inputs.has(x);
   }
 
-  /** The rows kept for `x`; null when there are none, or when x has changed since. */
+  /** Returns the rows cached for `x`; null if there are none, or if x has changed since. */
   rowsOf(x: Tensor): readonly Tensor[] | null {
-    const known = this.#known.get(x);
-    if (known === undefined || known.rows === null) return null;
-    if (known.version === x.storage.version) return known.rows;
-    this.#forget(known);
+    const cached = this.#inputs.get(x);
+    if (cached === undefined || cached.rows === null) return null;
+    if (cached.version === x.storage.version) return cached.rows;
+    this.#release(cached);
     return null;
   }
 
-  /** Keeps handles of its own on rows that were fetched for `x`. */
+  /** Caches rows that were fetched for `x`, with separate handles. */
   keep(x: Tensor, rows: readonly Tensor[]): void {
-    const known = this.#known.get(x);
-    if (known === undefined) return;
-    this.#forget(known);
-    known.version = x.storage.version;
-    known.rows = rows.map((t) => t.alias());
+    const cached = this.#inputs.get(x);
+    if (cached === undefined) return;
+    this.#release(cached);
+    cached.version = x.storage.version;
+    cached.rows = rows.map((t) => t.alias());
   }
 
-  /** Lets the rows go; `x` is an ordinary tensor again. */
+  /** Releases the rows; `x` is an ordinary tensor again. */
   remove(x: Tensor): void {
-    const known = this.#known.get(x);
-    if (known !== undefined) this.#forget(known);
-    this.#known.delete(x);
+    const cached = this.#inputs.get(x);
+    if (cached !== undefined) this.#release(cached);
+    this.#inputs.delete(x);
   }
 
-  #forget(known: Known): void {
-    for (const t of known.rows ?? []) t.dispose();
-    known.rows = null;
+  #release(cached: CachedInput): void {
+    for (const t of cached.rows ?? []) t.dispose();
+    cached.rows = null;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Rows of several tensors in one block of memory, tensor after tensor, so that they travel in one message and are still
- * contiguous for kernels.
+ * Rows of several tensors in one block of memory, tensor after tensor, so that they are sent in one message and are
+ * still contiguous for kernels.
  */
 import { kernels } from '../../native/index.js';
 import { dtypes } from '../../tensor/dtype.js';
@@ -10,7 +10,7 @@ import { InternalError } from '../../util/errors.js';
 import type { CommArray } from '../comm/communicator.js';
 
 export class PackedRows {
-  /** One for each field: [rows, …]. */
+  /** One tensor per field: [rows, …]. */
   readonly fields: readonly Tensor[];
   readonly #block: Tensor;
 
@@ -19,11 +19,12 @@ export class PackedRows {
     this.fields = fields;
   }
 
-  /** Uninitialised rows, shaped as those of `like`, which are of one dtype. */
+  /** Allocates uninitialised rows with the row shapes of `like`, which has one dtype. */
   static allocate(rows: number, like: readonly Tensor[]): PackedRows {
     const dtype = like[0].dtype;
     const widths = like.map((t) => sizeOf(t.shape.slice(1)));
-    if (like.some((t) => t.dtype !== dtype)) throw new InternalError('packed rows of several dtypes');
+    if (like.some((t) => t.dtype !== dtype))
+      throw new InternalError('PackedRows: expected tensors of one dtype, got several');
     const block = Tensor.allocate(dtype, [rows * widths.reduce((sum, width) => sum + width, 0)]);
     let at = 0;
     const fields = like.map((t, i) => {
@@ -35,7 +36,7 @@ export class PackedRows {
     return new PackedRows(block, fields);
   }
 
-  /** Rows `ids` of contiguous tensors. */
+  /** Gathers rows `ids` of contiguous tensors. */
   static gather(tensors: readonly Tensor[], ids: Int32Array): PackedRows {
     const rows = PackedRows.allocate(ids.length, tensors);
     for (const [i, t] of tensors.entries()) {
@@ -54,7 +55,7 @@ export class PackedRows {
     this.#block.dispose();
   }
 
-  /** Leaves the fields, which then hold the memory by themselves. */
+  /** Releases the block; the fields keep the memory alive. */
   disposeBlock(): void {
     this.#block.dispose();
   }

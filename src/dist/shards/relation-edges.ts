@@ -1,6 +1,6 @@
 /**
- * The edges of one type that a worker holds, out of its `PartitionData`: all shards together, in ascending order of global
- * edge ids, as they are on one machine.
+ * The edges of one type that a worker holds, from its `PartitionData`: all shards joined, in ascending order of global
+ * edge ids, as on one machine.
  */
 import { concat, gatherRows, noGrad, type Tensor, unscoped } from '../../tensor/index.js';
 import type { PartitionData } from '../partition/partition-data.js';
@@ -16,9 +16,9 @@ export interface RelationEdges {
   readonly features: Readonly<Record<string, Tensor>>;
 }
 
-/** @param type place in `edgeTypeNames`. */
+/** @param type index into `edgeTypeNames`. */
 export function relationEdges(pd: PartitionData, type: number): RelationEdges {
-  const pieces = pd.allShardEdges.map((shard) => {
+  const ranges = pd.allShardEdges.map((shard) => {
     const { edgeTypes } = shard;
     let [from, to] = [0, shard.src.length];
     if (edgeTypes !== null) {
@@ -27,23 +27,23 @@ export function relationEdges(pd: PartitionData, type: number): RelationEdges {
     }
     return { shard, from, to };
   });
-  const part = (name: 'src' | 'dst' | 'edgeIds'): Int32Array => {
-    const all = new Int32Array(pieces.reduce((sum, { from, to }) => sum + to - from, 0));
+  const join = (name: 'src' | 'dst' | 'edgeIds'): Int32Array => {
+    const all = new Int32Array(ranges.reduce((sum, { from, to }) => sum + to - from, 0));
     let at = 0;
-    for (const { shard, from, to } of pieces) {
+    for (const { shard, from, to } of ranges) {
       all.set(shard[name].subarray(from, to), at);
       at += to - from;
     }
     return all;
   };
-  const ids = part('edgeIds');
+  const ids = join('edgeIds');
   const order = ascendingOrder(ids);
   const sorted = (values: Int32Array): Int32Array =>
     order === null ? values : order.map((place) => values[place]);
   return {
     name: pd.edgeTypeNames[type],
-    src: sorted(part('src')),
-    dst: sorted(part('dst')),
+    src: sorted(join('src')),
+    dst: sorted(join('dst')),
     edgeIds: sorted(ids),
     features: features(pd, type, order),
   };
@@ -71,7 +71,7 @@ function features(pd: PartitionData, type: number, order: Int32Array | null): Re
   return found;
 }
 
-/** Places of the ids in ascending order; null when they ascend already. */
+/** Returns the indices of the ids in ascending order; null if they ascend already. */
 function ascendingOrder(ids: Int32Array): Int32Array | null {
   let [lo, hi] = [Infinity, -Infinity];
   let ascending = true;
@@ -82,12 +82,12 @@ function ascendingOrder(ids: Int32Array): Int32Array | null {
   }
   if (ascending) return null;
   const order = new Int32Array(ids.length);
-  // A worker's ids are almost one range: then each place is known without sorting.
+  // A worker's ids are almost one range: then a counting sort suffices.
   if (hi - lo < 4 * ids.length) {
-    const placeOf = new Int32Array(hi - lo + 1).fill(-1);
-    for (let i = 0; i < ids.length; i++) placeOf[ids[i] - lo] = i;
+    const positionOf = new Int32Array(hi - lo + 1).fill(-1);
+    for (let i = 0; i < ids.length; i++) positionOf[ids[i] - lo] = i;
     let at = 0;
-    for (const place of placeOf) if (place >= 0) order[at++] = place;
+    for (const place of positionOf) if (place >= 0) order[at++] = place;
     if (at === ids.length) return order;
   }
   for (let i = 0; i < order.length; i++) order[i] = i;

@@ -1,9 +1,10 @@
 /**
- * Rows made smaller for the wire: half floats, or eight bits with a scale for each row. What rounding loses of a row is added
- * to the next row sent in its place (error feedback; Seide et al., Interspeech 2014), so that it is not lost over many steps.
+ * Compresses rows for messages: half floats, or eight bits with a scale per row. The rounding error of a row is added
+ * to the next row sent for the same operation (error feedback; Seide et al., Interspeech 2014), so that errors do not
+ * accumulate over many steps.
  *
- * The place of a row in a program is the number of its operation since `beginStep`; a program that never calls it has
- * no feedback. Both ends compute with what was decoded.
+ * Rows are identified by the number of their operation since `beginStep`; without calls of it there is no feedback.
+ * Both ends compute with the decoded values.
  */
 import { type FloatArray, kernels } from '../../native/index.js';
 import { dtypes } from '../../tensor/dtype.js';
@@ -23,29 +24,29 @@ export class RowCodec {
     this.kind = kind;
   }
 
-  /** The next operation is the first of a step: errors of the step before are added to its rows. */
+  /** Starts a step: errors of the previous step are added to its rows. */
   beginStep(): void {
     this.#operation = 0;
   }
 
-  /** A name for the rows of the next operation; null without feedback. */
-  nextPlace(): string | null {
+  /** Returns a key for the rows of the next operation; null without feedback. */
+  nextKey(): string | null {
     return this.#operation < 0 ? null : String(this.#operation++);
   }
 
-  /** Memory for the encoded form of rows shaped as those of `like`. */
+  /** Allocates memory for the encoded form of rows with the shapes of `like`. */
   allocate(rows: number, like: readonly Tensor[]): Tensor {
     const bytes = like.reduce((sum, t) => sum + this.#bytes(rows, sizeOf(t.shape.slice(1))), 0);
     return Tensor.allocate('u8', [bytes]);
   }
 
-  /** Encodes rows, which it may change; `place` names them for the next step. */
-  encode(packed: PackedRows, place: string | null): Tensor {
+  /** Encodes rows, which it may change; `key` identifies them in the next step. */
+  encode(packed: PackedRows, key: string | null): Tensor {
     const { fields } = packed;
     const wire = this.allocate(fields[0].shape[0], fields);
     let at = 0;
     for (const [i, t] of fields.entries()) {
-      const residual = place === null ? null : this.#residual(`${place}/${i}`, t);
+      const residual = key === null ? null : this.#residual(`${key}/${i}`, t);
       if (residual !== null) kernels().axpy(1, residual, t.floats, t.size);
       const part = wire.array.subarray(
         at,
@@ -53,7 +54,7 @@ export class RowCodec {
       ) as Uint8Array;
       this.#encodeField(t, part);
       if (residual !== null) {
-        // v − decode(encode(v)), in place of the residual.
+        // v − decode(encode(v)), stored as the new residual.
         this.#decodeField(part, t.shape[0], residual, t.dtype);
         for (let k = 0; k < residual.length; k++) residual[k] = t.floats[k] - residual[k];
       }
@@ -71,7 +72,7 @@ export class RowCodec {
     }
   }
 
-  /** A multiple of four, so that every part starts on a whole number. */
+  /** Returns a multiple of four, so that every field is aligned. */
   #bytes(rows: number, width: number): number {
     const bytes = this.kind === 'int8' ? 4 * rows + rows * width : 2 * rows * width;
     return Math.ceil(bytes / 4) * 4;

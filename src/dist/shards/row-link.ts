@@ -1,9 +1,9 @@
 /**
- * Which rows workers need of each other: the fixed part of every exchange of a graph. Made once, with one exchange of ids;
- * afterwards only rows travel, in the order of these lists.
+ * The rows that workers need from each other: the fixed component of every exchange of a graph. Made once, with one
+ * exchange of ids; afterwards only rows are sent, in the order of these lists.
  *
  * Rows that a worker uses are numbered: its own first, then those of each other worker in rank order (its *halo*). The
- * link also counts what is sent, and numbers the operations so that messages of two operations are never taken for each other.
+ * link also counts traffic, and numbers operations so that messages of two operations are never confused.
  */
 import type { Communicator } from '../comm/communicator.js';
 import { InputCache } from './input-cache.js';
@@ -14,7 +14,7 @@ export interface Traffic {
   readonly bytesReceived: number;
   /** Messages sent. */
   readonly messages: number;
-  /** Steps in which rows or gradients went round; a one-shot exchange is one. */
+  /** Steps in which rows or gradients were exchanged; a one-shot exchange is one. */
   readonly rounds: number;
 }
 
@@ -26,7 +26,7 @@ interface Counters {
   rounds: number;
 }
 
-/** Tags below are free for programs. */
+/** Lower tags are free for programs. */
 const firstTag = 2 ** 40;
 
 /** By communicator, not by graph: all graphs of a program share its message tags. */
@@ -41,7 +41,7 @@ function countersOf(comm: Communicator): Counters {
   return found;
 }
 
-/** What graphs on `comm` have exchanged so far. */
+/** Returns what graphs on `comm` have exchanged so far. */
 export function trafficOf(comm: Communicator): Traffic {
   const { bytesSent, bytesReceived, messages, rounds } = countersOf(comm);
   return { bytesSent, bytesReceived, messages, rounds };
@@ -51,17 +51,17 @@ export class RowLink {
   readonly comm: Communicator;
   /** Source rows this worker owns. */
   readonly numOwn: number;
-  /** For each worker, which of this worker's rows it needs; ascending, none for this worker itself. */
+  /** For each worker, the rows of this worker that it needs; ascending, none for this worker itself. */
   readonly indicesRequiredFromMe: readonly Int32Array[];
-  /** How many rows come from each worker. */
+  /** Number of rows fetched from each worker. */
   readonly sizesExpectedFromOthers: readonly number[];
-  /** Where the rows of each worker begin among those used here; those of this worker at 0. */
+  /** Index of the first row of each worker among those used here; 0 for this worker. */
   readonly starts: readonly number[];
   /** Own rows and halo. */
   readonly numUsed: number;
-  /** How rows are encoded on their way; null: as they are. */
+  /** Encodes rows in messages; null: no encoding. */
   codec: RowCodec | null = null;
-  /** Rows of other workers that are kept. */
+  /** Cached rows of other workers. */
   readonly inputs = new InputCache();
   readonly #counters: Counters;
 
@@ -86,7 +86,7 @@ export class RowLink {
   }
 
   /**
-   * Collective. `needed[q]` are the ids wanted of worker q, ascending and unique; `rowOf` finds the own row of an id.
+   * Collective. `needed[q]` are the ids needed from worker q, ascending and unique; `rowOf` maps an id to an own row.
    */
   static connect(
     comm: Communicator,
@@ -105,15 +105,15 @@ export class RowLink {
     );
   }
 
-  /** A link of these rows with another communicator. */
+  /** Returns a link of these rows with another communicator. */
   withComm(comm: Communicator): RowLink {
     const link = new RowLink(comm, this.numOwn, this.indicesRequiredFromMe, this.sizesExpectedFromOthers);
-    // What rounding lost belongs to the messages of one communicator.
+    // Rounding errors belong to the messages of one communicator.
     link.codec = this.codec === null ? null : new RowCodec(this.codec.kind);
     return link;
   }
 
-  /** The tag of the next operation, the same on all workers; the one after it is free as well. */
+  /** Returns the tag of the next operation, the same on all workers; the next higher tag is reserved for it too. */
   nextTag(): number {
     return firstTag + 2 * this.#counters.operations++;
   }
@@ -133,10 +133,10 @@ export class RowLink {
 }
 
 /**
- * One link for the rows of several, own rows of each in turn. `places` says where every row used by each is among those used
- * by all. No exchange: both ends join their lists alike.
+ * Joins several links to one, with the own rows of each in turn. `positions` maps the rows used by each to those used
+ * by all. No exchange: both ends join their lists in the same way.
  */
-export function joinLinks(links: readonly RowLink[]): { link: RowLink; places: Int32Array[] } {
+export function joinLinks(links: readonly RowLink[]): { link: RowLink; positions: Int32Array[] } {
   const { comm } = links[0];
   const ownStarts: number[] = [];
   let numOwn = 0;
@@ -156,7 +156,7 @@ export function joinLinks(links: readonly RowLink[]): { link: RowLink; places: I
   const link = new RowLink(comm, numOwn, required, sizes);
   link.codec = links[0].codec;
   const next = [...link.starts];
-  const places = links.map((each, i) => {
+  const positions = links.map((each, i) => {
     const rows = new Int32Array(each.numUsed);
     for (let row = 0; row < each.numOwn; row++) rows[row] = ownStarts[i] + row;
     for (const q of workers) {
@@ -165,5 +165,5 @@ export function joinLinks(links: readonly RowLink[]): { link: RowLink; places: I
     }
     return rows;
   });
-  return { link, places };
+  return { link, positions };
 }

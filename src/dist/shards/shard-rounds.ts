@@ -1,13 +1,13 @@
 /**
  * The loop over shards that all operations on a partitioned graph are made of: the worker's own shard first, on rows in
- * place, then those of other workers in pieces, in the order of `shard-schedule.ts`. What a piece contributes to the
- * gradients of its sources goes back the same way.
+ * key, then those of other workers in chunks, in the order of `shard-schedule.ts`. The gradients of a chunk's sources
+ * return by the same steps.
  *
- * At most `pipelineDepth` steps are under way beyond the one that is computed, in both directions, so the memory of rows and
- * gradients in flight is bounded. No barriers: a worker waits only for the rows it is about to use, for gradients
- * `pipelineDepth` steps old, and for room to send. Steps have one order on all workers, so somebody can always go on. Sums are
- * in that order too, so the same number of workers gives the same bits. All workers run the same operations in the same
- * order; each has a tag of its own.
+ * At most `pipelineDepth` steps are in flight beyond the one that is computed, in both directions, so the memory of
+ * rows and gradients in flight is bounded. There are no barriers: a worker waits only for the rows it is about to use,
+ * for gradients `pipelineDepth` steps old, and for room to send. All workers process steps in one order, so at least
+ * one can always proceed. Sums are in that order too, so the same number of workers gives the same bits. All workers
+ * run the same operations in the same order; each operation has its own tag.
  */
 import { kernels } from '../../native/index.js';
 import type { Tensor } from '../../tensor/index.js';
@@ -16,36 +16,36 @@ import type { CommHandle } from '../comm/communicator.js';
 import type { GraphShard } from './graph-shard.js';
 import { PackedRows } from './packed-rows.js';
 import type { RowLink } from './row-link.js';
-import type { RowsOf, Step } from './shard-schedule.js';
-import { type Incoming, incoming, type Outgoing, outgoing } from './wire-rows.js';
+import type { RowSpan, Step } from './shard-schedule.js';
+import { encodeRows, expectRows, type Incoming, type Outgoing } from './wire-rows.js';
 
-/** Edges in pieces. */
-export interface Sharded {
+/** A graph whose edges are split into chunks. */
+export interface ChunkedGraph {
   readonly link: RowLink;
   /** Edges from own nodes. */
   readonly own: GraphShard;
   readonly steps: readonly Step[];
-  /** Edges from other workers' nodes: one for each step that receives rows, in their order. */
-  readonly pieces: readonly GraphShard[];
-  /** Steps under way ahead of the one that is computed. */
+  /** Edges from other workers' nodes: one chunk for each step that receives rows, in their order. */
+  readonly chunks: readonly GraphShard[];
+  /** Number of steps in flight ahead of the one that is computed. */
   readonly pipelineDepth: number;
 }
 
 export interface ShardWork {
-  /** Contiguous tensors of one dtype, a row for each source owned here; none: no rows are fetched. */
+  /** Contiguous tensors of one dtype with one row per source owned here; if empty, no rows are fetched. */
   readonly fields: readonly Tensor[];
-  /** Rows of pieces that are here already; then nothing is fetched. */
-  readonly kept?: ((piece: GraphShard) => readonly Tensor[]) | undefined;
-  /** Gradients of sources to fill, for own rows: what visits of pieces give is added in the order of steps. */
+  /** Returns rows of chunks that are available already; then nothing is fetched. */
+  readonly savedRows?: ((chunk: GraphShard) => readonly Tensor[]) | undefined;
+  /** Gradients of own source rows to fill: the results of all chunks are added in the order of steps. */
   readonly gradients?: readonly Tensor[];
   /**
-   * Computes one shard: the rows of its sources for each field; `gradients` must be written completely. The rows are
-   * gone afterwards unless the visit returns 'keep'.
+   * Computes one shard from the rows of its sources for each field; `gradients` must be written completely. The rows
+   * are disposed afterwards unless the visit returns 'keep'.
    */
   visit(shard: GraphShard, rows: readonly Tensor[], gradients: readonly Tensor[]): 'keep' | undefined;
 }
 
-/** Messages sent whose memory is still in use. */
+/** Sent messages whose memory is still in use. */
 class Outbox {
   readonly #link: RowLink;
   readonly #tag: number;
@@ -65,16 +65,16 @@ class Outbox {
     }
   }
 
-  /** Takes the rows over. */
-  send(to: number, rows: PackedRows, place: string | null = null): void {
+  /** Sends rows and takes ownership of them. */
+  send(to: number, rows: PackedRows, key: string | null = null): void {
     const { comm, codec } = this.#link;
-    const message = outgoing(codec, rows, place);
+    const message = encodeRows(codec, rows, key);
     this.#pending.push({ handle: comm.isend(to, message.array, this.#tag), message });
     this.#link.countSent(message.array.byteLength);
   }
 }
 
-/** Messages on their way here, by step. */
+/** Messages to be received, by step. */
 class Inbox {
   readonly #link: RowLink;
   readonly #tag: number;
@@ -85,15 +85,15 @@ class Inbox {
     this.#tag = tag;
   }
 
-  /** Expects rows shaped as those of `like`. */
-  post(at: number, { worker, start, end }: RowsOf, like: readonly Tensor[]): void {
+  /** Posts a receive for rows with the shapes of `like`. */
+  post(at: number, { worker, start, end }: RowSpan, like: readonly Tensor[]): void {
     const { comm, codec } = this.#link;
-    const message = incoming(codec, end - start, like);
+    const message = expectRows(codec, end - start, like);
     this.#pending.set(at, { handle: comm.irecv(worker, message.array, this.#tag), message });
     this.#link.countReceived(message.array.byteLength);
   }
 
-  /** Waits; null when the step has no message. */
+  /** Waits for the rows of a step; null if it has no message. */
   take(at: number): PackedRows | null {
     const pending = this.#pending.get(at);
     if (pending === undefined) return null;
@@ -103,22 +103,22 @@ class Inbox {
   }
 }
 
-/** Rows of the sources, step by step. */
-class Fetch {
-  readonly #graph: Sharded;
+/** Fetches rows of the sources, step by step. */
+class RowFetch {
+  readonly #graph: ChunkedGraph;
   readonly #fields: readonly Tensor[];
   readonly #outbox: Outbox;
   readonly #inbox: Inbox;
   #staged = 0;
 
-  constructor(graph: Sharded, fields: readonly Tensor[], tag: number) {
+  constructor(graph: ChunkedGraph, fields: readonly Tensor[], tag: number) {
     this.#graph = graph;
     this.#fields = fields;
     this.#outbox = new Outbox(graph.link, tag);
     this.#inbox = new Inbox(graph.link, tag);
   }
 
-  /** Starts steps until so many have been started. */
+  /** Starts steps until `count` have been started. */
   stage(count: number): void {
     const { link, steps, pipelineDepth } = this.#graph;
     while (this.#staged < Math.min(count, steps.length)) {
@@ -142,39 +142,39 @@ class Fetch {
   }
 }
 
-/** Gradients of rows that were fetched, on their way back to the owners. */
-class Return {
-  readonly #graph: Sharded;
+/** Returns the gradients of fetched rows to their owners. */
+class GradientReturn {
+  readonly #graph: ChunkedGraph;
   readonly #into: readonly Tensor[];
   readonly #outbox: Outbox;
   readonly #inbox: Inbox;
-  /** What rounding loses of gradients is made good in the next step. */
-  readonly #place: string | null;
+  /** Key for error feedback: rounding errors of gradients are added in the next training step. */
+  readonly #feedbackKey: string | null;
   #added = 0;
 
-  constructor(graph: Sharded, into: readonly Tensor[], tag: number) {
+  constructor(graph: ChunkedGraph, into: readonly Tensor[], tag: number) {
     this.#graph = graph;
     this.#into = into;
-    this.#place = graph.link.codec?.nextPlace() ?? null;
+    this.#feedbackKey = graph.link.codec?.nextKey() ?? null;
     this.#outbox = new Outbox(graph.link, tag);
     this.#inbox = new Inbox(graph.link, tag);
   }
 
-  /** Memory for the gradients of a piece, once few enough are on their way. */
-  allocate(piece: GraphShard): PackedRows {
+  /** Allocates the gradients of a chunk, once few enough are in flight. */
+  allocate(chunk: GraphShard): PackedRows {
     this.#outbox.settle(this.#graph.pipelineDepth);
-    return PackedRows.allocate(piece.numSrc, this.#into);
+    return PackedRows.allocate(chunk.numSrc, this.#into);
   }
 
-  /** Sends the gradients of a step and adds those of `pipelineDepth` steps before. */
+  /** Sends the gradients of a step and adds those received `pipelineDepth` steps before. */
   step(at: number, rows: PackedRows | null): void {
     const { link, steps, pipelineDepth } = this.#graph;
     const { recv, send, first } = steps[at];
     this.#add(Math.min(at, at - pipelineDepth + 1));
     if (send !== null) this.#inbox.post(at, send, this.#into);
     if (recv !== null && rows !== null) {
-      const place = this.#place === null ? null : `${this.#place}/${recv.worker}/${recv.start}`;
-      this.#outbox.send(recv.worker, rows, place);
+      const key = this.#feedbackKey === null ? null : `${this.#feedbackKey}/${recv.worker}/${recv.start}`;
+      this.#outbox.send(recv.worker, rows, key);
     }
     if (first) link.countRound();
     if (pipelineDepth === 0) this.#add(at + 1);
@@ -202,22 +202,25 @@ class Return {
   }
 }
 
-function rowsToSend(link: RowLink, { worker, start, end }: RowsOf): Int32Array {
+function rowsToSend(link: RowLink, { worker, start, end }: RowSpan): Int32Array {
   return link.indicesRequiredFromMe[worker].subarray(start, end);
 }
 
-/** Visits the own shard, then the pieces of the others. */
-export function forEachShard(graph: Sharded, work: ShardWork): void {
-  const { link, own, pieces, steps, pipelineDepth } = graph;
-  const { fields, kept } = work;
-  const input = fields.length === 1 && kept === undefined && link.inputs.has(fields[0]) ? fields[0] : null;
-  const known = input === null ? null : link.inputs.rowsOf(input);
+/** Visits the own shard, then the chunks of the others. */
+export function forEachShard(graph: ChunkedGraph, work: ShardWork): void {
+  const { link, own, chunks, steps, pipelineDepth } = graph;
+  const { fields, savedRows } = work;
+  const input =
+    fields.length === 1 && savedRows === undefined && link.inputs.has(fields[0]) ? fields[0] : null;
+  const cachedRows = input === null ? null : link.inputs.rowsOf(input);
   const fetched: Tensor[] = [];
   const gradients = work.gradients ?? [];
   const tag = link.nextTag();
   const fetch =
-    fields.length > 0 && kept === undefined && known === null ? new Fetch(graph, fields, tag) : null;
-  const back = gradients.length > 0 ? new Return(graph, gradients, tag + 1) : null;
+    fields.length > 0 && savedRows === undefined && cachedRows === null
+      ? new RowFetch(graph, fields, tag)
+      : null;
+  const back = gradients.length > 0 ? new GradientReturn(graph, gradients, tag + 1) : null;
   fetch?.stage(pipelineDepth);
   work.visit(own, fields, gradients);
   let next = 0;
@@ -225,14 +228,14 @@ export function forEachShard(graph: Sharded, work: ShardWork): void {
     fetch?.stage(at + 1 + pipelineDepth);
     let sent: PackedRows | null = null;
     if (recv !== null) {
-      const piece = pieces[next++];
+      const chunk = chunks[next++];
       const rows = fetch?.take(at) ?? null;
-      sent = back?.allocate(piece) ?? null;
-      // A handle of their own for visits that keep rows.
-      const cached = known === null ? null : [known[piece.index].alias()];
-      const given = rows?.fields ?? cached ?? kept?.(piece) ?? [];
-      if (input !== null && known === null) fetched.push(given[0].alias());
-      const keep = work.visit(piece, given, sent?.fields ?? []);
+      sent = back?.allocate(chunk) ?? null;
+      // A separate handle for visits that keep rows.
+      const cached = cachedRows === null ? null : [cachedRows[chunk.index].alias()];
+      const given = rows?.fields ?? cached ?? savedRows?.(chunk) ?? [];
+      if (input !== null && cachedRows === null) fetched.push(given[0].alias());
+      const keep = work.visit(chunk, given, sent?.fields ?? []);
       if (keep === 'keep') rows?.disposeBlock();
       else for (const t of [rows, ...(cached ?? [])]) t?.dispose();
     }
@@ -240,6 +243,6 @@ export function forEachShard(graph: Sharded, work: ShardWork): void {
   }
   fetch?.finish();
   back?.finish();
-  if (input !== null && known === null) link.inputs.keep(input, fetched);
+  if (input !== null && cachedRows === null) link.inputs.keep(input, fetched);
   for (const t of fetched) t.dispose();
 }

@@ -1,26 +1,30 @@
-/** How distributed graphs fetch rows; the same on all workers. */
+/** Options of how distributed graphs fetch rows; the same on all workers. */
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
 import type { PartitionData } from '../partition/partition-data.js';
 import { type Compression, compressions, RowCodec } from './row-codec.js';
 import type { RowLink } from './row-link.js';
 import type { ShardMode } from './shard-rows.js';
 
-/** Shorter messages cost more than the memory they save. */
+/** Smaller messages cost more than the memory they save. */
 const leastWindow = 1024;
 
 export interface ShardingOptions {
   /** 'sar' (the default) fetches source rows again in backward where it needs them, 'sa' keeps them. */
   readonly mode?: ShardMode;
-  /** Pieces fetched ahead of the one that is computed; 1 by default. More hides latency, and takes memory for as many. */
+  /** Chunks fetched ahead of the one that is computed; default 1. More hide latency and take more memory. */
   readonly pipelineDepth?: number;
-  /** Rows of a piece: a quarter of the largest worker's nodes by default, at least 1024. Fewer take less memory and more messages. */
+  /**
+   * Rows per chunk; default: a quarter of the largest worker's nodes, at least 1024. Smaller chunks take less memory
+   * and more messages.
+   */
   readonly windowRows?: number;
   /**
-   * Rows and gradients as half floats ('f16', 'bf16') or eight bits ('int8') on their way; 'none' by default. Results are
-   * then near those on one machine. With `graph.beginStep()` before each step, gradients have error feedback.
+   * Encodes rows and gradients in messages as half floats ('f16', 'bf16') or eight bits ('int8'); 'none' by default.
+   * Results are then close to those on one machine. With `graph.beginStep()` before each step, gradients have error
+   * feedback.
    */
   readonly compression?: Compression;
-  /** Bytes that a one-shot exchange has under way at once; 0 (the default): all. */
+  /** Maximum number of bytes that a one-shot exchange has in flight; 0 (the default): no limit. */
   readonly maxCollectiveSize?: number;
 }
 
@@ -44,7 +48,7 @@ export function checkShardingOptions(
   return { mode, pipelineDepth, windowRows, maxCollectiveSize, compression };
 }
 
-/** Gives a link the codec that the options ask for; graphs that share a link share it. */
+/** Sets the codec of a link according to the options; graphs that share a link share it. */
 export function useCodec(link: RowLink, { compression }: Required<ShardingOptions>): void {
   if (compression !== 'none') link.codec ??= new RowCodec(compression);
 }

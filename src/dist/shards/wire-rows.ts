@@ -1,4 +1,4 @@
-/** Rows as messages: as they are, or through a codec. */
+/** Rows as messages: unencoded, or through a codec. */
 import { isFloat } from '../../tensor/dtype.js';
 import type { Tensor } from '../../tensor/index.js';
 import type { CommArray } from '../comm/communicator.js';
@@ -12,19 +12,19 @@ export interface Outgoing {
 
 export interface Incoming {
   readonly array: CommArray;
-  /** The rows, once the message is there; the caller disposes them. */
+  /** Returns the rows after the message has arrived; the caller disposes them. */
   open(): PackedRows;
 }
 
-/** Takes the rows over. `place` names them for error feedback. */
-export function outgoing(codec: RowCodec | null, rows: PackedRows, place: string | null): Outgoing {
+/** Encodes rows and takes ownership of them. `key` identifies them for error feedback. */
+export function encodeRows(codec: RowCodec | null, rows: PackedRows, key: string | null): Outgoing {
   if (codec === null || !isFloat(rows.fields[0].dtype)) return rows;
-  const wire = codec.encode(rows, place);
+  const wire = codec.encode(rows, key);
   rows.dispose();
   return { array: wire.array as CommArray, dispose: () => wire.dispose() };
 }
 
-export function incoming(codec: RowCodec | null, count: number, like: readonly Tensor[]): Incoming {
+export function expectRows(codec: RowCodec | null, count: number, like: readonly Tensor[]): Incoming {
   if (codec === null || !isFloat(like[0].dtype)) {
     const rows = PackedRows.allocate(count, like);
     return { array: rows.array, open: () => rows };

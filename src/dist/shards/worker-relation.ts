@@ -1,6 +1,6 @@
 /**
- * One relation of a worker's part of a graph: from edges with global ids to the structure of a distributed graph. The same for
- * a whole graph and for the layers of message-flow graphs, which differ in the nodes on both sides.
+ * Constructs one relation of a worker's partition from edges with global ids. Full graphs and the layers of
+ * message-flow graphs use it; they differ in the nodes on both sides.
  */
 import { Adjacency, type EdgeType, type Frame } from '../../graph/index.js';
 import { gatherRows, noGrad, type Tensor, unscoped } from '../../tensor/index.js';
@@ -11,24 +11,24 @@ import { connectEdges } from './connect-edges.js';
 import type { DistributedEdges, OriginalIds } from './distributed-graph.js';
 import type { RelationEdges } from './relation-edges.js';
 
-/** The nodes on both sides of a relation, as global ids in the order of rows. */
+/** The nodes on both sides of a relation, as global ids in row order. */
 export interface Sides {
   readonly src: Int32Array;
   readonly dst: Int32Array;
-  /** Own row at which the destinations begin among the sources; null when they are other nodes. */
+  /** Own row at which the destinations begin among the sources; null if they are other nodes. */
   readonly dstOffset: number | null;
   readonly frames: { readonly src: Frame; readonly dst: Frame } | null;
 }
 
-/** 'src:relation:dst' of a partitioned graph as a triple. */
-export function tripleOf(name: string): EdgeType {
+/** Splits 'src:relation:dst' of a partitioned graph into a triple. */
+export function parseEdgeType(name: string): EdgeType {
   const parts = name.split(':');
   if (parts.length !== 3)
     throw new ValueError(expected('partitionData', "names 'src:relation:dst'", 'edge types', name));
   return [parts[0], parts[1], parts[2]];
 }
 
-/** Global ids of the nodes that a worker owns, by type. */
+/** Returns the global ids of the nodes that a worker owns, by type. */
 export function ownNodes(pd: PartitionData): Record<string, Int32Array> {
   const { start, end } = pd.nodeRanges[pd.rank];
   const lists = pd.nodeTypeNames.map((): number[] => []);
@@ -36,7 +36,7 @@ export function ownNodes(pd: PartitionData): Record<string, Int32Array> {
   return Object.fromEntries(pd.nodeTypeNames.map((type, t) => [type, Int32Array.from(lists[t])]));
 }
 
-/** Refuses data that another number of workers was meant for. */
+/** Throws if the data are for another rank or another number of workers. */
 export function checkWorkers(where: string, pd: PartitionData, comm: Communicator): void {
   if (pd.nodeRanges.length === comm.size && pd.rank === comm.rank) return;
   const got = `that of worker ${pd.rank} of ${pd.nodeRanges.length}`;
@@ -44,7 +44,7 @@ export function checkWorkers(where: string, pd: PartitionData, comm: Communicato
   throw new ValueError(expected(where, want, 'partitionData', got));
 }
 
-/** Collective. The structure for all edges given, whose destinations are among `sides.dst`. */
+/** Collective. Returns the structure of all given edges, whose destinations are among `sides.dst`. */
 export function workerRelation(
   comm: Communicator,
   pd: PartitionData,
@@ -67,33 +67,38 @@ export function workerRelation(
     tgtNodeRange: range,
     dstOffset: sides.dstOffset,
     weights:
-      weights === null || edgeIds === null ? weights : weights.map((_, slot) => weights[edgeIds[slot]]),
+      weights === null || edgeIds === null
+        ? weights
+        : weights.map((_, position) => weights[edgeIds[position]]),
     frames: sides.frames,
     original: originalIds(pd, edges, sides),
   };
 }
 
-/** Partitions that do not say what their ids were before keep the ids they have, which every number of workers has too. */
+/**
+ * Returns the ids before partitioning; partitions without them use their current ids, which do not depend on the number
+ * of workers either.
+ */
 function originalIds(pd: PartitionData, { edgeIds, name }: RelationEdges, { src, dst }: Sides): OriginalIds {
   const { originalNodeIds, originalEdgeIds, partitionBook: book, nodeRanges, rank } = pd;
   const { start } = nodeRanges[rank];
   const nodes = (ids: Int32Array): (() => Int32Array) =>
-    once(() => (originalNodeIds === undefined ? ids : ids.map((id) => originalNodeIds[id - start])));
+    memoize(() => (originalNodeIds === undefined ? ids : ids.map((id) => originalNodeIds[id - start])));
   return {
     src: nodes(src),
     dst: nodes(dst),
-    // Graphs keep those of their slots.
+    // The graph caches them by edge position.
     edges: () => {
       if (originalEdgeIds === undefined) return edgeIds;
       const { start: first } = book.workerEdges(rank, nodeRanges.length);
       return edgeIds.map((id) => originalEdgeIds[id - first]);
     },
-    numSrc: book.numNodes(tripleOf(name)[0]),
+    numSrc: book.numNodes(parseEdgeType(name)[0]),
     numEdges: book.numEdges(name),
   };
 }
 
-function once<T>(make: () => T): () => T {
+function memoize<T>(make: () => T): () => T {
   let made: T | undefined;
   return () => {
     made ??= make();
@@ -101,7 +106,7 @@ function once<T>(make: () => T): () => T {
   };
 }
 
-/** The edge feature `name` as weights by edge; null without a name. */
+/** Returns the edge feature `name` as weights by edge; null without a name. */
 export function edgeWeights(
   where: string,
   { features, src }: RelationEdges,
@@ -118,12 +123,12 @@ export function edgeWeights(
   return Float32Array.from(values);
 }
 
-/** The edges at some places, with their features. */
-export function pickEdges(edges: RelationEdges, places: Int32Array): RelationEdges {
-  const pick = (values: Int32Array): Int32Array => places.map((place) => values[place]);
+/** Returns the edges at some indices, with their features. */
+export function pickEdges(edges: RelationEdges, indices: Int32Array): RelationEdges {
+  const pick = (values: Int32Array): Int32Array => indices.map((i) => values[i]);
   const features: Record<string, Tensor> = {};
   for (const [name, rows] of Object.entries(edges.features))
-    features[name] = unscoped(() => noGrad(() => gatherRows(rows, places)));
+    features[name] = unscoped(() => noGrad(() => gatherRows(rows, indices)));
   return {
     name: edges.name,
     src: pick(edges.src),
@@ -133,7 +138,10 @@ export function pickEdges(edges: RelationEdges, places: Int32Array): RelationEdg
   };
 }
 
-/** Weighted in-degrees of a worker's nodes (by place in its range); with `selfLoops`, plus 1 where there is none. */
+/**
+ * Returns the weighted in-degrees of a worker's nodes (by index in its range); with `selfLoops`, plus 1 if there is no
+ * self loop.
+ */
 export function inDegreesOf(
   pd: PartitionData,
   { src, dst }: RelationEdges,

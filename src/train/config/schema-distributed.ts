@@ -4,7 +4,7 @@
  * (`skein run -n 4`), so that a file stays the same on every machine.
  */
 import { z } from 'zod';
-import { graphCutters } from '../../dist/partition/index.js';
+import { graphPartitioners } from '../../dist/partition/index.js';
 import {
   choice,
   field,
@@ -71,7 +71,7 @@ const distributedSchema = section({
       'into how many parts the graph, or the node table and each of its partitions, is cut, at least as many as workers: the same for any number of workers, so that results are',
     ),
   ),
-  partition_algorithm: field(choice(graphCutters), 'metis', ours('how the graph is cut')),
+  partition_algorithm: field(choice(graphPartitioners), 'metis', ours('how the graph is cut')),
   partition_dir: field(
     text('a directory of skein partition').nullable(),
     null,

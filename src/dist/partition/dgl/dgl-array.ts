@@ -1,11 +1,11 @@
 /**
- * DGL's arrays: any element type by its own code, to ids or to tensors. Whole numbers of 64 bits become i32, or f64 where
- * they need more; Skein has no wider integers.
+ * DGL's arrays of any element type, decoded to ids or to tensors. 64-bit integers become i32, or f64 if they need more
+ * bits, because Skein has no wider integers.
  */
 import { type DType, fromTypedArray, type Tensor } from '../../../tensor/index.js';
 import type { DglBytes } from './dgl-bytes.js';
 
-/** Where an array is in its file, and what it holds. */
+/** The location of an array in its file, and its type. */
 export interface DglArray {
   readonly file: DglBytes;
   readonly offset: number;
@@ -17,11 +17,11 @@ export interface DglArray {
 }
 
 const magic = 0xdd5e40f096b4a13fn;
-const mostAxes = 32;
+const maxAxes = 32;
 /** Bytes of the shortest array: magic, reserved, device, axes, type, length. */
 export const arrayBytes = 40;
 
-/** Codes of element types; booleans of newer files are bytes. */
+/** Codes of element types; booleans in newer files are bytes. */
 const kinds: Readonly<Record<number, DglArray['kind']>> = {
   0: 'int',
   1: 'uint',
@@ -43,7 +43,7 @@ export function readArray(file: DglBytes, what: string): DglArray {
   file.i32('device id');
   const axesAt = file.offset;
   const axes = file.i32('number of axes');
-  if (axes < 0 || axes > mostAxes) throw file.bad(axesAt, `0 to ${mostAxes} axes of ${what}`, axes);
+  if (axes < 0 || axes > maxAxes) throw file.bad(axesAt, `0 to ${maxAxes} axes of ${what}`, axes);
   const typeAt = file.offset;
   const code = file.u8('type code');
   const bits = file.u8('bits');
@@ -64,7 +64,7 @@ export function readArray(file: DglBytes, what: string): DglArray {
   return { file, offset, kind, bits, shape, size, data: file.raw(bytes, what) };
 }
 
-/** Pairs of name and array. */
+/** Reads pairs of name and array. */
 export function readNamedArrays(file: DglBytes, what: string): Map<string, DglArray> {
   const arrays = new Map<string, DglArray>();
   file.list(what, 8 + arrayBytes, () => {
@@ -76,11 +76,11 @@ export function readNamedArrays(file: DglBytes, what: string): Map<string, DglAr
   return arrays;
 }
 
-/** Whole numbers from 0 to `below` − 1, whatever their width. Those that `only` leaves out may be anything and become 0. */
+/** Decodes integers from 0 to `below` − 1 of any width. Those where `only` is 0 are not checked and become 0. */
 export function toIds(array: DglArray, what: string, below: number, only?: Uint8Array): Int32Array {
   const { file, bits, offset } = array;
   const ids = new Int32Array(array.size);
-  eachInteger(array, what, (value, i) => {
+  forEachInteger(array, what, (value, i) => {
     if (only !== undefined && only[i] === 0) return;
     if (value < 0 || value >= below)
       throw file.bad(offset + (i * bits) / 8, `${what} from 0 to ${below - 1}`, value);
@@ -89,10 +89,10 @@ export function toIds(array: DglArray, what: string, below: number, only?: Uint8
   return ids;
 }
 
-/** Numbers other than 0. */
+/** Returns 1 for numbers other than 0. */
 export function toFlags(array: DglArray, what: string): Uint8Array {
   const flags = new Uint8Array(array.size);
-  eachInteger(array, what, (value, i) => {
+  forEachInteger(array, what, (value, i) => {
     flags[i] = Number(value) === 0 ? 0 : 1;
   });
   return flags;
@@ -111,7 +111,7 @@ export function toTensor(array: DglArray, what: string): Tensor {
   if (kind === 'int' && bits === 32) return fromTypedArray(new Int32Array(data.slice().buffer), shape);
   const values = new Float64Array(array.size);
   let narrow = true;
-  eachInteger(array, what, (value, i) => {
+  forEachInteger(array, what, (value, i) => {
     values[i] = Number(value);
     if (!Number.isSafeInteger(values[i]))
       throw array.file.bad(array.offset + (i * bits) / 8, `${what} below 2^53`, value);
@@ -120,7 +120,7 @@ export function toTensor(array: DglArray, what: string): Tensor {
   return fromTypedArray(narrow ? Int32Array.from(values) : values, shape);
 }
 
-function eachInteger(
+function forEachInteger(
   array: DglArray,
   what: string,
   visit: (value: number | bigint, i: number) => void,
@@ -140,7 +140,7 @@ function eachInteger(
   for (let i = 0; i < size; i++) visit(read((i * bits) / 8), i);
 }
 
-/** A bigint only where a number would not do: ids are read by the million. */
+/** Reads a 64-bit integer; a bigint only if a number is not exact, because files have millions of ids. */
 function readWide(view: DataView, at: number, signed: boolean): number | bigint {
   const low = view.getUint32(at, true);
   const high = signed ? view.getInt32(at + 4, true) : view.getUint32(at + 4, true);

@@ -1,6 +1,6 @@
 /**
- * Reading DGL's files value by value (little-endian, the encoding of dmlc's streams). No length is believed before it was
- * compared with the bytes that are left, so damaged files cost neither memory nor time; errors name file and byte.
+ * Reads DGL's files value by value (little-endian, the encoding of dmlc's streams). Every length is compared with the
+ * remaining bytes before it is used, so damaged files cost neither memory nor time; errors name the file and the byte.
  */
 import { FormatError } from '../../../util/errors.js';
 
@@ -24,7 +24,7 @@ export class DglBytes {
     return this.bytes.length - this.#offset;
   }
 
-  /** The error for what stands at `offset`. */
+  /** Returns the error for the value at `offset`. */
   bad(offset: number, what: string, got: unknown): FormatError {
     return new FormatError(`${this.path}: at byte ${offset}: expected ${what}, got ${got}.`, {
       path: this.path,
@@ -50,7 +50,7 @@ export class DglBytes {
     return this.#view.getInt32(this.#take(4, what), true);
   }
 
-  /** A whole number that JavaScript holds exactly. */
+  /** Reads an integer that JavaScript represents exactly. */
   i64(what: string): number {
     const at = this.#take(8, what);
     const value = this.#view.getBigInt64(at, true);
@@ -59,7 +59,7 @@ export class DglBytes {
     return number;
   }
 
-  /** A number that must be `value`, such as a magic number or a version. */
+  /** Reads a number that must be `value`, such as a magic number or a version. */
   exactly(value: bigint, what: string): void {
     const at = this.#take(8, what);
     const got = this.#view.getBigUint64(at, true);
@@ -73,7 +73,7 @@ export class DglBytes {
     return value === 1;
   }
 
-  /** How many items follow, each of at least `itemBytes` bytes. */
+  /** Reads the number of items that follow, each of at least `itemBytes` bytes. */
   count(what: string, itemBytes: number): number {
     const at = this.#take(8, what);
     const value = this.#view.getBigUint64(at, true);
@@ -92,7 +92,7 @@ export class DglBytes {
     }
   }
 
-  /** The next bytes as they are, not a copy. */
+  /** Returns a view of the next bytes. */
   raw(length: number, what: string): Uint8Array {
     const at = this.#take(length, what);
     return this.bytes.subarray(at, at + length);
@@ -104,7 +104,7 @@ export class DglBytes {
     return items;
   }
 
-  /** Refuses anything behind the last value. */
+  /** Throws if there are bytes after the last value. */
   end(): void {
     if (this.remaining > 0)
       throw this.bad(this.#offset, 'the end of the file', `${this.remaining} more bytes`);

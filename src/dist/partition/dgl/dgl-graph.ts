@@ -1,14 +1,15 @@
 /**
- * `graph.dgl`: a graph as DGL's `save_graphs` writes it (version 2), in any of its three sparse formats, with the data of its
- * nodes and edges. Partitions hold one graph of one node type and one relation; others are refused by name.
+ * `graph.dgl`: a graph as DGL's `save_graphs` writes it (version 2), in any of its three sparse formats, with node and
+ * edge data. Partitions hold one graph of one node type and one relation; others are rejected with an error that names
+ * the difference.
  */
 import { arrayBytes, type DglArray, readArray, readNamedArrays, toIds } from './dgl-array.js';
 import type { DglBytes } from './dgl-bytes.js';
 
-/** A graph of a partition, in its own numbers. */
+/** A graph of a partition, in local ids. */
 export interface DglGraph {
   readonly numNodes: number;
-  /** Ends of every edge, by edge id. */
+  /** Endpoints of every edge, by edge id. */
   readonly src: Int32Array;
   readonly dst: Int32Array;
   readonly nodeData: ReadonlyMap<string, DglArray>;
@@ -32,7 +33,7 @@ export function readGraph(file: DglBytes): DglGraph {
   file.exactly(2n, 'version 2');
   file.exactly(2n, 'graphs of type 2 (heterogeneous)');
   file.exactly(1n, 'one graph');
-  // What follows up to 4096 was never initialised.
+  // The bytes up to 4096 are not initialised.
   file.seek(headerBytes);
   const startAt = file.offset;
   const start = file.i64('start of the graph');
@@ -43,7 +44,7 @@ export function readGraph(file: DglBytes): DglGraph {
   return graph;
 }
 
-/** Where every graph begins, twice framed by its length. */
+/** Reads the index of graph offsets, which is framed by its length on both sides. */
 function readTail(file: DglBytes, start: number): void {
   const at = file.offset;
   const length = file.count('bytes of the index', 1);
@@ -59,7 +60,7 @@ function readTail(file: DglBytes, start: number): void {
   file.end();
 }
 
-interface Ends {
+interface Endpoints {
   readonly src: Int32Array;
   readonly dst: Int32Array;
   readonly numSrc: number;
@@ -85,7 +86,7 @@ function readHeteroData(file: DglBytes): DglGraph {
   return { numNodes: counts[0], src, dst, nodeData, edgeData };
 }
 
-/** The data of the one type, a row for each node or edge. */
+/** Reads the data of the one type, one row per node or edge. */
 function readData(file: DglBytes, what: string, rows: number): Map<string, DglArray> {
   const at = file.offset;
   const types = file.list(what, 8, () => readNamedArrays(file, what));
@@ -108,18 +109,18 @@ function readMetagraph(file: DglBytes): void {
 
 const formats = ['coo', 'csr', 'csc'] as const;
 
-/** The edges of one relation; of several formats the first counts, the others are only read over. */
-function readUnitGraph(file: DglBytes): Ends {
+/** Reads the edges of one relation; if several formats are stored, the first is used and the others are skipped. */
+function readUnitGraph(file: DglBytes): Endpoints {
   file.exactly(magics.unit, 'the magic number of a relation');
   const at = file.offset;
   const saved = readFormats(file, 'saved formats', false);
   readFormats(file, 'allowed formats', true);
-  let first: Ends | null = null;
+  let first: Endpoints | null = null;
   for (const [bit, format] of formats.entries()) {
     if ((saved & (1 << bit)) === 0) continue;
     readMetagraph(file);
     const start = file.offset;
-    const ends = format === 'coo' ? readCoo(file) : asEnds(readCsr(file, format), format === 'csc');
+    const ends = format === 'coo' ? readCoo(file) : toEndpoints(readCsr(file, format), format === 'csc');
     if (first !== null && first.src.length !== ends.src.length)
       throw file.bad(start, `${first.src.length} edges in every format`, ends.src.length);
     first ??= ends;
@@ -128,7 +129,7 @@ function readUnitGraph(file: DglBytes): Ends {
   return first;
 }
 
-/** Formats as bits (coo 1, csr 2, csc 4). Older files have the number of one format, where 0 may stand for all. */
+/** Reads formats as bits (coo 1, csr 2, csc 4). Older files have the number of one format, where 0 may mean all. */
 function readFormats(file: DglBytes, what: string, mayBeAll: boolean): number {
   const at = file.offset;
   const low = file.i32(what);
@@ -149,7 +150,7 @@ function readSides(file: DglBytes, what: string): { columns: number; rows: numbe
   return { columns, rows };
 }
 
-function readCoo(file: DglBytes): Ends {
+function readCoo(file: DglBytes): Endpoints {
   file.exactly(magics.coo, 'the magic number of a COO matrix');
   const { columns, rows } = readSides(file, 'the COO matrix');
   const row = readArray(file, 'rows');
@@ -161,7 +162,7 @@ function readCoo(file: DglBytes): Ends {
     throw file.bad(column.offset, `${row.size} columns, as many as rows,`, column.size);
   const src = toIds(row, 'sources', rows);
   const dst = toIds(column, 'destinations', columns);
-  return { ...inOrder(src, dst, ids), numSrc: rows, numDst: columns };
+  return { ...sortById(src, dst, ids), numSrc: rows, numDst: columns };
 }
 
 interface Csr {
@@ -196,14 +197,14 @@ function readCsr(file: DglBytes, what: string): Csr {
   return { rows, columns, row, column, ids };
 }
 
-/** Rows of CSR are sources, those of CSC destinations. */
-function asEnds({ rows, columns, row, column, ids }: Csr, byDestination: boolean): Ends {
-  if (byDestination) return { ...inOrder(column, row, ids), numSrc: columns, numDst: rows };
-  return { ...inOrder(row, column, ids), numSrc: rows, numDst: columns };
+/** Converts to endpoints: rows of CSR are sources, those of CSC destinations. */
+function toEndpoints({ rows, columns, row, column, ids }: Csr, byDestination: boolean): Endpoints {
+  if (byDestination) return { ...sortById(column, row, ids), numSrc: columns, numDst: rows };
+  return { ...sortById(row, column, ids), numSrc: rows, numDst: columns };
 }
 
-/** Edges by their ids; no ids: they are in order already. */
-function inOrder(src: Int32Array, dst: Int32Array, ids: DglArray): { src: Int32Array; dst: Int32Array } {
+/** Sorts edges by their ids; without ids they are in order already. */
+function sortById(src: Int32Array, dst: Int32Array, ids: DglArray): { src: Int32Array; dst: Int32Array } {
   if (ids.size === 0) return { src, dst };
   const { file, offset } = ids;
   if (ids.size !== src.length) throw file.bad(offset, `${src.length} edge ids or none`, ids.size);
@@ -222,7 +223,7 @@ function inOrder(src: Int32Array, dst: Int32Array, ids: DglArray): { src: Int32A
 
 const tensorsMagic = 0xdd5a9fbe3fa2443fn;
 
-/** `node_feat.dgl` and `edge_feat.dgl`: named arrays as `save_tensors` writes them. */
+/** Reads `node_feat.dgl` or `edge_feat.dgl`: named arrays as `save_tensors` writes them. */
 export function readTensorFile(file: DglBytes): Map<string, DglArray> {
   file.exactly(tensorsMagic, 'the magic number of a file of tensors');
   const at = file.offset;

@@ -1,7 +1,7 @@
 /**
- * One partition of DGL's `partition_graph`: its graph without the halo, in global ids, with the features of its nodes and
- * edges. As in SAR, an edge belongs to the partition of its destination and only inner edges count; unlike there, features
- * of edges are kept.
+ * One partition of DGL's `partition_graph`: its graph without the halo, in global ids, with node and edge features. As
+ * in SAR, an edge belongs to the partition of its destination and only inner edges are used; unlike SAR, edge features
+ * are kept.
  */
 import { dirname } from 'node:path';
 import { readWholeFile } from '../../../storage/atomic-file.js';
@@ -9,7 +9,7 @@ import { inFile } from '../../../storage/safetensors-file.js';
 import type { Tensor } from '../../../tensor/index.js';
 import { FormatError } from '../../../util/errors.js';
 import { checkContent } from '../check-content.js';
-import { complain, fileBeside, isObject, type Manifest } from '../manifest.js';
+import { fileInDirectory, formatError, isObject, type Manifest } from '../manifest.js';
 import type { IdRange, PartitionBook } from '../partition-book.js';
 import { type PartitionContent, typeOfKey } from '../partition-content.js';
 import { takeRows } from '../rows.js';
@@ -20,17 +20,17 @@ import { type DglGraph, readGraph, readTensorFile } from './dgl-graph.js';
 export async function readDglPartition(manifest: Manifest, part: number): Promise<PartitionContent> {
   const { path, book } = manifest;
   const entry = manifest.json[`part-${part}`];
-  if (!isObject(entry)) throw complain(path, `part-${part}`, 'names of files', entry);
+  if (!isObject(entry)) throw formatError(path, `part-${part}`, 'names of files', entry);
   if (entry['part_graph'] === undefined && entry['part_graph_graphbolt'] !== undefined)
-    throw complain(
+    throw formatError(
       path,
       `part-${part}`,
       'part_graph',
-      'part_graph_graphbolt, a pickle of PyTorch',
+      'part_graph_graphbolt, a PyTorch pickle',
       'Partition again without use_graphbolt.',
     );
   const open = async (key: string): Promise<DglBytes> => {
-    const file = fileBeside(dirname(path), path, `part-${part}.${key}`, entry[key]);
+    const file = fileInDirectory(dirname(path), path, `part-${part}.${key}`, entry[key]);
     return new DglBytes(file, await readWholeFile(file));
   };
   const graphFile = await open('part_graph');
@@ -59,16 +59,23 @@ export async function readDglPartition(manifest: Manifest, part: number): Promis
 }
 
 interface InnerNodes {
-  /** Global ids of all nodes of the file, halo too. */
+  /** Global ids of all nodes in the file, including the halo. */
   readonly ids: Int32Array;
   /** By type: rows of the file in the order of global ids. */
   readonly orders: readonly Int32Array[];
 }
 
 function innerNodes(file: DglBytes, graph: DglGraph, book: PartitionBook, part: number): InnerNodes {
-  const ids = toIds(needed(file, graph.nodeData, '_ID', 'nodes'), 'node ids', book.numNodes());
-  const inner = flagsOf(graph.nodeData.get('inner_node'), graph.numNodes);
-  const orders = rowOrders(file, 'node', ids, inner, book.nodeRange(part), ofPart(book.nodeMap, part));
+  const ids = toIds(requireArray(file, graph.nodeData, '_ID', 'nodes'), 'node ids', book.numNodes());
+  const inner = innerFlags(graph.nodeData.get('inner_node'), graph.numNodes);
+  const orders = rowOrders(
+    file,
+    'node',
+    ids,
+    inner,
+    book.nodeRange(part),
+    rangesOfPartition(book.nodeMap, part),
+  );
   checkTypes(file, graph.nodeData.get('_TYPE'), { ids, inner, types: book.toTypeIds(ids).types }, 'node');
   return { ids, orders };
 }
@@ -80,11 +87,11 @@ function innerEdges(
   book: PartitionBook,
   part: number,
 ): { src: Int32Array; dst: Int32Array; orders: readonly Int32Array[] } {
-  const inner = flagsOf(graph.edgeData.get('inner_edge'), graph.src.length);
-  // Edges of the halo belong to other partitions; what their ids are is not our concern.
-  const ids = toIds(needed(file, graph.edgeData, '_ID', 'edges'), 'edge ids', book.numEdges(), inner);
+  const inner = innerFlags(graph.edgeData.get('inner_edge'), graph.src.length);
+  // Halo edges belong to other partitions; their ids are not checked.
+  const ids = toIds(requireArray(file, graph.edgeData, '_ID', 'edges'), 'edge ids', book.numEdges(), inner);
   const range = book.edgeRange(part);
-  const orders = rowOrders(file, 'edge', ids, inner, range, ofPart(book.edgeMap, part));
+  const orders = rowOrders(file, 'edge', ids, inner, range, rangesOfPartition(book.edgeMap, part));
   if (ids.length > 0 && book.numEdges() > 0)
     checkTypes(
       file,
@@ -102,27 +109,32 @@ function innerEdges(
   return { src, dst, orders };
 }
 
-function ofPart(map: PartitionBook['nodeMap'], part: number): IdRange[] {
+function rangesOfPartition(map: PartitionBook['nodeMap'], part: number): IdRange[] {
   return map.map((ranges) => ranges[part]);
 }
 
-function needed(file: DglBytes, data: ReadonlyMap<string, DglArray>, name: string, what: string): DglArray {
+function requireArray(
+  file: DglBytes,
+  data: ReadonlyMap<string, DglArray>,
+  name: string,
+  what: string,
+): DglArray {
   const array = data.get(name);
   if (array !== undefined) return array;
   throw new FormatError(
-    `${file.path}: expected data ${name} of ${what}, got ${[...data.keys()].join(', ') || 'none'}. This graph is not of a partition.`,
+    `${file.path}: expected data ${name} of ${what}, got ${[...data.keys()].join(', ') || 'none'}. Use the graph file of a partition.`,
     { path: file.path },
   );
 }
 
-/** Graphs of one partition need not say what is inner. */
-function flagsOf(array: DglArray | undefined, count: number): Uint8Array {
+/** Returns the inner flags; a graph of a single partition may lack them. */
+function innerFlags(array: DglArray | undefined, count: number): Uint8Array {
   return array === undefined ? new Uint8Array(count).fill(1) : toFlags(array, 'inner flags');
 }
 
 /**
- * Files list the rows of a type in the order of local ids; here they are put in the order of global ids. Inner things must
- * be exactly those of the partition.
+ * Files list the rows of a type in the order of local ids; returns them in the order of global ids. The inner nodes or
+ * edges must be exactly those of the partition.
  */
 function rowOrders(
   file: DglBytes,
@@ -132,7 +144,7 @@ function rowOrders(
   range: IdRange,
   types: readonly IdRange[],
 ): Int32Array[] {
-  // The place of each id among the inner ones of its type, + 1.
+  // The position of each id among the inner ones of its type, + 1.
   const rows = new Int32Array(range.end - range.start);
   const typeOf = new Int32Array(range.end - range.start);
   types.forEach(({ start, end }, t) => {
@@ -140,24 +152,24 @@ function rowOrders(
   });
   const next = new Int32Array(types.length);
   let count = 0;
-  const complaint = (got: string): FormatError =>
+  const mismatch = (got: string): FormatError =>
     new FormatError(
-      `${file.path}: expected inner ${what}s ${range.start} to ${range.end - 1}, each once, got ${got}. The JSON belongs to other files.`,
+      `${file.path}: expected inner ${what}s ${range.start} to ${range.end - 1}, each once, got ${got}. Use the JSON that was written with these files.`,
       { path: file.path },
     );
   for (let i = 0; i < ids.length; i++) {
     if (inner[i] === 0) continue;
     const place = ids[i] - range.start;
-    if (place < 0 || place >= rows.length) throw complaint(`${what} ${ids[i]}`);
-    if (rows[place] > 0) throw complaint(`${what} ${ids[i]} again`);
+    if (place < 0 || place >= rows.length) throw mismatch(`${what} ${ids[i]}`);
+    if (rows[place] > 0) throw mismatch(`${what} ${ids[i]} again`);
     rows[place] = ++next[typeOf[place]];
     count++;
   }
-  if (count !== rows.length) throw complaint(`${count} of them`);
+  if (count !== rows.length) throw mismatch(`${count} of them`);
   return types.map(({ start, end }) => rows.slice(start - range.start, end - range.start).map((r) => r - 1));
 }
 
-/** Types that the file states of inner things must be those that the ranges give. */
+/** Throws if the types of inner nodes or edges in the file differ from those of the ranges. */
 function checkTypes(
   file: DglBytes,
   stated: DglArray | undefined,
@@ -170,7 +182,7 @@ function checkTypes(
   const wrong = found.findIndex((type, i) => inner[i] === 1 && type !== types[i]);
   if (wrong < 0) return;
   const at = stated.offset + (wrong * stated.bits) / 8;
-  throw file.bad(at, `type ${types[wrong]} of ${what} ${ids[wrong]}, as the JSON says`, found[wrong]);
+  throw file.bad(at, `type ${types[wrong]} of ${what} ${ids[wrong]}, according to the JSON`, found[wrong]);
 }
 
 function readFeatures(
@@ -180,7 +192,7 @@ function readFeatures(
 ): Record<string, Tensor> {
   const features: Record<string, Tensor> = {};
   for (const [name, array] of readTensorFile(file)) {
-    // Relation types as a feature are DGL's own bookkeeping.
+    // DGL stores relation types as a feature for its own bookkeeping.
     if (name.includes('reltype')) continue;
     const key = fullKey(file, name, types);
     const order = orders[types.indexOf(typeOfKey(key))];
@@ -195,7 +207,7 @@ function readFeatures(
   return features;
 }
 
-/** 'type/name' of keys that lack the type, or name the relation only. */
+/** Returns 'type/name' for keys that lack the type, or name only the relation. */
 function fullKey(file: DglBytes, name: string, types: readonly string[]): string {
   if (types.includes(typeOfKey(name))) return name;
   if (!name.includes('/') && types.length === 1) return `${types[0]}/${name}`;

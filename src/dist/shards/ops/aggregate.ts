@@ -1,7 +1,7 @@
 /**
- * Neighbour aggregation over shards. Sums add up shard by shard; the gradient of the sources needs no source values, so
- * nothing is fetched in backward unless the weights want a gradient. Max and min keep the winning slot of each entry, the
- * lowest of equals over all shards.
+ * Neighbour aggregation over shards. Sums accumulate shard by shard; the gradient of the sources needs no source
+ * values, so nothing is fetched in backward unless the weights need a gradient. Max and min store the winning edge
+ * position of each entry, the lowest of equals over all shards.
  */
 
 import type { AggregateOptions, ReduceName } from '../../../graph/index.js';
@@ -14,16 +14,23 @@ import { packed } from '../../../tensor/ops/common.js';
 import { sizeOf } from '../../../tensor/shape.js';
 import type { GraphShard } from '../graph-shard.js';
 import { forEachShard } from '../shard-rounds.js';
-import { addShard, fillSlots, keptRows, RowKeeper, type ShardedGraph, shardScale } from '../shard-rows.js';
-import { contiguous } from './contiguous.js';
+import {
+  addShard,
+  contiguous,
+  fillShardEdges,
+  RowKeeper,
+  type ShardedGraph,
+  savedRowsOf,
+  shardScale,
+} from '../shard-rows.js';
 
 interface Attributes {
   readonly graph: ShardedGraph;
   readonly reduce: ReduceName;
   readonly columns: number;
-  /** What each row used here is multiplied by; null: nothing. */
+  /** Factor of each row used here; null: none. */
   readonly srcScale: FloatArray | null;
-  /** Including what a mean divides by. */
+  /** Includes the divisor of a mean. */
   readonly dstScale: FloatArray | null;
   readonly self: number | null;
 }
@@ -39,11 +46,11 @@ const aggregateOp = builtinOp<Attributes>({
     let arg: Tensor | null = null;
     if (reduce === 'max' || reduce === 'min') arg = extremes(x, w, y, attributes, keeper);
     else sums(x, w, y, attributes, keeper);
-    const kept: Tensor[] = [];
-    if (weight !== undefined) kept.push(weight);
-    if (ctx.needs(1)) kept.push(x);
-    if (arg !== null) kept.push(arg);
-    ctx.save(...kept, ...keeper.rows);
+    const saved: Tensor[] = [];
+    if (weight !== undefined) saved.push(weight);
+    if (ctx.needs(1)) saved.push(x);
+    if (arg !== null) saved.push(arg);
+    ctx.save(...saved, ...keeper.rows);
     keeper.dispose();
     arg?.dispose();
     if (x !== given) x.dispose();
@@ -63,7 +70,7 @@ const aggregateOp = builtinOp<Attributes>({
     const w = weight === null ? null : packed(weight);
     forEachShard(graph, {
       fields: x === null ? [] : [x],
-      kept: x === null ? undefined : keptRows(graph, saved.slice(at + (extreme ? 1 : 0)), 1),
+      savedRows: x === null ? undefined : savedRowsOf(graph, saved.slice(at + (extreme ? 1 : 0)), 1),
       gradients: gx === null ? [] : [gx],
       visit(shard, rows, gradients) {
         if (gx !== null) sourceGradient(shard, g, w, arg, gradients[0], attributes);
@@ -85,7 +92,7 @@ function sums(x: Tensor, w: FloatArray | null, y: Tensor, attributes: Attributes
         x: rows[0].floats,
         xRows: shard.numSrc,
         width,
-        slots: w === null ? null : shard.slots,
+        slots: w === null ? null : shard.edgePositions,
         weight: w,
         columns,
         xScale: shardScale(shard, srcScale),
@@ -94,7 +101,7 @@ function sums(x: Tensor, w: FloatArray | null, y: Tensor, attributes: Attributes
       if (shard !== graph.own) {
         addShard(shard, y, sum);
       } else {
-        // The first to come: it writes all of y.
+        // The own shard is visited first: it writes all of y.
         const { indices } = shard;
         spmm({ ...sum, y: y.floats, offsets: shard.allOffsets(), indices, self });
       }
@@ -112,14 +119,14 @@ function extremes(
 ): Tensor {
   const width = sizeOf(x.shape.slice(1));
   const arg = Tensor.allocate('i32', y.shape);
-  const slotsWon = arg.array as Int32Array;
+  const winners = arg.array as Int32Array;
   forEachShard(graph, {
     fields: [x],
     visit(shard, rows) {
-      const { indices, slots, numSrc, numTouched, dstRows } = shard;
+      const { indices, edgePositions: slots, numSrc, numTouched, dstRows } = shard;
       const entries = { reduce, x: rows[0].floats, xRows: numSrc, width, indices, slots, weight: w, columns };
       if (shard === graph.own) {
-        spmm({ ...entries, y: y.floats, arg: slotsWon, offsets: shard.allOffsets() });
+        spmm({ ...entries, y: y.floats, arg: winners, offsets: shard.allOffsets() });
       } else {
         const part = Tensor.allocate(y.dtype, [numTouched, width]);
         const argPart = Tensor.allocate('i32', [numTouched, width]);
@@ -128,7 +135,7 @@ function extremes(
         kernels().mergeExtreme(
           reduce === 'max',
           y.floats,
-          slotsWon,
+          winners,
           part.floats,
           won,
           dstRows,
@@ -155,9 +162,9 @@ function sourceGradient(
   const { offsets, dst } = shard.out();
   const width = sizeOf(g.shape.slice(1));
   if (arg !== null) {
-    const slots = shard.outSlots();
+    const positions = shard.outPositions();
     const { numSrc } = shard;
-    kernels().spmmArgBackward(g.floats, w, arg, offsets, dst, slots, gx.floats, numSrc, width, columns);
+    kernels().spmmArgBackward(g.floats, w, arg, offsets, dst, positions, gx.floats, numSrc, width, columns);
     return;
   }
   spmm({
@@ -167,7 +174,7 @@ function sourceGradient(
     width,
     offsets,
     indices: dst,
-    slots: w === null ? null : shard.outSlots(),
+    slots: w === null ? null : shard.outPositions(),
     weight: w,
     columns,
     xScale: dstScale,
@@ -188,7 +195,7 @@ function weightGradient(
   const own = arg === null ? null : shardArg(shard, arg, width);
   const xScale = shardScale(shard, srcScale);
   const offsets = shard.allOffsets();
-  fillSlots(shard, gw, (rows) => {
+  fillShardEdges(shard, gw, (rows) => {
     const { indices, numDst } = shard;
     kernels().sddmm(
       x.floats,
@@ -206,27 +213,30 @@ function weightGradient(
   });
 }
 
-/** Winning slots as places in a shard; −1 where the winner is in another. */
+/** Converts winning edge positions to positions in a shard; −1 if the winner is in another shard. */
 function shardArg(shard: GraphShard, arg: Int32Array, width: number): Int32Array {
-  const { slots, offsets, dstRows, numTouched } = shard;
+  const { edgePositions, offsets, dstRows, numTouched } = shard;
   const own = new Int32Array(arg.length).fill(-1);
   for (let i = 0; i < numTouched; i++) {
     const row = dstRows === null ? i : dstRows[i];
     for (let f = row * width; f < (row + 1) * width; f++) {
-      for (let p = offsets[i]; p < offsets[i + 1]; p++) if (slots[p] === arg[f]) own[f] = p;
+      for (let p = offsets[i]; p < offsets[i + 1]; p++) if (edgePositions[p] === arg[f]) own[f] = p;
     }
   }
   return own;
 }
 
-/** @see MessageGraph.aggregate; `spread` gives factors of own rows to all rows used, `meanScale` what a mean multiplies by. */
+/**
+ * Aggregates over shards, see MessageGraph.aggregate. `exchangeFactors` extends factors of own rows to all rows used,
+ * `meanScale` returns the factors of a mean.
+ */
 export function aggregate(
   graph: ShardedGraph,
   x: Tensor,
   options: AggregateOptions,
-  place: {
+  scales: {
     readonly selfOffset: number | null;
-    spread(own: FloatArray): FloatArray;
+    exchangeFactors(own: FloatArray): FloatArray;
     meanScale(dtype: 'f32' | 'f64', extra: number): FloatArray;
   },
 ): Tensor {
@@ -235,18 +245,18 @@ export function aggregate(
     counts,
     x,
     options,
-    place.selfOffset,
+    scales.selfOffset,
   );
   let scale = dstScale;
   if (reduce === 'mean') {
-    const mean = place.meanScale(x.dtype as 'f32' | 'f64', self === null ? 0 : 1);
+    const mean = scales.meanScale(x.dtype as 'f32' | 'f64', self === null ? 0 : 1);
     scale = dstScale === null ? mean : mean.map((m, v) => m * dstScale[v]);
   }
   return aggregateOp(weight === null ? [x] : [x, weight], {
     graph,
     reduce,
     columns,
-    srcScale: srcScale === null ? null : place.spread(srcScale),
+    srcScale: srcScale === null ? null : scales.exchangeFactors(srcScale),
     dstScale: scale,
     self,
   });

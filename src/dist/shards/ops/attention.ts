@@ -1,7 +1,7 @@
 /**
- * Graph attention over shards in one pass: each shard's attention is joined to that of the shards before it by its share of
- * the softmax (online softmax), so no score of an edge is kept. Rows and scores of sources travel in one message. Backward
- * fetches them once more and sends both gradients back in one message.
+ * Graph attention over shards in one pass: each shard's attention is merged with that of the shards before it by its
+ * fraction of the softmax (online softmax), so no score of an edge is stored. Rows and scores of sources are sent in
+ * one message. Backward fetches them again and returns both gradients in one message.
  */
 import type { AttentionOptions } from '../../../graph/index.js';
 import { checkAttention } from '../../../graph/ops/attention.js';
@@ -14,21 +14,21 @@ import type { GraphShard } from '../graph-shard.js';
 import { forEachShard } from '../shard-rounds.js';
 import {
   addShard,
-  fillSlots,
-  keptRows,
+  contiguous,
+  disposeCopy,
+  fillShardEdges,
+  gatherShardEdges,
   RowKeeper,
-  release,
   type ShardedGraph,
-  shardSlots,
+  savedRowsOf,
 } from '../shard-rows.js';
-import { contiguous } from './contiguous.js';
 
 interface AttentionAttributes {
   readonly graph: ShardedGraph;
   readonly slope: number;
-  /** The edges in slot order, for dropout; null without it, or where slots are the ids. */
+  /** Edge ids by position, for dropout; null without it, or if positions are the ids. */
   readonly ids: Int32Array | null;
-  /** What the masks of dropout are drawn by, on all workers and for all shards; null without dropout. */
+  /** Key of the dropout masks, on all workers and for all shards; null without dropout. */
   readonly key: RandomKey | null;
   readonly drop: number;
 }
@@ -47,11 +47,11 @@ const attentionOp = builtinOp<AttentionAttributes>({
       fields: [value, srcScore],
       visit(shard, rows) {
         if (shard === graph.own) ownShard(shard, rows, dstScore, edgeScore ?? null, y, lse, attributes);
-        else joinShard(shard, rows, dstScore, edgeScore ?? null, y, lse, attributes);
+        else mergeShard(shard, rows, dstScore, edgeScore ?? null, y, lse, attributes);
         return keeper.keep(shard, rows);
       },
     });
-    // As the kernel has it where a destination has no edges.
+    // The kernel's value for destinations without edges.
     const sums = lse.floats;
     for (let i = 0; i < sums.length; i++) if (sums[i] === -Infinity) sums[i] = 0;
     ctx.save(...given, y, lse, ...keeper.rows);
@@ -74,7 +74,7 @@ const attentionOp = builtinOp<AttentionAttributes>({
     const given = { dstScore, edgeScore, y, lse, g };
     forEachShard(graph, {
       fields: [value, srcScore],
-      kept: keptRows(graph, kept, 2),
+      savedRows: savedRowsOf(graph, kept, 2),
       gradients: [gValue, gSrc],
       visit(shard, rows, gradients) {
         shardGradients(shard, rows, given, gradients, gDst, gEdge, attributes);
@@ -85,13 +85,13 @@ const attentionOp = builtinOp<AttentionAttributes>({
   },
 });
 
-/** What decides about dropout of a shard's edges: the same in forward and backward, whichever shard an edge is in. */
+/** Returns the ids that decide about dropout of a shard's edges: the same in forward and backward, for any sharding. */
 function maskIds(shard: GraphShard, { ids, key }: AttentionAttributes): Int32Array | null {
   if (key === null) return null;
-  return ids === null ? shard.slots : shard.slots.map((slot) => ids[slot]);
+  return ids === null ? shard.edgePositions : shard.edgePositions.map((position) => ids[position]);
 }
 
-/** The first to come writes all of y. */
+/** Computes the own shard, which is visited first and writes all of y. */
 function ownShard(
   shard: GraphShard,
   rows: readonly Tensor[],
@@ -101,19 +101,19 @@ function ownShard(
   lse: Tensor,
   attributes: AttentionAttributes,
 ): void {
-  const own = edgeScore === null ? null : shardSlots(shard, edgeScore);
+  const own = edgeScore === null ? null : gatherShardEdges(shard, edgeScore);
   const offsets = shard.allOffsets();
   attend(shard, rows, dstScore.floats, own, offsets, y.floats, lse.floats, attributes);
   const heads = y.shape[1];
   for (let v = 0; v < shard.numDst; v++)
     if (offsets[v] === offsets[v + 1]) lse.floats.fill(-Infinity, v * heads, (v + 1) * heads);
-  release(own, edgeScore);
+  disposeCopy(own, edgeScore);
 }
 
-/** Destinations of a piece in as many parts, because each needs memory for their results. */
-const parts = 8;
+/** Number of groups into which the destinations of a chunk are split, to bound the memory of their results. */
+const destinationGroups = 8;
 
-function joinShard(
+function mergeShard(
   shard: GraphShard,
   rows: readonly Tensor[],
   dstScore: Tensor,
@@ -124,13 +124,13 @@ function joinShard(
 ): void {
   const [, heads, size] = y.shape;
   const { dstRows, offsets, numTouched } = shard;
-  const own = edgeScore === null ? null : shardSlots(shard, edgeScore);
+  const own = edgeScore === null ? null : gatherShardEdges(shard, edgeScore);
   const er = dstRows === null ? dstScore : Tensor.allocate(dstScore.dtype, [numTouched, heads]);
   if (dstRows !== null) {
     const bytes = heads * dstScore.floats.BYTES_PER_ELEMENT;
     kernels().gatherRows(dstScore.array, dstRows, er.array, numTouched, bytes);
   }
-  const step = Math.max(256, Math.ceil(numTouched / parts));
+  const step = Math.max(256, Math.ceil(numTouched / destinationGroups));
   const part = Tensor.allocate(y.dtype, [Math.min(step, numTouched), heads, size]);
   const lsePart = Tensor.allocate(y.dtype, [Math.min(step, numTouched), heads]);
   for (let from = 0; from < numTouched; from += step) {
@@ -151,11 +151,11 @@ function joinShard(
     kernels().mergeAttention(y.floats, lse.floats, part.floats, lsePart.floats, places, count, heads, size);
   }
   for (const t of [part, lsePart]) t.dispose();
-  release(own, edgeScore);
-  release(er, dstScore);
+  disposeCopy(own, edgeScore);
+  disposeCopy(er, dstScore);
 }
 
-/** Attention of as many destinations as `offsets` names, over edges of one shard. */
+/** Computes the attention of the destinations of `offsets`, over edges of one shard. */
 function attend(
   shard: GraphShard,
   [value, srcScore]: readonly Tensor[],
@@ -200,7 +200,7 @@ function shardGradients(
   const { dstScore, edgeScore, y, lse, g } = given;
   const [, heads, size] = value.shape;
   const { indices, numDst, numEdges } = shard;
-  const own = edgeScore === null ? null : shardSlots(shard, edgeScore);
+  const own = edgeScore === null ? null : gatherShardEdges(shard, edgeScore);
   const attention = Tensor.allocate(value.dtype, [numEdges, heads]);
   const gScore = Tensor.allocate(value.dtype, [numEdges, heads]);
   kernels().gatAttentionBackward(
@@ -223,7 +223,7 @@ function shardGradients(
     size,
     slope,
   );
-  const { offsets, dst, slots } = shard.out();
+  const { offsets, dst, positions: slots } = shard.out();
   const scores = { x: gScore.floats, xRows: numEdges, width: heads };
   spmm({ ...scores, offsets, indices: slots, y: gSrc.floats });
   addShard(shard, gDst, scores, identity(numEdges));
@@ -238,9 +238,9 @@ function shardGradients(
     weight: attention.floats,
     columns: heads,
   });
-  if (gEdge !== null) fillSlots(shard, gEdge, (rows) => rows.floats.set(gScore.floats));
+  if (gEdge !== null) fillShardEdges(shard, gEdge, (rows) => rows.floats.set(gScore.floats));
   for (const t of [attention, gScore]) t.dispose();
-  release(own, edgeScore);
+  disposeCopy(own, edgeScore);
 }
 
 export function attention(
@@ -249,11 +249,11 @@ export function attention(
   srcScore: Tensor,
   dstScore: Tensor,
   options: AttentionOptions,
-  slotIds: () => Int32Array | null,
+  edgeIds: () => Int32Array | null,
 ): Tensor {
   const counts = { numSrc: graph.link.numOwn, numDst: graph.numDst, numEdges: graph.numEdges };
   const { inputs, slope, drop } = checkAttention(counts, value, srcScore, dstScore, options);
   const random = defaultRandom();
   const key = drop === 0 ? null : random.split(random.reserve(1)).key;
-  return attentionOp(inputs, { graph, slope, ids: key === null ? null : slotIds(), key, drop });
+  return attentionOp(inputs, { graph, slope, ids: key === null ? null : edgeIds(), key, drop });
 }

@@ -1,4 +1,4 @@
-/** The source's row for each edge, shard by shard; backward needs no source values. */
+/** Copies the source's row to each edge, shard by shard; backward needs no source values. */
 import { checkRows } from '../../../graph/ops/aggregate.js';
 import { spmm } from '../../../graph/ops/spmm.js';
 import { kernels } from '../../../native/index.js';
@@ -6,8 +6,7 @@ import { Tensor } from '../../../tensor/index.js';
 import { builtinOp } from '../../../tensor/op.js';
 import { sizeOf } from '../../../tensor/shape.js';
 import { forEachShard } from '../shard-rounds.js';
-import { fillSlots, rowBytes, type ShardedGraph } from '../shard-rows.js';
-import { contiguous } from './contiguous.js';
+import { contiguous, fillShardEdges, rowBytes, type ShardedGraph } from '../shard-rows.js';
 
 const srcToEdgesOp = builtinOp<{ readonly graph: ShardedGraph }>({
   name: 'srcToEdges (shards)',
@@ -17,7 +16,7 @@ const srcToEdgesOp = builtinOp<{ readonly graph: ShardedGraph }>({
     forEachShard(graph, {
       fields: [x],
       visit(shard, [source]) {
-        fillSlots(shard, y, (rows) =>
+        fillShardEdges(shard, y, (rows) =>
           kernels().gatherRows(source.array, shard.indices, rows.array, shard.numEdges, rowBytes(x)),
         );
         return undefined;
@@ -34,7 +33,7 @@ const srcToEdgesOp = builtinOp<{ readonly graph: ShardedGraph }>({
       gradients: [gx],
       visit(shard, _rows, [target]) {
         const { offsets } = shard.out();
-        const edges = { x: g.floats, xRows: graph.numEdges, offsets, indices: shard.outSlots() };
+        const edges = { x: g.floats, xRows: graph.numEdges, offsets, indices: shard.outPositions() };
         spmm({ ...edges, y: target.floats, width });
         return undefined;
       },

@@ -1,6 +1,6 @@
 /**
- * The rows that other workers own, fetched all at once: x [own rows, …] to [rows used here, …]. Backward sends the gradients
- * of fetched rows to their owners, who add them in rank order.
+ * Fetches the rows that other workers own in one exchange: x [own rows, …] to [rows used here, …]. Backward sends the
+ * gradients of fetched rows to their owners, which add them in rank order.
  */
 
 import { checkRows } from '../../../graph/ops/aggregate.js';
@@ -11,14 +11,13 @@ import { sizeOf } from '../../../tensor/shape.js';
 import type { CommArray, CommHandle } from '../../comm/communicator.js';
 import { PackedRows } from '../packed-rows.js';
 import type { RowLink } from '../row-link.js';
-import { rowBytes } from '../shard-rows.js';
-import { incoming, outgoing } from '../wire-rows.js';
-import { contiguous } from './contiguous.js';
+import { contiguous, rowBytes } from '../shard-rows.js';
+import { encodeRows, expectRows } from '../wire-rows.js';
 
 interface Attributes {
   readonly link: RowLink;
   readonly maxBytes: number;
-  /** Called when backward has run: what was fetched belongs to a tape that is gone. */
+  /** Called after backward: the fetched rows belong to a tape that no longer exists. */
   readonly done: () => void;
 }
 
@@ -36,12 +35,12 @@ const haloExchangeOp = builtinOp<Attributes>({
       recvs: link.sizesExpectedFromOthers,
       send(q, from, to) {
         const ids = link.indicesRequiredFromMe[q].subarray(from, to);
-        return outgoing(link.codec, PackedRows.gather([x], ids), null);
+        return encodeRows(link.codec, PackedRows.gather([x], ids), null);
       },
       recv(q, from, to) {
         const place = halo(q, from, to);
         if (link.codec === null) return { array: place, take: () => {} };
-        const { array, open } = incoming(link.codec, to - from, [x]);
+        const { array, open } = expectRows(link.codec, to - from, [x]);
         const take = (): void => {
           const rows = open();
           place.set(rows.fields[0].floats);
@@ -55,7 +54,7 @@ const haloExchangeOp = builtinOp<Attributes>({
   backward(_ctx, gy, { link, maxBytes, done }) {
     done();
     const g = contiguous(gy);
-    const place = link.codec?.nextPlace() ?? null;
+    const place = link.codec?.nextKey() ?? null;
     const width = sizeOf(g.shape.slice(1));
     const gx = Tensor.allocate(g.dtype, [link.numOwn, ...g.shape.slice(1)]);
     gx.floats.set(g.floats.subarray(0, link.numOwn * width));
@@ -68,11 +67,11 @@ const haloExchangeOp = builtinOp<Attributes>({
         if (link.codec === null) return { array, dispose: () => {} };
         const rows = PackedRows.allocate(to - from, [g]);
         rows.fields[0].floats.set(array);
-        return outgoing(link.codec, rows, place === null ? null : `${place}/${q}/${from}`);
+        return encodeRows(link.codec, rows, place === null ? null : `${place}/${q}/${from}`);
       },
       recv(q, from, to) {
         const ids = link.indicesRequiredFromMe[q].subarray(from, to);
-        const { array, open } = incoming(link.codec, ids.length, [g]);
+        const { array, open } = expectRows(link.codec, ids.length, [g]);
         const take = (): void => {
           const rows = open();
           const [{ floats }] = rows.fields;
@@ -87,19 +86,21 @@ const haloExchangeOp = builtinOp<Attributes>({
 });
 
 interface Exchange {
-  /** Rows to and from each worker. */
+  /** Number of rows to and from each worker. */
   readonly sends: readonly number[];
   readonly recvs: readonly number[];
   send(q: number, from: number, to: number): { readonly array: CommArray; dispose(): void };
   recv(q: number, from: number, to: number): { readonly array: CommArray; take(): void };
 }
 
-/** All pairs at once; with `maxBytes`, in steps of so many rows that all messages of a step together stay below it. */
+/**
+ * Exchanges rows between all pairs at the same time; with `maxBytes`, in steps whose messages together stay below it.
+ */
 function exchangeRows(link: RowLink, bytesPerRow: number, maxBytes: number, rows: Exchange): void {
   const { comm } = link;
   const tag = link.nextTag();
   const most = Math.max(0, ...rows.sends, ...rows.recvs);
-  // All pairs have one step, so that both ends cut alike without asking.
+  // All pairs use the same step size, so both ends split in the same way without communicating.
   const step = maxBytes === 0 ? most : Math.max(1, Math.floor(maxBytes / (2 * comm.size * bytesPerRow)));
   for (let at = 0; at < most; at += step) {
     const pending: { handle: CommHandle; end: () => void }[] = [];
@@ -123,16 +124,16 @@ function exchangeRows(link: RowLink, bytesPerRow: number, maxBytes: number, rows
   }
 }
 
-interface Fetched {
+interface FetchedRows {
   readonly rows: Tensor;
   readonly version: number;
 }
 
-/** What was fetched for tensors that are still in use. */
+/** Caches the rows fetched for tensors that are still in use. */
 export class HaloCache {
   readonly #link: RowLink;
   readonly #maxBytes: number;
-  readonly #fetched = new WeakMap<Tensor, Fetched>();
+  readonly #fetched = new WeakMap<Tensor, FetchedRows>();
 
   constructor(link: RowLink, maxBytes: number) {
     this.#link = link;
@@ -145,7 +146,7 @@ export class HaloCache {
     const [kept] = this.#link.inputs.rowsOf(x) ?? [];
     if (kept !== undefined && !x.requiresGrad) return kept.view(kept.shape);
     const known = this.#fetched.get(x);
-    if (known !== undefined && this.#serves(known, x)) return known.rows;
+    if (known !== undefined && this.#isValidFor(known, x)) return known.rows;
     const done = (): void => {
       this.#fetched.delete(x);
     };
@@ -155,7 +156,7 @@ export class HaloCache {
     return rows;
   }
 
-  #serves({ rows, version }: Fetched, x: Tensor): boolean {
+  #isValidFor({ rows, version }: FetchedRows, x: Tensor): boolean {
     const recorded = rows.requiresGrad || !x.requiresGrad || !isGradEnabled();
     return recorded && !rows.isDisposed && version === x.storage.version;
   }

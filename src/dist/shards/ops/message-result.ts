@@ -1,6 +1,6 @@
 /**
- * What becomes of the messages of shards: rows per edge, or their reduction in the destinations. Also how a gradient of the
- * result becomes one of a shard's messages.
+ * The result of the messages of shards: rows per edge, or their reduction in the destinations. Also computes the
+ * gradient of a shard's messages from that of the result.
  */
 import type { ReduceName } from '../../../graph/index.js';
 import { identity, spmm } from '../../../graph/ops/spmm.js';
@@ -9,17 +9,17 @@ import { Tensor } from '../../../tensor/index.js';
 import { zerosLike } from '../../../tensor/ops/common.js';
 import { sizeOf } from '../../../tensor/shape.js';
 import type { GraphShard } from '../graph-shard.js';
-import { addShard, fillSlots, rowBytes, shardSlots } from '../shard-rows.js';
+import { addShard, fillShardEdges, gatherShardEdges, rowBytes } from '../shard-rows.js';
 import type { MessageTarget } from './message-run.js';
 
 export class MessageResult {
   readonly y: Tensor;
-  /** The slot that won, for max and min. */
+  /** The winning edge position, for max and min. */
   readonly arg: Tensor | null;
   readonly #graph: MessageTarget;
   readonly #reduce: ReduceName | null;
 
-  /** @param like messages of some edges. @param reduce null: rows per edge, by slot. */
+  /** @param like messages of some edges. @param reduce null: rows per edge, by position. */
   constructor(graph: MessageTarget, reduce: ReduceName | null, like: Tensor) {
     this.#graph = graph;
     this.#reduce = reduce;
@@ -30,18 +30,18 @@ export class MessageResult {
     this.arg?.array.fill(-1);
   }
 
-  /** Takes in the messages of a shard. */
+  /** Adds the messages of a shard. */
   join(shard: GraphShard, messages: Tensor): void {
     const { y, arg } = this;
     if (shard.numEdges === 0) return;
     const width = sizeOf(y.shape.slice(1));
     const rows = { x: messages.floats, xRows: shard.numEdges, width };
     if (this.#reduce === null) {
-      fillSlots(shard, y, (into) => (into.array as Float32Array).set(messages.floats));
+      fillShardEdges(shard, y, (into) => (into.array as Float32Array).set(messages.floats));
     } else if (arg === null) {
       addShard(shard, y, { ...rows, yScale: this.#scale() }, identity(shard.numEdges));
     } else {
-      const { numTouched, offsets, slots, dstRows } = shard;
+      const { numTouched, offsets, edgePositions: slots, dstRows } = shard;
       const part = Tensor.allocate(y.dtype, [numTouched, width]);
       const argPart = Tensor.allocate('i32', [numTouched, width]);
       const [won, all] = [argPart.array as Int32Array, arg.array as Int32Array];
@@ -59,7 +59,7 @@ export class MessageResult {
   }
 }
 
-/** The gradient of a shard's messages from that of the result; `arg` for max and min. */
+/** Returns the gradient of a shard's messages from that of the result; `arg` is for max and min. */
 export function messageGradient(
   graph: MessageTarget,
   shard: GraphShard,
@@ -67,7 +67,7 @@ export function messageGradient(
   g: Tensor,
   arg: Tensor | null,
 ): Tensor {
-  if (reduce === null) return shardSlots(shard, g);
+  if (reduce === null) return gatherShardEdges(shard, g);
   const width = sizeOf(g.shape.slice(1));
   const rows = Tensor.allocate(g.dtype, [shard.numEdges, ...g.shape.slice(1)]);
   const dst = shard.destinations();
@@ -77,7 +77,7 @@ export function messageGradient(
     const won = arg.array as Int32Array;
     for (let p = 0; p < shard.numEdges; p++)
       for (let f = 0; f < width; f++)
-        if (won[dst[p] * width + f] !== shard.slots[p]) values[p * width + f] = 0;
+        if (won[dst[p] * width + f] !== shard.edgePositions[p]) values[p * width + f] = 0;
   } else if (reduce === 'mean') {
     const scale = graph.meanScale(g.dtype as 'f32' | 'f64', 0);
     for (let p = 0; p < shard.numEdges; p++)

@@ -1,6 +1,6 @@
 /**
- * Message functions of the user on the edges of one shard. A first run, on the worker's own shard, shows which fields the
- * function reads, what it returns and which parameters it uses.
+ * User-defined message functions on the edges of one shard. A first run, on the worker's own shard, shows which fields
+ * the function reads, what it returns and which parameters it uses.
  */
 import type { EdgeBatch, Frame, UserMessage } from '../../../graph/index.js';
 import { spreadRows } from '../../../graph/ops/edge-rows.js';
@@ -10,14 +10,13 @@ import { enableGrad, formatShape, isGradEnabled, scope, Tensor } from '../../../
 import { type Edge, TapeNode, tapePosition } from '../../../tensor/tape.js';
 import { expected, ShapeError, StateError, ValueError } from '../../../util/errors.js';
 import type { GraphShard } from '../graph-shard.js';
-import { rowBytes, type ShardedGraph } from '../shard-rows.js';
-import { contiguous } from './contiguous.js';
+import { contiguous, rowBytes, type ShardedGraph } from '../shard-rows.js';
 
 export interface MessageTarget extends ShardedGraph {
   readonly srcdata: Frame;
   readonly dstdata: Frame;
   readonly edata: Frame;
-  /** Edge ids by slot; null when they are the same. */
+  /** Edge ids by position; null if they are the same. */
   readonly edgeIds: Int32Array | null;
   meanScale(dtype: 'f32' | 'f64', extra: number): Float32Array | Float64Array;
 }
@@ -31,30 +30,30 @@ export interface Field {
   readonly tensor: Tensor;
 }
 
-export interface Seen {
+export interface MessageTrace {
   readonly fields: readonly Field[];
   readonly parameters: readonly Tensor[];
   /** Results on the own shard, outside the tape. */
   readonly results: Readonly<Record<string, Tensor>>;
 }
 
-/** Runs the function; `read` gives the rows of a field, one per source, destination or edge of the shard. */
+/** Runs the function; `read` returns the rows of a field, one per source, destination or edge of the shard. */
 function run(
   shard: GraphShard,
   message: UserMessage,
   read: (side: Side, name: string) => Tensor,
 ): Record<string, Tensor> {
   const frame = (side: Side): Frame => {
-    const made = new Map<string, Tensor>();
+    const rowsByName = new Map<string, Tensor>();
     return new Proxy<Frame>(
       {},
       {
         get(_target, name) {
           if (typeof name !== 'string') return undefined;
-          let rows = made.get(name);
+          let rows = rowsByName.get(name);
           if (rows === undefined) {
-            rows = alongEdges(shard, side, read(side, name));
-            made.set(name, rows);
+            rows = rowsAlongEdges(shard, side, read(side, name));
+            rowsByName.set(name, rows);
           }
           return rows;
         },
@@ -79,7 +78,7 @@ function run(
   return results as Record<string, Tensor>;
 }
 
-function alongEdges(shard: GraphShard, side: Side, rows: Tensor): Tensor {
+function rowsAlongEdges(shard: GraphShard, side: Side, rows: Tensor): Tensor {
   if (side === 'data') return rows;
   if (side === 'dst')
     return spreadRows(rows, shard.destinations(), () => ({
@@ -87,12 +86,12 @@ function alongEdges(shard: GraphShard, side: Side, rows: Tensor): Tensor {
       indices: identity(shard.numEdges),
     }));
   return spreadRows(rows, shard.indices, () => {
-    const { offsets, slots } = shard.out();
-    return { offsets, indices: slots };
+    const { offsets, positions } = shard.out();
+    return { offsets, indices: positions };
   });
 }
 
-/** The function on one shard, with the rows of its fields. */
+/** Runs the function on one shard, with the rows of its fields. */
 export function runOnShard(
   shard: GraphShard,
   message: UserMessage,
@@ -103,17 +102,17 @@ export function runOnShard(
     const at = fields.findIndex((field) => field.side === side && field.name === name);
     if (at >= 0) return rows[at];
     throw new ValueError(
-      `message function: reads ${side}.${name} on some shards only. Read the same fields whatever the edges are.`,
+      `message function: expected the same fields on all shards, got ${side}.${name} on some only. Read the same fields for all edges.`,
     );
   });
 }
 
-/** Edge ids of a shard's edges. */
+/** Returns the edge ids of a shard's edges. */
 export function shardEdgeIds({ edgeIds }: MessageTarget, shard: GraphShard): Int32Array {
-  return edgeIds === null ? shard.slots : shard.slots.map((slot) => edgeIds[slot]);
+  return edgeIds === null ? shard.edgePositions : shard.edgePositions.map((position) => edgeIds[position]);
 }
 
-/** Rows of edge data for the edges of a shard. */
+/** Returns the rows of edge data for the edges of a shard. */
 export function shardEdgeRows(graph: MessageTarget, shard: GraphShard, t: Tensor): Tensor {
   const rows = Tensor.allocate(t.dtype, [shard.numEdges, ...t.shape.slice(1)]);
   const ids = shardEdgeIds(graph, shard);
@@ -121,8 +120,8 @@ export function shardEdgeRows(graph: MessageTarget, shard: GraphShard, t: Tensor
   return rows;
 }
 
-/** Runs the function on the own shard and sees what it reads, outside the tape. */
-export function lookAtMessage(graph: MessageTarget, message: UserMessage): Seen {
+/** Runs the function on the own shard, outside the tape, and records what it reads. */
+export function traceMessage(graph: MessageTarget, message: UserMessage): MessageTrace {
   const { own } = graph;
   const frames = { src: graph.srcdata, dst: graph.dstdata, data: graph.edata };
   const fields: Field[] = [];
@@ -133,16 +132,16 @@ export function lookAtMessage(graph: MessageTarget, message: UserMessage): Seen 
   };
   const start = tapePosition();
   return scope(() => {
-    // Recorded where it matters, because only the tape tells which parameters a function uses.
-    const made = isGradEnabled() ? enableGrad(() => run(own, message, read)) : run(own, message, read);
-    const used = parametersOf(Object.values(made), start);
-    const results = Object.entries(made).map(([name, t]) => [name, contiguous(t.detach())] as const);
+    // Recorded if gradients are enabled, because only the tape shows which parameters a function uses.
+    const recorded = isGradEnabled() ? enableGrad(() => run(own, message, read)) : run(own, message, read);
+    const used = parametersOf(Object.values(recorded), start);
+    const results = Object.entries(recorded).map(([name, t]) => [name, contiguous(t.detach())] as const);
     const parameters = new Set([...(message.parameters?.() ?? []), ...used]);
     return { fields, parameters: [...parameters], results: Object.fromEntries(results) };
   });
 }
 
-/** The leaves that results depend on; lets go of what was recorded for them. */
+/** Returns the leaves that results depend on, and discards the recorded nodes. */
 function parametersOf(results: readonly Tensor[], start: number): Tensor[] {
   const leaves = new Set<Tensor>();
   const nodes = new Set<TapeNode>();
@@ -153,7 +152,7 @@ function parametersOf(results: readonly Tensor[], start: number): Tensor[] {
     if (!(edge instanceof TapeNode) || nodes.has(edge)) continue;
     if (edge.id < start) {
       throw new StateError(
-        'message function: uses a computed tensor that is not a field. Put it into srcdata, dstdata or edata first.',
+        'message function: expected fields and parameters, got another computed tensor. Put it into srcdata, dstdata or edata first.',
       );
     }
     nodes.add(edge);

@@ -1,4 +1,6 @@
-/** Scores of edges over shards: inner products, and the additive scores of GATv2. All in slot order of the manager. */
+/**
+ * Scores of edges over shards: inner products, and the additive scores of GATv2. All by edge position of the manager.
+ */
 import { checkAdditiveScores, checkDotScores } from '../../../graph/ops/scores.js';
 import { spmm } from '../../../graph/ops/spmm.js';
 import { kernels } from '../../../native/index.js';
@@ -9,14 +11,14 @@ import type { GraphShard } from '../graph-shard.js';
 import { forEachShard } from '../shard-rounds.js';
 import {
   addShard,
-  fillSlots,
-  keptRows,
+  contiguous,
+  disposeCopy,
+  fillShardEdges,
+  gatherShardEdges,
   RowKeeper,
-  release,
   type ShardedGraph,
-  shardSlots,
+  savedRowsOf,
 } from '../shard-rows.js';
-import { contiguous } from './contiguous.js';
 
 const dotScoresOp = builtinOp<{ readonly graph: ShardedGraph }>({
   name: 'dotScores (shards)',
@@ -31,7 +33,7 @@ const dotScoresOp = builtinOp<{ readonly graph: ShardedGraph }>({
         const { indices, numDst } = shard;
         const offsets = shard.allOffsets();
         const [x, y, width] = [rows[0].floats, dst.floats, heads * size];
-        fillSlots(shard, scores, ({ floats }) =>
+        fillShardEdges(shard, scores, ({ floats }) =>
           kernels().sddmm(x, y, null, null, null, offsets, indices, floats, numDst, width, heads),
         );
         return keeper.keep(shard, rows);
@@ -49,19 +51,19 @@ const dotScoresOp = builtinOp<{ readonly graph: ShardedGraph }>({
     const gSrc = ctx.needs(0) ? Tensor.allocate(src.dtype, src.shape) : null;
     const gDst = ctx.needs(1) ? zerosLike(dst.dtype, dst.shape) : null;
     forEachShard(graph, {
-      // The gradient of the sources is made of destinations.
+      // The gradient of the sources depends only on destinations.
       fields: gDst === null ? [] : [src],
-      kept: gDst === null ? undefined : keptRows(graph, kept, 1),
+      savedRows: gDst === null ? undefined : savedRowsOf(graph, kept, 1),
       gradients: gSrc === null ? [] : [gSrc],
       visit(shard, rows, gradients) {
         const weight = { weight: g, columns: heads, width };
         if (gSrc !== null) {
           const { offsets, dst: indices } = shard.out();
-          const x = { x: dst.floats, xRows: graph.numDst, slots: shard.outSlots() };
+          const x = { x: dst.floats, xRows: graph.numDst, slots: shard.outPositions() };
           spmm({ ...weight, ...x, y: gradients[0].floats, offsets, indices });
         }
         if (gDst !== null) {
-          const x = { x: rows[0].floats, xRows: shard.numSrc, slots: shard.slots };
+          const x = { x: rows[0].floats, xRows: shard.numSrc, slots: shard.edgePositions };
           addShard(shard, gDst, { ...weight, ...x });
         }
         return undefined;
@@ -93,13 +95,13 @@ const additiveScoresOp = builtinOp<AdditiveAttributes>({
       fields: [src],
       visit(shard, rows) {
         const { indices, numDst } = shard;
-        const own = edge === undefined ? null : shardSlots(shard, edge);
+        const own = edge === undefined ? null : gatherShardEdges(shard, edge);
         const ends = [rows[0].floats, dst.floats, a.floats, own?.floats ?? null] as const;
         const offsets = shard.allOffsets();
-        fillSlots(shard, scores, ({ floats }) =>
+        fillShardEdges(shard, scores, ({ floats }) =>
           kernels().gatv2Scores(...ends, offsets, indices, floats, numDst, heads, size, slope),
         );
-        release(own, edge);
+        disposeCopy(own, edge);
         return keeper.keep(shard, rows);
       },
     });
@@ -120,7 +122,7 @@ const additiveScoresOp = builtinOp<AdditiveAttributes>({
     const g = contiguous(gy);
     forEachShard(graph, {
       fields: [src],
-      kept: keptRows(graph, ctx.saved.slice(hasEdge ? 4 : 3), 1),
+      savedRows: savedRowsOf(graph, ctx.saved.slice(hasEdge ? 4 : 3), 1),
       gradients: gSrc === null ? [] : [gSrc],
       visit(shard, rows, [target]) {
         additiveGradients(shard, { src: rows[0], dst, a, edge, g }, gradients, target ?? null, slope);
@@ -138,7 +140,7 @@ interface AdditiveGradients {
   readonly gEdge: Tensor | null;
 }
 
-/** Adds what one shard gives to the gradients, and fills that of its sources. */
+/** Adds the contribution of one shard to the gradients, and fills the gradient of its sources. */
 function additiveGradients(
   shard: GraphShard,
   { src, dst, a, edge, g }: Record<'src' | 'dst' | 'a' | 'g', Tensor> & { readonly edge: Tensor | null },
@@ -148,8 +150,8 @@ function additiveGradients(
 ): void {
   const [, heads, size] = src.shape;
   const { indices, numDst, numSrc } = shard;
-  const own = edge === null ? null : shardSlots(shard, edge);
-  const gOwn = shardSlots(shard, g);
+  const own = edge === null ? null : gatherShardEdges(shard, edge);
+  const gOwn = gatherShardEdges(shard, g);
   const ends = [src.floats, dst.floats, a.floats, own?.floats ?? null, gOwn.floats] as const;
   const gDstPart = Tensor.allocate(gDst.dtype, gDst.shape);
   const gaPart = Tensor.allocate(ga.dtype, ga.shape);
@@ -168,18 +170,18 @@ function additiveGradients(
       slope,
     );
   if (gEdge === null) run(null);
-  else fillSlots(shard, gEdge, run);
+  else fillShardEdges(shard, gEdge, run);
   kernels().axpy(1, gDstPart.floats, gDst.floats, gDst.size);
   kernels().axpy(1, gaPart.floats, ga.floats, ga.size);
   gDstPart.dispose();
   gaPart.dispose();
   if (gSrc !== null) {
     const out = shard.out();
-    const structure = [out.offsets, out.dst, out.slots] as const;
+    const structure = [out.offsets, out.dst, out.positions] as const;
     kernels().gatv2ScoresBackwardSource(...ends, ...structure, gSrc.floats, numSrc, heads, size, slope);
   }
-  release(own, edge);
-  release(gOwn, g);
+  disposeCopy(own, edge);
+  disposeCopy(gOwn, g);
 }
 
 export function additiveScores(

@@ -1,6 +1,7 @@
 /**
- * Message functions of the user, shard by shard: the function runs on the edges of one shard at a time, and again in
- * backward, so that neither messages of all edges nor rows of all workers are ever held. Only the fields that it reads travel.
+ * User-defined message functions, shard by shard: the function runs on the edges of one shard at a time, and again in
+ * backward, so that neither messages of all edges nor rows of all workers are ever held. Only the fields that it reads
+ * are sent.
  */
 import type { ReduceName, UserMessage } from '../../../graph/index.js';
 import { kernels } from '../../../native/index.js';
@@ -18,19 +19,18 @@ import { zerosLike } from '../../../tensor/ops/common.js';
 import { Random, type RandomState } from '../../../util/philox.js';
 import type { GraphShard } from '../graph-shard.js';
 import { forEachShard } from '../shard-rounds.js';
-import { keptRows, RowKeeper, rowBytes } from '../shard-rows.js';
-import { contiguous } from './contiguous.js';
+import { contiguous, RowKeeper, rowBytes, savedRowsOf } from '../shard-rows.js';
 import { MessageResult, messageGradient } from './message-result.js';
 import {
   type Field,
-  lookAtMessage,
   type MessageTarget,
   runOnShard,
   shardEdgeIds,
   shardEdgeRows,
+  traceMessage,
 } from './message-run.js';
 
-type Draws = Map<GraphShard, RandomState>;
+type GeneratorStates = Map<GraphShard, RandomState>;
 
 interface Attributes {
   readonly graph: MessageTarget;
@@ -40,10 +40,10 @@ interface Attributes {
   readonly names: readonly string[];
   /** null: rows per edge are the result. */
   readonly reduce: ReduceName | null;
-  /** Messages of the own shard, made already. */
+  /** Messages of the own shard, computed already. */
   readonly own: readonly Tensor[];
-  /** Where the shared generator stood before each shard, so that a second run draws the same. */
-  readonly random: Draws;
+  /** The state of the shared generator before each shard, so that a second run draws the same numbers. */
+  readonly random: GeneratorStates;
 }
 
 /** Inputs are the tensors of the fields, then the parameters. */
@@ -60,10 +60,10 @@ const messagesOp = defineMultiOp<Attributes>({
           for (const [i, result] of results.entries()) result.join(shard, own[i]);
           return undefined;
         }
-        random.set(shard, shardDraws(graph, shard, random));
+        random.set(shard, shardGenerator(graph, shard, random));
         scope(() => {
           const given = shardRows(graph, shard, fields, tensors, rows);
-          const made = withDraws(random.get(shard), () => runOnShard(shard, message, fields, given));
+          const made = withGenerator(random.get(shard), () => runOnShard(shard, message, fields, given));
           for (const [i, name] of names.entries()) results[i].join(shard, contiguous(made[name]));
         });
         return keeper.keep(shard, rows);
@@ -88,7 +88,7 @@ const messagesOp = defineMultiOp<Attributes>({
     const given = gradients.map((g) => (g === null ? null : contiguous(g)));
     forEachShard(graph, {
       fields: sources,
-      kept: keptRows(graph, kept, sources.length),
+      savedRows: savedRowsOf(graph, kept, sources.length),
       gradients: totals.flatMap((t, i) => (t !== null && fields[i]?.side === 'src' ? [t] : [])),
       visit(shard, rows, targets) {
         const inputs = scope(() => shardGradients(ctx, shard, tensors, rows, given, args, attributes));
@@ -101,16 +101,23 @@ const messagesOp = defineMultiOp<Attributes>({
   },
 });
 
-/** A generator of its own for a shard of another worker: the shared one moves as far as on one machine, on all workers alike. */
-function shardDraws({ own }: MessageTarget, { owner, start }: GraphShard, random: Draws): RandomState {
+/**
+ * Returns a separate generator for a shard of another worker: the shared one advances as far as on one machine, on all
+ * workers alike.
+ */
+function shardGenerator(
+  { own }: MessageTarget,
+  { owner, start }: GraphShard,
+  random: GeneratorStates,
+): RandomState {
   const { key, position } = random.get(own) as RandomState;
   const shared = new Random(0);
   shared.restore({ key, position });
   return shared.split(position).split(owner).split(start).state();
 }
 
-/** Runs `work` with the shared generator at `state`, and leaves it where it was. */
-function withDraws<T>(state: RandomState | undefined, work: () => T): T {
+/** Runs `work` with the shared generator at `state`, and restores the generator. */
+function withGenerator<T>(state: RandomState | undefined, work: () => T): T {
   const before = randomState();
   if (state !== undefined) setRandomState(state);
   const made = work();
@@ -118,7 +125,7 @@ function withDraws<T>(state: RandomState | undefined, work: () => T): T {
   return made;
 }
 
-/** The rows of all fields that a shard needs; those of edges are copies. */
+/** Returns the rows of all fields that a shard needs; those of edges are copies. */
 function shardRows(
   graph: MessageTarget,
   shard: GraphShard,
@@ -133,7 +140,7 @@ function shardRows(
   });
 }
 
-/** Gradients of fields (rows of the shard) and parameters from one shard, in the order of the inputs. */
+/** Returns the gradients of fields (rows of the shard) and parameters from one shard, in the order of the inputs. */
 function shardGradients(
   ctx: BackwardContext,
   shard: GraphShard,
@@ -145,7 +152,7 @@ function shardGradients(
 ): (Tensor | null)[] {
   const rows = shardRows(graph, shard, fields, tensors, sources);
   const leaves = rows.map((t, i) => t.view(t.shape, t.strides).setRequiresGrad(ctx.needs(i)));
-  const made = withDraws(random.get(shard), () =>
+  const made = withGenerator(random.get(shard), () =>
     enableGrad(() => runOnShard(shard, message, fields, leaves)),
   );
   const roots: Tensor[] = [];
@@ -190,8 +197,8 @@ function addGradients(
 }
 
 /**
- * Runs a message function on all edges; with `reduce`, the reduction of message `chosen` by destination, otherwise the rows
- * of all messages by slot.
+ * Runs a message function on all edges; with `reduce`, returns the reduction of the chosen messages by destination,
+ * otherwise the rows of all messages by edge position.
  */
 export function shardMessages(
   graph: MessageTarget,
@@ -200,7 +207,7 @@ export function shardMessages(
   reduce: ReduceName | null,
 ): Record<string, Tensor> {
   const random = new Map([[graph.own, randomState()]]);
-  const { fields, parameters, results } = lookAtMessage(graph, message);
+  const { fields, parameters, results } = traceMessage(graph, message);
   const names = choose(Object.keys(results));
   const own = names.map((name) => results[name]);
   const inputs = [...fields.map(({ tensor }) => tensor), ...parameters];

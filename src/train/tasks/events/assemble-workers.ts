@@ -13,7 +13,7 @@ import {
   NodeOwners,
   ReplicaStore,
   SeparateStore,
-  streamCutter,
+  streamPartitioner,
   type WorkerBatch,
   type WorkerGroup,
   WorkerLoader,
@@ -121,7 +121,7 @@ function localSharing(
   comm: Communicator,
   algorithm: DistributedConfig['partition_algorithm'],
 ): Sharing {
-  const algo = streamCutter(algorithm);
+  const algo = streamPartitioner(algorithm);
   if (algo === null)
     throw markCollective(
       new ConfigError(

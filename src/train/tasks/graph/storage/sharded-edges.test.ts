@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { SelfCommunicator, SpreadGraph } from '../../../../dist/index.js';
+import { SelfCommunicator, ShardedSamplingGraph } from '../../../../dist/index.js';
 import { FileEdges } from './edge-splits.js';
 import { SpreadEdges } from './sharded-edges.js';
 
@@ -53,12 +53,12 @@ describe('what cannot be opened', () => {
     const large = new FileEdges({ path: file, rows: 2 ** 31, columns: 2, dtype: 'int32' });
     const comm = new CountingCommunicator('none');
     await expect(SpreadEdges.open(large, { ...both, comm })).rejects.toThrow(
-      /at most 2147483647 edges to spread for numEdges, got 2147483648\. Take fewer/,
+      /at most 2147483647 sharded edges for numEdges, got 2147483648\. Take fewer/,
     );
-    const pieces = () => expect.fail('nothing is to be read');
+    const chunks = () => expect.fail('nothing is to be read');
     const options = { numNodes: 20, numEdges: 2 ** 31, numRelations: 0, incoming: true, outgoing: false };
-    await expect(SpreadGraph.read({ ...options, pieces, comm })).rejects.toThrow(
-      /SpreadGraph: expected at most/,
+    await expect(ShardedSamplingGraph.read({ ...options, chunks, comm })).rejects.toThrow(
+      /ShardedSamplingGraph: expected at most/,
     );
   });
 });

@@ -6,9 +6,9 @@ import {
   type Communicator,
   openShardedRows,
   type RemoteRowStore,
-  SpreadGraph,
+  ShardedSamplingGraph,
 } from '../../../../dist/index.js';
-import { checkSpreadEdges } from '../../../../dist/sampling/spread-graph.js';
+import { checkShardedEdgeCount } from '../../../../dist/sampling/sharded-sampling-graph.js';
 import type { EdgeList } from '../../../../sample/index.js';
 import { type EdgeSplit, type FileEdges, piecesOf } from './edge-splits.js';
 
@@ -26,11 +26,15 @@ export interface SpreadEdgesOptions {
 
 export class SpreadEdges implements EdgeSplit {
   /** What samplers follow; null without samplers. */
-  readonly graph: SpreadGraph | null;
+  readonly graph: ShardedSamplingGraph | null;
   readonly #file: FileEdges;
   readonly #list: RemoteRowStore<Int32Array> | null;
 
-  private constructor(file: FileEdges, list: RemoteRowStore<Int32Array> | null, graph: SpreadGraph | null) {
+  private constructor(
+    file: FileEdges,
+    list: RemoteRowStore<Int32Array> | null,
+    graph: ShardedSamplingGraph | null,
+  ) {
     this.#file = file;
     this.#list = list;
     this.graph = graph;
@@ -40,7 +44,7 @@ export class SpreadEdges implements EdgeSplit {
   static async open(file: FileEdges, options: SpreadEdgesOptions): Promise<SpreadEdges> {
     const { numNodes, numRelations, ofEdges, incoming, outgoing, comm } = options;
     const { numEdges } = file;
-    checkSpreadEdges('SpreadEdges', numEdges);
+    checkShardedEdgeCount('SpreadEdges', numEdges);
     const list = ofEdges
       ? await openShardedRows('edges', {
           ...{ rows: numEdges, width: file.hasRelations ? 3 : 2, comm },
@@ -49,8 +53,8 @@ export class SpreadEdges implements EdgeSplit {
       : null;
     if (!incoming && !outgoing) return new SpreadEdges(file, list, null);
     try {
-      const graph = await SpreadGraph.read({
-        ...{ numNodes, numEdges, pieces: () => piecesOf([file]), incoming, outgoing, comm },
+      const graph = await ShardedSamplingGraph.read({
+        ...{ numNodes, numEdges, chunks: () => piecesOf([file]), incoming, outgoing, comm },
         numRelations: file.hasRelations ? numRelations : 0,
       });
       return new SpreadEdges(file, list, graph);
@@ -73,9 +77,9 @@ export class SpreadEdges implements EdgeSplit {
   }
 
   /** Edges that this worker holds: of the list, or of a direction of the graph. */
-  get numHeld(): number {
+  get numLocalEdges(): number {
     const listed = this.#list === null ? 0 : this.#list.local.length / this.#list.width;
-    return Math.max(listed, this.graph?.numHeld ?? 0);
+    return Math.max(listed, this.graph?.numLocalEdges ?? 0);
   }
 
   read(begin: number, end: number): Promise<EdgeList> {

@@ -1,27 +1,27 @@
-/** What a cut of a graph costs and how even it is: the figures that traffic and memory of workers follow from. */
+/** Cost and balance of a partitioning: the numbers that determine the traffic and the memory of workers. */
 import type { FlatGraph } from './flat-graph.js';
 
-export interface CutStats {
+export interface GraphPartitionStats {
   /** Edges between partitions. */
   readonly cutEdges: number;
-  /** Nodes of other partitions that have an edge into each partition: rows that it fetches for a layer (H_p). */
+  /** Nodes of other partitions that have an edge into each partition: rows that it fetches per layer (H_p). */
   readonly halo: readonly number[];
   readonly nodes: readonly number[];
   /** Edges into the nodes of each partition. */
   readonly edges: readonly number[];
-  /** The largest partition over the mean. */
+  /** Size of the largest partition relative to the mean. */
   readonly nodeBalance: number;
   readonly edgeBalance: number;
   /** The balance of nodes in the training mask; null without one. */
   readonly trainBalance: number | null;
 }
 
-export function measureCut(
+export function measurePartition(
   { numNodes, src, dst }: Pick<FlatGraph, 'numNodes' | 'src' | 'dst'>,
   parts: Int32Array,
   numParts: number,
   trainMask?: ArrayLike<number>,
-): CutStats {
+): GraphPartitionStats {
   const nodes = new Array<number>(numParts).fill(0);
   const edges = new Array<number>(numParts).fill(0);
   const train = new Array<number>(numParts).fill(0);
@@ -45,7 +45,7 @@ export function measureCut(
   };
 }
 
-/** Different sources that each partition takes from others: one pass over the edges of each, marking what was seen. */
+/** Counts the distinct sources that each partition takes from others, in passes over the edges. */
 function haloSizes(src: Int32Array, dst: Int32Array, parts: Int32Array, numParts: number): number[] {
   const halo = new Array<number>(numParts).fill(0);
   // A bit per (node, partition), 32 partitions at a time.

@@ -1,9 +1,9 @@
 /**
- * The edges into a range of nodes, by destination, with everything that sampling and blocks need of them: what a worker
- * holds, or the whole graph where every worker has gathered it.
+ * The edges into a range of nodes, by destination, with the data that sampling and blocks need: the edges of one
+ * worker, or the whole graph if every worker has gathered it.
  *
- * Edges of a destination are in the order of their global ids, as in a `Graph` made from all edges in that order, so a
- * part draws what the whole graph would draw.
+ * Edges of a destination are in the order of their global ids, as in a `Graph` of all edges in that order, so sampling
+ * draws the same edges as on the whole graph.
  */
 import { Graph } from '../../graph/index.js';
 import { kernels } from '../../native/index.js';
@@ -12,9 +12,9 @@ import { cast, type Tensor } from '../../tensor/index.js';
 import { expected, ShapeError, ValueError } from '../../util/errors.js';
 import type { Communicator } from '../comm/communicator.js';
 import type { PartitionData } from '../partition/partition-data.js';
-import { joined } from './arrays.js';
+import { concatArrays } from './arrays.js';
 
-/** What a field of edges is called and what its rows are. */
+/** Name, element type and row shape of an edge field. */
 interface Schema {
   readonly name: string;
   readonly dtype: 'f32' | 'i32';
@@ -23,12 +23,12 @@ interface Schema {
   readonly width: number;
 }
 
-/** A field of edges, one row for each slot. */
+/** An edge field, one row per edge position. */
 export interface EdgeField extends Schema {
   readonly values: Float32Array | Int32Array;
 }
 
-/** The field of `PartitionData` that holds the weights of messages, and the name of edge types in blocks. */
+/** The field of `PartitionData` with the message weights, and the name of edge types in blocks. */
 const weightField = 'weight';
 const edgeTypeField = '_TYPE';
 
@@ -41,18 +41,18 @@ const schemaOf = ({ name, dtype, shape, width }: Schema): Schema => ({ name, dty
 const zeros = (dtype: 'f32' | 'i32', n: number) =>
   dtype === 'i32' ? new Int32Array(n) : new Float32Array(n);
 
-export class EdgePart {
+export class InEdges {
   /** The node of the first row. */
   readonly firstNode: number;
-  /** Rows are the nodes of the part, sources are global ids. */
+  /** Rows are the nodes of the range, sources are global ids. */
   readonly graph: Graph;
-  /** Global ids of edges by slot. */
+  /** Global ids of edges by position. */
   readonly edgeIds: Int32Array;
   readonly weights: Float32Array | null;
   readonly fields: readonly EdgeField[];
-  readonly #drawn = new Map<string | null, SamplingGraph>();
+  readonly #samplingGraphs = new Map<string | null, SamplingGraph>();
 
-  private constructor(parts: {
+  private constructor(edges: {
     firstNode: number;
     offsets: Int32Array;
     indices: Int32Array;
@@ -61,34 +61,34 @@ export class EdgePart {
     weights: Float32Array | null;
     fields: readonly EdgeField[];
   }) {
-    this.firstNode = parts.firstNode;
-    this.edgeIds = parts.edgeIds;
-    this.weights = parts.weights;
-    this.fields = parts.fields;
-    this.graph = Graph.fromCsc(parts.offsets, parts.indices, { numSrc: parts.numNodes, share: true });
+    this.firstNode = edges.firstNode;
+    this.edgeIds = edges.edgeIds;
+    this.weights = edges.weights;
+    this.fields = edges.fields;
+    this.graph = Graph.fromCsc(edges.offsets, edges.indices, { numSrc: edges.numNodes, share: true });
   }
 
   get offsets(): Int32Array {
     return this.graph.adjacency.offsets as Int32Array;
   }
 
-  /** Global ids of sources by slot. */
+  /** Global ids of sources by position. */
   get indices(): Int32Array {
     return this.graph.adjacency.indices;
   }
 
-  /** The part as samplers take it; `prob` names the field that says how likely an edge is drawn. */
-  drawn(prob: string | null): SamplingGraph {
-    let graph = this.#drawn.get(prob);
+  /** Returns the graph for samplers; `prob` names the field with the relative probabilities of edges. */
+  toSamplingGraph(prob: string | null): SamplingGraph {
+    let graph = this.#samplingGraphs.get(prob);
     if (graph === undefined) {
-      const chances = prob === null ? undefined : this.#chances(prob);
-      graph = new SamplingGraph('DistNeighborSampler', this.graph, 'in', chances);
-      this.#drawn.set(prob, graph);
+      const probabilities = prob === null ? undefined : this.#probabilities(prob);
+      graph = new SamplingGraph('DistNeighborSampler', this.graph, 'in', probabilities);
+      this.#samplingGraphs.set(prob, graph);
     }
     return graph;
   }
 
-  #chances(prob: string): Float32Array {
+  #probabilities(prob: string): Float32Array {
     if (prob === weightField && this.weights !== null) return this.weights;
     const field = this.fields.find(({ name }) => name === prob);
     if (field?.dtype === 'f32' && field.width === 1) return field.values as Float32Array;
@@ -97,7 +97,7 @@ export class EdgePart {
     throw new ValueError(
       expected(
         'DistNeighborSampler',
-        'a field of edges with one number each',
+        'an edge field with one number per edge',
         'prob',
         prob,
         `There are: ${known.join(', ') || 'none'}.`,
@@ -105,45 +105,45 @@ export class EdgePart {
     );
   }
 
-  /** What a worker holds. */
-  static fromPartitionData(pd: PartitionData): EdgePart {
+  /** Creates it from the data of one worker. */
+  static fromPartitionData(pd: PartitionData): InEdges {
     const { start, end } = pd.nodeRanges[pd.rank];
     const shards = pd.allShardEdges;
-    const join = (pick: (shard: (typeof shards)[number]) => Int32Array) => joined(shards.map(pick));
+    const join = (pick: (shard: (typeof shards)[number]) => Int32Array) => concatArrays(shards.map(pick));
     const ids = join((shard) => shard.edgeIds);
-    const byId = ascending(ids);
-    const dst = take(
+    const byId = ascendingOrder(ids);
+    const dst = gatherInt32(
       join((shard) => shard.dst),
       byId,
     ).map((v) => v - start);
     const offsets = new Int32Array(end - start + 1);
     const grouped = new Int32Array(dst.length);
     kernels().groupByKey(dst, offsets, grouped, dst.length, end - start);
-    // The place of each slot's edge in the shards one after the other.
-    const order = take(byId, grouped);
+    // The index of each edge in the concatenated shards.
+    const order = gatherInt32(byId, grouped);
     const fields = edgeFields(pd, order);
     const weights = fields.find(
       ({ name, dtype, width }) => name === weightField && dtype === 'f32' && width === 1,
     );
-    return new EdgePart({
+    return new InEdges({
       firstNode: start,
       offsets,
-      indices: take(
+      indices: gatherInt32(
         join((shard) => shard.src),
         order,
       ),
       numNodes: pd.nodeRanges[pd.nodeRanges.length - 1].end,
-      edgeIds: take(ids, order),
+      edgeIds: gatherInt32(ids, order),
       weights: (weights?.values as Float32Array | undefined) ?? null,
       fields: fields.filter((field) => field !== weights),
     });
   }
 
   /**
-   * The part with the fields that any worker has, so that all speak of the same ones: a worker without edges of a type may
-   * not know its fields. Collective.
+   * Returns the edges with the fields that any worker has, so that all have the same fields: a worker without edges of
+   * a type may not have its fields. Collective.
    */
-  withFieldsOfAll(comm: Communicator): EdgePart {
+  withAllFields(comm: Communicator): InEdges {
     const own: Schema[] = [...this.fields, ...(this.weights === null ? [] : [weightSchema])];
     const all = new Map<string, Schema>();
     for (const text of comm.allGather(new TextEncoder().encode(JSON.stringify(own.map(schemaOf)))))
@@ -158,7 +158,7 @@ export class EdgePart {
       }
     const { firstNode, offsets, indices, edgeIds } = this;
     const weighted = all.delete(weightField);
-    return new EdgePart({
+    return new InEdges({
       ...{ firstNode, offsets, indices, edgeIds, numNodes: this.graph.numSrcNodes },
       weights: this.weights ?? (weighted ? new Float32Array(indices.length).fill(1) : null),
       fields: [...all.keys()].sort().map((key) => {
@@ -169,25 +169,26 @@ export class EdgePart {
     });
   }
 
-  /** The parts of all workers as one. Collective. */
-  gathered(comm: Communicator): EdgePart {
-    const degrees = joined(comm.allGather(this.graph.inDegrees()));
+  /** Gathers the edges of all workers. Collective. */
+  gatherAll(comm: Communicator): InEdges {
+    const degrees = concatArrays(comm.allGather(this.graph.inDegrees()));
     const offsets = new Int32Array(degrees.length + 1);
     for (let v = 0; v < degrees.length; v++) offsets[v + 1] = offsets[v] + degrees[v];
-    const whole = <T extends Int32Array | Float32Array>(part: T): T => joined(comm.allGather(part));
-    return new EdgePart({
+    const gatherRanks = <T extends Int32Array | Float32Array>(values: T): T =>
+      concatArrays(comm.allGather(values));
+    return new InEdges({
       firstNode: 0,
       offsets,
-      indices: whole(this.indices),
+      indices: gatherRanks(this.indices),
       numNodes: this.graph.numSrcNodes,
-      edgeIds: whole(this.edgeIds),
-      weights: this.weights === null ? null : whole(this.weights),
-      fields: this.fields.map((field) => ({ ...field, values: whole(field.values) })),
+      edgeIds: gatherRanks(this.edgeIds),
+      weights: this.weights === null ? null : gatherRanks(this.weights),
+      fields: this.fields.map((field) => ({ ...field, values: gatherRanks(field.values) })),
     });
   }
 }
 
-/** All fields of edges by slot: rows of types without a field are 0. */
+/** Returns all edge fields by position: rows of types without a field are 0. */
 function edgeFields(pd: PartitionData, order: Int32Array): EdgeField[] {
   const names = new Set(
     pd.allShardEdges.flatMap(({ edgeFeatures }) =>
@@ -196,10 +197,16 @@ function edgeFields(pd: PartitionData, order: Int32Array): EdgeField[] {
   );
   const fields = [...names].sort().map((name) => oneField(pd, name, order));
   if (pd.edgeTypeNames.length > 1) {
-    const types = joined(
+    const types = concatArrays(
       pd.allShardEdges.map(({ src, edgeTypes }) => edgeTypes ?? new Int32Array(src.length)),
     );
-    fields.push({ name: edgeTypeField, dtype: 'i32', shape: [], width: 1, values: take(types, order) });
+    fields.push({
+      name: edgeTypeField,
+      dtype: 'i32',
+      shape: [],
+      width: 1,
+      values: gatherInt32(types, order),
+    });
   }
   return fields;
 }
@@ -221,10 +228,10 @@ function oneField(pd: PartitionData, name: string, order: Int32Array): EdgeField
         throw new ShapeError(
           expected(where, `rows of shape [${shape.join(', ')}] in all edge types`, key, rows.shape),
         );
-      // Edges of a shard are sorted by type, so a type's rows lie together.
+      // Edges of a shard are sorted by type, so a type's rows are contiguous.
       const type = pd.edgeTypeNames.indexOf(key.slice(0, key.indexOf('/')));
       const from = edgeTypes === null ? 0 : edgeTypes.indexOf(type);
-      all.set(numbers(rows), (first + from) * width);
+      all.set(toNumbers(rows), (first + from) * width);
     }
     first += src.length;
   }
@@ -233,27 +240,27 @@ function oneField(pd: PartitionData, name: string, order: Int32Array): EdgeField
   return { name, dtype, shape, width, values };
 }
 
-function numbers(rows: Tensor): ArrayLike<number> {
+function toNumbers(rows: Tensor): ArrayLike<number> {
   return rows.dtype === 'f16' || rows.dtype === 'bf16' ? cast(rows, 'f32').dataSync() : rows.dataSync();
 }
 
-function take(values: Int32Array, places: Int32Array): Int32Array {
-  const taken = new Int32Array(places.length);
-  kernels().gatherRows(values, places, taken, places.length, 4);
-  return taken;
+function gatherInt32(values: Int32Array, positions: Int32Array): Int32Array {
+  const gathered = new Int32Array(positions.length);
+  kernels().gatherRows(values, positions, gathered, positions.length, 4);
+  return gathered;
 }
 
-/** Places in the order of ascending ids. A worker's edges are one range of ids, so each has its place at once. */
-function ascending(ids: Int32Array): Int32Array {
+/** Returns indices in the order of ascending ids. A worker's edges are one range of ids, so no sorting is needed. */
+function ascendingOrder(ids: Int32Array): Int32Array {
   const first = ids.reduce((least, id) => Math.min(least, id), Infinity);
   const order = new Int32Array(ids.length).fill(-1);
   for (let i = 0; i < ids.length; i++) {
-    const place = ids[i] - first;
-    if (place >= ids.length || order[place] >= 0)
+    const position = ids[i] - first;
+    if (position >= ids.length || order[position] >= 0)
       throw new ValueError(
         expected(where, 'edge ids that are one range without repeats', 'partitionData', `edge ${ids[i]}`),
       );
-    order[place] = i;
+    order[position] = i;
   }
   return order;
 }

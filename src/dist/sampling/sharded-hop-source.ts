@@ -1,4 +1,7 @@
-/** One direction of a `SpreadGraph`: hops drawn here, of edges that are fetched from where they lie. */
+/**
+ * One direction of a `ShardedSamplingGraph`: hops are drawn locally, and their edges are fetched from the workers that
+ * hold them.
+ */
 import { kernels } from '../../native/index.js';
 import { allocate } from '../../sample/checks.js';
 import {
@@ -13,52 +16,52 @@ import type { DenseSide, DrawnEdges, DrawnSlots, HopSource } from '../../sample/
 import type { RemoteRowStore } from '../stores/remote-row-store.js';
 import { iota } from './arrays.js';
 
-/** Rows of edges: [neighbour, id, …]; where the relation and the bits of the weight are, −1 without. */
-export interface SpreadColumns {
+/** Columns of edge rows [neighbour, id, …]: the indices of the relation and of the weight's bits, −1 if absent. */
+export interface EdgeColumns {
   readonly relation: number;
   readonly weight: number;
   readonly width: number;
 }
 
-export interface SpreadSideParts {
-  readonly columns: SpreadColumns;
+export interface ShardedHopSourceOptions {
+  readonly columns: EdgeColumns;
   /** Edges in the order of the nodes that draw. */
   readonly store: RemoteRowStore<Int32Array>;
-  /** The place of each node's first edge, and the number of edges. */
+  /** The position of each node's first edge, and the number of edges. */
   readonly offsets: Int32Array;
-  /** The sum of the weights of each node's edges; null when all are 1. */
+  /** The sum of the weights of each node's edges; null if all are 1. */
   readonly weights: Float64Array | null;
   readonly hasLoop: Uint8Array;
 }
 
-/** A hop with the rows that were fetched for its edges. */
+/** A hop with the rows fetched for its edges. */
 interface FetchedHop extends HopEdges {
   readonly rows: Int32Array;
 }
 
-const name = 'SpreadGraph';
+const name = 'ShardedSamplingGraph';
 
-export class SpreadSide implements HopSource {
-  readonly #parts: SpreadSideParts;
+export class ShardedHopSource implements HopSource {
+  readonly #options: ShardedHopSourceOptions;
   readonly #degrees = new Map<boolean, { readonly src: Float64Array }>();
 
-  constructor(parts: SpreadSideParts) {
-    this.#parts = parts;
+  constructor(options: ShardedHopSourceOptions) {
+    this.#options = options;
   }
 
   get numNodes(): number {
-    return this.#parts.offsets.length - 1;
+    return this.#options.offsets.length - 1;
   }
 
-  /** Edges that this worker holds. */
-  get numHeld(): number {
-    return this.#parts.store.local.length / this.#parts.columns.width;
+  /** Number of edges that this worker holds. */
+  get numLocalEdges(): number {
+    return this.#options.store.local.length / this.#options.columns.width;
   }
 
   normDegrees(selfLoops: boolean): { readonly src: Float64Array } {
     let degrees = this.#degrees.get(selfLoops);
     if (degrees === undefined) {
-      const { offsets, weights, hasLoop } = this.#parts;
+      const { offsets, weights, hasLoop } = this.#options;
       const src = new Float64Array(this.numNodes);
       for (let v = 0; v < src.length; v++) {
         const total = weights === null ? offsets[v + 1] - offsets[v] : weights[v];
@@ -75,11 +78,11 @@ export class SpreadSide implements HopSource {
   }
 
   draw(draw: HopDraw): HopSteps<DrawnSlots> {
-    return drawSlots(name, this.#parts.offsets, draw);
+    return drawSlots(name, this.#options.offsets, draw);
   }
 
   *take({ offsets, slots }: DrawnSlots, nodes: NodeRows): HopSteps<FetchedHop> {
-    const { store, columns } = this.#parts;
+    const { store, columns } = this.#options;
     const rows = allocate(name, slots.length * columns.width, 'fanouts and seeds');
     yield {
       now: () => void store.gatherSync(slots, rows),
@@ -88,9 +91,9 @@ export class SpreadSide implements HopSource {
     return { offsets, slots, rows, indices: nodes.add(columnOf(rows, 0, columns.width)) };
   }
 
-  /** `hops` are this side's own. */
+  /** Joins hops of this direction. */
   join(hops: readonly HopEdges[]): DenseSide {
-    const { columns } = this.#parts;
+    const { columns } = this.#options;
     const { offsets, indices, slots } = joinHops(name, hops);
     const rows = new Int32Array(slots.length * columns.width);
     let at = 0;
@@ -98,13 +101,13 @@ export class SpreadSide implements HopSource {
       rows.set(hop.rows, at);
       at += hop.rows.length;
     }
-    // From here on the place of an edge is that in the sample.
-    const graph = new FetchedEdges(rows, columns, this.#parts.store.rows);
+    // From here on the position of an edge is that in the sample.
+    const graph = new FetchedEdges(rows, columns, this.#options.store.rows);
     return { graph, edges: { offsets, indices, slots: iota(slots.length) } };
   }
 
   close(): void {
-    this.#parts.store.close();
+    this.#options.store.close();
   }
 }
 
@@ -116,8 +119,8 @@ export class FetchedEdges implements DrawnEdges {
   readonly #relations: Int32Array | null;
   readonly #weights: Int32Array | null;
 
-  constructor(rows: Int32Array, columns: SpreadColumns, numEdges: number) {
-    const column = (place: number): Int32Array => columnOf(rows, place, columns.width);
+  constructor(rows: Int32Array, columns: EdgeColumns, numEdges: number) {
+    const column = (offset: number): Int32Array => columnOf(rows, offset, columns.width);
     this.numEdges = numEdges;
     this.#neighbors = column(0);
     this.#ids = column(1);
@@ -126,29 +129,29 @@ export class FetchedEdges implements DrawnEdges {
   }
 
   neighborsOf(slots: Int32Array): Int32Array {
-    return taken(this.#neighbors, slots);
+    return gatherInt32(this.#neighbors, slots);
   }
 
   edgeIds(slots: Int32Array): Int32Array {
-    return taken(this.#ids, slots);
+    return gatherInt32(this.#ids, slots);
   }
 
   relationsOf(slots: Int32Array): Int32Array {
-    return taken(this.#relations as Int32Array, slots);
+    return gatherInt32(this.#relations as Int32Array, slots);
   }
 
   weightsOf(slots: Int32Array): Float32Array | null {
-    return this.#weights === null ? null : new Float32Array(taken(this.#weights, slots).buffer);
+    return this.#weights === null ? null : new Float32Array(gatherInt32(this.#weights, slots).buffer);
   }
 }
 
-function columnOf(rows: Int32Array, place: number, width: number): Int32Array {
+function columnOf(rows: Int32Array, offset: number, width: number): Int32Array {
   const column = new Int32Array(rows.length / width);
-  for (let i = 0, at = place; i < column.length; i++, at += width) column[i] = rows[at];
+  for (let i = 0, at = offset; i < column.length; i++, at += width) column[i] = rows[at];
   return column;
 }
 
-function taken(values: Int32Array, slots: Int32Array): Int32Array<ArrayBuffer> {
+function gatherInt32(values: Int32Array, slots: Int32Array): Int32Array<ArrayBuffer> {
   const out = new Int32Array(slots.length);
   kernels().gatherRows(values, slots, out, slots.length, 4);
   return out;
