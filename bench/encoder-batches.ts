@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { PreparedDataset, prepareGraph } from 'skein/data';
+import { PreparedDataset } from 'skein/data';
 import {
   fit,
   GraphTask,
@@ -18,6 +18,7 @@ import {
   resolveConfig,
 } from 'skein/train';
 import { Random } from 'skein/util';
+import { prepareGraph } from '#internal/data/prepare/prepare-graph.js';
 import { median } from './statistics.js';
 
 const { values } = parseArgs({

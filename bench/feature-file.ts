@@ -20,7 +20,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { rmatEdges } from 'skein/data';
+import { rmatEdges } from '#internal/data/rmat.js';
 
 const { values } = parseArgs({
   options: {

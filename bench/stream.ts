@@ -7,14 +7,9 @@
  */
 import { TemporalGraph } from 'skein/graph';
 import { TemporalNeighborSampler } from 'skein/sample';
-import {
-  GeneralModel,
-  OnlineScorer,
-  parseTemporalConfig,
-  SharedMailBox,
-  TemporalRuntime,
-} from 'skein/temporal';
+import { GeneralModel, OnlineScorer, SharedMailBox, TemporalRuntime } from 'skein/temporal';
 import { Random } from 'skein/util';
+import { parseTemporalConfig } from '#internal/temporal/config/parse.js';
 
 const users = 90_000;
 const items = 10_000;

@@ -167,6 +167,8 @@ function visitTypeNames(node, source, visit) {
   if (node.type === 'AssignmentPattern') return visitTypeNames(node.left, source, visit);
   const start = firstName(node);
   if (start !== undefined) visit(start, /Heritage|Implements|^Class/.test(node.type));
+  if (node.type === 'TSTypeAliasDeclaration' && node.typeAnnotation.type === 'TSTypeReference')
+    visit(firstName(node.typeAnnotation), true);
   for (const [key, child] of Object.entries(node)) {
     if (key === 'body' && !/^(Class|TSInterface)(Declaration|Body)$/.test(node.type)) continue;
     if ((key === 'value' || key === 'init') && !isFunction(child)) continue;
@@ -189,7 +191,7 @@ function firstName(node) {
 
 /**
  * Keys of the declarations that the signature of `declaration` uses. Members inherited from a base that `isPublic` does not
- * know belong to the signature.
+ * know belong to the signature, as do those of a type that an alias stands for.
  */
 export function referencesOf(sources, declaration, isPublic) {
   const found = new Set();

@@ -1,7 +1,8 @@
 /** Operations through the tensor API, forward and backward, with the memory of each step recycled. */
 
 import { crossEntropy } from 'skein/nn';
-import { batchNorm, columnStats, dropout, layerNorm, scope, type Tensor } from 'skein/tensor';
+import { dropout, layerNorm, scope, type Tensor } from 'skein/tensor';
+import { batchNorm, columnStats } from '#internal/tensor/ops/norm.js';
 import { distribution, figures, floats, integers } from '../inputs.js';
 import type { Case } from '../suite.js';
 

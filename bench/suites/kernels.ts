@@ -3,8 +3,9 @@
  * changed here must change there, or the comparison of results refuses the case.
  */
 
-import { defaultRandom, zeros } from 'skein/tensor';
+import { zeros } from 'skein/tensor';
 import { binaryCode, kernels, reduceCode, unaryCode } from '#internal/native/index.js';
+import { defaultRandom } from '#internal/tensor/random.js';
 import { distribution, figures, floats, integers } from '../inputs.js';
 import type { Case, Prepared, Suite } from '../suite.js';
 import { tensorCases } from './kernels-tensor.js';

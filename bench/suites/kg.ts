@@ -5,18 +5,12 @@
  * Which nodes a batch uses is worked out before both sides start, as a loader would; a step gathers their rows, scores,
  * goes backward and updates the tables of nodes and relations.
  */
-import {
-  ComplEx,
-  DistMult,
-  DotCompare,
-  type EdgeDecoder,
-  edgeInput,
-  linkLoss,
-  RankCounter,
-  SoftmaxCrossEntropy,
-} from 'skein/gnn';
+import { ComplEx, DistMult, DotCompare, type EdgeDecoder, SoftmaxCrossEntropy } from 'skein/gnn';
 import { Adagrad } from 'skein/nn';
 import { fromTypedArray, gatherRows, scope, slice, type Tensor } from 'skein/tensor';
+import { edgeInput } from '#internal/gnn/decoders/edge-input.js';
+import { linkLoss } from '#internal/gnn/decoders/link-loss.js';
+import { RankCounter } from '#internal/gnn/ranking/rank-counter.js';
 import { kernels } from '#internal/native/index.js';
 import { figures, floats, integers } from '../inputs.js';
 import type { Case, Suite } from '../suite.js';

@@ -10,12 +10,12 @@ import { Adam } from 'skein/nn';
 import { TemporalNeighborSampler } from 'skein/sample';
 import {
   GeneralModel,
-  parseTemporalConfig,
   SharedMailBox,
   type TemporalBatch,
   TemporalLoader,
   TemporalRuntime,
 } from 'skein/temporal';
+import { parseTemporalConfig } from '#internal/temporal/config/parse.js';
 import { figures, floats } from '../inputs.js';
 import type { Case, Suite } from '../suite.js';
 import { featureWidth, makeEvents, numEvents, numNodes, writeEvents } from '../temporal-events.js';

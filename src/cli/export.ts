@@ -1,14 +1,10 @@
 /** The work of `skein export`: finds the tables of a directory and writes each to a file. */
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  type ExportFormat,
-  exportFormats,
-  exportTable,
-  type NamedTable,
-  openFlatTables,
-  streamNames,
-} from '../data/index.js';
+import { type ExportFormat, exportTable } from '../data/index.js';
+import { exportFormats } from '../data/prepare/export-table.js';
+import { type NamedTable, openFlatTables } from '../data/prepare/flat-tables.js';
+import { streamNames } from '../data/temporal/stream-names.js';
 import { encodeAllNodes, isEventRun, loadPlugins, Output, openRun, openRunTables } from '../train/index.js';
 import { StorageError, ValueError } from '../util/errors.js';
 import { invocation } from '../util/invocation.js';

@@ -9,10 +9,10 @@ import {
   type PreprocessOptions,
   preprocess,
   readEdgeList,
-  readNewNodes,
   readRawEdges,
   readTemporal,
 } from '../data/index.js';
+import { readNewNodes } from '../data/prepare/new-nodes.js';
 import type { OpenedGraphRun } from '../train/index.js';
 import { readPairs } from './predict/predict-events.js';
 import { readInput } from './predict/predict-input.js';

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { PreparedDataset, readTemporal, type TemporalData } from '../data/index.js';
 import { countEdges } from '../data/prepare/dataset-yaml.js';
-import { describePartitions, isPartitionDirectory } from '../dist/index.js';
+import { describePartitions, isPartitionDirectory } from '../dist/partition/load-partition-data.js';
 import {
   describeRun,
   formatMetric,

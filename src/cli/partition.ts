@@ -19,7 +19,6 @@ import {
   writePartitions,
 } from '../dist/index.js';
 import { addSelfLoops, Graph, removeSelfLoops, toUndirected } from '../graph/index.js';
-import { formatBytes } from '../storage/index.js';
 import { Tensor } from '../tensor/index.js';
 import { loadConfig } from '../train/config/index.js';
 import { loadPlugins } from '../train/plugins.js';
@@ -27,6 +26,7 @@ import { Output } from '../train/run/output.js';
 import { openDataset } from '../train/tasks/graph/storage/open-dataset.js';
 import { cutDataset } from '../train/tasks/nodes/sharded/cut-dataset.js';
 import { expected, ValueError } from '../util/errors.js';
+import { formatBytes } from '../util/size.js';
 import type { PluginOptions } from './options/options.js';
 
 export interface PartitionCommand extends PluginOptions {

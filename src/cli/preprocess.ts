@@ -66,7 +66,8 @@ export async function preprocessCommand(command: PreprocessCommand): Promise<voi
 }
 
 async function prepareKnown(command: PreprocessCommand, output: Output): Promise<PreparedStats> {
-  const { catalogueName, datasetNames, prepareDataset } = await import('../data/index.js');
+  const { datasetNames } = await import('../data/catalogue.js');
+  const { catalogueName, prepareDataset } = await import('../data/prepare/prepare-dataset.js');
   if (command.edges !== undefined || command.query !== undefined)
     throw new ValueError(`preprocess: expected --dataset or edges, got both. Leave out one of them.`);
   const { dataset = '' } = command;

@@ -1,5 +1,5 @@
 /** The work of `skein query`: queries a trained run by raw names and prints names. */
-import { readGlosses } from '../data/index.js';
+import { readGlosses } from '../data/prepare/glosses.js';
 import { GraphPredictor, type RankedName } from '../predict/index.js';
 import { Output, openRun } from '../train/index.js';
 import { StateError, ValueError } from '../util/errors.js';

@@ -1,8 +1,8 @@
 /** Custom records that do not fit are rejected when they are registered, or, if their functions misbehave, when they are used. */
 import { expect, test } from 'vitest';
+import { getConvType } from '../gnn/conv/conv-registry.js';
+import { edgeDecoder } from '../gnn/decoders/decoders.js';
 import {
-  edgeDecoder,
-  getConvType,
   HadamardOperator,
   LossFunction,
   lossFunction,
@@ -10,7 +10,8 @@ import {
   registerDecoder,
   registerLoss,
 } from '../gnn/index.js';
-import { denseOptimizer, registerOptimizer, rowOptimizer } from '../storage/index.js';
+import { registerOptimizer } from '../storage/index.js';
+import { denseOptimizer, rowOptimizer } from '../storage/optimizer-types.js';
 import { registerMetric } from '../train/index.js';
 
 test('a record that does not fit is rejected', () => {

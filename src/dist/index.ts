@@ -1,6 +1,5 @@
 /** Training on several workers: what they say to each other. Needs Node; MPI only where it is asked for. */
 
-export { isCollective, markCollective } from '../util/errors.js';
 export {
   type Capabilities,
   type CommArray,
@@ -14,7 +13,7 @@ export {
 } from './comm/communicator.js';
 export { currentCommunicator, setCommunicator } from './comm/current.js';
 export { MpiCommunicator, type MpiOptions } from './comm/mpi-communicator.js';
-export { type Launch, launchedBy, type OpenOptions, openCommunicator } from './comm/open-communicator.js';
+export { type OpenOptions, openCommunicator } from './comm/open-communicator.js';
 export { SelfCommunicator } from './comm/self-communicator.js';
 export { WorkerGroup, type WorkerGroupOptions } from './group/worker-group.js';
 export * from './nn/index.js';

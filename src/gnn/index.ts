@@ -1,6 +1,31 @@
 /** Graph layers and models. */
-export { convRegistry, getConvType, hopsOfStage, registerConvLayer } from './conv/conv-registry.js';
-export * from './conv/index.js';
+export { registerConvLayer } from './conv/conv-registry.js';
+export {
+  APPNP,
+  type APPNPOptions,
+  type ConvPlace,
+  type ConvProblem,
+  type ConvType,
+  GATConv,
+  type GATConvOptions,
+  GATv2Conv,
+  type GATv2ConvOptions,
+  GCNConv,
+  type GCNConvOptions,
+  GINConv,
+  type GINConvOptions,
+  GraphConv,
+  type GraphConvOptions,
+  RGCNConv,
+  type RGCNConvOptions,
+  type SAGEAggregator,
+  SAGEConv,
+  type SAGEConvOptions,
+  SGConv,
+  type SGConvOptions,
+  TransformerConv,
+  type TransformerConvOptions,
+} from './conv/index.js';
 export { type CorrectAndSmoothOptions, correctAndSmooth } from './correct-and-smooth.js';
 export * from './decoders/index.js';
 export { GraphBatch } from './graph-batch.js';
@@ -21,21 +46,7 @@ export { GINGraphClassifier, type GINGraphClassifierOptions } from './models/gin
 export { GraphSAGE, type GraphSAGEOptions } from './models/graph-sage.js';
 export { type EdgeData, LayeredModel, type ModelOptions } from './models/layered-model.js';
 export { RGCN, type RGCNOptions } from './models/rgcn.js';
-export {
-  type ChunkedLossOptions,
-  type ChunkedSide,
-  type Comparison,
-  chunkedScores,
-  chunkedSoftmaxLoss,
-  chunkedSoftmaxLossSides,
-  complexProduct,
-  type EdgeSide,
-  edgeSoftmaxLoss,
-  type NegativeMask,
-  negativeMask,
-  normalizeRows,
-  pairScores,
-} from './ops/index.js';
+export type { Comparison, NegativeMask } from './ops/index.js';
 export { AttentionalPool, globalMaxPool, globalMeanPool, globalSumPool } from './pooling.js';
 export { propagate } from './propagation.js';
 export * from './ranking/index.js';

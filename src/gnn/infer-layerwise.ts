@@ -6,9 +6,10 @@
  */
 import { type Graph, inBlock } from '../graph/index.js';
 import { onDevice } from '../tensor/device.js';
-import { noGrad, scope, Tensor, unscoped } from '../tensor/index.js';
+import { noGrad, scope, Tensor } from '../tensor/index.js';
 import { copyInto } from '../tensor/ops/common.js';
 import { gatherRows } from '../tensor/ops/rows.js';
+import { unscoped } from '../tensor/scope.js';
 import { checkInteger } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import type { Features } from './input.js';

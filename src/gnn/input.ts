@@ -4,7 +4,8 @@
  */
 import { type MessageGraph, type RowsOf, SparseMatrix } from '../graph/index.js';
 import type { Linear } from '../nn/index.js';
-import { add, dropout, formatShape, linear, Tensor, transpose } from '../tensor/index.js';
+import { add, dropout, linear, Tensor, transpose } from '../tensor/index.js';
+import { formatShape } from '../tensor/shape.js';
 import { expected, ShapeError, ValueError } from '../util/errors.js';
 
 /** Rows of the sources and rows of the destinations. */

@@ -7,7 +7,8 @@ import { aggregate } from '../graph/ops/aggregate.js';
 import { edgeSoftmax } from '../graph/ops/scores.js';
 import { identity } from '../graph/ops/spmm.js';
 import { type Layer, Module } from '../nn/index.js';
-import { formatShape, segmentReduce, type Tensor } from '../tensor/index.js';
+import { segmentReduce, type Tensor } from '../tensor/index.js';
+import { formatShape } from '../tensor/shape.js';
 import { expected, ShapeError, ValueError } from '../util/errors.js';
 
 /** Σ of the rows of each graph: [N, F] to [G, F]. */

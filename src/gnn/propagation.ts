@@ -7,7 +7,8 @@
  */
 import { Block, LocalGraph, type MessageGraph } from '../graph/index.js';
 import type { FloatArray } from '../native/index.js';
-import { type FloatDType, type Tensor, unscoped } from '../tensor/index.js';
+import type { FloatDType, Tensor } from '../tensor/index.js';
+import { unscoped } from '../tensor/scope.js';
 
 interface Normalisation {
   /** The graph to pass messages on: with explicit self loops where some exist already. */

@@ -8,17 +8,8 @@ export {
   type GpuStats,
 } from './device/gpu-device.js';
 export { gpuDevice } from './device/numbered-device.js';
-export { adapterName, adoptGpuDevice, type OpenGpuOptions, openGpuDevice } from './device/open-device.js';
-export {
-  type Access,
-  allPrograms,
-  bindings,
-  defineProgram,
-  f32Bits,
-  flatIndex,
-  type GpuProgram,
-  grid,
-} from './device/program.js';
+export { adoptGpuDevice, type OpenGpuOptions, openGpuDevice } from './device/open-device.js';
+export { type Access, type GpuProgram, grid } from './device/program.js';
 export type { GpuAdapterInfo, GpuBufferLike, GpuDeviceLike, GpuLike } from './device/webgpu-api.js';
 export * from './feature/index.js';
 export { GradientAverage, type GradientAverageOptions, gradientMemory } from './multi/gradient-average.js';

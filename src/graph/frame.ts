@@ -2,7 +2,9 @@
  * Named tensors, one row per node or edge, as a plain-looking object: `graph.ndata.h = x`. Setting a tensor with another
  * number of rows is refused at once rather than in a kernel.
  */
-import { formatShape, Tensor } from '../tensor/index.js';
+
+import { Tensor } from '../tensor/index.js';
+import { formatShape } from '../tensor/shape.js';
 import { expected, ShapeError, ValueError } from '../util/errors.js';
 
 /** Tensors by name; reading a name that is not there is an error that lists those that are. */

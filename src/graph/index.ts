@@ -17,24 +17,13 @@ export {
 } from './fn.js';
 export type { Frame } from './frame.js';
 export { type CscOptions, Graph, type GraphOptions } from './graph.js';
-export {
-  type EdgeType,
-  type EdgeTypeName,
-  findEdgeType,
-  HeteroGraph,
-  type HomogeneousGraph,
-} from './hetero-graph.js';
+export { type EdgeType, type EdgeTypeName, HeteroGraph, type HomogeneousGraph } from './hetero-graph.js';
 export { LocalGraph } from './local-graph.js';
 export type { AggregateOptions, AttentionOptions, MessageGraph, RowsOf } from './message-graph.js';
 export { edgeSoftmax } from './message-passing.js';
-export {
-  metisPartition,
-  metisPartitionWeighted,
-  type Partition,
-  type WeightedAdjacency,
-} from './partition/index.js';
+export { metisPartition, type Partition } from './partition/index.js';
 export { SparseMatrix } from './sparse-matrix.js';
-export type { TCSR, TemporalAdjacency } from './temporal-adjacency.js';
+export type { TCSR } from './temporal-adjacency.js';
 export type { TemporalEvents } from './temporal-events.js';
 export {
   type Appended,

@@ -3,7 +3,8 @@
  * process. A fused pass where there is one (a copied source, a source times an edge weight, inner products), otherwise
  * the message is made for every edge and reduced.
  */
-import { add, div, formatShape, mul, sub, sum, Tensor } from '../tensor/index.js';
+import { add, div, mul, sub, sum, Tensor } from '../tensor/index.js';
+import { formatShape } from '../tensor/shape.js';
 import { expected, ShapeError, ValueError } from '../util/errors.js';
 import type { EdgeBatch, Message, MessageOp, NodeFunction, Operand, Reduce, UserMessage } from './fn.js';
 import type { Frame } from './frame.js';

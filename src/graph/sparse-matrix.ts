@@ -5,8 +5,10 @@
 
 import { kernels } from '../native/index.js';
 import { deviceConstant } from '../tensor/device-constants.js';
-import { defaultRandom, fromTypedArray, type Ids, type Tensor, unscoped, zeros } from '../tensor/index.js';
+import { fromTypedArray, type Ids, type Tensor, zeros } from '../tensor/index.js';
 import { checkRank, toInt32 } from '../tensor/ops/common.js';
+import { defaultRandom } from '../tensor/random.js';
+import { unscoped } from '../tensor/scope.js';
 import { checkInteger, checkNumber, expected, ShapeError, ValueError } from '../util/errors.js';
 import { Adjacency, checkNodeIds } from './adjacency.js';
 import { aggregate } from './ops/aggregate.js';

@@ -106,8 +106,6 @@ export const activationTypes = {
   SOFTPLUS: 'softplus',
 } as const satisfies Record<string, ActivationName>;
 
-export type ActivationType = keyof typeof activationTypes;
-
 /** A new activation module by name. */
 export function activation(name: ActivationName): Layer {
   if (typeof name !== 'string' || !Object.hasOwn(makers, name)) {

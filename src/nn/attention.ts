@@ -8,9 +8,7 @@
 import { isFloat } from '../tensor/dtype.js';
 import {
   add,
-  defaultRandom,
   dropout,
-  formatShape,
   linear,
   matmul,
   mean,
@@ -22,6 +20,8 @@ import {
   type Tensor,
   where,
 } from '../tensor/index.js';
+import { defaultRandom } from '../tensor/random.js';
+import { formatShape } from '../tensor/shape.js';
 import { checkNumber, DTypeError, expected, ShapeError, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import type { Random } from '../util/philox.js';

@@ -4,8 +4,6 @@
  */
 import {
   add,
-  batchNorm,
-  type ColumnStats,
   cast,
   isGradEnabled,
   mul,
@@ -17,6 +15,7 @@ import {
   type TensorLike,
 } from '../tensor/index.js';
 import { writeValues } from '../tensor/move.js';
+import { batchNorm, type ColumnStats } from '../tensor/ops/norm.js';
 
 export interface RunningStats {
   readonly momentum: number | null;

@@ -5,7 +5,9 @@
  * as in PyTorch; in evaluation the running ones are used, as constants.
  */
 
-import { batchNorm, columnStats, formatShape, type Tensor } from '../tensor/index.js';
+import type { Tensor } from '../tensor/index.js';
+import { batchNorm, columnStats } from '../tensor/ops/norm.js';
+import { formatShape } from '../tensor/shape.js';
 import { checkNumber, expected, ShapeError, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import { normByStats, trackStats } from './batch-norm-stats.js';

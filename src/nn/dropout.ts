@@ -2,7 +2,8 @@
  * `Dropout`: in training each element is 0 with probability p, otherwise divided by 1 − p; in evaluation nothing happens.
  */
 
-import { defaultRandom, dropout, type Tensor } from '../tensor/index.js';
+import { dropout, type Tensor } from '../tensor/index.js';
+import { defaultRandom } from '../tensor/random.js';
 import { checkNumber } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import type { Random } from '../util/philox.js';

@@ -3,7 +3,8 @@
  */
 
 import { isFloat } from '../tensor/dtype.js';
-import { type FloatDType, type Tensor, unscoped, zeros } from '../tensor/index.js';
+import { type FloatDType, type Tensor, zeros } from '../tensor/index.js';
+import { unscoped } from '../tensor/scope.js';
 import { checkInteger, DTypeError, expected } from '../util/errors.js';
 import type { Random } from '../util/philox.js';
 import * as init from './init.js';

@@ -3,9 +3,7 @@
  */
 export {
   type ActivationName,
-  type ActivationType,
   activation,
-  activationTypes,
   ELU,
   GELU,
   Identity,
@@ -31,9 +29,8 @@ export { Linear, type LinearOptions } from './linear.js';
 export * from './losses/index.js';
 export { type Layer, Module } from './module.js';
 export * from './optim/index.js';
-export { buffer, isBuffer, isParameter, parameter } from './parameter.js';
+export { buffer, parameter } from './parameter.js';
 export { type CellOptions, GRUCell, RNNCell, type RNNCellOptions } from './recurrent.js';
 export { MLP, type MLPOptions, Sequential } from './sequential.js';
-export { type Distribution, fillRange, fillTensor, initTypes, type StartValues } from './start-values.js';
 export type { LoadOptions, LoadResult } from './state-dict.js';
 export { TimeEncode, type TimeEncodeOptions } from './time-encode.js';

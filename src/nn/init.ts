@@ -4,8 +4,10 @@
  */
 import { type FloatArray, kernels } from '../native/index.js';
 import { isFloat } from '../tensor/dtype.js';
-import { defaultRandom, formatShape, Tensor } from '../tensor/index.js';
+import { Tensor } from '../tensor/index.js';
 import { writeValues } from '../tensor/move.js';
+import { defaultRandom } from '../tensor/random.js';
+import { formatShape } from '../tensor/shape.js';
 import { checkNumber, DTypeError, expected, ShapeError, StateError, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import type { Random } from '../util/philox.js';

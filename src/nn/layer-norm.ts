@@ -2,7 +2,8 @@
  * `LayerNorm` (Ba, Kiros, Hinton 2016): y = (x − mean) / √(var + eps) · γ + β over the last axis.
  */
 
-import { formatShape, layerNorm, type Tensor } from '../tensor/index.js';
+import { layerNorm, type Tensor } from '../tensor/index.js';
+import { formatShape } from '../tensor/shape.js';
 import { checkNumber, expected, ShapeError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import { checkSizes, newParameter, type ParameterOptions } from './factory.js';

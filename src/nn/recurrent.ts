@@ -6,7 +6,9 @@
  */
 
 import { onDevice } from '../tensor/device.js';
-import { formatShape, gruGates, linear, rnnGates, type Tensor, zeros } from '../tensor/index.js';
+import { linear, type Tensor, zeros } from '../tensor/index.js';
+import { gruGates, rnnGates } from '../tensor/ops/cells.js';
+import { formatShape } from '../tensor/shape.js';
 import { expected, ShapeError, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import { checkSizes, newFanParameter, type ParameterOptions } from './factory.js';

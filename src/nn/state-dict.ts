@@ -3,8 +3,9 @@
  */
 import { kernels } from '../native/index.js';
 import { type DType, dtypes } from '../tensor/dtype.js';
-import { fromTypedArray, Tensor, unscoped } from '../tensor/index.js';
+import { fromTypedArray, Tensor } from '../tensor/index.js';
 import { writeValues } from '../tensor/move.js';
+import { unscoped } from '../tensor/scope.js';
 import { formatShape, sameShape } from '../tensor/shape.js';
 import { ShapeError, StateError } from '../util/errors.js';
 

@@ -1,6 +1,7 @@
 /** The number of a name, or an error that suggests the nearest ones. */
 import { typedName } from '../data/formats/node-types.js';
-import { type NameTable, TypedNames } from '../data/index.js';
+import type { NameTable } from '../data/index.js';
+import { TypedNames } from '../data/prepare/name-table.js';
 import { ValueError } from '../util/errors.js';
 import { nearestNames } from '../util/nearest.js';
 

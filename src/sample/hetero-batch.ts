@@ -2,12 +2,13 @@
  * A sampled neighbourhood with several kinds of nodes and edges. As in a `Batch`, nodes of each type are in the order of
  * hops with the seeds first, and the structures of all layers are prefixes of one per relation.
  */
+
+import { findEdgeType } from '../graph/hetero-graph.js';
 import {
   Adjacency,
   Block,
   type EdgeType,
   type EdgeTypeName,
-  findEdgeType,
   Graph,
   type LocalGraph,
 } from '../graph/index.js';

@@ -13,8 +13,9 @@
  */
 import { type Block, SparseMatrix } from '../graph/index.js';
 import { asyncKernels, kernels, unshared } from '../native/index.js';
-import { type Ids, Tensor, unscoped } from '../tensor/index.js';
+import { type Ids, Tensor } from '../tensor/index.js';
 import { toInt32 } from '../tensor/ops/common.js';
+import { unscoped } from '../tensor/scope.js';
 import { checkInteger, expected, ShapeError, StateError, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import type { Batch } from './batch.js';

@@ -4,14 +4,8 @@
  * evaluated or saved.
  */
 import { onDevice } from '../tensor/device.js';
-import {
-  fromTypedArray,
-  gatherRows,
-  noGrad,
-  type Tensor,
-  type TensorDevice,
-  unscoped,
-} from '../tensor/index.js';
+import { fromTypedArray, gatherRows, noGrad, type Tensor, type TensorDevice } from '../tensor/index.js';
+import { unscoped } from '../tensor/scope.js';
 import { expected, StateError, ValueError } from '../util/errors.js';
 import type { BufferedEmbeddings } from './buffered-table.js';
 import type { RowOptimizer } from './row-optimizer.js';

@@ -6,9 +6,9 @@ export type { DecodedTensors, SafetensorsMetadata } from '../tensor/safetensors.
 export type { ColumnBlock } from './column-block.js';
 export { FileStore, FileStore as FlatFile, type FileStoreOptions } from './file-store.js';
 export { type ColdStore, type HotColdOptions, type HotColdStats, HotColdStore } from './hot-cold-store.js';
-export { formatBytes, type MemoryPlan, type MemoryPlanOptions, planMemory } from './memory-plan.js';
+export { type MemoryPlan, type MemoryPlanOptions, planMemory } from './memory-plan.js';
 export { MemoryStore, MemoryStore as InMemory, type StoreShape } from './memory-store.js';
-export * from './optimizer-types.js';
+export { type CustomOptimizer, registerOptimizer } from './optimizer-types.js';
 export * from './orderings/index.js';
 export {
   type LocalRange,
@@ -33,13 +33,11 @@ export {
   rowAdagrad,
   rowAdam,
   rowSGD,
-  type StepKernels,
 } from './row-optimizer.js';
 export type { RowArray, RowReader, RowStore, StoreType } from './row-store.js';
 export {
   type CheckpointParts,
   loadCheckpoint,
-  loadCheckpointState,
   loadModel,
   loadTensors,
   type Resumable,

@@ -1,6 +1,7 @@
 /** Trained rows in an array of this process. */
 import { asyncKernels } from '../native/index.js';
-import { fromTypedArray, type Tensor, unscoped } from '../tensor/index.js';
+import { fromTypedArray, type Tensor } from '../tensor/index.js';
+import { unscoped } from '../tensor/scope.js';
 import { checkInteger, DTypeError, expected, ValueError } from '../util/errors.js';
 import { MemoryStore } from './memory-store.js';
 import { checkIds, countRows } from './row-store.js';

@@ -13,8 +13,6 @@ import { formatBytes } from '../util/size.js';
 import { padToPage } from './direct-io.js';
 import { betaSwaps } from './orderings/beta.js';
 
-export { formatBytes };
-
 export interface MemoryPlanOptions {
   readonly rows: number;
   /** Bytes per row of what training changes: values and optimiser state. */

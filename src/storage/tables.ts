@@ -2,13 +2,12 @@
 export { BufferedColumn, BufferedEmbeddings, BufferedTable } from './buffered-table.js';
 export { DeviceEmbeddings } from './device-embeddings.js';
 export { MemoryEmbeddings, type RowUpdate } from './memory-embeddings.js';
-export {
-  AllResident,
-  type DurableRows,
-  type Residency,
-  type ResidentRange,
-  type RowGradient,
-  type RunTable,
-  type Tile,
-  type TrainedRows,
+export type {
+  DurableRows,
+  Residency,
+  ResidentRange,
+  RowGradient,
+  RunTable,
+  Tile,
+  TrainedRows,
 } from './trained-rows.js';

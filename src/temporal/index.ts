@@ -2,9 +2,9 @@
 
 export * from './baselines/index.js';
 export type { TemporalBatch } from './batch.js';
-export { type BatchRowsOptions, batchBoundaries } from './batch-rows.js';
+export type { BatchRowsOptions } from './batch-rows.js';
 export * from './config/index.js';
-export { type EventStream, type TemporalPart, temporalParts } from './event-stream.js';
+export type { EventStream, TemporalPart } from './event-stream.js';
 export * from './layers/index.js';
 export { type NegativeSource, TemporalLoader, type TemporalLoaderOptions } from './loader.js';
 export * from './mailbox/index.js';

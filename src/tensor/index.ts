@@ -1,7 +1,7 @@
 /**
  * Tensors with reverse-mode differentiation.
  */
-export { type BackwardOptions, backward, backwardAll, grad } from './backward.js';
+export { type BackwardOptions, backward, grad } from './backward.js';
 export { checkpoint } from './checkpoint.js';
 export {
   arange,
@@ -20,13 +20,7 @@ export {
   tensor,
   zeros,
 } from './create.js';
-export {
-  type DeviceArray,
-  type DeviceLike,
-  registerDevice,
-  type TensorDevice,
-  unregisterDevice,
-} from './device.js';
+export type { DeviceArray, DeviceLike, TensorDevice } from './device.js';
 export { type DryRun, dryRun } from './dry-run.js';
 export type { DType, FloatDType } from './dtype.js';
 export { enableGrad, isGradEnabled, noGrad, setCheckFinite } from './grad-mode.js';
@@ -34,16 +28,15 @@ export { Tensor } from './methods.js';
 export { defineMultiOp, defineOp, type MultiOpDefinition, type OpDefinition } from './op.js';
 export * from './ops/index.js';
 export { emptyPool, type PoolStats, poolStats, resetPeak } from './pool.js';
-export { defaultRandom, manualSeed, randomState, setRandomState } from './random.js';
-export type { RowRange } from './row-range.js';
+export { manualSeed, randomState, setRandomState } from './random.js';
 export {
   type DecodedTensors,
   decodeSafetensors,
   encodeSafetensors,
   type SafetensorsMetadata,
 } from './safetensors.js';
-export { keep, scope, unscoped } from './scope.js';
-export { broadcastShapes, formatShape, type Shape } from './shape.js';
+export { keep, scope } from './scope.js';
+export type { Shape } from './shape.js';
 export { SparseRows } from './sparse-rows.js';
 export type { BackwardContext, Gradient, GradientHook, LeafHook, OpContext } from './tape.js';
 export type { NestedArray } from './tensor.js';

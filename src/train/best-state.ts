@@ -1,5 +1,6 @@
 /** Where the best state of a training is kept, and how it comes back. */
-import { type Tensor, unscoped } from '../tensor/index.js';
+import type { Tensor } from '../tensor/index.js';
+import { unscoped } from '../tensor/scope.js';
 import type { FitState } from './fit.js';
 import type { Durable, SavedState } from './task.js';
 

@@ -1,6 +1,6 @@
 /** The JSON Schema of all configurations: of graphs, and of event streams. `skein config --schema` prints it. */
 import { modelSections, withoutEffect } from '../temporal/config/keys.js';
-import { temporalModelKinds } from '../temporal/index.js';
+import { temporalModelKinds } from '../temporal/models/registry.js';
 import { choice, section, settingsShape } from '../util/schema/fields.js';
 import { allowIgnored, type JsonSchema, jsonSchemaOf, withDefinitions } from '../util/schema/json-schema.js';
 import { ignoredKeys } from './config/ignored.js';

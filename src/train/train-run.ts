@@ -3,8 +3,9 @@
  * A run that was cut off resumes from its last checkpoint and ends with the bytes that it would have ended with. Several
  * workers train the same run together, rank 0 owns the directory.
  */
-import { isCollective, markCollective, type WorkerGroup } from '../dist/index.js';
-import { expected, ValueError } from '../util/errors.js';
+
+import type { WorkerGroup } from '../dist/index.js';
+import { expected, isCollective, markCollective, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import { isEventConfig, type RunConfig } from './load-run-config.js';
 import { Output, openWorkers, outputOf, RunDirectory, withResumeAdvice } from './run/index.js';

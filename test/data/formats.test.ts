@@ -2,9 +2,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { NpzFile, nodeFormats, readNodeData, readOgb, readPlanetoid, readShchur } from 'skein/data';
+import { NpzFile, readNodeData, readOgb, readPlanetoid, readShchur } from 'skein/data';
 import { FormatError, ValueError } from 'skein/util';
 import { describe, expect, test } from 'vitest';
+import { nodeFormats } from '#internal/data/formats/registry.js';
 import { checksum, runFormatContract } from '../contract/format.js';
 import { expectedContent, fixtures } from './fixtures.js';
 

@@ -11,13 +11,13 @@ import {
   randomLinkSplit,
   randomNodeSplit,
   rmat,
-  rmatEdges,
   stochasticBlockModel,
 } from 'skein/data';
 import { Graph, SparseMatrix } from 'skein/graph';
 import { fromArray, type Tensor } from 'skein/tensor';
 import { ShapeError, ValueError } from 'skein/util';
 import { describe, expect, test } from 'vitest';
+import { rmatEdges } from '#internal/data/rmat.js';
 import { referenceKernels, withKernels } from '#internal/native/index.js';
 
 const pairs = (graph: Graph): string[] => {

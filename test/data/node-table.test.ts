@@ -2,9 +2,10 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PreparedDataset, type PreprocessOptions, preprocess, readNewNodes } from 'skein/data';
+import { PreparedDataset, type PreprocessOptions, preprocess } from 'skein/data';
 import { FormatError, ValueError } from 'skein/util';
 import { afterAll, describe, expect, test } from 'vitest';
+import { readNewNodes } from '#internal/data/prepare/new-nodes.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-node-table-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

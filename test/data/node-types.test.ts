@@ -2,15 +2,9 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  PreparedDataset,
-  type PreprocessOptions,
-  preprocess,
-  readNewNodes,
-  readRawEdges,
-  readTemporal,
-} from 'skein/data';
+import { PreparedDataset, type PreprocessOptions, preprocess, readRawEdges, readTemporal } from 'skein/data';
 import { afterAll, describe, expect, test } from 'vitest';
+import { readNewNodes } from '#internal/data/prepare/new-nodes.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-node-types-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -3,9 +3,10 @@ import { existsSync } from 'node:fs';
 import { appendFile, cp, mkdir, mkdtemp, readFile, rm, unlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { karateClub, MappedNames, PreparedDataset, prepareDataset } from 'skein/data';
+import { karateClub, PreparedDataset, prepareDataset } from 'skein/data';
 import { FormatError, StorageError, ValueError } from 'skein/util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { MappedNames } from '#internal/data/prepare/name-table.js';
 
 let folder = '';
 let count = 0;

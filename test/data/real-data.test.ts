@@ -7,13 +7,13 @@ import { join } from 'node:path';
 import {
   catalogue,
   type DatasetName,
-  datasetCounts,
   largestConnectedComponent,
   loadDataset,
   randomNodeSplit,
 } from 'skein/data';
 import { SparseMatrix } from 'skein/graph';
 import { describe, expect, test } from 'vitest';
+import { datasetCounts } from '#internal/data/load-dataset.js';
 
 const root = process.env['SKEIN_DATA'];
 

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import {
-  describePartitions,
   loadDglPartitionData,
   loadPartitionData,
   type PartitionData,
@@ -15,6 +14,7 @@ import {
 import { fromTypedArray, type Tensor } from 'skein/tensor';
 import { FormatError } from 'skein/util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describePartitions } from '#internal/dist/partition/load-partition-data.js';
 import { type Dialect, graphFile, type LocalGraph, tensorFile, writeDglPartitions } from './dgl-writer.js';
 import { checkWorker, randomGraph, randomHetero } from './partition-fixtures.js';
 

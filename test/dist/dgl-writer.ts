@@ -4,8 +4,9 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { PartitionContent, PartitionedGraph } from 'skein/dist';
+import type { PartitionedGraph } from 'skein/dist';
 import type { Tensor } from 'skein/tensor';
+import type { PartitionContent } from '#internal/dist/partition/partition-content.js';
 
 export interface Dialect {
   readonly format?: 'coo' | 'csr' | 'csc' | 'coo+csc';

@@ -7,13 +7,13 @@ import {
   type Communicator,
   DistributedBatchNorm1d,
   distributedBackward,
-  GradientBuckets,
   gatherGrads,
   syncParams,
 } from 'skein/dist';
 import { BatchNorm1d, type BatchNormOptions, Embedding, Linear, MLP, Module, mseLoss, SGD } from 'skein/nn';
 import { checkpoint, fromArray, manualSeed, rand, randn, type Tensor, zeros } from 'skein/tensor';
 import { Random } from 'skein/util';
+import { GradientBuckets } from '#internal/dist/nn/gradient-buckets.js';
 import type { CommCase } from './communicator-contract.js';
 
 const dtype = 'f64';

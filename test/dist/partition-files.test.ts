@@ -12,8 +12,6 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
-  describePartitions,
-  isPartitionDirectory,
   loadPartitionData,
   type PartitionData,
   partitionData,
@@ -26,6 +24,7 @@ import { Graph } from 'skein/graph';
 import type { Tensor } from 'skein/tensor';
 import { FormatError, StorageError } from 'skein/util';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { describePartitions, isPartitionDirectory } from '#internal/dist/partition/load-partition-data.js';
 import { checkWorker, randomGraph, randomHetero } from './partition-fixtures.js';
 
 const root = mkdtempSync(join(tmpdir(), 'skein-partitions-'));

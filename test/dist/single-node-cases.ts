@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import {
   type Communicator,
   currentCommunicator,
-  enterSingleNode,
   FileLock,
   LocalLock,
   type PartitionData,
@@ -17,6 +16,7 @@ import {
 } from 'skein/dist';
 import { loadTensors } from 'skein/storage';
 import { add, fromTypedArray, Tensor } from 'skein/tensor';
+import { enterSingleNode } from '#internal/dist/single-node/spilling-communicator.js';
 import type { CommCase } from './communicator-contract.js';
 import { splitGraph } from './sampling-graph.js';
 

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Communicator, DistributedEmbeddings, ownSlices, WorkerGroup } from 'skein/dist';
+import { type Communicator, DistributedEmbeddings, WorkerGroup } from 'skein/dist';
 import {
   BufferedEmbeddings,
   BufferedTable,
@@ -21,6 +21,7 @@ import {
   type Tile,
   type TrainedRows,
 } from 'skein/storage';
+import { ownSlices } from '#internal/dist/stores/own-slices.js';
 import type { CommCase } from './communicator-contract.js';
 
 const width = 3;

@@ -12,7 +12,8 @@ import {
   SeparateStore,
 } from 'skein/dist';
 import { TemporalGraph } from 'skein/graph';
-import { partitionTemporal, SharedMailBox } from 'skein/temporal';
+import { SharedMailBox } from 'skein/temporal';
+import { partitionTemporal } from '#internal/temporal/partition/partition-temporal.js';
 import { makeEvents, numNodes } from '../temporal/stream.js';
 import { digestBox, dropping, type TemporalCase, trainAndJudge, workerRig } from './temporal-cases.js';
 import { deltaOf, ids, nothing } from './temporal-mailbox-cases.js';

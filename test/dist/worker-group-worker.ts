@@ -1,8 +1,9 @@
 /** One rank of worker-group.test.ts: `agree` says what each rank sees, `fail` has one rank throw while the others wait. */
 import { writeFileSync } from 'node:fs';
-import { isCollective, type WorkerGroup } from 'skein/dist';
+import type { WorkerGroup } from 'skein/dist';
 import { Output, openWorkers, outputOf, RunDirectory } from 'skein/train';
 import { ConfigError } from 'skein/util';
+import { isCollective } from '#internal/util/errors.js';
 
 const [scene, directory] = process.argv.slice(2);
 const group: WorkerGroup = openWorkers(null);

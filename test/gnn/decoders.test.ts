@@ -9,18 +9,13 @@ import {
   DistMult,
   DotDecoder,
   EdgeDecoder,
-  type EdgeDecoderName,
   type EdgeScores,
-  edgeDecoder,
-  edgeInput,
   HadamardOperator,
   L1Compare,
   LossFunction,
   type LossName,
-  linkLoss,
   lossFunction,
   NoOpNodeDecoder,
-  negativeMask,
   RotatE,
   TransE,
 } from 'skein/gnn';
@@ -39,6 +34,10 @@ import {
   tensor,
 } from 'skein/tensor';
 import { describe, expect, it } from 'vitest';
+import { type EdgeDecoderName, edgeDecoder } from '#internal/gnn/decoders/decoders.js';
+import { edgeInput } from '#internal/gnn/decoders/edge-input.js';
+import { linkLoss } from '#internal/gnn/decoders/link-loss.js';
+import { negativeMask } from '#internal/gnn/ops/chunked-softmax-loss.js';
 
 const dim = 6;
 const edges = { src: [0, 3, 4, 1, 2], dst: [1, 2, 5, 0, 6], rel: Int32Array.of(0, 2, 1, 1, 0) };

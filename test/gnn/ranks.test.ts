@@ -1,13 +1,5 @@
 /** Ranks by tiles against ranks from all scores, with ties on purpose; filters; metrics of known ranks. */
-import {
-  Comparator,
-  CosineCompare,
-  DotCompare,
-  L1Compare,
-  L2Compare,
-  RankCounter,
-  type RankCounts,
-} from 'skein/gnn';
+import { Comparator, CosineCompare, DotCompare, L1Compare, L2Compare } from 'skein/gnn';
 import {
   abs,
   fromTypedArray,
@@ -23,6 +15,7 @@ import {
 } from 'skein/tensor';
 import { FilterIndex } from 'skein/train';
 import { describe, expect, it } from 'vitest';
+import { RankCounter, type RankCounts } from '#internal/gnn/ranking/rank-counter.js';
 
 class Manhattan extends Comparator {
   pairs(a: Tensor, b: Tensor): Tensor {

@@ -1,8 +1,10 @@
 /** Scores of edges as tensor functions: gradients, twins, threads; backward twice; wrong input. */
 
-import { chunkedScores, chunkedSoftmaxLoss, edgeSoftmaxLoss, negativeMask, pairScores } from 'skein/gnn';
 import { randn, scope, type Tensor, zeros } from 'skein/tensor';
 import { describe, expect, it } from 'vitest';
+import { chunkedSoftmaxLoss, negativeMask } from '#internal/gnn/ops/chunked-softmax-loss.js';
+import { edgeSoftmaxLoss } from '#internal/gnn/ops/edge-softmax-loss.js';
+import { chunkedScores, pairScores } from '#internal/gnn/ops/scores.js';
 import { scoringCases } from '../ops/cases/scoring.js';
 import { runOpCases } from '../ops/run-cases.js';
 

@@ -1,4 +1,5 @@
 /** ONNX export beyond whole models on whole graphs: layers, blocks, decoders, empty graphs, and what it refuses. */
+
 import { readFileSync } from 'node:fs';
 import * as ort from 'onnxruntime-web';
 import {
@@ -18,6 +19,7 @@ import { rmat } from 'skein/data';
 import { exportOnnx, onnxInputs, toOrt } from 'skein/interop';
 import { Random } from 'skein/util';
 import { describe, expect, it } from 'vitest';
+import { edgeDecoder } from '#internal/gnn/decoders/decoders.js';
 import { edgeIndex, fromTensor, ids, largestDifference, runOnnx } from './onnx-session.js';
 
 const tolerance = 1e-4;
@@ -168,7 +170,7 @@ describe('edge decoders', () => {
   for (const name of ['DISTMULT', 'COMPLEX', 'TRANSE', 'ROTATE', 'DOT'] as const) {
     it(name, async () => {
       manualSeed(5);
-      const decoder = gnn.edgeDecoder(name, { dim: 8, numRelations: 3, method: 'ONLY_POS' });
+      const decoder = edgeDecoder(name, { dim: 8, numRelations: 3, method: 'ONLY_POS' });
       for (const p of decoder.parameters()) nn.init.normal(p, { std: 0.7 });
       const [src, dst] = [randn([11, 8]), randn([11, 8])];
       const relations = Int32Array.from({ length: 11 }, (_, i) => i % 3);

@@ -1,4 +1,5 @@
 /** Encoders and decoders of runs as ONNX models, and `skein export --format onnx`. */
+
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,6 +8,7 @@ import { exportOnnx } from 'skein/interop';
 import { encodeAllNodes, exportEncoderOnnx, openRun } from 'skein/train';
 import { Random } from 'skein/util';
 import { describe, expect, it } from 'vitest';
+import { edgeDecoder } from '#internal/gnn/decoders/decoders.js';
 import { skein as program, root } from '../programs.js';
 import { randomRows, run, scratch, setUp, tinyConfig, writeDataset } from '../train/tiny.js';
 import { floats, fromTensor, ids, largestDifference, runOnnx } from './onnx-session.js';
@@ -104,7 +106,7 @@ describe('an encoder in onnxruntime encodes as the run does', () => {
 });
 
 it.each(['L1', 'COSINE', 'L2'])('a decoder that compares by %s', async (comparator) => {
-  const decoder = gnn.edgeDecoder('TRANSE', { dim: 8, numRelations: 3, method: 'ONLY_POS' });
+  const decoder = edgeDecoder('TRANSE', { dim: 8, numRelations: 3, method: 'ONLY_POS' });
   const compare = { L1: new gnn.L1Compare(), L2: new gnn.L2Compare(), COSINE: new gnn.CosineCompare() }[
     comparator
   ];

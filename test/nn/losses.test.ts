@@ -1,17 +1,9 @@
 /** Losses against PyTorch for every reduction, f64 and f32; masks, extremes and the regulariser. */
-import {
-  bceLoss,
-  bceWithLogits,
-  crossEntropy,
-  l1Loss,
-  marginRankingLoss,
-  mseLoss,
-  normPenalty,
-  softmaxCrossEntropyNegatives,
-  softplusLoss,
-} from 'skein/nn';
+import { bceLoss, bceWithLogits, crossEntropy, l1Loss, marginRankingLoss, mseLoss } from 'skein/nn';
 import { type FloatDType, fromArray, noGrad, scope, type Tensor, tensor, zeros } from 'skein/tensor';
 import { describe, expect, test } from 'vitest';
+import { softmaxCrossEntropyNegatives } from '#internal/nn/losses/cross-entropy.js';
+import { normPenalty, softplusLoss } from '#internal/nn/losses/elementwise.js';
 import {
   type Cases,
   dtypes,

@@ -5,7 +5,6 @@ import {
   Dropout,
   Embedding,
   init,
-  isParameter,
   Linear,
   MLP,
   Module,
@@ -15,6 +14,7 @@ import {
 } from 'skein/nn';
 import { fromArray, ones, scope, type Tensor, zeros } from 'skein/tensor';
 import { describe, expect, test } from 'vitest';
+import { isParameter } from '#internal/nn/parameter.js';
 
 class Net extends Module {
   readonly scale = parameter(ones([2]));

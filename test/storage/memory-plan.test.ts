@@ -1,7 +1,6 @@
 /** The memory planner: fits the budget, moves as little as it can, predicts what really happens, refuses with a number. */
 import fc from 'fast-check';
 import {
-  formatBytes,
   type MemoryPlanOptions,
   PartitionBuffer,
   PartitionLayout,
@@ -10,6 +9,7 @@ import {
   TableFiles,
 } from 'skein/storage';
 import { describe, expect, test } from 'vitest';
+import { formatBytes } from '#internal/util/size.js';
 import { column, scratchFolder } from './tables.js';
 
 const folder = scratchFolder();

@@ -2,15 +2,14 @@
 import fc from 'fast-check';
 import {
   type BufferPlan,
-  betaSwaps,
-  countSwaps,
   type EdgeBucketOptions,
   type EdgeBucketOrdering,
   planEdgeBuckets,
-  planNodePartitions,
-  swapLowerBound,
 } from 'skein/storage';
 import { describe, expect, test } from 'vitest';
+import { countSwaps } from '#internal/storage/orderings/assign.js';
+import { betaSwaps, swapLowerBound } from '#internal/storage/orderings/beta.js';
+import { planNodePartitions } from '#internal/storage/orderings/node-partitions.js';
 
 const plan = (ordering: EdgeBucketOrdering, partitions: number, capacity: number, more = {}): BufferPlan =>
   planEdgeBuckets({ ordering, partitions, capacity, seed: 3, epoch: 1, ...more } as EdgeBucketOptions);

@@ -6,7 +6,6 @@ import {
   EdgeBank,
   type EventStream,
   evaluateBaseline,
-  halfLivesOf,
   LogisticRecency,
   RecencyPopularity,
   type TemporalBaseline,
@@ -14,6 +13,7 @@ import {
 } from 'skein/temporal';
 import { Random } from 'skein/util';
 import { describe, expect, test } from 'vitest';
+import { halfLivesOf } from '#internal/temporal/baselines/recency-popularity.js';
 
 /** A stream in which sources 0 … 9 mostly meet the same two of the destinations 10 … 29; three events share a time. */
 function makeStream(numEvents = 900): EventStream {

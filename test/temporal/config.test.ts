@@ -1,10 +1,10 @@
 /** Model files of TGL: what is read, what is warned about, what is refused. */
 
 import { readFileSync } from 'node:fs';
-import { parseTemporalConfig } from 'skein/temporal';
 import { ConfigError } from 'skein/util';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { parseTemporalConfig } from '#internal/temporal/config/parse.js';
 
 type Document = Record<string, Record<string, unknown>[]>;
 

@@ -1,7 +1,8 @@
 /** What files call their nodes: there and back for every format. */
-import { readTemporal, streamNames } from 'skein/data';
+import { readTemporal } from 'skein/data';
 import { ValueError } from 'skein/util';
 import { describe, expect, test } from 'vitest';
+import { streamNames } from '#internal/data/temporal/stream-names.js';
 import { makeFile } from './event-file-fixtures.js';
 
 describe('nodes of event files', () => {

@@ -4,14 +4,14 @@ import { TemporalNeighborSampler } from 'skein/sample';
 import {
   GeneralModel,
   OnlineScorer,
-  parseTemporalConfig,
   SharedMailBox,
   TemporalNegatives,
   TemporalRuntime,
-  temporalAttention,
 } from 'skein/temporal';
 import { backward, randn, sum, zeros } from 'skein/tensor';
 import { describe, expect, it } from 'vitest';
+import { parseTemporalConfig } from '#internal/temporal/config/parse.js';
+import { temporalAttention } from '#internal/temporal/layers/attention-op.js';
 
 const { config } = parseTemporalConfig({
   sampling: { layer: 1, neighbor: [2] },

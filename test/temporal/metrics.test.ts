@@ -3,8 +3,9 @@
  * distinct threshold, and all pairs of a positive and a negative counted one by one.
  */
 import fc from 'fast-check';
-import { averagePrecision, LinkMetrics, reciprocalRanks, rocAuc, separation } from 'skein/temporal';
+import { averagePrecision, LinkMetrics, rocAuc, separation } from 'skein/temporal';
 import { describe, expect, test } from 'vitest';
+import { reciprocalRanks } from '#internal/temporal/metrics/ranking.js';
 
 const golden: [scores: number[], labels: number[], ap: number, auc: number][] = [
   [[0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1], 5 / 6, 3 / 4],

@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { partitionLoad, partitionSave } from 'skein/data';
 import { TemporalGraph } from 'skein/graph';
-import { partitionTemporal, SharedMailBox } from 'skein/temporal';
+import { SharedMailBox } from 'skein/temporal';
 import { fromTypedArray } from 'skein/tensor';
 import { Random } from 'skein/util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { partitionTemporal } from '#internal/temporal/partition/partition-temporal.js';
 
 const numNodes = 40;
 const numEvents = 500;

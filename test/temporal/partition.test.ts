@@ -1,14 +1,12 @@
-import {
-  type EventStream,
-  eventsOfPart,
-  nodesOfPart,
-  type PartitionAlgorithm,
-  partitionAlgorithms,
-  partitionTemporal,
-  type TemporalPartition,
-} from 'skein/temporal';
+import { type EventStream, type PartitionAlgorithm, partitionAlgorithms } from 'skein/temporal';
 import { Random } from 'skein/util';
 import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  eventsOfPart,
+  nodesOfPart,
+  partitionTemporal,
+} from '#internal/temporal/partition/partition-temporal.js';
+import type { TemporalPartition } from '#internal/temporal/partition/types.js';
 
 /** Users of five interests meet things of theirs mostly; some of both are far busier than others. */
 function stream(numEvents = 6000, users = 300, things = 100, seed = 1): EventStream {

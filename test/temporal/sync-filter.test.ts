@@ -1,6 +1,7 @@
-import { SharedMailBox, SyncFilter } from 'skein/temporal';
+import { SharedMailBox } from 'skein/temporal';
 import { fromTypedArray, type Tensor } from 'skein/tensor';
 import { describe, expect, it } from 'vitest';
+import { SyncFilter } from '#internal/temporal/mailbox/sync-filter.js';
 
 const ints = (...values: number[]) => Int32Array.from(values);
 const rows = (...values: number[][]): Tensor =>

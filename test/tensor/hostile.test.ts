@@ -4,7 +4,6 @@
 import {
   add,
   arange,
-  batchNorm,
   checkpoint,
   div,
   eye,
@@ -23,6 +22,7 @@ import {
   zeros,
 } from 'skein/tensor';
 import { describe, expect, it } from 'vitest';
+import { batchNorm } from '#internal/tensor/ops/norm.js';
 
 const leaf = (values: number[] | number[][]): Tensor => fromArray(values, { requiresGrad: true });
 

@@ -1,5 +1,4 @@
 import {
-  backwardAll,
   checkpoint,
   defineMultiOp,
   defineOp,
@@ -17,6 +16,7 @@ import {
   tensor,
 } from 'skein/tensor';
 import { afterEach, describe, expect, it } from 'vitest';
+import { backwardAll } from '#internal/tensor/backward.js';
 
 const leaf = (values: number[] | number): Tensor => fromArray(values, { dtype: 'f64', requiresGrad: true });
 

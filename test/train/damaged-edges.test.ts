@@ -1,9 +1,9 @@
 /** One flipped bit in edges that a run reads from files is found before it trains, in the dataset and in the run's own sorted copy. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { prepareGraph } from 'skein/data';
 import type { SkeinConfig } from 'skein/train';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { prepareGraph } from '#internal/data/prepare/prepare-graph.js';
 import { randomRows, run, scratch, tinyConfig } from './tiny.js';
 
 const folder = scratch();

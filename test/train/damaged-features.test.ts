@@ -1,9 +1,10 @@
 /** One flipped bit in the features of a prepared dataset is found wherever they are read, and the file is named. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openFlatTables, preprocess } from 'skein/data';
+import { preprocess } from 'skein/data';
 import { resolveConfig, type SkeinConfig } from 'skein/train';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { openFlatTables } from '#internal/data/prepare/flat-tables.js';
 import { randomRows, run, scratch } from './tiny.js';
 
 const folder = scratch();

@@ -1,11 +1,12 @@
 /** Every kind of graph layer that a configuration can name, with what may follow it: activation, normalisation, dropout. */
-import { type APPNP, convTypes, type SGConv } from 'skein/gnn';
+import type { APPNP, SGConv } from 'skein/gnn';
 import { Graph } from 'skein/graph';
 import { SynchronousEvaluator, SynchronousTrainer } from 'skein/marius';
-import { activationTypes } from 'skein/nn';
 import { fromTypedArray, noGrad } from 'skein/tensor';
 import { type GeneralEncoder, openRun } from 'skein/train';
 import { describe, expect, it, test } from 'vitest';
+import { convTypes } from '#internal/gnn/conv/index.js';
+import { activationTypes } from '#internal/nn/activation.js';
 import { ringRows, run, scratch, setUp, tinyConfig, writeDataset } from './tiny.js';
 
 const folder = scratch();

@@ -1,13 +1,13 @@
 /** What must not happen silently: numbers that lost their meaning, a training that left the finite numbers, a full disk. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { prepareGraph } from 'skein/data';
 import { DistMult, SoftmaxCrossEntropy } from 'skein/gnn';
 import { SynchronousTrainer } from 'skein/marius';
 import { loadTensors, saveTensors } from 'skein/storage';
 import { GeneralEncoder, LinkPredictionModel, openRun, type SkeinConfig } from 'skein/train';
 import { FormatError, Random } from 'skein/util';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { prepareGraph } from '#internal/data/prepare/prepare-graph.js';
 import { randomRows, run, scratch, setUp, tinyConfig, writeDataset } from './tiny.js';
 
 const folder = scratch();

@@ -7,13 +7,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { TemporalGraph } from 'skein/graph';
 import { openModel } from 'skein/predict';
 import { TemporalNeighborSampler } from 'skein/sample';
-import {
-  EdgeBank,
-  evaluateBaseline,
-  OnlineScorer,
-  TemporalNegatives,
-  temporalModelKinds,
-} from 'skein/temporal';
+import { EdgeBank, evaluateBaseline, OnlineScorer, TemporalNegatives } from 'skein/temporal';
 import {
   assembleTemporal,
   describeRun,
@@ -29,6 +23,7 @@ import {
 } from 'skein/train';
 import { ConfigError, Random, StateError } from 'skein/util';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { temporalModelKinds } from '#internal/temporal/models/registry.js';
 import { isWide } from '../wide.js';
 import { jodieText, judgement, temporalRun, temporalState } from './temporal-files.js';
 import { scratch } from './tiny.js';

@@ -61,7 +61,7 @@ async function printMachine({ json, gpu = false }: InfoOptions): Promise<void> {
 
 /** Returns the adapter that `storage.device_type: webgpu` would use; null if there is none. */
 async function findAdapter(): Promise<{ readonly adapter: string; readonly software: boolean } | null> {
-  const { adapterName, openGpuDevice } = await import('../../gpu/index.js');
+  const { adapterName, openGpuDevice } = await import('../../gpu/device/open-device.js');
   try {
     const gpu = await openGpuDevice();
     const found = { adapter: adapterName(gpu.info), software: gpu.isSoftware };

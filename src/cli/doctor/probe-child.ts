@@ -43,7 +43,7 @@ const probes: Readonly<Record<string, () => Promise<object>>> = {
     } catch {
       return { installed: false };
     }
-    const { adapterName, openGpuDevice } = await import('../../gpu/index.js');
+    const { adapterName, openGpuDevice } = await import('../../gpu/device/open-device.js');
     try {
       const gpu = await openGpuDevice();
       const found = { installed: true, adapter: adapterName(gpu.info), software: gpu.isSoftware };

@@ -3,14 +3,8 @@ import { readFileSync } from 'node:fs';
 import { readRecords } from '../../data/formats/delimited.js';
 import { typedName, typeOfColumn } from '../../data/formats/node-types.js';
 import { columnIndex, findTextLayout } from '../../data/formats/text-layout.js';
-import {
-  type EdgeColumns,
-  IdentityNames,
-  type NameTable,
-  type OnNote,
-  readRawEdges,
-  TypedNames,
-} from '../../data/index.js';
+import { type EdgeColumns, type NameTable, type OnNote, readRawEdges } from '../../data/index.js';
+import { IdentityNames, TypedNames } from '../../data/prepare/name-table.js';
 import type { OtherTestSet } from '../../predict/index.js';
 import type { OpenedGraphRun } from '../../train/index.js';
 import { FormatError, StorageError, ValueError } from '../../util/errors.js';

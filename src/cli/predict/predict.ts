@@ -3,7 +3,8 @@
  * classes or encoder output for nodes that are not in the graph.
  */
 import { join } from 'node:path';
-import { exportTable, type NameTable, readNewNodes } from '../../data/index.js';
+import { exportTable, type NameTable } from '../../data/index.js';
+import { readNewNodes } from '../../data/prepare/new-nodes.js';
 import {
   bestColumns,
   encodeNewNodes,

@@ -1,5 +1,5 @@
 /** The answers that the quickstart shows: nearest neighbours of a word, and hypernyms that were held out. */
-import { readGlosses } from '../../data/index.js';
+import { readGlosses } from '../../data/prepare/glosses.js';
 import { nearestNodes, topLinks } from '../../predict/index.js';
 import { type OpenedGraphRun, type Output, openRun } from '../../train/index.js';
 

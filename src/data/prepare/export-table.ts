@@ -46,7 +46,7 @@ export interface ExportOptions {
 }
 
 /** The files that an export writes. */
-export function exportFiles(path: string, format: ExportFormat): string[] {
+function exportFiles(path: string, format: ExportFormat): string[] {
   return format === 'npy' || format === 'safetensors' ? [path, idsPath(path)] : [path];
 }
 

@@ -59,7 +59,7 @@ function readMapping(path: string): NameTable {
 }
 
 /** Rows of a file of f32; the width follows from its length. */
-export function flatRows(path: string, rows: number): RowProvider {
+function flatRows(path: string, rows: number): RowProvider {
   const { size } = statSync(path);
   const width = size / 4 / rows;
   if (rows === 0 || !Number.isInteger(width) || width === 0)

@@ -18,7 +18,7 @@ import type { ColumnRole, TableLayout } from './event-table.js';
 export type TemporalFormat = 'jodie' | 'tgn' | 'tgl' | 'snap' | 'csv';
 
 /** All formats. */
-export const temporalFormats: readonly TemporalFormat[] = ['jodie', 'tgn', 'tgl', 'snap', 'csv'];
+const temporalFormats: readonly TemporalFormat[] = ['jodie', 'tgn', 'tgl', 'snap', 'csv'];
 
 /** A file of events and its format. */
 export interface EventFile {

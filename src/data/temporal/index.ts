@@ -1,6 +1,6 @@
 /** Files of events in time. */
 export type { EventColumnNames } from './csv-layout.js';
-export { type TemporalFormat, temporalFormats } from './event-files.js';
+export type { TemporalFormat } from './event-files.js';
 export type { EventNodes, EventSide } from './event-nodes.js';
 export type { OnReadProgress, ReadProgress } from './event-table.js';
 export {
@@ -17,5 +17,4 @@ export {
   type RowSplit,
 } from './partition-files.js';
 export { type ReadTemporalOptions, readTemporal } from './read-temporal.js';
-export { streamNames } from './stream-names.js';
 export type { EventArrays, NodeLabels, TemporalData } from './temporal-data.js';

@@ -4,10 +4,5 @@ export {
   DistributedBatchNorm1d as DistributedBN1D,
   type DistributedBatchNormOptions,
 } from './distributed-batch-norm.js';
-export {
-  type BucketOptions,
-  distributedBackward,
-  GradientBuckets,
-  gatherGrads,
-} from './gradient-buckets.js';
+export { type BucketOptions, distributedBackward, gatherGrads } from './gradient-buckets.js';
 export { type SyncOptions, syncParams } from './sync-params.js';

@@ -3,7 +3,8 @@
  * into one array, and summing sparse rows.
  */
 import type { FloatArray } from '../../native/index.js';
-import { SparseRows, Tensor, unscoped } from '../../tensor/index.js';
+import { SparseRows, Tensor } from '../../tensor/index.js';
+import { unscoped } from '../../tensor/scope.js';
 import type { Communicator } from '../comm/communicator.js';
 
 /** Which gradients of parameter i exist on some rank; the same on all ranks. */

@@ -4,7 +4,8 @@
  * partitions (memory, our files, DGL's files) use it.
  */
 import { kernels } from '../../native/index.js';
-import { formatShape, type Tensor } from '../../tensor/index.js';
+import type { Tensor } from '../../tensor/index.js';
+import { formatShape } from '../../tensor/shape.js';
 import { expected, FormatError, InternalError } from '../../util/errors.js';
 import type { IdRange, PartitionBook } from './partition-book.js';
 import type { NodeRange, PartitionData, ShardEdgesAndFeatures } from './partition-data.js';

@@ -6,14 +6,9 @@
  * `speed`: streaming that does not place nodes by their hubs (SPEED); edges in the order of their ids unless times are given.
  * `random`: equal numbers of nodes at random, the upper bound of traffic. The last three balance nodes only.
  */
-import {
-  Graph,
-  type HeteroGraph,
-  metisPartitionWeighted,
-  removeSelfLoops,
-  toUndirected,
-} from '../../graph/index.js';
+import { Graph, type HeteroGraph, removeSelfLoops, toUndirected } from '../../graph/index.js';
 import { placeByLdg, placeBySpeed, placeRandomly, type TimedEdges } from '../../graph/partition/index.js';
+import { metisPartitionWeighted } from '../../graph/partition/metis.js';
 import type { PartitionAlgorithm } from '../../temporal/index.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';

@@ -1,8 +1,8 @@
 /** Rows of tensors of any element type, outside the tape, for splitting and joining partitions. */
 import { kernels } from '../../native/index.js';
 import { dtypes } from '../../tensor/dtype.js';
-import { formatShape, Tensor } from '../../tensor/index.js';
-import { sizeOf } from '../../tensor/shape.js';
+import { Tensor } from '../../tensor/index.js';
+import { formatShape, sizeOf } from '../../tensor/shape.js';
 import { expected, ShapeError } from '../../util/errors.js';
 
 /** Returns the rows of `x` in the order of `ids`, which must be valid. */

@@ -11,7 +11,8 @@
  * for (const blocks of new DataLoader(graph, trainIds, sampler, { batchSize: 1000 })) …
  */
 import type { BlockParent } from '../../graph/index.js';
-import { cast, type Tensor, unscoped } from '../../tensor/index.js';
+import { cast, type Tensor } from '../../tensor/index.js';
+import { unscoped } from '../../tensor/scope.js';
 import { expected, ShapeError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { Communicator, ReduceArray } from '../comm/communicator.js';

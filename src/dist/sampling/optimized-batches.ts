@@ -4,7 +4,8 @@
  * fewer nodes are sampled and fewer rows fetched than for random seeds; on graphs without (R-MAT) there is no gain.
  * Batches are the same in every epoch, only their order changes.
  */
-import { Graph, metisPartitionWeighted, removeSelfLoops, toUndirected } from '../../graph/index.js';
+import { Graph, removeSelfLoops, toUndirected } from '../../graph/index.js';
+import { metisPartitionWeighted } from '../../graph/partition/metis.js';
 import type { DistGraph } from './dist-graph.js';
 
 /** Returns the seeds of each of `count` batches, some of which may be empty. */

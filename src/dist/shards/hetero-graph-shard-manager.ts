@@ -6,9 +6,16 @@
  */
 
 import { withFramesRestored } from '../../graph/frame.js';
-import { multiUpdateAll } from '../../graph/hetero-graph.js';
-import type { Message, Reduce, ReduceName, UserMessage } from '../../graph/index.js';
-import { type EdgeType, type EdgeTypeName, type Frame, findEdgeType } from '../../graph/index.js';
+import { findEdgeType, multiUpdateAll } from '../../graph/hetero-graph.js';
+import type {
+  EdgeType,
+  EdgeTypeName,
+  Frame,
+  Message,
+  Reduce,
+  ReduceName,
+  UserMessage,
+} from '../../graph/index.js';
 import { expected, StateError, ValueError } from '../../util/errors.js';
 import type { PartitionBook } from '../partition/partition-book.js';
 import type { NodeRange } from '../partition/partition-data.js';

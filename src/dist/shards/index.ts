@@ -6,8 +6,8 @@ export { type DistributedEdges, DistributedGraph } from './distributed-graph.js'
 export { GraphShard, type ShardOutEdges } from './graph-shard.js';
 export { GraphShardManager } from './graph-shard-manager.js';
 export { HeteroDistributedGraph, HeteroGraphShardManager } from './hetero-graph-shard-manager.js';
-export { type MemoryPlan, planMemory, planMemoryOf } from './plan-memory.js';
+export { type MemoryPlan, planMemory } from './plan-memory.js';
 export { type Compression, compressions, RowCodec } from './row-codec.js';
-export { RowLink, type Traffic, trafficOf } from './row-link.js';
+export { RowLink, type Traffic } from './row-link.js';
 export type { ShardMode } from './shard-rows.js';
 export type { ShardingOptions } from './sharding-options.js';

@@ -2,7 +2,8 @@
  * The edges of one type that a worker holds, from its `PartitionData`: all shards joined, in ascending order of global
  * edge ids, as on one machine.
  */
-import { concat, gatherRows, noGrad, type Tensor, unscoped } from '../../tensor/index.js';
+import { concat, gatherRows, noGrad, type Tensor } from '../../tensor/index.js';
+import { unscoped } from '../../tensor/scope.js';
 import type { PartitionData } from '../partition/partition-data.js';
 
 export interface RelationEdges {

@@ -3,7 +3,8 @@
  * message-flow graphs use it; they differ in the nodes on both sides.
  */
 import { Adjacency, type EdgeType, type Frame } from '../../graph/index.js';
-import { gatherRows, noGrad, type Tensor, unscoped } from '../../tensor/index.js';
+import { gatherRows, noGrad, type Tensor } from '../../tensor/index.js';
+import { unscoped } from '../../tensor/scope.js';
 import { expected, ShapeError, ValueError } from '../../util/errors.js';
 import type { Communicator } from '../comm/communicator.js';
 import type { PartitionData } from '../partition/partition-data.js';

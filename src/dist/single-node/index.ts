@@ -5,4 +5,4 @@ export {
   type PartitionDataManagerOptions,
   type SpillStats,
 } from './partition-data-manager.js';
-export { enterSingleNode, spillingCommunicator } from './spilling-communicator.js';
+export { spillingCommunicator } from './spilling-communicator.js';

@@ -9,22 +9,21 @@
  */
 import { kernels } from '../../native/index.js';
 import { decodeColumn, encodeColumn } from '../../storage/column-bytes.js';
-import {
-  AllResident,
-  type DurableRows,
-  type PartitionLayout,
-  type RowGradient,
-  type RowOptimizer,
-  type TableFiles,
-  type TableManifest,
-  type Tile,
-  type TrainedRows,
+import type {
+  DurableRows,
+  PartitionLayout,
+  RowGradient,
+  RowOptimizer,
+  TableFiles,
+  TableManifest,
+  Tile,
+  TrainedRows,
 } from '../../storage/index.js';
 import { asTensor } from '../../storage/memory-embeddings.js';
 import { MemoryStore } from '../../storage/memory-store.js';
 import { checkIds } from '../../storage/row-store.js';
 import { columnRowBytes } from '../../storage/table-manifest.js';
-import { hostGradient } from '../../storage/trained-rows.js';
+import { AllResident, hostGradient } from '../../storage/trained-rows.js';
 import type { Tensor } from '../../tensor/index.js';
 import { DTypeError, expected, FormatError } from '../../util/errors.js';
 import type { WorkerGroup } from '../group/worker-group.js';

@@ -4,7 +4,8 @@
  * parts are powers of two. One array holds all gradients, then for each parameter how many parts gave it one, then sums.
  */
 import { binaryCode, type FloatArray, kernels } from '../../native/index.js';
-import { fromTypedArray, type Tensor, unscoped } from '../../tensor/index.js';
+import { fromTypedArray, type Tensor } from '../../tensor/index.js';
+import { unscoped } from '../../tensor/scope.js';
 import type { CommHandle, Communicator } from '../comm/communicator.js';
 
 export class GradientTree {

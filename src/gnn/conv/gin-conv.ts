@@ -6,7 +6,8 @@
 import type { MessageGraph } from '../../graph/index.js';
 import { newParameter } from '../../nn/factory.js';
 import { init, type Layer, MLP, Module, type ParameterOptions } from '../../nn/index.js';
-import { add, formatShape, mul, Tensor } from '../../tensor/index.js';
+import { add, mul, Tensor } from '../../tensor/index.js';
+import { formatShape } from '../../tensor/shape.js';
 import { checkNumber, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { flag, integer, number } from '../../util/settings.js';

@@ -11,7 +11,8 @@
 import { type MessageGraph, SparseMatrix } from '../../graph/index.js';
 import { parameterOptions } from '../../nn/factory.js';
 import { Linear, Module, type ParameterOptions } from '../../nn/index.js';
-import { add, clamp, div, linearPair, mul, relu, scope, sqrt, sum, Tensor } from '../../tensor/index.js';
+import { add, clamp, div, mul, relu, scope, sqrt, sum, Tensor } from '../../tensor/index.js';
+import { linearPair } from '../../tensor/ops/matmul.js';
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { choice } from '../../util/settings.js';

@@ -4,7 +4,8 @@
 import type { MessageGraph } from '../../graph/index.js';
 import { newParameter, parameterOptions, randomOf } from '../../nn/factory.js';
 import { init, Linear, type ParameterOptions } from '../../nn/index.js';
-import { add, concat, formatShape, gatherRows, mean, mul, reshape, sum, Tensor } from '../../tensor/index.js';
+import { add, concat, gatherRows, mean, mul, reshape, sum, Tensor } from '../../tensor/index.js';
+import { formatShape } from '../../tensor/shape.js';
 import { expected, ShapeError, ValueError } from '../../util/errors.js';
 
 /** A linear map without bias whose weight starts Glorot uniform. */

@@ -2,7 +2,8 @@
  * Comparators: the score of two rows, higher for a better match. Distances are negated, so that losses and ranks need not
  * know which comparator it is.
  */
-import { concat, formatShape, gatherRows, reshape, slice, type Tensor } from '../../tensor/index.js';
+import { concat, gatherRows, reshape, slice, type Tensor } from '../../tensor/index.js';
+import { formatShape } from '../../tensor/shape.js';
 import { expected, ShapeError } from '../../util/errors.js';
 import { type Comparison, chunkedScores, pairScores } from '../ops/index.js';
 

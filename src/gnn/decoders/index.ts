@@ -8,7 +8,17 @@ export {
   L1Compare,
   L2Compare,
 } from './comparator.js';
-export * from './decoders.js';
+export {
+  ComplEx,
+  type CustomDecoder,
+  DistMult,
+  DotDecoder,
+  decoderTypes,
+  NoOpNodeDecoder,
+  RotatE,
+  registerDecoder,
+  TransE,
+} from './decoders.js';
 export {
   type DecoderInput,
   type DecoderMethod,
@@ -21,8 +31,30 @@ export {
   type EdgeScores,
   type Side,
 } from './edge-decoder.js';
-export { type EdgeEnds, edgeInput } from './edge-input.js';
-export { linkLoss } from './link-loss.js';
-export * from './link-losses.js';
+export {
+  BCEAfterSigmoidLoss,
+  BCEWithLogitsLoss,
+  CrossEntropyLoss,
+  type CustomLoss,
+  LossFunction,
+  type LossFunctionOptions,
+  type LossName,
+  type LossReduction,
+  lossFunction,
+  lossTypes,
+  MSELoss,
+  RankingLoss,
+  type RankingLossOptions,
+  registerLoss,
+  SoftmaxCrossEntropy,
+  SoftPlusLoss,
+} from './link-losses.js';
 export { type N3Options, N3Regularizer, NormRegularizer, Regularizer } from './regularizer.js';
-export * from './relation-operator.js';
+export {
+  ComplexHadamardOperator,
+  HadamardOperator,
+  NoOp,
+  RelationOperator,
+  RotationOperator,
+  TranslationOperator,
+} from './relation-operator.js';

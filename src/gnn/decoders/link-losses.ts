@@ -4,18 +4,11 @@
  *
  * Write a loss of your own by extending `LossFunction`.
  */
-import {
-  bceLoss,
-  bceWithLogits,
-  crossEntropy,
-  marginRankingLoss,
-  mseLoss,
-  softmaxCrossEntropyNegatives,
-  softplusLoss,
-} from '../../nn/index.js';
+import { bceLoss, bceWithLogits, crossEntropy, marginRankingLoss, mseLoss } from '../../nn/index.js';
+import { softmaxCrossEntropyNegatives } from '../../nn/losses/cross-entropy.js';
+import { softplusLoss } from '../../nn/losses/elementwise.js';
 import {
   concat,
-  formatShape,
   fromTypedArray,
   type Ids,
   mul,
@@ -26,6 +19,7 @@ import {
 } from '../../tensor/index.js';
 import { beside } from '../../tensor/move.js';
 import { checkIds } from '../../tensor/ops/common.js';
+import { formatShape } from '../../tensor/shape.js';
 import { checkSettings } from '../../util/check-settings.js';
 import { checkNumber, expected, ShapeError, StateError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';

@@ -4,9 +4,10 @@
  * handed out by backward; a second backward pass through the same graph computes them again.
  */
 import { binaryCode, kernels, reduceCode } from '../../native/index.js';
-import { formatShape, Tensor } from '../../tensor/index.js';
+import { Tensor } from '../../tensor/index.js';
 import { builtinOp } from '../../tensor/op.js';
 import { checkIds, checkSameFloat, checkShapeIs, packed, zerosLike } from '../../tensor/ops/common.js';
+import { formatShape } from '../../tensor/shape.js';
 import { expected, ShapeError, ValueError } from '../../util/errors.js';
 import { checkChunks } from './scores.js';
 

@@ -3,9 +3,10 @@
  * that has rows, forward and backward, without copies.
  */
 import { kernels } from '../../native/index.js';
-import { formatShape, Tensor } from '../../tensor/index.js';
+import { Tensor } from '../../tensor/index.js';
 import { builtinOp } from '../../tensor/op.js';
 import { checkSameFloat, packed, zerosLike } from '../../tensor/ops/common.js';
+import { formatShape } from '../../tensor/shape.js';
 import { expected, ShapeError } from '../../util/errors.js';
 
 interface GroupAttributes {

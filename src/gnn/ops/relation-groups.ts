@@ -11,9 +11,9 @@ import {
   type Ids,
   type Tensor,
   type TensorDevice,
-  unscoped,
 } from '../../tensor/index.js';
 import { checkIds } from '../../tensor/ops/common.js';
+import { unscoped } from '../../tensor/scope.js';
 import { expected, ShapeError, StateError, ValueError } from '../../util/errors.js';
 
 /** A *pair* is a relation and a destination that some edge connects; pairs are sorted by relation, then destination. */

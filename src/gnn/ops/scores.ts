@@ -5,7 +5,7 @@
  * negatives[c·n + j] of `rows`. B need not divide: the last runs are shorter or empty, nothing is padded.
  */
 import { kernels, type ScoreOp, scoreCode } from '../../native/index.js';
-import { clamp, div, formatShape, norm, Tensor } from '../../tensor/index.js';
+import { clamp, div, norm, Tensor } from '../../tensor/index.js';
 import { builtinOp } from '../../tensor/op.js';
 import {
   checkIds,
@@ -16,6 +16,7 @@ import {
   packed,
   zerosLike,
 } from '../../tensor/ops/common.js';
+import { formatShape } from '../../tensor/shape.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
 
 /** dot q·n; minus the Euclidean distance; minus the Manhattan distance; the cosine of the angle. Higher is closer. */

@@ -4,8 +4,9 @@
  * filtered nodes never count, exactly, whatever the rounding of scores: a node's score has the same bits wherever it is met.
  */
 import { type FloatArray, kernels, type ScoreOp, scoreCode } from '../../native/index.js';
-import { formatShape, fromTypedArray, noGrad, scope, slice, type Tensor } from '../../tensor/index.js';
+import { fromTypedArray, noGrad, scope, slice, type Tensor } from '../../tensor/index.js';
 import { checkIds, packed } from '../../tensor/ops/common.js';
+import { formatShape } from '../../tensor/shape.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { Comparator } from '../decoders/comparator.js';

@@ -6,7 +6,8 @@
  * Workers are threads of one process; for processes and machines see skein/dist. Slots are used in turn, so one meeting of
  * all workers a step is enough: who writes step t + 2 has met everybody in step t + 1, after they had read step t.
  */
-import { fromTypedArray, type Tensor, unscoped } from '../../tensor/index.js';
+import { fromTypedArray, type Tensor } from '../../tensor/index.js';
+import { unscoped } from '../../tensor/scope.js';
 import { CommError, checkInteger, checkNumber, DTypeError, expected, ShapeError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 

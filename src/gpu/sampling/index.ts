@@ -18,5 +18,4 @@ export {
 } from './mixed-graph-sampler.js';
 export { MultiGPUSampler, type SharedSampler } from './multi-gpu-sampler.js';
 export { type AdaptiveSampler, type OpenSamplerOptions, openSampler } from './open-sampler.js';
-export { type Reindexed, reindexIds } from './reindex.js';
-export { hashId, type TableKind } from './reindex-programs.js';
+export type { TableKind } from './reindex-programs.js';

@@ -6,15 +6,9 @@
  */
 import type { TypedArray } from '../../native/index.js';
 import type { SharedMemory } from '../../tensor/device.js';
+import { registerDevice, unregisterDevice } from '../../tensor/device.js';
 import { releaseConstants } from '../../tensor/device-constants.js';
-import {
-  type DeviceArray,
-  type DType,
-  registerDevice,
-  Tensor,
-  type TensorDevice,
-  unregisterDevice,
-} from '../../tensor/index.js';
+import { type DeviceArray, type DType, Tensor, type TensorDevice } from '../../tensor/index.js';
 import { DTypeError, expected } from '../../util/errors.js';
 import type { GpuBuffer } from '../device/gpu-buffer.js';
 import { GpuDevice } from '../device/gpu-device.js';

@@ -3,10 +3,10 @@
  * same kernel over the edges by source (for x) and inner products of both ends (for weights).
  */
 import { type FloatArray, kernels, reduceCode } from '../../native/index.js';
-import { type FloatDType, formatShape, type Shape, Tensor } from '../../tensor/index.js';
+import { type FloatDType, type Shape, Tensor } from '../../tensor/index.js';
 import { builtinOp } from '../../tensor/op.js';
 import { checkFloat, checkSameFloat, packed } from '../../tensor/ops/common.js';
-import { sizeOf } from '../../tensor/shape.js';
+import { formatShape, sizeOf } from '../../tensor/shape.js';
 import { expected, ShapeError, ValueError } from '../../util/errors.js';
 import type { Adjacency } from '../adjacency.js';
 import type { ReduceName } from '../fn.js';

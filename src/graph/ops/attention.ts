@@ -3,9 +3,10 @@
  * destination and head, backward makes the attention weights again.
  */
 import { type FloatArray, kernels, type RandomKey } from '../../native/index.js';
-import { defaultRandom, Tensor } from '../../tensor/index.js';
+import { Tensor } from '../../tensor/index.js';
 import { builtinOp } from '../../tensor/op.js';
 import { checkRank, checkSameFloat, checkShapeIs, packed } from '../../tensor/ops/common.js';
+import { defaultRandom } from '../../tensor/random.js';
 import { checkNumber } from '../../util/errors.js';
 import type { Adjacency } from '../adjacency.js';
 import type { AttentionOptions } from '../message-graph.js';

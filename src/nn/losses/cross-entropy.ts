@@ -4,9 +4,7 @@
 import { type FloatArray, kernels } from '../../native/index.js';
 import {
   concat,
-  crossEntropyRows,
   crossEntropyTotal,
-  formatShape,
   fromTypedArray,
   type Ids,
   mul,
@@ -14,6 +12,8 @@ import {
   unsqueeze,
 } from '../../tensor/index.js';
 import { checkRank, toInt32 } from '../../tensor/ops/common.js';
+import { crossEntropyRows } from '../../tensor/ops/cross-entropy.js';
+import { formatShape } from '../../tensor/shape.js';
 import { DTypeError, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { checkReduction, type LossOptions, reduceLoss } from './reduction.js';

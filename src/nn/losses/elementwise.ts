@@ -5,7 +5,6 @@ import { kernels, reduceCode } from '../../native/index.js';
 import {
   abs,
   add,
-  bceWithLogitsElements,
   clamp,
   div,
   log,
@@ -19,6 +18,7 @@ import {
 } from '../../tensor/index.js';
 import { builtinOp } from '../../tensor/op.js';
 import { checkSameFloat, checkShapeIs, packed } from '../../tensor/ops/common.js';
+import { bceWithLogitsElements } from '../../tensor/ops/cross-entropy.js';
 import { checkNumber, expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { checkReduction, type LossOptions, reduceLoss } from './reduction.js';

@@ -1,5 +1,5 @@
 /** Losses and the regulariser. */
-export { type CrossEntropyOptions, crossEntropy, softmaxCrossEntropyNegatives } from './cross-entropy.js';
+export { type CrossEntropyOptions, crossEntropy } from './cross-entropy.js';
 export {
   bceLoss,
   bceWithLogits,
@@ -7,8 +7,5 @@ export {
   type MarginOptions,
   marginRankingLoss,
   mseLoss,
-  normPenalty,
-  type PenaltyOptions,
-  softplusLoss,
 } from './elementwise.js';
 export type { LossOptions, Reduction } from './reduction.js';

@@ -6,18 +6,8 @@
 import { binaryCode, type FloatArray, kernels, unaryCode } from '../../native/index.js';
 import { commonDevice, onDevice, type TensorDevice } from '../../tensor/device.js';
 import { dtypes } from '../../tensor/dtype.js';
-import {
-  add,
-  div,
-  fromTypedArray,
-  minimum,
-  noGrad,
-  scope,
-  sqrt,
-  sum,
-  Tensor,
-  unscoped,
-} from '../../tensor/index.js';
+import { add, div, fromTypedArray, minimum, noGrad, scope, sqrt, sum, Tensor } from '../../tensor/index.js';
+import { unscoped } from '../../tensor/scope.js';
 import { checkNumber, StateError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 

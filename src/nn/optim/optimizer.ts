@@ -8,9 +8,10 @@
  */
 import { type FloatArray, kernels } from '../../native/index.js';
 import { onDevice } from '../../tensor/device.js';
-import { type SparseRows, Tensor, unscoped } from '../../tensor/index.js';
+import { type SparseRows, Tensor } from '../../tensor/index.js';
 import { fetchInPlace, moveInPlace } from '../../tensor/move.js';
 import { packed } from '../../tensor/ops/common.js';
+import { unscoped } from '../../tensor/scope.js';
 import { checkNumber, DeviceError, expected, StateError, ValueError } from '../../util/errors.js';
 import { loadState, type OptimizerState, saveState } from './state.js';
 

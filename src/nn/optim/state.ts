@@ -2,7 +2,8 @@
  * An optimiser's state as data: numbers that survive JSON, and tensors by name. Checked whole before it is applied.
  */
 
-import { Tensor, unscoped } from '../../tensor/index.js';
+import { Tensor } from '../../tensor/index.js';
+import { unscoped } from '../../tensor/scope.js';
 import { formatShape, sameShape } from '../../tensor/shape.js';
 import { checkInteger, expected, ShapeError, StateError } from '../../util/errors.js';
 import { copyValues } from '../state-dict.js';

@@ -1,5 +1,7 @@
 /** Link prediction and knowledge-graph embeddings in one call. */
-import { prepareGraph, preprocess } from '../../data/index.js';
+
+import { preprocess } from '../../data/index.js';
+import { prepareGraph } from '../../data/prepare/prepare-graph.js';
 import type { DatasetFacts } from '../../train/index.js';
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';

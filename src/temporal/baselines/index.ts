@@ -3,9 +3,4 @@ export type { DurableBaseline, TemporalBaseline } from './baseline.js';
 export { type BaselineKind, baselineKind } from './baseline-kind.js';
 export { EdgeBank, type EdgeBankOptions } from './edge-bank.js';
 export { type EvaluateBaselineOptions, evaluateBaseline } from './evaluate-baseline.js';
-export {
-  halfLivesOf,
-  LogisticRecency,
-  type RecencyOptions,
-  RecencyPopularity,
-} from './recency-popularity.js';
+export { LogisticRecency, type RecencyOptions, RecencyPopularity } from './recency-popularity.js';

@@ -19,12 +19,10 @@ import {
 import { init, LayerNorm, Linear, Module, TimeEncode } from '../../nn/index.js';
 import type { TemporalHop } from '../../sample/temporal-hop.js';
 import {
-  defaultRandom,
   dropout,
   fromTypedArray,
   gatherRows,
   linear,
-  linearPair,
   mul,
   permute,
   reshape,
@@ -32,6 +30,8 @@ import {
   zeros,
 } from '../../tensor/index.js';
 import { checkRank, checkShapeIs } from '../../tensor/ops/common.js';
+import { linearPair } from '../../tensor/ops/matmul.js';
+import { defaultRandom } from '../../tensor/random.js';
 import { checkInteger, checkNumber, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { Random } from '../../util/philox.js';

@@ -7,7 +7,7 @@
  * Dropout of attention weights is made again in backward from its key. Edge features get no gradient.
  */
 import { type FloatArray, kernels, type RandomKey } from '../../native/index.js';
-import { defaultRandom, formatShape, isGradEnabled, Tensor } from '../../tensor/index.js';
+import { isGradEnabled, Tensor } from '../../tensor/index.js';
 import { builtinOp } from '../../tensor/op.js';
 import {
   checkIds,
@@ -17,6 +17,8 @@ import {
   packed,
   zerosLike,
 } from '../../tensor/ops/common.js';
+import { defaultRandom } from '../../tensor/random.js';
+import { formatShape } from '../../tensor/shape.js';
 import { checkNumber, expected, ShapeError, StateError, ValueError } from '../../util/errors.js';
 import type { Random } from '../../util/philox.js';
 

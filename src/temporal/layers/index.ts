@@ -4,10 +4,5 @@ export {
   TemporalAttentionLayer,
   type TemporalAttentionLayerOptions,
 } from './attention-layer.js';
-export {
-  type AttentionEdges,
-  type TemporalAttentionOptions,
-  temporalAttention,
-} from './attention-op.js';
 export { EdgePredictor, type EdgeScores, type ScoredRoots } from './edge-predictor.js';
 export { IdentityLayer, JodieTimeLayer } from './identity-layer.js';

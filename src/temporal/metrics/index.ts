@@ -4,7 +4,6 @@ export {
   averagePrecision,
   hitsAtK,
   meanReciprocalRank,
-  reciprocalRanks,
   rocAuc,
   type Scores,
   type Separation,

@@ -1,7 +1,7 @@
 /** The kind `general`: TGN, TGAT, JODIE, APAN, DyRep and DySAT, described by TGL's sections sampling, memory and gnn. */
 import type { TemporalGraph } from '../../graph/index.js';
 import { InternalError } from '../../util/errors.js';
-import type { MemorySection } from '../config/index.js';
+import type { MemorySection } from '../config/keys.js';
 import { SharedMailBox } from '../mailbox/index.js';
 import { MailboxState } from '../mailbox/mailbox-state.js';
 import type { StoreFactory } from '../mailbox/state-store.js';

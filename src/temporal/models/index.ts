@@ -1,5 +1,21 @@
 /** Models over batches of events, those in discrete time, and the registry of what runs can name. */
-export * from '../snapshots/index.js';
+export {
+  ChebConv,
+  type ChebConvOptions,
+  EvolveGCN,
+  type EvolveGCNOptions,
+  GConvGRU,
+  GConvLSTM,
+  type LSTMState,
+  type Snapshot,
+  type SnapshotKind,
+  SnapshotModel,
+  type SnapshotStep,
+  type SnapshotsOptions,
+  snapshotKind,
+  snapshotsOf,
+  TGCN,
+} from '../snapshots/index.js';
 export { GeneralModel, type GeneralModelSizes } from './general-model.js';
 export {
   type BatchNeeds,
@@ -12,4 +28,4 @@ export {
 } from './model-kind.js';
 export { NodeClassifier, type NodeClassifierHeadOptions } from './node-classifier.js';
 export type { MemoryOutput, TemporalOutput } from './output.js';
-export { findTemporalModel, registerTemporalModel, temporalModelKinds } from './registry.js';
+export { registerTemporalModel } from './registry.js';

@@ -9,7 +9,8 @@ import { Linear, Module, type ParameterOptions } from '../../nn/index.js';
 import { add, type FloatDType, gatherRows, type Tensor } from '../../tensor/index.js';
 import { expected, InternalError, ShapeError, StateError } from '../../util/errors.js';
 import type { TemporalBatch } from '../batch.js';
-import type { MemorySection, TemporalConfig } from '../config/index.js';
+import type { TemporalConfig } from '../config/index.js';
+import type { MemorySection } from '../config/keys.js';
 import { type MailBoxRows, wholeMailOf } from '../mailbox/rows.js';
 import {
   GRUMemoryUpdater,

@@ -2,7 +2,6 @@
 export {
   type DrawOptions,
   type NegativeStrategy,
-  negativeStrategies,
   TemporalNegatives,
   type TemporalNegativesOptions,
 } from './temporal-negatives.js';

@@ -17,7 +17,7 @@ import { checkStream, PairHistory } from './pair-history.js';
 export type NegativeStrategy = 'random' | 'historical' | 'inductive' | 'tgb' | 'all';
 
 /** All strategies. */
-export const negativeStrategies: readonly NegativeStrategy[] = [
+const negativeStrategies: readonly NegativeStrategy[] = [
   ...(['random', 'historical', 'inductive', 'tgb', 'all'] as const),
 ];
 

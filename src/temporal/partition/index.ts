@@ -1,9 +1,2 @@
 /** Streams of events cut for several workers. */
-export { eventsOfPart, nodesOfPart, partitionTemporal } from './partition-temporal.js';
-export {
-  type PartitionAlgorithm,
-  type PartitionStats,
-  partitionAlgorithms,
-  type TemporalPartition,
-  type TemporalPartitionOptions,
-} from './types.js';
+export { type PartitionAlgorithm, type PartitionStats, partitionAlgorithms } from './types.js';

@@ -5,7 +5,8 @@
  */
 import type { Graph } from '../../graph/index.js';
 import type { TypedArray } from '../../native/index.js';
-import { noGrad, type Tensor, tensor, unscoped } from '../../tensor/index.js';
+import { noGrad, type Tensor, tensor } from '../../tensor/index.js';
+import { unscoped } from '../../tensor/scope.js';
 import { checkInteger, expected, FormatError, StateError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { TemporalBatch } from '../batch.js';

@@ -4,7 +4,8 @@
  */
 import { newFanParameter } from '../../nn/factory.js';
 import { Module, type ParameterOptions, TimeEncode } from '../../nn/index.js';
-import { linearPair, type Tensor } from '../../tensor/index.js';
+import type { Tensor } from '../../tensor/index.js';
+import { linearPair } from '../../tensor/ops/matmul.js';
 import { checkInteger } from '../../util/errors.js';
 import type { MemoryUpdaterOptions } from './memory-updater.js';
 

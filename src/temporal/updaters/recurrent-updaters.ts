@@ -5,7 +5,8 @@
  */
 import { newFanParameter } from '../../nn/factory.js';
 import type { TimeEncode } from '../../nn/index.js';
-import { type FloatDType, gruGates, linear, rnnGates, type Tensor } from '../../tensor/index.js';
+import { type FloatDType, linear, type Tensor } from '../../tensor/index.js';
+import { gruGates, rnnGates } from '../../tensor/ops/cells.js';
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { MailBoxRows } from '../mailbox/rows.js';

@@ -1,8 +1,8 @@
 /** Every operation. */
 export { add, div, eq, ge, gt, le, lt, maximum, minimum, mul, ne, pow, sub } from './binary.js';
-export { gruGates, rnnGates, timeEncode } from './cells.js';
+export { timeEncode } from './cells.js';
 export type { TensorLike } from './common.js';
-export { bceWithLogitsElements, crossEntropyRows, crossEntropyTotal } from './cross-entropy.js';
+export { crossEntropyTotal } from './cross-entropy.js';
 export { type DropoutDraws, dropout } from './dropout.js';
 export {
   clone,
@@ -18,8 +18,8 @@ export {
   transpose,
   unsqueeze,
 } from './layout.js';
-export { linear, linearPair, matmul } from './matmul.js';
-export { batchNorm, type ColumnStats, columnStats, layerNorm } from './norm.js';
+export { linear, matmul } from './matmul.js';
+export { layerNorm } from './norm.js';
 export {
   type Axes,
   argmax,

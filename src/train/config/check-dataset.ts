@@ -2,7 +2,7 @@
  * Does a configuration fit a prepared dataset? Widths, classes and counts that a file states must be those of the data; a
  * count that only describes the splits and differs is a warning, since the dataset decides, as in Marius.
  */
-import { convRegistry } from '../../gnn/index.js';
+import { convRegistry } from '../../gnn/conv/conv-registry.js';
 import { ConfigError } from '../../util/errors.js';
 import { type ConfigProblem, problem } from '../../util/schema/problem.js';
 import type { DatasetConfig, SkeinConfig } from './types.js';

@@ -2,7 +2,7 @@
  * What does not run on a graphics processor. Beside `webgpu` it is refused; beside `cuda`, as files for Marius have it, the
  * run falls back on the cpu.
  */
-import { getOptimizerType } from '../../storage/index.js';
+import { getOptimizerType } from '../../storage/optimizer-types.js';
 import { type ConfigProblem, problem } from '../../util/schema/problem.js';
 import type { SkeinConfig } from './types.js';
 

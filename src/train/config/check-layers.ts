@@ -1,5 +1,5 @@
 /** Do the encoder's stages fit together? Widths chain, samplers match, one output remains. */
-import { getConvType, hopsOfStage } from '../../gnn/index.js';
+import { getConvType, hopsOfStage } from '../../gnn/conv/conv-registry.js';
 import { type ConfigProblem, problem } from '../../util/schema/problem.js';
 import type { EncoderConfig, LayerConfig, SkeinConfig } from './types.js';
 

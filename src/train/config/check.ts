@@ -1,5 +1,6 @@
 /** Keys that must fit each other. Every problem is found, not only the first; check-dataset.ts compares with the data. */
-import { decoderRegistry, lossRegistry } from '../../gnn/index.js';
+import { decoderRegistry } from '../../gnn/decoders/decoders.js';
+import { lossRegistry } from '../../gnn/decoders/link-losses.js';
 import { type ConfigProblem, problem } from '../../util/schema/problem.js';
 import { findMetric, metricText } from '../run/metric.js';
 import { checkDevice } from './check-device.js';

@@ -9,9 +9,8 @@ import { type DatasetFacts, factsOf } from './check-dataset.js';
 /** `dataset` is a prepared directory or a name of the catalogue (ours or Marius's). */
 export async function datasetFacts(dataset: string): Promise<DatasetFacts> {
   // Loaded when asked for: checking a file needs neither datasets nor kernels.
-  const { catalogue, catalogueName, datasetNames, PreparedDataset, preparedFolder } = await import(
-    '../../data/index.js'
-  );
+  const { catalogue, datasetNames, PreparedDataset } = await import('../../data/index.js');
+  const { catalogueName, preparedFolder } = await import('../../data/prepare/prepare-dataset.js');
   if (existsSync(join(dataset, 'dataset.yaml'))) return factsOf(await PreparedDataset.open(dataset));
   const name = catalogueName(dataset);
   if (name === undefined) {

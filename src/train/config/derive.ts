@@ -2,7 +2,7 @@
  * What depends on other keys: defaults by task, devices and element types that become others here, what filtered
  * evaluation implies, widths of layers. Every replacement of something that the file asks for is a warning.
  */
-import { getOptimizerType } from '../../storage/index.js';
+import { getOptimizerType } from '../../storage/optimizer-types.js';
 import { standardMetrics } from '../run/metric.js';
 import { deviceLimits } from './check-device.js';
 import type { PluginRecord } from './plugin-record.js';

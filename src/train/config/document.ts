@@ -3,9 +3,9 @@
  * schema (no effect, other names) comes from the tables that implement it.
  */
 import { z } from 'zod';
-import { initTypes } from '../../nn/index.js';
-import { optimizerTypes } from '../../storage/index.js';
-import { temporalModelKinds } from '../../temporal/index.js';
+import { initTypes } from '../../nn/start-values.js';
+import { optimizerTypes } from '../../storage/optimizer-types.js';
+import { temporalModelKinds } from '../../temporal/models/registry.js';
 import { expectedOf, type FieldNote, flatVariants, noteOf, typeShapes } from '../../util/schema/fields.js';
 import type { ConfigType } from '../../util/settings.js';
 import { ignoredKeys } from './ignored.js';

@@ -2,9 +2,12 @@
  * Schema, defaults and documentation of the `model` section. Marius's names and defaults, except where a comment says why
  * not; keys marked `ours` are additions.
  */
-import { convRegistry, decoderRegistry, lossRegistry } from '../../gnn/index.js';
-import { activationTypes, initTypes } from '../../nn/index.js';
-import { optimizerRegistry } from '../../storage/index.js';
+import { convRegistry } from '../../gnn/conv/conv-registry.js';
+import { decoderRegistry } from '../../gnn/decoders/decoders.js';
+import { lossRegistry } from '../../gnn/decoders/link-losses.js';
+import { activationTypes } from '../../nn/activation.js';
+import { initTypes } from '../../nn/start-values.js';
+import { optimizerRegistry } from '../../storage/optimizer-types.js';
 import {
   choice,
   field,

@@ -1,5 +1,5 @@
 /** Whether the encoder of a configuration uses the weights of edges. */
-import { getConvType } from '../../gnn/index.js';
+import { getConvType } from '../../gnn/conv/conv-registry.js';
 import type { SkeinConfig } from './types.js';
 
 export function weighsEdges({ model }: Pick<SkeinConfig, 'model'>): boolean {

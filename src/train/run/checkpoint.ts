@@ -7,7 +7,8 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { WorkerGroup } from '../../dist/index.js';
-import { loadCheckpoint, loadCheckpointState, saveCheckpoint } from '../../storage/index.js';
+import { loadCheckpoint, saveCheckpoint } from '../../storage/index.js';
+import { loadCheckpointState } from '../../storage/safetensors-file.js';
 import { randomState, setRandomState } from '../../tensor/index.js';
 import type { Durable } from '../task.js';
 import { asRecord, checkpointNames, modelFile, type RunRecord, readRecord } from './run-record.js';

@@ -2,7 +2,9 @@
  * The workers of a training run: who they are, what they agree on after every batch, and the part of a configuration that
  * is about them.
  */
-import { currentCommunicator, launchedBy, WorkerGroup } from '../../dist/index.js';
+
+import { launchedBy } from '../../dist/comm/open-communicator.js';
+import { currentCommunicator, WorkerGroup } from '../../dist/index.js';
 import { type DistributedConfig, defaultDistributed } from '../config/index.js';
 import type { Request } from '../fit.js';
 import { Output } from './output.js';

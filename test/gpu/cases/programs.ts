@@ -2,7 +2,9 @@
  * Every WGSL program of the package is accepted. Here by the compiler of the implementation, which browsers and Node.js do not
  * share; that programs fit their layouts is tested on the null back end, where that takes no time.
  */
-import { allPrograms, type GpuDevice } from 'skein/gpu';
+
+import type { GpuDevice } from 'skein/gpu';
+import { allPrograms } from '#internal/gpu/device/program.js';
 import { ok } from './assert.js';
 import type { GpuCase } from './case.js';
 

@@ -1,8 +1,10 @@
 /** Groups H and P: odd seeds and graphs, graphs in pieces, hops that are counted first, hash tables under stress. */
-import { GPUSampler, type GpuDevice, hashId, reindexIds } from 'skein/gpu';
+import { GPUSampler, type GpuDevice } from 'skein/gpu';
 import { Graph, SparseMatrix } from 'skein/graph';
 import { NeighborSampler } from 'skein/sample';
 import { StateError, ValueError } from 'skein/util';
+import { reindexIds } from '#internal/gpu/sampling/reindex.js';
+import { hashId } from '#internal/gpu/sampling/reindex-programs.js';
 import { equal, ok, throws } from './assert.js';
 import type { GpuCase } from './case.js';
 import { equalBatches, sameAsCpu, skewedGraph, withSampler } from './sampling-graphs.js';

@@ -1,4 +1,9 @@
 import * as ops from 'skein/tensor';
+import { gruGates, rnnGates } from '#internal/tensor/ops/cells.js';
+import { bceWithLogitsElements, crossEntropyRows } from '#internal/tensor/ops/cross-entropy.js';
+import { linearPair } from '#internal/tensor/ops/matmul.js';
+import { batchNorm, columnStats } from '#internal/tensor/ops/norm.js';
+import { defaultRandom } from '#internal/tensor/random.js';
 import { edges, input, makeCases, type OpCase } from '../case.js';
 
 const ids = (n: number, bound: number): Int32Array =>
@@ -33,23 +38,23 @@ export const networkCases: OpCase[] = [
     cube: [input([2, 3, 4]), input([6, 4]), input([6])],
     empty: [input([0, 4]), input([3, 4]), input([3])],
   }),
-  ...makeCases('linearPair', (a, v, b, w, c) => ops.linearPair(a, v, b, w, c), {
+  ...makeCases('linearPair', (a, v, b, w, c) => linearPair(a, v, b, w, c), {
     'two maps': [input([5, 4]), input([3, 4]), input([5, 7]), input([3, 7]), input([3])],
     rows: [input([129, 8]), input([9, 8]), input([129, 1]), input([9, 1]), input([9])],
     'no rows': [input([0, 4]), input([3, 4]), input([0, 2]), input([3, 2]), input([3])],
   }),
-  ...makeCases('linearPair', (a, v, b, w) => ops.linearPair(a, v, b, w), {
+  ...makeCases('linearPair', (a, v, b, w) => linearPair(a, v, b, w), {
     'no bias': [input([5, 4]), input([3, 4]), input([5, 2]), input([3, 2])],
   }),
-  ...makeCases('linearPair', (a, v, b, w, c) => ops.linearPair(a, v, b, w, c, { relu: true }), {
+  ...makeCases('linearPair', (a, v, b, w, c) => linearPair(a, v, b, w, c, { relu: true }), {
     relu: [input([33, 4]), input([9, 4]), input([33, 7]), input([9, 7]), input([9])],
   }),
   ...makeCases('linear', (x, w) => ops.linear(x, w), { 'no bias': [input([5, 4]), input([3, 4])] }),
-  ...makeCases('crossEntropyRows', (x) => ops.crossEntropyRows(x, ids(x.shape[0], x.shape[1])), {
+  ...makeCases('crossEntropyRows', (x) => crossEntropyRows(x, ids(x.shape[0], x.shape[1])), {
     ...Object.fromEntries(edges.slice(1).map((n) => [`classes=${n}`, [input([5, n])]])),
     'no rows': [input([0, 4])],
   }),
-  ...makeCases('crossEntropyRows', (x) => ops.crossEntropyRows(x, [1, -1, 0]), { ignored: [input([3, 4])] }),
+  ...makeCases('crossEntropyRows', (x) => crossEntropyRows(x, [1, -1, 0]), { ignored: [input([3, 4])] }),
   ...makeCases('crossEntropyTotal', (x) => ops.crossEntropyTotal(x, ids(x.shape[0], x.shape[1])), {
     ...Object.fromEntries(edges.slice(1).map((n) => [`classes=${n}`, [input([5, n])]])),
     'no rows': [input([0, 4])],
@@ -69,19 +74,19 @@ export const networkCases: OpCase[] = [
     },
     { weighted: [input([3, 4])] },
   ),
-  ...makeCases('bceWithLogitsElements', ops.bceWithLogitsElements, {
+  ...makeCases('bceWithLogitsElements', bceWithLogitsElements, {
     vector: [input([33], { lo: -5, hi: 5 }), input([33], { lo: 0, hi: 1 })],
     matrix: [input([3, 4]), input([3, 4], { lo: 0, hi: 1 })],
   }),
   // A fresh generator for each call, so that every evaluation of the case draws the same mask.
   ...makeCases(
     'dropout',
-    (x) => ops.dropout(x, 0.4, ops.defaultRandom().split(5)),
+    (x) => ops.dropout(x, 0.4, defaultRandom().split(5)),
     Object.fromEntries(edges.map((n) => [`n=${n}`, [input([n])]])),
   ),
   ...makeCases(
     'dropout',
-    (x) => ops.dropout(x, 0.4, { random: ops.defaultRandom().split(5), rowIds: Int32Array.of(7, 3, 2e9, 0) }),
+    (x) => ops.dropout(x, 0.4, { random: defaultRandom().split(5), rowIds: Int32Array.of(7, 3, 2e9, 0) }),
     Object.fromEntries([1, 3, 8, 33].map((n) => [`rows by id, width ${n}`, [input([4, n])]])),
   ),
   ...makeCases(
@@ -93,16 +98,16 @@ export const networkCases: OpCase[] = [
     affine: [input([5, 9]), input([9]), input([9])],
     cube: [input([2, 3, 8]), input([8]), input([8])],
   }),
-  ...makeCases('batchNorm', (x) => ops.batchNorm(x, ops.columnStats(x.detach())), {
+  ...makeCases('batchNorm', (x) => batchNorm(x, columnStats(x.detach())), {
     plain: [input([6, 9])],
     tall: [input([129, 5])],
   }),
-  ...makeCases('batchNorm', (x, g, b) => ops.batchNorm(x, ops.columnStats(x.detach()), g, b, 1e-3), {
+  ...makeCases('batchNorm', (x, g, b) => batchNorm(x, columnStats(x.detach()), g, b, 1e-3), {
     affine: [input([7, 8]), input([8]), input([8])],
   }),
   ...makeCases(
     'columnStats',
-    (x) => ops.concat(Object.values(ops.columnStats(x))),
+    (x) => ops.concat(Object.values(columnStats(x))),
     { matrix: [input([9, 17])] },
     { forwardOnly: true },
   ),
@@ -124,15 +129,15 @@ export const networkCases: OpCase[] = [
       [`${op} long`]: [input([140, 3], { distinct: true })],
     }),
   ),
-  ...makeCases('gruGates', (gi, gh, h) => ops.gruGates(gi, gh, h, new Int32Array([2, 0])), {
+  ...makeCases('gruGates', (gi, gh, h) => gruGates(gi, gh, h, new Int32Array([2, 0])), {
     'some rows kept': [input([3, 12]), input([3, 12]), input([3, 4])],
   }),
-  ...makeCases('gruGates', (gi, gh, h) => ops.gruGates(gi, gh, h), {
+  ...makeCases('gruGates', (gi, gh, h) => gruGates(gi, gh, h), {
     small: [input([3, 12]), input([3, 12]), input([3, 4])],
     wide: [input([2, 99]), input([2, 99]), input([2, 33])],
   }),
-  ...makeCases('rnnGates', (a, b) => ops.rnnGates(a, b), { tanh: [input([3, 9]), input([3, 9])] }),
-  ...makeCases('rnnGates', (a, b) => ops.rnnGates(a, b, 'relu'), {
+  ...makeCases('rnnGates', (a, b) => rnnGates(a, b), { tanh: [input([3, 9]), input([3, 9])] }),
+  ...makeCases('rnnGates', (a, b) => rnnGates(a, b, 'relu'), {
     relu: [input([3, 9], { lo: 0.1, hi: 1 }), input([3, 9], { lo: 0.1, hi: 1 })],
   }),
   ...makeCases('timeEncode', ops.timeEncode, {

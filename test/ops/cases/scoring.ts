@@ -1,14 +1,13 @@
 /** Scores of edges: every comparison, chunks that do not divide, masks. */
+
+import { mul } from 'skein/tensor';
 import {
-  chunkedScores,
   chunkedSoftmaxLoss,
   chunkedSoftmaxLossSides,
-  complexProduct,
-  edgeSoftmaxLoss,
   negativeMask,
-  pairScores,
-} from 'skein/gnn';
-import { mul } from 'skein/tensor';
+} from '#internal/gnn/ops/chunked-softmax-loss.js';
+import { edgeSoftmaxLoss } from '#internal/gnn/ops/edge-softmax-loss.js';
+import { chunkedScores, complexProduct, pairScores } from '#internal/gnn/ops/scores.js';
 import { input, makeCases, type OpCase } from '../case.js';
 
 const ids = (n: number, bound: number): Int32Array =>

@@ -7,9 +7,10 @@ import type { AttentionOptions } from '../../../graph/index.js';
 import { checkAttention } from '../../../graph/ops/attention.js';
 import { identity, spmm } from '../../../graph/ops/spmm.js';
 import { type FloatArray, kernels, type RandomKey } from '../../../native/index.js';
-import { defaultRandom, Tensor } from '../../../tensor/index.js';
+import { Tensor } from '../../../tensor/index.js';
 import { builtinOp } from '../../../tensor/op.js';
 import { zerosLike } from '../../../tensor/ops/common.js';
+import { defaultRandom } from '../../../tensor/random.js';
 import type { GraphShard } from '../graph-shard.js';
 import { forEachShard } from '../shard-rounds.js';
 import {

@@ -9,7 +9,6 @@ import {
   type Division,
   divideByOwner,
   divideByPlace,
-  markCollective,
   NodeOwners,
   ReplicaStore,
   SeparateStore,
@@ -19,14 +18,10 @@ import {
   WorkerLoader,
   WorkerRuntime,
 } from '../../../dist/index.js';
-import {
-  MailboxState,
-  type PartitionAlgorithm,
-  partitionTemporal,
-  type StoreFactory,
-  type TemporalPart,
-} from '../../../temporal/index.js';
-import { ConfigError, expected, InternalError } from '../../../util/errors.js';
+import type { PartitionAlgorithm, StoreFactory, TemporalPart } from '../../../temporal/index.js';
+import { MailboxState } from '../../../temporal/mailbox/mailbox-state.js';
+import { partitionTemporal } from '../../../temporal/partition/partition-temporal.js';
+import { ConfigError, expected, InternalError, markCollective } from '../../../util/errors.js';
 import { type DistributedConfig, defaultDistributed } from '../../config/index.js';
 import { partsOf, runtimeOptions, type TemporalAssembly } from './assemble.js';
 import type { OpenedStream } from './open-stream.js';

@@ -6,7 +6,6 @@ import {
   type BatchNeeds,
   type EventBatch,
   type MadeTemporalModel,
-  MailboxState,
   type NegativeStrategy,
   type ScoringSteps,
   type SharedMailBox,
@@ -21,6 +20,7 @@ import {
   type TemporalState,
   type TemporalSteps,
 } from '../../../temporal/index.js';
+import { MailboxState } from '../../../temporal/mailbox/mailbox-state.js';
 import { manualSeed } from '../../../tensor/index.js';
 import { StateError } from '../../../util/errors.js';
 import { placeOf, requiredKind } from './model-kind.js';

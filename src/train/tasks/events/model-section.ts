@@ -4,13 +4,8 @@
  */
 import { modelSections, withoutEffect } from '../../../temporal/config/keys.js';
 import { readTemporalConfig } from '../../../temporal/config/parse.js';
-import {
-  findTemporalModel,
-  type TemporalConfig,
-  type TemporalModelKind,
-  type TrainSection,
-  temporalModelKinds,
-} from '../../../temporal/index.js';
+import type { TemporalConfig, TemporalModelKind, TrainSection } from '../../../temporal/index.js';
+import { findTemporalModel, temporalModelKinds } from '../../../temporal/models/registry.js';
 import { expected } from '../../../util/errors.js';
 import { nearest } from '../../../util/nearest.js';
 import { readSections } from '../../../util/read-settings.js';

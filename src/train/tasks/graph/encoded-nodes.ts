@@ -6,7 +6,8 @@
 import { existsSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { mappingText, type PreparedDataset } from '../../../data/index.js';
+import type { PreparedDataset } from '../../../data/index.js';
+import { mappingText } from '../../../data/prepare/mapping-file.js';
 import { writeFileAtomic } from '../../../storage/atomic-file.js';
 import type { GraphBatcher } from './batch/graph-batcher.js';
 import { type EncodedNodes, GeneralEncoder } from './model/encoder.js';

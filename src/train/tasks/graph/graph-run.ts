@@ -3,9 +3,9 @@
  * process, on several workers, or on a graph that is spread over them.
  */
 import type { PreparedDataset } from '../../../data/index.js';
-import { markCollective, type WorkerGroup } from '../../../dist/index.js';
+import type { WorkerGroup } from '../../../dist/index.js';
 import { manualSeed } from '../../../tensor/index.js';
-import { ConfigError, StateError } from '../../../util/errors.js';
+import { ConfigError, markCollective, StateError } from '../../../util/errors.js';
 import {
   checkAgainstDataset,
   type DistributedConfig,

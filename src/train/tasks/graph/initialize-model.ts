@@ -1,11 +1,12 @@
 /**
  * From a configuration to a model with its optimisers, and to the batcher that feeds it.
  */
+
+import { hopsOfStage } from '../../../gnn/conv/conv-registry.js';
+import { edgeDecoder } from '../../../gnn/decoders/decoders.js';
 import {
   comparators,
   type EdgeDecoder,
-  edgeDecoder,
-  hopsOfStage,
   lossFunction,
   N3Regularizer,
   NormRegularizer,

@@ -3,12 +3,13 @@
  * and nodes were trained on, and the shape of the model. Saved with every checkpoint, and compared before anything goes on
  * from one or is asked of one: a test edge that was trained on gives metrics that look right.
  */
+
+import type { PreparedDataset } from '../../../data/index.js';
 import {
   type DatasetFingerprint,
   datasetFingerprint,
   differingFiles,
-  type PreparedDataset,
-} from '../../../data/index.js';
+} from '../../../data/prepare/dataset-fingerprint.js';
 import { StateError } from '../../../util/errors.js';
 import type { SkeinConfig } from '../../config/index.js';
 import { checkSamePlugins, type PluginRecord } from '../../config/plugin-record.js';

@@ -4,7 +4,8 @@
  */
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import type { NamedTable, RowProvider } from '../../../data/index.js';
+import type { RowProvider } from '../../../data/index.js';
+import type { NamedTable } from '../../../data/prepare/flat-tables.js';
 import { loadTensors, type TableColumn, TableFiles } from '../../../storage/index.js';
 import { StoredRows } from '../../../storage/stored-rows.js';
 import { StateError } from '../../../util/errors.js';

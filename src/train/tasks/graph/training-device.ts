@@ -4,9 +4,9 @@
  * `webgpu` must be there; `cuda` stands for it where a graphics processor of hardware is found, and for the cpu elsewhere. A
  * run on the cpu loads nothing of this.
  */
-import { markCollective } from '../../../dist/index.js';
+
 import type { WebGpuTensorDevice } from '../../../gpu/index.js';
-import { ConfigError, DeviceError } from '../../../util/errors.js';
+import { ConfigError, DeviceError, markCollective } from '../../../util/errors.js';
 import { deviceLimits } from '../../config/check-device.js';
 import type { SkeinConfig } from '../../config/index.js';
 import { DeviceFeatures } from './batch/device-features.js';
@@ -39,7 +39,8 @@ export async function openTrainingDevice(
     output.warn(`storage.device_type: webgpu does not run ${obstacle}, training runs on the cpu.`);
     return null;
   }
-  const { adapterName, openGpuDevice, WebGpuTensorDevice } = await import('../../../gpu/index.js');
+  const { adapterName, openGpuDevice } = await import('../../../gpu/device/open-device.js');
+  const { WebGpuTensorDevice } = await import('../../../gpu/tensor/tensor-device.js');
   try {
     const gpu = await openGpuDevice({ allowSoftware: type === 'webgpu' });
     const adapter = adapterName(gpu.info);

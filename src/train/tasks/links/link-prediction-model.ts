@@ -1,14 +1,15 @@
 /**
  * Link prediction: an encoder gives rows of nodes, a decoder scores edges with them, true edges against corrupted ones.
  */
-import {
-  type DecoderInput,
-  type EdgeDecoder,
-  edgeInput,
-  type LossFunction,
-  linkLoss,
-  type NegativeMask,
-  type Regularizer,
+
+import { edgeInput } from '../../../gnn/decoders/edge-input.js';
+import { linkLoss } from '../../../gnn/decoders/link-loss.js';
+import type {
+  DecoderInput,
+  EdgeDecoder,
+  LossFunction,
+  NegativeMask,
+  Regularizer,
 } from '../../../gnn/index.js';
 import { add, mul, noGrad, scope, type Tensor } from '../../../tensor/index.js';
 import { StateError } from '../../../util/errors.js';

@@ -19,8 +19,8 @@ import {
   reshape,
   type Tensor,
   type TensorDevice,
-  unscoped,
 } from '../../../../tensor/index.js';
+import { unscoped } from '../../../../tensor/scope.js';
 import { expected, StateError, ValueError } from '../../../../util/errors.js';
 import type { Cursor } from '../../../task.js';
 import type { IdLists } from '../../links/filter-index.js';

@@ -10,7 +10,8 @@ import type {
   WebGpuTensorDevice,
 } from '../../../../gpu/index.js';
 import type { RowReader } from '../../../../storage/index.js';
-import { type Tensor, unscoped } from '../../../../tensor/index.js';
+import type { Tensor } from '../../../../tensor/index.js';
+import { unscoped } from '../../../../tensor/scope.js';
 import { StateError } from '../../../../util/errors.js';
 import { checkOptionNames } from '../../../../util/option-names.js';
 

@@ -4,22 +4,25 @@
  *
  * A layer names what it computes from; `GeneralEncoder` knows rows and graphs.
  */
-import { type ConvType, getConvType, hopsOfStage } from '../../../../gnn/index.js';
+
+import { getConvType, hopsOfStage } from '../../../../gnn/conv/conv-registry.js';
+import type { ConvType } from '../../../../gnn/index.js';
 import type { MessageGraph } from '../../../../graph/index.js';
+import { activationTypes } from '../../../../nn/activation.js';
 import {
   activation,
-  activationTypes,
   BatchNorm1d,
   Dropout,
-  fillTensor,
   type Layer,
   LayerNorm,
   Linear,
   Module,
   parameter,
 } from '../../../../nn/index.js';
+import { fillTensor } from '../../../../nn/start-values.js';
 import type { LayerGraph } from '../../../../sample/index.js';
-import { add, concat, slice, type Tensor, unscoped, zeros } from '../../../../tensor/index.js';
+import { add, concat, slice, type Tensor, zeros } from '../../../../tensor/index.js';
+import { unscoped } from '../../../../tensor/scope.js';
 import { InternalError } from '../../../../util/errors.js';
 import type { Random } from '../../../../util/philox.js';
 import type { LayerConfig } from '../../../config/index.js';

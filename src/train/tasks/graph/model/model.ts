@@ -9,13 +9,13 @@ import { loadCheckpoint, saveCheckpoint } from '../../../../storage/index.js';
 import { findDevice } from '../../../../tensor/device.js';
 import {
   type DeviceLike,
-  defaultRandom,
   keep,
   randomState,
   setRandomState,
   type Tensor,
   type TensorDevice,
 } from '../../../../tensor/index.js';
+import { defaultRandom } from '../../../../tensor/random.js';
 import { StateError } from '../../../../util/errors.js';
 import type { OptimizerConfig } from '../../../config/index.js';
 import { Batch } from '../batch/batch.js';

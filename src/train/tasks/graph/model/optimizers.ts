@@ -3,7 +3,7 @@
  * one for checkpoints.
  */
 import type { OptimizerState } from '../../../../nn/index.js';
-import { type AnyOptimizer, denseOptimizer } from '../../../../storage/index.js';
+import { type AnyOptimizer, denseOptimizer } from '../../../../storage/optimizer-types.js';
 import type { Tensor } from '../../../../tensor/index.js';
 import { FormatError } from '../../../../util/errors.js';
 import type { OptimizerConfig } from '../../../config/index.js';

@@ -5,8 +5,9 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type PreparedDataset, sortByBucket } from '../../../../data/index.js';
+import type { PreparedDataset } from '../../../../data/index.js';
 import { checksumOf } from '../../../../data/prepare/binary-file.js';
+import { sortByBucket } from '../../../../data/prepare/bucket-sort.js';
 import { writeFileAtomic } from '../../../../storage/atomic-file.js';
 import { FormatError } from '../../../../util/errors.js';
 import { FileEdges } from './edge-splits.js';

@@ -7,7 +7,6 @@
  */
 import { type EdgeList, MariusGraph } from '../../../../sample/index.js';
 import {
-  AllResident,
   PartitionLayout,
   type Residency,
   type ResidentRange,
@@ -15,6 +14,7 @@ import {
   type Tile,
   type TrainedRows,
 } from '../../../../storage/index.js';
+import { AllResident } from '../../../../storage/trained-rows.js';
 import { expected, StateError, ValueError } from '../../../../util/errors.js';
 import type { SplitName } from '../../../task.js';
 import type { FilterIndex } from '../../links/filter-index.js';

@@ -9,11 +9,11 @@ import type { Communicator, WorkerGroup } from '../../../../dist/index.js';
 import {
   PartitionLayout,
   planEdgeBuckets,
-  planNodePartitions,
   type Residency,
   type RunTable,
   type TableManifest,
 } from '../../../../storage/index.js';
+import { planNodePartitions } from '../../../../storage/orderings/node-partitions.js';
 import type { TensorDevice } from '../../../../tensor/index.js';
 import { checkOptionNames } from '../../../../util/option-names.js';
 import type { PartitionBufferConfig, SkeinConfig } from '../../../config/index.js';

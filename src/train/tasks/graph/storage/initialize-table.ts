@@ -4,17 +4,13 @@
  * A table is filled from (seed, row, column) alone, so its first values do not depend on how it is partitioned.
  */
 import type { PreparedDataset } from '../../../../data/index.js';
-import { markCollective, type WorkerGroup } from '../../../../dist/index.js';
-import {
-  DistributedEmbeddings,
-  ownSlices,
-  type RemoteRowStore,
-  ShardEmbeddings,
-} from '../../../../dist/stores/index.js';
+import type { WorkerGroup } from '../../../../dist/index.js';
+import { DistributedEmbeddings, type RemoteRowStore } from '../../../../dist/stores/index.js';
+import { ownSlices } from '../../../../dist/stores/own-slices.js';
+import { ShardEmbeddings } from '../../../../dist/stores/shard-embeddings.js';
 import { agreeOnVersions } from '../../../../dist/stores/shared-files.js';
-import { fillRange } from '../../../../nn/index.js';
+import { fillRange } from '../../../../nn/start-values.js';
 import {
-  AllResident,
   BufferedColumn,
   BufferedEmbeddings,
   BufferedTable,
@@ -26,15 +22,16 @@ import {
   type RowOptimizer,
   type RunTable,
   recutTable,
-  rowOptimizer,
   type TableColumn,
   TableFiles,
   type TableManifest,
   type TrainedRows,
 } from '../../../../storage/index.js';
+import { rowOptimizer } from '../../../../storage/optimizer-types.js';
 import { columnRowBytes } from '../../../../storage/table-manifest.js';
+import { AllResident } from '../../../../storage/trained-rows.js';
 import type { TensorDevice } from '../../../../tensor/index.js';
-import { ConfigError, FormatError, StateError } from '../../../../util/errors.js';
+import { ConfigError, FormatError, markCollective, StateError } from '../../../../util/errors.js';
 import { invocation } from '../../../../util/invocation.js';
 import { Random } from '../../../../util/philox.js';
 import { defaultDistributed, type PartitionBufferConfig, type SkeinConfig } from '../../../config/index.js';

@@ -3,12 +3,8 @@
  * many are resident. Says what the choice costs before training starts.
  */
 import type { PreparedStats } from '../../../../data/index.js';
-import {
-  type MemoryPlan,
-  type MemoryPlanOptions,
-  planMemory,
-  rowOptimizer,
-} from '../../../../storage/index.js';
+import { type MemoryPlan, type MemoryPlanOptions, planMemory } from '../../../../storage/index.js';
+import { rowOptimizer } from '../../../../storage/optimizer-types.js';
 import { ConfigError, InternalError, ValueError } from '../../../../util/errors.js';
 import { invocation } from '../../../../util/invocation.js';
 import { formatBytes } from '../../../../util/size.js';

@@ -3,12 +3,8 @@
  */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import {
-  catalogueName,
-  type OnPrepareProgress,
-  PreparedDataset,
-  prepareDataset,
-} from '../../../../data/index.js';
+import { type OnPrepareProgress, PreparedDataset, prepareDataset } from '../../../../data/index.js';
+import { catalogueName } from '../../../../data/prepare/prepare-dataset.js';
 import { ConfigError } from '../../../../util/errors.js';
 import { invocation } from '../../../../util/invocation.js';
 import type { SkeinConfig } from '../../../config/index.js';

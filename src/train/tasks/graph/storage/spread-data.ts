@@ -4,8 +4,9 @@
  */
 import type { PreparedDataset } from '../../../../data/index.js';
 import type { Communicator } from '../../../../dist/index.js';
-import { openShardedRows, type RemoteRowStore } from '../../../../dist/stores/index.js';
-import { hopsOfStage } from '../../../../gnn/index.js';
+import type { RemoteRowStore } from '../../../../dist/stores/index.js';
+import { openShardedRows } from '../../../../dist/stores/sharded-rows.js';
+import { hopsOfStage } from '../../../../gnn/conv/conv-registry.js';
 import { defaultDistributed, type SkeinConfig } from '../../../config/index.js';
 import type { FileEdges } from './edge-splits.js';
 import type { FeatureFile } from './hot-features.js';

@@ -6,14 +6,10 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { datasetFingerprint, type PreparedDataset } from '../../../../data/index.js';
-import {
-  describePartitions,
-  type FeatureRows,
-  partitionData,
-  partitionGraph,
-  writePartitions,
-} from '../../../../dist/index.js';
+import type { PreparedDataset } from '../../../../data/index.js';
+import { datasetFingerprint } from '../../../../data/prepare/dataset-fingerprint.js';
+import { type FeatureRows, partitionData, partitionGraph, writePartitions } from '../../../../dist/index.js';
+import { describePartitions } from '../../../../dist/partition/load-partition-data.js';
 import { Graph } from '../../../../graph/index.js';
 import { fromTypedArray } from '../../../../tensor/index.js';
 import { ConfigError } from '../../../../util/errors.js';

@@ -1,6 +1,7 @@
 /**
  * From a configuration and partitions to the batches of a run on the whole graph, which is spread over workers.
  */
+
 import {
   constructFullGraph,
   constructMfgs,
@@ -8,14 +9,14 @@ import {
   type FullGraphOptions,
   type GraphShardManager,
   loadPartitionData,
-  markCollective,
   type PartitionData,
   suffixKeyLookup,
   type WorkerGroup,
 } from '../../../../dist/index.js';
-import { hopsOfStage } from '../../../../gnn/index.js';
-import { gatherRows, type Tensor, unscoped } from '../../../../tensor/index.js';
-import { ConfigError } from '../../../../util/errors.js';
+import { hopsOfStage } from '../../../../gnn/conv/conv-registry.js';
+import { gatherRows, type Tensor } from '../../../../tensor/index.js';
+import { unscoped } from '../../../../tensor/scope.js';
+import { ConfigError, markCollective } from '../../../../util/errors.js';
 import { invocation } from '../../../../util/invocation.js';
 import type { DistributedConfig, SkeinConfig } from '../../../config/index.js';
 import { weighsEdges } from '../../../config/weighs-edges.js';

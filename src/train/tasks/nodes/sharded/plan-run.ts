@@ -1,6 +1,9 @@
 /** What a step of training on the whole graph will need, said before the first one. */
-import { planMemoryOf, WorkerGroup } from '../../../../dist/index.js';
-import { randomState, setRandomState, type Tensor, unscoped, zeros } from '../../../../tensor/index.js';
+
+import { WorkerGroup } from '../../../../dist/index.js';
+import { planMemoryOf } from '../../../../dist/shards/plan-memory.js';
+import { randomState, setRandomState, type Tensor, zeros } from '../../../../tensor/index.js';
+import { unscoped } from '../../../../tensor/scope.js';
 import type { Model } from '../../graph/model/model.js';
 import { type ShardedSet, shardedBatch } from './sharded-task.js';
 

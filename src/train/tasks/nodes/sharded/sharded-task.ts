@@ -5,7 +5,7 @@
  *
  * Features are one tensor for all steps, so that a graph that caches what it fetched of a constant recognises it.
  */
-import type { ShardEmbeddings } from '../../../../dist/stores/index.js';
+import type { ShardEmbeddings } from '../../../../dist/stores/shard-embeddings.js';
 import type { SampleTime } from '../../../../sample/index.js';
 import type { TableManifest, TrainedRows } from '../../../../storage/index.js';
 import type { Tensor } from '../../../../tensor/index.js';

@@ -1,0 +1,20 @@
+/** Readers of file formats. */
+export { type EdgeList, readEdgeList } from './edge-list.js';
+export type { Column, EdgeListOptions } from './edge-list-options.js';
+export {
+  type EntityData,
+  type EntityFiles,
+  readEntityClassification,
+} from './entity-classification.js';
+export { MatFile, readMat } from './matlab.js';
+export { readNTriples } from './n-triples.js';
+export { readNpy } from './npy.js';
+export { NpzFile, readNpz } from './npz.js';
+export { type OgbOptions, readOgb } from './ogb.js';
+export { parsePickle } from './pickle.js';
+export { PickleArray, PickleCsr, type PickleValue } from './pickle-objects.js';
+export { readPlanetoid } from './planetoid.js';
+export { readNodeData } from './registry.js';
+export { readShchur, type ShchurOptions } from './shchur.js';
+export { readTorch } from './torch-file.js';
+export { readTripleFiles } from './tsv.js';
