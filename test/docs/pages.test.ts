@@ -7,13 +7,14 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { root } from '../programs.js';
 import {
   describeSegment,
   moduleName,
   moduleText,
   pages,
+  runCommand,
   runSegment,
   segmentsOf,
   setupOf,
@@ -63,9 +64,12 @@ for (const page of pages) {
   if (segments.length === 0 || pending.has(page)) continue;
   describe(page, () => {
     const folder = join(work, page.replace(/\W+/g, '-'));
-    const { files = {}, prelude = '' } = setupOf(page);
+    const { files = {}, commands = [], prelude = '' } = setupOf(page);
     mkdirSync(folder, { recursive: true });
     for (const [name, text] of Object.entries(files)) writeFile(folder, name, text);
+    beforeAll(() => {
+      for (const command of commands) runCommand(command, folder);
+    });
     for (const segment of segments)
       test(`line ${segment[0].line}: ${describeSegment(segment)}`, async () => {
         process.chdir(folder);

@@ -93,23 +93,32 @@ async function runModule(path: string): Promise<void> {
 function runCommands(block: Block, folder: string): void {
   for (const command of commandsOf(block)) {
     if (foreign.test(command)) continue;
-    const [program, ...args] = argumentsOf(command.replace(/^npx skein/, 'skein').replace(/ >.*$/, ''));
-    expect(program, `${command}: expected a command of skein, or one of those that are not run`).toBe(
-      'skein',
-    );
-    if (block.run === 'options') {
-      checkOptions(command, args);
-      continue;
-    }
-    const [, target] = / > (\S+)$/.exec(command) ?? [];
-    const done = spawnSync(process.execPath, [...skein, ...args], { cwd: folder, encoding: 'utf8' });
-    expect(done.status, `${command}\n${done.stdout}${done.stderr}`).toBe(0);
-    if (target !== undefined) writeFile(folder, target, done.stdout);
+    if (block.run === 'options') checkOptions(command);
+    else runCommand(command, folder);
   }
 }
 
+/** Runs a command of `skein`; `> file` at its end writes what it prints. */
+export function runCommand(command: string, folder: string): void {
+  const done = spawnSync(process.execPath, [...skein, ...skeinArguments(command)], {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { ...process.env, OMPI_MCA_mpi_yield_when_idle: '1' },
+  });
+  expect(done.status, `${command}\n${done.stdout}${done.stderr}`).toBe(0);
+  const [, target] = / > (\S+)$/.exec(command) ?? [];
+  if (target !== undefined) writeFile(folder, target, done.stdout);
+}
+
+function skeinArguments(command: string): string[] {
+  const [program, ...args] = argumentsOf(command.replace(/^npx skein/, 'skein').replace(/ >.*$/, ''));
+  expect(program, `${command}: expected a command of skein, or one of those that are not run`).toBe('skein');
+  return args;
+}
+
 /** Checks that the command, its options and the example files that it names exist. */
-function checkOptions(command: string, args: readonly string[]): void {
+function checkOptions(command: string): void {
+  const args = skeinArguments(command);
   const [name, ...rest] = args;
   const inner = name === 'run' ? rest.slice(rest.findIndex((one) => /^[a-z]+$/.test(one))) : args;
   const help = [name, inner[0]]
