@@ -6,7 +6,12 @@ export type { BatchRowsOptions } from './batch-rows.js';
 export * from './config/index.js';
 export type { EventStream, TemporalPart } from './event-stream.js';
 export * from './layers/index.js';
-export { type NegativeSource, TemporalLoader, type TemporalLoaderOptions } from './loader.js';
+export {
+  type NegativeSource,
+  type StreamPartition,
+  TemporalLoader,
+  type TemporalLoaderOptions,
+} from './loader.js';
 export * from './mailbox/index.js';
 export * from './metrics/index.js';
 export * from './models/index.js';

@@ -1,15 +1,16 @@
 /**
- * Batches of a stream in time order, with negatives, sampled past and, where a mailbox is given, the state of every node.
+ * Batches of a stream in time order, with negatives, sampled past and, where a mailbox is given, the memory and mail of every node.
  *
- * Neighbours of the next batch are sampled while this one is computed; the state is read when the batch is asked for, after
- * the commit of the one before, so that nothing is stale.
+ * Neighbours of the next batch are sampled while this one is computed; memory and mail are read when the batch is requested, after
+ * the commit of the previous one, so that nothing is stale. The loader of a partition goes through the events of the partition and
+ * samples neighbours from the whole stream.
  *
  * @example
  * const mailbox = new SharedMailBox({ numNodes: graph.numNodes, memoryParam, dimEdgeFeat: graph.featureWidth });
  * const loader = new TemporalLoader(graph, { sampler, negatives, mailbox, batchSize: 200 });
  * for await (const batch of loader.epoch(0)) runtime.train(batch);
  */
-import type { TemporalGraph } from '../graph/index.js';
+import { TemporalGraph } from '../graph/index.js';
 import type { TemporalNeighborSampler } from '../sample/index.js';
 import { expected, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
@@ -20,7 +21,17 @@ import type { SharedMailBox } from './mailbox/index.js';
 import { disposeRows } from './mailbox/rows.js';
 import type { TemporalBatches } from './steps.js';
 
-/** Draws what did not happen: `amount` nodes for each of the events. */
+/** One partition of a stream, as `partitionLoad` returns it. */
+export interface StreamPartition {
+  /** The whole stream. */
+  readonly graph: TemporalGraph;
+  /** Nodes of the partition, ascending. */
+  readonly ids: Int32Array;
+  /** Rows of its events in the stream, ascending. */
+  readonly eids: Int32Array;
+}
+
+/** Draws negatives: `amount` nodes for each of the events. */
 export interface NegativeSource {
   readonly amount: number;
   draw(eventRows: Int32Array, at: { readonly epoch: number }): Int32Array;
@@ -29,13 +40,13 @@ export interface NegativeSource {
 export interface TemporalLoaderOptions extends BatchRowsOptions {
   readonly sampler: TemporalNeighborSampler;
   readonly negatives?: NegativeSource | null;
-  /** Read for every batch; without one batches carry no state. */
+  /** Read for every batch; without one batches carry no memory. A row per node of the stream, or of its partition. */
   readonly mailbox?: SharedMailBox | null;
-  /** Events to go through, as ascending rows of the stream. Default: all. */
+  /** Events to go through, as ascending rows of the stream. Default: all, or those of the partition. */
   readonly rows?: Int32Array;
   /** Past events of either end that are searched for the other; 0: batches carry no `pairFeatures`. */
   readonly pairDepth?: number;
-  /** Take a batch's state back when the next batch is asked for: nothing of it may be looked at any more. Default false. */
+  /** Release the rows of a batch's state when the next batch is requested; they must not be used any more. Default false. */
   readonly recycle?: boolean;
 }
 
@@ -45,7 +56,7 @@ export class TemporalLoader implements TemporalBatches<TemporalBatch> {
   readonly #rows: Int32Array | null;
   readonly #maker: BatchMaker;
 
-  constructor(graph: TemporalGraph, options: TemporalLoaderOptions) {
+  constructor(stream: TemporalGraph | StreamPartition, options: TemporalLoaderOptions) {
     checkOptionNames('TemporalLoader', options, {
       batchSize: true,
       chunks: true,
@@ -59,9 +70,12 @@ export class TemporalLoader implements TemporalBatches<TemporalBatch> {
       pairDepth: true,
       recycle: true,
     });
+    const [graph, partition] = stream instanceof TemporalGraph ? [stream, null] : [stream.graph, stream];
     this.graph = graph;
     this.#options = options;
-    this.#rows = options.rows === undefined ? null : checkRows(options.rows, graph.numEvents);
+    const rows = options.rows ?? partition?.eids ?? null;
+    this.#rows = rows === null ? null : checkRows(rows, graph.numEvents);
+    options.mailbox?.useStream({ graph, ids: partition?.ids ?? null });
     this.#maker = new BatchMaker(graph, options.mailbox ?? null, options.pairDepth ?? 0);
   }
 
@@ -69,7 +83,7 @@ export class TemporalLoader implements TemporalBatches<TemporalBatch> {
     return this.#rows?.length ?? this.graph.numEvents;
   }
 
-  /** Where the batches of an epoch begin, with the end. */
+  /** Returns the positions at which the batches of an epoch begin, with the end. */
   boundaries(epoch: number): Int32Array {
     const { time } = this.graph;
     const rows = this.#rows;
@@ -89,7 +103,7 @@ export class TemporalLoader implements TemporalBatches<TemporalBatch> {
     for (let step = from; next !== null; step++) {
       const now: Promise<SampledPairs> = next;
       next = step + 1 < count ? this.#start(boundaries, epoch, step + 1) : null;
-      // Failures of the one ahead are met when its turn comes; until then they are not unhandled.
+      // A failure of the next batch is thrown when that batch is requested; until then it must not count as unhandled.
       next?.catch(() => undefined);
       const { pairs, roots, sample } = await now;
       const batch = this.#maker.make(pairs, roots, sample);
@@ -98,7 +112,7 @@ export class TemporalLoader implements TemporalBatches<TemporalBatch> {
     }
   }
 
-  /** One batch of given events, sampled at once. */
+  /** Returns the batch of given events, sampled synchronously. */
   batch(rows: Int32Array, at: { readonly epoch: number; readonly step: number }): TemporalBatch {
     const { pairs, roots } = this.#prepare(rows, at.epoch);
     return this.#maker.make(pairs, roots, this.#options.sampler.sample(roots, at));

@@ -12,7 +12,7 @@ const made = stochasticBlockModel([80, 80, 80], {
   ...{ numFeatures, seed: 5 },
 });
 export const data = { graph: made.graph, x: made.features as Tensor, y: made.labels };
-export const numNodes = data.y.length;
+const numNodes = data.y.length;
 
 /** sp.csr_matrix((np.ones(E), edge_index)): row v has the nodes that the edges of v lead to. */
 export const csr = reverse(data.graph);

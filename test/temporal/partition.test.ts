@@ -2,8 +2,8 @@ import { type EventStream, type PartitionAlgorithm, partitionAlgorithms } from '
 import { Random } from 'skein/util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
-  eventsOfPart,
-  nodesOfPart,
+  eventsOfPartition,
+  nodesOfPartition,
   partitionTemporal,
 } from '#internal/temporal/partition/partition-temporal.js';
 import type { TemporalPartition } from '#internal/temporal/partition/types.js';
@@ -57,7 +57,9 @@ describe('check 17: partition', () => {
       if (['metis_for_tgnn', 'speed'].includes(algo))
         expect(partition.stats.edgeBalance).toBeLessThanOrEqual(1.1);
       expect(partitionTemporal(events, options)).toEqual(partition);
-      const owned = Array.from({ length: numParts }, (_, rank) => [...eventsOfPart(partition, rank)]).flat();
+      const owned = Array.from({ length: numParts }, (_, rank) => [
+        ...eventsOfPartition(partition, rank),
+      ]).flat();
       expect(owned.sort((a, b) => a - b)).toEqual([...events.src.keys()]);
     },
   );
@@ -91,7 +93,7 @@ describe('check 17: partition', () => {
     expect([...partition.sharedNodes]).toEqual(hot.sort((a, b) => a - b));
     const masters = new Set<number>();
     for (let rank = 0; rank < 4; rank++) {
-      const nodes = new Set(nodesOfPart(partition, rank));
+      const nodes = new Set(nodesOfPartition(partition, rank));
       for (const v of hot) expect(nodes.has(v)).toBe(true);
       for (const v of nodes) if (partition.master[v] === rank) masters.add(v);
     }

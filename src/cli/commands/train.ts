@@ -31,7 +31,7 @@ export function register(program: Command): void {
 
 async function train(path: string, options: TrainOptions): Promise<void> {
   const { trainTarget } = await import('../train-target.js');
-  const { launchedBy } = await import('../../dist/comm/open-communicator.js');
+  const { launchedBy } = await import('../../util/launched-by.js');
   const { runOnWorkers } = await import('../run-on-workers.js');
   const { loadPlugins, loadRunConfig, Output, openWorkers, outputOf, trainRun, withWorkers } = await import(
     '../../train/index.js'

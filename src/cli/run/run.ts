@@ -10,10 +10,10 @@ import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isMpiBuilt } from '../../dist/comm/load-mpi.js';
-import { launchedBy } from '../../dist/comm/open-communicator.js';
 import { availableCpus } from '../../native/cpus.js';
 import { CommError, ValueError } from '../../util/errors.js';
 import { invocation } from '../../util/invocation.js';
+import { launchedBy } from '../../util/launched-by.js';
 import { type LauncherKind, launchCommand } from './launch-command.js';
 import { watchLauncher } from './watch-launcher.js';
 

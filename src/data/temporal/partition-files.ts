@@ -1,9 +1,9 @@
 /**
- * Partitions of a stream on disk: `{root}/{algo}_{parts}/` holds a manifest, one file with the structure that every worker
- * needs (events, masters, owners), and one file per part with what only it holds (its nodes, its events, their features).
- * Features lie in the file of their owner alone.
+ * Partitions of a stream on disk: `{root}/{algo}_{numParts}/` holds a manifest, one file with the structure that every worker
+ * needs (events, masters, owners), and one file per partition with its own nodes, events and features. Features are stored only
+ * in the file of their owner.
  *
- * Writing again replaces a partition as a whole: until the new manifest is in place, the old one is valid. Loading checks
+ * Saving again replaces all partitions at the same time: until the new manifest is in place, the old one is valid. Loading checks
  * every byte that it uses.
  */
 import { mkdir, readdir, unlink } from 'node:fs/promises';
@@ -12,10 +12,15 @@ import { splitByTime, TemporalGraph } from '../../graph/index.js';
 import { kernels, type TypedArray } from '../../native/index.js';
 import { storageError, writeFileAtomic } from '../../storage/atomic-file.js';
 import type { PartitionAlgorithm, PartitionStats } from '../../temporal/index.js';
-import { eventsOfPart, nodesOfPart, partitionTemporal } from '../../temporal/partition/partition-temporal.js';
+import {
+  eventsOfPartition,
+  nodesOfPartition,
+  partitionTemporal,
+} from '../../temporal/partition/partition-temporal.js';
 import type { TemporalPartition } from '../../temporal/partition/types.js';
 import { decodeSafetensors, encodeSafetensors, fromTypedArray, type Tensor } from '../../tensor/index.js';
 import { checkInteger, expected, FormatError, ShapeError, ValueError } from '../../util/errors.js';
+import { launchedBy } from '../../util/launched-by.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import {
   checkRequest,
@@ -40,27 +45,31 @@ export interface PartitionSaveOptions {
   readonly numParts: number;
   readonly seed?: number;
   readonly hotRatio?: number;
-  /** By default the one of the data, or 70 and 85 per cent of the time. Only training events shape the parts. */
+  /** By default the split of the data, or 70 and 85 per cent of the time. Only training events decide the partitions. */
   readonly split?: RowSplit;
 }
 
 export interface PartitionLoadOptions {
   readonly algo: PartitionAlgorithm;
-  readonly numParts: number;
-  /** Which part (0). */
+  /** Default: the number of workers that a launcher such as `skein run` started; 1 without one. */
+  readonly numParts?: number;
+  /** Default: the rank of this worker if there are as many workers as partitions, else 0. */
   readonly rank?: number;
-  /** Features in `graph`: none, because a part holds those of its own events only, or those of all parts (`own`). */
+  /**
+   * Features in `graph`. `own`: none, because a partition has those of its own events only. `all`: read from the files of all
+   * partitions. Default: `own`, or `all` if there is one partition, whose events are all events.
+   */
   readonly features?: 'own' | 'all';
 }
 
-/** What one worker has. */
+/** One partition of a stream: what one worker holds. */
 export interface PartitionData {
   readonly algo: PartitionAlgorithm;
   readonly numParts: number;
   readonly rank: number;
-  /** Nodes that the part holds, ascending: those it is the master of, and the shared ones. */
+  /** Global ids of the partition's nodes, ascending: those it is the master of, and the shared ones. Row i of `x` is of `ids[i]`. */
   readonly ids: Int32Array;
-  /** Sources and destinations of the part's events [2, E]. */
+  /** Global ids of the sources and destinations of its events [2, E]. */
   readonly edgeIndex: Tensor;
   /** Rows of its events in the stream, ascending. */
   readonly eids: Int32Array;
@@ -71,10 +80,10 @@ export interface PartitionData {
   readonly edgeLabels: Float32Array | null;
   /** Features of its nodes [ids, width]. */
   readonly x: Tensor | null;
-  /** One flag per event of the part. */
+  /** One flag per event of the partition. */
   readonly masks: { readonly train: Uint8Array; readonly validation: Uint8Array; readonly test: Uint8Array };
   readonly sharedNodes: Int32Array;
-  /** The part of every node and of every event of the stream. */
+  /** The partition of every node and of every event of the stream. */
   readonly master: Int32Array;
   readonly edgeOwner: Int32Array;
   readonly split: RowSplit;
@@ -83,7 +92,7 @@ export interface PartitionData {
   readonly graph: TemporalGraph;
 }
 
-/** Cuts a stream into parts and saves them; returns what was decided. */
+/** Partitions a stream and saves the partitions; returns the masters and owners. */
 export async function partitionSave(
   root: string,
   data: Omit<TemporalData, 'nodes'> | TemporalGraph,
@@ -98,7 +107,7 @@ export async function partitionSave(
   });
   const where = 'partitionSave';
   const { algo, numParts } = checkRequest(where, options.algo, options.numParts);
-  const graph = data instanceof TemporalGraph ? data : graphOf(data);
+  const graph = data instanceof TemporalGraph ? data : makeGraph(data);
   const labels = data instanceof TemporalGraph ? null : data.labels;
   if (labels !== null && labels.length !== graph.numEvents)
     throw new ShapeError(expected(where, `${graph.numEvents} labels`, 'labels', labels.length));
@@ -116,7 +125,7 @@ export async function partitionSave(
   const parts: PartitionFile[] = [];
   for (let rank = 0; rank < numParts; rank++) {
     const name = String(rank).padStart(3, '0');
-    parts.push(await saveArrays(folder, name, partArrays(graph, labels, partition, rank)));
+    parts.push(await saveArrays(folder, name, partitionArrays(graph, labels, partition, rank)));
   }
   const { numNodes, numEvents, featureWidth, directed } = graph;
   await writeManifest(folder, {
@@ -128,13 +137,22 @@ export async function partitionSave(
   return partition;
 }
 
-/** Loads one part of a saved partition. */
+/**
+ * Loads one partition of a saved stream.
+ *
+ * @example
+ * const pdata = await partitionLoad('data/wikipedia', { algo: 'metis_for_tgnn' });
+ * const mailbox = new SharedMailBox({ numNodes: pdata.ids.length, memoryParam, dimEdgeFeat: pdata.edgeAttr?.shape[1] ?? 0 });
+ * const loader = new TemporalLoader(pdata, { sampler, mailbox, batchSize: 200 });
+ */
 export async function partitionLoad(root: string, options: PartitionLoadOptions): Promise<PartitionData> {
   checkOptionNames('partitionLoad', options, { algo: true, numParts: true, rank: true, features: true });
   const where = 'partitionLoad';
-  const request = checkRequest(where, options.algo, options.numParts);
-  const rank = checkInteger(where, 'rank', options.rank ?? 0, 0, request.numParts - 1);
-  const { features = 'own' } = options;
+  const workers = launchedBy();
+  const request = checkRequest(where, options.algo, options.numParts ?? workers?.size ?? 1);
+  const ownRank = workers?.size === request.numParts ? workers.rank : 0;
+  const rank = checkInteger(where, 'rank', options.rank ?? ownRank, 0, request.numParts - 1);
+  const { features = request.numParts === 1 ? 'all' : 'own' } = options;
   if (features !== 'own' && features !== 'all')
     throw new ValueError(expected(where, "'own' or 'all'", 'features', features));
   const manifest = await readManifest(root, request);
@@ -164,7 +182,7 @@ export async function partitionLoad(root: string, options: PartitionLoadOptions)
     ...request,
     rank,
     ids: array<Int32Array>(part, 'ids'),
-    edgeIndex: fromTypedArray(pairs(src, dst, eids), [2, eids.length]),
+    edgeIndex: fromTypedArray(gatherPairs(src, dst, eids), [2, eids.length]),
     eids,
     edgeTs: Float64Array.from(eids, (row) => time[row]),
     edgeAttr: part.edgeAttr ?? null,
@@ -184,7 +202,7 @@ export async function partitionLoad(root: string, options: PartitionLoadOptions)
   };
 }
 
-function graphOf({
+function makeGraph({
   events,
   numNodes,
   featureWidth,
@@ -212,14 +230,14 @@ function structureArrays(graph: TemporalGraph, partition: TemporalPartition): Re
   return Object.fromEntries(Object.entries(arrays).map(([name, values]) => [name, fromTypedArray(values)]));
 }
 
-function partArrays(
+function partitionArrays(
   graph: TemporalGraph,
   labels: Float32Array | null,
   partition: TemporalPartition,
   rank: number,
 ): Record<string, Tensor> {
-  const ids = nodesOfPart(partition, rank);
-  const eids = eventsOfPart(partition, rank);
+  const ids = nodesOfPartition(partition, rank);
+  const eids = eventsOfPartition(partition, rank);
   const { features, featureWidth, nodeFeatures } = graph;
   const arrays: Record<string, Tensor> = { ids: fromTypedArray(ids), eids: fromTypedArray(eids) };
   if (features !== null) arrays.edgeAttr = rowsOf(features, eids, featureWidth);
@@ -247,7 +265,7 @@ async function saveArrays(
   return { name, bytes: bytes.length, crc32 };
 }
 
-/** Files of earlier versions; the manifest no longer needs them. */
+/** Removes the files of earlier versions, which the manifest no longer names. */
 async function removeOthers(folder: string, files: readonly PartitionFile[]): Promise<void> {
   const needed = new Set(files.map((file) => file.name));
   const ours = /^(?:structure|\d{3,})-[0-9a-f]{8}\.safetensors$/;
@@ -261,7 +279,7 @@ async function loadTensors(folder: string, file: PartitionFile): Promise<Record<
   return decodeSafetensors(await readChecked(folder, file)).tensors;
 }
 
-/** Features of all events and nodes, put together from the files of all parts. */
+/** Reads the features of all events and nodes from the files of all partitions. */
 async function joinFeatures(
   folder: string,
   { parts, numEvents, numNodes }: PartitionManifest,
@@ -272,18 +290,18 @@ async function joinFeatures(
     const part = await loadTensors(folder, file);
     if (part.edgeAttr !== undefined) {
       edge ??= new Float32Array(numEvents * part.edgeAttr.shape[1]);
-      putAll(part.edgeAttr, array<Int32Array>(part, 'eids'), edge);
+      putRows(part.edgeAttr, array<Int32Array>(part, 'eids'), edge);
     }
     if (part.x !== undefined) {
       const width = part.x.shape[1];
       node ??= fromTypedArray(new Float32Array(numNodes * width), [numNodes, width]);
-      putAll(part.x, array<Int32Array>(part, 'ids'), node.dataSync<Float32Array>());
+      putRows(part.x, array<Int32Array>(part, 'ids'), node.dataSync<Float32Array>());
     }
   }
   return { edge, node };
 }
 
-function putAll(rows: Tensor, ids: Int32Array, into: Float32Array): void {
+function putRows(rows: Tensor, ids: Int32Array, into: Float32Array): void {
   kernels().putRows(rows.dataSync(), ids, into, ids.length, rows.shape[1] * 4);
 }
 
@@ -297,7 +315,7 @@ function array<T extends TypedArray>(tensors: Readonly<Record<string, Tensor>>, 
   return found.dataSync<T>();
 }
 
-function pairs(src: Int32Array, dst: Int32Array, rows: Int32Array): Int32Array {
+function gatherPairs(src: Int32Array, dst: Int32Array, rows: Int32Array): Int32Array {
   const both = new Int32Array(2 * rows.length);
   kernels().gatherRows(src, rows, both, rows.length, 4);
   kernels().gatherRows(dst, rows, both.subarray(rows.length), rows.length, 4);

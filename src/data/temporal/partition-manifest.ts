@@ -1,7 +1,7 @@
 /**
- * The manifest of a partitioned stream: what was cut how, and which files with which checksums belong to it. It is written
- * last and replaced atomically; the names of the other files carry their checksums, so a new version never overwrites
- * what the old manifest refers to.
+ * The manifest of a partitioned stream: algorithm and sizes, and the files of the partitions with their checksums. It is written
+ * last and replaced atomically; the names of the other files contain their checksums, so a new version never overwrites a file
+ * that the old manifest names.
  */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -31,13 +31,13 @@ export interface PartitionManifest {
   readonly stats: PartitionStats;
   /** Events, masters, owners. */
   readonly structure: PartitionFile;
-  /** What each part holds of its own. */
+  /** One file per partition. */
   readonly parts: readonly PartitionFile[];
 }
 
 const manifestName = 'manifest.json';
 
-/** The folder of a partition, as StarryGL names it. */
+/** Returns the folder of the partitions, named as in StarryGL. */
 export function partitionFolder(root: string, algo: string, numParts: number): string {
   return join(root, `${algo}_${numParts}`);
 }
@@ -57,19 +57,19 @@ export interface ManifestRequest {
   readonly numParts: number;
 }
 
-/** The manifest of a partition by that algorithm into so many parts; anything else is refused by name. */
+/** Reads the manifest of that algorithm and number of partitions; throws, with the reason, for any other. */
 export async function readManifest(root: string, request: ManifestRequest): Promise<PartitionManifest> {
   const { algo, numParts } = request;
   const folder = partitionFolder(root, algo, numParts);
   const path = join(folder, manifestName);
   const bytes = await readWholeFile(path).catch(async (error: unknown) => {
-    throw (await missing(root, request)) ?? error;
+    throw (await missingError(root, request)) ?? error;
   });
   const manifest = parse(path, bytes);
   const found = { algo: manifest.algo, numParts: manifest.numParts };
   for (const name of ['algo', 'numParts'] as const) {
     if (found[name] === request[name]) continue;
-    const advice = 'The folder belongs to another partition; partition again.';
+    const advice = 'The folder belongs to other partitions; partition the stream again.';
     throw new FormatError(
       expected('partitionLoad', `${request[name]}`, `${name} in ${path}`, found[name], advice),
       {
@@ -80,12 +80,12 @@ export async function readManifest(root: string, request: ManifestRequest): Prom
   return manifest;
 }
 
-/** Says which partitions there are, when the one that was asked for is not. */
-async function missing(root: string, { algo, numParts }: ManifestRequest): Promise<StorageError | null> {
+/** Makes an error that names the partitions in the folder, if the requested ones are not there. */
+async function missingError(root: string, { algo, numParts }: ManifestRequest): Promise<StorageError | null> {
   const names = await readdir(root).catch(() => []);
   const there = names.filter((name) => partitionAlgorithms.some((a) => name.startsWith(`${a}_`))).sort();
   if (there.length === 0 || there.includes(`${algo}_${numParts}`)) return null;
-  const advice = 'Start as many workers as there are parts, or partition again.';
+  const advice = 'Start as many workers as there are partitions, or partition the stream again.';
   const what = `a partition ${algo}_${numParts}`;
   return new StorageError(expected('partitionLoad', what, root, there.join(', '), advice), {
     path: root,
@@ -115,7 +115,7 @@ function parse(path: string, bytes: Uint8Array): PartitionManifest {
   return manifest;
 }
 
-/** The bytes of a file that a manifest names, if they are what it says. */
+/** Reads a file that a manifest names; throws if its length or checksum is another. */
 export async function readChecked(folder: string, file: PartitionFile): Promise<Uint8Array> {
   const path = join(folder, file.name);
   const bytes = await readWholeFile(path);

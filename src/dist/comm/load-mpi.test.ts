@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { CommError } from '../../util/errors.js';
+import { launchedBy } from '../../util/launched-by.js';
 import { loadMpi } from './load-mpi.js';
-import { launchedBy } from './open-communicator.js';
 
 it('names what to install when the addon is missing', () => {
   expect(() => loadMpi('../../../build/no-such.node')).toThrow(CommError);

@@ -18,7 +18,7 @@ import { NodeIndex } from '../../temporal/node-index.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { CommHandle, Communicator } from '../comm/communicator.js';
 import type { NodeOwners } from './node-owners.js';
-import { gatherDelta, gatherOwned, pickNodes } from './owned-arrays.js';
+import { gatherDelta, gatherOwned, ownedSizes, pickNodes } from './owned-arrays.js';
 import { routeDelta } from './route-delta.js';
 import { exchangeOffsets, startRows } from './row-exchange.js';
 
@@ -53,10 +53,18 @@ export class DistributedStore implements StateStore {
     this.#comm = comm;
     this.#owners = owners;
     this.#combine = combine;
-    this.#sizes = sizes;
-    this.#index = new NodeIndex(sizes.numNodes);
+    this.#sizes = ownedSizes('DistributedStore', sizes, owners, owners.count(comm.rank));
+    this.#index = new NodeIndex(this.numNodes);
     const own = { ...sizes, numNodes: owners.count(comm.rank) };
     this.#local = new LocalStore(own, combine, (row) => owners.nodesOf(comm.rank)[row]);
+  }
+
+  get numNodes(): number {
+    return this.#sizes.numNodes;
+  }
+
+  get numRows(): number {
+    return this.#sizes.numNodes;
   }
 
   get bytes(): number {

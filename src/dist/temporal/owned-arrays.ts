@@ -8,11 +8,28 @@ import {
   stateType,
   stateWidths,
 } from '../../temporal/mailbox/state.js';
+import { expected, ShapeError } from '../../util/errors.js';
 import type { Communicator } from '../comm/communicator.js';
 import type { NodeOwners } from './node-owners.js';
 import { gatherAll } from './row-exchange.js';
 
 export type NamedArrays = Record<StateName, TypedArray>;
+
+/**
+ * Returns the sizes of a store of all nodes. A mailbox may have been given the number of all nodes, or, as in StarryGL, that of the
+ * nodes this worker holds.
+ */
+export function ownedSizes(
+  where: string,
+  sizes: StateSizes,
+  { numNodes }: NodeOwners,
+  numRows: number,
+): StateSizes {
+  if (sizes.numNodes === numNodes || sizes.numNodes === numRows) return { ...sizes, numNodes };
+  throw new ShapeError(
+    expected(where, `${numNodes} (all nodes) or ${numRows} (of this worker)`, 'numNodes', sizes.numNodes),
+  );
+}
 
 /** The rows of all nodes, from those that each worker owns, on every worker. */
 export function gatherOwned(

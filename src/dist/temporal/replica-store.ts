@@ -26,7 +26,7 @@ import { DistributedStore, type DistributedStoreOptions } from './distributed-st
 import { joinRead } from './join-read.js';
 import { latestReplicas } from './latest-replicas.js';
 import { type News, sendNews } from './news.js';
-import { gatherDelta, type NamedArrays, pickNodes, putNodes } from './owned-arrays.js';
+import { gatherDelta, type NamedArrays, ownedSizes, pickNodes, putNodes } from './owned-arrays.js';
 
 export interface ReplicaStoreOptions extends DistributedStoreOptions {
   /** Nodes with a replica on every worker, each once. */
@@ -67,22 +67,31 @@ export class ReplicaStore implements StateStore {
       minDistance: true,
       maxSkip: true,
     });
-    const { comm, sharedNodes, minDistance, maxSkip } = options;
+    const { comm, owners, sharedNodes, minDistance, maxSkip } = options;
     this.#comm = comm;
-    this.#sizes = sizes;
     this.#combine = combine;
-    this.#owned = new DistributedStore(sizes, combine, options);
     this.#shared = sharedNodes.slice();
-    this.#places = new Int32Array(sizes.numNodes).fill(-1);
+    const foreign = sharedNodes.filter((node) => owners.ownerOf(node) !== comm.rank).length;
+    this.#sizes = ownedSizes('ReplicaStore', sizes, owners, owners.count(comm.rank) + foreign);
+    this.#owned = new DistributedStore(this.#sizes, combine, { comm, owners });
+    this.#places = new Int32Array(this.numNodes).fill(-1);
     for (const [place, node] of sharedNodes.entries()) this.#places[node] = place;
     const own = { ...sizes, numNodes: sharedNodes.length };
     this.#replicas = new LocalStore(own, combine, (place) => sharedNodes[place]);
-    this.#index = new NodeIndex(sizes.numNodes);
+    this.#index = new NodeIndex(this.numNodes);
     this.#filter = new SyncFilter({
       ...{ numNodes: own.numNodes, sharedNodes: sharedNodes.map((_, place) => place), width: sizes.width },
       ...(minDistance === undefined ? {} : { minDistance }),
       ...(maxSkip === undefined ? {} : { maxSkip }),
     });
+  }
+
+  get numNodes(): number {
+    return this.#sizes.numNodes;
+  }
+
+  get numRows(): number {
+    return this.#sizes.numNodes;
   }
 
   get bytes(): number {

@@ -13,7 +13,7 @@ import { checkOptionNames } from '../../util/option-names.js';
 import type { Communicator } from '../comm/communicator.js';
 import type { DistributedStoreOptions } from './distributed-store.js';
 import type { NodeOwners } from './node-owners.js';
-import { gatherDelta, gatherOwned, pickNodes } from './owned-arrays.js';
+import { gatherDelta, gatherOwned, ownedSizes, pickNodes } from './owned-arrays.js';
 
 export class SeparateStore implements StateStore {
   readonly collective = true;
@@ -27,8 +27,16 @@ export class SeparateStore implements StateStore {
     const { comm, owners } = options;
     this.#comm = comm;
     this.#owners = owners;
-    this.#sizes = sizes;
-    this.#local = new LocalStore(sizes, combine);
+    this.#sizes = ownedSizes('SeparateStore', sizes, owners, owners.count(comm.rank));
+    this.#local = new LocalStore(this.#sizes, combine);
+  }
+
+  get numNodes(): number {
+    return this.#sizes.numNodes;
+  }
+
+  get numRows(): number {
+    return this.#sizes.numNodes;
   }
 
   get bytes(): number {

@@ -40,6 +40,14 @@ export class LocalStore implements StateStore {
     this.#nameOf = nameOf;
   }
 
+  get numNodes(): number {
+    return this.#sizes.numNodes;
+  }
+
+  get numRows(): number {
+    return this.#sizes.numNodes;
+  }
+
   get bytes(): number {
     return this.#sizes.numNodes * bytesPerNode(this.#sizes);
   }
@@ -62,7 +70,12 @@ export class LocalStore implements StateStore {
   }
 
   read(lists: readonly Int32Array[], whole: WholeFeatures | null): MailBoxRows[] {
-    return lists.map((ids) => readRows(this.#state, this.#sizes, ids, ids.slice(), whole));
+    return lists.map((ids) => this.readAs(ids, ids.slice(), whole));
+  }
+
+  /** Reads rows under the ids of `nodes`, which is kept. */
+  readAs(rows: Int32Array, nodes: Int32Array, whole: WholeFeatures | null): MailBoxRows {
+    return readRows(this.#state, this.#sizes, rows, nodes, whole);
   }
 
   check(where: string, delta: PlainDelta): void {

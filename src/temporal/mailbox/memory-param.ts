@@ -1,4 +1,4 @@
-/** The memory section of a model file, with the names it has there (those of TGL). */
+/** The memory section of a model file, with TGL's names. */
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
 
 export interface MemoryParam {
@@ -6,9 +6,9 @@ export interface MemoryParam {
   /** Width of a node's memory. */
   readonly dim_out: number;
   readonly dim_time?: number;
-  /** Who gets the mail of an event: its two ends, or their sampled neighbours as well. */
+  /** Which nodes get the mail of an event: its two ends, or their sampled neighbours as well. */
   readonly deliver_to?: 'self' | 'neighbors';
-  /** What several mails of one commit to one node become: the latest, or their mean. */
+  /** How several mails of one commit to one node are combined: the latest, or their mean. */
   readonly mail_combine?: 'last' | 'mean';
   readonly memory_update?: 'gru' | 'rnn' | 'transformer' | 'identity';
   /** Mails that a node keeps. */
@@ -17,7 +17,7 @@ export interface MemoryParam {
   readonly combine_node_feature?: boolean;
 }
 
-/** What a mailbox needs of the section, checked. */
+/** The values of the section that a mailbox needs, checked. */
 export interface MailBoxShape {
   /** D. */
   readonly width: number;
@@ -27,9 +27,11 @@ export interface MailBoxShape {
   readonly combine: 'last' | 'mean';
 }
 
-export function mailBoxShape(param: MemoryParam): MailBoxShape {
+/** @param given the section, or a list of it alone, as a section is written in TGL's files. */
+export function mailBoxShape(given: MemoryParam | readonly [MemoryParam]): MailBoxShape {
   const where = 'SharedMailBox';
-  if (typeof param !== 'object' || param === null)
+  const param: MemoryParam = Array.isArray(given) && given.length === 1 ? given[0] : given;
+  if (typeof param !== 'object' || param === null || Array.isArray(param))
     throw new ValueError(expected(where, 'the memory section of a model file', 'memoryParam', param));
   const { type, deliver_to: deliverTo = 'self', mail_combine: combine = 'last' } = param;
   if (type !== 'node') {

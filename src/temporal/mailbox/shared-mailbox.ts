@@ -1,17 +1,27 @@
 /**
- * Memory and mail of every node: one store that is read by copies and changed by commits alone.
+ * Memory and mail of every node: one store that is read as copies and changed by commits alone.
  *
- * A commit is checked first and applied as a whole or not at all. Of several rows for one node the one of the greatest
- * (time, event) counts, whatever their order; a time before the stored one is refused. Gradients end here: what is
- * stored has none, what is read has none. Mail is [own memory ‖ the other end's memory]; the features of its event are
- * looked up by event row. Where the rows lie is the store's business: here, or with several workers (src/dist/temporal),
- * which then make the same calls.
+ * A commit is checked first and applied as a whole or not at all. If several rows name one node, the row of the greatest
+ * (time, event) wins, whatever their order; a time before the stored one throws. Gradients end here: neither stored nor read rows
+ * carry one. Mail is [own memory ‖ the other end's memory]; the features of its event are looked up by event row. The store
+ * decides where rows are: in this process, or distributed over workers (src/dist/temporal), which then make the same calls.
+ *
+ * A mailbox with one row per node of a partition is used with the `TemporalLoader` of that partition, which tells it the global
+ * ids of its rows; from then on all ids are global.
  *
  * After the mailbox of StarryGL and TGL (Zhou et al.: "TGL", VLDB 2022), with the clock rule of TGN (Rossi et al., 2020).
  */
+import type { TemporalGraph } from '../../graph/index.js';
 import { type Ids, type Tensor, zeros } from '../../tensor/index.js';
 import { checkIds } from '../../tensor/ops/common.js';
-import { checkInteger, checkNumber, expected, StateError, ValueError } from '../../util/errors.js';
+import {
+  checkInteger,
+  checkNumber,
+  expected,
+  ShapeError,
+  StateError,
+  ValueError,
+} from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import {
   checkMail,
@@ -26,6 +36,7 @@ import { mailFeatures, withFeatures } from './mail-features.js';
 import { type MailBoxShape, type MemoryParam, mailBoxShape } from './memory-param.js';
 import { LatestFinder } from './merge.js';
 import { type MailEvents, makeMail } from './messages.js';
+import { PartitionStore } from './partition-store.js';
 import type { MailBoxRows, StateDelta } from './rows.js';
 import { checkSnapshot, joinDeltas, type MailBoxSnapshot, takeSnapshot } from './snapshot.js';
 import { bytesPerNode, type StateSizes } from './state.js';
@@ -33,19 +44,28 @@ import type { StateStore, StoreFactory, WholeFeatures } from './state-store.js';
 import { latestMemory } from './update-memory.js';
 
 export interface MailBoxOptions {
+  /** Nodes of the graph, or of the partition whose loader uses the mailbox. */
   readonly numNodes: number;
-  readonly memoryParam: MemoryParam;
+  /** The memory section of a model file; in TGL's files it is a list of one. */
+  readonly memoryParam: MemoryParam | readonly [MemoryParam];
   /** Width of the features of an event. */
   readonly dimEdgeFeat?: number;
-  /** Features of the events so far, row-major by event row. */
+  /** Features of the events so far, row-major by event row. By default those of the stream of the first `TemporalLoader`. */
   readonly edgeFeatures?: () => Float32Array | null;
   /** Nodes that have a replica on every worker. */
   readonly sharedNodes?: Ids;
   readonly dtype?: 'f32' | 'f64';
-  /** Time of nodes that nothing happened to (0); earlier events are refused. */
+  /** Time of nodes without events (0); earlier events throw. */
   readonly startTime?: number;
-  /** Where the rows lie; in this process by default. */
+  /** Where the rows are; in this process by default. */
   readonly store?: StoreFactory;
+}
+
+/** The stream of a loader, with the nodes of its partition where it has one. */
+export interface MailBoxStream {
+  readonly graph: Pick<TemporalGraph, 'numNodes' | 'features' | 'featureWidth'>;
+  /** Nodes of the partition, ascending; null for the whole stream. */
+  readonly ids: Int32Array | null;
 }
 
 /** Mail with the features of its events. */
@@ -61,11 +81,12 @@ export class SharedMailBox {
   readonly shape: MailBoxShape;
   readonly dimEdgeFeat: number;
   readonly sharedNodes: Int32Array;
-  readonly #edgeFeatures: () => Float32Array | null;
   readonly #finder = new LatestFinder();
-  readonly #store: StateStore;
+  #edgeFeatures: (() => Float32Array | null) | null;
+  #store: StateStore;
+  /** `numNodes` is the bound of ids. */
   #sizes: StateSizes;
-  /** What `check` was given last: its commit follows. */
+  /** The change that was checked last; its commit follows. */
   #checked: { readonly delta: StateDelta; readonly plain: PlainDelta } | null = null;
   #pending: PlainDelta[] = [];
   #version = 0;
@@ -91,12 +112,14 @@ export class SharedMailBox {
     const { width, slots, combine } = this.shape;
     const meanWidth = combine === 'mean' ? this.dimEdgeFeat : 0;
     const startTime = checkNumber(where, 'startTime', options.startTime ?? 0);
-    this.#sizes = { numNodes, width, slots, meanWidth, dtype, startTime };
-    this.sharedNodes = checkIds(where, 'sharedNodes', options.sharedNodes ?? [], numNodes).slice();
-    this.#edgeFeatures = options.edgeFeatures ?? (() => null);
-    this.#store = options.store?.(this.#sizes, combine) ?? new LocalStore(this.#sizes, combine);
+    const sizes = { numNodes, width, slots, meanWidth, dtype, startTime };
+    this.#edgeFeatures = options.edgeFeatures ?? null;
+    this.#store = options.store?.(sizes, combine) ?? new LocalStore(sizes, combine);
+    this.#sizes = { ...sizes, numNodes: this.#store.numNodes };
+    this.sharedNodes = checkIds(where, 'sharedNodes', options.sharedNodes ?? [], this.numNodes).slice();
   }
 
+  /** Ids are below this. */
   get numNodes(): number {
     return this.#sizes.numNodes;
   }
@@ -105,27 +128,27 @@ export class SharedMailBox {
     return this.#sizes.dtype;
   }
 
-  /** Bytes of what is known of all nodes. */
+  /** Bytes of all rows. */
   get bytes(): number {
-    return this.numNodes * bytesPerNode(this.#sizes);
+    return this.#store.numRows * bytesPerNode(this.#sizes);
   }
 
-  /** Bytes that this process holds: all of them, or a worker's part. */
+  /** Bytes that this process holds: all of them, or a worker's share. */
   get localBytes(): number {
     return this.#store.bytes;
   }
 
-  /** Commits since the beginning; restored with a snapshot, so that a reader can tell whether its rows are current. */
+  /** Number of commits; restored with a snapshot, so that a reader can tell whether its rows are current. */
   get version(): number {
     return this.#version;
   }
 
-  /** Rows that wait for `drain`, memory and mail together. */
+  /** Rows of memory and mail that are queued for `drain`. */
   get numPending(): number {
     return this.#pending.reduce((sum, delta) => sum + delta.nodes.length + delta.mailNodes.length, 0);
   }
 
-  /** Forgets everything, also what waits; the beginning of an epoch. */
+  /** Empties all rows and the queue, as at the beginning of an epoch. */
   reset(): void {
     this.#store.reset();
     this.#pending = [];
@@ -140,17 +163,38 @@ export class SharedMailBox {
     this.#sizes = { ...this.#sizes, numNodes };
   }
 
+  /**
+   * Prepares the mailbox for the batches of a loader, which calls this. A mailbox with one row per node of the loader's partition
+   * takes the global ids of its rows from it; one with a row per node of the stream stays as it is.
+   */
+  useStream({ graph, ids }: MailBoxStream): void {
+    if (graph.featureWidth === this.dimEdgeFeat) this.#edgeFeatures ??= () => graph.features;
+    const known = this.#store instanceof PartitionStore ? this.#store.nodes : null;
+    if (known === null && (ids === null || this.numNodes >= graph.numNodes)) return;
+    const isKnown = known !== null && known.length === ids?.length && known.every((id, i) => id === ids[i]);
+    if (isKnown) return;
+    if (known !== null || this.numNodes !== ids?.length || this.#store.collective) {
+      const what =
+        ids === null ? `${graph.numNodes} rows` : `${ids.length} rows (its partition) or ${graph.numNodes}`;
+      const got = known === null ? this.numNodes : 'the rows of another partition';
+      const advice = 'Make one mailbox per partition, with numNodes: pdata.ids.length.';
+      throw new ShapeError(expected('TemporalLoader', what, 'mailbox', got, advice));
+    }
+    this.#store = new PartitionStore(this.#sizes, this.shape.combine, ids, graph.numNodes, this.#store);
+    this.#sizes = { ...this.#sizes, numNodes: graph.numNodes };
+  }
+
   // --- reading -------------------------------------------------------------------------------------------------------
 
   /**
-   * The state of `ids`, copied. Slots lie in the order they were written round, not by time.
+   * Copies the rows of `ids`. Slots are in the order of the ring, not of time.
    * @param whole read mails together with the features of their events where a node has one mail (`wholeMail`).
    */
   read(ids: Int32Array, whole = false): MailBoxRows {
     return this.readEach([ids], whole)[0];
   }
 
-  /** The same for several lists: with several workers, in one exchange. */
+  /** Copies the rows of several lists of ids: with several workers, in one exchange. */
   readEach(lists: readonly Int32Array[], whole = false): MailBoxRows[] {
     for (const ids of lists) {
       if (!(ids instanceof Int32Array)) throw new ValueError(expected('read', 'an Int32Array', 'ids', ids));
@@ -159,9 +203,9 @@ export class SharedMailBox {
     return this.#store.read(lists, whole ? this.#wholeFeatures() : null);
   }
 
-  /** Features of the events of `rows`' mails [n·K, E], zeros where no mail lies; null when events have none. */
+  /** Returns the features of the events of `rows`' mails [n·K, E], zeros for empty slots; null when events have none. */
   mailFeatures(rows: MailBoxRows): Tensor | null {
-    return mailFeatures(rows, this.#edgeFeatures(), this.dimEdgeFeat, this.#sizes.dtype);
+    return mailFeatures(rows, this.#features(), this.dimEdgeFeat, this.#sizes.dtype);
   }
 
   getMemory(ids: Ids): { readonly memory: Tensor; readonly time: Float64Array } {
@@ -177,13 +221,13 @@ export class SharedMailBox {
 
   // --- making a change -----------------------------------------------------------------------------------------------
 
-  /** Every node once, with the row of its greatest (time, event). */
+  /** Returns every node once, with the row of its greatest (time, event). */
   getUpdateMemory(ids: Int32Array, memory: Tensor, times: Float64Array, events?: Int32Array): MemoryDelta {
     const all = { nodes: ids, memory, memoryTime: times, memoryEvents: events ?? unknownEvents(ids) };
     return latestMemory('getUpdateMemory', this.#sizes, this.#finder, all);
   }
 
-  /** The mail of a batch of events; with `mail_combine: mean` all of it, otherwise the latest of every node. */
+  /** Returns the mail of a batch of events; with `mail_combine: mean` all of it, otherwise the latest of every node. */
   getUpdateMail(events: MailEvents): MailDelta {
     const { deliverTo, combine } = this.shape;
     return makeMail(events, this.#sizes, deliverTo === 'neighbors', combine === 'last' ? this.#finder : null);
@@ -197,7 +241,7 @@ export class SharedMailBox {
     this.#apply('commit', checked ?? this.#check('commit', delta));
   }
 
-  /** Throws what `commit` would throw, and changes nothing; the change must stay as it is until it is committed. */
+  /** Throws what `commit` would throw, and changes nothing; the delta must not be modified until it is committed. */
   check(delta: StateDelta): void {
     const plain = this.#check('commit', delta);
     this.#store.check('commit', plain);
@@ -223,12 +267,12 @@ export class SharedMailBox {
     this.#queue(this.#mailOnly('setMailboxAsync', ids, mail, times, events));
   }
 
-  /** Queues a whole change, for instance that of another worker. */
+  /** Queues a delta, for instance that of another worker. */
   commitAsync(delta: StateDelta): void {
     this.#queue(this.#check('commitAsync', delta));
   }
 
-  /** Applies all that waits as one commit, so the order of arrival plays no part. When it is refused it waits on. */
+  /** Applies the queue as one commit, so the order of arrival has no effect. If that throws, the queue stays. */
   drain(): void {
     if (this.#pending.length > 0 || this.#store.collective) {
       this.#apply('drain', joinDeltas(this.#pending, this.#sizes.dtype));
@@ -237,7 +281,7 @@ export class SharedMailBox {
     this.#store.settle();
   }
 
-  /** Drops what waits. */
+  /** Empties the queue. */
   discardPending(): void {
     this.#pending = [];
   }
@@ -246,20 +290,20 @@ export class SharedMailBox {
 
   snapshot(): MailBoxSnapshot {
     const pending = this.#store.gatherPending(joinDeltas(this.#pending, this.#sizes.dtype));
-    return takeSnapshot(this.#store.copy(), this.#sizes, this.#version, pending);
+    return takeSnapshot(this.#store.copy(), this.#rowSizes(), this.#version, pending);
   }
 
-  /** Becomes what the snapshot was taken of; one that does not fit is refused and changes nothing. */
+  /** Restores a snapshot; one that does not fit throws and changes nothing. */
   restore(snapshot: MailBoxSnapshot): void {
-    const pending = checkSnapshot(snapshot, this.#sizes, this.#knownEvents());
+    const pending = checkSnapshot(snapshot, this.#rowSizes(), this.#knownEvents(), this.numNodes);
     this.#store.load(snapshot.arrays);
-    const waits = pending.nodes.length + pending.mailNodes.length > 0 && this.#store.takesPending;
-    this.#pending = waits ? [pending] : [];
+    const isPending = pending.nodes.length + pending.mailNodes.length > 0 && this.#store.takesPending;
+    this.#pending = isPending ? [pending] : [];
     this.#checked = null;
     this.#version = snapshot.version;
   }
 
-  // --- inside --------------------------------------------------------------------------------------------------------
+  // --- internal ------------------------------------------------------------------------------------------------------
 
   #check(where: string, delta: StateDelta): PlainDelta {
     if (typeof delta !== 'object' || delta === null)
@@ -294,7 +338,15 @@ export class SharedMailBox {
     return joinDeltas([], this.#sizes.dtype);
   }
 
-  /** As `mailFeatures`, but never null where events have features: the width of a mail must not depend on what came. */
+  #rowSizes(): StateSizes {
+    return { ...this.#sizes, numNodes: this.#store.numRows };
+  }
+
+  #features(): Float32Array | null {
+    return this.#edgeFeatures?.() ?? null;
+  }
+
+  /** As `mailFeatures`, but never null where events have features: the width of a mail must not depend on the events so far. */
   #featuresOf(rows: MailBoxRows): Tensor | null {
     const features = this.mailFeatures(rows);
     if (features !== null || this.dimEdgeFeat === 0) return features;
@@ -306,15 +358,15 @@ export class SharedMailBox {
   }
 
   #knownEvents(): number {
-    const features = this.dimEdgeFeat > 0 ? this.#edgeFeatures() : null;
+    const features = this.dimEdgeFeat > 0 ? this.#features() : null;
     return features === null ? Infinity : Math.floor(features.length / this.dimEdgeFeat);
   }
 
-  /** Features that can lie beside mails: those of one mail per node. */
+  /** Returns features that can be read together with mails: those of one mail per node. */
   #wholeFeatures(): WholeFeatures | null {
     const { slots, meanWidth, dtype } = this.#sizes;
     if (slots !== 1 || meanWidth > 0 || dtype !== 'f32' || this.dimEdgeFeat === 0) return null;
-    const features = this.#edgeFeatures();
+    const features = this.#features();
     return features instanceof Float32Array ? { features, width: this.dimEdgeFeat } : null;
   }
 
@@ -325,7 +377,7 @@ export class SharedMailBox {
   #apply(where: string, delta: PlainDelta): void {
     const { meanWidth } = this.#sizes;
     const needed = meanWidth > 0 && (delta.mailNodes.length > 0 || this.#store.collective);
-    const features = needed ? this.#edgeFeatures() : null;
+    const features = needed ? this.#features() : null;
     if (needed && features === null && delta.mailNodes.length > 0) {
       const advice = 'The mean of mails needs the features of their events.';
       throw new StateError(expected(where, 'features of events', 'edgeFeatures', null, advice));

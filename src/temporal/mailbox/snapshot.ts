@@ -19,7 +19,7 @@ const pendingNames = [
   ...(['mailNodes', 'mail', 'mailTime', 'mailEvents'] as const),
 ] as const;
 
-/** @param copied the arrays of all nodes; kept. */
+/** @param copied the arrays of all rows; kept. */
 export function takeSnapshot(
   copied: Readonly<Record<StateName, TypedArray>>,
   sizes: StateSizes,
@@ -31,8 +31,16 @@ export function takeSnapshot(
   return { version, numNodes: sizes.numNodes, width: sizes.width, slots: sizes.slots, arrays };
 }
 
-/** Refuses a snapshot that does not fit before anything is changed; returns what waits in it. */
-export function checkSnapshot(snapshot: MailBoxSnapshot, sizes: StateSizes, numEvents: number): PlainDelta {
+/**
+ * Throws for a snapshot that does not fit, before anything is changed; returns its pending changes.
+ * @param numIds bound of the ids in pending changes, where it is not the number of rows
+ */
+export function checkSnapshot(
+  snapshot: MailBoxSnapshot,
+  sizes: StateSizes,
+  numEvents: number,
+  numIds = sizes.numNodes,
+): PlainDelta {
   const where = 'restore';
   if (typeof snapshot !== 'object' || snapshot === null || typeof snapshot.arrays !== 'object')
     throw new FormatError(expected(where, 'what snapshot() returned', 'snapshot', snapshot));
@@ -60,22 +68,27 @@ export function checkSnapshot(snapshot: MailBoxSnapshot, sizes: StateSizes, numE
       name === 'memory' || name === 'mail' ? floats : name.endsWith('Time') ? Float64Array : Int32Array;
     checkArray(snapshot, `pending.${name}`, type, length);
   }
-  checkValues(snapshot, sizes, numEvents);
+  checkValues(snapshot, sizes, numEvents, numIds);
   const entries = pendingNames.map((name) => [name, snapshot.arrays[`pending.${name}`].slice()]);
   return Object.fromEntries(entries) as PlainDelta;
 }
 
-/** What kernels take as places, and clocks compare, must be what a mailbox can hold. */
-function checkValues({ arrays }: MailBoxSnapshot, sizes: StateSizes, numEvents: number): void {
+/** Checks the values that kernels use as rows and that clocks compare. */
+function checkValues(
+  { arrays }: MailBoxSnapshot,
+  sizes: StateSizes,
+  numEvents: number,
+  numIds: number,
+): void {
   const events = Math.min(numEvents, 2 ** 31 - 1);
   const ranges: Readonly<Record<string, readonly [number, number]>> = {
     cursor: [0, sizes.slots],
     count: [0, sizes.slots + 1],
     memoryEvents: [-1, 2 ** 31 - 1],
     mailEvents: [-1, events],
-    'pending.nodes': [0, sizes.numNodes],
+    'pending.nodes': [0, numIds],
     'pending.memoryEvents': [-1, 2 ** 31 - 1],
-    'pending.mailNodes': [0, sizes.numNodes],
+    'pending.mailNodes': [0, numIds],
     'pending.mailEvents': [0, events],
   };
   for (const [name, [low, high]] of Object.entries(ranges)) {

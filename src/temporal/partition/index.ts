@@ -1,2 +1,2 @@
-/** Streams of events cut for several workers. */
+/** Partitions of event streams for several workers. */
 export { type PartitionAlgorithm, type PartitionStats, partitionAlgorithms } from './types.js';

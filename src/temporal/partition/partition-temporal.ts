@@ -1,7 +1,6 @@
 /**
- * Cuts a stream of events into parts for several workers: every node has one master, every event one owner. Looks at the
- * training prefix only; events after it are owned by a rule that needs the masters alone. The same input gives the same
- * parts.
+ * Partitions a stream of events for several workers: every node has one master, every event one owner. Only the training prefix
+ * decides; the owners of later events follow from the masters. The same input gives the same partitions.
  */
 import {
   type Assignment,
@@ -58,15 +57,15 @@ export function partitionTemporal(stream: EventStream, options: TemporalPartitio
   };
 }
 
-/** Nodes that part `rank` holds: those it is the master of and the shared ones, ascending. */
-export function nodesOfPart({ master, sharedNodes }: TemporalPartition, rank: number): Int32Array {
+/** Returns the nodes of partition `rank`: those it is the master of and the shared ones, ascending. */
+export function nodesOfPartition({ master, sharedNodes }: TemporalPartition, rank: number): Int32Array {
   const has = Uint8Array.from(master, (part) => (part === rank ? 1 : 0));
   for (const v of sharedNodes) has[v] = 1;
   return Int32Array.from(has.keys()).filter((v) => has[v] === 1);
 }
 
-/** Events that part `rank` owns, ascending. */
-export function eventsOfPart({ edgeOwner }: TemporalPartition, rank: number): Int32Array {
+/** Returns the events that partition `rank` owns, ascending. */
+export function eventsOfPartition({ edgeOwner }: TemporalPartition, rank: number): Int32Array {
   return Int32Array.from(edgeOwner.keys()).filter((row) => edgeOwner[row] === rank);
 }
 
@@ -81,6 +80,7 @@ function assign(
   const nodes = {
     metis_for_tgnn: () => placeByMetis(events, numParts, seed),
     ldg: () => placeByLdg(events, numParts),
+    LDG_for_tgnn: () => placeByLdg(events, numParts),
     random: () => placeRandomly(numNodes, numParts, seed),
     hash: () => placeByHash(numNodes, numParts),
   };
@@ -88,7 +88,7 @@ function assign(
   return { master, edgeOwner: src.map((u) => master[u]), sharedNodes: new Int32Array(0), dropped: 0 };
 }
 
-/** Later events go to the master of their source, or of their destination when only the source is shared. */
+/** Assigns later events to the master of their source, or of their destination if only the source is shared. */
 function ownAll(
   { src, dst, numNodes }: EventStream,
   { master, edgeOwner, sharedNodes }: Assignment,

@@ -4,7 +4,7 @@
  * does SIGHUP, of a terminal that was closed; that may come twice, and more of it change nothing. Under a
  * launcher so does SIGUSR2: that one reaches workers as it is, others make launchers end them.
  */
-import { launchedBy } from '../../dist/comm/open-communicator.js';
+import { launchedBy } from '../../util/launched-by.js';
 import { checkOptionNames } from '../../util/option-names.js';
 
 export type StopSignal = 'SIGINT' | 'SIGTERM';

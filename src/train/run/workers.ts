@@ -3,8 +3,8 @@
  * is about them.
  */
 
-import { launchedBy } from '../../dist/comm/open-communicator.js';
 import { currentCommunicator, WorkerGroup } from '../../dist/index.js';
+import { launchedBy } from '../../util/launched-by.js';
 import { type DistributedConfig, defaultDistributed } from '../config/index.js';
 import type { Request } from '../fit.js';
 import { Output } from './output.js';
