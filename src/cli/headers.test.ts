@@ -195,5 +195,5 @@ test('what was decided is said, with the option that changes it', async () => {
   const edges = put([['source', 'target'], ...words]);
   const outputDir = join(folder, `out${count++}`);
   await preprocess({ edges, outputDir, inProcess: true }, undefined, { onNote: (note) => notes.push(note) });
-  expect(notes).toEqual([`${edges}: header: source, target (found; --no-header to override)`]);
+  expect(notes).toEqual([`${edges}: header: source, target (detected; --no-header to override)`]);
 });

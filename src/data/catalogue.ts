@@ -1,11 +1,11 @@
 /**
- * The datasets Skein knows by name: which files they are made of, where those are published, their checksums and the
- * counts that a correct reading gives. Only facts here; reading is in load-dataset.ts, fetching in download.ts.
+ * The named datasets: their files, where those are published, their checksums and expected counts. load-dataset.ts reads
+ * them, download.ts downloads them.
  *
- * Checksums are of the files that the readers were tested on. Files without one are judged by the counts alone.
+ * Checksums are those of the files that the readers were tested on. Files without one are checked by the counts alone.
  */
 
-/** One of the names under which a file is found. */
+/** One of the alternatives for a file. */
 export interface CatalogueFile {
   /** Path in the folder of the dataset. */
   readonly name: string;
@@ -16,13 +16,13 @@ export interface CatalogueFile {
 export interface CatalogueEntry {
   readonly title: string;
   readonly licence: string;
-  /** The folder in the root; others that are tried: the name of the dataset, with and without `raw`, the root itself. */
+  /** Folder in the root. Also tried: the name of the dataset, with and without `raw`, and the root itself. */
   readonly folder: string;
-  /** Each file with its alternatives, the preferred first. */
+  /** Each file with its alternatives, the preferred one first. */
   readonly files: readonly (readonly CatalogueFile[])[];
-  /** An archive (.zip, .tgz) that holds the files, where they are not published one by one. */
+  /** Archive (.zip, .tgz) of the files, if they are not published separately. */
   readonly archive?: string;
-  /** What a correct reading counts. */
+  /** Expected counts. */
   readonly counts: Readonly<Record<string, number>>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Checks of data that came from a file: an error names the file and the index, so that a NaN or a stray id is found
- * where it entered and not in a loss curve.
+ * Checks of data from files: an error names the file and the index, so that a NaN or an invalid id is found where it
+ * entered and not in a loss curve.
  */
 import { describe, FormatError } from '../util/errors.js';
 import type { CsrArrays } from './node-data.js';
@@ -15,12 +15,12 @@ function fail(where: string, what: string, name: string, index: number, got: unk
   );
 }
 
-/** Whole numbers in [0, limit), as an Int32Array. */
-export function checkedIds(where: string, name: string, ids: ArrayLike<number>, limit: number): Int32Array {
+/** Returns the ids as an Int32Array; throws unless they are whole numbers in [0, limit). */
+export function checkIds(where: string, name: string, ids: ArrayLike<number>, limit: number): Int32Array {
   const out = ids instanceof Int32Array ? ids : new Int32Array(ids.length);
   for (let i = 0; i < ids.length; i++) {
     const id = ids[i];
-    // Values of a pickle may be anything, and comparing a list would walk over it.
+    // A pickle may hold any values, and comparing a list would convert all of it.
     if (typeof id !== 'number' || !(id >= 0 && id < limit) || id !== Math.floor(id)) {
       fail(where, `a whole number from 0 to ${limit - 1}`, name, i, id);
     }
@@ -29,26 +29,22 @@ export function checkedIds(where: string, name: string, ids: ArrayLike<number>, 
   return out;
 }
 
-/** Numbers without NaN and infinities, as a Float32Array; `width` > 0 tells row and column in the message. */
-export function checkedFloats(
-  where: string,
-  name: string,
-  values: ArrayLike<number>,
-  width = 0,
-): Float32Array {
+/** Returns finite numbers as a Float32Array; throws otherwise. With `width` > 0 the message has row and column. */
+export function checkFloats(where: string, name: string, values: ArrayLike<number>, width = 0): Float32Array {
   const out = values instanceof Float32Array ? values : Float32Array.from(values);
   for (let i = 0; i < out.length; i++) {
     // A difference with itself is NaN for NaN and infinities only.
     if (out[i] - out[i] !== 0) {
-      const place = width > 0 ? `${name} (row ${Math.floor(i / width)}, column ${i % width}), element` : name;
-      fail(where, 'a finite number', place, i, values[i]);
+      const element =
+        width > 0 ? `${name} (row ${Math.floor(i / width)}, column ${i % width}), element` : name;
+      fail(where, 'a finite number', element, i, values[i]);
     }
   }
   return out;
 }
 
-/** Class numbers in [0, numClasses), or −1 for a node without a label where `allowMissing`. */
-export function checkedLabels(
+/** Returns class numbers in [0, numClasses), or −1 for a node without a label if `allowMissing`; throws otherwise. */
+export function checkLabels(
   where: string,
   labels: ArrayLike<number>,
   numClasses: number,
@@ -66,22 +62,22 @@ export function checkedLabels(
   return out;
 }
 
-/** The largest label + 1. */
+/** Returns the largest label + 1. */
 export function countClasses(labels: ArrayLike<number>): number {
   let largest = -1;
   for (let i = 0; i < labels.length; i++) if (labels[i] > largest) largest = labels[i];
   return largest + 1;
 }
 
-/** Refuses parts that do not fit together. */
+/** Throws an error for files that do not match each other. */
 export function mismatch(where: string, what: string, got: unknown): never {
   throw new FormatError(
-    `${where}: expected ${what} to fit the other files, got ${String(got)}. The files belong to different datasets or one is damaged.`,
+    `${where}: expected ${what} to match the other files, got ${String(got)}. The files belong to different datasets or one is damaged.`,
     { path: where },
   );
 }
 
-/** A CSR matrix from three arrays, checked. */
+/** Checks three arrays and returns them as a CSR matrix. */
 export function makeCsr(
   where: string,
   shape: readonly [number, number],
@@ -92,9 +88,9 @@ export function makeCsr(
   },
 ): CsrArrays {
   if (!(shape[1] < 2 ** 31)) mismatch(where, 'fewer than 2^31 columns', shape[1]);
-  const offsets = checkedIds(where, 'row offset', parts.offsets, parts.indices.length + 1);
-  const indices = checkedIds(where, 'column of entry', parts.indices, shape[1]);
-  const values = checkedFloats(where, 'entry', parts.values);
+  const offsets = checkIds(where, 'row offset', parts.offsets, parts.indices.length + 1);
+  const indices = checkIds(where, 'column of entry', parts.indices, shape[1]);
+  const values = checkFloats(where, 'entry', parts.values);
   if (offsets.length !== shape[0] + 1 || values.length !== indices.length)
     mismatch(
       where,

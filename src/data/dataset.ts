@@ -1,5 +1,5 @@
 /**
- * What `loadDataset` returns, by kind: graphs with classified nodes, facts, entities of an RDF graph, events in time.
+ * The results of `loadDataset`, by kind: graphs with classified nodes, facts, entities of an RDF graph, events in time.
  */
 import { Graph, SparseMatrix } from '../graph/index.js';
 import { fromTypedArray, type Tensor } from '../tensor/index.js';
@@ -12,17 +12,17 @@ export interface NodeDataset {
   readonly kind: 'nodes';
   readonly name: string;
   readonly graph: Graph;
-  /** [nodes, features]; sparse when the files are. Data without features get one column per node. */
+  /** [nodes, features]; sparse if the files are. Data without features get one column per node. */
   readonly features: Tensor | SparseMatrix;
-  /** A class per node; −1 where none is known. */
+  /** Class of each node; −1 if unknown. */
   readonly labels: Int32Array;
   readonly numClasses: number;
-  /** null when the data come without a fixed split: see `randomNodeSplit`. */
+  /** null if the data have no fixed split; see `randomNodeSplit`. */
   readonly splits: NodeSplits | null;
   readonly classNames?: readonly string[];
 }
 
-/** Facts of one part, by number. */
+/** Facts of one split, by number. */
 export interface FactArrays {
   readonly src: Int32Array;
   readonly rel: Int32Array;
@@ -40,7 +40,7 @@ export interface KnowledgeDataset {
   readonly test: FactArrays;
 }
 
-/** An RDF graph some of whose entities are classified. */
+/** An RDF graph with some classified entities. */
 export interface EntityDataset extends EntityData {
   readonly kind: 'entities';
   readonly name: string;
@@ -54,25 +54,25 @@ export interface TemporalDataset {
   readonly src: Int32Array;
   readonly dst: Int32Array;
   readonly time: Float64Array;
-  /** The kind of each event as a place in `typeNames`; null when there is one only. */
+  /** Type of each event as an index into `typeNames`; null if there is one type only. */
   readonly type: Int32Array | null;
   readonly typeNames: readonly string[] | null;
-  /** Ids in the file; null when they are the node number, or that + 1. */
+  /** Ids in the file; null if they are the node number, or the node number + 1. */
   readonly names: readonly string[] | null;
-  /** What the file calls the nodes, and back. */
+  /** Mapping between the node ids of the file and node numbers. */
   readonly nodes: EventNodes;
   /** In bipartite data, nodes below this number are sources and the others destinations; null otherwise. */
   readonly numSources: number | null;
-  /** [events · featureWidth], row by row; null where the files have none. */
+  /** [events · featureWidth], row by row; null if the files have none. */
   readonly features: Float32Array | null;
   readonly featureWidth: number;
-  /** The label of each event; null without. */
+  /** Label of each event; null if the files have none. */
   readonly labels: Float32Array | null;
 }
 
 export type Dataset = NodeDataset | KnowledgeDataset | EntityDataset | TemporalDataset;
 
-/** Builds the graph and the matrix of features of what a reader returned. */
+/** Builds the graph and the feature matrix from the result of a reader. */
 export function makeNodeDataset(name: string, data: NodeData): NodeDataset {
   const { numNodes, src, dst } = data.edges;
   return {

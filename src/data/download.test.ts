@@ -113,6 +113,6 @@ test('an archive without a wanted file, and one that is cut off, are named', asy
   served.set('/cut.zip', zip().subarray(0, 100));
   const find = (archive: string) =>
     findFiles('test', entry(archive), { root: join(folder, 'x'), download: true });
-  await expect(find('none.tgz')).rejects.toThrow(/fetching failed: download: expected d\.txt in the archive/);
-  await expect(find('cut.zip')).rejects.toThrow(/fetching failed: cut\.zip: expected a zip archive/);
+  await expect(find('none.tgz')).rejects.toThrow(/download failed: download: expected d\.txt in the archive/);
+  await expect(find('cut.zip')).rejects.toThrow(/download failed: cut\.zip: expected a zip archive/);
 });

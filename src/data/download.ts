@@ -1,6 +1,6 @@
 /**
- * Finds the raw files of a dataset below a root, or fetches them. A file that is fetched gets its name only when it is
- * complete and its checksum holds. Nothing outside the root is read or written.
+ * Finds the raw files of a dataset below a root, or downloads them. A downloaded file gets its final name once it is
+ * complete and its checksum matches. Nothing outside the root is read or written.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
@@ -16,11 +16,11 @@ import { readZip } from './formats/zip.js';
 export interface FindOptions {
   readonly root: string;
   readonly download: boolean;
-  /** A server with the files as <mirror>/<folder>/<file>, asked before the publisher. */
+  /** Server with the files as <mirror>/<folder>/<file>, used instead of the publisher. */
   readonly mirror?: string;
 }
 
-/** Paths of the files of an entry, in its order. */
+/** Returns the paths of the files of an entry, in its order. */
 export async function findFiles(
   name: string,
   entry: CatalogueEntry,
@@ -45,12 +45,12 @@ export async function findFiles(
       reason = error;
     }
   }
-  throw missing(name, entry, target, reason);
+  throw missingFilesError(name, entry, target, reason);
 }
 
 async function checkFile(root: string, path: string, sha256: string | undefined): Promise<void> {
   const [inside, real] = [await realpath(root), await realpath(path)];
-  if (!isInside(inside, real)) throw leadsOut(root, path, real);
+  if (!isInside(inside, real)) throw outsideRootError(root, path, real);
   if (sha256 === undefined) return;
   const hash = createHash('sha256');
   for await (const chunk of createReadStream(path)) hash.update(chunk as Uint8Array);
@@ -61,36 +61,36 @@ function isInside(folder: string, path: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
-function leadsOut(root: string, path: string, real: string): StorageError {
+function outsideRootError(root: string, path: string, real: string): StorageError {
   return new StorageError(
-    `loadDataset: expected files inside ${root}, got ${path}, which leads to ${real}. Pass the folder it lies in as root, or set SKEIN_DATA to it.`,
+    `loadDataset: expected files inside ${root}, got ${path}, which leads to ${real}. Pass the folder that contains it as root, or set SKEIN_DATA to it.`,
     { path },
   );
 }
 
-/** Refuses a file to be written whose folder is, or will be, outside the root because a link leads there. */
+/** Throws if a link leads the folder of a file to be written outside the root. */
 async function checkTarget(root: string, path: string): Promise<void> {
   const [inside, real] = [await futurePath(root), await futurePath(dirname(path))];
-  if (!isInside(inside, real)) throw leadsOut(root, dirname(path), real);
+  if (!isInside(inside, real)) throw outsideRootError(root, dirname(path), real);
 }
 
-/** The real path that a folder has or gets when it is made: that of its nearest ancestor which is there, and the rest. */
+/** Returns the real path of a folder that may not exist yet: that of its nearest existing ancestor, and the rest. */
 async function futurePath(path: string): Promise<string> {
   try {
     await lstat(path);
   } catch (error) {
     const parent = dirname(path);
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || parent === path)
-      throw unusable(path, error as NodeJS.ErrnoException);
+      throw unusableFolderError(path, error as NodeJS.ErrnoException);
     return join(await futurePath(parent), basename(path));
   }
-  // A link that leads nowhere is there, but has no real path.
+  // A dangling link exists, but has no real path.
   return realpath(path).catch((error) => {
-    throw unusable(path, error);
+    throw unusableFolderError(path, error);
   });
 }
 
-function unusable(path: string, error: NodeJS.ErrnoException): StorageError {
+function unusableFolderError(path: string, error: NodeJS.ErrnoException): StorageError {
   const message = `loadDataset: expected a folder to write to, got ${path} with ${error.code}. Pass another root.`;
   return new StorageError(message, { path, code: error.code }, { cause: error });
 }
@@ -98,22 +98,26 @@ function unusable(path: string, error: NodeJS.ErrnoException): StorageError {
 function checkSum(path: string, got: string, wanted: string): void {
   if (got === wanted) return;
   throw new FormatError(
-    `${path}: expected the checksum ${wanted.slice(0, 12)}…, got ${got.slice(0, 12)}…. The file is damaged or another version; delete it to fetch it again.`,
+    `${path}: expected the checksum ${wanted.slice(0, 12)}…, got ${got.slice(0, 12)}…. The file is damaged or of another version; delete it to download it again.`,
     { path, sha256: got },
   );
 }
 
-/** Which files to put where, and where they are published. */
-function missing(name: string, entry: CatalogueEntry, target: string, reason: unknown): StorageError {
+/** Returns an error that lists the expected paths and the addresses of the missing files. */
+function missingFilesError(
+  name: string,
+  entry: CatalogueEntry,
+  target: string,
+  reason: unknown,
+): StorageError {
   const lines = entry.files.map((names) => {
     const absent = names.map((file) => join(target, file.name)).join('  or  ');
     const url = names.find((file) => file.url !== undefined)?.url ?? entry.archive;
     return `  ${absent}${url === undefined ? '' : `   (${url})`}`;
   });
-  const why =
-    reason === null ? 'files that are not there' : `no files, and fetching failed: ${describeCause(reason)}`;
+  const why = reason === null ? 'none' : `none, and the download failed: ${describeCause(reason)}`;
   return new StorageError(
-    `loadDataset: expected the files of ${name}, got ${why}. Put these in place, pass the folder they are in as root, or set SKEIN_DATA to it:\n${lines.join('\n')}`,
+    `loadDataset: expected the files of ${name}, got ${why}. Put the files in place, pass their folder as root, or set SKEIN_DATA to it:\n${lines.join('\n')}`,
     { dataset: name, folder: target },
     reason === null ? undefined : { cause: reason },
   );
@@ -137,7 +141,7 @@ async function fetchFiles(
     const file = names.find((one) => one.url !== undefined) ?? names[0];
     const path = join(target, file.name);
     const url = mirror === undefined ? file.url : `${mirror.replace(/\/$/, '')}/${entry.folder}/${file.name}`;
-    const bytes = members === null ? await fetchBytes(url) : memberOf(members, file.name);
+    const bytes = members === null ? await fetchBytes(url) : readMember(members, file.name);
     if (file.sha256 !== undefined) {
       checkSum(url ?? path, createHash('sha256').update(bytes).digest('hex'), file.sha256);
     }
@@ -151,7 +155,10 @@ async function fetchFiles(
 }
 
 async function fetchBytes(url: string | undefined): Promise<Uint8Array> {
-  if (url === undefined) throw new StorageError('download: the publisher offers no address for this file.');
+  if (url === undefined)
+    throw new StorageError(
+      'download: expected an address for this file, got none. The publisher does not offer it.',
+    );
   const response = await fetch(url);
   if (!response.ok) {
     throw new StorageError(
@@ -173,8 +180,8 @@ async function fetchArchive(url: string): Promise<Member[]> {
     : readZip(bytes, basename(url));
 }
 
-/** The member that ends in the wanted path. Only wanted names are ever written, whatever the archive calls its files. */
-function memberOf(members: readonly Member[], name: string): Uint8Array {
+/** Reads the member whose path ends in `name`. Only names of the catalogue are written, whatever the archive contains. */
+function readMember(members: readonly Member[], name: string): Uint8Array {
   const member = members.find((one) => one.name === name || one.name.endsWith(`/${name}`));
   if (member === undefined) throw new FormatError(`download: expected ${name} in the archive, got none.`);
   return member.read();

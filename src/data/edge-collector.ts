@@ -1,4 +1,4 @@
-/** Edges that are found one at a time, in arrays that grow. */
+/** Collects edges one at a time in growing arrays. */
 import { Graph } from '../graph/index.js';
 import type { EdgeArrays } from './edges.js';
 
@@ -14,8 +14,8 @@ export class EdgeCollector {
 
   add(src: number, dst: number): void {
     if (this.#count === this.#src.length) {
-      this.#src = grown(this.#src);
-      this.#dst = grown(this.#dst);
+      this.#src = grow(this.#src);
+      this.#dst = grow(this.#dst);
     }
     this.#src[this.#count] = src;
     this.#dst[this.#count++] = dst;
@@ -31,7 +31,7 @@ export class EdgeCollector {
   }
 }
 
-function grown(array: Int32Array): Int32Array {
+function grow(array: Int32Array): Int32Array {
   const larger = new Int32Array(Math.max(16, 2 * array.length));
   larger.set(array);
   return larger;

@@ -1,5 +1,5 @@
 /**
- * Lists of edges as two arrays of ids, before they become a graph: sorting and symmetrising in linear time.
+ * Edge lists as two arrays of ids: sorting and symmetrising in linear time.
  */
 
 /** Edge i goes from src[i] to dst[i]. */
@@ -9,7 +9,7 @@ export interface EdgeArrays {
   readonly dst: Int32Array;
 }
 
-/** Positions of `keys` in ascending order of key, equal keys in the order of `before` (or of position). */
+/** Returns the positions of `keys` in ascending order of key; equal keys keep the order of `before` (or of position). */
 function stableOrder(keys: Int32Array, limit: number, before: Int32Array | null): Int32Array {
   const next = new Int32Array(limit + 1);
   for (let i = 0; i < keys.length; i++) next[keys[i] + 1]++;
@@ -22,7 +22,7 @@ function stableOrder(keys: Int32Array, limit: number, before: Int32Array | null)
   return order;
 }
 
-/** The edges sorted by source, then destination, each pair once. */
+/** Returns the edges sorted by source, then destination, without duplicates. */
 export function coalesceEdges({ numNodes, src, dst }: EdgeArrays): EdgeArrays {
   const order = stableOrder(src, numNodes, stableOrder(dst, numNodes, null));
   const newSrc = new Int32Array(src.length);
@@ -38,7 +38,7 @@ export function coalesceEdges({ numNodes, src, dst }: EdgeArrays): EdgeArrays {
   return { numNodes, src: newSrc.slice(0, count), dst: newDst.slice(0, count) };
 }
 
-/** Both directions of every edge, each pair once, without self loops; sorted by source, then destination. */
+/** Returns both directions of each edge, without duplicates and self loops, sorted by source, then destination. */
 export function symmetricEdges({ numNodes, src, dst }: EdgeArrays): EdgeArrays {
   const bothSrc = new Int32Array(2 * src.length);
   const bothDst = new Int32Array(2 * src.length);

@@ -1,5 +1,5 @@
 /**
- * Random and regular graphs from a seed: the same seed gives the same graph on any machine and for any number of threads.
+ * Random and regular graphs: the same seed gives the same graph on any machine and for any number of threads.
  *
  * R-MAT: Chakrabarti, Zhan, Faloutsos, "R-MAT: a recursive model for graph mining", SDM 2004. Preferential attachment:
  * Barabási, Albert, Science 286 (1999). Skipping over absent edges: Batagelj, Brandes, Phys. Rev. E 71 (2005).
@@ -15,7 +15,7 @@ import { EdgeCollector, toGraph } from './edge-collector.js';
 
 const maxNodes = 2 ** 31 - 1;
 
-/** A grid of rows × columns nodes, each connected with its neighbours left, right, above and below, in both directions. */
+/** Returns a grid of rows × columns nodes, each connected with its horizontal and vertical neighbours in both directions. */
 export function grid(rows: number, columns: number, options: { readonly periodic?: boolean } = {}): Graph {
   checkOptionNames('grid', options, { periodic: true });
   checkInteger('grid', 'rows', rows, 1, maxNodes);
@@ -36,14 +36,14 @@ export function grid(rows: number, columns: number, options: { readonly periodic
 }
 
 export interface ErdosRenyiOptions {
-  /** The chance of each edge. */
+  /** Probability of each edge. */
   readonly probability: number;
-  /** Every ordered pair on its own; otherwise pairs, in both directions. Default false. */
+  /** Draw each ordered pair independently; otherwise unordered pairs, connected in both directions. Default false. */
   readonly directed?: boolean;
   readonly seed?: number;
 }
 
-/** Each pair of different nodes is connected with the same probability. */
+/** Returns a graph in which each pair of different nodes is connected with the same probability. */
 export function erdosRenyi(numNodes: number, options: ErdosRenyiOptions): Graph {
   checkOptionNames('erdosRenyi', options, { probability: true, directed: true, seed: true });
   checkInteger('erdosRenyi', 'numNodes', numNodes, 0, maxNodes);
@@ -51,7 +51,7 @@ export function erdosRenyi(numNodes: number, options: ErdosRenyiOptions): Graph 
   const p = checkNumber('erdosRenyi', 'probability', options.probability, 0, 1);
   const edges = new EdgeCollector();
   if (options.directed === true) {
-    // The place in a row skips the node itself.
+    // A row has no cell for the node itself.
     visitCells(random, p, numNodes * (numNodes - 1), (cell) => {
       const from = Math.floor(cell / (numNodes - 1));
       const to = cell % (numNodes - 1);
@@ -67,7 +67,7 @@ export function erdosRenyi(numNodes: number, options: ErdosRenyiOptions): Graph 
 function visitCells(random: Random, p: number, count: number, visit: (cell: number) => void): void {
   if (p === 0) return;
   const scale = p === 1 ? 0 : 1 / Math.log1p(-p);
-  // The number of cells passed over is geometric.
+  // The number of skipped cells has a geometric distribution.
   for (let cell = -1; ; ) {
     cell += 1 + (p === 1 ? 0 : Math.floor(Math.log(1 - random.nextFloat()) * scale));
     if (cell >= count) return;
@@ -85,7 +85,7 @@ function visitPairs(random: Random, p: number, n: number, visit: (a: number, b: 
   });
 }
 
-/** Every new node is connected with `edgesPerNode` older ones, chosen in proportion to their degree; both directions. */
+/** Returns a graph in which each new node is connected with `edgesPerNode` older ones, drawn in proportion to their degree. */
 export function barabasiAlbert(
   numNodes: number,
   options: { readonly edgesPerNode: number; readonly seed?: number },
@@ -96,13 +96,13 @@ export function barabasiAlbert(
   const random = new Random(options.seed ?? 0);
   const count = (numNodes - m) * m;
   const edges = new EdgeCollector(2 * count);
-  // Each end of each edge once: a uniform draw is a draw in proportion to the degree.
+  // Holds each end of each edge, so a uniform draw is in proportion to the degree.
   const ends = new Int32Array(2 * count);
   let filled = 0;
   const chosen = new Set<number>();
   for (let node = m; node < numNodes; node++) {
     chosen.clear();
-    // The first node that comes is connected with all that are there.
+    // The first new node is connected with all existing ones.
     if (node === m) for (let old = 0; old < m; old++) chosen.add(old);
     while (chosen.size < m) chosen.add(ends[random.nextInt(filled)]);
     for (const old of chosen) {
@@ -115,18 +115,18 @@ export function barabasiAlbert(
 }
 
 export interface BlockModelOptions {
-  /** The chance of an edge between two nodes of blocks i and j; symmetric. */
+  /** Probability of an edge between two nodes of blocks i and j; symmetric. */
   readonly probabilities: readonly (readonly number[])[];
   /** Columns of the features. Default 16. */
   readonly numFeatures?: number;
-  /** Distance of the block centres in units of the noise. Default 1. */
+  /** Scale of the block centres in units of the noise. Default 1. */
   readonly separation?: number;
   readonly seed?: number;
 }
 
 /**
- * The stochastic block model as a dataset: the block is the class; the features of a node are the centre of its block,
- * which is normal, times `separation`, plus standard normal noise.
+ * Draws a stochastic block model as a dataset: the class of a node is its block; its features are the normally distributed
+ * centre of the block, times `separation`, plus standard normal noise.
  *
  * @example
  * const data = stochasticBlockModel([500, 500], { probabilities: [[0.02, 0.002], [0.002, 0.02]], seed: 7 });

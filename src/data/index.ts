@@ -1,4 +1,4 @@
-/** Datasets: readers of the usual files, a catalogue by name, generators, splits. Needs Node. */
+/** Datasets: file readers, a catalogue, preprocessing, generators, splits. Needs Node.js. */
 export { parseNpy } from '../tensor/npy.js';
 export type { NumpyArray, NumpyData } from '../tensor/numpy-array.js';
 export {
@@ -28,7 +28,7 @@ export {
   stochasticBlockModel,
 } from './generators.js';
 export { type KarateClub, karateClub } from './karate-club.js';
-export { type LinkPart, type LinkSplitOptions, type LinkSplits, randomLinkSplit } from './link-split.js';
+export { type LinkSplit, type LinkSplitOptions, type LinkSplits, randomLinkSplit } from './link-split.js';
 export { type DatasetOf, type LoadOptions, loadDataset } from './load-dataset.js';
 export type { CsrArrays, DenseArrays, NodeData, NodeSplits } from './node-data.js';
 export * from './prepare/index.js';

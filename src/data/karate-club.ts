@@ -3,7 +3,7 @@
  * W. W. Zachary, "An information flow model for conflict and fission in small groups", J. Anthropol. Res. 33 (1977).
  */
 
-/** Friends with a larger number, for each member. */
+/** The friends of each member that have a larger number. */
 const friends: readonly (readonly number[])[] = [
   [1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 17, 19, 21, 31],
   [2, 3, 7, 13, 17, 19, 21, 30],

@@ -1,8 +1,8 @@
 /**
- * A random split of edges for link prediction, with edges that do not exist as counterexamples.
+ * Random split of edges for link prediction, with negative edges.
  *
- * What a part may see: train passes messages over the training edges, valid over the training edges, test over training
- * and validation edges. Of an undirected graph both directions of an edge go to the same part.
+ * The training and the validation split pass messages over the training edges, the test split over training and validation
+ * edges. In an undirected graph both directions of an edge go to the same split.
  */
 import type { Graph } from '../graph/index.js';
 import { kernels } from '../native/index.js';
@@ -13,37 +13,37 @@ import { EdgeCollector, toGraph } from './edge-collector.js';
 import { coalesceEdges } from './edges.js';
 
 export interface LinkSplitOptions {
-  /** Share of the edges. Default 0.1. */
+  /** Fraction of the edges. Default 0.1. */
   readonly valid?: number;
-  /** Share of the edges. Default 0.2. */
+  /** Fraction of the edges. Default 0.2. */
   readonly test?: number;
-  /** Whether a → b and b → a are one edge. By default they are if the graph has the reverse of every edge. */
+  /** Whether a → b and b → a are one edge. Default: whether the graph has the reverse of each edge. */
   readonly undirected?: boolean;
-  /** Counterexamples per edge. Default 1. */
+  /** Negative edges per edge. Default 1. */
   readonly negatives?: number;
-  /** Share of the training edges that are predicted only and pass no message; 0 predicts all and passes over all. */
+  /** Fraction of the training edges that are only predicted and pass no message; 0 uses all training edges for both. */
   readonly disjointTrain?: number;
   readonly seed?: number;
 }
 
-/** One part: the graph for messages and the links to tell apart. */
-export interface LinkPart {
+/** One split: the graph for messages and the links to predict. */
+export interface LinkSplit {
   readonly graph: Graph;
-  /** Links that exist. Of an undirected edge one direction. */
+  /** Existing links; one direction of an undirected edge. */
   readonly src: Int32Array;
   readonly dst: Int32Array;
-  /** Pairs without an edge in the whole graph, each once over all parts; no self loops. */
+  /** Pairs without an edge in the whole graph, distinct over all splits; no self loops. */
   readonly negativeSrc: Int32Array;
   readonly negativeDst: Int32Array;
 }
 
 export interface LinkSplits {
-  readonly train: LinkPart;
-  readonly valid: LinkPart;
-  readonly test: LinkPart;
+  readonly train: LinkSplit;
+  readonly valid: LinkSplit;
+  readonly test: LinkSplit;
 }
 
-/** Splits the edges of a graph; an edge that occurs several times counts once. Edge weights do not come along. */
+/** Splits the edges of a graph. Duplicate edges count once; edge weights are dropped. */
 export function randomLinkSplit(graph: Graph, options: LinkSplitOptions = {}): LinkSplits {
   checkOptionNames('randomLinkSplit', options, {
     valid: true,
@@ -72,10 +72,10 @@ export function randomLinkSplit(graph: Graph, options: LinkSplitOptions = {}): L
   const numMessages = numTrain - Math.round(disjoint * numTrain);
   const messages = disjoint > 0 ? order.subarray(0, numMessages) : trainAll;
   const sampler = new NegativeSampler(pairs, undirected, random.split(2));
-  const part = (seen: Int32Array, predicted: Int32Array): LinkPart => {
+  const makeSplit = (seen: Int32Array, predicted: Int32Array): LinkSplit => {
     const negative = sampler.draw(Math.round(ratio * predicted.length));
     return {
-      graph: graphOf(links, seen, undirected, graph.numNodes),
+      graph: makeGraph(links, seen, undirected, graph.numNodes),
       src: predicted.map((i) => links.src[i]),
       dst: predicted.map((i) => links.dst[i]),
       negativeSrc: negative.src,
@@ -83,9 +83,9 @@ export function randomLinkSplit(graph: Graph, options: LinkSplitOptions = {}): L
     };
   };
   return {
-    train: part(messages, disjoint > 0 ? order.subarray(numMessages, numTrain) : trainAll),
-    valid: part(trainAll, order.subarray(numTrain, numTrain + numValid)),
-    test: part(order.subarray(0, numTrain + numValid), order.subarray(numTrain + numValid)),
+    train: makeSplit(messages, disjoint > 0 ? order.subarray(numMessages, numTrain) : trainAll),
+    valid: makeSplit(trainAll, order.subarray(numTrain, numTrain + numValid)),
+    test: makeSplit(order.subarray(0, numTrain + numValid), order.subarray(numTrain + numValid)),
   };
 }
 
@@ -94,7 +94,7 @@ interface Links {
   readonly dst: Int32Array;
 }
 
-/** The edges, each once, lest one part gives away another; of an undirected graph those that go up, and self loops. */
+/** Returns the edges without duplicates, so that no edge is in two splits; in an undirected graph, those with src <= dst. */
 function listLinks(graph: Graph, undirected: boolean): Links {
   const { src, dst } = coalesceEdges({ numNodes: graph.numNodes, ...graph.edges() });
   if (!undirected) return { src, dst };
@@ -102,7 +102,7 @@ function listLinks(graph: Graph, undirected: boolean): Links {
   return { src: kept.map((i) => src[i]), dst: kept.map((i) => dst[i]) };
 }
 
-function graphOf(links: Links, chosen: Int32Array, undirected: boolean, numNodes: number): Graph {
+function makeGraph(links: Links, chosen: Int32Array, undirected: boolean, numNodes: number): Graph {
   const edges = new EdgeCollector(2 * chosen.length);
   for (const i of chosen) {
     if (undirected && links.src[i] !== links.dst[i]) edges.addBoth(links.src[i], links.dst[i]);
@@ -111,7 +111,7 @@ function graphOf(links: Links, chosen: Int32Array, undirected: boolean, numNodes
   return toGraph(edges.finish(numNodes));
 }
 
-/** The edges as sorted numbers src · n + dst, which are exact below 2^53. */
+/** Set of edges as sorted numbers src · n + dst, which are exact below 2^53. */
 class PairSet {
   readonly numNodes: number;
   readonly #keys: Float64Array;
@@ -154,11 +154,11 @@ class NegativeSampler {
     const n = this.pairs.numNodes;
     const src = new Int32Array(count);
     const dst = new Int32Array(count);
-    // Rejection ends soon unless almost every pair is an edge.
+    // Rejection sampling ends soon unless almost every pair is an edge.
     let attempts = 100 * count + 1000;
     for (let i = 0; i < count; ) {
       if (n < 2 || attempts-- === 0) {
-        const advice = 'The graph is too dense; ask for fewer.';
+        const advice = 'The graph is too dense; request fewer.';
         throw new ValueError(
           expected('randomLinkSplit', `${count} pairs without an edge`, 'negatives', i, advice),
         );

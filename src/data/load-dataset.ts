@@ -1,5 +1,5 @@
 /**
- * `loadDataset`: a dataset by its name, read from local raw files or fetched, checked against the published counts.
+ * `loadDataset`: reads a dataset by name from local raw files, or downloads them, and checks it against the expected counts.
  */
 import { dirname } from 'node:path';
 import { SparseMatrix } from '../graph/index.js';
@@ -29,15 +29,15 @@ import { readTemporal } from './temporal/read-temporal.js';
 import { loadWordNet, type WordNet } from './wordnet.js';
 
 export interface LoadOptions {
-  /** Where the files are; `$SKEIN_DATA`, else `./data`. */
+  /** Folder of the files. Default `$SKEIN_DATA`, else `./data`. */
   readonly root?: string;
-  /** Fetch files that are missing. Default true. */
+  /** Download missing files. Default true. */
   readonly download?: boolean;
-  /** A server with the files as <mirror>/<folder>/<file>, asked instead of the publishers. */
+  /** Server with the files as <mirror>/<folder>/<file>, used instead of the publishers. */
   readonly mirror?: string;
 }
 
-/** The kind of dataset behind each name; those not listed have classified nodes. */
+/** The kind of dataset of each name; all others are `NodeDataset`. */
 interface OtherKinds {
   aifb: EntityDataset;
   'fb15k-237': KnowledgeDataset;
@@ -92,18 +92,18 @@ const planetoid: Reader = async (name, files) =>
 const shchur: Reader = async (name, files) => makeNodeDataset(name, await readShchur(files[0]));
 
 const facts: Reader = async (name, [train, valid, test]) => {
-  const parts = await readTripleFiles({ train, valid, test });
-  const { entities, relations } = parts.train;
-  return { kind: 'facts', name, entities, relations, ...parts };
+  const splits = await readTripleFiles({ train, valid, test });
+  const { entities, relations } = splits.train;
+  return { kind: 'facts', name, entities, relations, ...splits };
 };
 
-/** Files with the names of OGB lie in raw/ and split/. */
+/** OGB files, which are in raw/ and split/. */
 const ogb =
   (bothDirections: boolean): Reader =>
   async (name, files) =>
     makeNodeDataset(name, await readOgb(dirname(dirname(files[0])), { bothDirections }));
 
-/** Text whose ids start at 1, or are names. */
+/** Text files whose ids start at 1 or are names. */
 const events =
   (options: EdgeListOptions, numSources: number | null = null): Reader =>
   async (name, files) => {
@@ -176,24 +176,28 @@ const readers: Readonly<Record<DatasetName, Reader>> = {
   'ogbn-products': ogb(true),
 };
 
-/** What a dataset holds, under the names that the catalogue uses. */
+/** Returns the counts of a dataset, under the names of the catalogue. */
 export function datasetCounts(dataset: Dataset): Record<string, number> {
   switch (dataset.kind) {
     case 'nodes': {
       const { graph, features, numClasses, splits } = dataset;
       const columns = features instanceof SparseMatrix ? features.columns : features.shape[1];
-      const parts = splits === null ? {} : partSizes(splits);
+      const sizes = splits === null ? {} : splitSizes(splits);
       return {
         nodes: graph.numNodes,
         edges: graph.numEdges,
         features: columns,
         classes: numClasses,
-        ...parts,
+        ...sizes,
       };
     }
     case 'facts': {
-      const parts = { train: dataset.train.src, valid: dataset.valid.src, test: dataset.test.src };
-      return { entities: dataset.entities.length, relations: dataset.relations.length, ...partSizes(parts) };
+      const splits = { train: dataset.train.src, valid: dataset.valid.src, test: dataset.test.src };
+      return {
+        entities: dataset.entities.length,
+        relations: dataset.relations.length,
+        ...splitSizes(splits),
+      };
     }
     case 'entities':
       return {
@@ -202,7 +206,7 @@ export function datasetCounts(dataset: Dataset): Record<string, number> {
           relations: dataset.relations.length,
           facts: dataset.src.length,
         },
-        ...{ classes: dataset.numClasses, ...partSizes(dataset.splits) },
+        ...{ classes: dataset.numClasses, ...splitSizes(dataset.splits) },
       };
     case 'events': {
       const types = dataset.typeNames === null ? {} : { types: dataset.typeNames.length };
@@ -211,8 +215,8 @@ export function datasetCounts(dataset: Dataset): Record<string, number> {
   }
 }
 
-function partSizes(parts: object): Record<string, number> {
-  return Object.fromEntries(Object.entries(parts).map(([part, ids]) => [part, (ids as Int32Array).length]));
+function splitSizes(splits: object): Record<string, number> {
+  return Object.fromEntries(Object.entries(splits).map(([name, ids]) => [name, (ids as Int32Array).length]));
 }
 
 function checkCounts(name: DatasetName, dataset: Dataset, files: readonly string[]): void {

@@ -1,9 +1,9 @@
 /**
- * What the readers of node classification data return: plain arrays, checked, before a graph is built of them.
+ * The results of the readers of node classification data: plain, checked arrays.
  */
 import type { EdgeArrays } from './edges.js';
 
-/** A sparse matrix by rows: row r holds entries offsets[r] … offsets[r + 1] − 1. */
+/** A sparse matrix by rows: row r has entries offsets[r] … offsets[r + 1] − 1. */
 export interface CsrArrays {
   readonly shape: readonly [number, number];
   readonly offsets: Int32Array;
@@ -17,7 +17,7 @@ export interface DenseArrays {
   readonly values: Float32Array;
 }
 
-/** Node ids of each part, ascending. */
+/** Node ids of each split, ascending. */
 export interface NodeSplits {
   readonly train: Int32Array;
   readonly valid: Int32Array;
@@ -27,10 +27,10 @@ export interface NodeSplits {
 export interface NodeData {
   readonly edges: EdgeArrays;
   readonly features: CsrArrays | DenseArrays | null;
-  /** A class per node; −1 where the file has none. */
+  /** Class of each node; −1 if the file has none. */
   readonly labels: Int32Array;
   readonly numClasses: number;
-  /** null when the data come without a fixed split. */
+  /** null if the data have no fixed split. */
   readonly splits: NodeSplits | null;
   readonly classNames?: readonly string[];
 }

@@ -1,5 +1,5 @@
 /**
- * Facts as one graph whose edges have a relation: the input of R-GCN and its kin.
+ * Facts as one graph whose edges have a relation: the input of R-GCN and similar models.
  */
 import { Graph } from '../graph/index.js';
 import { checkOptionNames } from '../util/option-names.js';
@@ -13,8 +13,8 @@ export interface RelationalGraph {
 }
 
 /**
- * A graph of the entities with an edge head → tail per fact. With `inverse`, behind them an edge tail → head per fact, of
- * relation r + R where r is that of the fact and R their number (Schlichtkrull et al., ESWC 2018).
+ * Returns a graph of the entities with an edge head → tail per fact. With `inverse`, an edge tail → head per fact follows,
+ * with relation r + R, where r is the relation of the fact and R the number of relations (Schlichtkrull et al., ESWC 2018).
  */
 export function relationalGraph(
   triples: Triples,

@@ -2,9 +2,9 @@
  * R-MAT graphs (Chakrabarti, Zhan, Faloutsos, SDM 2004): each edge falls through the quadrants of the adjacency matrix,
  * which gives the skewed degrees of real networks. Multi-edges and self loops occur and stay.
  *
- * Five levels are drawn at once by the alias method (Walker 1977), one random word each: ten bits choose a column of the
- * table, 22 bits decide within it, so probabilities are exact to 2^-32. Edge e uses words e·k … e·k + k − 1 of the key's
- * sequence, whatever was drawn before.
+ * One random word draws five levels by the alias method (Walker 1977): ten bits choose a column of the table, 22 bits decide
+ * within it, so probabilities are exact to 2^-32. Edge e uses words e·k … e·k + k − 1 of the key's sequence, independently
+ * of other edges.
  */
 import type { Graph } from '../graph/index.js';
 import { kernels } from '../native/index.js';
@@ -16,25 +16,25 @@ import type { EdgeArrays } from './edges.js';
 
 export interface RmatOptions {
   readonly numEdges: number;
-  /** Chances of the upper left, upper right and lower left quadrant; the lower right has the rest. Default .57 .19 .19. */
+  /** Probabilities of the upper left, upper right and lower left quadrant; the lower right has the rest. Default .57 .19 .19. */
   readonly a?: number;
   readonly b?: number;
   readonly c?: number;
-  /** Number the nodes at random; otherwise small numbers have the large degrees. Default false. */
+  /** Number the nodes at random; otherwise small numbers have large degrees. Default false. */
   readonly shuffle?: boolean;
   readonly seed?: number;
 }
 
-const levelsAtOnce = 5;
-const edgesAtOnce = 1 << 16;
+const levelsPerWord = 5;
+const edgesPerBlock = 1 << 16;
 
-/** An R-MAT graph. With a number of nodes that is no power of two, ids of the next power are scaled down. */
+/** Draws an R-MAT graph. If the number of nodes is not a power of two, ids of the next power are scaled down. */
 export function rmat(numNodes: number, options: RmatOptions): Graph {
   checkOptionNames('rmat', options, { numEdges: true, a: true, b: true, c: true, shuffle: true, seed: true });
   return toGraph(rmatEdges(numNodes, options));
 }
 
-/** The edges of an R-MAT graph as two arrays. */
+/** Draws the edges of an R-MAT graph as two arrays. */
 export function rmatEdges(numNodes: number, options: RmatOptions): EdgeArrays {
   checkOptionNames('rmatEdges', options, {
     numEdges: true,
@@ -48,17 +48,17 @@ export function rmatEdges(numNodes: number, options: RmatOptions): EdgeArrays {
   const numEdges = checkInteger('rmat', 'numEdges', options.numEdges, 0, 2 ** 31 - 1);
   const chances = quadrants(options);
   const levels = Math.ceil(Math.log2(numNodes));
-  const full = aliasTable(chances, levelsAtOnce);
-  const rest = aliasTable(chances, levels % levelsAtOnce);
-  const tables = Array.from({ length: Math.ceil(levels / levelsAtOnce) }, (_, i) =>
-    (i + 1) * levelsAtOnce <= levels ? full : rest,
+  const full = aliasTable(chances, levelsPerWord);
+  const rest = aliasTable(chances, levels % levelsPerWord);
+  const tables = Array.from({ length: Math.ceil(levels / levelsPerWord) }, (_, i) =>
+    (i + 1) * levelsPerWord <= levels ? full : rest,
   );
   const random = new Random(options.seed ?? 0);
   const src = new Int32Array(numEdges);
   const dst = new Int32Array(numEdges);
-  const words = new Uint32Array(edgesAtOnce * Math.max(1, tables.length));
-  for (let start = 0; start < numEdges; start += edgesAtOnce) {
-    const count = Math.min(edgesAtOnce, numEdges - start);
+  const words = new Uint32Array(edgesPerBlock * Math.max(1, tables.length));
+  for (let start = 0; start < numEdges; start += edgesPerBlock) {
+    const count = Math.min(edgesPerBlock, numEdges - start);
     kernels().randomBits(words, count * tables.length, random.key, start * tables.length);
     fillEdges(src, dst, start, count, words, tables);
   }
@@ -84,10 +84,10 @@ function quadrants(options: RmatOptions): readonly number[] {
   return [a, b, c, Math.max(0, d)];
 }
 
-/** Outcomes of some levels: an outcome is `levels` bits of the source, then as many of the destination. */
+/** Distribution over outcomes of `levels` levels: `levels` bits of the source, then as many of the destination. */
 interface AliasTable {
   readonly levels: number;
-  /** Below this, of 2^(32 − 2·levels), the column's own outcome holds; otherwise its alias. */
+  /** Below this (of 2^(32 − 2·levels)) the outcome is the column; otherwise its alias. */
   readonly threshold: Uint32Array;
   readonly alias: Uint16Array;
 }
@@ -129,7 +129,7 @@ function fillEdges(
   tables: readonly AliasTable[],
 ): void {
   const k = tables.length;
-  // Table by table, so that the inner loop has nothing to look up.
+  // One pass per table, so that the inner loop needs no lookup.
   for (let t = 0; t < k; t++) {
     const { levels, threshold, alias } = tables[t];
     const shift = 32 - 2 * levels;

@@ -1,6 +1,6 @@
 /**
- * Preparing data for training: splits of nodes and links, row-normalised features, the largest component.
- * All draws come from a seed; none changes its argument.
+ * Preparation of data for training: node splits, row-normalised features, the largest component. All draws come from a
+ * seed; no function changes its argument.
  */
 import { type Graph, SparseMatrix, type Subgraph, subgraph } from '../graph/index.js';
 import { kernels } from '../native/index.js';
@@ -11,16 +11,16 @@ import { Random } from '../util/philox.js';
 import type { NodeSplits } from './node-data.js';
 
 export interface NodeSplitOptions {
-  /** Nodes of each class to train on. Default 20, as in Shchur et al. (2018). */
+  /** Training nodes per class. Default 20, as in Shchur et al. (2018). */
   readonly trainPerClass?: number;
-  /** Nodes of each class to validate on. Default 30. */
+  /** Validation nodes per class. Default 30. */
   readonly validPerClass?: number;
-  /** Shares of all labelled nodes, instead of counts per class. */
+  /** Fractions of all labelled nodes, instead of counts per class. */
   readonly fractions?: { readonly train: number; readonly valid: number };
   readonly seed?: number;
 }
 
-/** A random split of the nodes that have a label (>= 0); what is neither train nor valid is test. */
+/** Splits the labelled nodes (label >= 0) at random; nodes that are neither train nor valid are test. */
 export function randomNodeSplit(labels: Int32Array, options: NodeSplitOptions = {}): NodeSplits {
   checkOptionNames('randomNodeSplit', options, {
     trainPerClass: true,
@@ -33,10 +33,10 @@ export function randomNodeSplit(labels: Int32Array, options: NodeSplitOptions = 
   const labelled = order.filter((node) => labels[node] >= 0);
   return options.fractions === undefined
     ? splitPerClass(labels, labelled, options)
-    : splitByShare(labelled, options.fractions);
+    : splitByFraction(labelled, options.fractions);
 }
 
-function splitByShare(
+function splitByFraction(
   order: Int32Array,
   fractions: { readonly train: number; readonly valid: number },
 ): NodeSplits {
@@ -56,12 +56,12 @@ function splitPerClass(labels: Int32Array, order: Int32Array, options: NodeSplit
   const train = checkInteger('randomNodeSplit', 'trainPerClass', options.trainPerClass ?? 20);
   const valid = checkInteger('randomNodeSplit', 'validPerClass', options.validPerClass ?? 30);
   const seen = new Map<number, number>();
-  const parts = { train: [] as number[], valid: [] as number[], test: [] as number[] };
+  const splits = { train: [] as number[], valid: [] as number[], test: [] as number[] };
   for (const node of order) {
     const before = seen.get(labels[node]) ?? 0;
     seen.set(labels[node], before + 1);
-    const part = before < train ? parts.train : before < train + valid ? parts.valid : parts.test;
-    part.push(node);
+    const split = before < train ? splits.train : before < train + valid ? splits.valid : splits.test;
+    split.push(node);
   }
   for (const [label, count] of seen) {
     if (count < train + valid) {
@@ -71,13 +71,13 @@ function splitPerClass(labels: Int32Array, order: Int32Array, options: NodeSplit
     }
   }
   return {
-    train: Int32Array.from(parts.train).sort(),
-    valid: Int32Array.from(parts.valid).sort(),
-    test: Int32Array.from(parts.test).sort(),
+    train: Int32Array.from(splits.train).sort(),
+    valid: Int32Array.from(splits.valid).sort(),
+    test: Int32Array.from(splits.test).sort(),
   };
 }
 
-/** Each row divided by the sum of its absolute values; rows of zeros stay. */
+/** Divides each row by the sum of its absolute values; rows of zeros are unchanged. */
 export function normalizeFeatures<X extends Tensor | SparseMatrix>(features: X): X {
   if (features instanceof SparseMatrix) {
     const { offsets } = features.adjacency;
@@ -101,7 +101,7 @@ function scaleRow(values: Float32Array, from: number, to: number): void {
   if (sum > 0) for (let i = from; i < to; i++) values[i] /= sum;
 }
 
-/** The part of the graph within its largest component, edges taken in both directions; of equal ones the first. */
+/** Returns the largest weakly connected component; the first of equal ones. */
 export function largestConnectedComponent(graph: Graph): Subgraph {
   const component = connectedComponents(graph);
   const sizes = new Int32Array(graph.numNodes);
@@ -114,7 +114,7 @@ export function largestConnectedComponent(graph: Graph): Subgraph {
   );
 }
 
-/** The smallest node of the (weakly connected) component of each node. */
+/** Returns, for each node, the smallest node of its weakly connected component. */
 export function connectedComponents(graph: Graph): Int32Array {
   const { src, dst } = graph.edges();
   const parent = Int32Array.from({ length: graph.numNodes }, (_, node) => node);
@@ -128,7 +128,7 @@ export function connectedComponents(graph: Graph): Int32Array {
   for (let i = 0; i < src.length; i++) {
     const a = root(src[i]);
     const b = root(dst[i]);
-    // The smaller one stays on top, so that the root is the smallest.
+    // The smaller root becomes the parent, so the root is the smallest node.
     if (a < b) parent[b] = a;
     else parent[a] = b;
   }

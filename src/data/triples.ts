@@ -1,5 +1,5 @@
 /**
- * Facts (head, relation, tail) with numbered names: what knowledge graphs and RDF files become.
+ * Facts (head, relation, tail) with numbered names, as read from knowledge graphs and RDF files.
  */
 
 /** Fact i is `entities[src[i]]`, `relations[rel[i]]`, `entities[dst[i]]`. */
@@ -16,7 +16,7 @@ export class NameNumbers {
   readonly names: string[] = [];
   readonly #ids = new Map<string, number>();
 
-  /** The number of a name, a new one if need be. */
+  /** Returns the number of a name; adds the name if it is new. */
   add(name: string): number {
     let id = this.#ids.get(name);
     if (id === undefined) {
@@ -27,13 +27,13 @@ export class NameNumbers {
     return id;
   }
 
-  /** The number of a name that is there. */
+  /** Returns the number of a known name. */
   get(name: string): number | undefined {
     return this.#ids.get(name);
   }
 }
 
-/** Collects facts; several parts can share the tables of names. */
+/** Collects facts; several splits can share the name tables. */
 export class TripleBuilder {
   #src: number[] = [];
   #rel: number[] = [];

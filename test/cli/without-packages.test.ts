@@ -50,7 +50,7 @@ test('text is prepared', async () => {
   const out = join(folder, 'out');
   const { code, text } = skein('preprocess', '--edges', edges, '--output-directory', out);
   expect({ code, text }).toMatchObject({ code: 0 });
-  expect(text).toContain('edges.csv: header: source, target (found; --no-header to override)');
+  expect(text).toContain('edges.csv: header: source, target (detected; --no-header to override)');
   const data = await PreparedDataset.open(out, { verify: true });
   expect([data.stats.num_nodes, data.stats.num_edges, (await data.nodeNames()).idOf('a;b')]).toEqual([
     3,

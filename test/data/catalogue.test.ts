@@ -85,7 +85,7 @@ describe('fetching', () => {
 
   test('what cannot be fetched is said, with the reason and what to do', async () => {
     const loading = loadDataset('collegemsg', { root: join(folder, 'none'), mirror });
-    await expect(loading).rejects.toThrow(/fetching failed: download: expected http.*got status 404/);
+    await expect(loading).rejects.toThrow(/download failed: download: expected http.*got status 404/);
     await expect(loading).rejects.toThrow(join(folder, 'none', 'collegemsg', 'CollegeMsg.txt'));
   });
 

@@ -147,7 +147,7 @@ const splitDamage = {
     const train = await readFile(join(path, 'split/time/train.csv.gz'));
     await writeFile(join(path, 'split/time/test.csv.gz'), train);
   },
-  message: /test\.csv\.gz: expected each node in one part once/,
+  message: /test\.csv\.gz: expected each node in one split once/,
 };
 
 runFormatContract({

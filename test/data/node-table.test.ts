@@ -214,7 +214,7 @@ describe('new nodes', () => {
     [
       'a date that is none',
       'id,age,country,since,member\nx,1,US,soon,\n',
-      /:2: expected a date of ISO 8601 in column "since"/,
+      /:2: expected an ISO 8601 date in column "since"/,
     ],
     [
       'a number that f32 does not hold',
@@ -269,7 +269,7 @@ describe('what is refused, and what to do', () => {
       'a class column without a class',
       'id,x,y\na,1,\nb,2,\n',
       { labelColumn: 'y' },
-      /expected classes in column "y", got empty cells only\. Name the column/,
+      /expected classes in column "y", got empty cells only\. Set the class column/,
     ],
     ...['1e300', '-4e38', '1e400', '-inf'].map(
       (cell): [string, string, Partial<PreprocessOptions>, RegExp] => [
@@ -340,7 +340,7 @@ describe('the type of the nodes of a table, where the graph has two', () => {
       const path = called(name, people);
       expect(await classes(await open(path, {}, notes))).toEqual(['a', 'b', 'a', null, null, null]);
       expect(notes).toContain(
-        `${path}: ids of the type customer (found in the name of the file; --node-table product=${path} to override)`,
+        `${path}: node type customer (detected from the file name; --node-table product=${path} to override)`,
       );
     },
   );
@@ -351,7 +351,7 @@ describe('the type of the nodes of a table, where the graph has two', () => {
     const wrong = open(called('customers.csv', people), { nodeTableType: 'shop' });
     await expect(wrong).rejects.toThrow(/expected customer or product for nodeTableType .*got "shop"/);
     await expect(prepare(people, { nodeTableType: 'customer' })).rejects.toThrow(
-      /a graph with two types of nodes/,
+      /a graph with two node types/,
     );
   });
 
@@ -365,7 +365,7 @@ describe('the type of the nodes of a table, where the graph has two', () => {
   test('nothing is guessed from other names, and both ways out are named', async () => {
     for (const name of ['people.csv', 'customer-products.csv'])
       await expect(open(called(name, people))).rejects.toThrow(
-        /:2: expected the type .* --node-table customer=.*\.csv, name the column of ids after one of them, or write/,
+        /:2: expected the node type .* --node-table customer=.*\.csv, name the id column after one of them, or write/,
       );
   });
 

@@ -44,7 +44,7 @@ describe('preparing', () => {
       'item:1',
     ]);
     expect(notes.at(-1)).toBe(
-      'node types: user, item: nodes are called user:<id> and item:<id> (found; --node-types node if they share their ids)',
+      'node types: user, item: nodes are named user:<id> and item:<id> (detected; --node-types node if they share ids)',
     );
   });
 
@@ -56,7 +56,7 @@ describe('preparing', () => {
     const names = await data.nodeNames();
     const all = Array.from({ length: names.size }, (_, id) => names.nameOf(id)).sort();
     expect(all).toEqual(['item:7', 'item:9', 'item:user:7', 'user:7', 'user:8', 'user:user:']);
-    expect(notes.at(-1)).toMatch(/4 ids of edges begin with their type and stay as they are$/);
+    expect(notes.at(-1)).toMatch(/4 ids of edges begin with their type and are kept$/);
   });
 
   test('names decide, --node-types overrides both ways', async () => {
@@ -76,16 +76,16 @@ describe('preparing', () => {
     const edges = put(`person,relation,thing\n${chain}\n`);
     const data = await prepare({ edges }, notes);
     expect([data.stats.num_nodes, data.nodeTypes]).toEqual([31, null]);
-    expect(notes.at(-1)).toMatch(/node types: one, since many ids stand in both columns/);
+    expect(notes.at(-1)).toMatch(/node types: one, since many ids are in both columns/);
     expect((await prepare({ edges, nodeTypes: ['person', 'thing'] })).stats.num_nodes).toBe(60);
   });
 
   test('ids that stay cannot be kept apart', async () => {
     const notes: string[] = [];
     expect((await prepare({ edges: put(shop), noRemapIds: true }, notes)).stats.num_nodes).toBe(3);
-    expect(notes.join('\n')).toMatch(/one, since ids stay as they are/);
+    expect(notes.join('\n')).toMatch(/one, since ids are kept/);
     await expect(prepare({ edges: put(shop), noRemapIds: true, nodeTypes: ['a', 'b'] })).rejects.toThrow(
-      /ids that are replaced, so that those of two types can be told apart/,
+      /remapped ids, so that those of two types differ/,
     );
     await expect(prepare({ edges: put(shop), nodeTypes: ['a b'] })).rejects.toThrow(/for nodeTypes/);
   });
@@ -99,7 +99,7 @@ describe('preparing', () => {
     const mixed = await prepare({ edges: put(shop), nodes: put('user:9\nitem:9\n') });
     expect(mixed.stats.num_nodes).toBe(7);
     await expect(prepare({ edges: put(shop), nodes: put('id\n9\n') })).rejects.toThrow(
-      /:2: expected the type of the node before its id, such as user:9, got "9"\. .*name the column of ids/,
+      /:2: expected the node type before the id, such as user:9, got "9"\. .*name the id column/,
     );
   });
 });
@@ -135,9 +135,7 @@ describe('reading by raw ids', () => {
     const { names, edges: rows } = await read('user,x\n3,1\n', 'user,item\n3,0\n');
     expect(names).toEqual(['user:3']);
     expect(Array.from(rows)).toEqual([5, nodes.idOf('item:0')]);
-    await expect(read('id,x\n3,1\n', 'user,item\n3,0\n')).rejects.toThrow(
-      /:2: expected the type of the node/,
-    );
+    await expect(read('id,x\n3,1\n', 'user,item\n3,0\n')).rejects.toThrow(/:2: expected the node type/);
     await expect(read('user,x\n0,1\n', 'user,item\n0,0\n')).rejects.toThrow(/"user:0" which the graph has/);
   });
 });

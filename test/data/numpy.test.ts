@@ -102,7 +102,7 @@ describe('MATLAB files', () => {
     expect(() => new MatFile(Buffer.from('MATLAB 7.3 MAT-file'.padEnd(200)), 'x.mat')).toThrow(
       /Save it again with -v7/,
     );
-    expect(() => new MatFile(good.subarray(0, 300), 'x.mat')).toThrow(/damaged or cut off/);
+    expect(() => new MatFile(good.subarray(0, 300), 'x.mat')).toThrow(/damaged or truncated/);
     for (const name of ['plain', 'packed']) {
       const whole = await readFile(join(fixtures, 'matlab', `${name}.mat`));
       for (let i = 124; i < whole.length; i++) {

@@ -169,7 +169,7 @@ describe('damage', () => {
       const bad = Buffer.from(good);
       bad[at] ^= 1;
       await writeFile(file, bad);
-      await expect(open(path)).rejects.toThrow(`${file}: expected the lines that preprocessing wrote`);
+      await expect(open(path)).rejects.toThrow(`${file}: expected the contents that preprocessing wrote`);
       await writeFile(file, good.subarray(0, at));
       await expect(open(path)).rejects.toThrow(`${file}: expected`);
     }

@@ -72,7 +72,7 @@ describe('edges', () => {
       'a,b,c,d\n',
       {},
       ValueError,
-      /for the target of an edge, got 4 columns without a header\. Name them with --src-column/,
+      /for the target of an edge, got 4 columns without a header\. Set them with --src-column/,
     ),
   );
   test(
@@ -90,12 +90,12 @@ describe('edges', () => {
       'from,to\na,b\n',
       { source: 'from', target: 0 },
       ValueError,
-      /another column than that of sources for target/,
+      /a column other than that of sources for target/,
     ),
   );
   test(
     'a column of nodes as the type',
-    one('a,b\n', { source: 0, target: 1, edgeType: 1 }, ValueError, /another column than those of nodes/),
+    one('a,b\n', { source: 0, target: 1, edgeType: 1 }, ValueError, /a column other than those of nodes/),
   );
   test(
     'two names for one end',
@@ -107,7 +107,7 @@ describe('edges', () => {
       'source,source,target\na,b,c\n',
       { source: 'source', target: 'target' },
       ValueError,
-      /the name of one column for source \(--src-column\), got "source"\. Several have that name; give the place/,
+      /the name of one column for source \(--src-column\), got "source"\. Several columns have that name; give the index/,
     ),
   );
   test(
@@ -180,13 +180,9 @@ describe('edges', () => {
 describe('options', () => {
   const cases: [string, object, RegExp][] = [
     ['shares that do not add up', { split: [0.9, 0.2] }, /add up to 1 for split, got "0.9 \+ 0.2 = 1.1/],
-    ['one share', { split: [1] }, /2 or 3 shares/],
+    ['one share', { split: [1] }, /2 or 3 fractions/],
     ['a negative share', { split: [1.5, -0.5] }, /a fraction of split/],
-    [
-      'shares of several files',
-      { edges: ['e.csv', 'e.csv'], split: [0.5, 0.5] },
-      /one file of edges to split/,
-    ],
+    ['shares of several files', { edges: ['e.csv', 'e.csv'], split: [0.5, 0.5] }, /one edge file to split/],
     ['four files', { edges: ['e.csv', 'e.csv', 'e.csv', 'e.csv'] }, /1, 2 or 3 entries/],
     ['no input', { edges: undefined }, /either files or queries/],
     ['both inputs', { query: 'SELECT 1' }, /either files or queries/],
@@ -209,12 +205,7 @@ describe('options', () => {
 describe('nodes', () => {
   const files = { 'e.csv': 'a,b\nb,c\n' };
   const cases: [string, string, object, RegExp][] = [
-    [
-      'a node without features',
-      'a,1\nb,2\n',
-      { nodeFeatures: 'n.csv' },
-      /none for 1 of 3, the first being "c"/,
-    ],
+    ['a node without features', 'a,1\nb,2\n', { nodeFeatures: 'n.csv' }, /none for 1 of 3, such as "c"/],
     ['features twice', 'a,1\nb,2\na,3\nc,4\n', { nodeFeatures: 'n.csv' }, /each node once, got "a" twice/],
     [
       'a feature that is no number',
@@ -225,7 +216,7 @@ describe('nodes', () => {
     ['ragged features', 'a,1\nb,1,2\n', { nodeFeatures: 'n.csv' }, /n\.csv:2: expected 2 columns, got 3/],
     ['classes without a class', 'a\n', { nodeLabels: 'n.csv' }, /an id and a class/],
     ['a node with two classes', 'a,1\na,2\n', { nodeLabels: 'n.csv' }, /each node once/],
-    ['a node in two parts', 'a\n', { trainNodes: 'n.csv', testNodes: 'n.csv' }, /each node in one part/],
+    ['a node in two parts', 'a\n', { trainNodes: 'n.csv', testNodes: 'n.csv' }, /each node in one split/],
     ['an empty list', '', { nodes: 'n.csv' }, /an empty file/],
   ];
   test.each(cases)('%s', async (_, content, options, message) => {

@@ -104,6 +104,6 @@ test('columns are found by their usual names, wherever they are, and others are 
   const { details } = await PreparedDataset.open(outputDir);
   expect(details?.files['edges/train_edges.bin']?.crc32).toBe(wanted['edges/train_edges.bin']);
   expect(notes.at(-1)).toBe(
-    `${path}: columns left out: rating, timestamp (--edge-weight-column rating keeps weights)`,
+    `${path}: unused columns: rating, timestamp (--edge-weight-column rating keeps weights)`,
   );
 });

@@ -183,7 +183,7 @@ describe('facts', () => {
 
   test('a ragged line and an empty name have file and line', async () => {
     await expect(readTripleFiles({ all: await put('a\tr\tb\na\tr\n') })).rejects.toThrow(
-      /:2: expected 3 columns/,
+      /:2: expected 3 tab-separated columns/,
     );
     await expect(readTripleFiles({ all: await put('a\tr\tb\n\ta\tr\n') })).rejects.toThrow(
       /:2: .*an empty name/,
@@ -220,7 +220,7 @@ describe('labelled entities', () => {
   test.each([
     ['an unknown entity', 'who\tclass\nhttp://z\tX\n', /:2: expected an entity of the graph, got http:\/\/z/],
     ['an unknown class', 'who\tclass\nhttp://a\tZ\n', /:2: expected a class of the complete table/],
-    ['an entity in two parts', 'who\tclass\nhttp://b\tY\n', /:2: expected each entity in one part only/],
+    ['an entity in two parts', 'who\tclass\nhttp://b\tY\n', /:2: expected each entity in one split only/],
     ['a missing column', 'who\nhttp://b\n', /:1: expected the columns who, class in the header/],
   ])('broken: %s', async (_, train, message) => {
     await expect(read(train)).rejects.toThrow(message);

@@ -128,7 +128,7 @@ describe('SNAP', () => {
   test('a compressed file that is cut off', async () => {
     const whole = gzipSync(Array.from({ length: 9999 }, (_, i) => `${i} ${i * 3} ${i}\n`).join(''));
     const path = makeFile('m.txt.gz', whole.subarray(0, whole.length - 20));
-    await expect(readTemporal(path)).rejects.toThrow('damaged or cut off');
+    await expect(readTemporal(path)).rejects.toThrow('damaged or truncated');
   });
 });
 

@@ -3,7 +3,7 @@ import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { FileWriter } from '../../data/prepare/binary-file.js';
 import { csvField } from '../../data/prepare/mapping-file.js';
-import { fileBegun, fileFinished } from '../../data/prepare/unfinished-files.js';
+import { trackUnfinished, untrackFinished } from '../../data/prepare/unfinished-files.js';
 import { temporaryName } from '../../storage/temporary-name.js';
 
 export class CsvFile {
@@ -14,7 +14,7 @@ export class CsvFile {
   constructor(folder: string, name: string, header: readonly string[]) {
     this.#path = join(folder, name);
     this.#unfinished = temporaryName(this.#path);
-    fileBegun(this.#unfinished);
+    trackUnfinished(this.#unfinished);
     this.#file = new FileWriter(this.#unfinished);
     this.write(header);
   }
@@ -26,7 +26,7 @@ export class CsvFile {
   close(): string {
     this.#file.close();
     renameSync(this.#unfinished, this.#path);
-    fileFinished(this.#unfinished);
+    untrackFinished(this.#unfinished);
     return this.#path;
   }
 }

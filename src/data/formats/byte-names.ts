@@ -1,6 +1,6 @@
 /**
- * Names as bytes with numbers in order of first appearance: the text, a start per name and a hash table of numbers. About 15
- * bytes per name beside the text, where a Map of strings takes some 100.
+ * Names as bytes, numbered in order of first appearance: the text, a start per name and a hash table of numbers. About 15
+ * bytes per name on top of the text, where a Map of strings takes some 100.
  */
 
 export class ByteNames {
@@ -9,12 +9,12 @@ export class ByteNames {
   #starts = new Float64Array(1 << 10);
   #slots = new Int32Array(1 << 12).fill(-1);
 
-  /** What the table takes, and would take while it grows. */
+  /** Bytes allocated by the table. */
   get bytesHeld(): number {
     return this.#bytes.length + this.#starts.byteLength + this.#slots.byteLength;
   }
 
-  /** The number of the name in bytes start … stop − 1, a new one when it was not there. */
+  /** Returns the number of the name in bytes start … stop − 1; adds it if it is new. */
   add(bytes: Uint8Array, start: number, stop: number): number {
     const slot = this.#find(bytes, start, stop);
     const known = this.#slots[slot];
@@ -29,12 +29,12 @@ export class ByteNames {
     return id;
   }
 
-  /** The number of a name; −1 when it is none of these. */
+  /** Returns the number of a name; −1 if it is unknown. */
   numberOf(bytes: Uint8Array, start: number, stop: number): number {
     return this.#slots[this.#find(bytes, start, stop)];
   }
 
-  /** The bytes of a name; gone when the next is added. */
+  /** Returns the bytes of a name; valid until the next is added. */
   bytesOf(id: number): Buffer {
     return this.#bytes.subarray(this.#starts[id], this.#starts[id + 1]);
   }
@@ -43,7 +43,7 @@ export class ByteNames {
     return this.#bytes.toString('utf8', this.#starts[id], this.#starts[id + 1]);
   }
 
-  /** The slot of a name, or the free one where it would be. */
+  /** Returns the slot of a name, or the free slot for it. */
   #find(bytes: Uint8Array, start: number, stop: number): number {
     const mask = this.#slots.length - 1;
     let slot = hashBytes(bytes, start, stop) & mask;
@@ -83,7 +83,7 @@ export class ByteNames {
   }
 }
 
-/** FNV-1a, then mixed so that the low bits depend on all. */
+/** FNV-1a, then mixed so that the low bits depend on all bits. */
 export function hashBytes(bytes: Uint8Array, start: number, stop: number): number {
   let value = 0x811c9dc5;
   for (let i = start; i < stop; i++) value = Math.imul(value ^ bytes[i], 0x01000193);

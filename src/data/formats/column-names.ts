@@ -1,11 +1,10 @@
 /**
- * What the usual names of columns mean: which are ends of an edge, times, weights, ids. One list for every reader, so that a
- * header that one of them knows is known to all. Names are compared without case, and `_`, `-`, blanks and camel case do not
- * count: `userId`, `user_id`, `User ID` and `userid` are one name.
+ * The meaning of common column names: ends of an edge, times, weights, ids. All readers share this list. Case, `_`, `-`,
+ * blanks and camel case are ignored: `userId`, `user_id`, `User ID` and `userid` are one name.
  */
 import { isoSeconds } from './iso-time.js';
 
-/** `id` is that of the row, `node` a node without a side. */
+/** `id` is the id of the row, `node` a node that is neither source nor target. */
 export type ColumnMeaning =
   | 'source'
   | 'target'
@@ -19,7 +18,7 @@ export type ColumnMeaning =
 
 const withId = (...words: string[]): string[] => words.flatMap((word) => [word, `${word} id`]);
 
-/** In order of preference, for readers that take one of several. */
+/** Names in order of preference, for readers that take one of several columns. */
 const meanings: Readonly<Record<Exclude<ColumnMeaning, 'other'>, readonly string[]>> = {
   source: [
     ...withId('src', 'source', 'from', 'user', 'sender', 'head', 'subject', 'customer', 'author', 'person'),
@@ -60,7 +59,7 @@ const known = new Map(
   ),
 );
 
-/** The words of a name: `userId`, `user_id` and `User ID` are all user, id. */
+/** Returns the words of a name: user, id for `userId`, `user_id` and `User ID`. */
 export function nameWords(name: string): string[] {
   return name
     .trim()
@@ -70,7 +69,7 @@ export function nameWords(name: string): string[] {
     .filter((word) => word !== '');
 }
 
-/** The same for all ways to write a name. */
+/** Returns a key that is equal for all spellings of a name. */
 function keyOf(name: string): string {
   return nameWords(name).join('');
 }
@@ -79,24 +78,24 @@ export function meaningOf(name: string): ColumnMeaning {
   return known.get(keyOf(name))?.meaning ?? 'other';
 }
 
-/** The place of the column with that meaning, the most usual name first; −1 when there is none. */
-export function usualPlace(names: readonly string[], meaning: ColumnMeaning): number {
+/** Returns the index of the column with that meaning, the most common name first; −1 if there is none. */
+export function findByMeaning(names: readonly string[], meaning: ColumnMeaning): number {
   const rankOf = (name: string): number => known.get(keyOf(name))?.rank ?? 0;
   const [best = -1] = [...names.keys()]
-    .filter((place) => meaningOf(names[place]) === meaning)
+    .filter((index) => meaningOf(names[index]) === meaning)
     .sort((a, b) => rankOf(names[a]) - rankOf(names[b]));
   return best;
 }
 
-/** Some usual names for a meaning, for messages. */
-export function usualNames(meaning: Exclude<ColumnMeaning, 'other'>): string {
+/** Returns some common names for a meaning, for messages. */
+export function commonNames(meaning: Exclude<ColumnMeaning, 'other'>): string {
   return meanings[meaning]
     .filter((name) => !name.includes(' '))
     .slice(0, 5)
     .join(', ');
 }
 
-/** A finite number, a date of ISO 8601, or true or false: what a name of a column is not. */
+/** Returns whether a cell is a finite number, an ISO 8601 date, or true or false, and so not a column name. */
 export function isValue(cell: string): boolean {
   const text = cell.trim();
   if (text === '') return false;

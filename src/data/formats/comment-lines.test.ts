@@ -34,7 +34,7 @@ describe('what starts with # is data', () => {
 
   test('and both numbers of lines are said', async () => {
     const { rows, said } = await read('# made by hand\n#a,#b\nc,#a\n');
-    expect([rows.length, said]).toEqual([2, '1 line skipped as comments, 1 line taken as data']);
+    expect([rows.length, said]).toEqual([2, '1 line skipped as comments, 1 line read as data']);
   });
 
   test('in more lines than are looked at', async () => {

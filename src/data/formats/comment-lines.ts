@@ -1,10 +1,10 @@
 /**
- * Comments at the head of a table, and ids that start with the same sign.
+ * Comments at the top of a table, and ids that start with the comment sign.
  *
  * A header ends the comments: below it every line is a record. Without a header, lines above the first record that start
- * with # are comments, unless they are records by their look: as many fields as the first record, no blank and no second #
- * after the sign, and no names of columns behind it. A column of numbers below, or blanks as delimiter where no other
- * field starts with #, speak for a comment: `#created 2020`. Once a record is found, all that follows is data.
+ * with # are comments unless they look like records: as many fields as the first record, no blank and no second # after the
+ * sign, and no column names after it. If the first column below holds numbers, or if blanks are the delimiter and no other
+ * field starts with #, they are comments: `#created 2020`. After the first record everything is data.
  */
 import { isValue } from './column-names.js';
 import { isHeader } from './header.js';
@@ -17,18 +17,18 @@ interface Line {
 }
 
 export interface Head {
-  /** The first lines from the first one that is neither empty nor starts with the sign. */
+  /** The first lines, starting at the first that is neither empty nor starts with the sign. */
   readonly plain: readonly string[];
-  /** Lines directly above these that start with the sign and may be records. */
+  /** Lines directly above `plain` that start with the sign and may be records. */
   readonly doubtful: readonly Line[];
-  /** Lines above `plain` that start with the sign. */
+  /** Number of lines above `plain` that start with the sign. */
   readonly signed: number;
 }
 
-/** So many doubtful lines in a row are a table. */
-const mostDoubtful = 1000;
+/** Number of consecutive doubtful lines that make a table. */
+const maxDoubtful = 1000;
 
-/** Looks at lines until `most` are plain. */
+/** Reads lines until `most` are plain. */
 export async function readHead(path: string, comment: string, most: number): Promise<Head> {
   const plain: string[] = [];
   let doubtful: Line[] = [];
@@ -43,20 +43,20 @@ export async function readHead(path: string, comment: string, most: number): Pro
         if (mayBeRecord(text, comment)) doubtful.push({ line: first + i, text });
         else doubtful = [];
       }
-      if (plain.length === most || doubtful.length === mostDoubtful) return { plain, doubtful, signed };
+      if (plain.length === most || doubtful.length === maxDoubtful) return { plain, doubtful, signed };
     }
   }
   return { plain, doubtful, signed };
 }
 
-/** Another sign than the usual one was asked for, so its lines are comments. */
+/** Returns whether a line may be a record. With a comment sign other than the default, it never is. */
 function mayBeRecord(text: string, comment: string): boolean {
   const rest = text.slice(comment.length);
   return comment === '#' && rest.trim() !== '' && !/^[\s#]/.test(rest);
 }
 
-/** How many of the doubtful lines, from the last up, are records. `rows` are the records below. */
-export function signedRecords(
+/** Returns how many of the doubtful lines, counted from the last, are records. `rows` are the records below. */
+export function countSignedRecords(
   { doubtful }: Head,
   delimiter: string,
   rows: readonly (readonly string[])[],
@@ -80,12 +80,14 @@ function hasSign(fields: readonly string[]): boolean {
   return fields.some((field) => field.startsWith('#'));
 }
 
-/** What is said about such lines, for people; null when there are none. */
+/** Returns a note for the user about such lines; null if there are none. */
 export function commentNote(path: string, comment: string, skipped: number, kept: number): string | null {
   const lines = (count: number): string => `${count} ${count === 1 ? 'line' : 'lines'}`;
-  const parts = [
+  const notes = [
     ...(skipped > 0 ? [`${lines(skipped)} skipped as comments`] : []),
-    ...(kept > 0 ? [`${lines(kept)} taken as data`] : []),
+    ...(kept > 0 ? [`${lines(kept)} read as data`] : []),
   ];
-  return parts.length === 0 ? null : `${path}: starting with ${comment} at the top: ${parts.join(', ')}`;
+  return notes.length === 0
+    ? null
+    : `${path}: lines starting with ${comment} at the top: ${notes.join(', ')}`;
 }

@@ -1,11 +1,11 @@
 /**
- * Records of delimited text (.gz too), parsed from bytes as they arrive: no string per field unless one is asked for, and
- * memory of one chunk. Between commas, semicolons and bars as RFC 4180: a quoted field holds delimiters, line ends, and ""
- * for a quote. Between tabs, blanks and other delimiters a field in quotes as a whole loses them, and any other quote is text
- * (split-line.ts has the same rules for single lines). Blanks around a number do not count unless they are quoted.
- * Lines end in \n or \r\n, also in turn; a byte order mark, empty lines and lines of blanks are skipped.
+ * Records of delimited text (.gz too), parsed from bytes as they arrive, in the memory of one chunk and without a string per
+ * field unless requested. With commas, semicolons and bars as in RFC 4180: a quoted field may hold delimiters, line ends, and
+ * "" for a quote. With tabs, blanks and other delimiters, quotes around a whole field are removed, and any other quote is
+ * text (split-line.ts has the same rules for single lines). Blanks around an unquoted number are ignored. Lines end in \n or
+ * \r\n, which may be mixed; a byte order mark, empty lines and lines of blanks are skipped.
  *
- * A record with another number of fields, a quote without an end and text that is no UTF-8 are errors with file and line.
+ * A record with a wrong number of fields, an unterminated quote and invalid UTF-8 are errors with file and line.
  */
 import { isUtf8 } from 'node:buffer';
 import { FormatError } from '../../util/errors.js';
@@ -13,7 +13,7 @@ import { parseNumber } from './parse-number.js';
 import type { TextLayout } from './text-layout.js';
 import { readChunks } from './text-lines.js';
 
-/** Some consecutive records. Gone with the next block. */
+/** Some consecutive records; valid until the next block. */
 export class RecordBlock {
   rows = 0;
   /** Field f of row r is bytes bounds[2i] … bounds[2i + 1] − 1 of `buffer`, with i = r · width + f. */
@@ -22,7 +22,7 @@ export class RecordBlock {
   lines = new Float64Array(0);
   buffer: Buffer = Buffer.alloc(0);
 
-  /** Fields of a record; 0 before the first one, where that decides. */
+  /** `width`: fields per record; 0 until the first record sets it. */
   constructor(public width: number) {}
 
   text(row: number, field: number): string {
@@ -35,7 +35,7 @@ export class RecordBlock {
   }
 }
 
-/** All records of a file, in blocks. */
+/** Yields all records of a file in blocks. */
 export async function* readRecords(layout: TextLayout): AsyncGenerator<RecordBlock> {
   const parser = new RecordParser(layout);
   for await (const chunk of readChunks(layout.path)) {
@@ -49,8 +49,8 @@ export async function* readRecords(layout: TextLayout): AsyncGenerator<RecordBlo
 const [newline, carriageReturn, quote, blank, tab] = [10, 13, 34, 32, 9];
 const isBlank = (byte: number): boolean => byte === blank || byte === tab;
 const byteOrderMark = 0xefbbbf;
-/** Bytes that a record may have: a file with longer ones is not a table, and must not fill the memory. */
-const longestRecord = 2 ** 26;
+/** Maximum bytes of a record: a file with longer ones is not a table, and must not fill the memory. */
+const maxRecordBytes = 2 ** 26;
 
 export class RecordParser {
   readonly #layout: TextLayout;
@@ -58,20 +58,20 @@ export class RecordParser {
   readonly #comment: Buffer;
   readonly #blanks: boolean;
   readonly #tabs: boolean;
-  /** Comments are skipped before this many records were read. */
+  /** Comments are skipped until this many records have been read. */
   readonly #commentRecords: number;
   #records = 0;
   readonly #block: RecordBlock;
-  /** The start of a record whose end has not come. */
+  /** Bytes of an incomplete record. */
   #rest: Buffer = Buffer.alloc(0);
-  /** The line that the next byte belongs to, from 1. */
+  /** Line of the next byte, from 1. */
   #line = 1;
-  /** Whether another field of the record follows the one that was read last. */
+  /** Whether the record has another field after the last one read. */
   #more = false;
-  /** Fields of the record from which quotes were taken, as they were. */
+  /** Original bytes of the fields of the record from which quotes were removed. */
   #changed: { readonly at: number; readonly bytes: Buffer }[] = [];
 
-  /** With `width` 0 in the layout the first record decides. */
+  /** With `width` 0 in the layout the first record sets the width. */
   constructor(layout: TextLayout, commentRecords = layout.commentsAnywhere ? Number.POSITIVE_INFINITY : 0) {
     this.#layout = layout;
     this.#delimiter = Buffer.from(layout.delimiter);
@@ -82,27 +82,31 @@ export class RecordParser {
     this.#block = new RecordBlock(layout.width);
   }
 
-  /** The records that end in `chunk`, at most `most`; what is left of it comes before the next chunk. */
+  /** Returns the records that end in `chunk`, at most `most`; the remaining bytes are kept for the next chunk. */
   feed(chunk: Uint8Array, last: boolean, most = Number.POSITIVE_INFINITY): RecordBlock {
     const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     const block = this.#block;
     block.buffer = buffer;
     block.rows = 0;
-    // Bytes behind the last end of a line are of a record that is not complete.
+    // Bytes after the last line end belong to an incomplete record.
     const end = last ? buffer.length : buffer.lastIndexOf(newline) + 1;
     let at = 0;
     if (this.#line === 1 && end >= 3 && buffer.readUIntBE(0, 3) === byteOrderMark) at = 3;
-    // Before quotes are taken out: what they leave behind is no text.
-    if (!isUtf8(buffer.subarray(at, end))) this.#refuseBytes(at, end);
+    // Checked before quotes are removed, which leaves bytes behind that are not text.
+    if (!isUtf8(buffer.subarray(at, end))) this.#rejectBytes(at, end);
     while (at < end && block.rows < most) {
       const next = this.#record(at, end, last);
       if (next < 0) break;
       at = next;
     }
     this.#rest = Buffer.from(buffer.subarray(at));
-    if (this.#rest.length > longestRecord)
-      this.#fail(this.#line, `a record of at most ${longestRecord} bytes`, `${this.#rest.length} and no end`);
+    if (this.#rest.length > maxRecordBytes)
+      this.#fail(
+        this.#line,
+        `a record of at most ${maxRecordBytes} bytes`,
+        `${this.#rest.length} and no end`,
+      );
     return block;
   }
 
@@ -111,13 +115,13 @@ export class RecordParser {
     throw new FormatError(`${path}:${line}: expected ${what}, got ${got}.${advice}`, { path, line });
   }
 
-  /** Takes in the record at `from`; returns where the next one starts, −1 when its end is not there yet. */
+  /** Parses the record at `from`; returns the start of the next one, −1 if the record is incomplete. */
   #record(from: number, end: number, last: boolean): number {
     const { buffer } = this.#block;
     const line = this.#line;
     let stop = buffer.indexOf(newline, from);
     if (stop < 0) stop = end;
-    if (this.#skipped(from, stop)) {
+    if (this.#isSkipped(from, stop)) {
       this.#line++;
       return stop + 1;
     }
@@ -143,7 +147,7 @@ export class RecordParser {
     return at;
   }
 
-  /** Counts the fields of the first record; returns whether its end is there. */
+  /** Counts the fields of the first record; returns whether it is complete. */
   #measure(from: number, end: number): boolean {
     const line = this.#line;
     let fields = 0;
@@ -158,23 +162,22 @@ export class RecordParser {
     return true;
   }
 
-  /** Makes a record what it was before quotes were taken out. */
+  /** Restores the bytes of a record from which quotes were removed. */
   #restore(line: number): void {
     this.#line = line;
     for (const { at, bytes } of this.#changed) this.#block.buffer.set(bytes, at);
     this.#changed = [];
   }
 
-  /** Leaves a record as it was, to be parsed again with the bytes that follow. */
+  /** Restores an incomplete record, to be parsed again with the following bytes. */
   #incomplete(line: number, last: boolean): -1 {
-    if (last)
-      this.#fail(line, 'a quote at the end of the field', 'none', ' Look for a quote that stands alone.');
+    if (last) this.#fail(line, 'a quote at the end of the field', 'none', ' Look for an unmatched quote.');
     this.#restore(line);
     return -1;
   }
 
-  /** Lines before the first record, lines with nothing but blanks, and comments. */
-  #skipped(from: number, stop: number): boolean {
+  /** Returns whether a line is skipped: before the first record, blank, or a comment. */
+  #isSkipped(from: number, stop: number): boolean {
     if (this.#line <= this.#layout.skip) return true;
     const { buffer } = this.#block;
     let at = from;
@@ -196,7 +199,7 @@ export class RecordParser {
     return at;
   }
 
-  /** Finds the bounds of the field at `from`; returns where the next field or record starts, −1 without an end. */
+  /** Finds the bounds of the field at `from`; returns the start of the next field or record, −1 if incomplete. */
   #field(from: number, end: number, place: number, line: number): number {
     const { buffer, bounds } = this.#block;
     let at = from;
@@ -222,7 +225,7 @@ export class RecordParser {
     return this.#more ? at + this.#delimiter.length : at + 1;
   }
 
-  /** Takes the blanks around a number out of its bounds. */
+  /** Excludes the blanks around a number from its bounds. */
   #trimNumber(from: number, to: number, place: number): void {
     const { buffer, bounds } = this.#block;
     if (Number.isNaN(parseNumber(buffer, from, to))) return;
@@ -233,7 +236,7 @@ export class RecordParser {
     bounds[place + 1] = end;
   }
 
-  /** Takes the quotes from a field that has them around it, and leaves any other as it is. */
+  /** Removes the quotes around a whole field; leaves any other field unchanged. */
   #wholeQuoted(from: number, to: number, place: number): void {
     const { buffer, bounds } = this.#block;
     const last = to - 1;
@@ -258,7 +261,7 @@ export class RecordParser {
     return at;
   }
 
-  /** The start of the next field behind a run of blanks, or of the next record. */
+  /** Returns the start of the next field after a run of blanks, or of the next record. */
   #afterBlanks(from: number, end: number): number {
     const { buffer } = this.#block;
     let at = this.#skipBlanks(from);
@@ -274,7 +277,7 @@ export class RecordParser {
     return true;
   }
 
-  /** Takes the quotes out of a field in place; returns the place behind the last one, −1 when there is none. */
+  /** Removes the quotes of a field in place; returns the position after the closing one, −1 if there is none. */
   #quotedField(from: number, end: number, place: number): number {
     const { buffer, bounds } = this.#block;
     let stop = from + 1;
@@ -293,7 +296,7 @@ export class RecordParser {
     return stop + 1;
   }
 
-  /** Makes one quote of two in the text between the quotes at `from` and `stop`; returns where the text then ends. */
+  /** Replaces "" by " in the text between the quotes at `from` and `stop`; returns the new end of the text. */
   #undouble(from: number, stop: number): number {
     const { buffer } = this.#block;
     this.#changed.push({ at: from, bytes: Buffer.from(buffer.subarray(from, stop)) });
@@ -327,7 +330,7 @@ export class RecordParser {
     block.lines = lines;
   }
 
-  #refuseBytes(from: number, end: number): never {
+  #rejectBytes(from: number, end: number): never {
     const { buffer } = this.#block;
     let line = this.#line;
     for (let at = from; at < end; line++) {

@@ -1,14 +1,14 @@
 /**
- * DuckDB, loaded when an input needs it: Parquet, JSON, SQL. It is an optional package; text is read without it.
+ * DuckDB, loaded if an input needs it: Parquet, JSON, SQL. It is an optional package; text is read without it.
  *
- * The database lives in memory; it reads local files only and installs no extension.
+ * The database is in memory; it reads local files only and installs no extensions.
  */
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { expected, StateError, ValueError } from '../../util/errors.js';
 
-/** Runs `work` with a connection to a fresh database and closes it. */
+/** Runs `work` with a connection to a new database and closes it. */
 export async function withDuckDb<T>(
   where: string,
   work: (connection: DuckDBConnection) => Promise<T>,
@@ -22,12 +22,12 @@ export async function withDuckDb<T>(
 }
 
 export interface LazyDuckDb {
-  /** The one connection; the first call loads the package and runs `setup`. */
+  /** Returns the connection; the first call loads the package and runs `setup`. */
   connect(): Promise<DuckDBConnection>;
   close(): Promise<void>;
 }
 
-/** A fresh database in memory that is opened when it is first asked for. `settings` are DuckDB's own. */
+/** Returns a database in memory that is opened at the first use. `settings` are those of DuckDB. */
 export function lazyDuckDb(
   where: string,
   settings: Readonly<Record<string, string>> = {},
@@ -56,7 +56,7 @@ export function lazyDuckDb(
   };
 }
 
-/** The user's own SQL, so what is wrong with it is wrong input. */
+/** Runs the user's SQL; its errors are input errors. */
 async function runSetup(where: string, connection: DuckDBConnection, sql: string): Promise<void> {
   try {
     await connection.run(sql);
@@ -74,7 +74,7 @@ async function load(where: string): Promise<DuckDb> {
   return duckDb;
 }
 
-/** What is used of each class of the package. */
+/** Methods used of each class of the package. */
 const methods: Readonly<Record<string, readonly string[]>> = {
   DuckDBInstance: ['connect', 'closeSync'],
   DuckDBConnection: ['run', 'runAndReadAll', 'stream', 'closeSync'],
@@ -83,8 +83,8 @@ const methods: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Refuses a version of the package that lacks what is used of it. All its versions are prereleases in npm's eyes
- * (1.5.5-r.5), of which a range admits those of one version only, so package.json admits any and this looks closer.
+ * Throws if the version of the package lacks a method that is used. To npm all its versions are prereleases (1.5.5-r.5), of
+ * which a range admits those of one version only, so package.json admits any version and this checks it.
  */
 export function checkDuckDb(where: string, duckDb: object): void {
   const classes = duckDb as Readonly<Record<string, { prototype?: Record<string, unknown> } | undefined>>;
@@ -115,30 +115,30 @@ async function importPackage(where: string): Promise<DuckDb> {
   }
 }
 
-/** A string literal of SQL. */
+/** Returns an SQL string literal. */
 export function sqlText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** A file name for DuckDB's readers, which would take * ? [ for patterns. */
+/** Returns a file name for DuckDB's readers, which would expand * ? [ as patterns. */
 export function sqlPath(path: string): string {
   return sqlText(resolve(path).replace(/[*?[]/g, (c) => `[${c}]`));
 }
 
-/** A name of a column or table in SQL. */
+/** Returns a quoted SQL identifier. */
 export function sqlName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Columns of one chunk of a result, whole vectors where DuckDB keeps one; `null` values are the caller's to exclude. */
+/** Columns of one chunk of a result. The caller must exclude `null` values in the query. */
 export interface ColumnChunk {
   readonly rows: number;
-  /** Numbers of column c: an array of DuckDB's own memory, gone with the next chunk. */
+  /** Numbers of column c, in DuckDB's memory; valid until the next chunk. */
   numbers(c: number): ArrayLike<number>;
   strings(c: number): readonly string[];
 }
 
-/** The result of a query, chunk after chunk; memory is that of one chunk. */
+/** Yields the result of a query in chunks, in the memory of one chunk. */
 export async function* queryChunks(connection: DuckDBConnection, sql: string): AsyncGenerator<ColumnChunk> {
   const result = await connection.stream(sql);
   for (;;) {

@@ -1,8 +1,8 @@
 /**
  * Edge lists as text: CSV, TSV, SNAP (blanks or tabs, # comments), .gz too, with optional weight, time and type columns.
  *
- * Edges keep the order of the file. A ragged line, an id that is no whole number or out of range, and a weight or time that
- * is no number are errors with file and line.
+ * Edges keep the order of the file. A ragged line, an id that is not a whole number or out of range, and a weight or time
+ * that is not a number are errors with file and line.
  */
 import { expected, FormatError, ValueError } from '../../util/errors.js';
 import type { EdgeArrays } from '../edges.js';
@@ -14,7 +14,7 @@ import { columnIndex, findTextLayout, type TextLayout } from './text-layout.js';
 
 export interface EdgeList {
   readonly edges: EdgeArrays;
-  /** The name of each node; null when ids are whole numbers. */
+  /** Name of each node; null if ids are whole numbers. */
   readonly names: readonly string[] | null;
   readonly weight: Float32Array | null;
   readonly time: Float64Array | null;
@@ -47,14 +47,14 @@ export async function readEdgeList(path: string, options: EdgeListOptions = {}):
   return reader.finish();
 }
 
-/** For programs; commands say something else here. */
+/** Advice for programs; commands replace it. */
 export const otherIdsAdvice = 'Pass ids: "names" for other ids, header: true for a header.';
 
 type NumberArray = Int32Array | Float32Array | Float64Array;
 
 class EdgeReader {
   #rows = 0;
-  readonly #places: readonly (number | null)[];
+  readonly #indices: readonly (number | null)[];
   readonly #columns: (NumberArray | null)[];
   readonly #nodes: ByteNames | null;
   readonly #kinds = new ByteNames();
@@ -64,20 +64,20 @@ class EdgeReader {
     readonly options: EdgeListOptions,
   ) {
     const { source = 0, target = 1, weight, time, type } = options;
-    this.#places = Object.entries({ source, target, weight, time, type }).map(([option, column]) =>
+    this.#indices = Object.entries({ source, target, weight, time, type }).map(([option, column]) =>
       column === undefined ? null : columnIndex(layout, option, column),
     );
     const types = [Int32Array, Int32Array, Float32Array, Float64Array, Int32Array] as const;
-    this.#columns = types.map((Type, i) => (this.#places[i] === null ? null : new Type(1024)));
+    this.#columns = types.map((Type, i) => (this.#indices[i] === null ? null : new Type(1024)));
     this.#nodes = options.ids === 'names' ? new ByteNames() : null;
   }
 
   take({ rows, width, buffer, bounds, lines }: RecordBlock): void {
     for (let row = 0; row < rows; row++, this.#rows++) {
-      for (let role = 0; role < this.#places.length; role++) {
-        const place = this.#places[role];
-        if (place === null) continue;
-        const at = 2 * (row * width + place);
+      for (let role = 0; role < this.#indices.length; role++) {
+        const index = this.#indices[role];
+        if (index === null) continue;
+        const at = 2 * (row * width + index);
         const value = this.#value(role, buffer, bounds[at], bounds[at + 1], lines[row]);
         this.#store(role, value);
       }
@@ -98,7 +98,7 @@ class EdgeReader {
   #value(role: number, buffer: Buffer, start: number, end: number, line: number): number {
     if (role < 2) return this.#id(role === 0 ? 'source' : 'target', buffer, start, end, line);
     if (role === 4) {
-      if (start === end) this.#fail(line, 'a word for the type', buffer, start, end);
+      if (start === end) this.#fail(line, 'text for the type', buffer, start, end);
       return this.#kinds.add(buffer, start, end);
     }
     const name = role === 2 ? 'weight' : 'time';

@@ -1,69 +1,69 @@
 /**
- * Whether the first line of a table names its columns: one set of rules for every reader of text. docs/preprocessing.md has
- * them as a table.
+ * Detects whether the first line of a table names its columns, by one set of rules for all readers of text.
+ * docs/preprocessing.md has them as a table.
  *
- *   1. What the caller says (`header`, --header, --no-header) holds.
- *   2. A column that is asked for by name needs a header.
- *   3. A number, a date, true or false, an empty cell (but for the first), or twice what is no usual name: data.
+ *   1. The caller's setting (`header`, --header, --no-header) is final.
+ *   2. A column that is requested by name needs a header.
+ *   3. A number, a date, true or false, an empty cell (except the first), or a repeated uncommon name: data.
  *   4. A column whose cells below are all numbers or dates: the first line is a header.
- *   5. Text everywhere: a header only when the first line has two usual names (source, target, user, item, label, …),
- *      or one and there is one column, or an id in its first cell; and when none of these names is below it.
+ *   5. Text everywhere: a header only if the first line has two common names (source, target, user, item, label, …),
+ *      or one and there is one column, or an id in its first cell; and if none of these names is below it.
  */
 import { isValue, meaningOf, nameWords } from './column-names.js';
 import { bareField } from './split-line.js';
 
 export interface HeaderDecision {
-  /** The names; null when the first line is data. */
+  /** The names; null if the first line is data. */
   readonly names: readonly string[] | null;
   /** Whether the rules decided, not the caller. */
-  readonly found: boolean;
+  readonly isDetected: boolean;
 }
 
-/** How many lines the rules look at. */
+/** Number of lines that the rules read. */
 export const headerRows = 100;
 
 /**
- * Decides by the first rows of a table, split into cells.
+ * Decides from the first rows of a table, split into cells.
  *
- * @param wanted columns that are asked for by name or by place
+ * @param wanted columns that are requested by name or by index
  */
 export function findHeader(
   rows: readonly (readonly string[])[],
-  told: boolean | undefined,
+  given: boolean | undefined,
   wanted: readonly (string | number | undefined)[] = [],
 ): HeaderDecision {
   const [first] = rows;
-  if (first === undefined) return { names: null, found: false };
+  if (first === undefined) return { names: null, isDetected: false };
   const names = first.map(bareField);
-  if (told !== undefined) return { names: told ? names : null, found: false };
-  if (wanted.some((column) => typeof column === 'string')) return { names, found: false };
-  return { names: isHeader(names, rows.slice(1)) ? names : null, found: true };
+  if (given !== undefined) return { names: given ? names : null, isDetected: false };
+  if (wanted.some((column) => typeof column === 'string')) return { names, isDetected: false };
+  return { names: isHeader(names, rows.slice(1)) ? names : null, isDetected: true };
 }
 
-/** Rules 3 to 5. */
+/** Applies rules 3 to 5. */
 export function isHeader(names: readonly string[], below: readonly (readonly string[])[]): boolean {
   if (names.some(isValue)) return false;
-  const usual = names.filter((name) => meaningOf(name) !== 'other');
-  const twice = names.filter((name, i) => names.indexOf(name) !== i && !usual.includes(name));
+  const common = names.filter((name) => meaningOf(name) !== 'other');
+  const twice = names.filter((name, i) => names.indexOf(name) !== i && !common.includes(name));
   if (twice.length > 0 || names.includes('', 1)) return false;
   const rows = below.filter((row) => row.length === names.length);
   const cells = names.map((_, c) => rows.map((row) => row[c].trim()).filter((cell) => cell !== ''));
   if (cells.some((column) => column.length > 0 && column.every(isValue))) return true;
-  const enough = usual.length >= Math.min(2, names.length) || namesAnId(names[0]);
+  const enough = common.length >= Math.min(2, names.length) || namesAnId(names[0]);
   const repeated = names.some((name, c) => cells[c].includes(name));
   return enough && !repeated;
 }
 
-/** `id`, `user_id`, `nodeId`: no name that a node has. */
+/** Returns whether a name is that of an id column: `id`, `user_id`, `nodeId`. */
 function namesAnId(name: string): boolean {
   return nameWords(name).at(-1) === 'id';
 }
 
-/** What is said about a file, for people. */
-export function headerNote(path: string, { names, found }: HeaderDecision): string {
+/** Returns a note for the user about a file. */
+export function headerNote(path: string, { names, isDetected }: HeaderDecision): string {
   const what = names === null ? 'none' : names.map((name) => (name === '' ? '(no name)' : name)).join(', ');
   const shown = what.length > 160 ? `${what.slice(0, 160)} …` : what;
-  if (!found) return `${path}: header: ${shown}`;
+  if (!isDetected) return `${path}: header: ${shown}`;
   const other = names === null ? '--header' : '--no-header';
-  return `${path}: header: ${shown} (found; ${other} to override)`;
+  return `${path}: header: ${shown} (detected; ${other} to override)`;
 }

@@ -1,15 +1,15 @@
-/** Dates and times of ISO 8601 as seconds since 1970; without a zone they are UTC. */
+/** ISO 8601 dates and times as seconds since 1970; UTC if they have no zone. */
 
 const form =
   /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)([.,]\d+)?)?\s*(Z|[+-]\d\d(?::?\d\d)?)?)?$/i;
 
-/** NaN for text that is none. */
+/** Returns the seconds since 1970; NaN for other text. */
 export function isoSeconds(text: string): number {
   const match = form.exec(text);
   if (match === null) return Number.NaN;
   const [year, month, day, hour, minute, second] = match.slice(1, 7).map((part) => Number(part ?? 0));
   const date = new Date(Date.UTC(year, month - 1, day));
-  // A day that the month does not have runs over into the next.
+  // Date.UTC carries a day that the month does not have over to the next month.
   const exists = date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
   if (!exists || hour > 24 || minute > 59 || second > 60) return Number.NaN;
   const fraction = match[7] === undefined ? 0 : Number(`0.${match[7].slice(1)}`);

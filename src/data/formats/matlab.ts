@@ -1,9 +1,9 @@
 /**
- * MATLAB .mat files of version 5 (what `save -v6`, `-v7` and scipy.io.savemat write), compressed or not, either byte order.
+ * MATLAB .mat files of version 5 (written by `save -v6`, `-v7` and scipy.io.savemat), compressed or not, either byte order.
  * Format: "MAT-File Format", MathWorks, chapter 1.
  *
- * Read: real numeric and logical arrays, text, sparse matrices. Cells, structures, objects and complex numbers are listed
- * by name and refused when asked for. Version 7.3 files are HDF5 and not read.
+ * Supported: real numeric and logical arrays, text, sparse matrices. Cells, structures, objects and complex numbers are
+ * listed by name; reading one throws. Version 7.3 files are HDF5 and not supported.
  */
 import { kMaxLength } from 'node:buffer';
 import { inflateSync } from 'node:zlib';
@@ -13,7 +13,7 @@ import { FormatError } from '../../util/errors.js';
 import { makeCsr } from '../check.js';
 import type { CsrArrays } from '../node-data.js';
 
-/** Storage types of elements, by their number. */
+/** Storage types of elements, by number. */
 const storage: Readonly<Record<number, string>> = {
   ...{ 1: 'i1', 2: 'u1', 3: 'i2', 4: 'u2', 5: 'i4', 6: 'u4', 7: 'f4', 9: 'f8', 12: 'i8', 13: 'u8' },
   ...{ 16: 'u1', 17: 'u2', 18: 'u4' },
@@ -21,13 +21,13 @@ const storage: Readonly<Record<number, string>> = {
 const [matrixType, compressedType] = [14, 15];
 /** Classes of arrays: char, sparse, then double to uint64 from 6 to 15. */
 const [charClass, sparseClass, firstNumeric, lastNumeric] = [4, 5, 6, 15];
-/** Compressed data may become this many bytes, or this many times the file if that is more. */
+/** Limits of inflated data: this many bytes, or this many times the file size if that is more. */
 const [inflatedBytes, inflatedRatio] = [2 ** 28, 100];
-/** Rows of a sparse matrix, which take room here and none in the file: as many, or as many per byte of the variable. */
+/** Limits of the rows of a sparse matrix, which take memory but no space in the file: a number, or a number per byte. */
 const [sparseRows, sparseRowsPerByte] = [2 ** 24, 16];
-/** Flags, size and name, then at most three arrays in the kinds that are read. */
-const mostParts = 6;
-/** What the classes from 1 on are called. */
+/** Flags, size and name, then at most three arrays in the supported classes. */
+const maxElements = 6;
+/** Names of the classes from 1 on. */
 const classNames = ['cell', 'structure', 'object', 'text', 'sparse'];
 
 interface Element {
@@ -35,10 +35,10 @@ interface Element {
   readonly data: Uint8Array;
 }
 
-/** The variables of a .mat file, decoded when asked for. */
+/** The variables of a .mat file, decoded on request. */
 export class MatFile {
   readonly #littleEndian: boolean;
-  /** Bytes that compressed data may still become. */
+  /** Bytes that may still be inflated. */
   #budget: number;
   readonly #variables = new Map<string, { readonly flags: number; readonly parts: readonly Element[] }>();
 
@@ -62,23 +62,23 @@ export class MatFile {
     return [...this.#variables.keys()];
   }
 
-  /** A full array in C order; of text, one string a row. */
+  /** Returns a full array in C order; text as one string per row. */
   array(name: string): NumpyArray {
     const { flags, parts } = this.#find(name);
     const kind = flags & 0xff;
     if (kind !== charClass && (kind < firstNumeric || kind > lastNumeric))
-      this.#refuse(name, 'a full array', kind);
+      this.#reject(name, 'a full array', kind);
     const shape = this.#shape(name, parts);
     if (kind === charClass && shape[0] > 1 && shape[1] === 0)
-      this.#fail(`expected text of some width for variable ${name}, got ${shape[0]} rows of none`);
+      this.#fail(`expected text of some width for variable ${name}, got ${shape[0]} empty rows`);
     const array = this.#decode(name, parts[3], shape);
     return kind === charClass ? textRows(array, shape) : array;
   }
 
-  /** A sparse matrix, by rows. */
+  /** Returns a sparse matrix, by rows. */
   sparse(name: string): CsrArrays {
     const { flags, parts } = this.#find(name);
-    if ((flags & 0xff) !== sparseClass) this.#refuse(name, 'a sparse matrix', flags & 0xff);
+    if ((flags & 0xff) !== sparseClass) this.#reject(name, 'a sparse matrix', flags & 0xff);
     const [rows, columns] = this.#shape(name, parts);
     const bytes = parts.reduce((sum, part) => sum + part.data.length, 0);
     if (rows > Math.max(sparseRows, sparseRowsPerByte * bytes))
@@ -86,20 +86,20 @@ export class MatFile {
     const numbers = (part: number): readonly number[] =>
       Array.from(this.#decode(name, parts[part], null).data as ArrayLike<number>);
     const offsets = numbers(4);
-    // The file has it by columns and may hold room for more entries than there are.
+    // The file stores it by columns and may reserve space for more entries than it has.
     const byColumn = makeCsr(`${this.path}:${name}`, [columns, rows], {
       offsets,
       indices: numbers(3).slice(0, offsets[columns]),
       values: numbers(5).slice(0, offsets[columns]),
     });
-    return transposed(byColumn);
+    return transpose(byColumn);
   }
 
   #fail(what: string): never {
     throw new FormatError(`${this.path}: ${what}.`, { path: this.path });
   }
 
-  #refuse(name: string, what: string, kind: number): never {
+  #reject(name: string, what: string, kind: number): never {
     this.#fail(`expected ${what} for variable ${name}, got ${classNames[kind - 1] ?? 'a full array'}`);
   }
 
@@ -114,13 +114,12 @@ export class MatFile {
   #add(element: Element): void {
     if (element.type === compressedType) {
       for (const inner of this.#elements(this.#inflate(element.data))) {
-        if (inner.type === compressedType)
-          this.#fail('expected data, got compressed data in compressed data');
+        if (inner.type === compressedType) this.#fail('expected data, got nested compressed data');
         this.#add(inner);
       }
     } else if (element.type === matrixType && element.data.length > 0) {
       const parts: Element[] = [];
-      for (const part of this.#elements(element.data)) if (parts.push(part) === mostParts) break;
+      for (const part of this.#elements(element.data)) if (parts.push(part) === maxElements) break;
       if (parts.length < 3 || parts[0].data.length < 4)
         this.#fail('expected flags, size and name of a variable');
       const name = Buffer.from(parts[2].data).toString('latin1');
@@ -135,9 +134,9 @@ export class MatFile {
       return bytes;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
-        this.#fail('expected data that grow less when inflated; this is no dataset');
+        this.#fail('expected a dataset, got compressed data that inflate too much');
       return this.#fail(
-        `expected compressed data, got ${(error as Error).message}; the file is damaged or cut off`,
+        `expected compressed data, got ${(error as Error).message}; the file is damaged or truncated`,
       );
     }
   }
@@ -146,19 +145,19 @@ export class MatFile {
     return new DataView(data.buffer, data.byteOffset, data.byteLength);
   }
 
-  /** Elements one after another, each on a multiple of 8 bytes; short ones hold their data in the tag. */
+  /** Yields the elements, each aligned to 8 bytes; short ones hold their data in the tag. */
   *#elements(bytes: Uint8Array): Generator<Element> {
     const view = this.#view(bytes);
     for (let at = 0; at < bytes.length; ) {
       if (at + 8 > bytes.length)
-        this.#fail('expected another element, got the end; the file is damaged or cut off');
+        this.#fail('expected another element, got the end; the file is damaged or truncated');
       const first = view.getUint32(at, this.#littleEndian);
       const short = first >>> 16;
       const type = short > 0 ? first & 0xffff : first;
       const size = short > 0 ? short : view.getUint32(at + 4, this.#littleEndian);
       const start = at + (short > 0 ? 4 : 8);
       if (start + size > bytes.length || short > 4)
-        this.#fail(`expected ${size} bytes of data, got the end; the file is damaged or cut off`);
+        this.#fail(`expected ${size} bytes of data, got the end; the file is damaged or truncated`);
       yield { type, data: bytes.subarray(start, start + size) };
       if (short > 0) at += 8;
       // Compressed elements are not padded.
@@ -173,7 +172,7 @@ export class MatFile {
     return shape;
   }
 
-  /** The numbers of an element; without a shape, as a list. */
+  /** Returns the numbers of an element; without a shape, as a list. */
   #decode(name: string, element: Element | undefined, shape: readonly number[] | null): NumpyArray {
     const type = element === undefined ? undefined : storage[element.type];
     if (element === undefined || type === undefined)
@@ -189,7 +188,7 @@ function isVersion73(bytes: Uint8Array): boolean {
   return Buffer.from(bytes.subarray(0, 19)).toString('latin1') === 'MATLAB 7.3 MAT-file';
 }
 
-/** Characters [rows, width] as one string a row, without the blanks that fill it. */
+/** Returns characters [rows, width] as one string per row, without trailing blanks. */
 function textRows(array: NumpyArray, [rows, width]: readonly number[]): NumpyArray {
   const codes = array.data as ArrayLike<number>;
   const data = Array.from({ length: rows }, (_, r) =>
@@ -200,7 +199,7 @@ function textRows(array: NumpyArray, [rows, width]: readonly number[]): NumpyArr
   return { dtype: `U${width}`, shape: [rows], data };
 }
 
-function transposed({ shape, offsets, indices, values }: CsrArrays): CsrArrays {
+function transpose({ shape, offsets, indices, values }: CsrArrays): CsrArrays {
   const [columns, rows] = shape;
   const newOffsets = new Int32Array(rows + 1);
   for (const row of indices) newOffsets[row + 1]++;
@@ -210,9 +209,9 @@ function transposed({ shape, offsets, indices, values }: CsrArrays): CsrArrays {
   const newValues = new Float32Array(values.length);
   for (let column = 0; column < columns; column++) {
     for (let p = offsets[column]; p < offsets[column + 1]; p++) {
-      const place = next[indices[p]]++;
-      newIndices[place] = column;
-      newValues[place] = values[p];
+      const position = next[indices[p]]++;
+      newIndices[position] = column;
+      newValues[position] = values[p];
     }
   }
   return { shape: [rows, columns], offsets: newOffsets, indices: newIndices, values: newValues };

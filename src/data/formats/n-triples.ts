@@ -1,9 +1,9 @@
 /**
- * N-Triples (.nt, .nt.gz): one RDF statement a line, terms numbered in order of first appearance.
+ * N-Triples (.nt, .nt.gz): one RDF statement per line, terms numbered in order of first appearance.
  * Grammar: W3C "RDF 1.1 N-Triples" (2014), section 7.
  *
- * IRIs are named without brackets, blank nodes as `_:label`, literals as in the file after unescaping, with quotes and
- * `@language` or `^^datatype`, so that equal names are equal terms. IRIs are not resolved and datatypes not interpreted.
+ * Names: IRIs without brackets, blank nodes as `_:label`, literals unescaped, with quotes and `@language` or `^^datatype`, so
+ * that equal names are equal terms. IRIs are not resolved and datatypes not interpreted.
  */
 import { FormatError } from '../../util/errors.js';
 import { TripleBuilder, type Triples } from '../triples.js';
@@ -19,7 +19,7 @@ const end = /\.[ \t]*(?:#.*)?$/y;
 
 const escapes: Readonly<Record<string, string>> = { t: '\t', b: '\b', n: '\n', r: '\r', f: '\f' };
 
-/** Reads all statements of a file. A line that breaks the grammar is an error with file and line. */
+/** Reads all statements of a file. A line that violates the grammar is an error with file and line. */
 export async function readNTriples(path: string): Promise<Triples> {
   const builder = new TripleBuilder();
   for await (const { first, lines } of readLines(path)) {
@@ -82,7 +82,7 @@ class LineParser {
       const type = this.#match(iri) ?? this.fail('the IRI of a datatype');
       return this.#blankAfter(`${text}^^${this.#unescape(type[1])}`);
     }
-    // Language tags differ by case only in spelling.
+    // Language tags are case-insensitive.
     return this.#blankAfter(text + (this.#match(language)?.[0].toLowerCase() ?? ''));
   }
 
@@ -101,12 +101,12 @@ class LineParser {
     try {
       return pattern.exec(this.text);
     } catch {
-      // The stack of the matcher is all that can fail; it holds millions of characters.
+      // Only the stack of the regular expression matcher can overflow, after millions of characters.
       return this.fail('a shorter term');
     }
   }
 
-  /** Where the literal that starts here ends; −1 when none does. By hand, since a literal may be a whole book. */
+  /** Returns the end of the literal that starts here; −1 if there is none. Not a regular expression: literals may be long. */
   #closingQuote(): number {
     const { text } = this;
     if (text[this.#at] !== '"') return -1;

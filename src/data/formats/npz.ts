@@ -1,5 +1,5 @@
 /**
- * .npz files: a zip archive with one .npy member per array. Members are decompressed when asked for.
+ * .npz files: a zip archive with one .npy member per array. Members are decompressed on request.
  */
 
 import { readWholeFile } from '../../storage/atomic-file.js';
@@ -27,19 +27,19 @@ export class NpzFile {
     return this.#members.has(name);
   }
 
-  /** The array of that name; an error lists the names there are. */
+  /** Returns the array of that name; an error lists the existing names. */
   get(name: string): NumpyArray {
     const member = this.#members.get(name);
     if (member === undefined) {
       throw new FormatError(
-        `${this.path}: expected an array ${name}, got ${this.names.join(', ') || 'none'}. The file is of another kind.`,
+        `${this.path}: expected an array ${name}, got ${this.names.join(', ') || 'none'}. The file has another format.`,
         { path: this.path, array: name },
       );
     }
     return parseNpy(member.read(), `${this.path}:${member.name}`);
   }
 
-  /** As `get`, and refuses arrays of text. */
+  /** Returns the array of that name; throws if it is text. */
   numbers(name: string): { readonly shape: readonly number[]; readonly data: ArrayLike<number> } {
     const array = this.get(name);
     if (typeof array.data[0] === 'string') {

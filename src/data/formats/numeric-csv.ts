@@ -1,8 +1,8 @@
 /**
- * Files of numbers in columns (.csv, .tsv or blanks between, .gz too): one pass over the bytes, no string per field.
- * For large files without names in them: features, labels, splits. Edge lists with headers and names: edge-list.ts.
+ * Files of numbers in columns (.csv, .tsv or separated by blanks, .gz too): one pass over the bytes, no string per field.
+ * For large files without names: features, labels, splits. For edge lists with headers and names see edge-list.ts.
  *
- * A line with another number of columns, or a field that is no number, is an error with file and line.
+ * A line with a wrong number of columns, or a field that is not a number, is an error with file and line.
  */
 import { FormatError } from '../../util/errors.js';
 import { parseNumber } from './parse-number.js';
@@ -15,13 +15,13 @@ export interface NumberColumns {
 }
 
 interface ColumnOptions {
-  /** How many columns a line must have; the first line decides when absent. */
+  /** Number of columns; default: that of the first line. */
   readonly columns?: number;
-  /** Refuse numbers with a fraction. */
+  /** Reject numbers with a fraction. */
   readonly integers?: boolean;
 }
 
-/** The columns of a file. */
+/** Reads the columns of a file. */
 export async function readNumberColumns(path: string, options: ColumnOptions = {}): Promise<NumberColumns> {
   const { values, width, rows } = await readNumberMatrix(path, Float64Array, options);
   const columns = Array.from({ length: width }, (_, c) => {
@@ -32,7 +32,7 @@ export async function readNumberColumns(path: string, options: ColumnOptions = {
   return { columns, rows };
 }
 
-/** The numbers of a file in C order. */
+/** Reads the numbers of a file in C order. */
 export async function readNumberMatrix<A extends Float32Array | Float64Array>(
   path: string,
   type: { new (length: number): A },
@@ -73,7 +73,7 @@ class NumberParser<A extends Float32Array | Float64Array> {
   #fields = 0;
   #width: number;
   readonly #integers: boolean;
-  /** Bytes of the field so far; a field may span two chunks. */
+  /** Bytes of the current field, which may span two chunks. */
   readonly #field = Buffer.alloc(64);
   #size = 0;
 

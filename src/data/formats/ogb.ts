@@ -1,26 +1,26 @@
 /**
- * Node property datasets of the Open Graph Benchmark as they are unpacked: a folder with raw/ and split/<scheme>/.
+ * Node property datasets of the Open Graph Benchmark, unpacked: a folder with raw/ and split/<scheme>/.
  * Hu et al., "Open Graph Benchmark", NeurIPS 2020; layout as in its reader `read_csv_graph_raw` and
  * `read_binary_graph_raw`.
  *
- * Two layouts of raw/: csv.gz files, or data.npz with node-label.npz. One graph, one label a node. Edges stay directed
- * as in the files; a label that is missing (NaN) is −1.
+ * Two layouts of raw/: csv.gz files, or data.npz with node-label.npz. One graph, one label per node. Edges are directed as in
+ * the files; a missing label (NaN) is −1.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkOptionNames } from '../../util/option-names.js';
-import { checkedFloats, checkedIds, checkedLabels, countClasses, mismatch } from '../check.js';
+import { checkFloats, checkIds, checkLabels, countClasses, mismatch } from '../check.js';
 import type { EdgeArrays } from '../edges.js';
 import type { DenseArrays, NodeData, NodeSplits } from '../node-data.js';
 import { readNpz } from './npz.js';
 import { readNumberColumns, readNumberMatrix } from './numeric-csv.js';
 
 export interface OgbOptions {
-  /** The folder in split/; may be left out when there is one only. */
+  /** Folder in split/; optional if there is one only. */
   readonly split?: string;
-  /** Classes, when the files may not hold the largest. */
+  /** Number of classes, if the files may not contain the largest. */
   readonly numClasses?: number;
-  /** Put the reverse of every edge behind it, as OGB does for undirected graphs that are stored by one direction. */
+  /** Add the reverse of each edge after it, as OGB does for undirected graphs stored in one direction. */
   readonly bothDirections?: boolean;
 }
 
@@ -42,7 +42,7 @@ export async function readOgb(folder: string, options: OgbOptions = {}): Promise
   return {
     edges: options.bothDirections === true ? withReverse(graph.edges) : graph.edges,
     features: graph.features,
-    labels: checkedLabels(graph.labelFile, known, numClasses, true),
+    labels: checkLabels(graph.labelFile, known, numClasses, true),
     numClasses,
     splits: await readSplits(folder, numNodes, options.split),
   };
@@ -68,8 +68,8 @@ async function readCsv(raw: string): Promise<RawGraph> {
   return {
     edges: {
       numNodes,
-      src: checkedIds(at('edge'), 'the source of edge', edges.columns[0], numNodes),
-      dst: checkedIds(at('edge'), 'the destination of edge', edges.columns[1], numNodes),
+      src: checkIds(at('edge'), 'the source of edge', edges.columns[0], numNodes),
+      dst: checkIds(at('edge'), 'the destination of edge', edges.columns[1], numNodes),
     },
     features: existsSync(at('node-feat')) ? await readCsvFeatures(at('node-feat'), numNodes) : null,
     labels: labels.columns[0] ?? [],
@@ -80,7 +80,7 @@ async function readCsv(raw: string): Promise<RawGraph> {
 async function readCsvFeatures(path: string, numNodes: number): Promise<DenseArrays> {
   const { values, width, rows } = await readNumberMatrix(path, Float32Array);
   if (rows !== numNodes) mismatch(path, `${numNodes} rows`, rows);
-  return { shape: [rows, width], values: checkedFloats(path, 'feature', values, width) };
+  return { shape: [rows, width], values: checkFloats(path, 'feature', values, width) };
 }
 
 async function readBinary(raw: string): Promise<RawGraph> {
@@ -92,7 +92,7 @@ async function readBinary(raw: string): Promise<RawGraph> {
   if (pairs.shape.length !== 2 || pairs.shape[0] !== 2)
     mismatch(`${data.path}:edge_index`, 'shape [2, edges]', `[${pairs.shape.join(', ')}]`);
   const where = `${data.path}:edge_index`;
-  const ids = checkedIds(where, 'element', pairs.data, numNodes);
+  const ids = checkIds(where, 'element', pairs.data, numNodes);
   const half = pairs.shape[1];
   const labelFile = join(raw, 'node-label.npz');
   const labels = (await readNpz(labelFile)).numbers('node_label').data;
@@ -101,7 +101,7 @@ async function readBinary(raw: string): Promise<RawGraph> {
     const { shape, data: values } = data.numbers('node_feat');
     if (shape.length !== 2 || shape[0] !== numNodes)
       mismatch(`${data.path}:node_feat`, `${numNodes} rows`, `[${shape.join(', ')}]`);
-    const checked = checkedFloats(`${data.path}:node_feat`, 'feature', values, shape[1]);
+    const checked = checkFloats(`${data.path}:node_feat`, 'feature', values, shape[1]);
     features = { shape: [shape[0], shape[1]], values: checked };
   }
   return { edges: { numNodes, src: ids.slice(0, half), dst: ids.slice(half) }, features, labels, labelFile };
@@ -118,12 +118,12 @@ async function readSplits(folder: string, numNodes: number, wanted?: string): Pr
     return mismatch(base, 'the name of one of its folders as split', wanted ?? schemes.join(', '));
   }
   const owner = new Uint8Array(numNodes);
-  const read = async (part: string): Promise<Int32Array> => {
-    const path = join(base, scheme, `${part}.csv.gz`);
+  const read = async (split: string): Promise<Int32Array> => {
+    const path = join(base, scheme, `${split}.csv.gz`);
     const { columns } = await readNumberColumns(path, { columns: 1, integers: true });
-    const ids = checkedIds(path, 'the id in row', columns[0] ?? [], numNodes).sort();
+    const ids = checkIds(path, 'the id in row', columns[0] ?? [], numNodes).sort();
     for (const id of ids) {
-      if (owner[id] !== 0) mismatch(path, 'each node in one part once', `node ${id} again`);
+      if (owner[id] !== 0) mismatch(path, 'each node in one split once', `node ${id} again`);
       owner[id] = 1;
     }
     return ids;

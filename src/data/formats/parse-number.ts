@@ -1,19 +1,19 @@
-/** Numbers in bytes of text, without a string for the usual ones. */
+/** Parses numbers from bytes of text, without a string for plain decimals. */
 
-/** Powers of ten that a double holds exactly. */
+/** Powers of ten that a double represents exactly. */
 const powers = Float64Array.from({ length: 23 }, (_, i) => 10 ** i);
 const decimal = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
-/** Digits that a double always holds exactly. */
+/** Digits that a double always represents exactly. */
 const exactDigits = 15;
 
-/** Where a scan ended. */
+/** Position at which a scan ended. */
 export interface NumberEnd {
   at: number;
 }
 
 /**
- * The plain decimal number that starts at `from`, up to 15 digits with a sign and a point, which one division gives exactly;
- * NaN for any other. `end` is told the place of the first byte that is no part of it, `to` at most.
+ * Parses the plain decimal number that starts at `from`: up to 15 digits with a sign and a point, exact with one division;
+ * returns NaN for any other. Sets `end` to the position of the first byte after it, at most `to`.
  */
 export function scanNumber(buffer: Uint8Array, from: number, to: number, end: NumberEnd): number {
   const negative = from < to && buffer[from] === 45;
@@ -40,19 +40,19 @@ export function scanNumber(buffer: Uint8Array, from: number, to: number, end: Nu
 
 const scanned: NumberEnd = { at: 0 };
 
-/** The number in bytes from … to − 1; NaN where there is none. Blanks around it do not count. */
+/** Parses the number in bytes from … to − 1; returns NaN if it is not one. Blanks around it are ignored. */
 export function parseNumber(buffer: Buffer, from: number, to: number): number {
   const value = scanNumber(buffer, from, to, scanned);
   return scanned.at < to || Number.isNaN(value) ? parseDecimal(buffer.toString('utf8', from, to)) : value;
 }
 
-/** The number in a text; NaN where there is none. */
+/** Parses a number; returns NaN if the text is not one. */
 export function parseDecimal(text: string): number {
   const trimmed = text.trim();
   return decimal.test(trimmed) ? Number(trimmed) : Number.NaN;
 }
 
-/** −1 where there is none of at most ten digits. */
+/** Parses an id of at most ten digits; returns −1 if it is not one. */
 export function parseId(bytes: Uint8Array, start: number, end: number): number {
   if (start === end || end - start > 10) return -1;
   let id = 0;

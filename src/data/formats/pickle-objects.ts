@@ -1,9 +1,9 @@
 /**
- * The few Python objects that pickled datasets hold, rebuilt as data. No Python name is ever looked up or run: a global
- * is one of the names below or the pickle is refused.
+ * The Python objects in pickled datasets, rebuilt as data. No Python name is ever looked up or executed: a global is one of
+ * the names below or the pickle is rejected.
  *
- * Read: NumPy arrays and scalars, scipy CSR matrices, defaultdict, the outline of PyTorch tensors, and the helpers through
- * which old protocols write them (copyreg._reconstructor, _codecs.encode). Lists and tuples are arrays, dictionaries Maps.
+ * Supported: NumPy arrays and scalars, scipy CSR matrices, defaultdict, the layout of PyTorch tensors, and the helpers with
+ * which old protocols write them (copyreg._reconstructor, _codecs.encode). Lists and tuples become arrays, dictionaries Maps.
  */
 
 import {
@@ -70,7 +70,7 @@ const globals: ReadonlyMap<string, GlobalKind> = new Map<string, GlobalKind>([
   ['builtins int', 'type'],
 ]);
 
-/** A name from the list above. It stands for nothing but itself. */
+/** A name from the list above, as data. */
 export class PickleGlobal {
   constructor(
     readonly name: string,
@@ -83,28 +83,28 @@ export class PickleDType {
 
   constructor(readonly name: string) {}
 
-  /** null when elements of this type are not read here. */
+  /** Returns null if elements of this type are not supported. */
   numpyType(): NumpyType | null {
     return parseNumpyType(`${this.littleEndian ? '<' : '>'}${this.name.replace(/^[<>|=]/, '')}`);
   }
 }
 
-/** An array whose content arrives with BUILD. */
+/** An array whose content is set by BUILD. */
 export class PickleArray {
   value: NumpyArray | null = null;
 }
 
-/** A scipy CSR matrix whose fields arrive with BUILD. */
+/** A scipy CSR matrix whose fields are set by BUILD. */
 export class PickleCsr {
   readonly fields = new Map<string, PickleValue>();
 
-  /** An array field by name; null when it is absent or something else. */
+  /** Returns an array field by name; null if it is absent or not an array. */
   array(name: string): NumpyArray | null {
     const field = this.fields.get(name);
     return field instanceof PickleArray ? field.value : null;
   }
 
-  /** Rows and columns; null when they are not two whole numbers. */
+  /** Rows and columns; null unless they are two whole numbers. */
   get shape(): readonly [number, number] | null {
     const shape = this.fields.get('_shape') ?? this.fields.get('shape');
     if (!Array.isArray(shape) || shape.length !== 2) return null;
@@ -113,7 +113,7 @@ export class PickleCsr {
   }
 }
 
-/** A PyTorch tensor without its elements: where they are in the file, and how they are laid out. */
+/** A PyTorch tensor without its elements: their location in the file, and their layout. */
 export class PickleTensor {
   constructor(
     /** Such as `torch.FloatStorage`. */
@@ -125,78 +125,78 @@ export class PickleTensor {
   ) {}
 }
 
-/** How this module refuses: the caller adds file, opcode and offset. */
-export type Refuse = (what: string) => never;
+/** Throws an error; the caller adds file, opcode and offset. */
+export type Reject = (what: string) => never;
 
-export function findGlobal(module: string, name: string, refuse: Refuse): PickleGlobal {
+export function findGlobal(module: string, name: string, reject: Reject): PickleGlobal {
   const kind = globals.get(`${module} ${name}`);
   if (kind === undefined) {
-    refuse(`expected arrays, matrices and dictionaries only, got the Python name ${module}.${name}`);
+    reject(`expected arrays, matrices and dictionaries only, got the Python name ${module}.${name}`);
   }
   return new PickleGlobal(`${module}.${name}`, kind as GlobalKind);
 }
 
-/** What calling `callee` with `args` makes (REDUCE). */
+/** Returns the result of calling `callee` with `args` (REDUCE). */
 export function callGlobal(
   callee: PickleValue,
   args: PickleValue,
   where: string,
-  refuse: Refuse,
+  reject: Reject,
 ): PickleValue {
   if (!(callee instanceof PickleGlobal) || !Array.isArray(args))
-    return refuse('expected a known name to call');
+    return reject('expected a known name to call');
   switch (callee.kind) {
     case 'reconstruct':
       return new PickleArray();
     case 'dtype':
-      if (typeof args[0] !== 'string') return refuse('expected a type name for a NumPy dtype');
+      if (typeof args[0] !== 'string') return reject('expected a type name for a NumPy dtype');
       return new PickleDType(args[0]);
     case 'scalar':
-      return makeScalar(args, where, refuse);
+      return makeScalar(args, where, reject);
     case 'defaultdict':
       return new Map();
     case 'encode':
       if (typeof args[0] !== 'string' || typeof args[1] !== 'string' || !/^latin-?1$/.test(args[1]))
-        return refuse('expected text in latin1 for _codecs.encode');
+        return reject('expected text in latin1 for _codecs.encode');
       return Uint8Array.from(Buffer.from(args[0], 'latin1'));
     case 'rebuild':
-      return newObject(args[0], refuse);
+      return newObject(args[0], reject);
     case 'tensor':
-      return makeTensor(args, refuse);
+      return makeTensor(args, reject);
     default:
-      return refuse(`expected a known function to call, got ${callee.name}`);
+      return reject(`expected a known function to call, got ${callee.name}`);
   }
 }
 
-/** An empty object of a class (NEWOBJ). */
-export function newObject(type: PickleValue, refuse: Refuse): PickleValue {
+/** Returns an empty object of a class (NEWOBJ). */
+export function newObject(type: PickleValue, reject: Reject): PickleValue {
   if (type instanceof PickleGlobal && type.kind === 'csr') return new PickleCsr();
-  return refuse('expected a scipy CSR matrix for a new object');
+  return reject('expected a scipy CSR matrix for a new object');
 }
 
-/** Gives an object its content (BUILD). */
-export function buildObject(target: PickleValue, state: PickleValue, where: string, refuse: Refuse): void {
+/** Sets the content of an object (BUILD). */
+export function buildObject(target: PickleValue, state: PickleValue, where: string, reject: Reject): void {
   if (target instanceof PickleDType && Array.isArray(state)) {
     target.littleEndian = state[1] !== '>';
   } else if (target instanceof PickleCsr && state instanceof Map) {
     for (const [name, value] of state) {
-      if (typeof name !== 'string') refuse('expected names for the fields of a matrix');
+      if (typeof name !== 'string') reject('expected names for the fields of a matrix');
       target.fields.set(name, value);
     }
   } else if (target instanceof PickleArray && Array.isArray(state)) {
-    buildArray(target, state, where, refuse);
+    buildArray(target, state, where, reject);
   } else {
-    refuse('expected the state of an array, a dtype or a matrix');
+    reject('expected the state of an array, a dtype or a matrix');
   }
 }
 
-/** State of an array: version, shape, dtype, whether Fortran order, bytes. */
-function buildArray(target: PickleArray, state: PickleValue[], where: string, refuse: Refuse): void {
+/** Sets the content of an array from its state: version, shape, dtype, whether Fortran order, bytes. */
+function buildArray(target: PickleArray, state: PickleValue[], where: string, reject: Reject): void {
   const [, shape, dtype, fortran, content] = state;
   if (!Array.isArray(shape) || !shape.every(isCount) || !(dtype instanceof PickleDType)) {
-    refuse('expected a shape and a dtype in the state of an array');
+    reject('expected a shape and a dtype in the state of an array');
   }
-  target.value = makeArray(dtype, shape, content, fortran === true || fortran === 1, where, refuse);
+  target.value = makeArray(dtype, shape, content, fortran === true || fortran === 1, where, reject);
 }
 
 function makeArray(
@@ -205,39 +205,39 @@ function makeArray(
   content: PickleValue,
   fortran: boolean,
   where: string,
-  refuse: Refuse,
+  reject: Reject,
 ): NumpyArray {
   const type = dtype.numpyType();
   if (type === null)
-    return refuse(`expected numbers or text in an array, got elements of type ${dtype.name.slice(0, 40)}`);
+    return reject(`expected numbers or text in an array, got elements of type ${dtype.name.slice(0, 40)}`);
   // Python 2 writes the bytes as a string.
   const bytes = typeof content === 'string' ? Buffer.from(content, 'latin1') : content;
-  if (!(bytes instanceof Uint8Array)) return refuse('expected bytes as the content of an array');
+  if (!(bytes instanceof Uint8Array)) return reject('expected bytes as the content of an array');
   try {
     return decodeNumpyArray(where, type, shape, bytes, fortran);
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
-    // Refused anew, so that the message also says at which byte.
-    return refuse(error.message.slice(where.length + 2).replace(/\.$/, ''));
+    // Rethrown, so that the message also has the position.
+    return reject(error.message.slice(where.length + 2).replace(/\.$/, ''));
   }
 }
 
-function makeScalar(args: readonly PickleValue[], where: string, refuse: Refuse): PickleValue {
+function makeScalar(args: readonly PickleValue[], where: string, reject: Reject): PickleValue {
   const [dtype, content] = args;
-  if (!(dtype instanceof PickleDType)) return refuse('expected a dtype for a NumPy scalar');
-  return makeArray(dtype, [], content, false, where, refuse).data[0];
+  if (!(dtype instanceof PickleDType)) return reject('expected a dtype for a NumPy scalar');
+  return makeArray(dtype, [], content, false, where, reject).data[0];
 }
 
-/** Arguments: (word, storage class, key, place, length), offset, shape, strides, and what concerns gradients. */
-function makeTensor(args: readonly PickleValue[], refuse: Refuse): PickleTensor {
-  const [place, offset, shape, strides] = args;
-  const [, storage, key] = Array.isArray(place) ? place : [];
+/** Arguments: ('storage', storage class, key, device, length), offset, shape, strides, then those for gradients. */
+function makeTensor(args: readonly PickleValue[], reject: Reject): PickleTensor {
+  const [location, offset, shape, strides] = args;
+  const [, storage, key] = Array.isArray(location) ? location : [];
   if (!(storage instanceof PickleGlobal) || storage.kind !== 'storage' || typeof key !== 'string')
-    return refuse('expected the storage of a tensor');
+    return reject('expected the storage of a tensor');
   if (!Array.isArray(shape) || !shape.every(isCount) || !Array.isArray(strides) || !strides.every(isCount))
-    return refuse('expected shape and strides of a tensor');
+    return reject('expected shape and strides of a tensor');
   if (!isCount(offset) || shape.length !== strides.length)
-    return refuse('expected an offset and a stride for every axis of a tensor');
+    return reject('expected an offset and a stride for every axis of a tensor');
   return new PickleTensor(storage.name, key, offset, shape, strides);
 }
 

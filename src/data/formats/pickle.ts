@@ -1,23 +1,23 @@
 /**
- * Reads pickles of datasets, protocols 0 to 4, as data. Nothing is executed: the opcodes that build plain values are
- * interpreted here, names are compared with a short list (pickle-objects.ts), and anything else is refused with the
- * file, the opcode and its byte.
+ * Reads pickles of datasets, protocols 0 to 4, as data. Nothing is executed: opcodes that build plain values are interpreted
+ * here, names are compared with a short list (pickle-objects.ts), and anything else is an error with the file, the opcode
+ * and its position.
  *
  * Python 2 strings become text by latin1, as `pickle.load(file, encoding='latin1')` does. Opcodes: pickletools.py.
  */
 import { FormatError } from '../../util/errors.js';
 import { buildObject, callGlobal, findGlobal, newObject, type PickleValue } from './pickle-objects.js';
 
-/** A place in the stack from which a list or a tuple is collected. */
+/** A position in the stack from which a list or a tuple is collected. */
 const mark = Symbol('mark');
 type StackItem = PickleValue | typeof mark;
 
-/** Containers in containers: datasets nest a handful, and whoever walks over a value may recurse. */
-const deepest = 100;
-/** Digits of a number written as text; as many as the 128 bytes of the binary form hold. */
-const mostDigits = 309;
+/** Maximum nesting of containers: datasets need few levels, and code that walks over a value may recurse. */
+const maxDepth = 100;
+/** Maximum digits of a number written as text; the 128 bytes of the binary form hold as many. */
+const maxDigits = 309;
 
-/** The value in the bytes of a pickle; `where` names the file in messages. */
+/** Parses the value of a pickle; `where` names the file in messages. */
 export function parsePickle(bytes: Uint8Array, where: string): PickleValue {
   return new PickleMachine(bytes, where).run();
 }
@@ -26,12 +26,12 @@ class PickleMachine {
   readonly #view: DataView;
   readonly #stack: StackItem[] = [];
   readonly #memo = new Map<number, PickleValue>();
-  /** Bytes of arrays that may still be made: a remembered string could become any number of them. */
+  /** Bytes of arrays that may still be created: one memoised string could be used for any number of them. */
   #budget: number;
-  /** How many levels of containers a container holds, where there are any. */
+  /** Levels of containers inside a container, if any. */
   readonly #depth = new WeakMap<object, number>();
   #at = 0;
-  /** Where the current opcode is, for messages. */
+  /** Position of the current opcode, for messages. */
   #opcodeAt = 0;
 
   constructor(
@@ -48,12 +48,12 @@ class PickleMachine {
       const code = this.bytes[this.#take(1)];
       if (code === 0x2e) return this.#pop(); // STOP
       const step = steps.get(code);
-      if (step === undefined) this.#refuse('expected an opcode that builds data');
+      if (step === undefined) this.#reject('expected an opcode that builds data');
       step(this);
     }
   }
 
-  readonly #refuse: (what: string) => never = (what) => {
+  readonly #reject: (what: string) => never = (what) => {
     const code = this.bytes[this.#opcodeAt] ?? 0;
     const name = `0x${code.toString(16).padStart(2, '0')}${code > 32 && code < 127 ? ` '${String.fromCharCode(code)}'` : ''}`;
     throw new FormatError(
@@ -62,50 +62,50 @@ class PickleMachine {
     );
   };
 
-  /** Moves on by n bytes and returns where they start. */
+  /** Advances by n bytes and returns their start. */
   #take(n: number): number {
     const start = this.#at;
-    if (start + n > this.bytes.length) this.#refuse(`expected ${n} more bytes, got the end of the file`);
+    if (start + n > this.bytes.length) this.#reject(`expected ${n} more bytes, got the end of the file`);
     this.#at += n;
     return start;
   }
 
   #pop(): PickleValue {
     const value = this.#stack.pop();
-    if (value === undefined || value === mark) return this.#refuse('expected a value on the stack');
+    if (value === undefined || value === mark) return this.#reject('expected a value on the stack');
     return value;
   }
 
   #top(): PickleValue {
     const value = this.#stack[this.#stack.length - 1];
-    if (value === undefined || value === mark) return this.#refuse('expected a value on the stack');
+    if (value === undefined || value === mark) return this.#reject('expected a value on the stack');
     return value;
   }
 
-  /** Everything above the last mark. */
+  /** Pops everything above the last mark. */
   #popToMark(): PickleValue[] {
     const at = this.#stack.lastIndexOf(mark);
-    if (at < 0) this.#refuse('expected a mark on the stack');
+    if (at < 0) this.#reject('expected a mark on the stack');
     const values = this.#stack.splice(at) as PickleValue[];
     values.shift();
     return values;
   }
 
-  /** Counts what a call or a state turned into bytes or an array. */
+  /** Counts the bytes that a call or a state turns into an array. */
   #spend(content: PickleValue | undefined): void {
     if (typeof content === 'string' || content instanceof Uint8Array) this.#budget -= content.length;
     if (this.#budget < 0)
-      this.#refuse('expected arrays in proportion to the file, got the same content too often');
+      this.#reject('expected arrays in proportion to the file, got the same content too often');
   }
 
-  /** Notes that `container` got these items. */
+  /** Records that `container` received these items. */
   #nest(container: PickleValue[] | Map<PickleValue, PickleValue>, items: readonly PickleValue[]): void {
     let depth = this.#depth.get(container) ?? 0;
     for (const item of items) {
       if (Array.isArray(item) || item instanceof Map)
         depth = Math.max(depth, 1 + (this.#depth.get(item) ?? 0));
     }
-    if (depth > deepest) this.#refuse(`expected at most ${deepest} levels of lists and dictionaries`);
+    if (depth > maxDepth) this.#reject(`expected at most ${maxDepth} levels of lists and dictionaries`);
     if (depth > 0) this.#depth.set(container, depth);
   }
 
@@ -135,10 +135,10 @@ class PickleMachine {
 
   protocol(): void {
     const version = this.unsigned(1);
-    if (version > 4) this.#refuse(`expected protocol 0 to 4, got ${version}`);
+    if (version > 4) this.#reject(`expected protocol 0 to 4, got ${version}`);
   }
 
-  /** A little-endian unsigned number. */
+  /** Reads a little-endian unsigned number. */
   unsigned(size: 1 | 2 | 4 | 8): number {
     const start = this.#take(size);
     if (size === 1) return this.bytes[start];
@@ -155,9 +155,9 @@ class PickleMachine {
     return this.#view.getFloat64(this.#take(8), false);
   }
 
-  /** A two's complement number of n bytes. */
+  /** Reads a two's complement number of n bytes. */
   long(n: number): number | bigint {
-    if (n > 128) this.#refuse(`expected a number of at most 128 bytes, got ${n}`);
+    if (n > 128) this.#reject(`expected a number of at most 128 bytes, got ${n}`);
     const start = this.#take(n);
     let value = 0n;
     for (let i = n - 1; i >= 0; i--) value = (value << 8n) | BigInt(this.bytes[start + i]);
@@ -177,22 +177,21 @@ class PickleMachine {
     return new TextDecoder().decode(this.take(n));
   }
 
-  /** Text up to the end of the line. */
+  /** Reads text up to the end of the line. */
   line(): string {
     const end = this.bytes.indexOf(0x0a, this.#at);
-    if (end < 0) this.#refuse('expected a line, got the end of the file');
+    if (end < 0) this.#reject('expected a line, got the end of the file');
     const text = this.latin1(end - this.#at);
     this.#at++;
     return text;
   }
 
-  /** A number written as text: protocol 0 also writes booleans so. */
+  /** Reads a number written as text; protocol 0 also writes booleans in this form. */
   integerLine(): PickleValue {
     const text = this.line();
     if (text === '00' || text === '01') return text === '01';
-    if (text.length > mostDigits + 2)
-      this.#refuse(`expected at most ${mostDigits} digits, got ${text.length}`);
-    if (!/^-?\d+L?$/.test(text)) return this.#refuse(`expected a whole number, got ${JSON.stringify(text)}`);
+    if (text.length > maxDigits + 2) this.#reject(`expected at most ${maxDigits} digits, got ${text.length}`);
+    if (!/^-?\d+L?$/.test(text)) return this.#reject(`expected a whole number, got ${JSON.stringify(text)}`);
     return narrow(BigInt(text.replace('L', '')));
   }
 
@@ -200,16 +199,16 @@ class PickleMachine {
     const text = this.line();
     const value = text === 'nan' ? Number.NaN : Number(text.replace(/inf$/, 'Infinity'));
     if (text === '' || (Number.isNaN(value) && text !== 'nan'))
-      this.#refuse(`expected a number, got ${JSON.stringify(text.slice(0, 40))}`);
+      this.#reject(`expected a number, got ${JSON.stringify(text.slice(0, 40))}`);
     return value;
   }
 
-  /** A quoted string with Python's escapes. */
+  /** Reads a quoted string with Python's escapes. */
   quotedLine(): string {
     const text = this.line();
     const quote = text[0];
     if (text.length < 2 || (quote !== "'" && quote !== '"') || !text.endsWith(quote))
-      this.#refuse('expected a quoted string');
+      this.#reject('expected a quoted string');
     const escapes: Readonly<Record<string, string>> = {
       ...{ n: '\n', r: '\r', t: '\t', a: '\x07', b: '\b', f: '\f', v: '\v' },
     };
@@ -226,7 +225,7 @@ class PickleMachine {
       /\\u([0-9a-fA-F]{4})|\\U([0-9a-fA-F]{8})/g,
       (_, short?: string, long?: string) => {
         const point = Number.parseInt(short ?? long ?? '', 16);
-        return point > 0x10ffff ? this.#refuse('expected a Unicode character') : String.fromCodePoint(point);
+        return point > 0x10ffff ? this.#reject('expected a Unicode character') : String.fromCodePoint(point);
       },
     );
   }
@@ -245,7 +244,7 @@ class PickleMachine {
 
   append(items: PickleValue[]): void {
     const list = this.#top();
-    if (!Array.isArray(list)) this.#refuse('expected a list to append to');
+    if (!Array.isArray(list)) this.#reject('expected a list to append to');
     this.#nest(list, items);
     for (const item of items) list.push(item);
   }
@@ -261,7 +260,7 @@ class PickleMachine {
 
   setItems(pairs: PickleValue[]): void {
     const target = this.#top();
-    if (!(target instanceof Map) || pairs.length % 2 !== 0) this.#refuse('expected a dictionary and pairs');
+    if (!(target instanceof Map) || pairs.length % 2 !== 0) this.#reject('expected a dictionary and pairs');
     this.#nest(target, pairs);
     for (let i = 0; i < pairs.length; i += 2) target.set(pairs[i], pairs[i + 1]);
   }
@@ -292,41 +291,41 @@ class PickleMachine {
 
   recall(slot: number): void {
     const value = this.#memo.get(slot);
-    if (value === undefined) this.#refuse(`expected a remembered value ${slot}`);
+    if (value === undefined) this.#reject(`expected a remembered value ${slot}`);
     this.push(value);
   }
 
   lineNumber(): number {
     const text = this.line();
-    return /^\d{1,9}$/.test(text) ? Number(text) : this.#refuse('expected a slot number');
+    return /^\d{1,9}$/.test(text) ? Number(text) : this.#reject('expected a slot number');
   }
 
   global(module: string, name: string): void {
-    this.push(findGlobal(module, name, this.#refuse));
+    this.push(findGlobal(module, name, this.#reject));
   }
 
   stackGlobal(): void {
     const name = this.#pop();
     const module = this.#pop();
-    if (typeof name !== 'string' || typeof module !== 'string') this.#refuse('expected a name as text');
+    if (typeof name !== 'string' || typeof module !== 'string') this.#reject('expected a name as text');
     this.global(module, name);
   }
 
   reduce(): void {
     const args = this.#pop();
     if (Array.isArray(args)) this.#spend(args[0]);
-    this.push(callGlobal(this.#pop(), args, this.where, this.#refuse));
+    this.push(callGlobal(this.#pop(), args, this.where, this.#reject));
   }
 
   newObject(): void {
     this.#pop();
-    this.push(newObject(this.#pop(), this.#refuse));
+    this.push(newObject(this.#pop(), this.#reject));
   }
 
   build(): void {
     const state = this.#pop();
     if (Array.isArray(state)) this.#spend(state[4]);
-    buildObject(this.#top(), state, this.where, this.#refuse);
+    buildObject(this.#top(), state, this.where, this.#reject);
   }
 }
 
@@ -337,7 +336,7 @@ function narrow(value: bigint): number | bigint {
 
 type Step = (machine: PickleMachine) => void;
 
-/** What each opcode does. */
+/** The action of each opcode. */
 const opcodes: readonly (readonly [string, Step])[] = [
   ['\x80', (m) => m.protocol()],
   ['\x95', (m) => m.skip(8)],
@@ -392,7 +391,7 @@ const opcodes: readonly (readonly [string, Step])[] = [
   ['R', (m) => m.reduce()],
   ['\x81', (m) => m.newObject()],
   ['b', (m) => m.build()],
-  // A value kept elsewhere; its name stands for it.
+  // A persistent id, which stays on the stack in place of its value.
   ['Q', () => {}],
 ];
 

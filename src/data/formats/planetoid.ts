@@ -2,14 +2,14 @@
  * The Planetoid files ind.<name>.{x, tx, allx, y, ty, ally, graph, test.index} of Cora, CiteSeer and PubMed
  * (Yang, Cohen, Salakhutdinov: "Revisiting semi-supervised learning with graph embeddings", ICML 2016).
  *
- * Node order, edges and splits are those of PyTorch Geometric: rows of allx, then the test rows put at the ids that
- * test.index gives; both directions of every edge once, no self loops; the first rows train, the next 500 validate.
- * Test ids that are missing between the smallest and the largest (CiteSeer has 15) are nodes without features, of class 0.
+ * Node order, edges and splits are those of PyTorch Geometric: rows of allx, then the test rows at the ids of test.index;
+ * both directions of each edge once, no self loops; the first rows are training nodes, the next 500 validation nodes. Ids
+ * missing between the smallest and the largest test id (CiteSeer has 15) are nodes without features, of class 0.
  */
 import { join } from 'node:path';
 import { readWholeFile } from '../../storage/atomic-file.js';
 import type { NumpyArray } from '../../tensor/numpy-array.js';
-import { checkedIds, makeCsr, mismatch } from '../check.js';
+import { checkIds, makeCsr, mismatch } from '../check.js';
 import { type EdgeArrays, symmetricEdges } from '../edges.js';
 import type { CsrArrays, NodeData } from '../node-data.js';
 import { readNumberColumns } from './numeric-csv.js';
@@ -49,7 +49,7 @@ export async function readPlanetoid(folder: string, name: string): Promise<NodeD
   const valid = Int32Array.from({ length: numValid }, (_, i) => y.labels.length + i);
   return {
     edges: edgesFromPickle(parsePickle(await readWholeFile(at('graph')), at('graph')), numNodes, at('graph')),
-    features: placeRows(allx, tx, testIds, numNodes),
+    features: mergeRows(allx, tx, testIds, numNodes),
     labels,
     numClasses: y.numClasses,
     splits: { train, valid, test: testIds.slice().sort() },
@@ -59,7 +59,7 @@ export async function readPlanetoid(folder: string, name: string): Promise<NodeD
 async function readTestIds(path: string, first: number, count: number): Promise<Int32Array> {
   const { columns } = await readNumberColumns(path, { columns: 1, integers: true });
   if (columns[0].length !== count) mismatch(path, `${count} ids, one per row of tx,`, columns[0].length);
-  const ids = checkedIds(path, 'test id', columns[0], first + 10 * count + 1);
+  const ids = checkIds(path, 'test id', columns[0], first + 10 * count + 1);
   const seen = new Set<number>();
   ids.forEach((id, line) => {
     if (id < first || seen.has(id)) mismatch(`${path}:${line + 1}`, `a new test id of at least ${first}`, id);
@@ -68,8 +68,8 @@ async function readTestIds(path: string, first: number, count: number): Promise<
   return ids;
 }
 
-/** Rows of allx first; row i of tx becomes row testIds[i]; rows that nobody names are empty. */
-function placeRows(allx: CsrArrays, tx: CsrArrays, testIds: Int32Array, numNodes: number): CsrArrays {
+/** Returns the rows of allx, then row i of tx as row testIds[i]; other rows are empty. */
+function mergeRows(allx: CsrArrays, tx: CsrArrays, testIds: Int32Array, numNodes: number): CsrArrays {
   const rowOfTx = new Int32Array(numNodes).fill(-1);
   testIds.forEach((id, row) => {
     rowOfTx[id] = row;
@@ -118,7 +118,7 @@ function oneHotFromPickle(value: unknown, where: string): OneHot {
   const [rows, numClasses] = array.shape;
   const labels = new Int32Array(rows);
   for (let r = 0; r < rows; r++) {
-    // The first largest entry; CiteSeer has rows of zeros, which are of class 0.
+    // The first of the largest entries; CiteSeer has rows of zeros, which get class 0.
     let best = 0;
     for (let c = 1; c < numClasses; c++) {
       if (array.data[r * numClasses + c] > array.data[r * numClasses + best]) best = c;
@@ -144,7 +144,7 @@ function edgesFromPickle(value: unknown, numNodes: number, where: string): EdgeA
   }
   return symmetricEdges({
     numNodes,
-    src: checkedIds(where, 'the node of edge', src, numNodes),
-    dst: checkedIds(where, 'the neighbour of edge', dst, numNodes),
+    src: checkIds(where, 'the node of edge', src, numNodes),
+    dst: checkIds(where, 'the neighbour of edge', dst, numNodes),
   });
 }

@@ -1,5 +1,5 @@
 /**
- * The formats of node classification data, one line each. `readNodeData` looks which of them a path is.
+ * The formats of node classification data. `readNodeData` detects the format of a path.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,14 +11,14 @@ import { readShchur } from './shchur.js';
 
 export interface NodeFormat {
   readonly name: string;
-  /** What a path of this format is, for messages. */
+  /** Description of a path of this format, for messages. */
   readonly describe: string;
-  /** Whether the path looks like this format, by names alone. */
+  /** Returns whether the path has this format, by file names alone. */
   detect(path: string): boolean;
   read(path: string): Promise<NodeData>;
 }
 
-/** Names in a folder; none when it is no folder. */
+/** Returns the names in a folder; none if it is not a folder. */
 function namesIn(path: string): string[] {
   try {
     return readdirSync(path);
@@ -27,7 +27,7 @@ function namesIn(path: string): string[] {
   }
 }
 
-/** The datasets whose Planetoid files are in a folder. */
+/** Returns the datasets whose Planetoid files are in a folder. */
 function planetoidNames(path: string): string[] {
   return namesIn(path).flatMap((name) => /^ind\.(.+)\.allx$/.exec(name)?.[1] ?? []);
 }

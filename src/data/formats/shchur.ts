@@ -2,17 +2,17 @@
  * The npz files of Shchur et al., "Pitfalls of graph neural network evaluation" (2018): Amazon Computers and Photo,
  * Coauthor CS and Physics.
  *
- * As in PyTorch Geometric: both directions of every edge once, no self loops, all nodes kept, features that are
- * present count 1. There is no fixed split; see `randomNodeSplit`.
+ * As in PyTorch Geometric: both directions of each edge once, no self loops, all nodes kept, positive features set to 1.
+ * There is no fixed split; see `randomNodeSplit`.
  */
 import { checkOptionNames } from '../../util/option-names.js';
-import { checkedIds, checkedLabels, countClasses, makeCsr, mismatch } from '../check.js';
+import { checkIds, checkLabels, countClasses, makeCsr, mismatch } from '../check.js';
 import { symmetricEdges } from '../edges.js';
 import type { CsrArrays, NodeData } from '../node-data.js';
 import { type NpzFile, readNpz } from './npz.js';
 
 export interface ShchurOptions {
-  /** Keep the numbers in the file (word counts) instead of 1 for each that is above 0. */
+  /** Keep the numbers of the file (word counts) instead of setting positive ones to 1. */
   readonly counts?: boolean;
 }
 
@@ -34,21 +34,21 @@ export async function readShchur(path: string, options: ShchurOptions = {}): Pro
   const names = file.has('class_names') ? file.get('class_names').data : [];
   return {
     edges: symmetricEdges({ numNodes, src, dst: adjacency.indices }),
-    features: options.counts === true ? features : { ...features, values: features.values.map(present) },
-    labels: checkedLabels(`${path}:labels`, labels, numClasses),
+    features: options.counts === true ? features : { ...features, values: features.values.map(toIndicator) },
+    labels: checkLabels(`${path}:labels`, labels, numClasses),
     numClasses,
     splits: null,
     ...(typeof names[0] === 'string' ? { classNames: names as readonly string[] } : {}),
   };
 }
 
-function present(value: number): number {
+function toIndicator(value: number): number {
   return value > 0 ? 1 : value;
 }
 
 function readMatrix(file: NpzFile, prefix: 'adj' | 'attr'): CsrArrays {
   const where = `${file.path}:${prefix}`;
-  const shape = checkedIds(`${where}_shape`, 'side', file.numbers(`${prefix}_shape`).data, 2 ** 31);
+  const shape = checkIds(`${where}_shape`, 'side', file.numbers(`${prefix}_shape`).data, 2 ** 31);
   return makeCsr(where, [shape[0], shape[1]], {
     offsets: file.numbers(`${prefix}_indptr`).data,
     indices: file.numbers(`${prefix}_indices`).data,

@@ -1,5 +1,5 @@
 /**
- * Reads tar archives (ustar) from bytes: the regular files, by name. Links, devices and long-name extensions are skipped.
+ * Reads the regular files of tar archives (ustar). Links, devices and long-name extensions are skipped.
  */
 import { FormatError } from '../../util/errors.js';
 
@@ -21,7 +21,7 @@ export function readTar(bytes: Uint8Array, where: string): TarMember[] {
     const start = at + block;
     if (!Number.isSafeInteger(size) || size < 0 || start + size > bytes.length) {
       throw new FormatError(
-        `${where}: expected a tar archive, got a damaged or cut off header (byte ${at}).`,
+        `${where}: expected a tar archive, got a damaged or truncated header (byte ${at}).`,
         {
           path: where,
           offset: at,

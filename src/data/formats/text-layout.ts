@@ -1,37 +1,37 @@
 /**
- * How a table in text is laid out, from its first lines: comments, delimiter, header, number of columns. Every reader of
- * delimited text starts here; delimited.ts then reads the records.
+ * Detects the layout of a text table from its first lines: comments, delimiter, header, number of columns. All readers of
+ * delimited text start here; delimited.ts then reads the records.
  */
 import { expected, ValueError } from '../../util/errors.js';
-import { commentNote, readHead, signedRecords } from './comment-lines.js';
+import { commentNote, countSignedRecords, readHead } from './comment-lines.js';
 import { RecordParser } from './delimited.js';
 import { findHeader, type HeaderDecision, headerNote, headerRows } from './header.js';
 import { mayQuote } from './split-line.js';
 import { readChunks } from './text-lines.js';
 
-/** A column by its name in the header or by its place from 0. */
+/** A column, by name in the header or by index from 0. */
 export type Column = string | number;
 
 export interface TextOptions {
-  /** Whether the first line names the columns; by default header.ts decides. */
+  /** Whether the first line names the columns. Default: detected by header.ts. */
   readonly header?: boolean | undefined;
-  /** By default findDelimiter decides. */
+  /** Default: detected by findDelimiter. */
   readonly delimiter?: string | undefined;
-  /** What starts a comment line before the first record; '' for none. Default '#'. */
+  /** Start of a comment line before the first record; '' for none. Default '#'. */
   readonly comment?: string | undefined;
-  /** Whether comment lines may also stand between records: no, where a record may start with that sign. */
+  /** Whether comment lines may also be between records; false if a record may start with that sign. */
   readonly commentsAnywhere?: boolean;
-  /** Columns that are asked for: one by name implies a header. */
+  /** Requested columns; one by name implies a header. */
   readonly wanted?: readonly (Column | undefined)[];
-  /** Is told what was decided about the header. */
+  /** Receives notes about the header and comments. */
   readonly onNote?: ((note: string) => void) | undefined;
 }
 
 export interface TextLayout {
   readonly path: string;
-  /** A blank stands for any run of blanks and tabs. */
+  /** A blank means any run of blanks and tabs. */
   readonly delimiter: string;
-  /** Fields may be quoted. */
+  /** Whether fields may be quoted. */
   readonly quoted: boolean;
   readonly comment: string;
   readonly commentsAnywhere: boolean;
@@ -41,30 +41,30 @@ export interface TextLayout {
   readonly header: readonly string[] | null;
 }
 
-/** Where a column is; one that is not there is an error that names those that are. */
+/** Returns the index of a column; throws an error that lists the existing columns if it is missing. */
 export function columnIndex(
   { path, header, width }: Pick<TextLayout, 'path' | 'header' | 'width'>,
   option: string,
   column: Column,
 ): number {
-  const place = typeof column === 'number' ? column : (header?.indexOf(column) ?? -1);
-  if (header !== null && typeof column === 'string' && header.lastIndexOf(column) !== place)
+  const index = typeof column === 'number' ? column : (header?.indexOf(column) ?? -1);
+  if (header !== null && typeof column === 'string' && header.lastIndexOf(column) !== index)
     throw new ValueError(
       expected(
         path,
         'the name of one column',
         option,
         column,
-        'Several have that name; give the place, from 0.',
+        'Several columns have that name; give the index, from 0.',
       ),
       { path, columns: header },
     );
-  if (Number.isInteger(place) && place >= 0 && place < width) return place;
+  if (Number.isInteger(index) && index >= 0 && index < width) return index;
   const have = header === null ? `${width} columns without a header` : `the columns ${header.join(', ')}`;
   throw new ValueError(expected(path, `one of ${have}`, option, column), { path, columns: header ?? width });
 }
 
-/** Looks at the first records; null when the file has none. */
+/** Detects the layout from the first records; returns null if the file has none. */
 export async function findTextLayout(path: string, options: TextOptions = {}): Promise<TextLayout | null> {
   const { comment = '#', commentsAnywhere = false } = options;
   const head = await readHead(path, comment, headerRows + 1);
@@ -74,26 +74,27 @@ export async function findTextLayout(path: string, options: TextOptions = {}): P
     options.delimiter ?? findDelimiter(plain.length > 0 ? plain : doubtful.map((line) => line.text));
   const quoted = mayQuote(delimiter);
   const layout = { path, delimiter, quoted, comment, commentsAnywhere, skip: 0, width: 0, header: null };
-  const below = plain.length > 0 ? await headRecords(layout) : { rows: [], lines: [] };
+  const below = plain.length > 0 ? await readFirstRecords(layout) : { rows: [], lines: [] };
   const decided = findHeader(below.rows, options.header, options.wanted);
-  const kept = commentsAnywhere || decided.names !== null ? 0 : signedRecords(head, delimiter, below.rows);
+  const kept =
+    commentsAnywhere || decided.names !== null ? 0 : countSignedRecords(head, delimiter, below.rows);
   const first = kept > 0 ? doubtful[doubtful.length - kept].line - 1 : 0;
-  const { rows, lines } = kept > 0 ? await headRecords({ ...layout, comment: '', skip: first }) : below;
+  const { rows, lines } = kept > 0 ? await readFirstRecords({ ...layout, comment: '', skip: first }) : below;
   if (rows.length === 0) return null;
   const decision: HeaderDecision =
     plain.length > 0 ? decided : findHeader(rows, options.header, options.wanted);
   options.onNote?.(headerNote(path, decision));
   const header = decision.names;
-  const said = commentNote(path, comment, signed - kept, kept);
-  if (said !== null) options.onNote?.(said);
+  const note = commentNote(path, comment, signed - kept, kept);
+  if (note !== null) options.onNote?.(note);
   if (header !== null && rows.length === 1) return null;
   const skip = lines[header === null ? 0 : 1] - 1;
   return { ...layout, header, skip, width: rows[0].length };
 }
 
-/** The first records and their lines, by the parser that reads the rest. */
-async function headRecords(layout: TextLayout): Promise<{ rows: string[][]; lines: number[] }> {
-  // Comments stand before the first line only, be it a header or a record.
+/** Reads the first records and their lines with the parser that reads the rest. */
+async function readFirstRecords(layout: TextLayout): Promise<{ rows: string[][]; lines: number[] }> {
+  // Comments are only before the first line, whether that is a header or a record.
   const parser = new RecordParser(layout, layout.commentsAnywhere ? undefined : 1);
   const rows: string[][] = [];
   const lines: number[] = [];
@@ -111,12 +112,12 @@ async function headRecords(layout: TextLayout): Promise<{ rows: string[][]; line
 }
 
 /**
- * The delimiter of some lines: a tab where every line has as many; else that of ; | , which every record has as often, most
- * often; else the first of these that the first record has; else a blank. What is quoted does not count.
+ * Detects the delimiter of some lines: a tab if all lines have the same number; else the one of ; | , that all records have
+ * in the same, largest number; else the first that the first record has; else a blank. Quoted text is ignored.
  */
 export function findDelimiter(lines: readonly string[]): string {
   const bare = lines.map((line) => line.replaceAll(/"[^"]*"/g, '""'));
-  const records = withoutQuoted(lines);
+  const records = blankQuotedFields(lines);
   const even = (mark: string, of: readonly string[]): number => {
     const [first = 0, ...others] = of.map((line) => line.split(mark).length - 1);
     return others.every((count) => count === first) ? first : 0;
@@ -130,8 +131,8 @@ export function findDelimiter(lines: readonly string[]): string {
   return ['\t', ',', ';', '|', ' '].find((mark) => first.trim().includes(mark)) ?? ',';
 }
 
-/** The records of some lines without their quoted fields, which may go over several lines. */
-function withoutQuoted(lines: readonly string[]): string[] {
+/** Returns the records of some lines with quoted fields, which may span lines, emptied. */
+function blankQuotedFields(lines: readonly string[]): string[] {
   let open = false;
   const text = lines.join('\n').replaceAll(/(?<=^|[,;|])"[^"]*(?:""[^"]*)*("?)/gm, (_, end: string) => {
     open = end === '';

@@ -1,8 +1,8 @@
 /**
- * One tensor from a file that `torch.save` wrote (PyTorch 1.6 and later): a zip archive with a pickle that says how the
- * tensor lies in a storage, and the storage as raw elements. The pickle is read as data; nothing is executed.
+ * One tensor from a file written by `torch.save` (PyTorch 1.6 and later): a zip archive with a pickle that describes the
+ * layout of the tensor in a storage, and the storage as raw elements. The pickle is read as data; nothing is executed.
  *
- * Refused: files of older versions, several tensors (state dicts), elements that are complex or quantised.
+ * Not supported: files of older versions, several tensors (state dicts), complex or quantised elements.
  */
 import { readWholeFile } from '../../storage/atomic-file.js';
 import {
@@ -16,7 +16,7 @@ import { parsePickle } from './pickle.js';
 import { PickleTensor } from './pickle-objects.js';
 import { readZip } from './zip.js';
 
-/** NumPy's word for the elements of a storage; those of bfloat16 are the upper halves of f32. */
+/** NumPy's type of the elements of a storage; bfloat16 elements are the upper halves of f32. */
 const types: Readonly<Record<string, string>> = {
   ...{ Float: 'f4', Double: 'f8', Half: 'f2', BFloat16: 'u2', Long: 'i8', Int: 'i4', Short: 'i2' },
   ...{ Char: 'i1', Byte: 'u1', Bool: 'b1' },
@@ -25,7 +25,7 @@ const types: Readonly<Record<string, string>> = {
 const advice =
   "Save a single tensor with torch.save, or numpy.save('features.npy', tensor.float().numpy()) in Python.";
 
-/** The tensor in a .pt file, in C order. */
+/** Reads the tensor of a .pt file, in C order. */
 export async function readTorch(path: string): Promise<NumpyArray> {
   const bytes = await readWholeFile(path);
   const fail = (what: string, got: string): never => {
@@ -48,7 +48,7 @@ export async function readTorch(path: string): Promise<NumpyArray> {
   const length = Math.floor(content.length / numpyTypeBytes(type));
   const last = tensor.shape.reduce((at, side, axis) => at + (side - 1) * tensor.strides[axis], tensor.offset);
   const count = tensor.shape.reduce((product, side) => product * side, 1);
-  // Strides of zero would let a few bytes stand for any number of elements.
+  // With strides of zero a few bytes could describe any number of elements.
   if (count > 0 && (last >= length || count > length))
     fail(`${Math.max(last + 1, count)} elements in data/${tensor.key}`, `${length}`);
   const flat = decodeNumpyArray(
@@ -58,15 +58,15 @@ export async function readTorch(path: string): Promise<NumpyArray> {
     content.subarray(0, length * numpyTypeBytes(type)),
     false,
   );
-  const values = pick(flat.data as Float64Array, tensor, count);
+  const values = gatherElements(flat.data as Float64Array, tensor, count);
   const { shape } = tensor;
   return name === 'BFloat16'
     ? { dtype: 'bf16', shape, data: widen(values) }
     : { dtype: flat.dtype, shape, data: values };
 }
 
-/** Elements in C order of what lies in a storage with any strides. */
-function pick<A extends Float64Array>(data: A, tensor: PickleTensor, count: number): A {
+/** Returns the elements of a strided tensor in C order. */
+function gatherElements<A extends Float64Array>(data: A, tensor: PickleTensor, count: number): A {
   const { shape, strides, offset } = tensor;
   const plain = strides.every(
     (stride, axis) => shape[axis] <= 1 || stride === shape.slice(axis + 1).reduce((n, side) => n * side, 1),

@@ -1,11 +1,11 @@
 /**
- * Small tables with tabs between the columns (.gz too), as strings: knowledge-graph triples, lists of labels.
+ * Small tab-separated tables (.gz too), as strings: knowledge-graph triples, lists of labels.
  */
 import { FormatError } from '../../util/errors.js';
 import { TripleBuilder, type Triples } from '../triples.js';
 import { readLines } from './text-lines.js';
 
-/** Rows of exactly `width` fields, with their line; empty lines are skipped. */
+/** Yields rows of exactly `width` fields with their line; empty lines are skipped. */
 async function* readRows(path: string, width: number): AsyncGenerator<{ line: number; fields: string[] }> {
   for await (const { first, lines } of readLines(path)) {
     for (let i = 0; i < lines.length; i++) {
@@ -14,7 +14,7 @@ async function* readRows(path: string, width: number): AsyncGenerator<{ line: nu
       const line = first + i;
       if (fields.length !== width) {
         throw new FormatError(
-          `${path}:${line}: expected ${width} columns between tabs, got ${fields.length}.`,
+          `${path}:${line}: expected ${width} tab-separated columns, got ${fields.length}.`,
           { path, line },
         );
       }
@@ -23,13 +23,13 @@ async function* readRows(path: string, width: number): AsyncGenerator<{ line: nu
   }
 }
 
-/** Files of `head TAB relation TAB tail`, one per part, with names numbered over all parts in order of appearance. */
-export async function readTripleFiles<Part extends string>(
-  files: Readonly<Record<Part, string>>,
-): Promise<Record<Part, Triples>> {
+/** Reads files of `head TAB relation TAB tail`, one per split, with names numbered over all splits in order of appearance. */
+export async function readTripleFiles<Split extends string>(
+  files: Readonly<Record<Split, string>>,
+): Promise<Record<Split, Triples>> {
   const shared = new TripleBuilder();
-  const parts: [string, Triples][] = [];
-  for (const [part, path] of Object.entries<string>(files)) {
+  const splits: [string, Triples][] = [];
+  for (const [split, path] of Object.entries<string>(files)) {
     const builder = new TripleBuilder(shared.entities, shared.relations);
     for await (const { line, fields } of readRows(path, 3)) {
       const [head, relation, tail] = fields;
@@ -41,27 +41,27 @@ export async function readTripleFiles<Part extends string>(
       }
       builder.add(head, relation, tail);
     }
-    parts.push([part, builder.finish()]);
+    splits.push([split, builder.finish()]);
   }
-  return Object.fromEntries(parts) as Record<Part, Triples>;
+  return Object.fromEntries(splits) as Record<Split, Triples>;
 }
 
-/** Rows of a table with a header, by the names of the wanted columns. */
+/** Reads the rows of a table with a header, by the names of the requested columns. */
 export async function readTable<Column extends string>(
   path: string,
   columns: readonly Column[],
 ): Promise<(Record<Column, string> & { readonly line: number })[]> {
-  let places: number[] | null = null;
+  let indices: number[] | null = null;
   let width = 0;
   const rows: (Record<Column, string> & { line: number })[] = [];
   for await (const { first, lines } of readLines(path)) {
     for (let i = 0; i < lines.length; i++) {
       const fields = lines[i].split('\t');
       const line = first + i;
-      if (places === null) {
-        places = columns.map((column) => fields.indexOf(column));
+      if (indices === null) {
+        indices = columns.map((column) => fields.indexOf(column));
         width = fields.length;
-        const missing = columns.filter((_, c) => places?.[c] === -1);
+        const missing = columns.filter((_, c) => indices?.[c] === -1);
         if (missing.length > 0) {
           throw new FormatError(
             `${path}:${line}: expected the columns ${columns.join(', ')} in the header, got ${fields.join(', ')}.`,
@@ -75,7 +75,7 @@ export async function readTable<Column extends string>(
             line,
           });
         }
-        const values = columns.map((column, c) => [column, fields[(places as number[])[c]]]);
+        const values = columns.map((column, c) => [column, fields[(indices as number[])[c]]]);
         rows.push({ ...(Object.fromEntries(values) as Record<Column, string>), line });
       }
     }

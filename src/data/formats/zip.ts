@@ -1,4 +1,4 @@
-/** Members of zip archives, decompressed by Node. The format itself is in src/util/zip.ts. */
+/** Members of zip archives, decompressed by Node.js. The format itself is in src/util/zip.ts. */
 import { inflateRawSync } from 'node:zlib';
 import { type ZipEntry, zipEntries } from '../../util/zip.js';
 
@@ -9,7 +9,7 @@ export interface ZipMember {
   read(): Uint8Array;
 }
 
-/** The members of an archive in the order of its directory. */
+/** Returns the members of an archive in the order of its directory. */
 export function readZip(bytes: Uint8Array, where: string): ZipMember[] {
   return zipEntries(bytes, where).map((entry) => ({
     name: entry.name,
@@ -23,7 +23,7 @@ function readEntry(entry: ZipEntry): Uint8Array {
   if (!isDeflated) return entry.verify(bytes);
   let data: Uint8Array;
   try {
-    // The promised size bounds what a crafted member can allocate.
+    // The declared size limits what a malicious member can allocate.
     data = inflateRawSync(bytes, { maxOutputLength: Math.max(entry.size, 1) });
   } catch (error) {
     throw entry.problem(`expected deflated data for ${entry.name}, got ${(error as Error).message}`, error);

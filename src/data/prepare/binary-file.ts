@@ -1,6 +1,6 @@
 /**
- * Large binary files in blocks: read, appended to, and written out of order. Memory is that of a block or two whatever
- * the size of the file. Writes are synchronous: they go to the page cache, and order is what callers rely on.
+ * Large binary files in blocks: reading, appending, and writing out of order, in the memory of a block or two. Writes are
+ * synchronous: they go to the page cache, and callers rely on their order.
  */
 import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import type { FileRecord } from './dataset-yaml.js';
 
 const blockBytes = 1 << 22;
 
-/** The content in blocks of at most `size` bytes, all but the last full. The buffer is used again for the next one. */
+/** Yields the content in blocks of `size` bytes, the last one may be shorter. The buffer is reused for the next block. */
 export async function* readBlocks(path: string, size = blockBytes): AsyncGenerator<Uint8Array> {
   const file = await open(path, 'r').catch((error: unknown) => storageFailure('read', path, error));
   try {
@@ -30,26 +30,26 @@ export async function* readBlocks(path: string, size = blockBytes): AsyncGenerat
   }
 }
 
-/** The CRC-32 of a file, as eight digits. */
+/** Returns the CRC-32 of a file as eight hexadecimal digits. */
 export async function checksumOf(path: string): Promise<string> {
   let sum = 0;
   for await (const block of readBlocks(path)) sum = crc32(block, sum);
   return digits(sum);
 }
 
-/** A checksum as it is written. */
+/** Formats a checksum. */
 export function digits(sum: number): string {
   return sum.toString(16).padStart(8, '0');
 }
 
-/** Writes all of `bytes` at a place of an open file. */
+/** Writes all of `bytes` at a position of an open file. */
 export function writeAt(file: number, bytes: Uint8Array, position: number): void {
   for (let done = 0; done < bytes.length; ) {
     done += writeSync(file, bytes, done, bytes.length - done, position + done);
   }
 }
 
-/** Reads all of `bytes` from a place of an open file; false at its end. */
+/** Reads all of `bytes` from a position of an open file; returns false at its end. */
 export function readAt(file: number, bytes: Uint8Array, position: number): boolean {
   for (let done = 0; done < bytes.length; ) {
     const got = readSync(file, bytes, done, bytes.length - done, position + done);
@@ -59,7 +59,7 @@ export function readAt(file: number, bytes: Uint8Array, position: number): boole
   return true;
 }
 
-/** The bytes of a typed array. */
+/** Returns the bytes of a typed array. */
 export function bytesOf(array: Int32Array | Float32Array | Float64Array): Uint8Array {
   return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 }
@@ -69,7 +69,7 @@ export class FileWriter {
   readonly #file: number;
   readonly #buffer = Buffer.alloc(1 << 18);
   #filled = 0;
-  /** Bytes so far. */
+  /** Bytes written. */
   bytes = 0;
 
   constructor(readonly path: string) {
@@ -87,7 +87,7 @@ export class FileWriter {
     this.#filled += bytes.length;
   }
 
-  /** One little-endian whole number. */
+  /** Writes one little-endian integer. */
   writeInt32(value: number): void {
     if (this.#filled + 4 > this.#buffer.length) this.#flush();
     this.#filled = this.#buffer.writeInt32LE(value, this.#filled);
@@ -120,7 +120,7 @@ function appendAll(file: number, path: string, bytes: Uint8Array): void {
   }
 }
 
-/** A new file, open for reading and writing. */
+/** Creates a file and opens it for reading and writing. */
 export function openForWriting(path: string): number {
   try {
     return openSync(path, 'w+');
@@ -129,7 +129,7 @@ export function openForWriting(path: string): number {
   }
 }
 
-/** Length and CRC-32 of a file, which is made durable on the way. */
+/** Syncs a file to disk and returns its length and CRC-32. */
 export async function sealFile(path: string): Promise<FileRecord> {
   let bytes = 0;
   let crc = 0;

@@ -1,8 +1,8 @@
 /**
- * Sorts a file of edges by bucket (partition of the source, partition of the destination), keeping the order within a
- * bucket: one pass counts, a second writes each edge to its place through a small buffer per bucket.
+ * Sorts an edge file by bucket (partition of the source, partition of the destination), keeping the order within a bucket:
+ * one pass counts, a second writes each edge to its position through a small buffer per bucket.
  *
- * Memory is `memoryBytes` for the buffers and one block, whatever the number of edges.
+ * Memory is `memoryBytes` for the buffers plus one block, independent of the number of edges.
  */
 import { closeSync } from 'node:fs';
 import { PartitionLayout } from '../../storage/partition-layout.js';
@@ -11,7 +11,7 @@ import { bytesOf, openForWriting, readBlocks, writeAt } from './binary-file.js';
 
 interface SortOptions {
   readonly edges: string;
-  /** Weights that go with the edges, or null. */
+  /** Weights of the edges, or null. */
   readonly weights: string | null;
   readonly columns: 2 | 3;
   readonly numNodes: number;
@@ -46,18 +46,18 @@ export async function sortByBucket(options: SortOptions): Promise<Float64Array> 
     options.onRows?.(rows.length / columns);
   }
 
-  const edges = new PlacedWriter(options.outEdges, sizes, columns, options.memoryBytes);
+  const edges = new BucketWriter(options.outEdges, sizes, columns, options.memoryBytes);
   const weights =
-    options.weights === null ? null : new PlacedWriter(options.outWeights, sizes, 1, options.memoryBytes / 4);
+    options.weights === null ? null : new BucketWriter(options.outWeights, sizes, 1, options.memoryBytes / 4);
   const values = options.weights === null ? null : edgeRows(options.weights, 1);
   try {
     for await (const rows of edgeRows(options.edges, columns)) {
       const count = rows.length / columns;
-      const beside = values === null ? null : ((await values.next()).value as Int32Array);
+      const blockWeights = values === null ? null : ((await values.next()).value as Int32Array);
       for (let i = 0; i < count; i++) {
         const bucket = bucketOf(rows, i * columns);
         edges.push(bucket, rows, i * columns);
-        if (beside !== null) weights?.push(bucket, beside, i);
+        if (blockWeights !== null) weights?.push(bucket, blockWeights, i);
       }
       options.onRows?.(count);
     }
@@ -73,17 +73,17 @@ export async function sortByBucket(options: SortOptions): Promise<Float64Array> 
 
 const blockRows = 1 << 18;
 
-/** Rows of a file in blocks of the same number of rows for every width. */
+/** Yields rows of a file in blocks whose number of rows does not depend on the width. */
 async function* edgeRows(path: string, columns: number): AsyncGenerator<Int32Array> {
   for await (const block of readBlocks(path, blockRows * columns * 4))
     yield new Int32Array(block.buffer, block.byteOffset, block.length / 4);
 }
 
-/** Rows written bucket by bucket to their final places; 32-bit words of any meaning. */
-class PlacedWriter {
+/** Writes rows of 32-bit words to the final positions of their buckets. */
+class BucketWriter {
   readonly #file: number;
   readonly #cursors: Float64Array;
-  readonly #room: number;
+  readonly #capacity: number;
   readonly #buffers: (Int32Array | undefined)[] = [];
   readonly #filled: Int32Array;
 
@@ -97,14 +97,14 @@ class PlacedWriter {
     this.#cursors = new Float64Array(sizes.length);
     for (let b = 1; b < sizes.length; b++) this.#cursors[b] = this.#cursors[b - 1] + sizes[b - 1];
     this.#filled = new Int32Array(sizes.length);
-    this.#room = Math.max(16, Math.floor(memoryBytes / (4 * width * sizes.length)));
+    this.#capacity = Math.max(16, Math.floor(memoryBytes / (4 * width * sizes.length)));
   }
 
   push(bucket: number, rows: Int32Array, at: number): void {
     const { width } = this;
     let buffer = this.#buffers[bucket];
     if (buffer === undefined) {
-      buffer = new Int32Array(width * Math.min(this.#room, this.sizes[bucket]));
+      buffer = new Int32Array(width * Math.min(this.#capacity, this.sizes[bucket]));
       this.#buffers[bucket] = buffer;
     }
     let to = this.#filled[bucket];

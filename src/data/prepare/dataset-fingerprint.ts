@@ -1,6 +1,6 @@
 /**
- * Tells one prepared dataset from another by the checksums of its files, so that a run can refuse a dataset that was
- * prepared again in another way. Preprocessing records the checksums in dataset.yaml; then no file is read here.
+ * Identifies a prepared dataset by the checksums of its files, so that a run can reject a dataset that was prepared again
+ * with different contents. If preprocessing recorded the checksums in dataset.yaml, no file is read.
  */
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -20,14 +20,14 @@ const classFiles = [
 const featuresFile = 'nodes/features.bin';
 const featureFiles = [featuresFile, 'nodes/encoding.json'];
 
-/** What of a dataset is used beside the graph. */
+/** Files of a dataset that are used as well as the graph. */
 export interface DatasetUse {
   readonly classes: boolean;
   readonly features: boolean;
   readonly weights: boolean;
 }
 
-/** Checksums by file; a file that is not there has none. */
+/** Checksums by file; a missing file has none. */
 export type DatasetFingerprint = Readonly<Record<string, string>>;
 
 export async function datasetFingerprint(
@@ -45,18 +45,18 @@ export async function datasetFingerprint(
     const path = join(directory, name);
     const recorded = details?.files[name]?.crc32;
     if (recorded !== undefined) found[name] = recorded;
-    else if (existsSync(path)) found[name] = await sumOf(path, name);
+    else if (existsSync(path)) found[name] = await computeChecksum(path, name);
   }
   return found;
 }
 
-/** Of a file that Marius wrote. Features may be larger than all the rest together: there the size must do. */
-async function sumOf(path: string, name: string): Promise<string> {
+/** Computes the checksum of a file written by Marius; the features may be very large, so their size has to suffice. */
+async function computeChecksum(path: string, name: string): Promise<string> {
   if (name === featuresFile) return `${(await stat(path)).size} bytes`;
   return checksumOf(path);
 }
 
-/** The files that two fingerprints do not have in common. */
+/** Returns the files in which two fingerprints differ. */
 export function differingFiles(a: DatasetFingerprint, b: DatasetFingerprint): string[] {
   return [...new Set([...Object.keys(a), ...Object.keys(b)])].filter((name) => a[name] !== b[name]);
 }

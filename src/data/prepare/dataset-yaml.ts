@@ -1,25 +1,25 @@
 /**
- * dataset.yaml of a prepared directory: Marius's eleven keys, and a section `skein` with what those cannot say (format
- * version, seed, columns, partitions, length and CRC-32 of each file).
+ * dataset.yaml of a prepared directory: Marius's eleven keys, and a section `skein` with everything else (format version,
+ * seed, columns, partitions, length and CRC-32 of each file).
  *
- * The first line is a comment with a checksum of the rest: a damaged count would otherwise be blamed on the file that it
- * counts. It comes first so that a file that was cut still has it, because one without it (of Marius, or of older versions)
- * is read too. Only text here; prepared-dataset.ts looks at the files themselves.
+ * The first line is a comment with a checksum of the rest: otherwise a damaged count would be reported as an error of the
+ * file that it counts. It comes first so that a truncated file still has it; a file without it (from Marius or older
+ * versions) is accepted. This module handles the text only; prepared-dataset.ts reads the files.
  */
 import { parse, stringify } from 'yaml';
 import { textChecksum } from '../../util/crc32.js';
 import { FormatError } from '../../util/errors.js';
 import type { NodeTypes } from '../formats/node-types.js';
 
-/** What a prepared directory holds, under Marius's names. */
+/** The counts of a prepared directory, under Marius's names. */
 export interface PreparedStats {
   readonly dataset_dir: string;
   /** Training edges; with classified nodes, all edges. */
   readonly num_edges: number;
   readonly num_nodes: number;
-  /** 1 for edges of one kind. */
+  /** 1 for edges without a type. */
   readonly num_relations: number;
-  /** Edges of the part; with classified nodes, nodes of the part. −1 in Marius's files where there is none. */
+  /** Edges of the split; with classified nodes, nodes of the split. −1 in Marius's files if there is none. */
   readonly num_train: number;
   readonly num_valid: number;
   readonly num_test: number;
@@ -28,7 +28,7 @@ export interface PreparedStats {
   readonly rel_feature_dim: number;
   /** −1 without labels. */
   readonly num_classes: number;
-  /** Partitions that the edge buckets are sorted by; 1 when they are not. */
+  /** Partitions of the edge buckets; 1 if edges are not sorted by bucket. */
   readonly num_partitions: number;
 }
 
@@ -55,9 +55,9 @@ export interface PreparedDetails {
   readonly num_partitions: number;
   /** Whether validation and test edges are sorted by bucket too. */
   readonly partitioned_eval: boolean;
-  /** Whether ids of the input were replaced, so that there are mapping files. */
+  /** Whether ids of the input were renumbered, so that there are mapping files. */
   readonly remapped: boolean;
-  /** Types of sources and of destinations, where they have ids of their own; nodes/types.bin has that of each node. */
+  /** Types of sources and destinations if these have separate ids; nodes/types.bin has the type of each node. */
   readonly node_types?: NodeTypes;
   /** By path in the directory, with forward slashes. */
   readonly files: Readonly<Record<string, FileRecord>>;
@@ -65,7 +65,7 @@ export interface PreparedDetails {
 
 export const formatVersion = 1;
 
-/** One byte per node: the place of its type in `node_types`. */
+/** One byte per node: the index of its type in `node_types`. */
 export const nodeTypesFile = 'nodes/types.bin';
 
 const counts = [
@@ -73,7 +73,7 @@ const counts = [
   ...['node_feature_dim', 'rel_feature_dim', 'num_classes'],
 ] as const;
 
-/** The text of dataset.yaml. */
+/** Returns the text of dataset.yaml. */
 export function formatDatasetYaml(stats: PreparedStats, details: PreparedDetails): string {
   const { num_partitions, ...ours } = stats;
   const value = { ...ours, initialized: true, skein: { ...details, num_partitions } };
@@ -83,17 +83,17 @@ export function formatDatasetYaml(stats: PreparedStats, details: PreparedDetails
 
 const sealLine = /^# Checksum of the lines below: ([0-9a-f]{8})\n/;
 
-/** Refuses text that is not as it was written. */
+/** Throws if the text was changed after it was written. */
 function checkSeal(text: string, path: string): void {
   const [line, sum] = sealLine.exec(text) ?? [];
   if (line === undefined || textChecksum(text.slice(line.length)) === sum) return;
   throw new FormatError(
-    `${path}: expected the lines that preprocessing wrote (checksum ${sum}), got others. The file is damaged; prepare the directory again. If it was changed on purpose, remove its first line.`,
+    `${path}: expected the contents that preprocessing wrote (checksum ${sum}), got others. The file is damaged; prepare the directory again. If it was changed on purpose, remove its first line.`,
     { path },
   );
 }
 
-/** Reads dataset.yaml; `path` names it in messages, `directory` is where it lies now. */
+/** Parses dataset.yaml; `path` names it in messages, `directory` is its current location. */
 export function parseDatasetYaml(
   text: string,
   path: string,
@@ -154,11 +154,11 @@ function parseDetails(value: unknown, fail: Fail): PreparedDetails {
     fail('two names', 'skein.node_types', types);
   if (!isRecord(files)) return fail('the files', 'skein.files', files);
   for (const [name, record] of Object.entries(files)) {
-    const sound =
+    const isValid =
       isRecord(record) &&
       Number.isSafeInteger(record['bytes']) &&
       /^[0-9a-f]{8}$/.test(String(record['crc32']));
-    if (!sound) fail('bytes and crc32', `skein.files.${name}`, record);
+    if (!isValid) fail('bytes and crc32', `skein.files.${name}`, record);
     if (name.startsWith('/') || name.split('/').includes('..'))
       fail('a path in the directory', 'skein.files', name);
   }

@@ -1,7 +1,7 @@
 /**
- * Edges of files and queries, streamed to an `EdgeSpool`: text through our own reader, Parquet, JSON and SQL through DuckDB. The
- * parts follow one another, rows in the order of the input. Every row is checked; what is wrong is reported with file and
- * line (text) or row (tables).
+ * Streams the edges of files and queries to an `EdgeSpool`: text with delimited.ts; Parquet, JSON and SQL with DuckDB. Splits
+ * follow one another, rows are in the order of the input. Every row is checked; errors name the file and the line (text) or
+ * row (tables).
  */
 import { existsSync } from 'node:fs';
 import type { DuckDBConnection } from '@duckdb/node-api';
@@ -9,25 +9,25 @@ import { FormatError, StorageError, ValueError } from '../../util/errors.js';
 import { readRecords } from '../formats/delimited.js';
 import { queryChunks, sqlName, sqlPath } from '../formats/duckdb.js';
 import { findTextLayout, type TextLayout } from '../formats/text-layout.js';
-import { leftOutNote, type Places, resolvePlaces } from './edge-columns.js';
+import { type ColumnIndices, resolveColumns, unusedColumnsNote } from './edge-columns.js';
 import type { EdgeSpool } from './edge-spool.js';
 import type { OnNote, OnPrepareProgress } from './graph-source.js';
 import { type EdgeColumns, listOf, type PreprocessOptions } from './preprocess-options.js';
 
-/** One input, ready to be read. */
+/** One opened input. */
 export interface EdgeInput {
   readonly name: string;
   readonly header: readonly string[] | null;
-  readonly places: Places;
-  /** Sends all edges; returns how many. */
+  readonly indices: ColumnIndices;
+  /** Sends all edges to the spool; returns their number. */
   read(spool: EdgeSpool): Promise<number>;
 }
 
-/** Opens DuckDB when it is needed. */
+/** Opens DuckDB on first use. */
 export type Connect = () => Promise<DuckDBConnection>;
 
-/** The files or queries of the options; columns are known then. */
-export async function edgeInputs(
+/** Opens the files or queries of the options and finds their columns. */
+export async function openEdgeInputs(
   options: PreprocessOptions,
   connect: Connect,
   note: OnNote,
@@ -36,41 +36,41 @@ export async function edgeInputs(
   for (const [i, query] of listOf(options.query).entries())
     inputs.push(await queryInput(await connect(), query, i, options));
   for (const path of listOf(options.edges)) inputs.push(await fileInput(path, options, connect, note));
-  for (const { name, header, places } of inputs) {
-    const left = leftOutNote(name, header, places);
-    if (left !== null) note(left);
+  for (const { name, header, indices } of inputs) {
+    const unused = unusedColumnsNote(name, header, indices);
+    if (unused !== null) note(unused);
   }
   const [first] = inputs;
-  const other = inputs.find(({ places }) => (places.type === null) !== (first.places.type === null));
+  const other = inputs.find(({ indices }) => (indices.type === null) !== (first.indices.type === null));
   if (other !== undefined)
     throw new FormatError(
-      `${other.name}: expected ${first.places.type === null ? 'no column' : 'a column'} of edge types, as in ${first.name}, got ${other.places.type === null ? 'none' : 'one'}.`,
+      `${other.name}: expected ${first.indices.type === null ? 'no column' : 'a column'} of edge types, as in ${first.name}, got ${other.indices.type === null ? 'none' : 'one'}.`,
       { path: other.name },
     );
   return inputs;
 }
 
-/** Sends the edges of all inputs; returns the size of each part. */
+/** Sends the edges of all inputs to the spool; returns the number of each. */
 export async function readInputs(
   inputs: readonly EdgeInput[],
   spool: EdgeSpool,
   progress: OnPrepareProgress,
 ): Promise<number[]> {
-  const parts: number[] = [];
+  const sizes: number[] = [];
   let before = 0;
   for (const input of inputs) {
     const rows = await input.read(spool);
-    if (rows === 0) throw noEdges(input.name);
-    parts.push(rows);
+    if (rows === 0) throw noEdgesError(input.name);
+    sizes.push(rows);
     before += rows;
     progress({ stage: 'read', done: before, total: 0 });
   }
-  return parts;
+  return sizes;
 }
 
-function noEdges(name: string): FormatError {
+function noEdgesError(name: string): FormatError {
   return new FormatError(
-    `${name}: expected at least one edge, got none. Look at the file, its delimiter and header.`,
+    `${name}: expected at least one edge, got none. Check the file, its delimiter and its header.`,
     { path: name },
   );
 }
@@ -82,46 +82,46 @@ async function fileInput(
   note: OnNote,
 ): Promise<EdgeInput> {
   if (!existsSync(path))
-    throw new StorageError(`preprocess: expected to read ${path}, got ENOENT. Look at the spelling.`, {
+    throw new StorageError(`preprocess: expected to read ${path}, got ENOENT. Check the path.`, {
       path,
     });
   const format = options.format ?? formatOf(path);
   if (format === 'delimited') {
     const found = await edgeLayout(path, options, note);
-    if (found === null) throw noEdges(path);
-    const { layout, places } = found;
-    return { name: path, header: layout.header, places, read: (spool) => readText(layout, places, spool) };
+    if (found === null) throw noEdgesError(path);
+    const { layout, indices } = found;
+    return { name: path, header: layout.header, indices, read: (spool) => readText(layout, indices, spool) };
   }
   return tableInput(await connect(), path, tableRelation(path, format), options);
 }
 
-/** The format of a file by its ending. */
+/** Returns the format of a file by its extension. */
 export function formatOf(path: string): 'delimited' | 'parquet' | 'json' {
   const name = path.replace(/\.gz$/, '');
   if (/\.parquet$/i.test(name)) return 'parquet';
   return /\.(json|jsonl|ndjson)$/i.test(name) ? 'json' : 'delimited';
 }
 
-/** A file as a table in SQL. */
+/** Returns an SQL expression that reads a file as a table. */
 export function tableRelation(path: string, format: 'parquet' | 'json'): string {
   return `${format === 'parquet' ? 'read_parquet' : 'read_json_auto'}(${sqlPath(path)})`;
 }
 
-/** Layout and columns of a text file of edges; null when it has none. */
+/** Returns the layout and the columns of an edge file; null if it is empty. */
 export async function edgeLayout(
   path: string,
   options: EdgeColumns,
   onNote?: OnNote,
-): Promise<{ layout: TextLayout; places: Places } | null> {
+): Promise<{ layout: TextLayout; indices: ColumnIndices } | null> {
   const { delimiter, comment, header } = options;
   const wanted = [options.source, options.target, options.edgeType, options.edgeWeight];
   const layout = await findTextLayout(path, { header, delimiter, comment, wanted, onNote });
   if (layout === null) return null;
-  return { layout, places: resolvePlaces(path, layout.header, layout.width, options) };
+  return { layout, indices: resolveColumns(path, layout.header, layout.width, options) };
 }
 
-async function readText(layout: TextLayout, places: Places, spool: EdgeSpool): Promise<number> {
-  const { source, target, type, weight } = places;
+async function readText(layout: TextLayout, indices: ColumnIndices, spool: EdgeSpool): Promise<number> {
+  const { source, target, type, weight } = indices;
   let rows = 0;
   for await (const block of readRecords(layout)) {
     const { buffer, bounds, width, lines } = block;
@@ -153,7 +153,7 @@ async function queryInput(
   const table = `given${index}`;
   const name = `query ${index + 1}`;
   try {
-    // A table of its own: an ORDER BY of the query then holds for sure.
+    // Materialised, so that an ORDER BY of the query is kept.
     await connection.run(`CREATE TABLE ${table} AS ${query}`);
   } catch (error) {
     const reason = (error as Error).message.split('\n').slice(0, 3).join(' ');
@@ -180,20 +180,22 @@ async function tableInput(
     const reason = (error as Error).message.split('\n').slice(0, 2).join(' ');
     throw new FormatError(`${name}: expected a table, got ${reason}`, { path: name }, { cause: error });
   }
-  const places = resolvePlaces(name, header, header.length, options);
+  const indices = resolveColumns(name, header, header.length, options);
   const order = relation.startsWith('given') ? ' ORDER BY rowid' : '';
-  const wanted = [places.source, places.target, places.type, places.weight].filter((place) => place !== null);
-  const columns = wanted.map((place) => `${sqlName(header[place])}::VARCHAR`).join(', ');
+  const wanted = [indices.source, indices.target, indices.type, indices.weight].filter(
+    (index) => index !== null,
+  );
+  const columns = wanted.map((index) => `${sqlName(header[index])}::VARCHAR`).join(', ');
   const sql = `SELECT ${columns} FROM ${relation}${order}`;
-  return { name, header, places, read: (spool) => readTable(connection, sql, name, places, spool) };
+  return { name, header, indices, read: (spool) => readTable(connection, sql, name, indices, spool) };
 }
 
-/** Rows of a table as text, which is then read as the text of files is. */
+/** Reads the rows of a table as text, which is then parsed as the text of files is. */
 async function readTable(
   connection: DuckDBConnection,
   sql: string,
   name: string,
-  { type, weight }: Places,
+  { type, weight }: ColumnIndices,
   spool: EdgeSpool,
 ): Promise<number> {
   let rows = 0;

@@ -1,6 +1,6 @@
 /**
- * Edges on their way to a prepared directory: the ends go to the numbering of names, relations and weights to files beside
- * it, all in the order of the input. A field that breaks a rule is not thrown but told, so that the reader can say where.
+ * Intermediate storage of edges during preprocessing: the ends go to the numbering of names, relations and weights to
+ * files, all in the order of the input. An invalid field is returned as a message, so that the reader can add its location.
  */
 import { join } from 'node:path';
 import { FormatError } from '../../util/errors.js';
@@ -13,15 +13,15 @@ import type { NameSink } from './name-numbers.js';
 export interface SpoolOptions {
   readonly hasTypes: boolean;
   readonly hasWeights: boolean;
-  /** Ids and relations are whole numbers that stay; `numNodes` and `numRelations` bound them. */
+  /** Ids and relations are whole numbers that are kept; `numNodes` and `numRelations` limit them. */
   readonly keep: boolean;
   readonly numNodes?: number | undefined;
   readonly numRelations?: number | undefined;
 }
 
 export class EdgeSpool {
-  readonly kinds = new ByteNames();
-  #largestKind = -1;
+  readonly types = new ByteNames();
+  #largestType = -1;
   readonly #relations: FileWriter | null;
   readonly #weights: FileWriter | null;
   readonly #weight = new Float32Array(1);
@@ -43,7 +43,7 @@ export class EdgeSpool {
     return this.#weights?.path ?? null;
   }
 
-  /** The ends of an edge; says what is wrong with them, or null. */
+  /** Adds the ends of an edge; returns an error message, or null. */
   add(bytes: Buffer, source: number, sourceEnd: number, target: number, targetEnd: number): string | null {
     const problem =
       this.#idProblem('source', bytes, source, sourceEnd) ??
@@ -59,23 +59,20 @@ export class EdgeSpool {
     if (!keep) return start < end ? null : `expected a name for the ${side} id, got ""`;
     const id = parseId(bytes, start, end);
     if (id >= 0 && id < numNodes) return null;
-    const what =
-      id < 0
-        ? 'a whole number (ids are kept as they are with noRemapIds)'
-        : `a number from 0 to ${numNodes - 1}`;
+    const what = id < 0 ? 'a whole number (noRemapIds keeps ids)' : `a number from 0 to ${numNodes - 1}`;
     return `expected ${what} for the ${side} id, got ${JSON.stringify(bytes.toString('utf8', start, end))}`;
   }
 
   addType(bytes: Buffer, start: number, end: number): string | null {
-    if (start === end) return 'expected a word for the type, got ""';
+    if (start === end) return 'expected text for the type, got ""';
     if (!this.options.keep) {
-      this.#relations?.writeInt32(this.kinds.add(bytes, start, end));
+      this.#relations?.writeInt32(this.types.add(bytes, start, end));
       return null;
     }
     const id = parseId(bytes, start, end);
     if (id < 0 || end - start > 9)
       return `expected a whole number for the type, got ${JSON.stringify(bytes.toString('utf8', start, end))}`;
-    this.#largestKind = Math.max(this.#largestKind, id);
+    this.#largestType = Math.max(this.#largestType, id);
     this.#relations?.writeInt32(id);
     return null;
   }
@@ -91,17 +88,17 @@ export class EdgeSpool {
     return null;
   }
 
-  /** Closes the files; returns the number of relations, 0 for edges of one kind. */
+  /** Closes the files; returns the number of relations, 0 for edges without a type. */
   finish(): number {
     this.#relations?.close();
     this.#weights?.close();
     const { hasTypes, keep, numRelations } = this.options;
     if (!hasTypes) return 0;
-    if (!keep) return this.kinds.size;
-    if (numRelations !== undefined && this.#largestKind >= numRelations)
+    if (!keep) return this.types.size;
+    if (numRelations !== undefined && this.#largestType >= numRelations)
       throw new FormatError(
-        `preprocess: expected relations from 0 to ${numRelations - 1}, got ${this.#largestKind}. Raise numRelations.`,
+        `preprocess: expected relations from 0 to ${numRelations - 1}, got ${this.#largestType}. Raise numRelations.`,
       );
-    return numRelations ?? this.#largestKind + 1;
+    return numRelations ?? this.#largestType + 1;
   }
 }

@@ -1,10 +1,10 @@
 /**
- * Tables of numbers for other programs: CSV, NumPy, Parquet, safetensors, with the raw id of each row. Rows are read and
- * written in blocks, so a table may be larger than memory. The file takes its name when it is complete; what an export that was
- * killed has left is removed by the next one to the same file.
+ * Exports tables of numbers as CSV, NumPy, Parquet or safetensors, with the raw id of each row. Rows are read and written in
+ * blocks, so a table may be larger than memory. A file gets its final name when it is complete; files that a killed export
+ * left behind are removed by the next export to the same file.
  *
- * - csv: `id` first, then one column per number (`d0`, `d1`, …), the fewest digits that give the same f32 back.
- * - npy and safetensors (f32, rows × width): ids beside it in `<stem>-ids.csv`, lines `raw,row` as in mapping files.
+ * - csv: `id` first, then one column per number (`d0`, `d1`, …), with the fewest digits that give the same f32.
+ * - npy and safetensors (f32, rows × width): ids are in `<stem>-ids.csv`, lines `raw,row` as in mapping files.
  * - parquet: `id` (text) and `embedding` (a list of f32).
  */
 import { existsSync } from 'node:fs';
@@ -19,16 +19,16 @@ import { sqlPath, sqlText, withDuckDb } from '../formats/duckdb.js';
 import { bytesOf, FileWriter, sealFile } from './binary-file.js';
 import { csvField, mappingLine } from './mapping-file.js';
 import type { NameTable } from './name-table.js';
-import { fileBegun, fileFinished } from './unfinished-files.js';
+import { trackUnfinished, untrackFinished } from './unfinished-files.js';
 
 export type ExportFormat = 'csv' | 'npy' | 'parquet' | 'safetensors';
 export const exportFormats: readonly ExportFormat[] = ['csv', 'npy', 'parquet', 'safetensors'];
 
-/** Where the rows come from. */
+/** Source of the rows. */
 export interface RowProvider {
   readonly rows: number;
   readonly width: number;
-  /** Rows start … end − 1, one after another. */
+  /** Returns rows start … end − 1. */
   read(start: number, end: number): Float32Array | Promise<Float32Array>;
 }
 
@@ -37,15 +37,15 @@ export interface ExportOptions {
   readonly names: NameTable;
   readonly format: ExportFormat;
   readonly path: string;
-  /** Of csv. Default ','. */
+  /** Delimiter of csv. Default ','. */
   readonly delimiter?: string;
   readonly overwrite?: boolean;
-  /** Name in safetensors. Default `embeddings`. */
+  /** Name of the tensor in safetensors. Default `embeddings`. */
   readonly tensor?: string;
   progress?(done: number, total: number): void;
 }
 
-/** The files that an export writes. */
+/** Returns the files that an export writes. */
 function exportFiles(path: string, format: ExportFormat): string[] {
   return format === 'npy' || format === 'safetensors' ? [path, idsPath(path)] : [path];
 }
@@ -54,7 +54,7 @@ function idsPath(path: string): string {
   return `${path.replace(/\.[^./\\]*$/, '')}-ids.csv`;
 }
 
-/** Writes a table; returns the files. */
+/** Writes a table; returns the paths of the files. */
 export async function exportTable(options: ExportOptions): Promise<string[]> {
   checkOptionNames('exportTable', options, {
     rows: true,
@@ -80,16 +80,16 @@ export async function exportTable(options: ExportOptions): Promise<string[]> {
   for (const file of files) {
     if (existsSync(file) && !options.overwrite) {
       throw new StorageError(
-        `${where}: expected a new file, got ${file}, which is there. Choose another, or replace it with --overwrite (in programs: overwrite: true).`,
+        `${where}: expected a new file, got ${file}, which exists. Choose another, or replace it with --overwrite (in programs: overwrite: true).`,
         {
           path: file,
         },
       );
     }
   }
-  const made = makeFolder(dirname(path));
+  const created = makeFolder(dirname(path));
   const temporary = files.map(temporaryName);
-  for (const file of temporary) fileBegun(file);
+  for (const file of temporary) trackUnfinished(file);
   try {
     for (const file of files) await removeAbandoned(file);
     await writers[format](options, temporary[0]);
@@ -100,11 +100,11 @@ export async function exportTable(options: ExportOptions): Promise<string[]> {
     }
   } catch (error) {
     await removeAll(temporary);
-    // Folders that were made for files that do not come; one that has others by now stays.
-    for (const folder of made.toReversed()) await rmdir(folder).catch(() => undefined);
+    // Removes the folders that were created for the files, unless they contain others by now.
+    for (const folder of created.toReversed()) await rmdir(folder).catch(() => undefined);
     throw error;
   } finally {
-    for (const file of temporary) fileFinished(file);
+    for (const file of temporary) untrackFinished(file);
   }
   return files;
 }
@@ -122,10 +122,10 @@ const writers: Readonly<Record<ExportFormat, (options: ExportOptions, path: stri
   parquet: writeParquet,
 };
 
-/** Numbers in a block. */
+/** Numbers per block. */
 const blockNumbers = 1 << 18;
 
-async function* blocks({
+async function* readBlocks({
   rows,
   progress,
 }: ExportOptions): AsyncGenerator<{ start: number; values: Float32Array }> {
@@ -160,10 +160,10 @@ async function writeCsv(
   try {
     const columns = Array.from({ length: width }, (_, i) => `d${i}`);
     if (header) file.writeText(`${['id', ...columns].join(delimiter)}\n`);
-    for await (const { start, values } of blocks(options)) {
+    for await (const { start, values } of readBlocks(options)) {
       for (let r = 0; r * width < values.length; r++) {
         let line = csvField(options.names.nameOf(start + r), delimiter);
-        for (let c = 0; c < width; c++) line += delimiter + shortest(values[r * width + c]);
+        for (let c = 0; c < width; c++) line += delimiter + formatShortest(values[r * width + c]);
         file.writeText(`${line}\n`);
       }
     }
@@ -172,8 +172,8 @@ async function writeCsv(
   }
 }
 
-/** The fewest digits that give the f32 back. */
-function shortest(value: number): string {
+/** Formats a number with the fewest digits that give the same f32. */
+function formatShortest(value: number): string {
   for (let digits = 6; digits < 9; digits++) {
     const short = Number(value.toPrecision(digits));
     if (Math.fround(short) === value) return String(short);
@@ -185,7 +185,7 @@ async function writeBinary(options: ExportOptions, path: string, header: Uint8Ar
   const file = new FileWriter(path);
   try {
     file.write(header);
-    for await (const { values } of blocks(options)) file.write(bytesOf(values));
+    for await (const { values } of readBlocks(options)) file.write(bytesOf(values));
   } finally {
     file.close();
   }
@@ -212,11 +212,11 @@ function writeIds(names: NameTable, path: string): void {
   }
 }
 
-/** DuckDB writes Parquet; a CSV beside the target brings the rows to it, exactly. */
+/** Writes Parquet with DuckDB, which reads the rows, exactly, from a temporary CSV next to the target. */
 async function writeParquet(options: ExportOptions, path: string): Promise<void> {
   const rows = `${options.path}.csv`;
   const text = temporaryName(rows);
-  fileBegun(text);
+  trackUnfinished(text);
   try {
     await removeAbandoned(rows);
     await writeCsv(options, text, ',', false);
@@ -231,6 +231,6 @@ async function writeParquet(options: ExportOptions, path: string): Promise<void>
     );
   } finally {
     await rm(text, { force: true });
-    fileFinished(text);
+    untrackFinished(text);
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Tables that lie in a directory as flat f32 files, with the names of their rows: Marius's model directories
- * (embeddings.bin, encoded_nodes.bin, relation_embeddings.bin, … beside node_mapping.txt and relation_mapping.txt) and the
- * features of a prepared directory.
+ * Tables stored in a directory as flat f32 files, with the names of their rows: Marius's model directories (embeddings.bin,
+ * encoded_nodes.bin, relation_embeddings.bin, … with node_mapping.txt and relation_mapping.txt) and the features of a
+ * prepared directory.
  */
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,14 +12,14 @@ import { mappingRecords } from './mapping-file.js';
 import { MappedNames, type NameTable } from './name-table.js';
 import { PreparedDataset } from './prepared-dataset.js';
 
-/** A table under its name. */
+/** A table with its name. */
 export interface NamedTable {
   readonly name: string;
   readonly rows: RowProvider;
   readonly names: NameTable;
 }
 
-/** Files of a model directory, and which mapping names their rows. */
+/** Files of a model directory, and the mapping file of their rows. */
 const modelFiles = {
   embeddings: 'node_mapping.txt',
   encoded_nodes: 'node_mapping.txt',
@@ -27,7 +27,7 @@ const modelFiles = {
   inverse_relation_embeddings: 'relation_mapping.txt',
 } as const;
 
-/** The tables of a directory; none when it has none. */
+/** Opens the tables of a directory, if it has any. */
 export async function openFlatTables(directory: string): Promise<NamedTable[]> {
   const tables: NamedTable[] = [];
   for (const [name, mapping] of Object.entries(modelFiles)) {
@@ -58,7 +58,7 @@ function readMapping(path: string): NameTable {
   return MappedNames.parse(bytes, path, size);
 }
 
-/** Rows of a file of f32; the width follows from its length. */
+/** Returns the rows of a f32 file; the width follows from its length. */
 function flatRows(path: string, rows: number): RowProvider {
   const { size } = statSync(path);
   const width = size / 4 / rows;
@@ -73,7 +73,7 @@ function flatRows(path: string, rows: number): RowProvider {
       try {
         if (fstatSync(file).size !== size || !readAt(file, bytesOf(values), start * width * 4))
           throw new FormatError(
-            `${path}: expected ${size} bytes, got another length. The file changed meanwhile.`,
+            `${path}: expected ${size} bytes, got another length. The file changed while it was read.`,
             { path },
           );
       } finally {

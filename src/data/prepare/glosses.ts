@@ -1,10 +1,10 @@
-/** Explanations of nodes beside a prepared graph: `nodes/glosses.csv`, lines `raw,gloss`. WordNet has them. */
+/** Glosses of the nodes of a prepared graph: `nodes/glosses.csv`, lines `raw,gloss`. WordNet has them. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { splitLine } from '../formats/split-line.js';
 import { readLines } from '../formats/text-lines.js';
 
-/** The glosses of the wanted names, by name; none when the directory has no such file. */
+/** Reads the glosses of the requested names, by name; none if the directory has no such file. */
 export async function readGlosses(
   directory: string,
   wanted: ReadonlySet<string>,

@@ -1,7 +1,7 @@
 /**
- * A graph source from files and queries, for input larger than memory: ids are numbered in order of first appearance (row by
- * row, source before destination, then those of the node files), edges are spooled as numbers in the order of the input.
- * What it takes is in the working folder; memory is that of the names (name-numbers.ts).
+ * Graph source from files and queries that may be larger than memory: ids are numbered in order of first appearance (row by
+ * row, source before destination, then those of the node files), edges are spooled as numbers in the order of the input to
+ * the working folder. Memory is that of the names (name-numbers.ts).
  */
 import { closeSync, openSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
@@ -10,48 +10,46 @@ import { FormatError, InternalError } from '../../util/errors.js';
 import type { ByteNames } from '../formats/byte-names.js';
 import { type NodeTypes, nodeTypesNote, nodeTypesOf } from '../formats/node-types.js';
 import { bytesOf, readAt } from './binary-file.js';
-import { type Connect, type EdgeInput, edgeInputs, readInputs } from './edge-input.js';
+import { type Connect, type EdgeInput, openEdgeInputs, readInputs } from './edge-input.js';
 import { EdgeSpool } from './edge-spool.js';
 import type { EdgeBlock, GraphSource, OnNote, OnPrepareProgress } from './graph-source.js';
 import { KeptNumbers, SpillingNameNumbers } from './name-numbers.js';
 import { readNodeInput } from './node-input.js';
-import { nodeTables } from './node-tables.js';
+import { makeNodeTables } from './node-tables.js';
 import type { PreprocessOptions } from './preprocess-options.js';
 
 export interface InputContext {
   readonly connect: Connect;
-  /** Takes what must be written on the way. */
+  /** Folder for intermediate files. */
   readonly folder: string;
-  /** Bytes that the table of names may take in memory. */
+  /** Maximum memory of the name table in bytes. */
   readonly nameBytes: number;
   readonly progress: OnPrepareProgress;
   readonly note: OnNote;
 }
 
-/** Reads the input that the options name. */
+/** Reads the input of the options. */
 export async function readGraph(options: PreprocessOptions, context: InputContext): Promise<GraphSource> {
-  const inputs = await edgeInputs(options, context.connect, context.note);
-  const types = typesOf(inputs[0], options, context.note);
+  const inputs = await openEdgeInputs(options, context.connect, context.note);
+  const types = detectTypes(inputs[0], options, context.note);
   const source = await readAll(options, context, inputs, types);
   if (source !== null) return source;
   context.note(
-    `node types: one, since many ids stand in both columns of edges (--node-types ${types?.join(' ')} to override)`,
+    `node types: one, since many ids are in both columns of edges (--node-types ${types?.join(' ')} to override)`,
   );
   return (await readAll(options, context, inputs, null)) as GraphSource;
 }
 
-function typesOf(input: EdgeInput, options: PreprocessOptions, note: OnNote): NodeTypes | null {
-  const { header, places } = input;
-  const column = (place: number): string | null => header?.[place] ?? null;
-  const types = nodeTypesOf(column(places.source), column(places.target), options.nodeTypes);
+function detectTypes(input: EdgeInput, options: PreprocessOptions, note: OnNote): NodeTypes | null {
+  const { header, indices } = input;
+  const column = (index: number): string | null => header?.[index] ?? null;
+  const types = nodeTypesOf(column(indices.source), column(indices.target), options.nodeTypes);
   if (types === null || !options.noRemapIds) return types;
-  note(
-    `node types: one, since ids stay as they are; ${types.join(' and ')} with the same number are one node`,
-  );
+  note(`node types: one, since ids are kept; ${types.join(' and ')} with the same number are one node`);
   return null;
 }
 
-/** null when the values show that two types are one. */
+/** Returns null if the values show that the two types are one. */
 async function readAll(
   options: PreprocessOptions,
   context: InputContext,
@@ -62,12 +60,12 @@ async function readAll(
   await mkdir(folder);
   const keep = options.noRemapIds ?? false;
   const names = keep ? new KeptNumbers(folder) : new SpillingNameNumbers(folder, context.nameBytes, types);
-  const { places } = inputs[0];
-  const hasTypes = places.type !== null;
-  const hasWeights = places.weight !== null;
+  const { indices } = inputs[0];
+  const hasTypes = indices.type !== null;
+  const hasWeights = indices.weight !== null;
   const { numNodes: given, numRelations } = options;
   const spool = new EdgeSpool(folder, names, { hasTypes, hasWeights, keep, numNodes: given, numRelations });
-  const parts = await readInputs(inputs, spool, context.progress);
+  const splitSizes = await readInputs(inputs, spool, context.progress);
   if (options.nodeTypes === undefined && names instanceof SpillingNameNumbers && names.sharesNames()) {
     spool.finish();
     await names.finish();
@@ -75,7 +73,7 @@ async function readAll(
     return null;
   }
   const typed = names instanceof SpillingNameNumbers ? names.typed : 0;
-  const said = nodeTypesNote(types, options.nodeTypes !== undefined, typed);
+  const typesNote = nodeTypesNote(types, options.nodeTypes !== undefined, typed);
   const input = await readNodeInput({ options, folder, names, types, note: context.note });
   context.progress({ stage: 'number', done: 0, total: 1 });
   const numbered = await names.finish();
@@ -84,23 +82,23 @@ async function readAll(
   const numNodes = keep ? (given ?? numbered.size) : numbered.size;
   if (numNodes > 2 ** 31 - 1)
     throw new FormatError(`preprocess: expected fewer than 2^31 nodes, got ${numNodes}.`);
-  const total = parts.reduce((a, b) => a + b, 0);
+  const total = splitSizes.reduce((a, b) => a + b, 0);
   const { encoding } = input;
-  const nodes = await nodeTables(input, options, numbered, numNodes, context.note);
-  if (said !== null) context.note(said);
+  const nodes = await makeNodeTables(input, options, numbered, numNodes, context.note);
+  if (typesNote !== null) context.note(typesNote);
   return {
-    ...{ numNodes, numRelations: relations, hasWeights, parts },
+    ...{ numNodes, numRelations: relations, hasWeights, splitSizes },
     ...(types === null ? {} : { nodeTypes: types }),
     blocks: () => edgeBlocks(numbered.idsPath, spool, total),
     nodeNames: () => numbered.names(),
-    relationNames: () => (keep || !hasTypes ? null : kindNames(spool.kinds)),
+    relationNames: () => (keep || !hasTypes ? null : typeNames(spool.types)),
     nodes,
     ...(encoding === null ? {} : { sideFiles: { 'nodes/encoding.json': [encoding.toText()] } }),
   };
 }
 
-async function* kindNames(kinds: ByteNames): AsyncGenerator<readonly string[]> {
-  yield Array.from({ length: kinds.size }, (_, id) => kinds.nameOf(id));
+async function* typeNames(types: ByteNames): AsyncGenerator<readonly string[]> {
+  yield Array.from({ length: types.size }, (_, id) => types.nameOf(id));
 }
 
 const blockRows = 1 << 16;

@@ -1,4 +1,4 @@
-/** Prepared directories: what training reads, and how input becomes one. */
+/** Prepared directories: preprocessing, reading and export. */
 export type { PreparedStats } from './dataset-yaml.js';
 export { type ExportFormat, type ExportOptions, exportTable, type RowProvider } from './export-table.js';
 export type { OnNote, OnPrepareProgress, PrepareProgress } from './graph-source.js';

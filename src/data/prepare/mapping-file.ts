@@ -1,6 +1,6 @@
 /**
- * Mapping files: one line `raw,mapped` per name, as CSV (RFC 4180), so that raw ids with commas, quotes and line ends
- * survive. Order is free; ours have the order of first appearance in the input.
+ * Mapping files: one line `raw,mapped` per name, as CSV (RFC 4180), which allows raw ids with commas, quotes and line ends.
+ * Lines may be in any order; files written here have the order of first appearance in the input.
  */
 import { FormatError } from '../../util/errors.js';
 
@@ -9,22 +9,22 @@ const quote = 34;
 const newline = 10;
 const carriage = 13;
 
-/** One line of a mapping file. */
+/** Returns one line of a mapping file. */
 export function mappingLine(raw: string, mapped: number): string {
   return `${csvField(raw, ',')},${mapped}\n`;
 }
 
-/** A whole mapping file. */
+/** Returns the text of a mapping file. */
 export function mappingText(names: { readonly size: number; nameOf(id: number): string }): string {
   return Array.from({ length: names.size }, (_, id) => mappingLine(names.nameOf(id), id)).join('');
 }
 
-/** A field as CSV, quoted where it must be. */
+/** Returns a CSV field, quoted if necessary. */
 export function csvField(text: string, delimiter: string): string {
   return text.includes(delimiter) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** A name, where it stands in the bytes once its quotes are gone, and its number. */
+/** The position of a name in the bytes, without its quotes, and its number. */
 interface MappingRecord {
   readonly start: number;
   readonly stop: number;
@@ -32,7 +32,7 @@ interface MappingRecord {
   readonly line: number;
 }
 
-/** The records of a mapping file. Quotes are taken out of `bytes` in place. */
+/** Yields the records of a mapping file. Quotes are removed from `bytes` in place. */
 export function* mappingRecords(bytes: Uint8Array, path: string): Generator<MappingRecord> {
   let line = 1;
   let at = 0;
@@ -48,14 +48,14 @@ export function* mappingRecords(bytes: Uint8Array, path: string): Generator<Mapp
     let stop = start;
     if (start > at) {
       for (at = start; ; at++) {
-        if (at >= bytes.length) fail('a quote without an end');
+        if (at >= bytes.length) fail('an unterminated quote');
         if (bytes[at] === newline) line++;
         if (bytes[at] === quote && bytes[++at] !== quote) break;
         bytes[stop++] = bytes[at];
       }
-      if (bytes[at] !== comma) fail('more after the quote');
+      if (bytes[at] !== comma) fail('text after the quote');
     } else {
-      // A raw id without quotes may still hold commas in files that others wrote: the last one ends it.
+      // In files of other programs an unquoted raw id may contain commas: the last one ends it.
       let lineEnd = bytes.indexOf(newline, at);
       if (lineEnd < 0) lineEnd = bytes.length;
       stop = bytes.lastIndexOf(comma, lineEnd - 1);

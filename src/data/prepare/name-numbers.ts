@@ -1,29 +1,29 @@
 /**
- * Numbers for a stream of names, in order of first appearance, however many there are.
+ * Numbers a stream of names of any length in order of first appearance.
  *
- * Names are kept in one table as long as it stays within its budget. Then the table is closed: names that it has keep their
- * numbers, others are written to one of 64 files by their hash. At the end each of these is numbered by itself, and one pass
- * over the stream gives every name that appears for the first time the next number. Memory is the budget, then that of
- * one file's names and 4 bytes per name; the numbers are the same either way.
+ * Names are kept in one table while it is within its budget. Then the table is closed: its names keep their numbers, others
+ * are written to one of 64 files by their hash. At the end each file is numbered separately, and one pass over the stream
+ * gives each name the next number at its first appearance. Memory is the budget, then that of the names of one file and 4
+ * bytes per name; the numbers are the same in both cases.
  */
 import { join } from 'node:path';
 import { ByteNames, hashBytes } from '../formats/byte-names.js';
 import type { NodeTypes } from '../formats/node-types.js';
-import { sharesWords } from '../formats/node-types.js';
+import { shareTextIds } from '../formats/node-types.js';
 import { parseId } from '../formats/parse-number.js';
 import { bytesOf, FileWriter, readBlocks } from './binary-file.js';
-import { SpoolReader, writePiece } from './spool-reader.js';
+import { SpoolReader, writeRecord } from './spool-reader.js';
 
-/** The numbers of a stream of names. */
+/** The result for a stream of names. */
 export interface NumberedNames {
   readonly size: number;
-  /** int32, one for each name of the stream, in its order. */
+  /** File of int32 numbers, one per name of the stream, in its order. */
   readonly idsPath: string;
-  /** Names in order of number; null when the numbers are the names. */
+  /** Yields names in order of number; null if the numbers are the names. */
   names(): AsyncGenerator<readonly string[]> | null;
 }
 
-/** Takes names one after another; `type` is 0 for sources and 1 for destinations, where these have names of their own. */
+/** Receives names; `type` is 0 for sources and 1 for destinations, if these have separate names. */
 export interface NameSink {
   readonly count: number;
   add(bytes: Uint8Array, start: number, stop: number, type?: 0 | 1): void;
@@ -38,10 +38,10 @@ export class SpillingNameNumbers implements NameSink {
   readonly #ids: FileWriter;
   #table: ByteNames | null = new ByteNames();
   #files: FileWriter[] = [];
-  /** A type, a colon and a name. */
+  /** Buffer for a type, a colon and a name. */
   #scratch = Buffer.alloc(256);
   readonly #prefixes: readonly Buffer[];
-  /** How many ids came with their type before them already. */
+  /** Number of ids that had their type as a prefix already. */
   typed = 0;
 
   constructor(
@@ -59,12 +59,12 @@ export class SpillingNameNumbers implements NameSink {
       this.typed++;
       this.#add(bytes, start, stop);
     } else {
-      const length = this.#prefixed(this.#prefixes[type], bytes, start, stop);
+      const length = this.#writePrefixed(this.#prefixes[type], bytes, start, stop);
       this.#add(this.#scratch, 0, length);
     }
   }
 
-  #prefixed(prefix: Buffer, bytes: Uint8Array, start: number, stop: number): number {
+  #writePrefixed(prefix: Buffer, bytes: Uint8Array, start: number, stop: number): number {
     const length = prefix.length + stop - start;
     if (length > this.#scratch.length) this.#scratch = Buffer.alloc(2 * length);
     this.#scratch.set(prefix);
@@ -87,7 +87,7 @@ export class SpillingNameNumbers implements NameSink {
     }
     const file = hashBytes(bytes, start, stop) >>> 26;
     this.#ids.writeInt32(-1 - file);
-    writePiece(this.#files[file], bytes.subarray(start, stop));
+    writeRecord(this.#files[file], bytes.subarray(start, stop));
   }
 
   #closeTable(): void {
@@ -97,24 +97,24 @@ export class SpillingNameNumbers implements NameSink {
     );
   }
 
-  /** Whether ids that are words stand on both sides so often that they are the same nodes; false where that is not known. */
+  /** Returns whether so many text ids are on both sides that they are the same nodes; false if that is unknown. */
   sharesNames(): boolean {
     const table = this.#table;
     if (this.types === null || table === null || this.#files.length > 0) return false;
     const [source, target] = this.#prefixes;
-    const words = [0, 0];
+    const textIds = [0, 0];
     let shared = 0;
     for (let id = 0; id < table.size; id++) {
       const name = Buffer.from(table.bytesOf(id));
       const side = name.subarray(0, source.length).equals(source) ? 0 : 1;
       const raw = name.subarray(this.#prefixes[side].length);
       if (raw.every((byte) => byte >= 48 && byte <= 57)) continue;
-      words[side]++;
+      textIds[side]++;
       if (side === 1) continue;
-      const length = this.#prefixed(target, raw, 0, raw.length);
+      const length = this.#writePrefixed(target, raw, 0, raw.length);
       if (table.numberOf(this.#scratch, 0, length) >= 0) shared++;
     }
-    return sharesWords(shared, Math.min(...words));
+    return shareTextIds(shared, Math.min(...textIds));
   }
 
   async finish(): Promise<NumberedNames> {
@@ -131,36 +131,36 @@ export class SpillingNameNumbers implements NameSink {
     for (const file of this.#files) file.close();
     const namesPath = join(this.folder, 'names.bin');
     const names = new FileWriter(namesPath);
-    for (let id = 0; id < table.size; id++) writePiece(names, table.bytesOf(id));
+    for (let id = 0; id < table.size; id++) writeRecord(names, table.bytesOf(id));
     let size = table.size;
-    const parts = this.#files.map(({ path }) => numberFile(path));
+    const numberedFiles = this.#files.map(({ path }) => numberFile(path));
     const idsPath = join(this.folder, 'all-ids.bin');
     const ids = new FileWriter(idsPath);
     for await (const block of readBlocks(this.#ids.path)) {
       const numbers = new Int32Array(block.buffer, block.byteOffset, block.length / 4);
       for (let i = 0; i < numbers.length; i++) {
         if (numbers[i] >= 0) continue;
-        const part = parts[-1 - numbers[i]];
-        const local = part.numbers.int32();
-        // Numbers of a file ascend, so one that is the next of its file appears for the first time.
-        if (local === part.seen) {
-          part.global[part.seen++] = size++;
-          writePiece(names, part.names.piece());
+        const file = numberedFiles[-1 - numbers[i]];
+        const local = file.numbers.int32();
+        // Numbers of a file are in order of first appearance, so the next unused one is a new name.
+        if (local === file.seen) {
+          file.global[file.seen++] = size++;
+          writeRecord(names, file.names.record());
         }
-        numbers[i] = part.global[local];
+        numbers[i] = file.global[local];
       }
       ids.write(bytesOf(numbers));
     }
     for (const file of [names, ids]) file.close();
-    for (const part of parts) {
-      part.numbers.close();
-      part.names.close();
+    for (const file of numberedFiles) {
+      file.numbers.close();
+      file.names.close();
     }
     return { size, idsPath, names: () => fileNames(namesPath) };
   }
 }
 
-/** Whether a name has a prefix and more. */
+/** Returns whether a name starts with a prefix and is longer. */
 function startsWith(bytes: Uint8Array, start: number, stop: number, prefix: Uint8Array): boolean {
   if (stop - start <= prefix.length) return false;
   for (let i = 0; i < prefix.length; i++) if (bytes[start + i] !== prefix[i]) return false;
@@ -168,11 +168,11 @@ function startsWith(bytes: Uint8Array, start: number, stop: number, prefix: Uint
 }
 
 interface NumberedFile {
-  /** The number within the file of each of its names. */
+  /** Number of each name within the file. */
   readonly numbers: SpoolReader;
-  /** Its different names, in order of these numbers. */
+  /** Distinct names, in order of these numbers. */
   readonly names: SpoolReader;
-  /** The number of each in the stream, as far as it is known. */
+  /** Number of each in the stream, as far as assigned. */
   readonly global: Int32Array;
   seen: number;
 }
@@ -182,13 +182,13 @@ function numberFile(path: string): NumberedFile {
   const numbers = new FileWriter(`${path}.numbers`);
   const input = new SpoolReader(path);
   while (!input.done) {
-    const name = input.piece();
+    const name = input.record();
     numbers.writeInt32(table.add(name, 0, name.length));
   }
   input.close();
   numbers.close();
   const names = new FileWriter(`${path}.names`);
-  for (let id = 0; id < table.size; id++) writePiece(names, table.bytesOf(id));
+  for (let id = 0; id < table.size; id++) writeRecord(names, table.bytesOf(id));
   names.close();
   return {
     ...{ numbers: new SpoolReader(numbers.path), names: new SpoolReader(names.path) },
@@ -206,7 +206,7 @@ async function* fileNames(path: string): AsyncGenerator<readonly string[]> {
   try {
     while (!reader.done) {
       const block: string[] = [];
-      while (block.length < blockNames && !reader.done) block.push(reader.piece().toString());
+      while (block.length < blockNames && !reader.done) block.push(reader.record().toString());
       yield block;
     }
   } finally {
@@ -214,7 +214,7 @@ async function* fileNames(path: string): AsyncGenerator<readonly string[]> {
   }
 }
 
-/** Names that are whole numbers already and stay what they are. */
+/** Names that are whole numbers and are kept. */
 export class KeptNumbers implements NameSink {
   count = 0;
   #largest = -1;
@@ -224,7 +224,7 @@ export class KeptNumbers implements NameSink {
     this.#ids = new FileWriter(join(folder, 'ids.bin'));
   }
 
-  /** The caller has checked that there are digits only. */
+  /** The caller has checked that the name consists of digits. */
   add(bytes: Uint8Array, start: number, stop: number): void {
     const id = parseId(bytes, start, stop);
     if (id > this.#largest) this.#largest = id;

@@ -1,7 +1,7 @@
 /**
- * Names of nodes and relations: raw id to number and back.
+ * Names of nodes and relations: mapping from raw id to number and back.
  *
- * A mapping file is kept as its bytes, a start per name and a hash table of numbers: about 15 bytes per name beside the
+ * A mapping file is kept as its bytes, a start per name and a hash table of numbers: about 15 bytes per name on top of the
  * text, where a Map of strings takes some 100. Names are compared as UTF-8 bytes.
  */
 import { readWholeFile } from '../../storage/atomic-file.js';
@@ -13,15 +13,15 @@ import { mappingRecords } from './mapping-file.js';
 export interface NameTable {
   readonly size: number;
   /**
-   * The number of a name; undefined when it is none of these. Where sources and destinations have ids of their own, `side`
-   * says whose id it is, in place of the type before it.
+   * Returns the number of a name; undefined if it is unknown. If sources and destinations have separate ids, `side`
+   * replaces the type as a prefix of the id.
    */
   idOf(raw: string, side?: 'src' | 'dst'): number | undefined;
-  /** The name of a number. */
+  /** Returns the name of a number. */
   nameOf(id: number): string;
 }
 
-/** The names of a graph whose ids were not replaced: the numbers themselves. */
+/** The names of a graph whose ids were kept: the numbers themselves. */
 export class IdentityNames implements NameTable {
   constructor(readonly size: number) {}
 
@@ -37,8 +37,8 @@ export class IdentityNames implements NameTable {
 }
 
 /**
- * The names of a graph with two types of nodes: `user:7` and `item:7`. The id alone will do where its side is known, or
- * where only one of the types has it.
+ * The names of a graph with two node types: `user:7` and `item:7`. The id alone is accepted if its side is known, or if only
+ * one of the types has it.
  */
 export class TypedNames implements NameTable {
   readonly size: number;
@@ -63,7 +63,7 @@ export class TypedNames implements NameTable {
   }
 }
 
-/** Ends a name in the buffer; no byte of UTF-8. */
+/** Terminates a name in the buffer; never occurs in UTF-8. */
 const end = 0xff;
 
 /** The names of a mapping file. */
@@ -80,12 +80,12 @@ export class MappedNames implements NameTable {
     this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(Math.max(2, 2 * this.size)))).fill(-1);
   }
 
-  /** Reads a file of lines `raw,mapped`; exactly the numbers 0 … size − 1 must be there. */
+  /** Reads a file of lines `raw,mapped`, which must have exactly the numbers 0 … size − 1. */
   static async read(path: string, size: number): Promise<MappedNames> {
     return MappedNames.parse(await readWholeFile(path), path, size);
   }
 
-  /** Takes `bytes` over: names are compacted in place. */
+  /** Parses and takes ownership of `bytes`: names are compacted in place. */
   static parse(bytes: Uint8Array, path: string, size: number): MappedNames {
     const starts = bytes.length < 2 ** 32 ? new Uint32Array(size) : new Float64Array(size);
     const seen = new Uint8Array(size);
@@ -101,7 +101,7 @@ export class MappedNames implements NameTable {
       starts[id] = at;
       bytes.copyWithin(at, start, stop);
       at += stop - start;
-      bytes[at++] = end; // a comma and a digit stood there, so there is room
+      bytes[at++] = end; // replaces a comma, so it does not overwrite the next name
     }
     if (records !== size) {
       throw new FormatError(
@@ -162,7 +162,7 @@ export class MappedNames implements NameTable {
   }
 }
 
-/** FNV-1a, then mixed so that the low bits depend on all. */
+/** FNV-1a, then mixed so that the low bits depend on all bits. */
 function hash(bytes: Uint8Array, start: number, stop: number): number {
   let value = 0x811c9dc5;
   for (let i = start; i < stop; i++) value = Math.imul(value ^ bytes[i], 0x01000193);

@@ -1,6 +1,6 @@
 /**
- * Nodes that a prepared graph does not have, for prediction: their features, and their edges to it and to each other, by
- * raw ids. They get the numbers after those of the graph.
+ * Reads nodes that are not in a prepared graph, for prediction: their features, and their edges to the graph and to each
+ * other, by raw ids. They get the numbers after those of the graph.
  */
 import { existsSync } from 'node:fs';
 import { FormatError, StorageError } from '../../util/errors.js';
@@ -19,25 +19,25 @@ import { type RawEdgeNames, readRawEdges } from './raw-edges.js';
 
 export interface NewNodes {
   readonly names: readonly string[];
-  /** A row of `width` numbers for each. */
+  /** A row of `width` numbers per node. */
   readonly features: Float32Array;
-  /** Rows [source, (relation,) destination]; new nodes are numbered from the size of the graph on. */
+  /** Rows [source, (relation,) destination]; numbers of new nodes start at the size of the graph. */
   readonly edges: Int32Array;
 }
 
 export interface NewNodesOptions extends EdgeColumns {
   /**
    * Text with the id in the first column, or .npy, whose row i is the node `new<i>`. With `encoding`, text is a table with
-   * the columns of the one that was prepared.
+   * the columns of the prepared one.
    */
   readonly features: string;
-  /** How the features of the graph were made (`PreparedDataset.nodeEncoding`). */
+  /** Encoding of the features of the graph (`PreparedDataset.nodeEncoding`). */
   readonly encoding?: NodeEncoding | null;
-  /** Is told what was decided about headers, and of values that were not in the prepared table. */
+  /** Receives notes about headers, and about values that were not in the prepared table. */
   readonly onNote?: OnNote;
-  /** A file of edges; without one the nodes have none. */
+  /** Edge file; without one the nodes have no edges. */
   readonly edges?: string;
-  /** Features of a node of the graph. */
+  /** Number of features per node. */
   readonly width: number;
 }
 
@@ -59,7 +59,7 @@ export async function readNewNodes(options: NewNodesOptions, names: RawEdgeNames
   });
   const { features: path, edges, width, encoding = null, onNote, ...columns } = options;
   if (!existsSync(path))
-    throw new StorageError(`readNewNodes: expected to read ${path}, got ENOENT. Look at the spelling.`, {
+    throw new StorageError(`readNewNodes: expected to read ${path}, got ENOENT. Check the path.`, {
       path,
     });
   const context: Context = {
@@ -87,7 +87,7 @@ interface Context {
   readonly onNote: OnNote | undefined;
 }
 
-/** Names of a graph and of nodes after them. */
+/** Names of a graph, followed by those of new nodes. */
 class ExtendedNames implements NameTable {
   readonly size: number;
   readonly #added = new Map<string, number>();
@@ -143,7 +143,7 @@ async function readMatrix(path: string, width: number): Promise<Features> {
   return { names, features };
 }
 
-/** What the graph calls a node: with its type, where there are two. */
+/** Returns the name of a node in the graph: with its type, if there are two. */
 function nodeName(
   { types, path }: Context,
   { column, type: known }: { readonly column: string | undefined; readonly type: string | null },
@@ -154,7 +154,7 @@ function nodeName(
   const type = known ?? typeOfColumn(column, types);
   if (type !== null) return typedName(type, raw);
   throw new FormatError(
-    `${path}:${line}: expected the type of the node before its id, such as ${typedName(types[0], raw)}, got ${JSON.stringify(raw)}. Name the column of ids ${types.join(' or ')}, or write the type before each id.`,
+    `${path}:${line}: expected the node type before the id, such as ${typedName(types[0], raw)}, got ${JSON.stringify(raw)}. Name the id column ${types.join(' or ')}, or write the type before each id.`,
     { path, line },
   );
 }
@@ -196,7 +196,7 @@ async function readTable(context: Context, encoding: NodeEncoding): Promise<Feat
   }
   for (const [column, unseen] of encoding.unseen)
     onNote?.(
-      `${path}: values of ${column} that the prepared table did not have, so all their features are 0: ${[...unseen].join(', ')}`,
+      `${path}: values of ${column} that are not in the prepared table, so all their features are 0: ${[...unseen].join(', ')}`,
     );
   const features = new Float32Array(rows.length * encoding.width);
   for (const [i, row] of rows.entries()) features.set(row, i * encoding.width);

@@ -1,13 +1,13 @@
 /**
- * How the columns of a node table become features, remembered in nodes/encoding.json of a prepared directory, so that new
- * nodes are encoded as those that the model learned from:
+ * Encoding of the columns of a node table as features, saved in nodes/encoding.json of a prepared directory, so that new
+ * nodes are encoded like those that the model was trained on:
  *
  *   number    (value − mean) / standard deviation over the rows of the table
  *   date      days since 1970, then as a number
  *   boolean   1 or 0
- *   category  one column for each value, in order of first appearance; a value that was not there is all zeros
+ *   category  one column per value, in order of first appearance; an unknown value is all zeros
  *
- * A missing value is 0 (the mean of a number), and a column in which the table had some is followed by one that is 1 there.
+ * A missing value is 0 (the mean of a number). A column with missing values in the table is followed by an indicator column.
  */
 import { z } from 'zod';
 import { FormatError } from '../../util/errors.js';
@@ -27,22 +27,22 @@ const encodingVersion = 1;
 const schema = z.strictObject({
   format: z.literal('skein-node-encoding'),
   version: z.literal(encodingVersion),
-  /** The column of ids, and that of classes. */
+  /** Column of ids, and that of classes. */
   id: z.string(),
   label: z.string().nullable(),
-  /** The type of its nodes, where the graph has two. */
+  /** Type of its nodes, if the graph has two. */
   type: z.string().optional(),
   columns: z.array(column),
 });
 
-/** How one column is encoded. */
+/** Encoding of one column. */
 export type EncodedColumn =
   | {
       readonly kind: 'number' | 'date';
       readonly name: string;
       readonly mean: number;
       readonly deviation: number;
-      /** Whether a column that marks missing values follows. */
+      /** Whether an indicator column for missing values follows. */
       readonly missing: boolean;
     }
   | { readonly kind: 'boolean'; readonly name: string; readonly missing: boolean }
@@ -53,22 +53,22 @@ export type EncodedColumn =
       readonly missing: boolean;
     };
 
-/** What text means that there is no value, in columns of numbers, dates and booleans; in others only nothing does. */
-const missingWords = /^(|na|n\/a|nan|null|none|\?|-)$/i;
+/** Text for a missing value in columns of numbers, dates and booleans; in category columns only empty cells are missing. */
+const missingText = /^(|na|n\/a|nan|null|none|\?|-)$/i;
 
 export function isMissing(cell: string, kind: EncodedColumn['kind']): boolean {
   const text = cell.trim();
-  return kind === 'category' ? text === '' : missingWords.test(text);
+  return kind === 'category' ? text === '' : missingText.test(text);
 }
 
-/** 1, 0, or NaN for text that is neither true nor false. */
+/** Returns 1, 0, or NaN for text that is neither true nor false. */
 export function booleanOf(cell: string): number {
   const text = cell.trim();
   if (/^(true|t|yes|y)$/i.test(text)) return 1;
   return /^(false|f|no|n)$/i.test(text) ? 0 : Number.NaN;
 }
 
-/** A number, infinite where it is called so or too large for a double; NaN for other text. */
+/** Parses a number, which may be infinite or too large for a double; returns NaN for other text. */
 export function numberOf(cell: string): number {
   const text = cell.trim();
   const [, sign] = /^([+-]?)inf(?:inity)?$/i.exec(text) ?? [];
@@ -76,22 +76,22 @@ export function numberOf(cell: string): number {
   return sign === '-' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
 }
 
-/** What a number of a table must be: its features are f32. */
+/** Requirement for numbers of a table, since features are f32. */
 export const finiteNumber = 'a finite number within the range of f32';
 
 export function isFiniteNumber(value: number): boolean {
   return Number.isFinite(Math.fround(value));
 }
 
-/** Days since 1970, or NaN. */
+/** Returns the days since 1970, or NaN. */
 export function dayOf(cell: string): number {
   return isoSeconds(cell.trim()) / 86400;
 }
 
 export class NodeEncoding {
-  /** Features of a node. */
+  /** Number of features per node. */
   readonly width: number;
-  /** Values that no row of the prepared table had, by column. */
+  /** Values that are not in the prepared table, by column. */
   readonly unseen = new Map<string, Set<string>>();
   readonly #numbers: readonly ReadonlyMap<string, number>[];
 
@@ -99,7 +99,7 @@ export class NodeEncoding {
     readonly id: string,
     readonly label: string | null,
     readonly columns: readonly EncodedColumn[],
-    /** The type of the nodes of the table; null: the graph has one, or each id says it. */
+    /** Type of the nodes of the table; null if the graph has one type, or if each id has its type as a prefix. */
     readonly type: string | null = null,
   ) {
     this.width = columns.reduce((sum, one) => sum + widthOf(one), 0);
@@ -108,28 +108,28 @@ export class NodeEncoding {
     );
   }
 
-  /** The features of a row, given the cells of `columns`; a cell that does not fit is told by `fail`. */
+  /** Writes the features of a row, given the cells of `columns`; calls `fail` for an invalid cell. */
   encode(
     cells: readonly string[],
     out: Float32Array,
     at: number,
     fail: (column: string, what: string, got: string) => never,
   ): void {
-    let place = at;
+    let position = at;
     for (const [c, one] of this.columns.entries()) {
       const cell = cells[c];
-      const end = place + widthOf(one);
-      out.fill(0, place, end);
+      const end = position + widthOf(one);
+      out.fill(0, position, end);
       if (isMissing(cell, one.kind)) {
         if (one.missing) out[end - 1] = 1;
       } else if (one.kind === 'category') {
         const number = this.#numbers[c].get(cell.trim());
         if (number === undefined) this.#remember(one.name, cell.trim());
-        else out[place + number] = 1;
+        else out[position + number] = 1;
       } else {
-        out[place] = numberIn(one, cell, fail);
+        out[position] = encodeNumber(one, cell, fail);
       }
-      place = end;
+      position = end;
     }
   }
 
@@ -139,7 +139,7 @@ export class NodeEncoding {
     this.unseen.set(column, known);
   }
 
-  /** What the columns of the features are, for people. */
+  /** Describes the columns of the features to the user. */
   describe(): string {
     return this.columns
       .map((one) => {
@@ -151,7 +151,7 @@ export class NodeEncoding {
       .join(', ');
   }
 
-  /** The same, of nodes of a type. */
+  /** Returns this encoding for nodes of a type. */
   withType(type: string | null): NodeEncoding {
     return new NodeEncoding(this.id, this.label, this.columns, type);
   }
@@ -190,18 +190,18 @@ function widthOf(one: EncodedColumn): number {
   return (one.kind === 'category' ? one.values.length : 1) + (one.missing ? 1 : 0);
 }
 
-function numberIn(
+function encodeNumber(
   one: Exclude<EncodedColumn, { kind: 'category' }>,
   cell: string,
   fail: (column: string, what: string, got: string) => never,
 ): number {
   const raw = one.kind === 'boolean' ? booleanOf(cell) : one.kind === 'date' ? dayOf(cell) : numberOf(cell);
   if (Number.isNaN(raw)) {
-    const what = { boolean: 'true or false', date: 'a date of ISO 8601', number: 'a number' }[one.kind];
+    const what = { boolean: 'true or false', date: 'an ISO 8601 date', number: 'a number' }[one.kind];
     return fail(one.name, what, cell);
   }
   if (one.kind === 'boolean') return raw;
   const scaled = (raw - one.mean) / one.deviation;
-  // Far from a mean with a small deviation the feature may be too large where the value is not.
+  // Far from the mean and with a small deviation the feature may overflow although the value does not.
   return isFiniteNumber(raw) && isFiniteNumber(scaled) ? scaled : fail(one.name, finiteNumber, cell);
 }

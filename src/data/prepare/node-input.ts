@@ -1,10 +1,10 @@
 /**
- * Files about nodes: lists of ids, features, classes, parts, tables. Ids go to the numbering of names in the order of the
- * files, features to a file of f32 rows, so that memory does not grow with them; node-tables.ts puts both together once
- * all names have numbers.
+ * Reads node files: lists of ids, features, classes, splits, tables. Ids go to the numbering of names in the order of the
+ * files, features to a file of f32 rows, so that memory does not grow with them; node-tables.ts combines both once all names
+ * have numbers.
  *
- * Text has the id in its first column unless told otherwise. An .npy has a row per node: node i is the raw id i, or line i of
- * the list of nodes when there is one.
+ * Text has the id in its first column by default. An .npy has a row per node: node i is the raw id i, or line i of the list
+ * of nodes if there is one.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,21 +19,21 @@ import type { OnNote } from './graph-source.js';
 import type { NameSink } from './name-numbers.js';
 import type { NodeEncoding } from './node-encoding.js';
 import { encodeRows, profileNodeTable } from './node-table.js';
-import { type NpyRows, npyLabels, openNpy } from './npy-rows.js';
+import { type NpyRows, openNpy, readNpyLabels } from './npy-rows.js';
 import type { PreprocessOptions } from './preprocess-options.js';
 import { tableType, typeOfFile } from './table-type.js';
 
-/** The ids of a file: names start … start + rows − 1 of the stream of names. */
+/** The ids of a file, as names start … start + rows − 1 of the stream of names. */
 export interface NameSegment {
   readonly path: string;
   readonly start: number;
   readonly rows: number;
-  /** The line of a row, where the file is text. */
+  /** Line of each row, if the file is text. */
   readonly lines: Float64Array | null;
 }
 
 export interface NodeInput {
-  /** Rows of features: f32 at `rowsPath` or in an .npy. */
+  /** Rows of features, in a f32 file or an .npy. */
   readonly features: {
     readonly segment: NameSegment;
     readonly width: number;
@@ -41,15 +41,15 @@ export interface NodeInput {
     /** Whether a node without a row is an error. */
     readonly complete: boolean;
   } | null;
-  /** The class of each row as text ('' for none), or as a number. */
+  /** Class of each row as text ('' for none), or as a number. */
   readonly labels: {
     readonly segment: NameSegment;
     readonly values: Int32Array | readonly string[];
-    /** Whether they are a column of a node table, where −1 is a class like any other. */
+    /** Whether they are a column of a node table, in which −1 is a class too. */
     readonly inTable: boolean;
   } | null;
   /** Ids of training, validation and test nodes. */
-  readonly parts: readonly (NameSegment | null)[] | null;
+  readonly splits: readonly (NameSegment | null)[] | null;
   readonly encoding: NodeEncoding | null;
 }
 
@@ -61,14 +61,14 @@ interface Context {
   readonly note: OnNote;
 }
 
-/** Reads the files that the options name. */
+/** Reads the node files of the options. */
 export async function readNodeInput(context: Context): Promise<NodeInput> {
   const { options } = context;
   const list = (path: string | undefined): Promise<NameSegment | null> =>
     path === undefined ? Promise.resolve(null) : readList(context, path);
   const known = await list(options.nodes);
-  const matrix = isNpy(options.nodeFeatures) ? await openNpy(there(options.nodeFeatures)) : null;
-  const classes = isNpy(options.nodeLabels) ? await npyLabels(there(options.nodeLabels)) : null;
+  const matrix = isNpy(options.nodeFeatures) ? await openNpy(checkExists(options.nodeFeatures)) : null;
+  const classes = isNpy(options.nodeLabels) ? await readNpyLabels(checkExists(options.nodeLabels)) : null;
   const counted = rowNames(context, known, [
     [options.nodeFeatures, matrix?.rows],
     [options.nodeLabels, classes?.length],
@@ -86,34 +86,34 @@ export async function readNodeInput(context: Context): Promise<NodeInput> {
     ({ features, labels, encoding } = await readNodeTable(context, options.nodeTable));
   if (options.nodeLabels !== undefined && classes === null)
     labels = await readLabels(context, options.nodeLabels);
-  const parts =
+  const splits =
     options.trainNodes === undefined
       ? null
       : [await list(options.trainNodes), await list(options.validNodes), await list(options.testNodes)];
-  return { features, labels, parts, encoding };
+  return { features, labels, splits, encoding };
 }
 
 function isNpy(path: string | undefined): path is string {
   return path?.endsWith('.npy') ?? false;
 }
 
-function there(path: string): string {
+function checkExists(path: string): string {
   if (existsSync(path)) return path;
-  throw new StorageError(`preprocess: expected to read ${path}, got ENOENT. Look at the spelling.`, { path });
+  throw new StorageError(`preprocess: expected to read ${path}, got ENOENT. Check the path.`, { path });
 }
 
-async function layoutOf({ options, note }: Context, path: string): Promise<TextLayout> {
+async function findLayout({ options, note }: Context, path: string): Promise<TextLayout> {
   const { header } = options;
-  const layout = await findTextLayout(there(path), { header, onNote: note });
+  const layout = await findTextLayout(checkExists(path), { header, onNote: note });
   if (layout === null) throw new FormatError(`${path}: expected node ids, got an empty file.`, { path });
   return layout;
 }
 
-/** Sends the ids of a file to the numbering, as its graph calls them. */
+/** Sends the ids of a file to the numbering, with their type if the graph has two. */
 class IdReader {
   readonly start: number;
   readonly #type: 0 | 1 | undefined;
-  /** Whether an id may have its type before it all the same. */
+  /** Whether single ids may have another type as a prefix. */
   readonly #mixed: boolean;
   #lines = new Float64Array(1024);
   rows = 0;
@@ -122,12 +122,12 @@ class IdReader {
     readonly context: Context,
     readonly path: string,
     column: string | undefined,
-    told: string | null = null,
+    given: string | null = null,
   ) {
     this.start = context.names.count;
     const { types } = context;
     const named = types === null ? null : typeOfColumn(column, types);
-    const type = told ?? named;
+    const type = given ?? named;
     this.#mixed = type !== named;
     this.#type = types === null || type === null ? undefined : type === types[0] ? 0 : 1;
   }
@@ -137,8 +137,8 @@ class IdReader {
     if (start === end)
       throw new FormatError(`${path}:${line}: expected an id in the first column, got none.`, { path, line });
     if (context.options.noRemapIds) this.#checkKept(bytes, start, end, line);
-    const apart = context.types !== null && (this.#mixed || this.#type === undefined);
-    const typed = apart && this.#hasType(bytes.toString('utf8', start, end), line);
+    const mayHaveType = context.types !== null && (this.#mixed || this.#type === undefined);
+    const typed = mayHaveType && this.#hasType(bytes.toString('utf8', start, end), line);
     context.names.add(bytes, start, end, typed ? undefined : this.#type);
     if (this.rows === this.#lines.length) {
       const larger = new Float64Array(2 * this.rows);
@@ -155,23 +155,21 @@ class IdReader {
     if (id >= 0 && id < most) return;
     const got = JSON.stringify(bytes.toString('utf8', start, end));
     throw new FormatError(
-      `${path}:${line}: expected whole numbers below ${most} for node ids with noRemapIds, got ${got}.`,
+      `${path}:${line}: expected a whole number below ${most} for the node id with noRemapIds, got ${got}.`,
       { path, line },
     );
   }
 
-  /** Whether an id has its type before it; it must, where nothing else says the type. */
+  /** Returns whether an id has its type as a prefix; throws if it has none and the type is not known otherwise. */
   #hasType(raw: string, line: number): boolean {
     const { path, context } = this;
     const types = context.types as NodeTypes;
     if (types.some((type) => raw.startsWith(typedName(type, '')))) return true;
     if (this.#type !== undefined) return false;
     const table =
-      path === context.options.nodeTable
-        ? `say whose ids these are with --node-table ${types[0]}=${path}, `
-        : '';
+      path === context.options.nodeTable ? `set the type with --node-table ${types[0]}=${path}, ` : '';
     throw new FormatError(
-      `${path}:${line}: expected the type of the node before its id, such as ${typedName(types[0], raw)}, got ${JSON.stringify(raw)}. The graph has the node types ${types.join(' and ')}; ${table}name the column of ids after one of them, or write the type before each id.`,
+      `${path}:${line}: expected the node type before the id, such as ${typedName(types[0], raw)}, got ${JSON.stringify(raw)}. The graph has the node types ${types.join(' and ')}; ${table}name the id column after one of them, or write the type before each id.`,
       { path, line },
     );
   }
@@ -193,20 +191,20 @@ function addField(ids: IdReader, block: RecordBlock, row: number): void {
 
 async function readList(context: Context, path: string): Promise<NameSegment> {
   if (isNpy(path)) {
-    const { data } = await readNpy(there(path));
+    const { data } = await readNpy(checkExists(path));
     const ids = new IdReader(context, path, undefined);
     for (const [i, id] of Array.from(data as ArrayLike<number | string>).entries())
       ids.addText(String(id), i + 1);
     return ids.finish();
   }
-  const layout = await layoutOf(context, path);
+  const layout = await findLayout(context, path);
   const ids = new IdReader(context, path, layout.header?.[0]);
   for await (const block of readRecords(layout))
     for (let row = 0; row < block.rows; row++) addField(ids, block, row);
   return ids.finish();
 }
 
-/** Which node each row of an .npy is; null when there is none. */
+/** Returns the node of each row of the .npy files; null if there are none. */
 function rowNames(
   context: Context,
   known: NameSegment | null,
@@ -231,15 +229,14 @@ function rowNames(
   return segment;
 }
 
-const tableAdvice =
-  'For categories, dates and missing values use --node-table, which encodes them, in place of --node-features.';
+const tableAdvice = 'For categories, dates and missing values use --node-table instead of --node-features.';
 
-/** Features as text: an id and numbers in each line. */
+/** Reads features as text: an id and numbers per line. */
 async function readFeatures(context: Context, path: string): Promise<NonNullable<NodeInput['features']>> {
-  const layout = await layoutOf(context, path);
+  const layout = await findLayout(context, path);
   const width = layout.width - 1;
   if (width < 1)
-    throw new FormatError(`${path}: expected an id and numbers in each line, got one column.`, { path });
+    throw new FormatError(`${path}: expected an id and numbers per line, got one column.`, { path });
   const file = new FileWriter(join(context.folder, 'features.f32'));
   const ids = new IdReader(context, path, layout.header?.[0]);
   const values = new Float32Array(width);
@@ -266,9 +263,9 @@ async function readFeatures(context: Context, path: string): Promise<NonNullable
 }
 
 async function readLabels(context: Context, path: string): Promise<NonNullable<NodeInput['labels']>> {
-  const layout = await layoutOf(context, path);
+  const layout = await findLayout(context, path);
   if (layout.width < 2)
-    throw new FormatError(`${path}: expected an id and a class in each line, got one column.`, { path });
+    throw new FormatError(`${path}: expected an id and a class per line, got one column.`, { path });
   const ids = new IdReader(context, path, layout.header?.[0]);
   const values: string[] = [];
   for await (const block of readRecords(layout)) {
@@ -285,16 +282,16 @@ async function readNodeTable(
   path: string,
 ): Promise<Pick<NodeInput, 'features' | 'labels' | 'encoding'>> {
   const { options, types, note } = context;
-  const { header, idColumn, labelColumn, ignoreColumns, nodeTableType: told } = options;
-  // A column after the other type is about these nodes, and not their id.
-  const spoken = types === null ? null : (told ?? typeOfFile(path, types));
+  const { header, idColumn, labelColumn, ignoreColumns, nodeTableType: given } = options;
+  // If the type of the table is known, a column named after the other type is a feature and not the id.
+  const known = types === null ? null : (given ?? typeOfFile(path, types));
   const table = await profileNodeTable(
-    there(path),
+    checkExists(path),
     { header, idColumn, labelColumn, ignoreColumns, onNote: note },
-    spoken === null ? types : [spoken, spoken],
+    known === null ? types : [known, known],
   );
   const column = table.layout.header?.[table.id];
-  const type = tableType(path, { column, told, types }, note);
+  const type = tableType(path, { column, given, types }, note);
   const encoding = table.encoding.withType(type);
   const ids = new IdReader(context, path, column, type);
   const file = new FileWriter(join(context.folder, 'features.f32'));
@@ -308,7 +305,7 @@ async function readNodeTable(
   file.close();
   if (table.label !== null && labels.every((label) => label === ''))
     throw new FormatError(
-      `${path}: expected classes in column ${JSON.stringify(encoding.label)}, got empty cells only. Name the column of classes with --label-column, or leave that option out.`,
+      `${path}: expected classes in column ${JSON.stringify(encoding.label)}, got empty cells only. Set the class column with --label-column, or leave that option out.`,
       { path, column: encoding.label },
     );
   note(

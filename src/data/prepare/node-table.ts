@@ -1,6 +1,6 @@
 /**
- * Tables about nodes: an id, a class if there is one, and columns of numbers, categories, dates and booleans with values
- * missing here and there. One pass finds what each column holds, a second encodes the rows (node-encoding.ts).
+ * Node tables: an id, optionally a class, and columns of numbers, categories, dates and booleans, with missing values. One
+ * pass detects the kind of each column, a second encodes the rows (node-encoding.ts).
  */
 import { expected, FormatError, ValueError } from '../../util/errors.js';
 import { meaningOf } from '../formats/column-names.js';
@@ -27,89 +27,89 @@ import {
 export interface NodeTableOptions extends TextOptions {
   readonly idColumn?: Column | undefined;
   readonly labelColumn?: Column | undefined;
-  /** Columns that are no features. */
+  /** Columns that are not features. */
   readonly ignoreColumns?: readonly Column[] | undefined;
 }
 
-/** A table that was looked at. */
+/** A table whose columns are known. */
 export interface NodeTable {
   readonly layout: TextLayout;
   readonly id: number;
   readonly label: number | null;
-  /** Where the columns of the encoding are. */
-  readonly places: readonly number[];
+  /** Indices of the columns of the encoding. */
+  readonly indices: readonly number[];
   readonly encoding: NodeEncoding;
 }
 
 export interface NodeRow {
   readonly line: number;
   readonly id: string;
-  /** Nothing where the class is missing or the table has none. */
+  /** Empty if the class is missing or the table has none. */
   readonly label: string;
 }
 
-/** Most values that a column of categories may have. */
-const mostCategories = 256;
+/** Maximum number of values of a category column. */
+const maxCategories = 256;
 
-/** Finds out what the columns of a table are, from all of its rows. */
+/** Detects the kinds of the columns from all rows of a table. */
 export async function profileNodeTable(
   path: string,
   options: NodeTableOptions,
   types: NodeTypes | null,
 ): Promise<NodeTable> {
   const wanted = [options.idColumn, options.labelColumn, ...(options.ignoreColumns ?? [])];
-  const layout = await tableLayout(path, { ...options, wanted });
+  const layout = await findTableLayout(path, { ...options, wanted });
   if (layout === null)
-    throw new FormatError(`${path}: expected rows about nodes, got none. Look at the file.`, { path });
-  const place = (option: string, column: Column): number => columnIndex(layout, option, column);
+    throw new FormatError(`${path}: expected at least one row, got none. Check the file.`, { path });
+  const indexOf = (option: string, column: Column): number => columnIndex(layout, option, column);
   const id =
     options.idColumn === undefined
-      ? usualId(layout, types)
-      : place('idColumn (--id-column)', options.idColumn);
+      ? detectIdColumn(layout, types)
+      : indexOf('idColumn (--id-column)', options.idColumn);
   const label =
-    options.labelColumn === undefined ? null : place('labelColumn (--label-column)', options.labelColumn);
+    options.labelColumn === undefined ? null : indexOf('labelColumn (--label-column)', options.labelColumn);
   if (id === label)
     throw new ValueError(
-      expected(path, 'another column than that of ids', 'labelColumn (--label-column)', options.labelColumn),
+      expected(path, 'a column other than that of ids', 'labelColumn (--label-column)', options.labelColumn),
     );
   const ignored = (options.ignoreColumns ?? []).map((column) =>
-    place('ignoreColumns (--ignore-columns)', column),
+    indexOf('ignoreColumns (--ignore-columns)', column),
   );
-  const places = Array.from({ length: layout.width }, (_, c) => c).filter(
+  const indices = Array.from({ length: layout.width }, (_, c) => c).filter(
     (c) => c !== id && c !== label && !ignored.includes(c),
   );
-  const called = (c: number): string => layout.header?.[c] ?? String(c);
-  const profiles = places.map((c) => new ColumnProfile(called(c)));
+  const nameOf = (c: number): string => layout.header?.[c] ?? String(c);
+  const profiles = indices.map((c) => new ColumnProfile(nameOf(c)));
   let rows = 0;
   for await (const block of readRecords(layout)) {
     for (let row = 0; row < block.rows; row++)
-      for (const [i, c] of places.entries()) profiles[i].take(block.text(row, c), block.lines[row]);
+      for (const [i, c] of indices.entries()) profiles[i].take(block.text(row, c), block.lines[row]);
     rows += block.rows;
   }
-  // A column and its place are kept or dropped together: names do not tell columns apart everywhere.
-  const kept = places.flatMap((place, i) => {
+  // A column and its index are kept or dropped together, since names may not be unique.
+  const kept = indices.flatMap((index, i) => {
     const column = profiles[i].finish(path, rows);
-    return column === null ? [] : [{ place, column }];
+    return column === null ? [] : [{ index, column }];
   });
   const encoding = new NodeEncoding(
-    called(id),
-    label === null ? null : called(label),
+    nameOf(id),
+    label === null ? null : nameOf(label),
     kept.map((one) => one.column),
   );
-  return { layout, id, label, places: kept.map((one) => one.place), encoding };
+  return { layout, id, label, indices: kept.map((one) => one.index), encoding };
 }
 
-/** The layout of a table, whose columns then have different names: new tables are matched by them. */
-async function tableLayout(path: string, options: TextOptions): Promise<TextLayout | null> {
+/** Finds the layout of a table and makes its column names unique, because new tables are matched by them. */
+async function findTableLayout(path: string, options: TextOptions): Promise<TextLayout | null> {
   const layout = await findTextLayout(path, options);
-  return layout?.header == null ? layout : { ...layout, header: distinctNames(layout.header) };
+  return layout?.header == null ? layout : { ...layout, header: makeUnique(layout.header) };
 }
 
-/** Of columns with one name, the second gets ` (2)` behind it, and so on. */
-function distinctNames(header: readonly string[]): string[] {
+/** Appends ` (2)` to the second column of a name, and so on. */
+function makeUnique(header: readonly string[]): string[] {
   const taken = new Set(header);
-  return header.map((name, place) => {
-    if (header.indexOf(name) === place) return name;
+  return header.map((name, index) => {
+    if (header.indexOf(name) === index) return name;
     let count = 2;
     while (taken.has(`${name} (${count})`)) count++;
     taken.add(`${name} (${count})`);
@@ -117,15 +117,15 @@ function distinctNames(header: readonly string[]): string[] {
   });
 }
 
-/** The column that is named after ids or a type of node; else the first. */
-function usualId({ header }: TextLayout, types: NodeTypes | null): number {
+/** Returns the column that is named after ids or a node type; else the first. */
+function detectIdColumn({ header }: TextLayout, types: NodeTypes | null): number {
   const typed = header?.findIndex((column) => types !== null && typeOfColumn(column, types) !== null) ?? -1;
   const named = header?.findIndex((column) => ['id', 'node'].includes(meaningOf(column))) ?? -1;
   return Math.max(0, typed >= 0 ? typed : named);
 }
 
 /** Running mean and variance (Welford). */
-class Spread {
+class RunningStatistics {
   count = 0;
   mean = 0;
   #squares = 0;
@@ -137,22 +137,22 @@ class Spread {
     this.#squares += before * (value - this.mean);
   }
 
-  /** 1 where all values are the same, so that they become 0. */
+  /** 1 if all values are equal, so that they become 0. */
   get deviation(): number {
     const deviation = Math.sqrt(this.#squares / this.count);
     return deviation > 0 && Number.isFinite(deviation) ? deviation : 1;
   }
 }
 
-/** Everything that a column may turn out to be, until a cell speaks against it. */
+/** The kinds that a column may have, given the cells seen so far. */
 class ColumnProfile {
-  readonly #spreads = { number: new Spread(), date: new Spread() };
+  readonly #statistics = { number: new RunningStatistics(), date: new RunningStatistics() };
   readonly #fits = { number: true, date: true, boolean: true };
-  /** Cells that are missing as a number, and as a category. */
+  /** Number of cells that are missing as a number, and as a category. */
   #missing = 0;
   #empty = 0;
   readonly #values = new Set<string>();
-  /** The first number that f32 does not hold: an error unless the column has words too. */
+  /** The first number outside the range of f32: an error unless the column has text too. */
   #infinite: { readonly cell: string; readonly line: number } | null = null;
 
   constructor(readonly name: string) {}
@@ -160,7 +160,7 @@ class ColumnProfile {
   take(cell: string, line: number): void {
     const text = cell.trim();
     if (text === '') this.#empty++;
-    else if (this.#values.size <= mostCategories) this.#values.add(text);
+    else if (this.#values.size <= maxCategories) this.#values.add(text);
     if (isMissing(cell, 'number')) {
       this.#missing++;
       return;
@@ -170,13 +170,13 @@ class ColumnProfile {
       ['date', this.#fits.date ? dayOf(text) : Number.NaN],
     ] as const) {
       if (Number.isNaN(value)) this.#fits[kind] = false;
-      else if (isFiniteNumber(value)) this.#spreads[kind].take(value);
+      else if (isFiniteNumber(value)) this.#statistics[kind].take(value);
       else this.#infinite ??= { cell, line };
     }
     if (Number.isNaN(booleanOf(text))) this.#fits.boolean = false;
   }
 
-  /** null for a column without any value. */
+  /** Returns null for a column without any value. */
   finish(path: string, rows: number): EncodedColumn | null {
     const { name } = this;
     if (this.#missing === rows) return null;
@@ -184,27 +184,27 @@ class ColumnProfile {
     if (this.#fits.number && this.#infinite !== null) {
       const { cell, line } = this.#infinite;
       throw new FormatError(
-        `${path}:${line}: expected ${finiteNumber} in column ${JSON.stringify(name)}, got ${JSON.stringify(cell)}. Leave the cell empty if the value is not known.`,
+        `${path}:${line}: expected ${finiteNumber} in column ${JSON.stringify(name)}, got ${JSON.stringify(cell)}. Leave the cell empty if the value is unknown.`,
         { path, line, column: name },
       );
     }
     for (const kind of ['number', 'date'] as const) {
-      const { mean, deviation } = this.#spreads[kind];
+      const { mean, deviation } = this.#statistics[kind];
       if (this.#fits[kind]) return { kind, name, mean, deviation, missing };
     }
     if (this.#fits.boolean) return { kind: 'boolean', name, missing };
-    if (this.#values.size > mostCategories)
+    if (this.#values.size > maxCategories)
       throw new FormatError(
-        `${path}: expected at most ${mostCategories} different values in a column of categories, got more in ${JSON.stringify(name)} (such as ${JSON.stringify([...this.#values][0])}). Leave it out with ignoreColumns (--ignore-columns ${/\s/.test(name) ? JSON.stringify(name) : name}), or group its values.`,
+        `${path}: expected at most ${maxCategories} different values in a category column, got more in ${JSON.stringify(name)} (such as ${JSON.stringify([...this.#values][0])}). Ignore it with ignoreColumns (--ignore-columns ${/\s/.test(name) ? JSON.stringify(name) : name}), or group its values.`,
         { path, column: name },
       );
     return { kind: 'category', name, values: [...this.#values], missing: this.#empty > 0 };
   }
 }
 
-/** The rows of a table: what they say, and their features in `out`, which is used again for the next row. */
+/** Yields the rows of a table and writes their features to `out`, which is reused for the next row. */
 export async function* encodeRows(table: NodeTable, out: Float32Array): AsyncGenerator<NodeRow> {
-  const { layout, id, label, places, encoding } = table;
+  const { layout, id, label, indices, encoding } = table;
   const { path } = layout;
   for await (const block of readRecords(layout)) {
     for (let row = 0; row < block.rows; row++) {
@@ -219,12 +219,12 @@ export async function* encodeRows(table: NodeTable, out: Float32Array): AsyncGen
           },
         );
       encoding.encode(
-        places.map((place) => block.text(row, place)),
+        indices.map((index) => block.text(row, index)),
         out,
         0,
         (column, what, got) => {
           throw new FormatError(
-            `${path}:${line}: expected ${what} in column ${JSON.stringify(column)}, as in the table that was prepared, got ${JSON.stringify(got)}.`,
+            `${path}:${line}: expected ${what} in column ${JSON.stringify(column)}, as in the prepared table, got ${JSON.stringify(got)}.`,
             { path, line },
           );
         },
@@ -235,24 +235,24 @@ export async function* encodeRows(table: NodeTable, out: Float32Array): AsyncGen
   }
 }
 
-/** A table of new nodes, to be encoded as the one that was prepared; columns are found by their names. */
+/** Opens a table of new nodes, to be encoded like the prepared one; columns are matched by name. */
 export async function openNewTable(
   path: string,
   encoding: NodeEncoding,
   options: TextOptions,
 ): Promise<NodeTable> {
-  // A table without a header calls its columns by their places.
+  // In a table without a header, columns are named by their index.
   const unnamed = /^\d+$/.test(encoding.id) ? { header: options.header ?? false } : { wanted: [encoding.id] };
-  const layout = await tableLayout(path, { ...options, ...unnamed });
+  const layout = await findTableLayout(path, { ...options, ...unnamed });
   if (layout === null) throw new FormatError(`${path}: expected at least one node, got none.`, { path });
   const header = layout.header ?? Array.from({ length: layout.width }, (_, c) => String(c));
   const names = [encoding.id, ...encoding.columns.map((one) => one.name)];
   const absent = names.filter((column) => !header.includes(column));
   if (absent.length > 0)
     throw new FormatError(
-      `${path}: expected the columns of the table that was prepared, got none for ${absent.join(', ')}. There are ${header.join(', ')}; leave cells empty where a value is not known.`,
+      `${path}: expected the columns of the prepared table, got none for ${absent.join(', ')}. There are ${header.join(', ')}; leave cells empty if a value is unknown.`,
       { path, columns: absent },
     );
-  const [id, ...places] = names.map((column) => header.indexOf(column));
-  return { layout, id, label: null, places, encoding };
+  const [id, ...indices] = names.map((column) => header.indexOf(column));
+  return { layout, id, label: null, indices, encoding };
 }

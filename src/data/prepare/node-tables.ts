@@ -1,4 +1,4 @@
-/** What files say about nodes, by the numbers of the nodes: features, classes and parts as `writePrepared` takes them. */
+/** Combines the node files with the numbers of the nodes: features, classes and splits for `writePrepared`. */
 import { closeSync, openSync } from 'node:fs';
 import { FormatError, InternalError } from '../../util/errors.js';
 import { Random } from '../../util/philox.js';
@@ -7,30 +7,30 @@ import { randomNodeSplit } from '../transforms.js';
 import { bytesOf, readAt } from './binary-file.js';
 import type { FeatureBlock, NodeTables, OnNote } from './graph-source.js';
 import type { NumberedNames } from './name-numbers.js';
-import { classesOf, withoutClassNote } from './node-classes.js';
+import { numberClasses, withoutClassNote } from './node-classes.js';
 import type { NodeEncoding } from './node-encoding.js';
 import type { NameSegment, NodeInput } from './node-input.js';
 import { npyBlocks } from './npy-rows.js';
 import type { PreprocessOptions } from './preprocess-options.js';
 
-/** Tables of all nodes; null when the input says nothing about them. */
-export async function nodeTables(
+/** Returns the tables of all nodes; null if there are no node files. */
+export async function makeNodeTables(
   input: NodeInput,
   options: PreprocessOptions,
   numbered: NumberedNames,
   numNodes: number,
   note: OnNote,
 ): Promise<NodeTables | null> {
-  const { features, labels, parts } = input;
-  if (features === null && labels === null && parts === null) return null;
+  const { features, labels, splits } = input;
+  if (features === null && labels === null && splits === null) return null;
   const idsOf = (segment: NameSegment): Int32Array => readIds(numbered.idsPath, segment);
   for (const segment of [features?.segment, labels?.segment])
-    if (segment !== undefined) await refuseRepeated(segment, idsOf(segment), numbered, numNodes);
-  if (features?.complete) await refuseMissing(features.segment, idsOf(features.segment), numbered, numNodes);
-  const classes = labels === null ? null : classesOf(labels, idsOf(labels.segment), numNodes);
+    if (segment !== undefined) await checkUnique(segment, idsOf(segment), numbered, numNodes);
+  if (features?.complete) await checkComplete(features.segment, idsOf(features.segment), numbered, numNodes);
+  const classes = labels === null ? null : numberClasses(labels, idsOf(labels.segment), numNodes);
   if (labels !== null && classes !== null) {
-    const said = withoutClassNote(labels.segment.path, classes, labels.inTable);
-    if (said !== null) note(said);
+    const classNote = withoutClassNote(labels.segment.path, classes, labels.inTable);
+    if (classNote !== null) note(classNote);
   }
   return {
     features:
@@ -40,7 +40,7 @@ export async function nodeTables(
     labels: classes?.labels ?? null,
     numClasses: classes?.numClasses ?? 0,
     classNames: classes?.classNames ?? null,
-    splits: nodeSplits(options, parts, classes?.labels ?? null, idsOf),
+    splits: nodeSplits(options, splits, classes?.labels ?? null, idsOf),
   };
 }
 
@@ -55,7 +55,7 @@ function readIds(path: string, { start, rows }: NameSegment): Int32Array {
   return ids;
 }
 
-/** The name of a number, found by looking through all: for messages. */
+/** Finds the name of a number by a linear search, for messages. */
 async function nameOf(numbered: NumberedNames, id: number): Promise<string> {
   let before = 0;
   for await (const block of numbered.names() ?? []) {
@@ -65,7 +65,7 @@ async function nameOf(numbered: NumberedNames, id: number): Promise<string> {
   return String(id);
 }
 
-async function refuseRepeated(
+async function checkUnique(
   { path, lines }: NameSegment,
   ids: Int32Array,
   numbered: NumberedNames,
@@ -84,8 +84,8 @@ async function refuseRepeated(
   }
 }
 
-/** Every node needs a row of plain features. */
-async function refuseMissing(
+/** Throws unless each node has a row of features. */
+async function checkComplete(
   { path }: NameSegment,
   ids: Int32Array,
   numbered: NumberedNames,
@@ -98,26 +98,26 @@ async function refuseMissing(
   const missing = seen.reduce((sum, one) => sum + 1 - one, 0);
   const name = JSON.stringify(await nameOf(numbered, first));
   throw new FormatError(
-    `${path}: expected a row for every node, got none for ${missing} of ${numNodes}, the first being ${name}. With --node-table nodes without a row have missing values.`,
+    `${path}: expected a row for each node, got none for ${missing} of ${numNodes}, such as ${name}. Use --node-table, in which nodes without a row have missing values.`,
     { path, missing },
   );
 }
 
 function nodeSplits(
   options: PreprocessOptions,
-  parts: NodeInput['parts'],
+  given: NodeInput['splits'],
   labels: Int32Array | null,
   idsOf: (segment: NameSegment) => Int32Array,
 ): NodeSplits | null {
-  if (parts !== null) {
+  if (given !== null) {
     const seen = new Set<number>();
-    const [train, valid, test] = parts.map((segment) => {
+    const [train, valid, test] = given.map((segment) => {
       const ids = segment === null ? new Int32Array(0) : idsOf(segment);
       for (const [row, id] of ids.entries()) {
         if (seen.has(id)) {
           const { path, lines } = segment as NameSegment;
           throw new FormatError(
-            `${path}:${lines?.[row] ?? row + 1}: expected each node in one part, got one twice.`,
+            `${path}:${lines?.[row] ?? row + 1}: expected each node in one split, got one twice.`,
             { path },
           );
         }
@@ -154,7 +154,7 @@ async function* featureBlocks(
   }
 }
 
-/** Nodes that the table does not have: every value is missing. */
+/** Yields rows for nodes that are not in the table: all values are missing. */
 async function* missingRows(
   ids: Int32Array,
   encoding: NodeEncoding,
@@ -164,7 +164,7 @@ async function* missingRows(
   for (const id of ids) seen[id] = 1;
   const values = new Float32Array(encoding.width);
   const fail = (): never => {
-    throw new InternalError('a missing value was refused');
+    throw new InternalError('a missing value was rejected');
   };
   encoding.encode(
     encoding.columns.map(() => ''),

@@ -1,4 +1,4 @@
-/** Matrices of NumPy about nodes: features in blocks of rows, and classes. */
+/** .npy files of nodes: features in blocks of rows, and classes. */
 import { open } from 'node:fs/promises';
 import { type NpyHeader, parseNpyHeader } from '../../tensor/npy.js';
 import { decodeNumpyArray, numpyTypeBytes } from '../../tensor/numpy-array.js';
@@ -14,8 +14,8 @@ export interface NpyRows {
   readonly width: number;
 }
 
-/** Classes of an .npy: whole numbers from −1. */
-export async function npyLabels(path: string): Promise<Int32Array> {
+/** Reads classes from an .npy: whole numbers from −1. */
+export async function readNpyLabels(path: string): Promise<Int32Array> {
   const { data, shape } = await readNpy(path);
   const flat = shape.length === 1 || (shape.length === 2 && shape[1] === 1);
   if (!flat)
@@ -57,7 +57,7 @@ export async function openNpy(path: string): Promise<NpyRows> {
   }
 }
 
-/** The rows of an .npy as f32, in blocks. */
+/** Yields the rows of an .npy as f32, in blocks. */
 export async function* npyBlocks({ path, header, rows, width }: NpyRows): AsyncGenerator<Float32Array> {
   const rowBytes = width * numpyTypeBytes(header.type);
   const perBlock = Math.max(1, Math.floor(2 ** 22 / Math.max(1, rowBytes)));
@@ -74,8 +74,8 @@ export async function* npyBlocks({ path, header, rows, width }: NpyRows): AsyncG
     while (done < rows) {
       const count = Math.min(perBlock, rows - done, Math.floor((bytes.length - at) / rowBytes));
       if (count === 0) break;
-      const part = bytes.slice(at, at + count * rowBytes);
-      const { data } = decodeNumpyArray(path, header.type, [count, width], part, false);
+      const chunk = bytes.slice(at, at + count * rowBytes);
+      const { data } = decodeNumpyArray(path, header.type, [count, width], chunk, false);
       const values = data instanceof Float32Array ? data : Float32Array.from(data as ArrayLike<number>);
       const wrong = values.findIndex((value) => value - value !== 0);
       if (wrong >= 0)

@@ -1,9 +1,8 @@
 /**
- * Where a prepared directory is built and how it takes its place: everything is written to a temporary folder beside the
- * target, made durable, and renamed. A crash leaves the old directory, or one without dataset.yaml that nobody mistakes
- * for a whole one.
+ * Builds a prepared directory atomically: everything is written to a temporary folder next to the target, synced, and
+ * renamed. A crash leaves the old directory, or one without dataset.yaml, which is not accepted as complete.
  *
- * Only `dataset.yaml`, `edges` and `nodes` are ever replaced: models and other files in the directory stay.
+ * Only `dataset.yaml`, `edges` and `nodes` are ever replaced: models and other files in the directory are kept.
  */
 import { existsSync, statSync } from 'node:fs';
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
@@ -13,10 +12,10 @@ import { makeFolder } from '../../storage/make-folder.js';
 import { removeAbandoned } from '../../storage/temporary-name.js';
 import { StorageError } from '../../util/errors.js';
 
-/** What a prepared directory is made of; the file that makes it valid comes last. */
+/** The entries of a prepared directory; the file that makes it valid comes last. */
 const entries = ['edges', 'nodes', 'dataset.yaml'] as const;
 
-/** Refuses a target that holds something. */
+/** Throws if the target has contents that must not be replaced. */
 export function checkTarget(where: string, outputDir: string, overwrite: boolean): void {
   if (statSync(outputDir, { throwIfNoEntry: false })?.isDirectory() === false)
     throw new StorageError(
@@ -33,21 +32,21 @@ export function checkTarget(where: string, outputDir: string, overwrite: boolean
   }
   if (!present.includes('dataset.yaml')) {
     throw new StorageError(
-      `${where}: expected a prepared directory to overwrite, got ${outputDir} with ${present.join(', ')} but no dataset.yaml. Remove these by hand if they may go.`,
+      `${where}: expected a prepared directory to overwrite, got ${outputDir} with ${present.join(', ')} but no dataset.yaml. Remove these by hand if they are not needed.`,
       { path: outputDir },
     );
   }
 }
 
 export interface FolderTarget {
-  /** Who asks, for messages. */
+  /** Name of the caller, for messages. */
   readonly where: string;
   readonly outputDir: string;
-  /** Replace what is there. Otherwise a target that appears meanwhile is refused. */
+  /** Replace existing data. Otherwise a target that appears in the meantime is an error. */
   readonly overwrite: boolean;
 }
 
-/** Runs `work` with a temporary folder and puts what it built in place of the target. */
+/** Runs `work` with a temporary folder and moves the result to the target. */
 export async function buildFolder<T>(
   temporary: string,
   { where, outputDir, overwrite }: FolderTarget,
@@ -72,17 +71,17 @@ export async function buildFolder<T>(
   }
 }
 
-/** No folder with content can be renamed to one with content: of two processes the second is refused by the system. */
+/** A folder cannot be renamed to one that is not empty, so of two concurrent processes the second fails. */
 async function moveInto(temporary: string, target: string, where: string): Promise<void> {
   checkTarget(where, target, false);
   try {
     if (!existsSync(target)) await rename(temporary, target);
-    // The first entry is never empty, so it decides who has the target.
+    // The first entry is never empty, so renaming it decides which process gets the target.
     else await moveEntries(temporary, target);
   } catch (error) {
     if (!['ENOTEMPTY', 'EEXIST'].includes(codeOf(error))) throw error;
     checkTarget(where, target, false);
-    // Another process created the folder and has so far written other files into it.
+    // Another process created the folder, but has only written other files to it.
     await moveEntries(temporary, target);
   }
 }
@@ -108,7 +107,7 @@ async function syncFolders(folder: string): Promise<void> {
   await syncFolder(folder);
 }
 
-/** Some systems cannot open a folder; there the renames are all we have. */
+/** Syncs a folder; systems that cannot open a folder rely on the renames alone. */
 async function syncFolder(folder: string): Promise<void> {
   try {
     const handle = await open(folder, 'r');

@@ -1,8 +1,9 @@
 /**
- * Catalogue datasets as prepared directories, by our names or Marius's (FB15K_237 is fb15k-237).
+ * Prepares datasets of the catalogue, by our names or Marius's (FB15K_237 is fb15k-237).
  *
- * Knowledge graphs keep their published parts. Graphs with classified nodes keep their published split of nodes, or get a
- * seeded one (20 training and 30 validation nodes per class; half and a quarter of all where a class has under 100). Events are split at random.
+ * Knowledge graphs keep their published splits. Graphs with classified nodes keep their published node split, or get a
+ * seeded one (20 training and 30 validation nodes per class; half and a quarter of all nodes if a class has under 100).
+ * Events are split at random.
  */
 import { join } from 'node:path';
 import { SparseMatrix } from '../../graph/index.js';
@@ -29,14 +30,14 @@ import { buildFolder, checkTarget } from './output-folder.js';
 import { writePrepared } from './write-prepared.js';
 
 export interface PrepareDatasetOptions extends LoadOptions {
-  /** Default: data/prepared/<name>, with -p<partitions> when there are several. */
+  /** Default: data/prepared/<name>, with -p<partitions> if there are several. */
   readonly outputDir?: string;
   /** Default 1. */
   readonly partitions?: number;
   readonly partitionedEval?: boolean;
   /** Default 1. */
   readonly seed?: number;
-  /** Shares of the edges for datasets without parts of their own. Default 0.9, 0.05, 0.05. */
+  /** Fractions of the edges for datasets without published splits. Default 0.9, 0.05, 0.05. */
   readonly split?: readonly number[];
   readonly sequentialTrainNodes?: boolean;
   /** Keep the numbers of the dataset. Default: a seeded permutation, with mapping files. */
@@ -45,13 +46,13 @@ export interface PrepareDatasetOptions extends LoadOptions {
   readonly progress?: OnPrepareProgress;
 }
 
-/** The catalogue name behind one of Marius's or ours; undefined when there is none. */
+/** Returns the catalogue name for one of Marius's or ours; undefined if there is none. */
 export function catalogueName(name: string): DatasetName | undefined {
   const ours = name.toLowerCase().replaceAll('_', '-');
   return datasetNames.find((known) => known === ours);
 }
 
-/** Where a catalogue dataset is prepared unless told otherwise: below the working directory, where `train` looks too. */
+/** Returns the default folder of a prepared catalogue dataset, below the working directory; `train` uses it too. */
 export function preparedFolder(name: DatasetName, partitions = 1): string {
   return join('data', 'prepared', partitions === 1 ? name : `${name}-p${partitions}`);
 }
@@ -93,7 +94,7 @@ export async function prepareDataset(
     ...(options.mirror === undefined ? {} : { mirror: options.mirror }),
   };
   const source = datasetSource(await loadDataset(known, load), seed);
-  const ownParts = source.parts.length > 1 || source.nodes !== null;
+  const hasSplits = source.splitSizes.length > 1 || source.nodes !== null;
   return buildFolder(
     temporaryName(outputDir),
     { where, outputDir, overwrite: options.overwrite ?? false },
@@ -107,20 +108,20 @@ export async function prepareDataset(
           partitionedEval: options.partitionedEval ?? false,
           remap: !(options.noRemapIds ?? false),
           sequentialTrainNodes: options.sequentialTrainNodes ?? false,
-          split: options.split ?? (ownParts ? null : [0.9, 0.05, 0.05]),
+          split: options.split ?? (hasSplits ? null : [0.9, 0.05, 0.05]),
         },
         options.progress ?? (() => {}),
       ),
   );
 }
 
-/** A dataset in memory as a source. */
+/** Returns a dataset in memory as a source. */
 function datasetSource(dataset: Dataset, seed: number): GraphSource {
   switch (dataset.kind) {
     case 'facts':
       return arraySource({
         numNodes: dataset.entities.length,
-        parts: [dataset.train, dataset.valid, dataset.test],
+        splits: [dataset.train, dataset.valid, dataset.test],
         nodeNames: dataset.entities,
         relationNames: dataset.relations,
         sideFiles: isWordNet(dataset) ? { 'nodes/glosses.csv': glossLines(dataset) } : {},
@@ -128,7 +129,7 @@ function datasetSource(dataset: Dataset, seed: number): GraphSource {
     case 'events':
       return arraySource({
         numNodes: dataset.numNodes,
-        parts: [
+        splits: [
           { src: dataset.src, dst: dataset.dst, ...(dataset.type === null ? {} : { rel: dataset.type }) },
         ],
         nodeNames: dataset.names,
@@ -137,7 +138,7 @@ function datasetSource(dataset: Dataset, seed: number): GraphSource {
     case 'entities':
       return arraySource({
         numNodes: dataset.entities.length,
-        parts: [{ src: dataset.src, rel: dataset.rel, dst: dataset.dst }],
+        splits: [{ src: dataset.src, rel: dataset.rel, dst: dataset.dst }],
         nodeNames: dataset.entities,
         relationNames: dataset.relations,
         nodes: {
@@ -152,7 +153,7 @@ function datasetSource(dataset: Dataset, seed: number): GraphSource {
       const { src, dst } = dataset.graph.edges();
       return arraySource({
         numNodes: dataset.graph.numNodes,
-        parts: [{ src, dst }],
+        splits: [{ src, dst }],
         nodeNames: null,
         relationNames: null,
         nodes: nodeTables(dataset, seed),
@@ -165,7 +166,7 @@ function isWordNet(dataset: Dataset): dataset is WordNet {
   return dataset.name === 'wordnet';
 }
 
-/** What each synset means: lines `raw,gloss`. */
+/** Yields the gloss of each synset as lines `raw,gloss`. */
 function* glossLines({ entities, glosses }: WordNet): Generator<string> {
   for (const [i, name] of entities.entries()) yield `${csvField(name, ',')},${csvField(glosses[i], ',')}\n`;
 }
@@ -186,7 +187,7 @@ function nodeTables(dataset: NodeDataset, seed: number): NodeTables {
   };
 }
 
-/** 20 + 30 nodes per class; in graphs too small for that, half of the nodes and a quarter. */
+/** Draws 20 + 30 nodes per class; in graphs too small for that, half of the nodes and a quarter. */
 function drawNodes(labels: Int32Array, numClasses: number, seed: number): NodeSplits {
   const counts = new Int32Array(numClasses);
   for (const label of labels) if (label >= 0) counts[label]++;
@@ -200,20 +201,20 @@ const blockRows = 1024;
 async function* denseRows(values: Float32Array, width: number): AsyncGenerator<FeatureBlock> {
   const rows = width === 0 ? 0 : values.length / width;
   for (let i = 0; i < rows; i += blockRows) {
-    const nodes = span(i, Math.min(rows, i + blockRows));
+    const nodes = range(i, Math.min(rows, i + blockRows));
     yield { nodes, values: values.subarray(i * width, (i + nodes.length) * width) };
   }
 }
 
 async function* sparseRows(features: SparseMatrix): AsyncGenerator<FeatureBlock> {
   for (let i = 0; i < features.rows; i += blockRows) {
-    const nodes = span(i, Math.min(features.rows, i + blockRows));
+    const nodes = range(i, Math.min(features.rows, i + blockRows));
     const dense = features.gatherRows(nodes).toDense();
     yield { nodes, values: dense.array as Float32Array };
     dense.dispose();
   }
 }
 
-function span(start: number, end: number): Int32Array {
+function range(start: number, end: number): Int32Array {
   return Int32Array.from({ length: end - start }, (_, i) => start + i);
 }

@@ -1,15 +1,15 @@
-/** Graphs in memory as prepared directories: what `skein train` runs on, from arrays of one's own or a generator. */
+/** Writes graphs in memory, from arrays or a generator, as prepared directories for `skein train`. */
 
 import { temporaryName } from '../../storage/temporary-name.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { PreparedStats } from './dataset-yaml.js';
-import { type ArrayPart, arraySource, type OnPrepareProgress } from './graph-source.js';
+import { type ArraySplit, arraySource, type OnPrepareProgress } from './graph-source.js';
 import { buildFolder, checkTarget } from './output-folder.js';
 import { writePrepared } from './write-prepared.js';
 
-/** Edges src[i] → dst[i]; with relations all parts have them. */
-export interface GraphPart {
+/** Edges src[i] → dst[i] of one split; all splits have relations, or none. */
+export interface GraphSplit {
   readonly src: Int32Array;
   readonly dst: Int32Array;
   readonly relations?: Int32Array;
@@ -18,14 +18,14 @@ export interface GraphPart {
 export interface PrepareGraphOptions {
   readonly outputDir: string;
   readonly numNodes: number;
-  /** Needed when edges have relations. */
+  /** Required if edges have relations. */
   readonly numRelations?: number;
-  /** Names of nodes and of relations, by id; ids are then drawn again, as for files. Default: the ids are the names. */
+  /** Names of nodes and relations, by id; nodes are then renumbered, as for files. Default: the ids are the names. */
   readonly nodeNames?: readonly string[];
   readonly relationNames?: readonly string[];
   /** Default 1. */
   readonly partitions?: number;
-  /** Shares of training, (validation) and test edges, when one part is given. Default: all are training edges. */
+  /** Fractions of training, (validation) and test edges, if one split is given. Default: all are training edges. */
   readonly split?: readonly number[];
   /** Default 1. */
   readonly seed?: number;
@@ -36,14 +36,14 @@ export interface PrepareGraphOptions {
 const where = 'prepareGraph';
 
 /**
- * Writes one part, or training and test, or training, validation and test. Ids stay as they are.
+ * Writes one split, or training and test, or training, validation and test. Ids are kept.
  *
  * @example
  * const { src, dst } = rmatEdges(1000, { numEdges: 10_000 });
  * await prepareGraph([{ src, dst }], { outputDir: 'data/mine', numNodes: 1000, split: [0.9, 0.05, 0.05] });
  */
 export async function prepareGraph(
-  parts: readonly GraphPart[],
+  splits: readonly GraphSplit[],
   options: PrepareGraphOptions,
 ): Promise<PreparedStats> {
   checkOptionNames('prepareGraph', options, {
@@ -60,10 +60,10 @@ export async function prepareGraph(
   });
   const { outputDir, numNodes, split = null } = options;
   checkInteger(where, 'numNodes', numNodes, 1, 2 ** 31 - 1);
-  if (parts.length < 1 || parts.length > 3)
-    throw new ValueError(expected(where, 'one to three parts', 'parts', parts.length));
+  if (splits.length < 1 || splits.length > 3)
+    throw new ValueError(expected(where, 'one to three splits', 'splits', splits.length));
   const numRelations = checkInteger(where, 'numRelations', options.numRelations ?? 0);
-  const checked = parts.map((part, i) => checkPart(part, i, numNodes, numRelations));
+  const checked = splits.map((one, i) => checkSplit(one, i, numNodes, numRelations));
   checkTarget(where, outputDir, options.overwrite ?? false);
   const { nodeNames = null } = options;
   const relationNames = options.relationNames ?? Array.from({ length: numRelations }, (_, r) => String(r));
@@ -71,7 +71,7 @@ export async function prepareGraph(
   checkNames('relationNames', relationNames, numRelations);
   const source = arraySource({
     numNodes,
-    parts: checked,
+    splits: checked,
     nodeNames,
     relationNames: numRelations > 0 ? relationNames : null,
   });
@@ -83,7 +83,7 @@ export async function prepareGraph(
     partitionedEval: false,
     remap: nodeNames !== null,
     sequentialTrainNodes: false,
-    split: parts.length > 1 ? null : split,
+    split: splits.length > 1 ? null : split,
     memoryBytes: 64 * 2 ** 20,
   };
   return buildFolder(
@@ -109,13 +109,13 @@ function checkNames(option: string, names: readonly string[], count: number): vo
   }
 }
 
-function checkPart(
-  { src, dst, relations }: GraphPart,
+function checkSplit(
+  { src, dst, relations }: GraphSplit,
   i: number,
   numNodes: number,
   numRelations: number,
-): ArrayPart {
-  const name = `parts[${i}]`;
+): ArraySplit {
+  const name = `splits[${i}]`;
   if (src.length !== dst.length)
     throw new ShapeError(expected(where, `${src.length} ids (as src)`, `${name}.dst`, dst.length));
   if ((relations !== undefined) !== numRelations > 0)
@@ -125,21 +125,21 @@ function checkPart(
         numRelations > 0 ? 'relations' : 'no relations',
         `${name}.relations`,
         relations === undefined ? 'none' : 'some',
-        'Give numRelations with relations, and only then.',
+        'Set numRelations if and only if edges have relations.',
       ),
     );
-  const inRange = (ids: Int32Array, limit: number, what: string): void => {
+  const checkRange = (ids: Int32Array, limit: number, what: string): void => {
     const wrong = ids.findIndex((id) => id < 0 || id >= limit);
     if (wrong >= 0)
       throw new ValueError(
         expected(where, `ids from 0 to ${limit - 1}`, `${name}.${what}[${wrong}]`, ids[wrong]),
       );
   };
-  inRange(src, numNodes, 'src');
-  inRange(dst, numNodes, 'dst');
+  checkRange(src, numNodes, 'src');
+  checkRange(dst, numNodes, 'dst');
   if (relations === undefined) return { src, dst };
   if (relations.length !== src.length)
     throw new ShapeError(expected(where, `${src.length} relations`, `${name}.relations`, relations.length));
-  inRange(relations, numRelations, 'relations');
+  checkRange(relations, numRelations, 'relations');
   return { src, rel: relations, dst };
 }

@@ -1,9 +1,9 @@
 /**
- * Reads a prepared directory: Marius's layout with our `skein` section in dataset.yaml, or Marius's own output (int64 edge
- * files too).
+ * Reads a prepared directory: Marius's layout with our `skein` section in dataset.yaml, or the output of Marius (with int64
+ * edge files too).
  *
- * `open` compares the length of every file with the counts and reads the small text files; content is compared with its
- * CRC-32 when it is read, and `verify` does that for all files.
+ * `open` compares the length of each file with the counts and reads the small text files; contents are compared with their
+ * CRC-32 when they are read, and `verify` does that for all files.
  */
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -31,7 +31,7 @@ export interface EdgeFile {
 
 const splits: readonly PreparedSplit[] = ['train', 'validation', 'test'];
 
-/** A prepared directory that has been opened. */
+/** An opened prepared directory. */
 export class PreparedDataset {
   readonly #edges = new Map<PreparedSplit, EdgeFile>();
   readonly #buckets = new Map<PreparedSplit, Float64Array>();
@@ -43,14 +43,14 @@ export class PreparedDataset {
   private constructor(
     readonly directory: string,
     stats: PreparedStats,
-    /** null for a directory of Marius's own. */
+    /** null for a directory written by Marius. */
     readonly details: PreparedDetails | null,
   ) {
     this.#stats = stats;
   }
 
   /**
-   * Opens a directory and checks that its files fit together.
+   * Opens a directory and checks that its files match each other.
    *
    * @example
    * const data = await PreparedDataset.open('data/fb15k-237-prepared');
@@ -90,32 +90,32 @@ export class PreparedDataset {
     return this.numColumns === 3;
   }
 
-  /** Whether nodes are classified: then the parts are of nodes, and all edges are training edges. */
+  /** Whether nodes are split instead of edges: then all edges are training edges. */
   get hasNodeSplits(): boolean {
     return existsSync(this.#path('nodes/train_nodes.bin'));
   }
 
-  /** The file of a part's edges; null when the part has none. */
+  /** Returns the edge file of a split; null if the split has none. */
   edgeFile(split: PreparedSplit): EdgeFile | null {
     return this.#edges.get(split) ?? null;
   }
 
-  /** Edges per bucket, row by row of the p × p table; null when the part is not sorted by bucket. */
+  /** Returns the edges per bucket, row by row of the p × p table; null if the split is not sorted by bucket. */
   bucketSizes(split: PreparedSplit): Float64Array | null {
     return this.#buckets.get(split) ?? null;
   }
 
-  /** All edges of a part as rows [source, (relation,) destination]; none when the part has no file. */
+  /** Reads all edges of a split as rows [source, (relation,) destination]; none if the split has no file. */
   async readEdges(split: PreparedSplit): Promise<Int32Array> {
     const file = this.#edges.get(split);
     if (file === undefined) return new Int32Array(0);
     const bytes = await this.#read(edgeName(split));
-    const values = file.dtype === 'int32' ? int32View(bytes) : narrowed(bytes, file.path);
+    const values = file.dtype === 'int32' ? int32View(bytes) : narrowToInt32(bytes, file.path);
     this.#checkEdges(file, values);
     return values;
   }
 
-  /** Reads a part's edges and their weights once and compares them with their checksums, where there are some. */
+  /** Reads the edges of a split and their weights once and compares them with their checksums, if recorded. */
   checkEdges(split: PreparedSplit): Promise<void> {
     const check = async (): Promise<void> => {
       for (const name of [edgeName(split), weightsName(split)])
@@ -125,13 +125,13 @@ export class PreparedDataset {
     return this.#edgesChecked[split];
   }
 
-  /** The file of the weights of a part's edges, f32 in their order; null when there are none. */
+  /** Returns the file of the edge weights of a split, f32 in order of the edges; null if there are none. */
   weightsFile(split: PreparedSplit): string | null {
     const path = this.#path(weightsName(split));
     return existsSync(path) ? path : null;
   }
 
-  /** Weights of a part's edges, in their order; null when there are none. */
+  /** Reads the edge weights of a split, in order of the edges; null if there are none. */
   async readWeights(split: PreparedSplit): Promise<Float32Array | null> {
     const name = weightsName(split);
     if (!existsSync(this.#path(name))) return null;
@@ -140,7 +140,7 @@ export class PreparedDataset {
     return new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
   }
 
-  /** Nodes of a part; null when nodes are not split. */
+  /** Reads the nodes of a split; null if nodes are not split. */
   async readNodes(split: PreparedSplit): Promise<Int32Array | null> {
     const name = `nodes/${split}_nodes.bin`;
     if (!existsSync(this.#path(name))) return null;
@@ -150,8 +150,8 @@ export class PreparedDataset {
   }
 
   /**
-   * The file of node features, f32 rows in order of node; null when there is none. It may be larger than memory, so its contents
-   * are compared with their checksum by `checkFeatures` alone.
+   * Returns the file of node features, f32 rows in order of node; null if there is none. It may be larger than memory, so
+   * only `checkFeatures` compares its contents with their checksum.
    */
   featuresFile(): { readonly path: string; readonly rows: number; readonly width: number } | null {
     if (!existsSync(this.#path('nodes/features.bin'))) return null;
@@ -159,13 +159,13 @@ export class PreparedDataset {
     return { path: this.#path('nodes/features.bin'), rows: num_nodes, width: node_feature_dim };
   }
 
-  /** Reads the features once and compares them with their checksum, where preprocessing recorded one. */
+  /** Reads the features once and compares them with their checksum, if recorded. */
   checkFeatures(): Promise<void> {
     this.#featuresChecked ??= this.#checkContents('nodes/features.bin');
     return this.#featuresChecked;
   }
 
-  /** The class of each node, −1 for none; null when there are no labels. */
+  /** Reads the class of each node, −1 for none; null if there are no labels. */
   async readLabels(): Promise<Int32Array | null> {
     if (!existsSync(this.#path('nodes/labels.bin'))) return null;
     const labels = int32View(await this.#read('nodes/labels.bin'));
@@ -175,18 +175,18 @@ export class PreparedDataset {
     return labels;
   }
 
-  /** Names of the nodes; the numbers themselves when ids were not replaced. */
+  /** Reads the names of the nodes; the numbers themselves if ids were kept. */
   async nodeNames(): Promise<NameTable> {
     const names = await this.#names('nodes/node_mapping.txt', this.stats.num_nodes);
     return this.nodeTypes === null ? names : new TypedNames(names, this.nodeTypes);
   }
 
-  /** Types of sources and of destinations, where these have ids of their own; null where they share them. */
+  /** Types of sources and destinations if these have separate ids; null if they share them. */
   get nodeTypes(): NodeTypes | null {
     return this.details?.node_types ?? null;
   }
 
-  /** The place of each node's type in `nodeTypes`; null when there is one type. */
+  /** Reads the type of each node as an index into `nodeTypes`; null if there is one type. */
   async readNodeTypes(): Promise<Uint8Array | null> {
     if (this.nodeTypes === null) return null;
     await this.#checkBytes(nodeTypesFile, this.stats.num_nodes);
@@ -196,7 +196,7 @@ export class PreparedDataset {
     return types;
   }
 
-  /** How the features were made from a table of nodes; null when they were not. */
+  /** Reads the encoding of the features from a node table; null if there was no table. */
   async nodeEncoding(): Promise<NodeEncoding | null> {
     const name = 'nodes/encoding.json';
     if (!existsSync(this.#path(name))) return null;
@@ -206,7 +206,7 @@ export class PreparedDataset {
     return encoding;
   }
 
-  /** Names of the classes; the numbers themselves when classes came as numbers. */
+  /** Reads the names of the classes; the numbers themselves if classes are numbers. */
   classNames(): Promise<NameTable> {
     return this.#names('nodes/label_mapping.txt', Math.max(0, this.stats.num_classes));
   }
@@ -215,7 +215,7 @@ export class PreparedDataset {
     return this.#names('edges/relation_mapping.txt', this.hasRelations ? this.stats.num_relations : 0);
   }
 
-  /** Reads every file and compares it with its CRC-32; also the mapping files with the counts. */
+  /** Compares each file with its CRC-32, and the mapping files with the counts. */
   async verify(): Promise<void> {
     for (const name of Object.keys(this.details?.files ?? {})) await this.#checkContents(name);
     await this.nodeNames();
@@ -229,7 +229,7 @@ export class PreparedDataset {
   #fail(name: string, what: string, got: unknown): never {
     const path = this.#path(name);
     throw new FormatError(
-      `${path}: expected ${what}, got ${String(got)}. The directory is damaged or incomplete, or its dataset.yaml is that of another; prepare it again.`,
+      `${path}: expected ${what}, got ${String(got)}. The directory is damaged or incomplete, or its dataset.yaml belongs to another; prepare it again.`,
       { path },
     );
   }
@@ -248,7 +248,7 @@ export class PreparedDataset {
     if (got !== wanted) this.#fail(name, `the checksum ${wanted}`, got);
   }
 
-  /** Compares a file with its checksum, piece by piece. */
+  /** Compares a file with its checksum, block by block. */
   async #checkContents(name: string): Promise<void> {
     const record = this.details?.files[name];
     if (record === undefined) return;
@@ -268,7 +268,7 @@ export class PreparedDataset {
     const { num_edges, num_train, num_valid, num_test } = this.stats;
     const nodes = this.hasNodeSplits;
     const evaluation = nodes ? 0 : Math.max(0, split === 'validation' ? num_valid : num_test);
-    // Marius counts training edges twice; where it split nodes, num_train counts those.
+    // Marius records the training edges in both counts; if it split nodes, num_train counts nodes.
     const rows = split === 'train' ? Math.max(num_edges, nodes ? 0 : num_train) : evaluation;
     if (!existsSync(path)) {
       if (rows > 0 || split === 'train') this.#fail(name, `a file of ${rows} edges`, 'no file');
@@ -352,7 +352,7 @@ export class PreparedDataset {
   }
 }
 
-/** The four shapes of an edge row; no two have the same length. */
+/** The four shapes of an edge row, which differ in length. */
 const edgeShapes = [
   { columns: 2, bytes: 4 },
   { columns: 3, bytes: 4 },
@@ -372,19 +372,16 @@ function int32View(bytes: Uint8Array): Int32Array {
   return new Int32Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.length / 4));
 }
 
-/** int64 values as int32. */
-function narrowed(bytes: Uint8Array, path: string): Int32Array {
+/** Converts int64 values to int32. */
+function narrowToInt32(bytes: Uint8Array, path: string): Int32Array {
   const words = int32View(bytes);
   const values = new Int32Array(words.length / 2);
   for (let i = 0; i < values.length; i++) {
     if (words[2 * i + 1] !== 0 || words[2 * i] < 0) {
-      throw new FormatError(
-        `${path}: expected ids below 2^31, got a larger or negative one at number ${i}.`,
-        {
-          path,
-          index: i,
-        },
-      );
+      throw new FormatError(`${path}: expected ids below 2^31, got a larger or negative one at index ${i}.`, {
+        path,
+        index: i,
+      });
     }
     values[i] = words[2 * i];
   }

@@ -1,4 +1,4 @@
-/** The process that `preprocess` starts: takes one task, reports progress, answers and ends. */
+/** The process that `preprocess` starts: receives one task, reports progress, sends the result and ends. */
 import { SkeinError } from '../../util/errors.js';
 import type { PrepareProgress } from './graph-source.js';
 import { type PreprocessMessage, type PreprocessTask, peakRss, preprocessHere } from './preprocess.js';
@@ -8,7 +8,7 @@ const send = (message: PreprocessMessage): Promise<void> =>
     process.send?.(message, undefined, undefined, () => done());
   });
 
-/** At most ten messages a second, and the last of each stage. */
+/** Sends at most ten messages per second, and the last of each stage. */
 let last = 0;
 function report(progress: PrepareProgress): void {
   const now = performance.now();
@@ -18,7 +18,7 @@ function report(progress: PrepareProgress): void {
 }
 
 process.once('message', async (task: PreprocessTask) => {
-  // A parent that is gone wants no answer.
+  // Ends with the parent process.
   process.once('disconnect', () => process.exit(1));
   try {
     const stats = await preprocessHere(task, report, (note) => void send({ note }));

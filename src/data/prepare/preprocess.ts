@@ -1,9 +1,9 @@
 /**
- * `preprocess`: edges from files or SQL to a prepared directory, out of core, in a process of its own, so that neither its
- * memory nor a crash in it is the caller's.
+ * `preprocess`: turns edges from files or SQL into a prepared directory, out of core, in a separate process, so that its
+ * memory and crashes do not affect the caller.
  *
- * The table of names gets an eighth of the memory limit before it is cut into files: it doubles while it grows. DuckDB, which
- * reads Parquet, JSON and SQL, gets half and spills to the temporary folder; the rest is for buffers, Node and its kernels.
+ * The name table gets an eighth of the memory limit before it spills to files, because it doubles as it grows. DuckDB, which
+ * reads Parquet, JSON and SQL, gets half and spills to the temporary folder; the rest is for buffers, Node.js and kernels.
  */
 import { fork } from 'node:child_process';
 import { mkdir, rm } from 'node:fs/promises';
@@ -22,26 +22,26 @@ import { writePrepared } from './write-prepared.js';
 
 export type { PreprocessOptions } from './preprocess-options.js';
 
-/** What the other process is asked to do. */
+/** The task of the child process. */
 export interface PreprocessTask {
   readonly options: PreprocessOptions;
   readonly temporary: string;
 }
 
-/** What it answers. */
+/** A message of the child process. */
 export type PreprocessMessage =
   | { readonly progress: PrepareProgress }
   | { readonly note: string }
   | { readonly stats: PreparedStats; readonly peakRssBytes: number }
   | { readonly error: { name: string; message: string; details: Record<string, unknown>; stack: string } };
 
-/** What was prepared, and the most memory that the process held. */
+/** The counts of the prepared graph, and the peak memory of the process. */
 export type PreprocessResult = PreparedStats & { readonly peakRssBytes: number };
 
 const where = 'preprocess';
 const defaultMemory = 2 ** 30;
 
-/** An AbortSignal, without its type: programs need not have those of the DOM or of Node. */
+/** An AbortSignal, declared here so that programs do not need the types of the DOM or of Node.js. */
 export interface CancelSignal {
   readonly aborted: boolean;
   addEventListener(type: 'abort', listener: () => void, options?: { readonly once?: boolean }): void;
@@ -50,12 +50,12 @@ export interface CancelSignal {
 
 export interface PreprocessContext {
   readonly signal?: CancelSignal;
-  /** Is told what was decided about the input: headers, types of nodes, columns that are left out. */
+  /** Receives notes about decisions on the input: headers, node types, unused columns. */
   readonly onNote?: OnNote;
 }
 
 /**
- * Prepares a graph. A `signal` stops the process at once; what was there before stays.
+ * Prepares a graph. A `signal` stops the process immediately; the output directory is then unchanged.
  *
  * @example
  * await preprocess({ edges: 'facts.tsv', source: 0, edgeType: 1, target: 2, split: [0.9, 0.05, 0.05], outputDir: 'facts' });
@@ -75,12 +75,12 @@ export async function preprocess(
   try {
     return await runChild({ options, temporary }, progress, onNote, signal);
   } finally {
-    // The process cleans up itself unless it was killed.
+    // The process cleans up unless it was killed.
     await rm(temporary, { recursive: true, force: true });
   }
 }
 
-/** The work itself, in this process. */
+/** Prepares a graph in this process. */
 export async function preprocessHere(
   { options: given, temporary }: PreprocessTask,
   progress: OnPrepareProgress,
@@ -132,7 +132,7 @@ export async function preprocessHere(
   );
 }
 
-/** The most memory that this process has held. */
+/** Returns the peak memory of this process. */
 export function peakRss(): number {
   return process.resourceUsage().maxRSS * 1024;
 }
@@ -145,14 +145,14 @@ function runChild(
 ): Promise<PreprocessResult> {
   const source = import.meta.url.endsWith('.ts');
   const entry = fileURLToPath(new URL(`./preprocess-child.${source ? 'ts' : 'js'}`, import.meta.url));
-  // Sources that were not compiled need the loader that runs them.
+  // TypeScript sources need a loader.
   const loader = source
     ? ['--import', pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href]
     : [];
   const child = fork(entry, [], {
     execArgv: loader,
     serialization: 'advanced',
-    // Fewer arenas of the C library: freed memory of one thread is not lost to the others.
+    // With fewer arenas of the C library, memory freed by one thread is reused by others.
     env: { ...process.env, MALLOC_ARENA_MAX: '2' },
     stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
   });
@@ -167,7 +167,7 @@ function runChild(
       else if ('note' in message) note(message.note);
       else answer = message;
     });
-    // Nothing that it wrote is kept, so there is nothing to wait for.
+    // Its files are discarded, so it need not end in order.
     const stop = (): boolean => child.kill('SIGKILL');
     signal?.addEventListener('abort', stop, { once: true });
     if (signal?.aborted) stop();
@@ -178,20 +178,20 @@ function runChild(
         resolvePromise({ ...answer.stats, peakRssBytes: answer.peakRssBytes });
       else if (answer !== null && 'error' in answer) reject(revive(answer.error));
       else if (signal?.aborted)
-        reject(new errors.StateError('preprocess: cancelled; the output directory is as it was.'));
-      else reject(died(code, killed, text));
+        reject(new errors.StateError('preprocess: cancelled; the output directory is unchanged.'));
+      else reject(exitError(code, killed, text));
     });
     child.send(task);
   });
 }
 
-function died(code: number | null, signal: string | null, text: string): errors.StateError {
+function exitError(code: number | null, signal: string | null, text: string): errors.StateError {
   const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
   const advice =
     signal === 'SIGKILL'
-      ? 'The system may have been out of memory: lower memoryLimit.'
+      ? 'The system may be out of memory: lower memoryLimit.'
       : text.trim().split('\n').slice(-5).join(' ');
-  return new errors.StateError(`preprocess: expected its process to finish, got ${how}. ${advice}`, {
+  return new errors.StateError(`preprocess: expected the child process to finish, got ${how}. ${advice}`, {
     code,
     signal,
   });
@@ -205,7 +205,7 @@ const classes: Readonly<Record<string, new (message: string, details?: Record<st
   ShapeError: errors.ShapeError,
 };
 
-/** An error of the other process as one of this. */
+/** Recreates an error of the child process. */
 function revive(error: {
   name: string;
   message: string;

@@ -1,6 +1,6 @@
 /**
- * New edges with raw ids, for prediction: a file and the names of a prepared graph give rows of numbers. An entity or a
- * relation that the graph does not have is an error with its line.
+ * Reads new edges by raw ids, for prediction, and translates them into numbers of a prepared graph. An unknown entity or
+ * relation is an error with its line.
  */
 
 import { existsSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { FormatError, StorageError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { readRecords } from '../formats/delimited.js';
 import { queryChunks, sqlName, withDuckDb } from '../formats/duckdb.js';
-import { type Places, resolvePlaces } from './edge-columns.js';
+import { type ColumnIndices, resolveColumns } from './edge-columns.js';
 import { edgeLayout, formatOf, tableRelation } from './edge-input.js';
 import type { OnNote } from './graph-source.js';
 import type { NameTable } from './name-table.js';
@@ -16,12 +16,12 @@ import type { EdgeColumns } from './preprocess-options.js';
 
 export interface RawEdgeNames {
   readonly nodes: NameTable;
-  /** null for graphs whose edges are of one kind. */
+  /** null for graphs without relations. */
   readonly relations: NameTable | null;
 }
 
 /**
- * Edges of a file as rows [source, (relation,) destination].
+ * Reads the edges of a file as rows [source, (relation,) destination].
  *
  * @example
  * const names = { nodes: await data.nodeNames(), relations: await data.relationNames() };
@@ -44,7 +44,7 @@ export async function readRawEdges(
     comment: true,
   });
   if (!existsSync(path))
-    throw new StorageError(`readRawEdges: expected to read ${path}, got ENOENT. Look at the spelling.`, {
+    throw new StorageError(`readRawEdges: expected to read ${path}, got ENOENT. Check the path.`, {
       path,
     });
   const rows = new RowCollector(path, names);
@@ -54,8 +54,8 @@ export async function readRawEdges(
   return rows.finish();
 }
 
-/** Unknown names in one error. */
-const mostNamed = 5;
+/** Maximum number of unknown names in one error. */
+const maxUnknown = 5;
 
 class RowCollector {
   readonly columns: 2 | 3;
@@ -70,12 +70,12 @@ class RowCollector {
     this.columns = names.relations === null ? 2 : 3;
   }
 
-  /** The file must have types exactly when the graph has. */
-  check(places: Places): void {
-    if ((places.type === null) === (this.columns === 2)) return;
+  /** Throws unless the file has types if and only if the graph has. */
+  check(indices: ColumnIndices): void {
+    if ((indices.type === null) === (this.columns === 2)) return;
     const what = this.columns === 3 ? 'a column of edge types' : 'no column of edge types';
     throw new FormatError(
-      `${this.path}: expected ${what}, as in the graph, got ${places.type === null ? 'none' : 'one'}.`,
+      `${this.path}: expected ${what}, as in the graph, got ${indices.type === null ? 'none' : 'one'}.`,
       {
         path: this.path,
       },
@@ -115,12 +115,12 @@ class RowCollector {
     const id = table.idOf(name, side);
     if (id !== undefined) return id;
     this.#unknown.push({ name, message: `${where}: expected ${what}, got ${JSON.stringify(name)}.` });
-    if (this.#unknown.length >= mostNamed) this.#refuseUnknown();
+    if (this.#unknown.length >= maxUnknown) this.#throwUnknown();
     return -1;
   }
 
-  /** Names several at once: a file with one wrong name often has more. */
-  #refuseUnknown(): void {
+  /** Throws an error that lists several unknown names, since a file with one often has more. */
+  #throwUnknown(): void {
     if (this.#unknown.length === 0) return;
     const [{ name }] = this.#unknown;
     throw new FormatError(this.#unknown.map(({ message }) => message).join('\n  '), {
@@ -131,7 +131,7 @@ class RowCollector {
   }
 
   finish(): Int32Array {
-    this.#refuseUnknown();
+    this.#throwUnknown();
     if (this.#length === 0)
       throw new FormatError(`${this.path}: expected at least one edge, got none.`, { path: this.path });
     return this.#values.slice(0, this.#length);
@@ -146,13 +146,13 @@ async function readDelimited(
 ): Promise<void> {
   const found = await edgeLayout(path, options, onNote);
   if (found === null) return;
-  const { layout, places } = found;
-  rows.check(places);
+  const { layout, indices } = found;
+  rows.check(indices);
   for await (const block of readRecords(layout)) {
     for (let row = 0; row < block.rows; row++) {
-      const type = places.type === null ? null : block.text(row, places.type);
+      const type = indices.type === null ? null : block.text(row, indices.type);
       const where = `${path}:${block.lines[row]}`;
-      rows.add(block.text(row, places.source), type, block.text(row, places.target), where);
+      rows.add(block.text(row, indices.source), type, block.text(row, indices.target), where);
     }
   }
 }
@@ -167,10 +167,10 @@ async function readTable(
   await withDuckDb('readRawEdges', async (connection) => {
     const described = await connection.runAndReadAll(`DESCRIBE SELECT * FROM ${relation}`);
     const header = described.getRows().map((row) => String(row[0]));
-    const places = resolvePlaces(path, header, header.length, options);
-    rows.check(places);
-    const wanted = [places.source, places.target, ...(places.type === null ? [] : [places.type])];
-    const columns = wanted.map((place) => `coalesce(${sqlName(header[place])}::VARCHAR, '')`).join(', ');
+    const indices = resolveColumns(path, header, header.length, options);
+    rows.check(indices);
+    const wanted = [indices.source, indices.target, ...(indices.type === null ? [] : [indices.type])];
+    const columns = wanted.map((index) => `coalesce(${sqlName(header[index])}::VARCHAR, '')`).join(', ');
     let row = 0;
     for await (const chunk of queryChunks(connection, `SELECT ${columns} FROM ${relation}`)) {
       const [source, target, type] = wanted.map((_, c) => chunk.strings(c));

@@ -1,10 +1,10 @@
-/** Files that were written one value after another, read the same way: whole numbers, and pieces of bytes with their length. */
+/** Sequential reading of files of integers, or of byte records with a length prefix. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { InternalError } from '../../util/errors.js';
 import type { FileWriter } from './binary-file.js';
 
-/** Appends bytes with their length before them. */
-export function writePiece(file: FileWriter, bytes: Uint8Array): void {
+/** Appends bytes with a length prefix. */
+export function writeRecord(file: FileWriter, bytes: Uint8Array): void {
   const length = Buffer.alloc(4);
   length.writeUInt32LE(bytes.length);
   file.write(length);
@@ -25,7 +25,7 @@ export class SpoolReader {
     this.#buffer = Buffer.alloc(bufferBytes);
   }
 
-  /** Whether all was read. */
+  /** Whether everything has been read. */
   get done(): boolean {
     return !this.#have(1);
   }
@@ -36,8 +36,8 @@ export class SpoolReader {
     return this.#buffer.readInt32LE(this.#at - 4);
   }
 
-  /** Bytes that were written with their length; gone with the next call. */
-  piece(): Buffer {
+  /** Returns the next record; valid until the next call. */
+  record(): Buffer {
     this.#need(4);
     const length = this.#buffer.readUInt32LE(this.#at);
     this.#at += 4;

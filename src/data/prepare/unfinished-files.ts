@@ -1,17 +1,17 @@
 /**
- * Files that are being written under a temporary name. A command that fails or is told to stop removes them; programs
- * that embed the library keep their own signals.
+ * Files that are being written under a temporary name. A command that fails or is stopped removes them; the library
+ * installs no signal handlers itself.
  */
 import { rmSync } from 'node:fs';
 
 const unfinished = new Set<string>();
 
-/** Remembers a file until it has its own name or is gone. */
-export function fileBegun(path: string): void {
+/** Records a file until it has its final name or is removed. */
+export function trackUnfinished(path: string): void {
   unfinished.add(path);
 }
 
-export function fileFinished(path: string): void {
+export function untrackFinished(path: string): void {
   unfinished.delete(path);
 }
 

@@ -1,4 +1,4 @@
-/** Node tables of a prepared directory: features, labels, and the nodes of each part, by the new numbers. */
+/** Writes the node tables of a prepared directory: features, labels, and the nodes of each split, by their new numbers. */
 import { closeSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { bytesOf, FileWriter, openForWriting, writeAt } from './binary-file.js';
 import type { NodeTables, OnPrepareProgress } from './graph-source.js';
 import { mappingLine } from './mapping-file.js';
 
-/** Writes nodes/…; `order` gives the new number of each node, null when numbers stay. */
+/** Writes nodes/…; `order` has the new number of each node, null if numbers are kept. */
 export async function writeNodeTables(
   tables: NodeTables,
   numNodes: number,
@@ -15,16 +15,16 @@ export async function writeNodeTables(
   progress: OnPrepareProgress,
 ): Promise<void> {
   const { labels, features, splits, classNames } = tables;
-  const renumbered = (nodes: Int32Array): Int32Array =>
+  const renumber = (nodes: Int32Array): Int32Array =>
     order === null ? nodes : nodes.map((node) => order[node]).sort();
   if (features !== null)
     await writeFeatures(features, numNodes, order, join(folder, 'nodes/features.bin'), progress);
   if (labels !== null) {
-    const placed = new Int32Array(numNodes).fill(-1);
+    const reordered = new Int32Array(numNodes).fill(-1);
     labels.forEach((label, node) => {
-      placed[order === null ? node : order[node]] = label;
+      reordered[order === null ? node : order[node]] = label;
     });
-    await writeFile(join(folder, 'nodes/labels.bin'), bytesOf(placed));
+    await writeFile(join(folder, 'nodes/labels.bin'), bytesOf(reordered));
   }
   if (classNames !== null) {
     const file = new FileWriter(join(folder, 'nodes/label_mapping.txt'));
@@ -37,7 +37,7 @@ export async function writeNodeTables(
     ['validation', splits.valid],
     ['test', splits.test],
   ] as const) {
-    await writeFile(join(folder, `nodes/${name}_nodes.bin`), bytesOf(renumbered(nodes)));
+    await writeFile(join(folder, `nodes/${name}_nodes.bin`), bytesOf(renumber(nodes)));
   }
 }
 

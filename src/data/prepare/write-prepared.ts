@@ -1,6 +1,6 @@
 /**
- * From a graph source to the files of a prepared directory: draw the split, renumber, sort by bucket, write names and node
- * tables, sum up. One path for arrays in memory and for out-of-core input.
+ * Writes a graph source as a prepared directory: draws the split, renumbers, sorts by bucket, writes names and node tables,
+ * computes checksums. Arrays in memory and out-of-core input share this path.
  *
  * Node and relation numbers are a seeded permutation of the order of first appearance, so the result depends on the input
  * and the seed only. Memory: 4 bytes per node (13 with `sequentialTrainNodes`), labels, and buffers of fixed size.
@@ -23,20 +23,20 @@ import {
 } from './dataset-yaml.js';
 import type { EdgeBlock, GraphSource, OnPrepareProgress } from './graph-source.js';
 import { mappingLine } from './mapping-file.js';
-import { partSizes, SplitDraw } from './split-draw.js';
+import { SplitDraw, splitSizes } from './split-draw.js';
 import { writeNodeTables } from './write-nodes.js';
 
 export interface WriteOptions {
   /** Names the caller in messages. */
   readonly where: string;
-  /** What dataset.yaml says of its place. */
+  /** Directory recorded in dataset.yaml. */
   readonly outputDir: string;
   readonly seed: number;
   readonly partitions: number;
   readonly partitionedEval: boolean;
   readonly remap: boolean;
   readonly sequentialTrainNodes: boolean;
-  /** Shares of the one part of the source, or null for its own parts. */
+  /** Fractions of the one split of the source, or null to keep its splits. */
   readonly split: readonly number[] | null;
   readonly memoryBytes: number;
 }
@@ -66,7 +66,7 @@ export async function writePrepared(
   if (marks !== null && source.nodes?.splits != null) markOnly(marks, source.nodes.splits.train);
   const nodes = options.remap ? nodeOrder(source.numNodes, random.split(streams.nodes), marks) : null;
   await renumber(folder, sizes, columns, nodes, relations);
-  await placeEdges(source, folder, sizes, columns, options, progress);
+  await writeEdges(source, folder, sizes, columns, options, progress);
   await rm(join(folder, 'spool'), { recursive: true });
 
   if (nodes !== null) {
@@ -76,9 +76,9 @@ export async function writePrepared(
   if (relations !== null && columns === 3)
     await writeNames(join(folder, 'edges/relation_mapping.txt'), source.relationNames(), relations, progress);
   if (source.nodes !== null) await writeNodeTables(source.nodes, source.numNodes, nodes, folder, progress);
-  for (const [name, pieces] of Object.entries(source.sideFiles ?? {})) {
+  for (const [name, chunks] of Object.entries(source.sideFiles ?? {})) {
     const file = new FileWriter(join(folder, name));
-    for (const piece of pieces) file.writeText(piece);
+    for (const chunk of chunks) file.writeText(chunk);
     file.close();
   }
   const stats = makeStats(source, sizes, options);
@@ -86,7 +86,7 @@ export async function writePrepared(
   return stats;
 }
 
-/** Writes the edges of each part to spool/, in the numbers of the source. Returns the sizes of the parts. */
+/** Writes the edges of each split to spool/, in the numbers of the source. Returns the sizes of the splits. */
 async function spoolEdges(
   source: GraphSource,
   folder: string,
@@ -94,31 +94,31 @@ async function spoolEdges(
   random: Random,
   progress: OnPrepareProgress,
 ): Promise<{ sizes: readonly number[]; marks: Uint8Array | null }> {
-  const total = source.parts.reduce((a, b) => a + b, 0);
-  if (options.split !== null && source.parts.length > 1) {
+  const total = source.splitSizes.reduce((a, b) => a + b, 0);
+  if (options.split !== null && source.splitSizes.length > 1) {
     throw new ValueError(
-      `${options.where}: expected one file of edges for split, got ${source.parts.length}. Leave out one of them.`,
+      `${options.where}: expected one edge file for split, got ${source.splitSizes.length}. Leave out one of them.`,
     );
   }
-  const given = options.split === null ? source.parts : partSizes(options.where, total, options.split);
-  // Two parts are training and test.
-  const sizes = given.length === 2 ? [given[0], 0, given[1]] : [0, 1, 2].map((part) => given[part] ?? 0);
+  const given = options.split === null ? source.splitSizes : splitSizes(options.where, total, options.split);
+  // Two splits are training and test.
+  const sizes = given.length === 2 ? [given[0], 0, given[1]] : [0, 1, 2].map((split) => given[split] ?? 0);
   const draw = options.split === null ? null : new SplitDraw(sizes, random);
   const marks = options.remap && options.sequentialTrainNodes ? new Uint8Array(source.numNodes) : null;
   const spools = splitNames.map((name) => new FileWriter(join(folder, `spool/${name}.bin`)));
   const weights = source.hasWeights
     ? splitNames.map((name) => new FileWriter(join(folder, `spool/${name}-weights.bin`)))
     : null;
-  const dealer = new EdgeDealer(spools, weights, marks);
+  const writer = new SplitWriter(spools, weights, marks);
   let row = 0;
   const ends = [sizes[0], sizes[0] + sizes[1], total];
   for await (const block of source.blocks()) {
-    const part = (i: number): number => {
+    const splitOf = (i: number): number => {
       if (draw !== null) return draw.next();
-      const place = row + i;
-      return place < ends[0] ? 0 : place < ends[1] ? 1 : 2;
+      const position = row + i;
+      return position < ends[0] ? 0 : position < ends[1] ? 1 : 2;
     };
-    dealer.deal(block, part);
+    writer.write(block, splitOf);
     row += block.count;
     progress({ stage: 'edges', done: row, total });
   }
@@ -127,8 +127,8 @@ async function spoolEdges(
   return { sizes, marks };
 }
 
-/** Appends edges to the files of their parts, and marks nodes of training edges. */
-class EdgeDealer {
+/** Appends edges to the files of their splits, and marks nodes of training edges. */
+class SplitWriter {
   readonly #rows: Int32Array[] = [];
   readonly #weights: Float32Array[] = [];
 
@@ -138,36 +138,36 @@ class EdgeDealer {
     readonly marks: Uint8Array | null,
   ) {}
 
-  deal({ count, src, rel, dst, weight }: EdgeBlock, partOf: (i: number) => number): void {
+  write({ count, src, rel, dst, weight }: EdgeBlock, splitOf: (i: number) => number): void {
     const columns = rel === null ? 2 : 3;
     const { marks } = this;
     const filled = this.edges.map(() => 0);
     this.#reserve(count, columns);
     for (let i = 0; i < count; i++) {
-      const part = partOf(i);
-      const to = this.#rows[part];
-      let at = filled[part] * columns;
+      const split = splitOf(i);
+      const to = this.#rows[split];
+      let at = filled[split] * columns;
       to[at++] = src[i];
       if (rel !== null) to[at++] = rel[i];
       to[at] = dst[i];
-      if (weight !== null) this.#weights[part][filled[part]] = weight[i];
-      filled[part]++;
-      if (marks !== null && part === 0) {
+      if (weight !== null) this.#weights[split][filled[split]] = weight[i];
+      filled[split]++;
+      if (marks !== null && split === 0) {
         marks[src[i]] = 1;
         marks[dst[i]] = 1;
       }
     }
-    this.edges.forEach((file, part) => {
-      file.write(bytesOf(this.#rows[part].subarray(0, filled[part] * columns)));
-      this.weights?.[part].write(bytesOf(this.#weights[part].subarray(0, filled[part])));
+    this.edges.forEach((file, split) => {
+      file.write(bytesOf(this.#rows[split].subarray(0, filled[split] * columns)));
+      this.weights?.[split].write(bytesOf(this.#weights[split].subarray(0, filled[split])));
     });
   }
 
   #reserve(count: number, columns: number): void {
-    this.edges.forEach((_, part) => {
-      if ((this.#rows[part]?.length ?? 0) >= count * columns) return;
-      this.#rows[part] = new Int32Array(count * columns);
-      this.#weights[part] = new Float32Array(count);
+    this.edges.forEach((_, split) => {
+      if ((this.#rows[split]?.length ?? 0) >= count * columns) return;
+      this.#rows[split] = new Int32Array(count * columns);
+      this.#weights[split] = new Float32Array(count);
     });
   }
 }
@@ -178,23 +178,23 @@ function permutation(n: number, random: Random): Int32Array {
   return order;
 }
 
-/** The new number of each node; nodes with a mark come first. */
+/** Returns the new number of each node; marked nodes come first. */
 function nodeOrder(n: number, random: Random, marks: Uint8Array | null): Int32Array {
   const order = permutation(n, random);
   if (marks === null) return order;
-  // Numbers stay in the order that the permutation gave them, marked nodes first.
+  // Keeps the order of the permutation within marked and unmarked nodes.
   const nodeAt = new Int32Array(n);
   for (let node = 0; node < n; node++) nodeAt[order[node]] = node;
   let next = 0;
   for (const wanted of [1, 0]) {
-    for (let place = 0; place < n; place++) {
-      if (marks[nodeAt[place]] === wanted) order[nodeAt[place]] = next++;
+    for (let i = 0; i < n; i++) {
+      if (marks[nodeAt[i]] === wanted) order[nodeAt[i]] = next++;
     }
   }
   return order;
 }
 
-/** With classified nodes it is their training part that counts, not the ends of training edges. */
+/** Marks only these nodes: if nodes are split, training nodes come first, not the ends of training edges. */
 function markOnly(marks: Uint8Array, nodes: Int32Array): void {
   marks.fill(0);
   for (const node of nodes) marks[node] = 1;
@@ -209,8 +209,8 @@ async function renumber(
   relations: Int32Array | null,
 ): Promise<void> {
   if (nodes === null) return;
-  for (const [part, name] of splitNames.entries()) {
-    if (sizes[part] === 0) continue;
+  for (const [split, name] of splitNames.entries()) {
+    if (sizes[split] === 0) continue;
     const path = join(folder, `spool/${name}.bin`);
     const file = openSync(path, 'r+');
     try {
@@ -231,8 +231,8 @@ async function renumber(
   }
 }
 
-/** Moves the spool files to edges/, sorted by bucket where asked for. */
-async function placeEdges(
+/** Moves the spool files to edges/, sorted by bucket if requested. */
+async function writeEdges(
   source: GraphSource,
   folder: string,
   sizes: readonly number[],
@@ -241,17 +241,17 @@ async function placeEdges(
   progress: OnPrepareProgress,
 ): Promise<void> {
   const { partitions, partitionedEval, memoryBytes } = options;
-  const sorted = (part: number): boolean =>
-    partitions > 1 && (part === 0 || partitionedEval) && sizes[part] > 0;
-  const total = 2 * sizes.reduce((sum, size, part) => sum + (sorted(part) ? size : 0), 0);
+  const isSorted = (split: number): boolean =>
+    partitions > 1 && (split === 0 || partitionedEval) && sizes[split] > 0;
+  const total = 2 * sizes.reduce((sum, size, split) => sum + (isSorted(split) ? size : 0), 0);
   let done = 0;
-  for (const [part, name] of splitNames.entries()) {
-    if (part > 0 && sizes[part] === 0) continue;
+  for (const [split, name] of splitNames.entries()) {
+    if (split > 0 && sizes[split] === 0) continue;
     const edges = join(folder, `spool/${name}.bin`);
     const weights = source.hasWeights ? join(folder, `spool/${name}-weights.bin`) : null;
     const outEdges = join(folder, `edges/${name}_edges.bin`);
     const outWeights = join(folder, `edges/${name}_edges_weights.bin`);
-    if (!sorted(part)) {
+    if (!isSorted(split)) {
       await rename(edges, outEdges);
       if (weights !== null) await rename(weights, outWeights);
       continue;
@@ -299,7 +299,7 @@ async function writeNames(
     throw new FormatError(`${path}: expected ${numbers.length} names, got ${next}.`);
 }
 
-/** The place of each node's type in the list of types, by number. */
+/** Writes the type of each node as an index into the types. */
 async function writeTypes(
   folder: string,
   source: GraphSource,
@@ -315,8 +315,8 @@ async function writeTypes(
 
 function makeStats(source: GraphSource, sizes: readonly number[], options: WriteOptions): PreparedStats {
   const { nodes } = source;
-  const parts = nodes?.splits == null ? null : [nodes.splits.train, nodes.splits.valid, nodes.splits.test];
-  const [num_train, num_valid, num_test] = parts?.map((part) => part.length) ?? sizes;
+  const splits = nodes?.splits == null ? null : [nodes.splits.train, nodes.splits.valid, nodes.splits.test];
+  const [num_train, num_valid, num_test] = splits?.map((split) => split.length) ?? sizes;
   return {
     dataset_dir: options.outputDir,
     num_edges: sizes[0],
@@ -330,7 +330,7 @@ function makeStats(source: GraphSource, sizes: readonly number[], options: Write
   };
 }
 
-/** Sums up all files and writes dataset.yaml. */
+/** Computes the checksums of all files and writes dataset.yaml. */
 async function finish(
   folder: string,
   stats: PreparedStats,
@@ -362,8 +362,8 @@ async function finish(
 
 async function listFiles(folder: string): Promise<string[]> {
   const names: string[] = [];
-  for (const part of ['edges', 'nodes']) {
-    for (const name of (await readdir(join(folder, part))).sort()) names.push(`${part}/${name}`);
+  for (const entry of ['edges', 'nodes']) {
+    for (const name of (await readdir(join(folder, entry))).sort()) names.push(`${entry}/${name}`);
   }
   return names;
 }

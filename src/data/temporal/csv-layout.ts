@@ -4,7 +4,7 @@
  * role is a feature, unless the features are listed.
  */
 import { expected, FormatError, ValueError } from '../../util/errors.js';
-import { type ColumnMeaning, isValue, usualNames, usualPlace } from '../formats/column-names.js';
+import { type ColumnMeaning, commonNames, findByMeaning, isValue } from '../formats/column-names.js';
 import { findHeader, headerNote } from '../formats/header.js';
 import { nodeTypesOf } from '../formats/node-types.js';
 import { bareField, splitLine } from '../formats/split-line.js';
@@ -149,7 +149,7 @@ class ColumnFinder {
   /** The column with a usual name, of those that have no role; returns whether there is one. */
   takeUsual(role: Named | 'id', meaning: ColumnMeaning): boolean {
     if (!this.hasHeader) return false;
-    const place = usualPlace(
+    const place = findByMeaning(
       this.names.map((name, i) => (this.#roles[i] === null ? name : '')),
       meaning,
     );
@@ -163,7 +163,7 @@ class ColumnFinder {
     const place = ['src', 'dst', 'time'].indexOf(role);
     const got = JSON.stringify(this.head.text.slice(0, 80));
     if (this.hasHeader || place >= this.names.length)
-      this.fail(`a column for ${role} (${usualNames(meanings[role])})`, got);
+      this.fail(`a column for ${role} (${commonNames(meanings[role])})`, got);
     this.#set(role, place);
   }
 

@@ -9,7 +9,7 @@ import { fromTypedArray, type Tensor } from '../../tensor/index.js';
 import { checkInteger, expected, FormatError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { mismatch } from '../check.js';
-import { checkNodeTypes, sharesWords } from '../formats/node-types.js';
+import { checkNodeTypes, shareTextIds } from '../formats/node-types.js';
 import { readNpz } from '../formats/npz.js';
 import { checkColumns, csvLayout, type EventColumnNames } from './csv-layout.js';
 import type { EventColumns } from './event-columns.js';
@@ -222,7 +222,7 @@ async function readCsv(source: Source, head: FileHead): Promise<TemporalData> {
 function sameWords({ srcWords, dstWords }: EventColumns): boolean {
   const targets = new Set(dstWords.list);
   const shared = srcWords.list.filter((word) => targets.has(word) && !/^\d+$/.test(word)).length;
-  return sharesWords(shared, Math.min(srcWords.list.length, dstWords.list.length));
+  return shareTextIds(shared, Math.min(srcWords.list.length, dstWords.list.length));
 }
 
 function noEvents(): Pick<TemporalData, 'events'> {
