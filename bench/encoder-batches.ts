@@ -9,16 +9,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { PreparedDataset } from 'skein/data';
-import {
-  fit,
-  GraphTask,
-  initializeBatcher,
-  initializeModel,
-  initializeStorage,
-  resolveConfig,
-} from 'skein/train';
+import { fit, GraphTask, initializeModel, initializeStorage, resolveConfig } from 'skein/train';
 import { Random } from 'skein/util';
 import { prepareGraph } from '#internal/data/prepare/prepare-graph.js';
+import { initializeBatcher } from '#internal/train/tasks/graph/initialize-model.js';
 import { median } from './statistics.js';
 
 const { values } = parseArgs({

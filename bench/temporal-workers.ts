@@ -5,13 +5,11 @@
  */
 import { setThreads } from 'skein';
 import { WorkerGroup } from 'skein/dist';
-import {
-  assembleTemporal,
-  assembleWorkers,
-  loadTemporalConfig,
-  openStream,
-  type TemporalAssembly,
-} from 'skein/train';
+import type { TemporalAssembly } from 'skein/train';
+import { assembleTemporal } from '#internal/train/tasks/events/assemble.js';
+import { assembleWorkers } from '#internal/train/tasks/events/assemble-workers.js';
+import { openStream } from '#internal/train/tasks/events/open-stream.js';
+import { loadTemporalConfig } from '#internal/train/tasks/events/run-config.js';
 
 const group = new WorkerGroup();
 const chunks = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [8];

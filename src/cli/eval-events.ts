@@ -1,12 +1,10 @@
 /** The work of `skein eval` on a temporal run. */
-import {
-  evaluateEventRun,
-  evaluateRunLabels,
-  metricCell,
-  type OpenedEventRun,
-  type Output,
-  ranksMatter,
-} from '../train/index.js';
+
+import type { OpenedEventRun, Output } from '../train/index.js';
+import { metricCell } from '../train/run/reporter.js';
+import { evaluateEventRun } from '../train/tasks/events/evaluate-event-run.js';
+import { ranksMatter } from '../train/tasks/events/run-config.js';
+import { evaluateRunLabels } from '../train/tasks/events/run-labels.js';
 
 export async function evalEvents(
   run: OpenedEventRun,

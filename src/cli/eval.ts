@@ -1,6 +1,6 @@
 /** The work of `skein eval`: computes the metrics of a saved model on a held-out split, in total, by direction and by relation. */
+
 import {
-  formatMetric,
   LinkPredictionModel,
   type LinkPredictionReporter,
   type MetricValues,
@@ -8,6 +8,7 @@ import {
   Output,
   openRun,
 } from '../train/index.js';
+import { formatMetric } from '../train/run/reporter.js';
 import { StateError, ValueError } from '../util/errors.js';
 import type { PluginOptions } from './options/options.js';
 

@@ -7,13 +7,8 @@ import { join } from 'node:path';
 import { exportOnnx } from '../interop/index.js';
 import { writeFileAtomic } from '../storage/atomic-file.js';
 import { makeFolder } from '../storage/make-folder.js';
-import {
-  comparesEmbeddings,
-  exportEncoderOnnx,
-  LinkPredictionModel,
-  Output,
-  openRun,
-} from '../train/index.js';
+import { exportEncoderOnnx, LinkPredictionModel, Output, openRun } from '../train/index.js';
+import { comparesEmbeddings } from '../train/tasks/graph/encoded-nodes.js';
 import { StorageError, ValueError } from '../util/errors.js';
 import type { ExportCommand } from './export.js';
 

@@ -4,15 +4,11 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { PreparedDataset, readTemporal, type TemporalData } from '../data/index.js';
 import { countEdges } from '../data/prepare/dataset-yaml.js';
 import { describePartitions, isPartitionDirectory } from '../dist/partition/load-partition-data.js';
-import {
-  describeRun,
-  formatMetric,
-  isRunDirectory,
-  metricCell,
-  Output,
-  type RunDescription,
-  streamOptionsOf,
-} from '../train/index.js';
+import { describeRun, type RunDescription } from '../train/describe-run.js';
+import { isRunDirectory } from '../train/find-run.js';
+import { Output } from '../train/index.js';
+import { formatMetric, metricCell } from '../train/run/reporter.js';
+import { streamOptionsOf } from '../train/tasks/events/stream-options.js';
 import { StateError, ValueError } from '../util/errors.js';
 import { compareNaturally } from '../util/natural-order.js';
 import { printPartitions } from './partition.js';

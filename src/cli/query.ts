@@ -1,6 +1,7 @@
 /** The work of `skein query`: queries a trained run by raw names and prints names. */
 import { readGlosses } from '../data/prepare/glosses.js';
-import { GraphPredictor, type RankedName } from '../predict/index.js';
+import { GraphPredictor } from '../predict/graph-predictor.js';
+import type { RankedName } from '../predict/index.js';
 import { Output, openRun } from '../train/index.js';
 import { StateError, ValueError } from '../util/errors.js';
 import { invocation } from '../util/invocation.js';

@@ -4,7 +4,10 @@
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type ConfigFile, checkRunConfig, isTemporalConfig, readConfigFile } from '../train/index.js';
+import { readConfigFile } from '../train/config/read-yaml.js';
+import type { ConfigFile } from '../train/index.js';
+import { checkRunConfig } from '../train/run/run-directory.js';
+import { isTemporalConfig } from '../train/tasks/events/run-config.js';
 import { StateError } from '../util/errors.js';
 import { invocation } from '../util/invocation.js';
 

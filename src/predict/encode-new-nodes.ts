@@ -5,13 +5,8 @@
 import type { NewNodes } from '../data/index.js';
 import { MemoryStore, type RowReader } from '../storage/index.js';
 import { fromTypedArray, noGrad, scope } from '../tensor/index.js';
-import {
-  type EncodedNodes,
-  GraphModelStorage,
-  initializeBatcher,
-  MemoryEdges,
-  type OpenedGraphRun,
-} from '../train/index.js';
+import { type EncodedNodes, GraphModelStorage, MemoryEdges, type OpenedGraphRun } from '../train/index.js';
+import { initializeBatcher } from '../train/tasks/graph/initialize-model.js';
 import { StateError } from '../util/errors.js';
 
 /** Refuses models that cannot say anything about new nodes; gives the width of their features. */

@@ -1,6 +1,5 @@
 /** Trained models opened for use: predictors of every task, and what commands need to write predictions. */
-export { encodeNewNodes, newNodeFeatures } from './encode-new-nodes.js';
-export { EventPredictor } from './event-predictor.js';
+export { encodeNewNodes } from './encode-new-nodes.js';
 export type { GraphologyGraph, Name } from './fit/edge-input.js';
 export {
   type EventRecord,
@@ -18,17 +17,8 @@ export {
 } from './fit/fit-links.js';
 export { type FitNodesOptions, fitNodes, type NodeRecord, type NodeSource } from './fit/fit-nodes.js';
 export type { ConfigValue, FitRunOptions } from './fit/fit-run.js';
-export { GraphPredictor, type Wording } from './graph-predictor.js';
-export { openModel, predictorOf } from './open-model.js';
-export {
-  bestColumns,
-  type OtherTestSet,
-  type PredictedEdges,
-  type PredictedNodes,
-  predictLinks,
-  predictNodes,
-  withTestSet,
-} from './predict-split.js';
+export { openModel } from './open-model.js';
+export { type PredictedEdges, type PredictedNodes, predictLinks, predictNodes } from './predict-split.js';
 export type {
   Ability,
   ClassifiedName,
@@ -40,4 +30,3 @@ export type {
   RankOptions,
   RankQuestion,
 } from './predictor.js';
-export { type LinkQuestion, nearestNodes, type ScoredNode, type TopOptions, topLinks } from './top-nodes.js';

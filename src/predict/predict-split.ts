@@ -5,16 +5,16 @@
 import { noGrad, scope, type Tensor } from '../tensor/index.js';
 import {
   type Batch,
-  countAgainstAll,
   type GraphBatcher,
   GraphModelStorage,
-  initializeBatcher,
   type LinkPredictionModel,
   MemoryEdges,
   type NodeClassificationModel,
   type OpenedGraphRun,
   type RankDetails,
 } from '../train/index.js';
+import { initializeBatcher } from '../train/tasks/graph/initialize-model.js';
+import { countAgainstAll } from '../train/tasks/links/rank-against-all.js';
 import { StateError } from '../util/errors.js';
 
 /** Edges of one batch in one direction. */

@@ -4,7 +4,8 @@
  */
 import type { Tile } from '../storage/index.js';
 import { fromTypedArray, gatherRows, noGrad, scope, type Tensor } from '../tensor/index.js';
-import { LinkPredictionModel, type OpenedGraphRun, rowsForReading } from '../train/index.js';
+import { LinkPredictionModel, type OpenedGraphRun } from '../train/index.js';
+import { rowsForReading } from '../train/tasks/graph/encoded-nodes.js';
 import { checkInteger, StateError } from '../util/errors.js';
 import { invocation } from '../util/invocation.js';
 import { checkOptionNames } from '../util/option-names.js';

@@ -7,7 +7,7 @@ import { checkOptionNames } from '../util/option-names.js';
 import type { SkeinConfig } from './config/index.js';
 import { isEventConfig, loadRunConfig, type RunConfig } from './load-run-config.js';
 import { loadPlugins } from './plugins.js';
-import { checkRunConfig, RunDirectory } from './run/index.js';
+import { checkRunConfig, RunDirectory } from './run/run-directory.js';
 import { latestCheckpoint, modelFile } from './run/run-record.js';
 import { openDataset } from './tasks/graph/storage/open-dataset.js';
 

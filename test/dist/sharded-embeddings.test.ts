@@ -7,15 +7,11 @@ import { join } from 'node:path';
 import { partitionData, partitionGraph } from 'skein/dist';
 import { Graph } from 'skein/graph';
 import { openModel } from 'skein/predict';
-import {
-  openRun,
-  openRunTables,
-  RunDirectory,
-  renderConfig,
-  resolveConfig,
-  type SkeinConfig,
-} from 'skein/train';
+import { openRun, resolveConfig, type SkeinConfig } from 'skein/train';
 import { describe, expect, it } from 'vitest';
+import { renderConfig } from '#internal/train/config/render.js';
+import { RunDirectory } from '#internal/train/run/run-directory.js';
+import { openRunTables } from '#internal/train/tasks/graph/run-tables.js';
 import { learned, randomRows, run, scratch, writeDataset } from '../train/tiny.js';
 import { wide } from '../wide.js';
 import { writeDglPartitions } from './dgl-writer.js';

@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PreparedDataset } from 'skein/data';
 import { RemoteRowStore } from 'skein/dist';
-import { initializeSharedStorage, openWorkers, type SkeinConfig, trainRun } from 'skein/train';
+import { type SkeinConfig, trainRun } from 'skein/train';
+import { openWorkers } from '#internal/train/run/workers.js';
+import { initializeSharedStorage } from '#internal/train/tasks/graph/storage/initialize-storage.js';
 
 const [path] = process.argv.slice(2);
 const configs = JSON.parse(readFileSync(path, 'utf8')) as SkeinConfig[];

@@ -6,8 +6,8 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { RunDirectory } from 'skein/train';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { RunDirectory } from '#internal/train/run/run-directory.js';
 import {
   jodieText,
   judgement,

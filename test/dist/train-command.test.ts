@@ -2,8 +2,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { renderConfig } from 'skein/train';
 import { describe, expect, it } from 'vitest';
+import { renderConfig } from '#internal/train/config/render.js';
 import { skein as main } from '../programs.js';
 import { learned, randomRows, scratch, tinyConfig, writeDataset } from '../train/tiny.js';
 import { isWide } from '../wide.js';

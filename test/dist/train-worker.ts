@@ -3,7 +3,8 @@
  * writes what it saw into `<file>.out`. `train-worker.ts <file> <epoch>` is killed at the end of that epoch.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { Output, openWorkers, type SkeinConfig, trainRun } from 'skein/train';
+import { Output, type SkeinConfig, trainRun } from 'skein/train';
+import { openWorkers } from '#internal/train/run/workers.js';
 
 const [path, killedAt = ''] = process.argv.slice(2);
 const configs = JSON.parse(readFileSync(path, 'utf8')) as SkeinConfig[];

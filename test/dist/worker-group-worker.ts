@@ -1,8 +1,10 @@
 /** One rank of worker-group.test.ts: `agree` says what each rank sees, `fail` has one rank throw while the others wait. */
 import { writeFileSync } from 'node:fs';
 import type { WorkerGroup } from 'skein/dist';
-import { Output, openWorkers, outputOf, RunDirectory } from 'skein/train';
+import { Output } from 'skein/train';
 import { ConfigError } from 'skein/util';
+import { RunDirectory } from '#internal/train/run/run-directory.js';
+import { openWorkers, outputOf } from '#internal/train/run/workers.js';
 import { isCollective } from '#internal/util/errors.js';
 
 const [scene, directory] = process.argv.slice(2);

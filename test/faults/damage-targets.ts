@@ -3,8 +3,10 @@ import { cpSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { PreparedDataset } from 'skein/data';
 import { loadPartitionData } from 'skein/dist';
-import { topLinks } from 'skein/predict';
-import { evaluateEventRun, loadRunConfig, Output, onlineScorer, openRun, trainRun } from 'skein/train';
+import { Output, onlineScorer, openRun, trainRun } from 'skein/train';
+import { topLinks } from '#internal/predict/top-nodes.js';
+import { loadRunConfig } from '#internal/train/load-run-config.js';
+import { evaluateEventRun } from '#internal/train/tasks/events/evaluate-event-run.js';
 import { succeed } from './processes.js';
 import { digest, type Kind, kinds, outcomeOf, writeConfigs, writeData } from './runs.js';
 

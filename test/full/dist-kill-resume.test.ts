@@ -5,9 +5,11 @@
  */
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { RunDirectory, renderConfig, resolveConfig, type SkeinConfig } from 'skein/train';
+import { resolveConfig, type SkeinConfig } from 'skein/train';
 import { Random } from 'skein/util';
 import { expect, test } from 'vitest';
+import { renderConfig } from '#internal/train/config/render.js';
+import { RunDirectory } from '#internal/train/run/run-directory.js';
 import { hasMpi, withoutMpi } from '../dist/mpi-launch.js';
 import { learned, randomRows, scratch, tinyConfig, writeDataset } from '../train/tiny.js';
 import { expectReason, killRank, runJob } from './dist-kill-harness.js';

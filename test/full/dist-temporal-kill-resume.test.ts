@@ -4,9 +4,9 @@
  * that was left alone on one.
  */
 import { writeFileSync } from 'node:fs';
-import { RunDirectory } from 'skein/train';
 import { Random } from 'skein/util';
 import { expect, test } from 'vitest';
+import { RunDirectory } from '#internal/train/run/run-directory.js';
 import { hasMpi, withoutMpi } from '../dist/launch.js';
 import {
   jodieText,

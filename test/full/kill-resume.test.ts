@@ -5,9 +5,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { RunDirectory, renderConfig, type SkeinConfig } from 'skein/train';
+import type { SkeinConfig } from 'skein/train';
 import { Random } from 'skein/util';
 import { expect, test } from 'vitest';
+import { renderConfig } from '#internal/train/config/render.js';
+import { RunDirectory } from '#internal/train/run/run-directory.js';
 import { root, skein } from '../programs.js';
 import { learned, randomRows, run, scratch, tinyConfig, writeDataset } from '../train/tiny.js';
 

@@ -5,9 +5,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { RunDirectory } from 'skein/train';
 import { Random } from 'skein/util';
 import { describe, expect, test } from 'vitest';
+import { RunDirectory } from '#internal/train/run/run-directory.js';
 import { root, skein } from '../programs.js';
 import {
   jodieText,

@@ -1,8 +1,8 @@
 /** `storage.device_type: webgpu` from the command line: training, exit codes, what `skein info --gpu` shows. */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { renderConfig } from 'skein/train';
 import { expect, it } from 'vitest';
+import { renderConfig } from '#internal/train/config/render.js';
 import { skein as main, root } from '../programs.js';
 import { randomRows, scratch, tinyConfig, writeDataset } from '../train/tiny.js';
 

@@ -5,14 +5,9 @@
 import { PreparedDataset } from 'skein/data';
 import { PipelineTrainer, SynchronousEvaluator, SynchronousTrainer } from 'skein/marius';
 import { type BufferedEmbeddings, DeviceEmbeddings, type MemoryStore } from 'skein/storage';
-import {
-  type Batch,
-  DeviceFeatures,
-  GraphModelStorage,
-  initializeBatcher,
-  initializeStorage,
-} from 'skein/train';
+import { type Batch, DeviceFeatures, GraphModelStorage, initializeStorage } from 'skein/train';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { initializeBatcher } from '#internal/train/tasks/graph/initialize-model.js';
 import { type Parts, scratch, setUp, tinyConfig } from '../train/tiny.js';
 import { writeLinks, writePapers } from './tiny-datasets.js';
 import { useWebGpu } from './use-webgpu.js';

@@ -1,8 +1,9 @@
 /** Configurations beside the dataset that they name. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { checkAgainstDataset, type DatasetFacts, loadConfig } from 'skein/train';
+import { loadConfig } from 'skein/train';
 import { describe, expect, it } from 'vitest';
+import { checkAgainstDataset, type DatasetFacts } from '#internal/train/config/check-dataset.js';
 
 const fixtures = fileURLToPath(new URL('../fixtures/config', import.meta.url));
 

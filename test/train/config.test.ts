@@ -4,20 +4,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
-import {
-  checkAgainstDataset,
-  configTemplate,
-  datasetFacts,
-  learningRateFactor,
-  loadConfig,
-  loadTemporalConfig,
-  readConfigFile,
-  renderConfig,
-  resolveConfig,
-} from 'skein/train';
+import { loadConfig, resolveConfig } from 'skein/train';
 import { ConfigError } from 'skein/util';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { checkAgainstDataset } from '#internal/train/config/check-dataset.js';
+import { datasetFacts } from '#internal/train/config/dataset-facts.js';
+import { readConfigFile } from '#internal/train/config/read-yaml.js';
+import { renderConfig } from '#internal/train/config/render.js';
+import { learningRateFactor } from '#internal/train/config/schedule.js';
+import { configTemplate } from '#internal/train/config/template.js';
+import { loadTemporalConfig } from '#internal/train/tasks/events/run-config.js';
 
 const fixtures = fileURLToPath(new URL('../fixtures/config', import.meta.url));
 const load = (name: string, ...overrides: string[]) => loadConfig(join(fixtures, `${name}.yaml`), overrides);

@@ -2,9 +2,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PreparedDataset } from 'skein/data';
-import { checkAgainstDataset, factsOf } from 'skein/train';
 import { Random } from 'skein/util';
 import { describe, expect, test } from 'vitest';
+import { checkAgainstDataset, factsOf } from '#internal/train/config/check-dataset.js';
 import { randomRows, run, scratch, tinyConfig, writeDataset } from './tiny.js';
 
 const folder = scratch();

@@ -2,9 +2,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { configJsonSchema, configTemplate, loadConfig, renderConfig, temporalTemplate } from 'skein/train';
+import { loadConfig } from 'skein/train';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { renderConfig } from '#internal/train/config/render.js';
+import { configTemplate } from '#internal/train/config/template.js';
+import { configJsonSchema } from '#internal/train/json-schema.js';
+import { temporalTemplate } from '#internal/train/tasks/events/temporal-template.js';
 
 type Schema = Readonly<Record<string, unknown>>;
 const root = configJsonSchema();

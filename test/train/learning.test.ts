@@ -3,8 +3,9 @@
 import { SynchronousEvaluator, SynchronousTrainer } from 'skein/marius';
 import { parameter } from 'skein/nn';
 import { fromTypedArray, mul, sum } from 'skein/tensor';
-import { initializeModel, type LinkPredictionModel, newOptimizer, type OptimizerConfig } from 'skein/train';
+import { initializeModel, type LinkPredictionModel, type OptimizerConfig } from 'skein/train';
 import { describe, expect, test } from 'vitest';
+import { newOptimizer } from '#internal/train/tasks/graph/model/optimizers.js';
 import { numbersOf, ringRows, run, scratch, setUp, tinyConfig, writeDataset } from './tiny.js';
 
 const folder = scratch();

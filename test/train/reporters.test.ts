@@ -4,19 +4,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { tensor } from 'skein/tensor';
 import {
-  Interrupt,
   LinkPredictionReporter,
   Metric,
-  metricByName,
   NodeClassificationReporter,
   Output,
   ProgressReporter,
-  peakRssMb,
   RankingMetric,
   Reporter,
-  TraceWriter,
 } from 'skein/train';
 import { afterAll, describe, expect, it } from 'vitest';
+import { Interrupt } from '#internal/train/run/interrupt.js';
+import { metricByName } from '#internal/train/run/metric.js';
+import { peakRssMb } from '#internal/train/run/peak-memory.js';
+import { TraceWriter } from '#internal/train/run/trace.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-report-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -13,8 +13,9 @@ import {
 } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadConfig, RunDirectory, resolveConfig, type SkeinConfig } from 'skein/train';
+import { loadConfig, resolveConfig, type SkeinConfig } from 'skein/train';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { RunDirectory } from '#internal/train/run/run-directory.js';
 
 let root: string;
 beforeEach(() => {

@@ -2,8 +2,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadTensors } from 'skein/storage';
-import { loadTemporalConfig, Output, type RunResult, type TemporalRunConfig, trainRun } from 'skein/train';
+import { Output, type RunResult, type TemporalRunConfig, trainRun } from 'skein/train';
 import { Random } from 'skein/util';
+import { loadTemporalConfig } from '#internal/train/tasks/events/run-config.js';
 
 export interface EventFileOptions {
   readonly seed?: number;

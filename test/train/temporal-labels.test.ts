@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NodeClassifier, TemporalRuntime } from 'skein/temporal';
 import {
-  evaluateRunLabels,
   Output,
   openRun,
   type RunResult,
@@ -14,6 +13,7 @@ import {
 } from 'skein/train';
 import { Random } from 'skein/util';
 import { afterAll, describe, expect, it, vi } from 'vitest';
+import { evaluateRunLabels } from '#internal/train/tasks/events/run-labels.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-labels-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -8,9 +8,11 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } 
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { TemporalRuntime } from 'skein/temporal';
-import { isEventRun, openRun, RunDirectory } from 'skein/train';
+import { openRun } from 'skein/train';
 import { FormatError, Random, StateError } from 'skein/util';
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { isEventRun } from '#internal/train/find-run.js';
+import { RunDirectory } from '#internal/train/run/run-directory.js';
 import { root, skein } from '../programs.js';
 import { isWide, wide } from '../wide.js';
 import {

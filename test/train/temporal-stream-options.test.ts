@@ -2,8 +2,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openStream, resolveTemporalConfig } from 'skein/train';
+import { resolveTemporalConfig } from 'skein/train';
 import { afterAll, describe, expect, test } from 'vitest';
+import { openStream } from '#internal/train/tasks/events/open-stream.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-temporal-options-'));
 afterAll(() => rmSync(folder, { recursive: true }));

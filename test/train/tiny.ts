@@ -20,7 +20,6 @@ import {
   GraphModelStorage,
   type GraphModelStorageParts,
   type InitializedStorage,
-  initializeBatcher,
   initializeModel,
   initializeStorage,
   MemoryEdges,
@@ -33,6 +32,7 @@ import {
 } from 'skein/train';
 import { Random } from 'skein/util';
 import { afterAll } from 'vitest';
+import { initializeBatcher } from '#internal/train/tasks/graph/initialize-model.js';
 
 /** A function that gives a new path in a folder that is removed after the tests. */
 export function scratch(): () => string {

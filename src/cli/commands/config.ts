@@ -5,7 +5,7 @@
 import { existsSync, statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { parse } from 'yaml';
-import type { LearningTask } from '../../train/config/index.js';
+import type { LearningTask } from '../../train/config/types.js';
 import { ValueError } from '../../util/errors.js';
 import {
   type OverrideOptions,
@@ -74,7 +74,9 @@ async function printEventTemplate(
   keys: readonly string[],
 ): Promise<void> {
   const { checkEventColumns } = await import('../../data/temporal/read-temporal.js');
-  const { resolveTemporalConfig, streamOptions, temporalTemplate } = await import('../../train/index.js');
+  const { resolveTemporalConfig } = await import('../../train/index.js');
+  const { streamOptions } = await import('../../train/tasks/events/stream-options.js');
+  const { temporalTemplate } = await import('../../train/tasks/events/temporal-template.js');
   const text = temporalTemplate(dataset);
   const { config, warnings } = resolveTemporalConfig(parse(text), keys);
   // Throws if the file is not an event file, or if its columns must be named.
@@ -83,7 +85,7 @@ async function printEventTemplate(
 }
 
 async function printResolved(path: string, overrides: readonly string[]): Promise<void> {
-  const { loadRunConfig, renderRunConfig } = await import('../../train/index.js');
+  const { loadRunConfig, renderRunConfig } = await import('../../train/load-run-config.js');
   const { config, warnings } = loadRunConfig(path, overrides);
   print(renderRunConfig(config), warnings);
 }
@@ -98,9 +100,10 @@ async function printTemplate(
   wanted: string | undefined,
   keys: readonly string[],
 ): Promise<void> {
-  const { checkAgainstDataset, configTemplate, datasetFacts, resolveConfig } = await import(
-    '../../train/config/index.js'
-  );
+  const { checkAgainstDataset } = await import('../../train/config/check-dataset.js');
+  const { configTemplate } = await import('../../train/config/template.js');
+  const { datasetFacts } = await import('../../train/config/dataset-facts.js');
+  const { resolveConfig } = await import('../../train/config/index.js');
   const facts = await datasetFacts(dataset);
   const classified = (facts.num_classes ?? 0) > 0;
   const task = tasks[(wanted ?? (classified ? 'NC' : 'LP')).toUpperCase()];

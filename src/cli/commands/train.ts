@@ -33,9 +33,9 @@ async function train(path: string, options: TrainOptions): Promise<void> {
   const { trainTarget } = await import('../train-target.js');
   const { launchedBy } = await import('../../util/launched-by.js');
   const { runOnWorkers } = await import('../run-on-workers.js');
-  const { loadPlugins, loadRunConfig, Output, openWorkers, outputOf, trainRun, withWorkers } = await import(
-    '../../train/index.js'
-  );
+  const { loadPlugins, Output, trainRun } = await import('../../train/index.js');
+  const { loadRunConfig } = await import('../../train/load-run-config.js');
+  const { openWorkers, outputOf, withWorkers } = await import('../../train/run/workers.js');
   // The file is read once per process, and its error is kept: rank 0 reports it below.
   const read = once(() => {
     const { file, source, overrides } = trainTarget(path, options.set);

@@ -1,7 +1,9 @@
 /** Finds configuration keys by their last component: training.num_epochs for `num_epochs`. */
 import { parse } from 'yaml';
-import { configTemplate, resolveConfig } from '../../train/config/index.js';
-import { resolveTemporalConfig, temporalTemplate } from '../../train/index.js';
+import { resolveConfig } from '../../train/config/index.js';
+import { configTemplate } from '../../train/config/template.js';
+import { resolveTemporalConfig } from '../../train/index.js';
+import { temporalTemplate } from '../../train/tasks/events/temporal-template.js';
 import { leafPaths } from '../../util/schema/key-path.js';
 
 /**

@@ -5,7 +5,7 @@ import { typedName, typeOfColumn } from '../../data/formats/node-types.js';
 import { columnIndex, findTextLayout } from '../../data/formats/text-layout.js';
 import { type EdgeColumns, type NameTable, type OnNote, readRawEdges } from '../../data/index.js';
 import { IdentityNames, TypedNames } from '../../data/prepare/name-table.js';
-import type { OtherTestSet } from '../../predict/index.js';
+import type { OtherTestSet } from '../../predict/predict-split.js';
 import type { OpenedGraphRun } from '../../train/index.js';
 import { FormatError, StorageError, ValueError } from '../../util/errors.js';
 import { type HeaderOptions, parseColumn, resolveHeader } from '../options/options.js';

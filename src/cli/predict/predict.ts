@@ -5,19 +5,14 @@
 import { join } from 'node:path';
 import { exportTable, type NameTable } from '../../data/index.js';
 import { readNewNodes } from '../../data/prepare/new-nodes.js';
-import {
-  bestColumns,
-  encodeNewNodes,
-  newNodeFeatures,
-  predictLinks,
-  predictNodes,
-  withTestSet,
-} from '../../predict/index.js';
+import { newNodeFeatures } from '../../predict/encode-new-nodes.js';
+import { encodeNewNodes, predictLinks, predictNodes } from '../../predict/index.js';
+import { bestColumns, withTestSet } from '../../predict/predict-split.js';
 import { makeFolder } from '../../storage/make-folder.js';
 import { fromTypedArray } from '../../tensor/index.js';
+import type { NeighborSamplingConfig } from '../../train/config/types.js';
 import {
   LinkPredictionModel,
-  type NeighborSamplingConfig,
   NodeClassificationModel,
   NodeClassificationReporter,
   type OpenedGraphRun,

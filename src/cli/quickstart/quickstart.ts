@@ -13,12 +13,12 @@ import {
   loadConfig,
   type Metrics,
   Output,
-  prepareProgress,
-  RunDirectory,
   resolveConfig,
   type SkeinConfig,
   trainRun,
 } from '../../train/index.js';
+import { prepareProgress } from '../../train/run/prepare-progress.js';
+import { RunDirectory } from '../../train/run/run-directory.js';
 import { invocation } from '../../util/invocation.js';
 import { showAnswers } from './show-answers.js';
 

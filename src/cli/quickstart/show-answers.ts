@@ -1,6 +1,6 @@
 /** The answers that the quickstart shows: nearest neighbours of a word, and hypernyms that were held out. */
 import { readGlosses } from '../../data/prepare/glosses.js';
-import { nearestNodes, topLinks } from '../../predict/index.js';
+import { nearestNodes, topLinks } from '../../predict/top-nodes.js';
 import { type OpenedGraphRun, type Output, openRun } from '../../train/index.js';
 
 /** Number of answers that are searched for the right one. */

@@ -1,7 +1,8 @@
 /** Prediction of events in a stream in one call. */
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { resolveTemporalConfig, temporalTemplate } from '../../train/index.js';
+import { resolveTemporalConfig } from '../../train/index.js';
+import { temporalTemplate } from '../../train/tasks/events/temporal-template.js';
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { Predictor } from '../predictor.js';

@@ -2,7 +2,7 @@
 
 import { preprocess } from '../../data/index.js';
 import { prepareGraph } from '../../data/prepare/prepare-graph.js';
-import type { DatasetFacts } from '../../train/index.js';
+import type { DatasetFacts } from '../../train/config/check-dataset.js';
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { Predictor } from '../predictor.js';

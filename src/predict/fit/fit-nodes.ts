@@ -1,7 +1,7 @@
 /** Node classification in one call. */
 import { join } from 'node:path';
 import { preprocess } from '../../data/index.js';
-import type { DatasetFacts } from '../../train/index.js';
+import type { DatasetFacts } from '../../train/config/check-dataset.js';
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { Predictor } from '../predictor.js';

@@ -7,17 +7,11 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import {
-  configTemplate,
-  type DatasetFacts,
-  datasetFacts,
-  type LearningTask,
-  Output,
-  openRun,
-  type RunConfig,
-  resolveConfig,
-  trainRun,
-} from '../../train/index.js';
+import type { DatasetFacts } from '../../train/config/check-dataset.js';
+import { datasetFacts } from '../../train/config/dataset-facts.js';
+import { configTemplate } from '../../train/config/template.js';
+import type { LearningTask } from '../../train/config/types.js';
+import { Output, openRun, type RunConfig, resolveConfig, trainRun } from '../../train/index.js';
 import { checkInteger, expected, StateError, ValueError } from '../../util/errors.js';
 import type { OptionNames } from '../../util/option-names.js';
 import { predictorOf } from '../open-model.js';

@@ -16,24 +16,15 @@ export type LearningTask = ModelConfig['learning_task'];
 export type EncoderConfig = ModelConfig['encoder'];
 /** A layer of a stage; the input_dim of EMBEDDING and FEATURE layers is -1, that of others is resolved. */
 export type LayerConfig = EncoderConfig['layers'][number][number];
-export type Activation = LayerConfig['activation'];
-export type InitConfig = LayerConfig['init'];
-/** The kind of a GNN layer and its options. */
-export type GnnOptions = Extract<LayerConfig, { readonly type: 'GNN' }>['options'];
 export type NeighborSamplingConfig = EncoderConfig['train_neighbor_sampling'][number];
 
 export type OptimizerConfig = ModelConfig['dense_optimizer'];
-export type SgdConfig = Extract<OptimizerConfig, { readonly type: 'SGD' }>;
-export type AdagradConfig = Extract<OptimizerConfig, { readonly type: 'ADAGRAD' }>;
-export type AdamConfig = Extract<OptimizerConfig, { readonly type: 'ADAM' }>;
 /** The optimiser of one layer or of the decoder; DEFAULT means `model.dense_optimizer`. */
 export type OwnOptimizerConfig = LayerConfig['optimizer'];
 
 export type DecoderConfig = ModelConfig['decoder'];
 export type NodeDecoderConfig = Extract<DecoderConfig, { readonly type: 'NODE' }>;
 export type EdgeDecoderConfig = Exclude<DecoderConfig, NodeDecoderConfig>;
-export type EdgeDecoderMethod = EdgeDecoderConfig['options']['edge_decoder_method'];
-export type LossConfig = ModelConfig['loss'];
 /** Ours. */
 export type RegularizerConfig = ModelConfig['regularizer'];
 
@@ -54,24 +45,14 @@ export type StorageConfig = Omit<Parsed['storage'], 'embeddings' | 'features'> &
 };
 export type DatasetConfig = StorageConfig['dataset'];
 export type EdgeStorageConfig = StorageConfig['edges'];
-export type NodeStorageConfig = StorageConfig['nodes'];
-export type IdType = EdgeStorageConfig['options']['dtype'];
 export type LogLevel = StorageConfig['log_level'];
-export type MemoryTableConfig = Extract<StorageConfig['features'], { readonly type: 'HOST_MEMORY' }>;
-/** Rows and their optimiser's state on the device that computes; embeddings only. In memory where there is none. */
-export type DeviceTableConfig = Extract<StorageConfig['embeddings'], { readonly type: 'DEVICE_MEMORY' }>;
 /** Rows read from the file when they are needed; features only. Ours. */
 export type FileTableConfig = Extract<StorageConfig['features'], { readonly type: 'FLAT_FILE' }>;
 export type PartitionBufferConfig = Extract<StorageConfig['features'], { readonly type: 'PARTITION_BUFFER' }>;
 export type EdgeBucketOrdering = PartitionBufferConfig['options']['edge_bucket_ordering'];
-export type NodePartitionOrdering = PartitionBufferConfig['options']['node_partition_ordering'];
 
 export type TrainingConfig = Parsed['training'];
 export type NegativeSamplingConfig = TrainingConfig['negative_sampling'];
-export type PipelineConfig = TrainingConfig['pipeline'];
-export type CheckpointConfig = TrainingConfig['checkpoint'];
-/** Ours. */
-export type EarlyStoppingConfig = NonNullable<TrainingConfig['early_stopping']>;
 /** Ours. Factors of the configured learning rates by epoch; see `learningRateFactor`. */
 export type LearningRateScheduleConfig = TrainingConfig['learning_rate_schedule'];
 

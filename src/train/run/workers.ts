@@ -5,7 +5,8 @@
 
 import { currentCommunicator, WorkerGroup } from '../../dist/index.js';
 import { launchedBy } from '../../util/launched-by.js';
-import { type DistributedConfig, defaultDistributed } from '../config/index.js';
+import type { DistributedConfig } from '../config/index.js';
+import { defaultDistributed } from '../config/schema-distributed.js';
 import type { Request } from '../fit.js';
 import { Output } from './output.js';
 

@@ -22,7 +22,8 @@ import type { PartitionAlgorithm, StoreFactory, TemporalPart } from '../../../te
 import { MailboxState } from '../../../temporal/mailbox/mailbox-state.js';
 import { partitionTemporal } from '../../../temporal/partition/partition-temporal.js';
 import { ConfigError, expected, InternalError, markCollective } from '../../../util/errors.js';
-import { type DistributedConfig, defaultDistributed } from '../../config/index.js';
+import type { DistributedConfig } from '../../config/index.js';
+import { defaultDistributed } from '../../config/schema-distributed.js';
 import { partsOf, runtimeOptions, type TemporalAssembly } from './assemble.js';
 import type { OpenedStream } from './open-stream.js';
 import type { TemporalRunConfig } from './run-config.js';

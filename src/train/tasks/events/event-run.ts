@@ -1,9 +1,11 @@
 /** A run over a stream of events, from its configuration: the stream, what is checked before it, and the task. */
 import { resolve } from 'node:path';
 import type { WorkerGroup } from '../../../dist/index.js';
-import { metricCell, type Output, withWorkers } from '../../run/index.js';
+import type { Output } from '../../run/index.js';
 import type { PreparedRun } from '../../run/prepared-run.js';
+import { metricCell } from '../../run/reporter.js';
 import type { FinishContext, RunPlan } from '../../run/run-session.js';
+import { withWorkers } from '../../run/workers.js';
 import { assembleTemporal } from './assemble.js';
 import { assembleWorkers, checkChunks } from './assemble-workers.js';
 import { checkEventRecord, eventIdentity } from './check-record.js';

@@ -6,19 +6,17 @@ import type { PreparedDataset } from '../../../data/index.js';
 import type { WorkerGroup } from '../../../dist/index.js';
 import { manualSeed } from '../../../tensor/index.js';
 import { ConfigError, markCollective, StateError } from '../../../util/errors.js';
-import {
-  checkAgainstDataset,
-  type DistributedConfig,
-  factsOf,
-  learningRateFactor,
-  renderConfig,
-  type SkeinConfig,
-} from '../../config/index.js';
+import { checkAgainstDataset, factsOf } from '../../config/check-dataset.js';
+import type { DistributedConfig, SkeinConfig } from '../../config/index.js';
+import { renderConfig } from '../../config/render.js';
+import { learningRateFactor } from '../../config/schedule.js';
 import { withPlugins } from '../../plugins.js';
 import { adoptCheckpoint, tableFolder, tableOf } from '../../run/adopt-checkpoint.js';
-import { type Output, prepareProgress, type RunDirectory } from '../../run/index.js';
+import type { Output } from '../../run/index.js';
 import { lowerMetrics } from '../../run/metric.js';
+import { prepareProgress } from '../../run/prepare-progress.js';
 import type { PreparedRun } from '../../run/prepared-run.js';
+import type { RunDirectory } from '../../run/run-directory.js';
 import type { FinishContext, RunPlan } from '../../run/run-session.js';
 import type { StageTimings } from '../../run/timings.js';
 import type { Task } from '../../task.js';

@@ -15,15 +15,14 @@ import {
 import type { LayerSampling } from '../../../sample/index.js';
 import type { Tensor } from '../../../tensor/index.js';
 import { Random } from '../../../util/philox.js';
+import type { OptimizerConfig, SkeinConfig } from '../../config/index.js';
 import type {
   EdgeDecoderConfig,
   NegativeSamplingConfig,
   NeighborSamplingConfig,
-  OptimizerConfig,
   OwnOptimizerConfig,
   RegularizerConfig,
-  SkeinConfig,
-} from '../../config/index.js';
+} from '../../config/types.js';
 import { LinkPredictionReporter, NodeClassificationReporter } from '../../run/index.js';
 import { LinkPredictionModel } from '../links/link-prediction-model.js';
 import { type NegativeSampler, RandomNegativeSampler } from '../links/negative-sampler.js';

@@ -1,12 +1,9 @@
 /** A saved run over a graph: dataset, table, model and batches as they were when the checkpoint was saved. */
 import type { PreparedDataset } from '../../../data/index.js';
 import { FormatError } from '../../../util/errors.js';
-import {
-  checkAgainstDataset,
-  factsOf,
-  type PartitionBufferConfig,
-  type SkeinConfig,
-} from '../../config/index.js';
+import { checkAgainstDataset, factsOf } from '../../config/check-dataset.js';
+import type { SkeinConfig } from '../../config/index.js';
+import type { PartitionBufferConfig } from '../../config/types.js';
 import type { FoundRun } from '../../find-run.js';
 import { withPlugins } from '../../plugins.js';
 import { tableFolder, tableOf } from '../../run/adopt-checkpoint.js';

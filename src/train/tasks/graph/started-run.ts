@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig, type SkeinConfig } from '../../config/index.js';
-import { checkRunConfig } from '../../run/index.js';
+import { checkRunConfig } from '../../run/run-directory.js';
 
 /** The configuration that the run in a directory was started with; null when there is none. */
 export function configOfRun(directory: string | null): SkeinConfig | null {

@@ -1,7 +1,11 @@
 /** Batches: what is trained on, where it comes from, and how its updates go back. */
 
 export { FilterIndex, type IdLists } from '../../links/filter-index.js';
-export * from '../../links/negative-sampler.js';
+export {
+  NegativeSampler,
+  RandomNegativeSampler,
+  type RandomNegativeSamplerOptions,
+} from '../../links/negative-sampler.js';
 export { type EdgeSplit, FileEdges, MemoryEdges } from '../storage/edge-splits.js';
 export {
   type EpochPlan,
@@ -16,7 +20,12 @@ export {
   GraphBatcher,
   type GraphBatcherOptions,
 } from './graph-batcher.js';
-export * from './neighbor-sampler.js';
+export {
+  KHopNeighborSampler,
+  type KHopOptions,
+  kHopNeighborSampler,
+  NeighborSampler,
+} from './neighbor-sampler.js';
 export {
   EdgeSampler,
   NodeSampler,

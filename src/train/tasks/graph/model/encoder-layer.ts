@@ -25,7 +25,7 @@ import { add, concat, slice, type Tensor, zeros } from '../../../../tensor/index
 import { unscoped } from '../../../../tensor/scope.js';
 import { InternalError } from '../../../../util/errors.js';
 import type { Random } from '../../../../util/philox.js';
-import type { LayerConfig } from '../../../config/index.js';
+import type { LayerConfig } from '../../../config/types.js';
 
 /** What layers need to know beside their configuration. */
 export interface LayerContext {

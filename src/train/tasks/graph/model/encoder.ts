@@ -19,7 +19,8 @@ import {
 import { expected, StateError, ValueError } from '../../../../util/errors.js';
 import { checkOptionNames } from '../../../../util/option-names.js';
 import type { Random } from '../../../../util/philox.js';
-import type { EncoderConfig, LayerConfig } from '../../../config/index.js';
+import type { EncoderConfig } from '../../../config/index.js';
+import type { LayerConfig } from '../../../config/types.js';
 import { KHopNeighborSampler, type NeighborSampler } from '../batch/neighbor-sampler.js';
 import type { GraphModelStorage } from '../storage/graph-model-storage.js';
 import { type EncodedRows, InputRows, MadeRows, readsAnywhere } from './encoded-rows.js';

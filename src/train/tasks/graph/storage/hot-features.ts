@@ -5,7 +5,8 @@
 import type { PreparedDataset } from '../../../../data/index.js';
 import { type DrawGraph, hotness } from '../../../../sample/index.js';
 import { FileStore, HotColdStore } from '../../../../storage/index.js';
-import type { FileTableConfig, NeighborSamplingConfig, SkeinConfig } from '../../../config/index.js';
+import type { SkeinConfig } from '../../../config/index.js';
+import type { FileTableConfig, NeighborSamplingConfig } from '../../../config/types.js';
 
 export interface FeatureFile {
   readonly path: string;

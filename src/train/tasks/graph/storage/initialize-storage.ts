@@ -16,7 +16,8 @@ import {
 import { planNodePartitions } from '../../../../storage/orderings/node-partitions.js';
 import type { TensorDevice } from '../../../../tensor/index.js';
 import { checkOptionNames } from '../../../../util/option-names.js';
-import type { PartitionBufferConfig, SkeinConfig } from '../../../config/index.js';
+import type { SkeinConfig } from '../../../config/index.js';
+import type { PartitionBufferConfig } from '../../../config/types.js';
 import { weighsEdges } from '../../../config/weighs-edges.js';
 import type { SplitName } from '../../../task.js';
 import { bucketedEdges, sortedEdges } from './bucketed-edges.js';

@@ -8,7 +8,8 @@ import { rowOptimizer } from '../../../../storage/optimizer-types.js';
 import { ConfigError, InternalError, ValueError } from '../../../../util/errors.js';
 import { invocation } from '../../../../util/invocation.js';
 import { formatBytes } from '../../../../util/size.js';
-import type { PartitionBufferConfig, SkeinConfig } from '../../../config/index.js';
+import type { SkeinConfig } from '../../../config/index.js';
+import type { PartitionBufferConfig } from '../../../config/types.js';
 import { bufferConfig, usesFeatures } from './initialize-table.js';
 import { spreadsFeatures } from './spread-data.js';
 
