@@ -3,7 +3,7 @@
  *
  * Nodes run in descending id, so all uses of a value come before the value; contributions add up in that fixed order.
  * A leaf's gradient is complete when its last use has been visited: then its hooks run and `grad` is written. Gradients
- * between built-in operations go back to the pool as soon as they are used; whatever user code has seen does not.
+ * between built-in operations return to the pool as soon as they are used; gradients that user code has seen do not.
  */
 import { kernels } from '../native/index.js';
 import { DTypeError, describe, expected, InternalError, ShapeError, StateError } from '../util/errors.js';
@@ -18,7 +18,7 @@ import { checkFinite, type Edge, edgeOf, type Gradient, type GradientHook, TapeN
 import { Tensor } from './tensor.js';
 
 export interface BackwardOptions {
-  /** Keep what forward saved, so that another backward pass can go through it. */
+  /** Keep the values that forward saved, so that another backward pass can use them. */
   readonly retainGraph?: boolean;
 }
 
@@ -27,7 +27,7 @@ export function backward(root: Tensor, gradient?: Tensor, options: BackwardOptio
   run([root], [gradient], null, options.retainGraph === true);
 }
 
-/** `backward` from several roots at once. */
+/** Runs `backward` from several roots in one pass. */
 export function backwardAll(
   roots: readonly Tensor[],
   gradients: readonly (Tensor | undefined)[],
@@ -36,7 +36,10 @@ export function backwardAll(
   run(roots, gradients, null, options.retainGraph === true);
 }
 
-/** d(output)/d(input) for each input, leaving every `grad` as it is; null for an input that output does not depend on. */
+/**
+ * Returns d(output)/d(input) for each input without changing any `grad`; null if the output does not depend on the
+ * input.
+ */
 export function grad(
   output: Tensor,
   inputs: readonly Tensor[],
@@ -56,8 +59,8 @@ export function grad(
 }
 
 /**
- * The gradients of several roots' weighted sum for each leaf, outside every `grad` and without running hooks: for rules that
- * compute a part of the tape again inside their backward. @internal
+ * Returns the gradient of the weighted sum of several roots for each leaf, without changing any `grad` or running
+ * hooks: for rules that recompute a section of the tape in their backward. @internal
  */
 export function gradientsOf(
   roots: readonly Tensor[],
@@ -77,12 +80,12 @@ function captureKey(edge: Edge, index: number): string | Tensor {
 type Captured = Map<string | Tensor, Tensor | null>;
 
 class Pass {
-  readonly #leafSlots = new Map<Tensor, Gradient>();
+  readonly #leafGradients = new Map<Tensor, Gradient>();
   readonly #leafUses = new Map<Tensor, number>();
-  /** Sums made here, which may be added to in place. */
+  /** Sums made in this pass, which may be added to in place. */
   readonly #owned = new Set<Tensor>();
   readonly #captured: Captured | null;
-  /** Whether hooks of leaves run: not inside a rule, whose results will pass them later. */
+  /** Whether hooks of leaves run; not inside a rule, whose results reach the hooks later. */
   readonly #hooks: boolean;
 
   constructor(captured: Captured | null, hooks: boolean) {
@@ -90,7 +93,7 @@ class Pass {
     this.#hooks = hooks;
   }
 
-  /** All nodes below the roots, newest first; counts the uses of each leaf. */
+  /** Returns all nodes below the roots, newest first, and counts the uses of each leaf. */
   collect(roots: readonly Edge[]): TapeNode[] {
     const nodes: TapeNode[] = [];
     const seen = new Set<TapeNode>();
@@ -101,7 +104,7 @@ class Pass {
         if (seen.has(edge)) continue;
         seen.add(edge);
         nodes.push(edge);
-        // What a pass that failed half-way left behind.
+        // A pass that failed may have left gradients.
         edge.gradients = null;
         for (const next of edge.edges) stack.push(next);
       } else if (edge !== null) {
@@ -111,7 +114,7 @@ class Pass {
     return nodes.sort((a, b) => b.id - a.id);
   }
 
-  /** Takes one handle of a gradient (or null) along an edge. */
+  /** Delivers one handle of a gradient (or null) along an edge, and takes ownership of it. */
   deliver(edge: Edge, index: number, gradient: Gradient | null): void {
     if (edge === null) {
       discard(gradient);
@@ -126,8 +129,8 @@ class Pass {
 
   #deliverToLeaf(leaf: Tensor, gradient: Gradient | null): void {
     if (gradient !== null) {
-      const before = this.#leafSlots.get(leaf);
-      this.#leafSlots.set(leaf, before === undefined ? gradient : this.#sumAny(before, gradient));
+      const before = this.#leafGradients.get(leaf);
+      this.#leafGradients.set(leaf, before === undefined ? gradient : this.#sumAny(before, gradient));
     }
     const left = (this.#leafUses.get(leaf) as number) - 1;
     this.#leafUses.set(leaf, left);
@@ -135,9 +138,9 @@ class Pass {
   }
 
   #finishLeaf(leaf: Tensor): void {
-    let gradient = this.#leafSlots.get(leaf);
+    let gradient = this.#leafGradients.get(leaf);
     if (gradient === undefined) return;
-    this.#leafSlots.delete(leaf);
+    this.#leafGradients.delete(leaf);
     if (this.#captured !== null && !this.#captured.has(leaf)) {
       discard(gradient);
       return;
@@ -146,50 +149,52 @@ class Pass {
     if (leaf.hooks !== null || this.#captured !== null) {
       if (gradient instanceof SparseRows) gradient = densify(gradient);
       for (const hook of this.#hooks ? [...(leaf.hooks ?? [])] : [])
-        gradient = hooked(hook, gradient as Tensor);
-      // Hooks may keep what they saw or returned: go on with a handle of our own, which `exclusive` copies.
+        gradient = applyHook(hook, gradient as Tensor);
+      // Hooks may keep the gradient that they saw or returned; `makeExclusive` copies through a separate handle.
       gradient = (gradient as Tensor).alias();
     }
-    if (this.#captured !== null) this.#captured.set(leaf, exclusive(gradient as Tensor));
+    if (this.#captured !== null) this.#captured.set(leaf, makeExclusive(gradient as Tensor));
     else storeLeafGradient(leaf, gradient, leaf.hooks !== null);
     if (this.#hooks) for (const hook of [...(leaf.leafHooks ?? [])]) hook(leaf);
   }
 
-  /** Runs one node and sends its results on. */
+  /** Runs one node and delivers its results. */
   visit(node: TapeNode, retain: boolean): void {
-    const slots = node.gradients;
+    const gradients = node.gradients;
     node.gradients = null;
-    if (slots === null) {
+    if (gradients === null) {
       for (const edge of node.edges) this.deliver(edge, 0, null);
       if (!retain) node.release();
       return;
     }
-    const seenByUser = this.#runHooks(node, slots) || !node.builtin;
-    const results = node.builtin ? recycled(node, slots, retain) : node.runBackward(slots, retain);
-    const handles = ownHandles(node, results, slots);
+    const seenByUser = this.#runHooks(node, gradients) || !node.builtin;
+    const results = node.builtin
+      ? runBuiltinRule(node, gradients, retain)
+      : node.runBackward(gradients, retain);
+    const handles = makeHandles(node, results, gradients);
     for (let i = 0; i < handles.length; i++) {
       const handle = handles[i];
       if (handle instanceof Tensor && isCheckingFinite())
         checkFinite(handle, `${node.name} (backward, input ${i})`);
       this.deliver(node.edges[i], node.indices?.[i] ?? 0, handle);
     }
-    if (!seenByUser) for (const g of slots) g?.dispose();
+    if (!seenByUser) for (const g of gradients) g?.dispose();
     if (!retain) node.release();
   }
 
-  /** Applies hooks and captures; true when user code has received a gradient. */
-  #runHooks(node: TapeNode, slots: (Tensor | null)[]): boolean {
+  /** Applies hooks and captures; returns whether user code has received a gradient. */
+  #runHooks(node: TapeNode, gradients: (Tensor | null)[]): boolean {
     if (node.hooks === null && this.#captured === null) return false;
     let seen = false;
-    for (const [i, slot] of slots.entries()) {
-      if (slot === null) continue;
+    for (const [i, gradient] of gradients.entries()) {
+      if (gradient === null) continue;
       for (const hook of [...(node.hooks?.[i] ?? [])]) {
-        slots[i] = hooked(hook, slots[i] as Tensor);
+        gradients[i] = applyHook(hook, gradients[i] as Tensor);
         seen = true;
       }
       const key = `${node.id}:${i}`;
       if (this.#captured?.has(key)) {
-        this.#captured.set(key, exclusive((slots[i] as Tensor).alias()));
+        this.#captured.set(key, makeExclusive((gradients[i] as Tensor).alias()));
         seen = true;
       }
     }
@@ -197,15 +202,15 @@ class Pass {
   }
 
   #sumAny(a: Gradient, b: Gradient): Gradient {
-    if (a instanceof SparseRows && b instanceof SparseRows) return joined(a, b);
+    if (a instanceof SparseRows && b instanceof SparseRows) return concatSparse(a, b);
     return this.#sum(densify(a), b);
   }
 
-  /** a + b, in the memory of a where nobody else holds it. */
+  /** Returns a + b, in the memory of `a` if it is not shared. */
   #sum(a: Tensor, b: Gradient): Tensor {
     let total = a;
     if (!this.#owned.has(a)) {
-      total = exclusive(a);
+      total = makeExclusive(a);
       this.#owned.add(total);
     }
     if (b instanceof SparseRows) {
@@ -216,8 +221,8 @@ class Pass {
     const rows = b instanceof Tensor ? b : b.rows;
     const start = b instanceof Tensor ? 0 : b.start * sizeOf(total.shape.slice(1));
     const addend = rows.isContiguous ? rows : materialize(rows);
-    const place = start === 0 ? total.floats : total.floats.subarray(start);
-    kernels().axpy(1, addend.floats, place, rows.size);
+    const target = start === 0 ? total.floats : total.floats.subarray(start);
+    kernels().axpy(1, addend.floats, target, rows.size);
     rows.dispose();
     return total;
   }
@@ -230,7 +235,7 @@ function run(
   retain: boolean,
   hooks = true,
 ): void {
-  // Values cannot move between devices within a pass, so all of it is where the roots are.
+  // Values cannot move between devices within a pass, so the whole pass runs on the device of the roots.
   const walk = (): void => {
     const pass = new Pass(captured, hooks);
     const edges = roots.map((root) => {
@@ -276,8 +281,8 @@ function rootGradient(root: Tensor, given: Tensor | undefined): Tensor {
   return given.alias();
 }
 
-/** The gradient that goes on after a hook has seen it. */
-function hooked(hook: GradientHook, gradient: Tensor): Tensor {
+/** Runs a hook and returns the gradient to continue with. */
+function applyHook(hook: GradientHook, gradient: Tensor): Tensor {
   const returned = hook(gradient);
   if (returned === undefined || returned === null) return gradient;
   if (
@@ -296,24 +301,24 @@ function hooked(hook: GradientHook, gradient: Tensor): Tensor {
   return returned;
 }
 
-/** Runs a built-in rule; what it made and did not return goes back to the pool. */
-function recycled(
+/** Runs a built-in rule; tensors that it made and did not return go back to the pool. */
+function runBuiltinRule(
   node: TapeNode,
-  slots: readonly (Tensor | null)[],
+  gradients: readonly (Tensor | null)[],
   retain: boolean,
 ): readonly (Gradient | null | undefined)[] {
   const outer = openScope();
   let results: readonly (Gradient | null | undefined)[] = [];
   try {
-    results = node.runBackward(slots, retain);
+    results = node.runBackward(gradients, retain);
   } finally {
     closeScope(outer, results);
   }
   return results;
 }
 
-/** One handle of its own for each result, checked, so that disposing one never takes another's memory. */
-function ownHandles(
+/** Checks the results and returns a separate handle for each, so that disposing one never frees another's memory. */
+function makeHandles(
   node: TapeNode,
   results: readonly (Gradient | null | undefined)[],
   received: readonly (Tensor | null)[],
@@ -343,12 +348,12 @@ function storeLeafGradient(leaf: Tensor, gradient: Tensor | SparseRows, seenByUs
       gradient.dispose();
       before.storage.version++;
     } else {
-      leaf.sparseGrad = leaf.sparseGrad === null ? gradient : joined(leaf.sparseGrad, gradient);
+      leaf.sparseGrad = leaf.sparseGrad === null ? gradient : concatSparse(leaf.sparseGrad, gradient);
     }
     return;
   }
   if (before === null) {
-    const total = exclusive(gradient);
+    const total = makeExclusive(gradient);
     total.kept = true;
     leaf.sparseGrad?.addTo(total.floats);
     leaf.sparseGrad?.dispose();
@@ -362,15 +367,15 @@ function storeLeafGradient(leaf: Tensor, gradient: Tensor | SparseRows, seenByUs
   gradient.dispose();
 }
 
-/** A contiguous tensor that shares its memory with no other. */
-function exclusive(t: Tensor): Tensor {
+/** Returns a contiguous tensor that shares its memory with no other; disposes `t` if it copies. */
+function makeExclusive(t: Tensor): Tensor {
   if (t.isContiguous && !t.storage.isShared && t.storage.data.length === t.size) return t;
   const copy = materialize(t);
   t.dispose();
   return copy;
 }
 
-/** A dense gradient; a dense one is given back as it is. */
+/** Returns a dense gradient; one that is dense is returned as it is. */
 function densify(gradient: Gradient): Tensor {
   if (gradient instanceof Tensor) return gradient;
   const { shape } = gradient;
@@ -387,8 +392,8 @@ function densify(gradient: Gradient): Tensor {
   return dense;
 }
 
-/** Both, one after the other, in place of the two. */
-function joined(a: SparseRows, b: SparseRows): SparseRows {
+/** Concatenates two sparse gradients and disposes both. */
+function concatSparse(a: SparseRows, b: SparseRows): SparseRows {
   const both = a.concat(b);
   a.dispose();
   b.dispose();

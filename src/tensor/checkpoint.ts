@@ -1,5 +1,5 @@
 /**
- * Checkpointing: keep a function's inputs instead of its intermediate values, and compute it again in backward.
+ * Checkpointing: keeps the inputs of a function instead of its intermediate values, and recomputes these in backward.
  */
 import { backwardAll } from './backward.js';
 import { enableGrad } from './grad-mode.js';
@@ -10,8 +10,8 @@ import type { Tensor } from './tensor.js';
 type Body = (...inputs: Tensor[]) => Tensor;
 
 /**
- * fn(...inputs), holding only the inputs until backward, which runs fn once more. Parameters that fn uses by itself get
- * their gradients as usual. Random draws inside fn (dropout) from the shared generator repeat exactly.
+ * Returns fn(...inputs), holding only the inputs until backward, which runs fn again. Parameters that fn reads get
+ * their gradients too. Random draws inside fn (dropout) from the shared generator repeat exactly.
  */
 export function checkpoint(fn: Body, ...inputs: readonly Tensor[]): Tensor {
   return checkpointOp(inputs, { fn, random: randomState() })[0];
@@ -19,7 +19,7 @@ export function checkpoint(fn: Body, ...inputs: readonly Tensor[]): Tensor {
 
 const checkpointOp = defineMultiOp<{ readonly fn: Body; readonly random: ReturnType<typeof randomState> }>({
   name: 'checkpoint',
-  // fn may use parameters of its own, so the call matters to the tape even when no input requires a gradient.
+  // fn may read parameters, so the call is recorded even if no input requires a gradient.
   always: true,
   forward(ctx, inputs, { fn }) {
     ctx.save(...inputs);

@@ -1,7 +1,8 @@
 /**
- * Making tensors: from numbers, from typed arrays without a copy, filled, random.
+ * Creates tensors: from numbers, from typed arrays without a copy, filled, random.
  *
- * All are made in memory, also inside an operation on a device; `full` and its kin are made where the operation runs.
+ * All are in the CPU's memory, also inside an operation on a device, except `full`, `zeros` and `ones`, which are on
+ * the device of the operation.
  */
 import { kernels, type TypedArray } from '../native/index.js';
 import { checkInteger, checkNumber, DTypeError, expected, ShapeError, ValueError } from '../util/errors.js';
@@ -19,14 +20,14 @@ export interface CreateOptions {
   readonly requiresGrad?: boolean;
 }
 
-/** Deeper nesting is taken for a mistake (an array that contains itself has no end). */
+/** Deeper nesting is rejected: an array that contains itself would never end. */
 const maxRank = 32;
 
 function finish(t: Tensor, options: CreateOptions): Tensor {
   return options.requiresGrad === true ? t.setRequiresGrad() : t;
 }
 
-/** Nested arrays of numbers as a tensor of their shape (f32 unless `dtype` says otherwise). */
+/** Makes a tensor from nested arrays of numbers (f32 by default). */
 export function fromArray(values: NestedArray, options: CreateOptions = {}): Tensor {
   const dtype = checkDType('fromArray', options.dtype ?? 'f32');
   if (dtype === 'f16' || dtype === 'bf16')
@@ -62,7 +63,7 @@ export function fromArray(values: NestedArray, options: CreateOptions = {}): Ten
   return finish(t, options);
 }
 
-/** A typed array as a tensor over the same memory: writes to one show in the other. */
+/** Makes a tensor that shares the memory of a typed array: writes to one change the other. */
 export function fromTypedArray(
   data: TypedArray,
   shape: readonly number[] = [data.length],
@@ -105,7 +106,7 @@ export function fromTypedArray(
   return finish(new Tensor(Storage.wrap(data), dtype, checked), options);
 }
 
-/** A tensor from nested arrays (copied) or from a typed array (shared). */
+/** Makes a tensor from nested arrays (copied) or from a typed array (shared). */
 export function tensor(
   values: NestedArray | TypedArray,
   options: CreateOptions & { readonly shape?: readonly number[] } = {},
@@ -119,14 +120,14 @@ export function tensor(
   return finish(t.view(shape), options);
 }
 
-/** A dtype whose elements are numbers, not 16-bit patterns. */
-function computing(where: string, dtype: DType): DType {
+/** Throws if the elements of a dtype are 16-bit patterns, not numbers. */
+function checkComputing(where: string, dtype: DType): DType {
   if (dtype === 'f16' || dtype === 'bf16')
     throw new DTypeError(expected(where, 'a computing dtype', 'dtype', dtype, 'Use cast() afterwards.'));
   return checkDType(where, dtype);
 }
 
-/** Every element `value`. */
+/** Makes a tensor whose elements are all `value`. */
 export function full(shape: readonly number[], value: number, options: CreateOptions = {}): Tensor {
   if (typeof value !== 'number') throw new ValueError(expected('full', 'a number', 'value', value));
   const t = Tensor.allocate(checkDType('full', options.dtype ?? 'f32'), checkShape('full', shape));
@@ -144,27 +145,27 @@ export function ones(shape: readonly number[], options: CreateOptions = {}): Ten
   return full(shape, 1, options);
 }
 
-/** The n × n identity. */
+/** Makes the n × n identity matrix. */
 export function eye(n: number, options: CreateOptions = {}): Tensor {
   checkInteger('eye', 'n', n);
-  computing('eye', options.dtype ?? 'f32');
+  checkComputing('eye', options.dtype ?? 'f32');
   const t = onDevice(null, () => zeros([n, n], { ...options, requiresGrad: false }));
   for (let i = 0; i < n; i++) t.array[i * n + i] = 1;
   return finish(t, options);
 }
 
-/** start, start + step, … below end; i32 unless `dtype` says otherwise. */
+/** Makes start, start + step, … below end (i32 by default). */
 export function arange(start: number, end: number, step = 1, options: CreateOptions = {}): Tensor {
   for (const [name, value] of Object.entries({ start, end, step })) checkNumber('arange', name, value);
   if (step === 0) throw new ValueError(expected('arange', 'a step other than 0', 'step', step));
   const count = Math.max(0, Math.ceil((end - start) / step));
-  const t = Tensor.allocate(computing('arange', options.dtype ?? 'i32'), [count], null);
+  const t = Tensor.allocate(checkComputing('arange', options.dtype ?? 'i32'), [count], null);
   for (let i = 0; i < t.size; i++) t.array[i] = start + i * step;
   return finish(t, options);
 }
 
 export interface RandomOptions extends CreateOptions {
-  /** Where the numbers come from; the shared generator by default (see `manualSeed`). */
+  /** The generator; by default the shared one (see `manualSeed`). */
   readonly random?: Random;
 }
 
@@ -181,7 +182,7 @@ function randomFloats(
   };
 }
 
-/** Uniform in [lo, hi). */
+/** Draws uniform numbers in [lo, hi). */
 export function rand(
   shape: readonly number[],
   options: RandomOptions & { readonly lo?: number; readonly hi?: number } = {},
@@ -195,7 +196,7 @@ export function rand(
   return finish(t, options);
 }
 
-/** Normally distributed. */
+/** Draws normally distributed numbers. */
 export function randn(
   shape: readonly number[],
   options: RandomOptions & { readonly mean?: number; readonly std?: number } = {},
@@ -208,7 +209,7 @@ export function randn(
   return finish(t, options);
 }
 
-/** Whole numbers in [lo, hi), i32. */
+/** Draws whole numbers in [lo, hi) (i32). */
 export function randint(
   lo: number,
   hi: number,
@@ -224,7 +225,7 @@ export function randint(
   return t;
 }
 
-/** 1 with probability p, else 0 (u8). */
+/** Draws 1 with probability p, else 0 (u8). */
 export function bernoulli(
   p: number,
   shape: readonly number[],
@@ -238,7 +239,7 @@ export function bernoulli(
   return t;
 }
 
-/** A random order of 0 … n−1 (i32). */
+/** Draws a permutation of 0 … n−1 (i32). */
 export function randperm(n: number, options: { readonly random?: Random } = {}): Tensor {
   checkInteger('randperm', 'n', n, 0, 2 ** 31 - 1);
   const t = Tensor.allocate('i32', [n], null);

@@ -1,8 +1,8 @@
 /**
- * Arrays of the host that never change, as tensors on a device: edge weights of a graph, entries of a sparse matrix.
+ * Caches constant arrays of the host as tensors on a device: edge weights of a graph, entries of a sparse matrix.
  *
- * A device keeps those used last, so that a training loop uploads them once; older ones go when there are too many. Nothing
- * here waits for the garbage collector: a device that ends lets all go.
+ * A device keeps the most recently used ones, so that a training loop uploads them once. Nothing here relies on the
+ * garbage collector: a device releases all its constants when it is closed.
  */
 import type { TypedArray } from '../native/index.js';
 import { fromTypedArray } from './create.js';
@@ -11,19 +11,19 @@ import { to } from './move.js';
 import { unscoped } from './scope.js';
 import type { Tensor } from './tensor.js';
 
-/** At most so many, and so many elements, for each device. */
+/** The most constants, and the most elements of all, per device. */
 const maxConstants = 32;
 const maxElements = 2 ** 26;
 
-/** Oldest first. */
-const kept = new WeakMap<TensorDevice, Map<TypedArray, Tensor>>();
+/** The constants of each device, least recently used first. */
+const constants = new WeakMap<TensorDevice, Map<TypedArray, Tensor>>();
 
-/** The elements of an array as a tensor of one axis on a device; belongs to the device. @internal */
+/** Returns the elements of an array as a tensor of one axis on a device, which owns it. @internal */
 export function deviceConstant(device: TensorDevice, data: TypedArray): Tensor {
-  let known = kept.get(device);
+  let known = constants.get(device);
   if (known === undefined) {
     known = new Map();
-    kept.set(device, known);
+    constants.set(device, known);
   }
   let t = known.get(data);
   known.delete(data);
@@ -40,8 +40,8 @@ export function deviceConstant(device: TensorDevice, data: TypedArray): Tensor {
   return t;
 }
 
-/** Lets the constants of a device go. @internal */
+/** Releases the constants of a device. @internal */
 export function releaseConstants(device: TensorDevice): void {
-  for (const t of kept.get(device)?.values() ?? []) t.dispose();
-  kept.delete(device);
+  for (const t of constants.get(device)?.values() ?? []) t.dispose();
+  constants.delete(device);
 }

@@ -1,35 +1,36 @@
 /**
- * Where tensors live and what computes on them. The CPU is no object: it is what there is when no device is named.
+ * Devices: where tensors are stored and which kernels compute on them. The CPU is not an object: it is represented by
+ * null.
  *
- * A device brings memory and its own table of kernels, with the same contract as the CPU's; operations are written once and
- * run wherever their inputs are. Work on a device is queued, so its values can only be awaited (`await t.data()`), and all
- * tensors of an operation must be on one device. Devices register themselves; nothing here knows a particular one.
+ * A device has memory and a table of kernels with the same contract as the CPU's; operations are written once and run
+ * where their inputs are. Work on a device is queued, so its values must be awaited (`await t.data()`), and all tensors
+ * of an operation must be on one device. Devices register themselves; nothing here depends on a particular one.
  */
 import { type Kernels, kernels, type TypedArray, withKernels } from '../native/index.js';
 import { DeviceError, expected, ValueError } from '../util/errors.js';
 import type { DType } from './dtype.js';
 
-/** Memory of a device, passed to its kernels where the CPU's take a typed array. */
+/** Memory of a device, passed to its kernels in place of a typed array. */
 export interface DeviceArray {
   readonly length: number;
   subarray(begin?: number, end?: number): DeviceArray;
-  /** Gives the memory back; for the array that `allocate` returned, not for parts of it. */
+  /** Releases the memory; for the array that `allocate` returned, not for views of it. */
   release(): void;
 }
 
 export interface TensorDevice {
-  /** The word that `Tensor.to` takes, such as `webgpu`. */
+  /** The name for `Tensor.to`, such as `webgpu`. */
   readonly name: string;
   readonly kernels: Kernels;
-  /** Uninitialised memory. Refuses element types that the device does not compute with. */
+  /** Allocates uninitialised memory. Throws for element types that the device does not compute with. */
   allocate(dtype: DType, elements: number): DeviceArray;
   upload(array: DeviceArray, data: TypedArray): void;
   download(array: DeviceArray): Promise<TypedArray>;
-  /** The memory behind an array, with all queued work on it sent off, for other libraries on the same GPU. */
+  /** Submits all queued work on an array and returns its memory, for other libraries on the same GPU. */
   share?(array: DeviceArray): SharedMemory;
 }
 
-/** A `GPUBuffer` and the `GPUDevice` it belongs to, named by neither so that nothing here knows WebGPU. */
+/** A `GPUBuffer` and its `GPUDevice`, untyped so that nothing here depends on WebGPU. */
 export interface SharedMemory {
   readonly buffer: object;
   readonly gpuDevice: object;
@@ -39,7 +40,7 @@ export interface SharedMemory {
 let current: TensorDevice | null = null;
 const registered = new Map<string, TensorDevice>();
 
-/** The device on which operations allocate at the moment; null is the CPU. @internal */
+/** Returns the device on which operations allocate now; null is the CPU. @internal */
 export function currentDevice(): TensorDevice | null {
   return current;
 }
@@ -57,20 +58,20 @@ export function onDevice<T>(device: TensorDevice | null, fn: () => T): T {
   }
 }
 
-/** The CPU's kernels while a device's are in use. */
+/** The kernels of the CPU, while those of a device are in use. */
 let cpuKernels: Kernels = kernels();
 
-/** Makes a device known under its name, in place of an earlier one of that name. */
+/** Registers a device under its name; replaces an earlier one of that name. */
 export function registerDevice(device: TensorDevice): void {
   registered.set(device.name, device);
 }
 
-/** Takes a device out again; others of that name stay. */
+/** Removes a device; another of that name stays. */
 export function unregisterDevice(device: TensorDevice): void {
   if (registered.get(device.name) === device) registered.delete(device.name);
 }
 
-/** Where to: `cpu`, the name of a registered device, or a device. */
+/** `cpu`, the name of a registered device, or a device. */
 export type DeviceLike = TensorDevice | string;
 
 export function isDeviceName(name: unknown): boolean {
@@ -87,12 +88,12 @@ export function findDevice(where: string, device: DeviceLike): TensorDevice | nu
       expected(where, ['cpu', 'webgpu', ...registered.keys()].join(' or '), 'device', device),
     );
   throw new DeviceError(
-    `${where}: expected a graphics processor to be in use. Call \`await enableWebGpu()\` (skein/gpu) first.`,
+    `${where}: expected a GPU to be enabled, got none. Call \`await enableWebGpu()\` (skein/gpu) first.`,
     { reason: 'no-adapter' },
   );
 }
 
-/** The one device of several tensors. */
+/** Returns the common device of several tensors; throws if there are several. */
 export function commonDevice(
   where: string,
   tensors: readonly { readonly device: TensorDevice | null }[],

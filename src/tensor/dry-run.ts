@@ -1,21 +1,23 @@
 /**
- * Runs a program for its memory alone: tensors get memory that is never touched (the system gives pages only when they
- * are), and kernels on floats do nothing. What is left is the order of allocations and releases, which is exactly that of the
- * real program, so its peak is the peak that the real program will have.
+ * Runs a program to measure its memory: the memory of tensors is never touched, so that the system provides no pages,
+ * and kernels on floats do nothing. Allocations and releases have exactly the order of the real program, so the peak is
+ * the same.
  *
- * Values are meaningless inside: nothing that decides by them can be planned so, and what the program changes (parameters,
- * the state of optimisers) must be thrown away afterwards.
+ * Values are meaningless: a program that branches on them cannot be measured this way, and whatever the program changes
+ * (parameters, optimiser state) must be discarded afterwards.
  */
 import { type Kernels, kernels, withKernels } from '../native/index.js';
 import { poolStats, resetPeak } from './pool.js';
 
 export interface DryRun<T> {
   readonly result: T;
-  /** Bytes of tensors at the worst moment, beyond those that lived before. */
+  /** The peak of the bytes of tensors, beyond those that existed before. */
   readonly peakBytes: number;
 }
 
 /**
+ * Runs `program` without computing floats and returns its result and its peak memory.
+ *
  * @example
  * const { peakBytes } = dryRun(() => scope(() => lossOf(new GCN(sizes), graph, x).backward()));
  */
@@ -30,7 +32,7 @@ export function dryRun<T>(program: () => T): DryRun<T> {
   }
 }
 
-/** Kernels that work on ids do work, since programs decide by ids; those that touch floats do not. */
+/** Makes kernels that do nothing on floats. Kernels on ids do run, since programs branch on ids. */
 function idleKernels(real: Kernels): Kernels {
   const idle = Object.entries(real).map(([name, kernel]) => {
     const work = kernel as (...given: readonly unknown[]) => unknown;

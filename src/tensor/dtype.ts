@@ -1,6 +1,6 @@
 /**
- * Element types. f32 computes, f64 checks gradients, i32 holds ids, u8 holds flags and bytes; f16 and bf16 only store
- * (they travel as Uint16Array and are cast to f32 before any arithmetic).
+ * Element types. f32 is for computing, f64 for gradient checks, i32 for ids, u8 for flags and bytes; f16 and bf16 are
+ * for storage only (as Uint16Array; they are cast to f32 before any arithmetic).
  */
 import { storageCode, type TypedArray } from '../native/index.js';
 import { DTypeError, expected, ValueError } from '../util/errors.js';
@@ -27,7 +27,7 @@ export function isFloat(dtype: DType): dtype is FloatDType {
   return dtype === 'f32' || dtype === 'f64';
 }
 
-/** The element type a typed array stands for by itself (Uint16Array is ambiguous and must be named). */
+/** Returns the element type of a typed array; throws for Uint16Array, which is ambiguous. */
 export function dtypeOfArray(array: TypedArray): DType {
   if (array instanceof Float32Array) return 'f32';
   if (array instanceof Float64Array) return 'f64';

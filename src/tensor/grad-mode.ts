@@ -1,5 +1,5 @@
 /**
- * Whether operations are recorded, and whether their results are checked.
+ * Global modes: whether operations are recorded, and whether their results are checked.
  */
 import { StateError } from '../util/errors.js';
 
@@ -10,7 +10,7 @@ export function isGradEnabled(): boolean {
   return recording;
 }
 
-/** Sets recording and returns what it was: for the tape, which restores it in a `finally`. @internal */
+/** Sets recording and returns the previous mode, for the tape, which restores it in a `finally`. @internal */
 export function setRecording(flag: boolean): boolean {
   const before = recording;
   recording = flag;
@@ -22,7 +22,7 @@ export function noGrad<T>(fn: () => T): T {
   return withRecording('noGrad', false, fn);
 }
 
-/** Runs `fn` with recording, also inside `noGrad` or inside a backward function (for rematerialisation). */
+/** Runs `fn` with recording, even inside `noGrad` or a backward function (for rematerialisation). */
 export function enableGrad<T>(fn: () => T): T {
   return withRecording('enableGrad', true, fn);
 }
@@ -34,7 +34,7 @@ function withRecording<T>(where: string, flag: boolean, fn: () => T): T {
     const result = fn();
     if (result instanceof Promise) {
       throw new StateError(
-        `${where}: expected a function that ends before it returns, got an async one. Await first, then call ${where}.`,
+        `${where}: expected a synchronous function, got an async one. Await first, then call ${where}.`,
       );
     }
     return result;
@@ -44,8 +44,8 @@ function withRecording<T>(where: string, flag: boolean, fn: () => T): T {
 }
 
 /**
- * True when every operation's result is checked for NaN and infinity (`SKEIN_CHECK=1` or `setCheckFinite`). Results on a
- * device are not: their values cannot be looked at in passing.
+ * Whether the result of every operation is checked for NaN and infinity (`SKEIN_CHECK=1` or `setCheckFinite`). Results
+ * on a device are not checked: reading them would need an await.
  */
 export function isCheckingFinite(): boolean {
   return checking;

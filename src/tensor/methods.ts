@@ -1,10 +1,11 @@
 /**
- * `Tensor` with the operations as methods, so that expressions read from left to right. Each is the function of the same name.
+ * `Tensor` with the operations as methods, so that expressions read from left to right. Each is the function of the
+ * same name.
  *
- * Operations need the class of tensor.ts and methods need the operations, so the methods come to the class here. Whatever
- * makes tensors out of something else (`create.ts`, files, other folders) takes `Tensor` from this module; only what
- * the methods themselves need takes it from tensor.ts. So nobody has a tensor without its methods, and a bundler that
- * drops unused modules cannot drop them, as it could if this module were imported for its effect alone.
+ * Operations need the class of tensor.ts and methods need the operations, so the methods are added to the class here.
+ * Modules that create tensors (`create.ts`, files, other folders) import `Tensor` from this module; only those that the
+ * methods themselves need import it from tensor.ts. So every tensor has its methods, and a bundler that drops unused
+ * modules cannot drop them, as it could if this module were imported for its side effect.
  */
 
 import { DTypeError, expected, StateError } from '../util/errors.js';
@@ -31,7 +32,7 @@ declare module './tensor.js' {
   interface Tensor extends TensorMethods {}
 }
 
-/** What a function takes after the tensor itself. */
+/** The parameters of a function after the tensor. */
 type Rest<F> = F extends (first: Tensor, ...rest: infer R) => unknown ? R : never;
 
 abstract class TensorMethods {
@@ -177,42 +178,48 @@ abstract class TensorMethods {
   }
 
   /**
-   * The same values in another dtype, or on another device: `cpu`, `webgpu`, or a device. Moving to a device copies at
-   * once; moving back must be awaited (`await t.data()` or `await t.cpu()`).
+   * Returns the same values in another dtype, or on another device: `cpu`, `webgpu`, or a device. A move to a device
+   * starts immediately; a move back must be awaited (`await t.data()` or `await t.cpu()`).
    */
   to(this: Tensor, target: DType | DeviceLike): Tensor {
     return to(this, target);
   }
 
-  /** A copy in memory. */
+  /** Copies the values to the CPU. */
   cpu(this: Tensor): Promise<Tensor> {
     return cpu(this);
   }
 
-  /** Adds d(this)/d(leaf) to `grad` of every leaf; `gradient` may be left out for a scalar. */
+  /** Adds d(this)/d(leaf) to `grad` of every leaf; `gradient` defaults to 1 for a scalar. */
   backward(this: Tensor, gradient?: Tensor, options?: BackwardOptions): void {
     backward(this, gradient, options);
   }
 
-  /** The same values outside the tape (shared memory). */
+  /** Returns a tensor over the same memory, outside the tape. */
   detach(this: Tensor): Tensor {
     return this.view(this.shape, this.isContiguous ? undefined : this.strides);
   }
 
-  /** Overwrites the values with those of `source` (same shape and dtype), outside the tape; for buffers and parameters. */
+  /**
+   * Copies the values of `source` (same shape and dtype) into this tensor, outside the tape; for buffers and
+   * parameters.
+   */
   assign<T extends Tensor>(this: T, source: Tensor): T {
     checkShapeIs('assign', 'source', source, this.shape);
     if (source.dtype !== this.dtype)
       throw new DTypeError(expected('assign', this.dtype, 'the dtype of source', source.dtype));
     if (!this.isContiguous)
       throw new StateError(
-        'assign: expected a contiguous tensor, got a strided view. Assign to the tensor it shows.',
+        'assign: expected a contiguous tensor, got a strided view. Assign to the tensor that it is a view of.',
       );
     writeValues(source, this);
     return this;
   }
 
-  /** Calls `hook` with this tensor's gradient during backward; it may return another. Returns what removes it. */
+  /**
+   * Calls `hook` with this tensor's gradient during backward; it may return another. Returns a function that removes
+   * it.
+   */
   registerHook(this: Tensor, hook: GradientHook): () => void {
     let list: GradientHook[];
     if (this.node === null) {
@@ -223,16 +230,16 @@ abstract class TensorMethods {
       this.node.hooks[this.outputIndex] ??= [];
       list = this.node.hooks[this.outputIndex] as GradientHook[];
     }
-    return added(list, hook);
+    return addRemovable(list, hook);
   }
 
-  /** Calls `hook` when this leaf's gradient of a backward pass has been added to `grad`. Returns what removes it. */
+  /** Calls `hook` after a backward pass has added to this leaf's `grad`. Returns a function that removes it. */
   registerLeafHook(this: Tensor, hook: LeafHook): () => void {
     this.leafHooks ??= [];
-    return added(this.leafHooks, hook);
+    return addRemovable(this.leafHooks, hook);
   }
 
-  /** Keeps the gradient of a result of an operation in `grad`. */
+  /** Keeps the gradient of an operation's result in `grad`. */
   retainGrad<T extends Tensor>(this: T): T {
     if (this.node !== null) {
       this.registerHook((gradient) => {
@@ -243,22 +250,23 @@ abstract class TensorMethods {
     return this;
   }
 
-  /** What console.log shows in Node.js. @internal */
+  /** Returns the text that console.log shows in Node.js. @internal */
   [Symbol.for('nodejs.util.inspect.custom')](): string {
     return this.toString();
   }
 }
 
-/** Gives the class the methods above. */
-function withMethods(target: typeof PlainTensor): typeof PlainTensor {
+/** Adds the methods above to the class. */
+function addMethods(target: typeof PlainTensor): typeof PlainTensor {
   const { constructor: _, ...methods } = Object.getOwnPropertyDescriptors(TensorMethods.prototype);
   Object.defineProperties(target.prototype, methods);
   return target;
 }
 
-export const Tensor: typeof PlainTensor = withMethods(PlainTensor);
+export const Tensor: typeof PlainTensor = addMethods(PlainTensor);
 
-function added<T>(list: T[], item: T): () => void {
+/** Adds an item to a list and returns a function that removes it. */
+function addRemovable<T>(list: T[], item: T): () => void {
   list.push(item);
   return () => {
     const at = list.indexOf(item);

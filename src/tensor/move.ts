@@ -1,8 +1,8 @@
 /**
- * Moving values between memory and devices.
+ * Moves values between the CPU and devices.
  *
- * To a device a copy starts at once; back it must be awaited. A move is no operation of the tape: gradients stay on the
- * device where they arise, so what is moved is data, parameters and results, never something half-way through a model.
+ * A copy to a device starts immediately; a copy back must be awaited. A move is not recorded: gradients stay on the
+ * device where they arise, so only data, parameters and results are moved, never values in the middle of a model.
  */
 import type { TypedArray } from '../native/index.js';
 import { kernels } from '../native/index.js';
@@ -22,7 +22,7 @@ import { contiguousStrides } from './shape.js';
 import { Storage } from './storage.js';
 import { Tensor } from './tensor.js';
 
-/** The same values in another dtype or on another device. */
+/** Returns the same values in another dtype or on another device. */
 export function to(x: Tensor, target: DType | DeviceLike): Tensor {
   if (typeof target === 'string' && !isDeviceName(target)) return cast(x, target as DType);
   return toDevice(x, findDevice('to', target));
@@ -45,7 +45,7 @@ function toDevice(x: Tensor, device: TensorDevice | null): Tensor {
   return x.requiresGrad ? moved.setRequiresGrad() : moved;
 }
 
-/** A copy in memory, outside the tape; a tensor that is there already is given back as it is. */
+/** Copies a tensor to the CPU, outside the tape; returns a tensor that is there as it is. */
 export async function cpu(x: Tensor): Promise<Tensor> {
   if (x.device === null) return x;
   const source = x.isContiguous ? x : materialize(x);
@@ -56,12 +56,12 @@ export async function cpu(x: Tensor): Promise<Tensor> {
   }
 }
 
-/** A constant where another tensor is. @internal */
-export function beside(constant: Tensor, other: Tensor): Tensor {
+/** Returns a constant on the device of another tensor. @internal */
+export function toDeviceOf(constant: Tensor, other: Tensor): Tensor {
   return toDevice(constant, other.device);
 }
 
-/** Writes the values of `source` over those of `target` (same shape and dtype), wherever both are. */
+/** Copies the values of `source` to `target` (same shape and dtype), on any device. */
 export function writeValues(source: Tensor, target: Tensor): void {
   const { device } = target;
   if (source.device !== null && source.device !== device)
@@ -79,7 +79,7 @@ export function writeValues(source: Tensor, target: Tensor): void {
   target.storage.version++;
 }
 
-/** Moves a leaf in place, so that everything that holds it sees it on the other device. */
+/** Moves a leaf to a device in place, so that all references to it see the move. */
 export function moveInPlace(t: Tensor, device: TensorDevice): void {
   if (t.device === device) return;
   const moved = toDevice(t.detach(), device);
@@ -88,7 +88,7 @@ export function moveInPlace(t: Tensor, device: TensorDevice): void {
   t.zeroGrad();
 }
 
-/** The same in the other direction. */
+/** Moves a leaf to the CPU in place. */
 export async function fetchInPlace(t: Tensor): Promise<void> {
   if (t.device === null) return;
   const fetched = await cpu(t);

@@ -1,9 +1,9 @@
 /**
- * The .npy format of NumPy, versions 1 to 3, on bytes (numpy.lib.format is its specification): one implementation for files,
- * archives and hand-over.
+ * Reads and writes the .npy format of NumPy, versions 1 to 3 (specified by numpy.lib.format), in memory: one
+ * implementation for files, archives and transfers.
  *
- * The header is a Python dictionary literal; only the three keys that the format defines are understood, and nothing in it
- * is executed. Arrays of Python objects are pickles and refused.
+ * The header is a Python dictionary literal; only the three keys that the format defines are read, and nothing is
+ * executed. Arrays of Python objects are pickles and are rejected.
  */
 import { FormatError } from '../util/errors.js';
 import {
@@ -16,12 +16,12 @@ import {
 
 /** \x93NUMPY */
 const magic = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59];
-/** Magic, version, header length: what precedes the header. */
+/** The bytes before the header: magic, version, header length. */
 const minimum = 10;
-/** Far more than three keys take; NumPy itself refuses headers of 10,000 characters. */
+/** Far more than three keys need; NumPy rejects headers of 10,000 characters. */
 const longestHeader = 1 << 20;
 
-/** What the header says, and where the elements start. */
+/** The content of a header, and the offset of the elements. */
 export interface NpyHeader {
   readonly type: NumpyType;
   readonly shape: readonly number[];
@@ -29,7 +29,7 @@ export interface NpyHeader {
   readonly start: number;
 }
 
-/** The array in the bytes of a .npy file; `where` names them in messages. */
+/** Reads the array in the bytes of a .npy file; `where` names the file in messages. */
 export function parseNpy(bytes: Uint8Array, where: string): NumpyArray {
   const header = parseNpyHeader(bytes, where);
   return decodeNumpyArray(
@@ -41,7 +41,7 @@ export function parseNpy(bytes: Uint8Array, where: string): NumpyArray {
   );
 }
 
-/** The bytes of the elements, as they are in the file. */
+/** Returns the bytes of the elements as they are in the file. */
 export function npyElements(bytes: Uint8Array, { type, shape, start }: NpyHeader, where: string): Uint8Array {
   const data = bytes.subarray(start);
   const needed = shape.reduce((product, side) => product * side, 1) * numpyTypeBytes(type);
@@ -54,7 +54,7 @@ export function npyElements(bytes: Uint8Array, { type, shape, start }: NpyHeader
   return data.subarray(0, needed);
 }
 
-/** The header at the start of a file; `bytes` may end anywhere after it. */
+/** Reads the header at the start of a file; `bytes` need not contain the elements. */
 export function parseNpyHeader(bytes: Uint8Array, where: string): NpyHeader {
   const fail = (offset: number, what: string): never => {
     throw new FormatError(`${where}: ${what} (byte ${offset}).`, { path: where, offset });
@@ -82,7 +82,7 @@ export function parseNpyHeader(bytes: Uint8Array, where: string): NpyHeader {
   }
   const type = parseNumpyType(descr);
   if (type === null) {
-    const pickled = descr.endsWith('O') ? '; Python objects are pickles, which are not read' : '';
+    const pickled = descr.endsWith('O') ? '; Python objects are pickles, which are not supported' : '';
     return fail(
       start,
       `expected a type of b, i, u, f, S or U for the elements, got ${JSON.stringify(descr)}${pickled}`,
@@ -94,7 +94,7 @@ export function parseNpyHeader(bytes: Uint8Array, where: string): NpyHeader {
   return { type, shape, fortran: fortran === 'True', start: end };
 }
 
-/** A header of version 1 for elements in C order, padded so that they start at a multiple of 64. */
+/** Makes a header of version 1 for elements in C order, padded so that they start at a multiple of 64. */
 export function makeNpyHeader(descr: string, shape: readonly number[]): Uint8Array {
   const sides = shape.length === 1 ? `${shape[0]},` : shape.join(', ');
   const text = `{'descr': '${descr}', 'fortran_order': False, 'shape': (${sides}), }`;

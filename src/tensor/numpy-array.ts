@@ -1,10 +1,9 @@
 /**
- * NumPy's element types as typed arrays: what npy files and pickled arrays share.
+ * Decodes NumPy's element types to typed arrays, for npy files and pickled arrays.
  *
- * Any byte order is read; Fortran order becomes C order (`checkNumpyBytes`, `plainNumpyBytes`). As numbers
- * (`decodeNumpyArray`): 64-bit integers come as Float64Array and are refused beyond
- * ±2^53, half floats as Float32Array, booleans as Uint8Array (0 or 1), fixed-width text as strings. Complex numbers,
- * dates, records and Python objects are refused.
+ * Any byte order is read; Fortran order becomes C order (`checkNumpyBytes`, `plainNumpyBytes`). `decodeNumpyArray`
+ * returns 64-bit integers as Float64Array (beyond ±2^53 it throws), half floats as Float32Array, booleans as Uint8Array
+ * (0 or 1), fixed-width text as strings. Complex numbers, dates, records and Python objects are rejected.
  */
 import { FormatError } from '../util/errors.js';
 
@@ -36,10 +35,10 @@ export interface NumpyType {
 
 const supported = /^([<>|=]?)(b1|\?|i1|i2|i4|i8|u1|u2|u4|u8|f2|f4|f8|[SU]\d{1,9})$/;
 
-/** What NumPy allows. */
-const mostAxes = 64;
+/** NumPy's limit. */
+const maxAxes = 64;
 
-/** Reads a type string such as `<f4`, `|b1`, `>i8`, `<U19`; null when it is none that is read here. */
+/** Reads a type string such as `<f4`, `|b1`, `>i8`, `<U19`; null if it is not supported. */
 export function parseNumpyType(text: string): NumpyType | null {
   const match = supported.exec(text);
   if (match === null) return null;
@@ -47,12 +46,12 @@ export function parseNumpyType(text: string): NumpyType | null {
   return { kind: name[0], size: Number(name.slice(1)), littleEndian: match[1] !== '>' };
 }
 
-/** Bytes of one element in the file. */
+/** Returns the bytes of one element in the file. */
 export function numpyTypeBytes(type: NumpyType): number {
   return type.kind === 'U' ? type.size * 4 : type.size;
 }
 
-/** Makes an array of bytes that hold exactly its elements; `where` names the file for messages. */
+/** Decodes bytes that hold exactly the elements of an array; `where` names the file in messages. */
 export function decodeNumpyArray(
   where: string,
   type: NumpyType,
@@ -73,7 +72,7 @@ export function decodeNumpyArray(
   };
 }
 
-/** Refuses bytes that are not exactly the elements of an array; gives how many elements there are. */
+/** Throws if `bytes` are not exactly the elements of an array; returns the number of elements. */
 export function checkNumpyBytes(
   where: string,
   type: NumpyType,
@@ -82,24 +81,24 @@ export function checkNumpyBytes(
 ): number {
   const count = shape.reduce((product, side) => product * side, 1);
   const needed = count * numpyTypeBytes(type);
-  if ((needed === 0 && count > 0) || shape.length > mostAxes) {
-    // Neither takes room in the file, so a few bytes could ask for any amount of work.
+  if ((needed === 0 && count > 0) || shape.length > maxAxes) {
+    // Neither takes bytes in the file, so a small file could cause any amount of work.
     const got = `${type.kind}${type.size} with ${count} elements on ${shape.length} axes`;
     throw new FormatError(
-      `${where}: expected elements of at least one byte on at most ${mostAxes} axes, got ${got}.`,
+      `${where}: expected elements of at least one byte on at most ${maxAxes} axes, got ${got}.`,
       { path: where },
     );
   }
   if (bytes.length !== needed) {
     throw new FormatError(
-      `${where}: expected ${needed} bytes for an array of shape [${shape.join(', ')}] and type ${type.kind}${type.size}, got ${bytes.length}. The file is damaged or cut off.`,
+      `${where}: expected ${needed} bytes for an array of shape [${shape.join(', ')}] and type ${type.kind}${type.size}, got ${bytes.length}. The file is corrupt or truncated.`,
       { path: where },
     );
   }
   return count;
 }
 
-/** The elements in C order, little-endian, aligned, in memory of their own: it keeps no large file alive. */
+/** Copies the elements in C order, little-endian and aligned; the copy does not keep a large file in memory. */
 export function plainNumpyBytes(
   type: NumpyType,
   shape: readonly number[],
@@ -127,13 +126,13 @@ function decodeNumbers(where: string, type: NumpyType, own: Uint8Array<ArrayBuff
     case 'i4':
       return new Int32Array(buffer);
     case 'i8':
-      return safeIntegers(where, new BigInt64Array(buffer));
+      return toSafeIntegers(where, new BigInt64Array(buffer));
     case 'u2':
       return new Uint16Array(buffer);
     case 'u4':
       return new Uint32Array(buffer);
     case 'u8':
-      return safeIntegers(where, new BigUint64Array(buffer));
+      return toSafeIntegers(where, new BigUint64Array(buffer));
     case 'b1':
       return own.map((value) => (value === 0 ? 0 : 1));
     default:
@@ -146,8 +145,8 @@ function swapBytes(bytes: Uint8Array, size: number): void {
   for (let start = 0; start < bytes.length; start += size) bytes.subarray(start, start + size).reverse();
 }
 
-function safeIntegers(where: string, values: BigInt64Array | BigUint64Array): Float64Array {
-  // The two halves are read as 32-bit words: making a BigInt per element is ten times slower.
+function toSafeIntegers(where: string, values: BigInt64Array | BigUint64Array): Float64Array {
+  // Read as two 32-bit words: a BigInt per element is ten times slower.
   const signed = values instanceof BigInt64Array;
   const low = new Uint32Array(values.buffer);
   const high = signed ? new Int32Array(values.buffer) : low;
@@ -165,7 +164,7 @@ function safeIntegers(where: string, values: BigInt64Array | BigUint64Array): Fl
   return out;
 }
 
-/** IEEE 754 half precision. */
+/** Converts a number of IEEE 754 half precision. */
 function halfToFloat(bits: number): number {
   const sign = bits & 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 0x1f;
@@ -175,7 +174,7 @@ function halfToFloat(bits: number): number {
   return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
 }
 
-/** Text padded with zero characters to a fixed width. */
+/** Decodes text that is padded with zero characters to a fixed width. */
 function decodeText(where: string, type: NumpyType, bytes: Uint8Array, count: number): string[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const step = type.kind === 'U' ? 4 : 1;
@@ -197,7 +196,7 @@ function decodeText(where: string, type: NumpyType, bytes: Uint8Array, count: nu
   });
 }
 
-/** Elements of `size` bytes from Fortran order to C order, in memory of their own. */
+/** Copies elements of `size` bytes from Fortran order to C order. */
 function toRowMajor(bytes: Uint8Array, size: number, shape: readonly number[]): Uint8Array<ArrayBuffer> {
   const out = new Uint8Array(bytes);
   if (shape.length < 2) return out;

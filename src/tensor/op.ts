@@ -1,7 +1,7 @@
 /**
- * How differentiable functions are made: a forward, a backward, and what passes between them. Built-in operations and
- * user code use the same two functions; only `builtinOp` lets the engine recycle gradients, because its rules keep no
- * hold on them.
+ * Defines differentiable functions: a forward, a backward, and the values passed between them. Built-in operations and
+ * user code use the same two functions; only `builtinOp` lets the engine recycle gradients, because built-in rules
+ * keep no reference to them.
  */
 import { applyRule, type BackwardContext, type Gradient, type OpContext } from './tape.js';
 import type { Tensor } from './tensor.js';
@@ -10,18 +10,18 @@ type Gradients = readonly (Gradient | null | undefined)[];
 
 export interface OpDefinition<A> {
   readonly name: string;
-  /** Computes the result, unrecorded. `ctx.save(…)` keeps tensors for backward. */
+  /** Computes the result without recording. `ctx.save(…)` keeps tensors for backward. */
   forward(ctx: OpContext, inputs: readonly Tensor[], attributes: A): Tensor;
-  /** Gradient for each input from the gradient of the result; null where `ctx.needs(i)` is false. */
+  /** Computes the gradient of each input from that of the result; null where `ctx.needs(i)` is false. */
   backward(ctx: BackwardContext, gradient: Tensor, attributes: A): Gradients;
-  /** Record even when no input requires a gradient, because the function uses parameters of its own. */
+  /** Record even if no input requires a gradient, because the function reads parameters. */
   readonly always?: boolean;
 }
 
 export interface MultiOpDefinition<A> {
   readonly name: string;
   forward(ctx: OpContext, inputs: readonly Tensor[], attributes: A): readonly Tensor[];
-  /** `gradients` has null for results that nothing used. */
+  /** `gradients` is null for results that were not used. */
   backward(ctx: BackwardContext, gradients: readonly (Tensor | null)[], attributes: A): Gradients;
   readonly always?: boolean;
 }
@@ -29,7 +29,7 @@ export interface MultiOpDefinition<A> {
 /**
  * Makes a differentiable function from a forward and a backward.
  *
- * Backward runs unrecorded; it may call `enableGrad` and a nested `backward` to recompute what it did not save.
+ * Backward is not recorded; it may call `enableGrad` and a nested `backward` to recompute values that were not saved.
  *
  * @example
  * const cube = defineOp<void>({
@@ -55,7 +55,7 @@ export function defineMultiOp<A = void>(
   return (inputs, attributes) => applyRule(definition, inputs, attributes) as Tensor[];
 }
 
-/** `defineOp` for Skein's own operations. @internal */
+/** Like `defineOp`, for built-in operations. @internal */
 export function builtinOp<A = void>(
   definition: OpDefinition<A>,
 ): (inputs: readonly Tensor[], attributes: A) => Tensor {
@@ -72,7 +72,7 @@ function make<A>(
     always: definition.always === true,
     forward: (ctx: OpContext, inputs: readonly Tensor[], attributes: A) =>
       definition.forward(ctx, inputs, attributes),
-    // With one result, backward runs only when its gradient arrived.
+    // With one result, backward runs only if there is a gradient.
     backward: (ctx: BackwardContext, gradients: readonly (Tensor | null)[], attributes: A) =>
       definition.backward(ctx, gradients[0] as Tensor, attributes),
   };

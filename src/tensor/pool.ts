@@ -2,9 +2,9 @@
  * Recycles the memory of tensors. Blocks are ArrayBuffers owned by V8 (external buffers are not freed inside a
  * synchronous loop), over-allocated so that data starts on a 64-byte line.
  *
- * A block comes back only when its last holder released it explicitly (`dispose`, `using`, the end of a `scope`, the
- * tape after backward). Memory that is merely forgotten is the garbage collector's, as with any object: nothing here
- * relies on a finaliser. Blocks are handed out dirty.
+ * A block returns to the pool only when its last holder releases it explicitly (`dispose`, `using`, the end of a
+ * `scope`, the tape after backward). Memory that is not released is left to the garbage collector, as with any object:
+ * nothing here relies on a finaliser. Blocks are not cleared before reuse.
  */
 
 import { prepareBlock, type TypedArray } from '../native/index.js';
@@ -15,9 +15,12 @@ export interface Block {
   /** Offset of the first aligned byte. */
   readonly offset: number;
   readonly bytes: number;
-  /** How many of them were asked for; 0 while the block waits for reuse. */
+  /** The requested bytes; 0 while the block is idle. */
   used: number;
-  /** The array last made over this block. A loop asks for the same arrays again, and making one costs as much as a kernel call. */
+  /**
+   * The last array made over this block: loops request the same arrays again, and making one costs as much as a kernel
+   * call.
+   */
   array: TypedArray | null;
 }
 
@@ -28,12 +31,12 @@ let idleLimit = 4 * 2 ** 30;
 let allocations = 0;
 let liveBytes = 0;
 let peakBytes = 0;
-/** All blocks that are somewhere, when somebody wants to know; without keeping them alive. */
+/** Weak references to all blocks, while `watchBlocks` is on. */
 let watched: Set<WeakRef<Block>> | null = null;
 
 /**
- * Size classes: eight to an octave, so that at most an eighth of a block is unused while tensors of similar size still
- * share blocks.
+ * Rounds a size up to its class, of which there are eight per octave, so that at most an eighth of a block is unused
+ * and tensors of similar size share blocks.
  */
 function sizeClass(bytes: number): number {
   if (bytes <= 256) return 256;
@@ -63,7 +66,7 @@ export function allocateBlock(bytes: number): Block {
 export function recycleBlock(block: Block): void {
   liveBytes -= block.used;
   block.used = 0;
-  // A buffer that user code transferred away is empty and of no use.
+  // A buffer that user code has transferred is empty and cannot be reused.
   if (idleBytes + block.bytes > idleLimit || block.buffer.byteLength === 0) return;
   const list = free.get(block.bytes);
   if (list === undefined) free.set(block.bytes, [block]);
@@ -72,11 +75,11 @@ export function recycleBlock(block: Block): void {
 }
 
 export interface PoolStats {
-  /** Bytes that wait for reuse. */
+  /** Bytes of idle blocks. */
   readonly idleBytes: number;
-  /** Blocks ever taken from the system: flat in a loop that recycles. */
+  /** The number of blocks allocated so far: constant in a loop that recycles. */
   readonly allocations: number;
-  /** Bytes of tensors that nobody has released; those that were merely forgotten count as well. */
+  /** Bytes of tensors that have not been released, including unreachable ones. */
   readonly liveBytes: number;
   /** The largest `liveBytes` since the start, or since `resetPeak`. */
   readonly peakBytes: number;
@@ -86,12 +89,12 @@ export function poolStats(): PoolStats {
   return { idleBytes, allocations, liveBytes, peakBytes };
 }
 
-/** Lets `peakBytes` begin anew from what lives now. */
+/** Resets `peakBytes` to the current `liveBytes`. */
 export function resetPeak(): void {
   peakBytes = liveBytes;
 }
 
-/** Lets all idle memory go; `limit` sets how many idle bytes may be kept from now on (4 GiB at first). */
+/** Releases all idle memory; `limit` sets how many idle bytes may be kept from now on (initially 4 GiB). */
 export function emptyPool(limit: number = idleLimit): void {
   checkNumber('emptyPool', 'limit', limit, 0);
   free.clear();
@@ -99,14 +102,14 @@ export function emptyPool(limit: number = idleLimit): void {
   idleLimit = limit;
 }
 
-/** From now on `watchedBlocks` knows the memory of tensors; false forgets it. */
+/** Starts or stops tracking the memory of tensors for `watchedBlocks`. */
 export function watchBlocks(on: boolean): void {
   watched = on ? (watched ?? new Set()) : null;
   if (watched === null) return;
   for (const list of free.values()) for (const block of list) watched.add(new WeakRef(block));
 }
 
-/** The memory of tensors made since `watchBlocks`, and what waits for reuse (`live` false: its contents are nobody's). */
+/** Returns the memory of tensors made since `watchBlocks`, and idle blocks (`live` false: their content is unused). */
 export function watchedBlocks(): { readonly bytes: Uint8Array; readonly live: boolean }[] {
   const all: { bytes: Uint8Array; live: boolean }[] = [];
   for (const reference of watched ?? []) {

@@ -1,5 +1,5 @@
 /**
- * Tensors as text, in NumPy's manner: aligned columns, four decimals, long axes shortened to three items at each end.
+ * Formats tensors like NumPy: aligned columns, four decimals, long axes shortened to three items at each end.
  */
 import type { Tensor } from './tensor.js';
 

@@ -1,22 +1,25 @@
 /**
- * The generator that random operations use when none is given: dropout masks, initial weights, random tensors. Seeded
- * with 0 at start, so a program without a seed still repeats itself.
+ * The shared generator, which random operations (dropout masks, initial weights, random tensors) use by default. Its
+ * initial seed is 0, so a program that sets no seed is reproducible too.
  */
 import { Random, type RandomState } from '../util/philox.js';
 
 const shared = new Random(0);
 
-/** Starts the shared generator anew from a seed (a whole number of at least 0). */
+/** Restarts the shared generator from a seed (a whole number of at least 0). */
 export function manualSeed(seed: number): void {
   shared.restore(new Random(seed).state());
 }
 
-/** The shared generator. */
+/** Returns the shared generator. */
 export function defaultRandom(): Random {
   return shared;
 }
 
-/** Where the shared generator stands; survives JSON. Give it to `setRandomState` to go on from here. */
+/**
+ * Returns the state of the shared generator, which can be stored as JSON. Pass it to `setRandomState` to continue from
+ * it.
+ */
 export function randomState(): RandomState {
   return shared.state();
 }

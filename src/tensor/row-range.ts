@@ -1,15 +1,15 @@
 /**
- * A gradient that is zero except in consecutive rows: what a slice of rows produces. Where another gradient of the same
- * value exists already, only these rows are added, and no zeros are ever written.
+ * A gradient that is zero except in consecutive rows, as produced by a slice of rows. Only these rows are added to
+ * another gradient of the same value; zeros are not written.
  */
 import type { DType } from './dtype.js';
 import type { Shape } from './shape.js';
 import type { Tensor } from './tensor.js';
 
 export class RowRange {
-  /** Shape of the dense gradient this stands for. */
+  /** The shape of the dense gradient that this represents. */
   readonly shape: Shape;
-  /** First row that `rows` belongs to. */
+  /** The index of the first row of `rows`. */
   readonly start: number;
   readonly rows: Tensor;
 

@@ -1,11 +1,11 @@
 /**
- * Reads and checks the header of a safetensors file. Trusts nothing: lengths, JSON, types, shapes and byte ranges are
- * checked before any of them is used, and an error names the byte where the trouble is.
+ * Reads and checks the header of a safetensors file. The file is untrusted: lengths, JSON, types, shapes and byte
+ * ranges are checked before use, and an error states the byte offset of the problem.
  */
 import { FormatError } from '../util/errors.js';
 import { formatShape, maxElements, sizeOf } from './shape.js';
 
-/** Bytes per element of the types that are read. */
+/** Bytes per element of the supported types. */
 export const widths: Readonly<Record<string, number>> = {
   F64: 8,
   I64: 8,
@@ -17,20 +17,20 @@ export const widths: Readonly<Record<string, number>> = {
   U8: 1,
   BOOL: 1,
 };
-/** The format's own limit. */
+/** The limit of the format. */
 export const maxHeader = 100_000_000;
 
 export interface TensorEntry {
   readonly name: string;
   readonly tag: string;
   readonly shape: readonly number[];
-  /** Range within the data. */
+  /** The byte range within the data. */
   readonly begin: number;
   readonly end: number;
 }
 
 export interface Header {
-  /** In the order of their data, which they cover without holes. */
+  /** In the order of their data, which they cover without gaps. */
   readonly entries: readonly TensorEntry[];
   readonly metadata: Readonly<Record<string, string>>;
   readonly dataStart: number;
@@ -53,7 +53,7 @@ export function readHeader(bytes: Uint8Array): Header {
     );
   const text = decodeText(bytes.subarray(8, dataStart));
   const header = parseObject(text);
-  refuseDuplicates(text);
+  checkDuplicates(text);
   const { __metadata__: rawMetadata = {}, ...rest } = header;
   const metadata = checkMetadata(rawMetadata);
   const entries = Object.entries(rest).map(([name, value]) => checkEntry(name, value, byteOf(text, name)));
@@ -89,8 +89,10 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** JSON.parse keeps the last of equal keys without a word, so the text is searched. It is known to be valid JSON. */
-function refuseDuplicates(text: string): void {
+/**
+ * Throws if a key occurs twice. JSON.parse silently keeps the last one, so the text, which is valid JSON, is searched.
+ */
+function checkDuplicates(text: string): void {
   // One set of keys per open object, null per open list.
   const open: (Set<string> | null)[] = [];
   for (let i = 0; i < text.length; i++) {
@@ -112,7 +114,7 @@ function refuseDuplicates(text: string): void {
   }
 }
 
-/** Position of the quote that ends the string begun at `start`. */
+/** Returns the position of the quote that ends the string begun at `start`. */
 function endOfString(text: string, start: number): number {
   for (let i = text.indexOf('"', start + 1); ; i = text.indexOf('"', i + 1)) {
     let slashes = 0;
@@ -131,7 +133,7 @@ function byteLength(text: string): number {
   return new TextEncoder().encode(text).length;
 }
 
-/** Where a name stands in the file, for messages. */
+/** Returns the byte offset of a name in the file, for messages. */
 function byteOf(text: string, name: string): () => number {
   return () => {
     const at = text.indexOf(JSON.stringify(name));
@@ -154,7 +156,7 @@ function checkEntry(name: string, value: unknown, at: () => number): TensorEntry
   const { dtype: tag, shape, data_offsets: offsets } = value;
   if (typeof tag !== 'string' || !Object.hasOwn(widths, tag)) {
     throw fail(
-      `a dtype among ${Object.keys(widths).join(', ')} for ${name}, got ${JSON.stringify(tag)}. Convert it where it was saved`,
+      `a dtype among ${Object.keys(widths).join(', ')} for ${name}, got ${JSON.stringify(tag)}. Convert it before saving`,
     );
   }
   if (!Array.isArray(shape) || !shape.every(isCount) || sizeOf(shape) > maxElements) {
@@ -175,14 +177,14 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** The ranges must cover the data exactly: no overlap, no hole, nothing beyond the end. Sorts the entries. */
+/** Throws unless the ranges cover the data exactly: no overlap, no gap, nothing beyond the end. Sorts the entries. */
 function checkRanges(entries: TensorEntry[], dataLength: number, dataStart: number, text: string): void {
   entries.sort((a, b) => a.begin - b.begin || a.end - b.end);
   let position = 0;
   for (const { name, begin, end } of entries) {
     const at = byteOf(text, name);
     if (begin !== position) {
-      const what = begin < position ? 'overlaps the tensor before it' : 'leaves a hole before it';
+      const what = begin < position ? 'overlaps the tensor before it' : 'leaves a gap before it';
       throw bad(
         at(),
         `data of ${name} from ${position} on, got data_offsets [${begin}, ${end}], which ${what}`,

@@ -1,11 +1,11 @@
 /**
- * Tensors as bytes in the safetensors format: the length of a JSON header (8 bytes, little-endian), the header, the data.
- * The header gives dtype, shape and byte range of each tensor, and `__metadata__` with strings.
+ * Encodes and decodes tensors in the safetensors format: the length of a JSON header (8 bytes, little-endian), the
+ * header, the data. The header gives dtype, shape and byte range of each tensor, and `__metadata__` with strings.
  *
- * A CRC-32 of the data is written as metadata `skein.crc32` and checked when present, so files of other programs are read
- * too. Everything in a header is checked before it is used; what is wrong is named with its byte offset. As tensors, BOOL
- * is read as u8, I64 and U32 as i32 when every value fits; other types are refused. Written little-endian, as every platform
- * of Node is. `joinSafetensors` and `splitSafetensors` do the same for bytes of any of the format's types.
+ * A CRC-32 of the data is written as metadata `skein.crc32` and checked when present, so files of other programs are
+ * read too. The header is checked before it is used; errors state the byte offset. BOOL is read as u8, I64 and U32 as
+ * i32 if every value fits; other types are rejected. Data is little-endian, as on every platform of Node.js.
+ * `joinSafetensors` and `splitSafetensors` work on the bytes of any type of the format.
  */
 import { crc32 } from '../util/crc32.js';
 import { expected, FormatError, ValueError } from '../util/errors.js';
@@ -15,7 +15,7 @@ import { Tensor } from './methods.js';
 import { maxHeader, readHeader, widths } from './safetensors-header.js';
 
 const crcKey = 'skein.crc32';
-/** Says that a checksum belongs here, in case the checksum's own name is damaged. */
+/** Marks files that must have a checksum, in case the key of the checksum is damaged. */
 const writerKey = 'skein.version';
 /** The largest typed array of Node 20. */
 const maxBytes = 2 ** 32 - 1;
@@ -31,16 +31,16 @@ const tags: Readonly<Record<DType, string>> = {
 
 export type SafetensorsMetadata = Readonly<Record<string, string>>;
 
-/** A tensor as the format has it. */
+/** A tensor as the format stores it. */
 export interface NamedBytes {
   readonly name: string;
-  /** Element type in the format's words, such as F32. */
+  /** The element type as the format names it, such as F32. */
   readonly tag: string;
   readonly shape: readonly number[];
   readonly bytes: Uint8Array;
 }
 
-/** A snapshot of the tensors as one file's bytes. */
+/** Encodes a snapshot of the tensors as the bytes of a file. */
 export function encodeSafetensors(
   tensors: Readonly<Record<string, Tensor>>,
   metadata: SafetensorsMetadata = {},
@@ -55,7 +55,7 @@ export function encodeSafetensors(
   return joinSafetensors(where, named, metadata);
 }
 
-/** The file's bytes for tensors given as bytes; `where` names the caller in messages. */
+/** Encodes tensors given as bytes; `where` names the caller in messages. */
 export function joinSafetensors(
   where: string,
   tensors: readonly NamedBytes[],
@@ -64,7 +64,7 @@ export function joinSafetensors(
   checkMetadata(where, metadata);
   for (const { name } of tensors)
     if (name === '__metadata__') throw new ValueError(expected(where, 'another name', 'a tensor', name));
-  // Wide elements first: then each starts at a multiple of its own size, and readers need not copy.
+  // Wide elements first, so that each tensor is aligned to its element size and readers need not copy.
   const named = [...tensors].sort((a, b) => widths[b.tag] - widths[a.tag] || (a.name < b.name ? -1 : 1));
   let end = 0;
   const entries = named.map(({ name, tag, shape, bytes }) => {
@@ -97,14 +97,16 @@ export function joinSafetensors(
   return out;
 }
 
-/** What stands in the header while the checksum of header and data is taken. */
+/** The placeholder of the checksum while the checksum of header and data is computed. */
 const noStamp = '00000000';
 
 function checksum(bytes: Uint8Array): string {
   return crc32(bytes).toString(16).padStart(8, '0');
 }
 
-/** Bytes before the checksum in the header's text. A quote inside a string is escaped, so this finds the key itself. */
+/**
+ * Returns the offset of the checksum in the header's text. Quotes inside strings are escaped, so this finds the key.
+ */
 function stampOffset(text: string): number {
   const mark = `"${crcKey}":"`;
   return new TextEncoder().encode(text.slice(0, text.indexOf(mark) + mark.length)).length;
@@ -117,7 +119,7 @@ function checkStamp(bytes: Uint8Array, dataStart: number, stamp: string): void {
   const actual = checksum(covered);
   if (stamp === actual) return;
   throw new FormatError(
-    `safetensors: expected header and data with checksum ${stamp}, got ${actual} from byte 8 on. The file is corrupt; use another copy.`,
+    `safetensors: expected header and data with checksum ${stamp}, got ${actual} from byte 8 on. The file is corrupt; restore it from another copy.`,
     { byteOffset: 8 },
   );
 }
@@ -137,8 +139,8 @@ export interface DecodedTensors {
 }
 
 /**
- * The tensors in a file's bytes, in the order of their data. They share memory with `bytes` where alignment allows, so
- * leave those alone afterwards.
+ * Decodes the tensors in a file's bytes, in the order of their data. They share memory with `bytes` where alignment
+ * allows, so `bytes` must not be changed afterwards.
  */
 export function decodeSafetensors(bytes: Uint8Array): DecodedTensors {
   const { named, metadata } = splitSafetensors('decodeSafetensors', bytes);
@@ -146,7 +148,7 @@ export function decodeSafetensors(bytes: Uint8Array): DecodedTensors {
   return { tensors: Object.fromEntries(tensors), metadata };
 }
 
-/** The tensors in a file's bytes as parts of those bytes, in the order of their data. */
+/** Returns the tensors in a file's bytes as views of those bytes, in the order of their data. */
 export function splitSafetensors(
   where: string,
   bytes: Uint8Array,
@@ -158,7 +160,7 @@ export function splitSafetensors(
   if (stamp !== undefined) checkStamp(bytes, dataStart, stamp);
   else if (writer !== undefined) {
     throw new FormatError(
-      'safetensors: expected a checksum in a file that Skein wrote, got none. The file is corrupt; use another copy.',
+      'safetensors: expected a checksum in a file that Skein wrote, got none. The file is corrupt; restore it from another copy.',
       { byteOffset: 8 },
     );
   }

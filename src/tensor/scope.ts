@@ -1,15 +1,15 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * Scopes: everything created inside `scope(fn)` and neither returned nor kept is disposed when `fn` ends, so a training
- * loop reuses the same memory each step. Without a scope the garbage collector does the same, later.
+ * Scopes: tensors that are created inside `scope(fn)` and neither returned nor kept are disposed when `fn` ends, so a
+ * training loop reuses the same memory in each step. Without a scope the garbage collector frees them, later.
  *
- * This file knows only that things can be disposed; tensors register themselves.
+ * Nothing here depends on tensors: disposable objects register themselves.
  */
 import { StateError } from '../util/errors.js';
 
-/** Something with memory to give back; `using` and scopes do it. */
+/** An object with memory, which `using` and scopes release. */
 export abstract class Scoped implements Disposable {
-  /** Survives the end of the scope it was made in. @internal */
+  /** Whether it survives the end of the scope in which it was made. @internal */
   kept = false;
 
   abstract dispose(): void;
@@ -46,7 +46,7 @@ export function scope<T>(fn: () => T): T {
     result = fn();
     if (result instanceof Promise) {
       throw new StateError(
-        'scope: expected a function that ends before it returns, got an async one. Await first, then open the scope.',
+        'scope: expected a synchronous function, got an async one. Await first, then open the scope.',
       );
     }
   } catch (error) {
@@ -55,7 +55,8 @@ export function scope<T>(fn: () => T): T {
     throw error;
   }
   current = outer;
-  const survivors = typeof result === 'object' && result !== null ? found(result, new Set(items)) : null;
+  const survivors =
+    typeof result === 'object' && result !== null ? findSurvivors(result, new Set(items)) : null;
   for (const item of items) {
     if (item.kept) continue;
     if (survivors?.has(item)) outer?.push(item);
@@ -64,15 +65,15 @@ export function scope<T>(fn: () => T): T {
   return result;
 }
 
-/** Takes a tensor out of the scope it was made in: it stays valid until disposed or collected. */
+/** Removes a tensor from its scope: it stays valid until it is disposed or collected. */
 export function keep<T extends Scoped>(item: T): T {
   item.kept = true;
   return item;
 }
 
 /**
- * A scope without a closure, for the tape's inner loop: `openScope` … `closeScope(previous, survivors)`. What is not
- * among the few survivors is disposed; they belong to the previous scope from then on. @internal
+ * Opens a scope without a closure, for the inner loop of the tape: `openScope` … `closeScope(previous, survivors)`. All
+ * tensors except the few survivors are disposed; these then belong to the previous scope. @internal
  */
 export function openScope(): Scoped[] | null {
   const outer = current;
@@ -90,7 +91,7 @@ export function closeScope(outer: Scoped[] | null, survivors: readonly unknown[]
   }
 }
 
-/** Runs `fn` outside any scope, for what must outlive the caller's: parameters, optimiser state. */
+/** Runs `fn` outside any scope, for tensors that must outlive the caller's scope: parameters, optimiser state. */
 export function unscoped<T>(fn: () => T): T {
   const outer = current;
   current = null;
@@ -101,7 +102,7 @@ export function unscoped<T>(fn: () => T): T {
   }
 }
 
-function found(root: object, candidates: ReadonlySet<unknown>): Set<unknown> {
+function findSurvivors(root: object, candidates: ReadonlySet<unknown>): Set<unknown> {
   const result = new Set<unknown>();
   const seen = new Set<unknown>();
   const visit = (value: unknown): void => {

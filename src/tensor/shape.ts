@@ -1,5 +1,5 @@
 /**
- * Shapes and strides as NumPy has them: row-major, strides in elements, broadcasting from the right.
+ * Shapes and strides as in NumPy: row-major, strides in elements, broadcasting from the right.
  */
 import { expected, ShapeError } from '../util/errors.js';
 
@@ -58,11 +58,11 @@ export function checkShape(where: string, shape: unknown): number[] {
       { size },
     );
   }
-  // A copy: the caller may go on using its array.
+  // A copy, since the caller may change its array.
   return [...shape];
 }
 
-/** Axis in 0 … rank−1 from one that may count from the end. */
+/** Returns an axis in 0 … rank−1; a negative one counts from the end. */
 export function checkAxis(where: string, axis: number, rank: number): number {
   const resolved = axis < 0 ? axis + rank : axis;
   if (!Number.isInteger(axis) || resolved < 0 || resolved >= rank) {
@@ -77,7 +77,7 @@ export function formatShape(shape: Shape): string {
   return `[${shape.join(', ')}]`;
 }
 
-/** The shape two operands stretch to, or an error that names both. */
+/** Returns the shape that two operands broadcast to; throws an error that names both if there is none. */
 export function broadcastShapes(where: string, a: Shape, b: Shape): Shape {
   if (sameShape(a, b)) return a;
   const rank = Math.max(a.length, b.length);
@@ -96,7 +96,7 @@ export function broadcastShapes(where: string, a: Shape, b: Shape): Shape {
   return out;
 }
 
-/** Strides that walk a tensor of `shape` along the larger shape `target`: 0 where it repeats. */
+/** Returns the strides of a tensor of `shape` broadcast to `target`: 0 where it repeats. */
 export function broadcastStrides(shape: Shape, strides: Shape, target: Shape): number[] {
   const lead = target.length - shape.length;
   return target.map((_, i) => (i < lead || shape[i - lead] === 1 ? 0 : strides[i - lead]));

@@ -1,8 +1,8 @@
 /**
- * A gradient that is zero except in some rows: what a row lookup produces. Ids may repeat until `coalesce`.
+ * A gradient that is zero except in some rows, as produced by a row lookup. Ids may repeat until `coalesce`.
  *
- * Ids are checked whenever rows are added up by them, because the arrays are open to the user and kernels trust ids. On a
- * device the rows are its memory, which whoever holds the gradient last gives back with `dispose`; ids are always here.
+ * Ids are checked before each use, because the arrays are accessible to the user and kernels trust ids. On a device the
+ * rows are in its memory, which the last holder of the gradient releases with `dispose`; ids are always on the CPU.
  */
 import { type FloatArray, kernels } from '../native/index.js';
 import { expected, ShapeError, ValueError } from '../util/errors.js';
@@ -11,13 +11,13 @@ import type { FloatDType } from './dtype.js';
 import type { Shape } from './shape.js';
 
 export class SparseRows {
-  /** Shape of the dense gradient this stands for; the first axis is indexed by `ids`. */
+  /** The shape of the dense gradient that this represents; `ids` index the first axis. */
   readonly shape: Shape;
   readonly ids: Int32Array;
-  /** One row per id, `width` values each; on a device only its kernels can read them. */
+  /** One row of `width` values per id; on a device only its kernels can read them. */
   readonly rows: FloatArray;
   readonly width: number;
-  /** null: the CPU. */
+  /** The device of `rows`; null is the CPU. */
   readonly device: TensorDevice | null;
 
   constructor(shape: Shape, ids: Int32Array, rows: FloatArray, device: TensorDevice | null = null) {
@@ -46,8 +46,8 @@ export class SparseRows {
     this.#checkIds();
   }
 
-  /** With a copy of the first values of `source`, in memory of its own. @internal */
-  static copying(shape: Shape, ids: Int32Array, source: FloatArray, device: TensorDevice | null): SparseRows {
+  /** Makes sparse rows with a copy of the first values of `source`. @internal */
+  static copyOf(shape: Shape, ids: Int32Array, source: FloatArray, device: TensorDevice | null): SparseRows {
     const width = shape.slice(1).reduce((product, d) => product * d, 1);
     const rows = allocate(device, source, ids.length * width);
     copy(device, source, rows, ids.length * width);
@@ -58,7 +58,7 @@ export class SparseRows {
     return this.rows instanceof Float64Array ? 'f64' : 'f32';
   }
 
-  /** The same gradient with ascending ids, each once. */
+  /** Returns the same gradient with ascending, distinct ids. */
   coalesce(): SparseRows {
     this.#checkIds();
     const { device, width } = this;
@@ -70,7 +70,7 @@ export class SparseRows {
     return new SparseRows(this.shape, ids.subarray(0, count), rows.subarray(0, count * width), device);
   }
 
-  /** Both gradients, one after the other. */
+  /** Concatenates two gradients. */
   concat(other: SparseRows): SparseRows {
     const ids = new Int32Array(this.ids.length + other.ids.length);
     ids.set(this.ids);
@@ -90,7 +90,7 @@ export class SparseRows {
     );
   }
 
-  /** Gives memory of a device back; on the CPU nothing happens. */
+  /** Releases memory of a device; does nothing on the CPU. */
   dispose(): void {
     if (this.device !== null) (this.rows as unknown as DeviceArray).release();
   }

@@ -1,7 +1,7 @@
 /**
  * The memory behind one tensor and its views, counted by holders: tensors, views and the tape's saved values each hold
  * one reference, and the last release sends the block back to the pool. `version` grows with each write in place, so
- * that the tape can refuse to differentiate through a value that has changed since it was saved.
+ * that the tape can detect a saved value that has been changed.
  */
 import type { TypedArray } from '../native/index.js';
 import { currentDevice, type DeviceArray, type TensorDevice } from './device.js';
@@ -11,7 +11,7 @@ import { allocateBlock, type Block, recycleBlock } from './pool.js';
 export class Storage {
   /** On a device: its `DeviceArray`, which only the device's kernels can read. */
   readonly data: TypedArray;
-  /** null: the CPU. */
+  /** The device; null is the CPU. */
   readonly device: TensorDevice | null;
   version = 0;
   #references = 1;
@@ -23,7 +23,7 @@ export class Storage {
     this.device = device;
   }
 
-  /** Uninitialised memory: from the pool, or on a device. */
+  /** Allocates uninitialised memory, from the pool or on a device. */
   static allocate(dtype: DType, elements: number, device: TensorDevice | null = currentDevice()): Storage {
     if (device !== null)
       return new Storage(device.allocate(dtype, elements) as unknown as TypedArray, null, device);
@@ -36,7 +36,7 @@ export class Storage {
     return new Storage(data, block, null);
   }
 
-  /** The caller's own memory, used without a copy and never recycled. */
+  /** Uses the caller's memory, without a copy; it is never recycled. */
   static wrap(data: TypedArray): Storage {
     return new Storage(data, null, null);
   }

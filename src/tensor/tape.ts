@@ -1,9 +1,9 @@
 /**
- * The tape: which operation made which tensor, and what its backward needs.
+ * The tape: records which operation made which tensor, and the values that its backward needs.
  *
  * A node keeps edges to the nodes of its inputs, never the input tensors themselves, so a value lives only as long as
- * somebody needs it: the user, or a `save`. Saved values hold a reference to the storage, so disposing a tensor before
- * backward is safe; a version count refuses values that were overwritten since. The engine that walks the tape is in
+ * the user or a `save` refers to it. Saved values hold a reference to the storage, so disposing a tensor before
+ * backward is safe; a version count detects values that were overwritten. The engine that walks the tape is in
  * `backward.ts`.
  */
 import { type FloatArray, kernels } from '../native/index.js';
@@ -17,18 +17,18 @@ import type { SparseRows } from './sparse-rows.js';
 import type { Storage } from './storage.js';
 import { Tensor } from './tensor.js';
 
-/** May return another gradient, of the same shape and dtype, to use instead. */
+/** A function that receives a gradient and may return another of the same shape and dtype to use instead. */
 export type GradientHook = (gradient: Tensor) => unknown;
-/** Called with the leaf when its gradient of this backward pass is complete. */
+/** A function that receives a leaf when its gradient of a backward pass is complete. */
 export type LeafHook = (leaf: Tensor) => void;
 export type Gradient = Tensor | SparseRows | RowRange;
 
-/** Where the gradient of an input goes: to the node that made it, to a leaf, or nowhere. */
+/** The destination of an input's gradient: the node that made the input, a leaf, or none. */
 export type Edge = TapeNode | Tensor | null;
 
-/** What an operation's forward sees of the tape. */
+/** The tape as seen by an operation's forward. */
 export interface OpContext {
-  /** Whether anything is recorded: forward may skip work that only backward needs. */
+  /** Whether the operation is recorded; if not, forward may skip work that only backward needs. */
   readonly recording: boolean;
   /** Whether input `i` needs a gradient. */
   needs(i: number): boolean;
@@ -36,11 +36,13 @@ export interface OpContext {
   save(...tensors: readonly Tensor[]): void;
 }
 
-/** What an operation's backward sees. */
+/** The tape as seen by an operation's backward. */
 export interface BackwardContext {
   /** The saved values, in the order they were saved. */
   readonly saved: readonly Tensor[];
-  /** A handle of saved value `i` to return as a gradient: nobody else's unless a later pass needs the value again. */
+  /**
+   * Returns a handle of saved value `i` to return as a gradient; it is exclusive unless a later pass needs the value.
+   */
   take(i: number): Tensor;
   /** Whether the operation was called with an input `i`. */
   hasInput(i: number): boolean;
@@ -52,15 +54,17 @@ export interface BackwardContext {
 export interface OpRule<A> {
   readonly name: string;
   forward(ctx: OpContext, inputs: readonly Tensor[], attributes: A): Tensor | readonly Tensor[];
-  /** One gradient per input (null where none is needed), given one per output (null where none arrived). */
+  /** Computes one gradient per input (null where not needed) from one per output (null where there is none). */
   backward(
     ctx: BackwardContext,
     gradients: readonly (Tensor | null)[],
     attributes: A,
   ): readonly (Gradient | null | undefined)[];
-  /** Built-in rules keep no hold on what they receive or return, so the engine may recycle it. */
+  /**
+   * Whether the rule keeps no reference to gradients that it receives or returns, so that the engine may recycle them.
+   */
   readonly builtin?: boolean;
-  /** Recorded even when no input requires a gradient (the function reads parameters by itself). */
+  /** Whether to record even if no input requires a gradient, because the function reads parameters. */
   readonly always?: boolean;
 }
 
@@ -69,20 +73,20 @@ const unrecorded: OpContext = { recording: false, needs: () => false, save: () =
 
 let nextId = 0;
 
-/** Nodes recorded from now on have at least this id. @internal */
+/** Returns the least id of nodes recorded from now on. @internal */
 export function tapePosition(): number {
   return nextId;
 }
 
-/** A recorded operation: also the context that its forward fills and its backward reads. */
+/** A recorded operation, which is also the context of its forward and backward. */
 export class TapeNode implements OpContext, BackwardContext {
-  /** Grows with time: an input's node has a smaller id than the node that uses it. */
+  /** Ids increase: an input's node has a smaller id than the node that uses it. */
   readonly id = nextId++;
   readonly recording = true;
   readonly edges: readonly Edge[];
-  /** For inputs that are not the first result of their node: which one. */
+  /** The output index of each input in its node; null if all are 0. */
   readonly indices: readonly number[] | null;
-  /** What the gradients of the inputs must look like. */
+  /** The shapes of the inputs, and so of their gradients. */
   readonly shapes: readonly Shape[];
   readonly dtypes: readonly DType[];
   outputs = 1;
@@ -90,19 +94,21 @@ export class TapeNode implements OpContext, BackwardContext {
   hooks: (GradientHook[] | undefined)[] | null = null;
   readonly #rule: OpRule<unknown>;
   readonly #attributes: unknown;
-  /** The gradients of the results that a backward pass has gathered so far. */
+  /** The gradients of the results that a backward pass has accumulated so far. */
   gradients: (Tensor | null)[] | null = null;
   #saved: Tensor[] = [];
-  /** The saved tensors' memory, held by this node so that disposing the tensors does no harm; null when given away. */
+  /** The memory of the saved tensors, held so that disposing these is safe; null after `take`. */
   #storages: (Storage | null)[] = [];
   #versions: number[] = [];
-  /** Handles made for saved tensors that were disposed meanwhile; built-in rules do not keep them. */
+  /** Handles for saved tensors that were disposed before backward; built-in rules do not keep them. */
   readonly #revived: Tensor[] = [];
   #released = false;
   readonly #onDevice: boolean;
-  /** On a device: who is making it, results that are not disposed, and recorded operations that used one. */
+  /**
+   * Reference count on a device: the running `applyRule`, undisposed results, and recorded operations that used one.
+   */
   #holders = 1;
-  /** Whether the running pass leaves the saved values to a later one. */
+  /** Whether the running pass keeps the saved values for a later one. */
   #retain = false;
 
   constructor(rule: OpRule<unknown>, attributes: unknown, inputs: readonly Tensor[]) {
@@ -121,10 +127,10 @@ export class TapeNode implements OpContext, BackwardContext {
   }
 
   /**
-   * Takes back one `hold`. When nobody holds a node, no backward pass can come to it, and what it saved on a device goes at
-   * once, because no garbage collector knows that memory.
+   * Undoes one `hold`. No backward pass can reach a node without holders, so the values that it saved on a device are
+   * released immediately: the garbage collector does not manage that memory.
    */
-  letGo(): void {
+  unhold(): void {
     if (!this.#onDevice) return;
     const left: TapeNode[] = [this];
     for (let node = left.pop(); node !== undefined; node = left.pop()) {
@@ -157,7 +163,7 @@ export class TapeNode implements OpContext, BackwardContext {
   save(...tensors: readonly Tensor[]): void {
     for (let i = 0; i < tensors.length; i++) {
       const { storage } = tensors[i];
-      // User code gets a handle outside the tape; built-in rules, which record nothing, the tensor itself.
+      // User code gets a handle outside the tape; built-in rules, which are not recorded, get the tensor itself.
       this.#saved.push(this.builtin ? tensors[i] : tensors[i].alias());
       this.#storages.push(storage.retain());
       this.#versions.push(storage.version);
@@ -204,7 +210,7 @@ export class TapeNode implements OpContext, BackwardContext {
     gradients: readonly (Tensor | null)[],
     retain: boolean,
   ): readonly (Gradient | null | undefined)[] {
-    // Read for its check: a freed graph is an error even when the rule saved nothing.
+    // Read for its check: a freed graph is an error even if the rule saved nothing.
     this.saved;
     this.#retain = retain;
     const results = this.#rule.backward(this, gradients, this.#attributes);
@@ -215,13 +221,13 @@ export class TapeNode implements OpContext, BackwardContext {
     return results;
   }
 
-  /** An error about what backward returned: ours for a built-in operation, the author's for another. */
+  /** Makes an error about the result of backward: an internal one for a built-in operation. */
   mistake(what: string): Error {
     if (this.builtin) return new InternalError(what);
     return new ValueError(`${what}. Return one gradient per input, of the input's shape and dtype, or null.`);
   }
 
-  /** Lets the saved values go. */
+  /** Releases the saved values. */
   release(): void {
     for (const storage of this.#storages) storage?.release();
     for (const handle of this.#revived) handle.dispose();
@@ -236,7 +242,7 @@ export function edgeOf(t: Tensor): Edge {
   return t.node ?? (t.requiresGrad ? t : null);
 }
 
-/** Runs a rule's forward and records it when any input requires a gradient. */
+/** Runs a rule's forward and records it if any input requires a gradient. */
 export function applyRule<A>(
   rule: OpRule<A>,
   inputs: readonly Tensor[],
@@ -251,7 +257,7 @@ export function applyRule<A>(
   try {
     return run(rule, inputs, attributes, node);
   } finally {
-    node?.letGo();
+    node?.unhold();
   }
 }
 
@@ -277,7 +283,7 @@ function run<A>(
   return result.map((t, i) => finish(t, i, node, inputs, rule.name));
 }
 
-/** Checks a result if asked to, and gives it its place in the tape. */
+/** Checks a result if this is enabled, and attaches it to its node. */
 function finish(
   result: Tensor,
   index: number,
@@ -287,7 +293,7 @@ function finish(
 ): Tensor {
   if (isCheckingFinite()) checkFinite(result, name);
   if (node === null || !isFloat(result.dtype)) return result;
-  // An operation that hands back its input must not overwrite the input's own place in the tape.
+  // An operation that returns its input must not overwrite the node of the input.
   const own =
     inputs.includes(result) || result.node !== null ? result.view(result.shape, result.strides) : result;
   own.node = node;
@@ -302,7 +308,7 @@ export function checkFinite(t: Tensor, name: string): void {
   const at = (t.array as FloatArray).findIndex((v) => !Number.isFinite(v));
   throw new ValueError(
     `${name}: produced ${t.array[at]} at position ${at} of a result of shape ${formatShape(t.shape)}. ` +
-      'This is the first operation whose result is not finite; look at its inputs.',
+      'This is the first operation whose result is not finite; check its inputs.',
     { op: name, position: at },
   );
 }

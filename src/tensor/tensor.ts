@@ -1,7 +1,7 @@
 /**
- * `Tensor`: a shape and strides over counted storage, plus its place in the tape.
+ * `Tensor`: a shape and strides over reference-counted storage, and the node of the tape that made it.
  *
- * This file holds what a tensor is: memory, views, reading, disposal. Operations are functions in `ops/`, attached as
+ * This file has the tensor itself: memory, views, reading, disposal. Operations are functions in `ops/`, attached as
  * methods by `methods.ts`; differentiation is in `tape.ts`. Functions never consume their arguments; a disposed tensor
  * throws when used.
  */
@@ -19,20 +19,20 @@ import type { GradientHook, LeafHook, TapeNode } from './tape.js';
 export class Tensor extends Scoped {
   readonly shape: Shape;
   readonly dtype: DType;
-  /** First element within the storage. */
+  /** The index of the first element within the storage. */
   readonly offset: number;
   readonly size: number;
   readonly isContiguous: boolean;
-  /** The operation that made this tensor, when it is being recorded. @internal */
+  /** The recorded operation that made this tensor; null if there is none. @internal */
   node: TapeNode | null = null;
-  /** Which output of that operation this is. @internal */
+  /** The index of this tensor among that operation's outputs. @internal */
   outputIndex = 0;
   /** @internal */
   hooks: GradientHook[] | null = null;
   /** Called after the gradient of a leaf is complete. @internal */
   leafHooks: LeafHook[] | null = null;
   #storage: Storage | null;
-  /** null: contiguous, worked out when asked for. */
+  /** null for contiguous tensors; computed on demand. */
   #strides: Shape | null;
   #array: TypedArray | null = null;
   #leafRequiresGrad = false;
@@ -40,7 +40,7 @@ export class Tensor extends Scoped {
   #gradSeen = false;
   #sparseGrad: SparseRows | null = null;
 
-  /** @internal Use `tensor`, `zeros`, `fromArray` …; this constructor takes over one reference of `storage`. */
+  /** @internal Use `tensor`, `zeros`, `fromArray` …; this constructor takes ownership of one reference to `storage`. */
   constructor(storage: Storage, dtype: DType, shape: Shape, strides?: Shape, offset = 0, scoped = true) {
     super();
     this.#storage = storage;
@@ -53,7 +53,7 @@ export class Tensor extends Scoped {
     if (scoped) register(this);
   }
 
-  /** Uninitialised tensor. @internal */
+  /** Allocates an uninitialised tensor. @internal */
   static allocate(dtype: DType, shape: Shape, device: TensorDevice | null = currentDevice()): Tensor {
     const size = sizeOf(shape);
     if (size > maxElements) {
@@ -110,19 +110,22 @@ export class Tensor extends Scoped {
     return this.array as FloatArray;
   }
 
-  /** The storage from this tensor's first element on, for strided kernels. @internal */
+  /** The storage from this tensor's first element, for strided kernels. @internal */
   get base(): TypedArray {
     const { data } = this.storage;
     if (this.size > 0 && data.length <= this.offset) throw memoryGone(this.shape);
     return this.offset === 0 ? data : data.subarray(this.offset);
   }
 
-  /** Another tensor over the same memory, outside the tape. @internal */
+  /** Returns another tensor over the same memory, outside the tape. @internal */
   view(shape: Shape, strides?: Shape, offset = this.offset, scoped = true): Tensor {
     return new Tensor(this.storage.retain(), this.dtype, shape, strides, offset, scoped);
   }
 
-  /** A second handle that no scope tracks, for the tape; over `storage` when this one may be disposed. @internal */
+  /**
+   * Returns a second handle that no scope tracks, for the tape; pass `storage` if this tensor may be disposed.
+   * @internal
+   */
   alias(storage: Storage = this.storage): Tensor {
     const strides = this.isContiguous ? undefined : this.strides;
     return new Tensor(storage.retain(), this.dtype, this.shape, strides, this.offset, false);
@@ -131,15 +134,15 @@ export class Tensor extends Scoped {
   // --- reading -------------------------------------------------------------------------------------------------------
 
   /**
-   * The elements in row-major order: the tensor's own memory when contiguous (no copy), otherwise a copy. To write into a
-   * tensor use `assign`, which the tape notices.
+   * Returns the elements in row-major order: the tensor's memory if it is contiguous, otherwise a copy. Use `assign` to
+   * write to a tensor, since the tape detects it.
    */
   dataSync<A extends TypedArray = TypedArray>(): A {
     this.#refuseDevice('dataSync');
     return (this.isContiguous ? this.array : gatherStrided(this)) as A;
   }
 
-  /** The elements, on whatever device they are. */
+  /** Returns the elements, from any device. */
   async data(): Promise<TypedArray> {
     const { device } = this;
     if (device === null) return this.dataSync();
@@ -150,7 +153,7 @@ export class Tensor extends Scoped {
     return device.download(this.array as unknown as DeviceArray);
   }
 
-  /** The value of a tensor with one element. */
+  /** Returns the value of a tensor with one element. */
   item(): number {
     if (this.size !== 1)
       throw new ShapeError(expected('item', 'a tensor with one element', 'this', formatShape(this.shape)));
@@ -159,7 +162,7 @@ export class Tensor extends Scoped {
     return this.storage.data[this.offset];
   }
 
-  /** Nested arrays of numbers (a plain number for a scalar). */
+  /** Returns nested arrays of numbers (a number for a scalar). */
   toArray(): NestedArray {
     this.#refuseStored('toArray');
     const data = this.dataSync();
@@ -179,7 +182,7 @@ export class Tensor extends Scoped {
     const { device } = this;
     if (device === null) return;
     throw new StateError(
-      `${where}: expected a tensor in memory, got one on ${device.name}, whose values must be awaited. Use \`await t.data()\`.`,
+      `${where}: expected a tensor on the CPU, got one on ${device.name}, whose values must be awaited. Use \`await t.data()\`.`,
     );
   }
 
@@ -197,7 +200,7 @@ export class Tensor extends Scoped {
     return this.node !== null || this.#leafRequiresGrad;
   }
 
-  /** Made by the user, not by a recorded operation. */
+  /** Whether the tensor was made by the user, not by a recorded operation. */
   get isLeaf(): boolean {
     return this.node === null;
   }
@@ -213,7 +216,9 @@ export class Tensor extends Scoped {
     return this;
   }
 
-  /** Gradient of the last backward passes, summed; null before any (see also `sparseGrad`). */
+  /**
+   * The sum of the gradients of all backward passes since `zeroGrad`; null if there are none (see also `sparseGrad`).
+   */
   get grad(): Tensor | null {
     this.#gradSeen = true;
     return this.#grad;
@@ -235,11 +240,11 @@ export class Tensor extends Scoped {
       commonDevice('grad', [this, value]);
     }
     this.#gradSeen = true;
-    // Later passes add to it in place, so it must not be a strided view.
+    // Later passes add to it in place, so it must be contiguous.
     this.#grad = value === null || value.isContiguous ? value : packedCopy(value);
   }
 
-  /** Gradient as rows, when the only use of a leaf was a row lookup that asked for it. */
+  /** The gradient as rows, if the only uses of a leaf were row lookups with the option `sparse`. */
   get sparseGrad(): SparseRows | null {
     return this.#sparseGrad;
   }
@@ -257,7 +262,7 @@ export class Tensor extends Scoped {
     this.#sparseGrad = value;
   }
 
-  /** The gradient without marking it as handed to the user. @internal */
+  /** The gradient, without marking it as seen by the user. @internal */
   get ownGrad(): Tensor | null {
     return this.#grad;
   }
@@ -268,7 +273,7 @@ export class Tensor extends Scoped {
     this.#gradSeen = seenByUser;
   }
 
-  /** Forgets the gradient; its memory is reused at once unless the caller has read it through `grad`. */
+  /** Removes the gradient; its memory is reused immediately unless the caller has read it through `grad`. */
   zeroGrad(): void {
     if (this.#grad !== null && !this.#gradSeen) this.#grad.dispose();
     this.#grad = null;
@@ -277,16 +282,19 @@ export class Tensor extends Scoped {
     this.#sparseGrad = null;
   }
 
-  // --- life ----------------------------------------------------------------------------------------------------------
+  // --- lifetime
+  // ----------------------------------------------------------------------------------------------------------
 
-  /** Takes over the memory of another tensor of the same shape: how a parameter changes its device. @internal */
+  /**
+   * Takes ownership of the memory of another tensor of the same shape, for moving a parameter to a device. @internal
+   */
   adopt(source: Tensor): void {
     this.#storage?.release();
     this.#storage = source.storage.retain();
     this.#array = null;
   }
 
-  /** Gives the memory back. Views and recorded operations that still need it keep it alive. */
+  /** Releases the memory. Views and recorded operations that still use it keep it alive. */
   dispose(): void {
     const storage = this.#storage;
     if (storage === null) return;
@@ -295,11 +303,11 @@ export class Tensor extends Scoped {
     storage.release();
     const { node } = this;
     this.node = null;
-    node?.letGo();
+    node?.unhold();
   }
 }
 
-/** Kernels trust lengths, so memory that was transferred or resized away under a tensor must be noticed here. */
+/** Makes the error for memory that was transferred or resized; kernels trust lengths, so it must be detected. */
 function memoryGone(shape: Shape): StateError {
   return new StateError(
     `tensor: expected the memory of a tensor of shape ${formatShape(shape)}, but its ArrayBuffer was transferred or resized. ` +
@@ -309,7 +317,7 @@ function memoryGone(shape: Shape): StateError {
 
 export type NestedArray = number | NestedArray[];
 
-/** A strided tensor in row-major order, where it is. */
+/** Copies a strided tensor to row-major order, on its device. */
 function packedCopy(t: Tensor): Tensor {
   if (t.device === null) return new Tensor(Storage.wrap(gatherStrided(t)), t.dtype, t.shape);
   return onDevice(t.device, () => {
@@ -320,7 +328,7 @@ function packedCopy(t: Tensor): Tensor {
   });
 }
 
-/** Row-major copy of a strided tensor, one element at a time: for reading, not for computing. */
+/** Copies a strided tensor to row-major order, one element at a time: for reading, not for computing. */
 function gatherStrided(t: Tensor): TypedArray {
   const { array, bytes } = dtypes[t.dtype];
   const out = new array(new ArrayBuffer(t.size * bytes), 0, t.size);

@@ -46,7 +46,7 @@ const mistakes: readonly Mistake[] = [
     DTypeError,
     /add: expected f32, f64 or i32/,
   ],
-  ['half a whole number', () => ops.add(i32([2]), 0.5), DTypeError, /whole number beside an i32 tensor/],
+  ['half a whole number', () => ops.add(i32([2]), 0.5), DTypeError, /whole number with an i32 tensor/],
   [
     'exp of whole numbers',
     () => ops.exp(i32([2])),

@@ -75,7 +75,7 @@ describe('wrong input', () => {
     [
       'unknown dtype',
       file({ a: entry('C64', [1], [0, 8]) }, eight),
-      'got "C64". Convert it where it was saved',
+      'got "C64". Convert it before saving',
       9,
     ],
     ['dtype from the prototype', file({ a: entry('toString', [1], [0, 8]) }, eight), 'got "toString"', 9],
@@ -109,10 +109,10 @@ describe('wrong input', () => {
     [
       'hole',
       file({ a: entry('F32', [1], [0, 4]), b: entry('F32', [1], [8, 12]) }, new Uint8Array(12)),
-      'leaves a hole before it',
+      'leaves a gap before it',
       62,
     ],
-    ['hole at the start', file({ a: entry('F32', [1], [4, 8]) }, eight), 'leaves a hole before it', 9],
+    ['gap at the start', file({ a: entry('F32', [1], [4, 8]) }, eight), 'leaves a gap before it', 9],
     [
       'data cut off',
       file({ a: entry('F32', [4], [0, 16]) }, eight),

@@ -14,7 +14,7 @@ import { checkFloatDType, checkSizes, newBuffer, newParameter } from '../../nn/f
 import { type BatchNormOptions, init, Module } from '../../nn/index.js';
 import { Tensor } from '../../tensor/index.js';
 import { builtinOp } from '../../tensor/op.js';
-import { packed } from '../../tensor/ops/common.js';
+import { pack } from '../../tensor/ops/common.js';
 import { type ColumnStats, columnStats } from '../../tensor/ops/norm.js';
 import { formatShape } from '../../tensor/shape.js';
 import { checkNumber, expected, ShapeError, ValueError } from '../../util/errors.js';
@@ -156,10 +156,9 @@ const distributedBatchNorm = builtinOp<Attributes>({
   forward(ctx, [x, gamma, beta], { mean, rstd }) {
     const [rows, cols] = x.shape;
     const y = Tensor.allocate(x.dtype, x.shape);
-    const scale = gamma === undefined ? null : packed(gamma);
-    const shift = beta === undefined ? null : packed(beta);
-    if (rows > 0)
-      kernels().batchNorm(packed(x), mean.floats, rstd.floats, scale, shift, y.floats, rows, cols);
+    const scale = gamma === undefined ? null : pack(gamma);
+    const shift = beta === undefined ? null : pack(beta);
+    if (rows > 0) kernels().batchNorm(pack(x), mean.floats, rstd.floats, scale, shift, y.floats, rows, cols);
     ctx.save(x, mean, rstd, ...(gamma === undefined ? [] : [gamma]));
     return y;
   },
@@ -169,11 +168,11 @@ const distributedBatchNorm = builtinOp<Attributes>({
     const gx = Tensor.allocate(x.dtype, x.shape);
     const ggamma = Tensor.allocate(x.dtype, [cols]);
     const gbeta = Tensor.allocate(x.dtype, [cols]);
-    const scale = gamma === undefined ? null : packed(gamma);
+    const scale = gamma === undefined ? null : pack(gamma);
     if (rows > 0) {
       kernels().batchNormBackward(
-        packed(x),
-        packed(gy),
+        pack(x),
+        pack(gy),
         mean.floats,
         rstd.floats,
         scale,
@@ -223,6 +222,6 @@ function correct({ comm, count }: Attributes, local: LocalGradients): void {
     offset.floats[c] = factor * (gbeta.floats[c] / rows - sums[cols + c] / count);
   }
   const change = Tensor.allocate(x.dtype, x.shape);
-  kernels().batchNorm(packed(x), mean.floats, slope.floats, null, offset.floats, change.floats, rows, cols);
+  kernels().batchNorm(pack(x), mean.floats, slope.floats, null, offset.floats, change.floats, rows, cols);
   kernels().axpy(1, change.floats, gx.floats, gx.size);
 }

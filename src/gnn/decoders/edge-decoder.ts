@@ -15,7 +15,7 @@
 import { checkSizes, newParameter, type ParameterOptions, randomOf } from '../../nn/factory.js';
 import { Module } from '../../nn/index.js';
 import { fromTypedArray, gatherRows, reshape, type Tensor, where } from '../../tensor/index.js';
-import { beside } from '../../tensor/move.js';
+import { toDeviceOf } from '../../tensor/move.js';
 import { checkInteger, expected, ShapeError, StateError, ValueError } from '../../util/errors.js';
 import type { NegativeMask } from '../ops/index.js';
 import type { Comparator } from './comparator.js';
@@ -186,7 +186,7 @@ export abstract class EdgeDecoder extends Module {
     const { offsets, positions } = side.mask;
     for (let i = 0; i < edges; i++)
       for (let k = offsets[i]; k < offsets[i + 1]; k++) hidden[i * n + positions[k]] = 1;
-    return where(beside(fromTypedArray(hidden, [edges, n]), scores), maskedScore, scores);
+    return where(toDeviceOf(fromTypedArray(hidden, [edges, n]), scores), maskedScore, scores);
   }
 
   #negativeEdges(input: DecoderInput, direction: Direction): Tensor {

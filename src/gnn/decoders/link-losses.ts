@@ -17,7 +17,7 @@ import {
   Tensor,
   unsqueeze,
 } from '../../tensor/index.js';
-import { beside } from '../../tensor/move.js';
+import { toDeviceOf } from '../../tensor/move.js';
 import { checkIds } from '../../tensor/ops/common.js';
 import { formatShape } from '../../tensor/shape.js';
 import { checkSettings } from '../../util/check-settings.js';
@@ -135,7 +135,7 @@ abstract class ElementLoss extends LossFunction {
     const edges = positive.shape[0];
     const scores = concat([positive, reshape(negative, [negative.size])]);
     const labels = scores.dtype === 'f64' ? new Float64Array(scores.size) : new Float32Array(scores.size);
-    return this.elements(scores, beside(fromTypedArray(labels.fill(1, 0, edges)), scores), this.how);
+    return this.elements(scores, toDeviceOf(fromTypedArray(labels.fill(1, 0, edges)), scores), this.how);
   }
 
   override classes(logits: Tensor, labels: Ids, ofRows?: number): Tensor {
@@ -145,7 +145,7 @@ abstract class ElementLoss extends LossFunction {
       throw new ShapeError(expected(this.constructor.name, `${rows} labels`, 'labels', ids.length));
     const target = logits.dtype === 'f64' ? new Float64Array(logits.size) : new Float32Array(logits.size);
     for (const [row, id] of ids.entries()) target[row * count + id] = 1;
-    const targets = beside(fromTypedArray(target, [rows, count]), logits);
+    const targets = toDeviceOf(fromTypedArray(target, [rows, count]), logits);
     if (ofRows === undefined) return this.elements(logits, targets, this.how);
     return this.share(this.elements(logits, targets, { reduction: 'sum' }), ofRows * count);
   }

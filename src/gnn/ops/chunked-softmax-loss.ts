@@ -6,7 +6,7 @@
 import { binaryCode, kernels, reduceCode } from '../../native/index.js';
 import { Tensor } from '../../tensor/index.js';
 import { builtinOp } from '../../tensor/op.js';
-import { checkIds, checkSameFloat, checkShapeIs, packed, zerosLike } from '../../tensor/ops/common.js';
+import { checkIds, checkSameFloat, checkShapeIs, pack, zerosLike } from '../../tensor/ops/common.js';
 import { formatShape } from '../../tensor/shape.js';
 import { expected, ShapeError, ValueError } from '../../util/errors.js';
 import { checkChunks } from './scores.js';
@@ -82,7 +82,7 @@ function run(
   made: Gradients | null,
   total: Tensor,
 ): void {
-  const rows = packed(inputs[0]);
+  const rows = pack(inputs[0]);
   const [rowCount, width] = inputs[0].shape;
   const parts: LossPart[] = [];
   for (const [i, { negatives, mask }] of sides.entries()) {
@@ -91,8 +91,8 @@ function run(
     const scale = mean ? 1 / Math.max(1, edges) : 1;
     const losses = Tensor.allocate(query.dtype, [edges]);
     kernels().chunkedSoftmaxLoss(
-      packed(query),
-      packed(target),
+      pack(query),
+      pack(target),
       rows,
       negatives,
       mask?.offsets ?? null,
@@ -151,10 +151,10 @@ function addUpOnDevice(parts: readonly LossPart[], total: Tensor): void {
 export function scaleBy(g: Tensor, gy: Tensor): void {
   if (g.device !== null) {
     const once = Int32Array.of(1, g.size, 1, 0);
-    kernels().binary(binaryCode.mul, g.floats, packed(gy), g.floats, g.size, once);
+    kernels().binary(binaryCode.mul, g.floats, pack(gy), g.floats, g.size, once);
     return;
   }
-  const factor = packed(gy)[0];
+  const factor = pack(gy)[0];
   if (factor !== 1) kernels().scale(g.floats, g.size, factor);
 }
 

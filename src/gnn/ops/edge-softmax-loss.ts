@@ -6,7 +6,7 @@
 import { kernels, type RelationOp, relationCode } from '../../native/index.js';
 import { SparseRows, Tensor } from '../../tensor/index.js';
 import { builtinOp } from '../../tensor/op.js';
-import { checkIds, checkSameFloat, checkShapeIs, packed } from '../../tensor/ops/common.js';
+import { checkIds, checkSameFloat, checkShapeIs, pack } from '../../tensor/ops/common.js';
 import { expected, ShapeError } from '../../util/errors.js';
 import {
   addUp,
@@ -94,7 +94,7 @@ function rowsOfTable(table: Tensor, relations: Int32Array, g: Tensor): SparseRow
     table.shape[0],
     width,
   );
-  const sparse = SparseRows.copying(table.shape, ids.slice(0, distinct), sums.floats, g.device);
+  const sparse = SparseRows.copyOf(table.shape, ids.slice(0, distinct), sums.floats, g.device);
   sums.dispose();
   g.dispose();
   return sparse;
@@ -123,10 +123,10 @@ function run(
   for (const [i, { sources, targets, negatives, mask }] of sides.entries()) {
     kernels().edgeSoftmaxLoss(
       op,
-      packed(rows),
+      pack(rows),
       sources,
       targets,
-      relations === null ? null : packed(tables[i]),
+      relations === null ? null : pack(tables[i]),
       relations,
       negatives,
       mask?.offsets ?? null,

@@ -5,7 +5,7 @@
 import { kernels } from '../../native/index.js';
 import { Tensor } from '../../tensor/index.js';
 import { builtinOp } from '../../tensor/op.js';
-import { checkSameFloat, packed, zerosLike } from '../../tensor/ops/common.js';
+import { checkSameFloat, pack, zerosLike } from '../../tensor/ops/common.js';
 import { formatShape } from '../../tensor/shape.js';
 import { expected, ShapeError } from '../../util/errors.js';
 
@@ -20,22 +20,22 @@ const groupedMatmulOp = builtinOp<GroupAttributes>({
     ctx.save(x, weight);
     const [, into, out] = weight.shape;
     const y = Tensor.allocate(x.dtype, [x.shape[0], out]);
-    eachProduct(packed(x), packed(weight), y.floats, offsets, into, out, false);
+    eachProduct(pack(x), pack(weight), y.floats, offsets, into, out, false);
     return y;
   },
   backward(ctx, gy, { offsets }) {
     const [x, weight] = ctx.saved;
     const [, into, out] = weight.shape;
-    const g = packed(gy);
+    const g = pack(gy);
     let gx: Tensor | null = null;
     if (ctx.needs(0)) {
       gx = Tensor.allocate(x.dtype, x.shape);
-      eachProduct(g, packed(weight), gx.floats, offsets, out, into, true);
+      eachProduct(g, pack(weight), gx.floats, offsets, out, into, true);
     }
     if (!ctx.needs(1)) return [gx, null];
     // Groups without rows have a gradient of 0.
     const gw = zerosLike(weight.dtype, weight.shape);
-    const rows = packed(x);
+    const rows = pack(x);
     for (let group = 0; group + 1 < offsets.length; group++) {
       const [from, to] = [offsets[group], offsets[group + 1]];
       if (to === from) continue;

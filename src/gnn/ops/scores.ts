@@ -13,7 +13,7 @@ import {
   checkSameFloat,
   checkShapeIs,
   lastingIds,
-  packed,
+  pack,
   zerosLike,
 } from '../../tensor/ops/common.js';
 import { formatShape } from '../../tensor/shape.js';
@@ -26,7 +26,7 @@ const pairScoresOp = builtinOp<{ readonly op: number }>({
   name: 'pairScores',
   forward(ctx, [a, b], { op }) {
     const y = Tensor.allocate(a.dtype, [a.shape[0]]);
-    kernels().pairScores(op, packed(a), packed(b), y.floats, a.shape[0], a.shape[1]);
+    kernels().pairScores(op, pack(a), pack(b), y.floats, a.shape[0], a.shape[1]);
     ctx.save(a, b, y);
     return y;
   },
@@ -37,10 +37,10 @@ const pairScoresOp = builtinOp<{ readonly op: number }>({
     const [pairs, width] = a.shape;
     kernels().pairScoresBackward(
       op,
-      packed(gy),
+      pack(gy),
       y.floats,
-      packed(a),
-      packed(b),
+      pack(a),
+      pack(b),
       ga?.floats ?? null,
       gb?.floats ?? null,
       pairs,
@@ -72,7 +72,7 @@ const chunkedScoresOp = builtinOp<ChunkAttributes>({
     const [edges, width] = query.shape;
     const n = negatives.length / chunks;
     const y = Tensor.allocate(query.dtype, [edges, n]);
-    kernels().chunkedScores(op, packed(query), packed(rows), negatives, y.floats, edges, width, chunks, n);
+    kernels().chunkedScores(op, pack(query), pack(rows), negatives, y.floats, edges, width, chunks, n);
     ctx.save(query, rows, y);
     return y;
   },
@@ -83,10 +83,10 @@ const chunkedScoresOp = builtinOp<ChunkAttributes>({
     const gRows = ctx.needs(1) ? zerosLike(rows.dtype, rows.shape) : null;
     kernels().chunkedScoresBackward(
       op,
-      packed(gy),
+      pack(gy),
       y.floats,
-      packed(query),
-      packed(rows),
+      pack(query),
+      pack(rows),
       negatives,
       gQuery?.floats ?? null,
       gRows?.floats ?? null,
@@ -142,7 +142,7 @@ const complexProductOp = builtinOp<{ readonly conjugate: boolean }>({
 
 function product(a: Tensor, b: Tensor, conjugate: boolean): Tensor {
   const y = Tensor.allocate(a.dtype, a.shape);
-  kernels().complexProduct(packed(a), packed(b), y.floats, a.shape[0], a.shape[1] / 2, conjugate);
+  kernels().complexProduct(pack(a), pack(b), y.floats, a.shape[0], a.shape[1] / 2, conjugate);
   return y;
 }
 

@@ -5,7 +5,7 @@
  */
 import { type FloatArray, kernels, type ScoreOp, scoreCode } from '../../native/index.js';
 import { fromTypedArray, noGrad, scope, slice, type Tensor } from '../../tensor/index.js';
-import { checkIds, packed } from '../../tensor/ops/common.js';
+import { checkIds, pack } from '../../tensor/ops/common.js';
 import { formatShape } from '../../tensor/shape.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
@@ -126,11 +126,11 @@ export class RankCounter {
         const cosine = this.#comparator.comparison === 'cosine';
         const [a, b] = cosine ? [normalizeRows(query), normalizeRows(target)] : [query, target];
         const op = this.#op;
-        if (op === null) return [packed(a).slice(), packed(this.#comparator.pairs(a, b)).slice()];
-        const data = packed(a).slice();
+        if (op === null) return [pack(a).slice(), pack(this.#comparator.pairs(a, b)).slice()];
+        const data = pack(a).slice();
         const positive =
           data instanceof Float32Array ? new Float32Array(query.shape[0]) : new Float64Array(query.shape[0]);
-        kernels().pairScores(op, data, packed(b), positive, query.shape[0], this.#width);
+        kernels().pairScores(op, data, pack(b), positive, query.shape[0], this.#width);
         return [data, positive];
       }),
     ) as [FloatArray, FloatArray];
@@ -150,7 +150,7 @@ export class RankCounter {
       this.#countScores(rows, first, count);
       return;
     }
-    const tile = packed(this.#comparator.comparison === 'cosine' ? normalizeRows(rows) : rows);
+    const tile = pack(this.#comparator.comparison === 'cosine' ? normalizeRows(rows) : rows);
     if (tile instanceof Float32Array !== this.#query instanceof Float32Array)
       throw new ValueError(expected('RankCounter.add', 'the dtype of the queries', 'rows', rows.dtype));
     kernels().rankTile(
@@ -175,7 +175,7 @@ export class RankCounter {
     const ids = Int32Array.from({ length: count }, (_, i) => i);
     for (let from = 0; from < this.#targetIds.length; from += blockQueries) {
       const to = Math.min(from + blockQueries, this.#targetIds.length);
-      const scores = scope(() => packed(this.#comparator.chunks(slice(all, from, to), rows, ids, 1)).slice());
+      const scores = scope(() => pack(this.#comparator.chunks(slice(all, from, to), rows, ids, 1)).slice());
       for (let q = from; q < to; q++) this.#countRow(scores.subarray((q - from) * count), q, first, count);
     }
   }

@@ -5,7 +5,7 @@
 import { type FloatArray, kernels, reduceCode } from '../../native/index.js';
 import { type FloatDType, type Shape, Tensor } from '../../tensor/index.js';
 import { builtinOp } from '../../tensor/op.js';
-import { checkFloat, checkSameFloat, packed } from '../../tensor/ops/common.js';
+import { checkFloat, checkSameFloat, pack } from '../../tensor/ops/common.js';
 import { formatShape, sizeOf } from '../../tensor/shape.js';
 import { expected, ShapeError, ValueError } from '../../util/errors.js';
 import type { Adjacency } from '../adjacency.js';
@@ -34,13 +34,13 @@ const aggregateOp = builtinOp<AggregateAttributes>({
     const arg = extreme && ctx.recording ? Tensor.allocate('i32', y.shape) : null;
     spmm({
       reduce,
-      x: packed(x),
+      x: pack(x),
       xRows: numSrc,
       y: y.floats,
       width,
       offsets,
       indices,
-      weight: weight === undefined ? null : packed(weight),
+      weight: weight === undefined ? null : pack(weight),
       columns,
       xScale: srcScale,
       yScale: dstScale,
@@ -62,7 +62,7 @@ const aggregateOp = builtinOp<AggregateAttributes>({
     const x = weighted && ctx.needs(1) ? saved[1] : null;
     const { reduce } = attributes;
     const arg = reduce === 'max' || reduce === 'min' ? (saved.at(-1)?.array as Int32Array) : null;
-    const g = packed(gy);
+    const g = pack(gy);
     const rowShape = gy.shape.slice(1);
     const gx = ctx.needs(0) ? sourceGradient(g, gy.dtype, rowShape, weight, arg, attributes) : null;
     if (!weighted) return [gx];
@@ -83,7 +83,7 @@ function sourceGradient(
   const { offsets, indices, slots } = adjacency.out();
   const width = sizeOf(rowShape);
   const gx = Tensor.allocate(dtype, [numSrc, ...rowShape]);
-  const w = weight === null ? null : packed(weight);
+  const w = weight === null ? null : pack(weight);
   if (arg !== null) {
     kernels().spmmArgBackward(gy, w, arg, offsets, indices, slots, gx.floats, numSrc, width, columns);
     return gx;
@@ -117,7 +117,7 @@ function weightGradient(
   const gw = Tensor.allocate(weight.dtype, weight.shape);
   const scale = reduce === 'mean' ? meanScale(adjacency, weight.dtype, dstScale, self) : dstScale;
   const { offsets, indices, numDst } = adjacency;
-  kernels().sddmm(packed(x), gy, srcScale, scale, arg, offsets, indices, gw.floats, numDst, width, columns);
+  kernels().sddmm(pack(x), gy, srcScale, scale, arg, offsets, indices, gw.floats, numDst, width, columns);
   return gw;
 }
 

@@ -5,7 +5,7 @@
 import { type FloatArray, kernels, type RandomKey } from '../../native/index.js';
 import { Tensor } from '../../tensor/index.js';
 import { builtinOp } from '../../tensor/op.js';
-import { checkRank, checkSameFloat, checkShapeIs, packed } from '../../tensor/ops/common.js';
+import { checkRank, checkSameFloat, checkShapeIs, pack } from '../../tensor/ops/common.js';
 import { defaultRandom } from '../../tensor/random.js';
 import { checkNumber } from '../../util/errors.js';
 import type { Adjacency } from '../adjacency.js';
@@ -31,10 +31,10 @@ const attentionOp = builtinOp<AttentionAttributes>({
     const y = Tensor.allocate(value.dtype, [numDst, heads, size]);
     const lse = Tensor.allocate(value.dtype, [numDst, heads]);
     kernels().gatAttention(
-      packed(value),
-      packed(srcScore),
-      packed(dstScore),
-      edgeScore === undefined ? null : packed(edgeScore),
+      pack(value),
+      pack(srcScore),
+      pack(dstScore),
+      edgeScore === undefined ? null : pack(edgeScore),
       offsets,
       indices,
       ids,
@@ -62,13 +62,13 @@ const attentionOp = builtinOp<AttentionAttributes>({
     const attention = Tensor.allocate(value.dtype, [numEdges, heads]);
     const gScore = Tensor.allocate(value.dtype, [numEdges, heads]);
     kernels().gatAttentionBackward(
-      packed(value),
-      packed(srcScore),
-      packed(dstScore),
-      edgeScore === undefined ? null : packed(edgeScore),
+      pack(value),
+      pack(srcScore),
+      pack(dstScore),
+      edgeScore === undefined ? null : pack(edgeScore),
       y.floats,
       lse.floats,
-      packed(gy),
+      pack(gy),
       offsets,
       indices,
       ids,
@@ -97,7 +97,7 @@ function valueGradient(gy: Tensor, attention: FloatArray, adjacency: Adjacency, 
   const { offsets, indices, slots } = adjacency.out();
   const gValue = Tensor.allocate(gy.dtype, [numSrc, heads, size]);
   spmm({
-    x: packed(gy),
+    x: pack(gy),
     xRows: numDst,
     y: gValue.floats,
     width: heads * size,

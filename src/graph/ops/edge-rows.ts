@@ -6,7 +6,7 @@ import { kernels, type Offsets } from '../../native/index.js';
 import { dtypes } from '../../tensor/dtype.js';
 import { segmentReduce, Tensor } from '../../tensor/index.js';
 import { builtinOp } from '../../tensor/op.js';
-import { checkTensor, packed } from '../../tensor/ops/common.js';
+import { checkTensor, pack } from '../../tensor/ops/common.js';
 import { sizeOf } from '../../tensor/shape.js';
 import { ValueError } from '../../util/errors.js';
 import type { Adjacency } from '../adjacency.js';
@@ -26,7 +26,7 @@ const spreadOp = builtinOp<SpreadAttributes>({
   forward(_ctx, [x], { ids }) {
     const y = Tensor.allocate(x.dtype, [ids.length, ...x.shape.slice(1)]);
     const rowBytes = sizeOf(x.shape.slice(1)) * dtypes[x.dtype].bytes;
-    kernels().gatherRows(packed(x), ids, y.floats, ids.length, rowBytes);
+    kernels().gatherRows(pack(x), ids, y.floats, ids.length, rowBytes);
     return y;
   },
   backward(_ctx, gy, { places }) {
@@ -34,7 +34,7 @@ const spreadOp = builtinOp<SpreadAttributes>({
     const rows = offsets.length - 1;
     const width = sizeOf(gy.shape.slice(1));
     const gx = Tensor.allocate(gy.dtype, [rows, ...gy.shape.slice(1)]);
-    spmm({ x: packed(gy), xRows: gy.shape[0], y: gx.floats, width, offsets, indices });
+    spmm({ x: pack(gy), xRows: gy.shape[0], y: gx.floats, width, offsets, indices });
     return [gx];
   },
 });
@@ -79,7 +79,7 @@ const permuteOp = builtinOp<{ readonly order: Int32Array; readonly back: Int32Ar
 function permuted(x: Tensor, order: Int32Array): Tensor {
   const y = Tensor.allocate(x.dtype, x.shape);
   const rowBytes = sizeOf(x.shape.slice(1)) * dtypes[x.dtype].bytes;
-  kernels().gatherRows(packed(x), order, y.floats, order.length, rowBytes);
+  kernels().gatherRows(pack(x), order, y.floats, order.length, rowBytes);
   return y;
 }
 

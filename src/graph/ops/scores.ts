@@ -5,7 +5,7 @@
 import { type FloatArray, kernels, type Offsets } from '../../native/index.js';
 import { Tensor } from '../../tensor/index.js';
 import { builtinOp } from '../../tensor/op.js';
-import { checkRank, checkSameFloat, checkShapeIs, packed } from '../../tensor/ops/common.js';
+import { checkRank, checkSameFloat, checkShapeIs, pack } from '../../tensor/ops/common.js';
 import type { Adjacency } from '../adjacency.js';
 import { checkRows } from './aggregate.js';
 import { spmm } from './spmm.js';
@@ -17,8 +17,8 @@ const dotScoresOp = builtinOp<{ readonly adjacency: Adjacency }>({
     const { offsets, indices, numDst, numEdges } = adjacency;
     const scores = Tensor.allocate(src.dtype, [numEdges, heads]);
     kernels().sddmm(
-      packed(src),
-      packed(dst),
+      pack(src),
+      pack(dst),
       null,
       null,
       null,
@@ -34,7 +34,7 @@ const dotScoresOp = builtinOp<{ readonly adjacency: Adjacency }>({
   },
   backward(ctx, gy, { adjacency }) {
     const [src, dst] = ctx.saved;
-    const g = packed(gy);
+    const g = pack(gy);
     const { offsets, indices } = adjacency;
     let gSrc: Tensor | null = null;
     if (ctx.needs(0)) {
@@ -58,7 +58,7 @@ function weighted(
   const [xRows, heads, size] = x.shape;
   const y = Tensor.allocate(x.dtype, [rows, heads, size]);
   spmm({
-    x: packed(x),
+    x: pack(x),
     xRows,
     y: y.floats,
     width: heads * size,
@@ -103,10 +103,10 @@ const additiveScoresOp = builtinOp<AdditiveAttributes>({
     const { offsets, indices, numDst, numEdges } = adjacency;
     const scores = Tensor.allocate(src.dtype, [numEdges, heads]);
     kernels().gatv2Scores(
-      packed(src),
-      packed(dst),
-      packed(a),
-      edge === undefined ? null : packed(edge),
+      pack(src),
+      pack(dst),
+      pack(a),
+      edge === undefined ? null : pack(edge),
       offsets,
       indices,
       scores.floats,
@@ -121,8 +121,8 @@ const additiveScoresOp = builtinOp<AdditiveAttributes>({
   backward(ctx, gy, { adjacency, slope }) {
     const [src, dst, a, edge] = ctx.saved;
     const [numSrc, heads, size] = src.shape;
-    const ends = [packed(src), packed(dst), packed(a), edge === undefined ? null : packed(edge)] as const;
-    const g = packed(gy);
+    const ends = [pack(src), pack(dst), pack(a), edge === undefined ? null : pack(edge)] as const;
+    const g = pack(gy);
     const gDst = Tensor.allocate(dst.dtype, dst.shape);
     const ga = Tensor.allocate(a.dtype, a.shape);
     const gEdge = edge === undefined ? null : Tensor.allocate(edge.dtype, edge.shape);
@@ -192,14 +192,14 @@ const edgeSoftmaxOp = builtinOp<{ readonly adjacency: Adjacency }>({
   name: 'edgeSoftmax',
   forward(ctx, [scores], { adjacency }) {
     const y = Tensor.allocate(scores.dtype, scores.shape);
-    kernels().edgeSoftmax(packed(scores), adjacency.offsets, y.floats, adjacency.numDst, columns(scores));
+    kernels().edgeSoftmax(pack(scores), adjacency.offsets, y.floats, adjacency.numDst, columns(scores));
     ctx.save(y);
     return y;
   },
   backward({ saved: [y] }, gy, { adjacency }) {
     const gx = Tensor.allocate(gy.dtype, gy.shape);
     const { offsets, numDst } = adjacency;
-    kernels().edgeSoftmaxBackward(y.floats, packed(gy), offsets, gx.floats, numDst, columns(gy));
+    kernels().edgeSoftmaxBackward(y.floats, pack(gy), offsets, gx.floats, numDst, columns(gy));
     return [gx];
   },
 });

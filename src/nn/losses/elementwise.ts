@@ -17,7 +17,7 @@ import {
   type Tensor,
 } from '../../tensor/index.js';
 import { builtinOp } from '../../tensor/op.js';
-import { checkSameFloat, checkShapeIs, packed } from '../../tensor/ops/common.js';
+import { checkSameFloat, checkShapeIs, pack } from '../../tensor/ops/common.js';
 import { bceWithLogitsElements } from '../../tensor/ops/cross-entropy.js';
 import { checkNumber, expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
@@ -81,7 +81,7 @@ export function bceLoss(probabilities: Tensor, target: Tensor, options: LossOpti
 function extreme(op: 'min' | 'max', t: Tensor): number {
   if (t.size === 0) return 0;
   const out = t.dtype === 'f64' ? new Float64Array(1) : new Float32Array(1);
-  kernels().reduce(reduceCode[op], packed(t), out, 1, t.size, 1);
+  kernels().reduce(reduceCode[op], pack(t), out, 1, t.size, 1);
   return out[0];
 }
 

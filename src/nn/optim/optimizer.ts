@@ -10,7 +10,7 @@ import { type FloatArray, kernels } from '../../native/index.js';
 import { onDevice } from '../../tensor/device.js';
 import { type SparseRows, Tensor } from '../../tensor/index.js';
 import { fetchInPlace, moveInPlace } from '../../tensor/move.js';
-import { packed } from '../../tensor/ops/common.js';
+import { pack } from '../../tensor/ops/common.js';
 import { unscoped } from '../../tensor/scope.js';
 import { checkNumber, DeviceError, expected, StateError, ValueError } from '../../util/errors.js';
 import { loadState, type OptimizerState, saveState } from './state.js';
@@ -122,7 +122,7 @@ export abstract class Optimizer<O extends BaseOptions> {
     const own = state;
     onDevice(p.device, () => {
       if (dense !== null) {
-        const values = p.device === null ? (dense.dataSync() as FloatArray) : packed(dense);
+        const values = p.device === null ? (dense.dataSync() as FloatArray) : pack(dense);
         this.updateDense(p, values, own, group);
         return;
       }

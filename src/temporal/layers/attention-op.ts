@@ -14,7 +14,7 @@ import {
   checkRank,
   checkSameFloat,
   checkShapeIs,
-  packed,
+  pack,
   zerosLike,
 } from '../../tensor/ops/common.js';
 import { defaultRandom } from '../../tensor/random.js';
@@ -66,14 +66,14 @@ const temporalAttentionOp = builtinOp<Attributes>({
     const encoded = ctx.recording ? Tensor.allocate(dtype, [edges, w.size]) : null;
     const y = Tensor.allocate(dtype, query.shape);
     kernels().temporalAttention(
-      packed(query),
-      packed(h),
+      pack(query),
+      pack(h),
       a.neighbors,
       a.features,
       a.eventRows,
       a.spans,
-      packed(w),
-      packed(b),
+      pack(w),
+      pack(b),
       a.indptr,
       a.key,
       a.drop,
@@ -107,15 +107,15 @@ const temporalAttentionOp = builtinOp<Attributes>({
     const gw = like(w, wantsTime);
     const gb = like(b, wantsTime);
     kernels().temporalAttentionBackward(
-      packed(gy),
-      packed(query),
-      packed(h),
+      pack(gy),
+      pack(query),
+      pack(h),
       a.neighbors,
       a.features,
       a.eventRows,
       a.spans,
-      packed(w),
-      packed(b),
+      pack(w),
+      pack(b),
       a.indptr,
       a.key,
       a.drop,
@@ -258,7 +258,7 @@ function batched(a: Tensor, b: Tensor, transA: boolean, transB: boolean): Tensor
   const [m, k] = transA ? [a.shape[2], a.shape[1]] : [a.shape[1], a.shape[2]];
   const n = transB ? b.shape[1] : b.shape[2];
   const y = Tensor.allocate(a.dtype, [heads, m, n]);
-  kernels().gemmBatched(packed(a), packed(b), y.floats, heads, m, n, k, transA, transB, false);
+  kernels().gemmBatched(pack(a), pack(b), y.floats, heads, m, n, k, transA, transB, false);
   return y;
 }
 

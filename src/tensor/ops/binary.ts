@@ -1,6 +1,6 @@
 /**
- * Functions of two elements with NumPy's broadcasting. An operand that was stretched gets its gradient summed back to
- * its own shape. Plain numbers take the dtype of the other operand; tensors of different dtypes are refused.
+ * Functions of two elements with NumPy's broadcasting. The gradient of an operand that was broadcast is summed
+ * to the operand's shape. Numbers take the dtype of the other operand; tensors of different dtypes are rejected.
  */
 import {
   type BinaryOp,
@@ -19,7 +19,7 @@ import { Tensor } from '../tensor.js';
 import { checkTensor, type TensorLike } from './common.js';
 import { sumTo } from './sum-to.js';
 
-/** How a kernel walks two operands along the common shape; null when both are contiguous and of that shape. */
+/** Returns the common shape and both strides for a kernel; null if both operands are contiguous and of that shape. */
 function walk(shape: Shape, a: Tensor, b: Tensor): Dims {
   if (a.isContiguous && b.isContiguous && sameShape(a.shape, shape) && sameShape(b.shape, shape)) return null;
   return Int32Array.of(
@@ -59,7 +59,7 @@ function compute(op: BinaryOp, a: Tensor, b: Tensor): Tensor {
   return y;
 }
 
-/** Gradients of a op b for output gradient g; each is computed only when asked for. */
+/** The gradients of `a op b` for output gradient `g`; each is computed only if it is needed. */
 interface Rule {
   /** Whether backward reads the operands. */
   readonly saves: boolean;
@@ -67,13 +67,13 @@ interface Rule {
   b(g: Tensor, a: Tensor, b: Tensor): Tensor;
 }
 
-/** b − 1, but 0 where b is 0: then the factor b makes the gradient 0 also at a = 0. */
-function lowered(b: Tensor): Tensor {
+/** Returns b − 1, but 0 where b is 0: then the factor b makes the gradient 0 also at a = 0. */
+function lowerExponent(b: Tensor): Tensor {
   const zero = cast01(compareRaw('eq', b, scalar(0, b.dtype)), b.dtype);
   return compute('add', compute('sub', b, scalar(1, b.dtype)), zero);
 }
 
-/** Ties share the gradient equally, as in PyTorch. */
+/** Makes the rule of maximum or minimum; ties share the gradient equally, as in PyTorch. */
 function chooserRule(wins: CompareOp): Rule {
   const share = (g: Tensor, mine: Tensor, other: Tensor): Tensor => {
     const win = cast01(compareRaw(wins, mine, other), g.dtype);
@@ -96,9 +96,9 @@ const rules: Readonly<Record<BinaryOp, Rule>> = {
   },
   pow: {
     saves: true,
-    a: (g, a, b) => compute('mul', g, compute('mul', b, compute('pow', a, lowered(b)))),
+    a: (g, a, b) => compute('mul', g, compute('mul', b, compute('pow', a, lowerExponent(b)))),
     b: (g, a, b) => {
-      // 0^b does not move with b: its gradient is 0, not 0·log 0.
+      // 0^b does not depend on b: its gradient is 0, not 0·log 0.
       const nonzero = cast01(compareRaw('ne', a, scalar(0, a.dtype)), a.dtype);
       const zero = cast01(compareRaw('eq', a, scalar(0, a.dtype)), a.dtype);
       const safe = compute('add', a, zero);
@@ -133,7 +133,7 @@ function makeBinary(op: BinaryOp): (a: TensorLike, b: TensorLike) => Tensor {
   };
 }
 
-/** Both operands as tensors of one dtype. */
+/** Returns both operands as tensors of one dtype. */
 export function operands(op: string, a: TensorLike, b: TensorLike): [Tensor, Tensor] {
   if (typeof a === 'number' && typeof b === 'number')
     throw new ValueError(expected(op, 'at least one tensor', 'the operands', 'two numbers'));
@@ -151,7 +151,7 @@ export function operands(op: string, a: TensorLike, b: TensorLike): [Tensor, Ten
 
 function scalar(value: number, dtype: DType): Tensor {
   if (dtype === 'i32' && !Number.isInteger(value)) {
-    throw new DTypeError(expected('scalar', 'a whole number beside an i32 tensor', 'the number', value));
+    throw new DTypeError(expected('scalar', 'a whole number with an i32 tensor', 'the number', value));
   }
   const t = Tensor.allocate(dtype, []);
   if (t.device !== null) kernels().fill(t.floats, 1, value);
@@ -159,7 +159,7 @@ function scalar(value: number, dtype: DType): Tensor {
   return t;
 }
 
-/** A number as a tensor beside another: of its dtype and on its device. */
+/** Makes a number a tensor of the dtype and on the device of another. */
 function scalarLike(value: number, like: TensorLike): Tensor {
   const { dtype, device } = like as Tensor;
   return onDevice(device, () => scalar(value, dtype));
@@ -200,7 +200,7 @@ function makeCompare(op: CompareOp): (a: TensorLike, b: TensorLike) => Tensor {
   };
 }
 
-/** Comparisons give a u8 tensor of 0 and 1 and are not differentiable. */
+/** Compares elements; the result is a u8 tensor of 0 and 1, not differentiable. */
 export const eq: (a: TensorLike, b: TensorLike) => Tensor = makeCompare('eq');
 export const ne: (a: TensorLike, b: TensorLike) => Tensor = makeCompare('ne');
 export const lt: (a: TensorLike, b: TensorLike) => Tensor = makeCompare('lt');

@@ -1,5 +1,6 @@
 /**
- * Fused recurrent cells and the time encoding. The matrix products happen outside, so that they can be shared.
+ * Fused recurrent cells and the time encoding. The matrix products are computed by the caller, so that they can be
+ * shared.
  */
 import { type FloatArray, kernels } from '../../native/index.js';
 import { expected, ShapeError } from '../../util/errors.js';
@@ -7,7 +8,7 @@ import { dtypes } from '../dtype.js';
 import { Tensor } from '../methods.js';
 import { builtinOp } from '../op.js';
 import { formatShape } from '../shape.js';
-import { checkIds, checkRank, checkSameFloat, checkShapeIs, packed, zerosLike } from './common.js';
+import { checkIds, checkRank, checkSameFloat, checkShapeIs, pack, zerosLike } from './common.js';
 
 const gruGatesOp = builtinOp<{ readonly kept: Int32Array | null }>({
   name: 'gruGates',
@@ -15,8 +16,8 @@ const gruGatesOp = builtinOp<{ readonly kept: Int32Array | null }>({
     const [batch, hidden] = h.shape;
     const out = Tensor.allocate(h.dtype, h.shape);
     const gates = Tensor.allocate(h.dtype, [batch, 4 * hidden]);
-    kernels().gruCell(packed(gi), packed(gh), packed(h), out.floats, gates.floats, batch, hidden);
-    if (kept !== null) copyRows(packed(h), out, kept);
+    kernels().gruCell(pack(gi), pack(gh), pack(h), out.floats, gates.floats, batch, hidden);
+    if (kept !== null) copyRows(pack(h), out, kept);
     ctx.save(h, gates);
     return out;
   },
@@ -27,8 +28,8 @@ const gruGatesOp = builtinOp<{ readonly kept: Int32Array | null }>({
     const dgh = Tensor.allocate(h.dtype, [batch, 3 * hidden]);
     const dh = ctx.needs(2) ? Tensor.allocate(h.dtype, h.shape) : null;
     kernels().gruCellBackward(
-      packed(gy),
-      packed(h),
+      pack(gy),
+      pack(h),
       gates.floats,
       dgi.floats,
       dgh.floats,
@@ -39,7 +40,7 @@ const gruGatesOp = builtinOp<{ readonly kept: Int32Array | null }>({
     if (kept !== null) {
       const nothing = zerosLike(h.dtype, [kept.length, 3 * hidden]);
       for (const g of [dgi, dgh]) kernels().putRows(nothing.array, kept, g.array, kept.length, rowBytes(g));
-      if (dh !== null) copyRows(packed(gy), dh, kept);
+      if (dh !== null) copyRows(pack(gy), dh, kept);
     }
     return [dgi, dgh, dh];
   },
@@ -47,7 +48,7 @@ const gruGatesOp = builtinOp<{ readonly kept: Int32Array | null }>({
 
 const rowBytes = (t: Tensor): number => t.shape[1] * dtypes[t.dtype].bytes;
 
-/** The named rows of `from` (a matrix of the shape of `to`) over those of `to`. */
+/** Copies the rows named by `rows` from `from`, a matrix of the shape of `to`, to `to`. */
 function copyRows(from: FloatArray, to: Tensor, rows: Int32Array): void {
   const picked = Tensor.allocate(to.dtype, [rows.length, to.shape[1]]);
   kernels().gatherRows(from, rows, picked.array, rows.length, rowBytes(to));
@@ -55,9 +56,9 @@ function copyRows(from: FloatArray, to: Tensor, rows: Int32Array): void {
 }
 
 /**
- * The gates of a GRU cell: r = σ(gi_r + gh_r), z = σ(gi_z + gh_z), n = tanh(gi_n + r·gh_n), h' = (1 − z)·n + z·h.
+ * Computes a GRU cell: r = σ(gi_r + gh_r), z = σ(gi_z + gh_z), n = tanh(gi_n + r·gh_n), h' = (1 − z)·n + z·h.
  * gi and gh [B, 3H] are the input's and the state's products with bias, in the order r, z, n; h [B, H].
- * Rows named by `kept` stay as they are in h, whatever gi and gh say of them.
+ * Rows named by `kept` are copied from h, regardless of gi and gh.
  */
 export function gruGates(gi: Tensor, gh: Tensor, h: Tensor, kept: Int32Array | null = null): Tensor {
   checkSameFloat('gruGates', { gi, gh, h });
@@ -73,18 +74,18 @@ const rnnGatesOp = builtinOp<{ readonly relu: boolean }>({
   name: 'rnnGates',
   forward(ctx, [gi, gh], { relu }) {
     const out = Tensor.allocate(gi.dtype, gi.shape);
-    kernels().rnnCell(packed(gi), packed(gh), out.floats, out.size, relu);
+    kernels().rnnCell(pack(gi), pack(gh), out.floats, out.size, relu);
     ctx.save(out);
     return out;
   },
   backward({ saved: [out] }, gy, { relu }) {
     const g = Tensor.allocate(gy.dtype, gy.shape);
-    kernels().rnnCellBackward(packed(gy), out.floats, g.floats, g.size, relu);
+    kernels().rnnCellBackward(pack(gy), out.floats, g.floats, g.size, relu);
     return [g, g];
   },
 });
 
-/** tanh(gi + gh), or relu: the plain recurrent cell after its products. */
+/** Computes a plain recurrent cell after its products: tanh(gi + gh), or relu. */
 export function rnnGates(gi: Tensor, gh: Tensor, nonlinearity: 'tanh' | 'relu' = 'tanh'): Tensor {
   checkSameFloat('rnnGates', { gi, gh });
   checkShapeIs('rnnGates', 'gh', gh, gi.shape);
@@ -97,7 +98,7 @@ const timeEncodeOp = builtinOp({
     const n = t.size;
     const d = w.size;
     const y = Tensor.allocate(t.dtype, [...t.shape, d]);
-    kernels().timeEncode(packed(t), packed(w), packed(b), y.floats, n, d);
+    kernels().timeEncode(pack(t), pack(w), pack(b), y.floats, n, d);
     ctx.save(t, w, b);
     return y;
   },
@@ -107,10 +108,10 @@ const timeEncodeOp = builtinOp({
     const gw = Tensor.allocate(t.dtype, w.shape);
     const gb = Tensor.allocate(t.dtype, b.shape);
     kernels().timeEncodeBackward(
-      packed(t),
-      packed(w),
-      packed(b),
-      packed(gy),
+      pack(t),
+      pack(w),
+      pack(b),
+      pack(gy),
       gt?.floats ?? null,
       gw.floats,
       gb.floats,
@@ -121,7 +122,10 @@ const timeEncodeOp = builtinOp({
   },
 });
 
-/** cos(t·w + b): time spans t [...], frequencies w [D], phases b [D] → [..., D]. Large spans keep their precision. */
+/**
+ * Returns cos(t·w + b): time spans t [...], frequencies w [D], phases b [D] → [..., D]. Large spans keep their
+ * precision.
+ */
 export function timeEncode(t: Tensor, w: Tensor, b: Tensor): Tensor {
   checkSameFloat('timeEncode', { t, w, b });
   if (w.rank !== 1) throw new ShapeError(expected('timeEncode', 'one axis', 'w', formatShape(w.shape)));

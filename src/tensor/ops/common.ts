@@ -1,5 +1,5 @@
 /**
- * What the operations share: argument checks with one wording, contiguous views of inputs, result allocation.
+ * Shared by the operations: argument checks with uniform messages, contiguous views of inputs, result allocation.
  */
 import { type FloatArray, kernels } from '../../native/index.js';
 import { DTypeError, expected, ShapeError, ValueError } from '../../util/errors.js';
@@ -9,7 +9,7 @@ import { isGradEnabled } from '../grad-mode.js';
 import { contiguousStrides, formatShape, type Shape, sameShape } from '../shape.js';
 import { Tensor } from '../tensor.js';
 
-/** Where an operation takes a tensor it also takes a number, which has the other operand's dtype. */
+/** A tensor, or a number, which takes the dtype of the other operand. */
 export type TensorLike = Tensor | number;
 
 export function checkTensor(where: string, name: string, value: unknown): Tensor {
@@ -27,7 +27,7 @@ export function checkFloat(where: string, name: string, t: Tensor): FloatDType {
   return t.dtype;
 }
 
-/** All arguments must have one float dtype; nothing is promoted silently. */
+/** Throws unless all arguments have the same float dtype: there is no implicit promotion. */
 export function checkSameFloat(
   where: string,
   tensors: Readonly<Record<string, Tensor | null | undefined>>,
@@ -70,7 +70,7 @@ export function checkShapeIs(where: string, name: string, t: Tensor, shape: Shap
   }
 }
 
-/** Ids as an Int32Array, every one in [lo, hi). Takes an i32 tensor, an Int32Array or numbers. */
+/** Returns ids as an Int32Array; throws if one is outside [lo, hi). */
 export function checkIds(
   where: string,
   name: string,
@@ -90,8 +90,8 @@ export function checkIds(
 }
 
 /**
- * Ids that backward will read again: a copy when `t` is being recorded, because until then the caller may change its
- * array, or a scope may recycle its tensor, and kernels trust ids that have been checked once.
+ * Returns ids that backward can read: a copy if `t` is recorded, because the caller may change its array before
+ * backward, or a scope may recycle its tensor, and kernels trust ids that have been checked once.
  */
 export function lastingIds(ids: Int32Array, t: Tensor): Int32Array {
   return t.requiresGrad && isGradEnabled() ? ids.slice() : ids;
@@ -116,12 +116,12 @@ export function toInt32(
   return Int32Array.from(ids);
 }
 
-/** Elements in row-major order for a kernel: the tensor's own memory, or a strided copy made by the kernel library. */
-export function packed(t: Tensor): FloatArray {
+/** Returns the elements in row-major order: the tensor's memory, or a copy made by a strided kernel. */
+export function pack(t: Tensor): FloatArray {
   return (t.isContiguous ? t : materialize(t)).floats;
 }
 
-/** A contiguous copy. */
+/** Makes a contiguous copy. */
 export function materialize(t: Tensor): Tensor {
   return onDevice(t.device, () => {
     const out = Tensor.allocate(t.dtype, t.shape);

@@ -1,7 +1,7 @@
 /**
- * Fused losses: softmax cross entropy with class ids, per row or in total, and binary cross entropy with logits, per element.
- * Losses per row or element store no probabilities; backward recomputes them from the logits. The total makes its gradient
- * in forward, where the logits are read anyway. `nn/losses` adds weights, masks and reductions.
+ * Fused losses: softmax cross entropy with class ids, per row or in total, and binary cross entropy with logits, per
+ * element. Losses per row or element store no probabilities; backward recomputes them from the logits. The total
+ * computes its gradient in forward, which reads the logits anyway. `nn/losses` adds weights, masks and reductions.
  */
 import { type FloatArray, kernels } from '../../native/index.js';
 import { checkNumber, expected, ShapeError, ValueError } from '../../util/errors.js';
@@ -17,7 +17,7 @@ import {
   checkShapeIs,
   lastingIds,
   materialize,
-  packed,
+  pack,
   toInt32,
 } from './common.js';
 import { sum } from './reduce.js';
@@ -29,19 +29,19 @@ const crossEntropyOp = builtinOp<{ readonly labels: Int32Array }>({
     const [rows, cols] = x.shape;
     const loss = Tensor.allocate(x.dtype, [rows]);
     const lse = Tensor.allocate(x.dtype, [rows]);
-    kernels().crossEntropy(packed(x), labels, loss.floats, lse.floats, rows, cols);
+    kernels().crossEntropy(pack(x), labels, loss.floats, lse.floats, rows, cols);
     ctx.save(x, lse);
     return loss;
   },
   backward({ saved: [x, lse] }, gy, { labels }) {
     const [rows, cols] = x.shape;
     const gx = Tensor.allocate(x.dtype, x.shape);
-    kernels().crossEntropyBackward(packed(x), labels, lse.floats, packed(gy), gx.floats, rows, cols);
+    kernels().crossEntropyBackward(pack(x), labels, lse.floats, pack(gy), gx.floats, rows, cols);
     return [gx];
   },
 });
 
-/** −log softmax(logits)[label] for each row: logits [N, C], labels N class ids; a label of −1 gives 0 and no gradient. */
+/** Returns −log softmax(logits)[label] of each row: logits [N, C], N class ids; label −1 gives 0 and no gradient. */
 export function crossEntropyRows(logits: Tensor, labels: Ids): Tensor {
   const ids = checkLabels(logits, labels);
   return crossEntropyOp([logits], { labels: lastingIds(ids, logits) });
@@ -60,15 +60,15 @@ const crossEntropyTotalOp = builtinOp<TotalAttributes>({
     const total = Tensor.allocate(x.dtype, []);
     const gx = ctx.recording ? Tensor.allocate(x.dtype, x.shape) : null;
     const gradient = gx === null ? null : gx.floats;
-    total.floats[0] = kernels().crossEntropyTotal(packed(x), labels, weights, factor, gradient, rows, cols);
+    total.floats[0] = kernels().crossEntropyTotal(pack(x), labels, weights, factor, gradient, rows, cols);
     if (gx !== null) ctx.save(gx);
     return total;
   },
   backward(ctx, gy) {
-    const [upstream] = packed(gy);
+    const [upstream] = pack(gy);
     const saved = ctx.take(0);
     if (upstream === 1) return [saved];
-    // A later pass starts from the same values.
+    // A later pass reads the same values.
     const gx = saved.storage.isShared ? materialize(saved) : saved;
     if (gx !== saved) saved.dispose();
     kernels().scale(gx.floats, gx.size, upstream);
@@ -77,13 +77,13 @@ const crossEntropyTotalOp = builtinOp<TotalAttributes>({
 });
 
 interface CrossEntropyTotalOptions {
-  /** A weight for each row, of the dtype of the logits; without them every row counts 1. */
+  /** A weight per row, of the dtype of the logits; 1 by default. */
   readonly weights?: Tensor | undefined;
-  /** What the sum is multiplied by, 1 if not given. */
+  /** The factor of the sum; 1 by default. */
   readonly factor?: number;
 }
 
-/** factor · Σ weights[r] · −log softmax(logits[r])[label[r]], a scalar; a label of −1 ignores the row. */
+/** Returns factor · Σ weights[r] · −log softmax(logits[r])[label[r]], a scalar; a label of −1 ignores the row. */
 export function crossEntropyTotal(
   logits: Tensor,
   labels: Ids,
@@ -96,15 +96,15 @@ export function crossEntropyTotal(
   }
   checkNumber('crossEntropy', 'factor', factor);
   if (logits.device !== null) return totalOnDevice(logits, ids, weights, factor);
-  // Forward is the last to read labels and weights, so the caller may change them afterwards.
+  // Backward does not read labels and weights, so the caller may change them after forward.
   return crossEntropyTotalOp([logits], {
     labels: ids,
-    weights: weights === undefined ? null : packed(weights),
+    weights: weights === undefined ? null : pack(weights),
     factor,
   });
 }
 
-/** A device cannot hand a number to the host in passing, so the total is made of steps that stay there. */
+/** Computes the total on a device, in steps that read no number back to the host. */
 function totalOnDevice(
   logits: Tensor,
   labels: Int32Array,
@@ -134,30 +134,30 @@ const bceOp = builtinOp({
   name: 'bceWithLogitsElements',
   forward(ctx, [x, target]) {
     const loss = Tensor.allocate(x.dtype, x.shape);
-    kernels().bceWithLogits(packed(x), packed(target), loss.floats, loss.size);
+    kernels().bceWithLogits(pack(x), pack(target), loss.floats, loss.size);
     ctx.save(x, target);
     return loss;
   },
   backward(ctx, gy) {
     const [x, target] = ctx.saved;
-    const g = packed(gy);
+    const g = pack(gy);
     let gx: Tensor | null = null;
     let gt: Tensor | null = null;
     if (ctx.needs(0)) {
       gx = Tensor.allocate(x.dtype, x.shape);
-      kernels().bceWithLogitsBackward(packed(x), packed(target), g, gx.floats, gx.size);
+      kernels().bceWithLogitsBackward(pack(x), pack(target), g, gx.floats, gx.size);
     }
     if (ctx.needs(1)) {
       // d/dt = −x
       gt = Tensor.allocate(x.dtype, x.shape);
-      kernels().binary(2, g, packed(x), gt.floats, gt.size, null);
+      kernels().binary(2, g, pack(x), gt.floats, gt.size, null);
       kernels().scale(gt.floats, gt.size, -1);
     }
     return [gx, gt];
   },
 });
 
-/** −target·log σ(x) − (1 − target)·log(1 − σ(x)) for each element. */
+/** Returns −target·log σ(x) − (1 − target)·log(1 − σ(x)) for each element. */
 export function bceWithLogitsElements(logits: Tensor, target: Tensor): Tensor {
   checkSameFloat('bceWithLogits', { logits, target });
   checkShapeIs('bceWithLogits', 'target', target, logits.shape);

@@ -1,5 +1,5 @@
 /**
- * Dropout. The mask is a function of a random key, so backward makes it again instead of storing it.
+ * Dropout. The mask is a function of a random key, so backward recomputes it instead of storing it.
  */
 import { kernels, type RandomKey } from '../../native/index.js';
 import { checkNumber, expected, ShapeError } from '../../util/errors.js';
@@ -7,14 +7,14 @@ import { Random } from '../../util/philox.js';
 import { Tensor } from '../methods.js';
 import { builtinOp } from '../op.js';
 import { defaultRandom } from '../random.js';
-import { checkFloat, packed } from './common.js';
+import { checkFloat, pack } from './common.js';
 
 export interface DropoutDraws {
-  /** Where masks come from; the shared generator by default. */
+  /** The generator of masks; by default the shared one. */
   readonly random?: Random;
   /**
-   * The id of each row of x. Draws then belong to id and column, not to the row's place: any part of a table has the mask
-   * of the whole (`graph.rowIds`). null: 0, 1, 2, ….
+   * The id of each row of x, 0, 1, 2, … by default. A draw depends on id and column, not on the row's position, so that
+   * any selection of rows has the mask of the whole table (`graph.rowIds`).
    */
   readonly rowIds?: Int32Array | null;
 }
@@ -27,19 +27,19 @@ interface Attributes {
 
 const dropoutOp = builtinOp<Attributes>({
   name: 'dropout',
-  forward: (_ctx, [x], attributes) => masked(x, attributes),
-  backward: (_ctx, gy, attributes) => [masked(gy, attributes)],
+  forward: (_ctx, [x], attributes) => applyMask(x, attributes),
+  backward: (_ctx, gy, attributes) => [applyMask(gy, attributes)],
 });
 
-function masked(x: Tensor, { p, key, rowIds }: Attributes): Tensor {
+function applyMask(x: Tensor, { p, key, rowIds }: Attributes): Tensor {
   const y = Tensor.allocate(x.dtype, x.shape);
   const rows = rowIds?.length ?? 0;
-  if (rowIds === null) kernels().dropout(packed(x), y.floats, y.size, p, key);
-  else if (rows > 0) kernels().dropoutRows(packed(x), rowIds, y.floats, rows, y.size / rows, p, key);
+  if (rowIds === null) kernels().dropout(pack(x), y.floats, y.size, p, key);
+  else if (rows > 0) kernels().dropoutRows(pack(x), rowIds, y.floats, rows, y.size / rows, p, key);
   return y;
 }
 
-/** Each element 0 with probability p, otherwise divided by 1 − p. Every call draws a new mask. */
+/** Sets each element to 0 with probability p, and divides it by 1 − p otherwise. Every call draws a new mask. */
 export function dropout(x: Tensor, p: number, draws: Random | DropoutDraws = {}): Tensor {
   checkFloat('dropout', 'x', x);
   checkNumber('dropout', 'p', p, 0, 1);

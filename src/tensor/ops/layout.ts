@@ -1,6 +1,6 @@
 /**
- * Operations that move elements or only look at them differently. Views (reshape of contiguous data, transpose, slice,
- * expand) share memory; concat, stack and contiguous copy.
+ * Operations that rearrange elements or view them in another shape. Views (reshape of contiguous data, transpose,
+ * slice, expand) share memory; concat, stack and contiguous copy.
  */
 import { checkInteger, DTypeError, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { builtinOp } from '../op.js';
@@ -24,7 +24,7 @@ const contiguousOp = builtinOp({
   backward: (_ctx, gy) => [gy],
 });
 
-/** The tensor itself when its elements lie in row-major order, otherwise a copy that does. */
+/** Returns the tensor itself if its elements are in row-major order, otherwise a contiguous copy. */
 export function contiguous(x: Tensor): Tensor {
   return checkTensor('contiguous', 'x', x).isContiguous ? x : contiguousOp([x]);
 }
@@ -35,7 +35,7 @@ const cloneOp = builtinOp({
   backward: (_ctx, gy) => [gy],
 });
 
-/** A copy with memory of its own. */
+/** Copies a tensor. */
 export function clone(x: Tensor): Tensor {
   return cloneOp([checkTensor('clone', 'x', x)]);
 }
@@ -46,7 +46,7 @@ const reshapeOp = builtinOp<{ readonly shape: Shape; readonly from: Shape }>({
   backward: (_ctx, gy, { from }) => [(gy.isContiguous ? gy : materialize(gy)).view(from)],
 });
 
-/** The same elements in another shape; one size may be −1 and is worked out. */
+/** Returns the same elements in another shape; one size may be −1 and is inferred. */
 export function reshape(x: Tensor, shape: readonly number[]): Tensor {
   checkTensor('reshape', 'x', x);
   if (!Array.isArray(shape))
@@ -73,22 +73,22 @@ export function reshape(x: Tensor, shape: readonly number[]): Tensor {
 
 const permuteOp = builtinOp<{ readonly order: readonly number[] }>({
   name: 'permute',
-  forward: (_ctx, [x], { order }) => permuted(x, order),
+  forward: (_ctx, [x], { order }) => permuteView(x, order),
   backward(_ctx, gy, { order }) {
     const inverse = new Array<number>(order.length);
     for (const [i, axis] of order.entries()) inverse[axis] = i;
-    return [permuted(gy, inverse)];
+    return [permuteView(gy, inverse)];
   },
 });
 
-function permuted(x: Tensor, order: readonly number[]): Tensor {
+function permuteView(x: Tensor, order: readonly number[]): Tensor {
   return x.view(
     order.map((axis) => x.shape[axis]),
     order.map((axis) => x.strides[axis]),
   );
 }
 
-/** The axes in another order (a view). */
+/** Permutes the axes (a view). */
 export function permute(x: Tensor, order: readonly number[]): Tensor {
   checkTensor('permute', 'x', x);
   const axes = order.map((axis) => checkAxis('permute', axis, x.rank));
@@ -98,7 +98,7 @@ export function permute(x: Tensor, order: readonly number[]): Tensor {
   return permuteOp([x], { order: axes });
 }
 
-/** Two axes exchanged, by default the last two (a view). */
+/** Swaps two axes, by default the last two (a view). */
 export function transpose(x: Tensor, a = -2, b = -1): Tensor {
   checkTensor('transpose', 'x', x);
   const first = checkAxis('transpose', a, x.rank);
@@ -129,7 +129,7 @@ const sliceOp = builtinOp<{
   },
 });
 
-/** Positions start … end−1 along an axis (a view). Negative positions count from the end. */
+/** Selects positions start … end−1 along an axis (a view). Negative positions count from the end. */
 export function slice(x: Tensor, start: number, end?: number, axis = 0): Tensor {
   checkTensor('slice', 'x', x);
   const which = checkAxis('slice', axis, x.rank);
@@ -181,7 +181,7 @@ const concatOp = builtinOp<{ readonly axis: number; readonly sizes: readonly num
   },
 });
 
-/** Tensors one after another along an axis; all other sizes must agree. */
+/** Concatenates tensors along an axis; all other sizes must agree. */
 export function concat(tensors: readonly Tensor[], axis = 0): Tensor {
   if (!Array.isArray(tensors) || tensors.length === 0)
     throw new ValueError(expected('concat', 'at least one tensor', 'tensors', tensors));
@@ -208,7 +208,7 @@ export function concat(tensors: readonly Tensor[], axis = 0): Tensor {
   return concatOp(tensors, { axis: which, sizes: tensors.map((t) => t.shape[which]) });
 }
 
-/** Tensors of one shape along a new axis. */
+/** Stacks tensors of one shape along a new axis. */
 export function stack(tensors: readonly Tensor[], axis = 0): Tensor {
   if (!Array.isArray(tensors) || tensors.length === 0)
     throw new ValueError(expected('stack', 'at least one tensor', 'tensors', tensors));
@@ -218,14 +218,14 @@ export function stack(tensors: readonly Tensor[], axis = 0): Tensor {
   );
 }
 
-/** A new axis of size 1. */
+/** Adds an axis of size 1. */
 export function unsqueeze(x: Tensor, axis: number): Tensor {
   checkTensor('unsqueeze', 'x', x);
   const where = checkAxis('unsqueeze', axis, x.rank + 1);
   return reshape(x, [...x.shape.slice(0, where), 1, ...x.shape.slice(where)]);
 }
 
-/** Without an axis of size 1, or without all of them. */
+/** Removes an axis of size 1, or all of them. */
 export function squeeze(x: Tensor, axis?: number): Tensor {
   checkTensor('squeeze', 'x', x);
   if (axis === undefined)
@@ -254,7 +254,7 @@ const expandOp = builtinOp<{ readonly shape: Shape; readonly from: Shape }>({
   backward: (_ctx, gy, { from }) => [sumTo(gy, from)],
 });
 
-/** Stretched to a larger shape by repeating (a view that copies nothing). */
+/** Broadcasts a tensor to a larger shape (a view). */
 export function expand(x: Tensor, shape: readonly number[]): Tensor {
   checkTensor('expand', 'x', x);
   const target = checkShape('expand', shape);
@@ -267,7 +267,7 @@ export function expand(x: Tensor, shape: readonly number[]): Tensor {
   return sameShape(x.shape, target) ? x : expandOp([x], { shape: target, from: x.shape });
 }
 
-/** Cuts an axis into pieces of equal size (views); the last may be smaller. */
+/** Splits an axis into chunks of equal size (views); the last may be smaller. */
 export function split(x: Tensor, size: number, axis = 0): Tensor[] {
   const which = checkAxis('split', axis, checkTensor('split', 'x', x).rank);
   checkInteger('split', 'size', size, 1);

@@ -1,18 +1,18 @@
 /**
  * Matrix products. Transposed views are passed to the kernel as such, without a copy.
  *
- * A product with a 2-D right side treats all leading axes of the left as rows: one tall product, whose rows do not
- * depend on each other's presence (row invariance). Other batched products run one gemm per matrix pair.
+ * A product with a 2-D right side treats all leading axes of the left as rows: one tall product, in which a row
+ * depends on no other row (row invariance). Other batched products run one gemm per matrix pair.
  */
 import { type FloatArray, kernels, reduceCode, unaryCode } from '../../native/index.js';
 import { expected, ShapeError } from '../../util/errors.js';
 import { builtinOp } from '../op.js';
 import { broadcastShapes, contiguousStrides, formatShape, type Shape, sizeOf } from '../shape.js';
 import { Tensor } from '../tensor.js';
-import { checkRank, checkSameFloat, checkShapeIs, copyInto, materialize, packed } from './common.js';
+import { checkRank, checkSameFloat, checkShapeIs, copyInto, materialize, pack } from './common.js';
 import { expand, reshape } from './layout.js';
 
-/** A matrix for gemm: its memory and whether it lies there transposed. */
+/** Returns the memory of a matrix for gemm, and whether it is stored transposed. */
 function operand(t: Tensor): { data: FloatArray; transposed: boolean } {
   const [rows, cols] = t.shape;
   if (!t.isContiguous && t.strides[0] === 1 && (t.strides[1] === rows || cols === 1)) {
@@ -21,10 +21,10 @@ function operand(t: Tensor): { data: FloatArray; transposed: boolean } {
       transposed: true,
     };
   }
-  return { data: packed(t), transposed: false };
+  return { data: pack(t), transposed: false };
 }
 
-/** op(a)·op(b) + bias into a new [m, n] tensor, or one of `shape` with as many elements. */
+/** Computes op(a)·op(b) + bias as a new [m, n] tensor, or one of `shape` with as many elements. */
 function product(
   a: Tensor,
   b: Tensor,
@@ -40,7 +40,7 @@ function product(
   const y = Tensor.allocate(a.dtype, shape ?? [m, n]);
   const flipA = transA !== left.transposed;
   const flipB = transB !== right.transposed;
-  // A weight gradient aᵀ·b that is higher than wide: its transpose is shared out better among the CPU's threads.
+  // A weight gradient aᵀ·b with more rows than columns: its transpose is distributed better over the CPU's threads.
   if (y.device === null && flipA && !flipB && m > n && k > m && bias === undefined) {
     const turned = Tensor.allocate(a.dtype, [n, m]);
     kernels().gemm(right.data, left.data, null, turned.floats, n, m, k, true, false, false);
@@ -53,7 +53,7 @@ function product(
   kernels().gemm(
     left.data,
     right.data,
-    bias === undefined ? null : packed(bias),
+    bias === undefined ? null : pack(bias),
     y.floats,
     m,
     n,
@@ -85,7 +85,7 @@ function batchedProduct(a: Tensor, b: Tensor, transA: boolean, transB: boolean):
   const [m, k] = transA ? [ca, ra] : [ra, ca];
   const n = transB ? b.shape[1] : b.shape[2];
   const y = Tensor.allocate(a.dtype, [batch, m, n]);
-  kernels().gemmBatched(packed(a), packed(b), y.floats, batch, m, n, k, transA, transB, false);
+  kernels().gemmBatched(pack(a), pack(b), y.floats, batch, m, n, k, transA, transB, false);
   return y;
 }
 
@@ -104,7 +104,9 @@ const matmul3d = builtinOp({
   },
 });
 
-/** Matrix product by NumPy's rules: vectors as one row or column, leading axes as batches that broadcast. */
+/**
+ * Computes a matrix product by NumPy's rules: vectors are one row or column, leading axes are batches that broadcast.
+ */
 export function matmul(a: Tensor, b: Tensor): Tensor {
   checkSameFloat('matmul', { a, b });
   if (a.rank === 0 || b.rank === 0) {
@@ -156,7 +158,7 @@ const linearOp = builtinOp<{ readonly shape: Shape }>({
   },
 });
 
-/** x·weightᵀ + bias in one pass; x [..., in], weight [out, in], bias [out]. */
+/** Computes x·weightᵀ + bias in one pass; x [..., in], weight [out, in], bias [out]. */
 export function linear(x: Tensor, weight: Tensor, bias: Tensor | null = null): Tensor {
   checkSameFloat('linear', { x, weight, bias });
   if (weight.rank !== 2)
@@ -184,8 +186,8 @@ const linearPairOp = builtinOp<{ readonly relu: boolean }>({
     const [rows, k1] = x1.shape;
     const [out, k2] = w2.shape;
     const y = Tensor.allocate(x1.dtype, [rows, out]);
-    const b = bias === undefined ? null : packed(bias);
-    kernels().gemmPair(packed(x1), packed(w1), k1, packed(x2), packed(w2), k2, b, y.floats, rows, out, relu);
+    const b = bias === undefined ? null : pack(bias);
+    kernels().gemmPair(pack(x1), pack(w1), k1, pack(x2), pack(w2), k2, b, y.floats, rows, out, relu);
     if (relu) ctx.save(x1, w1, x2, w2, y);
     else ctx.save(x1, w1, x2, w2);
     return y;
@@ -195,10 +197,10 @@ const linearPairOp = builtinOp<{ readonly relu: boolean }>({
     let g = gy.isContiguous ? gy : materialize(gy);
     let passed = relu ? y : null;
     const wantsInput = ctx.needs(0) || ctx.needs(2);
-    const together = ctx.needs(1) && ctx.needs(3) && cutsRows(g, w1.size + w2.size);
+    const together = ctx.needs(1) && ctx.needs(3) && splitsRows(g, w1.size + w2.size);
     if (passed !== null && (wantsInput || !together)) {
       g = Tensor.allocate(gy.dtype, gy.shape);
-      kernels().unaryBackward(unaryCode.relu, y.floats, y.floats, packed(gy), g.floats, g.size, 0);
+      kernels().unaryBackward(unaryCode.relu, y.floats, y.floats, pack(gy), g.floats, g.size, 0);
       passed = null;
     }
     const [gw1, gw2, gb] = together
@@ -214,12 +216,12 @@ const linearPairOp = builtinOp<{ readonly relu: boolean }>({
   },
 });
 
-/** Whether a sum over the rows of g into `weights` elements is long enough to be cut among threads. */
-function cutsRows(g: Tensor, weights: number): boolean {
+/** Whether a sum over the rows of g into `weights` elements is long enough to be split over threads. */
+function splitsRows(g: Tensor, weights: number): boolean {
   return g.shape[0] >= 4096 && weights <= 512 * 512;
 }
 
-/** Both weights' gradients and the bias's, from one pass over g where `passed` is positive. */
+/** Computes the gradients of both weights and of the bias in one pass over g where `passed` is positive. */
 function weightGradients(
   g: Tensor,
   passed: Tensor | null,
@@ -234,7 +236,7 @@ function weightGradients(
   const gb = bias ? Tensor.allocate(g.dtype, [out]) : null;
   const y = passed === null ? null : passed.floats;
   const sums = gb === null ? null : gb.floats;
-  const [a1, a2] = [packed(x1), packed(x2)];
+  const [a1, a2] = [pack(x1), pack(x2)];
   kernels().gemmPairBackward(g.floats, y, a1, gw1.floats, k1, a2, gw2.floats, k2, sums, rows, out);
   return [gw1, gw2, gb];
 }
@@ -242,18 +244,18 @@ function weightGradients(
 function columnSums(g: Tensor): Tensor {
   const [rows, out] = g.shape;
   const sums = Tensor.allocate(g.dtype, [out]);
-  kernels().reduce(reduceCode.sum, packed(g), sums.floats, 1, rows, out);
+  kernels().reduce(reduceCode.sum, pack(g), sums.floats, 1, rows, out);
   return sums;
 }
 
 interface LinearPairOptions {
-  /** Give max(0, ·) of the sum. */
+  /** Apply relu to the sum. */
   readonly relu?: boolean;
 }
 
 /**
- * x1·w1ᵀ + x2·w2ᵀ + bias, and relu of it if asked, in one pass: two maps to the same rows, such as a node's neighbours and itself.
- * x1 [N, in1], w1 [out, in1], x2 [N, in2], w2 [out, in2], bias [out].
+ * Computes x1·w1ᵀ + x2·w2ᵀ + bias in one pass, with relu if requested: two maps to the same rows, such as those of a
+ * node and of its neighbours. x1 [N, in1], w1 [out, in1], x2 [N, in2], w2 [out, in2], bias [out].
  */
 export function linearPair(
   x1: Tensor,
@@ -274,7 +276,7 @@ export function linearPair(
   return linearPairOp(bias === null ? [x1, w1, x2, w2] : [x1, w1, x2, w2, bias], { relu });
 }
 
-/** [..., F] as a matrix of rows. */
+/** Views [..., F] as a matrix of rows. */
 function flatRows(x: Tensor): Tensor {
   return x.rank === 2 ? x : reshape(x, [sizeOf(x.shape.slice(0, -1)), x.shape[x.rank - 1]]);
 }

@@ -9,7 +9,7 @@ import { Tensor } from '../methods.js';
 import { builtinOp } from '../op.js';
 import { formatShape, sizeOf } from '../shape.js';
 import { add } from './binary.js';
-import { checkRank, checkSameFloat, checkShapeIs, packed } from './common.js';
+import { checkRank, checkSameFloat, checkShapeIs, pack } from './common.js';
 import { reciprocal, sqrt } from './unary.js';
 
 const layerNormOp = builtinOp<{ readonly eps: number }>({
@@ -20,9 +20,9 @@ const layerNormOp = builtinOp<{ readonly eps: number }>({
     const y = Tensor.allocate(x.dtype, x.shape);
     const mean = Tensor.allocate(x.dtype, [rows]);
     const rstd = Tensor.allocate(x.dtype, [rows]);
-    const scale = gamma === undefined ? null : packed(gamma);
-    const shift = beta === undefined ? null : packed(beta);
-    kernels().layerNorm(packed(x), scale, shift, y.floats, mean.floats, rstd.floats, rows, cols, eps);
+    const scale = gamma === undefined ? null : pack(gamma);
+    const shift = beta === undefined ? null : pack(beta);
+    kernels().layerNorm(pack(x), scale, shift, y.floats, mean.floats, rstd.floats, rows, cols, eps);
     ctx.save(x, mean, rstd, ...(gamma === undefined ? [] : [gamma]));
     return y;
   },
@@ -33,9 +33,9 @@ const layerNormOp = builtinOp<{ readonly eps: number }>({
     const ggamma = ctx.hasInput(1) ? Tensor.allocate(x.dtype, [cols]) : null;
     const gbeta = ctx.hasInput(2) ? Tensor.allocate(x.dtype, [cols]) : null;
     kernels().layerNormBackward(
-      packed(x),
-      packed(gy),
-      gamma === undefined ? null : packed(gamma),
+      pack(x),
+      pack(gy),
+      gamma === undefined ? null : pack(gamma),
       mean.floats,
       rstd.floats,
       gx.floats,
@@ -48,7 +48,10 @@ const layerNormOp = builtinOp<{ readonly eps: number }>({
   },
 });
 
-/** Each row brought to mean 0 and variance 1, then scaled and shifted: x [..., F], gamma and beta [F], both or neither. */
+/**
+ * Normalises each row to mean 0 and variance 1, then scales and shifts it: x [..., F], gamma and beta [F], both or
+ * neither.
+ */
 export function layerNorm(
   x: Tensor,
   gamma: Tensor | null = null,
@@ -73,9 +76,9 @@ const batchNormOp = builtinOp<{ readonly mean: Tensor; readonly rstd: Tensor }>(
   forward(ctx, [x, gamma, beta], { mean, rstd }) {
     const [rows, cols] = x.shape;
     const y = Tensor.allocate(x.dtype, x.shape);
-    const scale = gamma === undefined ? null : packed(gamma);
-    const shift = beta === undefined ? null : packed(beta);
-    kernels().batchNorm(packed(x), packed(mean), rstd.floats, scale, shift, y.floats, rows, cols);
+    const scale = gamma === undefined ? null : pack(gamma);
+    const shift = beta === undefined ? null : pack(beta);
+    kernels().batchNorm(pack(x), pack(mean), rstd.floats, scale, shift, y.floats, rows, cols);
     ctx.save(x, mean, rstd, ...(gamma === undefined ? [] : [gamma]));
     return y;
   },
@@ -86,11 +89,11 @@ const batchNormOp = builtinOp<{ readonly mean: Tensor; readonly rstd: Tensor }>(
     const ggamma = Tensor.allocate(x.dtype, [cols]);
     const gbeta = Tensor.allocate(x.dtype, [cols]);
     kernels().batchNormBackward(
-      packed(x),
-      packed(gy),
-      packed(mean),
+      pack(x),
+      pack(gy),
+      pack(mean),
       rstd.floats,
-      gamma === undefined ? null : packed(gamma),
+      gamma === undefined ? null : pack(gamma),
       gx.floats,
       ggamma.floats,
       gbeta.floats,
@@ -107,7 +110,7 @@ export interface ColumnStats {
   readonly variance: Tensor;
 }
 
-/** Mean and variance of each column of x [N, F]; not differentiable by itself. */
+/** Computes mean and variance of each column of x [N, F]; not differentiable by itself. */
 export function columnStats(x: Tensor): ColumnStats {
   checkSameFloat('columnStats', { x });
   checkRank('columnStats', 'x', x, 2);
@@ -117,14 +120,14 @@ export function columnStats(x: Tensor): ColumnStats {
   return onDevice(x.device, () => {
     const mean = Tensor.allocate(x.dtype, [cols]);
     const variance = Tensor.allocate(x.dtype, [cols]);
-    kernels().columnStats(packed(x), mean.floats, variance.floats, rows, cols);
+    kernels().columnStats(pack(x), mean.floats, variance.floats, rows, cols);
     return { mean, variance };
   });
 }
 
 /**
- * Each column brought to mean 0 and variance 1 by the batch's own statistics (from `columnStats`), through which the
- * gradient flows; gamma and beta [F], both or neither.
+ * Normalises each column to mean 0 and variance 1 by the statistics of the batch (from `columnStats`), through which
+ * the gradient flows; gamma and beta [F], both or neither.
  */
 export function batchNorm(
   x: Tensor,
@@ -150,11 +153,11 @@ export function batchNorm(
   return batchNormOp([x, gamma, beta], attributes);
 }
 
-/** 1 / √(variance + eps), in double before it is stored where the processor allows. */
+/** Computes 1 / √(variance + eps), on the CPU in double precision before it is stored. */
 function inverseDeviation(variance: Tensor, eps: number): Tensor {
   if (variance.device !== null) return noGrad(() => reciprocal(sqrt(add(variance, eps))));
   const rstd = Tensor.allocate(variance.dtype, variance.shape, null);
-  const variances = packed(variance);
+  const variances = pack(variance);
   for (let i = 0; i < rstd.size; i++) rstd.floats[i] = 1 / Math.sqrt(variances[i] + eps);
   return rstd;
 }

@@ -8,7 +8,7 @@ import { builtinOp } from '../op.js';
 import { checkAxis, formatShape, type Shape, sizeOf } from '../shape.js';
 import { Tensor } from '../tensor.js';
 import { add, div, eq, mul, sub } from './binary.js';
-import { checkFloat, packed } from './common.js';
+import { checkFloat, pack } from './common.js';
 import { expand, reshape } from './layout.js';
 import { cast } from './select.js';
 import { sqrt, square } from './unary.js';
@@ -34,7 +34,7 @@ function blockOf(shape: Shape, first: number, last: number): Block {
   };
 }
 
-/** Sorted axes, counted from 0, each once. */
+/** Returns the axes counted from 0, sorted and distinct. */
 function resolveAxes(where: string, axes: Axes, rank: number): number[] {
   if (axes === undefined) return Array.from({ length: rank }, (_, i) => i);
   const list = (typeof axes === 'number' ? [axes] : [...axes]).map((axis) => checkAxis(where, axis, rank));
@@ -52,7 +52,7 @@ const sumOp = builtinOp<{
   name: 'sum',
   forward(_ctx, [x], { block, shape }) {
     const y = Tensor.allocate(x.dtype, shape);
-    kernels().reduce(reduceCode.sum, packed(x), y.floats, block.outer, block.mid, block.inner);
+    kernels().reduce(reduceCode.sum, pack(x), y.floats, block.outer, block.mid, block.inner);
     return y;
   },
   backward: (_ctx, gy, { from, keptShape }) => [expand(reshape(gy, keptShape), from)],
@@ -64,12 +64,12 @@ function sumRange(x: Tensor, first: number, last: number, keepDims: boolean): Te
   return sumOp([x], { block: blockOf(x.shape, first, last), shape, from: x.shape, keptShape });
 }
 
-/** Sum over the axes. */
+/** Sums over the axes. */
 export function sum(x: Tensor, axes?: Axes, options: ReduceOptions = {}): Tensor {
   checkFloat('sum', 'x', x);
   const list = resolveAxes('sum', axes, x.rank);
   let y = x;
-  // Neighbouring axes go in one pass; later axes first, so that positions stay valid.
+  // Adjacent axes are reduced in one pass; later axes first, so that indices stay valid.
   for (let end = list.length - 1; end >= 0; ) {
     let start = end;
     while (start > 0 && list[start - 1] === list[start] - 1) start--;
@@ -79,14 +79,16 @@ export function sum(x: Tensor, axes?: Axes, options: ReduceOptions = {}): Tensor
   return y;
 }
 
-/** Arithmetic mean over the axes. */
+/** Computes the arithmetic mean over the axes. */
 export function mean(x: Tensor, axes?: Axes, options: ReduceOptions = {}): Tensor {
   checkFloat('mean', 'x', x);
   const count = sizeOf(resolveAxes('mean', axes, x.rank).map((axis) => x.shape[axis]));
   return mul(sum(x, axes, options), 1 / count);
 }
 
-/** Variance over the axes; `correction` 1 (the default) is the unbiased estimate, 0 divides by the count. */
+/**
+ * Computes the variance over the axes; `correction` 1 (the default) is the unbiased estimate, 0 divides by the count.
+ */
 export function variance(
   x: Tensor,
   axes?: Axes,
@@ -112,13 +114,13 @@ const normOp = builtinOp<{ readonly axes: Axes; readonly keepDims: boolean }>({
         );
   },
   backward({ saved: [x, y] }, gy) {
-    // x / y, and 0 for a vector of length 0, where every direction is as good.
+    // x / y, and 0 for a zero vector, where the gradient is not defined.
     const none = cast(eq(y, 0), y.dtype);
     return [mul(mul(div(x, add(y, none)), sub(1, none)), reshape(gy, y.shape))];
   },
 });
 
-/** Euclidean length over the axes; the gradient of a zero vector is 0. */
+/** Computes the Euclidean norm over the axes; the gradient of a zero vector is 0. */
 export function norm(x: Tensor, axes?: Axes, options: ReduceOptions = {}): Tensor {
   checkFloat('norm', 'x', x);
   return normOp([x], { axes, keepDims: options.keepDims === true });
@@ -133,7 +135,7 @@ const extremumOp = builtinOp<{
   name: 'max/min',
   forward(ctx, [x], { op, block: { outer, mid, inner }, shape }) {
     const y = Tensor.allocate(x.dtype, shape);
-    const data = packed(x);
+    const data = pack(x);
     kernels().reduce(reduceCode[op], data, y.floats, outer, mid, inner);
     if (ctx.recording) {
       const index = Tensor.allocate('i32', shape);
@@ -144,7 +146,7 @@ const extremumOp = builtinOp<{
   },
   backward({ saved: [index] }, gy, { block: { outer, mid, inner }, from }) {
     const gx = Tensor.allocate(gy.dtype, from);
-    kernels().argScatter(packed(gy), index.array as Int32Array, gx.floats, outer, mid, inner);
+    kernels().argScatter(pack(gy), index.array as Int32Array, gx.floats, outer, mid, inner);
     return [gx];
   },
 });
@@ -165,12 +167,12 @@ function extremum(op: 'max' | 'min', x: Tensor, axis: number | undefined, option
   );
 }
 
-/** Largest element along an axis, or of all; the gradient goes to the first of equals. */
+/** Returns the largest element along an axis, or of all; the gradient goes to the first of equals. */
 export function max(x: Tensor, axis?: number, options: ReduceOptions = {}): Tensor {
   return extremum('max', x, axis, options);
 }
 
-/** Smallest element along an axis, or of all; the gradient goes to the first of equals. */
+/** Returns the smallest element along an axis, or of all; the gradient goes to the first of equals. */
 export function min(x: Tensor, axis?: number, options: ReduceOptions = {}): Tensor {
   return extremum('min', x, axis, options);
 }
@@ -186,17 +188,17 @@ function argExtremum(name: string, op: ReduceOp, x: Tensor, axis: number): Tenso
       'i32',
       x.shape.filter((_, i) => i !== which),
     );
-    kernels().argReduce(reduceCode[op], packed(x), index.array as Int32Array, outer, mid, inner);
+    kernels().argReduce(reduceCode[op], pack(x), index.array as Int32Array, outer, mid, inner);
     return index;
   });
 }
 
-/** Position of the largest element along an axis (i32); the first of equals. */
+/** Returns the position of the largest element along an axis (i32); the first of equals. */
 export function argmax(x: Tensor, axis = -1): Tensor {
   return argExtremum('argmax', 'max', x, axis);
 }
 
-/** Position of the smallest element along an axis (i32); the first of equals. */
+/** Returns the position of the smallest element along an axis (i32); the first of equals. */
 export function argmin(x: Tensor, axis = -1): Tensor {
   return argExtremum('argmin', 'min', x, axis);
 }

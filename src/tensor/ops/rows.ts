@@ -15,7 +15,7 @@ import {
   checkTensor,
   lastingIds,
   materialize,
-  packed,
+  pack,
   toInt32,
   zerosLike,
 } from './common.js';
@@ -40,9 +40,9 @@ const gatherRowsOp = builtinOp<GatherAttributes>({
     return y;
   },
   backward(ctx, gy, { ids, from, sparse }) {
-    const g = packed(gy);
-    // The rows outlive this pass inside the leaf's gradient, so they need memory that no scope recycles.
-    if (sparse && ctx.isLeaf(0)) return [SparseRows.copying(from, ids, g, gy.device)];
+    const g = pack(gy);
+    // The leaf's gradient keeps the rows after this pass, so they need memory that no scope recycles.
+    if (sparse && ctx.isLeaf(0)) return [SparseRows.copyOf(from, ids, g, gy.device)];
     const gx = zerosLike(gy.dtype, from);
     kernels().scatterAddRows(ids, g, gx.floats, ids.length, from[0], sizeOf(from.slice(1)));
     return [gx];
@@ -50,11 +50,11 @@ const gatherRowsOp = builtinOp<GatherAttributes>({
 });
 
 export interface GatherOptions {
-  /** Give a leaf its gradient as sparse rows (`sparseGrad`) instead of a dense tensor. */
+  /** Make the gradient of a leaf sparse rows (`sparseGrad`) instead of a dense tensor. */
   readonly sparse?: boolean;
 }
 
-/** x[ids]: the rows of x [R, ...] in the order of ids; an ids tensor of any shape gives [...ids.shape, ...]. */
+/** Returns x[ids], the rows of x [R, ...] in the order of ids; an ids tensor of any shape gives [...ids.shape, ...]. */
 export function gatherRows(x: Tensor, ids: Ids, options: GatherOptions = {}): Tensor {
   checkTensor('gatherRows', 'x', x);
   if (x.rank === 0)
@@ -74,13 +74,13 @@ const scatterAddRowsOp = builtinOp<{ readonly ids: Int32Array; readonly shape: S
   name: 'scatterAddRows',
   forward(_ctx, [src], { ids, shape }) {
     const y = zerosLike(src.dtype, shape);
-    kernels().scatterAddRows(ids, packed(src), y.floats, ids.length, shape[0], sizeOf(shape.slice(1)));
+    kernels().scatterAddRows(ids, pack(src), y.floats, ids.length, shape[0], sizeOf(shape.slice(1)));
     return y;
   },
   backward(_ctx, gy, { ids, shape }) {
     const gx = Tensor.allocate(gy.dtype, [ids.length, ...shape.slice(1)]);
     kernels().gatherRows(
-      packed(gy),
+      pack(gy),
       ids,
       gx.floats,
       ids.length,
@@ -90,7 +90,7 @@ const scatterAddRowsOp = builtinOp<{ readonly ids: Int32Array; readonly shape: S
   },
 });
 
-/** A tensor of `rows` rows in which row ids[i] is the sum of the src rows with that id; rows nobody names are 0. */
+/** Returns `rows` rows, each the sum of the rows of `src` with its id; rows without an id are 0. */
 export function scatterAddRows(src: Tensor, ids: Ids, rows: number): Tensor {
   checkFloat('scatterAddRows', 'src', src);
   checkInteger('scatterAddRows', 'rows', rows);
@@ -118,7 +118,7 @@ const segmentReduceOp = builtinOp<{
     const arg = ctx.recording && (op === 'max' || op === 'min') ? Tensor.allocate('i32', y.shape) : null;
     kernels().segmentReduce(
       reduceCode[op],
-      packed(x),
+      pack(x),
       offsets,
       y.floats,
       (arg?.array as Int32Array) ?? null,
@@ -133,7 +133,7 @@ const segmentReduceOp = builtinOp<{
     const index = arg === undefined ? null : (arg.array as Int32Array);
     kernels().segmentReduceBackward(
       reduceCode[op],
-      packed(gy),
+      pack(gy),
       offsets,
       index,
       gx.floats,

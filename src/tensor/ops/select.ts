@@ -1,5 +1,5 @@
 /**
- * Choosing and converting elements: where, clamp, cast.
+ * Selects and converts elements: where, clamp, cast.
  */
 import { kernels } from '../../native/index.js';
 import { DTypeError, expected, ValueError } from '../../util/errors.js';
@@ -9,14 +9,14 @@ import { builtinOp } from '../op.js';
 import { broadcastShapes, type Shape } from '../shape.js';
 import { Tensor } from '../tensor.js';
 import { operands } from './binary.js';
-import { checkFloat, checkTensor, materialize, packed, type TensorLike, zerosLike } from './common.js';
+import { checkFloat, checkTensor, materialize, pack, type TensorLike, zerosLike } from './common.js';
 import { expand } from './layout.js';
 
 const whereOp = builtinOp<{ readonly condition: Tensor }>({
   name: 'where',
   forward(ctx, [a, b], { condition }) {
     const y = Tensor.allocate(a.dtype, a.shape);
-    kernels().where(condition.array as Uint8Array, packed(a), packed(b), y.floats, y.size);
+    kernels().where(condition.array as Uint8Array, pack(a), pack(b), y.floats, y.size);
     ctx.save(condition);
     return y;
   },
@@ -25,14 +25,14 @@ const whereOp = builtinOp<{ readonly condition: Tensor }>({
     const zero = zerosLike(gy.dtype, gy.shape);
     const pick = (first: Tensor, second: Tensor): Tensor => {
       const g = Tensor.allocate(gy.dtype, gy.shape);
-      kernels().where(flags, packed(first), packed(second), g.floats, g.size);
+      kernels().where(flags, pack(first), pack(second), g.floats, g.size);
       return g;
     };
     return [ctx.needs(0) ? pick(gy, zero) : null, ctx.needs(1) ? pick(zero, gy) : null];
   },
 });
 
-/** condition ? a : b for each element; condition is a u8 tensor (from a comparison). All three broadcast. */
+/** Returns condition ? a : b for each element; condition is a u8 tensor (from a comparison). All three broadcast. */
 export function where(condition: Tensor, a: TensorLike, b: TensorLike): Tensor {
   checkTensor('where', 'condition', condition);
   if (condition.dtype !== 'u8')
@@ -49,13 +49,13 @@ const clampOp = builtinOp<{ readonly lo: number; readonly hi: number }>({
   name: 'clamp',
   forward(ctx, [x], { lo, hi }) {
     const y = Tensor.allocate(x.dtype, x.shape);
-    kernels().clamp(packed(x), y.floats, y.size, lo, hi);
+    kernels().clamp(pack(x), y.floats, y.size, lo, hi);
     ctx.save(x);
     return y;
   },
   backward({ saved: [x] }, gy, { lo, hi }) {
-    // The gradient passes where the value was inside the bounds, ends included.
-    const values = packed(x);
+    // The gradient passes where the value was within the bounds, inclusive.
+    const values = pack(x);
     const clamped = Tensor.allocate(x.dtype, x.shape);
     kernels().clamp(values, clamped.floats, clamped.size, lo, hi);
     const inside = Tensor.allocate('u8', x.shape);
@@ -63,7 +63,7 @@ const clampOp = builtinOp<{ readonly lo: number; readonly hi: number }>({
     const gx = Tensor.allocate(gy.dtype, gy.shape);
     kernels().where(
       inside.array as Uint8Array,
-      packed(gy),
+      pack(gy),
       zerosLike(gy.dtype, gy.shape).floats,
       gx.floats,
       gx.size,
@@ -72,7 +72,7 @@ const clampOp = builtinOp<{ readonly lo: number; readonly hi: number }>({
   },
 });
 
-/** Values below lo become lo, above hi become hi; leave one out for no bound. */
+/** Raises values below lo to lo and lowers those above hi to hi; either bound is optional. */
 export function clamp(x: Tensor, lo = -Infinity, hi = Infinity): Tensor {
   checkFloat('clamp', 'x', x);
   if (Number.isNaN(lo) || Number.isNaN(hi) || lo > hi)
@@ -82,11 +82,11 @@ export function clamp(x: Tensor, lo = -Infinity, hi = Infinity): Tensor {
 
 const castOp = builtinOp<{ readonly from: DType; readonly to: DType }>({
   name: 'cast',
-  forward: (_ctx, [x], { to }) => converted(x, to),
-  backward: (_ctx, gy, { from }) => [converted(gy, from)],
+  forward: (_ctx, [x], { to }) => convert(x, to),
+  backward: (_ctx, gy, { from }) => [convert(gy, from)],
 });
 
-function converted(x: Tensor, dtype: DType): Tensor {
+function convert(x: Tensor, dtype: DType): Tensor {
   return onDevice(x.device, () => {
     const y = Tensor.allocate(dtype, x.shape);
     const source = x.isContiguous ? x : materialize(x);
@@ -95,10 +95,10 @@ function converted(x: Tensor, dtype: DType): Tensor {
   });
 }
 
-/** The same values in another dtype: to integers by truncation and saturation, to f16/bf16 by rounding. */
+/** Converts values to another dtype: to integers by truncation and saturation, to f16/bf16 by rounding. */
 export function cast(x: Tensor, dtype: DType): Tensor {
   checkTensor('cast', 'x', x);
   checkDType('cast', dtype);
   if (x.dtype === dtype) return x;
-  return isFloat(x.dtype) && isFloat(dtype) ? castOp([x], { from: x.dtype, to: dtype }) : converted(x, dtype);
+  return isFloat(x.dtype) && isFloat(dtype) ? castOp([x], { from: x.dtype, to: dtype }) : convert(x, dtype);
 }

@@ -5,7 +5,7 @@ import { kernels } from '../../native/index.js';
 import { builtinOp } from '../op.js';
 import { checkAxis, sizeOf } from '../shape.js';
 import { Tensor } from '../tensor.js';
-import { checkFloat, packed } from './common.js';
+import { checkFloat, pack } from './common.js';
 import { transpose } from './layout.js';
 
 type Name = 'softmax' | 'logSoftmax';
@@ -17,7 +17,7 @@ function makeSoftmax(name: Name): (x: Tensor, axis?: number) => Tensor {
     forward(ctx, [x]) {
       const y = Tensor.allocate(x.dtype, x.shape);
       const cols = x.shape[x.rank - 1];
-      kernels()[name](packed(x), y.floats, sizeOf(x.shape.slice(0, -1)), cols);
+      kernels()[name](pack(x), y.floats, sizeOf(x.shape.slice(0, -1)), cols);
       ctx.save(y);
       return y;
     },
@@ -25,7 +25,7 @@ function makeSoftmax(name: Name): (x: Tensor, axis?: number) => Tensor {
       const gx = Tensor.allocate(y.dtype, y.shape);
       kernels()[backwardName](
         y.floats,
-        packed(gy),
+        pack(gy),
         gx.floats,
         sizeOf(y.shape.slice(0, -1)),
         y.shape[y.rank - 1],
@@ -41,7 +41,7 @@ function makeSoftmax(name: Name): (x: Tensor, axis?: number) => Tensor {
   };
 }
 
-/** exp(x) / Σ exp(x) along an axis. */
+/** Computes exp(x) / Σ exp(x) along an axis. */
 export const softmax: (x: Tensor, axis?: number) => Tensor = makeSoftmax('softmax');
-/** log softmax, without the rounding of taking the logarithm afterwards. */
+/** Computes log softmax(x) along an axis, more exactly than the logarithm of softmax. */
 export const logSoftmax: (x: Tensor, axis?: number) => Tensor = makeSoftmax('logSoftmax');

@@ -1,18 +1,18 @@
 /**
- * Sums a gradient back to the shape an operand had before broadcasting stretched it.
+ * Sums a gradient to the shape that an operand had before broadcasting.
  */
 import { kernels, reduceCode } from '../../native/index.js';
 import { type Shape, sameShape, sizeOf } from '../shape.js';
 import { Tensor } from '../tensor.js';
-import { materialize, packed } from './common.js';
+import { materialize, pack } from './common.js';
 
 export function sumTo(g: Tensor, shape: Shape): Tensor {
   if (sameShape(g.shape, shape)) return g;
   const lead = g.rank - shape.length;
   let dims = [...g.shape];
-  let data = packed(g);
+  let data = pack(g);
   let result: Tensor | null = null;
-  // Runs of neighbouring stretched axes are summed in one pass: [N, F] → [F] and [B, N, F] → [F] take one each.
+  // Runs of adjacent broadcast axes are summed in one pass: [N, F] → [F] and [B, N, F] → [F] take one each.
   for (let axis = 0; axis < dims.length; ) {
     let end = axis;
     while (end < dims.length && (end < lead || shape[end - lead] === 1) && dims[end] !== 1) end++;

@@ -1,14 +1,14 @@
 /**
- * Functions of one element. Most need only their input or only their output in backward; saving just that one lets the
- * other's memory go.
+ * Functions of one element. Most need only their input or only their output in backward; saving only that one frees
+ * the memory of the other.
  */
 import { kernels, type UnaryOp, unaryCode } from '../../native/index.js';
 import { checkNumber } from '../../util/errors.js';
 import { builtinOp } from '../op.js';
 import { Tensor } from '../tensor.js';
-import { checkFloat, packed } from './common.js';
+import { checkFloat, pack } from './common.js';
 
-/** What backward reads. */
+/** The tensor that backward reads. */
 const saves: Readonly<Record<UnaryOp, 'x' | 'y' | 'none'>> = {
   neg: 'none',
   abs: 'x',
@@ -40,14 +40,14 @@ function makeUnary(name: UnaryOp): (x: Tensor, alpha?: number) => Tensor {
     name,
     forward(ctx, [x], { alpha }) {
       const y = Tensor.allocate(x.dtype, x.shape);
-      kernels().unary(code, packed(x), y.floats, y.size, alpha);
+      kernels().unary(code, pack(x), y.floats, y.size, alpha);
       if (saves[name] === 'x') ctx.save(x);
       if (saves[name] === 'y') ctx.save(y);
       return y;
     },
     backward({ saved }, gy, { alpha }) {
-      const g = packed(gy);
-      const kept = saved.length > 0 ? packed(saved[0]) : g;
+      const g = pack(gy);
+      const kept = saved.length > 0 ? pack(saved[0]) : g;
       const gx = Tensor.allocate(gy.dtype, gy.shape);
       kernels().unaryBackward(code, kept, kept, g, gx.floats, gx.size, alpha);
       return [gx];
@@ -61,7 +61,7 @@ function makeUnary(name: UnaryOp): (x: Tensor, alpha?: number) => Tensor {
 
 export const neg: (x: Tensor) => Tensor = makeUnary('neg');
 export const abs: (x: Tensor) => Tensor = makeUnary('abs');
-/** −1, 0 or 1; its gradient is 0. */
+/** Returns −1, 0 or 1; the gradient is 0. */
 export const sign: (x: Tensor) => Tensor = makeUnary('sign');
 export const square: (x: Tensor) => Tensor = makeUnary('square');
 export const sqrt: (x: Tensor) => Tensor = makeUnary('sqrt');
@@ -73,21 +73,21 @@ export const cos: (x: Tensor) => Tensor = makeUnary('cos');
 export const tanh: (x: Tensor) => Tensor = makeUnary('tanh');
 export const sigmoid: (x: Tensor) => Tensor = makeUnary('sigmoid');
 export const relu: (x: Tensor) => Tensor = makeUnary('relu');
-/** The exact form x·Φ(x). */
+/** Computes the exact form x·Φ(x). */
 export const gelu: (x: Tensor) => Tensor = makeUnary('gelu');
-/** log(1 + exp(x)). */
+/** Computes log(1 + exp(x)). */
 export const softplus: (x: Tensor) => Tensor = makeUnary('softplus');
-/** log(sigmoid(x)). */
+/** Computes log(sigmoid(x)). */
 export const logSigmoid: (x: Tensor) => Tensor = makeUnary('logSigmoid');
 
 const leaky = makeUnary('leakyRelu');
-/** x for x > 0, else slope·x. */
+/** Returns x for x > 0, else slope·x. */
 export function leakyRelu(x: Tensor, slope = 0.01): Tensor {
   return leaky(x, checkNumber('leakyRelu', 'slope', slope));
 }
 
 const eluOp = makeUnary('elu');
-/** x for x > 0, else alpha·(exp(x) − 1). */
+/** Returns x for x > 0, else alpha·(exp(x) − 1). */
 export function elu(x: Tensor, alpha = 1): Tensor {
   return eluOp(x, checkNumber('elu', 'alpha', alpha));
 }

@@ -10,7 +10,7 @@ import { spmm } from '../../../graph/ops/spmm.js';
 import { type FloatArray, kernels } from '../../../native/index.js';
 import { Tensor } from '../../../tensor/index.js';
 import { builtinOp } from '../../../tensor/op.js';
-import { packed } from '../../../tensor/ops/common.js';
+import { pack } from '../../../tensor/ops/common.js';
 import { sizeOf } from '../../../tensor/shape.js';
 import type { GraphShard } from '../graph-shard.js';
 import { forEachShard } from '../shard-rounds.js';
@@ -41,7 +41,7 @@ const aggregateOp = builtinOp<Attributes>({
     const { graph, reduce } = attributes;
     const x = contiguous(given);
     const y = Tensor.allocate(x.dtype, [graph.numDst, ...x.shape.slice(1)]);
-    const w = weight === undefined ? null : packed(weight);
+    const w = weight === undefined ? null : pack(weight);
     const keeper = new RowKeeper(graph, ctx.needs(1));
     let arg: Tensor | null = null;
     if (reduce === 'max' || reduce === 'min') arg = extremes(x, w, y, attributes, keeper);
@@ -67,7 +67,7 @@ const aggregateOp = builtinOp<Attributes>({
     const g = contiguous(gy);
     const gx = ctx.needs(0) ? Tensor.allocate(gy.dtype, [graph.link.numOwn, ...gy.shape.slice(1)]) : null;
     const gw = weight !== null && x !== null ? Tensor.allocate(weight.dtype, weight.shape) : null;
-    const w = weight === null ? null : packed(weight);
+    const w = weight === null ? null : pack(weight);
     forEachShard(graph, {
       fields: x === null ? [] : [x],
       savedRows: x === null ? undefined : savedRowsOf(graph, saved.slice(at + (extreme ? 1 : 0)), 1),
