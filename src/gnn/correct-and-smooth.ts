@@ -1,7 +1,7 @@
 /**
  * Correct and smooth (Huang et al., ICLR 2021, §2): post-processing of class probabilities by two label propagations.
- * First the errors on the training nodes are spread and added ("correct", eq. 5–6), then the corrected probabilities,
- * with the true labels in place, are spread themselves ("smooth", eq. 8). Nothing is trained.
+ * First the errors on the training nodes are propagated and added ("correct", eq. 5–6), then the corrected
+ * probabilities, with the true labels inserted, are propagated ("smooth", eq. 8). Nothing is trained.
  */
 import type { MessageGraph } from '../graph/index.js';
 import { abs, add, clamp, type Ids, mul, noGrad, type Tensor, zeros } from '../tensor/index.js';
@@ -12,21 +12,24 @@ import { checkWhole } from './conv/appnp.js';
 import { propagate } from './propagation.js';
 
 export interface CorrectAndSmoothOptions {
-  /** Steps and share of the neighbours in the first propagation; 50 and 1 by default. */
+  /** Steps, and weight of the neighbours, in the first propagation (default 50 and 1). */
   readonly correctSteps?: number;
   readonly correctAlpha?: number;
-  /** The same for the second; 50 and 0.8 by default. */
+  /** Steps, and weight of the neighbours, in the second propagation (default 50 and 0.8). */
   readonly smoothSteps?: number;
   readonly smoothAlpha?: number;
-  /** Scale errors to the mean error of the training nodes (the default); false: times `scale`, training errors fixed. */
+  /**
+   * Scale errors to the mean error of the training nodes (the default); if false, multiply by `scale` with training
+   * errors fixed.
+   */
   readonly autoscale?: boolean;
   readonly scale?: number;
 }
 
 /**
- * Better probabilities [N, C] from those of a model.
+ * Improves the probabilities [N, C] of a model.
  *
- * @param labels the class of every node; only those of `trainIds` are looked at.
+ * @param labels the class of every node; only those of `trainIds` are used.
  * @example
  * const better = correctAndSmooth(graph, softmax(logits), labels, trainIds);
  */
@@ -72,7 +75,7 @@ export function correctAndSmooth(
     writeRows(start, ids, (row, c) => (truth[row] === c ? 1 : 0));
     const steps = checkInteger(where, 'smoothSteps', options.smoothSteps ?? 50, 0);
     const alpha = checkNumber(where, 'smoothAlpha', options.smoothAlpha ?? 0.8, 0, 1);
-    return spread(graph, start, steps, alpha, (y) => clamp(y, 0, 1));
+    return propagateLabels(graph, start, steps, alpha, (y) => clamp(y, 0, 1));
   });
 }
 
@@ -94,19 +97,19 @@ function correct(
   writeRows(error, ids, missing);
   if (options.autoscale === false) {
     const scale = checkNumber(where, 'scale', options.scale ?? 1);
-    const fixed = spread(graph, error, steps, alpha, (y) => {
+    const fixed = propagateLabels(graph, error, steps, alpha, (y) => {
       writeRows(y, ids, missing);
       return y;
     });
     return add(probabilities, mul(fixed, scale));
   }
-  const spreadError = spread(graph, error, steps, alpha, (y) => clamp(y, -1, 1));
+  const spreadError = propagateLabels(graph, error, steps, alpha, (y) => clamp(y, -1, 1));
   const sigma = ids.length === 0 ? 0 : abs(error).sum().item() / ids.length;
-  return add(probabilities, scaledRows(spreadError, sigma));
+  return add(probabilities, scaleRows(spreadError, sigma));
 }
 
-/** Rows scaled to a sum of absolute values of sigma; rows of (almost) nothing stay as they are. */
-function scaledRows(error: Tensor, sigma: number): Tensor {
+/** Scales rows to a sum of absolute values of sigma; rows of (almost) zero are unchanged. */
+function scaleRows(error: Tensor, sigma: number): Tensor {
   const result = error.clone();
   const [rows, classes] = error.shape;
   const values = result.floats;
@@ -120,8 +123,8 @@ function scaledRows(error: Tensor, sigma: number): Tensor {
   return result;
 }
 
-/** y = α Â y + (1 − α) start, without self loops, `after` every step. */
-function spread(
+/** Computes y = α Â y + (1 − α) start, without self loops, and calls `after` after every step. */
+function propagateLabels(
   graph: MessageGraph,
   start: Tensor,
   steps: number,

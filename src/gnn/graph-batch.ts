@@ -54,7 +54,7 @@ export class GraphBatch {
     return this.offsets.length - 1;
   }
 
-  /** The graph of each node. */
+  /** Returns the graph of each node. */
   graphOfNode(): Int32Array {
     const graphs = new Int32Array(this.offsets[this.numGraphs]);
     for (let g = 0; g < this.numGraphs; g++) graphs.fill(g, this.offsets[g], this.offsets[g + 1]);

@@ -3,7 +3,7 @@ export { registerConvLayer } from './conv/conv-registry.js';
 export {
   APPNP,
   type APPNPOptions,
-  type ConvPlace,
+  type ConvContext,
   type ConvProblem,
   type ConvType,
   GATConv,

@@ -1,8 +1,8 @@
 /**
- * Results for all nodes of a graph without their neighbourhoods of several hops: one layer for all nodes, in batches of
- * destinations with all their edges, then the next. Memory is that of two layers' results for all nodes and of one batch.
- * The result is that of the full forward in evaluation, bit for bit, because products and aggregations of a row do not
- * depend on which others are computed with it.
+ * Inference for all nodes of a graph without their neighbourhoods of several hops: one layer for all nodes, in batches
+ * of destinations with all their edges, then the next. Memory is that of two layers' results for all nodes and of one
+ * batch. The result equals the full forward in evaluation, bit for bit, because products and aggregations of a row do
+ * not depend on the other rows that are computed with it.
  */
 import { type Graph, inBlock } from '../graph/index.js';
 import { onDevice } from '../tensor/device.js';
@@ -16,14 +16,14 @@ import type { Features } from './input.js';
 import type { EdgeData, LayeredModel } from './models/layered-model.js';
 
 export interface InferOptions {
-  /** Destinations at a time; 4096 by default. */
+  /** Destinations per batch (default 4096). */
   readonly batchSize?: number;
-  /** As the model's `forward` takes it. */
+  /** The `edgeData` of the model's `forward`. */
   readonly edgeData?: EdgeData;
 }
 
 /**
- * The model's result for every node, outside the tape.
+ * Returns the model's result for every node, outside the tape.
  *
  * @example
  * const logits = inferLayerwise(model, graph, x, { batchSize: 8192 });
@@ -82,7 +82,7 @@ function layerOfAll(
   return all as unknown as Tensor;
 }
 
-/** Copies rows to those from `start` on, on whatever device both are. */
+/** Copies rows to those from `start` on, on any device. */
 function placeRows(rows: Tensor, all: Tensor, start: number): void {
   const { strides } = all;
   onDevice(all.device, () => copyInto(rows, all, strides, start * strides[0]));

@@ -1,6 +1,6 @@
 /**
- * What layers take as node features: one tensor for graphs whose destinations are among the sources, a pair for bipartite
- * ones, or a sparse matrix, which only a linear map can take and which stays sparse until then.
+ * Node features of layers: one tensor for graphs whose destinations are among the sources, a pair for bipartite graphs,
+ * or a sparse matrix, which only a linear map accepts and which stays sparse until then.
  */
 import { type MessageGraph, type RowsOf, SparseMatrix } from '../graph/index.js';
 import type { Linear } from '../nn/index.js';
@@ -14,7 +14,7 @@ export type NodeInput = Tensor | NodePair;
 /** Features of a first layer. */
 export type Features = Tensor | SparseMatrix;
 
-/** Source and destination rows for a layer; refuses widths that are not [·, inSrc] and [·, inDst]. */
+/** Returns source and destination rows for a layer; throws unless they are [·, inSrc] and [·, inDst]. */
 export function ends(
   layer: string,
   graph: MessageGraph,
@@ -44,14 +44,16 @@ export function checkInput(layer: string, name: string, x: Features, rows: numbe
   }
 }
 
-/** x·Wᵀ + b for dense and sparse x. */
+/** Computes x·Wᵀ + b for dense and sparse x. */
 export function project(x: Features, weight: Tensor, bias: Tensor | null = null): Tensor {
   if (x instanceof Tensor) return linear(x, weight, bias);
   const y = x.matmul(transpose(weight));
   return bias === null ? y : add(y, bias);
 }
 
-/** Whether to aggregate x·Wᵀ and not x: where that is narrower, and where rows of x would have to be fetched as well. */
+/**
+ * Returns whether to aggregate x·Wᵀ and not x: if that is narrower, and if rows of x would have to be fetched as well.
+ */
 export function projectsFirst(graph: MessageGraph, x: Tensor, lin: Linear): boolean {
   return lin.outFeatures < lin.inFeatures && !graph.keepsRows(x);
 }
@@ -60,7 +62,7 @@ export function isPair(x: Features | NodePair): x is NodePair {
   return Array.isArray(x);
 }
 
-/** Dropout of rows that belong to nodes or slots of a graph, drawn by what they are in the whole graph; a sparse matrix stays sparse. */
+/** Applies dropout to rows of nodes or edges, drawn by their ids in the whole graph; a sparse matrix stays sparse. */
 export function dropRows<F extends Features>(graph: MessageGraph, rows: RowsOf, x: F, p: number): F {
   if (p === 0) return x;
   const rowIds = graph.rowIds(rows);

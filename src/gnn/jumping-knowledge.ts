@@ -1,6 +1,6 @@
 /**
- * Jumping knowledge (Xu et al., ICML 2018, §4): one representation of a node from those of all layers, side by side or
- * the largest of each feature. The LSTM attention of the paper is not offered: there is no LSTM here.
+ * Jumping knowledge (Xu et al., ICML 2018, §4): one representation of a node from those of all layers, concatenated or
+ * as the maximum of each feature. The LSTM attention of the paper is not available: there is no LSTM here.
  */
 import { Module } from '../nn/index.js';
 import { concat, maximum, type Tensor } from '../tensor/index.js';
@@ -34,7 +34,7 @@ export class JumpingKnowledge extends Module {
     return this.mode === 'cat' ? concat(layers, 1) : layers.reduce((a, b) => maximum(a, b));
   }
 
-  /** Columns of the result for layers of the given widths. */
+  /** Returns the columns of the result for layers of the given widths. */
   width(widths: readonly number[]): number {
     if (this.mode === 'cat') return widths.reduce((total, w) => total + w, 0);
     const other = widths.find((w) => w !== widths[0]);

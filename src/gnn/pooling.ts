@@ -1,5 +1,5 @@
 /**
- * From rows of nodes to one row per graph. Nodes of a graph are consecutive: graph g has rows offsets[g] …
+ * Pooling of nodes to one row per graph. Nodes of a graph are consecutive: graph g has rows offsets[g] …
  * offsets[g+1]−1, as in `GraphBatch`. A graph without nodes gets 0.
  */
 import { Adjacency } from '../graph/index.js';
@@ -11,24 +11,24 @@ import { segmentReduce, type Tensor } from '../tensor/index.js';
 import { formatShape } from '../tensor/shape.js';
 import { expected, ShapeError, ValueError } from '../util/errors.js';
 
-/** Σ of the rows of each graph: [N, F] to [G, F]. */
+/** Returns the sum of the rows of each graph: [N, F] to [G, F]. */
 export function globalSumPool(x: Tensor, offsets: Int32Array): Tensor {
   return segmentReduce(x, offsets, 'sum');
 }
 
-/** The mean of the rows of each graph. */
+/** Returns the mean of the rows of each graph. */
 export function globalMeanPool(x: Tensor, offsets: Int32Array): Tensor {
   return segmentReduce(x, offsets, 'mean');
 }
 
-/** The largest of each feature in each graph. */
+/** Returns the maximum of each feature in each graph. */
 export function globalMaxPool(x: Tensor, offsets: Int32Array): Tensor {
   return segmentReduce(x, offsets, 'max');
 }
 
 /**
- * Attention over the nodes of each graph (Li et al., ICLR 2016, eq. 7): Σ softmax(gate(x)) · nn(x), with the softmax over
- * the nodes of a graph. `gate` maps [N, F] to [N, 1]; without `nn` the rows themselves are summed.
+ * Attention over the nodes of each graph (Li et al., ICLR 2016, eq. 7): Σ softmax(gate(x)) · nn(x), with the softmax
+ * over the nodes of a graph. `gate` maps [N, F] to [N, 1]; without `nn` the rows themselves are summed.
  *
  * @example
  * const pool = new AttentionalPool(new Linear(64, 1));

@@ -1,6 +1,6 @@
 /**
- * The normalised adjacency D̂^(−½) Â D̂^(−½) of GCN, SGC and APPNP, without building it: factors for both ends and, where
- * the graph has weights, for the edges. Made once per graph and kept as long as the graph lives.
+ * The normalised adjacency D̂^(−½) Â D̂^(−½) of GCN, SGC and APPNP, without building it: factors for both ends and, if
+ * the graph has weights, for the edges. Computed once per graph and cached as long as the graph lives.
  *
  * On a block, sources have the degrees of the whole graph and destinations those of the block, so that full
  * neighbourhoods give exactly the full-graph result and sampled ones an average over the sample.
@@ -11,19 +11,19 @@ import type { FloatDType, Tensor } from '../tensor/index.js';
 import { unscoped } from '../tensor/scope.js';
 
 interface Normalisation {
-  /** The graph to pass messages on: with explicit self loops where some exist already. */
+  /** The graph to pass messages on: with explicit self loops if some exist already. */
   readonly graph: MessageGraph;
-  /** In memory. */
+  /** Edge factors, in memory. */
   readonly weight: Tensor | null;
   readonly srcScale: FloatArray;
   readonly dstScale: FloatArray;
-  /** Whether every destination counts itself, because its self loop is not an edge. */
+  /** Whether every destination has an implied self loop that is not an edge. */
   readonly self: boolean;
 }
 
 const kept = new WeakMap<MessageGraph, Map<string, Normalisation>>();
 
-/** Â x with symmetric normalisation: x [Ns, F] to [Nd, F]. */
+/** Computes Â x with symmetric normalisation: x [Ns, F] to [Nd, F]. */
 export function propagate(graph: MessageGraph, x: Tensor, selfLoops = true): Tensor {
   const norm = normalisation(graph, x.dtype as FloatDType, selfLoops);
   const { srcScale, dstScale, self } = norm;
@@ -64,14 +64,14 @@ function makeNormalisation(graph: MessageGraph, dtype: FloatDType, selfLoops: bo
 }
 
 /**
- * A loop that is an edge is added up last, one that is implied first. A block does as its whole graph does, so that both
- * give the same bits.
+ * Returns whether the whole graph has self loops as edges. Such a loop is added last, an implied one first; a block
+ * follows its whole graph, so that both give the same bits.
  */
 function parentHasLoops(graph: MessageGraph): boolean {
   return graph instanceof Block && graph.parent instanceof LocalGraph && graph.parent.hasSelfLoops();
 }
 
-/** d^(−½), and 0 for nodes without edges. */
+/** Returns d^(−½), and 0 for nodes without edges. */
 function inverseRoots(degrees: Float64Array, dtype: FloatDType): FloatArray {
   const roots = dtype === 'f32' ? new Float32Array(degrees.length) : new Float64Array(degrees.length);
   for (let i = 0; i < roots.length; i++) roots[i] = degrees[i] > 0 ? 1 / Math.sqrt(degrees[i]) : 0;

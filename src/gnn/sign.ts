@@ -21,7 +21,7 @@ import { checkOptionNames } from '../util/option-names.js';
 import { checkWhole } from './conv/appnp.js';
 import { propagate } from './propagation.js';
 
-/** [x, Â x, …, Âʰᵒᵖˢ x], outside the tape; Â has self loops unless told otherwise and is normalised symmetrically. */
+/** Returns [x, Â x, …, Âʰᵒᵖˢ x], outside the tape; Â is normalised symmetrically and by default has self loops. */
 export function signFeatures(
   graph: MessageGraph,
   x: Tensor,
@@ -39,7 +39,7 @@ export function signFeatures(
 }
 
 export interface SIGNOptions extends ParameterOptions {
-  /** As given to `signFeatures`. */
+  /** The `hops` of `signFeatures`. */
   readonly hops: number;
   /** Probability of dropping an entry before the last map in training. */
   readonly dropout?: number;

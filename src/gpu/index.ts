@@ -1,4 +1,4 @@
-/** Graphics processors: devices and their memory. */
+/** GPUs: devices and their memory. */
 export { GpuBuffer } from './device/gpu-buffer.js';
 export {
   GpuDevice,

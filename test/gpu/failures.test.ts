@@ -46,7 +46,7 @@ describe('a device that is full', () => {
     expect(gpu.stats()).toMatchObject({ liveBuffers: 0, liveBytes: 0 });
   });
 
-  it('names the limit that one piece of memory exceeds', async () => {
+  it('names the limit that one segment of memory exceeds', async () => {
     const gpu = await open({
       limits: { maxBufferSize: 268_435_456, maxStorageBufferBindingSize: 134_217_728 },
     });

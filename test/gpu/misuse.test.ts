@@ -191,7 +191,7 @@ describe('feature tables', () => {
     const feature = new CGPUFeature(null, gpu, '1K');
     gpu.destroy();
     const table = { data: new Float32Array(6), shape: [2, 3] as const };
-    await expect(feature.fromCpuTensor(table)).rejects.toThrow(/^the graphics device was lost/);
+    await expect(feature.fromCpuTensor(table)).rejects.toThrow(/^the GPU was lost/);
   });
 });
 

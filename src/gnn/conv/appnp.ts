@@ -1,9 +1,9 @@
 /**
  * Personalised propagation of predictions (Gasteiger, Bojchevski and Günnemann, ICLR 2019, eq. 4): z⁰ = x, then `steps`
- * times z = (1 − α) Â z + α x with Â the adjacency with self loops, normalised symmetrically. Usually behind an MLP.
+ * times z = (1 − α) Â z + α x with Â the adjacency with self loops, normalised symmetrically. Typically follows an MLP.
  *
- * Nothing is trained. Several steps over one graph need a whole graph; on samples give a list of blocks, one per step, the
- * outermost first.
+ * Nothing is trained. Several steps over one graph need a whole graph; for samples pass a list of blocks, one per step,
+ * the outermost first.
  */
 import type { MessageGraph } from '../../graph/index.js';
 import { Module } from '../../nn/index.js';
@@ -16,9 +16,9 @@ import { propagate } from '../propagation.js';
 import { convType } from './conv-type.js';
 
 export interface APPNPOptions {
-  /** Steps of propagation; 10 by default. */
+  /** Steps of propagation (default 10). */
   readonly steps?: number;
-  /** Probability of going back to the start; 0.1 by default. */
+  /** Probability of teleporting to the start (default 0.1). */
   readonly alpha?: number;
   /** Probability of dropping an entry of z before each step in training. */
   readonly dropout?: number;
@@ -64,7 +64,7 @@ export class APPNP extends Module {
   }
 }
 
-/** The graph of each step: a whole graph every time, or the blocks given. */
+/** Returns the graph of each step: a whole graph every time, or the given blocks. */
 export function stepGraphs(
   layer: string,
   graphs: MessageGraph | readonly MessageGraph[],
@@ -82,7 +82,7 @@ export function stepGraphs(
   return new Array<MessageGraph>(steps).fill(graph);
 }
 
-/** Refuses graphs on which a second step would find other nodes. */
+/** Throws for graphs whose destinations are not all of their sources, on which a second step cannot run. */
 export function checkWhole(layer: string, graph: MessageGraph, alternative = ''): void {
   if (graph.numSrcNodes === graph.numDstNodes) return;
   throw new StateError(
@@ -95,8 +95,8 @@ export const appnpType = convType({
   name: 'APPNP',
   weighsEdges: true,
   settings: {
-    steps: integer(1, 2, 'steps of propagation, each with a sampler of its own', { ours: true }),
-    alpha: number(0.1, 'probability of going back to the start', { ...{ min: 0, max: 1 }, ours: true }),
+    steps: integer(1, 2, 'steps of propagation, each with a separate sampler', { ours: true }),
+    alpha: number(0.1, 'probability of teleporting to the start', { ...{ min: 0, max: 1 }, ours: true }),
     step_dropout: fraction(0, 'dropout before each step', { ours: true }),
   },
   hops: ({ steps }) => steps,
@@ -105,7 +105,7 @@ export const appnpType = convType({
       ? null
       : {
           expected: `its input_dim ${into}`,
-          advice: 'APPNP learns nothing of its own; change the width in a stage of type DENSE before it.',
+          advice: 'APPNP has no parameters; change the width in a stage of type DENSE before it.',
         },
   make: ({ steps, alpha, step_dropout: dropout }) => new APPNP({ steps, alpha, dropout }),
   run: (layer, _block, x, _relations, blocks) => layer.forward(blocks, x),

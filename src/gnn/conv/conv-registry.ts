@@ -12,7 +12,9 @@ export const convRegistry = new Registry<(typeof convTypes)[number]>({
   ...{ key: 'model.encoder.layers.options.type', builtIn: convTypes, reserved: 'type' },
 });
 
-/** Returns the record of a layer, for callers that treat all layers alike: its options are those of the configuration. */
+/**
+ * Returns the record of a layer, for callers that treat all layers alike: its options are those of the configuration.
+ */
 export function getConvType(name: string): ConvType {
   return convRegistry.get(name) as unknown as ConvType;
 }
@@ -22,7 +24,8 @@ export function getConvType(name: string): ConvType {
  *
  * @returns a function that removes it.
  * @example
- * registerConvLayer({ name: 'MINE', settings: {}, make: (_, { into, out }) => new MyConv(into, out), run: (conv, graph, x) => conv.forward(graph, x) });
+ * registerConvLayer({ name: 'MINE', settings: {}, make: (_, { into, out }) => new MyConv(into, out), run: (conv, graph,
+ * x) => conv.forward(graph, x) });
  */
 export function registerConvLayer<S extends Settings, L extends Module>(
   record: ConvType<string, S, L>,
@@ -45,7 +48,9 @@ export function registerConvLayer<S extends Settings, L extends Module>(
   );
 }
 
-/** Wraps the functions of a record, so that a wrong result throws. Values that are not functions are left to `register`. */
+/**
+ * Wraps the functions of a record, so that a wrong result throws. Values that are not functions are left to `register`.
+ */
 function checkedConv<S extends Settings, L extends Module>(
   where: string,
   record: ConvType<string, S, L>,

@@ -1,6 +1,7 @@
 /**
- * A graph layer that a configuration can name: `options: { type: GAT, num_heads: 4 }` of an encoder's GNN layer. The record
- * is in the layer's file; `index.ts` lists all records, from which `train/config` makes the schema and the documentation.
+ * A graph layer that a configuration can name: `options: { type: GAT, num_heads: 4 }` of an encoder's GNN layer. The
+ * record is in the layer's file; `index.ts` lists all records, from which `train/config` makes the schema and the
+ * documentation.
  */
 import type { MessageGraph } from '../../graph/index.js';
 import type { Module } from '../../nn/index.js';
@@ -15,38 +16,38 @@ import {
   type ValuesOf,
 } from '../../util/settings.js';
 
-/** What a layer of an encoder is made for. The encoder adds the bias, so that the layer has none of its own. */
-export interface ConvPlace {
+/** The widths and edges that a layer of an encoder is created for. The encoder adds the bias, so the layer has none. */
+export interface ConvContext {
   readonly into: number;
   readonly out: number;
   readonly random: Random;
-  /** 0 where edges have no relation. */
+  /** 0 if edges have no relation. */
   readonly numRelations: number;
-  /** Which neighbours it sees. */
+  /** Whether it aggregates over incoming edges. */
   readonly incoming: boolean;
   readonly outgoing: boolean;
 }
 
-/** Why the options of a layer do not fit its width. */
+/** Reason why the options of a layer do not fit its width. */
 export interface ConvProblem {
-  /** What `output_dim` should be. */
+  /** The expected `output_dim`. */
   readonly expected: string;
   readonly advice: string;
 }
 
 export interface ConvType<N extends string = string, S extends Settings = Settings, L extends Module = Module>
   extends ConfigType<N, S> {
-  /** Whether the options fit an output of `out` columns and an input of `into`. */
+  /** Checks that the options fit an output of `out` columns and an input of `into`. */
   readonly check?: (options: ValuesOf<S>, out: number, into: number) => ConvProblem | null;
   /** Whether it weighs edges by the weights of its graph. */
   readonly weighsEdges?: boolean;
-  /** Hops that the layer goes, each with a block and a sampler of its own; 1 by default. */
+  /** Number of hops of the layer, each with a separate block and sampler (default 1). */
   readonly hops?: (options: ValuesOf<S>) => number;
-  readonly make: (options: ValuesOf<S>, place: ConvPlace) => L;
+  readonly make: (options: ValuesOf<S>, place: ConvContext) => L;
   /**
-   * The layer on its block, or on a block for each hop, the outermost first.
+   * Runs the layer on its block, or on one block per hop, the outermost first.
    *
-   * @param relations the relation of each edge of the first block, by edge id; zeros where there are none.
+   * @param relations the relation of each edge of the first block, by edge id; zeros if there are none.
    */
   readonly run: (
     layer: L,
@@ -64,13 +65,13 @@ export function convType<const N extends string, S extends Settings, L extends M
   return record;
 }
 
-/** Options of every layer with attention heads. */
+/** Options of all layers with attention heads. */
 export const headSettings = {
   num_heads: integer(1, 10, 'attention heads'),
   average_heads: flag(true, 'average the heads; false: concatenate, output_dim is their sum'),
 };
 
-/** Heads that are concatenated share the output evenly. */
+/** Checks that concatenated heads divide the output evenly. */
 export function checkHeads(
   { num_heads: heads, average_heads: average }: ValuesOf<typeof headSettings>,
   out: number,
@@ -81,7 +82,7 @@ export function checkHeads(
   return { expected: `a multiple of num_heads ${heads}`, advice };
 }
 
-/** Width of one head. */
+/** Returns the width of one head. */
 export function headWidth(
   { num_heads: heads, average_heads: average }: ValuesOf<typeof headSettings>,
   out: number,

@@ -3,10 +3,10 @@
  *
  *   h_u = W x_u
  *   α_uv = softmax over the edges u → v of leakyRelu(a_src·h_u + a_dst·h_v + a_edge·W_e e_uv)
- *   y_v = Σ_u α_uv h_u + b, the heads side by side or averaged
+ *   y_v = Σ_u α_uv h_u + b, the heads concatenated or averaged
  *
- * The pass over the edges is fused: nothing per edge and feature is kept. A node that has a self loop keeps it and gets no
- * other; an added loop has the mean of the features of the edges into its node.
+ * The pass over the edges is fused: no array per edge and feature is stored. A node that has a self loop keeps it and
+ * gets no other; an added loop has the mean of the features of the edges into its node.
  */
 import type { MessageGraph } from '../../graph/index.js';
 import { checkSizes, newParameter } from '../../nn/factory.js';
@@ -29,28 +29,28 @@ import {
 } from './shared.js';
 
 export interface GATConvOptions extends ParameterOptions {
-  /** 1 by default. */
+  /** Number of heads (default 1). */
   readonly heads?: number;
-  /** Put the heads side by side (the default) instead of averaging them. */
+  /** Concatenate the heads (the default) instead of averaging them. */
   readonly concat?: boolean;
-  /** Slope of the leaky ReLU on scores; 0.2 by default. */
+  /** Slope of the leaky ReLU on scores (default 0.2). */
   readonly slope?: number;
   /** Probability of dropping an attention weight in training. */
   readonly attentionDropout?: number;
   /** Probability of dropping an input feature in training. */
   readonly featureDropout?: number;
-  /** Let every node attend to itself (the default, where destinations are among the sources). */
+  /** Let every node attend to itself (the default if destinations are among the sources). */
   readonly selfLoops?: boolean;
-  /** Width of the edge features; without it the layer takes none. */
+  /** Width of the edge features; if absent, the layer takes none. */
   readonly edgeDim?: number;
-  /** Features of destinations that have a map of their own. */
+  /** Width of the features of destinations, if they have a separate linear map. */
   readonly inDst?: number;
   readonly bias?: boolean;
 }
 
 /**
- * x [Ns, in] (or [xSrc, xDst]) → [Nd, heads·out], or [Nd, out] when heads are averaged. Edge features [E, edgeDim] are in
- * the order of edge ids. Weights start Glorot uniform, the bias 0.
+ * x [Ns, in] (or [xSrc, xDst]) → [Nd, heads·out], or [Nd, out] when heads are averaged. Edge features [E, edgeDim] are
+ * in the order of edge ids. Weights start Glorot uniform, the bias 0.
  *
  * @example
  * const conv = new GATConv(1433, 8, { heads: 8, attentionDropout: 0.6 });
@@ -63,7 +63,7 @@ export class GATConv extends Module {
   readonly attentionDropout: number;
   readonly featureDropout: number;
   readonly selfLoops: boolean;
-  /** For both ends, or for the sources alone when there is a `linDst`. */
+  /** Applied to both ends, or to the sources alone if there is a `linDst`. */
   readonly lin: Linear;
   readonly linDst: Linear | null;
   readonly linEdge: Linear | null;
@@ -116,7 +116,7 @@ export class GATConv extends Module {
     checkInput('GATConv', 'x', source, graph.numSrcNodes, this.lin.inFeatures);
     const value = splitHeads(project(source, this.lin.weight), this.heads);
     const dstScore = pair
-      ? this.#ownScores(graph, dropRows(graph, 'dst', x[1], drop))
+      ? this.#destinationScores(graph, dropRows(graph, 'dst', x[1], drop))
       : this.linDst === null
         ? headScores(graph.dstRows(value), this.attDst)
         : graph.dstRows(project(source, foldScores(this.linDst.weight, this.attDst)));
@@ -129,8 +129,8 @@ export class GATConv extends Module {
     return joinHeads(y, this.concat, this.bias);
   }
 
-  /** Scores of destinations with rows of their own: [Nd, heads], without computing their h. */
-  #ownScores(graph: MessageGraph, x: Features): Tensor {
+  /** Returns scores of destinations with separate rows: [Nd, heads], without computing their h. */
+  #destinationScores(graph: MessageGraph, x: Features): Tensor {
     const { weight, inFeatures } = this.linDst ?? this.lin;
     checkInput('GATConv', 'the destinations of x', x, graph.numDstNodes, inFeatures);
     return project(x, foldScores(weight, this.attDst));

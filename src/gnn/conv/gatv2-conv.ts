@@ -2,9 +2,9 @@
  * Graph attention with dynamic scores (Brody, Alon and Yahav, ICLR 2022, eq. 7), for each of H heads:
  *
  *   α_uv = softmax over the edges u → v of a · leakyRelu(W_l x_u + W_r x_v + W_e e_uv)
- *   y_v = Σ_u α_uv W_l x_u + b, the heads side by side or averaged
+ *   y_v = Σ_u α_uv W_l x_u + b, the heads concatenated or averaged
  *
- * Kept for backward is one number per edge and head. Self loops and their edge features are as in GATConv.
+ * One number per edge and head is kept for backward. Self loops and their edge features are as in GATConv.
  */
 import type { MessageGraph } from '../../graph/index.js';
 import { checkSizes, newParameter, randomOf } from '../../nn/factory.js';
@@ -31,8 +31,8 @@ export interface GATv2ConvOptions extends GATConvOptions {
 }
 
 /**
- * x [Ns, in] (or [xSrc, xDst]) → [Nd, heads·out], or [Nd, out] when heads are averaged. Edge features [E, edgeDim] are in
- * the order of edge ids.
+ * x [Ns, in] (or [xSrc, xDst]) → [Nd, heads·out], or [Nd, out] when heads are averaged. Edge features [E, edgeDim] are
+ * in the order of edge ids.
  *
  * @example
  * const conv = new GATv2Conv(16, 8, { heads: 4, edgeDim: 3 });
@@ -45,9 +45,9 @@ export class GATv2Conv extends Module {
   readonly attentionDropout: number;
   readonly featureDropout: number;
   readonly selfLoops: boolean;
-  /** On the sources. */
+  /** Applied to the sources. */
   readonly linL: Linear;
-  /** On the destinations; the same module as `linL` when weights are shared. */
+  /** Applied to the destinations; the same module as `linL` if weights are shared. */
   readonly linR: Linear;
   readonly linEdge: Linear | null;
   /** [heads, out] */
@@ -81,8 +81,8 @@ export class GATv2Conv extends Module {
     this.featureDropout = share('featureDropout');
     this.selfLoops = options.selfLoops ?? true;
     const width = heads * outFeatures;
-    this.linL = ownLinear(inFeatures, width, options);
-    this.linR = options.shareWeights === true ? this.linL : ownLinear(inDst, width, options);
+    this.linL = glorotLinearWithBias(inFeatures, width, options);
+    this.linR = options.shareWeights === true ? this.linL : glorotLinearWithBias(inDst, width, options);
     this.linEdge = edgeDim === undefined ? null : glorotLinear(edgeDim, width, options);
     this.att = glorotParameter([heads, outFeatures], options);
     this.bias = options.bias === false ? null : newParameter([concat ? width : outFeatures], options);
@@ -96,7 +96,7 @@ export class GATv2Conv extends Module {
     checkInput('GATv2Conv', 'x', source, graph.numSrcNodes, linL.inFeatures);
     const src = splitHeads(project(source, linL.weight, linL.bias), heads);
     const dst = pair
-      ? this.#own(graph, dropRows(graph, 'dst', x[1], drop))
+      ? this.#projectDestinations(graph, dropRows(graph, 'dst', x[1], drop))
       : linR === linL
         ? graph.dstRows(src)
         : graph.dstRows(splitHeads(project(source, linR.weight, linR.bias), heads));
@@ -112,8 +112,8 @@ export class GATv2Conv extends Module {
     return joinHeads(looped.aggregate(src, { weight }), this.concat, this.bias);
   }
 
-  /** Rows of destinations that were given on their own. */
-  #own(graph: MessageGraph, x: Features): Tensor {
+  /** Projects separately given rows of the destinations. */
+  #projectDestinations(graph: MessageGraph, x: Features): Tensor {
     const { linR } = this;
     checkInput('GATv2Conv', 'the destinations of x', x, graph.numDstNodes, linR.inFeatures);
     return splitHeads(project(x, linR.weight, linR.bias), this.heads);
@@ -124,8 +124,8 @@ export class GATv2Conv extends Module {
   }
 }
 
-/** Glorot uniform, bias 0. */
-function ownLinear(inFeatures: number, outFeatures: number, options: GATv2ConvOptions): Linear {
+/** Creates a linear map with a Glorot uniform weight and a zero bias. */
+function glorotLinearWithBias(inFeatures: number, outFeatures: number, options: GATv2ConvOptions): Linear {
   const lin = new Linear(inFeatures, outFeatures, options);
   init.glorotUniform(lin.weight, randomOf(options));
   if (lin.bias !== null) init.zeros(lin.bias);

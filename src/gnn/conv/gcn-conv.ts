@@ -1,8 +1,8 @@
 /**
  * Graph convolution: y = D̂^(−½) Â D̂^(−½) x Wᵀ + b, with Â = A + I (Kipf and Welling, ICLR 2017, eq. 2).
  *
- * The product and the aggregation commute, so the narrower side is aggregated (of equal ones the input, and an
- * input whose rows a distributed graph keeps). Edge weights of the graph enter Â.
+ * The product and the aggregation commute, so the narrower side is aggregated (if equal the input, and always an input
+ * whose rows a distributed graph caches). Edge weights of the graph enter Â.
  */
 import { type MessageGraph, SparseMatrix } from '../../graph/index.js';
 import { parameterOptions } from '../../nn/factory.js';
@@ -14,7 +14,7 @@ import { propagate } from '../propagation.js';
 import { convType } from './conv-type.js';
 
 export interface GCNConvOptions extends ParameterOptions {
-  /** Count every node as its own neighbour (the default). */
+  /** Add a self loop to every node (the default). */
   readonly selfLoops?: boolean;
   /** Add a bias after the aggregation (the default). */
   readonly bias?: boolean;

@@ -1,7 +1,7 @@
 /**
  * Graph isomorphism layer (Xu et al., ICLR 2019, eq. 4.1): y_v = nn((1 + ε) x_v + Σ_{u∈N(v)} x_u).
  *
- * Edge weights of the graph are not used: the sum must tell multisets apart.
+ * Edge weights of the graph are not used: the sum must distinguish multisets.
  */
 import type { MessageGraph } from '../../graph/index.js';
 import { newParameter } from '../../nn/factory.js';
@@ -15,14 +15,14 @@ import { isPair, type NodeInput } from '../input.js';
 import { convType } from './conv-type.js';
 
 export interface GINConvOptions extends Pick<ParameterOptions, 'dtype'> {
-  /** Where ε starts; 0 by default. */
+  /** Initial ε (default 0). */
   readonly eps?: number;
   /** Train ε. */
   readonly trainEps?: boolean;
 }
 
 /**
- * x [Ns, F] (or [xSrc, xDst]) → what `nn` makes of [Nd, F]; usually an MLP.
+ * x [Ns, F] (or [xSrc, xDst]) → nn([Nd, F]), with `nn` typically an MLP.
  *
  * @example
  * const conv = new GINConv(new MLP([16, 32, 32]), { trainEps: true });
@@ -30,7 +30,7 @@ export interface GINConvOptions extends Pick<ParameterOptions, 'dtype'> {
  */
 export class GINConv extends Module {
   readonly nn: Layer;
-  /** [1] when trained, otherwise a number. */
+  /** A tensor [1] if trained, otherwise a number. */
   readonly eps: Tensor | number;
 
   constructor(nn: Layer, options: GINConvOptions = {}) {
@@ -67,7 +67,7 @@ export const ginType = convType({
     hidden_dim: integer(0, 0, 'width of the layer inside its perceptron; 0: as wide as the output', {
       ours: true,
     }),
-    eps: number(0, 'the node itself counts 1 + eps times', { ours: true }),
+    eps: number(0, "the node's own row is weighted by 1 + eps", { ours: true }),
     train_eps: flag(false, 'learn eps', { ours: true }),
   },
   make: ({ hidden_dim: hidden, eps, train_eps: trainEps }, { into, out, random }) =>

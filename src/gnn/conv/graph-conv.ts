@@ -1,5 +1,6 @@
 /**
- * Higher-order graph layer of one level (Morris et al., AAAI 2019, eq. 3): y_v = W_rel · reduce_{u∈N(v)} w_uv x_u + b + W_root x_v.
+ * Higher-order graph layer of one level (Morris et al., AAAI 2019, eq. 3): y_v = W_rel · reduce_{u∈N(v)} w_uv x_u + b +
+ * W_root x_v.
  *
  * Edge weights w of the graph enter the reduction. Sums and means commute with the product, so the narrower side is
  * aggregated.
@@ -15,10 +16,10 @@ import { checkInput, type Features, isPair, type NodePair, project, projectsFirs
 import { convType } from './conv-type.js';
 
 export interface GraphConvOptions extends ParameterOptions {
-  /** 'sum' by default. */
+  /** Aggregation over neighbours (default 'sum'). */
   readonly reduce?: 'sum' | 'mean' | 'max';
   readonly bias?: boolean;
-  /** Features of the destinations, when they have others than the sources. */
+  /** Width of the features of destinations, if it differs from that of sources. */
   readonly inDst?: number;
 }
 
@@ -30,9 +31,9 @@ export interface GraphConvOptions extends ParameterOptions {
  * const y = conv.forward(graph, x);
  */
 export class GraphConv extends Module {
-  /** On the neighbours. */
+  /** Applied to the neighbours. */
   readonly linRel: Linear;
-  /** On the node itself. */
+  /** Applied to the node itself. */
   readonly linRoot: Linear;
   readonly reduce: 'sum' | 'mean' | 'max';
 
@@ -88,7 +89,7 @@ export const graphConvType = convType({
   name: 'GRAPH_CONV',
   weighsEdges: true,
   settings: {
-    reduce: choice(['SUM', 'MEAN', 'MAX'], 'SUM', 'what becomes of the neighbours', { ours: true }),
+    reduce: choice(['SUM', 'MEAN', 'MAX'], 'SUM', 'aggregation over the neighbours', { ours: true }),
   },
   make: ({ reduce }, { into, out, random }) =>
     new GraphConv(into, out, {

@@ -33,27 +33,27 @@ import { convType } from './conv-type.js';
 import { glorotParameter } from './shared.js';
 
 export interface RGCNConvOptions extends ParameterOptions {
-  /** How many relations there are. */
+  /** Number of relations. */
   readonly relations: number;
-  /** Make every W_r a mixture of this many matrices. */
+  /** Express every W_r as a mixture of this many matrices. */
   readonly bases?: number;
-  /** Make every W_r block-diagonal with this many blocks; they must divide both widths. */
+  /** Make every W_r block-diagonal with this many blocks, which must divide both widths. */
   readonly blocks?: number;
-  /** 'mean' by default. */
+  /** Aggregation within a relation (default 'mean'). */
   readonly reduce?: 'mean' | 'sum';
   /** Add W_root x_v (the default). */
   readonly root?: boolean;
   readonly bias?: boolean;
-  /** Features of the destinations, when they have others than the sources. */
+  /** Width of the features of destinations, if it differs from that of sources. */
   readonly inDst?: number;
 }
 
-/** Edges from rows of the weights, kept with the groups they belong to. */
+/** Edges from rows of the weights, cached with the groups they belong to. */
 const lookups = new WeakMap<RelationGroups, { bases: number; nodes: number; edges: Adjacency }>();
 
 /**
- * x [Ns, in] (or [xSrc, xDst]), or null for the identity of the whole graph's `in` nodes → [Nd, out]. `edgeType` has the
- * relation of each edge, by edge id; use the same array in every call, and do not change it.
+ * x [Ns, in] (or [xSrc, xDst]), or null for the identity of the whole graph's `in` nodes → [Nd, out]. `edgeType` has
+ * the relation of each edge, by edge id; use the same array in every call, and do not change it.
  *
  * @example
  * const conv = new RGCNConv(graph.numNodes, 16, { relations: 90, bases: 30 });
@@ -150,7 +150,7 @@ export class RGCNConv extends Module {
     return reshape(matmul(comp, flat), [relations, inFeatures, outFeatures]);
   }
 
-  /** Every block is a group of its own: rows [blocks · P, in/blocks], matrices [blocks · relations, …]. */
+  /** Multiplies with each block as a separate group: rows [blocks · P, in/blocks], matrices [blocks · relations, …]. */
   #throughBlocks(means: Tensor, relationOffsets: Int32Array): Tensor {
     const { blocks, relations, weight } = this;
     const [pairs, width] = means.shape;
@@ -167,7 +167,7 @@ export class RGCNConv extends Module {
     return reshape(permute(mapped, [1, 0, 2]), [pairs, blocks * out]);
   }
 
-  /** Without features: sums of rows of the weights. */
+  /** Sums rows of the weights, for graphs without features. */
   #lookUp(graph: MessageGraph, groups: RelationGroups): Tensor {
     const { comp, weight, inFeatures, outFeatures, relations } = this;
     this.#checkNodes(graph);
@@ -186,7 +186,7 @@ export class RGCNConv extends Module {
     return aggregate(edges, table, { weight: reshape(mix, [edges.numEdges]) }, null);
   }
 
-  /** Edges from rows of the weights: of its relation for every edge, or one of every basis. */
+  /** Returns edges from rows of the weights: for every edge one of its relation, or one of every basis. */
   #tableEdges(graph: MessageGraph, groups: RelationGroups): Adjacency {
     const { inFeatures, comp } = this;
     const bases = comp === null ? 0 : comp.shape[1];
@@ -212,7 +212,7 @@ export class RGCNConv extends Module {
     return ids === null ? graph.dstRows(root) : gatherRows(root, ids);
   }
 
-  /** Checks that the layer was made for so many nodes and can number its table. */
+  /** Checks that the layer was created for this number of nodes and that its table can be numbered. */
   #checkNodes(graph: MessageGraph): void {
     const { inFeatures } = this;
     if (this.blocks !== 1)
@@ -220,7 +220,7 @@ export class RGCNConv extends Module {
     const rows = this.weight.shape[0] * inFeatures;
     if (rows >= 2 ** 31 || (this.comp?.shape[1] ?? 1) * graph.numEdges >= 2 ** 31)
       throw new ValueError(
-        `RGCNConv: ${rows} rows for ${graph.numEdges} edges are too many to number. Give features.`,
+        `RGCNConv: ${rows} rows for ${graph.numEdges} edges are too many to number. Pass features.`,
       );
     if (globalIds('RGCNConv', graph) === null && graph.numSrcNodes !== inFeatures) {
       const want = `a graph of ${inFeatures} nodes (inFeatures) without features`;
@@ -239,7 +239,7 @@ export const rgcnType = convType({
     num_bases: integer(0, 0, 'matrices shared by the relations; 0: one each', { ours: true }),
   },
   make: ({ num_bases: bases }, { into, out, random, numRelations, incoming, outgoing }) => {
-    // Edges taken against their direction are relations of their own.
+    // Edges in reverse direction are separate relations.
     const directions = (incoming ? 1 : 0) + (outgoing ? 1 : 0);
     const relations = Math.max(1, numRelations) * (outgoing ? 2 : Math.max(1, directions));
     return new RGCNConv(into, out, {

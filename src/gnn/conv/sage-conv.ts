@@ -5,8 +5,8 @@
  *   pool        as max, over relu(W_p x_u + b_p)
  *   gcn         y_v = W_l · (x_v + Σ_{u∈N(v)} x_u) / (|N(v)| + 1)   (its eq. 2)
  *
- * The mean and the product commute, so the narrower side is aggregated; of equal ones the input, because blocks have fewer
- * destinations than sources. An input whose rows a distributed graph keeps (`cacheInputs`) is aggregated itself.
+ * The mean and the product commute, so the narrower side is aggregated; if equal the input, because blocks have fewer
+ * destinations than sources. An input whose rows a distributed graph caches (`cacheInputs`) is always aggregated.
  */
 import { type MessageGraph, SparseMatrix } from '../../graph/index.js';
 import { parameterOptions } from '../../nn/factory.js';
@@ -23,14 +23,14 @@ export type SAGEAggregator = 'mean' | 'gcn' | 'max' | 'pool';
 
 export interface SAGEConvOptions extends ParameterOptions {
   readonly aggregator?: SAGEAggregator;
-  /** Send every source through relu(W_p x + b_p) first; 'pool' always does. */
+  /** Apply relu(W_p x + b_p) to every source first; 'pool' always does. */
   readonly project?: boolean;
   /** Add W_r · x_v (the default; 'gcn' never does). */
   readonly root?: boolean;
   readonly bias?: boolean;
   /** Scale each result to unit length. */
   readonly normalize?: boolean;
-  /** Features of the destinations, when they have others than the sources. */
+  /** Width of the features of destinations, if it differs from that of sources. */
   readonly inDst?: number;
 }
 
@@ -42,11 +42,11 @@ export interface SAGEConvOptions extends ParameterOptions {
  * const y = conv.forward(block, x);
  */
 export class SAGEConv extends Module {
-  /** On the neighbours. */
+  /** Applied to the neighbours. */
   readonly linL: Linear;
-  /** On the node itself. */
+  /** Applied to the node itself. */
   readonly linR: Linear | null;
-  /** Before the aggregation. */
+  /** Applied before the aggregation. */
   readonly lin: Linear | null;
   readonly aggregator: SAGEAggregator;
   readonly normalize: boolean;
@@ -77,7 +77,7 @@ export class SAGEConv extends Module {
     this.normalize = options.normalize ?? false;
   }
 
-  /** With `relu`, max(0, ·) of the result: the same values as relu() of it, for less. */
+  /** Computes the layer; with `relu`, fused with relu() of the result, which has the same values. */
   forward(graph: MessageGraph, x: Features | NodePair, options: { readonly relu?: boolean } = {}): Tensor {
     const wantsRelu = options.relu === true;
     return scope(() => {
@@ -126,7 +126,7 @@ export class SAGEConv extends Module {
     return linR === null ? y : add(y, graph.dstRows(project(x, linR.weight)));
   }
 
-  /** W_l first, then the mean; the bias comes last, because a mean over nothing is 0. */
+  /** Applies W_l first, then the mean; the bias comes last, because a mean over no neighbours is 0. */
   #aggregateProjected(graph: MessageGraph, x: Features): Tensor {
     const { weight, bias } = this.linL;
     const y = this.#aggregate(graph, project(x, weight));
@@ -143,9 +143,9 @@ export class SAGEConv extends Module {
   }
 }
 
-/** Rows divided by their length, or by 1e-12 if that is larger. */
+/** Divides rows by their length, or by 1e-12 if that is larger. */
 function unitRows(y: Tensor): Tensor {
-  // Clamped before the root, whose slope at 0 is infinite: a row of zeros gets a gradient of its own size.
+  // Clamped before the root, whose slope at 0 is infinite: a row of zeros gets a finite gradient.
   const squares = sum(mul(y, y), 1, { keepDims: true });
   return div(y, sqrt(clamp(squares, 1e-24, Infinity)));
 }
@@ -156,7 +156,7 @@ export const sageType = convType({
     aggregator: choice(
       ['GCN', 'MEAN', 'MAX', 'POOL'],
       'GCN',
-      'GCN: one weight for neighbours and self together; MEAN: one weight each; MAX and POOL (ours): the largest of the neighbours, as they are or after a layer of their own',
+      'GCN: one weight for neighbours and self together; MEAN: one weight each; MAX and POOL (ours): the largest of the neighbours, unchanged or after a linear layer',
     ),
   },
   make: ({ aggregator }, { into, out, random }) =>

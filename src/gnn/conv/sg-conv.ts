@@ -2,8 +2,8 @@
  * Simplified graph convolution (Wu et al., ICML 2019, eq. 8): y = Âᵏ x Wᵀ + b with Â the adjacency with self loops,
  * normalised symmetrically.
  *
- * The product and the propagation commute, so the narrower side is propagated. More than one hop needs the whole graph, or a
- * list of blocks, one per hop, the outermost first.
+ * The product and the propagation commute, so the narrower side is propagated. More than one hop needs the whole graph,
+ * or a list of blocks, one per hop, the outermost first.
  */
 import type { MessageGraph } from '../../graph/index.js';
 import { Linear, Module, type ParameterOptions } from '../../nn/index.js';
@@ -17,7 +17,7 @@ import { stepGraphs } from './appnp.js';
 import { convType } from './conv-type.js';
 
 export interface SGConvOptions extends ParameterOptions {
-  /** The power k; 1 by default. */
+  /** The power k (default 1). */
   readonly hops?: number;
   readonly selfLoops?: boolean;
   readonly bias?: boolean;
@@ -53,7 +53,7 @@ export class SGConv extends Module {
     const { lin, hops } = this;
     const list = stepGraphs('SGConv', graphs, hops);
     checkInput('SGConv', 'x', x, list[0]?.numSrcNodes ?? x.shape[0], lin.inFeatures);
-    // Rows of later hops travel anyway, and narrow ones for less.
+    // Rows of later hops are exchanged in any case, and narrow ones are cheaper.
     const kept = x instanceof Tensor && list.length === 1 && list[0].keepsRows(x);
     if (x instanceof Tensor && (kept || lin.outFeatures > lin.inFeatures))
       return lin.forward(this.#spread(list, x));
@@ -73,7 +73,7 @@ export class SGConv extends Module {
 export const sgcType = convType({
   name: 'SGC',
   weighsEdges: true,
-  settings: { hops: integer(1, 2, 'hops of propagation, each with a sampler of its own', { ours: true }) },
+  settings: { hops: integer(1, 2, 'hops of propagation, each with a separate sampler', { ours: true }) },
   hops: ({ hops }) => hops,
   make: ({ hops }, { into, out, random }) => new SGConv(into, out, { random, hops, bias: false }),
   run: (layer, _block, x, _relations, blocks) => layer.forward(blocks, x),

@@ -1,5 +1,5 @@
 /**
- * What several layers have in common: initial values as PyTorch Geometric has them, heads, and edge features.
+ * Helpers of several layers: initial values as in PyTorch Geometric, heads, and edge features.
  */
 import type { MessageGraph } from '../../graph/index.js';
 import { newParameter, parameterOptions, randomOf } from '../../nn/factory.js';
@@ -8,14 +8,14 @@ import { add, concat, gatherRows, mean, mul, reshape, sum, Tensor } from '../../
 import { formatShape } from '../../tensor/shape.js';
 import { expected, ShapeError, ValueError } from '../../util/errors.js';
 
-/** A linear map without bias whose weight starts Glorot uniform. */
+/** Creates a linear map without bias and with a Glorot uniform weight. */
 export function glorotLinear(inFeatures: number, outFeatures: number, options: ParameterOptions): Linear {
   const lin = new Linear(inFeatures, outFeatures, { ...parameterOptions(options), bias: false });
   init.glorotUniform(lin.weight, randomOf(options));
   return lin;
 }
 
-/** Uniform within ±√(6 / (rows + columns)) of the last two axes. */
+/** Creates a parameter uniform within ±√(6 / (rows + columns)) of the last two axes. */
 export function glorotParameter(shape: readonly number[], options: ParameterOptions): Tensor {
   const bound = Math.sqrt(6 / (shape[shape.length - 2] + shape[shape.length - 1]));
   return newParameter(shape, options, (t) =>
@@ -23,30 +23,32 @@ export function glorotParameter(shape: readonly number[], options: ParameterOpti
   );
 }
 
-/** [N, heads·D] as [N, heads, D]. */
+/** Reshapes [N, heads·D] to [N, heads, D]. */
 export function splitHeads(x: Tensor, heads: number): Tensor {
   return reshape(x, [x.shape[0], heads, x.shape[1] / heads]);
 }
 
-/** [N, heads, D] as [N, heads·D], or averaged to [N, D]; then the bias. */
+/** Reshapes [N, heads, D] to [N, heads·D], or averages it to [N, D]; then adds the bias. */
 export function joinHeads(x: Tensor, concatenated: boolean, bias: Tensor | null): Tensor {
   const [rows, heads, size] = x.shape;
   const joined = concatenated ? reshape(x, [rows, heads * size]) : mean(x, 1);
   return bias === null ? joined : add(joined, bias);
 }
 
-/** Σ_d x[n, h, d] · a[h, d]: one score per row and head. */
+/** Returns Σ_d x[n, h, d] · a[h, d]: one score per row and head. */
 export function headScores(x: Tensor, a: Tensor): Tensor {
   return sum(mul(x, a), 2);
 }
 
-/** The matrix [heads, in] that maps inputs of `weight` [heads·D, in] straight to the scores a · (weight · x). */
+/**
+ * Returns the matrix [heads, in] that maps inputs of `weight` [heads·D, in] directly to the scores a · (weight · x).
+ */
 export function foldScores(weight: Tensor, a: Tensor): Tensor {
   const [heads, size] = a.shape;
   return sum(mul(reshape(weight, [heads, size, weight.shape[1]]), reshape(a, [heads, size, 1])), 1);
 }
 
-/** Edge features for a layer that was made with (or without) a map for them; [E, edgeDim] or null. */
+/** Checks that edge features are given exactly if the layer has a map for them; returns [E, edgeDim] or null. */
 export function checkEdgeFeatures(
   layer: string,
   graph: MessageGraph,
@@ -55,7 +57,9 @@ export function checkEdgeFeatures(
 ): Tensor | null {
   if (edgeAttr === null && lin === null) return null;
   if (lin === null)
-    throw new ValueError(`${layer}: expected no edge features, got some. Give the layer an edgeDim.`);
+    throw new ValueError(
+      `${layer}: expected no edge features, got some. Set edgeDim in the layer's options.`,
+    );
   const want = `shape [${graph.numEdges}, ${lin.inFeatures}] (edges, edgeDim)`;
   if (!(edgeAttr instanceof Tensor))
     throw new ValueError(expected(layer, `edge features of ${want}`, 'edgeAttr', edgeAttr));
@@ -66,8 +70,8 @@ export function checkEdgeFeatures(
 }
 
 /**
- * Edge features of `looped` = graph.withSelfLoops(), in its slot order: an added loop has the mean of the features of
- * the edges into its node.
+ * Returns edge features of `looped` = graph.withSelfLoops(), by edge position: an added loop has the mean of the
+ * features of the edges into its node.
  */
 export function loopedFeatures(graph: MessageGraph, looped: MessageGraph, edgeAttr: Tensor): Tensor {
   if (looped === graph || looped.addedLoops === null) return looped.toSlots(edgeAttr);

@@ -2,10 +2,10 @@
  * Graph transformer layer (Shi et al., IJCAI 2021, eq. 3–5), for each of H heads of size D:
  *
  *   α_uv = softmax over the edges u → v of (W_q x_v) · (W_k x_u + W_e e_uv) / √D
- *   y_v = Σ_u α_uv (W_v x_u + W_e e_uv), the heads side by side or averaged, plus W_skip x_v
+ *   y_v = Σ_u α_uv (W_v x_u + W_e e_uv), the heads concatenated or averaged, plus W_skip x_v
  *
- * With `beta` the sum with W_skip x_v becomes β W_skip x_v + (1 − β) y_v, β = sigmoid(w · [y, skip, y − skip]). Of the
- * edges, W_e e and one score per head are kept for backward, nothing else.
+ * With `beta` the sum with W_skip x_v becomes β W_skip x_v + (1 − β) y_v, β = sigmoid(w · [y, skip, y − skip]). Only
+ * W_e e and one score per edge and head are kept for backward.
  */
 import { type MessageGraph, SparseMatrix } from '../../graph/index.js';
 import { aggregate } from '../../graph/ops/aggregate.js';
@@ -23,26 +23,26 @@ import { attentionDropout, checkHeads, convType, headSettings, headWidth } from 
 import { checkEdgeFeatures, joinHeads, splitHeads } from './shared.js';
 
 export interface TransformerConvOptions extends ParameterOptions {
-  /** 1 by default. */
+  /** Number of heads (default 1). */
   readonly heads?: number;
-  /** Put the heads side by side (the default) instead of averaging them. */
+  /** Concatenate the heads (the default) instead of averaging them. */
   readonly concat?: boolean;
   /** Gate between the node itself and its neighbours; needs `root`. */
   readonly beta?: boolean;
   /** Probability of dropping an attention weight in training. */
   readonly attentionDropout?: number;
-  /** Width of the edge features; without it the layer takes none. */
+  /** Width of the edge features; if absent, the layer takes none. */
   readonly edgeDim?: number;
   /** Add W_skip x_v (the default). */
   readonly root?: boolean;
   readonly bias?: boolean;
-  /** Features of the destinations, when they have others than the sources. */
+  /** Width of the features of destinations, if it differs from that of sources. */
   readonly inDst?: number;
 }
 
 /**
- * x [Ns, in] (or [xSrc, xDst]) → [Nd, heads·out], or [Nd, out] when heads are averaged. Edge features [E, edgeDim] are in
- * the order of edge ids.
+ * x [Ns, in] (or [xSrc, xDst]) → [Nd, heads·out], or [Nd, out] when heads are averaged. Edge features [E, edgeDim] are
+ * in the order of edge ids.
  *
  * @example
  * const conv = new TransformerConv(64, 32, { heads: 2, edgeDim: 172 });
@@ -131,7 +131,7 @@ export class TransformerConv extends Module {
     return add(y, mul(beta, sub(skip, y)));
   }
 
-  /** A linear map of the destinations' rows. */
+  /** Applies a linear map to the destinations' rows. */
   #ofDst(graph: MessageGraph, x: Features | NodePair, lin: Linear): Tensor {
     if (x instanceof SparseMatrix) return graph.dstRows(project(x, lin.weight, lin.bias));
     const dst = isPair(x) ? x[1] : graph.dstRows(x);

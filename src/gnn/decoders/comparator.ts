@@ -1,6 +1,6 @@
 /**
- * Comparators: the score of two rows, higher for a better match. Distances are negated, so that losses and ranks need not
- * know which comparator it is.
+ * Comparators: the score of two rows, higher for a better match. Distances are negated, so that losses and ranks do not
+ * depend on the comparator.
  */
 import { concat, gatherRows, reshape, slice, type Tensor } from '../../tensor/index.js';
 import { formatShape } from '../../tensor/shape.js';
@@ -8,13 +8,13 @@ import { expected, ShapeError } from '../../util/errors.js';
 import { type Comparison, chunkedScores, pairScores } from '../ops/index.js';
 
 export abstract class Comparator {
-  /** The built-in comparison that this is, for the kernels that know it; null for one of your own. */
+  /** The comparison of the kernels that this is; null for a custom one. */
   readonly comparison: Comparison | null = null;
 
-  /** The score of each pair: [B, d], [B, d] → [B]. */
+  /** Scores each pair: [B, d], [B, d] → [B]. */
   abstract pairs(a: Tensor, b: Tensor): Tensor;
 
-  /** Every edge against its chunk's negatives: query [B, d], rows [U, d], chunks · n ids of rows → [B, n]. */
+  /** Scores every edge against its chunk's negatives: query [B, d], rows [U, d], chunks · n ids of rows → [B, n]. */
   chunks(query: Tensor, rows: Tensor, negatives: Int32Array, chunks: number): Tensor {
     const n = negatives.length / chunks;
     const size = Math.ceil(query.shape[0] / chunks);
@@ -29,7 +29,7 @@ export abstract class Comparator {
     return parts.length === 0 ? reshape(this.pairs(query, query), [0, n]) : concat(parts);
   }
 
-  /** Positive scores [B] and scores of negative rows, [n, d] for all edges or [chunks, n, d]: [B, n]. */
+  /** Returns positive scores [B] and scores of negative rows, [n, d] for all edges or [chunks, n, d]: [B, n]. */
   compare(src: Tensor, dst: Tensor, negs: Tensor): [positive: Tensor, negative: Tensor] {
     if (negs.rank !== 2 && negs.rank !== 3)
       throw new ShapeError(expected('compare', '[n, d] or [chunks, n, d]', 'negs', formatShape(negs.shape)));

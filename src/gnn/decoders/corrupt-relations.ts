@@ -1,6 +1,6 @@
 /**
- * Scores of edges whose relation is replaced. Where the operator can turn the edge into a query among relations, all
- * relations of a chunk are compared at once; otherwise every edge is scored with every relation.
+ * Scores of edges whose relation is replaced. If the operator can turn the edge into a query among relations, all
+ * relations of a chunk are compared in one call; otherwise every edge is scored with every relation.
  */
 import { gatherRows, reshape, type Tensor } from '../../tensor/index.js';
 import { checkIds } from '../../tensor/ops/common.js';

@@ -1,4 +1,4 @@
-/** The decoders by name, and the one that leaves node classification to the encoder. */
+/** The decoders by name, including the no-op decoder of node classification. */
 import { Module } from '../../nn/index.js';
 import type { Tensor } from '../../tensor/index.js';
 import { checkSettings } from '../../util/check-settings.js';
@@ -17,8 +17,8 @@ import {
   TranslationOperator,
 } from './relation-operator.js';
 
-/** Decoders of users take options of their own, so that the names are checked here, not in `EdgeDecoder`. */
-function checked(where: string, options: EdgeDecoderOptions): EdgeDecoderOptions {
+/** Checks option names here and not in `EdgeDecoder`, because custom decoders may have further options. */
+function checkDecoderOptions(where: string, options: EdgeDecoderOptions): EdgeDecoderOptions {
   checkOptionNames(where, options, {
     dtype: true,
     random: true,
@@ -34,42 +34,58 @@ function checked(where: string, options: EdgeDecoderOptions): EdgeDecoderOptions
 /** (src ∘ r) · dst — Yang et al., "Embedding entities and relations" (2015). */
 export class DistMult extends EdgeDecoder {
   constructor(options: EdgeDecoderOptions) {
-    super(new HadamardOperator(), options.comparator ?? new DotCompare(), checked('DistMult', options));
+    super(
+      new HadamardOperator(),
+      options.comparator ?? new DotCompare(),
+      checkDecoderOptions('DistMult', options),
+    );
   }
 }
 
 /** −|src + r − dst| — Bordes et al., "Translating embeddings" (2013). */
 export class TransE extends EdgeDecoder {
   constructor(options: EdgeDecoderOptions) {
-    super(new TranslationOperator(), options.comparator ?? new L2Compare(), checked('TransE', options));
+    super(
+      new TranslationOperator(),
+      options.comparator ?? new L2Compare(),
+      checkDecoderOptions('TransE', options),
+    );
   }
 }
 
 /** Re(src · r · conj(dst)), real parts first — Trouillon et al., "Complex embeddings" (2016). */
 export class ComplEx extends EdgeDecoder {
   constructor(options: EdgeDecoderOptions) {
-    super(new ComplexHadamardOperator(), options.comparator ?? new DotCompare(), checked('ComplEx', options));
+    super(
+      new ComplexHadamardOperator(),
+      options.comparator ?? new DotCompare(),
+      checkDecoderOptions('ComplEx', options),
+    );
   }
 }
 
-/** −|src · exp(i r) − dst| with d / 2 angles a relation — Sun et al., "RotatE" (2019). */
+/** −|src · exp(i r) − dst| with d / 2 angles per relation — Sun et al., "RotatE" (2019). */
 export class RotatE extends EdgeDecoder {
   constructor(options: EdgeDecoderOptions) {
-    super(new RotationOperator(), options.comparator ?? new L2Compare(), checked('RotatE', options));
+    super(
+      new RotationOperator(),
+      options.comparator ?? new L2Compare(),
+      checkDecoderOptions('RotatE', options),
+    );
   }
 }
 
-/** src · dst; relations, if edges have them, are not looked at. */
+/** src · dst; relations of edges are ignored. */
 export class DotDecoder extends EdgeDecoder {
   constructor(options: Omit<EdgeDecoderOptions, 'numRelations' | 'inverseEdges'>) {
     super(new NoOp(), options.comparator ?? new DotCompare(), {
-      ...checked('DotDecoder', options),
+      ...checkDecoderOptions('DotDecoder', options),
       numRelations: 0,
     });
   }
 }
 
-/** The encoder's output is the prediction. */
+/** Returns the encoder's output as the prediction. */
 export class NoOpNodeDecoder extends Module {
   forward(x: Tensor): Tensor {
     return x;
@@ -93,7 +109,7 @@ function decoderType<const N extends string>(
 }
 
 const edgeSettings = (comparator: ComparatorType) => ({
-  inverse_edges: flag(true, 'a second table of relations for predicting sources'),
+  inverse_edges: flag(true, 'use a second table of relations to predict sources'),
   use_relation_features: flag(
     false,
     'relations from the dataset instead of learnt ones; only false is available',
@@ -101,7 +117,7 @@ const edgeSettings = (comparator: ComparatorType) => ({
   edge_decoder_method: choice(
     ['CORRUPT_NODE', 'ONLY_POS', 'POS_AND_NEG', 'CORRUPT_REL'],
     'CORRUPT_NODE',
-    'which wrong edges a right one competes with',
+    'which corrupted edges a true edge is compared with',
     { aliases: { train: 'CORRUPT_NODE', infer: 'ONLY_POS' } },
   ),
   comparator: choice(
@@ -129,7 +145,7 @@ export const decoderRegistry = new Registry<(typeof decoderTypes)[number]>({
   ...{ key: 'model.decoder.type', builtIn: decoderTypes, reserved: 'type' },
 });
 
-/** Makes the decoder of a type. @param values its options in the configuration; only custom decoders read them. */
+/** Creates the decoder of a type. @param values its options in the configuration; only custom decoders read them. */
 export function edgeDecoder(
   type: EdgeDecoderName,
   options: EdgeDecoderOptions,
@@ -141,7 +157,7 @@ export function edgeDecoder(
 /** A custom decoder for `registerDecoder`. */
 export interface CustomDecoder<S extends Settings = Settings> {
   readonly name: string;
-  /** How a row is changed by a relation. */
+  /** Applies a relation to a row. */
   readonly operator: RelationOperator;
   /** The default comparator of two rows; DOT if it is absent. */
   readonly comparator?: ComparatorType;

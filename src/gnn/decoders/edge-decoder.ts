@@ -1,15 +1,16 @@
 /**
- * `EdgeDecoder`: scores of edges from the embeddings of their ends: a relation operator, a comparator, tables of relations.
+ * `EdgeDecoder`: scores edges from the embeddings of their ends, with a relation operator, a comparator and tables of
+ * relations.
  *
- * rhs is the direction in which destinations are guessed: comparator(operator(src, r), dst). lhs guesses sources:
+ * rhs is the direction in which destinations are predicted: comparator(operator(src, r), dst). lhs predicts sources:
  * comparator(operator(dst, r'), src) with a second table of relations r' (`inverseEdges`); without relations both
- * directions compare the ends as they are. How edges are scored (`method`):
+ * directions compare the ends directly. The `method` selects which edges are scored:
  *   CORRUPT_NODE  each edge, and the edge with its end replaced by the negatives of its chunk
  *   CORRUPT_REL   each edge, and the edge with its relation replaced by the negative relations of its chunk
  *   POS_AND_NEG   each edge, and n given negative edges
  *   ONLY_POS      each edge
  *
- * Write a decoder of your own by extending this class, with an operator and a comparator or with another `forward`.
+ * To write a custom decoder, extend this class with an operator and a comparator or with another `forward`.
  */
 
 import { checkSizes, newParameter, type ParameterOptions, randomOf } from '../../nn/factory.js';
@@ -28,29 +29,29 @@ export type DecoderMethod = (typeof decoderMethods)[number];
 export interface EdgeDecoderOptions extends ParameterOptions {
   /** Width of a node's embedding. */
   readonly dim: number;
-  /** 0 (the default): edges have no relation. */
+  /** Number of relations; 0 (the default) if edges have none. */
   readonly numRelations?: number;
-  /** A second table of relations for the direction that guesses sources; true by default. */
+  /** A second table of relations for the direction that predicts sources (default true). */
   readonly inverseEdges?: boolean;
-  /** CORRUPT_NODE by default. */
+  /** Selects the scored edges (default CORRUPT_NODE). */
   readonly method?: DecoderMethod;
-  /** How two rows are compared; each decoder has its own by default. */
+  /** Compares two rows; the default depends on the decoder. */
   readonly comparator?: Comparator;
 }
 
-/** What a batch gives its decoder. */
+/** The inputs of a decoder for a batch. */
 export interface DecoderInput {
   /** Embeddings of the edges' ends, [B, d]. */
   readonly src: Tensor;
   readonly dst: Tensor;
   /** The relation of each edge; null without relations. */
   readonly relations: Int32Array | null;
-  /** Embeddings of the batch's nodes, [U, d], which the ids below name. */
+  /** Embeddings of the batch's nodes, [U, d], to which the ids below refer. */
   readonly rows: Tensor;
-  /** chunks · n ids for each direction; null where it is not corrupted. */
+  /** chunks · n ids for each direction; null if it is not corrupted. */
   readonly srcNegatives?: Int32Array | null;
   readonly dstNegatives?: Int32Array | null;
-  /** 1 by default. */
+  /** Number of chunks (default 1). */
   readonly chunks?: number;
   /** Negatives that are true edges. */
   readonly srcMask?: NegativeMask | null;
@@ -65,7 +66,7 @@ export interface DecoderInput {
   } | null;
 }
 
-/** Scores by direction: [B] and [B, n]; null where there are none. */
+/** Scores by direction: [B] and [B, n]; null if there are none. */
 export interface EdgeScores {
   readonly rhsPos: Tensor;
   readonly rhsNeg: Tensor | null;
@@ -75,7 +76,7 @@ export interface EdgeScores {
 
 export type Direction = 'rhs' | 'lhs';
 
-/** One direction of a batch: what is compared with what. */
+/** One direction of a batch: queries and the rows they are compared with. */
 export interface Side {
   readonly direction: Direction;
   readonly query: Tensor;
@@ -90,7 +91,7 @@ export abstract class EdgeDecoder extends Module {
   readonly dim: number;
   readonly numRelations: number;
   method: DecoderMethod;
-  /** [numRelations, w]; gradients are sparse rows. */
+  /** Relation embeddings [numRelations, w]; gradients are sparse rows. */
   readonly relations: Tensor | null;
   readonly inverseRelations: Tensor | null;
 
@@ -115,12 +116,12 @@ export abstract class EdgeDecoder extends Module {
     this.inverseRelations = numRelations > 0 && inverseEdges ? table() : null;
   }
 
-  /** Whether sources are guessed too. */
+  /** Whether sources are predicted too. */
   get bothDirections(): boolean {
     return this.relations === null || this.inverseRelations !== null;
   }
 
-  /** The rows of relations in a direction; null without relations. */
+  /** Returns the rows of relations in a direction; null without relations. */
   relationRows(ids: Int32Array | null, direction: Direction = 'rhs'): Tensor | null {
     const table = direction === 'rhs' ? this.relations : this.inverseRelations;
     if (table === null) return null;
@@ -129,7 +130,7 @@ export abstract class EdgeDecoder extends Module {
     return gatherRows(table, ids, { sparse: true });
   }
 
-  /** What is compared for edges from src to dst: their query in each direction, and the row it should find. */
+  /** Returns, for edges from src to dst, the query and the target row in each direction. */
   sides(input: DecoderInput): Side[] {
     const { src, dst, relations } = input;
     if (src.rank !== 2 || src.shape[1] !== this.dim || dst.shape.join() !== src.shape.join()) {
@@ -159,7 +160,7 @@ export abstract class EdgeDecoder extends Module {
     return sides;
   }
 
-  /** @param maskedScore what a masked negative scores: chosen by the loss (`LossFunction.maskedScore`). */
+  /** @param maskedScore the score of a masked negative, chosen by the loss (`LossFunction.maskedScore`) */
   forward(input: DecoderInput, maskedScore = -1e9): EdgeScores {
     const scored = this.sides(input).map((side) => ({
       pos: this.comparator.pairs(side.query, side.target),

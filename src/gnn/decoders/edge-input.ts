@@ -1,21 +1,21 @@
 /**
- * What a decoder gets for edges whose ends are rows of the batch. The ends' embeddings are gathered when somebody asks for
- * them: the fused loss reads rows by number and never does.
+ * Decoder input for edges whose ends are rows of the batch. The ends' embeddings are gathered on first access: the
+ * fused loss reads rows by number and never needs them.
  */
 import { gatherRows, isGradEnabled, type Tensor } from '../../tensor/index.js';
 import type { DecoderInput } from './edge-decoder.js';
 
-/** Row numbers of the edges' ends. */
+/** Row numbers of the ends of edges. */
 export interface EdgeEnds {
   readonly src: Int32Array;
   readonly dst: Int32Array;
 }
 
-/** By the object itself: a copy with other members is not what was made here. */
+/** Keyed by the object itself: a copy with other members is not recognised. */
 const known = new WeakMap<DecoderInput, EdgeEnds>();
 
 /**
- * The input of a decoder for edges from rows[ends.src] to rows[ends.dst].
+ * Creates the input of a decoder for edges from rows[ends.src] to rows[ends.dst].
  *
  * @example
  * const input = edgeInput(rows, { src, dst }, { relations, srcNegatives, dstNegatives, chunks });
@@ -41,12 +41,12 @@ export function edgeInput(
   return input;
 }
 
-/** The ends of an input made by `edgeInput`; null for others. */
+/** Returns the ends of an input created by `edgeInput`; null for others. */
 export function endsOf(input: DecoderInput): EdgeEnds | null {
   return known.get(input) ?? null;
 }
 
-/** Gathered once, and again after a scope took it away or recording went on or off. */
+/** Gathers once, and again after a scope disposed the result or gradient recording was switched on or off. */
 function lazyRows(rows: Tensor, ids: Int32Array): () => Tensor {
   let made: { readonly tensor: Tensor; readonly recorded: boolean } | null = null;
   return () => {

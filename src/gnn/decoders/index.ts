@@ -25,7 +25,7 @@ export {
   type Direction,
   decoderMethods,
   EdgeDecoder,
-  /** As the source calls it. */
+  /** The name in the Marius source. */
   EdgeDecoder as Decoder,
   type EdgeDecoderOptions,
   type EdgeScores,

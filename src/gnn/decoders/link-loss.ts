@@ -1,6 +1,6 @@
 /**
- * The loss of a batch of edges: both directions added. Softmax over dot products takes the fused path, which never stores
- * the scores; everything else, and every decoder or loss with a `forward` of its own, goes through its scores.
+ * The loss of a batch of edges: the sum of both directions. Softmax over dot products takes the fused path, which never
+ * stores the scores; all others, and decoders or losses with a custom `forward`, go through their scores.
  */
 import type { RelationOp } from '../../native/index.js';
 import { add, type Tensor } from '../../tensor/index.js';
@@ -36,7 +36,10 @@ export function linkLoss(decoder: EdgeDecoder, input: DecoderInput, loss: LossFu
   return parts.reduce((a, b) => add(a, b));
 }
 
-/** Everything in one operation, for edges given by row numbers and relations that a kernel can apply; null for others. */
+/**
+ * Runs one fused operation for edges given by row numbers and relations that a kernel can apply; returns null for
+ * others.
+ */
 function edgeLoss(decoder: EdgeDecoder, input: DecoderInput, loss: LossFunction): Tensor | null {
   const ends = endsOf(input);
   const operator = operatorOf(decoder);
@@ -59,7 +62,7 @@ function edgeLoss(decoder: EdgeDecoder, input: DecoderInput, loss: LossFunction)
   return edgeSoftmaxLoss(input.rows, operator, ids, input.chunks ?? 1, sides, { reduction });
 }
 
-/** The kernels' name of what the decoder does with a relation; null when only its own code knows. */
+/** Returns the kernels' name of the decoder's relation operator; null for a custom one. */
 function operatorOf(decoder: EdgeDecoder): RelationOp | null {
   const { sides, relationRows } = EdgeDecoder.prototype;
   if (decoder.sides !== sides || decoder.relationRows !== relationRows) return null;

@@ -1,8 +1,8 @@
 /**
- * Losses of positive scores [B] against negative scores [B, n], by Marius's names. SUM adds everything; MEAN divides by B,
- * RANKING's by B·n, and those that treat every score alone by B·(1 + n).
+ * Losses of positive scores [B] against negative scores [B, n], by Marius's names. SUM adds everything; MEAN divides by
+ * B, RANKING's by B·n, and element-wise losses by B·(1 + n).
  *
- * Write a loss of your own by extending `LossFunction`.
+ * To write a custom loss, extend `LossFunction`.
  */
 import { bceLoss, bceWithLogits, crossEntropy, marginRankingLoss, mseLoss } from '../../nn/index.js';
 import { softmaxCrossEntropyNegatives } from '../../nn/losses/cross-entropy.js';
@@ -29,7 +29,7 @@ import { type ConfigType, choice, number, type Settings, type ValuesOf } from '.
 export type LossReduction = 'SUM' | 'MEAN';
 
 export interface LossFunctionOptions {
-  /** SUM by default. */
+  /** Reduction over edges (default SUM). */
   readonly reduction?: LossReduction;
 }
 
@@ -37,7 +37,7 @@ type Elementwise = (prediction: Tensor, target: Tensor, options: { reduction: 's
 
 export abstract class LossFunction {
   readonly reduction: LossReduction;
-  /** The score a negative gets that must not count: one that adds nothing to the loss. */
+  /** The score of a masked negative, which adds nothing to the loss. */
   readonly maskedScore: number = -1e9;
 
   constructor(options: LossFunctionOptions = {}) {
@@ -47,13 +47,13 @@ export abstract class LossFunction {
     this.reduction = reduction;
   }
 
-  /** The loss of positive [B] and negative scores [B, n]: a scalar. */
+  /** Returns the loss of positive [B] and negative scores [B, n]: a scalar. */
   abstract forward(positive: Tensor, negative: Tensor): Tensor;
 
   /**
-   * The loss of class scores [N, C] and labels: a scalar.
+   * Returns the loss of class scores [N, C] and labels: a scalar.
    *
-   * @param rows what MEAN divides by when these rows are a part of the batch, which others share.
+   * @param rows the divisor of MEAN if these rows are a worker's share of the batch.
    */
   classes(_logits: Tensor, _labels: Ids, _rows?: number): Tensor {
     throw new StateError(
@@ -65,7 +65,7 @@ export abstract class LossFunction {
     return { reduction: this.reduction === 'SUM' ? 'sum' : 'mean' };
   }
 
-  /** From the sum over some rows to what they add to the loss of all. */
+  /** Turns the sum over some rows into their contribution to the loss of all. */
   protected share(sum: Tensor, count: number): Tensor {
     return this.reduction === 'SUM' ? sum : mul(sum, 1 / count);
   }
@@ -92,7 +92,7 @@ export class SoftmaxCrossEntropy extends LossFunction {
   }
 }
 
-/** The same on scores; cross entropy on classes. */
+/** SoftmaxCrossEntropy on scores; cross entropy on classes. */
 export class CrossEntropyLoss extends LossFunction {
   forward(positive: Tensor, negative: Tensor): Tensor {
     this.check(positive, negative);
@@ -106,7 +106,7 @@ export class CrossEntropyLoss extends LossFunction {
 }
 
 export interface RankingLossOptions extends LossFunctionOptions {
-  /** 0.1 by default. */
+  /** Margin (default 0.1). */
   readonly margin?: number;
 }
 
@@ -126,7 +126,7 @@ export class RankingLoss extends LossFunction {
   }
 }
 
-/** Scores one by one against 1 for positives and 0 for negatives; classes against one-hot rows. */
+/** Compares each score with 1 for positives and 0 for negatives; classes with one-hot rows. */
 abstract class ElementLoss extends LossFunction {
   protected abstract readonly elements: Elementwise;
 
@@ -151,7 +151,7 @@ abstract class ElementLoss extends LossFunction {
   }
 }
 
-/** Binary cross entropy of the sigmoid of each score; BCE_WITH_LOGITS is the same without loss of precision. */
+/** Binary cross entropy of the sigmoid of each score; BCE_WITH_LOGITS is equal without loss of precision. */
 export class BCEAfterSigmoidLoss extends ElementLoss {
   protected readonly elements: Elementwise = (x, target, how) => bceLoss(sigmoid(x), target, how);
 }
@@ -174,7 +174,7 @@ export class SoftPlusLoss extends ElementLoss {
 
 /** A loss that a configuration can name: `model.loss: { type: RANKING, options: { margin: 1 } }`. */
 interface LossType<N extends string, S extends Settings> extends ConfigType<N, S> {
-  /** Whether it is a loss of classes too, or of edges only. */
+  /** Whether it is also a loss of classes, or of edges only. */
   readonly forClasses: boolean;
   readonly make: (options: RankingLossOptions) => LossFunction;
 }
@@ -199,7 +199,7 @@ export const lossTypes = [
   plainLoss('SOFTMAX_CE', SoftmaxCrossEntropy, { forClasses: false, aliases: ['softmax'] }),
   lossType({
     name: 'RANKING',
-    settings: { ...plainSettings, margin: number(0.1, 'by how much a right edge must win') },
+    settings: { ...plainSettings, margin: number(0.1, 'by how much a true edge must score higher') },
     forClasses: false,
     make: (options) => new RankingLoss(options),
   }),
@@ -217,7 +217,7 @@ export const lossRegistry = new Registry<(typeof lossTypes)[number]>({
   ...{ key: 'model.loss.type', builtIn: lossTypes, reserved: 'type' },
 });
 
-/** Makes the loss of a type. */
+/** Creates the loss of a type. */
 export function lossFunction(type: LossName, options: RankingLossOptions = {}): LossFunction {
   const found = lossRegistry.get(type, 'lossFunction', 'type');
   const own = Object.fromEntries(Object.keys(found.settings).map((key) => [key, true]));
@@ -230,7 +230,7 @@ export interface CustomLoss<S extends Settings = Settings> {
   readonly name: string;
   /** Options in addition to `reduction`. */
   readonly settings?: S;
-  /** Whether it is a loss of classes too, or of edges only (the default). */
+  /** Whether it is also a loss of classes, or of edges only (the default). */
   readonly forClasses?: boolean;
   readonly make: (options: LossFunctionOptions & ValuesOf<S>) => LossFunction;
 }

@@ -18,7 +18,7 @@ import { checkInteger, checkNumber } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 
 export abstract class Regularizer {
-  /** src, dst [B, d] and the relations' rows [B, w], if any: a scalar. */
+  /** Returns the penalty, a scalar, for src, dst [B, d] and the relations' rows [B, w], if any. */
   abstract forward(src: Tensor, dst: Tensor, relations?: Tensor | null): Tensor;
 }
 
@@ -41,13 +41,13 @@ export class NormRegularizer extends Regularizer {
   #rowNorms(x: Tensor): Tensor {
     if (this.norm === 1) return sum(abs(x), 1);
     if (this.norm === 2) return norm(x, 1);
-    // The root's slope is infinite at 0, where the norm's is not defined: such rows get no gradient.
+    // The root's slope is infinite at 0, where the norm's is undefined: such rows get no gradient.
     return pow(clamp(sum(pow(abs(x), this.norm), 1), 1e-30), 1 / this.norm);
   }
 }
 
 export interface N3Options {
-  /** Rows hold complex numbers (real parts first), whose moduli count. */
+  /** Whether rows hold complex numbers (real parts first), whose moduli are penalised. */
   readonly complex?: boolean;
   /** Divide by the number of edges. */
   readonly mean?: boolean;

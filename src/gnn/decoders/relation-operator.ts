@@ -1,5 +1,5 @@
 /**
- * Relation operators: how the embedding of a relation acts on the embedding of a node, row by row.
+ * Relation operators: apply the embedding of a relation to the embedding of a node, row by row.
  */
 import { init } from '../../nn/index.js';
 import { add, concat, cos, mul, sin, sub, type Tensor } from '../../tensor/index.js';
@@ -9,23 +9,23 @@ import { complexProduct } from '../ops/index.js';
 import type { Comparator } from './comparator.js';
 
 export abstract class RelationOperator {
-  /** Rows are complex numbers, real parts first: their width is even. */
+  /** Whether rows are complex numbers, real parts first: their width is even. */
   readonly isComplex: boolean = false;
 
-  /** embs [B, d] with the relations' rows [B, w]; without relations embs as they are. */
+  /** Applies the relations' rows [B, w] to embs [B, d]; without relations returns embs. */
   abstract apply(embs: Tensor, rels: Tensor | null): Tensor;
 
-  /** Width w of a relation's row for nodes of `dim` numbers. */
+  /** Returns the width w of a relation's row for nodes of `dim` numbers. */
   relationWidth(dim: number): number {
     return dim;
   }
 
-  /** Fills a table of relations [R, w] with its initial values: by default those that change nothing. */
+  /** Fills a table of relations [R, w] with its initial values: by default the identity of the operator. */
   abstract initialize(relations: Tensor, options: { readonly random?: Random }): void;
 
   /**
-   * Rows q [B, w] with comparator(apply(src, r), dst) = comparator(q, r) for every relation r, so that many relations can be
-   * compared at once; null where there are none.
+   * Returns rows q [B, w] with comparator(apply(src, r), dst) = comparator(q, r) for every relation r, so that many
+   * relations can be compared in one call; null if there are none.
    */
   relationQuery(_src: Tensor, _dst: Tensor, _comparator: Comparator): Tensor | null {
     return null;
@@ -88,8 +88,8 @@ export class TranslationOperator extends RelationOperator {
 }
 
 /**
- * e · exp(i r) as complex numbers (RotatE): a relation is d / 2 angles. They start evenly spread, since relations that
- * begin alike would be told apart slowly.
+ * e · exp(i r) as complex numbers (RotatE): a relation is d / 2 angles. They start uniformly distributed, since
+ * relations with equal initial values would separate slowly.
  */
 export class RotationOperator extends RelationOperator {
   override readonly isComplex = true;

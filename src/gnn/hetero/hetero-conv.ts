@@ -1,6 +1,6 @@
 /**
- * A layer for every edge type of a heterogeneous graph; where several reach a node type, their results are combined.
- * It computes nothing itself: relations between two node types give their layer a pair of rows.
+ * One layer per edge type of a heterogeneous graph; if several reach a node type, their results are combined. For
+ * relations between two node types the layer gets a pair of row tensors.
  */
 import type { EdgeType, EdgeTypeName, MessageGraph } from '../../graph/index.js';
 import { Module } from '../../nn/index.js';
@@ -12,12 +12,12 @@ import type { NodePair } from '../input.js';
 /** Rows for each node type. */
 export type TypedRows = Readonly<Record<string, Tensor>>;
 
-/** A layer that `HeteroConv` can hold: it takes pairs where its edge type connects two node types. */
+/** A layer that `HeteroConv` can hold: it takes pairs if its edge type connects two node types. */
 export type RelationLayer = Module & {
   forward(graph: MessageGraph, x: never, edgeData?: never): Tensor;
 };
 
-/** A heterogeneous graph, or a block of one as `HeteroNeighborSampler` makes them. */
+/** A heterogeneous graph, or a block of one from `HeteroNeighborSampler`. */
 export interface RelationGraphs {
   canonical(type: EdgeTypeName): EdgeType;
   relation(type: EdgeTypeName): MessageGraph;
@@ -36,7 +36,7 @@ export type HeteroAggregate = 'sum' | 'mean' | 'max' | 'min' | 'cat';
  * const { paper } = conv.forward(graph, { author, paper });
  */
 export class HeteroConv extends Module {
-  /** By edge type as given: a triple 'src,relation,dst', or a relation's name where that is unambiguous. */
+  /** Layers by edge type as given: a triple 'src,relation,dst', or a relation's name if that is unambiguous. */
   readonly convs: Readonly<Record<string, RelationLayer>>;
   readonly aggregate: HeteroAggregate;
 
@@ -57,7 +57,7 @@ export class HeteroConv extends Module {
     this.aggregate = aggregate;
   }
 
-  /** @param edgeData what layers take as their third argument (edge features), by edge type. */
+  /** @param edgeData the third argument of layers (edge features), by edge type */
   forward(
     graph: RelationGraphs,
     x: TypedRows,
@@ -81,7 +81,7 @@ export class HeteroConv extends Module {
   }
 }
 
-/** In a block, the rows that are computed are the first of those that come in. */
+/** Returns the first rows: in a block, the destinations are the first of the sources. */
 export function firstRows(rows: Tensor, count: number): Tensor {
   return rows.shape[0] > count ? slice(rows, 0, count) : rows;
 }

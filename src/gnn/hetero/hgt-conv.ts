@@ -1,12 +1,13 @@
 /**
- * Heterogeneous graph transformer (Hu et al., WWW 2020, eq. 3–5), as PyTorch Geometric has it. For node types τ, edge
- * types φ and each of H heads of size D:
+ * Heterogeneous graph transformer (Hu et al., WWW 2020, eq. 3–5), as in PyTorch Geometric. For node types τ, edge types
+ * φ and each of H heads of size D:
  *
- *   score_uv = (Q_τ(v) x_v) · (K_τ(u) x_u A_φ) · p_φ / √D, softmax over all edges into v of whatever type
+ *   score_uv = (Q_τ(v) x_v) · (K_τ(u) x_u A_φ) · p_φ / √D, softmax over all edges into v of any type
  *   m_v = Σ_u α_uv V_τ(u) x_u M_φ
  *   y_v = s O_τ(v)(gelu(m_v)) + (1 − s) x_v, s = sigmoid(skip_τ(v)), without x_v where widths differ
  *
- * The edges of all types into a node type are one graph, whose sources are the rows of each type's sources in turn.
+ * The edges of all types into a node type are one graph, whose sources are the concatenated rows of each type's
+ * sources.
  */
 import type { MessageGraph } from '../../graph/index.js';
 import { newParameter, randomOf } from '../../nn/factory.js';
@@ -31,11 +32,11 @@ import { checkInput } from '../input.js';
 import { firstRows, type RelationGraphs, type TypedRows } from './hetero-conv.js';
 
 export interface HGTConvOptions extends ParameterOptions {
-  /** 1 by default. */
+  /** Number of heads (default 1). */
   readonly heads?: number;
 }
 
-/** Node and edge types, as a `HeteroGraph` has them. */
+/** Node and edge types of a `HeteroGraph`. */
 export interface HGTTypes {
   /** Width of the features of every node type. */
   readonly inFeatures: Readonly<Record<string, number>>;
@@ -43,11 +44,13 @@ export interface HGTTypes {
   readonly edgeTypes: readonly string[];
 }
 
-/** A heterogeneous graph, on one machine or spread over several. */
+/** A heterogeneous graph, on one machine or partitioned over several. */
 export interface JoinableRelations extends RelationGraphs {
   numSrcNodes(type: string): number;
   numDstNodes(type: string): number;
-  /** The edges of several types into one node type as one graph; sources are those of each type in turn. */
+  /**
+   * Returns the edges of several types into one node type as one graph; sources are those of each type, concatenated.
+   */
   joined(types: readonly string[]): MessageGraph;
 }
 
@@ -122,7 +125,7 @@ export class HGTConv extends Module {
         rows.map(({ v }) => v),
         0,
       );
-      // In a part of a graph, the rows that are computed are the first of those that come in.
+      // In a block, the destinations are the first of the sources.
       const count = graph.numDstNodes(type);
       const weight = joint.graph.edgeSoftmax(joint.graph.dotScores(key, firstRows(projected[type].q, count)));
       const mixed = joint.graph.aggregate(value, { weight });
@@ -143,7 +146,7 @@ export class HGTConv extends Module {
     return { k, q: mul(q, 1 / Math.sqrt(this.outFeatures / this.heads)), v };
   }
 
-  /** Keys (with p) and values of the sources of one edge type, through its matrices. */
+  /** Returns keys (with p) and values of the sources of one edge type, through its matrices. */
   #sources(from: { readonly k: Tensor; readonly v: Tensor }, type: string): { k: Tensor; v: Tensor } {
     const p = reshape(this.pRel[type], [this.heads, 1, 1]);
     return { k: perHead(from.k, mul(this.kRel[type], p)), v: perHead(from.v, this.vRel[type]) };
@@ -170,7 +173,7 @@ export class HGTConv extends Module {
   }
 }
 
-/** x [N, heads, D] times a matrix [D, D] for each head. */
+/** Multiplies x [N, heads, D] by a matrix [D, D] per head. */
 function perHead(x: Tensor, matrices: Tensor): Tensor {
   return permute(matmul(permute(x, [1, 0, 2]), matrices), [1, 0, 2]);
 }

@@ -1,5 +1,5 @@
 /**
- * GAT (Veličković et al., ICLR 2018): attention layers whose heads stand side by side, averaged in the last one. For the
+ * GAT (Veličković et al., ICLR 2018): attention layers with concatenated heads, averaged in the last one. For the
  * numbers of the paper: sizes [F, 8, classes], 8 heads, both dropouts 0.6, ELU.
  */
 import type { MessageGraph } from '../../graph/index.js';
@@ -20,9 +20,9 @@ import {
 } from './layered-model.js';
 
 export interface GATOptions extends ModelOptions {
-  /** Heads of the hidden layers; 8 by default. */
+  /** Heads of the hidden layers (default 8). */
   readonly heads?: number;
-  /** Heads of the last layer, averaged; 1 by default. */
+  /** Heads of the last layer, averaged (default 1). */
   readonly outHeads?: number;
   /** Probability of dropping an attention weight in training. */
   readonly attentionDropout?: number;
@@ -81,7 +81,7 @@ function makeLayers(sizes: readonly number[], options: GATOptions): SizedLayer<G
   });
 }
 
-/** What of a model's options belongs to its layers. */
+/** Returns the options of a model that belong to its layers. */
 function convOptions(options: GATOptions): GATConvOptions {
   const { attentionDropout, selfLoops, edgeDim } = options;
   return {

@@ -13,11 +13,11 @@ import {
   layerSizes,
   type ModelOptions,
   needFeatures,
-  refuseEdgeData,
+  rejectEdgeData,
 } from './layered-model.js';
 
 export interface GCNOptions extends ModelOptions {
-  /** Count every node as its own neighbour (the default). */
+  /** Add a self loop to every node (the default). */
   readonly selfLoops?: boolean;
 }
 
@@ -49,7 +49,7 @@ export class GCN extends LayeredModel<GCNConv> {
   }
 
   protected convolve(i: number, graph: MessageGraph, x: Features | null, edgeData: EdgeData): Tensor {
-    refuseEdgeData('GCN', edgeData);
+    rejectEdgeData('GCN', edgeData);
     return this.layers[i].forward(graph, needFeatures('GCN', x));
   }
 }

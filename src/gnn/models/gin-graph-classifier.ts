@@ -1,6 +1,6 @@
 /**
- * GIN for whole graphs (Xu et al., ICLR 2019, eq. 4.2): the sums over a graph's nodes of the features and of every layer,
- * side by side, through a linear map. Each layer is an MLP with batch normalisation, as in the paper.
+ * GIN for whole graphs (Xu et al., ICLR 2019, eq. 4.2): the sums over a graph's nodes of the features and of every
+ * layer, concatenated, through a linear map. Each layer is an MLP with batch normalisation, as in the paper.
  */
 
 import { parameterOptions, randomOf } from '../../nn/factory.js';
@@ -15,7 +15,7 @@ import { globalMaxPool, globalMeanPool, globalSumPool } from '../pooling.js';
 const pools = { sum: globalSumPool, mean: globalMeanPool, max: globalMaxPool };
 
 export interface GINGraphClassifierOptions extends ParameterOptions {
-  /** How the nodes of a graph become one row; 'sum' by default. */
+  /** Pooling of a graph's nodes to one row (default 'sum'). */
   readonly pool?: keyof typeof pools;
   /** Probability of dropping an entry before the last map in training. */
   readonly dropout?: number;

@@ -14,7 +14,7 @@ import {
   LayeredModel,
   layerSizes,
   type ModelOptions,
-  refuseEdgeData,
+  rejectEdgeData,
 } from './layered-model.js';
 
 export interface GINOptions extends ModelOptions {
@@ -52,8 +52,8 @@ export class GIN extends LayeredModel<GINConv> {
   }
 
   protected convolve(i: number, graph: MessageGraph, x: Features | null, edgeData: EdgeData): Tensor {
-    refuseEdgeData('GIN', edgeData);
+    rejectEdgeData('GIN', edgeData);
     if (x instanceof Tensor) return this.layers[i].forward(graph, x);
-    throw new ValueError('GIN: expected dense features, got others. Sums come before its first product.');
+    throw new ValueError('GIN: expected dense features, got sparse ones. It sums before its first product.');
   }
 }

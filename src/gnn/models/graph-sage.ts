@@ -14,11 +14,11 @@ import {
   layerSizes,
   type ModelOptions,
   needFeatures,
-  refuseEdgeData,
+  rejectEdgeData,
 } from './layered-model.js';
 
 export interface GraphSAGEOptions extends ModelOptions {
-  /** 'mean' by default. */
+  /** Aggregation over neighbours (default 'mean'). */
   readonly aggregator?: SAGEAggregator;
 }
 
@@ -50,7 +50,7 @@ export class GraphSAGE extends LayeredModel<SAGEConv> {
   }
 
   protected convolve(i: number, graph: MessageGraph, x: Features | null, edgeData: EdgeData): Tensor {
-    refuseEdgeData('GraphSAGE', edgeData);
+    rejectEdgeData('GraphSAGE', edgeData);
     return this.layers[i].forward(graph, needFeatures('GraphSAGE', x));
   }
 
@@ -61,7 +61,7 @@ export class GraphSAGE extends LayeredModel<SAGEConv> {
     edgeData: EdgeData,
   ): Tensor {
     if (!(this.activation instanceof ReLU)) return super.convolveActivated(i, graph, x, edgeData);
-    refuseEdgeData('GraphSAGE', edgeData);
+    rejectEdgeData('GraphSAGE', edgeData);
     return this.layers[i].forward(graph, needFeatures('GraphSAGE', x), { relu: true });
   }
 }

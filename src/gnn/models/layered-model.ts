@@ -1,10 +1,10 @@
 /**
- * What the models share: a list of graph layers with dropout before each, and after each but the last a residual,
+ * Base class of the models: a list of graph layers with dropout before each, and after each but the last a residual,
  * normalisation and an activation, in that order. With jumping knowledge all layers are hidden ones and a linear map of
- * what they know together gives the result.
+ * their combined outputs gives the result.
  *
  * A model runs on a whole graph, on a list of blocks (one per layer, the outermost first), or layer by layer
- * (`forwardLayer`, `readout`), as `inferLayerwise` does. Data of edges belong to the whole graph: a block picks its own.
+ * (`forwardLayer`, `readout`), as in `inferLayerwise`. Edge data belong to the whole graph: a block selects its edges.
  */
 import type { MessageGraph } from '../../graph/index.js';
 import { parameterOptions } from '../../nn/factory.js';
@@ -26,14 +26,14 @@ import { JumpingKnowledge, type JumpingMode } from '../jumping-knowledge.js';
 export interface ModelOptions extends ParameterOptions {
   /** Probability of dropping an entry of the input of every layer in training; 0 by default. */
   readonly dropout?: number;
-  /** The same for the features of the first layer; as `dropout` unless given. */
+  /** Dropout probability of the features of the first layer (default: `dropout`). */
   readonly inputDropout?: number;
-  /** After every layer but the last. */
+  /** Normalisation after every layer but the last. */
   readonly norm?: 'batch' | 'layer' | null;
   /** Add the input of every layer but the last to its result, through a linear map where widths differ. */
   readonly residual?: boolean;
   readonly activation?: ActivationName;
-  /** Join what all layers know. The last of `sizes` is then the width of a linear map behind them. */
+  /** Combine the outputs of all layers. The last of `sizes` is then the width of a linear map after them. */
   readonly jumpingKnowledge?: JumpingMode | null;
 }
 
@@ -53,7 +53,7 @@ export abstract class LayeredModel<L extends Module = Module> extends Module {
   readonly shortcuts: readonly (Linear | null)[];
   readonly activation: Layer;
   readonly jump: JumpingKnowledge | null;
-  /** Behind the jumping knowledge. */
+  /** The linear map after jumping knowledge. */
   readonly lin: Linear | null;
   readonly dropout: number;
   readonly inputDropout: number;
@@ -77,10 +77,10 @@ export abstract class LayeredModel<L extends Module = Module> extends Module {
     this.lin = known === undefined ? null : new Linear(known, outFeatures, parameterOptions(options));
   }
 
-  /** Layer i on its input. */
+  /** Runs layer i on its input. */
   protected abstract convolve(i: number, graph: MessageGraph, x: Features | null, edgeData: EdgeData): Tensor;
 
-  /** Layer i and the activation; for layers that do both in one pass to override. */
+  /** Runs layer i and the activation; layers that do both in one pass override it. */
   protected convolveActivated(
     i: number,
     graph: MessageGraph,
@@ -90,7 +90,7 @@ export abstract class LayeredModel<L extends Module = Module> extends Module {
     return this.activation.forward(this.convolve(i, graph, x, edgeData));
   }
 
-  /** The result for the nodes of a graph, or for the destinations of the last block. */
+  /** Returns the result for the nodes of a graph, or for the destinations of the last block. */
   forward(
     graphs: MessageGraph | readonly MessageGraph[],
     x: Features | null,
@@ -107,10 +107,10 @@ export abstract class LayeredModel<L extends Module = Module> extends Module {
     return this.readout(known, list[list.length - 1]);
   }
 
-  /** One layer with all that comes before and after it, up to the input of the next. */
+  /** Runs one layer with everything before and after it, up to the input of the next. */
   forwardLayer(i: number, graph: MessageGraph, x: Features | null, edgeData: EdgeData = null): Tensor {
     checkInteger(this.constructor.name, 'layer', i, 0, this.layers.length - 1);
-    // What backward does not need goes at once, not when the step ends.
+    // The scope frees memory that backward does not need immediately, not at the end of the step.
     return scope(() => this.#runLayer(i, graph, x, edgeData));
   }
 
@@ -128,8 +128,8 @@ export abstract class LayeredModel<L extends Module = Module> extends Module {
   }
 
   /**
-   * The result from those of the layers (of the last alone without jumping knowledge), all for the same nodes: the
-   * destinations of `graph`, by which dropout is drawn in training.
+   * Computes the result from those of the layers (of the last alone without jumping knowledge), all for the same nodes:
+   * the destinations of `graph`, by whose ids dropout is drawn in training.
    */
   readout(known: readonly Tensor[], graph: MessageGraph | null = null): Tensor {
     if (this.jump === null || this.lin === null) return known[known.length - 1];
@@ -158,7 +158,7 @@ export abstract class LayeredModel<L extends Module = Module> extends Module {
   }
 }
 
-/** The rows of a block's own edges. */
+/** Returns the rows of a block's edges. */
 function edgesOf(graph: MessageGraph, data: EdgeData): EdgeData {
   const ids = graph.parentEdgeIds;
   if (data === null || ids === null) return data;
@@ -173,14 +173,16 @@ function makeNorm(where: string, width: number, options: ModelOptions): Layer[] 
   throw new ValueError(expected(where, "'batch', 'layer' or null", 'norm', norm));
 }
 
-/** Features of the first layer may be sparse, so they always go through a map. */
+/** Creates the linear map of a residual. Features of the first layer may be sparse, so they always need one. */
 function makeShortcut({ inWidth, outWidth }: SizedLayer, i: number, options: ModelOptions): Linear | null {
   return i > 0 && inWidth === outWidth
     ? null
     : new Linear(inWidth, outWidth, { ...parameterOptions(options), bias: false });
 }
 
-/** Input and result width of every layer: [8, 16, 2] has two, or one and a linear map with jumping knowledge. */
+/**
+ * Returns input and result width of every layer: [8, 16, 2] has two, or one and a linear map with jumping knowledge.
+ */
 export function layerSizes(
   where: string,
   sizes: readonly number[],
@@ -195,13 +197,13 @@ export function layerSizes(
   return widths.slice(1).map((size, i) => [widths[i], size] as const);
 }
 
-/** For layers that know nothing of edges. */
-export function refuseEdgeData(where: string, edgeData: EdgeData): void {
+/** Throws if edge data are given, for layers that use none. */
+export function rejectEdgeData(where: string, edgeData: EdgeData): void {
   if (edgeData !== null)
-    throw new ValueError(`${where}: expected no edge data, got some. Its layers use none.`);
+    throw new ValueError(`${where}: expected no edge data, got some. Its layers do not use edge data.`);
 }
 
-/** For layers that cannot do without features. */
+/** Throws if features are missing, for layers that need them. */
 export function needFeatures(where: string, x: Features | null): Features {
   if (x !== null) return x;
   throw new ValueError(expected(where, 'a tensor or a SparseMatrix', 'x', x));

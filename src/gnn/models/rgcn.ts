@@ -1,6 +1,6 @@
 /**
  * R-GCN (Schlichtkrull et al., ESWC 2018): relational convolutions. The first layer takes features, or none (x = null):
- * then `sizes` begins with the number of nodes, each of which gets rows of its own.
+ * then `sizes` begins with the number of nodes, each of which has separate rows.
  */
 import type { MessageGraph } from '../../graph/index.js';
 import { Tensor } from '../../tensor/index.js';
@@ -12,7 +12,7 @@ import { type EdgeData, LayeredModel, layerSizes, type ModelOptions } from './la
 
 export interface RGCNOptions extends ModelOptions {
   readonly relations: number;
-  /** Make every relation's matrix a mixture of this many. */
+  /** Express every relation's matrix as a mixture of this many. */
   readonly bases?: number;
   /** Make every relation's matrix block-diagonal with this many blocks. */
   readonly blocks?: number;

@@ -1,7 +1,7 @@
 /**
- * The softmax loss of link prediction, fused with its scores: −log softmax([positive, negatives])[0] of each edge, where
- * scores are dot products. The gradients are made in the same pass over the scores, while these are in the cache, and
- * handed out by backward; a second backward pass through the same graph computes them again.
+ * The softmax loss of link prediction, fused with its scores: −log softmax([positive, negatives])[0] of each edge,
+ * where scores are dot products. The gradients are computed in the same pass over the scores, while these are in the
+ * cache, and returned by backward; a second backward pass through the same graph computes them again.
  */
 import { binaryCode, kernels, reduceCode } from '../../native/index.js';
 import { Tensor } from '../../tensor/index.js';
@@ -11,7 +11,7 @@ import { formatShape } from '../../tensor/shape.js';
 import { expected, ShapeError, ValueError } from '../../util/errors.js';
 import { checkChunks } from './scores.js';
 
-/** Negatives that do not count: for edge i the positions (0 … n−1) at offsets[i] … offsets[i+1]−1. */
+/** Masked negatives: for edge i the positions (0 … n−1) at offsets[i] … offsets[i+1]−1. */
 export interface NegativeMask {
   /** B + 1 numbers. */
   readonly offsets: Int32Array;
@@ -22,7 +22,7 @@ export interface NegativeMask {
 export interface ChunkedSide {
   /** [B, d] */
   readonly query: Tensor;
-  /** The rows that each query should find, [B, d]. */
+  /** The target rows of the queries, [B, d]. */
   readonly target: Tensor;
   /** chunks · n row numbers, those of the first chunk first. */
   readonly negatives: Int32Array;
@@ -40,7 +40,7 @@ interface Attributes {
   readonly sides: readonly { readonly negatives: Int32Array; readonly mask: NegativeMask | null }[];
   readonly chunks: number;
   readonly mean: boolean;
-  /** Gradients of the inputs that forward made: rows, then query and target of each side. Backward takes them away. */
+  /** Gradients that forward computed: rows, then query and target of each side. Backward removes them. */
   ready: Gradients | null;
 }
 
@@ -69,13 +69,13 @@ const chunkedSoftmaxLossOp = builtinOp<Attributes>({
   },
 });
 
-/** The kernel writes those of the queries and targets and adds to that of the rows. */
+/** Allocates gradients. The kernel writes those of queries and targets and adds to that of the rows. */
 function gradientsFor([rows, ...others]: readonly Tensor[], needsRows: boolean): Gradients {
   const made = others.map((t) => Tensor.allocate(t.dtype, t.shape));
   return [needsRows ? zerosLike(rows.dtype, rows.shape) : null, ...made];
 }
 
-/** The reduced loss of all sides into `total`; fills `made` when it is there. */
+/** Writes the reduced loss of all sides to `total`; fills `made` if it is given. */
 function run(
   inputs: readonly Tensor[],
   { sides, chunks, mean }: Attributes,
@@ -114,7 +114,7 @@ function run(
   for (const { losses } of parts) losses.dispose();
 }
 
-/** Losses of edges, and what they count. */
+/** Losses of edges with their scale. */
 interface LossPart {
   readonly losses: Tensor;
   readonly scale: number;
@@ -135,7 +135,7 @@ export function addUp(parts: readonly LossPart[], total: Tensor): void {
   total.floats[0] = sum;
 }
 
-/** The same without looking at a value. */
+/** total = Σ scale · Σ losses, without reading values to the host. */
 function addUpOnDevice(parts: readonly LossPart[], total: Tensor): void {
   kernels().fill(total.floats, 1, 0);
   for (const { losses, scale } of parts) {
@@ -147,7 +147,7 @@ function addUpOnDevice(parts: readonly LossPart[], total: Tensor): void {
   }
 }
 
-/** Multiplies a gradient that forward made by the loss's own, in place. */
+/** Multiplies a gradient that forward computed by that of the loss, in place. */
 export function scaleBy(g: Tensor, gy: Tensor): void {
   if (g.device !== null) {
     const once = Int32Array.of(1, g.size, 1, 0);
@@ -158,7 +158,7 @@ export function scaleBy(g: Tensor, gy: Tensor): void {
   if (factor !== 1) kernels().scale(g.floats, g.size, factor);
 }
 
-/** The loss of all edges of one direction: query [B, d], target [B, d], rows [U, d] → a scalar. */
+/** Returns the loss of all edges of one direction: query [B, d], target [B, d], rows [U, d] → a scalar. */
 export function chunkedSoftmaxLoss(
   query: Tensor,
   target: Tensor,
@@ -171,7 +171,7 @@ export function chunkedSoftmaxLoss(
   return chunkedSoftmaxLossSides(rows, chunks, [side], options);
 }
 
-/** The same for several directions against one set of rows, whose gradient is then made once. */
+/** Returns the loss for several directions against one set of rows, whose gradient is then computed once. */
 export function chunkedSoftmaxLossSides(
   rows: Tensor,
   chunks: number,
@@ -186,7 +186,7 @@ export function chunkedSoftmaxLossSides(
     const ids = checkChunks(where, query, rows, negatives, chunks);
     checkShapeIs(where, 'target', target, query.shape);
     inputs.push(query, target);
-    // Backward may run again after the caller has changed its arrays; kernels trust ids checked once.
+    // A copy: backward may run again after the caller has changed its arrays, and kernels trust ids checked once.
     return { negatives: ids.slice(), mask: checkMask(where, mask, query.shape[0], ids.length / chunks) };
   });
   return chunkedSoftmaxLossOp(inputs, { sides: lists, chunks, mean, ready: null });
@@ -198,7 +198,7 @@ export function isMean(where: string, { reduction = 'sum' }: ChunkedLossOptions)
   return reduction === 'mean';
 }
 
-/** A mask whose numbers are in range, as a copy; null when there is nothing to leave out. */
+/** Checks the range of a mask's numbers and returns a copy; null if nothing is masked. */
 export function checkMask(
   where: string,
   mask: NegativeMask | null | undefined,
@@ -224,7 +224,7 @@ export function checkMask(
   };
 }
 
-/** A mask from pairs [edge, position, edge, position, …] in any order. */
+/** Creates a mask from pairs [edge, position, edge, position, …] in any order. */
 export function negativeMask(pairs: Int32Array, edges: number): NegativeMask {
   const count = pairs.length / 2;
   const keys = Int32Array.from({ length: Math.floor(count) }, (_, i) => pairs[2 * i]);

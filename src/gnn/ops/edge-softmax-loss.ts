@@ -1,7 +1,7 @@
 /**
- * The softmax loss of link prediction for edges given by row numbers, from the relation operator to the gradients of nodes
- * and relations in one operation: no rows are gathered, and a node's gradient is added up and written once. The value is
- * that of `chunkedSoftmaxLossSides` over gathered rows. Gradients are made by forward, as there.
+ * The softmax loss of link prediction for edges given by row numbers, from the relation operator to the gradients of
+ * nodes and relations in one operation: no rows are gathered, and a node's gradient is summed and written once. The
+ * value is that of `chunkedSoftmaxLossSides` over gathered rows. Forward computes the gradients, as there.
  */
 import { kernels, type RelationOp, relationCode } from '../../native/index.js';
 import { SparseRows, Tensor } from '../../tensor/index.js';
@@ -20,10 +20,10 @@ import { checkMatrix, checkNegatives } from './scores.js';
 
 /** One direction of corruption: operator(rows[sources], relations) should find rows[targets]. */
 export interface EdgeSide {
-  /** B row numbers each. */
+  /** B row numbers of the sources. */
   readonly sources: Int32Array;
   readonly targets: Int32Array;
-  /** [R, d]; null where the operator is 'none'. */
+  /** Relation embeddings [R, d]; null if the operator is 'none'. */
   readonly table: Tensor | null;
   /** chunks · n row numbers, those of the first chunk first. */
   readonly negatives: Int32Array;
@@ -43,14 +43,14 @@ interface Attributes {
   readonly relations: Int32Array | null;
   readonly chunks: number;
   readonly mean: boolean;
-  /** What forward made for backward, which takes it away. */
+  /** Gradients that forward computed; backward removes them. */
   ready: Gradients | null;
 }
 
 interface Gradients {
-  /** Of the rows, if they need one. */
+  /** Gradient of the rows, if needed. */
   readonly rows: Tensor | null;
-  /** Of each side's relations, edge by edge: [B, d]. */
+  /** Gradients of each side's relations, edge by edge: [B, d]. */
   readonly relations: readonly (Tensor | null)[];
 }
 
@@ -80,7 +80,9 @@ const edgeSoftmaxLossOp = builtinOp<Attributes>({
   },
 });
 
-/** The gradient of a table of relations as sparse rows, each relation once, in memory that no scope recycles. */
+/**
+ * Returns the gradient of a table of relations as sparse rows, each relation once, in memory that no scope recycles.
+ */
 function rowsOfTable(table: Tensor, relations: Int32Array, g: Tensor): SparseRows {
   const [count, width] = g.shape;
   const ids = new Int32Array(count);
@@ -100,7 +102,9 @@ function rowsOfTable(table: Tensor, relations: Int32Array, g: Tensor): SparseRow
   return sparse;
 }
 
-/** The reduced loss of all sides into `total`; gradients of the inputs that need one (`needs` null: of none). */
+/**
+ * Writes the reduced loss of all sides to `total`; returns gradients of the inputs that need one (`needs` null: none).
+ */
 function run(
   inputs: readonly Tensor[],
   attributes: Attributes,
@@ -152,7 +156,7 @@ function run(
   return { rows: gRows, relations: gRelations };
 }
 
-/** The row numbers in the order of the kernel's gradients. */
+/** Returns the row numbers in the order of the kernel's gradients. */
 function idsAsRead(sides: readonly Lists[], count: number): Int32Array {
   const ids = new Int32Array(count);
   let at = 0;
@@ -166,10 +170,10 @@ function idsAsRead(sides: readonly Lists[], count: number): Int32Array {
 }
 
 /**
- * The loss of all edges in one or more directions.
+ * Returns the loss of all edges in one or more directions.
  *
  * @param rows embeddings of the batch's nodes, [U, d]
- * @param relations the relation of each edge; null where the operator is 'none'
+ * @param relations the relation of each edge; null if the operator is 'none'
  */
 export function edgeSoftmaxLoss(
   rows: Tensor,
@@ -185,7 +189,7 @@ export function edgeSoftmaxLoss(
   checkSameFloat(where, { rows });
   const tables = operator === 'none' ? [] : checkTables(where, rows, operator, sides);
   const edges = sides[0]?.sources.length ?? 0;
-  // Backward may run again after the caller has changed its arrays; kernels trust ids checked once.
+  // A copy: backward may run again after the caller has changed its arrays, and kernels trust ids checked once.
   const ends = (name: string, ids: Int32Array): Int32Array =>
     checkEnds(where, name, ids, edges, rows.shape[0]);
   const lists = sides.map(({ sources, targets, negatives, mask }) => {
@@ -228,7 +232,7 @@ function checkTables(
   });
 }
 
-/** One number in range for each edge, as a copy. */
+/** Checks that there is one number in range for each edge; returns a copy. */
 function checkEnds(where: string, name: string, ids: Int32Array, edges: number, hi: number): Int32Array {
   if (ids.length !== edges)
     throw new ShapeError(expected(where, `${edges} numbers (one for each edge)`, name, ids.length));

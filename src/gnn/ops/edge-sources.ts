@@ -1,6 +1,6 @@
 /**
- * Edges in the role of sources: the graph in which every edge has a node of its own, in slot order, that points to the
- * edge's destination. Aggregations and scores over edge features then need no copy of a node's row for every edge.
+ * The graph in which every edge is a source node, by edge position, that points to the edge's destination. With it,
+ * aggregations and scores over edge features need no copy of a node's row for every edge.
  */
 import { Adjacency } from '../../graph/index.js';
 import { identity } from '../../graph/ops/spmm.js';

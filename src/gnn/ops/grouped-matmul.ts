@@ -1,6 +1,6 @@
 /**
- * A matrix of its own for each group of consecutive rows: y[rows of g] = x[rows of g] · weight[g]. One product per group
- * that has rows, forward and backward, without copies.
+ * A separate matrix for each group of consecutive rows: y[rows of g] = x[rows of g] · weight[g]. One product per
+ * non-empty group, forward and backward, without copies.
  */
 import { kernels } from '../../native/index.js';
 import { Tensor } from '../../tensor/index.js';

@@ -1,6 +1,6 @@
 /**
- * Edges of a graph with relations, arranged for layers that treat all relations in a few passes. Made once for a graph and
- * its list of relations, and kept as long as both live; the list must not change.
+ * Edges of a graph with relations, grouped for layers that process all relations in a few passes. Created once per
+ * graph and list of relations, and cached as long as both live; the list must not change.
  */
 import { Adjacency, Block, LocalGraph, type MessageGraph } from '../../graph/index.js';
 import { kernels } from '../../native/index.js';
@@ -24,9 +24,12 @@ export interface RelationGroups {
   readonly fromPairs: Adjacency;
   /** Pairs of relation r: relationOffsets[r] … relationOffsets[r+1]−1. */
   readonly relationOffsets: Int32Array;
-  /** By slot of the graph. */
+  /** Relation by edge position of the graph. */
   readonly slotRelations: Int32Array;
-  /** 1 / edges of the slot's pair, as a constant tensor [E] on a device (null: in memory). */
+  /**
+   * Returns 1 / (number of edges of the pair) per edge position, as a constant tensor [E] on a device (null: in
+   * memory).
+   */
   meanWeights(dtype: FloatDType, device: TensorDevice | null): Tensor;
 }
 
@@ -63,10 +66,10 @@ export function adjacencyOf(layer: string, graph: MessageGraph): Adjacency {
   throw new ValueError(expected(layer, 'a graph in this process', 'graph', graph));
 }
 
-/** The ids of the destinations in the whole graph; null when they are 0, 1, 2, … */
+/** Returns the ids of the destinations in the whole graph; null if they are 0, 1, 2, … */
 export function globalIds(layer: string, graph: MessageGraph): Int32Array | null {
   if (graph.dstIds !== null || !(graph instanceof Block)) return graph.dstIds;
-  throw new StateError(`${layer}: a block without srcIds has no nodes to look up. Give the layer features.`);
+  throw new StateError(`${layer}: a block without srcIds has no node ids to look up. Pass features.`);
 }
 
 function makeGroups(
@@ -77,7 +80,7 @@ function makeGroups(
 ): RelationGroups {
   const { numEdges, numDst, edgeIds } = adjacency;
   const slotRelations = edgeIds === null ? types : gathered(types, edgeIds);
-  // Slots are sorted by destination, so a stable sort by relation leaves them sorted by both.
+  // Edge positions are sorted by destination, so a stable sort by relation leaves them sorted by both.
   const slots = new Int32Array(numEdges);
   const edgeOffsets = new Int32Array(relations + 1);
   kernels().groupByKey(slotRelations, edgeOffsets, slots, numEdges, relations);

@@ -1,8 +1,9 @@
 /**
- * Scores of rows against rows, differentiable: pairs, and the edges of a batch against negatives that they share in chunks.
+ * Scores of rows against rows, differentiable: pairs, and the edges of a batch against negatives that they share in
+ * chunks.
  *
- * A batch of B edges is cut into `chunks` runs of ⌈B / chunks⌉; the edges of run c share n negatives, rows
- * negatives[c·n + j] of `rows`. B need not divide: the last runs are shorter or empty, nothing is padded.
+ * A batch of B edges is split into `chunks` of ⌈B / chunks⌉; the edges of chunk c share n negatives, rows
+ * negatives[c·n + j] of `rows`. B need not divide: the last chunks are shorter or empty, nothing is padded.
  */
 import { kernels, type ScoreOp, scoreCode } from '../../native/index.js';
 import { clamp, div, norm, Tensor } from '../../tensor/index.js';
@@ -50,7 +51,7 @@ const pairScoresOp = builtinOp<{ readonly op: number }>({
   },
 });
 
-/** The score of each pair: a [B, d], b [B, d] → [B]. */
+/** Scores each pair: a [B, d], b [B, d] → [B]. */
 export function pairScores(a: Tensor, b: Tensor, comparison: Comparison = 'dot'): Tensor {
   checkComparison('pairScores', comparison);
   checkSameFloat('pairScores', { a, b });
@@ -101,7 +102,7 @@ const chunkedScoresOp = builtinOp<ChunkAttributes>({
 });
 
 /**
- * Every edge against the negatives of its chunk: query [B, d], rows [U, d] → [B, n].
+ * Scores every edge against the negatives of its chunk: query [B, d], rows [U, d] → [B, n].
  *
  * @param negatives chunks · n row numbers, those of the first chunk first.
  */
@@ -146,7 +147,7 @@ function product(a: Tensor, b: Tensor, conjugate: boolean): Tensor {
   return y;
 }
 
-/** a·b (or a·conj(b)) of complex numbers: [B, d] with d / 2 real parts first, then the imaginary ones. */
+/** Returns a·b (or a·conj(b)) of complex numbers: [B, d] with d / 2 real parts first, then the imaginary ones. */
 export function complexProduct(a: Tensor, b: Tensor, options: { readonly conjugate?: boolean } = {}): Tensor {
   checkSameFloat('complexProduct', { a, b });
   checkMatrix('complexProduct', 'a', a);
@@ -158,7 +159,7 @@ export function complexProduct(a: Tensor, b: Tensor, options: { readonly conjuga
   return complexProductOp([a, b], { conjugate: options.conjugate === true });
 }
 
-/** Rows of length 1; rows of (almost) nothing stay as short as they are, and their cosine with anything is 0. */
+/** Scales rows to length 1; rows of (almost) zero are unchanged, and their cosine with any row is 0. */
 export function normalizeRows(x: Tensor): Tensor {
   return div(x, clamp(norm(x, 1, { keepDims: true }), 1e-12));
 }
@@ -175,7 +176,7 @@ export function checkMatrix(where: string, name: string, t: Tensor): void {
     throw new ShapeError(expected(where, 'rows of at least one number', name, formatShape(t.shape)));
 }
 
-/** Query, rows and negatives fit together; gives the negatives. */
+/** Checks that query, rows and negatives fit together; returns the negatives. */
 export function checkChunks(
   where: string,
   query: Tensor,
@@ -192,7 +193,7 @@ export function checkChunks(
   return checkNegatives(where, rows, negatives, chunks);
 }
 
-/** As many row numbers for each chunk. */
+/** Checks that every chunk has the same number of row numbers. */
 export function checkNegatives(
   where: string,
   rows: Tensor,

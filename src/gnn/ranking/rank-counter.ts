@@ -1,7 +1,7 @@
 /**
- * Ranks of true nodes among all others, without a matrix of all scores: tiles of nodes pass by, and for each query two
- * numbers grow: how many nodes scored higher than its positive, and how many the same. The positive itself and the
- * filtered nodes never count, exactly, whatever the rounding of scores: a node's score has the same bits wherever it is met.
+ * Ranks of true nodes among all others, without a matrix of all scores: tiles of nodes are streamed, and for each query
+ * two counters grow: nodes that scored higher than its positive, and nodes that scored the same. The positive itself
+ * and filtered nodes are never counted, exactly, because a node's score has the same bits in every tile.
  */
 import { type FloatArray, kernels, type ScoreOp, scoreCode } from '../../native/index.js';
 import { fromTypedArray, noGrad, scope, slice, type Tensor } from '../../tensor/index.js';
@@ -12,13 +12,13 @@ import { checkOptionNames } from '../../util/option-names.js';
 import type { Comparator } from '../decoders/comparator.js';
 import { normalizeRows } from '../ops/index.js';
 
-/** Nodes to leave out: for query q those at offsets[q] … offsets[q+1]−1, ascending. */
+/** Nodes to exclude: for query q those at offsets[q] … offsets[q+1]−1, ascending. */
 export interface FilterLists {
   readonly offsets: Int32Array;
   readonly ids: Int32Array;
 }
 
-/** For each query: how many candidates scored higher than the positive, how many the same, and how many there were. */
+/** Per query: candidates that scored higher than the positive, candidates that scored the same, and all candidates. */
 export interface RankCounts {
   readonly greater: Int32Array;
   readonly equal: Int32Array;
@@ -32,7 +32,7 @@ export interface RankCounterOptions {
   readonly filter?: FilterLists | null;
 }
 
-/** Queries against user-written comparators go in blocks of this many, to bound the scores in memory. */
+/** Queries per block with custom comparators, to bound the scores in memory. */
 const blockQueries = 256;
 
 /**
@@ -50,7 +50,7 @@ export class RankCounter {
   readonly #greater: Int32Array;
   readonly #equal: Int32Array;
   readonly #width: number;
-  /** Node ranges that have passed by: [from, to). */
+  /** Node ranges that have been counted: [from, to). */
   readonly #seen: [number, number][] = [];
 
   constructor(comparator: Comparator, query: Tensor, options: RankCounterOptions) {
@@ -74,10 +74,10 @@ export class RankCounter {
     this.#width = width;
     this.#greater = new Int32Array(queries);
     this.#equal = new Int32Array(queries);
-    [this.#query, this.#positive] = this.#detached(query, target);
+    [this.#query, this.#positive] = this.#detach(query, target);
   }
 
-  /** Counts one tile of nodes: rows [T, d] of the nodes first, first + 1, …; each node passes once. */
+  /** Counts one tile of nodes: rows [T, d] of the nodes first, first + 1, …; each node is counted once. */
   add(rows: Tensor, first: number): void {
     checkInteger('RankCounter.add', 'first', first);
     if (rows.rank !== 2 || rows.shape[1] !== this.#width)
@@ -93,14 +93,17 @@ export class RankCounter {
     else this.#seen.push([first, first + count]);
   }
 
-  /** The counts so far. */
+  /** Returns the counts so far. */
   counts(): RankCounts {
     const candidates = new Int32Array(this.#targetIds.length);
     for (const [from, to] of this.#seen) this.#countCandidates(candidates, from, to);
     return { greater: this.#greater.slice(), equal: this.#equal.slice(), candidates };
   }
 
-  /** Adds how many of the nodes from … to − 1 count for each query: not its own, not those of its list. */
+  /**
+   * Adds the number of candidates among the nodes from … to − 1 for each query: not its target, not those of its filter
+   * list.
+   */
   #countCandidates(candidates: Int32Array, from: number, to: number): void {
     const offsets = this.#filter?.offsets ?? null;
     const ids = this.#filter?.ids ?? null;
@@ -119,8 +122,8 @@ export class RankCounter {
     }
   }
 
-  /** Queries and positive scores in memory of our own, which no scope takes away. */
-  #detached(query: Tensor, target: Tensor): [FloatArray, FloatArray] {
+  /** Copies queries and positive scores, so that no scope disposes them. */
+  #detach(query: Tensor, target: Tensor): [FloatArray, FloatArray] {
     return scope(() =>
       noGrad(() => {
         const cosine = this.#comparator.comparison === 'cosine';
@@ -136,7 +139,7 @@ export class RankCounter {
     ) as [FloatArray, FloatArray];
   }
 
-  /** The kernel's code; null for a comparator it does not know. */
+  /** The kernel's code of the comparator; null for a custom one. */
   get #op(): number | null {
     const { comparison } = this.#comparator;
     if (comparison === null) return null;

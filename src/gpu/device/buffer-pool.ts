@@ -1,10 +1,11 @@
 /**
- * Recycles device memory by size class, because making a buffer costs as much as a small kernel. Blocks come back dirty.
+ * Recycles device memory by size class, because creating a buffer costs as much as a small kernel. Recycled memory is
+ * not cleared.
  */
 import { DeviceError } from '../../util/errors.js';
 import { type GpuBufferLike, type GpuDeviceLike, usage } from './webgpu-api.js';
 
-/** What a device has handed out. */
+/** Device memory counters. */
 export interface GpuMemory {
   readonly liveBuffers: number;
   readonly liveBytes: number;
@@ -14,7 +15,7 @@ export interface GpuMemory {
 
 const storageUsage = usage.storage | usage.copySrc | usage.copyDst;
 
-/** Eight classes to an octave: at most an eighth is wasted. */
+/** Eight size classes per octave, so that at most an eighth is wasted. */
 function sizeClass(bytes: number): number {
   if (bytes <= 256) return 256;
   const octave = 2 ** Math.floor(Math.log2(bytes - 1));
@@ -22,7 +23,7 @@ function sizeClass(bytes: number): number {
   return Math.ceil(bytes / step) * step;
 }
 
-/** Memory that waits for its next use; recorded work may still read it, so a host write must wait for `usedIn`. */
+/** Memory in the pool. Recorded work may still read it, so a host write must wait for `usedIn`. */
 interface Idle {
   readonly raw: GpuBufferLike;
   readonly usedIn: number;
@@ -42,7 +43,7 @@ export class BufferPool {
   #idleBytes = 0;
   #peakBytes = 0;
 
-  /** @param budget bytes that may be in use and idle together. */
+  /** @param budget maximum bytes in use and idle, added together. */
   constructor(device: GpuDeviceLike, maxBytes: number, budget: number) {
     this.#device = device;
     this.#maxBytes = maxBytes;
@@ -58,7 +59,7 @@ export class BufferPool {
     };
   }
 
-  /** @param extra usage bits beside storage and copies. */
+  /** @param extra usage bits in addition to storage and copies. */
   take(bytes: number, label: string, extra: number): Taken {
     const size = Math.min(sizeClass(bytes), Math.max(this.#maxBytes - (this.#maxBytes % 4), 4));
     if (bytes > size)
@@ -97,12 +98,12 @@ export class BufferPool {
     if (this.#liveBytes + size <= this.#budget) return;
     throw new DeviceError(
       `device memory: expected room for ${size} bytes (${label}), but ${this.#liveBytes} of the budget of ${this.#budget} bytes are in use. ` +
-        'Release what is no longer needed, use smaller batches or caches, or raise memoryBudget.',
+        'Release unused buffers, use smaller batches or caches, or raise memoryBudget.',
       { reason: 'memory', bytes: size, inUse: this.#liveBytes, budget: this.#budget },
     );
   }
 
-  /** Gives idle memory back to the system. */
+  /** Returns idle memory to the system. */
   trim(): void {
     for (const list of this.#idle.values()) for (const { raw } of list) raw.destroy();
     this.#idle.clear();

@@ -1,6 +1,6 @@
 /**
- * Memory on a device with an owner: counted by the device, given back by `release` (to the device's pool) or `destroy`.
- * Nothing here relies on a finaliser.
+ * Device memory with an owner: counted by the device, returned by `release` (to the device's pool) or `destroy`.
+ * No finaliser frees it.
  */
 import { StateError } from '../../util/errors.js';
 import type { Taken } from './buffer-pool.js';
@@ -9,10 +9,10 @@ import type { GpuBufferLike } from './webgpu-api.js';
 
 export class GpuBuffer {
   readonly device: GpuDevice;
-  /** Bytes that were asked for; the memory behind may be larger. */
+  /** Requested bytes; the allocation may be larger. */
   readonly bytes: number;
   readonly label: string;
-  /** The number of the submission that used it last: a write from the host must come after it. @internal */
+  /** The number of the last submission that used it: a host write must come after it. @internal */
   usedIn: number;
   #raw: GpuBufferLike | null;
   readonly #giveBack: Taken['giveBack'];
@@ -27,7 +27,7 @@ export class GpuBuffer {
     this.#giveBack = taken.giveBack;
   }
 
-  /** The GPUBuffer, for hand-over to other libraries on the same device. */
+  /** The GPUBuffer, for other libraries on the same device. */
   get raw(): GpuBufferLike {
     if (this.#raw === null)
       throw new StateError(
@@ -40,7 +40,7 @@ export class GpuBuffer {
     return this.#raw === null;
   }
 
-  /** Gives the memory back. Work that was queued before still finds it. Repeating it does nothing. */
+  /** Returns the memory to the pool. Work queued earlier can still use it. Further calls do nothing. */
   release(): void {
     const raw = this.#raw;
     if (raw === null) return;

@@ -1,4 +1,4 @@
-/** The device layer: recording order, parameters, memory, mistakes. */
+/** The device layer: recording order, parameters, memory, errors. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DeviceError } from '../../util/errors.js';
 import type { GpuDevice } from './gpu-device.js';
@@ -79,7 +79,7 @@ describe('GpuDevice', () => {
     expect(after.idleBytes - before.idleBytes).toBeLessThan(6000);
   });
 
-  it('says what a program did wrong, once', async () => {
+  it('reports an error of a program once', async () => {
     const bad = { ...scaleAdd, name: 'test.bad', code: `${scaleAdd.code}\nnonsense` };
     const buffer = gpu.buffer(64, 'bad');
     const attempt = async () => {
@@ -93,7 +93,7 @@ describe('GpuDevice', () => {
     buffer.release();
   });
 
-  it('refuses more than the budget by name, and use after the end', async () => {
+  it('rejects allocations beyond the budget, and use after destroy', async () => {
     const small = await openGpuDevice({ memoryBudget: 10_000 });
     const held = small.buffer(8000, 'first');
     expect(() => small.buffer(8000, 'second')).toThrow(/room for 8\d+ bytes \(second\)/);
@@ -105,7 +105,7 @@ describe('GpuDevice', () => {
     expect(() => small.buffer(4, 'x')).toThrow(/was lost/);
   });
 
-  it('does not find one where it is told not to', async () => {
+  it('finds no device with SKEIN_GPU=0', async () => {
     process.env.SKEIN_GPU = '0';
     await expect(openGpuDevice()).rejects.toThrow(/found none: SKEIN_GPU=0/);
     delete process.env.SKEIN_GPU;

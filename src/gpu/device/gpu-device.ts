@@ -1,9 +1,9 @@
 /**
- * A graphics processor: memory, programs, one queue.
+ * A GPU: memory, programs, one queue.
  *
- * Work is recorded in order and handed over by `flush`, which every read does by itself; nothing waits until something is
- * read. Mistakes that the driver reports later (validation, memory) are kept and thrown at the next flush or read, named
- * after what caused them. A host write to memory that recorded work still uses flushes that work first.
+ * Work is recorded in order and submitted by `flush`; every read flushes first, and nothing blocks until a read. Errors
+ * that the driver reports later (validation, memory) are stored and thrown at the next flush or read, with the name of
+ * what caused them. A host write to memory that recorded work still uses flushes that work first.
  */
 import { DeviceError } from '../../util/errors.js';
 import { BufferPool, type GpuMemory } from './buffer-pool.js';
@@ -22,7 +22,7 @@ import {
   usage,
 } from './webgpu-api.js';
 
-/** The limits that programs must know. */
+/** The device limits that programs depend on. */
 export interface GpuLimits {
   readonly maxBufferSize: number;
   readonly maxStorageBufferBindingSize: number;
@@ -32,7 +32,7 @@ export interface GpuLimits {
   readonly maxComputeWorkgroupsPerDimension: number;
 }
 
-/** How many workgroups: one, two or three dimensions, or read from a buffer (u32 x, y, z at a byte offset). */
+/** Number of workgroups: one, two or three dimensions, or read from a buffer (u32 x, y, z at a byte offset). */
 export type GpuGroups =
   | number
   | readonly [number, number?, number?]
@@ -53,7 +53,7 @@ export class GpuDevice {
   /** The GPUDevice, for libraries that share it. */
   readonly raw: GpuDeviceLike;
   readonly info: GpuAdapterInfo;
-  /** Computed by the processor: right, but slower than Skein's CPU kernels. */
+  /** Whether the adapter computes on the CPU: correct, but slower than Skein's CPU kernels. */
   readonly isSoftware: boolean;
   readonly limits: GpuLimits;
   readonly #pool: BufferPool;
@@ -65,7 +65,7 @@ export class GpuDevice {
   #serial = 1;
   #submissions = 0;
   #readBacks = 0;
-  /** Mapped by the host only; kept by size for reuse. */
+  /** Buffers that only the host maps, kept by size for reuse. */
   readonly #staging: GpuBufferLike[] = [];
 
   /** @internal Use `openGpuDevice`. */
@@ -85,7 +85,7 @@ export class GpuDevice {
     return this.#failures.isLost;
   }
 
-  /** Resolves with the reason when the device is lost; `destroy` counts. */
+  /** Resolves with the reason when the device is lost, also by `destroy`. */
   get lost(): Promise<string> {
     return this.#failures.lost;
   }
@@ -98,7 +98,7 @@ export class GpuDevice {
     return { ...this.#pool.memory, submissions: this.#submissions, readBacks: this.#readBacks };
   }
 
-  /** Uninitialised memory of at least 4 bytes, a multiple of 4. */
+  /** Allocates uninitialised memory of at least 4 bytes, a multiple of 4. */
   buffer(bytes: number, label: string, options: { readonly indirect?: boolean } = {}): GpuBuffer {
     this.#failures.check();
     const rounded = Math.max(4, Math.ceil(bytes / 4) * 4);
@@ -106,14 +106,14 @@ export class GpuDevice {
     return new GpuBuffer(this, taken, rounded, label);
   }
 
-  /** Memory with the content of an array. */
+  /** Allocates memory with the content of an array. */
   bufferOf(data: ArrayBufferView, label: string): GpuBuffer {
     const buffer = this.buffer(data.byteLength, label);
     this.write(buffer, data);
     return buffer;
   }
 
-  /** Copies host memory to a buffer. The array may be reused at once. */
+  /** Copies host memory to a buffer. The array may be reused immediately. */
   write(buffer: GpuBuffer, data: ArrayBufferView, offset = 0): void {
     this.#failures.check();
     if (data.byteLength === 0) return;
@@ -171,7 +171,7 @@ export class GpuDevice {
     this.copyFrom(source.raw, sourceOffset, target, targetOffset, bytes);
   }
 
-  /** Records a copy from memory that is not this device's own `GpuBuffer`, such as a mapped staging buffer. */
+  /** Records a copy from memory that is not a `GpuBuffer` of this device, such as a mapped staging buffer. */
   copyFrom(
     source: GpuBufferLike,
     sourceOffset: number,
@@ -193,7 +193,7 @@ export class GpuDevice {
     this.#encode().clearBuffer(buffer.raw, offset, bytes);
   }
 
-  /** Hands recorded work to the device. */
+  /** Submits recorded work to the device. */
   flush(): void {
     const encoder = this.#encoder;
     this.#pass?.end();
@@ -201,20 +201,20 @@ export class GpuDevice {
     this.#pass = null;
     this.#serial++;
     this.#params.upload();
-    // After the recorded work is let go: what was refused once would be refused again.
+    // After the recorded work is dropped: work that was rejected once would be rejected again.
     this.#failures.check();
     if (encoder === null) return;
     this.#submissions++;
     this.raw.queue.submit([encoder.finish()]);
   }
 
-  /** The content of one range. */
+  /** Reads one range. */
   async read(buffer: GpuBuffer, bytes: number = buffer.bytes, offset = 0): Promise<ArrayBuffer> {
     const [data] = await this.readAll([{ buffer, offset, bytes }]);
     return data;
   }
 
-  /** The contents of several ranges, in one trip. */
+  /** Reads several ranges in one round trip. */
   async readAll(ranges: readonly GpuRange[]): Promise<ArrayBuffer[]> {
     const sizes = ranges.map((range) => Math.ceil(range.bytes / 4) * 4);
     const total = sizes.reduce((sum, size) => sum + size, 0);
@@ -256,14 +256,14 @@ export class GpuDevice {
     await this.#failures.settle();
   }
 
-  /** Gives idle memory back. */
+  /** Returns idle memory to the system. */
   trim(): void {
     this.#pool.trim();
     for (const staging of this.#staging) staging.destroy();
     this.#staging.length = 0;
   }
 
-  /** Ends the device; everything on it is gone. */
+  /** Destroys the device and everything on it. */
   destroy(): void {
     this.#failures.end();
     this.#pass = null;
@@ -278,7 +278,7 @@ export class GpuDevice {
     return this.#encoder;
   }
 
-  /** The encoder outside a pass. */
+  /** Returns the encoder, after ending an open pass. */
   #encode(): GpuEncoderLike {
     this.#pass?.end();
     this.#pass = null;
@@ -294,7 +294,7 @@ export class GpuDevice {
     const fits = Math.min(size, this.limits.maxBufferSize);
     if (bytes > fits)
       throw new DeviceError(
-        `read: expected at most ${fits} bytes in one read (the device's limit), got ${bytes}. Read in parts.`,
+        `read: expected at most ${fits} bytes in one read (the device's limit), got ${bytes}. Read in chunks.`,
         { reason: 'limit' },
       );
     return this.raw.createBuffer({ label: 'read-back', size: fits, usage: usage.mapRead | usage.copyDst });

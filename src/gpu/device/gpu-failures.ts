@@ -1,6 +1,6 @@
 /**
- * What went wrong on a device. Drivers report mistakes after the call that made them, and a lost device never answers;
- * both are turned into errors that are thrown at the next use.
+ * Errors of a device. Drivers report errors after the call that caused them, and a lost device never answers; both
+ * become exceptions that are thrown at the next use.
  */
 import { DeviceError } from '../../util/errors.js';
 import type { GpuDeviceLike } from './webgpu-api.js';
@@ -21,7 +21,7 @@ export class GpuFailures {
       const name = (event.error as object | undefined)?.constructor?.name ?? '';
       const memory = name.includes('OutOfMemory');
       this.#error ??= new DeviceError(
-        deviceMessage(memory ? 'the device has no memory left' : 'the device refused work', event.error),
+        deviceMessage(memory ? 'the device has no memory left' : 'the device rejected work', event.error),
         { reason: memory ? 'memory' : 'validation' },
       );
     };
@@ -31,11 +31,11 @@ export class GpuFailures {
     return this.#lostReason !== null;
   }
 
-  /** Throws what has been reported since. */
+  /** Throws the errors that were reported since the last check. */
   check(): void {
     if (this.#lostReason !== null)
       throw new DeviceError(
-        `the graphics device was lost: ${this.#lostReason}. Open it again with openGpuDevice(), or go on with the CPU.`,
+        `the GPU was lost: ${this.#lostReason}. Open it again with openGpuDevice(), or continue on the CPU.`,
         { reason: 'lost' },
       );
     const error = this.#error;
@@ -43,7 +43,7 @@ export class GpuFailures {
     if (error !== null) throw error;
   }
 
-  /** Lets reports that are under way arrive, then checks. */
+  /** Waits for pending error reports, then checks. */
   async settle(): Promise<void> {
     await new Promise<void>((resolve) => setTimeout(resolve, 0));
     this.check();

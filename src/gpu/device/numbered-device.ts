@@ -1,12 +1,13 @@
 /**
- * GPUs by number, as CUDA programs name them. WebGPU opens a device asynchronously and does not enumerate adapters, so a number
- * names one device of this thread on the default adapter: equal numbers share it, and it is opened at the first use.
+ * GPUs by number, as CUDA programs name them. WebGPU opens a device asynchronously and does not enumerate adapters, so
+ * a number names one device of this thread on the default adapter: equal numbers share it, and it is opened at the
+ * first use.
  */
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
 import { GpuDevice } from './gpu-device.js';
 import { openGpuDevice } from './open-device.js';
 
-/** `device` is null until it is open. */
+/** A device of a number; `device` is null until it is open. */
 interface Numbered {
   readonly opening: Promise<GpuDevice>;
   device: GpuDevice | null;
@@ -15,8 +16,8 @@ interface Numbered {
 const devices = new Map<number, Numbered>();
 
 /**
- * Returns the device of a number, opened as `openGpuDevice()` does unless it is open. `destroy()` closes it; the next use of
- * the number opens another one. A Node.js process does not end while a device is open.
+ * Returns the device of a number, opened as `openGpuDevice()` does unless it is open. `destroy()` closes it; the next
+ * use of the number opens another one. A Node.js process does not end while a device is open.
  *
  * @example
  * const sampler = new GPUSampler(0, csr, { sizes: [25, 10] });

@@ -1,8 +1,8 @@
 /**
- * Finding and opening a graphics processor: `navigator.gpu` in a browser, the npm package `webgpu` in Node.js.
+ * Finds and opens a GPU: `navigator.gpu` in a browser, the npm package `webgpu` in Node.js.
  *
- * A device is asked for with the adapter's own limits, because the defaults (128 MiB a binding) are far below what
- * hardware offers. `SKEIN_GPU=0` says that there is none.
+ * A device is requested with the adapter's limits, because the defaults (128 MiB per binding) are far below what
+ * hardware offers. `SKEIN_GPU=0` disables GPUs.
  */
 import { loadWebGpu, namedDriver, useSoftwareDriver } from '../../native/webgpu.js';
 import { checkInteger, checkNumber, DeviceError, expected, ValueError } from '../../util/errors.js';
@@ -13,15 +13,15 @@ import type { GpuAdapterInfo, GpuAdapterLike, GpuDeviceLike, GpuLike } from './w
 
 export interface OpenGpuOptions {
   readonly powerPreference?: 'low-power' | 'high-performance';
-  /** Part of the adapter's name, where several are there (Node.js only). */
+  /** A substring of the adapter's name, to choose between several (Node.js only). */
   readonly adapter?: string;
   /** Dawn's back end, such as `vulkan` or `null` (Node.js only). */
   readonly backend?: string;
-  /** Whether an adapter that computes on the processor is good enough (default true). */
+  /** Whether to accept an adapter that computes on the CPU (default true). */
   readonly allowSoftware?: boolean;
-  /** Bytes of device memory that Skein may use (default: no bound but the device's). */
+  /** Bytes of device memory that Skein may use (default: limited only by the device). */
   readonly memoryBudget?: number;
-  /** Limits below the adapter's, to try out how a smaller device behaves. */
+  /** Limits below the adapter's, to test with those of a smaller device. */
   readonly limits?: Readonly<Record<string, number>>;
   /** A WebGPU implementation in place of the one found. */
   readonly gpu?: GpuLike;
@@ -37,13 +37,13 @@ const wantedLimits = [
   'maxComputeWorkgroupsPerDimension',
 ] as const;
 
-/** Names under which adapters that compute on the processor report themselves. */
+/** Names that software adapters report. */
 const softwareNames = ['swiftshader', 'llvmpipe', 'lavapipe', 'softpipe', 'warp', 'microsoft basic render'];
 
 /**
  * Opens a device.
  *
- * @throws DeviceError with `details.reason` 'no-adapter' where there is none; the message says what to install.
+ * @throws DeviceError with `details.reason` 'no-adapter' if there is none; the message states what to install.
  * @example
  * const gpu = await openGpuDevice();
  * const sampler = new GPUSampler(gpu, graph);
@@ -73,14 +73,14 @@ export async function openGpuDevice(options: OpenGpuOptions = {}): Promise<GpuDe
   try {
     raw = await adapter.requestDevice({ requiredLimits, requiredFeatures });
   } catch (error) {
-    throw new DeviceError(deviceMessage('openGpuDevice: the adapter refused to open a device', error), {
+    throw new DeviceError(deviceMessage('openGpuDevice: the adapter did not open a device', error), {
       reason: 'no-adapter',
     });
   }
   return new GpuDevice(raw, info, isSoftware, budget);
 }
 
-/** A device that somebody else opened, such as TensorFlow.js, so that memory can be shared with it. */
+/** Wraps a device that was opened by another library, such as TensorFlow.js, so that memory can be shared with it. */
 export function adoptGpuDevice(device: unknown, info: Partial<GpuAdapterInfo> = {}): GpuDevice {
   const raw = device as GpuDeviceLike;
   if (typeof raw?.createBuffer !== 'function')
@@ -91,29 +91,33 @@ export function adoptGpuDevice(device: unknown, info: Partial<GpuAdapterInfo> = 
 
 async function findAdapter(options: OpenGpuOptions): Promise<GpuAdapterLike> {
   const preference = options.powerPreference;
-  const wish = preference === undefined ? {} : { powerPreference: preference };
+  const request = preference === undefined ? {} : { powerPreference: preference };
   const driver = namedDriver();
-  let adapter = await requestAdapter(options.gpu ?? (await findGpu(options)), wish);
-  // Drivers without their hardware find nothing; then a software one will do. A caller at the same time may have named it.
+  let adapter = await requestAdapter(options.gpu ?? (await findGpu(options)), request);
+  // Drivers without their hardware find nothing: fall back to a software driver. A concurrent call may have selected it
+  // already.
   if (
     adapter === null &&
     options.gpu === undefined &&
     isNode() &&
     (useSoftwareDriver() || namedDriver() !== driver)
   )
-    adapter = await requestAdapter(await findGpu(options), wish);
-  if (adapter === null) throw noAdapter('WebGPU is there, but it found no adapter', driverAdvice());
+    adapter = await requestAdapter(await findGpu(options), request);
+  if (adapter === null) throw noAdapter('WebGPU is available, but it found no adapter', driverAdvice());
   return adapter;
 }
 
-/** Null where there is none; what an implementation throws, as for a name that no adapter has, becomes a reason. */
-async function requestAdapter(gpu: GpuLike, wish: object): Promise<GpuAdapterLike | null> {
+/**
+ * Returns null if there is no adapter; exceptions of the implementation, such as for an unknown name, become a
+ * DeviceError.
+ */
+async function requestAdapter(gpu: GpuLike, request: object): Promise<GpuAdapterLike | null> {
   try {
-    return await gpu.requestAdapter(wish);
+    return await gpu.requestAdapter(request);
   } catch (error) {
     throw noAdapter(
-      deviceMessage('WebGPU refused to look for an adapter', error),
-      'Leave out adapter, backend and powerPreference, or name ones that are there',
+      deviceMessage('WebGPU rejected the request for an adapter', error),
+      'Leave out adapter, backend and powerPreference, or name available ones',
     );
   }
 }
@@ -129,7 +133,7 @@ async function findGpu(options: OpenGpuOptions): Promise<GpuLike> {
     if (inBrowser !== undefined) return inBrowser;
     throw noAdapter(
       'this browser has no WebGPU (navigator.gpu)',
-      'It needs a secure page (https or localhost): open one, take another browser',
+      'WebGPU needs a secure page (https or localhost): open one, use another browser',
     );
   }
   const flags: string[] = [];
@@ -142,7 +146,7 @@ async function findGpu(options: OpenGpuOptions): Promise<GpuLike> {
 
 function noAdapter(cause: string, advice: string): DeviceError {
   return new DeviceError(
-    `openGpuDevice: expected a graphics processor that WebGPU can use, found none: ${cause}. ${advice}, or use the CPU.`,
+    `openGpuDevice: expected a GPU that WebGPU can use, found none: ${cause}. ${advice}, or use the CPU.`,
     { reason: 'no-adapter' },
   );
 }
@@ -150,7 +154,7 @@ function noAdapter(cause: string, advice: string): DeviceError {
 function driverAdvice(): string {
   return isNode()
     ? 'Install a Vulkan driver (Debian: libvulkan1 and mesa-vulkan-drivers, or chromium for a software one)'
-    : 'Look whether the browser has hardware acceleration switched on';
+    : 'Check that hardware acceleration is enabled in the browser';
 }
 
 function adapterInfo(adapter: GpuAdapterLike): GpuAdapterInfo {
@@ -158,7 +162,7 @@ function adapterInfo(adapter: GpuAdapterLike): GpuAdapterInfo {
   return { vendor, architecture, device, description };
 }
 
-/** What an adapter calls itself. */
+/** Returns the name that an adapter reports. */
 export function adapterName({ description, vendor, architecture }: GpuAdapterInfo): string {
   return description || `${vendor} ${architecture}`.trim() || 'unnamed';
 }

@@ -1,6 +1,6 @@
 /**
- * The parameters of recorded programs: one uniform buffer of 256-byte slots, filled on the host while work is recorded and
- * uploaded once when it is handed over.
+ * The parameters of recorded programs: one uniform buffer of 256-byte slots, filled on the host while work is recorded
+ * and uploaded once at submission.
  */
 import { type GpuBufferLike, type GpuDeviceLike, usage } from './webgpu-api.js';
 
@@ -30,7 +30,7 @@ export class ParamRing {
     return this.#used === slots;
   }
 
-  /** Byte offset of the slot that now holds `params`. */
+  /** Stores `params` in the next slot and returns its byte offset. */
   put(params: readonly number[]): number {
     const start = this.#used * slotWords;
     for (let i = 0; i < params.length; i++) this.#words[start + i] = params[i];

@@ -1,5 +1,5 @@
 /**
- * Compute programs: WGSL with the bindings it expects, in a list from which a test compiles every one.
+ * Compute programs: WGSL with the bindings it expects, in a registry from which a test compiles every one.
  *
  * Group 0 holds all: binding 0 the parameters (a uniform `struct` of 32-bit words, absent when `params` is 0), then the
  * buffers in order. Layouts are explicit, because automatic ones leave out bindings that the code happens not to use.
@@ -21,7 +21,7 @@ export interface GpuProgram {
 
 const known = new Map<string, GpuProgram>();
 
-/** Makes a program known. Its entry point is `main`. */
+/** Registers a program. Its entry point is `main`. */
 export function defineProgram(program: GpuProgram): GpuProgram {
   if (known.has(program.name)) throw new InternalError(`two programs are called ${program.name}`);
   if (program.params > 64) throw new InternalError(`${program.name} has more than 64 words of parameters`);
@@ -45,7 +45,7 @@ export function bindings(hasParams: boolean, buffers: readonly string[]): string
   return lines.join('\n');
 }
 
-/** The bits of a 32-bit float, to pass it among parameters. */
+/** Returns the bits of a 32-bit float, to pass it among parameters. */
 export function f32Bits(value: number): number {
   scratchFloat[0] = value;
   return scratchWord[0];
@@ -54,10 +54,10 @@ export function f32Bits(value: number): number {
 const scratchFloat = new Float32Array(1);
 const scratchWord = new Uint32Array(scratchFloat.buffer);
 
-/** Workgroups per dimension that every device grants. */
+/** Workgroups per dimension that every device supports. */
 export const maxGroups = 65535;
 
-/** Workgroups for n invocations; beyond one dimension's limit a second one is used (see `flatIndex`). */
+/** Returns the workgroups for n invocations; beyond one dimension's limit a second one is used (see `flatIndex`). */
 export function grid(n: number, workgroup: number): readonly [number, number] {
   const groups = Math.max(1, Math.ceil(n / workgroup));
   if (groups <= maxGroups) return [groups, 1];

@@ -1,7 +1,8 @@
 /**
- * The part of the WebGPU API that Skein uses, as plain structural types: objects of a browser, of the npm package
- * `webgpu` and of any other implementation fit, and a program that uses Skein needs neither DOM nor WebGPU type packages.
- * Methods take what is wider than any version's own types (`object`, `Iterable<object>`), so that typed devices fit as well.
+ * The subset of the WebGPU API that Skein uses, as plain structural types: objects of a browser, of the npm package
+ * `webgpu` and of any other implementation fit, and a program that uses Skein needs neither DOM nor WebGPU type
+ * packages. Parameters are wider than in any version's types (`object`, `Iterable<object>`), so that typed devices fit
+ * as well.
  */
 
 export interface GpuBufferLike {
@@ -46,7 +47,7 @@ export interface GpuEncoderLike {
   finish(): object;
 }
 
-/** What a GPUDevice offers. */
+/** The members of a GPUDevice that Skein uses. */
 export interface GpuDeviceLike {
   readonly limits: object;
   readonly features: { has(name: string): boolean };
@@ -82,7 +83,7 @@ export interface GpuAdapterLike {
   requestDevice(descriptor?: object): Promise<GpuDeviceLike>;
 }
 
-/** What `navigator.gpu` offers. */
+/** The members of `navigator.gpu` that Skein uses. */
 export interface GpuLike {
   requestAdapter(options?: { powerPreference?: string }): Promise<GpuAdapterLike | null>;
 }

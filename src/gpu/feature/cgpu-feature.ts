@@ -1,10 +1,11 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * A feature table whose hot rows lie on a graphics processor and whose cold rows stay on the host: in memory, in a file, with
- * other workers. WebGPU cannot read host memory from a program, so cold rows are copied through mapped staging memory.
+ * A feature table whose hot rows are on a GPU and whose cold rows stay on the host: in memory, in a file, or with other
+ * workers. A WebGPU program cannot read host memory, so cold rows are copied through mapped staging memory.
  *
- * The size is a budget of device memory for rows. Most of it holds the rows that are likely to be asked for, the rest rows
- * that come and go. Any budget gives the same rows; it decides what they cost. Without a device everything stays on the host.
+ * The size is a budget of device memory for rows. Most of it holds the rows that are likely to be requested, the rest
+ * is a dynamic cache of recent rows. The budget affects speed, never the rows returned. Without a device all rows stay
+ * on the host.
  *
  * @example
  * const feature = new CGPUFeature(csr, gpu, '0.1G', { fanouts: [25, 10], seeds: trainIds });
@@ -38,13 +39,13 @@ import { FeatureBlock } from './feature-block.js';
 import { checkScoring, type FeatureGraph, featureScores, type ScoreOptions } from './feature-scores.js';
 
 export interface CGPUFeatureOptions extends ScoreOptions {
-  /** Part of the budget for rows that come and go (default 0.1; 1 without a graph and scores). */
+  /** Fraction of the budget for the dynamic cache (default 0.1; 1 without a graph and scores). */
   readonly dynamicShare?: number;
-  /** Is told what part of the data is cached, when it is known. */
+  /** Receives a line with the cached fraction, when it is known. */
   readonly onLog?: (line: string) => void;
-  /** Bytes of the pieces of device memory. By default what the device can bind. */
-  readonly pieceBytes?: number;
-  /** Bytes of cold rows that are moved at a time (default 32 MiB). */
+  /** Bytes per segment of device memory (default: what the device can bind). */
+  readonly segmentBytes?: number;
+  /** Bytes of cold rows per transfer (default 32 MiB). */
   readonly stagingBytes?: number;
 }
 
@@ -58,15 +59,15 @@ export interface DeviceNodes {
 export type FeatureIds = Int32Array | Uint32Array | readonly number[] | Tensor | TensorView | DeviceNodes;
 
 export interface FeatureStats {
-  /** Rows that were asked for and found on the device, and those that were not. */
+  /** Requested rows that were found on the device, and those that were not. */
   readonly hits: number;
   readonly misses: number;
   /** misses / (hits + misses); 0 before the first. */
   readonly missRate: number;
-  /** Different rows read on the host. */
+  /** Distinct rows read on the host. */
   readonly coldRows: number;
   readonly fixedRows: number;
-  /** Rows that come and go: how many there are, and room for how many. */
+  /** Rows in the dynamic cache, and its capacity. */
   readonly dynamicRows: number;
   readonly dynamicCapacity: number;
 }
@@ -84,7 +85,7 @@ export class CGPUFeature {
   #log = '';
 
   /**
-   * @param csr the graph that is sampled; null when nothing is known about what will be asked for
+   * @param csr the graph that is sampled; null if access frequencies are unknown
    * @param device an open device, or the number of one (`gpuDevice`), which `fromCpuTensor` opens; null keeps all rows on the host
    * @param size device memory for rows, such as "0.1G" or a number of bytes
    */
@@ -104,7 +105,7 @@ export class CGPUFeature {
       hotness: true,
       dynamicShare: true,
       onLog: true,
-      pieceBytes: true,
+      segmentBytes: true,
       stagingBytes: true,
     });
     if (device !== null) checkDevice(name, 'device', device);
@@ -115,8 +116,8 @@ export class CGPUFeature {
   }
 
   /**
-   * Takes the table over: chooses the hot rows and copies them to the device. Cold rows are not copied: later changes of the
-   * memory are seen for them only, so change rows with `update`.
+   * Takes ownership of the table: chooses the hot rows and copies them to the device. Cold rows are read in slot, so
+   * later changes of the memory would be seen for these alone: change rows with `update`.
    */
   async fromCpuTensor(x: FeatureSource): Promise<this> {
     const cold = coldRows(x);
@@ -124,30 +125,30 @@ export class CGPUFeature {
     return this.fromColdRows(cold);
   }
 
-  /** @internal As `fromCpuTensor`, with the rows that stay already chosen where given. */
+  /** @internal As `fromCpuTensor`, with the fixed rows already chosen where given. */
   async fromColdRows(
     cold: ColdRows,
     chosen?: { readonly fixed: Int32Array; readonly moving: number },
   ): Promise<this> {
     this.release();
-    // A number stands for another device after its device was destroyed.
+    // A number refers to a new device after its device was destroyed.
     const device = typeof this.#device === 'number' ? await gpuDevice(this.#device) : this.#device;
     let cache: DeviceCache | null = null;
     if (device !== null) {
       const { fixed, moving } = chosen ?? this.choose(cold);
       const { limits } = device;
       const bindable = Math.min(limits.maxBufferSize, limits.maxStorageBufferBindingSize);
-      const pieceBytes = Math.min(
-        checkInteger(name, 'pieceBytes', this.#options.pieceBytes ?? bindable, 4),
+      const segmentBytes = Math.min(
+        checkInteger(name, 'segmentBytes', this.#options.segmentBytes ?? bindable, 4),
         bindable - (bindable % 4),
       );
       const stagingBytes = checkInteger(name, 'stagingBytes', this.#options.stagingBytes ?? 2 ** 25, 1);
       cache = await DeviceCache.open(device, cold, {
-        ...{ fixed, moving, pieceBytes },
-        stagingBytes: Math.min(stagingBytes, pieceBytes),
+        ...{ fixed, moving, segmentBytes },
+        stagingBytes: Math.min(stagingBytes, segmentBytes),
       });
     }
-    // Another table may have been taken over meanwhile.
+    // A concurrent call may have set another table.
     this.release();
     this.#cache = cache;
     this.#cold = cold;
@@ -156,9 +157,9 @@ export class CGPUFeature {
     return this;
   }
 
-  /** @internal Which rows stay and how many come and go, for the budget. */
+  /** @internal Returns the fixed rows and the size of the dynamic cache that the budget allows. */
   choose(cold: ColdRows): { fixed: Int32Array; moving: number } {
-    const { dynamicShare, onLog, pieceBytes, stagingBytes, ...scoring } = this.#options;
+    const { dynamicShare, onLog, segmentBytes, stagingBytes, ...scoring } = this.#options;
     checkScoring(name, this.#csr, cold.rows, scoring);
     const rows = Math.min(
       cold.rows,
@@ -172,7 +173,7 @@ export class CGPUFeature {
     return { fixed: selectHottest(scores, rows - moving), moving };
   }
 
-  /** Null where all rows stay on the host, and for the number of a device that is not in use. */
+  /** Null if all rows stay on the host, and for the number of a device that is not in use. */
   get device(): GpuDevice | null {
     if (typeof this.#device !== 'number') return this.#device;
     return this.#cache?.device ?? null;
@@ -194,26 +195,24 @@ export class CGPUFeature {
     return this.shape[checkInteger(name, 'axis', axis, 0, 1)];
   }
 
-  /** Part of the rows that there is device memory for, up to 1. */
+  /** Fraction of the rows that fit in device memory, up to 1. */
   get cachedRatio(): number {
-    const places = this.#cache?.places;
-    if (places === undefined) return 0;
-    return (
-      (places.fixed.length + places.sieve.capacity) / Math.max(1, this.#cold?.rows ?? places.fixed.length)
-    );
+    const slots = this.#cache?.slots;
+    if (slots === undefined) return 0;
+    return (slots.fixed.length + slots.sieve.capacity) / Math.max(1, this.#cold?.rows ?? slots.fixed.length);
   }
 
-  /** What part of the data is cached, in words. */
+  /** A line that reports the cached fraction of the data. */
   get log(): string {
     return this.#log;
   }
 
-  /** Rows that stay on the device, ascending. */
+  /** Fixed rows on the device, ascending. */
   get hotIds(): Int32Array {
-    return this.#cache?.places.fixed ?? new Int32Array(0);
+    return this.#cache?.slots.fixed ?? new Int32Array(0);
   }
 
-  /** Rank of every row: the rows that stay on the device first, then the others, each in the order of ids. */
+  /** Rank of every row: the fixed rows on the device first, then the others, each in order of id. */
   get order(): Int32Array {
     const order = new Int32Array(this.#table().rows).fill(-1);
     let next = 0;
@@ -231,13 +230,13 @@ export class CGPUFeature {
       misses,
       missRate: hits + misses === 0 ? 0 : misses / (hits + misses),
       coldRows: cache?.coldRows ?? this.#hostMisses,
-      fixedRows: cache?.places.fixed.length ?? 0,
-      dynamicRows: cache?.places.sieve.size ?? 0,
-      dynamicCapacity: cache?.places.sieve.capacity ?? 0,
+      fixedRows: cache?.slots.fixed.length ?? 0,
+      dynamicRows: cache?.slots.sieve.size ?? 0,
+      dynamicCapacity: cache?.slots.sieve.capacity ?? 0,
     };
   }
 
-  /** The rows of `ids`, which may repeat, as one matrix. Release it when it is no longer needed. */
+  /** Returns the rows of `ids`, which may repeat, as one matrix. The caller releases it. */
   async get(ids: FeatureIds): Promise<FeatureBlock> {
     const cold = this.#table();
     const cache = this.#cache;
@@ -261,14 +260,14 @@ export class CGPUFeature {
     return new FeatureBlock(rows, null, shape, cold.dtype);
   }
 
-  /** Overwrites rows, on the host and on the device; of equal ids the last stays. */
+  /** Overwrites rows, on the host and on the device; of equal ids the last wins. */
   async update(
     ids: Int32Array | Uint32Array | readonly number[],
     rows: FeatureArray | Tensor,
   ): Promise<void> {
     const cold = this.#table();
     const list = checkFeatureIds(name, ids, cold.rows);
-    // Its turn may come when the caller has other rows in the array.
+    // The caller may reuse the array before this update runs.
     const values = checkFeatureRows(rows, list.length, cold).slice();
     const cache = this.#cache;
     if (cache === null) return cold.write(list, values);
@@ -280,18 +279,18 @@ export class CGPUFeature {
     await cache.update(write, distinct, fresh);
   }
 
-  /** Copies rows that somebody else has changed on the host to the device, where they are there. */
+  /** Copies rows that were changed on the host to the device, if they are cached there. */
   async refresh(ids: Int32Array): Promise<void> {
     const cold = this.#table();
     const { stride } = new RowLayout(cold.rowBytes);
     const { distinct } = distinctOf(checkFeatureIds(name, ids, cold.rows));
-    const held = distinct.filter((id) => (this.#cache?.places.placeOf(id) ?? -1) >= 0);
-    // Also with none held: a row that is under way is not kept then.
+    const held = distinct.filter((id) => (this.#cache?.slots.slotOf(id) ?? -1) >= 0);
+    // Also if none are cached: a row in flight must then not enter the cache.
     const rows = new Uint8Array(held.length * stride);
     await this.#cache?.update(() => cold.read(held, rows, stride), held, rows);
   }
 
-  /** Gives the device memory back; the store can take another table. */
+  /** Frees the device memory; the store can take another table. */
   release(): void {
     this.#cache?.release();
     this.#cache = null;
@@ -308,13 +307,13 @@ export class CGPUFeature {
     return this.#cold;
   }
 
-  /** Ids that are on the device of the cache; null when they are on the host. */
+  /** Returns ids that are on the device of the cache; null if they are on the host. */
   #deviceIds(ids: FeatureIds, { device }: DeviceCache): { ids: IdBuffer; done(): void } | null {
     if (ids instanceof TensorView && ids.device.type === 'webgpu') {
       if (ids.device.gpuDevice !== (device.raw as unknown)) throw otherDevice();
       if (ids.dtype !== 'i32' && ids.dtype !== 'u32')
         throw new ValueError(expected(name, 'i32 or u32', 'ids', ids.dtype));
-      // A copy, because a binding cannot start anywhere and the view may be released before the work is done.
+      // A copy, because a binding must be aligned and the view may be released before the work is done.
       const buffer = device.buffer(4 * ids.size, 'ids');
       device.copyFrom(ids.data as GpuBuffer['raw'], ids.byteOffset, buffer, 0, 4 * ids.size);
       return { ids: { buffer, start: 0, length: ids.size }, done: () => buffer.release() };
@@ -335,7 +334,7 @@ function otherDevice(): DeviceError {
   );
 }
 
-/** @internal Ids on the host, checked, as memory of our own. */
+/** @internal Returns a checked copy of ids on the host. */
 export function checkFeatureIds(where: string, ids: FeatureIds, rows: number): Int32Array {
   const given = ids instanceof Tensor ? ids.dataSync() : ids;
   if (!Array.isArray(given) && !(given instanceof Int32Array) && !(given instanceof Uint32Array))
@@ -347,7 +346,7 @@ export function checkFeatureIds(where: string, ids: FeatureIds, rows: number): I
   return given instanceof Int32Array ? given.slice() : Int32Array.from(given);
 }
 
-/** @internal New rows, as many and of the type that the table has. */
+/** @internal Checks the number and type of new rows. */
 export function checkFeatureRows(rows: FeatureArray | Tensor, count: number, cold: ColdRows): FeatureArray {
   const values = (rows instanceof Tensor ? rows.dataSync() : rows) as FeatureArray;
   const kind = featureArray(cold.dtype, 0).constructor;
@@ -360,7 +359,7 @@ async function readIds(device: GpuDevice, { buffer, length }: IdBuffer): Promise
   return length === 0 ? new Int32Array(0) : new Int32Array(await device.read(buffer, 4 * length));
 }
 
-/** Of every id the last row, laid out as on the device. */
+/** Returns the last row of every id, laid out as on the device. */
 function lastRows(ids: Int32Array, values: FeatureArray, cold: ColdRows) {
   const { stride, bytes } = new RowLayout(cold.rowBytes);
   const { distinct, index } = distinctOf(ids);

@@ -1,6 +1,6 @@
 /**
  * The rows of a feature table on the host: a tensor, a typed array, or any row store (a file, another worker's memory).
- * Rows are handed out as bytes at a given distance, so that they can be laid out as the device wants them.
+ * Rows are returned as bytes with a given stride, so that they can be laid out as on the device.
  */
 import { SparseMatrix } from '../../graph/index.js';
 import { kernels, type TypedArray } from '../../native/index.js';
@@ -8,7 +8,7 @@ import type { RowArray, RowReader, RowStore } from '../../storage/row-store.js';
 import { Tensor } from '../../tensor/index.js';
 import { checkInteger, DTypeError, expected, ShapeError, StateError, ValueError } from '../../util/errors.js';
 
-/** Element types of features on a device. f16 is carried as Uint16Array. */
+/** Element types of features on a device. f16 is stored as Uint16Array. */
 export type FeatureType = 'f32' | 'f16' | 'bf16' | 'i32' | 'u8';
 export type FeatureArray = Float32Array | Uint16Array | Int32Array | Uint8Array;
 
@@ -16,7 +16,7 @@ export type FeatureArray = Float32Array | Uint16Array | Int32Array | Uint8Array;
 export interface FeatureMatrix {
   readonly data: FeatureArray;
   readonly shape: readonly [number, number];
-  /** Needed for f16 and bf16, which a Uint16Array does not say. */
+  /** Required for f16 and bf16, which are both a Uint16Array. */
   readonly dtype?: FeatureType;
 }
 
@@ -39,7 +39,7 @@ export function isFeatureType(value: unknown): value is FeatureType {
   return typeof value === 'string' && Object.hasOwn(kinds, value);
 }
 
-/** An array for `length` elements, over memory that is there or new. */
+/** Returns an array of `length` elements, over the given memory or new. */
 export function featureArray(dtype: FeatureType, length: number, memory?: ArrayBufferLike): FeatureArray {
   return memory === undefined ? new kinds[dtype](length) : new kinds[dtype](memory as ArrayBuffer, 0, length);
 }
@@ -49,13 +49,13 @@ export interface ColdRows {
   readonly width: number;
   readonly dtype: FeatureType;
   readonly rowBytes: number;
-  /** Row ids[i] to byte i · stride of `out`. Bytes between rows are left alone or set to 0. */
+  /** Writes row ids[i] to byte i · stride of `out`. Bytes between rows are unchanged or set to 0. */
   read(ids: Int32Array, out: Uint8Array, stride: number): Promise<void>;
-  /** Overwrites rows; of equal ids the last stays. */
+  /** Overwrites rows; of equal ids the last wins. */
   write(ids: Int32Array, values: FeatureArray): Promise<void>;
-  /** What is written may be rounded: read it again. */
+  /** Whether written values may be rounded, so that they must be read back. */
   readonly rounds: boolean;
-  /** The rows themselves where they lie in memory. */
+  /** The rows themselves if they are in memory. */
   readonly memory: FeatureArray | null;
 }
 
@@ -123,7 +123,7 @@ class MemoryRows implements ColdRows {
   }
 }
 
-/** Rows of a store; half-precision stores hand out f32. */
+/** Rows of a store; half-precision stores return f32. */
 class StoreRows implements ColdRows {
   readonly rows: number;
   readonly width: number;
@@ -146,7 +146,7 @@ class StoreRows implements ColdRows {
     this.rowBytes = 4 * store.width;
   }
 
-  /** Into memory of our own first: what is mapped may be taken away with the device while the store still writes. */
+  /** Reads into private memory first: mapped memory may disappear with the device while the store still writes. */
   async read(ids: Int32Array, out: Uint8Array, stride: number): Promise<void> {
     const rows = await this.#store.gather(ids);
     this.#check(rows, ids.length);
@@ -157,7 +157,7 @@ class StoreRows implements ColdRows {
         out.set(bytes.subarray(i * this.rowBytes, (i + 1) * this.rowBytes), i * stride);
   }
 
-  /** Fewer rows would leave what the memory held before in the place of the others. */
+  /** Throws if rows are missing: their memory would keep its previous content. */
   #check(rows: RowArray, count: number): void {
     const kind = kinds[this.dtype];
     if (rows instanceof kind && rows.length === count * this.width) return;

@@ -1,10 +1,11 @@
 /**
- * Hot rows of one table on one device, and what brings the others there.
+ * Cache of one table's hot rows on one device, and the transfer of missing rows.
  *
- * A request is recorded in two steps. First the rows that are on the device are gathered: what is recorded later cannot
- * change them any more, so requests need not wait for each other. The others are read on the host, each once and in the order
- * in which they lie, copied through the staging ring and put into the result; then some stay, unless something was written
- * meanwhile. Ids that a sampler left on the device are looked up there; only those of missing rows come back.
+ * A request is recorded in two steps. First the rows that are on the device are gathered; work recorded later cannot
+ * change these, so requests need not wait for each other. Missing rows are read on the host, each once and in storage
+ * order, copied through the staging ring and inserted into the result; some then enter the dynamic cache, unless a
+ * write came in between. Ids that a sampler left on the device are looked up there; only the ids of missing rows are
+ * read back.
  */
 import { expected, ValueError } from '../../util/errors.js';
 import { argsortIds } from '../../util/id-order.js';
@@ -12,26 +13,26 @@ import type { GpuBuffer } from '../device/gpu-buffer.js';
 import type { GpuDevice } from '../device/gpu-device.js';
 import { grid } from '../device/program.js';
 import type { ColdRows } from './cold-rows.js';
-import { DeviceRows, type Gathering, gatherListed, gatherPiece, RowLayout } from './device-rows.js';
-import { groupSize, locate, nowhere, setWords } from './feature-programs.js';
-import { HotPlaces } from './hot-places.js';
+import { DeviceRows, type Gathering, gatherListed, gatherSegment, RowLayout } from './device-rows.js';
+import { groupSize, locate, noSlot, setWords } from './feature-programs.js';
+import { RowSlots } from './row-slots.js';
 import { StagingRing } from './staging-ring.js';
 
 export interface CacheSettings {
-  /** Rows that stay, ascending. */
+  /** Fixed rows, ascending. */
   readonly fixed: Int32Array;
-  /** Room for rows that come and go. */
+  /** Rows that the dynamic cache can hold. */
   readonly moving: number;
-  /** Largest piece of device memory. */
-  readonly pieceBytes: number;
-  /** Rows missing from one request are moved in parts of this size. */
+  /** Bytes of the largest segment of device memory. */
+  readonly segmentBytes: number;
+  /** Missing rows of a request are transferred in chunks of this size. */
   readonly stagingBytes: number;
 }
 
 /** Ids in device memory. */
 export interface IdBuffer {
   readonly buffer: GpuBuffer;
-  /** First id, in elements. */
+  /** Index of the first id, in elements. */
   readonly start: number;
   readonly length: number;
 }
@@ -40,10 +41,10 @@ const where = 'CGPUFeature';
 
 export class DeviceCache {
   readonly device: GpuDevice;
-  readonly places: HotPlaces;
+  readonly slots: RowSlots;
   hits = 0;
   misses = 0;
-  /** Different rows read on the host. */
+  /** Distinct rows read on the host. */
   coldRows = 0;
   readonly #cold: ColdRows;
   readonly #rows: DeviceRows;
@@ -60,10 +61,10 @@ export class DeviceCache {
     this.device = device;
     this.#cold = cold;
     this.#layout = new RowLayout(cold.rowBytes);
-    const { fixed, moving, pieceBytes, stagingBytes } = settings;
-    this.#rows = new DeviceRows(device, this.#layout, fixed.length + moving, pieceBytes, where);
+    const { fixed, moving, segmentBytes, stagingBytes } = settings;
+    this.#rows = new DeviceRows(device, this.#layout, fixed.length + moving, segmentBytes, where);
     try {
-      this.places = new HotPlaces(device, cold.rows, fixed, moving, pieceBytes);
+      this.slots = new RowSlots(device, cold.rows, fixed, moving, segmentBytes);
     } catch (error) {
       this.#rows.release();
       throw error;
@@ -72,7 +73,7 @@ export class DeviceCache {
     this.#stagedRows = Math.max(1, Math.floor(stagingBytes / Math.max(4, this.#layout.stride)));
   }
 
-  /** Reads the rows that stay and copies them to the device. */
+  /** Reads the fixed rows and copies them to the device. */
   static async open(device: GpuDevice, cold: ColdRows, settings: CacheSettings): Promise<DeviceCache> {
     const cache = new DeviceCache(device, cold, settings);
     try {
@@ -92,10 +93,10 @@ export class DeviceCache {
     return cache;
   }
 
-  /** The rows of ids that the host knows. */
+  /** Gathers the rows of ids on the host. */
   async gather(ids: Int32Array): Promise<GpuBuffer> {
-    const { places, missed } = this.places.split(ids);
-    return this.#answer(ids.length, this.device.bufferOf(places, 'places of rows'), async (into) => {
+    const { slots, missed } = this.slots.split(ids);
+    return this.#answer(ids.length, this.device.bufferOf(slots, 'slots of rows'), async (into) => {
       this.#count(ids.length, missed.length);
       if (missed.length === 0) return;
       const missedIds = missed.map((i) => ids[i]);
@@ -108,26 +109,26 @@ export class DeviceCache {
     });
   }
 
-  /** The rows of ids on the device; null when the table is too large for a map there. */
+  /** Gathers the rows of ids on the device; returns null if the table is too large for a slot map there. */
   async gatherOnDevice(ids: IdBuffer): Promise<GpuBuffer | null> {
-    const { device, places: hot } = this;
+    const { device, slots: hot } = this;
     const { length: n } = ids;
     if (hot.onDevice === null) return null;
     const scratch = (name: string): GpuBuffer => device.buffer(4 * n, name);
-    const [places, missedIds, missedRows] = [
-      scratch('places'),
+    const [slots, missedIds, missedRows] = [
+      scratch('slots'),
       scratch('missing ids'),
       scratch('missing rows'),
     ];
-    const state = device.bufferOf(Uint32Array.of(0, nowhere), 'state of a look-up');
+    const state = device.bufferOf(Uint32Array.of(0, noSlot), 'state of a look-up');
     device.run(
       locate,
-      [ids.buffer, hot.onDevice, places, state, missedIds, missedRows, hot.marks],
+      [ids.buffer, hot.onDevice, slots, state, missedIds, missedRows, hot.marks],
       [n, this.#cold.rows, hot.fixed.length, ids.start],
       grid(n, groupSize),
     );
     try {
-      return await this.#answer(n, places, async (into) => {
+      return await this.#answer(n, slots, async (into) => {
         const missing = await this.#readMissing(n, state, missedIds);
         this.#count(n, missing.length);
         if (missing.length > 0) await this.#fill(into, missing, missedRows);
@@ -137,11 +138,13 @@ export class DeviceCache {
     }
   }
 
-  /** Rows that `write` changes are changed on the device too when it has ended. `ids` different; `rows` as on the device. */
+  /**
+   * Runs `write`, then updates cached copies of these rows. `ids` are distinct; `rows` are laid out as on the device.
+   */
   update(write: () => Promise<void>, ids: Int32Array, rows: Uint8Array): Promise<void> {
     this.#writes++;
     this.#pending++;
-    // One after the other, so that the last one is the same on the host and on the device.
+    // Sequentially, so that host and device agree on which write is the last.
     const done = this.#lastWrite.then(() => this.#write(write, ids, rows));
     this.#lastWrite = done.catch(() => {});
     return done;
@@ -151,11 +154,11 @@ export class DeviceCache {
     try {
       await write();
       if (this.#isReleased) return;
-      const positions = Int32Array.from(ids.keys()).filter((i) => this.places.placeOf(ids[i]) >= 0);
+      const positions = Int32Array.from(ids.keys()).filter((i) => this.slots.slotOf(ids[i]) >= 0);
       if (positions.length === 0) return;
       const fresh = this.device.bufferOf(rows, 'new rows');
       this.#rows.store(
-        positions.map((i) => this.places.placeOf(ids[i])),
+        positions.map((i) => this.slots.slotOf(ids[i])),
         positions,
         fresh,
       );
@@ -170,7 +173,7 @@ export class DeviceCache {
   release(): void {
     this.#isReleased = true;
     this.#rows.release();
-    this.places.release();
+    this.slots.release();
     this.#ring.release();
   }
 
@@ -180,13 +183,13 @@ export class DeviceCache {
     this.#lastMisses = missed;
   }
 
-  /** A result with the rows that are here; `rest` brings the others. */
-  async #answer(n: number, places: GpuBuffer, rest: (into: Gathering) => Promise<void>): Promise<GpuBuffer> {
+  /** Returns a result with the cached rows, after `rest` has inserted the others. */
+  async #answer(n: number, slots: GpuBuffer, rest: (into: Gathering) => Promise<void>): Promise<GpuBuffer> {
     const { device } = this;
     let out: GpuBuffer | null = null;
     try {
       out = device.buffer(n * this.#layout.bytes, 'gathered rows');
-      const into = { out, places, n };
+      const into = { out, slots, n };
       if (n > 0) this.#rows.gather(into);
       await rest(into);
       device.flush();
@@ -195,32 +198,34 @@ export class DeviceCache {
       out?.release();
       throw error;
     } finally {
-      places.release();
+      slots.release();
     }
   }
 
-  /** Ids that were not found, in the order of `missedIds`. One read-back unless there are many more than last time. */
+  /**
+   * Returns the missing ids in the order of `missedIds`. Takes one read-back unless there are many more than last time.
+   */
   async #readMissing(n: number, state: GpuBuffer, missedIds: GpuBuffer): Promise<Int32Array> {
-    const { device, places } = this;
+    const { device, slots } = this;
     const likely = Math.min(n, Math.max(256, Math.ceil(1.25 * this.#lastMisses)));
     const reading = device.readAll([
       { buffer: state, bytes: 8 },
       { buffer: missedIds, bytes: 4 * likely },
-      { buffer: places.marks, bytes: places.marks.bytes },
+      { buffer: slots.marks, bytes: slots.marks.bytes },
     ]);
-    device.clear(places.marks);
+    device.clear(slots.marks);
     const [counts, ids, marks] = await reading;
     const [missed, bad] = new Uint32Array(counts);
-    if (bad !== nowhere)
+    if (bad !== noSlot)
       throw new ValueError(
         expected(where, `ids from 0 to ${this.#cold.rows - 1}`, `ids[${bad}]`, 'one that is out of range'),
       );
-    places.takeMarks(new Uint32Array(marks));
+    slots.takeMarks(new Uint32Array(marks));
     if (missed <= likely) return new Int32Array(ids, 0, missed);
     return new Int32Array(await device.read(missedIds, 4 * missed));
   }
 
-  /** Brings rows from the host: missing[k] becomes row rows[k] of the result. */
+  /** Transfers rows from the host: missing[k] becomes row rows[k] of the result. */
   async #fill(into: Gathering, missing: Int32Array, rows: GpuBuffer): Promise<void> {
     const { distinct, index } = distinctOf(missing);
     this.coldRows += distinct.length;
@@ -243,15 +248,15 @@ export class DeviceCache {
     const staged = device.buffer(ids.length * stride, 'cold rows');
     try {
       await this.#ring.upload(ids.length * stride, staged, (memory) => this.#cold.read(ids, memory, stride));
-      const base = this.places.fixed.length + this.places.sieve.capacity;
-      const places = index.map((at) => (at < first || at >= first + ids.length ? -1 : base + at - first));
-      this.#place(into, device.bufferOf(places, 'places of cold rows'), rows, places.length, {
+      const base = this.slots.fixed.length + this.slots.sieve.capacity;
+      const slots = index.map((at) => (at < first || at >= first + ids.length ? -1 : base + at - first));
+      this.#insert(into, device.bufferOf(slots, 'slots of cold rows'), rows, slots.length, {
         ...{ buffer: staged, first: base, count: ids.length },
       });
       const isSettled = this.#pending === 0 && before === this.#writes && !this.#isReleased;
-      if (isSettled && this.places.sieve.capacity > 0) {
-        const admitted = this.places.admit(ids);
-        this.#rows.store(admitted.places, admitted.positions, staged);
+      if (isSettled && this.slots.sieve.capacity > 0) {
+        const admitted = this.slots.admit(ids);
+        this.#rows.store(admitted.slots, admitted.positions, staged);
       }
       device.flush();
     } finally {
@@ -259,25 +264,25 @@ export class DeviceCache {
     }
   }
 
-  #place(
+  #insert(
     into: Gathering,
-    places: GpuBuffer,
+    slots: GpuBuffer,
     rows: GpuBuffer,
     n: number,
-    piece: { readonly buffer: GpuBuffer; readonly first: number; readonly count: number },
+    segment: { readonly buffer: GpuBuffer; readonly first: number; readonly count: number },
   ): void {
     const { device } = this;
     if (this.#layout.isWhole) {
-      gatherListed(device, this.#layout, into.out, { places, rows, n }, piece);
+      gatherListed(device, this.#layout, into.out, { slots, rows, n }, segment);
     } else {
-      device.run(setWords, [rows, places, into.places], [n], grid(n, groupSize));
-      gatherPiece(device, this.#layout, into, piece);
+      device.run(setWords, [rows, slots, into.slots], [n], grid(n, groupSize));
+      gatherSegment(device, this.#layout, into, segment);
     }
-    places.release();
+    slots.release();
   }
 }
 
-/** Different ids in ascending order, and the place among them of every id. */
+/** Returns the distinct ids in ascending order, and the position of every id among them. */
 export function distinctOf(ids: Int32Array): { readonly distinct: Int32Array; readonly index: Int32Array } {
   const order = argsortIds(ids);
   const distinct = new Int32Array(ids.length);

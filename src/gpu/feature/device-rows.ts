@@ -1,6 +1,6 @@
 /**
- * Rows in device memory, in pieces that a binding can hold, and the passes that gather from them and store into them.
- * Places number the rows of all pieces one after the other.
+ * Rows in device memory, in segments that a binding can hold, and the passes that gather from them and store into them.
+ * Slots number the rows of all segments consecutively.
  */
 import { DeviceError } from '../../util/errors.js';
 import { formatSize } from '../../util/size.js';
@@ -9,7 +9,7 @@ import type { GpuDevice } from '../device/gpu-device.js';
 import { grid } from '../device/program.js';
 import { gatherBytes, gatherVectors, gatherWords, groupSize, storeRows } from './feature-programs.js';
 
-/** How rows lie: `bytes` in results, whole `words` on the device. */
+/** Row layout: `bytes` in results, whole `words` on the device. */
 export class RowLayout {
   readonly bytes: number;
   readonly words: number;
@@ -29,107 +29,112 @@ export class RowLayout {
   }
 }
 
-/** Some rows in one buffer: places first … first + count − 1. */
-export interface RowPiece {
+/** Some rows in one buffer: slots first … first + count − 1. */
+export interface RowSegment {
   readonly buffer: GpuBuffer;
   readonly first: number;
   readonly count: number;
 }
 
-/** A result and the place of each of its rows. */
+/** A result and the slot of each of its rows. */
 export interface Gathering {
   readonly out: GpuBuffer;
-  readonly places: GpuBuffer;
+  readonly slots: GpuBuffer;
   readonly n: number;
 }
 
 export class DeviceRows {
   readonly device: GpuDevice;
   readonly layout: RowLayout;
-  readonly pieces: readonly RowPiece[];
+  readonly segments: readonly RowSegment[];
 
-  constructor(device: GpuDevice, layout: RowLayout, count: number, pieceBytes: number, where: string) {
+  constructor(device: GpuDevice, layout: RowLayout, count: number, segmentBytes: number, where: string) {
     this.device = device;
     this.layout = layout;
-    const most = Math.floor(pieceBytes / Math.max(4, layout.stride));
+    const most = Math.floor(segmentBytes / Math.max(4, layout.stride));
     if (count > 0 && most === 0)
       throw new DeviceError(
-        `${where}: expected rows of at most ${pieceBytes} bytes (what the device can bind), got ${layout.stride}.`,
-        { reason: 'limit', bytes: layout.stride, limit: pieceBytes },
+        `${where}: expected rows of at most ${segmentBytes} bytes (what the device can bind), got ${layout.stride}.`,
+        { reason: 'limit', bytes: layout.stride, limit: segmentBytes },
       );
-    const pieces: RowPiece[] = [];
+    const segments: RowSegment[] = [];
     try {
       for (let first = 0; first < count; first += most) {
         const rows = Math.min(most, count - first);
-        pieces.push({ buffer: device.buffer(rows * layout.stride, 'hot rows'), first, count: rows });
+        segments.push({ buffer: device.buffer(rows * layout.stride, 'hot rows'), first, count: rows });
       }
     } catch (error) {
-      for (const { buffer } of pieces) buffer.release();
+      for (const { buffer } of segments) buffer.release();
       throw outOfMemory(where, count * layout.stride, device, error);
     }
-    this.pieces = pieces;
+    this.segments = segments;
   }
 
-  /** Copies host rows, laid out as on the device, to places `first` …. */
+  /** Copies host rows, laid out as on the device, to slots from `first` on. */
   upload(first: number, rows: Uint8Array): void {
     const { stride } = this.layout;
     const end = first + rows.length / stride;
-    for (const piece of this.pieces) {
-      const from = Math.max(first, piece.first);
-      const to = Math.min(end, piece.first + piece.count);
+    for (const segment of this.segments) {
+      const from = Math.max(first, segment.first);
+      const to = Math.min(end, segment.first + segment.count);
       if (from >= to) continue;
       const part = rows.subarray((from - first) * stride, (to - first) * stride);
-      this.device.write(piece.buffer, part, (from - piece.first) * stride);
+      this.device.write(segment.buffer, part, (from - segment.first) * stride);
     }
   }
 
-  /** Records the copy of every row that lies here to its place in the result. */
+  /** Records copies of all rows in this table to their positions in the result. */
   gather(into: Gathering): void {
-    for (const piece of this.pieces) gatherPiece(this.device, this.layout, into, piece);
+    for (const segment of this.segments) gatherSegment(this.device, this.layout, into, segment);
   }
 
-  /** Records the overwriting of rows: places[k] by row positions[k] of `rows`, which lie as on the device. No place twice. */
-  store(places: Int32Array, positions: Int32Array, rows: GpuBuffer): void {
+  /**
+   * Records that row positions[k] of `rows` overwrites slot slots[k]. Rows are laid out as on the device; slots are
+   * distinct.
+   */
+  store(slots: Int32Array, positions: Int32Array, rows: GpuBuffer): void {
     const { device, layout } = this;
-    if (places.length === 0) return;
-    const lists = [
-      device.bufferOf(places, 'places of rows'),
-      device.bufferOf(positions, 'positions of rows'),
-    ];
-    const groups = grid(places.length * layout.words, groupSize);
-    for (const { buffer, first, count } of this.pieces)
-      device.run(storeRows, [...lists, rows, buffer], [places.length, layout.words, first, count], groups);
+    if (slots.length === 0) return;
+    const lists = [device.bufferOf(slots, 'slots of rows'), device.bufferOf(positions, 'positions of rows')];
+    const groups = grid(slots.length * layout.words, groupSize);
+    for (const { buffer, first, count } of this.segments)
+      device.run(storeRows, [...lists, rows, buffer], [slots.length, layout.words, first, count], groups);
     for (const list of lists) list.release();
   }
 
   release(): void {
-    for (const { buffer } of this.pieces) buffer.release();
+    for (const { buffer } of this.segments) buffer.release();
   }
 }
 
-/** One pass: rows of the result whose places lie in this piece. */
-export function gatherPiece(device: GpuDevice, layout: RowLayout, into: Gathering, piece: RowPiece): void {
-  const { n, out, places } = into;
+/** Records one pass, for the rows of the result whose slots are in this segment. */
+export function gatherSegment(
+  device: GpuDevice,
+  layout: RowLayout,
+  into: Gathering,
+  segment: RowSegment,
+): void {
+  const { n, out, slots } = into;
   const { words, bytes } = layout;
-  const { buffer, first, count } = piece;
+  const { buffer, first, count } = segment;
   if (layout.isWhole) {
-    gatherWhole(device, layout, [places, places, buffer, out], [n, first, count, 0]);
+    gatherWhole(device, layout, [slots, slots, buffer, out], [n, first, count, 0]);
   } else {
     const groups = grid(Math.ceil((n * bytes) / 4), groupSize);
-    device.run(gatherBytes, [places, buffer, out], [n, words, first, count, bytes], groups);
+    device.run(gatherBytes, [slots, buffer, out], [n, words, first, count, bytes], groups);
   }
 }
 
-/** One pass over some rows only: row rows[k] of the result from places[k]. For rows of whole words. */
+/** Records one pass over some rows only: row rows[k] of the result from slots[k]. For rows of whole words. */
 export function gatherListed(
   device: GpuDevice,
   layout: RowLayout,
   out: GpuBuffer,
-  list: { readonly places: GpuBuffer; readonly rows: GpuBuffer; readonly n: number },
-  piece: RowPiece,
+  list: { readonly slots: GpuBuffer; readonly rows: GpuBuffer; readonly n: number },
+  segment: RowSegment,
 ): void {
-  const buffers = [list.places, list.rows, piece.buffer, out];
-  gatherWhole(device, layout, buffers, [list.n, piece.first, piece.count, 1]);
+  const buffers = [list.slots, list.rows, segment.buffer, out];
+  gatherWhole(device, layout, buffers, [list.n, segment.first, segment.count, 1]);
 }
 
 function gatherWhole(
@@ -144,7 +149,7 @@ function gatherWhole(
   device.run(program, buffers, [n, length, first, count, listed], grid(n * length, groupSize));
 }
 
-/** Says what was asked for and what the limit is. */
+/** Adds the requested size and the memory in use to an out-of-memory error. */
 function outOfMemory(where: string, bytes: number, device: GpuDevice, error: unknown): unknown {
   if (!(error instanceof DeviceError)) return error;
   const { reason } = error.details;

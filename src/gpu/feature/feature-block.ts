@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * Rows of a feature table as one matrix, on a device or, where there is none, in host memory. Whoever asked for it releases it.
+ * Rows of a feature table as one matrix, on a device or, without one, in host memory. The caller releases it.
  */
 import { TensorView } from '../../interop/index.js';
 import { fromTypedArray, type Tensor } from '../../tensor/index.js';
@@ -19,7 +19,7 @@ export class FeatureBlock implements Disposable {
   readonly #views: TensorView[] = [];
   #released = false;
 
-  /** @internal Made by feature stores. */
+  /** @internal Created by feature stores. */
   constructor(
     memory: GpuBuffer | FeatureArray,
     device: GpuDevice | null,
@@ -40,13 +40,13 @@ export class FeatureBlock implements Disposable {
     return this.#released;
   }
 
-  /** The device memory, for programs of Skein; null on the host. */
+  /** The device memory, for Skein's programs; null on the host. */
   get buffer(): GpuBuffer | null {
     this.#check();
     return this.device === null ? null : (this.#memory as GpuBuffer);
   }
 
-  /** For other libraries, without a copy. Over when the block is released. */
+  /** Returns a view for other libraries, without a copy. It is valid until the block is released. */
   view(): TensorView {
     this.#check();
     const { shape, dtype, device } = this;
@@ -57,7 +57,7 @@ export class FeatureBlock implements Disposable {
     return view;
   }
 
-  /** The same rows in host memory. */
+  /** Returns the rows in host memory. */
   async toHost(): Promise<FeatureArray> {
     this.#check();
     if (this.device === null) return this.#memory as FeatureArray;
@@ -66,8 +66,9 @@ export class FeatureBlock implements Disposable {
   }
 
   /**
-   * The same rows as a tensor, which outlives the block: on the device for `enableWebGpu(device)`, whose result is passed
-   * here, else in host memory, which takes `toHost` for rows that are on a device. f32 only.
+   * Returns the rows as a tensor, which outlives the block: on the device if `tensors`, the result of
+   * `enableWebGpu(device)`, is given, else in host memory, which needs `toHost` for rows that are on a device. f32
+   * only.
    */
   toTensor(tensors?: WebGpuTensorDevice): Tensor {
     this.#check();
@@ -85,7 +86,7 @@ export class FeatureBlock implements Disposable {
     return tensors.tensorOf(this.#memory as GpuBuffer, shape);
   }
 
-  /** Gives the memory back; refused while a tensor of another library lies on it. Repeating it does nothing. */
+  /** Frees the memory; throws while a tensor of another library uses it. Further calls do nothing. */
   release(): void {
     if (this.#released) return;
     for (const view of this.#views) view.release();

@@ -1,4 +1,4 @@
-/** Which rows of a feature table are hot: by a policy on the graph that is sampled, or by scores of the user's own. */
+/** Chooses the hot rows of a feature table: by a policy on the graph that is sampled, or by the user's scores. */
 import type { Graph, SparseMatrix } from '../../graph/index.js';
 import {
   type DrawGraph,
@@ -11,15 +11,18 @@ import {
 } from '../../sample/hot/hotness.js';
 import { expected, ShapeError, ValueError } from '../../util/errors.js';
 
-/** The graph that is sampled: row v lists whom v may draw. A `Graph` is read by incoming edges. */
+/** The graph that is sampled: row v lists the neighbours that v may draw. A `Graph` is read by incoming edges. */
 export type FeatureGraph = Graph | SparseMatrix | (DrawGraph & { readonly numNodes?: number });
 
 export interface ScoreOptions extends Omit<HotnessOptions, 'policy'> {
-  /** How hot rows are chosen (default push), or a score for every row. */
+  /** The policy that chooses hot rows (default push), or a score for every row. */
   readonly hotness?: HotnessPolicy | ArrayLike<number>;
 }
 
-/** Refuses what no budget could serve, so that a mistake shows whether or not everything fits on the device. */
+/**
+ * Throws for options that are wrong with any budget, so that an error does not depend on whether everything fits on the
+ * device.
+ */
 export function checkScoring(
   where: string,
   csr: FeatureGraph | null,
@@ -36,7 +39,7 @@ export function checkScoring(
     throw new ShapeError(expected(where, `a row for each of ${nodes} nodes`, 'x', `${rows} rows`));
 }
 
-/** A score for every row; null without a graph, when rows can only come and go. */
+/** Returns a score for every row; null without a graph, when the whole cache is dynamic. */
 export function featureScores(
   csr: FeatureGraph | null,
   rows: number,
@@ -47,7 +50,7 @@ export function featureScores(
   if (csr === null) return null;
   const scores = hotness(drawGraphOf(csr), { ...rest, policy: chosen });
   if (scores.length === rows) return scores;
-  // Nodes behind the last one with neighbours: nobody draws them.
+  // Nodes after the last one with neighbours are never drawn.
   const all = new Float64Array(rows);
   all.set(scores);
   return all;

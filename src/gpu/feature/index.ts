@@ -1,4 +1,4 @@
-/** Feature tables with their hot rows on a graphics processor. */
+/** Feature tables with their hot rows on a GPU. */
 export {
   CGPUFeature,
   type CGPUFeatureOptions,

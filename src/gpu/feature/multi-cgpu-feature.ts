@@ -1,10 +1,10 @@
 /**
- * One feature table for several devices: the hot rows on each of them, the cold rows once, in memory that all threads share.
- * WebGPU has no access from one device to another, so hot rows are replicated and not spread.
+ * One feature table for several devices: the hot rows on each of them, the cold rows once, in memory that all threads
+ * share. WebGPU has no access from one device to another, so hot rows are replicated and not partitioned.
  *
- * Devices of one thread are served by one object. For a worker of its own per device, the thread that has the table calls
- * `share()`, hands the result to its workers, and each calls `fromShared`. A row that one of them updates is seen by all from
- * their next `get` on: versions of rows lie in shared memory too, and each device copies again what has changed.
+ * Devices of one thread are served by one object. With one worker per device, the thread that has the table calls
+ * `share()`, passes the result to its workers, and each calls `fromShared`. An update of a row is visible to all of
+ * them from their next `get`: row versions are in shared memory too, and each device copies changed rows again.
  *
  * @example
  * const features = await new MultiCGPUFeature(0, [], '0.1G', csr).fromCpuTensor(x);
@@ -38,14 +38,14 @@ import { distinctOf } from './device-cache.js';
 import type { FeatureBlock } from './feature-block.js';
 import type { FeatureGraph } from './feature-scores.js';
 
-/** What another thread needs to serve the same table: it can be posted to a worker. */
+/** Everything that another thread needs to serve the same table. It can be posted to a worker. */
 export interface SharedFeature {
   readonly memory: SharedArrayBuffer;
   readonly shape: readonly [number, number];
   readonly dtype: FeatureType;
   readonly fixed: Int32Array;
   readonly moving: number;
-  /** How often each row was changed; the last entry counts all changes. */
+  /** Number of changes of each row; the last entry counts all changes. */
   readonly versions: SharedArrayBuffer;
 }
 
@@ -55,9 +55,9 @@ const name = 'MultiCGPUFeature';
 
 interface Replica {
   readonly feature: CGPUFeature;
-  /** Versions of rows that this device has. */
+  /** Row versions that this device has. */
   readonly seen: Int32Array;
-  /** When changes that were noticed have reached the device. */
+  /** Resolves when noticed changes have reached the device. */
   ready: Promise<void>;
 }
 
@@ -74,7 +74,7 @@ export class MultiCGPUFeature {
   #log = '';
 
   /**
-   * @param rank which of the devices `get` uses when it is not told
+   * @param rank the default device of `get`
    * @param deviceList the devices that this thread serves, or their numbers; null is the host
    * @param size device memory for rows on each device
    */
@@ -95,7 +95,7 @@ export class MultiCGPUFeature {
       hotness: true,
       dynamicShare: true,
       onLog: true,
-      pieceBytes: true,
+      segmentBytes: true,
       stagingBytes: true,
     });
     if (!Array.isArray(deviceList))
@@ -107,16 +107,16 @@ export class MultiCGPUFeature {
     this.#options = options;
   }
 
-  /** Serves a table that another thread shares, on the devices of this one. */
+  /** Serves a table that another thread shares, on the devices of this thread. */
   static async fromShared(
     shared: SharedFeature,
     rank: number,
     deviceList: readonly (GpuDevice | number | null)[],
-    options: Pick<MultiFeatureOptions, 'onLog' | 'pieceBytes' | 'stagingBytes'> = {},
+    options: Pick<MultiFeatureOptions, 'onLog' | 'segmentBytes' | 'stagingBytes'> = {},
   ): Promise<MultiCGPUFeature> {
     checkOptionNames('MultiCGPUFeature.fromShared', options, {
       onLog: true,
-      pieceBytes: true,
+      segmentBytes: true,
       stagingBytes: true,
     });
     const index = deviceList.length === 1 ? 0 : rank;
@@ -125,7 +125,7 @@ export class MultiCGPUFeature {
     return feature;
   }
 
-  /** Copies the table to shared memory (once, and not when it lies there) and its hot rows to every device. */
+  /** Copies the table to shared memory (once, and not if it is there already) and its hot rows to every device. */
   async fromCpuTensor(x: FeatureSource): Promise<this> {
     if (typeof SharedArrayBuffer === 'undefined') {
       const advice = 'A page has it when it is cross-origin isolated (COOP and COEP headers).';
@@ -143,7 +143,7 @@ export class MultiCGPUFeature {
     return this;
   }
 
-  /** For other threads; the memory is the same, not a copy. */
+  /** Returns the table for other threads, without copying its memory. */
   share(): SharedFeature {
     if (this.#shared === null)
       throw new StateError(`${name}: expected a table, got none. Call \`await fromCpuTensor(x)\` first.`);
@@ -163,7 +163,7 @@ export class MultiCGPUFeature {
     return this.shape[checkInteger(name, 'axis', axis, 0, 1)];
   }
 
-  /** Part of the rows that there is memory for on each device. */
+  /** Fraction of the rows that fit in the memory of each device. */
   get cachedRatio(): number {
     const { fixed, moving, shape } = this.share();
     return (fixed.length + moving) / Math.max(1, shape[0]);
@@ -177,14 +177,14 @@ export class MultiCGPUFeature {
     return this.#replica(rank).feature.stats;
   }
 
-  /** The rows of `ids` on the device of `rank`. Release them when they are no longer needed. */
+  /** Returns the rows of `ids` on the device of `rank`. The caller releases them. */
   async get(ids: FeatureIds, rank = this.rank): Promise<FeatureBlock> {
     const replica = this.#replica(rank);
     await this.#catchUp(replica);
     return replica.feature.get(ids);
   }
 
-  /** Overwrites rows for all devices and all threads; of equal ids the last stays. */
+  /** Overwrites rows for all devices and all threads; of equal ids the last wins. */
   async update(
     ids: Int32Array | Uint32Array | readonly number[],
     rows: FeatureArray | Tensor,
@@ -197,7 +197,7 @@ export class MultiCGPUFeature {
     Atomics.add(this.#versions, cold.rows, 1);
   }
 
-  /** Gives the memory of all devices back. */
+  /** Frees the memory of all devices. */
   release(): void {
     for (const { feature } of this.#replicas) feature.release();
     this.#replicas = [];
@@ -237,14 +237,14 @@ export class MultiCGPUFeature {
     throw new ValueError(expected(name, `a rank below ${this.#replicas.length}`, 'rank', rank));
   }
 
-  /** One request after the other: none may go on with rows that another is still copying. */
+  /** Runs requests sequentially: none may continue with rows that another is still copying. */
   #catchUp(replica: Replica): Promise<void> {
     const done = replica.ready.then(() => this.#copyChanged(replica));
     replica.ready = done.catch(() => {});
     return done;
   }
 
-  /** Copies rows to a device that have changed since it last looked. */
+  /** Copies rows to a device that have changed since its last check. */
   async #copyChanged({ feature, seen }: Replica): Promise<void> {
     const total = this.shape[0];
     const now = Atomics.load(this.#versions, total);
@@ -266,7 +266,7 @@ export class MultiCGPUFeature {
   }
 }
 
-/** Refuses what does not come from `share()`: sizes that do not fit each other, rows that are not there. */
+/** Throws for values that do not come from `share()`: inconsistent sizes, missing rows. */
 function checkShared(shared: SharedFeature): void {
   const { memory, shape, dtype, fixed, moving, versions } = shared ?? {};
   const [rows, width] = Array.isArray(shape) ? shape : [-1, -1];
@@ -286,9 +286,9 @@ async function sharedMemory(cold: ColdRows): Promise<SharedArrayBuffer> {
   if (memory !== null && memory.buffer instanceof SharedArrayBuffer && memory.buffer.byteLength === bytes)
     return memory.buffer;
   const shared = new SharedArrayBuffer(bytes);
-  const piece = Math.max(1, Math.floor(2 ** 25 / Math.max(1, cold.rowBytes)));
-  for (let first = 0; first < cold.rows; first += piece) {
-    const count = Math.min(piece, cold.rows - first);
+  const segment = Math.max(1, Math.floor(2 ** 25 / Math.max(1, cold.rowBytes)));
+  for (let first = 0; first < cold.rows; first += segment) {
+    const count = Math.min(segment, cold.rows - first);
     const ids = Int32Array.from({ length: count }, (_, i) => first + i);
     await cold.read(ids, new Uint8Array(shared, first * cold.rowBytes, count * cold.rowBytes), cold.rowBytes);
   }

@@ -1,6 +1,6 @@
 /**
- * Host memory from which a device copies: buffers that are mapped while rows are written into them, two by default, so that
- * one is filled while the other is copied. Whoever finds both in use waits for the first that comes back.
+ * Host memory from which a device copies: buffers that are mapped while rows are written into them, two by default, so
+ * that one is filled while the other is copied. An upload that finds both in use waits for the first that is returned.
  */
 import { StateError } from '../../util/errors.js';
 import type { GpuBuffer } from '../device/gpu-buffer.js';
@@ -25,7 +25,7 @@ export class StagingRing {
     this.#free = [...this.#all];
   }
 
-  /** Has `fill` write `bytes` bytes, then records their copy to the start of `target`. */
+  /** Calls `fill` to write `bytes` bytes, then records their copy to the start of `target`. */
   async upload(bytes: number, target: GpuBuffer, fill: (memory: Uint8Array) => Promise<void>): Promise<void> {
     if (bytes === 0) return;
     const slot = this.#free.pop() ?? (await new Promise<Slot>((resolve) => this.#waiting.push(resolve)));
@@ -36,20 +36,20 @@ export class StagingRing {
       this.#checkOpen();
       raw.unmap();
       this.#device.copyFrom(raw, 0, target, 0, Math.ceil(bytes / 4) * 4);
-      // Mapping waits for the copy, so that has to be under way.
+      // Mapping waits for the copy, so the copy must be submitted.
       this.#device.flush();
     } catch (error) {
       slot.raw?.destroy();
       slot.raw = null;
       this.#giveBack(slot);
-      // Memory that was taken away under `fill` makes errors that say nothing.
+      // If the memory was unmapped during `fill`, its error says nothing about the cause.
       this.#checkOpen();
       throw error;
     }
     this.#mapAgain(slot);
   }
 
-  /** Gives the memory back; uploads under way are refused. */
+  /** Frees the memory; uploads in flight fail. */
   release(): void {
     this.#closed = true;
     for (const slot of this.#all) {
@@ -83,7 +83,7 @@ export class StagingRing {
     raw.mapAsync(mapMode.write).then(
       () => this.#giveBack(slot),
       () => {
-        // The device is gone, or the ring is: the next user makes a buffer, or learns why it cannot.
+        // The device is lost, or the ring released: the next user creates a buffer or gets the error.
         if (slot.raw === raw) slot.raw = null;
         this.#giveBack(slot);
       },

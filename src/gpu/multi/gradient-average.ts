@@ -1,20 +1,21 @@
 /**
- * Gradients of several workers, one per device, averaged in shared memory: every worker writes its own and reads the sum over
- * all, added in order of rank in 64-bit arithmetic. So all workers get the same bits, whoever was first, and a step equals the
- * step of one device over all their seeds up to rounding.
+ * Averages the gradients of several workers, one per device, in shared memory: every worker writes its gradients and
+ * reads the sum over all, added in order of rank in 64-bit arithmetic. So all workers get the same bits in any order of
+ * arrival, and a step equals the step of one device over all their seeds up to rounding.
  *
- * Workers are threads of one process; for processes and machines see skein/dist. Slots are used in turn, so one meeting of
- * all workers a step is enough: who writes step t + 2 has met everybody in step t + 1, after they had read step t.
+ * Workers are threads of one process; for processes and machines see skein/dist. Two slots alternate, so one barrier
+ * per step is enough: a worker that writes step t + 2 has passed the barrier of step t + 1, which all reach after
+ * reading step t.
  */
 import { fromTypedArray, type Tensor } from '../../tensor/index.js';
 import { unscoped } from '../../tensor/scope.js';
 import { CommError, checkInteger, checkNumber, DTypeError, expected, ShapeError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 
-/** Words at the start of the memory. */
+/** Indices of the words at the start of the memory. */
 const word = { workers: 0, values: 1, arrived: 2, round: 3, failed: 4, count: 8 } as const;
 
-/** Memory for `GradientAverage` of so many workers; made once and handed to each of them. */
+/** Allocates memory for the `GradientAverage` of `numWorkers` workers; created once and passed to each of them. */
 export function gradientMemory(numWorkers: number, parameters: readonly Tensor[]): SharedArrayBuffer {
   checkInteger('gradientMemory', 'numWorkers', numWorkers, 1, 1024);
   const values = countValues('gradientMemory', parameters);
@@ -33,15 +34,15 @@ function countValues(where: string, parameters: readonly Tensor[]): number {
 }
 
 export interface GradientAverageOptions {
-  /** Which of the workers this is, from 0. */
+  /** Rank of this worker, from 0. */
   readonly rank: number;
   readonly parameters: readonly Tensor[];
-  /** How long to wait for the others (default 60,000). */
+  /** Maximum wait for the other workers (default 60,000). */
   readonly timeoutMs?: number;
 }
 
 /**
- * One worker's side of the average.
+ * The average as seen by one worker.
  *
  * @example
  * const average = new GradientAverage(memory, { rank, parameters: model.parameters() });
@@ -78,8 +79,9 @@ export class GradientAverage {
   }
 
   /**
-   * Replaces this worker's gradients by the mean over all workers, weighted by `weight`: the number of seeds when the loss is
-   * their mean. A worker that has no seeds left takes part with weight 0. Every worker calls it once a step.
+   * Replaces this worker's gradients by the mean over all workers, weighted by `weight`: the number of seeds when the
+   * loss is their mean. A worker that has no seeds left participates with weight 0. Every worker calls it once per
+   * step.
    */
   async step(weight = 1): Promise<void> {
     checkNumber('GradientAverage.step', 'weight', weight, 0);
@@ -90,7 +92,7 @@ export class GradientAverage {
     this.#readMean(turn);
   }
 
-  /** Tells the others that this worker ends, so that they do not wait for it. */
+  /** Reports to the others that this worker ends, so that they do not wait for it. */
   fail(): void {
     Atomics.store(this.#control, word.failed, this.rank + 1);
     Atomics.add(this.#control, word.round, 1);
@@ -128,11 +130,11 @@ export class GradientAverage {
     }
   }
 
-  /** Returns when all workers have come. */
+  /** Returns when all workers have arrived. */
   async #meet(): Promise<void> {
     const control = this.#control;
     const round = Atomics.load(control, word.round);
-    // After the round is known: whoever fails from now on changes it.
+    // After reading the round: a failure from now on changes it.
     this.#checkOthers();
     if (Atomics.add(control, word.arrived, 1) + 1 === this.numWorkers) {
       Atomics.store(control, word.arrived, 0);
@@ -158,7 +160,7 @@ export class GradientAverage {
     const failed = Atomics.load(this.#control, word.failed);
     if (failed > 0)
       throw new CommError(
-        `GradientAverage.step: the worker of rank ${failed - 1} has ended; no average any more.`,
+        `GradientAverage.step: the worker of rank ${failed - 1} has ended, so there is no average. Restart all workers.`,
         {
           rank: failed - 1,
         },
@@ -166,7 +168,7 @@ export class GradientAverage {
   }
 }
 
-/** Dense or as rows, in `place`. */
+/** Writes a dense or sparse gradient to `out`. */
 async function writeGradient(parameter: Tensor, place: Float32Array): Promise<void> {
   if (parameter.ownGrad === null) place.fill(0);
   else place.set((await parameter.ownGrad.data()) as Float32Array);
@@ -187,7 +189,7 @@ type WaitAsync = (
   value: number,
 ) => { readonly async: boolean; readonly value: unknown };
 
-/** Resolves when the word is no longer `value`, or after some time; the caller looks again. */
+/** Resolves when the word is no longer `value`, or after some time; the caller checks again. */
 async function change(
   control: Int32Array,
   index: number,
@@ -195,7 +197,7 @@ async function change(
   milliseconds: number,
 ): Promise<void> {
   const { waitAsync } = Atomics as unknown as { readonly waitAsync?: WaitAsync };
-  // Without a way to be told, look every millisecond.
+  // Without Atomics.waitAsync, poll every millisecond.
   const patience = waitAsync === undefined ? 1 : milliseconds;
   let timer: ReturnType<typeof setTimeout> | undefined;
   // The timer also keeps a thread alive that has nothing else to do.

@@ -1,21 +1,22 @@
 /**
- * The edges of one layer in host memory, as PyTorch Geometric and GammaGL write them, ready for other learning libraries.
+ * The edges of one layer in host memory, as PyTorch Geometric and GammaGL write them, ready for other learning
+ * libraries.
  *
- * Edge e leads from node `row[e]` to node `col[e]` of the batch. Both lie one after the other in one array, so that their
- * [2, E] form is no copy.
+ * Edge e leads from node `row[e]` to node `col[e]` of the batch. Both are contiguous in one array, so that their [2, E]
+ * form needs no copy.
  *
  * @example
  * const { edgeIndex, size } = adj.toTfjs(tf);
  */
 import { TensorView } from '../../interop/index.js';
-import { AdjHandOver, type AdjViews } from './adj-hand-over.js';
+import { type AdjViews, ConvertibleAdj } from './convertible-adj.js';
 
-export class Adj extends AdjHandOver {
+export class Adj extends ConvertibleAdj {
   /** Source row of each edge. */
   readonly row: Int32Array;
   /** Destination row of each edge. */
   readonly col: Int32Array;
-  /** The edge of the graph behind each edge. */
+  /** Edge id in the graph of each edge. */
   readonly eId: Int32Array;
   override readonly size: readonly [number, number];
   readonly #views: AdjViews;
@@ -44,7 +45,7 @@ export class Adj extends AdjHandOver {
     return this.#views.edgeIndex;
   }
 
-  /** Ends the use of `edgeIndex`; the arrays are the collector's. */
+  /** Ends the use of `edgeIndex`; the arrays are garbage-collected. */
   override release(): void {
     this.#views.edgeIndex.release();
     this.#views.eId.release();

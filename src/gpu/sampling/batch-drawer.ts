@@ -1,8 +1,10 @@
 /**
- * Draws batches on a device: all hops recorded and handed over at once, their sizes bounded beforehand (see hop-bounds.ts).
+ * Draws batches on a device: all hops are recorded and submitted together, with sizes bounded beforehand (see
+ * hop-bounds.ts).
  *
- * Only where a bound is far too large to reserve – a later hop that takes all neighbours, or one beyond what the device can
- * bind – the hop's edges are counted first, and the count is read before the hop goes on: one read-back for such a hop.
+ * Only if a bound is far too large to reserve – a later hop that takes all neighbours, or one beyond what the device
+ * can bind – the hop's edges are counted first, and the count is read before the hop continues: one read-back per such
+ * hop.
  */
 
 import { checkEdgeCount } from '../../sample/checks.js';
@@ -15,22 +17,22 @@ import { type HopBound, HopBounds } from './hop-bounds.js';
 import { HopBuffers } from './hop-buffers.js';
 import { HopRecorder } from './hop-recorder.js';
 import { type DrawMode, edgeState, type HopParams, stateWords, takeAll } from './hop-wgsl.js';
-import { NodeTable } from './node-table.js';
+import { NodeHashTable } from './node-hash-table.js';
 import type { TableKind } from './reindex-programs.js';
 
-/** How the hops of a batch draw. */
+/** Draw settings of the hops of a batch. */
 export interface DrawRules {
   /** −1 = all. */
   readonly fanouts: Int32Array;
-  /** Edges whose word is below stay out; null = none. */
+  /** Threshold per hop: edges whose random word is below it are dropped; null = none. */
   readonly drops: Uint32Array | null;
   readonly replace: boolean;
 }
 
-/** Beyond this many edges, a hop that takes all neighbours is counted before room is made. */
+/** Beyond this many edges, a hop that takes all neighbours is counted before memory is reserved. */
 const firstRoom = 1 << 22;
 
-/** Per edge and per row, the widest array of a batch in bytes. */
+/** Bytes of the widest array of a batch, per edge and per row. */
 const widest = { edge: 4, row: 16 } as const;
 
 interface Plan {
@@ -46,8 +48,8 @@ export class BatchDrawer {
   readonly #graph: DeviceGraph;
   readonly #bounds: HopBounds;
   readonly #recorder: HopRecorder;
-  readonly #table: NodeTable;
-  /** Batches share the entries of nodes, so one is recorded after the other. */
+  readonly #table: NodeHashTable;
+  /** Batches share the node entries, so they are recorded sequentially. */
   #turn: Promise<void> = Promise.resolve();
 
   readonly #firstRoom: number;
@@ -60,10 +62,10 @@ export class BatchDrawer {
     this.#graph = graph;
     this.#bounds = new HopBounds(graph.source.offsets, graph.source.indices.length);
     this.#recorder = new HopRecorder(device, graph);
-    this.#table = new NodeTable(device, kind, graph.source.numNodes);
+    this.#table = new NodeHashTable(device, kind, graph.source.numNodes);
   }
 
-  /** Records and hands over a batch for seeds that all differ. `more` records what else the batch needs. */
+  /** Records and submits a batch for distinct seeds. `more` records additional work of the batch. */
   async draw(
     seeds: Int32Array,
     rules: DrawRules,
@@ -88,7 +90,7 @@ export class BatchDrawer {
     this.#table.release();
   }
 
-  /** The graph goes back with the sampler, so a batch that is not yet recorded by then cannot be drawn. */
+  /** Throws after release: the graph is freed with the sampler, so a batch that is not yet recorded cannot be drawn. */
   #checkInUse(): void {
     if (this.#isReleased)
       throw new StateError(
@@ -116,7 +118,7 @@ export class BatchDrawer {
         if (h - planned < plan.bounds.length) {
           this.#recorder.count(hop, buffers, plan.bounds[h - planned].rows);
         } else {
-          // Too many to reserve: count them, and plan on with what is there.
+          // Too many to reserve: count them, and plan the rest with that count.
           const rows = this.#rowsAfter(plan);
           buffers.reserve({ ...buffers.room, frontier: rows });
           this.#recorder.count(hop, buffers, rows);
@@ -149,7 +151,7 @@ export class BatchDrawer {
     return bound;
   }
 
-  /** Bounds from hop `from` on, whose own is known, up to the first that is too large to reserve. */
+  /** Returns bounds from hop `from`, whose bound is known, up to the first that is too large to reserve. */
   #plan(rules: DrawRules, from: number, first: HopBound, nodesBefore: number, edgesBefore: number): Plan {
     const { numNodes, indices } = this.#graph.source;
     const bounds: HopBound[] = [];
@@ -180,7 +182,7 @@ export class BatchDrawer {
     return (before + edges) * widest.edge <= most && rows * widest.row <= most;
   }
 
-  /** Rows of the hop after those planned. */
+  /** Returns the rows of the hop after those planned. */
   #rowsAfter({ bounds, nodes }: Plan): number {
     return bounds.length === 0 ? nodes : Math.min(bounds[bounds.length - 1].edges, nodes);
   }

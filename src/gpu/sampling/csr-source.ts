@@ -1,12 +1,12 @@
 /**
- * What GPU samplers sample from: row v lists the neighbours of v, and a batch takes some of them.
+ * Graph inputs of GPU samplers: row v lists the neighbours of v, and a batch takes some of them.
  *
  * - A `Graph` has a row per destination, so by default the sources of a node's incoming edges are sampled, as in
  *   `NeighborSampler`; `direction` chooses others.
- * - Plain CSR arrays and a `SparseMatrix` are taken row by row as they are. Rows made from `edge_index[0]` list where edges
- *   lead to; for those that lead to a node, pass the transpose.
+ * - Plain CSR arrays and a `SparseMatrix` are used row by row. Rows built from `edge_index[0]` list the targets of outgoing
+ *   edges; for incoming edges, pass the transpose.
  *
- * Multi-edges, self loops and isolated nodes are kept. The edge id of an entry of CSR arrays is its place.
+ * Multi-edges, self loops and isolated nodes are kept. The edge id of an entry of CSR arrays is its index.
  */
 import { Graph, SparseMatrix } from '../../graph/index.js';
 import { checkOneType } from '../../sample/checks.js';
@@ -17,7 +17,7 @@ import { checkInteger, expected, ShapeError, ValueError } from '../../util/error
 export interface CsrArrays {
   readonly indptr: Int32Array;
   readonly indices: Int32Array;
-  /** Default: the rows of `indptr`. Nodes beyond them are isolated. */
+  /** Number of nodes (default: the rows of `indptr`). Nodes beyond these are isolated. */
   readonly numNodes?: number;
 }
 
@@ -26,7 +26,7 @@ export type CsrLike = Graph | SparseMatrix | CsrArrays;
 export interface SourceOptions {
   /** For a `Graph`: follow edges into a node (default), out of it, or both. */
   readonly direction?: Direction;
-  /** Chance of an edge relative to the others of its node, by edge id. Edges of weight 0 are never taken. */
+  /** Probability of an edge relative to the others of its node, by edge id. Edges of weight 0 are never taken. */
   readonly weights?: SampleWeights;
 }
 
@@ -35,7 +35,7 @@ export function samplingSource(
   csr: CsrLike | SamplingGraph,
   options: SourceOptions = {},
 ): SamplingGraph {
-  // Several samplers over one graph share what was derived from it.
+  // Samplers over one graph share its derived arrays.
   if (csr instanceof SamplingGraph) return csr;
   if (csr instanceof Graph)
     return new SamplingGraph(where, checkOneType(where, csr), options.direction, options.weights);
@@ -44,7 +44,7 @@ export function samplingSource(
   return new SamplingGraph(where, asGraph(where, csr), 'in', options.weights);
 }
 
-/** The graph whose incoming edges are the rows. */
+/** Returns a graph whose incoming edges are the rows. */
 export function asGraph(where: string, csr: CsrLike): Graph {
   if (csr instanceof Graph) return csr;
   if (csr instanceof SparseMatrix) {
@@ -66,7 +66,7 @@ export function asGraph(where: string, csr: CsrLike): Graph {
   return Graph.fromCsc(offsets, indices);
 }
 
-/** Seeds without repetition in order, and the row of each as given. */
+/** Returns the distinct seeds in order, and the row of each given seed. */
 export function distinctSeeds(seeds: Int32Array): { readonly ids: Int32Array; readonly rows: Int32Array } {
   const rowOf = new Map<number, number>();
   const rows = new Int32Array(seeds.length);

@@ -1,30 +1,30 @@
-/** The edges of one layer in device memory; parts of the memory of a `DeviceSample`. */
+/** The edges of one layer in device memory, as slices of the memory of a `DeviceSample`. */
 import { TensorView } from '../../interop/index.js';
 import type { GpuBuffer } from '../device/gpu-buffer.js';
 import type { GpuDevice } from '../device/gpu-device.js';
 import type { Adj } from './adj.js';
-import { AdjHandOver, type AdjViews } from './adj-hand-over.js';
+import { type AdjViews, ConvertibleAdj } from './convertible-adj.js';
 
 /** @internal */
 export interface DeviceAdjParts {
   readonly device: GpuDevice;
   readonly rows: GpuBuffer;
   readonly columns: GpuBuffer;
-  /** Makes the ids when they are asked for. */
+  /** Computes the ids on request. */
   readonly edgeIds: () => GpuBuffer;
   readonly numEdges: number;
   readonly size: readonly [number, number];
   readonly toHost: () => Promise<Adj>;
 }
 
-export class DeviceAdj extends AdjHandOver {
+export class DeviceAdj extends ConvertibleAdj {
   override readonly size: readonly [number, number];
   readonly numEdges: number;
   readonly #parts: DeviceAdjParts;
   readonly #views = new Map<string, TensorView>();
   #joined: GpuBuffer | null = null;
 
-  /** @internal Made by samplers. */
+  /** @internal Created by samplers. */
   constructor(parts: DeviceAdjParts) {
     super();
     this.#parts = parts;
@@ -42,7 +42,7 @@ export class DeviceAdj extends AdjHandOver {
     return this.#view('col', () => this.#parts.columns, [this.numEdges]);
   }
 
-  /** The edge of the graph behind each edge, i32. */
+  /** Edge id in the graph of each edge, i32. */
   get eId(): TensorView {
     return this.#view('eId', () => this.#parts.edgeIds(), [this.numEdges]);
   }
@@ -52,12 +52,12 @@ export class DeviceAdj extends AdjHandOver {
     return this.#view('edgeIndex', () => this.#join(), [2, this.numEdges]);
   }
 
-  /** The same edges in host memory. */
+  /** Copies the edges to host memory. */
   toHost(): Promise<Adj> {
     return this.#parts.toHost();
   }
 
-  /** Ends the use of the views. Repeating it does nothing. */
+  /** Ends the use of the views. Further calls do nothing. */
   override release(): void {
     for (const view of this.#views.values()) view.release();
     this.#joined?.release();

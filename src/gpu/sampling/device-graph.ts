@@ -1,9 +1,10 @@
 /**
- * A graph in device memory: offsets by node, neighbours by slot, and running sums of weights where draws are weighted.
+ * A graph in device memory: offsets by node, neighbours by edge position, and running sums of weights for weighted
+ * draws.
  *
- * No array needs to fit into one binding. Each is cut into pieces, and a program that reads it runs once per piece for the
- * rows or edges that lie in it. Pieces of offsets share their border entry; sums are cut between rows, so that a row finds
- * all of its own in one piece.
+ * No array needs to fit into one binding. Each is split into segments, and a program that reads it runs once per
+ * segment for the rows or edges in it. Consecutive segments of offsets share their border entry; sums are split between
+ * rows, so that the sums of a row are in one segment.
  */
 import type { SamplingGraph } from '../../sample/sampling-graph.js';
 import { expected, ValueError } from '../../util/errors.js';
@@ -11,74 +12,74 @@ import type { GpuBuffer } from '../device/gpu-buffer.js';
 import type { GpuDevice } from '../device/gpu-device.js';
 
 /** Items first … first + count − 1 of an array. */
-export interface GraphPiece {
+export interface GraphSegment {
   readonly first: number;
   readonly count: number;
   readonly buffer: GpuBuffer;
 }
 
-/** A piece of offsets, and how many edges of each of its nodes have a weight above 0. */
-export interface RowPiece extends GraphPiece {
+/** A segment of offsets, and the number of edges with a weight above 0 of each of its nodes. */
+export interface RowSegment extends GraphSegment {
   readonly positive: GpuBuffer | null;
 }
 
-/** What programs read of a graph. */
-export interface GraphPieces {
-  readonly rows: readonly RowPiece[];
-  readonly indices: readonly GraphPiece[];
-  /** Null where all edges are alike. */
-  readonly sums: readonly GraphPiece[] | null;
+/** The arrays of a graph that programs read. */
+export interface GraphArrays {
+  readonly rows: readonly RowSegment[];
+  readonly indices: readonly GraphSegment[];
+  /** Null if edges have equal weights. */
+  readonly sums: readonly GraphSegment[] | null;
 }
 
-export class DeviceGraph implements GraphPieces {
-  readonly rows: readonly RowPiece[];
-  readonly indices: readonly GraphPiece[];
-  readonly sums: readonly GraphPiece[] | null;
+export class DeviceGraph implements GraphArrays {
+  readonly rows: readonly RowSegment[];
+  readonly indices: readonly GraphSegment[];
+  readonly sums: readonly GraphSegment[] | null;
   readonly source: SamplingGraph;
   readonly #device: GpuDevice;
-  readonly #pieceWords: number;
+  readonly #segmentWords: number;
   readonly #buffers: GpuBuffer[] = [];
-  #edgeIds: readonly GraphPiece[] | null = null;
+  #edgeIds: readonly GraphSegment[] | null = null;
 
-  /** @param pieceBytes size of a piece; by default what the device can bind. */
-  constructor(where: string, device: GpuDevice, source: SamplingGraph, pieceBytes?: number) {
+  /** @param segmentBytes size of a segment (default: what the device can bind) */
+  constructor(where: string, device: GpuDevice, source: SamplingGraph, segmentBytes?: number) {
     const { maxStorageBufferBindingSize, maxBufferSize } = device.limits;
-    const most = Math.min(maxStorageBufferBindingSize, maxBufferSize, pieceBytes ?? Infinity);
-    this.#pieceWords = Math.max(2, Math.floor(most / 4));
+    const most = Math.min(maxStorageBufferBindingSize, maxBufferSize, segmentBytes ?? Infinity);
+    this.#segmentWords = Math.max(2, Math.floor(most / 4));
     this.#device = device;
     this.source = source;
     try {
-      this.rows = this.#cutRows();
+      this.rows = this.#splitRows();
       this.indices = this.upload(source.indices, 'neighbours');
-      this.sums = source.sums === null ? null : this.#cutSums(where, source.offsets, source.sums);
+      this.sums = source.sums === null ? null : this.#splitSums(where, source.offsets, source.sums);
     } catch (error) {
       this.release();
       throw error;
     }
   }
 
-  /** An array in pieces, given back with the graph. */
-  upload(array: Int32Array | Uint32Array, label: string): GraphPiece[] {
-    const pieces: GraphPiece[] = [];
-    for (let first = 0; first < array.length || first === 0; first += this.#pieceWords) {
-      const part = array.subarray(first, first + this.#pieceWords);
-      pieces.push({ first, count: part.length, buffer: this.#put(part, label) });
+  /** Uploads an array in segments, freed with the graph. */
+  upload(array: Int32Array | Uint32Array, label: string): GraphSegment[] {
+    const segments: GraphSegment[] = [];
+    for (let first = 0; first < array.length || first === 0; first += this.#segmentWords) {
+      const part = array.subarray(first, first + this.#segmentWords);
+      segments.push({ first, count: part.length, buffer: this.#put(part, label) });
     }
-    return pieces;
+    return segments;
   }
 
-  /** The edge id of each slot; null where they are the same. Uploaded on first use. */
-  edgeIds(): readonly GraphPiece[] | null {
+  /** Returns the edge id of each position; null if they are equal. Uploaded on first use. */
+  edgeIds(): readonly GraphSegment[] | null {
     const { graph, indices } = this.source;
     if (graph.adjacency.edgeIds === null) return null;
     this.#edgeIds ??= this.upload(
-      this.source.edgeIds(Int32Array.from({ length: indices.length }, (_, slot) => slot)),
+      this.source.edgeIds(Int32Array.from({ length: indices.length }, (_, position) => position)),
       'edge ids',
     );
     return this.#edgeIds;
   }
 
-  /** Gives the memory back. */
+  /** Frees the memory. */
   release(): void {
     for (const buffer of this.#buffers) buffer.release();
     this.#buffers.length = 0;
@@ -90,37 +91,37 @@ export class DeviceGraph implements GraphPieces {
     return buffer;
   }
 
-  #cutRows(): RowPiece[] {
+  #splitRows(): RowSegment[] {
     const { offsets, sums, numNodes } = this.source;
-    const step = this.#pieceWords - 1;
-    const pieces: RowPiece[] = [];
+    const step = this.#segmentWords - 1;
+    const segments: RowSegment[] = [];
     for (let first = 0; first < numNodes || first === 0; first += step) {
       const count = Math.min(step, numNodes - first);
       const part = offsets.subarray(first, first + count + 1);
       const positive = sums === null ? null : this.#put(countPositive(part, sums), 'positive weights');
-      pieces.push({ first, count, buffer: this.#put(part, 'offsets'), positive });
+      segments.push({ first, count, buffer: this.#put(part, 'offsets'), positive });
     }
-    return pieces;
+    return segments;
   }
 
-  #cutSums(where: string, offsets: Int32Array, sums: Uint32Array): GraphPiece[] {
-    const pieces: GraphPiece[] = [];
+  #splitSums(where: string, offsets: Int32Array, sums: Uint32Array): GraphSegment[] {
+    const segments: GraphSegment[] = [];
     let row = 0;
     while (row + 1 < offsets.length) {
       const first = offsets[row];
-      while (row + 1 < offsets.length && offsets[row + 1] - first <= this.#pieceWords) row++;
+      while (row + 1 < offsets.length && offsets[row + 1] - first <= this.#segmentWords) row++;
       const count = offsets[row] - first;
       if (count === 0 && row + 1 < offsets.length && offsets[row + 1] > first) {
         const advice = 'Sample it on the CPU.';
         const got = `node ${row} with ${offsets[row + 1] - first}`;
         throw new ValueError(
-          expected(where, `at most ${this.#pieceWords} weighted edges of a node`, 'graph', got, advice),
+          expected(where, `at most ${this.#segmentWords} weighted edges of a node`, 'graph', got, advice),
         );
       }
       if (count > 0)
-        pieces.push({ first, count, buffer: this.#put(sums.subarray(first, first + count), 'weights') });
+        segments.push({ first, count, buffer: this.#put(sums.subarray(first, first + count), 'weights') });
     }
-    return pieces;
+    return segments;
   }
 }
 
@@ -128,9 +129,9 @@ function countPositive(offsets: Int32Array, sums: Uint32Array): Uint32Array {
   const counts = new Uint32Array(Math.max(1, offsets.length - 1));
   for (let v = 0; v + 1 < offsets.length; v++) {
     let before = 0;
-    for (let slot = offsets[v]; slot < offsets[v + 1]; slot++) {
-      if (sums[slot] !== before) counts[v]++;
-      before = sums[slot];
+    for (let position = offsets[v]; position < offsets[v + 1]; position++) {
+      if (sums[position] !== before) counts[v]++;
+      before = sums[position];
     }
   }
   return counts;

@@ -1,9 +1,9 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * A sampled neighbourhood that stays in device memory: for a gather of features on the device, and for other libraries on
- * the same device. All layers are prefixes of the same arrays, so nothing is copied.
+ * A sampled neighbourhood that stays in device memory, to gather features on the device and for other libraries on the
+ * same device. All layers are prefixes of the same arrays, so nothing is copied.
  *
- * The sample owns the memory: views and adjs are over when `release()` is called.
+ * The sample owns the memory: views and adjs are invalid after `release()`.
  */
 import { TensorView } from '../../interop/index.js';
 import { Batch } from '../../sample/batch.js';
@@ -23,9 +23,9 @@ export class DeviceSample implements Disposable {
   readonly allNode: TensorView;
   /** The edges of each layer, the outermost hop first. */
   readonly adjs: readonly DeviceAdj[];
-  /** Rows of seeds, equal seeds once. */
+  /** Number of seed rows, equal seeds once. */
   readonly batchSize: number;
-  /** The row of each seed as it was given. */
+  /** The row of each given seed. */
   readonly seedRows: Int32Array;
   readonly nodesPerHop: readonly number[];
   readonly edgesPerHop: readonly number[];
@@ -36,7 +36,7 @@ export class DeviceSample implements Disposable {
   #host: HostSample | null = null;
   #released = false;
 
-  /** @internal Made by samplers. */
+  /** @internal Created by samplers. */
   constructor(
     device: GpuDevice,
     graph: DeviceGraph,
@@ -60,13 +60,13 @@ export class DeviceSample implements Disposable {
     return this.allNode.size;
   }
 
-  /** Ids of all nodes as this device's own memory, for programs of Skein. */
+  /** Ids of all nodes as a `GpuBuffer`, for Skein's programs. */
   get nodeBuffer(): GpuBuffer {
     this.#check();
     return this.#buffers.nodeIds;
   }
 
-  /** The same sample in host memory; read once. */
+  /** Copies the sample to host memory; read once. */
   async toHost(): Promise<HostSample> {
     this.#check();
     if (this.#host === null) {
@@ -77,12 +77,12 @@ export class DeviceSample implements Disposable {
     return this.#host;
   }
 
-  /** As a batch that Skein's own layers run on. */
+  /** Converts to a batch for Skein's layers. */
   async toBatch(): Promise<Batch> {
     return (await this.toHost()).batch;
   }
 
-  /** Gives the memory back. Repeating it does nothing. */
+  /** Frees the memory. Further calls do nothing. */
   release(): void {
     if (this.#released) return;
     for (const adj of this.adjs) adj.release();
@@ -120,17 +120,17 @@ export class DeviceSample implements Disposable {
     return adjs;
   }
 
-  /** Edge ids of all sampled edges, looked up on first use. */
+  /** Returns the edge ids of all sampled edges, looked up on first use. */
   #edgeIdBuffer(): GpuBuffer {
     this.#check();
-    const pieces = this.#graph.edgeIds();
-    if (pieces === null) return this.#buffers.slots;
+    const segments = this.#graph.edgeIds();
+    if (segments === null) return this.#buffers.positions;
     if (this.#edgeIds === null) {
-      const { slots, state, room } = this.#buffers;
+      const { positions, state, room } = this.#buffers;
       this.#edgeIds = this.device.buffer(4 * room.edges, 'edge ids of a batch');
       const recorder = new HopRecorder(this.device, this.#graph);
       for (const [hop, count] of this.edgesPerHop.entries())
-        recorder.fetch(plainHop(hop), state, slots, pieces, this.#edgeIds, count);
+        recorder.fetch(plainHop(hop), state, positions, segments, this.#edgeIds, count);
       this.device.flush();
     }
     return this.#edgeIds;

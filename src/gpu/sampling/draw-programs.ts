@@ -1,6 +1,7 @@
 /**
- * The draws of a hop: one invocation per row writes the slots that the row takes, in ascending order. Rows that take all
- * their edges are left to `expandRows`, which has one invocation per edge: a row of a million edges keeps nobody waiting.
+ * The draws of a hop: one invocation per row writes the edge positions that the row takes, in ascending order. Rows
+ * that take all their edges are left to `expandRows`, which has one invocation per edge, so that a row of a million
+ * edges does not serialise.
  */
 import { bindings, defineProgram, type GpuProgram } from '../device/program.js';
 import { dropoutWgsl, fewUniformWgsl, manyUniformWgsl, pickRooms, weightedWgsl } from './draw-wgsl.js';
@@ -16,7 +17,7 @@ import {
 } from './hop-wgsl.js';
 import { philoxWgsl } from './philox-wgsl.js';
 
-/** Whether a row takes all its edges as they are. */
+/** WGSL: whether a row takes all its edges. */
 const copiesWgsl = /* wgsl */ `
 fn copies(degree: u32) -> bool {
   if (p.mode != ${drawModes.uniform}u) { return false; }
@@ -31,12 +32,12 @@ function drawProgram(name: string, body: string, extra: Extra): GpuProgram {
     'read array<u32> state',
     'read array<u32> offsets',
     'read array<vec4<u32>> frontier',
-    'write array<u32> slots',
+    'write array<u32> positions',
   ];
   if (extra === 'table') buffers.push('write array<u32> table');
   if (extra === 'sums') buffers.push('read array<u32> sums');
-  // Sums come in pieces of whole rows; each run serves the rows of its piece.
-  const inPiece = extra === 'sums' ? 'if (row.x - p.first >= p.count) { return; }' : '';
+  // Sums come in segments of whole rows; each run serves the rows of its segment.
+  const inSegment = extra === 'sums' ? 'if (row.x - p.first >= p.count) { return; }' : '';
   return defineProgram({
     name: `sampling.draw.${name}`,
     buffers: buffers.map((text) => (text.startsWith('read') ? 'read' : 'write')),
@@ -53,7 +54,7 @@ ${perItem}
   if (rowBegin() + i >= rowEnd()) { return; }
   let row = frontier[i];
   if (row.z == 0u || copies(row.y)) { return; }
-  ${inPiece}
+  ${inSegment}
   restartWords(row.w);
   drawRow(offsets[rowBegin() + i], row);
 }`,
@@ -66,20 +67,23 @@ const fewWeighted = pickRooms.map((room) => drawProgram(`weighted${room}`, weigh
 const manyWeighted = drawProgram('weighted', weightedWgsl(null), 'sums');
 const dropout = drawProgram('dropout', dropoutWgsl, null);
 
-/** The program for a hop, and what it needs beside state, offsets, frontier and slots. */
+/** Returns the program of a hop, and its inputs in addition to state, offsets, frontier and positions. */
 export function drawProgramFor(
   mode: DrawMode,
   fanout: number,
 ): { readonly program: GpuProgram; readonly extra: Extra } {
   if (mode === 'dropout') return { program: dropout, extra: null };
-  // A hop that takes all picks nothing.
+  // A hop that takes all edges draws nothing.
   const picks = fanout === takeAll ? 0 : fanout;
   const size = pickRooms.findIndex((room) => picks <= room);
   if (mode === 'weighted') return { program: fewWeighted[size] ?? manyWeighted, extra: 'sums' };
   return size < 0 ? { program: manyUniform, extra: 'table' } : { program: fewUniform[size], extra: null };
 }
 
-/** The row of every edge, and the slots of rows that take all. Buffers: state, offsets, frontier, slots, columns. */
+/**
+ * Writes the row of every edge, and the positions of rows that take all. Buffers: state, offsets, frontier, positions,
+ * columns.
+ */
 export const expandRows = defineProgram({
   name: 'sampling.expandRows',
   buffers: ['read', 'read', 'read', 'write', 'write'],
@@ -91,7 +95,7 @@ ${bindings(true, [
   'read array<u32> state',
   'read array<u32> offsets',
   'read array<vec4<u32>> frontier',
-  'write array<u32> slots',
+  'write array<u32> positions',
   'write array<u32> columns',
 ])}
 ${hopStateWgsl}
@@ -108,6 +112,6 @@ ${perItem}
   }
   columns[e] = low;
   let row = frontier[low - rowBegin()];
-  if (copies(row.y)) { slots[e] = row.x + e - offsets[low]; }
+  if (copies(row.y)) { positions[e] = row.x + e - offsets[low]; }
 }`,
 });

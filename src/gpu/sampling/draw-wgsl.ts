@@ -1,17 +1,20 @@
 /**
- * How one row draws, in WGSL: the picks of `native/reference/node-draws.ts`, word for word. Integers only.
+ * The draws of one row in WGSL: the picks of `native/reference/node-draws.ts`, bit for bit. Integers only.
  *
- * Picks are places within the row. Up to 64 of them are kept sorted in private memory. More lie in the row's own
- * part of `slots`; then Floyd's algorithm looks a pick up in a table of the row's part of another array, which nothing else
- * uses yet, and sorts at the end.
+ * Picks are indices within the row. Up to 64 of them are kept sorted in private memory. More are written to the row's
+ * range of `positions`; then Floyd's algorithm looks picks up in a hash table in the row's range of another array,
+ * which is unused at that time, and sorts at the end.
  */
 
-/** Room for picks of a row in private memory; a hop takes the smallest that suffices, because all of it is cleared first. */
+/**
+ * Capacities for picks of a row in private memory; a hop uses the smallest that suffices, because all of it is cleared
+ * first.
+ */
 export const pickRooms = [16, 32, 64] as const;
 
-/** Sorted picks by insertion. `pickAt(i)` and `setPick(i, value)` say where they are. */
+/** Insertion into sorted picks. `pickAt(i)` and `setPick(i, value)` access them. */
 const sortedPicks = /* wgsl */ `
-/** The first place whose pick is not below value. */
+/** Returns the first index whose pick is not below value. */
 fn lowerBound(n: u32, value: u32) -> u32 {
   var low = 0u;
   var high = n;
@@ -22,9 +25,9 @@ fn lowerBound(n: u32, value: u32) -> u32 {
   return low;
 }
 
-fn insertPick(n: u32, place: u32, value: u32) {
-  for (var i = n; i > place; i--) { setPick(i, pickAt(i - 1u)); }
-  setPick(place, value);
+fn insertPick(n: u32, index: u32, value: u32) {
+  for (var i = n; i > index; i--) { setPick(i, pickAt(i - 1u)); }
+  setPick(index, value);
 }
 `;
 
@@ -34,17 +37,17 @@ fn pickAt(i: u32) -> u32 { return picks[i]; }
 fn setPick(i: u32, value: u32) { picks[i] = value; }
 ${sortedPicks}
 fn writePicks(begin: u32, start: u32, n: u32) {
-  for (var i = 0u; i < n; i++) { slots[begin + i] = start + picks[i]; }
+  for (var i = 0u; i < n; i++) { positions[begin + i] = start + picks[i]; }
 }
 `;
 
 const storedPicks = /* wgsl */ `
 var<private> picksBegin: u32;
-fn pickAt(i: u32) -> u32 { return slots[picksBegin + i]; }
-fn setPick(i: u32, value: u32) { slots[picksBegin + i] = value; }
+fn pickAt(i: u32) -> u32 { return positions[picksBegin + i]; }
+fn setPick(i: u32, value: u32) { positions[picksBegin + i] = value; }
 ${sortedPicks}
 fn writePicks(begin: u32, start: u32, n: u32) {
-  for (var i = 0u; i < n; i++) { slots[begin + i] += start; }
+  for (var i = 0u; i < n; i++) { positions[begin + i] += start; }
 }
 `;
 
@@ -62,43 +65,46 @@ fn drawRow(begin: u32, row: vec4<u32>) {
     for (var n = 0u; n < k; n++) {
       let last = row.y - k + n;
       let pick = mulHigh(nextWord(), last + 1u);
-      let place = lowerBound(n, pick);
+      let index = lowerBound(n, pick);
       // All picks so far are below last, so it goes to the end.
-      if (place < n && pickAt(place) == pick) { setPick(n, last); }
-      else { insertPick(n, place, pick); }
+      if (index < n && pickAt(index) == pick) { setPick(n, last); }
+      else { insertPick(n, index, pick); }
     }
   }
   writePicks(begin, row.x, k);
 }
 `;
 
-/** Draws without and with replacement for any number of picks; `table` is as long as `slots`. */
+/** Draws without and with replacement for any number of picks; `table` is as long as `positions`. */
 export const manyUniformWgsl = /* wgsl */ `
 fn siftDown(begin: u32, top: u32, n: u32) {
   var hole = top;
-  let value = slots[begin + top];
+  let value = positions[begin + top];
   loop {
     var child = 2u * hole + 1u;
     if (child >= n) { break; }
-    if (child + 1u < n && slots[begin + child + 1u] > slots[begin + child]) { child++; }
-    if (slots[begin + child] <= value) { break; }
-    slots[begin + hole] = slots[begin + child];
+    if (child + 1u < n && positions[begin + child + 1u] > positions[begin + child]) { child++; }
+    if (positions[begin + child] <= value) { break; }
+    positions[begin + hole] = positions[begin + child];
     hole = child;
   }
-  slots[begin + hole] = value;
+  positions[begin + hole] = value;
 }
 
 fn sortPicks(begin: u32, n: u32) {
   for (var i = n / 2u; i > 0u; i--) { siftDown(begin, i - 1u, n); }
   for (var end = n; end > 1u; end--) {
-    let most = slots[begin];
-    slots[begin] = slots[begin + end - 1u];
-    slots[begin + end - 1u] = most;
+    let most = positions[begin];
+    positions[begin] = positions[begin + end - 1u];
+    positions[begin + end - 1u] = most;
     siftDown(begin, 0u, end - 1u);
   }
 }
 
-/** Adds a pick to the row's table and says whether it was new. A row has as many entries as picks, so one is free. */
+/**
+ * Adds a pick to the row's hash table and returns whether it was new. A row has as many entries as picks, so one is
+ * free.
+ */
 fn addPick(begin: u32, k: u32, pick: u32) -> bool {
   var at = (pick * 0x9e3779b1u) % k;
   while (table[begin + at] != 0u) {
@@ -113,7 +119,7 @@ fn addPick(begin: u32, k: u32, pick: u32) -> bool {
 fn drawRow(begin: u32, row: vec4<u32>) {
   let k = row.z;
   if (p.replace != 0u) {
-    for (var n = 0u; n < k; n++) { slots[begin + n] = row.x + mulHigh(nextWord(), row.y); }
+    for (var n = 0u; n < k; n++) { positions[begin + n] = row.x + mulHigh(nextWord(), row.y); }
   } else {
     for (var n = 0u; n < k; n++) { table[begin + n] = 0u; }
     for (var n = 0u; n < k; n++) {
@@ -123,7 +129,7 @@ fn drawRow(begin: u32, row: vec4<u32>) {
         pick = last;
         addPick(begin, k, pick);
       }
-      slots[begin + n] = row.x + pick;
+      positions[begin + n] = row.x + pick;
     }
   }
   sortPicks(begin, k);
@@ -131,8 +137,9 @@ fn drawRow(begin: u32, row: vec4<u32>) {
 `;
 
 /**
- * Draws by weight: `sums` are running sums of integer weights within each row, made on the host, so that a comparison of
- * integers decides. `room`: for how many picks there is private memory, null for any number. An alias table would serve draws with replacement only; the sums serve both, at log(degree) a draw.
+ * Draws by weight: `sums` are running sums of integer weights within each row, computed on the host, so that integer
+ * comparisons decide. `room` is the number of picks in private memory, null for any number. An alias table would serve
+ * draws with replacement only; the sums serve both, at log(degree) per draw.
  */
 export function weightedWgsl(room: number | null): string {
   return /* wgsl */ `
@@ -148,7 +155,7 @@ fn takePositive(begin: u32, row: vec4<u32>) {
   var at = begin;
   for (var i = 0u; i < row.y; i++) {
     if (sumAt(i) != sumBefore(i)) {
-      slots[at] = row.x + i;
+      positions[at] = row.x + i;
       at++;
     }
   }
@@ -164,7 +171,7 @@ fn findSum(degree: u32, u: u32) -> u32 {
   return low;
 }
 
-/** u among the weights that are left, as a place among all: what was taken below it is skipped. */
+/** Maps u among the remaining weights to a value among all, skipping the weights already taken below it. */
 fn skipTaken(n: u32, drawn: u32) -> u32 {
   var u = drawn;
   for (var i = 0u; i < n; i++) {
@@ -202,7 +209,7 @@ fn drawRow(begin: u32, row: vec4<u32>) {
   var at = begin;
   for (var i = 0u; i < row.y; i++) {
     if (nextWord() >= p.drop) {
-      slots[at] = row.x + i;
+      positions[at] = row.x + i;
       at++;
     }
   }

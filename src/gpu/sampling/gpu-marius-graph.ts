@@ -1,7 +1,7 @@
 /**
  * `MariusGraph.getNeighborsForNodeIds` on a device: same arguments, same edges in the same order.
  *
- * The graph is uploaded as it is when a direction is first asked for; later changes of the `MariusGraph` are not seen.
+ * A direction is uploaded at its first use; later changes of the `MariusGraph` have no effect.
  *
  * @example
  * const onDevice = new GpuMariusGraph(gpu, graph);
@@ -22,7 +22,7 @@ import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { GpuBuffer } from '../device/gpu-buffer.js';
 import type { GpuDevice } from '../device/gpu-device.js';
-import { DeviceGraph, type GraphPiece } from './device-graph.js';
+import { DeviceGraph, type GraphSegment } from './device-graph.js';
 import { HopBounds } from './hop-bounds.js';
 import { HopBuffers } from './hop-buffers.js';
 import { HopRecorder } from './hop-recorder.js';
@@ -31,8 +31,8 @@ import { type HopParams, stateWords, takeAll } from './hop-wgsl.js';
 interface Side {
   readonly graph: DeviceGraph;
   readonly bounds: HopBounds;
-  /** By slot. */
-  readonly relations: readonly GraphPiece[] | null;
+  /** By edge position. */
+  readonly relations: readonly GraphSegment[] | null;
 }
 
 const name = 'GpuMariusGraph';
@@ -41,22 +41,25 @@ const where = `${name}.getNeighborsForNodeIds`;
 export class GpuMariusGraph {
   readonly #device: GpuDevice;
   readonly #graph: MariusGraph;
-  readonly #pieceBytes: number | undefined;
+  readonly #segmentBytes: number | undefined;
   readonly #keys: DrawKeys;
   readonly #sides = new Map<'in' | 'out', Side>();
 
-  /** @param options.pieceBytes bytes of the pieces that the graph is cut into; by default what the device can bind. */
-  constructor(device: GpuDevice, graph: MariusGraph, options: { readonly pieceBytes?: number } = {}) {
-    checkOptionNames('GpuMariusGraph', options, { pieceBytes: true });
+  /** @param options.segmentBytes bytes per segment of the graph (default: what the device can bind) */
+  constructor(device: GpuDevice, graph: MariusGraph, options: { readonly segmentBytes?: number } = {}) {
+    checkOptionNames('GpuMariusGraph', options, { segmentBytes: true });
     if (!(graph instanceof MariusGraph))
       throw new ValueError(expected(name, 'a MariusGraph', 'graph', graph));
     this.#device = device;
     this.#graph = graph;
-    this.#pieceBytes = options.pieceBytes;
+    this.#segmentBytes = options.segmentBytes;
     this.#keys = new DrawKeys(name, graph.seed, purposes.neighbors);
   }
 
-  /** One hop: all edges of the nodes, at most `max` of each drawn without repetition, or each kept with chance 1 − rate. */
+  /**
+   * Samples one hop: all edges of the nodes, at most `max` of each without repetition, or each with probability 1 −
+   * rate.
+   */
   async getNeighborsForNodeIds(
     nodeIds: Int32Array,
     incoming: boolean,
@@ -85,15 +88,15 @@ export class GpuMariusGraph {
     }
   }
 
-  /** Gives the device memory back. */
+  /** Frees the device memory. */
   release(): void {
     for (const { graph } of this.#sides.values()) graph.release();
     this.#sides.clear();
   }
 
-  /** Records the hop: neighbours go to `ids`, the nodes that drew them to `rows`, relations to `places`. */
+  /** Records the hop: neighbours go to `ids`, the nodes that drew them to `rows`, relations to `entryIndices`. */
   #draw(side: Side, hop: HopParams, buffers: HopBuffers, ids: Int32Array): void {
-    const { state, nodeIds, slots, columns, rows } = buffers;
+    const { state, nodeIds, positions, columns, rows } = buffers;
     const counts = new Uint32Array(stateWords);
     counts[0] = ids.length;
     this.#device.write(state, counts);
@@ -103,9 +106,10 @@ export class GpuMariusGraph {
     recorder.count(hop, buffers, ids.length);
     recorder.draw(hop, buffers, { rows: ids.length, edges });
     const drawing = [{ first: 0, count: ids.length, buffer: nodeIds }];
-    recorder.fetch(hop, state, slots, side.graph.indices, buffers.ids, edges);
+    recorder.fetch(hop, state, positions, side.graph.indices, buffers.ids, edges);
     recorder.fetch(hop, state, columns, drawing, rows, edges);
-    if (side.relations !== null) recorder.fetch(hop, state, slots, side.relations, buffers.places, edges);
+    if (side.relations !== null)
+      recorder.fetch(hop, state, positions, side.relations, buffers.entryIndices, edges);
     this.#device.flush();
   }
 
@@ -113,9 +117,9 @@ export class GpuMariusGraph {
     const { nodes, edges } = buffers.room;
     const range = (buffer: GpuBuffer, count: number) => ({ buffer, bytes: 4 * count });
     const ranges = [range(buffers.offsets, nodes + 1), range(buffers.ids, edges), range(buffers.rows, edges)];
-    if (side.relations !== null) ranges.push(range(buffers.places, edges));
+    if (side.relations !== null) ranges.push(range(buffers.entryIndices, edges));
     const [offsets, ...arrays] = (await this.#device.readAll(ranges)).map((data) => new Int32Array(data));
-    // Nobody writes the first where no node draws.
+    // The first offset is not written if no node draws.
     offsets[0] = 0;
     const [neighbors, drawing, relations = null] = arrays.map((array) => array.slice(0, offsets[nodes]));
     const ends = incoming ? { src: neighbors, dst: drawing } : { src: drawing, dst: neighbors };
@@ -126,7 +130,7 @@ export class GpuMariusGraph {
     let side = this.#sides.get(direction);
     if (side === undefined) {
       const source = new SamplingGraph(name, this.#graph.graph, direction);
-      const graph = new DeviceGraph(name, this.#device, source, this.#pieceBytes);
+      const graph = new DeviceGraph(name, this.#device, source, this.#segmentBytes);
       const bounds = new HopBounds(source.offsets, source.indices.length);
       side = { graph, bounds, relations: this.#uploadRelations(source, graph) };
       this.#sides.set(direction, side);
@@ -134,10 +138,10 @@ export class GpuMariusGraph {
     return side;
   }
 
-  #uploadRelations(source: SamplingGraph, graph: DeviceGraph): readonly GraphPiece[] | null {
+  #uploadRelations(source: SamplingGraph, graph: DeviceGraph): readonly GraphSegment[] | null {
     const { relations } = this.#graph;
     if (relations === null) return null;
-    const ids = source.edgeIds(Int32Array.from({ length: source.indices.length }, (_, slot) => slot));
+    const ids = source.edgeIds(Int32Array.from({ length: source.indices.length }, (_, position) => position));
     return graph.upload(
       ids.map((id) => relations[id]),
       'relations',

@@ -1,6 +1,6 @@
 /**
- * Neighbour sampling on a graphics processor, with the very batches of `NeighborSampler`: same random numbers, same nodes
- * in the same order, same edges. All hops of a batch are one submission.
+ * Neighbour sampling on a GPU, with the same batches as `NeighborSampler`: same random numbers, same nodes in the same
+ * order, same edges. All hops of a batch are one submission.
  *
  * @example
  * const sampler = new GPUSampler(await openGpuDevice(), graph, { seed: 1 });
@@ -24,22 +24,24 @@ import { DeviceGraph } from './device-graph.js';
 import { DeviceSample } from './device-sample.js';
 import { HostSample } from './host-sample.js';
 import type { GraphSampler } from './host-sampler.js';
-import { chooseTable } from './node-table.js';
+import { chooseTable } from './node-hash-table.js';
 import { readBatch, readCounts } from './read-batch.js';
 import type { TableKind } from './reindex-programs.js';
 
 export interface GPUSamplerOptions extends SourceOptions {
-  /** As for `setSize`. */
+  /** As in `setSize`. */
   readonly sizes?: readonly number[];
-  /** Draw with replacement: as many draws as the size says for every node that has neighbours. */
+  /** Draw with replacement: `size` draws for every node that has neighbours. */
   readonly replace?: boolean;
   /** Leave every edge out with this probability; sizes must then be −1. */
   readonly dropout?: number;
   readonly seed?: number;
-  /** How a batch finds rows of nodes. By default an entry per node of the graph if that can be bound, else a hash table. */
+  /**
+   * Lookup of node rows in a batch. Default: one entry per node of the graph if that can be bound, else a hash table.
+   */
   readonly table?: TableKind;
-  /** Bytes of the pieces that the graph is cut into. By default what the device can bind. */
-  readonly pieceBytes?: number;
+  /** Bytes per segment of the graph (default: what the device can bind). */
+  readonly segmentBytes?: number;
   /** A hop of size −1 that may take more edges than this is counted before memory is reserved (default 2^22). */
   readonly reserveEdges?: number;
 }
@@ -56,7 +58,7 @@ interface Opened {
 export class GPUSampler implements GraphSampler {
   readonly #source: SamplingGraph;
   readonly #options: GPUSamplerOptions;
-  /** The number of a device that is opened at the first sample; −1 where the device was given. */
+  /** The number of a device that is opened at the first sample; −1 if a device was given. */
   readonly #number: number;
   #opened: Opened | null = null;
   #opening: Promise<Opened> | null = null;
@@ -80,7 +82,7 @@ export class GPUSampler implements GraphSampler {
       dropout: true,
       seed: true,
       table: true,
-      pieceBytes: true,
+      segmentBytes: true,
       reserveEdges: true,
     });
     checkDevice(name, 'device', device);
@@ -90,17 +92,17 @@ export class GPUSampler implements GraphSampler {
     this.#replace = checkFlag(name, 'replace', options.replace, false);
     this.#drop = wordThreshold(checkNumber(name, 'dropout', options.dropout ?? 0, 0, 1));
     if (this.#drop !== 0 && (this.#replace || options.weights !== undefined))
-      throw new ValueError(`${name}: expected neither weights nor replace beside dropout.`);
+      throw new ValueError(`${name}: expected neither weights nor replace with dropout.`);
     this.#source = samplingSource(name, csr, options);
     count('reserveEdges', options.reserveEdges, 0);
-    count('pieceBytes', options.pieceBytes, 8);
-    // Whatever can be refused comes before device memory is taken.
+    count('segmentBytes', options.segmentBytes, 8);
+    // Check options before device memory is allocated.
     if (options.sizes !== undefined) this.setSize(options.sizes);
     this.#number = typeof device === 'number' ? device : -1;
     if (typeof device !== 'number') this.#opened = this.#load(device);
   }
 
-  /** Throws a StateError before the first sample of a sampler that was given the number of a device. */
+  /** The device. Throws a StateError before the first sample if the constructor was given a number. */
   get device(): GpuDevice {
     if (this.#opened !== null) return this.#opened.device;
     throw new StateError(`${name}: device ${this.#number} is opened by the first sample. Await one first.`);
@@ -124,14 +126,14 @@ export class GPUSampler implements GraphSampler {
   }
 
   /**
-   * Samples the neighbourhood of the seeds and reads it back. Without `at`, each call is the next step of epoch 0, so no two
-   * draw the same; with it, equal times draw the same.
+   * Samples the neighbourhood of the seeds and reads it back. Without `at`, each call is the next step of epoch 0, so
+   * draws differ between calls; with it, equal times give equal draws.
    */
   async sample(seeds: Ids, at?: SampleTime): Promise<HostSample> {
     return new HostSample(await this.sampleAsync(seeds, at));
   }
 
-  /** The same as a `Batch`, for Skein's own layers and loaders. */
+  /** Samples into a `Batch`, for Skein's layers and loaders. */
   async sampleAsync(seeds: Ids, at?: SampleTime): Promise<Batch> {
     const { rows, rules, drawn } = this.#begin(seeds, at);
     const { device, buffers } = await drawn;
@@ -143,7 +145,7 @@ export class GPUSampler implements GraphSampler {
     }
   }
 
-  /** Samples and leaves the result on the device; only its sizes are read. Release it when it is no longer needed. */
+  /** Samples and leaves the result on the device; only its sizes are read. The caller releases it. */
   async sampleOnDevice(seeds: Ids, at?: SampleTime): Promise<DeviceSample> {
     const { rows, rules, drawn } = this.#begin(seeds, at);
     const { device, graph, buffers } = await drawn;
@@ -156,7 +158,7 @@ export class GPUSampler implements GraphSampler {
     }
   }
 
-  /** Gives the device memory back. */
+  /** Frees the device memory. */
   release(): void {
     this.#released = true;
     this.#opened?.graph.release();
@@ -164,9 +166,9 @@ export class GPUSampler implements GraphSampler {
   }
 
   #load(device: GpuDevice): Opened {
-    const { table, pieceBytes, reserveEdges } = this.#options;
+    const { table, segmentBytes, reserveEdges } = this.#options;
     const kind = chooseTable(name, device, this.#source.numNodes, table);
-    const graph = new DeviceGraph(name, device, this.#source, pieceBytes);
+    const graph = new DeviceGraph(name, device, this.#source, segmentBytes);
     try {
       return { device, graph, drawer: new BatchDrawer(name, device, graph, kind, reserveEdges) };
     } catch (error) {
@@ -188,7 +190,7 @@ export class GPUSampler implements GraphSampler {
     return this.#opening;
   }
 
-  /** Seeds and time are read at once; the batch follows. */
+  /** Reads seeds and time synchronously; the batch follows. */
   #begin(seeds: Ids, at: SampleTime | undefined) {
     if (this.#released) throw released();
     const given = checkIds(name, 'seeds', seeds, this.numNodes);

@@ -1,4 +1,4 @@
-/** Memory is reserved by these bounds, so no batch may exceed them; and predicted work must order batches by size. */
+/** Memory is reserved by these bounds, so no batch may exceed them; predicted work must order batches by size. */
 import { describe, expect, it } from 'vitest';
 import { Graph } from '../../graph/index.js';
 import { NeighborSampler } from '../../sample/index.js';
@@ -35,7 +35,7 @@ describe('HopBounds', () => {
     }
   });
 
-  it('takes the nodes with the most edges for nodes it does not know', () => {
+  it('assumes the nodes with the most edges for unknown nodes', () => {
     const bounds = new HopBounds(Int32Array.of(0, 5, 6, 6, 9), 9);
     expect([0, 1, 2, 3, 4].map((rows) => bounds.ofFound(rows, 0, -1, false).edges)).toEqual([0, 5, 8, 9, 9]);
     expect(bounds.ofFound(9, 2, 2, false)).toEqual({ rows: 2, edges: 4 });
@@ -45,7 +45,7 @@ describe('HopBounds', () => {
 });
 
 describe('WorkEstimate', () => {
-  it('is what a batch without repeated nodes takes, in the mean', () => {
+  it('equals the mean work of a batch without repeated nodes', () => {
     const offsets = Int32Array.of(0, 4, 6, 6);
     expect(new WorkEstimate(offsets, Int32Array.of(3)).of(Int32Array.of(0, 1, 2))).toBe(3 + 3 + 2);
     // An edge leads to a node of degree 4 twice as often as to one of degree 2: (4·2 + 2·2) / 6 = 2 more each.

@@ -1,9 +1,9 @@
 /**
- * How much a hop can draw at most, known on the host before anything is drawn: buffers are made that large, and all hops of
- * a batch go to the device at once.
+ * Upper bounds of the draws of a hop, known on the host before sampling: buffers are allocated by them, and all hops of
+ * a batch are submitted together.
  *
- * Each node draws once in a batch, so without replacement no edge is taken twice. A hop that takes all edges of f unknown
- * nodes takes at most those of the f nodes with the most.
+ * Each node draws once in a batch, so without replacement no edge is taken twice. A hop that takes all edges of f
+ * unknown nodes takes at most those of the f nodes with the most edges.
  */
 export interface HopBound {
   /** Rows that draw. */
@@ -15,7 +15,7 @@ export class HopBounds {
   readonly #offsets: Int32Array;
   readonly #numNodes: number;
   readonly #numEdges: number;
-  /** By degree from the largest on: nodes with at least that degree, and their edges. */
+  /** By descending degree: nodes with at least that degree, and their edges. */
   #ladder: { readonly degree: number; readonly nodes: number; readonly edges: number }[] | null = null;
 
   constructor(offsets: Int32Array, numEdges: number) {
@@ -24,7 +24,7 @@ export class HopBounds {
     this.#numEdges = numEdges;
   }
 
-  /** For nodes that are known (they need not differ). */
+  /** Returns the bound for given nodes, which may repeat. */
   ofNodes(nodes: Int32Array, fanout: number, replace: boolean): HopBound {
     let edges = 0;
     for (let i = 0; i < nodes.length; i++) {
@@ -34,7 +34,7 @@ export class HopBounds {
     return { rows: nodes.length, edges };
   }
 
-  /** For nodes that another hop finds: at most `found` of those that are not among the `known`. */
+  /** Returns the bound for nodes that another hop finds: at most `found` of those that are not among the `known`. */
   ofFound(found: number, known: number, fanout: number, replace: boolean): HopBound {
     const rows = Math.min(found, this.#numNodes - known);
     const all = this.#mostEdges(rows);
@@ -42,7 +42,7 @@ export class HopBounds {
     return { rows, edges: replace ? rows * fanout : Math.min(rows * fanout, all) };
   }
 
-  /** Edges of the `rows` nodes that have the most. */
+  /** Returns the number of edges of the `rows` nodes that have the most. */
   #mostEdges(rows: number): number {
     this.#ladder ??= this.#makeLadder();
     const ladder = this.#ladder;

@@ -1,6 +1,6 @@
 /**
- * The device memory of one batch: what it results in, and what is needed only while it is drawn. It comes from the device's
- * pool by size, so batches of like size reuse it. Contents move along when a batch grows between two hops.
+ * The device memory of one batch: its results, and scratch memory used while it is drawn. It comes from the device's
+ * pool by size, so batches of similar size reuse it. Contents are copied when a batch grows between two hops.
  */
 import type { GpuBuffer } from '../device/gpu-buffer.js';
 import type { GpuDevice } from '../device/gpu-device.js';
@@ -8,19 +8,19 @@ import { stateWords } from './hop-wgsl.js';
 import { gridBytes, tileCount } from './prefix-programs.js';
 import type { TableKind } from './reindex-programs.js';
 
-/** Arrays of a batch that outlive its drawing; lengths are capacities. */
+/** Result arrays of a batch; lengths are capacities. */
 export interface SampledBuffers {
   /** Ids of all rows. */
   readonly nodeIds: GpuBuffer;
   /** By destination row. */
   readonly offsets: GpuBuffer;
-  /** Per edge: source row, destination row, slot in the graph. */
+  /** Per edge: source row, destination row, position in the graph. */
   readonly rows: GpuBuffer;
   readonly columns: GpuBuffer;
-  readonly slots: GpuBuffer;
+  readonly positions: GpuBuffer;
 }
 
-/** What a batch needs room for. */
+/** Capacities of a batch. */
 export interface HopRoom {
   readonly nodes: number;
   readonly edges: number;
@@ -29,17 +29,17 @@ export interface HopRoom {
 }
 
 const perNode = ['nodeIds', 'offsets'] as const;
-const perEdge = ['rows', 'columns', 'slots'] as const;
+const perEdge = ['rows', 'columns', 'positions'] as const;
 
 export class HopBuffers implements SampledBuffers {
   nodeIds!: GpuBuffer;
   offsets!: GpuBuffer;
   rows!: GpuBuffer;
   columns!: GpuBuffer;
-  slots!: GpuBuffer;
-  /** Node id of each edge, and the place of its entry. The same array in the dense form. */
+  positions!: GpuBuffer;
+  /** Node id of each edge, and the index of its entry. In the dense form both are one array. */
   ids!: GpuBuffer;
-  places!: GpuBuffer;
+  entryIndices!: GpuBuffer;
   frontier!: GpuBuffer;
   tiles!: GpuBuffer;
   readonly state: GpuBuffer;
@@ -65,7 +65,7 @@ export class HopBuffers implements SampledBuffers {
     return this.#room;
   }
 
-  /** Makes room, keeping what results so far. */
+  /** Reserves memory, keeping the results so far. */
   reserve(room: HopRoom): void {
     const old = this.#room;
     const { nodes, edges, frontier } = room;
@@ -88,9 +88,10 @@ export class HopBuffers implements SampledBuffers {
     };
   }
 
-  /** Gives back all but the results; what a full device did not grant is not there. */
+  /** Frees everything except the results; buffers whose allocation failed are absent. */
   releaseWork(): void {
-    for (const buffer of [this.ids, this.places, this.frontier, this.tiles, this.grid]) buffer?.release();
+    for (const buffer of [this.ids, this.entryIndices, this.frontier, this.tiles, this.grid])
+      buffer?.release();
   }
 
   releaseAll(): void {
@@ -101,16 +102,17 @@ export class HopBuffers implements SampledBuffers {
 
   #replaceEdgeWork(edges: number): void {
     this.ids?.release();
-    this.places?.release();
+    this.entryIndices?.release();
     this.ids = this.#device.buffer(4 * edges, 'nodes of edges');
-    this.places = this.#kind === 'dense' ? this.ids : this.#device.buffer(4 * edges, 'places of nodes');
+    this.entryIndices =
+      this.#kind === 'dense' ? this.ids : this.#device.buffer(4 * edges, 'entry indices of nodes');
   }
 
   #grow(from: GpuBuffer | undefined, length: number, used: number, label: string): GpuBuffer {
     const to = this.#device.buffer(4 * length, label);
     if (from === undefined) return to;
     this.#device.copy(from, 0, to, 0, Math.min(4 * used, from.bytes));
-    // The copy must be handed over before the memory can serve something else.
+    // The copy must be submitted before the memory can be reused.
     this.#device.flush();
     from.release();
     return to;

@@ -1,34 +1,35 @@
 /**
- * What all programs of a sampled hop share: parameters, and the counts that never leave the device while a batch is drawn.
+ * Common code of the programs of a sampled hop: parameters, and the counts that stay on the device while a batch is
+ * drawn.
  *
- * `state` holds how many rows (nodes) there are after each hop, and from `edgeState` on how many edges. So hop h draws for
- * rows state[h − 1] … state[h] − 1 and writes edges from state[edgeState + h] on. A program is dispatched for the most that
- * can be there, or indirectly for what is there, and looks here for how much that is.
+ * `state` holds the number of rows (nodes) after each hop, and from `edgeState` on the number of edges. So hop h draws
+ * for rows state[h − 1] … state[h] − 1 and writes edges from state[edgeState + h] on. A program is dispatched for an
+ * upper bound of items, or indirectly for their number, and reads the exact number here.
  */
 import { flatIndex } from '../device/program.js';
 
-/** Hops that fit into `state`. */
+/** Maximum number of hops in `state`. */
 const maxHops = 255;
 export const edgeState = maxHops + 1;
 /** Words of `state`. */
 export const stateWords = 2 * (maxHops + 1);
 
-/** Invocations of a workgroup. */
+/** Invocations per workgroup. */
 export const groupSize = 256;
-/** Items that one workgroup adds up. */
+/** Items that one workgroup sums. */
 export const tileSize = 4 * groupSize;
 
-/** `fanout` of a hop that takes all. */
+/** `fanout` of a hop that takes all neighbours. */
 export const takeAll = 0xffffffff;
 
-/** How a hop draws: alike, by running sums of weights, or leaving edges out. */
+/** Draw modes of a hop: uniform, by running sums of weights, or with edge dropout. */
 export const drawModes = { uniform: 0, weighted: 1, dropout: 2 } as const;
 export type DrawMode = keyof typeof drawModes;
 
 /** The parameters of a hop in the order of `Params`. */
 export interface HopParams {
   readonly hop: number;
-  /** `takeAll` or a count. */
+  /** `takeAll` or a number of neighbours. */
   readonly fanout: number;
   readonly drop: number;
   readonly replace: boolean;
@@ -38,7 +39,10 @@ export interface HopParams {
   readonly tag: number;
 }
 
-/** Words for a program: those of the hop, then the part of an array or table that this run is about. */
+/**
+ * Returns the parameter words of a program: those of the hop, then the range of an array or hash table that this run
+ * covers.
+ */
 export function hopWords(hop: HopParams, first = 0, count = 0, mask = 0): number[] {
   const { key } = hop;
   return [
@@ -48,7 +52,7 @@ export function hopWords(hop: HopParams, first = 0, count = 0, mask = 0): number
   ];
 }
 
-/** The parameters of programs that draw nothing. */
+/** Returns the parameters of programs that draw nothing. */
 export function plainHop(hop: number): HopParams {
   const key = [0, 0, 0, 0];
   return { hop, fanout: takeAll, drop: 0, replace: false, mode: 'uniform', key, step: 0, tag: 0 };
@@ -65,7 +69,7 @@ struct Params {
 ${flatIndex}
 `;
 
-/** For programs with the binding `state`. */
+/** WGSL helpers for programs with the binding `state`. */
 export const hopStateWgsl = /* wgsl */ `
 fn rowBegin() -> u32 {
   if (p.hop == 0u) { return 0u; }
@@ -76,7 +80,7 @@ fn edgeBegin() -> u32 { return state[${edgeState}u + p.hop]; }
 fn edgeEnd() -> u32 { return state[${edgeState + 1}u + p.hop]; }
 `;
 
-/** Head of a `main` with one invocation per item, whose number is `i`. */
+/** WGSL opening of a `main` with one invocation per item, whose index is `i`. */
 export const perItem = /* wgsl */ `
 @compute @workgroup_size(${groupSize})
 fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {

@@ -7,13 +7,13 @@ export class HostSample {
   readonly allNode: Int32Array;
   /** The edges of each layer, the outermost hop first. */
   readonly adjs: readonly Adj[];
-  /** Rows of seeds: `allNode.subarray(0, batchSize)` are the seeds, equal ones once. */
+  /** Number of seed rows: `allNode.subarray(0, batchSize)` are the seeds, equal ones once. */
   readonly batchSize: number;
-  /** The row of each seed as it was given; equal seeds share a row. */
+  /** The row of each given seed; equal seeds share a row. */
   readonly seedRows: Int32Array;
   readonly nodesPerHop: readonly number[];
   readonly edgesPerHop: readonly number[];
-  /** For Skein's layers: `batch.blocks`. */
+  /** The batch for Skein's layers: `batch.blocks`. */
   readonly batch: Batch;
 
   constructor(batch: Batch) {

@@ -1,4 +1,4 @@
-/** The CPU's neighbour sampler with the face of `GPUSampler`, for where there is no device. Same batches, bit for bit. */
+/** The CPU's neighbour sampler with the interface of `GPUSampler`, used without a device. Same batches, bit for bit. */
 import type { Graph } from '../../graph/index.js';
 import type { Batch } from '../../sample/batch.js';
 import { NeighborSampler, type NeighborSamplerOptions } from '../../sample/neighbor-sampler.js';
@@ -12,7 +12,7 @@ import { HostSample } from './host-sample.js';
 
 const name = 'HostSampler';
 
-/** What samplers on any engine offer. */
+/** The interface of samplers on any engine. */
 export interface GraphSampler {
   readonly numNodes: number;
   setSize(sizes: readonly number[]): this;
@@ -36,11 +36,11 @@ export class HostSampler implements GraphSampler {
       dropout: true,
       seed: true,
       table: true,
-      pieceBytes: true,
+      segmentBytes: true,
       reserveEdges: true,
     });
     this.#graph = asGraph(name, csr);
-    const { sizes, dropout = 0, table: _, pieceBytes: __, reserveEdges: ___, ...rules } = options;
+    const { sizes, dropout = 0, table: _, segmentBytes: __, reserveEdges: ___, ...rules } = options;
     this.#rules = dropout === 0 ? rules : { ...rules, strategy: 'dropout', rate: dropout };
     if (sizes !== undefined) this.setSize(sizes);
   }
@@ -64,6 +64,6 @@ export class HostSampler implements GraphSampler {
     return this.#sampler.sampleAsync(seeds, at ?? { step: this.#nextStep++ });
   }
 
-  /** Nothing to give back; for the sake of the interface. */
+  /** Does nothing: no device memory is used. */
   release(): void {}
 }

@@ -1,6 +1,6 @@
-/** Sampling on graphics processors. */
+/** Sampling on GPUs. */
 export { Adj } from './adj.js';
-export type { PeerAdj } from './adj-hand-over.js';
+export type { PeerAdj } from './convertible-adj.js';
 export type { CsrArrays, CsrLike, SourceOptions } from './csr-source.js';
 export type { DeviceAdj } from './device-adj.js';
 export type { DeviceSample } from './device-sample.js';

@@ -1,9 +1,9 @@
 /**
- * Sampling on the CPU's threads and on a device together. Each batch goes where it is expected to be done first, by its
- * predicted work and by how long both took for theirs so far. Results come in the order of the jobs, all of them, and the
- * same as from any one engine: batch i of an epoch is drawn at step i.
+ * Sampling on CPU threads and on a device together. Each batch goes to the engine that is expected to finish it first,
+ * by its predicted work and the measured speed of both. Results come in the order of the jobs and are the same as from
+ * any one engine: batch i of an epoch is drawn at step i.
  *
- * An error ends the iteration at the batch it belongs to. Leaving the loop early waits for the batches under way.
+ * An error ends the iteration at the batch it belongs to. Leaving the loop early waits for the batches in flight.
  *
  * @example
  * const sampler = new MixedGraphSampler(gpu, graph, { sizes: [25, 10], seed: 1 });
@@ -29,35 +29,35 @@ export type Engine = 'gpu' | 'cpu';
 export interface MixedGraphSamplerOptions extends GPUSamplerOptions {
   /** Neighbours per node and hop. */
   readonly sizes: readonly number[];
-  /** Which engines sample (default 'mixed'). */
+  /** The engines that sample (default 'mixed'). */
   readonly mode?: MixedMode;
-  /** Batches that the CPU samples at a time (default 2). */
+  /** Batches that the CPU samples concurrently (default 2). */
   readonly workers?: number;
 }
 
 /** A sampled job. */
 export interface MixedBatch {
-  /** Its place among the jobs. */
+  /** Index of the job. */
   readonly index: number;
   readonly seeds: Int32Array;
-  /** What sampled it; the sample does not depend on it. */
+  /** The engine that sampled it; the sample does not depend on it. */
   readonly engine: Engine;
   readonly sample: HostSample;
 }
 
-/** What an engine has done, and what it is expected to take. */
+/** Completed work of an engine, and its expected speed. */
 export interface EngineLoad {
   readonly batches: number;
   /** Predicted work of these batches. */
   readonly work: number;
-  /** Running average; null before the first. */
+  /** Running average; null before the first batch. */
   readonly msPerWork: number | null;
 }
 
 const name = 'MixedGraphSampler';
-/** Batches that a device is given at a time: one to draw, one to read. */
+/** Batches in flight on a device: one to draw, one to read. */
 const deviceSlots = 2;
-/** Beyond any time: an engine that is still at its first batch gets more only after those that are known. */
+/** A time beyond any other: an engine that is still at its first batch gets more only after engines of known speed. */
 const untried = 1e15;
 /** Weight of the newest batch in the running average. */
 const newest = 0.3;
@@ -82,7 +82,7 @@ class EngineQueue {
     return { batches: this.#batches, work: this.#work, msPerWork: this.#msPerWork };
   }
 
-  /** When a batch of this work would be done, in ms from now. An engine that was never tried comes first. */
+  /** Returns when a batch of this work would be done, in ms from now. An engine without measurements comes first. */
   finish(work: number): number {
     if (this.#msPerWork === null) return this.#pending === 0 ? 0 : untried + this.#pending / this.slots;
     return ((this.#pending + work) * this.#msPerWork) / this.slots;
@@ -94,7 +94,7 @@ class EngineQueue {
     const start = performance.now();
     try {
       const sample = await this.#sample(seeds, epoch, step);
-      // Batches that were waiting with it took part of the time.
+      // Batches that waited with it account for some of the time.
       const ms = ((performance.now() - start) * this.slots) / Math.max(shared, work * this.slots);
       this.#msPerWork = this.#msPerWork === null ? ms : (1 - newest) * this.#msPerWork + newest * ms;
       this.#batches++;
@@ -112,7 +112,7 @@ export class MixedGraphSampler {
   readonly #queues: ReadonlyMap<Engine, EngineQueue>;
   readonly #estimate: WorkEstimate;
 
-  /** @param device null where only the CPU samples. */
+  /** @param device null if only the CPU samples */
   constructor(device: GpuDevice | null, csr: CsrLike, options: MixedGraphSamplerOptions) {
     checkOptionNames('MixedGraphSampler', options, {
       direction: true,
@@ -122,7 +122,7 @@ export class MixedGraphSampler {
       dropout: true,
       seed: true,
       table: true,
-      pieceBytes: true,
+      segmentBytes: true,
       reserveEdges: true,
       mode: true,
       workers: true,
@@ -149,12 +149,12 @@ export class MixedGraphSampler {
     this.#queues = queues;
   }
 
-  /** How the work was shared so far. */
+  /** The work of each engine so far. */
   get loads(): Readonly<Partial<Record<Engine, EngineLoad>>> {
     return Object.fromEntries([...this.#queues].map(([engine, queue]) => [engine, queue.load]));
   }
 
-  /** Samples all jobs, each a list of seeds; results in their order. */
+  /** Samples all jobs, each a list of seeds; yields results in their order. */
   async *epoch(jobs: Iterable<Ids>, epoch = 0): AsyncGenerator<MixedBatch, void, void> {
     checkInteger(name, 'epoch', epoch);
     if (typeof jobs?.[Symbol.iterator] !== 'function')
@@ -181,14 +181,14 @@ export class MixedGraphSampler {
     }
   }
 
-  /** Gives the device memory back. */
+  /** Frees the device memory. */
   release(): void {
     this.#gpu?.release();
   }
 
   #start(seeds: Ids, epoch: number, index: number): Promise<MixedBatch> {
     const started = this.#route(seeds, epoch, index);
-    // Its error is reported when its turn comes; until then nobody listens.
+    // Its error is reported at its turn; this avoids an unhandled rejection until then.
     started.catch(() => {});
     return started;
   }

@@ -1,10 +1,11 @@
 /**
- * One sampler per device over one host copy of the graph. Batches do not depend on the device: `sample(seeds, rank, at)`
- * gives the same for every rank.
+ * One sampler per device over one host copy of the graph. Batches do not depend on the device: `sample(seeds, rank,
+ * at)` gives the same for every rank.
  *
- * Devices of one process are given as a list, or by number: `new MultiGPUSampler(1, csr)` samples on device number `rank`, 1
- * where no rank is given. With one worker thread per device, the main thread calls `share()` and posts
- * the result; each worker makes its own from it, on its own device. The graph lies in shared memory and is not copied.
+ * Devices of one process are given as a list, or by number: `new MultiGPUSampler(1, csr)` samples on device number
+ * `rank`, 1 if no rank is given. With one worker thread per device, the main thread calls `share()` and posts the
+ * result; each worker creates a sampler from it on a device of this worker. The graph is in shared memory and is not
+ * copied.
  *
  * @example
  * const sampler = new MultiGPUSampler([first, second], graph, { seed: 1 }).setSize([25, 10]);
@@ -29,7 +30,7 @@ import type { DeviceSample } from './device-sample.js';
 import { GPUSampler, type GPUSamplerOptions } from './gpu-sampler.js';
 import type { HostSample } from './host-sample.js';
 
-/** What other threads need to make the same sampler. Arrays lie in shared memory. */
+/** Everything that other threads need to create the same sampler. Arrays are in shared memory. */
 export interface SharedSampler {
   readonly offsets: Int32Array;
   readonly indices: Int32Array;
@@ -44,17 +45,20 @@ export interface SharedSampler {
 const name = 'MultiGPUSampler';
 
 export class MultiGPUSampler {
-  /** By rank. Where ranks are numbers of devices, a sampler is made when its rank is first used. */
+  /** Samplers by rank. If ranks are device numbers, a sampler is created when its rank is first used. */
   readonly #samplers: GPUSampler[];
   readonly #source: SamplingGraph;
   readonly #number: number | null;
   readonly #graph: Graph;
   readonly #options: GPUSamplerOptions;
   #sizes: readonly number[] | null = null;
-  /** The next step of each rank, for calls that name none. */
+  /** The next step of each rank, for calls without `at`. */
   readonly #nextStep: number[] = [];
 
-  /** @param devices open devices or their numbers, one per rank; a number alone: ranks are numbers, and this is the default rank */
+  /**
+   * @param devices open devices or their numbers, one per rank; a single number is the default rank, with device
+   * numbers as ranks
+   */
   constructor(
     devices: GpuDevice | number | readonly (GpuDevice | number)[],
     csr: CsrLike,
@@ -68,7 +72,7 @@ export class MultiGPUSampler {
       dropout: true,
       seed: true,
       table: true,
-      pieceBytes: true,
+      segmentBytes: true,
       reserveEdges: true,
     });
     this.#number = typeof devices === 'number' ? checkDevice(name, 'devices', devices) : null;
@@ -82,7 +86,7 @@ export class MultiGPUSampler {
     if (this.#number !== null) this.#samplerOf(this.#number);
   }
 
-  /** The sampler of `share()` in another thread, on devices of its own. */
+  /** Creates the sampler of `share()` in another thread, on that thread's devices. */
   static fromShared(
     given: SharedSampler,
     devices: GpuDevice | number | readonly (GpuDevice | number)[],
@@ -96,7 +100,7 @@ export class MultiGPUSampler {
     return new MultiGPUSampler(devices, graph, weights === null ? options : { ...options, weights });
   }
 
-  /** Devices that have a sampler. */
+  /** Number of devices that have a sampler. */
   get numDevices(): number {
     return this.#samplers.filter((sampler) => sampler !== undefined).length;
   }
@@ -112,7 +116,9 @@ export class MultiGPUSampler {
     return this;
   }
 
-  /** Samples on device `rank`. Without `at`, each call of a rank is its next step: ranks with other seeds stay in step. */
+  /**
+   * Samples on device `rank`. Without `at`, each call of a rank is its next step: ranks with other seeds stay in step.
+   */
   sample(seeds: Ids, rank = this.#number ?? 0, at?: SampleTime): Promise<HostSample> {
     return this.#samplerOf(rank).sample(seeds, this.#time(rank, at));
   }
@@ -125,7 +131,7 @@ export class MultiGPUSampler {
     return this.#samplerOf(rank).sampleOnDevice(seeds, this.#time(rank, at));
   }
 
-  /** The graph in shared memory and the options, to be posted to workers. */
+  /** Returns the graph in shared memory and the options, to be posted to workers. */
   share(): SharedSampler {
     const { adjacency, edgeWeight } = this.#graph;
     const { offsets, indices, edgeIds } = adjacency;
@@ -140,7 +146,7 @@ export class MultiGPUSampler {
     };
   }
 
-  /** Gives the memory of all devices back. */
+  /** Frees the memory of all devices. */
   release(): void {
     for (const sampler of this.#samplers) sampler?.release();
   }
@@ -163,7 +169,7 @@ export class MultiGPUSampler {
   }
 }
 
-/** A sampler per device; when one is refused, those before it give their memory back. */
+/** Creates a sampler per device; if one fails, frees those before it. */
 function openAll(
   devices: readonly (GpuDevice | number)[],
   source: SamplingGraph,
@@ -179,7 +185,7 @@ function openAll(
   return samplers;
 }
 
-/** Floats in shared memory; other numbers are posted as they are, because rounding them would change draws. */
+/** Copies floats to shared memory; other numbers are posted unchanged, because rounding them would change draws. */
 function sharedWeights(
   weights: SampleWeights,
   edgeWeight: Float32Array | null,

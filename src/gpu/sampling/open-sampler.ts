@@ -1,6 +1,6 @@
 /**
- * A sampler on whatever is there: the graphics processor, or the CPU where there is none, where it only imitates one, or
- * from the moment it is lost or full. The batches are the same; a change of engine is said once.
+ * A sampler on the available engine: the GPU, or the CPU if there is none, if it is a software adapter, or once it is
+ * lost or out of memory. The batches are the same; a change of engine is reported once.
  *
  * @example
  * const sampler = await openSampler(graph, { sizes: [25, 10], seed: 1 });
@@ -20,9 +20,9 @@ import { HostSample } from './host-sample.js';
 import { type GraphSampler, HostSampler } from './host-sampler.js';
 
 export interface OpenSamplerOptions extends GPUSamplerOptions {
-  /** A device, or how to open one. By default one that is not imitated by the processor. */
+  /** A device, or options to open one. By default software adapters are not used. */
   readonly gpu?: GpuDevice | OpenGpuOptions;
-  /** Told why the CPU samples; by default the console is. */
+  /** Receives the reason why the CPU samples (default: a console warning). */
   readonly onFallback?: (reason: string) => void;
 }
 
@@ -35,14 +35,14 @@ export async function openSampler(csr: CsrLike, options: OpenSamplerOptions = {}
     dropout: true,
     seed: true,
     table: true,
-    pieceBytes: true,
+    segmentBytes: true,
     reserveEdges: true,
     gpu: true,
     onFallback: true,
   });
   const { gpu, onFallback = (reason) => console.warn(reason), ...rules } = options;
   const say = (error: DeviceError) =>
-    onFallback(`sampling goes on with the CPU, with the same results: ${error.message}`);
+    onFallback(`sampling continues on the CPU, with the same results: ${error.message}`);
   let device: GpuDevice | null = null;
   try {
     device = gpu instanceof GpuDevice ? gpu : await openGpuDevice({ allowSoftware: false, ...gpu });
@@ -60,7 +60,7 @@ export class AdaptiveSampler implements GraphSampler {
   readonly #csr: CsrLike;
   readonly #rules: GPUSamplerOptions;
   readonly #say: (error: DeviceError) => void;
-  /** Opened here, so closed here. */
+  /** A device that was opened here and is closed here. */
   readonly #ownDevice: GpuDevice | null;
   #gpu: GPUSampler | null;
   #host: HostSampler | null = null;
@@ -84,7 +84,7 @@ export class AdaptiveSampler implements GraphSampler {
     if (gpu === null) this.#cpu();
   }
 
-  /** What samples at present. */
+  /** The engine in use. */
   get engine(): 'webgpu' | 'cpu' {
     return this.#gpu === null ? 'cpu' : 'webgpu';
   }
@@ -107,7 +107,7 @@ export class AdaptiveSampler implements GraphSampler {
     const time = at ?? { step: this.#nextStep++ };
     const gpu = this.#gpu;
     if (gpu === null) return this.#cpu().sampleAsync(seeds, time);
-    // The CPU may have to sample them after the caller has put others into the array.
+    // A copy: the CPU may sample them after the caller has reused the array.
     const ids = toInt32('openSampler', 'seeds', seeds).slice();
     try {
       return await gpu.sampleAsync(ids, time);
@@ -124,7 +124,7 @@ export class AdaptiveSampler implements GraphSampler {
     this.#gpu = null;
   }
 
-  /** Several batches may fail together; the first says so. */
+  /** Switches to the CPU. Several batches may fail together; the first reports it. */
   #leaveDevice(gpu: GPUSampler, error: DeviceError): void {
     if (this.#gpu === null) return;
     this.#gpu = null;

@@ -1,6 +1,6 @@
 /**
- * The sampler's random words in WGSL: draw d of node v is word d & 3 of Philox's block (v, d >> 2, tag ^ key[2], step ^ key[3]),
- * as on the CPU.
+ * The sampler's random words in WGSL: draw d of node v is word d & 3 of Philox's block (v, d >> 2, tag ^ key[2], step ^
+ * key[3]), as on the CPU.
  */
 import { philoxFunctions } from '../wgsl/philox.js';
 

@@ -1,6 +1,7 @@
 /**
  * Prefix sums over the rows or edges of a hop, in three steps: a sum per tile, sums of tiles in one workgroup, and the
- * prefix within each tile (reduce-then-scan). No step waits for another workgroup, which WebGPU does not promise to run.
+ * prefix within each tile (reduce-then-scan). No step waits for another workgroup, for which WebGPU guarantees no
+ * progress.
  *
  * Over rows they turn counts into offsets, over edges they number the nodes that appear for the first time.
  */
@@ -8,9 +9,10 @@ import { bindings, defineProgram } from '../device/program.js';
 import { edgeState, groupSize, hopParamsWgsl, hopParamWords, hopStateWgsl, tileSize } from './hop-wgsl.js';
 
 /**
- * `tileScan(local, value)`: the sum of the values of lower invocations of the workgroup; afterwards `tileTotal()` is that of
- * all. Sixteen invocations add up sixteen values each, which takes two barriers instead of two per doubling. Every
- * sixteenth place of `tileSums` stays free, so that these sixteen do not meet in one bank of memory.
+ * `tileScan(local, value)` returns the sum of the values of lower invocations of the workgroup; afterwards
+ * `tileTotal()` is the sum over all. Sixteen invocations add sixteen values each, which takes two barriers instead of
+ * two per doubling. Every sixteenth element of `tileSums` stays free, so that these sixteen do not conflict in one
+ * memory bank.
  */
 const tileScanWgsl = /* wgsl */ `
 var<workgroup> tileSums: array<u32, ${groupSize + groupSize / 16}>;
@@ -50,7 +52,7 @@ fn main(
   let base = tile * ${tileSize}u + local * 4u;
 `;
 
-/** WGSL for the four values of an invocation; `valueOf(i)` gives that of item i of the hop. */
+/** WGSL for the four values of an invocation; `valueOf(i)` returns that of item i of the hop. */
 const fourValues = /* wgsl */ `
   var values: vec4<u32>;
   for (var j = 0u; j < 4u; j++) { values[j] = valueOf(base + j); }
@@ -63,7 +65,7 @@ ${fourValues}
   if (local == 0u && tile < arrayLength(&tiles)) { tiles[tile] = tileTotal(); }
 }`;
 
-/** Edges that a row takes. */
+/** WGSL: number of edges that a row takes. */
 const rowValue = /* wgsl */ `
 fn valueOf(i: u32) -> u32 {
   if (rowBegin() + i >= rowEnd()) { return 0u; }
@@ -71,12 +73,12 @@ fn valueOf(i: u32) -> u32 {
 }
 `;
 
-/** Whether an edge is the first to reach its node; see reindex-programs.ts. */
+/** WGSL: whether an edge is the first to reach its node; see reindex-programs.ts. */
 const edgeValue = /* wgsl */ `
 fn valueOf(i: u32) -> u32 {
   let e = edgeBegin() + i;
   if (e >= edgeEnd()) { return 0u; }
-  return select(0u, 1u, atomicLoad(&entries[places[e]]) == 0x7fffffffu - e);
+  return select(0u, 1u, atomicLoad(&entries[entryIndices[e]]) == 0x7fffffffu - e);
 }
 `;
 
@@ -96,7 +98,7 @@ ${rowValue}
 ${tileSum}`,
 });
 
-/** Buffers: state, places, entries, tiles. */
+/** Buffers: state, entryIndices, entries, tiles. */
 export const edgeTiles = defineProgram({
   ...common,
   name: 'sampling.edgeTiles',
@@ -105,7 +107,7 @@ export const edgeTiles = defineProgram({
 ${hopParamsWgsl}
 ${bindings(true, [
   'read array<u32> state',
-  'read array<u32> places',
+  'read array<u32> entryIndices',
   'write array<atomic<u32>> entries',
   'write array<u32> tiles',
 ])}
@@ -116,9 +118,9 @@ ${tileSum}`,
 });
 
 /**
- * One workgroup: turns sums of tiles into what lies before each, and writes the counts after the hop with the workgroups
- * that the next programs need. p.first: 0 = tiles of rows, 1 = tiles of edges. p.count: most workgroups of a dimension.
- * Buffers: tiles, state, grid (see `gridAt`).
+ * One workgroup: turns sums of tiles into the sums before each tile, and writes the counts after the hop with the
+ * workgroups that the next programs need. p.first: 0 = tiles of rows, 1 = tiles of edges. p.count: maximum workgroups
+ * per dimension. Buffers: tiles, state, grid (see `gridAt`).
  */
 export const tileOffsets = defineProgram({
   ...common,
@@ -163,7 +165,7 @@ fn main(@builtin(local_invocation_index) local: u32) {
 }`,
 });
 
-/** Where the edges of each row end. Buffers: state, frontier, tiles, offsets. */
+/** Writes the end of each row's edges. Buffers: state, frontier, tiles, offsets. */
 export const rowOffsets = defineProgram({
   ...common,
   name: 'sampling.rowOffsets',
@@ -192,7 +194,10 @@ ${fourValues}
 }`,
 });
 
-/** Gives rows to nodes that appear for the first time, in order. Buffers: state, places, ids, tiles, entries, nodeIds. */
+/**
+ * Assigns rows in order to nodes that appear for the first time. Buffers: state, entryIndices, ids, tiles, entries,
+ * nodeIds.
+ */
 export const assignRows = defineProgram({
   ...common,
   name: 'sampling.assignRows',
@@ -201,7 +206,7 @@ export const assignRows = defineProgram({
 ${hopParamsWgsl}
 ${bindings(true, [
   'read array<u32> state',
-  'read array<u32> places',
+  'read array<u32> entryIndices',
   'read array<u32> ids',
   'read array<u32> tiles',
   'write array<atomic<u32>> entries',
@@ -218,18 +223,18 @@ ${fourValues}
     if (values[j] == 0u) { continue; }
     let e = edgeBegin() + base + j;
     nodeIds[row] = ids[e];
-    // Other edges to this node find a row instead of a first edge: neither is theirs.
-    atomicStore(&entries[places[e]], 0xffffffffu - row);
+    // Other edges to this node find a row instead of a candidate, and neither equals theirs.
+    atomicStore(&entries[entryIndices[e]], 0xffffffffu - row);
     row++;
   }
 }`,
 });
 
-/** Most tiles that `tileOffsets` adds up for n items. */
+/** Returns the number of tiles for n items. */
 export function tileCount(items: number): number {
   return Math.max(1, Math.ceil(items / tileSize));
 }
 
-/** Byte offsets in the buffer of workgroup counts: edges of this hop, rows of the next, one by one or in tiles. */
+/** Byte offsets in the buffer of workgroup counts: edges of this hop, rows of the next, by item or by tile. */
 export const gridAt = { edges: 0, edgeTiles: 12, rows: 24, rowTiles: 36 } as const;
 export const gridBytes = 48;

@@ -1,4 +1,4 @@
-/** Reads a drawn batch back: the counts first, then as much as there is; small batches in one trip. */
+/** Reads a drawn batch back: the counts first, then as many elements as there are; small batches in one round trip. */
 import type { BatchParts } from '../../sample/batch.js';
 import { InternalError } from '../../util/errors.js';
 import type { GpuDevice, GpuRange } from '../device/gpu-device.js';
@@ -11,7 +11,7 @@ export interface HopCounts {
   readonly edgesPerHop: readonly number[];
 }
 
-/** Up to so many bytes, reading all that was reserved costs less than another trip. */
+/** Up to this many bytes, reading everything that was reserved costs less than another round trip. */
 const oneTrip = 1 << 20;
 
 export async function readCounts(device: GpuDevice, buffers: HopBuffers, hops: number): Promise<HopCounts> {
@@ -40,17 +40,17 @@ export async function readBatch(
 }
 
 function arrayRanges(buffers: HopBuffers, nodes: number, destinations: number, edges: number): GpuRange[] {
-  const { nodeIds, offsets, rows, slots } = buffers;
+  const { nodeIds, offsets, rows, positions } = buffers;
   return [
     { buffer: nodeIds, bytes: 4 * nodes },
     { buffer: offsets, bytes: 4 * (destinations + 1) },
     { buffer: rows, bytes: 4 * edges },
-    { buffer: slots, bytes: 4 * edges },
+    { buffer: positions, bytes: 4 * edges },
   ];
 }
 
 function countsOf(state: Uint32Array, hops: number, room: HopRoom): HopCounts {
-  // Writes beyond a buffer are dropped without a word.
+  // Writes beyond the end of a buffer are dropped silently.
   if (state[hops] > room.nodes || state[edgeState + hops] > room.edges)
     throw new InternalError(
       `a batch of ${state[hops]} nodes and ${state[edgeState + hops]} edges exceeds its bounds of ${room.nodes} and ${room.edges}`,
@@ -75,7 +75,7 @@ function partsOf(counts: HopCounts, arrays: readonly ArrayBuffer[], seedRows: In
   const { numNodes, destinations, numEdges } = totals(counts);
   const take = (i: number, length: number) => new Int32Array(arrays[i].slice(0, 4 * length));
   const offsets = take(1, destinations + 1);
-  // Without rows that draw, nobody wrote the first.
+  // The first offset is not written if no row draws.
   offsets[0] = 0;
   return {
     ...{ nodeIds: take(0, numNodes), seedRows, trees: null, offsets },

@@ -1,21 +1,22 @@
 /**
- * From node ids to rows in order of first appearance. Each node has an entry:
+ * Maps node ids to rows in order of first appearance. Each node has an entry:
  *
  *   0                      not seen
  *   0x7fffffff − e         candidate: edge e is the first of those seen so far to reach it
  *   0xffffffff − row       it has a row
  *
- * so `atomicMax` keeps rows above candidates and lower edges above higher ones, whatever the order of invocations. Entries
- * lie in an array by node id, or, where that would be too large, in a hash table of at least twice as many places as nodes,
- * with the ids (plus one) beside them. The place of each edge's node is kept, so nothing is looked up twice.
+ * so `atomicMax` keeps rows above candidates and lower edges above higher ones, in any order of invocations. Entries
+ * are in an array by node id or, if that would be too large, in a hash table of at least twice as many entries as
+ * nodes, with a parallel array of ids (plus one). The entry index of each edge's node is kept, so no id is looked up
+ * twice.
  */
 import { bindings, defineProgram, type GpuProgram } from '../device/program.js';
 import { groupSize, hopParamsWgsl, hopParamWords, hopStateWgsl, perItem } from './hop-wgsl.js';
 
-/** How nodes find their entry. */
+/** Lookup of a node's entry: by id, or by hash. */
 export type TableKind = 'dense' | 'hash';
 
-/** The multiply-and-shift mix of MurmurHash3's end; every bit of an id reaches the low bits. */
+/** The finaliser of MurmurHash3; every bit of an id affects the low bits. */
 export function hashId(id: number): number {
   let h = id >>> 0;
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b) >>> 0;
@@ -25,7 +26,7 @@ export function hashId(id: number): number {
 
 const placeWgsl: Readonly<Record<TableKind, string>> = {
   dense: /* wgsl */ `
-fn placeOf(id: u32) -> u32 { return id; }
+fn entryOf(id: u32) -> u32 { return id; }
 `,
   hash: /* wgsl */ `
 fn hashId(id: u32) -> u32 {
@@ -34,13 +35,13 @@ fn hashId(id: u32) -> u32 {
   h = (h ^ (h >> 13u)) * 0xc2b2ae35u;
   return h ^ (h >> 16u);
 }
-/** The place of an id, which it takes if it has none. The table is never more than half full. */
-fn placeOf(id: u32) -> u32 {
+/** Returns the entry index of an id, inserting it if needed. The table is never more than half full. */
+fn entryOf(id: u32) -> u32 {
   var at = hashId(id) & p.mask;
   loop {
     let found = atomicCompareExchangeWeak(&keys[at], 0u, id + 1u);
     if (found.exchanged || found.old_value == id + 1u) { return at; }
-    // A weak exchange may fail although the place is free: then the same place is tried again.
+    // A weak exchange may fail spuriously on a free entry: then the same entry is tried again.
     if (found.old_value != 0u) { at = (at + 1u) & p.mask; }
   }
 }
@@ -62,7 +63,7 @@ function program(name: string, kind: TableKind, buffers: readonly string[], code
   });
 }
 
-/** Gives nodes the rows they already have: p.count of them. Buffers: nodeIds, entries[, keys]. */
+/** Enters the rows of the first p.count nodes. Buffers: nodeIds, entries[, keys]. */
 const enterRows = (kind: TableKind) =>
   program(
     'enterRows',
@@ -71,14 +72,14 @@ const enterRows = (kind: TableKind) =>
     /* wgsl */ `
 ${perItem}
   if (i >= p.count) { return; }
-  atomicStore(&entries[placeOf(nodeIds[i])], 0xffffffffu - i);
+  atomicStore(&entries[entryOf(nodeIds[i])], 0xffffffffu - i);
 }`,
   );
 
 /**
- * Finds the node behind each edge of the hop whose slot lies in the piece [first, first + count) of the graph, and enters
- * the edge as a candidate. Buffers: state, slots, indices of the piece, ids, entries[, keys, places]; in the dense form the
- * ids are the places.
+ * Finds the node of each edge of the hop whose position is in the segment [first, first + count) of the graph, and
+ * enters the edge as a candidate. Buffers: state, positions, indices of the segment, ids, entries[, keys,
+ * entryIndices]; in the dense form the ids are the entry indices.
  */
 const enterEdges = (kind: TableKind) =>
   program(
@@ -86,26 +87,26 @@ const enterEdges = (kind: TableKind) =>
     kind,
     [
       'read array<u32> state',
-      'read array<u32> slots',
+      'read array<u32> positions',
       'read array<u32> indices',
       'write array<u32> ids',
       ...table(kind),
-      ...(kind === 'hash' ? ['write array<u32> places'] : []),
+      ...(kind === 'hash' ? ['write array<u32> entryIndices'] : []),
     ],
     /* wgsl */ `
 ${hopStateWgsl}
 ${perItem}
   let e = edgeBegin() + i;
   if (e >= edgeEnd()) { return; }
-  let at = slots[e] - p.first;
+  let at = positions[e] - p.first;
   if (at >= p.count) { return; }
   let node = indices[at];
-  let place = placeOf(node);
+  let entry = entryOf(node);
   ids[e] = node;
-  ${kind === 'hash' ? 'places[e] = place;' : ''}
+  ${kind === 'hash' ? 'entryIndices[e] = entry;' : ''}
   let candidate = 0x7fffffffu - e;
   // Most edges of a later hop reach nodes that have a row.
-  if (atomicLoad(&entries[place]) < candidate) { atomicMax(&entries[place], candidate); }
+  if (atomicLoad(&entries[entry]) < candidate) { atomicMax(&entries[entry], candidate); }
 }`,
   );
 
@@ -119,7 +120,7 @@ export const enterEdgesPrograms: Readonly<Record<TableKind, GpuProgram>> = {
   hash: enterEdges('hash'),
 };
 
-/** The source row of each edge, once all nodes have rows. Buffers: state, places, entries, rows. */
+/** Writes the source row of each edge, once all nodes have rows. Buffers: state, entryIndices, entries, rows. */
 export const edgeRows = defineProgram({
   name: 'sampling.edgeRows',
   buffers: ['read', 'read', 'write', 'write'],
@@ -129,7 +130,7 @@ export const edgeRows = defineProgram({
 ${hopParamsWgsl}
 ${bindings(true, [
   'read array<u32> state',
-  'read array<u32> places',
+  'read array<u32> entryIndices',
   'write array<atomic<u32>> entries',
   'write array<u32> rows',
 ])}
@@ -137,11 +138,11 @@ ${hopStateWgsl}
 ${perItem}
   let e = edgeBegin() + i;
   if (e >= edgeEnd()) { return; }
-  rows[e] = 0xffffffffu - atomicLoad(&entries[places[e]]);
+  rows[e] = 0xffffffffu - atomicLoad(&entries[entryIndices[e]]);
 }`,
 });
 
-/** Empties the entries of all nodes that have a row, for the next batch; p.hop is the number of hops. */
+/** Clears the entries of all nodes that have a row, for the next batch; p.hop is the number of hops. */
 export const forgetRows = defineProgram({
   name: 'sampling.forgetRows',
   buffers: ['read', 'read', 'write'],
@@ -156,7 +157,10 @@ ${perItem}
 }`,
 });
 
-/** Looks words up, piece by piece: out[e] = values[at[e] − first] for the edges of a hop. Buffers: state, at, values, out. */
+/**
+ * Looks words up, segment by segment: out[e] = values[at[e] − first] for the edges of a hop. Buffers: state, at,
+ * values, out.
+ */
 export const fetchWords = defineProgram({
   name: 'sampling.fetchWords',
   buffers: ['read', 'read', 'read', 'write'],
@@ -174,7 +178,7 @@ ${hopStateWgsl}
 ${perItem}
   let e = edgeBegin() + i;
   if (e >= edgeEnd()) { return; }
-  let place = at[e] - p.first;
-  if (place < p.count) { out[e] = values[place]; }
+  let index = at[e] - p.first;
+  if (index < p.count) { out[e] = values[index]; }
 }`,
 });

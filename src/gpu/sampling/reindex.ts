@@ -1,6 +1,6 @@
 /**
- * Ordered unique on a device, by itself: ids to rows in order of first appearance, through the same hash table that batches
- * of very large graphs use.
+ * Ordered unique on a device: maps ids to rows in order of first appearance, through the same hash table as batches of
+ * very large graphs.
  */
 import { expected, ValueError } from '../../util/errors.js';
 import type { GpuDevice } from '../device/gpu-device.js';
@@ -8,12 +8,12 @@ import { grid } from '../device/program.js';
 import { HopBuffers } from './hop-buffers.js';
 import { HopRecorder } from './hop-recorder.js';
 import { edgeState, groupSize, plainHop, stateWords, tileSize } from './hop-wgsl.js';
-import { NodeTable } from './node-table.js';
+import { NodeHashTable } from './node-hash-table.js';
 
 export interface Reindexed {
   /** Each id once, in order of first appearance. */
   readonly unique: Uint32Array;
-  /** Where each given id is in `unique`. */
+  /** Index of each given id in `unique`. */
   readonly local: Uint32Array;
 }
 
@@ -33,19 +33,19 @@ export async function reindexIds(device: GpuDevice, ids: Uint32Array | Int32Arra
     );
   const count = ids.length;
   const buffers = new HopBuffers(device, 'hash', { nodes: count, edges: count, frontier: 1 });
-  const table = new NodeTable(device, 'hash', 0);
+  const table = new NodeHashTable(device, 'hash', 0);
   const given = device.bufferOf(ids, 'ids');
   try {
-    // The ids are the neighbours of a node that takes them all.
+    // The ids are treated as the neighbours of a node that takes all of them.
     const state = new Uint32Array(stateWords);
     state[edgeState + 1] = count;
     device.write(buffers.state, state);
     device.write(
-      buffers.slots,
+      buffers.positions,
       Uint32Array.from({ length: count }, (_, i) => i),
     );
-    const piece = { first: 0, count, buffer: given };
-    const recorder = new HopRecorder(device, { rows: [], indices: [piece], sums: null });
+    const segment = { first: 0, count, buffer: given };
+    const recorder = new HopRecorder(device, { rows: [], indices: [segment], sums: null });
     const hop = plainHop(0);
     table.enter(buffers, hop, 0, count);
     device.write(buffers.grid, Uint32Array.of(...grid(count, groupSize), 1, ...grid(count, tileSize), 1));

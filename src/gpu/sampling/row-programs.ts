@@ -1,7 +1,7 @@
 /**
- * First step of a hop: for each row of the frontier, where its edges start in the graph, how many there are and how many it
- * takes. The only programs that read the graph's offsets; a graph beyond one binding is read piece by piece, each run
- * serving the rows whose node lies in its piece.
+ * First step of a hop: for each row of the frontier, where its edges start in the graph, how many there are and how
+ * many it takes. These are the only programs that read the graph's offsets; a graph beyond one binding is read by
+ * segment, each run serving the rows whose node is in its segment.
  *
  * frontier[f] = (start, degree, taken, node) of row state[h − 1] + f.
  */
@@ -17,10 +17,10 @@ import {
 } from './hop-wgsl.js';
 import { philoxWgsl } from './philox-wgsl.js';
 
-/** How many edges a row takes; `available` are those that may be taken. */
+/** WGSL: number of edges that a row takes; `available` are those that may be taken. */
 const takenWgsl: Readonly<Record<DrawMode, string>> = {
   uniform: 'taken = limited(degree);',
-  // Edges of weight 0 are never taken, so they count for nothing.
+  // Edges of weight 0 are never taken, so they are not counted.
   weighted: 'taken = limited(positive[at]);',
   dropout: /* wgsl */ `
     restartWords(node);
@@ -61,7 +61,7 @@ ${perItem}
   });
 }
 
-/** Buffers: state, nodeIds, offsets of the piece, [counts of positive weights of the piece,] frontier. */
+/** Buffers: state, nodeIds, offsets of the segment, [counts of positive weights of the segment,] frontier. */
 export const rowPrograms: Readonly<Record<DrawMode, GpuProgram>> = {
   uniform: rowProgram('uniform'),
   weighted: rowProgram('weighted'),

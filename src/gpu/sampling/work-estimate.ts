@@ -1,13 +1,14 @@
 /**
- * How much work a batch will be, before it is drawn: the expected number of its edges if no node were found twice.
+ * Estimates the work of a batch before it is drawn: the expected number of its edges if no node were found twice.
  *
- * A seed takes min(degree, k) edges; a node found through an edge is one of high degree with the chance of its degree, so
- * what it takes in turn is the mean over edges. Wrong by a factor that batches share, which is all that routing needs.
+ * A seed takes min(degree, k) edges; a node found through an edge has a given degree with probability proportional to
+ * it, so its expected number of edges is the mean over edges. The error is a factor that batches share, which suffices
+ * for routing.
  */
 export class WorkEstimate {
   readonly #offsets: Int32Array;
   readonly #fanouts: Int32Array;
-  /** Edges that follow from one edge of hop 0, itself included. */
+  /** Expected edges that result from one edge of hop 0, itself included. */
   readonly #perEdge: number;
 
   constructor(offsets: Int32Array, fanouts: Int32Array) {
@@ -19,7 +20,7 @@ export class WorkEstimate {
     this.#perEdge = 1 + perEdge;
   }
 
-  /** At least 1 per seed. Ids that do not exist count for nothing: whoever samples refuses them. */
+  /** Returns at least 1 per seed. Ids that do not exist add nothing: the sampler rejects them. */
   of(seeds: Int32Array): number {
     let edges = 0;
     for (let i = 0; i < seeds.length; i++) edges += this.#taken(seeds[i], this.#fanouts[0] ?? 0) || 0;

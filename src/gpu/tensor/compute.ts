@@ -1,5 +1,5 @@
 /**
- * What the kernels of one device share: launching, host arrays on the way in, graph structures that stay there.
+ * Common services of the kernels of one device: launching, upload of host arrays, cached graph structures.
  */
 import type { TypedArray } from '../../native/index.js';
 import { InternalError } from '../../util/errors.js';
@@ -9,19 +9,19 @@ import { grid } from '../device/program.js';
 import { type ElementType, GpuArray } from './gpu-array.js';
 import { packParams, type TensorProgram } from './tensor-program.js';
 
-/** Device memory, memory of the host that is uploaded for the call, or nothing. */
+/** Device memory, host memory that is uploaded for the call, or null. */
 export type Argument = unknown;
 
-/** Structures that are kept on the device: at most so many, and so many bytes. */
+/** Limits of the structures cached on the device: their number, and their bytes. */
 const maxStructures = 256;
 const maxStructureBytes = 2 ** 29;
-/** The newest are never let go: one kernel uses several, and fetching the last must not take the first away. */
+/** The newest structures are never evicted: one kernel uses several, and fetching the last must not evict the first. */
 const minStructures = 8;
 
 export class Compute {
   readonly gpu: GpuDevice;
   #nothing: GpuArray | null = null;
-  /** Oldest first. */
+  /** Cached structures, oldest first. */
   readonly #structures = new Map<TypedArray, GpuArray>();
   #structureBytes = 0;
 
@@ -29,14 +29,14 @@ export class Compute {
     this.gpu = gpu;
   }
 
-  /** Uninitialised elements. */
+  /** Allocates uninitialised elements. */
   allocate(type: ElementType, length: number, label = 'tensor'): GpuArray {
     return new GpuArray(this.gpu.buffer(length * 4, label), type, 0, length);
   }
 
   /**
-   * Runs a program once per element, or in `groups` workgroups. Arrays of the host are copied in; null is an array that the
-   * program will not touch.
+   * Runs a program once per element, or in `groups` workgroups. Host arrays are uploaded; null is an array that the
+   * program does not access.
    */
   launch(
     program: TensorProgram,
@@ -48,7 +48,7 @@ export class Compute {
     const temporary: GpuArray[] = [];
     const held = arrays.map((value) => this.#resolve(value, temporary));
     const { buffers } = program.gpu;
-    // A buffer may not be written and read through two bindings: what is read is copied first.
+    // A buffer must not be bound for writing and for reading: inputs are copied first.
     for (const [i, array] of held.entries()) {
       if (buffers[i] !== 'read') continue;
       const written = held.some((other, j) => buffers[j] === 'write' && other.buffer === array.buffer);
@@ -69,7 +69,7 @@ export class Compute {
     for (const array of temporary) array.release();
   }
 
-  /** Offsets, indices and orders of a graph, which never change: uploaded once and kept for a while. */
+  /** Returns offsets, indices or orders of a graph, which never change: uploaded once and cached. */
   structure(data: TypedArray): GpuArray {
     const known = this.#structures.get(data);
     if (known !== undefined) {
@@ -89,14 +89,14 @@ export class Compute {
     return array;
   }
 
-  /** Lets the kept structures go. */
+  /** Frees the cached structures. */
   clearStructures(): void {
     for (const [data, held] of this.#structures) this.#forget(data, held);
     this.#nothing?.release();
     this.#nothing = null;
   }
 
-  /** Host memory as a new array on the device; the caller releases it. */
+  /** Copies host memory to a new device array; the caller releases it. */
   upload(data: TypedArray): GpuArray {
     const words = toWords(data);
     const buffer: GpuBuffer = this.gpu.bufferOf(words, 'upload');
@@ -116,7 +116,8 @@ export class Compute {
       this.#nothing ??= this.allocate('u32', 1, 'nothing');
       return this.#nothing;
     }
-    if (!ArrayBuffer.isView(value)) throw new InternalError('a kernel was given something that is no array');
+    if (!ArrayBuffer.isView(value))
+      throw new InternalError('a GPU kernel was given a value that is not an array');
     const array = this.upload(value as TypedArray);
     temporary.push(array);
     return array;
@@ -130,9 +131,9 @@ export class Compute {
   }
 }
 
-/** Elements of 4 bytes. */
+/** Converts to elements of 4 bytes. */
 export function toWords(data: TypedArray): Float32Array | Int32Array | Uint32Array {
   if (data instanceof Float32Array || data instanceof Int32Array || data instanceof Uint32Array) return data;
   if (data instanceof Uint8Array) return Uint32Array.from(data);
-  throw new InternalError(`a kernel of the graphics processor was given a ${data.constructor.name}`);
+  throw new InternalError(`a GPU kernel was given a ${data.constructor.name}`);
 }

@@ -1,6 +1,6 @@
 /**
- * A run of elements in device memory, in the place where CPU kernels take a typed array. All elements have 4 bytes: WGSL has
- * no smaller type, so u8 flags are kept as u32.
+ * A range of elements in device memory; GPU kernels take it where CPU kernels take a typed array. All elements have 4
+ * bytes: WGSL has no smaller type, so u8 flags are stored as u32.
  */
 import type { DeviceArray } from '../../tensor/index.js';
 import { InternalError } from '../../util/errors.js';
@@ -11,7 +11,7 @@ export type ElementType = 'f32' | 'i32' | 'u32';
 export class GpuArray implements DeviceArray {
   readonly buffer: GpuBuffer;
   readonly type: ElementType;
-  /** First element within the buffer. */
+  /** Index of the first element within the buffer. */
   readonly offset: number;
   readonly length: number;
 
@@ -31,8 +31,8 @@ export class GpuArray implements DeviceArray {
   }
 }
 
-/** What a kernel was given, which its signature calls a typed array. */
+/** Narrows a kernel argument, which the signature calls a typed array, to a GpuArray. */
 export function onGpu(value: unknown): GpuArray {
   if (value instanceof GpuArray) return value;
-  throw new InternalError('a kernel of the graphics processor was given memory of the host');
+  throw new InternalError('a GPU kernel was given host memory');
 }

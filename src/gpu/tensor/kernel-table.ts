@@ -1,5 +1,5 @@
 /**
- * The kernels of the graphics processor under the names of the CPU's. What is missing says so when it is called.
+ * The GPU kernels under the names of the CPU kernels. A missing kernel throws when it is called.
  */
 import { type Kernels, referenceKernels } from '../../native/index.js';
 import { DeviceError } from '../../util/errors.js';
@@ -51,7 +51,7 @@ export function kernelTable(compute: Compute): Kernels {
     name,
     () => {
       throw new DeviceError(
-        `webgpu: the graphics processor has no kernel ${name} yet. Compute this part on the CPU (await t.cpu()).`,
+        `webgpu: there is no GPU kernel ${name} yet. Compute this step on the CPU (await t.cpu()).`,
         { reason: 'no-kernel', kernel: name },
       );
     },

@@ -1,9 +1,10 @@
 /**
  * Programs over the rows of a matrix, where 1, 32 or 256 invocations share a row, by its length.
  *
- * The body runs for all lanes of a row together. It sees `row`, `lane`, `lanes`, `cols` (0 for lanes beyond the last row, so
- * that loops are empty there) and `isFirst` (the lane that writes what a row has one of). `sumLanes(v, t)` and `maxLanes(v, t)`
- * give every lane the same total, joined in a fixed order; they must not be called within loops or branches.
+ * The body runs for all lanes of a row together. It has `row`, `lane`, `lanes`, `cols` (0 for lanes beyond the last
+ * row, so that loops are empty there) and `isFirst` (the lane that writes per-row results). `sumLanes(v, t)` and
+ * `maxLanes(v, t)` return the same total to every lane, combined in a fixed order; they must not be called within loops
+ * or branches.
  */
 import { grid } from '../device/program.js';
 import type { Argument, Compute } from './compute.js';
@@ -12,7 +13,7 @@ import { type TensorProgram, tensorProgram } from './tensor-program.js';
 interface RowText {
   readonly name: string;
   readonly arrays: readonly string[];
-  /** Besides `rows u32` and `cols u32`, which come first. */
+  /** Parameters after `rows u32` and `cols u32`. */
   readonly params?: readonly string[];
   readonly helpers?: string;
   readonly body: string;

@@ -1,17 +1,17 @@
-/** Device memory that a kernel of several programs needs between them. */
+/** Scratch device memory of kernels that run several programs. */
 import type { TypedArray } from '../../native/index.js';
 import type { Compute } from './compute.js';
 import type { GpuArray } from './gpu-array.js';
 
-/** What `withTemporaries` takes back. */
+/** Allocator of memory that `withTemporaries` releases. */
 export interface Temporaries {
-  /** Uninitialised f32 elements. */
+  /** Allocates uninitialised f32 elements. */
   floats(length: number): GpuArray;
-  /** An array of the host for several programs, copied once; what is on the device already, or null, is passed on. */
+  /** Uploads a host array once for several programs; device arrays and null are returned unchanged. */
   ids<T>(data: T): T | GpuArray;
 }
 
-/** Runs `fn` and gives its memory back; recorded work that still reads it comes first. */
+/** Runs `fn` and releases its memory; recorded work that still reads it runs before the memory is reused. */
 export function withTemporaries<T>(c: Compute, fn: (take: Temporaries) => T): T {
   const taken: GpuArray[] = [];
   const kept = (array: GpuArray): GpuArray => {

@@ -1,8 +1,8 @@
 /**
- * The graphics processor as a place for tensors: `t.to('webgpu')`.
+ * The GPU as a device for tensors: `t.to('webgpu')`.
  *
- * f32 computes, i32 holds ids, u8 holds flags; f64 and the storing types stay on the CPU. Results agree with the CPU's to
- * rounding: sums are formed in another order, and the driver's exp and log are its own.
+ * f32 computes, i32 holds ids, u8 holds flags; f64 and storage-only types stay on the CPU. Results equal those of the
+ * CPU up to rounding: sums are formed in another order, and exp and log are the driver's.
  */
 import type { TypedArray } from '../../native/index.js';
 import type { SharedMemory } from '../../tensor/device.js';
@@ -58,7 +58,7 @@ export class WebGpuTensorDevice implements TensorDevice {
     return { buffer: buffer.raw, gpuDevice: this.gpu.raw, byteOffset: offset * 4 };
   }
 
-  /** A tensor with a copy of f32 elements that are on this device already. */
+  /** Returns a tensor with a copy of f32 elements that are on this device already. */
   tensorOf(buffer: GpuBuffer, shape: readonly number[]): Tensor {
     const tensor = Tensor.allocate('f32', shape, this);
     const { buffer: target, offset } = onGpu(tensor.array);
@@ -66,7 +66,7 @@ export class WebGpuTensorDevice implements TensorDevice {
     return tensor;
   }
 
-  /** Ends the use for tensors; the device itself stays open. */
+  /** Removes the device from the tensor devices; the GPU device itself stays open. */
   release(): void {
     unregisterDevice(this);
     releaseConstants(this);
@@ -75,9 +75,9 @@ export class WebGpuTensorDevice implements TensorDevice {
 }
 
 /**
- * Makes `webgpu` a device for tensors and modules.
+ * Registers `webgpu` as a device for tensors and modules.
  *
- * @param device one that is open already; without it one is opened.
+ * @param device an open device, or options to open one
  * @example
  * await enableWebGpu();
  * const model = new GCN(sizes).to('webgpu');

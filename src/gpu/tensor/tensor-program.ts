@@ -1,9 +1,9 @@
 /**
- * Programs over tensors: arrays with their first element anywhere in a buffer, typed parameters by name.
+ * Programs over tensors: arrays with their first element at any offset of a buffer, typed parameters by name.
  *
- * In the code, array `x` starts at element `p.x_at` of the buffer `x`, and parameter `n` is `p.n`. A program with a `body`
- * runs it once for every `i` below `p.n`; one with a `main` is on its own. A `dims` parameter is the kernels' description of a
- * strided walk, read with `dim(k)`.
+ * In the code, array `x` starts at element `p.x_at` of the buffer `x`, and parameter `n` is `p.n`. A program with a
+ * `body` runs it once for every `i` below `p.n`; one with a `main` defines its own loop. A `dims` parameter is the
+ * kernels' description of a strided walk, read with `dim(k)`.
  */
 import { InternalError } from '../../util/errors.js';
 import {
@@ -24,11 +24,11 @@ export interface TensorProgram {
 
 interface ProgramText {
   readonly name: string;
-  /** Such as `read f32 x`, `write f32 y`, `write atomic<u32> flags`. */
+  /** Array declarations such as `read f32 x`, `write f32 y`, `write atomic<u32> flags`. */
   readonly arrays: readonly string[];
-  /** Such as `n u32`. A `dims` comes first. */
+  /** Parameter declarations such as `n u32`. A `dims` comes first. */
   readonly params: readonly string[];
-  /** Functions that the code uses. */
+  /** WGSL functions that the code uses. */
   readonly helpers?: string;
   readonly workgroup?: number;
   readonly body?: string;
@@ -82,7 +82,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
 }`;
 }
 
-/** Parameters as words; `offsets` are those of the arrays. */
+/** Packs parameters into words; `offsets` are those of the arrays. */
 export function packParams(
   program: TensorProgram,
   values: readonly (number | boolean | Int32Array)[],

@@ -1,7 +1,7 @@
 /**
- * Philox4x32-10 in WGSL, with the bits of `util/philox.ts` and of the C++ kernels: `philox(counter, key)` gives four words,
- * `randomWord(key, w)` one of a key's sequence, `rowWord(key, id, width, c)`
- * the one of column c in the row with that id. WGSL has no 64-bit integers, so products are made from 16-bit halves.
+ * Philox4x32-10 in WGSL, with the bits of `util/philox.ts` and of the C++ kernels: `philox(counter, key)` returns four
+ * words, `randomWord(key, w)` one of a key's sequence, `rowWord(key, id, width, c)` the one of column c in the row with
+ * that id. WGSL has no 64-bit integers, so products are computed from 16-bit halves.
  */
 export const philoxFunctions = /* wgsl */ `
 fn mulHigh(a: u32, b: u32) -> u32 {
@@ -33,7 +33,7 @@ fn randomWord(key: vec4<u32>, w: u32) -> u32 {
   return philox(vec4<u32>(w >> 2u, 0u, key.z, key.w), key.xy)[w & 3u];
 }
 
-// Word id · width + c, which may be beyond 2^32; ids count as unsigned.
+// Word id · width + c, which may exceed 2^32; ids are unsigned.
 fn rowWord(key: vec4<u32>, id: i32, width: u32, c: u32) -> u32 {
   let low = u32(id) * width + c;
   let high = mulHigh(u32(id), width) + select(0u, 1u, low < c);

@@ -12,7 +12,7 @@ import { makeEvents, makeRig } from '../../temporal/stream.js';
 import { equal, ok } from '../cases/assert.js';
 import type { GpuCase } from '../cases/case.js';
 import { allCases } from '../cases/index.js';
-import { handOverCases } from './hand-over.js';
+import { convertSampleCases } from './convert-samples.js';
 import { trainingCases } from './train-on-device.js';
 
 const numNodes = 60;
@@ -99,7 +99,7 @@ const partCases: readonly GpuCase[] = [
 
 export const browserCases: readonly GpuCase[] = [
   ...partCases,
-  ...handOverCases,
+  ...convertSampleCases,
   ...trainingCases,
   ...allCases,
 ];

@@ -79,7 +79,7 @@ const own: GpuCase[] = [
       ] as const) {
         const data = table(width, dtype);
         const stride = 4 * Math.ceil((width * data.BYTES_PER_ELEMENT) / 4);
-        const options = { pieceBytes: 7 * stride, stagingBytes: 5 * stride, dynamicShare: 0.3 };
+        const options = { segmentBytes: 7 * stride, stagingBytes: 5 * stride, dynamicShare: 0.3 };
         const feature = new CGPUFeature(csr, gpu, 24 * stride, options);
         await feature.fromCpuTensor({ data, shape: [numRows, width] });
         await check(gpu, feature, data, width);
@@ -259,7 +259,7 @@ const own: GpuCase[] = [
     async run(gpu) {
       const data = table(4, 'f32');
       const before = gpu.stats().liveBuffers;
-      const feature = new CGPUFeature(csr, gpu, 160, { pieceBytes: 8 });
+      const feature = new CGPUFeature(csr, gpu, 160, { segmentBytes: 8 });
       await throws(
         () => feature.fromCpuTensor({ data, shape: [numRows, 4] }),
         DeviceError,

@@ -1,4 +1,4 @@
-/** Groups H and P: odd seeds and graphs, graphs in pieces, hops that are counted first, hash tables under stress. */
+/** Groups H and P: odd seeds and graphs, graphs in segments, hops that are counted first, hash tables under stress. */
 import { GPUSampler, type GpuDevice } from 'skein/gpu';
 import { Graph, SparseMatrix } from 'skein/graph';
 import { NeighborSampler } from 'skein/sample';
@@ -51,11 +51,11 @@ async function refusals(gpu: GpuDevice): Promise<void> {
     await throws(() => sampler.sample([-1]), ValueError, /-1 at position 0/);
     await throws(() => sampler.sample([0], { step: -1 }), ValueError, /step/);
     await throws(() => sampler.setSize([-2]), ValueError, /fanouts\[0\]/);
-    equal((await sampler.sample([1])).batchSize, 1, 'goes on after a refusal');
+    equal((await sampler.sample([1])).batchSize, 1, 'works after an error');
   });
   const csr = { indptr: Int32Array.of(0, 1), indices: Int32Array.of(5) };
   await throws(() => new GPUSampler(gpu, csr), ValueError, /got "5 at position 0"/);
-  await throws(() => new GPUSampler(0 as never, csr), ValueError, /GpuDevice/);
+  await throws(() => new GPUSampler('gpu' as never, csr), ValueError, /GpuDevice/);
   await throws(() => new GPUSampler(gpu, odd, { weights: [1, 2, 3] }), Error, /weights/);
   await throws(() => new GPUSampler(gpu, odd, { dropout: 0.5, replace: true }), ValueError, /dropout/);
   const released = new GPUSampler(gpu, odd, { sizes: [1] });
@@ -110,17 +110,17 @@ async function manyPicks(gpu: GpuDevice): Promise<void> {
       await sameAsCpu(gpu, graph, { fanouts, seed: 5, ...rule }, [0, 1, 2, 30]);
 }
 
-/** Pieces of a few entries: rows, edges and weights lie in many bindings. */
-async function pieces(gpu: GpuDevice): Promise<void> {
+/** Segments of a few entries: rows, edges and weights lie in many bindings. */
+async function segments(gpu: GpuDevice): Promise<void> {
   const graph = skewedGraph(200, 1500);
   const weights = Float32Array.from({ length: 1500 }, (_, i) => 1 + (i % 4));
   for (const table of ['dense', 'hash'] as const) {
-    await sameAsCpu(gpu, graph, { fanouts: [6, 4], seed: 9 }, [0, 90, 150, 199], { table, pieceBytes: 76 });
+    await sameAsCpu(gpu, graph, { fanouts: [6, 4], seed: 9 }, [0, 90, 150, 199], { table, segmentBytes: 76 });
     const weighted = { fanouts: [6, 4], seed: 9, weights };
-    await sameAsCpu(gpu, graph, weighted, [0, 90, 150, 199], { table, pieceBytes: 1000 });
+    await sameAsCpu(gpu, graph, weighted, [0, 90, 150, 199], { table, segmentBytes: 1000 });
   }
   await throws(
-    () => new GPUSampler(gpu, graph, { weights, pieceBytes: 40 }),
+    () => new GPUSampler(gpu, graph, { weights, segmentBytes: 40 }),
     ValueError,
     /at most 10 weighted edges of a node/,
   );
@@ -197,7 +197,7 @@ export const cases: readonly GpuCase[] = [
   { group: 'H', name: 'CSR arrays, a sparse matrix, directions', run: csrForms },
   { group: 'H', name: 'every rule draws what the CPU draws', run: everyRule },
   { group: 'H', name: 'k around the room for picks and above', run: manyPicks },
-  { group: 'H', name: 'a graph in pieces', run: pieces },
+  { group: 'H', name: 'a graph in segments', run: segments },
   { group: 'H', name: 'one submission for all hops', run: submissions },
   { group: 'H', name: 'a batch of tens of thousands of nodes', run: largeBatch },
   { group: 'P', name: 'the hash table under stress', run: tableStress },

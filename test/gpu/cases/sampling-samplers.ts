@@ -174,8 +174,8 @@ async function marius(gpu: GpuDevice): Promise<void> {
   const { src, dst } = graph.edges();
   for (const relations of [null, Int32Array.from(src, (_, i) => i % 7)]) {
     const host = new MariusGraph({ src, dst, relations }, { numNodes: 300, seed: 6 });
-    for (const pieceBytes of [1 << 20, 1000]) {
-      const device = new GpuMariusGraph(gpu, host, { pieceBytes });
+    for (const segmentBytes of [1 << 20, 1000]) {
+      const device = new GpuMariusGraph(gpu, host, { segmentBytes });
       const ids = Int32Array.of(3, 299, 0, 3, 41, 120);
       for (const incoming of [true, false]) {
         for (const [strategy, max, rate] of [

@@ -1,6 +1,6 @@
 /**
- * Recurrent cells: the formulas of `native/reference/cells.ts`. The time encoding is not here: it needs its angles in double,
- * which the device does not have.
+ * Recurrent cells: the formulas of `native/reference/cells.ts`. The time encoding is missing: it needs its angles in
+ * double, which WGSL does not have.
  */
 import type { Kernels } from '../../../native/index.js';
 import type { Compute } from '../compute.js';

@@ -1,4 +1,4 @@
-/** Rows of equal id added up. Which are equal is found out by the host, where ids are; only the rows are on the device. */
+/** Sums rows of equal id. The host, which has the ids, finds equal ones; only the rows are on the device. */
 import type { Kernels } from '../../../native/index.js';
 import { InternalError } from '../../../util/errors.js';
 import type { Compute } from '../compute.js';

@@ -4,7 +4,7 @@ import { philoxFunctions } from '../../wgsl/philox.js';
 import type { Compute } from '../compute.js';
 import { tensorProgram } from '../tensor-program.js';
 
-/** One invocation for each block of four words. */
+/** One invocation per block of four words. */
 const dropout = tensorProgram({
   name: 'dropout',
   arrays: ['read f32 x', 'write f32 y'],
@@ -24,7 +24,7 @@ const dropout = tensorProgram({
   }`,
 });
 
-/** One invocation for each element: words of a row need not begin with a block. */
+/** One invocation per element: the words of a row need not start at a block. */
 const dropoutRows = tensorProgram({
   name: 'dropoutRows',
   arrays: ['read f32 x', 'read i32 ids', 'write f32 y'],
@@ -42,7 +42,9 @@ const dropoutRows = tensorProgram({
   y[p.y_at + i] = value;`,
 });
 
-/** Words are whole numbers, so that those at or above the exact bound are those at or above the next whole one. */
+/**
+ * Returns the threshold. Words are integers, so rounding the exact threshold up to an integer selects the same words.
+ */
 function bounds(probability: number): (number | boolean)[] {
   const threshold = Math.ceil(probability * 2 ** 32);
   const none = threshold >= 2 ** 32;

@@ -1,10 +1,13 @@
-/** Functions of one and two elements, comparisons and choices. Formulas are those of `native/reference/elementwise.ts`. */
+/**
+ * Functions of one and two elements, comparisons and selection. Formulas are those of
+ * `native/reference/elementwise.ts`.
+ */
 import type { Dims, Kernels } from '../../../native/index.js';
 import { ShapeError } from '../../../util/errors.js';
 import type { Compute } from '../compute.js';
 import { maxRank, tensorProgram } from '../tensor-program.js';
 
-/** Values that WGSL does not let one write; made at run time because the compiler refuses them as constants. */
+/** Values that WGSL has no literals for; computed at run time because the compiler rejects them as constants. */
 export const specialValues = /* wgsl */ `
 fn infinity() -> f32 { var bits = 0x7f800000u; return bitcast<f32>(bits); }
 fn notANumber() -> f32 { var bits = 0x7fc00000u; return bitcast<f32>(bits); }
@@ -13,7 +16,7 @@ fn isNan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
 
 const unaryHelpers = /* wgsl */ `
 ${specialValues}
-// Drivers may be off by 2^-11 in sin and cos: reduce to [-pi/4, pi/4] and use polynomials of our own.
+// Drivers may be off by 2^-11 in sin and cos: reduce to [-pi/4, pi/4] and use polynomials.
 fn sinCos(x: f32) -> vec2<f32> {
   let k = round(x * 0.63661977);
   let r = ((x - k * 1.5703125) - k * 4.837513e-4) - k * 7.5497899e-8;
@@ -265,7 +268,7 @@ const scale = tensorProgram({
 
 const contiguous = Int32Array.of(-1);
 
-/** `dims` as a parameter; null means that operands are walked as they lie. */
+/** Returns `dims` as a parameter; null means that both operands are contiguous. */
 function walk(dims: Dims): Int32Array {
   if (dims !== null && dims[0] > maxRank)
     throw new ShapeError(`webgpu: expected at most ${maxRank} axes, got ${dims[0]}. Reshape first.`);

@@ -1,14 +1,14 @@
 /**
- * Matrix products in WGSL: a workgroup makes one tile of the result from slices of both factors in its own memory, and every
- * invocation keeps a small block of that tile in registers.
+ * Matrix products in WGSL: a workgroup computes one tile of the result from slices of both factors in workgroup memory,
+ * and every invocation keeps a small block of that tile in registers.
  *
- * Strides describe the four layouts, so that one program serves plain and transposed factors. Every element is the sum over
- * rising k in one accumulator, whichever tile is used: a row of a plain product depends on its own row alone. A long k can
- * be cut into parts, which `sumParts` adds in order.
+ * Strides describe the four layouts, so that one program serves plain and transposed factors. Every element is the sum
+ * over rising k in one accumulator, whichever tile is used: a row of a plain product depends on its input row alone. A
+ * long k can be split into parts, which `sumParts` adds in order.
  */
 import { type TensorProgram, tensorProgram } from '../tensor-program.js';
 
-/** What happens to a result besides the product. */
+/** Operations on the result after the product. */
 export const outcome = { accumulate: 1, bias: 2, relu: 4 } as const;
 
 export interface GemmTile {
@@ -22,7 +22,9 @@ const threads = 256;
 
 const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 
-/** Each of the 256 invocations makes `high` × `wide` elements, so rows · cols = 256 · high · wide. */
+/**
+ * Defines a tile. Each of the 256 invocations computes `high` × `wide` elements, so rows · cols = 256 · high · wide.
+ */
 function tile(name: string, rows: number, cols: number, high: number, wide: number): GemmTile {
   const across = cols / wide;
   const block = range(high).flatMap((i) => range(wide).map((j) => [i, j] as const));
@@ -90,8 +92,8 @@ fn main(
 
 /**
  * Copies `width` lines of `depth` elements to workgroup memory, zeros beyond the edges. Neighbouring invocations read
- * neighbouring elements, whichever way the factor lies; lines are one element longer than they must be, so that writes
- * across them fall into different banks.
+ * neighbouring elements in either layout of the factor; lines are padded by one element, so that writes across them
+ * fall into different banks.
  */
 function loadSlice(
   slice: string,
@@ -119,14 +121,14 @@ const tall = tile('tall', 128, 16, 4, 2);
 const flat = tile('flat', 16, 128, 2, 4);
 const small = tile('small', 16, 16, 1, 1);
 
-/** The tile that wastes little on a result of m rows and n columns, and shares out even a small one. */
+/** Chooses the tile that wastes little on a result of m rows and n columns, and distributes even a small one. */
 export function chooseTile(m: number, n: number): GemmTile {
   if (m * n <= 4096) return small;
   if (n <= 16) return tall;
   return m <= 16 ? flat : square;
 }
 
-/** c = Σ parts in order, then as in a product. */
+/** c = Σ parts in order, then bias and ReLU as in a product. */
 export const sumParts = tensorProgram({
   name: 'gemm.sumParts',
   arrays: ['read f32 parts', 'read f32 bias', 'write f32 c'],

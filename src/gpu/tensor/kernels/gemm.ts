@@ -1,6 +1,6 @@
 /**
- * Matrix products on the graphics processor: which tile, and where a long sum is cut. Both depend on sizes alone, so equal
- * shapes give equal bits.
+ * Matrix products on the GPU: chooses the tile, and splits long sums. Both depend on sizes alone, so equal shapes give
+ * equal bits.
  */
 import { type Kernels, reduceCode } from '../../../native/index.js';
 import { grid, maxGroups } from '../../device/program.js';
@@ -24,12 +24,12 @@ interface Product {
   readonly outcome: number;
 }
 
-/** Workgroups that fill a large device; a product with fewer tiles and a long k is cut. */
+/** Workgroups that fill a large device; a product with fewer tiles and a long k is split. */
 const wantedGroups = 256;
 const shortestPart = 256;
 const mostPartElements = 2 ** 24;
 
-/** How many parts k is cut into. Only the gradients of weights (a transposed) have few tiles and a long k. */
+/** Returns the number of parts of k. Only the gradients of weights (a transposed) have few tiles and a long k. */
 function partsOf({ m, n, k, transA }: Product, tile: GemmTile): number {
   if (!transA || k < 2 * shortestPart) return 1;
   const tiles = Math.ceil(m / tile.rows) * Math.ceil(n / tile.cols);
@@ -37,7 +37,7 @@ function partsOf({ m, n, k, transA }: Product, tile: GemmTile): number {
   return Math.min(Math.ceil(wantedGroups / tiles), Math.ceil(k / shortestPart), fits);
 }
 
-/** Runs a product `layers` times; layers lie `a`, `b` and `c` elements apart, or are parts of k. */
+/** Runs a product `layers` times; layers are `a`, `b` and `c` elements apart, or are parts of k. */
 function launchTiles(
   compute: Compute,
   product: Product,

@@ -1,7 +1,7 @@
 /**
- * Attention with additive scores, in passes that each touch at most eight arrays: scores, their softmax, the weighted sum.
- * Nothing per edge and feature is kept. Formulas are those of `native/reference/graph-attention.ts`; the mask of a dropped
- * weight is the same as on the CPU.
+ * Attention with additive scores, in passes that each touch at most eight arrays: scores, their softmax, the weighted
+ * sum. No array per edge and feature is stored. Formulas are those of `native/reference/graph-attention.ts`; the
+ * dropout mask is the same as on the CPU.
  */
 import type { Kernels, RandomKey } from '../../../native/index.js';
 import { philoxFunctions } from '../../wgsl/philox.js';
@@ -17,8 +17,8 @@ const maskParams = [
 ];
 
 /**
- * WGSL: what number i = e · heads + h is multiplied by. drops: 0 nothing, 1 by random words below `least`, 2 everything.
- * Words go by the ids of entries, or by their places.
+ * WGSL: the factor of number i = e · heads + h. drops: 0 none, 1 by random words below `least`, 2 all.
+ * Random words are indexed by edge ids, or by entries.
  */
 const maskOf = /* wgsl */ `
 ${philoxFunctions}
@@ -63,7 +63,7 @@ const scores = tensorProgram({
   scores[p.scores_at + i] = select(p.slope * sum, sum, sum > 0.0);`,
 });
 
-/** Scores become weights, in place. */
+/** Turns scores into weights, in place. */
 const weights = tensorProgram({
   name: 'gatWeights',
   arrays: ['read f32 stats', 'read i32 offsets', 'read i32 ids', 'write f32 weights'],
@@ -75,7 +75,7 @@ const weights = tensorProgram({
   weights[p.weights_at + i] = maskOf(i) * alpha;`,
 });
 
-/** The softmax of every entry again, and the slope of its leaky ReLU. */
+/** Recomputes the softmax of every entry, and the slope of its leaky ReLU. */
 const alphas = tensorProgram({
   name: 'gatAlphas',
   arrays: [...ends, 'read f32 lse', 'write f32 alpha', 'write f32 slopes'],
@@ -100,7 +100,7 @@ const rowDots = tensorProgram({
   dots[p.dots_at + i] = total;`,
 });
 
-/** Softmax and slope become the weight and the gradient of the score, in place. */
+/** Turns softmax and slope into the weight and the gradient of the score, in place. */
 const scoreGradients = tensorProgram({
   name: 'gatScoreGradients',
   arrays: [
@@ -122,7 +122,7 @@ const scoreGradients = tensorProgram({
   let alpha = attention[p.attention_at + i];
   let mask = maskOf(i);
   var dot = 0.0;
-  // A dropped entry has no share in y, whatever z holds.
+  // A dropped entry does not contribute to y, whatever z holds.
   if (mask != 0.0) {
     let u = u32(indices[p.indices_at + e]) * p.heads + h;
     for (var d = 0u; d < p.width; d++) {
@@ -133,7 +133,7 @@ const scoreGradients = tensorProgram({
   gscore[p.gscore_at + i] = alpha * (mask * dot - dots[p.dots_at + to]) * gscore[p.gscore_at + i];`,
 });
 
-/** Ids of a graph's edges stay on the device, as the rest of its structure does. */
+/** Returns the ids of a graph's edges on the device, cached as the rest of its structure. */
 function idsOn(c: Compute, ids: Int32Array | null): GpuArray | null {
   return ids === null ? null : c.structure(ids);
 }

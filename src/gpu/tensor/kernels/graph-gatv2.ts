@@ -1,6 +1,6 @@
 /**
- * Scores of GATv2 and their gradients. Formulas are those of `native/reference/graph-gatv2.ts`. Where a gradient would need
- * more than eight arrays it is made in two passes.
+ * Scores of GATv2 and their gradients. Formulas are those of `native/reference/graph-gatv2.ts`. A gradient that would
+ * need more than eight arrays is computed in two passes.
  */
 import type { Kernels } from '../../../native/index.js';
 import type { Argument, Compute } from '../compute.js';
@@ -42,7 +42,7 @@ const gatv2Scores = tensorProgram({
   scores[p.scores_at + i] = score;`,
 });
 
-/** The gradient of the destinations' rows. */
+/** Gradient of the destinations' rows. */
 const gradientOfRows = tensorProgram({
   name: 'gatv2GradientOfRows',
   arrays: [...ends, 'read f32 gy', ...places, 'write f32 gxr'],
@@ -60,7 +60,7 @@ const gradientOfRows = tensorProgram({
   gxr[p.gxr_at + i] = total * a[p.a_at + f];`,
 });
 
-/** Each destination's share of the gradient of a. */
+/** Contribution of each destination to the gradient of a. */
 const sharesOfWeights = tensorProgram({
   name: 'gatv2SharesOfWeights',
   arrays: ['read f32 xl', 'read f32 xr', 'read f32 ee', 'read f32 gy', ...places, 'write f32 shares'],
@@ -119,7 +119,9 @@ const sumsBySource = tensorProgram({
   sums[p.sums_at + i] = xl[p.xl_at + rowOf(e) * p.all + f] + xr[p.xr_at + v * p.all + f];`,
 });
 
-/** The gradient of the sources' rows. With edge features `xl` holds the sums of the entries, otherwise the rows themselves. */
+/**
+ * Gradient of the sources' rows. With edge features `xl` holds the sums of the entries, otherwise the rows themselves.
+ */
 const gradientOfSources = tensorProgram({
   name: 'gatv2GradientOfSources',
   arrays: [
@@ -155,7 +157,7 @@ const gradientOfSources = tensorProgram({
 
 const chunk = 256;
 
-/** y[:] = Σ of the rows of x [rows, width], a chunk at a time; takes x over. */
+/** y[:] = Σ of the rows of x [rows, width], one chunk after another; releases x. */
 function sumColumns(c: Compute, x: GpuArray, rows: number, width: number, y: Argument): void {
   let part = x;
   let left = rows;

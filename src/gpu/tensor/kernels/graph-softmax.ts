@@ -1,13 +1,13 @@
 /**
- * Softmax over the entries of each row, for every head: first the largest score and the sum of each row, then every entry on
- * its own. Formulas are those of `native/reference/graph-softmax.ts`.
+ * Softmax over the entries of each row, for every head: first the largest score and the sum of each row, then each
+ * entry independently. Formulas are those of `native/reference/graph-softmax.ts`.
  */
 import type { Kernels, Offsets } from '../../../native/index.js';
 import type { Argument, Compute } from '../compute.js';
 import type { GpuArray } from '../gpu-array.js';
 import { tensorProgram } from '../tensor-program.js';
 import { sumRows } from './graph-spmm.js';
-import { cutRows, offsetsOn, rowOfEntry } from './sparse-rows.js';
+import { chunkRows, offsetsOn, rowOfEntry } from './sparse-rows.js';
 
 /** stats[r, h] = (top, Σ exp(score − top)); lse = top + log of the sum, 0 for an empty row. */
 const finishStats = /* wgsl */ `
@@ -40,7 +40,7 @@ const rowStats = tensorProgram({
   finish(i, vec2<f32>(top, total), begin == end);`,
 });
 
-/** Those of pieces of rows become those of rows. */
+/** Combines the statistics of chunks into those of rows. */
 const joinStats = tensorProgram({
   name: 'edgeSoftmaxStatsJoin',
   arrays: ['read f32 parts', 'read i32 bounds', 'write f32 stats', 'write f32 lse'],
@@ -80,7 +80,7 @@ const softmaxBackward = tensorProgram({
   gx[p.gx_at + i] = y[p.y_at + i] * (gy[p.gy_at + i] - dot);`,
 });
 
-/** The largest score and the sum for each row and head, in memory that the caller releases. */
+/** Returns the largest score and the sum for each row and head, in memory that the caller releases. */
 export function softmaxStats(
   c: Compute,
   scores: Argument,
@@ -91,15 +91,15 @@ export function softmaxStats(
 ): GpuArray {
   const n = rows * heads;
   const stats = c.allocate('f32', 2 * n, 'softmax');
-  const cut = cutRows(offsets);
-  if (cut === null) {
+  const chunked = chunkRows(offsets);
+  if (chunked === null) {
     c.launch(rowStats, [scores, offsetsOn(c, offsets), stats, lse], [n, heads, lse !== null], n);
     return stats;
   }
-  const count = (cut.pieces.length - 1) * heads;
+  const count = (chunked.chunks.length - 1) * heads;
   const parts = c.allocate('f32', 2 * count, 'softmax');
-  c.launch(rowStats, [scores, c.structure(cut.pieces), parts, null], [count, heads, false], count);
-  c.launch(joinStats, [parts, c.structure(cut.bounds), stats, lse], [n, heads, lse !== null], n);
+  c.launch(rowStats, [scores, c.structure(chunked.chunks), parts, null], [count, heads, false], count);
+  c.launch(joinStats, [parts, c.structure(chunked.bounds), stats, lse], [n, heads, lse !== null], n);
   parts.release();
   return stats;
 }

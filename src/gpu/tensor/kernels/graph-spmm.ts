@@ -3,7 +3,7 @@ import { type Kernels, type Offsets, reduceCode } from '../../../native/index.js
 import type { Argument, Compute } from '../compute.js';
 import { tensorProgram } from '../tensor-program.js';
 import { specialValues } from './elementwise.js';
-import { cutRows, offsetsOn, rowOfEntry } from './sparse-rows.js';
+import { chunkRows, offsetsOn, rowOfEntry } from './sparse-rows.js';
 
 const flag = { xScale: 1, weight: 2, slots: 4, yScale: 8, self: 16, mean: 32, accumulate: 64, entries: 128 };
 
@@ -21,7 +21,7 @@ const sumParams = ['n u32', 'x_rows u32', 'width u32', 'w_cols u32', 'own i32', 
 
 const hasFlag = 'fn has(flag: u32) -> bool { return (p.flags & flag) != 0u; }';
 
-/** `entries` says that entry e takes row e of x, so that there are no indices. */
+/** WGSL: sum over entries. With `entries` set, entry e takes row e of x and there are no indices. */
 const sumOfEntries = /* wgsl */ `
 fn sumOf(first: u32, end: u32, f: u32) -> f32 {
   let g = f / (p.width / p.w_cols);
@@ -43,7 +43,7 @@ fn sumOf(first: u32, end: u32, f: u32) -> f32 {
 `;
 
 const finishRow = /* wgsl */ `
-// A node's own row, where it counts: its value and 1, or zeros.
+// The node's own row if it is included: its value and 1, else zeros.
 fn ownRow(r: u32, f: u32) -> vec2<f32> {
   let u = i32(r) + p.own;
   if (!has(${flag.self}u) || u < 0 || u >= i32(p.x_rows)) { return vec2<f32>(0.0, 0.0); }
@@ -76,7 +76,7 @@ const spmmSum = tensorProgram({
   finish(r, f, own.x + sumOf(begin, end, f), own.y + f32(end - begin));`,
 });
 
-/** The sums of pieces of rows become those of rows. */
+/** Combines the sums of chunks into those of rows. */
 const spmmJoin = tensorProgram({
   name: 'spmmJoin',
   arrays: [
@@ -201,7 +201,7 @@ interface SumArguments {
   readonly xScale?: Argument;
   readonly yScale?: Argument;
   readonly offsets: Offsets;
-  /** Null: entry e takes row e of x. */
+  /** If null, entry e takes row e of x. */
   readonly indices: Int32Array | null;
   readonly slots?: Int32Array | null;
   readonly y: Argument;
@@ -213,7 +213,7 @@ interface SumArguments {
   readonly accumulate?: boolean;
 }
 
-/** Σ of a row's entries; long rows in pieces. */
+/** Sums the entries of each row; long rows in chunks. */
 export function sumRows(c: Compute, a: SumArguments): void {
   const { width, offsets } = a;
   const rows = offsets.length - 1;
@@ -240,21 +240,21 @@ export function sumRows(c: Compute, a: SumArguments): void {
     a.self ?? 0,
     bits,
   ];
-  const cut = cutRows(offsets);
-  if (cut === null) {
+  const chunked = chunkRows(offsets);
+  if (chunked === null) {
     c.launch(spmmSum, [a.x, w, xScale, yScale, bounds, ...places, a.y], params(rows, flags), rows * width);
     return;
   }
-  const count = cut.pieces.length - 1;
+  const count = chunked.chunks.length - 1;
   const sums = c.allocate('f32', count * width, 'sums');
-  const pieces = c.structure(cut.pieces);
-  c.launch(spmmSum, [a.x, w, xScale, null, pieces, ...places, sums], params(count, ofEntries), count * width);
-  const joined = [a.x, xScale, yScale, bounds, c.structure(cut.bounds), sums, a.y];
+  const chunks = c.structure(chunked.chunks);
+  c.launch(spmmSum, [a.x, w, xScale, null, chunks, ...places, sums], params(count, ofEntries), count * width);
+  const joined = [a.x, xScale, yScale, bounds, c.structure(chunked.bounds), sums, a.y];
   c.launch(spmmJoin, joined, params(rows, flags), rows * width);
   sums.release();
 }
 
-/** Factors of the host belong to a graph and stay on the device with its structure. */
+/** Caches host factors on the device: they belong to a graph, as its structure does. */
 function lasting(c: Compute, factors: Argument): Argument {
   return factors instanceof Float32Array ? c.structure(factors) : (factors ?? null);
 }

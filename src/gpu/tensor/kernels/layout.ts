@@ -1,4 +1,4 @@
-/** Moving and converting elements. */
+/** Copies and conversions of elements. */
 import { type Kernels, storageCode } from '../../../native/index.js';
 import { DTypeError, ShapeError } from '../../../util/errors.js';
 import type { Compute } from '../compute.js';
@@ -29,7 +29,7 @@ const copyStrided = tensorProgram({
   dst[at.y] = src[at.x];`,
 });
 
-/** Bits of one type become bits of another: 0 f32, 2 i32, 3 u8. To integers by truncation and saturation; NaN gives 0. */
+/** Converts bits of one type to another: 0 f32, 2 i32, 3 u8. To integers by truncation and saturation; NaN gives 0. */
 const cast = tensorProgram({
   name: 'cast',
   arrays: ['read u32 src', 'write u32 dst'],

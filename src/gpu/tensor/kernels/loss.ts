@@ -1,4 +1,6 @@
-/** Fused losses: the formulas of `native/reference/loss.ts`. Totals as plain numbers are not to be had from a device. */
+/**
+ * Fused losses: the formulas of `native/reference/loss.ts`. Totals are not available as plain numbers from a device.
+ */
 import type { Kernels } from '../../../native/index.js';
 import type { Compute } from '../compute.js';
 import { launchRows, rowProgram } from '../row-program.js';

@@ -1,6 +1,6 @@
 /**
- * Layer and batch normalisation: the formulas of `native/reference/norm.ts`. Sums over columns go through `reduce`, from
- * products that are written out first.
+ * Layer and batch normalisation: the formulas of `native/reference/norm.ts`. Sums over columns are a `reduce` of
+ * products that are written to memory first.
  */
 import { type Kernels, reduceCode } from '../../../native/index.js';
 import type { Argument, Compute } from '../compute.js';
@@ -65,7 +65,7 @@ fn upstream(at: u32, k: u32) -> f32 {
   }`,
 });
 
-/** gy · (x − mean) · rstd, with statistics by row or by column: what the gradient of gamma sums. */
+/** gy · (x − mean) · rstd, with statistics by row or by column: the terms of the gradient of gamma. */
 const gammaTerms = tensorProgram({
   name: 'norm.gammaTerms',
   arrays: ['read f32 x', 'read f32 gy', 'read f32 mean', 'read f32 rstd', 'write f32 out'],
@@ -118,7 +118,7 @@ const batchNormBackward = tensorProgram({
 });
 
 export function normKernels(c: Compute): Partial<Kernels> {
-  /** Sums over the rows of something that a program writes for every element. */
+  /** Sums the values that a program writes for every element over the rows. */
   const columnSums = (
     write: (terms: Argument, n: number) => void,
     out: Argument,

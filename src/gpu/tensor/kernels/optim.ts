@@ -1,6 +1,6 @@
 /**
- * Optimiser steps on the graphics processor: the formulas of `native/reference/optim.ts`. What the host can compute in double
- * (such as 1 − β₂) comes as a parameter. The row forms take the same code at the places that the ids name.
+ * Optimiser steps on the GPU: the formulas of `native/reference/optim.ts`. Values that the host can compute in double
+ * (such as 1 − β₂) are parameters. The row forms run the same code on the rows with the given ids.
  */
 import type { Kernels } from '../../../native/index.js';
 import type { Compute } from '../compute.js';
@@ -11,7 +11,9 @@ interface Forms {
   readonly rows: TensorProgram;
 }
 
-/** A step for element `i` of the gradient g and element `at` of the parameter w and its state, in both forms. */
+/**
+ * Defines a step for element `i` of the gradient g and element `at` of the parameter w and its state, in both forms.
+ */
 function forms(name: string, state: readonly string[], params: readonly string[], body: string): Forms {
   const arrays = ['write f32 w', 'read f32 g', ...state.map((array) => `write f32 ${array}`)];
   return {

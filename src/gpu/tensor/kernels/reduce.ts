@@ -1,6 +1,6 @@
 /**
- * Reductions over the middle axis of [outer, mid, inner]. Long ones are made in passes over parts whose boundaries depend on
- * sizes alone, and parts are joined in a fixed order: equal shapes give equal bits.
+ * Reductions over the middle axis of [outer, mid, inner]. Long ones are computed in passes over parts whose boundaries
+ * depend on sizes alone, and parts are combined in a fixed order: equal shapes give equal bits.
  */
 import { type Kernels, reduceCode, referenceKernels } from '../../../native/index.js';
 import { DeviceError } from '../../../util/errors.js';
@@ -25,7 +25,7 @@ fn joined(a: f32, b: f32) -> f32 {
 }
 `;
 
-/** One invocation for each part of a column: y [outer, parts, inner], each from up to `length` of the `mid` elements. */
+/** One invocation per part of a column: y [outer, parts, inner], each from up to `length` of the `mid` elements. */
 const columns = tensorProgram({
   name: 'reduce.columns',
   arrays: ['read f32 x', 'write f32 y'],
@@ -41,7 +41,10 @@ const columns = tensorProgram({
   y[p.y_at + i] = total * p.factor;`,
 });
 
-/** One workgroup for each part of a row (inner 1): neighbours read neighbouring elements and join them as a tree. */
+/**
+ * One workgroup per part of a row (inner 1): neighbouring invocations read neighbouring elements and combine them as a
+ * tree.
+ */
 const rows = tensorProgram({
   name: 'reduce.rows',
   arrays: ['read f32 x', 'write f32 y'],
@@ -131,7 +134,7 @@ function reduceBy(
   (target as { release(): void }).release();
 }
 
-/** A candidate: does `value` at `at` beat the best so far? The first of equals and the first NaN win. */
+/** WGSL: whether `value` at `at` beats the best so far. The first of equals and the first NaN win. */
 const beats = /* wgsl */ `
 ${specialValues}
 fn beats(value: f32, at: u32, best: f32, best_at: u32) -> bool {
@@ -218,7 +221,7 @@ export function reduceKernels(c: Compute): Partial<Kernels> {
       const n = outer * mid * inner;
       c.launch(argScatter, [gy, index, gx], [n, mid, inner], n);
     },
-    /** For ids in memory, which operations check before they use them. */
+    /** Checks ids in memory; operations call it before they use ids. */
     findOutOfRange(ids, n, lo, hi) {
       if (ids instanceof Int32Array) return referenceKernels.findOutOfRange(ids, n, lo, hi);
       throw new DeviceError('webgpu: expected ids in memory to check, got ids on the device.', {

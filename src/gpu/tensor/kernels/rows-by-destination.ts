@@ -1,60 +1,63 @@
 /**
- * The order in which rows are added up: sources grouped by destination, ascending within each, cut into pieces of bounded
- * length so that no invocation has a hub to itself. Made by the host, because ids are in its memory and sums of floats on
- * the device must not depend on which invocation comes first.
+ * The order in which rows are summed: sources grouped by destination, ascending within each, split into chunks of
+ * bounded length so that no single invocation sums a hub. Computed on the host, which has the ids; float sums on the
+ * device must not depend on the order of invocations.
  */
 
-/** Longest run that one invocation adds up. */
-export const longestPiece = 256;
+/** Maximum number of rows that one invocation sums. */
+export const longestChunk = 256;
 
 export interface Destinations {
   /** Positions of the sources, grouped by destination. */
   readonly order: Int32Array;
-  /** Bounds of the pieces within `order`: one more than there are pieces. */
-  readonly pieces: Int32Array;
-  /** Bounds of each destination's pieces. */
+  /** Bounds of the chunks within `order`: one more than there are chunks. */
+  readonly chunks: Int32Array;
+  /** Bounds of each destination's chunks. */
   readonly bounds: Int32Array;
-  /** Which rows they are: those that at least one source names, ascending. */
+  /** The destination rows: those with at least one source, ascending. */
   readonly rows: Int32Array;
 }
 
 /** Groups ids 0 … n−1 of `ids`, all in [0, rows). */
 export function byDestination(ids: Int32Array, n: number, rows: number): Destinations {
-  const order = rows <= 8 * n || rows * n > Number.MAX_SAFE_INTEGER ? counted(ids, n, rows) : sorted(ids, n);
-  // No piece is empty, so there are at most n.
-  const pieces = new Int32Array(n + 1);
+  const order = rows <= 8 * n || rows * n > Number.MAX_SAFE_INTEGER ? counted(ids, n, rows) : sortIds(ids, n);
+  // No chunk is empty, so there are at most n.
+  const chunks = new Int32Array(n + 1);
   const bounds = new Int32Array(n + 1);
   const named = new Int32Array(n);
-  let [numPieces, numRows] = [0, 0];
+  let [numChunks, numRows] = [0, 0];
   for (let start = 0; start < n; ) {
     const row = ids[order[start]];
     let end = start + 1;
     while (end < n && ids[order[end]] === row) end++;
-    for (let at = start + longestPiece; at < end; at += longestPiece) pieces[++numPieces] = at;
-    pieces[++numPieces] = end;
+    for (let at = start + longestChunk; at < end; at += longestChunk) chunks[++numChunks] = at;
+    chunks[++numChunks] = end;
     named[numRows++] = row;
-    bounds[numRows] = numPieces;
+    bounds[numRows] = numChunks;
     start = end;
   }
   return {
     order,
-    pieces: pieces.subarray(0, numPieces + 1),
+    chunks: chunks.subarray(0, numChunks + 1),
     bounds: bounds.subarray(0, numRows + 1),
     rows: named.subarray(0, numRows),
   };
 }
 
-/** Pieces of consecutive rows: segments with the bounds `offsets`. */
-export function piecesOf(offsets: Int32Array, segments: number): Pick<Destinations, 'pieces' | 'bounds'> {
-  const pieces = [offsets[0]];
+/** Splits consecutive rows into chunks: segments with the bounds `offsets`. */
+export function splitIntoChunks(
+  offsets: Int32Array,
+  segments: number,
+): Pick<Destinations, 'chunks' | 'bounds'> {
+  const chunks = [offsets[0]];
   const bounds = [0];
   for (let s = 0; s < segments; s++) {
     const to = offsets[s + 1];
-    for (let at = offsets[s] + longestPiece; at < to; at += longestPiece) pieces.push(at);
-    if (to > offsets[s]) pieces.push(to);
-    bounds.push(pieces.length - 1);
+    for (let at = offsets[s] + longestChunk; at < to; at += longestChunk) chunks.push(at);
+    if (to > offsets[s]) chunks.push(to);
+    bounds.push(chunks.length - 1);
   }
-  return { pieces: Int32Array.from(pieces), bounds: Int32Array.from(bounds) };
+  return { chunks: Int32Array.from(chunks), bounds: Int32Array.from(bounds) };
 }
 
 function counted(ids: Int32Array, n: number, rows: number): Int32Array {
@@ -66,8 +69,8 @@ function counted(ids: Int32Array, n: number, rows: number): Int32Array {
   return order;
 }
 
-/** For few ids among many rows: one number holds the id and the position. */
-function sorted(ids: Int32Array, n: number): Int32Array {
+/** Sorts few ids among many rows: one number holds the id and the position. */
+function sortIds(ids: Int32Array, n: number): Int32Array {
   const keys = new Float64Array(n);
   for (let i = 0; i < n; i++) keys[i] = ids[i] * n + i;
   keys.sort();

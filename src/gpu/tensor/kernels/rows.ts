@@ -1,6 +1,6 @@
 /**
- * Rows by id on the graphics processor. Elements have 4 bytes. Ids to read by may be in memory or on the device; ids to add
- * by must be in memory, where their order is made.
+ * Rows by id on the GPU. Elements have 4 bytes. Ids of a gather may be in memory or on the device; ids of a scatter-add
+ * must be in memory, where the order of the sums is computed.
  */
 import type { Kernels, TypedArray } from '../../../native/index.js';
 import { DeviceError } from '../../../util/errors.js';
@@ -9,7 +9,7 @@ import { GpuArray } from '../gpu-array.js';
 import { type TensorProgram, tensorProgram } from '../tensor-program.js';
 import { byDestination } from './rows-by-destination.js';
 
-/** One invocation for an element, or for four: widths and places then count fours. */
+/** Defines a gather with one invocation per element, or per four: widths and offsets then count fours. */
 function gatherProgram(name: string, type: string, per: number): TensorProgram {
   return tensorProgram({
     name,
@@ -52,16 +52,16 @@ const put = tensorProgram({
   dst[p.dst_at + row * p.width + i % p.width] = src[p.src_at + i];`,
 });
 
-/** out[k, :] = Σ of the rows of piece k; `order` names them, or they are consecutive. */
-export const sumPieces = tensorProgram({
-  name: 'rows.sumPieces',
-  arrays: ['read f32 src', 'read i32 order', 'read i32 pieces', 'write f32 sums'],
+/** out[k, :] = Σ of the rows of chunk k; `order` lists them, or they are consecutive. */
+export const sumChunks = tensorProgram({
+  name: 'rows.sumChunks',
+  arrays: ['read f32 src', 'read i32 order', 'read i32 chunks', 'write f32 sums'],
   params: ['n u32', 'width u32', 'ordered u32'],
   body: /* wgsl */ `
-  let piece = p.pieces_at + i / p.width;
+  let chunk = p.chunks_at + i / p.width;
   let column = i % p.width;
   var sum = 0.0;
-  for (var k = pieces[piece]; k < pieces[piece + 1u]; k++) {
+  for (var k = chunks[chunk]; k < chunks[chunk + 1u]; k++) {
     var row = u32(k);
     if (p.ordered != 0u) { row = u32(order[p.order_at + u32(k)]); }
     sum += src[p.src_at + row * p.width + column];
@@ -85,17 +85,17 @@ const addSums = tensorProgram({
   dst[at] = sum;`,
 });
 
-/** Both at once, where every destination has one piece. */
-const addPieces = tensorProgram({
-  name: 'rows.addPieces',
-  arrays: ['read f32 src', 'read i32 order', 'read i32 pieces', 'read i32 rows', 'write f32 dst'],
+/** Sums and adds in one pass, for destinations of one chunk each. */
+const addChunks = tensorProgram({
+  name: 'rows.addChunks',
+  arrays: ['read f32 src', 'read i32 order', 'read i32 chunks', 'read i32 rows', 'write f32 dst'],
   params: ['n u32', 'width u32'],
   body: /* wgsl */ `
   let which = i / p.width;
   let column = i % p.width;
   let at = p.dst_at + u32(rows[p.rows_at + which]) * p.width + column;
   var sum = dst[at];
-  for (var k = pieces[p.pieces_at + which]; k < pieces[p.pieces_at + which + 1u]; k++) {
+  for (var k = chunks[p.chunks_at + which]; k < chunks[p.chunks_at + which + 1u]; k++) {
     sum += src[p.src_at + u32(order[p.order_at + u32(k)]) * p.width + column];
   }
   dst[at] = sum;`,
@@ -121,19 +121,19 @@ export function scatterAdd(
 ): void {
   if (!(ids instanceof Int32Array))
     throw new DeviceError(
-      `webgpu: ${where} expects ids in memory, got ids on the device: the order of the sums is made by the host. Pass an Int32Array.`,
+      `webgpu: ${where} expects ids in memory, got ids on the device: the host computes the order of the sums. Pass an Int32Array.`,
       { reason: 'wait' },
     );
   if (n === 0 || width === 0) return;
   const to = byDestination(ids, n, rows);
-  const count = to.pieces.length - 1;
+  const count = to.chunks.length - 1;
   const named = to.rows.length;
   if (count === named) {
-    c.launch(addPieces, [src, to.order, to.pieces, to.rows, dst], [named * width, width], named * width);
+    c.launch(addChunks, [src, to.order, to.chunks, to.rows, dst], [named * width, width], named * width);
     return;
   }
   const sums = c.allocate('f32', count * width, 'row sums');
-  c.launch(sumPieces, [src, to.order, to.pieces, sums], [count * width, width, 1], count * width);
+  c.launch(sumChunks, [src, to.order, to.chunks, sums], [count * width, width, 1], count * width);
   c.launch(addSums, [sums, to.bounds, to.rows, dst], [named * width, width], named * width);
   sums.release();
 }
@@ -161,7 +161,7 @@ export function rowKernels(c: Compute): Partial<Kernels> {
   };
 }
 
-/** Elements of a row: all have 4 bytes on the device, flags (u8) too. */
+/** Returns the elements of a row: all have 4 bytes on the device, flags (u8) too. */
 function elementsIn(x: unknown, bytes: number): number {
   if (x instanceof GpuArray) return x.type === 'u32' ? bytes : bytes / 4;
   return bytes / (x as TypedArray).BYTES_PER_ELEMENT;

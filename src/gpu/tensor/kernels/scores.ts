@@ -2,8 +2,8 @@
  * Scores of edges: pairs, and the edges of a chunk against the negatives that they share. Formulas are those of
  * `native/reference/scores.ts`.
  *
- * No sum is made with atomics: every element has one invocation that adds in ascending order. Gradients of rows that
- * several negatives name are first made for each negative, then added up by row in an order that the host works out.
+ * No sum uses atomics: every element has one invocation that adds in ascending order. Gradients of rows that several
+ * negatives share are first computed for each negative, then summed by row in an order that the host computes.
  */
 import type { Kernels } from '../../../native/index.js';
 import type { Compute } from '../compute.js';
@@ -11,7 +11,10 @@ import { withTemporaries } from '../temporaries.js';
 import { tensorProgram } from '../tensor-program.js';
 import { scatterAdd } from './rows.js';
 
-/** One element's part of a score, the score, and its slope along the first of the two values; swapped for the second. */
+/**
+ * WGSL: one element's term of a score, the score, and its slope along the first of the two values; swapped for the
+ * second.
+ */
 const scoreHelpers = /* wgsl */ `
 fn term(op: u32, u: f32, v: f32) -> f32 {
   let d = u - v;
@@ -25,7 +28,7 @@ fn scoreOf(op: u32, total: f32) -> f32 {
 fn slope(op: u32, u: f32, v: f32, score: f32) -> f32 {
   if (op == 0u) { return v; }
   if (op == 2u) { return sign(v - u); }
-  // Rows that lie on each other have no direction.
+  // Equal rows have no direction.
   return select(0.0, (u - v) / score, -score > 1.00001e-4);
 }
 `;
@@ -71,7 +74,10 @@ const pairScoresBackward = tensorProgram({
   if (p.want_b != 0u) { gb[p.gb_at + i] = g * slope(p.op, v, u, score); }`,
 });
 
-/** An invocation makes the scores of so many edges with so many negatives, so that every value is read for several. */
+/**
+ * An invocation computes this many edges times this many negatives, so that every value that is read is used several
+ * times.
+ */
 const side = 4;
 const each = Array.from({ length: side }, (_, k) => k);
 const pairs = each.flatMap((a) => each.map((b) => [a, b] as const));
@@ -132,7 +138,7 @@ const chunkedQueryGradient = tensorProgram({
   out[p.out_at + i] = total;`,
 });
 
-/** The gradient of every negative as it was read. */
+/** Gradient of every negative as it was read. */
 const chunkedReadGradient = tensorProgram({
   name: 'chunkedReadGradient',
   arrays: [

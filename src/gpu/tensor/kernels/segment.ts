@@ -1,11 +1,13 @@
-/** Reductions over consecutive rows. Long sums are made of pieces with fixed bounds when the offsets are in memory. */
+/**
+ * Reductions over consecutive rows. Long sums are split into chunks with fixed bounds when the offsets are in memory.
+ */
 import { type Kernels, reduceCode } from '../../../native/index.js';
 import type { Argument, Compute } from '../compute.js';
 import { onGpu } from '../gpu-array.js';
 import { tensorProgram } from '../tensor-program.js';
 import { specialValues } from './elementwise.js';
-import { sumPieces } from './rows.js';
-import { longestPiece, piecesOf } from './rows-by-destination.js';
+import { sumChunks } from './rows.js';
+import { longestChunk, splitIntoChunks } from './rows-by-destination.js';
 
 const segmentReduce = tensorProgram({
   name: 'segmentReduce',
@@ -37,7 +39,7 @@ const segmentReduce = tensorProgram({
 });
 
 /** y[s, :] = Σ of the sums bounds[s] … bounds[s + 1] − 1, divided by the length of the segment for a mean. */
-const joinPieces = tensorProgram({
+const joinChunks = tensorProgram({
   name: 'segmentReduce.join',
   arrays: ['read f32 sums', 'read i32 bounds', 'read i32 offsets', 'write f32 y'],
   params: ['n u32', 'width u32', 'op u32'],
@@ -77,9 +79,9 @@ const segmentReduceBackward = tensorProgram({
   gx[p.gx_at + i] = g;`,
 });
 
-/** Whether some sum is long enough to be cut. */
+/** Returns whether some sum is long enough to be split. */
 function hasLong(offsets: Int32Array, segments: number): boolean {
-  for (let s = 0; s < segments; s++) if (offsets[s + 1] - offsets[s] > 4 * longestPiece) return true;
+  for (let s = 0; s < segments; s++) if (offsets[s + 1] - offsets[s] > 4 * longestChunk) return true;
   return false;
 }
 
@@ -92,11 +94,11 @@ function sumLong(
   segments: number,
   width: number,
 ): void {
-  const { pieces, bounds } = piecesOf(offsets, segments);
-  const count = pieces.length - 1;
+  const { chunks, bounds } = splitIntoChunks(offsets, segments);
+  const count = chunks.length - 1;
   const sums = c.allocate('f32', count * width, 'segment sums');
-  c.launch(sumPieces, [x, null, pieces, sums], [count * width, width, 0], count * width);
-  c.launch(joinPieces, [sums, bounds, offsets, y], [segments * width, width, op], segments * width);
+  c.launch(sumChunks, [x, null, chunks, sums], [count * width, width, 0], count * width);
+  c.launch(joinChunks, [sums, bounds, offsets, y], [segments * width, width, op], segments * width);
   sums.release();
 }
 

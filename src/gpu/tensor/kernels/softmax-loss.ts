@@ -2,8 +2,8 @@
  * The softmax loss of link prediction with its gradients. Formulas are those of `native/reference/scores.ts` and
  * `edge-softmax-loss.ts`.
  *
- * Unlike on the CPU the scores [edges, n] are stored for the length of a call: a device has more bandwidth than places to
- * keep a row of them. One workgroup turns an edge's scores into the shares of its gradient, in place.
+ * Unlike on the CPU, the scores [edges, n] are stored during a call: a device has more bandwidth than memory per
+ * workgroup for a row of them. One workgroup turns an edge's scores into the coefficients of its gradient, in place.
  */
 import type { Kernels } from '../../../native/index.js';
 import { grid } from '../../device/program.js';
@@ -15,7 +15,7 @@ import { scatterAdd } from './rows.js';
 import { scoreChunks } from './scores.js';
 
 const invocations = 32;
-/** Edges, or negatives, that an invocation makes gradients for, so that the other side's rows are read once for all. */
+/** Edges, or negatives, per invocation, so that the other side's rows are read once for all of them. */
 const side = 4;
 const each = Array.from({ length: side }, (_, k) => k);
 
@@ -131,7 +131,7 @@ const softmaxEndGradients = tensorProgram({
     .join('\n  ')}`,
 });
 
-/** The gradient of every negative as it was read. */
+/** Gradient of every negative as it was read. */
 const softmaxReadGradient = tensorProgram({
   name: 'softmaxReadGradient',
   arrays: ['read f32 shares', 'read f32 query', 'write f32 out'],
@@ -156,7 +156,7 @@ const softmaxReadGradient = tensorProgram({
     .join('\n  ')}`,
 });
 
-/** Queries operator(rows[sources], table[relations]) and the rows they should find. */
+/** Queries operator(rows[sources], table[relations]) and their target rows. */
 const edgeQueries = tensorProgram({
   name: 'edgeQueries',
   arrays: [
@@ -189,7 +189,7 @@ const edgeQueries = tensorProgram({
   query[p.query_at + i] = q;`,
 });
 
-/** From the gradient of the queries to those of their sources and relations: products with the conjugate of the other. */
+/** Gradients of sources and relations from that of the queries: products with the conjugate of the other. */
 const edgeQueryGradients = tensorProgram({
   name: 'edgeQueryGradients',
   arrays: [
@@ -245,7 +245,7 @@ interface Shares {
   readonly factor: GpuArray;
 }
 
-/** The loss of each edge, and what its gradients are made of. */
+/** Computes the loss of each edge, and the coefficients of its gradients. */
 function shareScores(
   c: Compute,
   take: Temporaries,
@@ -267,7 +267,7 @@ function shareScores(
   return { shares, factor };
 }
 
-/** Gradients of queries and targets, and of every negative as it was read (null: not wanted). */
+/** Computes gradients of queries and targets, and of every negative as it was read (null: not needed). */
 function gradientsOfScores(
   c: Compute,
   { shares, factor }: Shares,

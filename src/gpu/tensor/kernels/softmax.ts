@@ -4,7 +4,7 @@ import type { Compute } from '../compute.js';
 import { launchRows, rowProgram } from '../row-program.js';
 import { specialValues } from './elementwise.js';
 
-/** The largest element of the row in `top`, Σ exp(x − top) in `total`. */
+/** WGSL: the largest element of the row in `top`, Σ exp(x − top) in `total`. */
 export const rowExponentials = /* wgsl */ `
   let start = p.x_at + row * p.cols;
   var largest = -infinity();

@@ -1,47 +1,47 @@
 /**
- * What the kernels over a sparse structure share: its arrays on the device, and which rows are long.
+ * Common code of the kernels over a sparse structure: its arrays on the device, and the handling of long rows.
  *
- * Rows are reduced without atomics, in an order that depends on the structure alone, so results are the same each time. One
- * invocation walks a row for one feature. Long rows are cut into pieces that are reduced on their own and then joined in
- * order, so that a hub is no single invocation's work.
+ * Rows are reduced without atomics, in an order that depends on the structure alone, so results are reproducible. One
+ * invocation walks a row for one feature. Long rows are split into chunks that are reduced independently and then
+ * combined in order, so that a hub is not the work of a single invocation.
  */
 import type { Offsets } from '../../../native/index.js';
 import { DeviceError } from '../../../util/errors.js';
 import type { Compute } from '../compute.js';
 import type { GpuArray } from '../gpu-array.js';
-import { piecesOf } from './rows-by-destination.js';
+import { splitIntoChunks } from './rows-by-destination.js';
 
-/** Entries beyond which one invocation should not walk a row alone. */
+/** Number of entries above which a row is split into chunks. */
 const longRow = 512;
 
-/** Rows in pieces: piece k has the entries pieces[k] … pieces[k+1]−1, row r the pieces bounds[r] … bounds[r+1]−1. */
-export interface CutRows {
-  readonly pieces: Int32Array;
+/** Rows in chunks: chunk k has the entries chunks[k] … chunks[k+1]−1, row r the chunks bounds[r] … bounds[r+1]−1. */
+export interface ChunkedRows {
+  readonly chunks: Int32Array;
   readonly bounds: Int32Array;
 }
 
-const cuts = new WeakMap<Offsets, CutRows | null>();
+const chunkings = new WeakMap<Offsets, ChunkedRows | null>();
 
-/** The pieces of rows of which some are long; null where none is. */
-export function cutRows(offsets: Offsets): CutRows | null {
-  let cut = cuts.get(offsets);
-  if (cut === undefined) {
+/** Splits rows into chunks; returns null if none is long. */
+export function chunkRows(offsets: Offsets): ChunkedRows | null {
+  let chunked = chunkings.get(offsets);
+  if (chunked === undefined) {
     let longest = 0;
     for (let r = 1; r < offsets.length; r++) longest = Math.max(longest, offsets[r] - offsets[r - 1]);
-    cut = longest > longRow ? piecesOf(narrow(offsets), offsets.length - 1) : null;
-    cuts.set(offsets, cut);
+    chunked = longest > longRow ? splitIntoChunks(narrow(offsets), offsets.length - 1) : null;
+    chunkings.set(offsets, chunked);
   }
-  return cut;
+  return chunked;
 }
 
 const narrowed = new WeakMap<Offsets, Int32Array>();
 
-/** Row boundaries on the device. */
+/** Returns row boundaries on the device. */
 export function offsetsOn(c: Compute, offsets: Offsets): GpuArray {
   return c.structure(narrow(offsets));
 }
 
-/** Row boundaries with 32 bits, as the device counts entries. */
+/** Converts row boundaries to 32 bits. */
 function narrow(offsets: Offsets): Int32Array {
   if (offsets instanceof Int32Array) return offsets;
   let small = narrowed.get(offsets);

@@ -35,6 +35,6 @@ async function sharesDevice(): Promise<void> {
   equal(gpu.stats().liveBuffers, 0, 'buffers of the device');
 }
 
-export const handOverCases: readonly GpuCase[] = [
+export const convertSampleCases: readonly GpuCase[] = [
   { group: 'browser', name: 'hands memory to TensorFlow.js and takes it back', run: sharesDevice },
 ];

@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * How the edges of a layer reach other learning libraries. They get `edgeIndex` of shape [2, E], sources first, and the
- * edge ids as int32, on the memory of the adj where the library can use it (see the adapters in interop).
+ * Conversion of a layer's edges to other learning libraries. They get `edgeIndex` of shape [2, E], sources first, and
+ * the edge ids as int32, sharing the memory of the adj where the library can use it (see the adapters in interop).
  */
 import {
   type JaxArrayLike,
@@ -28,31 +28,31 @@ export interface PeerAdj<T> {
   readonly size: readonly [number, number];
 }
 
-/** Edges as views; live until `release`. */
+/** Edges as views, valid until `release`. */
 export interface AdjViews {
   readonly edgeIndex: TensorView;
   readonly eId: TensorView;
 }
 
-export abstract class AdjHandOver implements Disposable {
+export abstract class ConvertibleAdj implements Disposable {
   /** [sources, destinations] */
   abstract readonly size: readonly [number, number];
   /** @internal */
   protected abstract views(): AdjViews;
-  /** Ends the use of views and gives back what the adj owns. Repeating it does nothing. */
+  /** Ends the use of views and frees the memory that the adj owns. Further calls do nothing. */
   abstract release(): void;
 
-  /** For TensorFlow.js, whose current back end decides where the tensors lie. */
+  /** Converts to TensorFlow.js tensors, on its current back end. */
   toTfjs<T extends TfjsTensorLike>(tf: TfjsLike<T>): PeerAdj<T> {
     return this.#convert((view) => toTfjs(tf, view));
   }
 
-  /** For ONNX Runtime; `{ ids: 'i64' }` hands ids over as int64, as most exported models want them. */
+  /** Converts to ONNX Runtime tensors; `{ ids: 'i64' }` passes ids as int64, as most exported models expect. */
   toOrt<T extends OrtTensorLike>(ort: OrtLike<T>, options?: ToOrtOptions): PeerAdj<T> {
     return this.#convert((view) => toOrt(ort, view, options));
   }
 
-  /** For jax-js, which copies; the adj may be released at once. */
+  /** Converts to jax-js arrays by copying; the adj may be released immediately. */
   toJax<T extends JaxArrayLike>(jax: JaxLike<T>, options?: ToJaxOptions): PeerAdj<T> {
     return this.#convert((view) => toJax(jax, view, options));
   }
