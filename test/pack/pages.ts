@@ -19,10 +19,12 @@ export const pageNames = readdirSync(pages)
   .map((file) => file.replace(/\.js$/, ''))
   .filter((name) => name !== 'fit');
 
-/** The first TypeScript block of the README, which is JavaScript too. */
+/** The block of the README that trains a custom model: it needs no files, runs in a page, and is JavaScript too. */
 export function readmeExample(): string {
-  const example = readFileSync(readme, 'utf8').match(/```ts\n([\s\S]*?)```/)?.[1];
-  if (example === undefined) throw new Error('README.md: expected a ```ts block, found none.');
+  const blocks = [...readFileSync(readme, 'utf8').matchAll(/```ts\n([\s\S]*?)```/g)].map(([, text]) => text);
+  const example = blocks.find((text) => text.includes('trainNodeClassifier'));
+  if (example === undefined)
+    throw new Error('README.md: expected a block with trainNodeClassifier, found none.');
   return example;
 }
 

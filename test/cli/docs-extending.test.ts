@@ -1,4 +1,4 @@
-/** The programs of docs/training.md: custom types are trained and evaluated, and a custom task is fitted. */
+/** The programs of docs/extending.md: custom types are trained and evaluated, and a custom task is fitted. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test, vi } from 'vitest';
 import { skein as main } from '../programs.js';
 
-const page = readFileSync(new URL('../../docs/training.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../docs/extending.md', import.meta.url), 'utf8');
 const folder = mkdtempSync(join(tmpdir(), 'skein-docs-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -41,10 +41,10 @@ test('types of a plugin are trained and evaluated by the commands of the page', 
   writeFileSync(join(folder, 'facts.tsv'), [...new Set(rows)].join(''));
   const split = ['--dataset-split', '0.6', '0.2', '0.2'];
   skein('preprocess', '--edges', 'facts.tsv', '--output-directory', 'facts', ...split);
-  const train = [...shown('train own.yaml'), '--model.random_seed=1'];
+  const train = [...shown('train custom.yaml'), '--model.random_seed=1'];
   const trained = skein(...train);
   expect(trained.at(-1)?.['test.worst_rank']).toBeGreaterThanOrEqual(1);
-  expect(skein(...shown('eval runs/own')).at(-1)?.['test']).toEqual(trained.at(-1)?.['test']);
+  expect(skein(...shown('eval runs/custom')).at(-1)?.['test']).toEqual(trained.at(-1)?.['test']);
   // What the page promises of its decoder: other scores than those of the one without the factor.
   const without = skein(...train, '--model.decoder.type=DISTMULT', '--storage.model_dir=runs/without');
   const losses = (events: readonly Event[]) =>
