@@ -7,9 +7,20 @@ export * from './graph/index.js';
 export { getThreads, nativeStatus, setThreads } from './native/index.js';
 export * as nn from './nn/index.js';
 export { fitEvents, fitLinks, fitNodes, openModel, type Predictor } from './predict/index.js';
-export * from './sample/index.js';
-// Training has classes of these names as well; here they are the samplers', there see skein/train.
-export { Batch, EdgeSampler, NegativeSampler, NeighborSampler } from './sample/index.js';
+export {
+  Batch,
+  ClusterSampler,
+  EdgeSampler,
+  HeteroNeighborSampler,
+  NegativeSampler,
+  NeighborSampler,
+  type NeighborSamplerOptions,
+  NodeLoader,
+  type NodeLoaderOptions,
+  RandomWalkSampler,
+  type Sampler,
+  TemporalNeighborSampler,
+} from './sample/index.js';
 export {
   loadCheckpoint,
   loadModel,
@@ -19,5 +30,25 @@ export {
   saveTensors,
 } from './storage/index.js';
 export * from './tensor/index.js';
-export * from './train/index.js';
+export { type FitHooks, type FitOptions, type FitResult, fit } from './train/fit.js';
+export {
+  type ClassificationMetrics,
+  classificationMetrics,
+  type EpochRecord,
+  type LoadedConfig,
+  loadConfig,
+  loadPlugins,
+  type NodeClassifierOptions,
+  type NodeClassifierResult,
+  type OpenedRun,
+  type OpenRunOptions,
+  openRun,
+  type RunResult,
+  resolveConfig,
+  type SkeinConfig,
+  type TrainRunOptions,
+  trainNodeClassifier,
+  trainRun,
+} from './train/index.js';
+export type { Batches, Cursor, Durable, Metrics, Position, SplitName, StepLoss, Task } from './train/task.js';
 export * from './util/public.js';

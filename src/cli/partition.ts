@@ -5,19 +5,19 @@ import { basename, join, resolve } from 'node:path';
 import { otherIdsAdvice } from '../data/formats/edge-list.js';
 import { type DatasetName, datasetNames, loadDataset, PreparedDataset, readEdgeList } from '../data/index.js';
 import {
-  describePartitions,
   type GraphPartitioner,
-  isPartitionDirectory,
   type PartitionBalance,
-  type PartitionDirectory,
-  type PartitionSource,
   partitionData,
-  partitionerBytes,
   partitionGraph,
-  partitionSource,
-  preparedSource,
   writePartitions,
 } from '../dist/index.js';
+import {
+  describePartitions,
+  isPartitionDirectory,
+  type PartitionDirectory,
+} from '../dist/partition/load-partition-data.js';
+import { partitionerBytes } from '../dist/partition/partition-graph.js';
+import { type PartitionSource, partitionSource, preparedSource } from '../dist/partition/partition-source.js';
 import { addSelfLoops, Graph, removeSelfLoops, toUndirected } from '../graph/index.js';
 import { Tensor } from '../tensor/index.js';
 import { loadConfig } from '../train/config/index.js';

@@ -1,6 +1,6 @@
 /** Cases of graphs whose edges many workers hold together. All ranks run a case together. */
 import assert from 'node:assert/strict';
-import { type Communicator, ShardedSamplingGraph } from 'skein/dist';
+import type { Communicator } from 'skein/dist';
 import {
   type EdgeList,
   type GNNGraph,
@@ -9,6 +9,7 @@ import {
   MariusGraph,
 } from 'skein/sample';
 import { Random } from 'skein/util';
+import { ShardedSamplingGraph } from '#internal/dist/sampling/sharded-sampling-graph.js';
 import { openShardedRows } from '#internal/dist/stores/sharded-rows.js';
 import type { CommCase } from './communicator-contract.js';
 

@@ -1,12 +1,5 @@
 /** Partitioned graphs: partitioning, in memory, in files. */
-export {
-  describePartitions,
-  isPartitionDirectory,
-  type LoadPartitionOptions,
-  loadDglPartitionData,
-  loadPartitionData,
-  type PartitionDirectory,
-} from './load-partition-data.js';
+export { type LoadPartitionOptions, loadDglPartitionData, loadPartitionData } from './load-partition-data.js';
 export type { GraphPartitionStats } from './measure-partition.js';
 export {
   type IdRange,
@@ -14,7 +7,6 @@ export {
   type PartitionBookOptions,
   type TypeIds,
 } from './partition-book.js';
-export type { PartitionContent } from './partition-content.js';
 export type { NodeRange, PartitionData, ShardEdgesAndFeatures } from './partition-data.js';
 export {
   type PartitionOrigin,
@@ -25,19 +17,10 @@ export {
 export {
   type GraphPartition,
   type GraphPartitioner,
-  graphPartitioners,
   type PartitionBalance,
   type PartitionGraphOptions,
-  partitionerBytes,
   partitionGraph,
-  streamPartitioner,
 } from './partition-graph.js';
-export {
-  nodeDatasetFields,
-  type PartitionSource,
-  partitionSource,
-  preparedSource,
-} from './partition-source.js';
 export {
   type FeatureRows,
   type PartitionDataOptions,

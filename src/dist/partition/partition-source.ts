@@ -53,7 +53,7 @@ export function partitionSource(dataset: Dataset): PartitionSource {
 }
 
 /** Returns the fields of a dataset with node labels. */
-export function nodeDatasetFields({ features, labels, splits }: NodeDataset): Record<string, FeatureRows> {
+function nodeDatasetFields({ features, labels, splits }: NodeDataset): Record<string, FeatureRows> {
   const masks: Record<string, FeatureRows> =
     splits === null
       ? {}

@@ -9,4 +9,3 @@ export {
   type NodeFeatureSource,
   PendingSample,
 } from './dist-neighbor-sampler.js';
-export { ShardedSamplingGraph, type ShardedSamplingGraphOptions } from './sharded-sampling-graph.js';

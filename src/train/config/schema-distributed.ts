@@ -4,7 +4,7 @@
  * (`skein run -n 4`), so that a file stays the same on every machine.
  */
 import { z } from 'zod';
-import { graphPartitioners } from '../../dist/partition/index.js';
+import { graphPartitioners } from '../../dist/partition/partition-graph.js';
 import {
   choice,
   field,

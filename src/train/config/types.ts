@@ -44,7 +44,6 @@ export type StorageConfig = Omit<Parsed['storage'], 'embeddings' | 'features'> &
   readonly features: Resolved<Parsed['storage']['features']>;
 };
 export type DatasetConfig = StorageConfig['dataset'];
-export type EdgeStorageConfig = StorageConfig['edges'];
 export type LogLevel = StorageConfig['log_level'];
 /** Rows read from the file when they are needed; features only. Ours. */
 export type FileTableConfig = Extract<StorageConfig['features'], { readonly type: 'FLAT_FILE' }>;

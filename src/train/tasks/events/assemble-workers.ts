@@ -12,12 +12,12 @@ import {
   NodeOwners,
   ReplicaStore,
   SeparateStore,
-  streamPartitioner,
   type WorkerBatch,
   type WorkerGroup,
   WorkerLoader,
   WorkerRuntime,
 } from '../../../dist/index.js';
+import { streamPartitioner } from '../../../dist/partition/partition-graph.js';
 import type { PartitionAlgorithm, StoreFactory, TemporalPart } from '../../../temporal/index.js';
 import { MailboxState } from '../../../temporal/mailbox/mailbox-state.js';
 import { partitionTemporal } from '../../../temporal/partition/partition-temporal.js';

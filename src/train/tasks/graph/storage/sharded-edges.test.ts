@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { SelfCommunicator, ShardedSamplingGraph } from '../../../../dist/index.js';
+import { SelfCommunicator } from '../../../../dist/index.js';
+import { ShardedSamplingGraph } from '../../../../dist/sampling/sharded-sampling-graph.js';
 import { FileEdges } from './edge-splits.js';
 import { SpreadEdges } from './sharded-edges.js';
 

@@ -2,8 +2,11 @@
  * Training edges that several workers hold together: the list that batches of edges are taken from, and the graph that
  * samplers follow, of each of which a worker holds its part. What goes through all edges in their order reads the file.
  */
-import { type Communicator, type RemoteRowStore, ShardedSamplingGraph } from '../../../../dist/index.js';
-import { checkShardedEdgeCount } from '../../../../dist/sampling/sharded-sampling-graph.js';
+import type { Communicator, RemoteRowStore } from '../../../../dist/index.js';
+import {
+  checkShardedEdgeCount,
+  ShardedSamplingGraph,
+} from '../../../../dist/sampling/sharded-sampling-graph.js';
 import { openShardedRows } from '../../../../dist/stores/sharded-rows.js';
 import type { EdgeList } from '../../../../sample/index.js';
 import { type EdgeSplit, type FileEdges, piecesOf } from './edge-splits.js';
